@@ -205,8 +205,7 @@ static csrec_status write_plot(const arguments *a, const coherence *c, csrec_err
     cli_chart charts[2] = {{.n_series = 0}, {.n_series = 0}};
     csrec_files *files = NULL;
     const csrec_files_options o = {.no_sync = a->no_sync};
-    csrec_status status = CSREC_MEMORY;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", a->plot);
+    csrec_status status = cli_fail(error, CSREC_MEMORY, "%s: out of memory", a->plot);
     if (fill_chart(c, true, &charts[0]) && fill_chart(c, false, &charts[1]))
         status = csrec_files_create(&o, &files, error);
     if (!status) status = cli_charts_add(files, a->plot, charts, 2, 2, c->what, NULL, error);
@@ -222,9 +221,9 @@ static csrec_status measure_drawn(const arguments *a, coherence *c, csrec_error 
     c->n = a->n;
     c->m = a->m;
     snprintf(c->what, sizeof c->what, "%s", bench_ensemble_name(a->ensemble));
-    snprintf(error->text, sizeof error->text, "out of memory");
     double *matrix = malloc((size_t)(c->m * c->n) * sizeof *matrix);
     csrec_status status = matrix ? CSREC_OK : CSREC_MEMORY;
+    cli_fail(error, CSREC_MEMORY, "out of memory");
     uint64_t key = bench_key(a->seed, BENCH_MATRIX, c->m, 0, 0);
     if (!status) status = bench_matrix_draw(a->ensemble, c->m, c->n, key, matrix, error);
     if (!status) status = measure(matrix, c);
@@ -241,7 +240,7 @@ static csrec_status measure_read(const arguments *a, coherence *c, csrec_error *
         c->n = o.n;
         snprintf(c->what, sizeof c->what, "%s", o.what);
         status = measure(o.matrix, c);
-        snprintf(error->text, sizeof error->text, "%s: out of memory", a->input);
+        cli_fail(error, CSREC_MEMORY, "%s: out of memory", a->input);
     }
     bench_operator_clear(&o);
     return status;

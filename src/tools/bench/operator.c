@@ -13,17 +13,13 @@ void bench_operator_clear(bench_operator *o) {
 }
 
 static csrec_status allocate(bench_operator *o, csrec_error *error) {
-    if (o->n > BENCH_COLUMNS_MOST || o->m * o->n > 1 << 26) {
-        snprintf(error->text, sizeof error->text,
-                 "%s: %lld x %lld is too large to be written out; at most %d columns and 2^26 "
-                 "entries",
-                 o->what, (long long)o->m, (long long)o->n, BENCH_COLUMNS_MOST);
-        return CSREC_DATA;
-    }
+    if (o->n > BENCH_COLUMNS_MOST || o->m * o->n > 1 << 26)
+        return cli_fail(error, CSREC_DATA,
+                        "%s: %lld x %lld is too large to be written out; at most %d columns and "
+                        "2^26 entries",
+                        o->what, (long long)o->m, (long long)o->n, BENCH_COLUMNS_MOST);
     o->matrix = calloc((size_t)(o->m * o->n), sizeof *o->matrix);
-    if (o->matrix) return CSREC_OK;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", o->what);
-    return CSREC_MEMORY;
+    return o->matrix ? CSREC_OK : cli_fail(error, CSREC_MEMORY, "%s: out of memory", o->what);
 }
 
 /* ------------------------------------------------------------------ Haar's matrix ------------- */
@@ -84,12 +80,11 @@ static csrec_status fill_haar(int levels, const uint64_t *rows, bool two_sided, 
     for (int64_t j = 0; j < n && j < o->n; j++)
         for (int64_t i = 0; i < o->m; i++) o->matrix[i * o->n + j] = columns[j * o->m + i];
     free(columns);
-    if (status) snprintf(error->text, sizeof error->text, "%s: out of memory", o->what);
-    if (status || n == o->n) return status;
-    snprintf(error->text, sizeof error->text,
-             "%s: the operator has %lld columns, but the definition gives %s%lld", o->what,
-             (long long)o->n, n > o->n ? "at least " : "", (long long)n);
-    return CSREC_DATA;
+    if (status) return cli_fail(error, status, "%s: out of memory", o->what);
+    if (n == o->n) return CSREC_OK;
+    return cli_fail(error, CSREC_DATA,
+                    "%s: the operator has %lld columns, but the definition gives %s%lld", o->what,
+                    (long long)o->n, n > o->n ? "at least " : "", (long long)n);
 }
 
 csrec_status bench_operator_haar(int levels, int64_t m, const uint64_t *rows, csrec_columns columns,
@@ -99,10 +94,8 @@ csrec_status bench_operator_haar(int levels, int64_t m, const uint64_t *rows, cs
     *o = (bench_operator){.m = m};
     snprintf(o->what, sizeof o->what, "haar of %lld rows of 2^%d, %s columns", (long long)m, levels,
              csrec_columns_name(columns));
-    if (levels > 20) {
-        snprintf(error->text, sizeof error->text, "%s: at most 2^20 can be written out", o->what);
-        return CSREC_DATA;
-    }
+    if (levels > 20)
+        return cli_fail(error, CSREC_DATA, "%s: at most 2^20 can be written out", o->what);
     csrec_status status = csrec_operator_create(&spec, &o->A, error);
     if (status) return status;
     csrec_operator_size(o->A, &o->m, &o->n);
@@ -163,6 +156,5 @@ csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_
         if (!status) status = fill_products(o, &why);
     }
     csrec_measurement_clear(&m);
-    if (status) snprintf(error->text, sizeof error->text, "%.100s: %.390s", path, why.text);
-    return status;
+    return status ? cli_fail(error, status, "%.100s: %.390s", path, why.text) : CSREC_OK;
 }

@@ -38,9 +38,7 @@ static csrec_status solve(const bench_pair *p, bool dense, const csrec_solve_opt
     if (status) return status;
     bool numbered = !dense && p->o->number && atoms.n > 0 && atoms.count[0] > 0;
     status = spread(p->o, &atoms, numbered, x);
-    if (status)
-        snprintf(error->text, sizeof error->text, "solver %s: found a column that is not there",
-                 how->solver);
+    if (status) cli_fail(error, status, "solver %s: found a column that is not there", how->solver);
     csrec_atoms_clear(&atoms);
     return status;
 }

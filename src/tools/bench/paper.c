@@ -180,7 +180,7 @@ static csrec_status time_one(timing *t, const uint64_t *rows, const double *r, c
     int64_t room = t->n * t->levels + 1, n;
     csrec_product *products = malloc((size_t)room * sizeof *products);
     csrec_status status = products ? CSREC_OK : CSREC_MEMORY;
-    snprintf(error->text, sizeof error->text, "out of memory for 2^%d rows", t->levels);
+    if (status) return cli_fail(error, status, "out of memory for 2^%d rows", t->levels);
     for (int i = 0; i < 2 && !status; i++) {
         t->seconds[i] = INFINITY;
         for (int repeat = 0; repeat < 3 && !status; repeat++) {
@@ -210,8 +210,8 @@ static csrec_status time_size(int levels, timing *t, csrec_error *error) {
         rows[i] = (uint64_t)drawn.index[i];
         r[i] = csrec_random_normal(1, 0, (uint64_t)i);
     }
-    snprintf(error->text, sizeof error->text, "out of memory for 2^%d rows", levels);
-    status = rows && r ? time_one(t, rows, r, error) : CSREC_MEMORY;
+    status = rows && r ? time_one(t, rows, r, error)
+                       : cli_fail(error, CSREC_MEMORY, "out of memory for 2^%d rows", levels);
     free(rows);
     free(r);
     csrec_sampling_clear(&drawn);

@@ -161,7 +161,7 @@ static csrec_status draw(const arguments *a, problem *p, csrec_error *error) {
     p->matrix = malloc((size_t)(p->m * p->n) * sizeof *p->matrix);
     p->x = calloc((size_t)p->n, sizeof *p->x);
     p->y = calloc((size_t)p->m, sizeof *p->y);
-    snprintf(error->text, sizeof error->text, "problem %s: out of memory", row->name);
+    cli_fail(error, CSREC_MEMORY, "problem %s: out of memory", row->name);
     if (!p->matrix || !p->x || !p->y) return CSREC_MEMORY;
     uint64_t key = bench_key(a->seed, BENCH_MATRIX, p->m, p->k, 0);
     csrec_status status = bench_matrix_draw(ensemble, p->m, p->n, key, p->matrix, error);

@@ -82,7 +82,7 @@ static csrec_status add_plot(void *context, csrec_files *files, csrec_error *err
     const bench_study *study = context;
     cli_chart charts[BENCH_CHARTS_MOST] = {{.n_series = 0}};
     int n = 0;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", study->options->plot);
+    cli_fail(error, CSREC_MEMORY, "%s: out of memory", study->options->plot);
     csrec_status status = study->draw(study, charts, &n) ? CSREC_OK : CSREC_MEMORY;
     if (!status)
         status = cli_charts_add(files, study->options->plot, charts, n, 3, study->tool->name,

@@ -20,10 +20,8 @@ static void draw_all(const sheet *s, cli_canvas *canvas) {
 static csrec_status add_picture(csrec_files *files, const char *path, const csrec_format *format,
                                 const sheet *s, csrec_error *error) {
     cli_raster raster;
-    if (cli_raster_open(&raster, s->width, s->height)) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", path);
-        return CSREC_MEMORY;
-    }
+    if (cli_raster_open(&raster, s->width, s->height))
+        return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     draw_all(s, &raster.canvas);
     csrec_status status = csrec_files_add_signal(files, path, format, &raster.image, NULL, error);
     csrec_image_clear(&raster.image);
@@ -34,7 +32,7 @@ static csrec_status add_svg(csrec_files *files, const char *path, const sheet *s
                             const char *fingerprint, csrec_error *error) {
     cli_text text;
     cli_svg svg;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", path);
+    cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     if (!cli_text_open(&text)) return CSREC_MEMORY;
     cli_svg_open(&svg, text.file);
     cli_svg_begin(&svg, s->width, s->height, title, true);

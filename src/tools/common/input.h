@@ -2,7 +2,7 @@
 #ifndef CSREC_TOOLS_COMMON_INPUT_H
 #define CSREC_TOOLS_COMMON_INPUT_H
 
-#include "csrec.h"
+#include "options.h"
 
 typedef struct cli_signal {
     csrec_array values; /* C order, channels fastest */

@@ -7,6 +7,7 @@
 #ifndef CSREC_TOOLS_COMMON_OPTIONS_H
 #define CSREC_TOOLS_COMMON_OPTIONS_H
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "csrec.h"
@@ -148,6 +149,17 @@ int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments);
 int cli_usage(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int cli_failure(const cli_tool *tool, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* Formats one line into error and returns status, as csrec_fail in the library. Here, so that parts
+ * of a tool can be tested without the others. */
+__attribute__((format(printf, 3, 4))) static inline csrec_status
+cli_fail(csrec_error *error, csrec_status status, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    if (error) vsnprintf(error->text, sizeof error->text, format, values);
+    va_end(values);
+    return status;
+}
 
 /* "; did you mean omp?" for what is none of n names, "" if it is not near any; into text, which it
  * returns. */

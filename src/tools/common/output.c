@@ -104,11 +104,6 @@ const char *cli_signal_refusal(const csrec_format *format, const csrec_measureme
     return NULL;
 }
 
-static csrec_status fail_memory(const char *path, csrec_error *error) {
-    snprintf(error->text, sizeof error->text, "%s: out of memory", path);
-    return CSREC_MEMORY;
-}
-
 static double share_of(const cli_tones *tones, double value) {
     double share = (value - tones->scale[0]) / (tones->scale[1] - tones->scale[0]);
     return fmin(fmax(share, 0.0), 1.0);
@@ -126,7 +121,7 @@ static csrec_status write_picture(csrec_files *files, const char *path, const cs
     csrec_shape shape = measurement->shape;
     shape.dim[shape.dims++] = form->colors ? 3 : measurement->channels;
     if (csrec_array_create(image.bits == 16 ? CSREC_U16 : CSREC_U8, &shape, &image.pixels))
-        return fail_memory(path, error);
+        return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     if (form->colors)
         for (int64_t i = 0; i < image.pixels.count / 3; i++)
             cli_colormap_color(form->colors, share_of(tones, signal[i]),
@@ -166,7 +161,8 @@ static csrec_status write_array(csrec_files *files, const char *path, const csre
     image.is_complex = form->is_complex;
     if (image.has_channels) shape.dim[shape.dims++] = measurement->channels;
     if (image.is_complex) shape.dim[shape.dims++] = parts;
-    if (csrec_array_create(type, &shape, &image.pixels)) return fail_memory(path, error);
+    if (csrec_array_create(type, &shape, &image.pixels))
+        return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     for (int64_t i = 0; i < image.pixels.count; i++) csrec_array_set(&image.pixels, i, signal[i]);
     csrec_status status = csrec_files_add_signal(files, path, format, &image, form->like, error);
     csrec_image_clear(&image);
@@ -202,7 +198,7 @@ static void list_products(int n, const cli_product *products, bool written, int 
 static void name_product(const cli_product *product, csrec_error *error) {
     const csrec_error told = *error;
     if (!cli_is_dash(product->path) && !strstr(told.text, product->path))
-        snprintf(error->text, sizeof error->text, "%.200s: %.250s", product->path, told.text);
+        cli_fail(error, CSREC_FILE, "%.200s: %.250s", product->path, told.text);
 }
 
 /* Each has its own csrec_files, so that one that fails leaves the others. The result is added last:

@@ -6,7 +6,6 @@
 
 #include "learn.h"
 #include "input.h"
-#include "plot.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"

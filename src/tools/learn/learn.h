@@ -39,6 +39,15 @@ typedef struct cli_model_files {
 /* Sets the texts of the model and writes the model and its plot, as cli_products_write. */
 csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error);
 
+/* Draws the mean and the first components of a pca model of 2-D vectors with 1 or 3 channels, row
+ * by row; 0 in a component is gray. */
+csrec_status cli_plot_components(csrec_files *files, const char *path, const csrec_model *model,
+                                 csrec_error *error);
+
+/* Draws the filters of a conv model, row by row; 0 is gray. */
+csrec_status cli_plot_filters(csrec_files *files, const char *path, const csrec_model *model,
+                              csrec_error *error);
+
 extern const cli_learner cli_learn_conv, cli_learn_gmm, cli_learn_info, cli_learn_net,
     cli_learn_pca;
 

@@ -44,10 +44,8 @@ static csrec_status add_plot(void *context, csrec_files *files, csrec_error *err
 
 csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error) {
     if (!to->fingerprint || csrec_model_set_text(model, "source", to->source) ||
-        csrec_model_set_text(model, "settings", to->settings)) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", to->output);
-        return CSREC_MEMORY;
-    }
+        csrec_model_set_text(model, "settings", to->settings))
+        return cli_fail(error, CSREC_MEMORY, "%s: out of memory", to->output);
     const csrec_files_options options = {.no_sync = to->no_sync, .fingerprint = to->fingerprint};
     cli_product products[] = {{to->output, add_model, false}, {to->plot, add_plot, false}};
     return cli_products_write(&options, 0, 2, products, &(saving){model, to}, error);

@@ -6,7 +6,6 @@
 #include "tools/common/alias.h"
 #include "learn.h"
 #include "data.h"
-#include "plot.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
 

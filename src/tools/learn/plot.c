@@ -1,5 +1,5 @@
 /* plot.c - a sheet of small pictures: the mean and the components. */
-#include "plot.h"
+#include "learn.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -57,8 +57,7 @@ static csrec_status open_sheet(sheet *s, int64_t count, const char *path, csrec_
                          {GAP + lines * (s->height * s->zoom + GAP),
                           GAP + s->columns * (s->width * s->zoom + GAP), s->channels}};
     csrec_status status = csrec_array_create(CSREC_U8, &shape, &s->image.pixels);
-    if (status) snprintf(error->text, sizeof error->text, "%s: out of memory for the plot", path);
-    return status;
+    return status ? cli_fail(error, status, "%s: out of memory for the plot", path) : CSREC_OK;
 }
 
 static csrec_status write_sheet(csrec_files *files, sheet *s, const char *path,
@@ -73,11 +72,10 @@ csrec_status cli_plot_components(csrec_files *files, const char *path, const csr
                                  csrec_error *error) {
     const csrec_array *extents = csrec_model_array(model, "shape");
     int64_t channels = (int64_t)csrec_array_value(csrec_model_array(model, "channels"), 0);
-    if (extents->count != 2 || (channels != 1 && channels != 3)) {
-        snprintf(error->text, sizeof error->text,
-                 "%s: only 2-D components of 1 or 3 channels can be drawn; omit --plot", path);
-        return CSREC_UNSUPPORTED;
-    }
+    if (extents->count != 2 || (channels != 1 && channels != 3))
+        return cli_fail(error, CSREC_UNSUPPORTED,
+                        "%s: only 2-D components of 1 or 3 channels can be drawn; omit --plot",
+                        path);
     const int64_t *size = extents->data;
     int64_t count = 1 + csrec_model_array(model, "variances")->count;
     if (count > MOST) count = MOST;

@@ -6,7 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "describe.h"
 #include "recover.h"
 #include "tools/common/text.h"
 
@@ -275,9 +274,7 @@ static csrec_status send_tally(batch *b, csrec_error *error) {
 }
 
 static csrec_status lost_count(int from, csrec_error *error) {
-    snprintf(error->text, sizeof error->text, "rank %d has other inputs; start all ranks alike",
-             from);
-    return CSREC_DATA;
+    return cli_fail(error, CSREC_DATA, "rank %d has other inputs; start all ranks alike", from);
 }
 
 /* The rank's counts and failed inputs become part of this one's. */

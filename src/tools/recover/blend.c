@@ -2,7 +2,7 @@
  * Gortler et al. 1996 (The Lumigraph, section 3.4.2). A level of half the size holds the means of
  * what is known, is filled in the same way, and is interpolated linearly where the finer one has
  * holes. It shows what samples look like without a recovery. */
-#include "view.h"
+#include "page.h"
 
 static bool has_holes(const cli_plane *plane) {
     for (int64_t k = 0; k < plane->height * plane->width; k++)

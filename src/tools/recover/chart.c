@@ -1,5 +1,5 @@
 /* chart.c - the charts of a recovery: residual, PSNR and levels of atoms; --plot. */
-#include "chart.h"
+#include "page.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -131,7 +131,7 @@ csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *e
     int n = cli_job_lines(job, charts),
         more = n < 0 ? -1 : cli_result_charts(&job->result, charts + n);
     csrec_status status = CSREC_MEMORY;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", path);
+    cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     if (more >= 0) {
         n += more;
         status = cli_charts_add(files, path, charts, n, 1, job->input, job->out.fingerprint, error);

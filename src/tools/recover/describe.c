@@ -1,5 +1,5 @@
 /* describe.c - describes a measurement file as text or JSON. */
-#include "describe.h"
+#include "recover.h"
 
 #include <math.h>
 #include <stdio.h>

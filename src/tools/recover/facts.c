@@ -1,5 +1,5 @@
 /* facts.c - describes a recovery in words: command, settings, seconds. */
-#include "facts.h"
+#include "page.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "tools/common/fingerprint.h"
-#include "facts.h"
+#include "page.h"
 
 static int end_ranks(cli_job *job) {
     csrec_comm *comm = job->request->tiles;
@@ -170,6 +170,13 @@ static int add_prior(cli_job *job) {
     return job->out.fingerprint ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
 }
 
+static int read_model(cli_job *job) {
+    csrec_error error;
+    return job->a->model && csrec_model_read(job->a->model, &job->setup.model, &error)
+               ? cli_job_fail(job, "%s", error.text)
+               : CLI_CONTINUE;
+}
+
 static int load(cli_job *job) {
     csrec_error error;
     int code = cli_job_find_large(job);
@@ -187,7 +194,7 @@ static int load(cli_job *job) {
     if (job->out.reference && cli_truth_read(job->out.reference, &job->in.measurement,
                                              &job->in.tones, &job->result.truth, &error))
         return cli_job_fail(job, "%s", error.text);
-    code = cli_job_model(job);
+    code = read_model(job);
     if (code == CLI_CONTINUE) code = add_prior(job);
     if (code == CLI_CONTINUE) code = cli_job_options(job);
     if (code != CLI_CONTINUE || !job->large.on) return code;

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "chart.h"
 #include "page.h"
 
 enum { POINTS = 400 };

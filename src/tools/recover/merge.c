@@ -28,12 +28,11 @@ static csrec_status read_one(cli_job *job, const char *input, csrec_measurement 
     csrec_status status = csrec_measurement_read_with(input, &options, measurement, error);
     if (status || !a->merge || !job->in.placement.dims) return status;
     csrec_measurement_clear(measurement);
-    snprintf(
-        error->text, sizeof error->text,
+    return cli_fail(
+        error, CSREC_UNSUPPORTED,
         "%.200s: has real coordinates, whose grid may differ from file to file; join the lines "
         "of the files instead of --merge",
         input);
-    return CSREC_UNSUPPORTED;
 }
 
 void cli_job_tell_placement(const cli_job *job) {
@@ -69,8 +68,7 @@ static void name_part(const cli_operands *inputs, csrec_error *error) {
     int part = 0, length = 0;
     csrec_error told = *error;
     if (sscanf(told.text, "part %d: %n", &part, &length) == 1 && part >= 1 && part <= inputs->n)
-        snprintf(error->text, sizeof error->text, "%.200s: %.250s", inputs->text[part - 1],
-                 told.text + length);
+        cli_fail(error, CSREC_DATA, "%.200s: %.250s", inputs->text[part - 1], told.text + length);
 }
 
 static csrec_status read_all(cli_job *job, csrec_measurement *part, const csrec_measurement **parts,
@@ -114,9 +112,9 @@ csrec_status cli_job_read(cli_job *job, csrec_error *error) {
     if (!job->a->merge) return read_one(job, job->input, &job->in.measurement, error);
     csrec_measurement *part = calloc((size_t)n, sizeof *part);
     const csrec_measurement **parts = calloc((size_t)n, sizeof *parts);
-    csrec_status status = part && parts ? CSREC_OK : CSREC_MEMORY;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", job->input);
-    if (!status) status = read_all(job, part, parts, error);
+    csrec_status status = part && parts
+                              ? read_all(job, part, parts, error)
+                              : cli_fail(error, CSREC_MEMORY, "%s: out of memory", job->input);
     for (int i = 0; part && i < n; i++) csrec_measurement_clear(&part[i]);
     free(parts);
     free(part);

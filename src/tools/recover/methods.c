@@ -1,5 +1,5 @@
 /* methods.c - lists the tables of methods, solvers, operators and formats; reads --set. */
-#include "methods.h"
+#include "recover.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,14 +7,10 @@
 
 #include "tools/common/fingerprint.h"
 #include "tools/common/html.h"
-#include "chart.h"
-#include "facts.h"
 #include "tools/common/text.h"
 
 csrec_status cli_page_no_memory(const cli_page *p) {
-    snprintf(p->error->text, sizeof p->error->text, "%s: out of memory for its report",
-             p->job->input);
-    return CSREC_MEMORY;
+    return cli_fail(p->error, CSREC_MEMORY, "%s: out of memory for its report", p->job->input);
 }
 
 void cli_page_text(const cli_page *p, const char *element, const char *text) {
@@ -189,7 +185,7 @@ static csrec_status put_page(const cli_page *p) {
 csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error) {
     const char *path = job->out.page;
     cli_text text;
-    snprintf(error->text, sizeof error->text, "%s: out of memory for the report", path);
+    cli_fail(error, CSREC_MEMORY, "%s: out of memory for the report", path);
     if (!cli_text_open(&text)) return CSREC_MEMORY;
     csrec_status status = put_page(&(cli_page){job, text.file, error});
     if (!cli_text_close(&text)) return status ? status : CSREC_MEMORY;

@@ -5,7 +5,6 @@
 
 #include "tools/common/html.h"
 #include "page.h"
-#include "view.h"
 
 /* ------------------------------------------------------------------ one panel --------------- */
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "tools/common/input.h"
-#include "facts.h"
 #include "page.h"
 
 /* "a picture of 240 x 360 pixels". */

@@ -1,5 +1,5 @@
 /* view.c - planes of samples, signals and errors, and their 8-bit pictures. */
-#include "view.h"
+#include "page.h"
 
 #include <float.h>
 #include <math.h>

@@ -280,10 +280,7 @@ static csrec_status add_mask(const arguments *a, const csrec_measurement *measur
     csrec_image image = {.bits = 8};
     csrec_status status =
         csrec_array_create(picture ? CSREC_U8 : CSREC_BOOL, &measurement->shape, &image.pixels);
-    if (status) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", a->mask_out);
-        return status;
-    }
+    if (status) return cli_fail(error, status, "%s: out of memory", a->mask_out);
     uint8_t *mask = image.pixels.data;
     for (int64_t i = 0; i < measurement->n; i++) mask[measurement->index[i]] = picture ? 255 : 1;
     status = csrec_files_add_signal(files, a->mask_out, format, &image, NULL, error);

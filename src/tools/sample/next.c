@@ -136,7 +136,7 @@ static void print_table(const job *j, FILE *file) {
 
 static csrec_status add_table(const job *j, csrec_files *files, csrec_error *error) {
     cli_text text;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", j->a->output);
+    cli_fail(error, CSREC_MEMORY, "%s: out of memory", j->a->output);
     if (!cli_text_open(&text)) return CSREC_MEMORY;
     print_table(j, text.file);
     if (!cli_text_close(&text)) return CSREC_MEMORY;
