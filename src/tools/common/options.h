@@ -175,7 +175,7 @@ int cli_stdout_flush(const cli_tool *tool);
 void cli_note(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A text of a table with the formats of a use in the place of its name: "{read or}" becomes their
- * endings, ".png, .npy or .csv", and "{Read and}" their titles, "PNG, .npy and CSV" (fill.c). Into
+ * endings, ".png, .npy or .csv", and "{Read and}" their titles, "PNG, .npy and CSV" (help.c). Into
  * text, which it returns. Briefs, helps and details are printed by it. */
 enum { CLI_FILLED = 4096 };
 const char *cli_fill(const char *from, char text[CLI_FILLED]);
