@@ -1,4 +1,4 @@
-/* report.h - a small JSON writer for --json. */
+/* report.h - a small JSON writer for --json; text and bytes of the report page. */
 #ifndef CSREC_TOOLS_COMMON_REPORT_H
 #define CSREC_TOOLS_COMMON_REPORT_H
 
@@ -35,5 +35,12 @@ void cli_json_reals(cli_json *json, const char *key, int n, const double *values
 void cli_json_numbers(cli_json *json, const char *key, int64_t n,
                       double (*number)(int64_t k, const void *context), const void *context);
 void cli_json_texts(cli_json *json, const char *key, int n, const char *const *texts);
+
+/* Any bytes as the text of an element or of a quoted attribute, in HTML and in XML: markup is
+ * escaped; bytes that are not UTF-8 and characters that XML forbids become U+FFFD. */
+void cli_html_text(FILE *file, const char *text);
+
+/* src="data:image/png;base64,...". */
+void cli_html_png(FILE *file, const uint8_t *bytes, size_t n);
 
 #endif

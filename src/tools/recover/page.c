@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "tools/common/fingerprint.h"
-#include "tools/common/html.h"
 #include "tools/common/text.h"
 
 csrec_status cli_page_no_memory(const cli_page *p) {

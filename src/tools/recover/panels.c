@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/common/html.h"
 #include "page.h"
 
 /* ------------------------------------------------------------------ one panel --------------- */
