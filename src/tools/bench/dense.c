@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pair.h"
+#include "operator.h"
 #include "tools/common/report.h"
 
 typedef struct {

@@ -24,29 +24,6 @@ static csrec_status allocate(bench_operator *o, csrec_error *error) {
 
 /* ------------------------------------------------------------------ Haar's matrix ------------- */
 
-/* Entry of Haar's matrix by its definition. */
-static double haar_entry(int levels, uint64_t row, uint64_t column) {
-    if (column == 0) return 1.0;
-    int level = 0; /* of the column: 2^level groups, of span M / 2^level */
-    while (column >> (level + 1)) level++;
-    uint64_t span = UINT64_C(1) << (levels - level), group = column - (UINT64_C(1) << level);
-    if (row / span != group) return 0.0;
-    return row % span < span / 2 ? 1.0 : -1.0;
-}
-
-/* The column, of unit length; false: zero, or of one half where two sides are asked for. */
-static bool haar_column(int levels, int64_t m, const uint64_t *rows, uint64_t column,
-                        bool two_sided, double *a) {
-    int64_t sides[2] = {0, 0};
-    for (int64_t i = 0; i < m; i++) {
-        a[i] = haar_entry(levels, rows[i], column);
-        if (a[i] != 0.0) sides[a[i] < 0.0]++;
-    }
-    double length = sqrt((double)(sides[0] + sides[1]));
-    for (int64_t i = 0; i < m && length > 0.0; i++) a[i] /= length;
-    return length > 0.0 && (!two_sided || column == 0 || (sides[0] > 0 && sides[1] > 0));
-}
-
 static bool are_equal_up_to_sign(int64_t m, const double *a, const double *b) {
     bool same = true, opposite = true;
     for (int64_t i = 0; i < m && (same || opposite); i++) {
@@ -62,7 +39,7 @@ static int64_t collect(int levels, int64_t m, const uint64_t *rows, bool two_sid
     int64_t n = 0;
     for (uint64_t c = 0; c >> levels == 0 && n < most; c++) {
         double *a = columns + n * m;
-        bool known = !haar_column(levels, m, rows, c, two_sided, a);
+        bool known = !bench_haar_column(levels, m, rows, c, two_sided, 1, a);
         for (int64_t j = 0; j < n && !known; j++)
             known = are_equal_up_to_sign(m, columns + j * m, a);
         if (!known) number[n++] = c;

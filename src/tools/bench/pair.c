@@ -1,6 +1,6 @@
 /* pair.c - compares what a solver finds on an operator and on its matrix, and tells ties from
  * mistakes. */
-#include "pair.h"
+#include "operator.h"
 
 #include <math.h>
 #include <string.h>

@@ -34,7 +34,7 @@ void bench_study_list(FILE *out) {
             if (strcmp(name, trials.solver[s]) == 0) fprintf(out, "  %-15s %s\n", name, brief);
 }
 
-bool bench_study_create(bench_study *study, int64_t columns, int64_t rows) {
+static bool create(bench_study *study, int64_t columns, int64_t rows) {
     int64_t cells = columns * rows;
     study->columns = columns;
     study->rows = rows;
@@ -46,7 +46,7 @@ bool bench_study_create(bench_study *study, int64_t columns, int64_t rows) {
     return true;
 }
 
-void bench_study_clear(bench_study *study) {
+static void clear(bench_study *study) {
     free(study->m);
     free(study->k);
     free(study->successes);
@@ -172,15 +172,6 @@ static int64_t timed_size(const bench_study *study, int i) {
     return cell;
 }
 
-static void put_time(double seconds, char text[32]) {
-    if (seconds < 100.0)
-        snprintf(text, 32, "%.0f s", ceil(seconds));
-    else if (seconds < 6000.0)
-        snprintf(text, 32, "%.0f min", seconds / 60.0);
-    else
-        snprintf(text, 32, "%.1f h", seconds / 3600.0);
-}
-
 static csrec_status estimate(runner *r, csrec_error *error) {
     const bench_study *study = r->study;
     const bench_trials *t = &study->trials;
@@ -191,7 +182,7 @@ static csrec_status estimate(runner *r, csrec_error *error) {
     for (int i = 0; i < 4 && !status; i++) status = solve_size(r, timed_size(study, i), error);
     int64_t timed = r->done - before;
     if (status || timed == 0 || study->options->quiet || r->done == r->total) return status;
-    put_time((double)(r->total - r->done) * (cli_seconds() - began) / (double)timed, time);
+    cli_time_text((double)(r->total - r->done) * (cli_seconds() - began) / (double)timed, time);
     cli_note(study->tool, "%lld of %lld sizes left, %d solvers, %lld signals each: about %s",
              (long long)(r->total - r->done), (long long)r->total, t->n_solvers,
              (long long)t->count, time);
@@ -243,6 +234,14 @@ static bool print_json(const bench_study *study) {
     cli_json_integer(&json, "sizes_solved", study->solved);
     cli_json_real(&json, "seconds", study->seconds);
     study->add_json(study, &json);
+    cli_json_begin_list(&json, "solvers");
+    for (bench_curve of = {study, 0}; of.solver < t->n_solvers; of.solver++) {
+        cli_json_begin_item(&json);
+        cli_json_text(&json, "solver", t->solver[of.solver]);
+        study->add_solver(&of, &json);
+        cli_json_end(&json);
+    }
+    cli_json_end_list(&json);
     return cli_json_close(&json);
 }
 
@@ -254,7 +253,7 @@ static int run_locked(bench_study *study) {
     return written ? CLI_DONE : cli_stdout_failed(study->tool);
 }
 
-int bench_study_run(bench_study *study) {
+static int run(bench_study *study) {
     csrec_file_lock *lock;
     csrec_error error;
     study->fingerprint = fingerprint_of(study);
@@ -263,5 +262,17 @@ int bench_study_run(bench_study *study) {
         return cli_failure(study->tool, "%s", error.text);
     int code = run_locked(study);
     csrec_file_lock_drop(lock);
+    return code;
+}
+
+int bench_study_run(bench_study *study, int64_t columns, int64_t rows, const void *given) {
+    int code = CLI_FAILURE;
+    if (create(study, columns, rows)) {
+        study->set_sizes(study, given);
+        code = run(study);
+    } else {
+        cli_failure(study->tool, "out of memory");
+    }
+    clear(study);
     return code;
 }
