@@ -81,20 +81,9 @@ typedef struct {
 } conv_command;
 
 static int read_size(conv_command *j) {
-    char rest;
-    long long h, w;
-    const char *text = j->a.size;
-    if (!text) return CLI_CONTINUE;
-    int found = sscanf(text, "%lldx%lld%c", &h, &w, &rest);
-    if (found != 2) {
-        found = sscanf(text, "%lld%c", &h, &rest) == 1 ? 2 : 0;
-        w = h;
-    }
-    if (found != 2 || h < 1 || h > 64 || w < 1 || w > 64)
-        return cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", text);
-    j->size[0] = h;
-    j->size[1] = w;
-    return CLI_CONTINUE;
+    return !j->a.size || cli_extents_read(j->a.size, 64, j->size)
+               ? CLI_CONTINUE
+               : cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", j->a.size);
 }
 
 static int check_arguments(conv_command *j) {

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "learn.h"
-#include "files.h"
 
 /* ------------------------------------------------------------------ reading rows */
 
@@ -71,18 +70,11 @@ static csrec_status read_rows(void *context, int64_t first, int64_t count, float
 /* ------------------------------------------------------------------ opening */
 
 static int parse_patch(const cli_tool *tool, const cli_data_options *o, cli_data *d) {
-    long long h = 0, w = 0;
-    char rest;
     if (!o->patch) return CLI_CONTINUE;
-    if (sscanf(o->patch, "%lldx%lld%c", &h, &w, &rest) != 2) {
-        if (sscanf(o->patch, "%lld%c", &h, &rest) != 1) h = 0;
-        w = h;
-    }
-    if (h < 1 || w < 1 || h > 65535 || w > 65535)
+    if (!cli_extents_read(o->patch, 65535, d->patch))
         return cli_usage(tool, "--patch: '%s' is not HEIGHTxWIDTH, such as 8x8", o->patch);
-    d->patch[0] = h;
-    d->patch[1] = w;
-    d->stride = o->stride ? o->stride : h < w ? (h + 3) / 4 : (w + 3) / 4;
+    const int64_t least = d->patch[0] < d->patch[1] ? d->patch[0] : d->patch[1];
+    d->stride = o->stride ? o->stride : (least + 3) / 4;
     return CLI_CONTINUE;
 }
 

@@ -21,6 +21,9 @@ typedef struct cli_learner {
  * message. */
 int cli_model_check(const cli_tool *tool, const char *output, const char *plot);
 
+/* "8x12", or "8" for both, each from 1 to `most`. */
+bool cli_extents_read(const char *text, int64_t most, int64_t extents[2]);
+
 /* The inputs as a model names them: paths, or names without folders; as many as there is room for.
  */
 void cli_inputs_list(const cli_operands *inputs, const char *between, bool names, char *text,

@@ -17,6 +17,18 @@ int cli_model_check(const cli_tool *tool, const char *output, const char *plot) 
     return code == CLI_CONTINUE && plot ? cli_output_check(tool, plot) : code;
 }
 
+bool cli_extents_read(const char *text, int64_t most, int64_t extents[2]) {
+    long long h = 0, w = 0;
+    char rest;
+    if (sscanf(text, "%lldx%lld%c", &h, &w, &rest) != 2) {
+        if (sscanf(text, "%lld%c", &h, &rest) != 1) h = 0;
+        w = h;
+    }
+    extents[0] = h;
+    extents[1] = w;
+    return h >= 1 && h <= most && w >= 1 && w <= most;
+}
+
 void cli_inputs_list(const cli_operands *inputs, const char *between, bool names, char *text,
                      size_t room) {
     size_t used = 0;

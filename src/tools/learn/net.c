@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "learn.h"
-#include "files.h"
+#include "data.h"
 #include "input.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
@@ -60,7 +60,8 @@ static const cli_tool tool = {
     .synopsis = "INPUT... -o PRIOR.npz [OPTION...]",
     .details =
         "An INPUT is a picture ({read or}), or a folder of them, in which transparent pixels, or "
-        "with --mask masked pixels, are unknown; or a measurement ({arrays or}, .csv). The installed "
+        "with --mask masked pixels, are unknown; or a measurement ({arrays or}, .csv). The "
+        "installed "
         "prior, for gray or with --channels 3 for colour, or that of --resume, is trained further "
         "on parts of them. A GPU takes a minute for what takes a CPU two hours. The arrays `loss` "
         "and `psnr` of the model show the progress, PSNR on other parts, which may overlap, at 10 "
