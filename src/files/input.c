@@ -199,3 +199,18 @@ csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char 
     reader->left -= bytes;
     return CSREC_OK;
 }
+
+csrec_status csrec_fail_forged(const char *name, const char *what, csrec_error *error) {
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: declares more %s than its bytes can hold; the file is truncated or "
+                      "forged, write or copy it again",
+                      name, what);
+}
+
+csrec_status csrec_image_deliver(csrec_status status, csrec_image *read, csrec_image *signal) {
+    if (status)
+        csrec_image_clear(read);
+    else
+        *signal = *read;
+    return status;
+}

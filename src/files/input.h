@@ -57,6 +57,12 @@ csrec_reader csrec_input_reader(csrec_input *input);
 csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t bytes, const char *name,
                                csrec_error *error);
 
+/* CSREC_FORMAT for a file that declares more `what`, values or pixels, than its bytes can hold. */
+csrec_status csrec_fail_forged(const char *name, const char *what, csrec_error *error);
+
+/* What is read to its end becomes *signal, or after a failure is cleared; returns the status. */
+csrec_status csrec_image_deliver(csrec_status status, csrec_image *read, csrec_image *signal);
+
 /* Leaves out `bytes` bytes of an input, not of a stream that is unpacked. */
 csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char *name,
                                csrec_error *error);

@@ -73,8 +73,6 @@ bool csrec_hdf5_is_plain(hid_t type, bool texts);
 void csrec_hdf5_copy_attributes(const csrec_hdf5 *h5, hid_t from, hid_t to,
                                 const char *const *without);
 
-/* ------------------------------------------------------------------ hdf5_heap.c --------------- */
-
 /* The sequences of variable length of an attribute, whose items take `each` bytes in the file, each
  * with a byte 0 after its end; or NULL: none, damaged or very many. */
 hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t attribute, int count, size_t each);
