@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "files/fingerprint.h"
 #include "files/format.h"
 
 csrec_status csrec_open_failed(const char *name, csrec_error *error) {

@@ -42,6 +42,11 @@ size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count);
 /* Makes the whole contents available as input->bytes. */
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error);
 
+/* An .npy file of ours ends in a second record (as numpy.save twice into one file), which holds the
+ * line; its bytes, or 0 if there is none. numpy.load reads the first record alone. */
+enum { CSREC_FINGERPRINT_UNIT = 64 };
+uint64_t csrec_fingerprint_record(csrec_input *input);
+
 /* A forward-only stream with a known number of bytes left. */
 typedef struct csrec_reader {
     uint64_t left;

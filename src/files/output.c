@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "files/fingerprint.h"
 
 csrec_status csrec_output_failed(const char *name, csrec_error *error) {
     const int reason = errno ? errno : EIO;

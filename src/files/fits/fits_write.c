@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "files/fingerprint.h"
 #include "files/fits/fits.h"
 #include "files/format.h"
 #include "files/output.h"

@@ -11,7 +11,7 @@
 #define H5_USE_110_API /* later ones have these functions, too */
 #include <hdf5.h>
 
-#include "files/frame.h"
+#include "files/output.h"
 #include "files/input.h"
 
 /* ------------------------------------------------------------------ hdf5.c: files ------------- */

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "files/fingerprint.h"
 #include "files/format.h"
 #include "files/hdf5/hdf5.h"
 #include "files/output.h"

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "files/fingerprint.h"
 #include "files/format.h"
 #include "files/measurement.h"
 #include "files/output.h"

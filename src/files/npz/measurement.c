@@ -8,9 +8,7 @@
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/measurement.h"
-#include "files/npz/measurement.h"
-#include "files/npz/through.h"
-#include "files/npz/signal.h"
+#include "files/npz/npz.h"
 
 #define MISSING                                                                                    \
     "%s: array 'mask': missing, as are 'index' and 'pattern'; save positions, as in "              \
@@ -73,7 +71,8 @@ csrec_status csrec_npz_begin_y(const csrec_npz *npz, csrec_measurement *m, csrec
     return csrec_npz_end(member, status, error);
 }
 
-csrec_status csrec_npz_measure(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+/* The same of y that is not read then. */
+static csrec_status measure(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
     csrec_status status = csrec_npz_begin_y(npz, m, &member, error);
     if (status == CSREC_OK) csrec_npz_leave(&member);
@@ -372,7 +371,7 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     npz.progress = input->progress;
     npz.context = input->context;
     /* Small arrays first, y last: a file refused for a small array has not unpacked y. */
-    status = csrec_npz_measure(&npz, &m, error);
+    status = measure(&npz, &m, error);
     if (status == CSREC_OK) status = csrec_npz_tones(&npz, &m, error);
     if (status == CSREC_OK) status = read_positions(&npz, &m, error);
     if (status == CSREC_OK) status = read_y(&npz, &m, error);

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "files/measurement.h"
 #include "base/memory.h"
-#include "files/npz/through.h"
 #include "measurement/through.h"
+#include "files/npz/npz.h"
 
 /* Returns the first value that the type cannot hold, or -1. Integers must be held exactly: rounding
  * silently would change samples. F32 rounds, as the type promises, but must stay finite. */

@@ -149,8 +149,9 @@ csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_
     return status;
 }
 
-csrec_status csrec_npz_array(const csrec_npz *npz, const char *field, csrec_array *array,
-                             csrec_error *error) {
+/* The whole array; not text. */
+static csrec_status read_array(const csrec_npz *npz, const char *field, csrec_array *array,
+                               csrec_error *error) {
     csrec_npz_member member;
     csrec_array result = {0};
     csrec_status status = csrec_npz_begin(npz, field, &member, error);
@@ -180,7 +181,7 @@ csrec_status csrec_npz_read(const char *path, const char *name, csrec_array *arr
     if (status != CSREC_OK) return status;
     status = csrec_npz_open(&input, &npz, error);
     if (status == CSREC_OK) {
-        status = csrec_npz_array(&npz, name, array, error);
+        status = read_array(&npz, name, array, error);
         csrec_npz_close(&npz);
     }
     csrec_input_close(&input);

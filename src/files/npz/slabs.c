@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "files/measurement.h"
-#include "files/npz/measurement.h"
+#include "files/npz/npz.h"
 
 enum { PIECE = CSREC_NPZ_PIECE };
 

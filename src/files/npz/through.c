@@ -1,11 +1,11 @@
 /* through.c - the arrays that describe the operator through which a signal was
  * measured: operator; ordering, scramble; coils, complex; matrix, block; kernel; factor. */
-#include "files/npz/through.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "measurement/through.h"
+#include "files/npz/npz.h"
 
 /* ------------------------------------------------------------------ reading ------------------- */
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "files/fingerprint.h"
+#include "files/output.h"
 #include "files/npz/npz.h"
 
 /* libzip's view of a csrec_output: it writes local headers, then seeks back to complete them. */

@@ -225,8 +225,8 @@ csrec_status csrec_image_decode(csrec_input *input, csrec_image *image, csrec_er
     return status;
 }
 
-csrec_status csrec_image_peek(csrec_input *input, csrec_image *image, bool *transparent,
-                              csrec_error *error) {
+static csrec_status peek(csrec_input *input, csrec_image *image, bool *transparent,
+                         csrec_error *error) {
     decoder d = {.peek = true};
     csrec_status status = run(&d, input, error);
     if (input->file) rewind(input->file);
@@ -269,7 +269,7 @@ const csrec_format_row csrec_png_format = {
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_PICTURE | CSREC_USE_SAMPLES, NULL},
     .magic = {{"\x89PNG\r\n\x1a\n", 8}},
     .signal = csrec_image_decode,
-    .peek = csrec_image_peek,
+    .peek = peek,
     .refusal = refusal,
     .write = write_signal,
 };

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "files/fingerprint.h"
 #include "files/output.h"
 
 /* As in image_read.c: what must survive a longjmp lives behind a pointer. */
