@@ -1,4 +1,4 @@
-/* operator.h - an operator and its matrix, written out; solvers on both (pair.c). */
+/* operator.h - an operator and its matrix, written out; solvers on both. */
 #ifndef CSREC_TOOLS_BENCH_OPERATOR_H
 #define CSREC_TOOLS_BENCH_OPERATOR_H
 

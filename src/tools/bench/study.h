@@ -116,9 +116,4 @@ int bench_study_check(bench_study *study);
  * frees the study. Returns the exit code. */
 int bench_study_run(bench_study *study, int64_t columns, int64_t rows, const void *given);
 
-/* The file of a study (study_file.c). Reads what it has: CLI_CONTINUE, or the exit code. */
-int bench_study_resume(bench_study *study);
-/* Writes it, with the plot if it is complete. */
-csrec_status bench_study_save(bench_study *study, csrec_error *error);
-
 #endif

@@ -15,11 +15,8 @@ typedef struct cli_page {
     csrec_error *error;
 } cli_page;
 
-/* What was recovered, how good it is, the first warning (verdict.c). */
-void cli_page_verdict(const cli_page *page);
-
 /* Samples, recovery and errors: pictures (panels.c), or charts of a signal of one axis
- * (lines.c). */
+ * (chart.c). */
 csrec_status cli_page_panels(const cli_page *page);
 csrec_status cli_page_lines(const cli_page *page);
 
@@ -43,10 +40,6 @@ enum { CLI_JOB_CHARTS = 3, CLI_JOB_LINES = 2 };
 /* Makes the charts that have data, of a job with a history; returns their number, or -1 if memory
  * is short. Clear each with cli_chart_clear. */
 int cli_result_charts(const cli_result *result, cli_chart charts[CLI_JOB_CHARTS]);
-
-/* Charts of the signal along its last axis, in the middle of the others: samples, reference and
- * recovery; and true and expected errors, if any are known. As cli_result_charts (lines.c). */
-int cli_job_lines(const cli_job *job, cli_chart charts[CLI_JOB_LINES]);
 
 /* Adds job->out.plot: all charts below each other as .png or .svg. */
 csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error);
@@ -108,7 +101,7 @@ csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, 
 csrec_status cli_plane_create(int64_t height, int64_t width, int64_t channels, cli_plane *plane);
 void cli_plane_clear(cli_plane *plane);
 
-/* Fills what is not known from its surroundings (blend.c). CSREC_MEMORY. */
+/* Fills what is not known from its surroundings. CSREC_MEMORY. */
 csrec_status cli_plane_blend(cli_plane *plane);
 
 /* The 99th percentile of the values, between ranks as NumPy's, and the largest. CSREC_MEMORY. */

@@ -32,9 +32,9 @@ static const cli_option options[] = {
     {"operator", 'O', CLI_CHOICE, "NAME",
      "Measure the whole signal through this operator instead of sampling entries: y = A x. --rate "
      "and --count then are of its rows.",
-     AT(through), .choice = cli_through_name},
+     AT(through), .choice = csrec_through_info},
     {"ordering", 0, CLI_CHOICE, "NAME", "Order of Hadamard's rows (default natural).", AT(ordering),
-     .choice = cli_ordering_name},
+     .choice = csrec_ordering_info},
     {"scramble", 0, CLI_FLAG, NULL,
      "Permute the entries at random, by --seed, before Hadamard's transform.", AT(scramble)},
     {"rows", 0, CLI_CHOICE, "NAME",

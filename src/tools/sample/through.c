@@ -8,14 +8,6 @@
 
 typedef cli_sample_arguments arguments;
 
-const char *cli_through_name(int i) {
-    return csrec_through_info(i);
-}
-
-const char *cli_ordering_name(int i) {
-    return csrec_ordering_info(i);
-}
-
 const char *cli_rows_name(int i) {
     return csrec_row_choice_name((csrec_row_choice)i);
 }
