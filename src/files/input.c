@@ -105,9 +105,9 @@ static csrec_status check_member(csrec_input *input, csrec_error *error) {
 
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {
     csrec_status status = csrec_input_open_whole(path, input, error);
-    if (status == CSREC_OK) status = check_readable(input, error);
-    if (status == CSREC_OK) status = check_member(input, error);
-    if (status == CSREC_OK) input->size -= csrec_fingerprint_record(input);
+    if (!status) status = check_readable(input, error);
+    if (!status) status = check_member(input, error);
+    if (!status) input->size -= csrec_fingerprint_record(input);
     return status;
 }
 
@@ -142,12 +142,12 @@ size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count) {
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {
     if (input->bytes) return CSREC_OK;
     csrec_status status = csrec_memory_check(input->size, 1, input->name, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     uint8_t *bytes = malloc((size_t)input->size + 1);
     if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
     csrec_reader reader = csrec_input_reader(input);
     status = csrec_reader_take(&reader, bytes, input->size, input->name, error);
-    if (status != CSREC_OK) {
+    if (status) {
         free(bytes);
         return status;
     }

@@ -40,10 +40,10 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
     csrec_measurement result = {0};
     if (options && options->placement) options->placement->dims = 0;
     csrec_status status = parse_format(input, options ? options : &defaults, &result, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     bool empty = input->slab.count > 0 && result.n == 0;
     if (!empty) status = csrec_measurement_check(&result, input->name, error);
-    if (status == CSREC_OK)
+    if (!status)
         *measurement = result;
     else
         csrec_measurement_clear(&result);
@@ -60,7 +60,7 @@ csrec_status csrec_measurement_read_with(const char *path, const csrec_read_opti
                                          csrec_measurement *measurement, csrec_error *error) {
     csrec_input input;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     if (options) input.progress = options->progress, input.context = options->context;
     status = csrec_measurement_parse(&input, options, measurement, error);
     csrec_input_close(&input);

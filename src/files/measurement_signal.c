@@ -57,8 +57,7 @@ static csrec_status decode_mask(csrec_input *input, const csrec_shape *shape, cs
             input->name, csrec_format_list(CSREC_USE_READ, true, "or", list, sizeof list));
     csrec_status status =
         row->peek ? csrec_format_peek(input, &seen, &transparent, error) : CSREC_OK;
-    if (status == CSREC_OK && row->peek)
-        status = check_mask(&seen.pixels, input->name, shape, error);
+    if (!status && row->peek) status = check_mask(&seen.pixels, input->name, shape, error);
     return status == CSREC_OK ? csrec_format_signal(input, image, error) : status;
 }
 
@@ -70,14 +69,13 @@ static csrec_status read_mask(const char *path, const csrec_shape *shape, csrec_
     csrec_shape part = *shape;
     int64_t entries = 0;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     input.slab = slab;
     status = decode_mask(&input, shape, &image, error);
-    if (status == CSREC_OK) status = csrec_input_narrow(&input, &part, error);
-    if (status == CSREC_OK) status = check_mask(&image.pixels, input.name, &part, error);
-    if (status == CSREC_OK) status = csrec_shape_count(&part, &entries);
-    if (status == CSREC_OK)
-        status = flatten(&image.pixels, input.name, entries, slab.count > 0, mask, error);
+    if (!status) status = csrec_input_narrow(&input, &part, error);
+    if (!status) status = check_mask(&image.pixels, input.name, &part, error);
+    if (!status) status = csrec_shape_count(&part, &entries);
+    if (!status) status = flatten(&image.pixels, input.name, entries, slab.count > 0, mask, error);
     csrec_image_clear(&image);
     csrec_input_close(&input);
     return status;
@@ -182,10 +180,10 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
     csrec_measurement m;
     if (!row->peek) return CSREC_OK;
     csrec_status status = csrec_format_peek(input, seen, &transparent, error);
-    if (status == CSREC_OK)
+    if (!status)
         status = csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels,
                                    error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     if (options->mask) return read_mask(options->mask, &m.shape, options->slab, mask, error);
     if (transparent || options->has_unknown) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
@@ -217,31 +215,27 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     uint8_t *known = NULL;
     int64_t entries = 0;
     csrec_status status = csrec_read_options_check(options, true, false, input->name, error);
-    if (status == CSREC_OK && options->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
+    if (!status && options->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
         status = csrec_format_no_slabs(input, error);
     input->slab = options->slab;
-    if (status == CSREC_OK) status = look_ahead(input, row, options, &seen, &known, error);
-    if (status == CSREC_OK) status = csrec_format_signal(input, &image, error);
-    if (status == CSREC_OK && row->peek)
-        status = csrec_input_narrow(input, &seen.pixels.shape, error);
+    if (!status) status = look_ahead(input, row, options, &seen, &known, error);
+    if (!status) status = csrec_format_signal(input, &image, error);
+    if (!status && row->peek) status = csrec_input_narrow(input, &seen.pixels.shape, error);
     /* The mask is as large as the picture was. */
-    if (status == CSREC_OK && row->peek &&
-        !csrec_shape_equal(&image.pixels.shape, &seen.pixels.shape))
+    if (!status && row->peek && !csrec_shape_equal(&image.pixels.shape, &seen.pixels.shape))
         status = csrec_fail(error, CSREC_FORMAT,
                             "%s: changed while it was read; read the file again", input->name);
-    if (status == CSREC_OK)
+    if (!status)
         status = csrec_image_split(&image, options->channels_last, input->name, &m.shape,
                                    &m.channels, error);
-    if (status == CSREC_OK) status = csrec_shape_count(&m.shape, &entries);
-    if (status == CSREC_OK)
-        status = find_known(&image, options, input->name, &m, entries, &known, error);
-    if (status == CSREC_OK)
-        status = mark_unknown(&image, options, input->name, entries, known, &m, error);
-    if (status == CSREC_OK) status = take_samples(&image, known, input->name, entries, &m, error);
+    if (!status) status = csrec_shape_count(&m.shape, &entries);
+    if (!status) status = find_known(&image, options, input->name, &m, entries, &known, error);
+    if (!status) status = mark_unknown(&image, options, input->name, entries, known, &m, error);
+    if (!status) status = take_samples(&image, known, input->name, entries, &m, error);
     free(known);
     m.is_complex = image.is_complex;
     if (m.is_complex) m.channels /= 2;
     csrec_image_clear(&image);
-    if (status == CSREC_OK) *measurement = m;
+    if (!status) *measurement = m;
     return status;
 }

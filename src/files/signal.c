@@ -59,7 +59,7 @@ static csrec_status read_format(csrec_input *input, csrec_image *signal, csrec_e
 csrec_status csrec_signal_read(const char *path, csrec_image *signal, csrec_error *error) {
     csrec_input input;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = read_format(&input, signal, error);
     csrec_input_close(&input);
     return status;
@@ -69,7 +69,7 @@ csrec_status csrec_signal_look(const char *path, csrec_image *signal, csrec_erro
     csrec_input input;
     bool transparent;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     const csrec_format_row *row = csrec_input_format(&input);
     input.slab.count = 1;
     if (row && row->format.uses & CSREC_USE_SLABS)
@@ -90,9 +90,9 @@ csrec_status csrec_image_split(const csrec_image *image, bool channels_last, con
         return csrec_fail(error, CSREC_DATA,
                           "%s: a scalar or empty array is no signal; save 1 to 4 axes", name);
     if (last && shape->dims < 2)
-        return csrec_fail(error, CSREC_DATA,
-                          "%s: a 1-D array has no axis for channels beside; its entries are the signal",
-                          name);
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: a 1-D array has no axis for channels beside; its entries are the signal", name);
     if (last) *channels = shape->dim[--shape->dims];
     if (image->is_complex) *channels *= 2;
     return CSREC_OK;

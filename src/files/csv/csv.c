@@ -18,7 +18,7 @@ static csrec_status check_name(const csrec_input *input, csrec_status status,
 static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
     csrec_error told = {{0}};
     csrec_status status = csrec_input_load(input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     const char *text = (const char *)input->bytes;
     if (csrec_csv_is_matrix(text, input->size))
         status = csrec_csv_matrix_parse(text, input->size, input->name, signal, &told);
@@ -35,12 +35,12 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
                                      csrec_measurement *m, csrec_error *error) {
     csrec_error told = {{0}};
     csrec_status status = csrec_input_load(input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     const char *text = (const char *)input->bytes;
     if (csrec_csv_is_matrix(text, input->size))
         return csrec_measurement_from_signal(input, options, m, error);
     status = csrec_read_options_check(options, false, true, input->name, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = csrec_csv_parse(text, input->size, input->name, options, m, &told);
     return check_name(input, status, &told, error);
 }

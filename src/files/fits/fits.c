@@ -159,8 +159,7 @@ static csrec_status take_image(csrec_fits *fits, csrec_fits_image *image, csrec_
     if (fits_is_compressed_image(fits->file, &fits->status))
         return csrec_fail(
             error, CSREC_UNSUPPORTED,
-            "%s: its image is compressed in tiles, which are not read; unpack it with "
-            "funpack",
+            "%s: its image is compressed in tiles, which are not read; unpack it with funpack",
             fits->name);
     image->dtype =
         type_of(image->bitpix, number_of(fits, "BSCALE", 1.0), number_of(fits, "BZERO", 0.0));

@@ -222,7 +222,7 @@ static csrec_status read_length(csrec_reader *reader, const char *name, uint32_t
                                 csrec_error *error) {
     uint8_t head[12] = {0};
     csrec_status status = csrec_reader_take(reader, head, 8, name, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     if (memcmp(head, CSREC_NPY_MAGIC, 6) != 0)
         return csrec_fail(error, CSREC_FORMAT, "%s: is not .npy data; write it with numpy.save",
                           name);
@@ -274,7 +274,7 @@ csrec_status csrec_npy_header_read(csrec_reader *reader, const char *name, csrec
                                    csrec_error *error) {
     uint32_t length = 0;
     csrec_status status = read_length(reader, name, &length, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     if (length > HEADER_LIMIT)
         return csrec_fail(error, CSREC_FORMAT,
                           "%s: the .npy header of %u bytes is too long; save a plain array", name,
@@ -284,7 +284,7 @@ csrec_status csrec_npy_header_read(csrec_reader *reader, const char *name, csrec
     status = csrec_reader_take(reader, text, length, name, error);
     text[length] = 0;
     *header = (csrec_npy_header){0};
-    if (status == CSREC_OK) status = parse_text(text, name, header, error);
+    if (!status) status = parse_text(text, name, header, error);
     free(text);
     return status == CSREC_OK ? check_size(reader, name, header, error) : status;
 }

@@ -96,7 +96,7 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
         void *into = direct ? (char *)data + (size_t)i * bytes : (void *)buffer;
         csrec_status status =
             csrec_reader_take(reader, into, (uint64_t)n * header->bytes, name, error);
-        if (status != CSREC_OK) return status;
+        if (status) return status;
         if (header->swap) swap_all(into, n, (size_t)header->bytes);
         if (header->half) expand_half(into, n);
         if (header->dtype == CSREC_BOOL) clean_bool(into, n);
@@ -140,15 +140,13 @@ static csrec_status read_values(csrec_reader *reader, const csrec_npy_header *he
     size_t bytes = target == AS_STORED ? csrec_dtype_size(header->dtype) : target == AS_F32 ? 4 : 8;
     csrec_status status = csrec_memory_check((uint64_t)header->count * bytes, 1, name, error);
     char *flat = status == CSREC_OK ? malloc((size_t)header->count * bytes) : NULL;
-    if (status == CSREC_OK && !flat)
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
-    if (status == CSREC_OK) status = read_flat(reader, header, name, target, flat, error);
+    if (!status && !flat) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!status) status = read_flat(reader, header, name, target, flat, error);
     /* The parts of a complex number stay together. */
     csrec_shape shape = header->shape;
     shape.dims -= header->is_complex;
     int64_t each = header->is_complex ? 2 : 1;
-    if (status == CSREC_OK)
-        transpose(&shape, header->count / each, bytes * (size_t)each, flat, data);
+    if (!status) transpose(&shape, header->count / each, bytes * (size_t)each, flat, data);
     free(flat);
     return status;
 }
@@ -186,7 +184,7 @@ csrec_status csrec_npy_text(csrec_reader *reader, const csrec_npy_header *header
     for (uint64_t i = 0; i < header->bytes / width; i++) {
         uint32_t letter = 0;
         csrec_status status = csrec_reader_take(reader, &letter, width, name, error);
-        if (status != CSREC_OK) return status;
+        if (status) return status;
         if (width == 1)
             letter = *(uint8_t *)&letter;
         else if (header->swap)

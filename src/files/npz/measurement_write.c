@@ -71,8 +71,7 @@ static csrec_status verify_pattern(const csrec_measurement *m, int64_t count, co
     csrec_error reason = {""};
     csrec_status status =
         csrec_sampling_create(&m->shape, m->pattern, count, m->seed, &sampling, &reason);
-    if (status != CSREC_OK)
-        return csrec_fail(error, status, "%s: array 'pattern': %.300s", path, reason.text);
+    if (status) return csrec_fail(error, status, "%s: array 'pattern': %.300s", path, reason.text);
     if (sampling.n != m->n ||
         memcmp(sampling.index, m->index, (size_t)m->n * sizeof *m->index) != 0)
         status = csrec_fail(error, CSREC_DATA,
@@ -129,10 +128,9 @@ csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
     void *y = NULL;
     procedural = procedural && m->pattern != CSREC_PATTERN_NONE && !m->through;
     csrec_status status = csrec_measurement_check(m, path, error);
-    if (status == CSREC_OK && procedural)
-        status = verify_pattern(m, m->count ? m->count : m->n, path, error);
-    if (status == CSREC_OK) status = convert_y(m, path, &y, error);
-    if (status == CSREC_OK) status = write_fields(files, path, m, y, procedural, error);
+    if (!status && procedural) status = verify_pattern(m, m->count ? m->count : m->n, path, error);
+    if (!status) status = convert_y(m, path, &y, error);
+    if (!status) status = write_fields(files, path, m, y, procedural, error);
     free(y);
     return status;
 }

@@ -218,9 +218,9 @@ static csrec_status run(decoder *d, csrec_input *input, csrec_error *error) {
 csrec_status csrec_image_decode(csrec_input *input, csrec_image *image, csrec_error *error) {
     decoder d = {.peek = false};
     csrec_status status = run(&d, input, error);
-    if (status == CSREC_OK) status = arrange(&d);
-    if (status == CSREC_OK) *image = d.image;
-    if (status != CSREC_OK) free(d.image.alpha);
+    if (!status) status = arrange(&d);
+    if (!status) *image = d.image;
+    if (status) free(d.image.alpha);
     free(d.raw);
     return status;
 }
@@ -230,7 +230,7 @@ static csrec_status peek(csrec_input *input, csrec_image *image, bool *transpare
     decoder d = {.peek = true};
     csrec_status status = run(&d, input, error);
     if (input->file) rewind(input->file);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     *image = d.image;
     image->pixels = describe(&d);
     *transparent = d.stored > d.channels || d.keyed;
@@ -240,7 +240,7 @@ static csrec_status peek(csrec_input *input, csrec_image *image, bool *transpare
 csrec_status csrec_image_read(const char *path, csrec_image *image, csrec_error *error) {
     csrec_input input;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = csrec_image_decode(&input, image, error);
     csrec_input_close(&input);
     return status;

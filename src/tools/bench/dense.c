@@ -46,10 +46,9 @@ static const cli_tool tool = {
         "Compared are products with random vectors, lengths of columns, correlations, and from the "
         "samples of a random signal of K entries the columns and coefficients that each solver "
         "finds on the operator and on the matrix. Where two columns are correlated equally with "
-        "the "
-        "residual mp and omp may pick either, and where the l1 norm has several minima fista and "
-        "bpdn may find either: this is checked, and counts as agreeing. Solvers with a parameter k "
-        "have such choices, too, and are left out unless --solver names them.\n"
+        "the residual mp and omp may pick either, and where the l1 norm has several minima fista "
+        "and bpdn may find either: this is checked, and counts as agreeing. Solvers with a "
+        "parameter k have such choices, too, and are left out unless --solver names them.\n"
         "Exit code: 0 they agree, 1 they differ, or failure, 2 wrong usage.",
     .examples = "csbench dense -n 64 -m 16\n"
                 "csbench dense scan.npz -s mp -s omp -k 20 --haar paper",

@@ -34,8 +34,7 @@ static const cli_tool tool = {
         "minimisation, Gaussian matrices and large n (Donoho, Maleki and Montanari 2009, equation "
         "5).\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM (the file "
-        "has "
-        "what is known).",
+        "has what is known).",
     .examples = "csbench phase -o phase.npz -s omp -s iht -n 32 -g 4 -T 4 --plot phase.svg\n"
                 "csbench phase -o haar.npz -e haar -s omp -n 32 -g 4 -T 4 --json",
     .options = options,

@@ -241,8 +241,7 @@ static int report(const conv_command *j) {
     if (!j->a.json) {
         if (!j->a.quiet)
             cli_note(&tool,
-                     "%s: %lld filters from %lld pictures, objective %.6g to %.6g in %lld "
-                     "rounds%s",
+                     "%s: %lld filters from %lld pictures, objective %.6g to %.6g in %lld rounds%s",
                      j->a.output, (long long)filters->shape.dim[0], (long long)j->n, first, last,
                      (long long)rounds, j->stopped ? ", interrupted" : "");
         return done;

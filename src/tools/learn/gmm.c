@@ -77,8 +77,7 @@ static const cli_tool tool = {
     .synopsis = "INPUT... -o MODEL.npz --patch 8x8 [OPTION...]",
     .details =
         "An INPUT is a picture, a .npy [m, ...] of m pictures or rows, or a folder of both. At "
-        "most "
-        "200000 patches, chosen at random, are used; --most changes that.\n"
+        "most 200000 patches, chosen at random, are used; --most changes that.\n"
         "Each round is a step of expectation maximisation over all patches; the log-likelihood "
         "never falls. After each round the mixture is saved in MODEL.npz.state. After an "
         "interruption the same command continues from there and gives the same model.\n"

@@ -61,12 +61,11 @@ static const cli_tool tool = {
     .details =
         "An INPUT is a picture ({read or}), or a folder of them, in which transparent pixels, or "
         "with --mask masked pixels, are unknown; or a measurement ({arrays or}, .csv). The "
-        "installed "
-        "prior, for gray or with --channels 3 for colour, or that of --resume, is trained further "
-        "on parts of them. A GPU takes a minute for what takes a CPU two hours. The arrays `loss` "
-        "and `psnr` of the model show the progress, PSNR on other parts, which may overlap, at 10 "
-        "and 25 % known. Ctrl-C writes the weights so far; --resume continues from them. Without "
-        "pictures, priors are trained from nothing by training/ of the source.\n"
+        "installed prior, for gray or with --channels 3 for colour, or that of --resume, is "
+        "trained further on parts of them. A GPU takes a minute for what takes a CPU two hours. "
+        "The arrays `loss` and `psnr` of the model show the progress, PSNR on other parts, which "
+        "may overlap, at 10 and 25 % known. Ctrl-C writes the weights so far; --resume continues "
+        "from them. Without pictures, priors are trained from nothing by training/ of the source.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM, with the "
         "weights so far written.",
     .examples = "cslearn net photo.png -o own.npz --steps 2 --batch 2 --patch 32 # to try; in "

@@ -46,10 +46,9 @@ static const cli_tool tool = {
     .synopsis = "INPUT... -o MODEL.npz [OPTION...]",
     .details =
         "An INPUT is a picture, a .npy [m, ...] of m pictures or rows, or a folder of both. "
-        "Without "
-        "--patch all pictures must have one size and be aligned, like faces. With it, patches of "
-        "all pictures are used, and a .npy may also be one picture. Data are read twice in "
-        "pieces, so files may be larger than memory, unless there are fewer rows than pixels. "
+        "Without --patch all pictures must have one size and be aligned, like faces. With it, "
+        "patches of all pictures are used, and a .npy may also be one picture. Data are read twice "
+        "in pieces, so files may be larger than memory, unless there are fewer rows than pixels. "
         "Values of pictures are scaled to 0 to 255; the model records this for csrecover.\n"
         "With --backend cuda, covariance and eigenvectors (by cuSOLVER) are computed on a GPU; "
         "auto does so if it is faster. The model records the backend.\n"

@@ -357,9 +357,7 @@ static void tell_not_begun(const batch *b) {
     if (is_single(b))
         cli_note(b->request->all, "%s: interrupted before its start", inputs->text[0]);
     else
-        cli_note(b->request->all,
-                 "interrupted: %d inputs were not started; continue with "
-                 "--resume",
+        cli_note(b->request->all, "interrupted: %d inputs were not started; continue with --resume",
                  left);
 }
 

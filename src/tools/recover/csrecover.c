@@ -10,15 +10,13 @@
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
      "The recovered signal: {write or}; {arrays or} (array x); or - for stdout (npy without "
-     "--format). "
-     "A {Types or} has the metadata of an input of its format; OUT.h5:/NAME names its dataset. If "
-     "it is a folder or ends in /, each INPUT's recovery is written there under the name of the "
-     "INPUT.",
+     "--format). A {Types or} has the metadata of an input of its format; OUT.h5:/NAME names its "
+     "dataset. If it is a folder or ends in /, each INPUT's recovery is written there under the "
+     "name of the INPUT.",
      AT(output), .effect = CLI_ON_OUTPUTS},
     {"format", 0, CLI_CHOICE, "NAME",
      "Format of -o - and -o FOLDER/ (default for a folder: that of the INPUT, else png for "
-     "pictures, else "
-     "npy).",
+     "pictures, else npy).",
      AT(format), .effect = CLI_ON_OUTPUTS, .choice = cli_format_name},
     {"bits", 0, CLI_INTEGER, "8|16",
      "Bits per sample of a picture, {picture or} (default 16 if the samples have more than 8 "
@@ -144,8 +142,7 @@ static const cli_option options[] = {
      AT(report), .effect = CLI_ON_OUTPUTS},
     {"plot", 0, CLI_WRITE, "FILE",
      "Write charts, .svg or {picture or}: samples, reference and recovery along the signal or the "
-     "line in "
-     "its middle, errors there, and residual, PSNR and levels of atoms of that page.",
+     "line in its middle, errors there, and residual, PSNR and levels of atoms of that page.",
      AT(plot), .effect = CLI_ON_OUTPUTS},
     {"uncertainty", 'u', CLI_WRITE, "FILE",
      "Write the expected root mean square error of each value, in units of the samples, "
@@ -157,8 +154,7 @@ static const cli_option options[] = {
      "Skip inputs whose outputs (also page, plot and atoms, if requested) are complete and were "
      "made by this version from the same input, mask, model, learned prior and settings. Their "
      "fingerprints tell. An input that is recovered in tiles keeps them in OUT.part until OUT is "
-     "written, and "
-     "goes on with what a killed run left there.",
+     "written, and goes on with what a killed run left there.",
      AT(resume), .effect = CLI_ON_OUTPUTS},
     {"info", 'i', CLI_FLAG, NULL, "Describe the measurement file and stop.", AT(info),
      .effect = CLI_ON_OUTPUTS},
@@ -190,13 +186,10 @@ static const cli_tool tool = {
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
         "and values or of a matrix with empty fields, a whole signal ({read or}; IN.h5:/NAME names "
-        "a "
-        "dataset), or - for stdin. Of whole arrays NaN is unknown, of "
-        "pictures transparent pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK, of HDF5 "
-        "and NetCDF _FillValue; or --mask and --unknown "
-        "tell. If you give no method, solver "
-        "or basis, a default is chosen for the "
-        "input.\n"
+        "a dataset), or - for stdin. Of whole arrays NaN is unknown, of pictures transparent "
+        "pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK, of HDF5 and NetCDF "
+        "_FillValue; or --mask and --unknown tell. If you give no method, solver or basis, a "
+        "default is chosen for the input.\n"
         "With several inputs, an input that fails does not stop the others; failures are listed "
         "at the end. Consecutive inputs with the same sampled positions, such as the frames of a "
         "sequence, are recovered together if the method treats channels separately; the result "

@@ -233,8 +233,7 @@ static void put_stages(const cli_page *p) {
     for (int i = 0; i < CLI_STAGES; i++)
         fprintf(p->file,
                 "<tr><th scope=\"row\">%s</th><td class=\"seconds\">%.3f s</td><td><span "
-                "class=\"time\" "
-                "role=\"presentation\" style=\"width:%.2frem\"></span></td></tr>\n",
+                "class=\"time\" role=\"presentation\" style=\"width:%.2frem\"></span></td></tr>\n",
                 stages[i].name, stages[i].seconds,
                 whole > 0.0 ? 5.0 * stages[i].seconds / whole : 0.0);
     fputs("</table>\n", p->file);

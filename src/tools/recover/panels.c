@@ -171,8 +171,7 @@ static void put_notes(const cli_page *p, const cli_view *view) {
                 (long long)m->channels);
     if (view->factor > 1)
         fprintf(p->file,
-                "<p>A pixel is the mean of %lld x %lld, of errors the root mean square."
-                "</p>\n",
+                "<p>A pixel is the mean of %lld x %lld, of errors the root mean square.</p>\n",
                 (long long)view->factor, (long long)view->factor);
 }
 

@@ -39,10 +39,8 @@ static const cli_option options[] = {
      "Permute the entries at random, by --seed, before Hadamard's transform.", AT(scramble)},
     {"rows", 0, CLI_CHOICE, "NAME",
      "How rows are chosen: uniform at random; the first of the ordering (of frequencies the "
-     "lowest); "
-     "frequencies of variable density, or whole lines of them. Default: lines for fourier, first "
-     "for "
-     "an ordering, else uniform.",
+     "lowest); frequencies of variable density, or whole lines of them. Default: lines for "
+     "fourier, first for an ordering, else uniform.",
      AT(rows), .choice = cli_rows_name},
     {"coils", 0, CLI_READ, "FILE",
      "Sensitivities of receivers for fourier, an array [coils, shape], complex or real.",
@@ -89,8 +87,7 @@ static const cli_tool tool = {
         "csrecover.",
     .synopsis = "INPUT -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
     .details =
-        "INPUT - is stdin. Samples are distinct positions; the channels of a picture share "
-        "them.\n"
+        "INPUT - is stdin. Samples are distinct positions; the channels of a picture share them.\n"
         "uniform draws positions independently, all with equal probability. jitter draws one "
         "position in each cell of a partition. poisson keeps all samples at least a certain "
         "distance apart, which --verbose and --json report. All give exactly the requested "
@@ -103,15 +100,12 @@ static const cli_tool tool = {
         "than requested (then --procedural is refused). Partial opacity is ignored. Notes on "
         "stderr report both.\n"
         "--operator: hadamard has rows of 1 and -1, fourier is the sum of numpy.fft.fftn, matrix "
-        "any "
-        "matrix, blur a convolution, downsample means of boxes. Noise is that of each value of y, "
-        "of "
-        "real and imaginary parts each. A complex .npy is measured as it is.\n"
+        "any matrix, blur a convolution, downsample means of boxes. Noise is that of each value of "
+        "y, of real and imaginary parts each. A complex .npy is measured as it is.\n"
         "--next spreads positions so that their density follows the expected errors, and none is "
-        "too near "
-        "another or one that is measured. Columns of the .csv are i; row,col; or z,y,x. With "
-        "values added in further columns it is a measurement, which csrecover --merge joins with "
-        "the first.\n"
+        "too near another or one that is measured. Columns of the .csv are i; row,col; or z,y,x. "
+        "With values added in further columns it is a measurement, which csrecover --merge joins "
+        "with the first.\n"
         "Ctrl-C stops and writes nothing.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (143 by SIGTERM).",
     .examples = "cssample photo.png -o scan.npz --rate 0.25\n"

@@ -179,8 +179,7 @@ static int report(const job *j) {
                  j->length[0]);
     if (a->verbose)
         cli_note(j->tool,
-                 "%s: %lld positions beside %lld that are measured, seed %llu, at least "
-                 "%.4g apart",
+                 "%s: %lld positions beside %lld that are measured, seed %llu, at least %.4g apart",
                  a->input, (long long)j->next.n, (long long)m->n, (unsigned long long)a->seed,
                  j->next.min_distance);
     if (!a->json) return CLI_DONE;
