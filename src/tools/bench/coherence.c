@@ -19,19 +19,18 @@ typedef struct {
     bool json, no_sync;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     {"ensemble", 'e', CLI_CHOICE, "NAME", "Random matrix, without an input (default gaussian).",
-     AT(ensemble), .choice = bench_ensemble_name},
-    {"columns", 'n', CLI_INTEGER, "N", "Its columns (default 256).", AT(n), .low = 2,
+     CLI_AT(ensemble), .choice = bench_ensemble_name},
+    {"columns", 'n', CLI_INTEGER, "N", "Its columns (default 256).", CLI_AT(n), .low = 2,
      .high = BENCH_COLUMNS_MOST},
-    {"samples", 'm', CLI_INTEGER, "M", "Its rows (default n / 4).", AT(m), .low = 1,
+    {"samples", 'm', CLI_INTEGER, "M", "Its rows (default n / 4).", CLI_AT(m), .low = 1,
      .high = BENCH_COLUMNS_MOST},
-    {"seed", 0, CLI_SEED, "S", "Seed of the draw (default 1).", AT(seed)},
+    {"seed", 0, CLI_SEED, "S", "Seed of the draw (default 1).", CLI_AT(seed)},
     {"haar", 0, CLI_CHOICE, "NAME", "Haar's columns, for an input of points (default paper).",
-     AT(columns), .choice = bench_columns_name},
+     CLI_AT(columns), .choice = bench_columns_name},
     {"plot", 0, CLI_WRITE, "FILE", "Draw histogram and cumulative coherence, .svg or {picture or}.",
-     AT(plot)},
+     CLI_AT(plot)},
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
     CLI_STANDARD};
@@ -54,8 +53,7 @@ static const cli_tool tool = {
         "Exit code: 0 done, 1 failure, 2 wrong usage.",
     .examples = "csbench coherence -e dct -n 64 -m 32\n"
                 "csbench coherence scan.npz --json --plot coherence.svg",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, input),
     .optional = true};
 

@@ -15,10 +15,9 @@ typedef struct {
     bool json;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {{"levels", 'L', CLI_INTEGER, "L",
                                       "Largest M = 2^L of the timed transforms (default 20).",
-                                      AT(levels), .low = 5, .high = 40},
+                                      CLI_AT(levels), .low = 5, .high = 40},
                                      CLI_JSON(arguments),
                                      CLI_STANDARD};
 
@@ -36,8 +35,7 @@ static const cli_tool tool = {
         "Exit code: 0 all numbers agree, 1 some differ, or failure, 2 wrong usage.",
     .examples = "csbench paper\n"
                 "csbench paper -L 12 --json",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, operand),
     .optional = true};
 

@@ -37,8 +37,7 @@ static const cli_tool tool = {
         "has what is known).",
     .examples = "csbench phase -o phase.npz -s omp -s iht -n 32 -g 4 -T 4 --plot phase.svg\n"
                 "csbench phase -o haar.npz -e haar -s omp -n 32 -g 4 -T 4 --json",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .listing = bench_study_list,
     .operand = offsetof(arguments, study.operand),
     .optional = true};

@@ -27,8 +27,7 @@ static const cli_tool tool = {
                "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM (the "
                "file has what is known).",
     .examples = "csbench sparsity -o success.npz -n 64 -m 24 -s omp -s htp -T 4 --plot success.svg",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .listing = bench_study_list,
     .operand = offsetof(arguments, study.operand),
     .optional = true};

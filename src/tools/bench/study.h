@@ -21,8 +21,8 @@ typedef struct bench_study_options {
     { .n = 256, .count = 20, .seed = 1, .tolerance = 0.01, .factor = 3.0, .backend = -1 }
 
 #define BENCH_OPTION(letter_, name_, type_, argument_, help_, field_)                              \
-    .name = name_, .letter = letter_, .type = type_, .argument = argument_, .help = help_,         \
-    .offset = offsetof(bench_study_options, field_)
+    CLI_ROW(letter_, name_, type_, argument_, help_),                                              \
+        .offset = offsetof(bench_study_options, field_)
 
 #define BENCH_STUDY_OPTIONS                                                                        \
     {BENCH_OPTION('o', "output", CLI_WRITE, "FILE",                                                \

@@ -69,6 +69,15 @@ typedef struct cli_option {
     cli_effect effect;
 } cli_option;
 
+/* The field of a row, in the tool's type `arguments`; and a row of a macro, its other fields
+ * follow. */
+#define CLI_AT(member) .offset = offsetof(arguments, member)
+#define CLI_ROW(letter_, name_, type_, argument_, help_)                                           \
+    .name = name_, .letter = letter_, .type = type_, .argument = argument_, .help = help_
+
+/* Of a tool: its table. */
+#define CLI_OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
+
 /* bash, zsh, fish (completion.c). */
 const char *cli_shell_name(int i);
 /* auto, cpu, cuda; NULL past the end, and for -1. */
@@ -76,51 +85,46 @@ const char *cli_backend_name(int i);
 
 /* The last rows of every table. */
 #define CLI_STANDARD                                                                               \
-    {.name = "help", .letter = 'h', .type = CLI_HELP, .help = "Show this text and exit."},         \
-        {.name = "version",                                                                        \
-         .letter = 'V',                                                                            \
-         .type = CLI_VERSION,                                                                      \
-         .help = "Show the version and exit."},                                                    \
-        {.name = "man",                                                                            \
-         .type = CLI_MAN,                                                                          \
-         .help = "Print the manual page (to be piped into man -l -) and exit."},                   \
+    {CLI_ROW('h', "help", CLI_HELP, NULL, "Show this text and exit.")},                            \
+        {CLI_ROW('V', "version", CLI_VERSION, NULL, "Show the version and exit.")},                \
+        {CLI_ROW(0, "man", CLI_MAN, NULL,                                                          \
+                 "Print the manual page (to be piped into man -l -) and exit.")},                  \
     {                                                                                              \
-        .name = "completion", .type = CLI_COMPLETION, .argument = "SHELL",                         \
-        .help = "Print the completion of this tool's options for a shell and exit.",               \
-        .choice = cli_shell_name                                                                   \
+        CLI_ROW(0, "completion", CLI_COMPLETION, "SHELL",                                          \
+                "Print the completion of this tool's options for a shell and exit."),              \
+            .choice = cli_shell_name                                                               \
     }
 
 /* Rows of several tools; their fields are members of the tool's structure of arguments, `struct_`.
  */
 #define CLI_THREADS(struct_)                                                                       \
     {                                                                                              \
-        .name = "threads", .letter = 't', .type = CLI_INTEGER, .argument = "T",                    \
-        .help = "Threads; 0 for all cores (default). The result does not depend on it.",           \
-        .offset = offsetof(struct_, threads), .low = 0, .high = 4096, .effect = CLI_ON_PROCESS     \
+        CLI_ROW('t', "threads", CLI_INTEGER, "T",                                                  \
+                "Threads; 0 for all cores (default). The result does not depend on it."),          \
+            .offset = offsetof(struct_, threads), .low = 0, .high = 4096, .effect = CLI_ON_PROCESS \
     }
 /* An int; -1 if it is not given. */
 #define CLI_BACKEND(struct_)                                                                       \
     {                                                                                              \
-        .name = "backend", .letter = 'b', .type = CLI_CHOICE, .argument = "NAME",                  \
-        .help = "Where to compute.", .offset = offsetof(struct_, backend),                         \
-        .choice = cli_backend_name                                                                 \
+        CLI_ROW('b', "backend", CLI_CHOICE, "NAME", "Where to compute."),                          \
+            .offset = offsetof(struct_, backend), .choice = cli_backend_name                       \
     }
 #define CLI_JSON(struct_)                                                                          \
     {                                                                                              \
-        .name = "json", .letter = 'j', .type = CLI_FLAG, .help = "Report as JSON on stdout.",      \
-        .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS                                \
+        CLI_ROW('j', "json", CLI_FLAG, NULL, "Report as JSON on stdout."),                         \
+            .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS                            \
     }
 #define CLI_NO_SYNC(struct_)                                                                       \
     {                                                                                              \
-        .name = "no-sync", .type = CLI_FLAG,                                                       \
-        .help = "Do not wait until files are on the disk (fsync): faster, but a power cut "        \
-                "may lose what was just written.",                                                 \
-        .offset = offsetof(struct_, no_sync), .effect = CLI_ON_PROCESS                             \
+        CLI_ROW(0, "no-sync", CLI_FLAG, NULL,                                                      \
+                "Do not wait until files are on the disk (fsync): faster, but a power cut may "    \
+                "lose what was just written."),                                                    \
+            .offset = offsetof(struct_, no_sync), .effect = CLI_ON_PROCESS                         \
     }
 #define CLI_QUIET(struct_)                                                                         \
     {                                                                                              \
-        .name = "quiet", .letter = 'q', .type = CLI_FLAG, .help = "No progress bar and no notes.", \
-        .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS                               \
+        CLI_ROW('q', "quiet", CLI_FLAG, NULL, "No progress bar and no notes."),                    \
+            .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS                           \
     }
 
 typedef struct cli_paths cli_paths; /* alias.h */

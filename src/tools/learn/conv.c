@@ -19,28 +19,27 @@ typedef struct {
     bool no_sync, json, quiet;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
-    {"filters", 'k', CLI_INTEGER, "K", "Filters to learn (default 64).", AT(filters), .low = 1,
+    {"filters", 'k', CLI_INTEGER, "K", "Filters to learn (default 64).", CLI_AT(filters), .low = 1,
      .high = 4096},
-    {"size", 'p', CLI_TEXT, "HxW", "Pixels of a filter, 8x8 or 8 (default 8).", AT(size)},
+    {"size", 'p', CLI_TEXT, "HxW", "Pixels of a filter, 8x8 or 8 (default 8).", CLI_AT(size)},
     {"lambda", 'l', CLI_REAL, "L", "Weight of the codes, black to white being 1 (default 0.005).",
-     AT(lambda), .low = 1e-9, .high = 1e3},
+     CLI_AT(lambda), .low = 1e-9, .high = 1e3},
     {"base", 0, CLI_REAL, "S",
      "Width in pixels of the smooth layer that is subtracted before filters are learned (default "
      "8); 0: the mean.",
-     AT(base), .low = 0.0, .high = 64.0},
+     CLI_AT(base), .low = 0.0, .high = 64.0},
     {"iterations", 'i', CLI_INTEGER, "N", "Rounds of codes and filters (default 40).",
-     AT(iterations), .low = 1, .high = 1e6},
-    {"codings", 0, CLI_INTEGER, "N", "Steps on the codes in a round (default 5).", AT(codings),
+     CLI_AT(iterations), .low = 1, .high = 1e6},
+    {"codings", 0, CLI_INTEGER, "N", "Steps on the codes in a round (default 5).", CLI_AT(codings),
      .low = 1, .high = 1e4},
     {"crop", 'c', CLI_INTEGER, "N",
-     "Learn from a random part of N x N of larger pictures (default 256).", AT(crop), .low = 16,
+     "Learn from a random part of N x N of larger pictures (default 256).", CLI_AT(crop), .low = 16,
      .high = 65536},
     CLI_LEARN_SOURCES(in, "filters"),
-    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this picture, {picture or}.", AT(plot)},
-    {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", AT(seed)},
+    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this picture, {picture or}.", CLI_AT(plot)},
+    {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", CLI_AT(seed)},
     CLI_THREADS(arguments),
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
@@ -63,8 +62,7 @@ static const cli_tool tool = {
                 "cslearn conv scan.npz -o own.npz --filters 48 --size 12 # from its samples alone\n"
                 "cslearn conv photo*.png -o filters.npz --resume filters.npz --iterations 20\n"
                 "csrecover scan.npz --basis conv --model filters.npz -o photo.png",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, in.inputs),
     .many = true};
 

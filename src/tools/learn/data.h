@@ -16,43 +16,23 @@ typedef struct cli_data_options {
 } cli_data_options;
 
 #define CLI_DATA_OPTIONS(member)                                                                   \
-    {.name = "patch",                                                                              \
-     .letter = 'p',                                                                                \
-     .type = CLI_TEXT,                                                                             \
-     .argument = "HxW",                                                                            \
-     .help = "Learn from all patches of this size, e.g. 8x8 or 8. Without it, learn from whole "   \
-             "pictures or rows.",                                                                  \
-     .offset = offsetof(arguments, member.patch)},                                                 \
-        {.name = "stride",                                                                         \
-         .letter = 's',                                                                            \
-         .type = CLI_INTEGER,                                                                      \
-         .argument = "S",                                                                          \
-         .help = "Pixels between patches (default a quarter of the patch).",                       \
-         .offset = offsetof(arguments, member.stride),                                             \
-         .low = 1,                                                                                 \
-         .high = 1e6},                                                                             \
-        {.name = "most",                                                                           \
-         .letter = 'n',                                                                            \
-         .type = CLI_INTEGER,                                                                      \
-         .argument = "N",                                                                          \
-         .help = "Use this many patches or pictures, chosen at random, if there are more.",        \
-         .offset = offsetof(arguments, member.most),                                               \
-         .low = 1,                                                                                 \
-         .high = 1e12},                                                                            \
-        {.name = "seed",                                                                           \
-         .type = CLI_SEED,                                                                         \
-         .argument = "S",                                                                          \
-         .help = "Seed of all random choices (default 1).",                                        \
-         .offset = offsetof(arguments, member.seed)},                                              \
-        {.name = "gray",                                                                           \
-         .letter = 'g',                                                                            \
-         .type = CLI_FLAG,                                                                         \
-         .help = "Learn from the luminance of colour pictures.",                                   \
-         .offset = offsetof(arguments, member.gray)},                                              \
+    {CLI_ROW('p', "patch", CLI_TEXT, "HxW",                                                        \
+             "Learn from all patches of this size, e.g. 8x8 or 8. Without it, learn from whole "   \
+             "pictures or rows."),                                                                 \
+     CLI_AT(member.patch)},                                                                        \
+        {CLI_ROW('s', "stride", CLI_INTEGER, "S",                                                  \
+                 "Pixels between patches (default a quarter of the patch)."),                      \
+         CLI_AT(member.stride), .low = 1, .high = 1e6},                                            \
+        {CLI_ROW('n', "most", CLI_INTEGER, "N",                                                    \
+                 "Use this many patches or pictures, chosen at random, if there are more."),       \
+         CLI_AT(member.most), .low = 1, .high = 1e12},                                             \
+        {CLI_ROW(0, "seed", CLI_SEED, "S", "Seed of all random choices (default 1)."),             \
+         CLI_AT(member.seed)},                                                                     \
+        {CLI_ROW('g', "gray", CLI_FLAG, NULL, "Learn from the luminance of colour pictures."),     \
+         CLI_AT(member.gray)},                                                                     \
     {                                                                                              \
-        .name = "channels-last", .letter = 'c', .type = CLI_FLAG,                                  \
-        .help = "The last axis of an array is channels.",                                          \
-        .offset = offsetof(arguments, member.channels_last)                                        \
+        CLI_ROW('c', "channels-last", CLI_FLAG, NULL, "The last axis of an array is channels."),   \
+            CLI_AT(member.channels_last)                                                           \
     }
 
 /* A file that learners read pictures from (files.c). */

@@ -15,16 +15,13 @@ typedef struct cli_learn_sources {
 
 /* part: what --resume takes from a model. */
 #define CLI_LEARN_SOURCES(member, part)                                                            \
-    {.name = "mask",                                                                               \
-     .letter = 'm',                                                                                \
-     .type = CLI_READ,                                                                             \
-     .argument = "FILE",                                                                           \
-     .help = "For every INPUT, only pixels that are not zero in this one are known.",              \
-     .offset = offsetof(arguments, member.mask)},                                                  \
+    {CLI_ROW('m', "mask", CLI_READ, "FILE",                                                        \
+             "For every INPUT, only pixels that are not zero in this one are known."),             \
+     CLI_AT(member.mask)},                                                                         \
     {                                                                                              \
-        .name = "resume", .letter = 'r', .type = CLI_READ, .argument = "FILE",                     \
-        .help = "Continue from the " part " of this model, which --output may replace.",           \
-        .offset = offsetof(arguments, member.resume), .may_alias = "output"                        \
+        CLI_ROW('r', "resume", CLI_READ, "FILE",                                                   \
+                "Continue from the " part " of this model, which --output may replace."),          \
+            CLI_AT(member.resume), .may_alias = "output"                                           \
     }
 
 /* Begins the line of a run with the contents of its files. */

@@ -13,8 +13,8 @@ typedef struct cli_learner {
 /* An option of every learner. */
 #define CLI_MODEL_OUTPUT(struct_)                                                                  \
     {                                                                                              \
-        .name = "output", .letter = 'o', .type = CLI_WRITE, .argument = "FILE",                    \
-        .help = "Model file to write, {arrays or}.", .offset = offsetof(struct_, output)           \
+        CLI_ROW('o', "output", CLI_WRITE, "FILE", "Model file to write, {arrays or}."),            \
+            .offset = offsetof(struct_, output)                                                    \
     }
 
 /* Checks that both files can be created; plot may be NULL. CLI_CONTINUE, or the exit code after a

@@ -18,17 +18,16 @@ typedef struct {
     bool no_sync, json, quiet;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
     CLI_DATA_OPTIONS(in),
-    {"components", 'k', CLI_INTEGER, "K", "Keep at most K components.", AT(components), .low = 1,
-     .high = 32768},
+    {"components", 'k', CLI_INTEGER, "K", "Keep at most K components.", CLI_AT(components),
+     .low = 1, .high = 32768},
     {"energy", 'e', CLI_REAL, "E",
      "Keep the components that hold this share of the variance (default 0.99, or all K).",
-     AT(energy), .low = 1e-6, .high = 1.0},
+     CLI_AT(energy), .low = 1e-6, .high = 1.0},
     {"plot", 0, CLI_WRITE, "FILE",
-     "Draw the mean and the components as this picture, {picture or}.", AT(plot)},
+     "Draw the mean and the components as this picture, {picture or}.", CLI_AT(plot)},
     CLI_THREADS(arguments),
     CLI_BACKEND(arguments),
     CLI_NO_SYNC(arguments),
@@ -58,8 +57,7 @@ static const cli_tool tool = {
                 "cslearn pca faces.npy -o faces.npz --energy 0.98 --plot faces.png\n"
                 "cslearn pca photo.png -o patches.npz --patch 8x8 --stride 2\n"
                 "csrecover scan.npz --model faces.npz -o face.png",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, in.inputs),
     .many = true,
     .paths = add_paths};
