@@ -10,23 +10,13 @@
 /* Elements converted at a time: a buffer that stays in the first-level cache. */
 enum { CHUNK = 2048 };
 
-static uint16_t swap16(uint16_t v) {
-    return (uint16_t)(v >> 8 | v << 8);
-}
-static uint32_t swap32(uint32_t v) {
-    return (uint32_t)swap16((uint16_t)v) << 16 | swap16((uint16_t)(v >> 16));
-}
-static uint64_t swap64(uint64_t v) {
-    return (uint64_t)swap32((uint32_t)v) << 32 | swap32((uint32_t)(v >> 32));
-}
-
 static void swap_all(void *data, int64_t n, size_t bytes) {
     if (bytes == 2)
-        for (uint16_t *v = data; n-- > 0; v++) *v = swap16(*v);
+        for (uint16_t *v = data; n-- > 0; v++) *v = __builtin_bswap16(*v);
     else if (bytes == 4)
-        for (uint32_t *v = data; n-- > 0; v++) *v = swap32(*v);
+        for (uint32_t *v = data; n-- > 0; v++) *v = __builtin_bswap32(*v);
     else if (bytes == 8)
-        for (uint64_t *v = data; n-- > 0; v++) *v = swap64(*v);
+        for (uint64_t *v = data; n-- > 0; v++) *v = __builtin_bswap64(*v);
 }
 
 /* In place, from the last. */
@@ -188,7 +178,7 @@ csrec_status csrec_npy_text(csrec_reader *reader, const csrec_npy_header *header
         if (width == 1)
             letter = *(uint8_t *)&letter;
         else if (header->swap)
-            letter = swap32(letter);
+            letter = __builtin_bswap32(letter);
         if (letter == 0) continue; /* padding */
         if (length + 1 >= room)
             return csrec_fail(error, CSREC_DATA, "%s: the text is too long", name);

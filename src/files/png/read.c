@@ -135,25 +135,18 @@ static csrec_status decode(decoder *d) {
 }
 
 /* Moves colours to the front of raw, their final place; alpha goes to its own plane. */
-static void split_alpha8(decoder *d, size_t pixels) {
+static void split_alpha(decoder *d, size_t pixels) {
+    const size_t colours = (size_t)d->channels * d->bytes;
     const uint8_t *from = d->raw;
-    uint8_t *to = d->raw;
-    for (size_t i = 0; i < pixels; i++) {
-        for (int c = 0; c < d->channels; c++) *to++ = *from++;
-        uint8_t alpha = *from++;
+    uint16_t alpha = 0;
+    for (size_t i = 0; i < pixels; i++, from += colours + d->bytes) {
+        memmove(d->raw + i * colours, from, colours);
+        if (d->bytes == 2)
+            memcpy(&alpha, from + colours, sizeof alpha);
+        else
+            alpha = from[colours];
         d->image.alpha[i] = alpha > 0;
-        d->image.partial += alpha > 0 && alpha < 255;
-    }
-}
-
-static void split_alpha16(decoder *d, size_t pixels) {
-    const uint16_t *from = (const uint16_t *)(void *)d->raw;
-    uint16_t *to = (uint16_t *)(void *)d->raw;
-    for (size_t i = 0; i < pixels; i++) {
-        for (int c = 0; c < d->channels; c++) *to++ = *from++;
-        uint16_t alpha = *from++;
-        d->image.alpha[i] = alpha > 0;
-        d->image.partial += alpha > 0 && alpha < 65535;
+        d->image.partial += alpha > 0 && alpha < (d->bytes == 2 ? 65535 : 255);
     }
 }
 
@@ -183,8 +176,7 @@ static csrec_status arrange(decoder *d) {
         if (!d->image.alpha)
             return csrec_fail(d->error, CSREC_MEMORY, "%s: out of memory", d->name);
     }
-    if (transparent && d->bytes == 1) split_alpha8(d, pixels);
-    if (transparent && d->bytes == 2) split_alpha16(d, pixels);
+    if (transparent) split_alpha(d, pixels);
     if (d->keyed) compare_key(d, pixels);
     if (transparent) {
         uint8_t *smaller = realloc(d->raw, pixels * (size_t)d->channels * d->bytes);

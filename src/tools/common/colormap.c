@@ -1,5 +1,5 @@
 /* colormap.c - colours between the stops of a table. */
-#include "colormap.h"
+#include "output.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -149,10 +149,12 @@ typedef struct cli_tool {
  * after --help, --version and --list-devices, CLI_USAGE after one line on stderr. */
 int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments);
 
-/* One line "tool: message" on stderr; return CLI_USAGE and CLI_FAILURE. */
-int cli_usage(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int cli_failure(const cli_tool *tool, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* One line "tool: message" on stderr; returns the code, of wrong usage, a failure, or no error. */
+int cli_say(int code, const cli_tool *tool, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define cli_usage(...)   cli_say(CLI_USAGE, __VA_ARGS__)
+#define cli_failure(...) cli_say(CLI_FAILURE, __VA_ARGS__)
+#define cli_note(...)    (void)cli_say(CLI_CONTINUE, __VA_ARGS__)
 
 /* Formats one line into error and returns status, as csrec_fail in the library. Here, so that parts
  * of a tool can be tested without the others. */
@@ -174,9 +176,6 @@ const char *cli_hint(const char *given, int n, const char *const *names, char te
  */
 int cli_stdout_failed(const cli_tool *tool);
 int cli_stdout_flush(const cli_tool *tool);
-
-/* The same for a note that is not an error. */
-void cli_note(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* A text of a table with the formats of a use in the place of its name: "{read or}" becomes their
  * endings, ".png, .npy or .csv", and "{Read and}" their titles, "PNG, .npy and CSV" (help.c). Into

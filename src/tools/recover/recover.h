@@ -322,7 +322,7 @@ void cli_job_tell(const cli_job *job);
 void cli_job_json(const cli_job *job, cli_json *json);
 void cli_job_clear(cli_job *job);
 
-/* ------------------------------------------------------------------ methods.c ----------------- */
+/* ------------------------------------------------------------------ options.c ----------------- */
 
 /* Every method, solver and basis, one line each with their parameters below. */
 void cli_methods_list(FILE *out);
@@ -339,10 +339,6 @@ const char *cli_setting_key(int i);
  * CLI_CONTINUE, or CLI_USAGE after one line. */
 int cli_settings_read(const cli_tool *tool, const cli_texts *texts, char names[][32],
                       csrec_setting *settings);
-
-/* The n settings read into settings [n + CLI_PRESET_SETTINGS] become those of the options, after
- * those of a preset. */
-void cli_settings_add(int n, csrec_setting *settings, csrec_recover_options *options);
 
 /* ------------------------------------------------------------------ describe.c: --info -------- */
 
