@@ -67,25 +67,21 @@ static bool find_text(const char *code, csrec_npy_header *header) {
     return true;
 }
 
+/* By kinds, which begin the codes; the last is for all others. */
+static const struct {
+    const char *kinds, *text;
+} remedies[] = {{"c", "save with .astype(np.complex64)"},
+                {"f", "save with .astype(np.float32)"},
+                {"O", "Python objects are not read; save with .astype(np.float32)"},
+                {"V", "save each field as an array of its own"},
+                {"mM", "save times as numbers with .astype(np.int64)"},
+                {"US", "save numbers, not text"},
+                {"", "save with .astype(np.float32) or an integer type"}};
+
 static const char *remedy(char kind) {
-    switch (kind) {
-    case 'c':
-        return "save with .astype(np.complex64)";
-    case 'f':
-        return "save with .astype(np.float32)";
-    case 'O':
-        return "Python objects are not read; save with .astype(np.float32)";
-    case 'V':
-        return "save each field as an array of its own";
-    case 'm':
-    case 'M':
-        return "save times as numbers with .astype(np.int64)";
-    case 'U':
-    case 'S':
-        return "save numbers, not text";
-    default:
-        return "save with .astype(np.float32) or an integer type";
-    }
+    int i = 0;
+    while (*remedies[i].kinds && !(kind && strchr(remedies[i].kinds, kind))) i++;
+    return remedies[i].text;
 }
 
 /* The element type from its NumPy code such as "<f4"; refuses types that are no real numbers or

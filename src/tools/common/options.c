@@ -1,5 +1,5 @@
 /* options.c - parses a command line by the tool's table. */
-#include "alias.h"
+#include "options.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -127,7 +127,20 @@ const char *cli_backend_name(int i);
             .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS                           \
     }
 
-typedef struct cli_paths cli_paths; /* alias.h */
+typedef struct cli_path {
+    const char *option;    /* "output", or NULL: the operand */
+    const char *of;        /* the operand that implies it, or NULL */
+    const char *may_alias; /* name of the option that may replace the file, or NULL */
+    char *path;
+    bool written;
+} cli_path;
+
+/* Every path that a command line reads or writes. */
+typedef struct cli_paths {
+    cli_path *path; /* [n] */
+    int n, room;
+    bool failed; /* out of memory */
+} cli_paths;
 
 typedef struct cli_tool {
     const char *name, *brief; /* a command of a program is named "program command" */
@@ -148,6 +161,19 @@ typedef struct cli_tool {
 /* Fills `arguments` (defaults set by the caller). CLI_CONTINUE, or the code to exit with: CLI_DONE
  * after --help, --version and --list-devices, CLI_USAGE after one line on stderr. */
 int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments);
+
+/* ------------------------------------------------------------------ alias.c ------------------- */
+
+/* Adds a copy of path; ignores NULL, "-" and folders, which end in /. */
+void cli_paths_add(cli_paths *paths, const cli_path *path);
+
+/* Compares the paths of the tool's options, its operands and tool->paths. Two names are one file if
+ * links or hard links refer to the same file, or if neither exists yet and both would be created at
+ * the same place. Returns CLI_CONTINUE, or CLI_USAGE after a line that names both. Devices and
+ * pipes may be named twice. */
+int cli_alias_check(const cli_tool *tool, const void *arguments);
+
+/* ------------------------------------------------------------------ messages ------------------ */
 
 /* One line "tool: message" on stderr; returns the code, of wrong usage, a failure, or no error. */
 int cli_say(int code, const cli_tool *tool, const char *format, ...)

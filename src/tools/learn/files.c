@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/common/alias.h"
 #include "tools/common/input.h"
 #include "tools/common/output.h"
 

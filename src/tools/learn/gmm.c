@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/common/alias.h"
 #include "learn.h"
 #include "data.h"
 #include "tools/common/output.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/alias.h"
 #include "learn.h"
 #include "data.h"
 #include "tools/common/progress.h"

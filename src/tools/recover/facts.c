@@ -67,8 +67,7 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     const csrec_measurement *m = &job->in.measurement;
     facts f = {list, 0};
     char shape[192];
-    int64_t entries = 0;
-    csrec_shape_count(&m->shape, &entries);
+    const int64_t entries = cli_entries(m);
     add(&f, "shape", "%.150s", cli_shape_text(&m->shape, shape));
     add(&f, "channels", "%lld", (long long)m->channels);
     add(&f, m->through ? "rows" : "samples", "%lld of %lld %s (%.4g %%)", (long long)m->n,

@@ -98,15 +98,10 @@ static int allocate(cli_job *job) {
 
 void cli_job_range(const cli_job *job, double *low, double *high) {
     const csrec_measurement *m = &job->in.measurement;
-    const bool points = cli_job_has_points(job);
-    const double *values = points ? m->y : job->result.signal;
-    int64_t n = m->n;
-    if (!points) csrec_shape_count(&m->shape, &n);
-    *low = *high = values[0];
-    for (int64_t i = 1; i < n * m->channels; i++) {
-        *low = fmin(*low, values[i]);
-        *high = fmax(*high, values[i]);
-    }
+    if (cli_job_has_points(job))
+        cli_range_of(m->n * m->channels, m->y, low, high);
+    else
+        cli_range_of(cli_signal_values(m), job->result.signal, low, high);
 }
 
 static void tell_tones(const cli_job *job) {

@@ -89,10 +89,8 @@ int cli_job_begin_large(cli_job *job) {
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
     job->setup.plan = *csrec_slabs_plan(job->large.slabs);
     job->in.measurement.n = csrec_slabs_samples(job->large.slabs);
-    int64_t entries = 0;
-    csrec_shape_count(&job->in.measurement.shape, &entries);
-    if (job->in.measurement.n < entries || job->large.placed || job->a->mask ||
-        job->a->unknown_given)
+    if (job->in.measurement.n < cli_entries(&job->in.measurement) || job->large.placed ||
+        job->a->mask || job->a->unknown_given)
         return CLI_CONTINUE;
     return cli_job_fail(job,
                         "%s: nothing tells which entries are known (NaN, transparent pixels); give "

@@ -44,8 +44,7 @@ static void put_object(const cli_page *p) {
 
 static void put_samples(const cli_page *p) {
     const csrec_measurement *m = &p->job->in.measurement;
-    int64_t entries = 0;
-    csrec_shape_count(&m->shape, &entries);
+    const int64_t entries = cli_entries(m);
     fprintf(p->file, " from %lld samples, %.3g %% of its positions: ", (long long)m->n,
             100.0 * (double)m->n / (double)entries);
 }

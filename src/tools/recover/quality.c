@@ -58,18 +58,18 @@ csrec_status cli_truth_read(const char *path, const csrec_measurement *measureme
     return status;
 }
 
-static double span_of(const double *values, int64_t n) {
-    double low = values[0], high = values[0];
+void cli_range_of(int64_t n, const double *values, double *low, double *high) {
+    *low = *high = values[0];
     for (int64_t i = 1; i < n; i++) {
-        low = fmin(low, values[i]);
-        high = fmax(high, values[i]);
+        *low = fmin(*low, values[i]);
+        *high = fmax(*high, values[i]);
     }
-    return high - low;
 }
 
 double cli_peak_of(const cli_tones *tones, int64_t n, const double *truth) {
-    double peak = fabs(tones->scale[1] - tones->scale[0]);
-    return fmin(peak > 0.0 ? peak : span_of(truth, n), DBL_MAX); /* of -1e308 to 1e308, too */
+    double peak = fabs(tones->scale[1] - tones->scale[0]), low = 0.0, high = 0.0;
+    if (!(peak > 0.0)) cli_range_of(n, truth, &low, &high);
+    return fmin(peak > 0.0 ? peak : high - low, DBL_MAX); /* of -1e308 to 1e308, too */
 }
 
 static void take_channel(const double *from, int64_t n, int64_t channels, int64_t channel,
@@ -79,9 +79,8 @@ static void take_channel(const double *from, int64_t n, int64_t channels, int64_
 
 csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
                             const double *truth, const double *signal, cli_quality *quality) {
-    int64_t n = 0, channels = measurement->channels;
-    csrec_status status = csrec_shape_count(&measurement->shape, &n);
-    if (status) return status;
+    const int64_t n = cli_entries(measurement), channels = measurement->channels;
+    csrec_status status = CSREC_OK;
     double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
     cli_quality sum = {.peak = cli_peak_of(tones, n * channels, truth)};
     sum.psnr = csrec_psnr(n * channels, truth, signal, sum.peak);

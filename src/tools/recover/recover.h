@@ -139,12 +139,19 @@ typedef struct cli_job {
     char failure[sizeof(csrec_error)]; /* the error message, or empty */
 } cli_job;
 
-/* Values of the signal, of complex ones the magnitudes. */
-static inline int64_t cli_signal_values(const csrec_measurement *measurement) {
+/* Entries of the signal, whose shape was checked when it was read; its values, of complex ones the
+ * magnitudes. */
+static inline int64_t cli_entries(const csrec_measurement *measurement) {
     int64_t entries = 0;
     csrec_shape_count(&measurement->shape, &entries);
-    return entries * measurement->channels;
+    return entries;
 }
+static inline int64_t cli_signal_values(const csrec_measurement *measurement) {
+    return cli_entries(measurement) * measurement->channels;
+}
+
+/* The smallest and largest of n >= 1 values. */
+void cli_range_of(int64_t n, const double *values, double *low, double *high);
 
 /* Whether the measurement has real entries of the signal, about which samples tell something. */
 static inline bool cli_job_has_points(const cli_job *job) {
