@@ -286,7 +286,7 @@ static bool is_text(const uint8_t *head, size_t count) {
 
 static const csrec_format_row *row_of_content(csrec_input *input) {
     uint8_t head[HEAD];
-    size_t count = csrec_input_head(input, head, sizeof head);
+    size_t count = csrec_input_peek(input, 0, head, sizeof head);
     for (int i = 0; count && i < ROWS; i++)
         if (begins(rows[i], head, count)) return rows[i];
     if (count && follows_block(input)) return &csrec_hdf5_format;
@@ -321,7 +321,7 @@ static const struct {
 
 static csrec_status refuse_stranger(csrec_input *input, csrec_error *error) {
     uint8_t head[32];
-    size_t count = csrec_input_head(input, head, sizeof head);
+    size_t count = csrec_input_peek(input, 0, head, sizeof head);
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
         size_t size = strlen(strangers[i].magic);
         if (count >= size && memcmp(head, strangers[i].magic, size) == 0)
@@ -335,7 +335,7 @@ csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remed
                                   csrec_error *error) {
     char list[128];
     uint8_t byte;
-    if (csrec_input_head(input, &byte, 1) == 0)
+    if (csrec_input_peek(input, 0, &byte, 1) == 0)
         return csrec_fail(error, CSREC_FORMAT, "%s: is empty; write the file again", input->name);
     const csrec_format_row *row = csrec_input_format(input);
     if (row && row->format.needs && !row->format.uses)

@@ -135,10 +135,6 @@ size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t
     return got > 0 ? (size_t)got : 0;
 }
 
-size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count) {
-    return csrec_input_peek(input, 0, head, count);
-}
-
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {
     if (input->bytes) return CSREC_OK;
     csrec_status status = csrec_memory_check(input->size, 1, input->name, error);
@@ -211,5 +207,14 @@ csrec_status csrec_image_deliver(csrec_status status, csrec_image *read, csrec_i
         csrec_image_clear(read);
     else
         *signal = *read;
+    return status;
+}
+
+csrec_status csrec_measurement_deliver(csrec_status status, csrec_measurement *read,
+                                       csrec_measurement *measurement) {
+    if (status)
+        csrec_measurement_clear(read);
+    else
+        *measurement = *read;
     return status;
 }

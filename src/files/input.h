@@ -37,8 +37,6 @@ void csrec_input_close(csrec_input *input);
 /* The bytes from `offset` on, up to `count`, without consuming them; returns how many there are: 0
  * also on failure, which input->failure then tells. */
 size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count);
-/* The same of the first bytes. */
-size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count);
 /* Makes the whole contents available as input->bytes. */
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error);
 
@@ -67,6 +65,8 @@ csrec_status csrec_fail_forged(const char *name, const char *what, csrec_error *
 
 /* What is read to its end becomes *signal, or after a failure is cleared; returns the status. */
 csrec_status csrec_image_deliver(csrec_status status, csrec_image *read, csrec_image *signal);
+csrec_status csrec_measurement_deliver(csrec_status status, csrec_measurement *read,
+                                       csrec_measurement *measurement);
 
 /* Leaves out `bytes` bytes of an input, not of a stream that is unpacked. */
 csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char *name,

@@ -282,11 +282,7 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
     if (status) return status;
     bool empty = input->slab.count > 0 && result.n == 0;
     if (!empty) status = csrec_measurement_check(&result, input->name, error);
-    if (!status)
-        *measurement = result;
-    else
-        csrec_measurement_clear(&result);
-    return status;
+    return csrec_measurement_deliver(status, &result, measurement);
 }
 
 csrec_status csrec_measurement_read(const char *path, const char *mask_path,

@@ -34,8 +34,8 @@ static csrec_status read_array(csrec_reader *reader, const csrec_npy_header *hea
     return status;
 }
 
-csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
-                             csrec_error *error) {
+static csrec_status parse(csrec_reader *reader, const char *name, csrec_array *array,
+                          csrec_error *error) {
     csrec_npy_header header;
     csrec_status status = read_header(reader, name, &header, error);
     return status ? status : read_array(reader, &header, name, array, error);
@@ -45,7 +45,7 @@ csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name,
                              csrec_error *error) {
     csrec_input input = csrec_input_memory(bytes, size, name);
     csrec_reader reader = csrec_input_reader(&input);
-    return csrec_npy_array(&reader, name, array, error);
+    return parse(&reader, name, array, error);
 }
 
 csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error *error) {
@@ -61,7 +61,7 @@ csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error 
                             "%s: is a .npz where a .npy is needed; save one array with numpy.save",
                             input.name);
     else
-        status = csrec_npy_array(&reader, input.name, array, error);
+        status = parse(&reader, input.name, array, error);
     csrec_input_close(&input);
     return status;
 }

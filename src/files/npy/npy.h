@@ -40,8 +40,6 @@ csrec_status csrec_npy_text(csrec_reader *reader, const csrec_npy_header *header
                             char *text, size_t room, csrec_error *error);
 
 /* A whole array. */
-csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
-                             csrec_error *error);
 csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name, csrec_array *array,
                              csrec_error *error);
 

@@ -373,11 +373,7 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     if (!status) status = read_positions(&npz, &m, error);
     if (!status) status = read_y(&npz, &m, error);
     csrec_npz_close(&npz);
-    if (!status)
-        *measurement = m;
-    else
-        csrec_measurement_clear(&m);
-    return status;
+    return csrec_measurement_deliver(status, &m, measurement);
 }
 
 static csrec_status refuse_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {

@@ -42,3 +42,13 @@ const char *cli_shape_text(const csrec_shape *shape, char text[192]) {
                                  (long long)shape->dim[d]);
     return text;
 }
+
+const char *cli_place_text(const csrec_shape *shape, int64_t position, char text[192]) {
+    int64_t at[CSREC_DIMS_MAX];
+    size_t used = 0;
+    for (int d = shape->dims - 1; d >= 0; position /= shape->dim[d--])
+        at[d] = position % shape->dim[d];
+    for (int d = 0; d < shape->dims; d++)
+        used += (size_t)snprintf(text + used, 192 - used, "%s%lld", d ? "," : "", (long long)at[d]);
+    return text;
+}

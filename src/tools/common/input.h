@@ -24,4 +24,7 @@ void cli_signal_clear(cli_signal *signal);
 /* "height x width" and so on, for messages. */
 const char *cli_shape_text(const csrec_shape *shape, char text[192]);
 
+/* A position as coordinates, "row,col". */
+const char *cli_place_text(const csrec_shape *shape, int64_t position, char text[192]);
+
 #endif

@@ -86,16 +86,6 @@ static csrec_status read_all(cli_job *job, csrec_measurement *part, const csrec_
     return status;
 }
 
-/* The position as coordinates. */
-static const char *place_text(const csrec_shape *shape, int64_t flat, char text[192]) {
-    int64_t at[CSREC_DIMS_MAX];
-    size_t used = 0;
-    for (int d = shape->dims - 1; d >= 0; flat /= shape->dim[d--]) at[d] = flat % shape->dim[d];
-    for (int d = 0; d < shape->dims; d++)
-        used += (size_t)snprintf(text + used, 192 - used, "%s%lld", d ? "," : "", (long long)at[d]);
-    return text;
-}
-
 bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SIZE]) {
     char place[192];
     if (!samples->contradictions[0]) return false;
@@ -103,7 +93,7 @@ bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SI
              "Merged scans contradict each other at %lld position%s, first at %.80s; their mean is "
              "used.",
              (long long)samples->contradictions[0], samples->contradictions[0] == 1 ? "" : "s",
-             place_text(&samples->measurement.shape, samples->contradictions[1], place));
+             cli_place_text(&samples->measurement.shape, samples->contradictions[1], place));
     return true;
 }
 

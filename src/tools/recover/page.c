@@ -14,7 +14,8 @@ csrec_status cli_page_no_memory(const cli_page *p) {
     return cli_fail(p->error, CSREC_MEMORY, "%s: out of memory for its report", p->job->input);
 }
 
-void cli_page_text(const cli_page *p, const char *element, const char *text) {
+/* An element with a text. */
+static void put_element(const cli_page *p, const char *element, const char *text) {
     fprintf(p->file, "<%s>", element);
     cli_html_text(p->file, text);
     fprintf(p->file, "</%s>\n", element);
@@ -83,7 +84,7 @@ static void put_units(const cli_page *p) {
 static void put_list(const cli_page *p, const char *kind, const cli_sentences *s, int from) {
     if (s->n <= from) return;
     fprintf(p->file, "<ul class=\"%s\">\n", kind);
-    for (int i = from; i < s->n; i++) cli_page_text(p, "li", s->text[i]);
+    for (int i = from; i < s->n; i++) put_element(p, "li", s->text[i]);
     fputs("</ul>\n", p->file);
 }
 
@@ -92,7 +93,7 @@ static void put_warnings(const cli_page *p) {
     const cli_sentences warnings = cli_job_warnings(p->job), remarks = cli_job_remarks(p->job);
     if (warnings.n) {
         fputs("<p class=\"warning\" role=\"note\"><strong>Warning:</strong> ", p->file);
-        cli_page_text(p, "span", warnings.text[0]);
+        put_element(p, "span", warnings.text[0]);
         fputs("</p>\n", p->file);
     }
     put_list(p, "warning", &warnings, 1);
@@ -215,7 +216,7 @@ static void put_facts(const cli_page *p, const char *id, const char *title, cons
         fputs("<tr><th scope=\"row\">", p->file);
         cli_html_text(p->file, facts[i].name);
         fputs("</th>", p->file);
-        cli_page_text(p, "td", facts[i].value);
+        put_element(p, "td", facts[i].value);
         fputs("</tr>\n", p->file);
     }
     fputs("</table></div>\n", p->file);

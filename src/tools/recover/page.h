@@ -20,9 +20,6 @@ typedef struct cli_page {
 csrec_status cli_page_panels(const cli_page *page);
 csrec_status cli_page_lines(const cli_page *page);
 
-/* An element with a text. */
-void cli_page_text(const cli_page *page, const char *element, const char *text);
-
 /* A figure with a chart; the numbers as a table if `numbers`. */
 void cli_page_chart(const cli_page *page, const cli_chart *chart, bool numbers);
 
@@ -98,7 +95,6 @@ csrec_status cli_plane_signal(const csrec_measurement *m, const cli_view *view,
                               const double *signal, cli_plane *plane);
 csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, const double *a,
                               const double *b, cli_plane *plane);
-csrec_status cli_plane_create(int64_t height, int64_t width, int64_t channels, cli_plane *plane);
 void cli_plane_clear(cli_plane *plane);
 
 /* Fills what is not known from its surroundings. CSREC_MEMORY. */

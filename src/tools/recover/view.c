@@ -33,7 +33,8 @@ bool cli_view_of(const cli_job *job, cli_view *view) {
     return true;
 }
 
-csrec_status cli_plane_create(int64_t height, int64_t width, int64_t channels, cli_plane *plane) {
+static csrec_status create_plane(int64_t height, int64_t width, int64_t channels,
+                                 cli_plane *plane) {
     size_t pixels = (size_t)(height * width);
     *plane = (cli_plane){height, width, channels, NULL, NULL};
     plane->value = calloc(pixels * (size_t)channels, sizeof *plane->value);
@@ -51,7 +52,7 @@ void cli_plane_clear(cli_plane *plane) {
 
 static csrec_status create(const cli_view *view, int64_t channels, cli_plane *plane) {
     int64_t f = view->factor;
-    return cli_plane_create((view->height + f - 1) / f, (view->width + f - 1) / f, channels, plane);
+    return create_plane((view->height + f - 1) / f, (view->width + f - 1) / f, channels, plane);
 }
 
 /* Pixel of the picture that a pixel of the plane belongs to. */
@@ -222,7 +223,7 @@ csrec_status cli_plane_blend(cli_plane *plane) {
     cli_plane half;
     if (!has_holes(plane) || plane->height * plane->width == 1) return CSREC_OK;
     csrec_status status =
-        cli_plane_create((plane->height + 1) / 2, (plane->width + 1) / 2, plane->channels, &half);
+        create_plane((plane->height + 1) / 2, (plane->width + 1) / 2, plane->channels, &half);
     if (status) return status;
     halve(plane, &half);
     status = cli_plane_blend(&half);

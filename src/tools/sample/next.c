@@ -120,18 +120,14 @@ static int find(job *j) {
 /* Coordinates as in a measurement's .csv, to which values can be added. */
 static void print_table(const job *j, FILE *file) {
     static const char *const header[] = {"i", "row,col", "z,y,x"};
+    char place[192];
     const csrec_shape *shape = &j->measurement.shape;
     fprintf(file, "# shape: ");
     for (int d = 0; d < shape->dims; d++)
         fprintf(file, "%s%lld", d ? "," : "", (long long)shape->dim[d]);
     fprintf(file, "\n%s\n", header[shape->dims - 1]);
-    for (int64_t k = 0; k < j->next.n; k++) {
-        int64_t at[CSREC_DIMS_MAX], rest = j->next.index[k];
-        for (int d = shape->dims - 1; d >= 0; rest /= shape->dim[d--]) at[d] = rest % shape->dim[d];
-        for (int d = 0; d < shape->dims; d++)
-            fprintf(file, "%s%lld", d ? "," : "", (long long)at[d]);
-        fputc('\n', file);
-    }
+    for (int64_t k = 0; k < j->next.n; k++)
+        fprintf(file, "%s\n", cli_place_text(shape, j->next.index[k], place));
 }
 
 static csrec_status add_table(const job *j, csrec_files *files, csrec_error *error) {
