@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "options.h"
-#include "text.h"
+#include "report.h"
 
 /* Arrays of a measurement file, for FILES. tests/docs compares the handbook's table with them. */
 static const struct {

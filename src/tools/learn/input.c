@@ -1,5 +1,5 @@
 /* input.c - reads pictures to learn from, whole or sampled, and a model to continue from. */
-#include "input.h"
+#include "learn.h"
 
 #include <math.h>
 #include <stdio.h>

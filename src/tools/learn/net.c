@@ -5,7 +5,6 @@
 
 #include "learn.h"
 #include "data.h"
-#include "input.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "recover.h"
-#include "tools/common/text.h"
 
 /* Limits of inputs that share a recovery: their number, and their values, 128 MiB; a recovery needs
  * a few times that. */

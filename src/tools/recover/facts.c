@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "tools/common/input.h"
-#include "tools/common/text.h"
 
 /* ------------------------------------------------------------------ command ----------------- */
 

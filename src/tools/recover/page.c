@@ -8,7 +8,6 @@
 
 #include "tools/common/fingerprint.h"
 #include "tools/common/input.h"
-#include "tools/common/text.h"
 
 csrec_status cli_page_no_memory(const cli_page *p) {
     return cli_fail(p->error, CSREC_MEMORY, "%s: out of memory for its report", p->job->input);

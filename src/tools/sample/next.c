@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sample.h"
-#include "tools/common/text.h"
+#include "tools/common/report.h"
 
 typedef struct {
     const cli_tool *tool;
