@@ -1,5 +1,5 @@
 /* fingerprint.c - finds and makes the line in a file that identifies what it was made from. */
-#include "files/fingerprint.h"
+#include "files/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

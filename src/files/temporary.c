@@ -131,9 +131,8 @@ static csrec_status held(int fd, const char *path, csrec_error *error) {
     holder[n > 0 ? n : 0] = '\0';
     return csrec_fail(
         error, CSREC_FILE,
-        "%s: is being written by another run%s%s; wait for its end, or choose another "
-        "output",
-        path, n > 0 ? " on " : "", holder);
+        "%s: is being written by another run%s%s; wait for its end, or choose another output", path,
+        n > 0 ? " on " : "", holder);
 }
 
 static void sign(int fd) {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "files/measurement.h"
-#include "files/npz/measurement.h"
+#include "files/npz/npz.h"
 
 enum { PIECE = CSREC_NPZ_PIECE };
 
@@ -225,11 +225,7 @@ static csrec_status read_slab(void *state, csrec_slab slab, csrec_measurement *p
     csrec_status status = csrec_input_narrow(&asked, &made.shape, error);
     if (!status && !s->seen) status = look(s, error);
     if (!status) status = take_samples(s, &r, &made, error);
-    if (status)
-        csrec_measurement_clear(&made);
-    else
-        *part = made;
-    return status;
+    return csrec_measurement_deliver(status, &made, part);
 }
 
 static void close_slabs(void *state) {

@@ -6,9 +6,4 @@
 
 csrec_status csrec_image_decode(csrec_input *input, csrec_image *image, csrec_error *error);
 
-/* Reads what precedes the pixels: pixels->dtype and shape, bits, palette, and whether it has
- * transparency. No data, nothing to free; the input can be decoded afterwards. */
-csrec_status csrec_image_peek(csrec_input *input, csrec_image *image, bool *transparent,
-                              csrec_error *error);
-
 #endif

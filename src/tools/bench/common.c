@@ -6,8 +6,7 @@
 #include "tools/common/output.h"
 
 csrec_status bench_in_words(csrec_status status, csrec_error *error) {
-    if (status) snprintf(error->text, sizeof error->text, "%s", csrec_status_text(status));
-    return status;
+    return status ? cli_fail(error, status, "%s", csrec_status_text(status)) : CSREC_OK;
 }
 
 int bench_plot_check(const cli_tool *tool, const char *plot) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "options.h"
-#include "text.h"
+#include "report.h"
 
 /* A line begins with 1 if the result is whole, 0 if the run was interrupted. */
 #define CLI_WHOLE "whole=1; "

@@ -71,6 +71,9 @@ bool cli_terminated(void);
 /* The exit code: for CLI_INTERRUPTED, 128 plus the number of the signal. */
 int cli_exit_code(int code);
 
+/* 12 s, 4 min, 2.5 h. */
+void cli_time_text(double seconds, char text[32]);
+
 /* Seconds of a monotonic clock. */
 double cli_seconds(void);
 

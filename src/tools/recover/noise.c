@@ -50,10 +50,7 @@ static void drop_samples(csrec_measurement *m, const uint8_t *outlier) {
 static csrec_status drop_outliers(cli_job *job, csrec_error *error) {
     csrec_measurement *m = &job->in.measurement;
     uint8_t *outlier = malloc((size_t)m->n);
-    if (!outlier) {
-        strcpy(error->text, "out of memory");
-        return CSREC_MEMORY;
-    }
+    if (!outlier) return cli_fail(error, CSREC_MEMORY, "out of memory");
     csrec_status status =
         csrec_outliers_find(m, (int)job->a->threads, outlier, &job->in.dropped, error);
     if (!status && !job->a->quiet)

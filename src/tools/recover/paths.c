@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/common/alias.h"
 #include "tools/common/fingerprint.h"
 #include "recover.h"
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "tools/common/input.h"
-#include "facts.h"
+#include "page.h"
 
 /* One line for each recovery at a terminal, or with --verbose. */
 static void tell_summary(const cli_job *job) {
