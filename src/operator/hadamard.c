@@ -117,14 +117,6 @@ static void place_entries(const csrec_operator_spec *spec, csrec_hadamard *h) {
     }
 }
 
-static void hadamard_destroy(csrec_operator *A) {
-    csrec_hadamard *h = A->data;
-    if (!h) return;
-    free(h->row);
-    free(h->place);
-    free(h);
-}
-
 static csrec_status hadamard_check(const csrec_operator_spec *spec, int64_t *rows, int64_t *m,
                                    csrec_error *error) {
     csrec_status status = csrec_rows_of(spec, "hadamard", rows, error);
@@ -141,19 +133,16 @@ static csrec_status hadamard_create(csrec_operator *A, const csrec_operator_spec
     int64_t rows, m;
     csrec_status status = hadamard_check(spec, &rows, &m, error);
     if (status) return status;
-    csrec_hadamard *h = calloc(1, sizeof *h);
-    if (!h) return csrec_fail(error, CSREC_MEMORY, "operator hadamard: out of memory");
-    A->data = h;
+    csrec_hadamard *h = csrec_operator_data(A, sizeof *h);
+    if (!h) return CSREC_MEMORY;
     h->padded = rows;
     h->m = m;
     csrec_shape_count(spec->shape, &h->entries);
-    h->row = malloc((size_t)h->m * sizeof *h->row);
-    h->place = malloc((size_t)h->entries * sizeof *h->place);
-    status = h->row && h->place ? choose_rows(spec, h) : CSREC_MEMORY;
-    if (status) {
-        hadamard_destroy(A);
-        return csrec_fail(error, status, "operator hadamard: out of memory");
-    }
+    CSREC_TAKE(&A->pool, h->row, h->m);
+    CSREC_TAKE(&A->pool, h->place, h->entries);
+    status = csrec_pool_status(&A->pool);
+    if (!status) status = choose_rows(spec, h);
+    if (status) return status;
     place_entries(spec, h);
     A->m = h->m;
     A->n = h->entries;
@@ -205,7 +194,6 @@ const csrec_operator_type csrec_operator_hadamard = {
     .brief = "rows of Hadamard's matrix, +1 and -1, in several orders",
     .takes = CSREC_TAKES_INDEX,
     .create = hadamard_create,
-    .destroy = hadamard_destroy,
     .forward = hadamard_forward,
     .adjoint = hadamard_adjoint,
     .column_norms = hadamard_column_norms,

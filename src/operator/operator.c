@@ -140,6 +140,7 @@ csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_
         if (type->destroy) type->destroy(made);
     }
     if (status) {
+        if (made) csrec_pool_clear(&made->pool);
         free(made);
         free(spare);
         return status;
@@ -177,9 +178,19 @@ void csrec_operator_destroy(csrec_operator *A) {
     if (A->state) engines[A->context.kind]->release(A);
     if (A->row->destroy) A->row->destroy(A);
     if (A->owned) csrec_context_destroy(&A->context);
+    csrec_pool_clear(&A->pool);
     for (int i = 0; i < 2 && A->spare; i++) free(atomic_load(&A->spare->block[i]));
     free(A->spare);
     free(A);
+}
+
+void *csrec_operator_data(csrec_operator *A, size_t size) {
+    return A->data = csrec_pool_zeros(&A->pool, 1, size);
+}
+
+void csrec_operator_inherit(csrec_operator *A, const csrec_operator *factor) {
+    A->serial = A->serial || factor->serial;
+    A->doubted = A->doubted || factor->doubted;
 }
 
 double *csrec_operator_borrow(const csrec_operator *A, int64_t n) {
