@@ -46,10 +46,7 @@ bool csrec_operator_is_basis(int number) {
 }
 
 const csrec_param *csrec_operator_param(int number, int i) {
-    if (number < 0 || number >= TYPES || !types[number]->params) return NULL;
-    const csrec_param *param = types[number]->params;
-    for (; i > 0 && param->name; i--) param++;
-    return i == 0 && param->name ? param : NULL;
+    return number < 0 || number >= TYPES ? NULL : csrec_param_at(types[number]->params, i);
 }
 
 static bool is_complete(const csrec_atom_search *search) {

@@ -26,7 +26,6 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/fista_active.h"
@@ -85,12 +84,7 @@ static void bpdn_destroy(csrec_run *run) {
     if (o) {
         csrec_active_destroy(o->active);
         csrec_operator_destroy(o->columns.stored);
-        csrec_l1_steps_clear(&o->steps);
-        csrec_l1_newton_clear(&o->newton);
-        free(o->x_before);
-        free(o->r_before);
     }
-    csrec_sparse_destroy(run);
 }
 
 static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
@@ -107,9 +101,9 @@ static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
                           "tau bounds ||x||_1 in place of epsilon and sigma; leave them out");
     o->whole = sqrt(rules.whole);
     o->miss = o->rough = BPDN_ROUGH;
-    o->x_before = calloc((size_t)run->A->n, sizeof *o->x_before);
-    o->r_before = malloc((size_t)run->A->m * sizeof *o->r_before);
-    status = o->x_before && o->r_before ? csrec_l1_steps_create(&o->s, &o->steps) : CSREC_MEMORY;
+    CSREC_ZEROS(&run->pool, o->x_before, run->A->n);
+    CSREC_TAKE(&run->pool, o->r_before, run->A->m);
+    status = csrec_l1_steps_create(&o->s, &o->steps);
     if (!status) status = csrec_l1_newton_create(&o->s, &o->newton);
     if (!status && !csrec_run_stops(run))
         status = csrec_active_create(&o->s, run->A, BPDN_FIRST, &o->active);

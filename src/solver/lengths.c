@@ -109,31 +109,23 @@ static csrec_status drop_rounding(csrec_lengths *l) {
     return status;
 }
 
-static csrec_status find(csrec_lengths *l, bool compared) {
+static csrec_status find(csrec_lengths *l, bool compared, csrec_pool *pool) {
     const csrec_operator *A = l->A;
     /* The row's: a device computes norms that the operator does not know by n products. */
     if (A->row->column_norms) return stops(l) ? CSREC_OK : csrec_operator_column_norms(A, l->norms);
     const bool few = compared && A->n <= FEW * A->parts;
-    l->column = malloc((size_t)A->m * sizeof *l->column);
-    if (compared && !few) l->known = calloc((size_t)A->n, sizeof *l->known);
-    if (!l->column || (compared && !few && !l->known)) return CSREC_MEMORY;
+    CSREC_TAKE(pool, l->column, A->m);
+    if (compared && !few) CSREC_ZEROS(pool, l->known, A->n);
+    if (csrec_pool_status(pool)) return CSREC_MEMORY;
     csrec_status status = few ? measure_all(l) : probe(l, compared ? PROBES : PROBES_ROUGH);
     if (compared && !status) status = drop_rounding(l);
     return status == CSREC_STOPPED ? CSREC_OK : status;
 }
 
 csrec_status csrec_lengths_create(const csrec_operator *A, bool compared, csrec_run *run,
-                                  csrec_lengths *lengths) {
+                                  csrec_pool *pool, csrec_lengths *lengths) {
     *lengths = (csrec_lengths){.A = A, .run = run};
-    lengths->norms = calloc((size_t)A->n, sizeof *lengths->norms);
-    return lengths->norms ? find(lengths, compared) : CSREC_MEMORY;
-}
-
-void csrec_lengths_clear(csrec_lengths *lengths) {
-    free(lengths->norms);
-    free(lengths->known);
-    free(lengths->column);
-    *lengths = (csrec_lengths){0};
+    return CSREC_ZEROS(pool, lengths->norms, A->n) ? find(lengths, compared, pool) : CSREC_MEMORY;
 }
 
 double csrec_lengths_products(bool compared, double n) {

@@ -10,6 +10,7 @@
 
 typedef struct search {
     const csrec_operator *A;
+    csrec_pool pool;
     csrec_lengths lengths;
     double *r, *a; /* [m] residual, picked column */
     double *c, *x; /* [n] */
@@ -20,11 +21,7 @@ typedef struct search {
 static void search_destroy(void *state) {
     search *s = state;
     if (!s) return;
-    free(s->r);
-    free(s->a);
-    free(s->c);
-    csrec_lengths_clear(&s->lengths);
-    free(s->x);
+    csrec_pool_clear(&s->pool);
     free(s);
 }
 
@@ -34,12 +31,12 @@ static csrec_status search_create(const csrec_operator *A, bool reference, const
     search *s = calloc(1, sizeof *s);
     if (!s) return CSREC_MEMORY;
     s->A = A;
-    s->r = malloc((size_t)A->m * sizeof *s->r);
-    s->a = malloc((size_t)A->m * sizeof *s->a);
-    s->c = malloc((size_t)A->n * sizeof *s->c);
-    s->x = calloc((size_t)A->n, sizeof *s->x);
-    csrec_status status = s->r && s->a && s->c && s->x ? CSREC_OK : CSREC_MEMORY;
-    if (!status) status = csrec_lengths_create(A, true, NULL, &s->lengths);
+    CSREC_TAKE(&s->pool, s->r, A->m);
+    CSREC_TAKE(&s->pool, s->a, A->m);
+    CSREC_TAKE(&s->pool, s->c, A->n);
+    CSREC_ZEROS(&s->pool, s->x, A->n);
+    csrec_status status = csrec_pool_status(&s->pool);
+    if (!status) status = csrec_lengths_create(A, true, NULL, &s->pool, &s->lengths);
     if (status) {
         search_destroy(s);
         return status;

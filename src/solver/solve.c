@@ -48,13 +48,7 @@ csrec_status csrec_solver_take(const char *name, const csrec_solver_type **type,
 }
 
 const csrec_param *csrec_solver_param(int solver, int i) {
-    if (solver < 0 || solver >= TYPES || !types[solver]->params) return NULL;
-    const csrec_param *param = types[solver]->params;
-    while (i > 0 && param->name) {
-        param++;
-        i--;
-    }
-    return i == 0 && param->name ? param : NULL;
+    return solver < 0 || solver >= TYPES ? NULL : csrec_param_at(types[solver]->params, i);
 }
 
 /* Whether all of names, up to a NULL, are parameters of the row. */
@@ -76,7 +70,7 @@ csrec_status csrec_solver_check_row(const csrec_solver_type *row, csrec_error *e
         {!row->tones || csrec_param_find(row->params, "range"), "tones",
          "false without a parameter `range`"},
         {row->steps >= 0, "steps", "0 or more"},
-        {row->create && row->destroy, "create", "set, and destroy, which frees what it makes"},
+        {row->create, "create", "the function that makes the state"},
         {row->update, "update", "the function that takes a step"},
         {row->energy, "energy", "the function that returns the squared length of r"},
         {row->result, "result", "the function that delivers the atoms and r"}};
@@ -97,6 +91,10 @@ bool csrec_solver_measures(const char *solver, const char *setting) {
             if (csrec_setting_is(setting, CSREC_OF_SOLVER, *name)) return true;
     }
     return false;
+}
+
+void *csrec_run_state(csrec_run *run, size_t size) {
+    return run->state = csrec_pool_zeros(&run->pool, 1, size);
 }
 
 double csrec_run_param(const csrec_run *run, const char *name) {
@@ -340,7 +338,8 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
             tell_residual(run, report);
         if (run->stopped) report->outcome = CSREC_INTERRUPTED;
     }
-    run->type->destroy(run);
+    if (run->type->destroy) run->type->destroy(run);
+    csrec_pool_clear(&run->pool);
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/pool.h"
 #include "base/rows.h"
 #include "base/call.h"
 #include "operator/operator.h"
@@ -31,6 +32,7 @@ struct csrec_run {
     const double *y; /* [m] */
     const csrec_solve_options *options;
     void *state;              /* of the solver */
+    csrec_pool pool;          /* of the solver: freed after destroy */
     const double *start;      /* a whole signal to start from, or NULL */
     csrec_status fault;       /* set by a step that fails; the loop ends and returns it */
     const csrec_watch *watch; /* or NULL */
@@ -66,7 +68,7 @@ typedef struct csrec_solver_need {
     double bytes, products, seconds;
 } csrec_solver_need;
 
-/* A row must have name, brief, source, create, destroy, update, energy and result;
+/* A row must have name, brief, source, create, update, energy and result;
  * csrec_solver_check_row has all rules. The rest may be NULL or 0. */
 struct csrec_solver_type {
     const char *name, *brief, *source; /* source: paper and equation */
@@ -82,8 +84,9 @@ struct csrec_solver_type {
     bool weighted;    /* its problem has an l1 norm, which options.weights may change */
     bool norms;       /* it compares columns of unit length (lengths.h) */
     bool products_alone; /* it does little but products, which a device may do sooner */
+    /* A status without words gets them: CSREC_MEMORY is "solver NAME: out of memory". */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
-    void (*destroy)(csrec_run *run); /* also after a failed create */
+    void (*destroy)(csrec_run *run); /* also after a failed create; NULL: the pool has all */
     /* Finds the next step; returns the size of the best coefficient, in the units of y. NULL: the
      * solver has no such value, and min_coefficient is refused. */
     double (*select)(csrec_run *run);
@@ -137,6 +140,10 @@ csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);
  * are of the caller to clear. */
 csrec_status csrec_joint_solve(const csrec_many *job, csrec_error *error);
 
+/* Right-hand side k alone, and x = 0 for one that an interruption leaves out. */
+csrec_status csrec_many_solve(const csrec_many *job, int64_t k, csrec_error *error);
+csrec_status csrec_many_leave_out(const csrec_many *job, int64_t k);
+
 /* Reports `done` right-hand sides; true: stop. Any thread of the job may call it. */
 bool csrec_many_stops(const csrec_many *job, int64_t done);
 
@@ -170,6 +177,9 @@ bool csrec_solver_measures(const char *solver, const char *setting);
  * ms. true: end early, with an x and r that belong together; the loop ends as interrupted. A step
  * may then set the fault CSREC_STOPPED. */
 bool csrec_run_stops(csrec_run *run);
+
+/* run->state: `size` bytes of the pool, zeros. NULL: out of memory. */
+void *csrec_run_state(csrec_run *run, size_t size);
 
 /* The value of a parameter: that of the options, else its default. */
 double csrec_run_param(const csrec_run *run, const char *name);

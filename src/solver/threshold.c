@@ -21,7 +21,6 @@ typedef struct threshold {
 static void threshold_destroy(csrec_run *run) {
     threshold *t = run->state;
     if (t && t->state) t->way->destroy(t->state);
-    free(t);
 }
 
 void csrec_threshold_plan(const csrec_run *run, csrec_threshold_schedule *t) {
@@ -91,8 +90,7 @@ static csrec_status threshold_create(csrec_run *run, csrec_error *error) {
                           "solver threshold: operator %s is not a basis of a sampled signal; use "
                           "dct or wavelet",
                           run->A->type->name);
-    threshold *t = calloc(1, sizeof *t);
-    run->state = t;
+    threshold *t = csrec_run_state(run, sizeof *t);
     if (t) t->reached = -1.0;
     csrec_status status = t ? CSREC_OK : CSREC_MEMORY;
     if (!status) csrec_threshold_plan(run, &t->schedule);

@@ -9,6 +9,7 @@
 
 typedef struct state {
     const csrec_operator *A;
+    csrec_pool pool;
     const double *y;
     double *x, *u, *v; /* [n], [entries], [entries] */
 } state;
@@ -23,9 +24,7 @@ void csrec_threshold_apply(int64_t n, double threshold, bool soft, double *x) {
 static void plain_destroy(void *data) {
     state *s = data;
     if (!s) return;
-    free(s->x);
-    free(s->u);
-    free(s->v);
+    csrec_pool_clear(&s->pool);
     free(s);
 }
 
@@ -37,10 +36,10 @@ static csrec_status plain_create(const csrec_operator *A, const double *y, const
     size_t entries = (size_t)A->mask->entries;
     s->A = A;
     s->y = y;
-    s->x = malloc((size_t)A->n * sizeof *s->x);
-    s->u = malloc(entries * sizeof *s->u);
-    s->v = calloc(entries, sizeof *s->v);
-    if (!s->x || !s->u || !s->v) {
+    CSREC_TAKE(&s->pool, s->x, A->n);
+    CSREC_TAKE(&s->pool, s->u, entries);
+    CSREC_ZEROS(&s->pool, s->v, entries);
+    if (csrec_pool_status(&s->pool)) {
         plain_destroy(s);
         return CSREC_MEMORY;
     }
