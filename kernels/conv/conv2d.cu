@@ -27,8 +27,7 @@ __global__ void fill_taps(csrec_cuda_conv_sum s, int64_t padded, csrec_conv_tap 
 csrec_status csrec_conv_list_taps(const csrec_cuda_conv_sum *sum, int64_t padded,
                                   csrec_conv_tap *taps, csrec_error *error) {
     if (padded == 0) return CSREC_OK;
-    fill_taps<<<csrec_cuda_blocks(padded, 128), 128>>>(*sum, padded, taps);
-    return csrec_cuda_launched("fill_taps", error);
+    return CSREC_CUDA_EACH(fill_taps, padded, 128, error, *sum, padded, taps);
 }
 
 csrec_conv_place csrec_conv_place_of(const csrec_cuda_conv_sum *s) {

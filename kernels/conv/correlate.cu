@@ -321,6 +321,5 @@ csrec_status csrec_conv_window_correlate(const csrec_cuda_conv_sum *s, bool fast
     csrec_status status = fast ? launch_any<true>(s, &k, in, out, parts, error)
                                : launch_any<false>(s, &k, in, out, parts, error);
     if (status) return status;
-    add_window_parts<<<csrec_cuda_blocks(k.count, 128), 128>>>(k, parts, dw);
-    return csrec_cuda_launched("add_window_parts", error);
+    return CSREC_CUDA_EACH(add_window_parts, k.count, 128, error, k, parts, dw);
 }

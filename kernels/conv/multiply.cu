@@ -217,14 +217,13 @@ static plan plan_for(const csrec_cuda_conv_sum *s, char *scratch) {
     p.padded = csrec_conv_whole(s->channels * (p.scatter ? 1 : taps), DEEP) * DEEP;
     p.k.steps = p.padded / 8;
     p.k.count = csrec_conv_whole(p.k.rows, 16 * p.k.tiles) * p.k.tiles * p.k.steps * 128;
-    p.taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, p.padded, sizeof *p.taps);
-    p.packed = (float *)csrec_cuda_block_take(
-        &block, p.windows ? csrec_conv_window_packed(&inner, false) : 2 * p.k.count, sizeof(float));
+    csrec_cuda_take(&block, p.padded, &p.taps);
+    csrec_cuda_take(&block, p.windows ? csrec_conv_window_packed(&inner, false) : 2 * p.k.count,
+                    &p.packed);
     if (p.scatter) {
         choose_band(s, &p);
         p.row_taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, taps, sizeof *p.taps);
-        p.products = (float *)csrec_cuda_block_take(
-            &block, p.images * p.k.rows * p.height * s->axis[1].in, sizeof(float));
+        csrec_cuda_take(&block, p.images * p.k.rows * p.height * s->axis[1].in, &p.products);
     }
     p.bytes = block.used;
     return p;
@@ -244,9 +243,8 @@ static csrec_status pack(const csrec_cuda_conv_sum *s, const plan *p, const floa
         return csrec_conv_window_pack(s, p->k.per_row, false, w, p->packed, error);
     if (!status) status = csrec_conv_list_taps(&inner, p->padded, p->taps, error);
     if (status || !p->k.count) return status;
-    pack_weights<<<csrec_cuda_blocks(p->k.count, 256), 256>>>(p->k, p->taps, p->row_taps, w,
-                                                              p->packed);
-    return csrec_cuda_launched("pack_weights", error);
+    return CSREC_CUDA_EACH(pack_weights, p->k.count, 256, error, p->k, p->taps, p->row_taps, w,
+                           p->packed);
 }
 
 template <int MT>
@@ -303,9 +301,8 @@ static csrec_status scatter_band(const csrec_cuda_conv_sum *s, const plan *p, co
     if (status) return status;
     const csrec_conv_place place = csrec_conv_place_of(s);
     const int64_t results = (int64_t)b->images * b->lines * s->axis[1].count;
-    gather_taps<<<dim3(csrec_cuda_blocks(results, 256), (unsigned)s->rows), 256>>>(
-        place, *b, p->row_taps, p->products, bias, out);
-    return csrec_cuda_launched("gather_taps", error);
+    return CSREC_CUDA_RUN(gather_taps, dim3(csrec_cuda_blocks(results, 256), (unsigned)s->rows),
+                          256, error, place, *b, p->row_taps, p->products, bias, out);
 }
 
 static csrec_status scatter(const csrec_cuda_conv_sum *s, const plan *p, const float *in,

@@ -81,6 +81,5 @@ csrec_status csrec_cuda_conv_packed_multiply(const csrec_cuda_conv_sum *sum, boo
     csrec_status status =
         csrec_conv_window_multiply(sum, fast, span_of(sum), packed, in, &none, sums, error);
     if (status) return status;
-    add_parts<<<csrec_cuda_blocks(k.count, 256), 256>>>(k, sums, *finish, out);
-    return csrec_cuda_launched("add_parts", error);
+    return CSREC_CUDA_EACH(add_parts, k.count, 256, error, k, sums, *finish, out);
 }

@@ -263,8 +263,7 @@ int64_t csrec_conv_window_packed(const csrec_cuda_conv_sum *s, bool fast) {
 csrec_status csrec_conv_window_pack(const csrec_cuda_conv_sum *s, int64_t per_row, bool fast,
                                     const float *w, float *packed, csrec_error *error) {
     const packing k = packing_for(s, per_row, fast);
-    pack_window<<<csrec_cuda_blocks(k.count, 256), 256>>>(k, w, packed);
-    return csrec_cuda_launched("pack_window", error);
+    return CSREC_CUDA_EACH(pack_window, k.count, 256, error, k, w, packed);
 }
 
 static share share_for(const csrec_cuda_conv_sum *s, int64_t span, int group) {

@@ -83,6 +83,18 @@ static inline csrec_status csrec_cuda_launched(const char *kernel, csrec_error *
 static inline unsigned csrec_cuda_blocks(int64_t count, int64_t size) {
     return (unsigned)((count + size - 1) / size);
 }
+
+/* Launches a kernel on so many blocks, or with a thread for each of count items: its status. */
+#define CSREC_CUDA_RUN(kernel, blocks, threads, error, ...)                                        \
+    (kernel<<<blocks, threads>>>(__VA_ARGS__), csrec_cuda_launched(#kernel, error))
+#define CSREC_CUDA_EACH(kernel, count, threads, error, ...)                                        \
+    CSREC_CUDA_RUN(kernel, csrec_cuda_blocks(count, threads), threads, error, __VA_ARGS__)
+
+/* *array = csrec_cuda_block_take of so many of its elements. */
+template <class T>
+static inline void csrec_cuda_take(csrec_cuda_block *block, int64_t count, T **array) {
+    *array = (T *)csrec_cuda_block_take(block, count, sizeof(T));
+}
 #endif
 
 #endif

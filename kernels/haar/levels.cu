@@ -42,9 +42,9 @@ static void lay_out(level_run *run) {
     int64_t n = run->a.e.n;
     csrec_cuda_block *b = &run->block;
     take_arrays(b, &run->a);
-    run->products = (csrec_product *)csrec_cuda_block_take(b, n, sizeof *run->products);
-    run->chosen = (csrec_product *)csrec_cuda_block_take(b, n, sizeof *run->chosen);
-    run->kept = (int64_t *)csrec_cuda_block_take(b, 1, sizeof *run->kept);
+    csrec_cuda_take(b, n, &run->products);
+    csrec_cuda_take(b, n, &run->chosen);
+    csrec_cuda_take(b, 1, &run->kept);
     run->temporary = csrec_cuda_block_take(b, (int64_t)run->bytes, 1);
 }
 
@@ -67,12 +67,10 @@ static csrec_status list_levels(level_run *run, int levels, csrec_product *produ
     const unsigned blocks = csrec_cuda_blocks(e.n, THREADS);
     int64_t place = total;
     *found = 1;
-    start<<<blocks, THREADS>>>(e, run->a.r);
-    csrec_status status = csrec_cuda_launched("start", error);
+    csrec_status status = CSREC_CUDA_RUN(start, blocks, THREADS, error, e, run->a.r);
     for (int n = 1; n <= levels && !status; n++) {
         int64_t kept = 0;
-        reduce<<<blocks, THREADS>>>(e, levels, n, run->products);
-        status = csrec_cuda_launched("reduce", error);
+        status = CSREC_CUDA_RUN(reduce, blocks, THREADS, error, e, levels, n, run->products);
         if (!status)
             status = csrec_shim_keep(run->temporary, &run->bytes, e.n, run->products, run->chosen,
                                      run->kept, error);

@@ -72,8 +72,8 @@ static void lay_out(engine *g) {
     int64_t n = g->a.e.n;
     csrec_cuda_block *b = &g->block;
     take_arrays(b, &g->a);
-    g->best.key = (int64_t *)csrec_cuda_block_take(b, n, sizeof *g->best.key);
-    g->best.pick = (csrec_reference_pick *)csrec_cuda_block_take(b, n, sizeof *g->best.pick);
+    csrec_cuda_take(b, n, &g->best.key);
+    csrec_cuda_take(b, n, &g->best.pick);
     g->temporary = csrec_cuda_block_take(b, (int64_t)g->bytes, 1);
 }
 

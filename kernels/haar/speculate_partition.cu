@@ -34,32 +34,31 @@ static __global__ void list_above(csrec_speculate_tree tree, partition c) {
 static void lay_out_parts(csrec_cuda_block *m, speculate_job *job) {
     partition *c = &job->parts;
     int64_t tops = c->tops, subtrees = c->subtrees;
-    c->top = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->top);
-    c->range = (int2 *)csrec_cuda_block_take(m, tops, sizeof *c->range);
-    c->above = (int32_t *)csrec_cuda_block_take(m, subtrees * DEPTH, sizeof *c->above);
-    c->chunk = (best *)csrec_cuda_block_take(m, subtrees * CHUNKS, sizeof *c->chunk);
-    c->widest = (span *)csrec_cuda_block_take(m, subtrees * CHUNKS, sizeof *c->widest);
-    c->head = (best *)csrec_cuda_block_take(m, subtrees, sizeof *c->head);
-    c->ran = (int4 *)csrec_cuda_block_take(m, subtrees, sizeof *c->ran);
-    c->stamp = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->stamp);
-    c->touched = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->touched);
+    csrec_cuda_take(m, tops, &c->top);
+    csrec_cuda_take(m, tops, &c->range);
+    csrec_cuda_take(m, subtrees * DEPTH, &c->above);
+    csrec_cuda_take(m, subtrees * CHUNKS, &c->chunk);
+    csrec_cuda_take(m, subtrees * CHUNKS, &c->widest);
+    csrec_cuda_take(m, subtrees, &c->head);
+    csrec_cuda_take(m, subtrees, &c->ran);
+    csrec_cuda_take(m, tops, &c->stamp);
+    csrec_cuda_take(m, tops, &c->touched);
 }
 
 static void lay_out_round(csrec_cuda_block *m, speculate_job *job) {
     timeline *t = &job->time;
-    t->events = (event *)csrec_cuda_block_take(m, EVENTS, sizeof *t->events);
-    t->rank = (int32_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->rank);
-    t->m = (uint64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->m);
-    t->order = (uint64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->order);
-    t->key = (uint64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->key);
-    t->code = (int64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->code);
-    t->change = (double *)csrec_cuda_block_take(m, EVENTS, sizeof *t->change);
-    t->subtree = (int32_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->subtree);
-    t->gain = (csrec_wide *)csrec_cuda_block_take(m, EVENTS, sizeof *t->gain);
-    job->counts = (round_counts *)csrec_cuda_block_take(m, 3, sizeof *job->counts);
-    job->arrived = (unsigned *)csrec_cuda_block_take(m, 1, sizeof *job->arrived);
-    job->blocks.records =
-        (record *)csrec_cuda_block_take(m, 2 * CONTESTS * MOST_BLOCKS, sizeof(record));
+    csrec_cuda_take(m, EVENTS, &t->events);
+    csrec_cuda_take(m, EVENTS, &t->rank);
+    csrec_cuda_take(m, EVENTS, &t->m);
+    csrec_cuda_take(m, EVENTS, &t->order);
+    csrec_cuda_take(m, EVENTS, &t->key);
+    csrec_cuda_take(m, EVENTS, &t->code);
+    csrec_cuda_take(m, EVENTS, &t->change);
+    csrec_cuda_take(m, EVENTS, &t->subtree);
+    csrec_cuda_take(m, EVENTS, &t->gain);
+    csrec_cuda_take(m, 3, &job->counts);
+    csrec_cuda_take(m, 1, &job->arrived);
+    csrec_cuda_take(m, 2 * CONTESTS * MOST_BLOCKS, &job->blocks.records);
 }
 
 /* Small subtrees run at once in greater number, large ones leave fewer picks above the subtrees:

@@ -118,9 +118,9 @@ csrec_status csrec_speculate_state_atoms(csrec_speculate_state *s,
     csrec_cuda_block block = {};
     csrec_atoms listed = {};
     for (int pass = 0; pass < 2 && !status; pass++) {
-        list.column = (uint64_t *)csrec_cuda_block_take(&block, found, sizeof *list.column);
-        list.coefficient = (double *)csrec_cuda_block_take(&block, found, sizeof(double));
-        list.count = (int64_t *)csrec_cuda_block_take(&block, found, sizeof *list.count);
+        csrec_cuda_take(&block, found, &list.column);
+        csrec_cuda_take(&block, found, &list.coefficient);
+        csrec_cuda_take(&block, found, &list.count);
         if (pass == 0) status = csrec_cuda_block_create(&block, "the list of atoms", error);
     }
     list.capacity = found;

@@ -95,24 +95,23 @@ static void lay_out(csrec_speculate_state *s, tree_build *b) {
     csrec_speculate_tree *t = &s->tree;
     t->D = b->D = (double *)csrec_cuda_block_take(m, n, sizeof(double));
     t->scale = b->scale = (double *)csrec_cuda_block_take(m, n, sizeof(double));
-    t->x = (long long *)csrec_cuda_block_take(m, n, sizeof(long long));
+    csrec_cuda_take(m, n, &t->x);
     t->first = b->first = (int32_t *)csrec_cuda_block_take(m, n, sizeof(int32_t));
     t->size = b->size = (int32_t *)csrec_cuda_block_take(m, n, sizeof(int32_t));
     t->level = b->level = (uint8_t *)csrec_cuda_block_take(m, n, 1);
     if (one_sided) {
         t->S = b->S = (double *)csrec_cuda_block_take(m, n, sizeof(double));
         t->r = b->r = (double *)csrec_cuda_block_take(m, n, sizeof(double));
-        t->x_sum = (long long *)csrec_cuda_block_take(m, n, sizeof(long long));
-        t->x_leaf = (long long *)csrec_cuda_block_take(m, n, sizeof(long long));
+        csrec_cuda_take(m, n, &t->x_sum);
+        csrec_cuda_take(m, n, &t->x_leaf);
         t->node_edge = b->node_edge = (uint8_t *)csrec_cuda_block_take(m, n, 1);
         t->leaf_edge = b->leaf_edge = (uint8_t *)csrec_cuda_block_take(m, n, 1);
     }
-    s->rows = (uint64_t *)csrec_cuda_block_take(m, n, sizeof(uint64_t));
-    s->y = (double *)csrec_cuda_block_take(m, n, sizeof(double));
-    s->prefix = (long long *)csrec_cuda_block_take(m, n + 2, sizeof(long long));
+    csrec_cuda_take(m, n, &s->rows);
+    csrec_cuda_take(m, n, &s->y);
+    csrec_cuda_take(m, n + 2, &s->prefix);
     s->scratch = csrec_cuda_block_take(m, (int64_t)s->scratch_bytes, 1);
-    s->totals =
-        (csrec_speculate_totals *)csrec_cuda_block_take(m, 1, sizeof(csrec_speculate_totals));
+    csrec_cuda_take(m, 1, &s->totals);
 }
 
 static csrec_status sum_samples(csrec_speculate_state *s, csrec_error *error) {

@@ -28,10 +28,10 @@ struct csrec_cuda_transform {
 static int64_t lay_out_pass(csrec_cuda_transform *t, int k, int64_t items) {
     const int64_t tiles = (items + TILE - 1) / TILE, bound = tiles > 1 ? tiles * HANDED_ON : 0;
     pass_output *out = &t->run.out[k];
-    out->rows = (uint64_t *)csrec_cuda_block_take(&t->block, bound, sizeof *out->rows);
-    out->place = (uint64_t *)csrec_cuda_block_take(&t->block, bound, sizeof *out->place);
-    out->sum = (double *)csrec_cuda_block_take(&t->block, bound, sizeof *out->sum);
-    out->counts = (uint64_t *)csrec_cuda_block_take(&t->block, 1, sizeof *out->counts);
+    csrec_cuda_take(&t->block, bound, &out->rows);
+    csrec_cuda_take(&t->block, bound, &out->place);
+    csrec_cuda_take(&t->block, bound, &out->sum);
+    csrec_cuda_take(&t->block, 1, &out->counts);
     if (k + 1 < PASSES) {
         t->run.in[k + 1].rows = out->rows;
         t->run.in[k + 1].place = out->place;
@@ -47,14 +47,12 @@ static void lay_out(csrec_cuda_transform *t) {
         items = lay_out_pass(t, k, items);
     }
     t->states = at[PASSES];
-    t->state = (uint64_t *)csrec_cuda_block_take(&t->block, t->states + 1, sizeof *t->state);
-    t->scale = (double *)csrec_cuda_block_take(&t->block, TILE + 1, sizeof *t->scale);
+    csrec_cuda_take(&t->block, t->states + 1, &t->state);
+    csrec_cuda_take(&t->block, TILE + 1, &t->scale);
     transform_run *run = &t->run;
-    run->tile_best =
-        (csrec_cuda_best *)csrec_cuda_block_take(&t->block, run->tiles, sizeof *run->tile_best);
-    run->block_best =
-        (csrec_cuda_best *)csrec_cuda_block_take(&t->block, t->blocks, sizeof *run->block_best);
-    run->result = (transform_result *)csrec_cuda_block_take(&t->block, 1, sizeof *run->result);
+    csrec_cuda_take(&t->block, run->tiles, &run->tile_best);
+    csrec_cuda_take(&t->block, t->blocks, &run->block_best);
+    csrec_cuda_take(&t->block, 1, &run->result);
     if (!t->block.base) return;
     run->arrived = (unsigned *)(t->state + t->states) + 1;
     for (int k = 0; k < PASSES; k++) {
@@ -85,8 +83,7 @@ csrec_status csrec_cuda_transform_create(int levels, int64_t n, csrec_columns co
     status = csrec_cuda_block_create(&t->block, "the transform", error);
     if (!status) {
         lay_out(t);
-        fill_scale<<<TILE / THREADS + 1, THREADS>>>(t->scale);
-        status = csrec_cuda_launched("fill_scale", error);
+        status = CSREC_CUDA_RUN(fill_scale, TILE / THREADS + 1, THREADS, error, t->scale);
     }
     if (status)
         csrec_cuda_transform_destroy(t);

@@ -31,20 +31,20 @@ static int64_t items_at_most(int64_t n, bool one_sided) {
 static void lay_out(csrec_cuda_block *block, int64_t n, bool one_sided, csrec_tree_build *b,
                     void **scratch, size_t *bytes) {
     int64_t items = items_at_most(n, one_sided);
-    b->gap_level = (uint8_t *)csrec_cuda_block_take(block, n, 1);
+    csrec_cuda_take(block, n, &b->gap_level);
     b->gap_first = (uint32_t *)csrec_cuda_block_take(block, n, 4);
     b->gap_size = (uint32_t *)csrec_cuda_block_take(block, n, 4);
     b->gap_node = (uint32_t *)csrec_cuda_block_take(block, n, 4);
-    b->mask = (uint64_t *)csrec_cuda_block_take(block, n + 1, 8);
+    csrec_cuda_take(block, n + 1, &b->mask);
     b->starts = (uint32_t *)csrec_cuda_block_take(block, n + 1, 4);
     b->sums = (uint32_t *)csrec_cuda_block_take(block, one_sided ? n + 1 : 1, 4);
     b->leaves = (uint32_t *)csrec_cuda_block_take(block, one_sided ? n + 1 : 1, 4);
-    b->shape = (uint64_t *)csrec_cuda_block_take(block, items, 8);
+    csrec_cuda_take(block, items, &b->shape);
     b->first = (uint32_t *)csrec_cuda_block_take(block, items, 4);
     b->mid = (uint32_t *)csrec_cuda_block_take(block, items, 4);
     b->end = (uint32_t *)csrec_cuda_block_take(block, items, 4);
     b->parent = (uint32_t *)csrec_cuda_block_take(block, items, 4);
-    b->units = (uint64_t *)csrec_cuda_block_take(block, items + 1, 8);
+    csrec_cuda_take(block, items + 1, &b->units);
     b->depth_max = (uint32_t *)csrec_cuda_block_take(block, 1, 4);
     size_t sums = csrec_shim_sums_bytes(items + 1 > n + 1 ? items + 1 : n + 1), sort = 0;
     if (csrec_shim_sort(NULL, &sort, items, 8, NULL, NULL, NULL, NULL, NULL)) sort = 0;
@@ -150,7 +150,7 @@ typedef struct kept {
 static void lay_out_tree(csrec_cuda_block *block, const csrec_cuda_tree *tree, csrec_tree_build *b,
                          kept *k) {
     int64_t units = (int64_t)tree->tops + tree->buckets;
-    k->shape = (uint64_t *)csrec_cuda_block_take(block, tree->items, 8);
+    csrec_cuda_take(block, tree->items, &k->shape);
     k->first = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
     k->mid = k->end = NULL;
     if (tree->one_sided) {
@@ -158,8 +158,8 @@ static void lay_out_tree(csrec_cuda_block *block, const csrec_cuda_tree *tree, c
         k->end = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
     }
     b->slot = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
-    b->top = (csrec_cuda_top *)csrec_cuda_block_take(block, tree->tops, sizeof *b->top);
-    b->bucket = (csrec_cuda_bucket *)csrec_cuda_block_take(block, tree->buckets, sizeof *b->bucket);
+    csrec_cuda_take(block, tree->tops, &b->top);
+    csrec_cuda_take(block, tree->buckets, &b->bucket);
     b->path = (uint32_t *)csrec_cuda_block_take(block, units * tree->stride, 4);
     b->by_height = (uint32_t *)csrec_cuda_block_take(block, tree->tops, 4);
     b->height_begin = (uint32_t *)csrec_cuda_block_take(block, CSREC_CUDA_HEIGHTS + 1, 4);

@@ -240,12 +240,11 @@ csrec_status csrec_cuda_em_take(csrec_cuda_em *s, int64_t first, int64_t count, 
     find_posteriors<<<blocks, WARPS * LANES, bytes>>>(*e, count, rows);
     status = csrec_cuda_launched("find_posteriors", error);
     if (status) return status;
-    add_shifts<<<dim3(csrec_cuda_blocks(e->d, LANES), K), STRIDES * LANES>>>(*e, count, rows);
-    status = csrec_cuda_launched("add_shifts", error);
+    status = CSREC_CUDA_RUN(add_shifts, dim3(csrec_cuda_blocks(e->d, LANES), K), STRIDES * LANES,
+                            error, *e, count, rows);
     if (status) return status;
-    add_products<<<dim3((unsigned)csrec_gram_tiles(e->d), K), CSREC_GRAM_THREADS>>>(*e, count,
-                                                                                    rows);
-    status = csrec_cuda_launched("add_products", error);
+    status = CSREC_CUDA_RUN(add_products, dim3((unsigned)csrec_gram_tiles(e->d), K),
+                            CSREC_GRAM_THREADS, error, *e, count, rows);
     if (status) return status;
     return csrec_cuda_copy(likelihood, e->likelihood, blocks * sizeof *likelihood, error);
 }

@@ -39,13 +39,13 @@ __global__ void divide_sums(int64_t n, double weight, const double *sum, const f
 static void lay_out(csrec_cuda_statistics *s) {
     csrec_cuda_block *block = &s->memory;
     const int64_t length = csrec_cuda_groups_parts(&s->groups) * 4 * s->groups.quads;
-    s->sum = (double *)csrec_cuda_block_take(block, s->n, sizeof(double));
-    s->mean = (double *)csrec_cuda_block_take(block, s->n, sizeof(double));
-    s->low = (float *)csrec_cuda_block_take(block, s->n, sizeof(float));
-    s->high = (float *)csrec_cuda_block_take(block, s->n, sizeof(float));
-    s->peak = (float *)csrec_cuda_block_take(block, s->n, sizeof(float));
-    s->parts = (double *)csrec_cuda_block_take(block, length, sizeof(double));
-    s->ends = (float *)csrec_cuda_block_take(block, 2 * length, sizeof(float));
+    csrec_cuda_take(block, s->n, &s->sum);
+    csrec_cuda_take(block, s->n, &s->mean);
+    csrec_cuda_take(block, s->n, &s->low);
+    csrec_cuda_take(block, s->n, &s->high);
+    csrec_cuda_take(block, s->n, &s->peak);
+    csrec_cuda_take(block, length, &s->parts);
+    csrec_cuda_take(block, 2 * length, &s->ends);
     if (s->has_covariance) csrec_cuda_covariance_take(&s->covariance, block);
 }
 
@@ -96,8 +96,8 @@ void csrec_cuda_statistics_destroy(csrec_cuda_statistics *s) {
 }
 
 csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *s, csrec_error *error) {
-    clear_columns<<<csrec_cuda_blocks(s->n, 128), 128>>>(s->n, s->sum, s->low, s->high);
-    csrec_status status = csrec_cuda_launched("clear_columns", error);
+    csrec_status status =
+        CSREC_CUDA_EACH(clear_columns, s->n, 128, error, s->n, s->sum, s->low, s->high);
     s->ranged = true;
     if (status || !s->has_covariance) return status;
     const size_t bytes = (size_t)(s->n * s->n) * sizeof(double);
@@ -115,9 +115,8 @@ csrec_status csrec_cuda_statistics_add_mean(csrec_cuda_statistics *s, int64_t m,
 
 csrec_status csrec_cuda_statistics_mean(csrec_cuda_statistics *s, double weight,
                                         csrec_error *error) {
-    divide_sums<<<csrec_cuda_blocks(s->n, 128), 128>>>(s->n, weight, s->sum, s->low, s->high,
-                                                       s->mean, s->peak);
-    return csrec_cuda_launched("divide_sums", error);
+    return CSREC_CUDA_EACH(divide_sums, s->n, 128, error, s->n, weight, s->sum, s->low, s->high,
+                           s->mean, s->peak);
 }
 
 csrec_status csrec_cuda_statistics_set_mean(csrec_cuda_statistics *s, const double *mean,

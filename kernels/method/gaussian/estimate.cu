@@ -216,6 +216,5 @@ csrec_status csrec_gaussian_clear(const csrec_gaussian_device *g, csrec_error *e
 }
 
 csrec_status csrec_gaussian_finish(const csrec_gaussian_device *g, csrec_error *error) {
-    finish_round<<<csrec_cuda_blocks(g->channels * g->entries, 256), 256>>>(*g);
-    return csrec_cuda_launched("finish_round", error);
+    return CSREC_CUDA_EACH(finish_round, g->channels * g->entries, 256, error, *g);
 }

@@ -49,24 +49,22 @@ static void lay_out(csrec_cuda_gaussian *s) {
     csrec_cuda_block *block = &s->memory;
     const int64_t all = g->entries * g->channels, spreads = g->entries * csrec_gaussian_spreads(g);
     const int64_t part = smaller(s->references, CSREC_GAUSSIAN_PART);
-    g->mask = (unsigned char *)csrec_cuda_block_take(block, g->entries, 1);
-    g->y = (float *)csrec_cuda_block_take(block, all, sizeof(float));
-    g->u = (float *)csrec_cuda_block_take(block, all, sizeof(float));
-    g->variance = (float *)csrec_cuda_block_take(block, all, sizeof(float));
+    csrec_cuda_take(block, g->entries, &g->mask);
+    csrec_cuda_take(block, all, &g->y);
+    csrec_cuda_take(block, all, &g->u);
+    csrec_cuda_take(block, all, &g->variance);
     g->guide = g->guides == g->channels
                    ? g->u
                    : (float *)csrec_cuda_block_take(block, g->entries, sizeof(float));
-    g->sums =
-        (unsigned long long *)csrec_cuda_block_take(block, all + 2 * spreads, sizeof *g->sums);
-    g->slice = (int *)csrec_cuda_block_take(block, g->depth, sizeof(int));
-    g->row = (int *)csrec_cuda_block_take(block, g->height, sizeof(int));
-    g->column = (int *)csrec_cuda_block_take(block, g->width, sizeof(int));
-    g->corner = (int64_t *)csrec_cuda_block_take(block, part * s->group, sizeof *g->corner);
-    g->size = (int *)csrec_cuda_block_take(block, part, sizeof(int));
-    g->count = (int *)csrec_cuda_block_take(block, s->references, sizeof(int));
-    g->shift = (unsigned short *)csrec_cuda_block_take(
-        block, s->references * CSREC_CUDA_GAUSSIAN_KEPT, sizeof *g->shift);
-    g->most = (int *)csrec_cuda_block_take(block, 1, sizeof(int));
+    csrec_cuda_take(block, all + 2 * spreads, &g->sums);
+    csrec_cuda_take(block, g->depth, &g->slice);
+    csrec_cuda_take(block, g->height, &g->row);
+    csrec_cuda_take(block, g->width, &g->column);
+    csrec_cuda_take(block, part * s->group, &g->corner);
+    csrec_cuda_take(block, part, &g->size);
+    csrec_cuda_take(block, s->references, &g->count);
+    csrec_cuda_take(block, s->references * CSREC_CUDA_GAUSSIAN_KEPT, &g->shift);
+    csrec_cuda_take(block, 1, &g->most);
 }
 
 /* Counted anew where the patches' size has changed. */
@@ -82,8 +80,7 @@ static csrec_status set_patch(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_
     csrec_status status =
         csrec_cuda_check(cudaMemsetAsync(g->most, 0, sizeof(int)), "clear", error);
     if (status) return status;
-    count_samples<<<csrec_cuda_blocks(g->entries, 256), 256>>>(*g);
-    status = csrec_cuda_launched("count_samples", error);
+    status = CSREC_CUDA_EACH(count_samples, g->entries, 256, error, *g);
     if (!status) status = csrec_cuda_copy(&s->most, g->most, sizeof(int), error);
     if (s->most < 1) s->most = 1;
     return status;
@@ -111,8 +108,7 @@ static csrec_status fill(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_spec 
         status = csrec_cuda_copy(s->g.y + c * entries, spec->y[c], (size_t)entries * sizeof(float),
                                  error);
     if (status) return status;
-    mark_unknown<<<csrec_cuda_blocks(entries * s->g.channels, 256), 256>>>(s->g);
-    return csrec_cuda_launched("mark_unknown", error);
+    return CSREC_CUDA_EACH(mark_unknown, entries * s->g.channels, 256, error, s->g);
 }
 
 csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,

@@ -231,8 +231,7 @@ __global__ void __launch_bounds__(THREADS)
 
 csrec_status csrec_gaussian_guide(const csrec_gaussian_device *g, csrec_error *error) {
     if (g->guides == g->channels) return CSREC_OK; /* u */
-    mean_channels<<<csrec_cuda_blocks(g->entries, 256), 256>>>(*g);
-    return csrec_cuda_launched("mean_channels", error);
+    return CSREC_CUDA_EACH(mean_channels, g->entries, 256, error, *g);
 }
 
 /* Of dynamic shared memory: the window and, in a search of all of it, the patch and the keys. */

@@ -78,21 +78,18 @@ static void lay_out(csrec_cuda_block *block, csrec_cuda_batch *batch) {
     int64_t n = 0;
     for (int64_t t = 0; t < batch->trees; t++)
         if (batch->tree[t].n > n) n = batch->tree[t].n;
-    batch->device_tree =
-        (csrec_cuda_tree *)csrec_cuda_block_take(block, batch->trees, sizeof *batch->device_tree);
-    batch->device_signal = (csrec_cuda_signal *)csrec_cuda_block_take(block, batch->signals,
-                                                                      sizeof *batch->device_signal);
-    batch->sums = (double *)csrec_cuda_block_take(block, n + 1, 8);
+    csrec_cuda_take(block, batch->trees, &batch->device_tree);
+    csrec_cuda_take(block, batch->signals, &batch->device_signal);
+    csrec_cuda_take(block, n + 1, &batch->sums);
     batch->scratch_bytes = csrec_shim_sums_bytes(n + 1);
     batch->scratch = csrec_cuda_block_take(block, (int64_t)batch->scratch_bytes, 1);
     for (int64_t s = 0; s < batch->signals; s++) {
         csrec_cuda_signal *signal = &batch->signal[s];
         const csrec_cuda_tree *tree = &batch->tree[s / batch->channels];
         signal->tree = (int32_t)(s / batch->channels);
-        signal->value = (double *)csrec_cuda_block_take(block, tree->items, 8);
-        signal->x = (double *)csrec_cuda_block_take(block, tree->items, 8);
-        signal->record =
-            (csrec_cuda_record *)csrec_cuda_block_take(block, tree->tops, sizeof *signal->record);
+        csrec_cuda_take(block, tree->items, &signal->value);
+        csrec_cuda_take(block, tree->items, &signal->x);
+        csrec_cuda_take(block, tree->tops, &signal->record);
     }
 }
 

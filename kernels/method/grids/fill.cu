@@ -22,11 +22,11 @@ typedef struct fill_memory {
 } fill_memory;
 
 static void lay_out(fill_memory *m, int levels, int64_t atoms) {
-    m->column = (uint64_t *)csrec_cuda_block_take(&m->block, atoms, 8);
-    m->coefficient = (double *)csrec_cuda_block_take(&m->block, atoms, 8);
-    m->count = (int64_t *)csrec_cuda_block_take(&m->block, atoms, 8);
-    m->value[0] = (double *)csrec_cuda_block_take(&m->block, INT64_C(1) << levels, 8);
-    m->value[1] = (double *)csrec_cuda_block_take(&m->block, (INT64_C(1) << levels) / 2, 8);
+    csrec_cuda_take(&m->block, atoms, &m->column);
+    csrec_cuda_take(&m->block, atoms, &m->coefficient);
+    csrec_cuda_take(&m->block, atoms, &m->count);
+    csrec_cuda_take(&m->block, INT64_C(1) << levels, &m->value[0]);
+    csrec_cuda_take(&m->block, (INT64_C(1) << levels) / 2, &m->value[1]);
 }
 
 size_t csrec_cuda_fill_bytes(int levels, int64_t atoms) {

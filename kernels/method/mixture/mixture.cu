@@ -187,8 +187,7 @@ static csrec_status sort(csrec_cuda_mixture *s, int64_t *first, csrec_error *err
                                           g->sorted, g->number, g->order, error);
     if (status) return status;
     find_firsts<<<csrec_cuda_blocks(g->K + 1, 64), 64>>>(*g);
-    find_places<<<csrec_cuda_blocks(g->count, 256), 256>>>(*g);
-    status = csrec_cuda_launched("find_places", error);
+    status = CSREC_CUDA_EACH(find_places, g->count, 256, error, *g);
     if (status) return status;
     return csrec_cuda_copy(first, g->first, (size_t)(g->K + 1) * sizeof *first, error);
 }
