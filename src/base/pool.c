@@ -28,6 +28,15 @@ void *csrec_pool_zeros(csrec_pool *pool, size_t count, size_t size) {
     return csrec_pool_keep(pool, calloc(count, size));
 }
 
+void *csrec_pool_create(size_t size) {
+    return calloc(1, size);
+}
+
+void csrec_pool_destroy(void *owner) {
+    if (owner) csrec_pool_clear(owner);
+    free(owner);
+}
+
 void csrec_pool_clear(csrec_pool *pool) {
     while (pool->n > 0) free(pool->block[--pool->n]);
     free(pool->block);

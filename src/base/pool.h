@@ -32,4 +32,8 @@ static inline csrec_status csrec_pool_status(const csrec_pool *pool) {
 /* Frees all; the pool is empty then. */
 void csrec_pool_clear(csrec_pool *pool);
 
+/* A struct of zeros that begins with its pool; NULL: out of memory. It goes with the pool. */
+void *csrec_pool_create(size_t size);
+void csrec_pool_destroy(void *owner);
+
 #endif

@@ -1,6 +1,5 @@
 /* steps.c - the unsettled picks of pieces: sums over intervals of thresholds, lists. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "haar/pieces.h"
 
@@ -22,23 +21,13 @@ static int64_t room_of(const csrec_pieces_job *job, int32_t own) {
     return room;
 }
 
-csrec_status csrec_steps_create(const csrec_pieces_job *job, csrec_steps **made) {
-    csrec_steps *all = calloc((size_t)job->count + 1, sizeof *all);
-    if (!all) return CSREC_MEMORY;
-    for (int32_t k = 0; k < job->count; k++) {
-        all[k] = (csrec_steps){.room = room_of(job, k)};
-        all[k].step = malloc((size_t)all[k].room * sizeof *all[k].step);
-        if (all[k].step) continue;
-        csrec_steps_destroy(job, all);
-        return CSREC_MEMORY;
+csrec_status csrec_steps_create(const csrec_pieces_job *job, csrec_pool *pool, csrec_steps **made) {
+    csrec_steps *all = CSREC_ZEROS(pool, *made, (int64_t)job->count + 1);
+    for (int32_t k = 0; all && k < job->count; k++) {
+        all[k].room = room_of(job, k);
+        CSREC_TAKE(pool, all[k].step, all[k].room);
     }
-    *made = all;
-    return CSREC_OK;
-}
-
-void csrec_steps_destroy(const csrec_pieces_job *job, csrec_steps *all) {
-    for (int32_t k = 0; all && k < job->count; k++) free(all[k].step);
-    free(all);
+    return csrec_pool_status(pool);
 }
 
 /* ------------------------------------------------------------------ settling ------------------ */

@@ -20,7 +20,7 @@ const csrec_dense_simd *csrec_dense_simd_choose(void) {
 }
 
 static void dense_destroy(csrec_operator *A) {
-    csrec_screen_destroy(((csrec_dense *)A->data)->screen);
+    csrec_pool_destroy(((csrec_dense *)A->data)->screen);
 }
 
 /* For infinities and NaN, adding one to the exponent overflows into the sign bit. */

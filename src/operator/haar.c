@@ -15,7 +15,7 @@ typedef csrec_haar haar;
 static void haar_destroy(csrec_operator *A) {
     haar *h = A->data;
     csrec_tree_clear(&h->tree);
-    csrec_tree_map_destroy(h->map);
+    csrec_pool_destroy(h->map);
 }
 
 static csrec_status check_rows(const csrec_operator_spec *spec, csrec_error *error) {
@@ -73,7 +73,7 @@ static csrec_status map_of(const csrec_operator *A, const csrec_tree_map **map) 
         if (status) return status;
         /* If another thread was faster, its map is used. */
         if (!atomic_compare_exchange_strong(&h->map, &none, made)) {
-            csrec_tree_map_destroy(made);
+            csrec_pool_destroy(made);
             made = none;
         }
     }

@@ -2,15 +2,14 @@
 #include "solver/search.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "haar/atoms.h"
 #include "solver/lengths.h"
 
 typedef struct search {
+    csrec_pool pool; /* first */
     const csrec_operator *A;
-    csrec_pool pool;
     csrec_lengths lengths;
     double *r, *a; /* [m] residual, picked column */
     double *c, *x; /* [n] */
@@ -18,17 +17,10 @@ typedef struct search {
     double energy;
 } search;
 
-static void search_destroy(void *state) {
-    search *s = state;
-    if (!s) return;
-    csrec_pool_clear(&s->pool);
-    free(s);
-}
-
 static csrec_status search_create(const csrec_operator *A, bool reference, const double *y,
                                   void **state) {
     (void)reference; /* this is already the readable reference */
-    search *s = calloc(1, sizeof *s);
+    search *s = csrec_pool_create(sizeof *s);
     if (!s) return CSREC_MEMORY;
     s->A = A;
     CSREC_TAKE(&s->pool, s->r, A->m);
@@ -38,7 +30,7 @@ static csrec_status search_create(const csrec_operator *A, bool reference, const
     csrec_status status = csrec_pool_status(&s->pool);
     if (!status) status = csrec_lengths_create(A, true, NULL, &s->pool, &s->lengths);
     if (status) {
-        search_destroy(s);
+        csrec_pool_destroy(s);
         return status;
     }
     memcpy(s->r, y, (size_t)A->m * sizeof *s->r);
@@ -93,5 +85,5 @@ static csrec_status search_result(const void *state, csrec_atoms *atoms, double 
     return atoms ? csrec_atoms_from_dense(s->A->n, s->x, atoms) : CSREC_OK;
 }
 
-const csrec_atom_search csrec_search_any = {search_create, search_destroy, select_column,
-                                            search_update, search_energy,  search_result};
+const csrec_atom_search csrec_search_any = {search_create, csrec_pool_destroy, select_column,
+                                            search_update, search_energy,      search_result};

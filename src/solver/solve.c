@@ -298,7 +298,7 @@ static void tell_residual(const csrec_run *run, csrec_solve_report *report) {
     look_on(run, report->iterations, true, energy, whole);
 }
 
-/* The common part of csrec_solve and csrec_solve_signal: `deliver` returns the result. */
+/* Where the result goes, of csrec_solve and csrec_solve_watched. */
 typedef struct delivery {
     csrec_atoms *atoms;
     double *r, *signal;
@@ -438,13 +438,6 @@ csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
     csrec_scaled_clear(&scaled);
     free(scaled_y);
     return status;
-}
-
-csrec_status csrec_solve_signal(const csrec_operator *A, const double *y,
-                                const csrec_solve_options *options, const double *start,
-                                double *signal, csrec_solve_report *report, csrec_error *error) {
-    csrec_run run = {.A = A, .y = y, .options = options, .start = start};
-    return solve(&run, &(delivery){.signal = signal}, report, error);
 }
 
 csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,

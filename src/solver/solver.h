@@ -33,7 +33,6 @@ struct csrec_run {
     const csrec_solve_options *options;
     void *state;              /* of the solver */
     csrec_pool pool;          /* of the solver: freed after destroy */
-    const double *start;      /* a whole signal to start from, or NULL */
     csrec_status fault;       /* set by a step that fails; the loop ends and returns it */
     const csrec_watch *watch; /* or NULL */
     csrec_progress now;       /* state of the loop */
@@ -190,13 +189,8 @@ csrec_status csrec_run_atoms(const csrec_run *run, const double *x, csrec_atoms 
 /* Fills x [n] from options->start, else with 0. CSREC_ARGUMENT: a column out of range. */
 csrec_status csrec_run_start(const csrec_run *run, double *x, csrec_error *error);
 
-/* As csrec_solve, for an operator with synthesize: returns the whole signal [entries]. start: a
- * signal for solvers that can start from one, or NULL. */
-csrec_status csrec_solve_signal(const csrec_operator *A, const double *y,
-                                const csrec_solve_options *options, const double *start,
-                                double *signal, csrec_solve_report *report, csrec_error *error);
-
-/* The same with an observer; if signal is NULL, atoms are returned. */
+/* As csrec_solve, with an observer, which may be NULL: of an operator with synthesize the whole
+ * signal [entries]; if signal is NULL, atoms. */
 csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,
                                  const csrec_solve_options *options, const csrec_watch *watch,
                                  double *signal, csrec_atoms *atoms, csrec_solve_report *report,

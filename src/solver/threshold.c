@@ -67,20 +67,15 @@ static csrec_status make_start(const csrec_run *run, double *signal, csrec_error
 
 static csrec_status start_way(csrec_run *run, threshold *t, csrec_error *error) {
     const csrec_operator *A = run->A;
-    double *own = NULL;
-    csrec_status status = CSREC_OK;
-    if (!run->start) {
-        own = malloc((size_t)A->mask->entries * sizeof *own);
-        status = own ? make_start(run, own, error) : CSREC_MEMORY;
-    }
-    const double *start = run->start ? run->start : own;
+    double *start = malloc((size_t)A->mask->entries * sizeof *start);
+    csrec_status status = start ? make_start(run, start, error) : CSREC_MEMORY;
     t->way = A->type->shrink;
     if (!status) status = t->way ? t->way->create(A, run->y, start, &t->state) : CSREC_UNSUPPORTED;
     if (status == CSREC_UNSUPPORTED) {
         t->way = &csrec_threshold_plain;
         status = t->way->create(A, run->y, start, &t->state);
     }
-    free(own);
+    free(start);
     return status;
 }
 

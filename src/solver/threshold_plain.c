@@ -2,14 +2,13 @@
 #include "solver/threshold.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "operator/mask.h"
 
 typedef struct state {
+    csrec_pool pool; /* first */
     const csrec_operator *A;
-    csrec_pool pool;
     const double *y;
     double *x, *u, *v; /* [n], [entries], [entries] */
 } state;
@@ -21,17 +20,10 @@ void csrec_threshold_apply(int64_t n, double threshold, bool soft, double *x) {
     }
 }
 
-static void plain_destroy(void *data) {
-    state *s = data;
-    if (!s) return;
-    csrec_pool_clear(&s->pool);
-    free(s);
-}
-
 static csrec_status plain_create(const csrec_operator *A, const double *y, const double *start,
                                  void **data) {
     if (!A->mask) return CSREC_UNSUPPORTED;
-    state *s = calloc(1, sizeof *s);
+    state *s = csrec_pool_create(sizeof *s);
     if (!s) return CSREC_MEMORY;
     size_t entries = (size_t)A->mask->entries;
     s->A = A;
@@ -40,7 +32,7 @@ static csrec_status plain_create(const csrec_operator *A, const double *y, const
     CSREC_TAKE(&s->pool, s->u, entries);
     CSREC_ZEROS(&s->pool, s->v, entries);
     if (csrec_pool_status(&s->pool)) {
-        plain_destroy(s);
+        csrec_pool_destroy(s);
         return CSREC_MEMORY;
     }
     memcpy(s->u, start, entries * sizeof *s->u);
@@ -81,5 +73,5 @@ static void plain_signal(const void *data, double *out) {
     memcpy(out, s->u, (size_t)s->A->mask->entries * sizeof *out);
 }
 
-const csrec_shrink_type csrec_threshold_plain = {plain_create, plain_destroy, take_step,
+const csrec_shrink_type csrec_threshold_plain = {plain_create, csrec_pool_destroy, take_step,
                                                  plain_energy, plain_signal};
