@@ -4,7 +4,7 @@
 /* ---- kernels */
 
 __global__ void fill_taps(csrec_cuda_conv_sum s, int64_t padded, csrec_conv_tap *taps) {
-    const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t k = csrec_cuda_thread();
     if (k >= padded) return;
     const int64_t across = s.axis[1].taps, all = s.axis[0].taps * across;
     csrec_conv_tap tap = {0, CSREC_CONV_NOWHERE, CSREC_CONV_NOWHERE, 0};
@@ -58,7 +58,7 @@ csrec_status csrec_cuda_conv_check(const csrec_cuda_conv_sum *s, csrec_error *er
     const double most = (double)(1 << 29);
     double picture = (double)s->channels / (s->in_quads ? 4.0 : 1.0), steps = 0.0;
     for (int a = 0; a < 2; a++) {
-        const csrec_cuda_conv_axis *x = &s->axis[a];
+        const csrec_conv_axis *x = &s->axis[a];
         const double advance = x->advance < 0 ? -(double)x->advance : (double)x->advance;
         picture *= (double)x->in + advance * (double)x->taps;
         steps += (double)x->step * (double)x->count + (double)x->out + advance * (double)x->taps +

@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(THREADS, 2)
 __global__ void add_parts(int64_t rows, int64_t row_step, int64_t count, int across, int splits,
                           int64_t tiles, const csrec_conv_tap *taps, const float *parts,
                           float *dw) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     const int64_t row = at / count, k = at % count;
     if (row >= rows) return;
     const int64_t tile = row / TILE * across + k / TILE;
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 __global__ void add_rows(int64_t rows, const double *parts, float *db) {
-    const int64_t row = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t row = csrec_cuda_thread();
     if (row >= rows) return;
     double sum = 0.0;
     for (int k = 0; k < PARTS; k++) sum += parts[row * PARTS + k];

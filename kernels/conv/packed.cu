@@ -15,7 +15,7 @@ typedef struct parts {
 
 __global__ void __launch_bounds__(256)
     add_parts(parts k, const float *from, csrec_cuda_conv_finish f, float *out) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= k.count) return;
     const float other = f.add ? f.add[at] : 0.0f, gate = f.gate ? f.gate[at] : 1.0f;
     float sum = from[at];

@@ -59,6 +59,11 @@ void *csrec_cuda_block_take(csrec_cuda_block *block, int64_t count, size_t size)
 csrec_status csrec_cuda_block_create(csrec_cuda_block *block, const char *what, csrec_error *error);
 void csrec_cuda_block_destroy(csrec_cuda_block *block);
 
+/* The larger of two numbers of bytes. */
+static inline size_t csrec_cuda_larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
 /* Copies between host and device or within either, after all queued work. */
 csrec_status csrec_cuda_copy(void *to, const void *from, size_t bytes, csrec_error *error);
 
@@ -82,6 +87,11 @@ static inline csrec_status csrec_cuda_launched(const char *kernel, csrec_error *
 /* Blocks of `size` that cover count items. */
 static inline unsigned csrec_cuda_blocks(int64_t count, int64_t size) {
     return (unsigned)((count + size - 1) / size);
+}
+
+/* The thread's number in the grid. */
+static __device__ inline int64_t csrec_cuda_thread() {
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
 }
 
 /* Launches a kernel on so many blocks, or with a thread for each of count items: its status. */

@@ -8,18 +8,14 @@
 
 enum { THREADS = 256 };
 
-static __device__ int64_t thread_number() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 static __global__ void start(level_entries e, const double *r) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k < e.n) start_entry(e, k, r);
 }
 
 /* One level; count 0 marks threads without a group. */
 static __global__ void reduce(level_entries e, int levels, int n, csrec_product *products) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k >= e.n) return;
     double sub;
     bool two_sided;

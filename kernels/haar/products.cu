@@ -21,12 +21,12 @@ struct arrays {
 };
 
 static __global__ void number(int64_t n, uint32_t *place) {
-    int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t k = csrec_cuda_thread();
     if (k < n) place[k] = (uint32_t)k;
 }
 
 static __global__ void gather(int64_t n, arrays a) {
-    int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t k = csrec_cuda_thread();
     if (k >= n) return;
     uint32_t from = a.order[k];
     a.products[k] = {a.sorted[k], a.value[from], a.count[from]};

@@ -21,10 +21,6 @@ struct candidates {
     csrec_reference_pick *pick; /* [n] */
 };
 
-static __device__ int64_t thread_number() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 static __device__ void keep(const candidates &best, int64_t k, csrec_reference_pick pick) {
     int64_t key = csrec_pursuit_key(pick.sum, csrec_haar_scale(pick.count), pick.level);
     if (key <= best.key[k]) return;
@@ -33,7 +29,7 @@ static __device__ void keep(const candidates &best, int64_t k, csrec_reference_p
 }
 
 static __global__ void start(level_entries e, const double *r, candidates best) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k >= e.n) return;
     start_entry(e, k, r);
     best.key[k] = -1;
@@ -41,7 +37,7 @@ static __global__ void start(level_entries e, const double *r, candidates best) 
 
 /* Step n: span 2^n, the group of each row, its members' halves. */
 static __global__ void reduce(level_entries e, int n, bool one_sided, candidates best) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k >= e.n) return;
     double sub;
     bool two_sided;
@@ -54,7 +50,7 @@ static __global__ void column_0(level_entries e, candidates best) {
 }
 
 static __global__ void update(level_entries e, csrec_reference_pick pick, double d, double *r) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k < e.n) r[k] -= d * csrec_reference_sign(pick.level, pick.group, e.rows[k]);
 }
 

@@ -3,14 +3,14 @@
 #include "kernels/haar/speculate_round.cuh"
 
 static __global__ void mark_tops(int64_t n, const int32_t *size, int32_t most, long long *flag) {
-    int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t j = csrec_cuda_thread();
     if (j <= n + 1) flag[j] = j < n && size[j] > most;
 }
 
 /* before[j]: nodes above the subtrees at entries below j, which is the number of sample j's
  * subtree. */
 static __global__ void list_tops(csrec_speculate_tree tree, const long long *before, partition c) {
-    int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t j = csrec_cuda_thread();
     if (j >= tree.n || before[j + 1] == before[j]) return;
     int32_t t = (int32_t)before[j], first = tree.first[j];
     c.top[t] = (int32_t)j;
@@ -19,7 +19,7 @@ static __global__ void list_tops(csrec_speculate_tree tree, const long long *bef
 
 /* Of the nodes at both ends of a run of subtrees the lower is its parent. */
 static __global__ void list_above(csrec_speculate_tree tree, partition c) {
-    int64_t u = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t u = csrec_cuda_thread();
     if (u >= c.subtrees) return;
     int2 run = make_int2((int)u, (int)u);
     for (int k = 0; k < DEPTH; k++) {

@@ -25,17 +25,13 @@ struct csrec_cuda_piece {
 
 /* ---- undo */
 
-static __device__ inline int64_t thread_id() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 static __device__ inline void add_at(long long *sum, int64_t at, double d) {
     atomicAdd((unsigned long long *)&sum[at], (unsigned long long)(long long)d);
 }
 
 static __global__ void scatter(csrec_speculate_tree tree, const csrec_step *step, int64_t count,
                                long long *change) {
-    int64_t k = thread_id();
+    int64_t k = csrec_cuda_thread();
     if (k >= count) return;
     int kind = (int)(step[k].code & 3);
     int64_t at = step[k].code >> 2, first = kind == LEAF ? at : tree.first[at];
@@ -49,7 +45,7 @@ static __global__ void scatter(csrec_speculate_tree tree, const csrec_step *step
 
 /* sum[k]: of the changes of all samples below k - 1. */
 static __global__ void change_nodes(csrec_speculate_tree tree, const long long *sum) {
-    int64_t j = thread_id();
+    int64_t j = csrec_cuda_thread();
     if (j >= tree.n) return;
     long long below = sum[j + 1], with = sum[j + 2];
     if (tree.r) tree.r[j] += (double)(with - below);
@@ -140,10 +136,10 @@ csrec_status csrec_cuda_piece_run(csrec_cuda_piece *p, int64_t theta, csrec_step
     } while (!status && totals.outcome == CSREC_STEP_LIMIT && steps->count < steps->room);
     p->fresh = false;
     steps->head = (int64_t)totals.head;
-    steps->halt = totals.outcome == CSREC_STEP_LIMIT ? CSREC_HALT_FULL
-                  : totals.outcome == CSREC_SMALL    ? CSREC_HALT_SMALL
-                  : totals.outcome == CSREC_EXHAUSTED  ? CSREC_HALT_STALL
-                                                     : CSREC_HALT_NONE;
+    steps->halt = totals.outcome == CSREC_STEP_LIMIT  ? CSREC_HALT_FULL
+                  : totals.outcome == CSREC_SMALL     ? CSREC_HALT_SMALL
+                  : totals.outcome == CSREC_EXHAUSTED ? CSREC_HALT_STALL
+                                                      : CSREC_HALT_NONE;
     return status;
 }
 

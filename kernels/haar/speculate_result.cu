@@ -11,10 +11,6 @@ extern "C" {
 
 enum { THREADS = 256 };
 
-static __device__ inline int64_t thread_id() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 typedef struct atom_list {
     uint64_t *column;
     double *coefficient;
@@ -43,7 +39,7 @@ static __device__ inline void list(const result_job *job, uint64_t row, int leve
 }
 
 static __global__ void list_atoms(result_job job) {
-    int64_t j = thread_id();
+    int64_t j = csrec_cuda_thread();
     if (j >= job.tree.n) return;
     uint64_t row = job.rows[j];
     list(&job, row, job.tree.level[j], 1.0, job.tree.x[j], job.tree.size[j]);

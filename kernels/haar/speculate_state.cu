@@ -13,12 +13,8 @@
 
 enum { THREADS = 256 };
 
-static __device__ inline int64_t thread_id() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 static __global__ void to_units(int64_t n, const double *y, double units, long long *u) {
-    int64_t j = thread_id();
+    int64_t j = csrec_cuda_thread();
     if (j <= n + 1) u[j] = j < n ? (long long)rint(y[j] * units) : 0;
 }
 
@@ -62,7 +58,7 @@ static __device__ inline int gap_of(const tree_build *b, int64_t j) {
 }
 
 static __global__ void build_tree(tree_build b) {
-    int64_t j = thread_id();
+    int64_t j = csrec_cuda_thread();
     if (j >= b.n) return;
     int level = gap_of(&b, j), above = gap_of(&b, j - 1);
     if (b.leaf_edge) {

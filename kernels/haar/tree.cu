@@ -11,7 +11,7 @@ enum { THREADS = 256 };
 typedef void step(const csrec_tree_build &b, int64_t i);
 
 template <step *STEP> __global__ static void each(csrec_tree_build b, int64_t count) {
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t i = csrec_cuda_thread();
     if (i < count) STEP(b, i);
 }
 

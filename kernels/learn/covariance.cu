@@ -51,7 +51,7 @@ enum {
 /* ---- kernels */
 
 __global__ void choose_scales(int64_t n, const float *peak, double *scale, double *unscale) {
-    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t j = csrec_cuda_thread();
     if (j >= n) return;
     const float p = peak[j];
     const int e = p > 0.0f && p < INFINITY ? 14 - ilogbf(p) : 0;
@@ -264,8 +264,7 @@ __global__ void __launch_bounds__(ACROSS *DOWN)
 
 __global__ void divide(int64_t count, double weight, double *C) {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += stride)
-        C[k] /= weight;
+    for (int64_t k = csrec_cuda_thread(); k < count; k += stride) C[k] /= weight;
 }
 
 /* ---- launchers */

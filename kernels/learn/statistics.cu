@@ -18,7 +18,7 @@ struct csrec_cuda_statistics {
 /* ---- kernels */
 
 __global__ void clear_columns(int64_t n, double *sum, float *low, float *high) {
-    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t j = csrec_cuda_thread();
     if (j >= n) return;
     sum[j] = 0.0;
     low[j] = INFINITY;
@@ -27,7 +27,7 @@ __global__ void clear_columns(int64_t n, double *sum, float *low, float *high) {
 
 __global__ void divide_sums(int64_t n, double weight, const double *sum, const float *low,
                             const float *high, double *mean, float *peak) {
-    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t j = csrec_cuda_thread();
     if (j >= n) return;
     const double middle = sum[j] / weight;
     mean[j] = middle;

@@ -69,9 +69,4 @@ csrec_status csrec_cuda_samples_scatter(const csrec_cuda_samples *samples, const
 
 enum { CSREC_CUDA_THREADS = 256 };
 
-/* The thread's number in the grid. */
-static __device__ inline int64_t csrec_cuda_thread(void) {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 #endif

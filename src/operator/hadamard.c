@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/inline.h"
 #include "sampling/permutation.h"
 #include "measurement/through.h"
 #include "operator/mask.h"
@@ -15,12 +16,6 @@ void csrec_hadamard_transform(int64_t n, double *x) {
 }
 
 /* ------------------------------------------------------------------ orderings ----------------- */
-
-static int bits_of(int64_t n) {
-    int bits = 0;
-    while (INT64_C(1) << bits < n) bits++;
-    return bits;
-}
 
 /* Row k of the Walsh ordering is the natural row of the Gray code of k, bits reversed. */
 int64_t csrec_hadamard_sequency(int bits, int64_t k) {
@@ -55,7 +50,7 @@ static void place_row(const char *ordering, int axes, const int64_t extent[], in
         rest /= extent[a];
     }
     for (int a = 0; a < axes; a++) {
-        natural = natural * extent[a] + csrec_hadamard_sequency(bits_of(extent[a]), s[a]);
+        natural = natural * extent[a] + csrec_hadamard_sequency(csrec_bits_for(extent[a]), s[a]);
         pieces *= s[a] + 1;
         sum += s[a];
     }
@@ -74,7 +69,8 @@ csrec_status csrec_hadamard_rows(const char *ordering, int axes, const int64_t e
         return CSREC_OK;
     }
     if (strcmp(ordering, "sequency") == 0) {
-        for (int64_t k = 0; k < n; k++) rows[k] = (int32_t)csrec_hadamard_sequency(bits_of(n), k);
+        for (int64_t k = 0; k < n; k++)
+            rows[k] = (int32_t)csrec_hadamard_sequency(csrec_bits_for(n), k);
         return CSREC_OK;
     }
     sorted_row *sorted = malloc((size_t)n * sizeof *sorted);

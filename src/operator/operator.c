@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/unit.h"
 
 /* Two blocks: that of a column's unit vector, and that of its product. */
 struct csrec_spare {
@@ -79,10 +80,11 @@ csrec_status csrec_operator_check_row(const csrec_operator_type *row, csrec_erro
 }
 
 static const csrec_operator_engine *const engines[CSREC_DEVICE_KINDS] =
-    CSREC_ENGINES(&csrec_operator_cpu, &csrec_operator_cuda);
+    CSREC_ENGINES(NULL, &csrec_operator_cuda);
 
 static csrec_status take(csrec_operator *A, csrec_error *error) {
     const csrec_operator_engine *engine = engines[A->context.kind];
+    if (A->context.kind == CSREC_DEVICE_CPU) return CSREC_OK; /* the row's own functions */
     return engine ? engine->take(A, error)
                   : csrec_device_lacks(&A->context, "products of operators", NULL, error);
 }
@@ -250,9 +252,7 @@ csrec_status csrec_operator_column_norms(const csrec_operator *A, double *norms)
     csrec_status status = a ? CSREC_OK : CSREC_MEMORY;
     for (int64_t j = 0; j < A->n && !status; j++) {
         status = csrec_operator_column(A, j, a);
-        double sum = 0.0;
-        for (int64_t i = 0; i < A->m && !status; i++) sum += a[i] * a[i];
-        norms[j] = sqrt(sum);
+        if (!status) norms[j] = sqrt(csrec_squares(A->m, a));
     }
     if (!status) csrec_norms_clean(A->n, norms);
     free(a);

@@ -5,13 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline int64_t csrec_larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static inline int64_t csrec_smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
+#include "base/inline.h"
 
 /* floor(sqrt(v)), v >= 0. */
 int64_t csrec_root(int64_t v);

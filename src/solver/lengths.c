@@ -1,6 +1,6 @@
 /* lengths.c - lengths of columns, exact or estimated, and the pick of the best column by them. */
 #include "solver/lengths.h"
-#include "csrec/sampling.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 
@@ -43,8 +43,7 @@ static csrec_status probe(csrec_lengths *l, int probes) {
     double *image = malloc((size_t)n * sizeof *image), *sum = calloc((size_t)n, sizeof *sum);
     csrec_status status = image && sum ? CSREC_OK : CSREC_MEMORY;
     for (int t = l->probes; t < l->probes + probes && !status; t++) {
-        for (int64_t i = 0; i < l->A->m; i++)
-            l->column[i] = csrec_random_normal(1, (uint64_t)t, (uint64_t)i);
+        csrec_random_normals((uint64_t)t, l->A->m, l->column);
         status = stops(l) ? CSREC_STOPPED : l->A->type->adjoint(l->A, l->column, image);
         for (int64_t j = 0; j < n && !status; j++) sum[j] += image[j] * image[j];
     }
@@ -62,7 +61,7 @@ static csrec_status probe(csrec_lengths *l, int probes) {
 /* noise[j] += the squares by which products of v and of 3 v differ, which only rounding does. */
 static csrec_status add_noise(csrec_lengths *l, uint64_t probe, double *images, double *noise) {
     const int64_t n = l->A->n, m = l->A->m;
-    for (int64_t i = 0; i < m; i++) l->column[i] = csrec_random_normal(1, PROBES_MOST + probe, i);
+    csrec_random_normals(PROBES_MOST + probe, m, l->column);
     csrec_status status = stops(l) ? CSREC_STOPPED : l->A->type->adjoint(l->A, l->column, images);
     for (int64_t i = 0; i < m; i++) l->column[i] *= 3.0;
     if (!status) status = l->A->type->adjoint(l->A, l->column, images + n);

@@ -11,6 +11,7 @@
 #include "base/pool.h"
 #include "base/rows.h"
 #include "base/call.h"
+#include "base/unit.h"
 #include "operator/operator.h"
 #include "solver/settings.h"
 
@@ -155,13 +156,6 @@ typedef struct csrec_rules {
 
 /* planned: iterations of a solver that plans them; -1: it does not. y: [m] */
 csrec_rules csrec_rules_of(const csrec_stop *stop, int64_t planned, int64_t m, const double *y);
-
-/* ||v||^2. */
-static inline double csrec_squares(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sum;
-}
 
 /* The magnitude of an entry of so many parts. */
 static inline double csrec_entry_size(int64_t parts, const double *v) {

@@ -161,7 +161,7 @@ __device__ __forceinline__ int64_t reflected(int64_t i, int step, int64_t extent
 }
 
 __global__ void fill_frame(frame f, int64_t height, int64_t width, const double *start) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= f.pixels) return;
     int64_t i = at / f.W, j = at % f.W;
     f.picture[at] =
@@ -175,14 +175,14 @@ __device__ __forceinline__ int64_t place(const frame *f, int64_t at, int64_t wid
 
 __global__ void put_samples(frame f, int64_t width, int64_t m, const int64_t *index,
                             const double *y) {
-    const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t k = csrec_cuda_thread();
     if (k < m) f.target[place(&f, index[k], width)] = (float)y[k];
 }
 
 /* The frames' sum is taken in the CPU's order. */
 __global__ void mean_frames(const __grid_constant__ work w, int64_t pixels, int64_t width,
                             double *mean) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= pixels) return;
     double sum = 0.0;
     for (int k = 0; k < w.n; k++)

@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(shape<WIDE>::THREADS, shape<WIDE>::BLOCKS)
 
 /* Noise-free samples are restored: they are exact. */
 __global__ void finish_round(const __grid_constant__ csrec_gaussian_device g) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, all = g.channels * g.entries;
+    const int64_t at = csrec_cuda_thread(), all = g.channels * g.entries;
     if (at >= all) return;
     const int64_t entry = at % g.entries;
     const unsigned long long *weights = g.sums + all + at / g.entries / g.pooled * g.entries;

@@ -18,14 +18,14 @@ struct csrec_cuda_gaussian {
 
 /* Where there is no sample y is NaN. */
 __global__ void mark_unknown(csrec_gaussian_device g) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at < g.entries * g.channels && !g.mask[at % g.entries])
         g.y[at] = __int_as_float(0x7fffffff);
 }
 
 /* The most samples in any patch. Whole warps take part in the maximum. */
 __global__ void count_samples(csrec_gaussian_device g) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     const int64_t row = at / g.width;
     const int x = (int)(at % g.width), y = (int)(row % g.height);
     const bool whole = at < g.entries && x + g.patch_width <= g.width &&
@@ -40,15 +40,11 @@ __global__ void count_samples(csrec_gaussian_device g) {
     if (threadIdx.x % 32 == 0) atomicMax(g.most, count);
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static void lay_out(csrec_cuda_gaussian *s) {
     csrec_gaussian_device *g = &s->g;
     csrec_cuda_block *block = &s->memory;
     const int64_t all = g->entries * g->channels, spreads = g->entries * csrec_gaussian_spreads(g);
-    const int64_t part = smaller(s->references, CSREC_GAUSSIAN_PART);
+    const int64_t part = csrec_smaller(s->references, CSREC_GAUSSIAN_PART);
     csrec_cuda_take(block, g->entries, &g->mask);
     csrec_cuda_take(block, all, &g->y);
     csrec_cuda_take(block, all, &g->u);
@@ -150,28 +146,27 @@ void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *s) {
     free(s);
 }
 
-csrec_status csrec_cuda_gaussian_set(csrec_cuda_gaussian *s, float *const *u,
-                                     float *const *variance, csrec_error *error) {
-    const size_t bytes = (size_t)s->g.entries * sizeof(float);
+/* u and variance of all channels, to the device or from it. */
+static csrec_status copy_estimate(const csrec_gaussian_device *g, float *const *u,
+                                  float *const *variance, bool back, csrec_error *error) {
+    const size_t bytes = (size_t)g->entries * sizeof(float);
     csrec_status status = CSREC_OK;
-    for (int c = 0; c < s->g.channels && !status; c++) {
-        status = csrec_cuda_copy(s->g.u + c * s->g.entries, u[c], bytes, error);
-        if (!status)
-            status = csrec_cuda_copy(s->g.variance + c * s->g.entries, variance[c], bytes, error);
+    for (int k = 0; k < 2 * g->channels && !status; k++) {
+        float *host = (k % 2 ? variance : u)[k / 2];
+        float *own = (k % 2 ? g->variance : g->u) + k / 2 * g->entries;
+        status = csrec_cuda_copy(back ? host : own, back ? own : host, bytes, error);
     }
     return status;
 }
 
+csrec_status csrec_cuda_gaussian_set(csrec_cuda_gaussian *s, float *const *u,
+                                     float *const *variance, csrec_error *error) {
+    return copy_estimate(&s->g, u, variance, false, error);
+}
+
 csrec_status csrec_cuda_gaussian_get(const csrec_cuda_gaussian *s, float *const *u,
                                      float *const *variance, csrec_error *error) {
-    const size_t bytes = (size_t)s->g.entries * sizeof(float);
-    csrec_status status = CSREC_OK;
-    for (int c = 0; c < s->g.channels && !status; c++) {
-        status = csrec_cuda_copy(u[c], s->g.u + c * s->g.entries, bytes, error);
-        if (!status)
-            status = csrec_cuda_copy(variance[c], s->g.variance + c * s->g.entries, bytes, error);
-    }
-    return status;
+    return copy_estimate(&s->g, u, variance, true, error);
 }
 
 static int64_t references_of(const csrec_cuda_gaussian_round *round) {
@@ -220,7 +215,7 @@ csrec_status csrec_cuda_gaussian_run(csrec_cuda_gaussian *s, const csrec_cuda_ga
     if (!status) status = csrec_gaussian_clear(&s->g, error);
     const int64_t all = references_of(round);
     for (int64_t first = 0; first < all && !status; first += CSREC_GAUSSIAN_PART) {
-        const int n = (int)smaller(all - first, CSREC_GAUSSIAN_PART);
+        const int n = (int)csrec_smaller(all - first, CSREC_GAUSSIAN_PART);
         status = csrec_gaussian_match(&s->g, round, first, n, s->shared, error);
         if (!status) status = csrec_gaussian_estimate(&s->g, round, n, s->most, s->shared, error);
     }

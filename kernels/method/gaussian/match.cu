@@ -20,7 +20,7 @@ enum {
 /* ---- kernels */
 
 __global__ void mean_channels(csrec_gaussian_device g) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= g.entries) return;
     float sum = 0.0f;
     for (int c = 0; c < g.channels; c++) sum += g.u[c * g.entries + at];

@@ -9,14 +9,14 @@ enum { THREADS = 256 };
 
 __global__ static void round_samples(int64_t n, const double *y, int64_t stride,
                                      const uint32_t *order, double units, double *r) {
-    int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t j = csrec_cuda_thread();
     if (j < n) r[j] = rint(y[(order ? (int64_t)order[j] : j) * stride] * units);
     if (j == n) r[n] = 0.0;
 }
 
 /* Block sums are differences of prefix sums: exact on the grid. */
 __global__ static void start_values(csrec_cuda_tree tree, const double *sums, double *value) {
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t i = csrec_cuda_thread();
     if (i >= tree.items) return;
     uint64_t shape = tree.shape[i];
     int64_t first = tree.first[i], size = shape & 0xfffffff, left = shape >> 28 & 0xfffffff;
@@ -26,7 +26,7 @@ __global__ static void start_values(csrec_cuda_tree tree, const double *sums, do
 
 __global__ static void start_records(csrec_cuda_tree tree, const double *value,
                                      csrec_cuda_record *record) {
-    int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t t = csrec_cuda_thread();
     if (t >= tree.tops) return;
     uint32_t item = tree.path[(size_t)tree.top[t].unit * tree.stride + CSREC_UNIT_ITEM];
     csrec_cuda_record r = {value[item], {0, 0}, {CSREC_UNIT_NONE, CSREC_UNIT_NONE}};

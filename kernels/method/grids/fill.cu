@@ -37,7 +37,7 @@ size_t csrec_cuda_fill_bytes(int levels, int64_t atoms) {
 }
 
 __global__ static void halve(int64_t blocks, const double *from, double2 *to) {
-    int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t b = csrec_cuda_thread();
     if (b < blocks) to[b] = make_double2(from[b], from[b]);
 }
 
@@ -45,7 +45,7 @@ __global__ static void halve(int64_t blocks, const double *from, double2 *to) {
 __global__ static void add_atoms(int64_t atoms, const uint64_t *column, const double *coefficient,
                                  const int64_t *count, uint64_t first, const double *from,
                                  double2 *to) {
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t i = csrec_cuda_thread();
     if (i >= atoms) return;
     uint64_t b = column[i] - first;
     double sum = from[b], x = coefficient[i] / sqrt((double)count[i]);
@@ -54,7 +54,7 @@ __global__ static void add_atoms(int64_t atoms, const uint64_t *column, const do
 
 __global__ static void add_entries(const csrec_cuda_grid *grid, int64_t entries, int64_t channels,
                                    const double *value, double *signal) {
-    int64_t entry = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t entry = csrec_cuda_thread();
     if (entry < entries) signal[entry * channels] += value[row_of(*grid, entry)];
 }
 
