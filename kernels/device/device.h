@@ -105,6 +105,16 @@ template <class T>
 static inline void csrec_cuda_take(csrec_cuda_block *block, int64_t count, T **array) {
     *array = (T *)csrec_cuda_block_take(block, count, sizeof(T));
 }
+
+/* Calls lay_out to count the bytes of a block, makes it, and calls lay_out to take the arrays. */
+template <class F>
+static inline csrec_status csrec_cuda_lay(csrec_cuda_block *block, const char *what,
+                                          csrec_error *error, F lay_out) {
+    lay_out();
+    csrec_status status = csrec_cuda_block_create(block, what, error);
+    if (!status) lay_out();
+    return status;
+}
 #endif
 
 #endif

@@ -47,12 +47,10 @@ static void lay_out(level_run *run) {
 static csrec_status begin(level_run *run, const uint64_t *rows, const double *r,
                           csrec_error *error) {
     csrec_status status = csrec_shim_keep(NULL, &run->bytes, run->a.e.n, NULL, NULL, NULL, error);
-    if (status) return status;
-    lay_out(run);
-    status = csrec_cuda_block_create(&run->block, "the transform by levels", error);
-    if (status) return status;
-    lay_out(run);
-    return fill_arrays(&run->a, rows, r, error);
+    if (!status)
+        status =
+            csrec_cuda_lay(&run->block, "the transform by levels", error, [&] { lay_out(run); });
+    return status ? status : fill_arrays(&run->a, rows, r, error);
 }
 
 /* All levels from fine to coarse; the products of a level go before those of the level before.

@@ -80,10 +80,10 @@ static csrec_status transform_distinct(csrec_transform_job *job, csrec_error *er
     if (!status)
         status = csrec_cuda_transform_create(job->levels, job->n, CSREC_COLUMNS_PAPER, &transform,
                                              error);
-    lay_out(&block, job->n, &a);
-    if (!status) status = csrec_cuda_block_create(&block, "all products", error);
+    if (!status)
+        status =
+            csrec_cuda_lay(&block, "all products", error, [&] { lay_out(&block, job->n, &a); });
     if (!status) {
-        lay_out(&block, job->n, &a);
         csrec_cuda_pipe pipe;
         csrec_cuda_pipe_create((size_t)job->n * 3 * sizeof *job->products, &pipe);
         status = list(transform, &a, &pipe, job, error);

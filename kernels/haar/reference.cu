@@ -86,12 +86,9 @@ static csrec_status device_create(const csrec_tree *tree, const double *r, void 
     g->one_sided = tree->one_sided;
     g->a.e.n = tree->n;
     g->bytes = (size_t)tree->n / 4 + (1 << 20); /* more than the maximum needs */
-    lay_out(g);
-    csrec_status status = csrec_cuda_block_create(&g->block, "the reference pursuit", NULL);
-    if (!status) {
-        lay_out(g);
-        status = fill_arrays(&g->a, tree->rows, r, NULL);
-    }
+    csrec_status status =
+        csrec_cuda_lay(&g->block, "the reference pursuit", NULL, [&] { lay_out(g); });
+    if (!status) status = fill_arrays(&g->a, tree->rows, r, NULL);
     if (status)
         device_destroy(g);
     else

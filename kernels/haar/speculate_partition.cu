@@ -86,12 +86,11 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, specu
     if (status) return status;
     job->parts.tops = (int32_t)tops;
     job->parts.subtrees = (int32_t)tops + 1;
-    lay_out_parts(memory, job);
-    lay_out_round(memory, job);
-    status = csrec_cuda_block_create(memory, "the subtrees of the pursuit", error);
+    status = csrec_cuda_lay(memory, "the subtrees of the pursuit", error, [&] {
+        lay_out_parts(memory, job);
+        lay_out_round(memory, job);
+    });
     if (status) return status;
-    lay_out_parts(memory, job);
-    lay_out_round(memory, job);
     status = csrec_cuda_check(cudaMemset(memory->base, 0, memory->used), "subtrees", error);
     if (status) return status;
     list_tops<<<csrec_cuda_blocks(n, BUILD_THREADS), BUILD_THREADS>>>(job->tree, s->prefix,

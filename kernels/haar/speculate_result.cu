@@ -113,12 +113,11 @@ csrec_status csrec_speculate_state_atoms(csrec_speculate_state *s,
     if (status) return status;
     csrec_cuda_block block = {};
     csrec_atoms listed = {};
-    for (int pass = 0; pass < 2 && !status; pass++) {
+    status = csrec_cuda_lay(&block, "the list of atoms", error, [&] {
         csrec_cuda_take(&block, found, &list.column);
         csrec_cuda_take(&block, found, &list.coefficient);
         csrec_cuda_take(&block, found, &list.count);
-        if (pass == 0) status = csrec_cuda_block_create(&block, "the list of atoms", error);
-    }
+    });
     list.capacity = found;
     if (!status) status = run_list(s, &list, &found, error);
     if (!status && csrec_atoms_create(found, &listed))

@@ -164,10 +164,8 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     char what[64];
     snprintf(what, sizeof what, "a pursuit of %lld samples", (long long)problem->n);
     s->scratch_bytes = csrec_shim_sums_bytes(problem->n + 2);
-    lay_out(s, &b);
-    csrec_status status = csrec_cuda_block_create(&s->memory, what, error);
+    csrec_status status = csrec_cuda_lay(&s->memory, what, error, [&] { lay_out(s, &b); });
     if (status) return status;
-    lay_out(s, &b);
     s->tree.n = problem->n;
     status =
         csrec_cuda_check(cudaHostAlloc((void **)&s->link, sizeof *s->link, cudaHostAllocMapped),

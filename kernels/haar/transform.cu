@@ -79,12 +79,8 @@ csrec_status csrec_cuda_transform_create(int levels, int64_t n, csrec_columns co
     const int64_t rest = (t->run.tiles * HANDED_ON + TILE - 1) / TILE;
     const int64_t most = 2 * size.multiprocessors; /* must all be resident at the same time */
     t->blocks = (unsigned)(rest < most ? rest : most);
-    lay_out(t);
-    status = csrec_cuda_block_create(&t->block, "the transform", error);
-    if (!status) {
-        lay_out(t);
-        status = CSREC_CUDA_RUN(fill_scale, TILE / THREADS + 1, THREADS, error, t->scale);
-    }
+    status = csrec_cuda_lay(&t->block, "the transform", error, [&] { lay_out(t); });
+    if (!status) status = CSREC_CUDA_RUN(fill_scale, TILE / THREADS + 1, THREADS, error, t->scale);
     if (status)
         csrec_cuda_transform_destroy(t);
     else

@@ -151,18 +151,18 @@ static void lay_out_tree(csrec_cuda_block *block, const csrec_cuda_tree *tree, c
                          kept *k) {
     int64_t units = (int64_t)tree->tops + tree->buckets;
     csrec_cuda_take(block, tree->items, &k->shape);
-    k->first = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
+    csrec_cuda_take(block, tree->items, &k->first);
     k->mid = k->end = NULL;
     if (tree->one_sided) {
-        k->mid = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
-        k->end = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
+        csrec_cuda_take(block, tree->items, &k->mid);
+        csrec_cuda_take(block, tree->items, &k->end);
     }
-    b->slot = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
+    csrec_cuda_take(block, tree->items, &b->slot);
     csrec_cuda_take(block, tree->tops, &b->top);
     csrec_cuda_take(block, tree->buckets, &b->bucket);
-    b->path = (uint32_t *)csrec_cuda_block_take(block, units * tree->stride, 4);
-    b->by_height = (uint32_t *)csrec_cuda_block_take(block, tree->tops, 4);
-    b->height_begin = (uint32_t *)csrec_cuda_block_take(block, CSREC_CUDA_HEIGHTS + 1, 4);
+    csrec_cuda_take(block, units * tree->stride, &b->path);
+    csrec_cuda_take(block, tree->tops, &b->by_height);
+    csrec_cuda_take(block, CSREC_CUDA_HEIGHTS + 1, &b->height_begin);
 }
 
 static csrec_status keep(void *to, const void *from, size_t bytes, void *stream,
@@ -192,11 +192,10 @@ static csrec_status fill(csrec_tree_build *b, csrec_cuda_tree *tree, void *scrat
                          void *stream, csrec_error *error) {
     csrec_cuda_block block = {};
     kept k;
-    lay_out_tree(&block, tree, b, &k);
-    csrec_status status = csrec_cuda_block_create(&block, "a row tree", error);
+    csrec_status status =
+        csrec_cuda_lay(&block, "a row tree", error, [&] { lay_out_tree(&block, tree, b, &k); });
     if (status) return status;
     tree->memory = block.base;
-    lay_out_tree(&block, tree, b, &k);
     b->stride = tree->stride;
     size_t units = (size_t)tree->tops + (size_t)tree->buckets, items = (size_t)b->items;
     status = csrec_cuda_check(

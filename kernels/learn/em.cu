@@ -178,17 +178,13 @@ csrec_status csrec_cuda_em_create(int K, int d, int64_t rows, int64_t piece, csr
     csrec_cuda_em *s = (csrec_cuda_em *)calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     csrec_status status = set_sizes(s, K, d, rows, piece, error);
-    if (!status) {
-        lay_out(s);
-        status = csrec_cuda_block_create(&s->memory, "the rows of a mixture", error);
-    }
-    if (status) {
+    if (!status)
+        status = csrec_cuda_lay(&s->memory, "the rows of a mixture", error, [&] { lay_out(s); });
+    if (status)
         csrec_cuda_em_destroy(s);
-        return status;
-    }
-    lay_out(s);
-    *em = s;
-    return CSREC_OK;
+    else
+        *em = s;
+    return status;
 }
 
 void csrec_cuda_em_destroy(csrec_cuda_em *s) {

@@ -82,12 +82,11 @@ csrec_status csrec_cuda_statistics_create(int64_t n, int64_t rows, bool covarian
         lay_out(s);
         status = csrec_cuda_statistics_reset(s, error);
     }
-    if (status) {
+    if (status)
         csrec_cuda_statistics_destroy(s);
-        return status;
-    }
-    *statistics = s;
-    return CSREC_OK;
+    else
+        *statistics = s;
+    return status;
 }
 
 void csrec_cuda_statistics_destroy(csrec_cuda_statistics *s) {

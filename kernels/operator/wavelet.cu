@@ -208,11 +208,9 @@ static void lay_out_norms(const csrec_wavelet *w, csrec_cuda_block *block, norm_
 static csrec_status norms(wavelet_operator *own, double *norms, csrec_error *error) {
     norm_arrays n = {};
     csrec_cuda_block block = {};
-    lay_out_norms(&own->w, &block, &n);
-    csrec_status status = csrec_cuda_block_create(&block, "the norms of wavelets", error);
-    if (status) return status;
-    lay_out_norms(&own->w, &block, &n);
-    status = csrec_cuda_samples_scatter(&own->samples, NULL, norms, error);
+    csrec_status status = csrec_cuda_lay(&block, "the norms of wavelets", error,
+                                         [&] { lay_out_norms(&own->w, &block, &n); });
+    if (!status) status = csrec_cuda_samples_scatter(&own->samples, NULL, norms, error);
     if (!status) status = csrec_cuda_samples_scatter(&own->samples, NULL, n.mask, error);
     for (int level = 0; level < own->w.levels && !status; level++)
         status = level_norms(&own->w, level, &n, norms, error);

@@ -185,10 +185,8 @@ static csrec_status make_plan(csrec_cuda_operator *op, const csrec_omp_part *job
     plan->with_r = with_r;
     plan->shared = shared;
     plan->most = fitting(plan, job->count, size.free);
-    lay_out(plan);
-    status = csrec_cuda_block_create(&plan->block, "Batch-OMP", error);
+    status = csrec_cuda_lay(&plan->block, "Batch-OMP", error, [&] { lay_out(plan); });
     if (!status) {
-        lay_out(plan);
         csrec_cuda_pipe_open((size_t)(plan->most * plan->m) * sizeof(double), &plan->pipe);
         status = fill_plan(plan, op, error);
     }

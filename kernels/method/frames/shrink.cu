@@ -269,17 +269,15 @@ csrec_status csrec_cuda_shrink_create(const csrec_cuda_shrink_spec *spec,
     s->width = spec->width;
     s->m = spec->m;
     lay_frames(spec, &s->job);
-    lay_out(s);
-    csrec_status status = csrec_cuda_block_create(&s->memory, "thresholding a picture", error);
-    if (!status) lay_out(s);
+    csrec_status status =
+        csrec_cuda_lay(&s->memory, "thresholding a picture", error, [&] { lay_out(s); });
     if (!status)
         status = csrec_cuda_copy(s->index, spec->index, (size_t)s->m * sizeof(int64_t), error);
-    if (status) {
+    if (status)
         csrec_cuda_shrink_destroy(s);
-        return status;
-    }
-    *shrink = s;
-    return CSREC_OK;
+    else
+        *shrink = s;
+    return status;
 }
 
 void csrec_cuda_shrink_destroy(csrec_cuda_shrink *s) {

@@ -127,18 +127,13 @@ csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
     s->references = spec->references;
     s->group = spec->group;
     s->shared = size.shared;
-    lay_out(s);
-    status = csrec_cuda_block_create(&s->memory, "the groups of a picture", error);
-    if (!status) {
-        lay_out(s);
-        status = fill(s, spec, error);
-    }
-    if (status) {
+    status = csrec_cuda_lay(&s->memory, "the groups of a picture", error, [&] { lay_out(s); });
+    if (!status) status = fill(s, spec, error);
+    if (status)
         csrec_cuda_gaussian_destroy(s);
-        return status;
-    }
-    *gaussian = s;
-    return CSREC_OK;
+    else
+        *gaussian = s;
+    return status;
 }
 
 void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *s) {

@@ -112,12 +112,10 @@ csrec_status csrec_cuda_batch_create(int64_t trees, csrec_cuda_tree *tree, int64
     batch->signal = (csrec_cuda_signal *)calloc((size_t)batch->signals, sizeof *batch->signal);
     csrec_status status =
         batch->signal ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status)
+        status = csrec_cuda_lay(&batch->block, "a batch of pursuits", error,
+                                [&] { lay_out(&batch->block, batch); });
     if (!status) {
-        lay_out(&batch->block, batch);
-        status = csrec_cuda_block_create(&batch->block, "a batch of pursuits", error);
-    }
-    if (!status) {
-        lay_out(&batch->block, batch);
         void *seen = NULL;
         size_t bytes = (size_t)(1 + batch->signals) * sizeof *batch->seen;
         status = csrec_cuda_check(cudaHostAlloc(&seen, bytes, cudaHostAllocMapped), "pinned memory",

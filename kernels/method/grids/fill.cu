@@ -93,11 +93,9 @@ csrec_status csrec_cuda_fill(const csrec_cuda_grid *grid, int levels, const csre
     if (levels > LEVELS_MAX)
         return csrec_fail(error, CSREC_UNSUPPORTED, "%d levels, at most %d; use backend cpu",
                           levels, LEVELS_MAX);
-    lay_out(&m, levels, atoms->n);
-    csrec_status status = csrec_cuda_block_create(&m.block, "the synthesis", error);
-    if (status) return status;
-    lay_out(&m, levels, atoms->n);
-    status = upload(&m, atoms, error);
+    csrec_status status =
+        csrec_cuda_lay(&m.block, "the synthesis", error, [&] { lay_out(&m, levels, atoms->n); });
+    if (!status) status = upload(&m, atoms, error);
     if (!status) status = descend(&m, levels, atoms, error);
     if (!status) {
         add_entries<<<csrec_cuda_blocks(entries, THREADS), THREADS>>>(grid, entries, channels,

@@ -136,20 +136,15 @@ csrec_status csrec_cuda_mixture_create(const csrec_cuda_mixture_spec *spec,
     set_sizes(s, spec, &size);
     status = csrec_shim_sort(NULL, &s->temporary_bytes, s->g.count, s->bits, NULL, NULL, NULL, NULL,
                              error);
-    if (!status) {
-        lay_out(s, spec->variance);
-        status = csrec_cuda_block_create(&s->memory, "the patches of a picture", error);
-    }
-    if (!status) {
-        lay_out(s, spec->variance);
-        status = fill(s, spec, error);
-    }
-    if (status) {
+    if (!status)
+        status = csrec_cuda_lay(&s->memory, "the patches of a picture", error,
+                                [&] { lay_out(s, spec->variance); });
+    if (!status) status = fill(s, spec, error);
+    if (status)
         csrec_cuda_mixture_destroy(s);
-        return status;
-    }
-    *mixture = s;
-    return CSREC_OK;
+    else
+        *mixture = s;
+    return status;
 }
 
 void csrec_cuda_mixture_destroy(csrec_cuda_mixture *s) {
