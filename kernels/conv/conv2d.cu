@@ -75,8 +75,3 @@ csrec_status csrec_cuda_conv_check(const csrec_cuda_conv_sum *s, csrec_error *er
         "CUDA: pictures or weights of a convolution beyond 2^31 entries, or more than "
         "65535 channels; use backend cpu");
 }
-
-csrec_status csrec_cuda_conv_clear(float *values, int64_t count, csrec_error *error) {
-    return csrec_cuda_check(cudaMemsetAsync(values, 0, (size_t)count * sizeof *values), "clear",
-                            error);
-}

@@ -76,8 +76,6 @@ csrec_status csrec_cuda_conv_bias(int64_t batch, int64_t rows, int64_t plane, co
 /* Multiplications of csrec_cuda_conv_gradient, to choose between a sum and its transpose. */
 double csrec_cuda_conv_gradient_work(const csrec_cuda_conv_sum *sum);
 
-csrec_status csrec_cuda_conv_clear(float *values, int64_t count, csrec_error *error);
-
 #ifdef __cplusplus
 }
 #endif

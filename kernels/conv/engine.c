@@ -66,10 +66,9 @@ static csrec_status weights_gradient(const csrec_conv *conv, const csrec_cuda_co
                                      csrec_error *error) {
     bool exchanged = exchanges(conv);
     csrec_status status = CSREC_OK;
+    int64_t taps = conv->channels_out * conv->channels_in * conv->kernel[1] * conv->kernel[2];
     if (exchanged) /* not every entry of the kernel meets an input */
-        status = csrec_cuda_conv_clear(
-            a->dW, conv->channels_out * conv->channels_in * conv->kernel[1] * conv->kernel[2],
-            error);
+        status = csrec_cuda_clear(a->dW, (size_t)taps * sizeof *a->dW, NULL, error);
     for (int64_t p = 0; p < csrec_conv_phases(conv, exchanged) && !status; p++) {
         csrec_cuda_conv_sum sum = phase_of(conv, exchanged, p);
         status = csrec_cuda_conv_check(&sum, error);

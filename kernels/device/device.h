@@ -67,6 +67,17 @@ static inline size_t csrec_cuda_larger(size_t a, size_t b) {
 /* Copies between host and device or within either, after all queued work. */
 csrec_status csrec_cuda_copy(void *to, const void *from, size_t bytes, csrec_error *error);
 
+/* Copies between host and device, in the order of the stream; those to the host wait. */
+csrec_status csrec_cuda_upload(void *device, const void *host, size_t bytes, void *stream,
+                               csrec_error *error);
+csrec_status csrec_cuda_download(void *host, const void *device, size_t bytes, void *stream,
+                                 csrec_error *error);
+
+/* Zeroes. */
+csrec_status csrec_cuda_clear(void *device, size_t bytes, void *stream, csrec_error *error);
+/* Waits for the stream. */
+csrec_status csrec_cuda_wait(void *stream, csrec_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -68,21 +68,15 @@ static csrec_status list_levels(level_run *run, int levels, csrec_product *produ
         if (!status)
             status = csrec_shim_keep(run->temporary, &run->bytes, e.n, run->products, run->chosen,
                                      run->kept, error);
-        if (!status)
-            status = csrec_cuda_check(
-                cudaMemcpy(&kept, run->kept, sizeof kept, cudaMemcpyDeviceToHost), "reduce", error);
+        if (!status) status = csrec_cuda_copy(&kept, run->kept, sizeof kept, error);
         *found += kept;
         place -= kept;
         if (!status && products)
-            status = csrec_cuda_check(cudaMemcpy(products + place, run->chosen,
-                                                 (size_t)kept * sizeof *products,
-                                                 cudaMemcpyDeviceToHost),
-                                      "products", error);
+            status = csrec_cuda_copy(products + place, run->chosen, (size_t)kept * sizeof *products,
+                                     error);
     }
     double sum = 0.0;
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(&sum, e.add, sizeof sum, cudaMemcpyDeviceToHost),
-                                  "sum", error);
+    if (!status) status = csrec_cuda_copy(&sum, e.add, sizeof sum, error);
     double one = 1.0 / sqrt((double)e.n);
     if (!status && products) products[0] = {0, sum * one, e.n};
     return status;

@@ -80,9 +80,7 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, specu
     csrec_status status = csrec_cuda_launched("nodes above the subtrees", error);
     if (!status) status = csrec_speculate_sums(s, error);
     long long tops = 0;
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(&tops, s->prefix + n, sizeof tops, cudaMemcpyDefault),
-                                  "subtrees", error);
+    if (!status) status = csrec_cuda_copy(&tops, s->prefix + n, sizeof tops, error);
     if (status) return status;
     job->parts.tops = (int32_t)tops;
     job->parts.subtrees = (int32_t)tops + 1;
@@ -90,8 +88,7 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, specu
         lay_out_parts(memory, job);
         lay_out_round(memory, job);
     });
-    if (status) return status;
-    status = csrec_cuda_check(cudaMemset(memory->base, 0, memory->used), "subtrees", error);
+    if (!status) status = csrec_cuda_clear(memory->base, memory->used, NULL, error);
     if (status) return status;
     list_tops<<<csrec_cuda_blocks(n, BUILD_THREADS), BUILD_THREADS>>>(job->tree, s->prefix,
                                                                       job->parts);
@@ -111,10 +108,7 @@ csrec_status csrec_speculate_run(csrec_speculate_state *state,
     csrec_status status = csrec_speculate_parts(state, options->subtree, &job, &memory, error);
     if (!status) status = csrec_speculate_launch(&job, one_sided, error);
     if (!status) status = csrec_speculate_wait(state, options, error);
-    if (!status)
-        status =
-            csrec_cuda_check(cudaMemcpy(totals, state->totals, sizeof *totals, cudaMemcpyDefault),
-                             "end of the speculative pursuit", error);
+    if (!status) status = csrec_cuda_copy(totals, state->totals, sizeof *totals, error);
     report->subtrees = job.parts.subtrees;
     report->bytes += memory.used;
     csrec_cuda_block_destroy(&memory);

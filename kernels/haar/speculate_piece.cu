@@ -65,8 +65,8 @@ static int64_t run_of(const csrec_steps *s, int64_t from, int64_t count) {
 csrec_status csrec_cuda_piece_undo(csrec_cuda_piece *p, csrec_steps *steps, csrec_error *error) {
     csrec_speculate_state *s = &p->state;
     int64_t n = p->problem.n;
-    csrec_status status = csrec_cuda_check(
-        cudaMemset(s->prefix, 0, (size_t)(n + 2) * sizeof *s->prefix), "changes", error);
+    csrec_status status =
+        csrec_cuda_clear(s->prefix, (size_t)(n + 2) * sizeof *s->prefix, NULL, error);
     for (int64_t from = 0, some; from < steps->count && !status; from += some) {
         some = std::min(run_of(steps, from, steps->count - from), p->room.room);
         status = csrec_cuda_copy(p->room.step, csrec_steps_at(steps, from),

@@ -54,30 +54,20 @@ static __global__ void list_atoms(result_job job) {
 static csrec_status run_list(csrec_speculate_state *s, atom_list *atoms, int64_t *found,
                              csrec_error *error) {
     result_job job = {s->tree, s->rows, s->problem->levels, s->rules.units, *atoms};
-    csrec_status status =
-        csrec_cuda_check(cudaMemset(atoms->found, 0, sizeof *atoms->found), "list of atoms", error);
+    csrec_status status = csrec_cuda_clear(atoms->found, sizeof *atoms->found, NULL, error);
     if (status) return status;
     list_atoms<<<csrec_cuda_blocks(s->problem->n, THREADS), THREADS>>>(job);
     status = csrec_cuda_launched("list of atoms", error);
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(found, atoms->found, sizeof *found, cudaMemcpyDefault),
-                                  "list of atoms", error);
+    if (!status) status = csrec_cuda_copy(found, atoms->found, sizeof *found, error);
     return status;
 }
 
 static csrec_status download(const atom_list *from, int64_t n, csrec_atoms *to,
                              csrec_error *error) {
     size_t bytes = (size_t)n * sizeof(double);
-    csrec_status status = csrec_cuda_check(
-        cudaMemcpy(to->column, from->column, bytes, cudaMemcpyDefault), "atoms", error);
-    if (!status)
-        status = csrec_cuda_check(
-            cudaMemcpy(to->coefficient, from->coefficient, bytes, cudaMemcpyDefault), "atoms",
-            error);
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(to->count, from->count, bytes, cudaMemcpyDefault),
-                                  "atoms", error);
-    return status;
+    csrec_status status = csrec_cuda_copy(to->column, from->column, bytes, error);
+    if (!status) status = csrec_cuda_copy(to->coefficient, from->coefficient, bytes, error);
+    return status ? status : csrec_cuda_copy(to->count, from->count, bytes, error);
 }
 
 /* Column 0 comes first; the rest in ascending order. `listed` is unordered. */

@@ -140,16 +140,9 @@ static void set_rules(csrec_speculate_state *s, const csrec_stop *stop,
 
 static csrec_status upload(csrec_speculate_state *s, csrec_error *error) {
     size_t n = (size_t)s->problem->n;
-    csrec_status status = csrec_cuda_check(cudaMemset(s->memory.base, 0, s->memory.used),
-                                           "memory of the loop", error);
-    if (!status)
-        status = csrec_cuda_check(
-            cudaMemcpy(s->rows, s->problem->rows, n * sizeof *s->rows, cudaMemcpyDefault), "rows",
-            error);
-    if (!status)
-        status = csrec_cuda_check(
-            cudaMemcpy(s->y, s->problem->y, n * sizeof *s->y, cudaMemcpyDefault), "samples", error);
-    return status;
+    csrec_status status = csrec_cuda_clear(s->memory.base, s->memory.used, NULL, error);
+    if (!status) status = csrec_cuda_copy(s->rows, s->problem->rows, n * sizeof *s->rows, error);
+    return status ? status : csrec_cuda_copy(s->y, s->problem->y, n * sizeof *s->y, error);
 }
 
 csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
@@ -184,10 +177,7 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     b.prefix = s->prefix;
     build_tree<<<csrec_cuda_blocks(problem->n, THREADS), THREADS>>>(b);
     status = csrec_cuda_launched("the row tree", error);
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(s->totals, &totals, sizeof totals, cudaMemcpyDefault),
-                                  "start of the loop", error);
-    return status;
+    return status ? status : csrec_cuda_copy(s->totals, &totals, sizeof totals, error);
 }
 
 void csrec_speculate_state_clear(csrec_speculate_state *s) {

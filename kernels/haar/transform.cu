@@ -117,9 +117,8 @@ csrec_status csrec_cuda_transform_run(csrec_cuda_transform *t, const uint64_t *r
                                       uint32_t *count, csrec_error *error) {
     csrec_status status = CSREC_OK;
     if (!t->clean)
-        status = csrec_cuda_check(
-            cudaMemsetAsync(t->state, 0, (size_t)(t->states + 1) * sizeof *t->state), "memset",
-            error);
+        status =
+            csrec_cuda_clear(t->state, (size_t)(t->states + 1) * sizeof *t->state, NULL, error);
     if (status) return status;
     t->run.in[0].rows = rows;
     t->run.in[0].r = r;
@@ -142,9 +141,7 @@ csrec_status csrec_cuda_transform_run(csrec_cuda_transform *t, const uint64_t *r
 csrec_status csrec_cuda_transform_wait(csrec_cuda_transform *t, int64_t *found,
                                        csrec_cuda_best *best, csrec_error *error) {
     transform_result result;
-    csrec_status status =
-        csrec_cuda_check(cudaMemcpy(&result, t->run.result, sizeof result, cudaMemcpyDeviceToHost),
-                         "transform", error);
+    csrec_status status = csrec_cuda_copy(&result, t->run.result, sizeof result, error);
     if (status) return status;
     *found = t->run.n + (int64_t)result.counts;
     if (best) *best = result.best;

@@ -32,20 +32,20 @@ static void lay_out(csrec_cuda_block *block, int64_t n, bool one_sided, csrec_tr
                     void **scratch, size_t *bytes) {
     int64_t items = items_at_most(n, one_sided);
     csrec_cuda_take(block, n, &b->gap_level);
-    b->gap_first = (uint32_t *)csrec_cuda_block_take(block, n, 4);
-    b->gap_size = (uint32_t *)csrec_cuda_block_take(block, n, 4);
-    b->gap_node = (uint32_t *)csrec_cuda_block_take(block, n, 4);
+    csrec_cuda_take(block, n, &b->gap_first);
+    csrec_cuda_take(block, n, &b->gap_size);
+    csrec_cuda_take(block, n, &b->gap_node);
     csrec_cuda_take(block, n + 1, &b->mask);
-    b->starts = (uint32_t *)csrec_cuda_block_take(block, n + 1, 4);
-    b->sums = (uint32_t *)csrec_cuda_block_take(block, one_sided ? n + 1 : 1, 4);
-    b->leaves = (uint32_t *)csrec_cuda_block_take(block, one_sided ? n + 1 : 1, 4);
+    csrec_cuda_take(block, n + 1, &b->starts);
+    csrec_cuda_take(block, one_sided ? n + 1 : 1, &b->sums);
+    csrec_cuda_take(block, one_sided ? n + 1 : 1, &b->leaves);
     csrec_cuda_take(block, items, &b->shape);
-    b->first = (uint32_t *)csrec_cuda_block_take(block, items, 4);
-    b->mid = (uint32_t *)csrec_cuda_block_take(block, items, 4);
-    b->end = (uint32_t *)csrec_cuda_block_take(block, items, 4);
-    b->parent = (uint32_t *)csrec_cuda_block_take(block, items, 4);
+    csrec_cuda_take(block, items, &b->first);
+    csrec_cuda_take(block, items, &b->mid);
+    csrec_cuda_take(block, items, &b->end);
+    csrec_cuda_take(block, items, &b->parent);
     csrec_cuda_take(block, items + 1, &b->units);
-    b->depth_max = (uint32_t *)csrec_cuda_block_take(block, 1, 4);
+    csrec_cuda_take(block, 1, &b->depth_max);
     size_t sums = csrec_shim_sums_bytes(items + 1 > n + 1 ? items + 1 : n + 1), sort = 0;
     if (csrec_shim_sort(NULL, &sort, items, 8, NULL, NULL, NULL, NULL, NULL)) sort = 0;
     *bytes = sums > sort ? sums : sort;
@@ -64,11 +64,7 @@ size_t csrec_cuda_tree_scratch(int64_t n, csrec_columns columns) {
 /* The last of n + 1 prefix sums: the sum of all. */
 static csrec_status fetch_last(const uint32_t *sums, int64_t n, uint32_t *last, void *stream,
                                csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaMemcpyAsync(last, sums + n, 4, cudaMemcpyDeviceToHost, (cudaStream_t)stream), "items",
-        error);
-    if (status) return status;
-    return csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "items", error);
+    return csrec_cuda_download(last, sums + n, 4, stream, error);
 }
 
 /* Edges with a column of their own are items too. */
@@ -87,24 +83,18 @@ static csrec_status count_edges(csrec_tree_build *b, void *scratch, size_t bytes
     return status;
 }
 
-static csrec_status clear_words(uint32_t *words, int64_t count, void *stream, csrec_error *error) {
-    return csrec_cuda_check(
-        cudaMemsetAsync(words, 0, (size_t)count * sizeof *words, (cudaStream_t)stream), "memset",
-        error);
-}
-
 /* All items; counts[2] on the host: tops | buckets << 32, deepest path. */
 static csrec_status find_items(csrec_tree_build *b, void *scratch, size_t bytes, void *stream,
                                csrec_error *error) {
     int64_t n = b->n;
-    csrec_status status = csrec_cuda_check(
-        cudaMemsetAsync(b->mask, 0, (size_t)(n + 1) * 8, (cudaStream_t)stream), "memset", error);
+    const size_t words = (size_t)(n + 1) * sizeof *b->sums;
+    csrec_status status = csrec_cuda_clear(b->mask, (size_t)(n + 1) * 8, stream, error);
     if (!status) status = run<build_gap>(*b, n - 1, "gaps", stream, error);
     if (!status) status = run<build_count_starts>(*b, n + 1, "starts", stream, error);
     if (!status)
         status = csrec_shim_sums_u32(b->starts, b->starts, n + 1, scratch, bytes, stream, error);
-    if (!status && b->one_sided) status = clear_words(b->sums, n + 1, stream, error);
-    if (!status && b->one_sided) status = clear_words(b->leaves, n + 1, stream, error);
+    if (!status && b->one_sided) status = csrec_cuda_clear(b->sums, words, stream, error);
+    if (!status && b->one_sided) status = csrec_cuda_clear(b->leaves, words, stream, error);
     if (!status) status = run<build_place>(*b, n - 1, "nodes", stream, error);
     b->items = n - 1;
     if (!status && b->one_sided) status = count_edges(b, scratch, bytes, stream, error);
@@ -115,8 +105,7 @@ static csrec_status find_items(csrec_tree_build *b, void *scratch, size_t bytes,
 
 static csrec_status find_units(csrec_tree_build *b, void *scratch, size_t bytes, void *stream,
                                csrec_cuda_tree *tree, csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaMemsetAsync(b->depth_max, 0, 4, (cudaStream_t)stream), "memset", error);
+    csrec_status status = csrec_cuda_clear(b->depth_max, 4, stream, error);
     if (!status) status = run<build_mark_unit>(*b, b->items + 1, "units", stream, error);
     if (!status)
         status =
@@ -124,16 +113,8 @@ static csrec_status find_units(csrec_tree_build *b, void *scratch, size_t bytes,
     if (!status) status = run<build_find_depth>(*b, b->items, "depths", stream, error);
     uint64_t units = 0;
     uint32_t depth = 0;
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpyAsync(&units, b->units + b->items, 8,
-                                                  cudaMemcpyDeviceToHost, (cudaStream_t)stream),
-                                  "units", error);
-    if (!status)
-        status = csrec_cuda_check(
-            cudaMemcpyAsync(&depth, b->depth_max, 4, cudaMemcpyDeviceToHost, (cudaStream_t)stream),
-            "units", error);
-    if (!status)
-        status = csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "tree", error);
+    if (!status) status = csrec_cuda_download(&units, b->units + b->items, 8, stream, error);
+    if (!status) status = csrec_cuda_download(&depth, b->depth_max, 4, stream, error);
     tree->items = (int32_t)b->items;
     tree->tops = (int32_t)(uint32_t)units;
     tree->buckets = (int32_t)(units >> 32);
@@ -198,9 +179,7 @@ static csrec_status fill(csrec_tree_build *b, csrec_cuda_tree *tree, void *scrat
     tree->memory = block.base;
     b->stride = tree->stride;
     size_t units = (size_t)tree->tops + (size_t)tree->buckets, items = (size_t)b->items;
-    status = csrec_cuda_check(
-        cudaMemsetAsync(b->path, 0, units * (size_t)tree->stride * 4, (cudaStream_t)stream),
-        "memset", error);
+    status = csrec_cuda_clear(b->path, units * (size_t)tree->stride * 4, stream, error);
     if (!status) status = run<build_unit>(*b, b->items, "paths", stream, error);
     if (!status) status = run<build_height>(*b, b->items, "heights", stream, error);
     if (!status) status = run<build_slot>(*b, b->items, "slots", stream, error);

@@ -195,7 +195,7 @@ void csrec_cuda_em_destroy(csrec_cuda_em *s) {
 /* ---- a round */
 
 static csrec_status clear(double *sums, int64_t count, csrec_error *error) {
-    return csrec_cuda_check(cudaMemsetAsync(sums, 0, (size_t)count * sizeof *sums), "clear", error);
+    return csrec_cuda_clear(sums, (size_t)count * sizeof *sums, NULL, error);
 }
 
 csrec_status csrec_cuda_em_begin(csrec_cuda_em *s, const double *whiten, const double *offset,

@@ -100,7 +100,7 @@ csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *s, csrec_error *
     s->ranged = true;
     if (status || !s->has_covariance) return status;
     const size_t bytes = (size_t)(s->n * s->n) * sizeof(double);
-    return csrec_cuda_check(cudaMemsetAsync(s->covariance.C, 0, bytes), "clear", error);
+    return csrec_cuda_clear(s->covariance.C, bytes, NULL, error);
 }
 
 /* ---- passes */

@@ -49,7 +49,7 @@ static csrec_status cuda_allocate(void *state, int64_t floats, float **memory, c
     csrec_status status = csrec_cuda_enter(&c->context, error);
     if (!status) status = take((size_t)floats * sizeof *made, &made, error);
     if (status) return status;
-    status = csrec_cuda_conv_clear(made, floats, error);
+    status = csrec_cuda_clear(made, (size_t)floats * sizeof *made, NULL, error);
     if (status)
         drop(made);
     else

@@ -100,13 +100,11 @@ static csrec_status forward(fourier_operator *own, const double *x, double *y, c
 }
 
 static csrec_status adjoint(fourier_operator *own, const double *y, double *x, csrec_error *error) {
-    csrec_status status =
-        csrec_cuda_check(cudaMemsetAsync(x, 0, (size_t)own->op.n * sizeof *x), "memset", error);
+    csrec_status status = csrec_cuda_clear(x, (size_t)own->op.n * sizeof *x, NULL, error);
     for (int64_t c = 0; c < own->n_coils && !status; c++) {
         const double *s = coil(own, c);
-        status = csrec_cuda_check(
-            cudaMemsetAsync(own->grid, 0, 2 * (size_t)own->entries * sizeof *own->grid), "memset",
-            error);
+        status =
+            csrec_cuda_clear(own->grid, 2 * (size_t)own->entries * sizeof *own->grid, NULL, error);
         if (status) break;
         status = CSREC_CUDA_EACH(put, own->m, THREADS, error, own->m, own->n_coils, c, own->index,
                                  (const double2 *)y, (double2 *)own->grid);

@@ -58,8 +58,8 @@ csrec_status csrec_cuda_samples_gather(const csrec_cuda_samples *samples, const 
 
 csrec_status csrec_cuda_samples_scatter(const csrec_cuda_samples *samples, const double *y,
                                         double *signal, csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaMemsetAsync(signal, 0, (size_t)samples->entries * sizeof *signal), "memset", error);
+    csrec_status status =
+        csrec_cuda_clear(signal, (size_t)samples->entries * sizeof *signal, NULL, error);
     if (status) return status;
     return CSREC_CUDA_EACH(scatter, samples->m, THREADS, error, samples->m, samples->index, y,
                            signal);
@@ -124,12 +124,11 @@ csrec_status csrec_cuda_operator_fill(csrec_cuda_operator *op, void *to, const v
 /* A column at a time. */
 static csrec_status measure_columns(csrec_cuda_operator *op, csrec_error *error) {
     csrec_cuda_block block = {};
-    csrec_cuda_block_take(&block, op->n, sizeof(double));
-    csrec_cuda_block_take(&block, op->m, sizeof(double));
-    csrec_status status = csrec_cuda_block_create(&block, "the norms of columns", error);
-    if (status) return status;
-    double *x = (double *)csrec_cuda_block_take(&block, op->n, sizeof *x);
-    double *a = (double *)csrec_cuda_block_take(&block, op->m, sizeof *a);
+    double *x, *a;
+    csrec_status status = csrec_cuda_lay(&block, "the norms of columns", error, [&] {
+        csrec_cuda_take(&block, op->n, &x);
+        csrec_cuda_take(&block, op->m, &a);
+    });
     for (int64_t j = 0; j < op->n && !status; j++) {
         status = CSREC_CUDA_EACH(fill_unit, op->n, THREADS, error, op->n, j, x);
         if (!status) status = op->queue(op, CSREC_CUDA_FORWARD, x, a, error);
@@ -146,13 +145,9 @@ static csrec_status clean_norms(csrec_cuda_operator *op, csrec_error *error) {
     const size_t bytes = (size_t)op->n * sizeof *op->norms;
     double *norms = (double *)malloc(bytes);
     if (!norms) return csrec_fail(error, CSREC_MEMORY, "out of memory for the norms of columns");
-    csrec_status status = csrec_cuda_check(
-        cudaMemcpy(norms, op->norms, bytes, cudaMemcpyDeviceToHost), "norms", error);
-    if (!status) {
-        csrec_norms_clean(op->n, norms);
-        status = csrec_cuda_check(cudaMemcpy(op->norms, norms, bytes, cudaMemcpyHostToDevice),
-                                  "norms", error);
-    }
+    csrec_status status = csrec_cuda_copy(norms, op->norms, bytes, error);
+    if (!status) csrec_norms_clean(op->n, norms);
+    if (!status) status = csrec_cuda_copy(op->norms, norms, bytes, error);
     free(norms);
     return status;
 }

@@ -73,10 +73,8 @@ static csrec_status set_patch(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_
     g->patch_depth = round->patch_depth;
     g->patch_height = round->patch_height;
     g->patch_width = round->patch_width;
-    csrec_status status =
-        csrec_cuda_check(cudaMemsetAsync(g->most, 0, sizeof(int)), "clear", error);
-    if (status) return status;
-    status = CSREC_CUDA_EACH(count_samples, g->entries, 256, error, *g);
+    csrec_status status = csrec_cuda_clear(g->most, sizeof(int), NULL, error);
+    if (!status) status = CSREC_CUDA_EACH(count_samples, g->entries, 256, error, *g);
     if (!status) status = csrec_cuda_copy(&s->most, g->most, sizeof(int), error);
     if (s->most < 1) s->most = 1;
     return status;

@@ -49,31 +49,6 @@ __global__ static void norms(const csrec_cuda_tree *trees, csrec_cuda_signal *si
     if (threadIdx.x == 0) signal->whole = sum;
 }
 
-csrec_status csrec_cuda_upload(void *device, const void *host, size_t bytes, void *stream,
-                               csrec_error *error) {
-    return csrec_cuda_check(
-        cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, (cudaStream_t)stream),
-        "upload", error);
-}
-
-csrec_status csrec_cuda_download(void *host, const void *device, size_t bytes, void *stream,
-                                 csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, (cudaStream_t)stream),
-        "download", error);
-    if (status) return status;
-    return csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "download", error);
-}
-
-csrec_status csrec_cuda_clear(void *device, size_t bytes, void *stream, csrec_error *error) {
-    return csrec_cuda_check(cudaMemsetAsync(device, 0, bytes, (cudaStream_t)stream), "memset",
-                            error);
-}
-
-csrec_status csrec_cuda_wait(void *stream, csrec_error *error) {
-    return csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "kernels", error);
-}
-
 static void lay_out(csrec_cuda_block *block, csrec_cuda_batch *batch) {
     int64_t n = 0;
     for (int64_t t = 0; t < batch->trees; t++)
@@ -156,9 +131,8 @@ csrec_status csrec_cuda_batch_start(csrec_cuda_batch *batch, int64_t s, const do
         status = csrec_shim_sums_f64(batch->sums, batch->sums, n + 1, batch->scratch,
                                      batch->scratch_bytes, stream, error);
     if (!status)
-        status = csrec_cuda_check(
-            cudaMemsetAsync(signal->x, 0, (size_t)tree->items * sizeof *signal->x, stream),
-            "memset", error);
+        status =
+            csrec_cuda_clear(signal->x, (size_t)tree->items * sizeof *signal->x, stream, error);
     if (status || tree->items < 1) return status;
     start_values<<<csrec_cuda_blocks(tree->items, THREADS), THREADS, 0, stream>>>(
         *tree, batch->sums, signal->value);
