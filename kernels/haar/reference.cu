@@ -114,8 +114,7 @@ static csrec_status device_find(void *state, csrec_reference_pick *pick) {
 
 static csrec_status device_subtract(void *state, const csrec_reference_pick *pick, double d) {
     engine *g = (engine *)state;
-    update<<<csrec_cuda_blocks(g->a.e.n, THREADS), THREADS>>>(g->a.e, *pick, d, g->a.r);
-    return csrec_cuda_launched("the reference pursuit", NULL);
+    return CSREC_CUDA_EACH(update, g->a.e.n, THREADS, NULL, g->a.e, *pick, d, g->a.r);
 }
 
 static csrec_status device_residual(const void *state, double *r) {

@@ -75,9 +75,8 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, specu
     job->rules = s->rules;
     job->totals = s->totals;
     job->link = s->link;
-    mark_tops<<<csrec_cuda_blocks(n + 2, BUILD_THREADS), BUILD_THREADS>>>(n, job->tree.size, most,
-                                                                          s->prefix);
-    csrec_status status = csrec_cuda_launched("nodes above the subtrees", error);
+    csrec_status status =
+        CSREC_CUDA_EACH(mark_tops, n + 2, BUILD_THREADS, error, n, job->tree.size, most, s->prefix);
     if (!status) status = csrec_speculate_sums(s, error);
     long long tops = 0;
     if (!status) status = csrec_cuda_copy(&tops, s->prefix + n, sizeof tops, error);
@@ -90,11 +89,9 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, specu
     });
     if (!status) status = csrec_cuda_clear(memory->base, memory->used, NULL, error);
     if (status) return status;
-    list_tops<<<csrec_cuda_blocks(n, BUILD_THREADS), BUILD_THREADS>>>(job->tree, s->prefix,
-                                                                      job->parts);
-    list_above<<<csrec_cuda_blocks(tops + 1, BUILD_THREADS), BUILD_THREADS>>>(job->tree,
-                                                                              job->parts);
-    return csrec_cuda_launched("list of nodes above the subtrees", error);
+    status = CSREC_CUDA_EACH(list_tops, n, BUILD_THREADS, error, job->tree, s->prefix, job->parts);
+    if (status) return status;
+    return CSREC_CUDA_EACH(list_above, tops + 1, BUILD_THREADS, error, job->tree, job->parts);
 }
 
 csrec_status csrec_speculate_run(csrec_speculate_state *state,

@@ -71,17 +71,15 @@ csrec_status csrec_cuda_piece_undo(csrec_cuda_piece *p, csrec_steps *steps, csre
         some = std::min(run_of(steps, from, steps->count - from), p->room.room);
         status = csrec_cuda_copy(p->room.step, csrec_steps_at(steps, from),
                                  (size_t)some * sizeof *p->room.step, error);
-        if (status) break;
-        scatter<<<csrec_cuda_blocks(some, BUILD_THREADS), BUILD_THREADS>>>(s->tree, p->room.step,
-                                                                           some, s->prefix);
-        status = csrec_cuda_launched("changes of picks", error);
+        if (!status)
+            status = CSREC_CUDA_EACH(scatter, some, BUILD_THREADS, error, s->tree, p->room.step,
+                                     some, s->prefix);
     }
     for (int k = 0; k < 2 && !status; k++) status = csrec_speculate_sums(s, error);
     if (status) return status;
     steps->count = 0;
     p->fresh = true;
-    change_nodes<<<csrec_cuda_blocks(n, BUILD_THREADS), BUILD_THREADS>>>(s->tree, s->prefix);
-    return csrec_cuda_launched("changes of nodes", error);
+    return CSREC_CUDA_EACH(change_nodes, n, BUILD_THREADS, error, s->tree, s->prefix);
 }
 
 /* ---- run */

@@ -55,9 +55,7 @@ static csrec_status run_list(csrec_speculate_state *s, atom_list *atoms, int64_t
                              csrec_error *error) {
     result_job job = {s->tree, s->rows, s->problem->levels, s->rules.units, *atoms};
     csrec_status status = csrec_cuda_clear(atoms->found, sizeof *atoms->found, NULL, error);
-    if (status) return status;
-    list_atoms<<<csrec_cuda_blocks(s->problem->n, THREADS), THREADS>>>(job);
-    status = csrec_cuda_launched("list of atoms", error);
+    if (!status) status = CSREC_CUDA_EACH(list_atoms, s->problem->n, THREADS, error, job);
     if (!status) status = csrec_cuda_copy(found, atoms->found, sizeof *found, error);
     return status;
 }

@@ -112,8 +112,8 @@ static void lay_out(csrec_speculate_state *s, tree_build *b) {
 
 static csrec_status sum_samples(csrec_speculate_state *s, csrec_error *error) {
     int64_t n = s->problem->n;
-    to_units<<<csrec_cuda_blocks(n + 2, THREADS), THREADS>>>(n, s->y, s->rules.units, s->prefix);
-    csrec_status status = csrec_cuda_launched("samples in units", error);
+    csrec_status status =
+        CSREC_CUDA_EACH(to_units, n + 2, THREADS, error, n, s->y, s->rules.units, s->prefix);
     return status ? status : csrec_speculate_sums(s, error);
 }
 
@@ -175,8 +175,7 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     b.above = problem->above ? problem->above : 64;
     b.rows = s->rows;
     b.prefix = s->prefix;
-    build_tree<<<csrec_cuda_blocks(problem->n, THREADS), THREADS>>>(b);
-    status = csrec_cuda_launched("the row tree", error);
+    status = CSREC_CUDA_EACH(build_tree, problem->n, THREADS, error, b);
     return status ? status : csrec_cuda_copy(s->totals, &totals, sizeof totals, error);
 }
 

@@ -139,11 +139,7 @@ static void shrink_entries(csrec_l1_steps *o, int64_t n) {
     const double limit = o->lambda / o->L;
     const int64_t parts = o->s->A->parts;
     for (int64_t j = 0; j < n; j++) o->next[j] = o->z[j] + o->s->p[j] / o->L;
-    for (int64_t j = 0; j < n; j += parts) {
-        double size = csrec_entry_size(parts, o->next + j);
-        double kept = size > limit ? 1.0 - limit / size : 0.0;
-        for (int64_t p = j; p < j + parts; p++) o->next[p] *= kept;
-    }
+    for (int64_t j = 0; j < n; j += parts) csrec_entry_shorten(parts, limit, o->next + j);
 }
 
 static void shrink(csrec_l1_steps *o) {

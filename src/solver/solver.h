@@ -163,6 +163,12 @@ static inline double csrec_entry_size(int64_t parts, const double *v) {
     return parts == 2 ? sqrt(v[0] * v[0] + v[1] * v[1]) : fabs(v[0]);
 }
 
+/* Shortens it by `limit`, to 0 if it is no longer. */
+static inline void csrec_entry_shorten(int64_t parts, double limit, double *v) {
+    const double size = csrec_entry_size(parts, v), kept = size > limit ? 1.0 - limit / size : 0.0;
+    for (int64_t p = 0; p < parts; p++) v[p] *= kept;
+}
+
 /* Whether a setting's parameter of the solver (NULL: of any solver) has the units of y. */
 bool csrec_solver_measures(const char *solver, const char *setting);
 

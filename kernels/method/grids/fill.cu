@@ -97,11 +97,9 @@ csrec_status csrec_cuda_fill(const csrec_cuda_grid *grid, int levels, const csre
         csrec_cuda_lay(&m.block, "the synthesis", error, [&] { lay_out(&m, levels, atoms->n); });
     if (!status) status = upload(&m, atoms, error);
     if (!status) status = descend(&m, levels, atoms, error);
-    if (!status) {
-        add_entries<<<csrec_cuda_blocks(entries, THREADS), THREADS>>>(grid, entries, channels,
-                                                                      m.value[0], signal);
-        status = csrec_cuda_launched("sum over grids", error);
-    }
+    if (!status)
+        status = CSREC_CUDA_EACH(add_entries, entries, THREADS, error, grid, entries, channels,
+                                 m.value[0], signal);
     if (!status) status = csrec_cuda_check(cudaDeviceSynchronize(), "synthesis", error);
     csrec_cuda_block_destroy(&m.block);
     return status;
