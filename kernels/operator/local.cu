@@ -43,10 +43,9 @@ static __global__ void multiply_transposed(int64_t rows, int64_t each, int64_t b
 static csrec_status matrix_queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
                                  double *out, csrec_error *error) {
     matrix_operator *own = (matrix_operator *)op;
-    if (product == CSREC_CUDA_FORWARD) {
+    if (product == CSREC_CUDA_FORWARD)
         return CSREC_CUDA_RUN(multiply, csrec_cuda_blocks(op->m, WARPS), THREADS, error, own->rows,
                               own->each, own->blocks, own->values, own->place, in, out);
-    }
     if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
     return CSREC_CUDA_EACH(multiply_transposed, op->n, THREADS, error, own->rows, own->each,
                            own->blocks, own->values, own->place, in, out);
@@ -127,10 +126,9 @@ static __global__ void blur_back(int64_t n, blur_sizes s, const double *h, const
 static csrec_status blur_queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
                                double *out, csrec_error *error) {
     blur_operator *own = (blur_operator *)op;
-    if (product == CSREC_CUDA_FORWARD) {
+    if (product == CSREC_CUDA_FORWARD)
         return CSREC_CUDA_EACH(blur_at, op->m, THREADS, error, op->m, own->samples.index,
                                own->sizes, own->h, in, out);
-    }
     if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
     csrec_status status = csrec_cuda_samples_scatter(&own->samples, in, own->grid, error);
     if (status) return status;
@@ -200,9 +198,8 @@ static __global__ void spread(csrec_downsample d, const double *y, double *x) {
 static csrec_status downsample_queue(csrec_cuda_operator *op, csrec_cuda_product product,
                                      double *in, double *out, csrec_error *error) {
     downsample_operator *own = (downsample_operator *)op;
-    if (product == CSREC_CUDA_FORWARD) {
+    if (product == CSREC_CUDA_FORWARD)
         return CSREC_CUDA_EACH(average, op->m, THREADS, error, own->d, in, out);
-    }
     if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
     return CSREC_CUDA_EACH(spread, op->n, THREADS, error, own->d, in, out);
 }

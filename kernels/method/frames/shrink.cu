@@ -351,10 +351,9 @@ csrec_status csrec_cuda_shrink_result(csrec_cuda_shrink *s, double *mean, double
     int64_t pixels = s->height * s->width;
     csrec_status status =
         CSREC_CUDA_EACH(mean_frames, pixels, 256, error, *w, pixels, s->width, s->picture);
-    for (int k = 0; k < w->n && !status; k++) {
+    for (int k = 0; k < w->n && !status; k++)
         status = CSREC_CUDA_RUN(sum_errors, SUMS, SUM_THREADS, error, w->frames[k], s->width, s->m,
                                 s->index, s->sums + k * SUMS);
-    }
     size_t bytes = (size_t)pixels * sizeof(double);
     if (!status) status = csrec_cuda_copy(mean, s->picture, bytes, error);
     if (!status) status = csrec_cuda_copy(sums, s->sums, w->n * SUMS * sizeof(double), error);
