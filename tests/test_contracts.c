@@ -94,7 +94,6 @@ static void solvers_are_complete(void **state) {
         SOLVER("brief", row.brief = "");
         SOLVER("source", row.source = NULL);
         SOLVER("create", row.create = NULL);
-        SOLVER("create", row.destroy = NULL);
         SOLVER("update", row.update = NULL);
         SOLVER("energy", row.energy = NULL);
         SOLVER("result", row.result = NULL);

@@ -31,13 +31,6 @@ __device__ __forceinline__ void csrec_mma_tf32(float *d, const uint32_t *a, cons
           "f"(c[2]), "f"(c[3]));
 }
 
-/* x rounded to the 11 bits of a tf32, ties away from zero. */
-__device__ __forceinline__ uint32_t csrec_to_tf32(float x) {
-    uint32_t bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-    return bits;
-}
-
 /* Four 8 x 8 matrices of 16-bit numbers; lane l names row l % 8 of matrix l / 8. Lane 4 g + t gets
  * columns 2t, 2t + 1 of row g of each. */
 __device__ __forceinline__ void csrec_ldmatrix(uint32_t *r, const void *shared) {

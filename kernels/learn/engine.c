@@ -112,10 +112,11 @@ static csrec_status find_mean(rows *r, csrec_error *error) {
     return status ? status : csrec_cuda_statistics_mean(r->statistics, r->weight, error);
 }
 
-static csrec_status check_finite(int64_t n, const double *values, int64_t step, const char *what,
-                                 csrec_error *error) {
+csrec_status csrec_cuda_columns_check(int64_t n, const double *values, int64_t step,
+                                      csrec_error *error) {
     for (int64_t j = 0; j < n; j++)
-        if (!isfinite(values[j * step])) return csrec_fail(error, CSREC_DATA, what, (long long)j);
+        if (!isfinite(values[j * step]))
+            return csrec_fail(error, CSREC_DATA, "X: column %lld is not finite", (long long)j);
     return CSREC_OK;
 }
 
@@ -130,7 +131,7 @@ static csrec_status mean(const csrec_context *context, const csrec_rows *given, 
     if (!status) status = find_mean(&r, error);
     if (!status) status = csrec_cuda_statistics_get_mean(r.statistics, mean, error);
     finish(&r);
-    return status ? status : check_finite(given->n, mean, 1, "X: column %lld is not finite", error);
+    return status ? status : csrec_cuda_columns_check(given->n, mean, 1, error);
 }
 
 static csrec_status center(const csrec_context *context, const csrec_rows *given,
@@ -169,7 +170,7 @@ static csrec_status covariance(const csrec_context *context, const csrec_rows *g
     if (!status)
         status = csrec_cuda_pipe_receive(&r.pipe, C, device_C, (size_t)(n * n) * sizeof *C, error);
     finish(&r);
-    return status ? status : check_finite(n, C, n + 1, "X: column %lld is not finite", error);
+    return status ? status : csrec_cuda_columns_check(n, C, n + 1, error);
 }
 
 /* Seconds, measured from host memory to host memory (bench/cuda.py): a thread of the CPU takes

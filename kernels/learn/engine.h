@@ -4,6 +4,10 @@
 
 #include "learn/engine.h"
 
+/* CSREC_DATA names the first column whose value is not finite. */
+csrec_status csrec_cuda_columns_check(int64_t n, const double *values, int64_t step,
+                                      csrec_error *error);
+
 /* Pieces are uploaded as they are read, so data may be larger than either memory. The same bits
  * every time. CSREC_MEMORY: a covariance of n columns does not fit. */
 csrec_status csrec_cuda_stream(const csrec_context *context, const csrec_data *data, int threads,

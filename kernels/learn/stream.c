@@ -1,5 +1,4 @@
 /* stream.c - mean and covariance on a device of data that are read in pieces. */
-#include <math.h>
 #include <stdlib.h>
 
 #include "kernels/device/device.h"
@@ -39,14 +38,6 @@ static csrec_status take(void *context, int64_t first, int64_t count, const floa
     return status;
 }
 
-static csrec_status check_finite(int64_t n, const double *values, int64_t step,
-                                 csrec_error *error) {
-    for (int64_t j = 0; j < n; j++)
-        if (!isfinite(values[j * step]))
-            return csrec_fail(error, CSREC_DATA, "X: column %lld is not finite", (long long)j);
-    return CSREC_OK;
-}
-
 static csrec_status pass_over(stream *s, const csrec_data *data, csrec_data_pass *pass,
                               const char *stage, add_fn add, float *piece, bool *stopped,
                               csrec_error *error) {
@@ -65,7 +56,7 @@ static csrec_status run(stream *s, const csrec_data *data, csrec_data_pass *pass
     if (status || *stopped) return status;
     status = csrec_cuda_statistics_mean(s->statistics, m, error);
     if (!status) status = csrec_cuda_statistics_get_mean(s->statistics, mean, error);
-    if (!status) status = check_finite(s->n, mean, 1, error);
+    if (!status) status = csrec_cuda_columns_check(s->n, mean, 1, error);
     if (!status)
         status = pass_over(s, data, pass, "covariance", csrec_cuda_statistics_add_covariance, piece,
                            stopped, error);
@@ -74,7 +65,7 @@ static csrec_status run(stream *s, const csrec_data *data, csrec_data_pass *pass
     if (!status)
         status =
             csrec_cuda_pipe_receive(&s->pipe, C, found, (size_t)(s->n * s->n) * sizeof *C, error);
-    return status ? status : check_finite(s->n, C, s->n + 1, error);
+    return status ? status : csrec_cuda_columns_check(s->n, C, s->n + 1, error);
 }
 
 static csrec_status start(stream *s, const csrec_data *data, int64_t piece, csrec_error *error) {

@@ -49,7 +49,7 @@ static csrec_status cuda_allocate(void *state, int64_t floats, float **memory, c
     csrec_status status = csrec_cuda_enter(&c->context, error);
     if (!status) status = take((size_t)floats * sizeof *made, &made, error);
     if (status) return status;
-    status = csrec_cuda_conv_clear(made, floats, error);
+    status = csrec_cuda_clear(made, (size_t)floats * sizeof *made, NULL, error);
     if (status)
         drop(made);
     else
@@ -118,18 +118,14 @@ static csrec_cuda_conv2d_arrays gradient_arrays(const cuda *c, const csrec_net_n
                                       .fast = c->fast};
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 static size_t gradient_room(const cuda *c, const csrec_net_node *node,
                             const csrec_net_extent *extent) {
     int64_t out[2];
     float any; /* only asked for, not read */
     const csrec_conv2d geometry = csrec_cuda_net_convolution(node, extent, out);
     const csrec_cuda_conv2d_arrays a = {.dW = &any, .dB = &any, .fast = c->fast};
-    return larger(csrec_cuda_conv2d_room(&geometry, out, &a, true),
-                  csrec_cuda_conv_bias_room(node->out));
+    return csrec_cuda_larger(csrec_cuda_conv2d_room(&geometry, out, &a, true),
+                             csrec_cuda_conv_bias_room(node->out));
 }
 
 static csrec_status cuda_prepare(void *state, int layer, const csrec_net_extent *extent,
@@ -141,7 +137,7 @@ static csrec_status cuda_prepare(void *state, int layer, const csrec_net_extent 
     for (int k = 0; k < (backward ? 2 : 1) && !status; k++) {
         const csrec_cuda_conv_sum sum = csrec_cuda_net_sum(node, k == 1, extent);
         status = csrec_cuda_conv_packed_check(&sum, error);
-        if (!status) bytes = larger(bytes, csrec_cuda_conv_packed_room(&sum));
+        if (!status) bytes = csrec_cuda_larger(bytes, csrec_cuda_conv_packed_room(&sum));
     }
     if (!status && backward && !c->pipe.bytes) csrec_cuda_pipe_open(LARGEST, &c->pipe);
     return status ? status : reserve(c, bytes, error);

@@ -11,15 +11,15 @@ static csrec_cuda_conv_sum conv_sum(const csrec_net_node *node, bool adjoint,
                              .kernel_width = 3};
     for (int a = 0; a < 2; a++) {
         const int64_t size = a ? extent->width : extent->height;
-        s.axis[a] = (csrec_cuda_conv_axis){.in = size,
-                                           .out = size,
-                                           .count = size,
-                                           .apart = 1,
-                                           .taps = 3,
-                                           .kernel_step = 1,
-                                           .step = 1,
-                                           .base = adjoint ? 1 : -1,
-                                           .advance = adjoint ? -1 : 1};
+        s.axis[a] = (csrec_conv_axis){.in = size,
+                                      .out = size,
+                                      .count = size,
+                                      .apart = 1,
+                                      .taps = 3,
+                                      .kernel_step = 1,
+                                      .step = 1,
+                                      .base = adjoint ? 1 : -1,
+                                      .advance = adjoint ? -1 : 1};
     }
     return s;
 }
@@ -37,14 +37,14 @@ static csrec_cuda_conv_sum quad_sum(bool to_small, int64_t small, int64_t large,
                              .in_quads = to_small,
                              .out_quads = !to_small};
     for (int a = 0; a < 2; a++)
-        s.axis[a] = (csrec_cuda_conv_axis){.in = to_small ? 2 * size[a] : size[a],
-                                           .out = to_small ? size[a] : 2 * size[a],
-                                           .count = size[a],
-                                           .apart = to_small ? 1 : 2,
-                                           .taps = 1,
-                                           .kernel_step = 1,
-                                           .step = to_small ? 2 : 1,
-                                           .advance = 1};
+        s.axis[a] = (csrec_conv_axis){.in = to_small ? 2 * size[a] : size[a],
+                                      .out = to_small ? size[a] : 2 * size[a],
+                                      .count = size[a],
+                                      .apart = to_small ? 1 : 2,
+                                      .taps = 1,
+                                      .kernel_step = 1,
+                                      .step = to_small ? 2 : 1,
+                                      .advance = 1};
     return s;
 }
 

@@ -69,3 +69,7 @@ double csrec_random_normal(uint64_t seed, uint64_t stream, uint64_t counter) {
     double v = (double)(join(word[2], word[3]) >> 11) * 0x1p-53;
     return sqrt(-2.0 * log(u)) * cos(two_pi * v);
 }
+
+void csrec_random_normals(uint64_t stream, int64_t n, double *v) {
+    for (int64_t i = 0; i < n; i++) v[i] = csrec_random_normal(1, stream, (uint64_t)i);
+}

@@ -32,6 +32,12 @@ bool csrec_is_line(const char *text) {
     return text && *text && !strchr(text, '\n');
 }
 
+const csrec_param *csrec_param_at(const csrec_param *params, int i) {
+    for (const csrec_param *p = params; i >= 0 && p && p->name; p++)
+        if (i-- == 0) return p;
+    return NULL;
+}
+
 bool csrec_is_params(const csrec_param *params) {
     for (const csrec_param *p = params; p && p->name; p++) {
         if (!csrec_is_name(p->name) || !csrec_is_line(p->help)) return false;

@@ -17,6 +17,7 @@ typedef struct csrec_rounds {
     int32_t suspects;
     int64_t *settled; /* [own pieces] */
     int64_t few;      /* picks to exchange */
+    csrec_pool pool;  /* of what the pieces are */
     csrec_pieces_job pieces;
     const csrec_pieces_type *type;
     void *engine;

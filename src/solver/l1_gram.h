@@ -26,9 +26,9 @@ typedef struct csrec_l1_gram {
     int64_t *free; /* [room] columns that Newton's step moves */
 } csrec_l1_gram;
 
-/* No columns yet. Memory that no column uses is not touched. CSREC_MEMORY. */
-csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_l1_gram *q);
-void csrec_l1_gram_clear(csrec_l1_gram *q);
+/* No columns yet. Memory of the pool that no column uses is not touched. CSREC_MEMORY. */
+csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_pool *pool,
+                                  csrec_l1_gram *q);
 
 /* Makes place for `size` <= room columns; the caller fills x, c, allowed and the rows of G. */
 void csrec_l1_gram_grow(csrec_l1_gram *q, int64_t size);

@@ -36,6 +36,7 @@ typedef struct batch {
     float *U1, *G1; /* [padded][m], [n][padded]: rounded, zeros behind */
     float *Y1, *a1; /* [CHUNK][m], [CHUNK][padded] */
     int64_t done;   /* signals, all chunks */
+    csrec_pool pool;
 } batch;
 
 /* Of one signal, owned by a thread. */
@@ -58,26 +59,22 @@ typedef struct signal {
     csrec_ticker ticker;
     int64_t steps_done; /* of all signals */
     bool fine;          /* r holds the residual */
+    csrec_pool pool;
 } signal;
 
-static void batch_clear(batch *b) {
-    free(b->U);
-    free(b->G);
-    free(b->U1);
-    free(b->G1);
-    free(b->Y1);
-    free(b->a1);
+/* Floats of combine, which begin at a line of the cache. */
+static float *take_lines(csrec_pool *pool, int64_t count) {
+    return csrec_pool_keep(pool, aligned_alloc(64, (size_t)count * sizeof(float)));
 }
 
-static bool batch_allocate(batch *b) {
-    size_t m = (size_t)b->m, n = (size_t)b->n, padded = (size_t)b->padded;
-    b->U = malloc(n * m * sizeof *b->U);
-    b->G = malloc(n * n * sizeof *b->G);
-    b->U1 = calloc(padded * m, sizeof *b->U1);
-    b->G1 = aligned_alloc(64, n * padded * sizeof *b->G1);
-    b->Y1 = malloc(CHUNK * m * sizeof *b->Y1);
-    b->a1 = aligned_alloc(64, CHUNK * padded * sizeof *b->a1);
-    return b->U && b->G && b->U1 && b->G1 && b->Y1 && b->a1;
+static csrec_status batch_allocate(batch *b) {
+    CSREC_TAKE(&b->pool, b->U, b->n * b->m);
+    CSREC_TAKE(&b->pool, b->G, b->n * b->n);
+    CSREC_ZEROS(&b->pool, b->U1, b->padded * b->m);
+    b->G1 = take_lines(&b->pool, b->n * b->padded);
+    CSREC_TAKE(&b->pool, b->Y1, CHUNK * b->m);
+    b->a1 = take_lines(&b->pool, CHUNK * b->padded);
+    return csrec_pool_status(&b->pool);
 }
 
 /* Computes G, some columns at a time; incomplete if stopped. */
@@ -108,32 +105,21 @@ static csrec_status batch_fill(batch *b) {
     return CSREC_OK;
 }
 
-static void signal_clear(signal *s) {
-    void *all[] = {s->c, s->w, s->unit, s->r,   s->exact, s->L,    s->Lt,   s->inverse,
-                   s->z, s->x, s->left, s->row, s->close, s->pick, s->steps};
-    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
-}
-
-static bool signal_allocate(const batch *b, signal *s) {
-    size_t room = (size_t)b->room;
+static csrec_status signal_allocate(const batch *b, signal *s) {
     *s = (signal){.b = b, .ticker = {.next = 1, .stride = 1}};
-    s->c = aligned_alloc(64, (size_t)b->padded * sizeof *s->c);
-    s->w = malloc(room * sizeof *s->w);
-    s->close = malloc((size_t)b->padded * sizeof *s->close);
-    s->row = malloc(room * sizeof *s->row);
-    s->pick = malloc(room * sizeof *s->pick);
-    double **of_m[] = {&s->unit, &s->r};
+    csrec_pool *pool = &s->pool;
+    double **of_m[] = {&s->unit, &s->r}, **of_square[] = {&s->L, &s->Lt};
     double **of_room[] = {&s->inverse, &s->z, &s->x, &s->left, &s->steps};
-    double **of_square[] = {&s->L, &s->Lt};
-    bool complete = s->c && s->close && s->w && s->row && s->pick;
-    for (int k = 0; k < 2; k++)
-        complete = (*of_m[k] = malloc((size_t)b->m * sizeof(double))) && complete;
-    for (int k = 0; k < 5; k++)
-        complete = (*of_room[k] = malloc(room * sizeof(double))) && complete;
-    for (int k = 0; k < 2; k++)
-        complete = (*of_square[k] = malloc(room * room * sizeof(double))) && complete;
-    s->exact = malloc((size_t)b->n * sizeof *s->exact);
-    return complete && s->exact;
+    for (int k = 0; k < 2; k++) CSREC_TAKE(pool, *of_m[k], b->m);
+    for (int k = 0; k < 5; k++) CSREC_TAKE(pool, *of_room[k], b->room);
+    for (int k = 0; k < 2; k++) CSREC_TAKE(pool, *of_square[k], b->room * b->room);
+    s->c = take_lines(pool, b->padded);
+    CSREC_TAKE(pool, s->w, b->room);
+    CSREC_TAKE(pool, s->close, b->padded);
+    CSREC_TAKE(pool, s->row, b->room);
+    CSREC_TAKE(pool, s->pick, b->room);
+    CSREC_TAKE(pool, s->exact, b->n);
+    return csrec_pool_status(pool);
 }
 
 static bool picked(const signal *s, int64_t j) {
@@ -317,10 +303,7 @@ static csrec_status solve_one(signal *s, int64_t at, int64_t in_chunk) {
     const csrec_solve_options options = csrec_many_options(job, at);
     csrec_solve_report report;
     begin(s, at, in_chunk);
-    if (!pursue(s, &report))
-        return csrec_solve(job->A, s->y, &options, job->atoms ? job->atoms + at : NULL,
-                           job->r ? job->r + at * s->b->m : NULL,
-                           job->reports ? job->reports + at : NULL, NULL);
+    if (!pursue(s, &report)) return csrec_many_solve(job, at, NULL);
     if (job->reports) job->reports[at] = report;
     for (int64_t k = 0; options.history && k < report.iterations && k < options.history_size; k++)
         options.history[k] = s->steps[k];
@@ -356,7 +339,7 @@ static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
 #pragma omp parallel num_threads(b->job->threads)
     {
         signal s;
-        csrec_status own = signal_allocate(b, &s) ? CSREC_OK : CSREC_MEMORY;
+        csrec_status own = signal_allocate(b, &s);
 #pragma omp for schedule(dynamic, 8) nowait
         for (int64_t k = 0; k < count; k++) {
             if (!own) own = solve_one(&s, start + k, k);
@@ -369,7 +352,7 @@ static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
 #pragma omp atomic write
             status = own;
         }
-        signal_clear(&s);
+        csrec_pool_clear(&s.pool);
         csrec_call_gather(b->job->team);
     }
     return status;
@@ -387,14 +370,14 @@ static csrec_status run(const csrec_many *job, int64_t room) {
     b.dense = csrec_dense_of(job->A);
     b.simd = csrec_dense_simd_choose();
     b.padded = (b.n + LINE - 1) / LINE * LINE;
-    csrec_status status = batch_allocate(&b) ? CSREC_OK : CSREC_MEMORY;
+    csrec_status status = batch_allocate(&b);
     if (!status) status = batch_fill(&b);
     for (int64_t at = 0; at < job->count && !status; at += CHUNK) {
         int64_t count = job->count - at < CHUNK ? job->count - at : CHUNK;
         status = solve_chunk(&b, at, count);
         csrec_many_stops(job, at + count);
     }
-    batch_clear(&b);
+    csrec_pool_clear(&b.pool);
     return status;
 }
 

@@ -8,10 +8,10 @@
 
 typedef struct csrec_omp_predictor csrec_omp_predictor;
 
-/* *predictor is NULL if the matrix is not dense, is complex, or is too small to gain. CSREC_MEMORY.
- */
-csrec_status csrec_omp_predictor_create(const csrec_operator *A, csrec_omp_predictor **predictor);
-void csrec_omp_predictor_destroy(csrec_omp_predictor *predictor);
+/* *predictor, of the pool, is NULL if the matrix is not dense, is complex, or is too small to gain.
+ * CSREC_MEMORY. */
+csrec_status csrec_omp_predictor_create(const csrec_operator *A, csrec_pool *pool,
+                                        csrec_omp_predictor **predictor);
 
 /* The column, not in `skip`, with the largest correlation c with r; -1: none. */
 int64_t csrec_omp_predictor_select(csrec_omp_predictor *predictor, csrec_qr *qr, bool *skip,

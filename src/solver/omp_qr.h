@@ -14,8 +14,7 @@ typedef struct csrec_qr {
 
 /* For at most `room` columns, of which csrec_qr_add adds the first `columns`. CSREC_MEMORY. */
 csrec_status csrec_qr_create(const csrec_operator *A, const double *norms, int64_t room,
-                             int64_t columns, csrec_qr *qr);
-void csrec_qr_clear(csrec_qr *qr);
+                             int64_t columns, csrec_pool *pool, csrec_qr *qr);
 
 /* Adds column j; false if it lies in the span of those before, or *status is set. */
 bool csrec_qr_add(csrec_qr *qr, int64_t j, csrec_status *status);

@@ -27,17 +27,16 @@ bool csrec_many_stops(const csrec_many *job, int64_t done) {
     return csrec_call_report(job->team, &progress);
 }
 
-/* x = 0 for the right-hand sides that an interruption leaves out. */
-static csrec_status leave_out(const csrec_many *job, int64_t k) {
-    size_t m = (size_t)job->A->m;
-    if (job->r) memcpy(job->r + (size_t)k * m, job->y + (size_t)k * m, m * sizeof *job->r);
-    if (job->reports) job->reports[k] = (csrec_solve_report){CSREC_INTERRUPTED, 0, 1.0};
+csrec_status csrec_many_leave_out(const csrec_many *job, int64_t k) {
+    const double *y = job->y + k * job->A->m;
+    const double residual = csrec_largest(job->A->m, y) > 0.0 ? 1.0 : 0.0;
+    if (job->r) memcpy(job->r + k * job->A->m, y, (size_t)job->A->m * sizeof *y);
+    if (job->reports) job->reports[k] = (csrec_solve_report){CSREC_INTERRUPTED, 0, residual};
     return job->atoms ? csrec_atoms_create(0, job->atoms + k) : CSREC_OK;
 }
 
-static csrec_status solve_in_team(const csrec_many *job, int64_t k, csrec_error *error) {
+csrec_status csrec_many_solve(const csrec_many *job, int64_t k, csrec_error *error) {
     csrec_solve_options options = csrec_many_options(job, k);
-    if (csrec_call_stopped(job->team)) return leave_out(job, k);
     return csrec_solve_one(
         job->A, job->y + k * job->A->m, &options, job->atoms ? job->atoms + k : NULL,
         job->r ? job->r + k * job->A->m : NULL, job->reports ? job->reports + k : NULL, error);
@@ -50,7 +49,8 @@ static csrec_status one_by_one(const csrec_many *job, csrec_error *error) {
 #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t k = 0; k < job->count; k++) {
             csrec_error text = {"out of memory"};
-            csrec_status own = solve_in_team(job, k, &text);
+            csrec_status own = csrec_call_stopped(job->team) ? csrec_many_leave_out(job, k)
+                                                             : csrec_many_solve(job, k, &text);
             int64_t so_far;
 #pragma omp atomic capture
             so_far = ++done;

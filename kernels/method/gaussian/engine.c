@@ -1,7 +1,6 @@
 /* engine.c - rounds of Gaussian groups: reference positions, and the picture to a device
  * and back. */
-#include <stdlib.h>
-
+#include "base/pool.h"
 #include "csrec/sampling.h"
 #include "kernels/device/device.h"
 #include "kernels/method/gaussian/gaussian.h"
@@ -12,6 +11,7 @@ static int smaller(int a, int b) {
 }
 
 typedef struct state {
+    csrec_pool pool;
     csrec_gaussian_plan plan;
     csrec_cuda_gaussian *gaussian;
     int depth, height, width, *at; /* [depth + height + width] */
@@ -20,10 +20,8 @@ typedef struct state {
 
 static void destroy(void *data) {
     state *s = data;
-    if (!s) return;
-    csrec_cuda_gaussian_destroy(s->gaussian);
-    free(s->at);
-    free(s);
+    if (s) csrec_cuda_gaussian_destroy(s->gaussian);
+    csrec_pool_destroy(s);
 }
 
 /* Reference positions into s->at: slices, rows, columns. */
@@ -90,14 +88,14 @@ static csrec_status create(const csrec_context *context, csrec_gaussian_picture 
                            const csrec_gaussian_plan *plan, void **made, csrec_error *error) {
     csrec_status status = csrec_cuda_enter(context, error);
     if (status) return status;
-    state *s = calloc(1, sizeof *s);
+    state *s = csrec_pool_create(sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->plan = *plan;
     s->depth = p->depth;
     s->height = p->height;
     s->width = p->width;
     s->noise = p->sigma * p->sigma;
-    s->at = malloc(((size_t)p->depth + (size_t)p->height + (size_t)p->width) * sizeof *s->at);
+    CSREC_TAKE(&s->pool, s->at, (int64_t)p->depth + p->height + p->width);
     status = s->at ? make(p, s, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (status)
         destroy(s);

@@ -38,10 +38,6 @@ static bool supported(const csrec_recover_options *options) {
            options->shifts >= 1;
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 static void lay_out_workspace(csrec_cuda_job *j, bool batches) {
     csrec_cuda_workspace *s = &j->work;
     csrec_cuda_block *block = &s->block;
@@ -52,7 +48,7 @@ static void lay_out_workspace(csrec_cuda_job *j, bool batches) {
     s->sample = csrec_cuda_block_take(block, n, sizeof *s->sample);
     s->grid = csrec_cuda_block_take(block, CSREC_CUDA_PART, sizeof *s->grid);
     size_t bytes = csrec_cuda_sort_scratch(n);
-    if (batches) bytes = larger(bytes, csrec_cuda_tree_scratch(n, j->options->columns));
+    if (batches) bytes = csrec_cuda_larger(bytes, csrec_cuda_tree_scratch(n, j->options->columns));
     s->scratch = csrec_cuda_block_take(block, (int64_t)bytes, 1);
     s->signal = NULL;
     if (j->entries)

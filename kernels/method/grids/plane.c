@@ -1,13 +1,8 @@
 /* plane.c - a dyadic grid as the device reads it, and the sorted rows of the samples on it. */
 #include "kernels/method/grids/job.h"
 
+#include "base/inline.h"
 #include "method/grid.h"
-
-static int bits_for(int64_t count) {
-    int bits = 0;
-    while ((INT64_C(1) << bits) < count) bits++;
-    return bits;
-}
 
 /* Where the bits of each axis lie in the row: interleaved, least significant first, the last axis
  * lowest; an axis without bits left is skipped. */
@@ -41,7 +36,7 @@ static void describe_grid(const csrec_grid *grid, csrec_cuda_grid *g) {
     for (int d = 0; d < g->dims; d++) {
         if (grid->domain.dim[d] == 1) continue;
         g->axis[grid->axis[d].axis] = g->axes;
-        g->bits[g->axes] = bits_for(grid->domain.dim[d]);
+        g->bits[g->axes] = csrec_bits_for(grid->domain.dim[d]);
         if (g->bits[g->axes] < fewest) fewest = g->bits[g->axes];
         g->axes++;
     }

@@ -53,11 +53,9 @@ __global__ void add_distances(const __grid_constant__ csrec_mixture_device g) {
 }
 
 csrec_status csrec_mixture_average_on(const csrec_mixture_device *g, csrec_error *error) {
-    average_patches<<<csrec_cuda_blocks(g->values, THREADS), THREADS>>>(*g);
-    return csrec_cuda_launched("average_patches", error);
+    return CSREC_CUDA_EACH(average_patches, g->values, THREADS, error, *g);
 }
 
 csrec_status csrec_mixture_energy_on(const csrec_mixture_device *g, csrec_error *error) {
-    add_distances<<<csrec_cuda_blocks(g->patches.height, 64), 64>>>(*g);
-    return csrec_cuda_launched("add_distances", error);
+    return CSREC_CUDA_EACH(add_distances, g->patches.height, 64, error, *g);
 }
