@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { SETTINGS = 2, NAME = 96 };
 

@@ -7,7 +7,7 @@
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct problem {
     csrec_measurement m;

@@ -8,7 +8,7 @@
 #include "device.h"
 #include "method/gaussian/engine.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { CHANNELS = 3 };
 

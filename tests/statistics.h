@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct data {
     int64_t m, n;

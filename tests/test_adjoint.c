@@ -3,7 +3,7 @@
 #include "check.h"
 #include "operators.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Products in single precision, of two matrices: the adjoint's may be another one. */
 typedef struct twofold {
@@ -72,8 +72,7 @@ static void as_complex_map(int64_t m, int64_t n, double *A) {
 
 /* One of 200 wrong adjoints is missed with a probability of 2e-4 (two normal numbers that happen to
  * be close), five of them in one of 10^9 runs. */
-static void wrong_adjoints_are_told(void **state) {
-    (void)state;
+TEST(wrong_adjoints_are_told) {
     int missed = 0;
     for (int round = 0; round < 200; round++) {
         const bool pairs = check_below(&seed, 2);
@@ -112,8 +111,7 @@ static void wrong_adjoints_are_told(void **state) {
 
 /* The adjoint is right, of a map of real and imaginary parts that A(i x) = i A x does not hold for.
  */
-static void maps_of_parts_are_not_complex(void **state) {
-    (void)state;
+TEST(maps_of_parts_are_not_complex) {
     int missed = 0;
     for (int round = 0; round < 200; round++) {
         const int64_t m = 2 + 2 * check_below(&seed, 40), n = 2 + 2 * check_below(&seed, 40);
@@ -137,8 +135,7 @@ static void maps_of_parts_are_not_complex(void **state) {
 }
 
 /* Once for all right-hand sides; factors of chains and pairs are tested through these. */
-static void adjoints_are_tested_once(void **state) {
-    (void)state;
+TEST(adjoints_are_tested_once) {
     double right[6], wrong[6], square[9];
     for (int i = 0; i < 9; i++) square[i] = check_normal(&seed);
     for (int i = 0; i < 6; i++) right[i] = check_normal(&seed), wrong[i] = 2.0 * right[i];
@@ -175,12 +172,4 @@ static void adjoints_are_tested_once(void **state) {
         }
     for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
     csrec_operator_destroy(D);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_adjoints_are_told),
-                                       cmocka_unit_test(maps_of_parts_are_not_complex),
-                                       cmocka_unit_test(adjoints_are_tested_once)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

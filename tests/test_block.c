@@ -89,8 +89,7 @@ static double input(const drawn *d, int64_t n, int64_t y, int64_t x, int64_t c) 
     return (double)d->X[((n * d->shape.height + y) * d->shape.width + x) * d->shape.in + c];
 }
 
-static void conv3_equals_direct_sums(void **state) {
-    (void)state;
+TEST(conv3_equals_direct_sums) {
     for (int round = 0; round < 10 * n_sets; round++) {
         drawn d = draw(sets[round % n_sets], 1, 1, 9);
         csrec_block_finish finish = draw_finish(&d);
@@ -118,8 +117,7 @@ static void conv3_equals_direct_sums(void **state) {
     }
 }
 
-static void gradient3_equals_direct_sums(void **state) {
-    (void)state;
+TEST(gradient3_equals_direct_sums) {
     for (int round = 0; round < 6 * n_sets; round++) {
         drawn d = draw(sets[round % n_sets], 1, 1, 9);
         float *dW = floats(d.in * d.out * 9), *db = floats(d.out);
@@ -207,8 +205,7 @@ static void expect_gradient2(drawn *d, bool up) {
     free(dW);
 }
 
-static void down_up_and_their_gradients_equal_direct_sums(void **state) {
-    (void)state;
+TEST(down_up_and_their_gradients_equal_direct_sums) {
     for (int round = 0; round < 20 * n_sets; round++) {
         int way = round / n_sets % 2;
         bool up = ways[way].up;
@@ -222,8 +219,7 @@ static void down_up_and_their_gradients_equal_direct_sums(void **state) {
     }
 }
 
-static void threads_do_not_change_bits(void **state) {
-    (void)state;
+TEST(threads_do_not_change_bits) {
     for (int round = 0; round < 4 * n_sets; round++) {
         drawn d = draw(sets[round % n_sets], 1, 1, 9);
         csrec_block_finish finish = draw_finish(&d);
@@ -251,11 +247,5 @@ static void threads_do_not_change_bits(void **state) {
 int main(void) {
     seed = check_seed();
     n_sets = SIMD_SETS(sets, &csrec_block_generic, &csrec_block_avx2, &csrec_block_avx512);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conv3_equals_direct_sums),
-        cmocka_unit_test(gradient3_equals_direct_sums),
-        cmocka_unit_test(down_up_and_their_gradients_equal_direct_sums),
-        cmocka_unit_test(threads_do_not_change_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_run();
 }

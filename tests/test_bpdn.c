@@ -5,7 +5,7 @@
 
 #include "operators_drawn.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct problem {
     csrec_operator *A;
@@ -108,8 +108,7 @@ static void close_both(problem both[2]) {
 }
 
 /* Real ones and complex ones. */
-static void minimum_of_a_matrix(void **state) {
-    (void)state;
+TEST(minimum_of_a_matrix) {
     for (int round = 0; round < 24; round++) {
         const int parts = 1 + round % 2;
         const int64_t m = 20 + check_below(&seed, 40), n = m + check_below(&seed, 100);
@@ -176,8 +175,7 @@ static csrec_status adjoint_single(const double *y, double *x, void *context) {
 /* Bounds that are 0, or near what the products round, are met as far as these can; of a square
  * matrix the solution is near the one of A x = y. It is found on a line of minima to lambda = 0,
  * which multiplies the rounding of the last one by largest / lambda, hundreds here. */
-static void tight_bounds_end(void **state) {
-    (void)state;
+TEST(tight_bounds_end) {
     const double bounds[] = {0.0, 1e-16, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6};
     double *matrix = malloc((size_t)(2 * SIDE * SIDE) * sizeof *matrix), truth[SIDES] = {0};
     problem both[2];
@@ -201,8 +199,7 @@ static void tight_bounds_end(void **state) {
 
 /* Far fewer non-zeros than the phase transition of Donoho and Tanner allows: the solution of A x =
  * y of least norm is the sparse one. */
-static void sparse_signals_are_found(void **state) {
-    (void)state;
+TEST(sparse_signals_are_found) {
     enum { M = 100, N = 200, K = 8 };
     for (int round = 0; round < 6; round++) {
         double *matrix = malloc(M * N * sizeof *matrix), truth[N] = {0};
@@ -219,8 +216,7 @@ static void sparse_signals_are_found(void **state) {
 }
 
 /* Complex entries are used or left out as a whole. Of c y the solution is c times as large. */
-static void complex_entries(void **state) {
-    (void)state;
+TEST(complex_entries) {
     for (int round = 0; round < 6; round++) {
         const csrec_shape shape = {1, {24 + check_below(&seed, 30)}};
         int64_t m, *index = draw_some(&seed, shape.dim[0], &m);
@@ -251,8 +247,7 @@ static void complex_entries(void **state) {
 }
 
 /* x = 0 meets the constraint. */
-static void noise_alone_gives_nothing(void **state) {
-    (void)state;
+TEST(noise_alone_gives_nothing) {
     double matrix[6] = {1, 2, 3, 4, 5, 6};
     problem p;
     open_problem(&p, &(csrec_operator_spec){.name = "dense", .m = 2, .n = 3, .matrix = matrix});
@@ -260,13 +255,4 @@ static void noise_alone_gives_nothing(void **state) {
     solve(&p, 1.0, 0.0);
     for (int j = 0; j < 3; j++) assert_true(p.x[j] == 0.0);
     close_problem(&p);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(minimum_of_a_matrix), cmocka_unit_test(tight_bounds_end),
-        cmocka_unit_test(sparse_signals_are_found), cmocka_unit_test(complex_entries),
-        cmocka_unit_test(noise_alone_gives_nothing)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

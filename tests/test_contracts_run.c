@@ -266,8 +266,7 @@ static bool try_method(const csrec_method_type *method, int number) {
     return !status;
 }
 
-static void methods_keep_their_contract(void **state) {
-    (void)state;
+TEST(methods_keep_their_contract) {
     const csrec_method_type *method;
     for (int i = 0; (method = csrec_method_at(i)); i++) {
         int ran = 0;
@@ -354,8 +353,7 @@ static void try_solver(const problem *p, const char *name) {
     free(zero);
 }
 
-static void solvers_keep_their_contract(void **state) {
-    (void)state;
+TEST(solvers_keep_their_contract) {
     static const struct {
         csrec_shape shape;
         int64_t m;
@@ -370,13 +368,4 @@ static void solvers_keep_their_contract(void **state) {
         for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) try_solver(&p, name);
         drop_problem(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_keep_their_contract),
-        cmocka_unit_test(solvers_keep_their_contract),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

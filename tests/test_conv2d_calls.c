@@ -3,11 +3,10 @@
 #include "conv2d.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* A batch of two has the gradients of its halves, added. */
-static void batches_accumulate(void **state) {
-    (void)state;
+TEST(batches_accumulate) {
     for (int round = 0; round < 15; round++) {
         drawn d = draw(&seed);
         csrec_conv2d one = d.conv;
@@ -40,8 +39,7 @@ static void batches_accumulate(void **state) {
 }
 
 /* Threads and workspace change nothing, to the bit. */
-static void results_do_not_depend_on_threads(void **state) {
-    (void)state;
+TEST(results_do_not_depend_on_threads) {
     for (int round = 0; round < 15; round++) {
         drawn d = draw(&seed);
         d.conv.threads = 1;
@@ -124,8 +122,7 @@ static void check_simd(const csrec_conv_simd *simd) {
     free(AtY);
 }
 
-static void instruction_sets_keep_the_adjoint_identity(void **state) {
-    (void)state;
+TEST(instruction_sets_keep_the_adjoint_identity) {
     const csrec_conv_simd *sets[3];
     int count = SIMD_SETS(sets, &csrec_conv_generic, &csrec_conv_avx2, &csrec_conv_avx512);
     assert_true(sets[count - 1] == csrec_conv_simd_choose());
@@ -141,8 +138,7 @@ static void expect_refusal(const csrec_conv2d *conv, csrec_status status, const 
     if (!strstr(error.text, words)) fail_msg("'%s' does not say '%s'", error.text, words);
 }
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     const csrec_conv2d good = {.batch = 1,
                                .channels_in = 2,
                                .channels_out = 3,
@@ -194,15 +190,4 @@ static void wrong_arguments_are_refused(void **state) {
     csrec_conv2d_weights_destroy(weights);
     csrec_conv2d_weights_destroy(NULL);
     free(memory);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_accumulate),
-        cmocka_unit_test(results_do_not_depend_on_threads),
-        cmocka_unit_test(instruction_sets_keep_the_adjoint_identity),
-        cmocka_unit_test(wrong_arguments_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

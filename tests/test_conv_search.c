@@ -6,7 +6,7 @@
 #include "operators.h"
 #include "solver/search.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct run {
     int64_t steps;
@@ -136,8 +136,7 @@ static void expect_equal_searches(const drawn *d, const csrec_operator *A, const
     drop_run(&reference);
 }
 
-static void local_update_is_the_plain_search(void **state) {
-    (void)state;
+TEST(local_update_is_the_plain_search) {
     for (int round = 0; round < 50; round++) {
         drawn d = draw_operator(&seed, "conv", "cpu");
         d.spec.shape = &d.shape;
@@ -153,8 +152,7 @@ static void local_update_is_the_plain_search(void **state) {
 }
 
 /* Atoms inside of a wholly sampled picture all differ: the columns themselves are the same. */
-static void picks_of_planted_atoms_are_equal(void **state) {
-    (void)state;
+TEST(picks_of_planted_atoms_are_equal) {
     for (int round = 0; round < 20; round++) {
         drawn d = {.shape = {2, {20 + check_below(&seed, 10), 20 + check_below(&seed, 10)}}};
         int64_t kernel[] = {2 + check_below(&seed, 4), 2 + check_below(&seed, 4)};
@@ -181,8 +179,7 @@ static void picks_of_planted_atoms_are_equal(void **state) {
 }
 
 /* Far apart, atoms come back as they were planted, by their coefficients. */
-static void planted_atoms_come_back(void **state) {
-    (void)state;
+TEST(planted_atoms_come_back) {
     csrec_shape shape = {2, {40, 40}};
     int64_t kernel[] = {4, 4}, index[1600], m = 0;
     double taps[3 * 16], *x = calloc(3 * 43 * 43, sizeof *x), y[1600];
@@ -218,8 +215,7 @@ static void planted_atoms_come_back(void **state) {
 }
 
 /* fista and omp run on it unchanged: their residuals are those of their x. */
-static void other_solvers_run(void **state) {
-    (void)state;
+TEST(other_solvers_run) {
     static const char *const solvers[] = {"fista", "omp", "iht", "cosamp"};
     for (int i = 0; i < 4; i++) {
         drawn d = draw_operator(&seed, "conv", "cpu");
@@ -245,8 +241,7 @@ static void other_solvers_run(void **state) {
     }
 }
 
-static void wrong_specs_are_refused(void **state) {
-    (void)state;
+TEST(wrong_specs_are_refused) {
     csrec_shape shape = {2, {6, 5}}, four = {4, {2, 2, 2, 2}};
     int64_t kernel[] = {2, 2, 2, 2}, none[] = {2, 0}, twice[] = {3, 3};
     double taps[] = {1, 2, 3, 4}, wild[] = {1, 2, NAN, 4};
@@ -275,16 +270,4 @@ static void wrong_specs_are_refused(void **state) {
     assert_ok(csrec_operator_create(&spec, &A, NULL));
     assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
     csrec_operator_destroy(A);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(local_update_is_the_plain_search),
-        cmocka_unit_test(picks_of_planted_atoms_are_equal),
-        cmocka_unit_test(planted_atoms_come_back),
-        cmocka_unit_test(other_solvers_run),
-        cmocka_unit_test(wrong_specs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -122,9 +122,19 @@ static const one_case cases[] = {
     {"gaussian 90^3 quick", CUBE(90), 1, 0.02, .solver = "gaussian", .setting = {"effort", 0},
      .threads = 2},
     {"gmm 512 10 %", SQUARE(512), 1, 0.1, .solver = "gmm", .setting = {"rounds", 1}, .threads = 2},
-    {"gmm 1 x 2^19", {2, {1, 1 << 19}}, 1, 0.1, .solver = "gmm", .setting = {"rounds", 1},
+    {"gmm 1 x 2^19",
+     {2, {1, 1 << 19}},
+     1,
+     0.1,
+     .solver = "gmm",
+     .setting = {"rounds", 1},
      .threads = 1},
-    {"gmm 2^18 x 2", {2, {1 << 18, 2}}, 1, 0.1, .solver = "gmm", .setting = {"rounds", 1},
+    {"gmm 2^18 x 2",
+     {2, {1 << 18, 2}},
+     1,
+     0.1,
+     .solver = "gmm",
+     .setting = {"rounds", 1},
      .threads = 2},
     {"wavelet threshold 1024", SQUARE(1024), 1, 0.1, .solver = "threshold", .basis = "wavelet",
      .setting = {"steps", 5}, .threads = 1},
@@ -214,8 +224,7 @@ static bool is_foreseen(const one_case *c, const peak *p) {
     return fits;
 }
 
-static void peaks_are_foreseen(void **state) {
-    (void)state;
+TEST(peaks_are_foreseen) {
     bool good = true;
     if (SANITIZED) skip();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -238,6 +247,5 @@ int main(int argc, char **argv) {
         return tell(strtoull(argv[1], NULL, 10), atoi(argv[2]));
     }
     seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(peaks_are_foreseen)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_run();
 }

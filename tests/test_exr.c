@@ -30,8 +30,7 @@ static void check_read(const drawn *d, const csrec_image *image) {
     }
 }
 
-static void reads_every_arrangement(void **state) {
-    (void)state;
+TEST(reads_every_arrangement) {
     const char *path = io_path("drawn.exr");
     for (int trial = 0; trial < 270; trial++) {
         drawn d = draw(trial);
@@ -47,8 +46,7 @@ static void reads_every_arrangement(void **state) {
 }
 
 /* The file as a pipe delivers it. */
-static void reads_memory(void **state) {
-    (void)state;
+TEST(reads_memory) {
     const char *path = io_path("drawn.exr");
     for (int trial = 0; trial < 2 * LISTS; trial++) {
         drawn d = draw(trial);
@@ -99,8 +97,7 @@ static uint8_t *load_plane(exr_context_t file, const char *name, exr_pixel_type_
     return plane;
 }
 
-static void written_signals_are_read_by_the_library(void **state) {
-    (void)state;
+TEST(written_signals_are_read_by_the_library) {
     static const char *const rgb[3] = {"R", "G", "B"};
     const char *path = io_path("written.exr");
     char text[64];
@@ -128,8 +125,7 @@ static void written_signals_are_read_by_the_library(void **state) {
 }
 
 /* A like of halves gives halves, the nearest ones, unless they would overflow. */
-static void halves_stay_halves(void **state) {
-    (void)state;
+TEST(halves_stay_halves) {
     const char *like = io_path("like.exr"), *path = io_path("full.exr");
     for (int trial = 0; trial < 40; trial++) {
         drawn d = draw(6);
@@ -166,8 +162,7 @@ static void halves_stay_halves(void **state) {
 
 /* ------------------------------------------------------------------ wrong files ------------- */
 
-static void damage_is_one_line(void **state) {
-    (void)state;
+TEST(damage_is_one_line) {
     const char *path = io_path("drawn.exr");
     for (int trial = 0; trial < 27; trial++) {
         drawn d = draw(trial);
@@ -226,8 +221,7 @@ static void write_deep(const char *path) {
     fclose(out);
 }
 
-static void refuses_by_name(void **state) {
-    (void)state;
+TEST(refuses_by_name) {
     const char *path = io_path("refused.exr");
     drawn d = {.height = 2, .width = 4, .compression = EXR_COMPRESSION_NONE, .channels = 2};
     draw_channel(&d, 0, "u", EXR_PIXEL_FLOAT);
@@ -245,8 +239,7 @@ static void refuses_by_name(void **state) {
 }
 
 /* What OpenEXR cannot hold. */
-static void refuses_to_write(void **state) {
-    (void)state;
+TEST(refuses_to_write) {
     const char *path = io_path("refused.exr");
     csrec_image image = draw_signal(CSREC_F64, 2, 3, 2);
     csrec_error error = {""};
@@ -262,8 +255,7 @@ static void refuses_to_write(void **state) {
 }
 
 /* Untraced pixels are those without alpha, or of NaN. */
-static void untraced_pixels_are_unknown(void **state) {
-    (void)state;
+TEST(untraced_pixels_are_unknown) {
     const char *path = io_path("render.exr");
     drawn d = draw(4);
     csrec_measurement m = {0};
@@ -294,15 +286,4 @@ static void untraced_pixels_are_unknown(void **state) {
     remove(path);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
-                                       cmocka_unit_test(reads_memory),
-                                       cmocka_unit_test(written_signals_are_read_by_the_library),
-                                       cmocka_unit_test(halves_stay_halves),
-                                       cmocka_unit_test(damage_is_one_line),
-                                       cmocka_unit_test(refuses_by_name),
-                                       cmocka_unit_test(refuses_to_write),
-                                       cmocka_unit_test(untraced_pixels_are_unknown)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -6,7 +6,7 @@
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static double normal(void) {
     double sum = -6.0; /* of twelve uniforms */
@@ -146,8 +146,7 @@ static double draw_share(void) {
                                       : pow(10.0, -3.0 * check_uniform(&seed));
 }
 
-static void minima_of_any_matrix(void **state) {
-    (void)state;
+TEST(minima_of_any_matrix) {
     for (int t = 0; t < 60; t++) {
         int64_t m = 1 + check_below(&seed, 40), n = 1 + check_below(&seed, 100);
         lasso p = draw(m, n, t % KINDS, draw_share());
@@ -157,8 +156,7 @@ static void minima_of_any_matrix(void **state) {
 }
 
 /* Large enough for bounds in place of products, and for columns to leave the working set. */
-static void minima_behind_bounds(void **state) {
-    (void)state;
+TEST(minima_behind_bounds) {
     int count = getenv("CSREC_TEST_BRIEF") ? 1 : 3;
     for (int t = 0; t < count * KINDS; t++) {
         int64_t m = 60 + check_below(&seed, 40), n = 300 + check_below(&seed, 200);
@@ -169,8 +167,7 @@ static void minima_behind_bounds(void **state) {
 }
 
 /* Any start satisfies the same conditions; a start at the minimum ends at once. */
-static void starts_lead_to_the_minimum(void **state) {
-    (void)state;
+TEST(starts_lead_to_the_minimum) {
     for (int t = 0; t < 30; t++) {
         lasso p =
             draw(10 + check_below(&seed, 30), 20 + check_below(&seed, 60), t % KINDS, draw_share());
@@ -210,8 +207,7 @@ static double objective(const lasso *p, const csrec_atoms *atoms, const double *
     return sum;
 }
 
-static void rounds_end_where_steps_do(void **state) {
-    (void)state;
+TEST(rounds_end_where_steps_do) {
     for (int t = 0; t < 20; t++) {
         lasso p = draw(20 + check_below(&seed, 20), 30 + check_below(&seed, 40), PLAIN,
                        0.02 + 0.5 * check_uniform(&seed));
@@ -247,8 +243,7 @@ static bool stop_now(const csrec_progress *progress, void *context) {
     return true;
 }
 
-static void stops_are_heeded(void **state) {
-    (void)state;
+TEST(stops_are_heeded) {
     lasso p = draw(100, 400, PLAIN, 1e-3);
     csrec_setting set = {"lambda", p.share};
     double history[8];
@@ -276,8 +271,7 @@ static void stops_are_heeded(void **state) {
 }
 
 /* With y = 0, and at the largest lambda, x = 0. */
-static void nothing_where_nothing_is(void **state) {
-    (void)state;
+TEST(nothing_where_nothing_is) {
     lasso p = draw(30, 50, PLAIN, 1.0);
     double *r = malloc((size_t)p.m * sizeof *r);
     for (int zero = 0; zero < 2; zero++) {
@@ -290,13 +284,4 @@ static void nothing_where_nothing_is(void **state) {
     }
     free(r);
     drop(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(minima_of_any_matrix),       cmocka_unit_test(minima_behind_bounds),
-        cmocka_unit_test(starts_lead_to_the_minimum), cmocka_unit_test(rounds_end_where_steps_do),
-        cmocka_unit_test(stops_are_heeded),           cmocka_unit_test(nothing_where_nothing_is)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,8 +71,7 @@ static void check_read(const drawn *d, const csrec_image *image) {
     }
 }
 
-static void reads_every_arrangement(void **state) {
-    (void)state;
+TEST(reads_every_arrangement) {
     /* A name that cfitsio would take apart. */
     static const char *const names[] = {"drawn.fits", "a[1].fits", "!b(c)|.fit", "mem:+3.fts"};
     for (int trial = 0; trial < 20 * KINDS; trial++) {
@@ -100,8 +99,7 @@ static bool read_stdin(void) {
     return good;
 }
 
-static void pipes_are_read(void **state) {
-    (void)state;
+TEST(pipes_are_read) {
     drawn d = draw(3);
     io_bytes b = {0};
     put_file(&b, &d, true);
@@ -174,8 +172,7 @@ static void check_written(const char *path, const csrec_image *image, int type) 
     free(values);
 }
 
-static void written_signals_are_read_by_cfitsio(void **state) {
-    (void)state;
+TEST(written_signals_are_read_by_cfitsio) {
     const char *path = io_path("written.fits");
     char text[64];
     for (int trial = 0; trial < 100; trial++) {
@@ -244,8 +241,7 @@ static int count_cards(const io_bytes *b, const char *card, size_t length) {
     return count;
 }
 
-static void headers_are_kept(void **state) {
-    (void)state;
+TEST(headers_are_kept) {
     io_bytes sky = make_sky();
     const char *from = io_save("sky.fits", sky.data, sky.size), *to = io_path("full.fits");
     csrec_measurement m;
@@ -277,8 +273,7 @@ static void headers_are_kept(void **state) {
 }
 
 /* An array whose last axis has channels is written as it was read, if like says so. */
-static void channels_stay_where_they_were(void **state) {
-    (void)state;
+TEST(channels_stay_where_they_were) {
     const char *from = io_path("from.fits"), *to = io_path("to.fits");
     csrec_image image = {0}, again = {0};
     csrec_error error = {""};
@@ -299,8 +294,7 @@ static void channels_stay_where_they_were(void **state) {
 
 /* ------------------------------------------------------------------ wrong files ------------- */
 
-static void damage_is_one_line(void **state) {
-    (void)state;
+TEST(damage_is_one_line) {
     for (int trial = 0; trial < 2 * KINDS; trial++) {
         drawn d = draw(trial);
         io_bytes b = {0};
@@ -329,8 +323,7 @@ static void expect_refusal(const io_bytes *b, csrec_status expected, const char 
     io_assert_line(&error, "t.fits", part);
 }
 
-static void refuses_by_name(void **state) {
-    (void)state;
+TEST(refuses_by_name) {
     drawn d = {.bitpix = 8, .scale = 1.0};
     io_bytes b = {0};
     put_file(&b, &d, false);
@@ -351,8 +344,7 @@ static void refuses_by_name(void **state) {
 
 /* Parameters of a group precede its image: whole blocks of values end beyond the file by as many.
  */
-static void parameters_count_as_values(void **state) {
-    (void)state;
+TEST(parameters_count_as_values) {
     static int64_t raw[8 * BLOCK / 8];
     const int64_t count = sizeof raw / sizeof *raw;
     drawn d = {
@@ -365,8 +357,7 @@ static void parameters_count_as_values(void **state) {
     io_free(&b);
 }
 
-static void compressed_images_are_refused(void **state) {
-    (void)state;
+TEST(compressed_images_are_refused) {
     fitsfile *file = NULL;
     int status = 0;
     LONGLONG naxes[2] = {20, 10};
@@ -385,16 +376,4 @@ static void compressed_images_are_refused(void **state) {
     remove(path);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
-                                       cmocka_unit_test(pipes_are_read),
-                                       cmocka_unit_test(written_signals_are_read_by_cfitsio),
-                                       cmocka_unit_test(headers_are_kept),
-                                       cmocka_unit_test(channels_stay_where_they_were),
-                                       cmocka_unit_test(damage_is_one_line),
-                                       cmocka_unit_test(refuses_by_name),
-                                       cmocka_unit_test(parameters_count_as_values),
-                                       cmocka_unit_test(compressed_images_are_refused)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

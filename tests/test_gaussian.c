@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "method/gaussian/gaussian.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct picture {
     csrec_measurement m;
@@ -101,8 +101,7 @@ static void check_threads(picture *p, double effort) {
     clear(p);
 }
 
-static void samples_are_kept_and_threads_do_not_matter(void **state) {
-    (void)state;
+TEST(samples_are_kept_and_threads_do_not_matter) {
     int64_t edge = (int64_t)check_below(&seed, 8);
     picture p = sample(45 + (int64_t)check_below(&seed, 20), 50, 2, 0.3, 0.0);
     check_threads(&p, 1);
@@ -115,8 +114,7 @@ static void samples_are_kept_and_threads_do_not_matter(void **state) {
 }
 
 /* Where an axis is 1 long the volume is the picture of the others, to the bit. */
-static void flat_volumes_are_pictures(void **state) {
-    (void)state;
+TEST(flat_volumes_are_pictures) {
     int64_t h = 20 + (int64_t)check_below(&seed, 20), w = 20 + (int64_t)check_below(&seed, 20);
     const csrec_shape shapes[] = {{3, {1, h, w}}, {3, {h, 1, w}}, {3, {h, w, 1}}};
     picture p = sample(h, w, 1, 0.2, 0.0);
@@ -134,8 +132,7 @@ static void flat_volumes_are_pictures(void **state) {
 /* A stop at the first tile delivers the start, and so does one soon after. The rounds must gain on
  * it: on one such drawing the ratio of errors is 0.56 with a deviation of 0.15, so that the sum of
  * three is safely smaller. */
-static void rounds_gain_and_stop(void **state) {
-    (void)state;
+TEST(rounds_gain_and_stop) {
     double before = 0.0, after = 0.0;
     for (int k = 0; k < 3; k++) {
         picture p = sample(64, 64, k == 2 ? 3 : 1, 0.25, 0.0);
@@ -156,8 +153,7 @@ static void rounds_gain_and_stop(void **state) {
 }
 
 /* Noise of variance 12^2 / 3 at every entry: knowing it must remove more than half. */
-static void known_noise_is_removed(void **state) {
-    (void)state;
+TEST(known_noise_is_removed) {
     const csrec_shape shapes[] = {{2, {40, 40}}, {3, {8, 10, 12}}, {2, {30, 30}}};
     for (int k = 0; k < 3; k++) {
         picture p = sample_shape(shapes[k], k == 2 ? 3 : 1, 1.0, 12.0);
@@ -169,8 +165,7 @@ static void known_noise_is_removed(void **state) {
     }
 }
 
-static void any_shape_is_taken(void **state) {
-    (void)state;
+TEST(any_shape_is_taken) {
     const csrec_shape shapes[] = {{2, {1, 1}},    {2, {1, 2}},    {2, {2, 1}},     {2, {1, 97}},
                                   {2, {83, 1}},   {2, {3, 5}},    {2, {70, 7}},    {3, {1, 1, 1}},
                                   {3, {2, 1, 9}}, {3, {2, 3, 4}}, {3, {2, 2, 40}}, {3, {23, 5, 3}}};
@@ -190,8 +185,7 @@ static void any_shape_is_taken(void **state) {
         }
 }
 
-static void what_does_not_fit_is_refused(void **state) {
-    (void)state;
+TEST(what_does_not_fit_is_refused) {
     picture p = sample(20, 20, 1, 0.5, 0.0);
     csrec_recover_options options;
     csrec_error error;
@@ -217,8 +211,7 @@ static void what_does_not_fit_is_refused(void **state) {
 }
 
 /* Refused before anything is written, in one line that says how much memory is missing. */
-static void volumes_beyond_memory_are_refused(void **state) {
-    (void)state;
+TEST(volumes_beyond_memory_are_refused) {
     picture p = sample(4, 4, 1, 0.5, 0.0);
     csrec_recover_options options;
     csrec_error error;
@@ -233,18 +226,4 @@ static void volumes_beyond_memory_are_refused(void **state) {
         assert_true(untouched == 1.5);
     }
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_kept_and_threads_do_not_matter),
-        cmocka_unit_test(flat_volumes_are_pictures),
-        cmocka_unit_test(rounds_gain_and_stop),
-        cmocka_unit_test(known_noise_is_removed),
-        cmocka_unit_test(any_shape_is_taken),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(volumes_beyond_memory_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

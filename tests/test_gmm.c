@@ -3,7 +3,7 @@
 #include "mixture.h"
 #include "rows.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_model *learn(int64_t rows, int64_t d, const float *X, csrec_learn_options o) {
     source s = {.X = X, .m = rows, .n = d};
@@ -24,8 +24,7 @@ static void check_rising(const csrec_model *model) {
     }
 }
 
-static void the_likelihood_never_falls(void **state) {
-    (void)state;
+TEST(the_likelihood_never_falls) {
     for (int kind = 0; kind < 8; kind++) {
         int64_t d = 4 + check_below(&seed, 20), rows = kind == 1 ? 12 : 600;
         csrec_mixture truth = make_mixture(&seed, 3, (int)d, kind == 2 ? 30.0 : 1.0);
@@ -68,8 +67,7 @@ static csrec_model *learn_best(int64_t rows, int64_t d, const float *X, csrec_le
 }
 
 /* What generated the rows cannot be likelier than the maximum that is found next to it. */
-static void the_true_mixture_is_found(void **state) {
-    (void)state;
+TEST(the_true_mixture_is_found) {
     enum { D = 5, ROWS = 6000 };
     csrec_mixture truth = make_mixture(&seed, 3, D, 1.0);
     for (int k = 0; k < 3; k++) truth.means[k * D + k] += 12.0;
@@ -120,8 +118,7 @@ static void check_same(const csrec_model *a, const csrec_model *b) {
     }
 }
 
-static void runs_agree_to_the_bit(void **state) {
-    (void)state;
+TEST(runs_agree_to_the_bit) {
     static const char *const starts[] = {"kmeans", "edges"};
     for (int s = 0; s < 2; s++) {
         csrec_mixture truth = make_mixture(&seed, 4, 30, 2.0);
@@ -164,8 +161,7 @@ static bool stop_now(const csrec_progress *now, void *context) {
     return --*(int *)context < 0;
 }
 
-static void mistakes_and_stops(void **state) {
-    (void)state;
+TEST(mistakes_and_stops) {
     float X[40], same[40];
     for (int i = 0; i < 40; i++) {
         X[i] = (float)check_normal(&seed);
@@ -203,15 +199,4 @@ static void mistakes_and_stops(void **state) {
     assert_int_equal(csrec_gmm_learn(&data, &o, &model, NULL, &error), CSREC_DATA);
     assert_non_null(strstr(error.text, "are equal"));
     csrec_model_destroy(other);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_likelihood_never_falls),
-        cmocka_unit_test(the_true_mixture_is_found),
-        cmocka_unit_test(runs_agree_to_the_bit),
-        cmocka_unit_test(mistakes_and_stops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

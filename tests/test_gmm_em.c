@@ -4,10 +4,9 @@
 
 #include "learn/whiten.h"
 
-static uint64_t seed;
+SEED(seed);
 
-static void posteriors_follow_the_formula(void **state) {
-    (void)state;
+TEST(posteriors_follow_the_formula) {
     const int sizes[] = {1, 2, 7, 8, 9, 16, 31, 40};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int d = sizes[s], count = 1 + (int)check_below(&seed, CSREC_WHITEN_ROWS), K = 5;
@@ -31,8 +30,7 @@ static void posteriors_follow_the_formula(void **state) {
     }
 }
 
-static void every_instruction_set_whitens(void **state) {
-    (void)state;
+TEST(every_instruction_set_whitens) {
     enum { D = 21, ROWS = CSREC_WHITEN_ROWS, ROOM = (D + 8) * ROWS };
     double W[D * D], mean[D], x[ROOM] = {0}, work[ROOM], length[3][ROWS];
     double *packed = malloc(csrec_whiten_size(D) * sizeof *packed);
@@ -107,8 +105,7 @@ static void check_component(int k, const double *before, const csrec_mixture *m,
         }
 }
 
-static void a_round_follows_the_formula(void **state) {
-    (void)state;
+TEST(a_round_follows_the_formula) {
     const int sizes[] = {1, 5, 33};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int d = sizes[s], K = 3;
@@ -143,8 +140,7 @@ static void a_round_follows_the_formula(void **state) {
 }
 
 /* Eigenvalues below the least are raised to it, the rest is left: known eigenvectors. */
-static void covariances_are_raised(void **state) {
-    (void)state;
+TEST(covariances_are_raised) {
     enum { D = 6 };
     const double values[D] = {5.0, 2.0, 1.0, 0.01, 0.0, 0.0};
     double V[D][D];
@@ -175,15 +171,4 @@ static void covariances_are_raised(void **state) {
             assert_true(fabs(m.C[i * D + j] - wanted) <= 1e-12 * 5.0);
         }
     csrec_mixture_clear(&m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(posteriors_follow_the_formula),
-        cmocka_unit_test(every_instruction_set_whitens),
-        cmocka_unit_test(a_round_follows_the_formula),
-        cmocka_unit_test(covariances_are_raised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

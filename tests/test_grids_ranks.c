@@ -9,7 +9,7 @@
 #include "tiles.h"
 #include "sanitized.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_measurement draw(int64_t channels) {
     csrec_shape shape = {.dims = 2,
@@ -70,8 +70,7 @@ static csrec_recover_options options_of(int64_t shifts) {
     return o;
 }
 
-static void ranks_give_the_bits_of_one(void **state) {
-    (void)state;
+TEST(ranks_give_the_bits_of_one) {
     for (int k = 0; k < SANITIZED_SHARE(60); k++) {
         int n = 1 + k % RANKS_MOST;
         csrec_measurement m = draw(k % 2 ? 3 : 1);
@@ -102,9 +101,8 @@ static void ranks_give_the_bits_of_one(void **state) {
 }
 
 /* Also with variances, which only csrec_uncertainty asks for. */
-static void devices_give_the_bits_of_one(void **state) {
+TEST(devices_give_the_bits_of_one) {
     static const char *const names[] = {"cpu:0,0", "cpu:0,0,0", "cpu:0,0,0,0,0"};
-    (void)state;
     for (int k = 0; k < SANITIZED_SHARE(45); k++) {
         csrec_measurement m = draw(k % 2 ? 3 : 1);
         csrec_recover_options o = options_of(1 + check_below(&seed, 9));
@@ -142,8 +140,7 @@ static bool stop_at(const csrec_progress *now, void *context) {
 }
 
 /* Only the calling thread hears of progress; its stop reaches the others. */
-static void devices_stop_together(void **state) {
-    (void)state;
+TEST(devices_stop_together) {
     for (int k = 0; k < SANITIZED_SHARE(20); k++) {
         csrec_measurement m = draw(3);
         csrec_recover_options o = options_of(64);
@@ -167,8 +164,7 @@ static void devices_stop_together(void **state) {
 
 /* One of several processes hears the request; none hangs, and the communicator serves the next
  * recovery. */
-static void a_rank_stops_all(void **state) {
-    (void)state;
+TEST(a_rank_stops_all) {
     for (int k = 0; k < SANITIZED_SHARE(20); k++) {
         int n = 2 + k % (RANKS_MOST - 1), who = (int)check_below(&seed, n);
         csrec_measurement m = draw(1);
@@ -192,8 +188,7 @@ static void a_rank_stops_all(void **state) {
 
 /* ---- failures */
 
-static void a_failing_rank_ends_all(void **state) {
-    (void)state;
+TEST(a_failing_rank_ends_all) {
     for (int k = 0; k < 10; k++) {
         int n = 2 + k % (RANKS_MOST - 1), who = (int)check_below(&seed, n);
         csrec_measurement m = draw(1);
@@ -215,8 +210,7 @@ static void a_failing_rank_ends_all(void **state) {
     }
 }
 
-static void a_failing_device_is_named(void **state) {
-    (void)state;
+TEST(a_failing_device_is_named) {
     csrec_measurement m = draw(1);
     csrec_recover_options o = options_of(9);
     double *signal = vector(values_of(&m));
@@ -235,8 +229,7 @@ static void a_failing_device_is_named(void **state) {
     drop(&m);
 }
 
-static void what_is_not_shared_is_refused(void **state) {
-    (void)state;
+TEST(what_is_not_shared_is_refused) {
     csrec_measurement m = draw(1);
     csrec_recover_options o = options_of(1);
     double *signal = vector(values_of(&m));
@@ -257,9 +250,8 @@ static bool never(const csrec_progress *now, void *context) {
     return false;
 }
 
-static void tiles_over_devices_give_the_bits_of_one(void **state) {
+TEST(tiles_over_devices_give_the_bits_of_one) {
     static const char *const names[] = {"cpu", "cpu:0,0", "cpu:0,0,0", "cpu:0,0,0,0,0,0,0"};
-    (void)state;
     picture p = make(&(csrec_shape){2, {620, 540}}, 1, 0.0, 0.2, 0.0, &seed);
     double *first = vector(p.entries);
     int64_t calls = 0;
@@ -283,8 +275,7 @@ static void tiles_over_devices_give_the_bits_of_one(void **state) {
 }
 
 /* The rest becomes a guess, on all devices; a stop that comes too late changes nothing. */
-static void tiles_over_devices_stop(void **state) {
-    (void)state;
+TEST(tiles_over_devices_stop) {
     picture p = make(&(csrec_shape){2, {620, 540}}, 1, 0.0, 0.2, 0.0, &seed);
     double *whole = vector(p.entries);
     csrec_recover_options o;
@@ -305,20 +296,4 @@ static void tiles_over_devices_stop(void **state) {
     }
     free(whole);
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_give_the_bits_of_one),
-        cmocka_unit_test(devices_give_the_bits_of_one),
-        cmocka_unit_test(devices_stop_together),
-        cmocka_unit_test(a_rank_stops_all),
-        cmocka_unit_test(a_failing_rank_ends_all),
-        cmocka_unit_test(a_failing_device_is_named),
-        cmocka_unit_test(what_is_not_shared_is_refused),
-        cmocka_unit_test(tiles_over_devices_give_the_bits_of_one),
-        cmocka_unit_test(tiles_over_devices_stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

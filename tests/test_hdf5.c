@@ -85,8 +85,7 @@ static void check_slabs(const char *path, const csrec_image *whole) {
     }
 }
 
-static void reads_every_arrangement(void **state) {
-    (void)state;
+TEST(reads_every_arrangement) {
     for (int trial = 0; trial < SANITIZED_SHARE(12 * KINDS); trial++) {
         const char *path = io_path(trial % 3 ? "drawn.h5" : "a:b.nc");
         drawn d = draw(trial % KINDS);
@@ -106,8 +105,7 @@ static void reads_every_arrangement(void **state) {
 }
 
 /* Chunks that were never written are unknown, if the file says what their values would be. */
-static void chunks_may_be_missing(void **state) {
-    (void)state;
+TEST(chunks_may_be_missing) {
     const char *path = io_path("sparse.h5");
     const hsize_t extent[2] = {23, 17}, chunk[2] = {5, 4};
     const int16_t fill = -7;
@@ -153,8 +151,7 @@ static bool read_stdin(void) {
     return good;
 }
 
-static void pipes_are_read(void **state) {
-    (void)state;
+TEST(pipes_are_read) {
     const char *path = io_path("pipe.h5");
     drawn d = draw(3);
     save_drawn(path, &d);
@@ -188,8 +185,7 @@ static void put_floats(hid_t file, const char *name, hid_t type, int rank) {
     H5Sclose(space);
 }
 
-static void refuses_by_name(void **state) {
-    (void)state;
+TEST(refuses_by_name) {
     const char *path = io_path("names.h5");
     hid_t file = new_file(path), complex = H5Tcreate(H5T_COMPOUND, 8), text = H5Tcopy(H5T_C_S1);
     H5Tinsert(complex, "r", 0, H5T_NATIVE_FLOAT);
@@ -216,8 +212,7 @@ static void refuses_by_name(void **state) {
     remove(path);
 }
 
-static void other_files_are_told_by_name(void **state) {
-    (void)state;
+TEST(other_files_are_told_by_name) {
     static const struct {
         const char *bytes, *what;
         size_t size;
@@ -246,8 +241,7 @@ static size_t find(const io_bytes *b, const char *bytes, size_t from) {
     return b->size;
 }
 
-static void truncated_files_are_one_line(void **state) {
-    (void)state;
+TEST(truncated_files_are_one_line) {
     for (int trial = 0; trial < KINDS; trial++) {
         const char *path = io_path("whole.h5");
         drawn d = draw(trial);
@@ -286,8 +280,7 @@ static io_bytes old_file(void) {
 }
 
 /* The index of chunks and the heap of texts have sizes that libhdf5 trusts. */
-static void damaged_sizes_are_one_line(void **state) {
-    (void)state;
+TEST(damaged_sizes_are_one_line) {
     for (int trial = 0; trial < SANITIZED_SHARE(20); trial++) {
         io_bytes b = old_file();
         size_t heap = find(&b, "GCOL", 0), tree = find(&b, "TREE", 0);
@@ -310,8 +303,7 @@ static void damaged_sizes_are_one_line(void **state) {
 }
 
 /* Chunks have checksums, so that no changed byte of theirs gives other values. */
-static void checksums_are_checked(void **state) {
-    (void)state;
+TEST(checksums_are_checked) {
     const char *path = io_path("sums.h5");
     for (int trial = 0; trial < SANITIZED_SHARE(40); trial++) {
         drawn d = draw(trial % HALF);
@@ -342,15 +334,4 @@ static void checksums_are_checked(void **state) {
     }
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
-                                       cmocka_unit_test(chunks_may_be_missing),
-                                       cmocka_unit_test(pipes_are_read),
-                                       cmocka_unit_test(refuses_by_name),
-                                       cmocka_unit_test(other_files_are_told_by_name),
-                                       cmocka_unit_test(truncated_files_are_one_line),
-                                       cmocka_unit_test(damaged_sizes_are_one_line),
-                                       cmocka_unit_test(checksums_are_checked)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

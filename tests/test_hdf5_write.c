@@ -48,8 +48,7 @@ static void check_written(const char *path, const char *name, const csrec_image 
     check_values(path, name, image);
 }
 
-static void written_signals_are_read_by_libhdf5(void **state) {
-    (void)state;
+TEST(written_signals_are_read_by_libhdf5) {
     const char *path = io_path("written.h5");
     char member[300], text[64];
     snprintf(member, sizeof member, "%s:/a/b c", path);
@@ -197,8 +196,7 @@ static void check_field(const char *path, const csrec_image *image) {
     H5Fclose(file);
 }
 
-static void attributes_and_scales_are_kept(void **state) {
-    (void)state;
+TEST(attributes_and_scales_are_kept) {
     const char *from = io_path("from.nc"), *to = io_path("to.nc");
     for (int trial = 0; trial < SANITIZED_SHARE(10); trial++) {
         csrec_measurement m;
@@ -259,8 +257,7 @@ static void check_same_file(const csrec_image *image, const char *like) {
 }
 
 /* Of a file of the same shape, chunked or not, with its attributes. */
-static void slabs_make_the_same_file(void **state) {
-    (void)state;
+TEST(slabs_make_the_same_file) {
     char like[256];
     snprintf(like, sizeof like, "%s", io_path("like.h5"));
     for (int trial = 0; trial < SANITIZED_SHARE(60); trial++) {
@@ -278,8 +275,7 @@ static void slabs_make_the_same_file(void **state) {
 }
 
 /* A slab has 4 MiB: these are several, of whole chunks. */
-static void many_slabs_make_the_same_file(void **state) {
-    (void)state;
+TEST(many_slabs_make_the_same_file) {
     char like[256];
     snprintf(like, sizeof like, "%s", io_path("large.h5"));
     for (int chunked = 0; chunked < 2; chunked++) {
@@ -304,11 +300,4 @@ static void many_slabs_make_the_same_file(void **state) {
     }
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(written_signals_are_read_by_libhdf5),
-                                       cmocka_unit_test(attributes_and_scales_are_kept),
-                                       cmocka_unit_test(slabs_make_the_same_file),
-                                       cmocka_unit_test(many_slabs_make_the_same_file)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

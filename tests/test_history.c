@@ -2,8 +2,7 @@
  * delivers. */
 #include "history.h"
 
-static void pursuit_on_one_grid(void **state) {
-    (void)state;
+TEST(pursuit_on_one_grid) {
     static const char *const solvers[] = {"mp", "omp", "romp", "iht", "fista"};
     for (int i = 0; i < 10; i++) {
         problem p = draw(1 + i % 3, i % 3 == 0 ? 800 : i % 3 == 1 ? 30 : 9, 1 + i % 3, 20.0);
@@ -25,8 +24,7 @@ static void pursuit_on_one_grid(void **state) {
     }
 }
 
-static void mean_over_grids(void **state) {
-    (void)state;
+TEST(mean_over_grids) {
     problem p = draw(2, 25, 2, 20.0);
     csrec_recover_options options;
     csrec_recover_defaults(&options);
@@ -40,8 +38,7 @@ static void mean_over_grids(void **state) {
 
 /* With noise the samples stay as the thresholding leaves them, so the residual is not that of the
  * signal: only its PSNR is compared. */
-static void thresholding(void **state) {
-    (void)state;
+TEST(thresholding) {
     problem p = draw(2, 33, 3, 20.0);
     csrec_recover_options options;
     csrec_recover_defaults(&options);
@@ -65,8 +62,7 @@ static void thresholding(void **state) {
     clear(&p);
 }
 
-static void frames_are_tracks(void **state) {
-    (void)state;
+TEST(frames_are_tracks) {
     problem p = draw(2, 33, 1, 20.0);
     csrec_recover_options options;
     csrec_recover_defaults(&options);
@@ -77,8 +73,7 @@ static void frames_are_tracks(void **state) {
     clear(&p);
 }
 
-static void rounds_of_groups(void **state) {
-    (void)state;
+TEST(rounds_of_groups) {
     problem p = draw(2, 30, 1, 20.0);
     csrec_recover_options options;
     csrec_recover_defaults(&options);
@@ -94,8 +89,7 @@ static void rounds_of_groups(void **state) {
 }
 
 /* Levels against the definition: column = M / span + group. */
-static void levels_are_counted(void **state) {
-    (void)state;
+TEST(levels_are_counted) {
     problem p = draw(2, 20, 2, 20.0);
     csrec_recover_options options;
     csrec_recover_report report;
@@ -131,8 +125,7 @@ static bool stop_after(const csrec_progress *progress, void *context) {
 }
 
 /* Stopped work is the mean of the grids that were done, without the one that was not. */
-static void stopped_means_are_of_whole_grids(void **state) {
-    (void)state;
+TEST(stopped_means_are_of_whole_grids) {
     problem p = draw(1, 3000, 1, 60.0);
     int64_t grids = 2 + check_below(&seed, 40); /* in the first batch, or the second */
     double *whole = malloc((size_t)p.entries * sizeof *whole);
@@ -154,8 +147,7 @@ static void stopped_means_are_of_whole_grids(void **state) {
     clear(&p);
 }
 
-static void of_one_solve_is_refused(void **state) {
-    (void)state;
+TEST(of_one_solve_is_refused) {
     problem p = draw(1, 20, 1, 20.0);
     double room[4];
     csrec_recover_options options;
@@ -165,18 +157,4 @@ static void of_one_solve_is_refused(void **state) {
     assert_int_equal(csrec_recover(&p.m, &options, p.signal, NULL, NULL, NULL), CSREC_ARGUMENT);
     csrec_history_destroy(NULL);
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pursuit_on_one_grid),
-                                       cmocka_unit_test(mean_over_grids),
-                                       cmocka_unit_test(thresholding),
-                                       cmocka_unit_test(frames_are_tracks),
-
-                                       cmocka_unit_test(rounds_of_groups),
-                                       cmocka_unit_test(levels_are_counted),
-                                       cmocka_unit_test(stopped_means_are_of_whole_grids),
-                                       cmocka_unit_test(of_one_solve_is_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

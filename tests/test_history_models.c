@@ -52,8 +52,7 @@ static csrec_model *draw_mixture(void) {
     return model_of("gmm", 5, names, arrays);
 }
 
-static void rounds_of_a_mixture(void **state) {
-    (void)state;
+TEST(rounds_of_a_mixture) {
     for (int i = 0; i < 2; i++) {
         problem p = draw(2, 16, 1 + check_below(&seed, 2), 20.0);
         csrec_model *model = i ? draw_mixture() : NULL;
@@ -83,8 +82,7 @@ static void rounds_of_a_mixture(void **state) {
 
 /* With noise the samples are not put back: every step is what is delivered there, smooth layer
  * included. */
-static void iterations_with_filters(void **state) {
-    (void)state;
+TEST(iterations_with_filters) {
     enum { K = 5, SIDE = 4 };
     const int64_t shape[] = {K, SIDE, SIDE};
     const char *const names[] = {"filters"};
@@ -113,8 +111,7 @@ static void iterations_with_filters(void **state) {
 }
 
 /* Coefficients of components are found at once. */
-static void components_have_no_steps(void **state) {
-    (void)state;
+TEST(components_have_no_steps) {
     problem p = draw(2, 6, 1, 20.0);
     const int64_t n[] = {p.entries}, one_n[] = {1, p.entries}, one[] = {1}, two[] = {2};
     const char *const names[] = {"mean", "components", "variances", "noise", "shape", "channels"};
@@ -137,12 +134,4 @@ static void components_have_no_steps(void **state) {
     csrec_history_destroy(history);
     csrec_model_destroy(model);
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rounds_of_a_mixture),
-                                       cmocka_unit_test(iterations_with_filters),
-                                       cmocka_unit_test(components_have_no_steps)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-static uint64_t seed;
+SEED(seed);
 
 enum { MOST = 4 };
 
@@ -158,16 +158,14 @@ static void check_picture(csrec_shape shape, int64_t channels, const char *metho
     clear(&p);
 }
 
-static void stopped_recoveries_go_on(void **state) {
-    (void)state;
+TEST(stopped_recoveries_go_on) {
     check_picture((csrec_shape){2, {1100, 800}}, 1, "frames", (csrec_setting){"steps", 2}, 75000,
                   SANITIZED ? 3 : 6);
     check_picture((csrec_shape){3, {280, 40, 36}}, 1, "frames", (csrec_setting){"steps", 2}, 110000,
                   SANITIZED ? 1 : 3);
 }
 
-static void other_files_are_kept(void **state) {
-    (void)state;
+TEST(other_files_are_kept) {
     picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
     csrec_recover_options o;
     csrec_error error = {""};
@@ -188,11 +186,4 @@ static void other_files_are_kept(void **state) {
     assert_int_equal(access("csrec-mine", F_OK), 0);
     remove("csrec-mine");
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stopped_recoveries_go_on),
-                                       cmocka_unit_test(other_files_are_kept)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

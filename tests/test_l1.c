@@ -4,7 +4,7 @@
 
 #include "operators_drawn.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* X [n][count] and the residuals of a problem of `parts` numbers an entry: 1, or 2 of complex ones.
  */
@@ -170,8 +170,7 @@ static int draw(problem *p, csrec_setting settings[2]) {
 
 enum { ROUNDS = 24 };
 
-static void fista_of_all_kinds(void **state) {
-    (void)state;
+TEST(fista_of_all_kinds) {
     for (int round = 0; round < ROUNDS; round++) {
         problem p;
         csrec_setting settings[3];
@@ -216,8 +215,7 @@ static double worst_miss(problem *p, double lambda) {
 
 /* Where rounds on few columns cease to help, they are not the end: that is the minimum, or it is
  * said not to be. */
-static void hard_columns(void **state) {
-    (void)state;
+TEST(hard_columns) {
     for (int round = 0; round < 16; round++) {
         problem p;
         open_problem(&p, round % 2 ? ALIKE : LENGTHS, 1 + (round / 2) % 2, 1);
@@ -233,8 +231,7 @@ static void hard_columns(void **state) {
     }
 }
 
-static void bounds_of_the_residual(void **state) {
-    (void)state;
+TEST(bounds_of_the_residual) {
     for (int round = 0; round < ROUNDS; round++) {
         problem p;
         csrec_setting settings[2];
@@ -253,8 +250,7 @@ static void bounds_of_the_residual(void **state) {
     }
 }
 
-static void bounds_of_the_norm(void **state) {
-    (void)state;
+TEST(bounds_of_the_norm) {
     for (int round = 0; round < ROUNDS; round++) {
         problem p;
         csrec_setting settings[3];
@@ -285,8 +281,7 @@ static double shortens(problem *p) {
 }
 
 /* Columns of very different lengths: a result is the minimum, or said not to be. */
-static void bounds_of_the_norm_of_hard_columns(void **state) {
-    (void)state;
+TEST(bounds_of_the_norm_of_hard_columns) {
     for (int round = 0; round < 16; round++) {
         problem p;
         open_problem(&p, LENGTHS, 1 + round % 2, 1);
@@ -304,8 +299,7 @@ static void bounds_of_the_norm_of_hard_columns(void **state) {
 }
 
 /* Near x = 0 the path is a ray, whatever tau: it is met to rounding. */
-static void small_bounds_of_the_norm(void **state) {
-    (void)state;
+TEST(small_bounds_of_the_norm) {
     const double least[] = {1e-100, 1e-12, 1e-9, 1e-8, 1e-6, 1e-4};
     for (int round = 0; round < 4 * ROUNDS; round++) {
         problem p;
@@ -323,8 +317,7 @@ static void small_bounds_of_the_norm(void **state) {
 }
 
 /* No column meets y: x = 0 is within every bound of ||x||_1, and the least squares. */
-static void nothing_to_fit(void **state) {
-    (void)state;
+TEST(nothing_to_fit) {
     const double matrix[6] = {0.0}, y[2] = {1.0, -2.0};
     const csrec_setting tau = {"tau", 1.0};
     const csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 3, .matrix = matrix};
@@ -348,8 +341,7 @@ static void expect_refusal(const problem *p, const csrec_solve_options *o, const
     if (!strstr(error.text, word)) fail_msg("'%s' does not name %s", error.text, word);
 }
 
-static void refusals(void **state) {
-    (void)state;
+TEST(refusals) {
     problem real, pairs;
     open_problem(&real, PLAIN, 1, 1);
     open_problem(&pairs, PLAIN, 2, 1);
@@ -370,17 +362,4 @@ static void refusals(void **state) {
     expect_refusal(&real, &(csrec_solve_options){"bpdn", .weights = real.weights}, "weights");
     close_problem(&real);
     close_problem(&pairs);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fista_of_all_kinds),
-                                       cmocka_unit_test(hard_columns),
-                                       cmocka_unit_test(bounds_of_the_residual),
-                                       cmocka_unit_test(bounds_of_the_norm),
-                                       cmocka_unit_test(bounds_of_the_norm_of_hard_columns),
-                                       cmocka_unit_test(small_bounds_of_the_norm),
-                                       cmocka_unit_test(nothing_to_fit),
-                                       cmocka_unit_test(refusals)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

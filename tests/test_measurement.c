@@ -5,8 +5,7 @@
 
 #include "files/measurement.h"
 
-static void reads_index_and_shape(void **state) {
-    (void)state;
+TEST(reads_index_and_shape) {
     const int64_t index[] = {7, 0, 11};
     const double y[] = {1, 0, -2.5}, sigma = 0.25, scale[] = {0, 255};
     add_f8("y", 3, y);
@@ -24,8 +23,7 @@ static void reads_index_and_shape(void **state) {
 }
 
 /* Channels, integers, Fortran order and big-endian numbers in one file. */
-static void reads_channels_in_any_layout(void **state) {
-    (void)state;
+TEST(reads_channels_in_any_layout) {
     io_bytes y = {0}, index = {0};
     const int64_t positions[] = {5, 1, 3};
     const double values[] = {1, 2, 3, 4, 5, 6};
@@ -42,8 +40,7 @@ static void reads_channels_in_any_layout(void **state) {
     expect(m, 3, 2, positions, values);
 }
 
-static void reads_masks(void **state) {
-    (void)state;
+TEST(reads_masks) {
     static const char *const types[] = {"|b1", "|u1"};
     for (int t = 0; t < 2; t++) {
         uint8_t mask[24];
@@ -78,8 +75,7 @@ static io_bytes text_array(const char *text, int how) {
     return b;
 }
 
-static void regenerates_positions(void **state) {
-    (void)state;
+TEST(regenerates_positions) {
     csrec_shape shape = {2, {31, 17}};
     for (int p = CSREC_PATTERN_UNIFORM; p <= CSREC_PATTERN_JITTER; p++)
         for (int how = 0; how < 4; how++) {
@@ -106,8 +102,7 @@ static void regenerates_positions(void **state) {
         }
 }
 
-static void refuses_wrong_patterns(void **state) {
-    (void)state;
+TEST(refuses_wrong_patterns) {
     Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2);
     add("pattern", text_array("spiral", 0));
     refuse("array 'pattern': is no pattern");
@@ -135,8 +130,7 @@ static void refuses_wrong_patterns(void **state) {
     refuse("array 'pattern'");
 }
 
-static void refuses_wrong_arrays(void **state) {
-    (void)state;
+TEST(refuses_wrong_arrays) {
     io_bytes quad = {0}, all_false;
     INTS("shape", 9), INTS("index", 1, 2);
     refuse("array 'y' is missing");
@@ -200,8 +194,7 @@ static void refuses_wrong_arrays(void **state) {
     io_empty_folder();
 }
 
-static void refuses_every_truncation(void **state) {
-    (void)state;
+TEST(refuses_every_truncation) {
     Y(1, 2), INTS("shape", 3, 3), INTS("index", 8, 1);
     io_bytes bytes = io_zip_finish(&zip, false);
     csrec_measurement m;
@@ -218,14 +211,4 @@ static void refuses_every_truncation(void **state) {
     io_free(&bytes);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_index_and_shape),
-                                       cmocka_unit_test(reads_channels_in_any_layout),
-                                       cmocka_unit_test(reads_masks),
-                                       cmocka_unit_test(regenerates_positions),
-                                       cmocka_unit_test(refuses_wrong_patterns),
-                                       cmocka_unit_test(refuses_wrong_arrays),
-                                       cmocka_unit_test(refuses_every_truncation)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <string.h>
 
-static uint64_t seed;
+SEED(seed);
 
 static int64_t product(const csrec_shape *shape) {
     int64_t count = 1;
@@ -112,8 +112,7 @@ static bool check_distances(const scene *s, const csrec_sampling *next) {
     return true;
 }
 
-static void places_keep_their_distances(void **state) {
-    (void)state;
+TEST(places_keep_their_distances) {
     int checked[4] = {0};
     for (int round = 0; round < 300; round++) {
         scene s = make_scene(round);
@@ -133,8 +132,7 @@ static void places_keep_their_distances(void **state) {
 }
 
 /* The radius must be worth its name: random darts at distance r come to 0.7 / r^2 of a picture. */
-static void even_places_are_far_apart(void **state) {
-    (void)state;
+TEST(even_places_are_far_apart) {
     const csrec_measurement m = {.shape = {2, {100, 120}}};
     const double rate[] = {0.17, 0.05, 0.01};
     const double least[] = {2.0, sqrt(0.7 / 0.05) * 0.8, sqrt(0.7 / 0.01) * 0.8};
@@ -152,8 +150,7 @@ static void even_places_are_far_apart(void **state) {
 }
 
 /* One place goes where the gap is largest. */
-static void one_place_fills_the_gap(void **state) {
-    (void)state;
+TEST(one_place_fills_the_gap) {
     int64_t index[1600], n = 0;
     for (int64_t i = 0; i < 1600; i++) {
         int64_t y = i / 40 - 28, x = i % 40 - 13;
@@ -171,8 +168,7 @@ static void one_place_fills_the_gap(void **state) {
 /* Three stripes with densities 1, 2, 4. Of places drawn independently a stripe would get a
  * binomial number; places that are kept apart vary less, so five of its deviations are exceeded
  * less than once in 10^6 runs. */
-static void places_follow_the_density(void **state) {
-    (void)state;
+TEST(places_follow_the_density) {
     enum { SIDE = 399, COUNT = 1500 };
     static double density[SIDE * SIDE];
     const csrec_measurement m = {.shape = {2, {SIDE, SIDE}}};
@@ -190,8 +186,7 @@ static void places_follow_the_density(void **state) {
     csrec_sampling_clear(&next);
 }
 
-static void equal_densities_are_even(void **state) {
-    (void)state;
+TEST(equal_densities_are_even) {
     const csrec_measurement m = {.shape = {2, {60, 50}}};
     static double density[3000];
     csrec_next_options options = {.count = 200, .seed = check_next(&seed)};
@@ -207,8 +202,7 @@ static void equal_densities_are_even(void **state) {
 }
 
 /* What is measured may have any density. */
-static void only_free_places_count(void **state) {
-    (void)state;
+TEST(only_free_places_count) {
     static double density[3000];
     int64_t index = 77;
     const csrec_measurement m = {.shape = {2, {60, 50}}, .n = 1, .index = &index};
@@ -221,8 +215,7 @@ static void only_free_places_count(void **state) {
     csrec_sampling_clear(&even);
 }
 
-static void same_for_any_threads(void **state) {
-    (void)state;
+TEST(same_for_any_threads) {
     scene s = make_scene(1);
     csrec_next_options options = {.count = 1 + s.free / 3, .seed = check_next(&seed)};
     int before = omp_get_max_threads();
@@ -238,8 +231,7 @@ static void same_for_any_threads(void **state) {
 }
 
 /* Positions that a release has given must not change; the keys are the same everywhere. */
-static void positions_are_those_of_any_platform(void **state) {
-    (void)state;
+TEST(positions_are_those_of_any_platform) {
     double density[600];
     int64_t index[] = {3, 77, 300, 555};
     const csrec_measurement m = {.shape = {2, {20, 30}}, .n = 4, .index = index};
@@ -260,8 +252,7 @@ static bool stop(const csrec_progress *progress, void *context) {
     return true;
 }
 
-static void mistakes_are_named(void **state) {
-    (void)state;
+TEST(mistakes_are_named) {
     double density[12] = {1, 2, NAN};
     int64_t index[] = {0, 12};
     csrec_measurement m = {.shape = {2, {3, 4}}, .n = 1, .index = index};
@@ -322,8 +313,7 @@ static double check_path(const csrec_shape *shape, int64_t n, int64_t *index) {
     return end;
 }
 
-static void paths_are_permutations(void **state) {
-    (void)state;
+TEST(paths_are_permutations) {
     static const int64_t most[] = {0, 3000, 60, 14};
     for (int round = 0; round < 200; round++) {
         csrec_shape shape = {1 + round % 3, {0}};
@@ -338,8 +328,7 @@ static void paths_are_permutations(void **state) {
 
 /* The shortest path over random positions in the plane tends to 0.7124 sqrt(n area) (Johnson and
  * McGeoch 1996); the ends of the moves come within a tenth, borders add some percent. */
-static void paths_are_short(void **state) {
-    (void)state;
+TEST(paths_are_short) {
     const csrec_shape shape = {2, {4000, 5000}};
     enum { COUNT = 20000 };
     static int64_t index[COUNT];
@@ -352,8 +341,7 @@ static void paths_are_short(void **state) {
     assert_true(check_path(&line, 300, index) <= 2 * 999);
 }
 
-static void mistakes_of_paths_are_named(void **state) {
-    (void)state;
+TEST(mistakes_of_paths_are_named) {
     csrec_shape shape = {2, {5, 5}};
     int64_t index[] = {24, 0, 25};
     csrec_error error;
@@ -364,21 +352,4 @@ static void mistakes_of_paths_are_named(void **state) {
     shape = (csrec_shape){4, {1, 1, 1, 1}};
     assert_int_equal(csrec_path_order(&shape, 0, index, NULL, NULL, NULL, &error),
                      CSREC_UNSUPPORTED);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(places_keep_their_distances),
-                                       cmocka_unit_test(even_places_are_far_apart),
-                                       cmocka_unit_test(one_place_fills_the_gap),
-                                       cmocka_unit_test(places_follow_the_density),
-                                       cmocka_unit_test(equal_densities_are_even),
-                                       cmocka_unit_test(only_free_places_count),
-                                       cmocka_unit_test(same_for_any_threads),
-                                       cmocka_unit_test(positions_are_those_of_any_platform),
-                                       cmocka_unit_test(mistakes_are_named),
-                                       cmocka_unit_test(paths_are_permutations),
-                                       cmocka_unit_test(paths_are_short),
-                                       cmocka_unit_test(mistakes_of_paths_are_named)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include "measurement/nearby.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static const csrec_shape shapes[] = {
     {1, {9000}}, {2, {130, 110}}, {3, {22, 24, 26}}, {4, {9, 12, 10, 13}}};
@@ -64,8 +64,7 @@ static double distance(const csrec_measurement *m, int64_t i, int64_t k) {
 }
 
 /* Distances: equally far neighbours may be any of them. */
-static void neighbours_are_nearest(void **state) {
-    (void)state;
+TEST(neighbours_are_nearest) {
     enum { MOST = 7 };
     for (int s = 0; s < SHAPES; s++) {
         csrec_measurement m = make(&shapes[s], 0.05, 1, 0.0);
@@ -99,8 +98,7 @@ static void neighbours_are_nearest(void **state) {
 
 /* Standard deviations of the estimate are at most 0.037 of it for one channel and 0.022 for three,
  * by 60 draws of each: 6.7 of them are a failure in 1e10. */
-static void noise_is_found(void **state) {
-    (void)state;
+TEST(noise_is_found) {
     for (int s = 0; s < SHAPES; s++)
         for (int64_t channels = 1; channels <= 3; channels += 2) {
             csrec_measurement m = make(&shapes[s], 0.4, channels, 6.0);
@@ -111,8 +109,7 @@ static void noise_is_found(void **state) {
         }
 }
 
-static void noise_is_likely_where_it_is(void **state) {
-    (void)state;
+TEST(noise_is_likely_where_it_is) {
     double likely = 0.0;
     csrec_measurement m = make(&shapes[1], 0.7, 3, 10.0);
     assert_ok(csrec_noise_likely(&m, &likely, NULL));
@@ -131,8 +128,7 @@ static void noise_is_likely_where_it_is(void **state) {
 
 /* Powers of two exactly; other factors and offsets round, which may put a block on the other side
  * of a limit. */
-static void noise_follows_the_unit(void **state) {
-    (void)state;
+TEST(noise_follows_the_unit) {
     static const int powers[] = {-900, -70, 3, 200, 900};
     for (int s = 0; s < SHAPES; s++) {
         csrec_measurement m = make(&shapes[s], 0.4, 2, 4.0);
@@ -151,8 +147,7 @@ static void noise_follows_the_unit(void **state) {
     }
 }
 
-static void order_of_samples_does_not_matter(void **state) {
-    (void)state;
+TEST(order_of_samples_does_not_matter) {
     csrec_measurement m = make(&shapes[1], 0.4, 1, 4.0);
     double sigma = estimate(&m);
     for (int64_t i = m.n - 1; i > 0; i--) {
@@ -167,8 +162,7 @@ static void order_of_samples_does_not_matter(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void few_samples_are_refused(void **state) {
-    (void)state;
+TEST(few_samples_are_refused) {
     for (int s = 0; s < SHAPES; s++) {
         csrec_measurement m = make(&shapes[s], 0.2, 1, 20.0);
         double sigma = -1.0;
@@ -218,8 +212,7 @@ static int64_t plant(csrec_measurement *m, uint8_t *planted, int64_t most) {
     return count;
 }
 
-static void planted_outliers_are_found(void **state) {
-    (void)state;
+TEST(planted_outliers_are_found) {
     for (int s = 0; s < SHAPES - 1; s++)
         for (int64_t channels = 1; channels <= 3; channels += 2) {
             csrec_measurement m = make(&shapes[s], 0.4, channels, 1.0);
@@ -244,8 +237,7 @@ static void planted_outliers_are_found(void **state) {
 
 /* A picture of stripes, whose samples at an edge lie beside many of the other value; equal samples;
  * one. */
-static void signals_have_no_outliers(void **state) {
-    (void)state;
+TEST(signals_have_no_outliers) {
     uint8_t outlier[40000];
     csrec_measurement m = make(&(csrec_shape){2, {200, 200}}, 0.3, 1, 0.0);
     for (int64_t i = 0; i < m.n; i++) {
@@ -257,19 +249,4 @@ static void signals_have_no_outliers(void **state) {
     m.n = 1;
     assert_int_equal(outliers_of(&m, 0, outlier), 0);
     csrec_measurement_clear(&m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_are_nearest),
-        cmocka_unit_test(noise_is_found),
-        cmocka_unit_test(noise_is_likely_where_it_is),
-        cmocka_unit_test(noise_follows_the_unit),
-        cmocka_unit_test(order_of_samples_does_not_matter),
-        cmocka_unit_test(few_samples_are_refused),
-        cmocka_unit_test(planted_outliers_are_found),
-        cmocka_unit_test(signals_have_no_outliers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

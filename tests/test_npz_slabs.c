@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ files --------------------- */
 
@@ -169,8 +169,7 @@ static void check_scan(const scan *s, const char *path) {
     csrec_slab_file_close(file);
 }
 
-static void slabs_have_the_samples_of_the_file(void **state) {
-    (void)state;
+TEST(slabs_have_the_samples_of_the_file) {
     for (int trial = 0; trial < 40; trial++) {
         const kind k = (kind)(trial % KINDS);
         const how h = {.y = {.zip64 = check_below(&seed, 4) == 0},
@@ -208,8 +207,7 @@ static void expect_bits(const picture *p, const scan *s, kind k, const csrec_rec
 }
 
 /* In every order of the samples, which decides how their sums are rounded. */
-static void slabs_have_the_bits_of_one_piece(void **state) {
-    (void)state;
+TEST(slabs_have_the_bits_of_one_piece) {
     const csrec_shape shape = {2, {340 + check_below(&seed, 60), 460}};
     picture p = make(&shape, 2, 0.2, 0.15, 0.0, &seed);
     csrec_recover_options o;
@@ -288,8 +286,7 @@ static void check_written(const char *path, const csrec_array *pixels, const cha
     assert_string_equal(text, fingerprint ? fingerprint : "");
 }
 
-static void results_have_the_same_bytes_in_slabs(void **state) {
-    (void)state;
+TEST(results_have_the_same_bytes_in_slabs) {
     char whole[256], slabs[256];
     snprintf(whole, sizeof whole, "%s", io_path("whole.npz"));
     snprintf(slabs, sizeof slabs, "%s", io_path("slabs.npz"));
@@ -329,8 +326,7 @@ static void expect_line(const char *path, csrec_status expected, const char *par
     csrec_slab_file_close(file);
 }
 
-static void wrong_files_are_one_line(void **state) {
-    (void)state;
+TEST(wrong_files_are_one_line) {
     for (int trial = 0; trial < 20; trial++) {
         scan s = draw(SHUFFLED, 3000);
         if (s.n < 4) {
@@ -362,13 +358,4 @@ static void wrong_files_are_one_line(void **state) {
     csrec_slab_file_close(NULL);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slabs_have_the_samples_of_the_file),
-        cmocka_unit_test(slabs_have_the_bits_of_one_piece),
-        cmocka_unit_test(results_have_the_same_bytes_in_slabs),
-        cmocka_unit_test(wrong_files_are_one_line),
-    };
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -5,7 +5,7 @@
 
 #include "operator/operator.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* The sampled Haar matrix of an operator, written out column by column, row-major. */
 static double *written_out(const csrec_operator *A) {
@@ -30,8 +30,7 @@ static csrec_operator *haar_operator(const problem *p) {
 
 /* On any support: r = y - A_S x, and r is orthogonal to every chosen column, which is what makes it
  * the shortest. */
-static void tree_projection_is_least_squares(void **state) {
-    (void)state;
+TEST(tree_projection_is_least_squares) {
     for (int t = 0; t < 1500; t++) {
         problem p = problem_draw(&seed, 30, 40);
         csrec_operator *A = haar_operator(&p);
@@ -64,8 +63,7 @@ static void tree_projection_is_least_squares(void **state) {
     }
 }
 
-static void omp_on_the_tree_equals_plain_omp(void **state) {
-    (void)state;
+TEST(omp_on_the_tree_equals_plain_omp) {
     for (int t = 0; t < 4000; t++) {
         int levels = 4 + (int)check_below(&seed, 30);
         problem p = problem_create(&seed, levels, 8 + check_below(&seed, 8), (csrec_columns)(t & 1),
@@ -85,8 +83,7 @@ static void omp_on_the_tree_equals_plain_omp(void **state) {
  * out: the same residual after every step. Of values drawn at random two columns tie only where
  * they are parallel once the chosen ones are projected out, and then either leaves the same span:
  * so the residuals are compared, not the columns. */
-static void omp_on_the_tree_equals_omp_on_its_matrix(void **state) {
-    (void)state;
+TEST(omp_on_the_tree_equals_omp_on_its_matrix) {
     for (int t = 0; t < 300; t++) {
         int levels = 8 + (int)check_below(&seed, 30);
         problem p = problem_create(&seed, levels, 40 + check_below(&seed, 200),
@@ -120,14 +117,4 @@ static void omp_on_the_tree_equals_omp_on_its_matrix(void **state) {
         csrec_operator_destroy(D);
         problem_drop(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tree_projection_is_least_squares),
-        cmocka_unit_test(omp_on_the_tree_equals_plain_omp),
-        cmocka_unit_test(omp_on_the_tree_equals_omp_on_its_matrix),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static void check_adjoint(const drawn *d, const csrec_operator *A) {
     free(Aty);
 }
 
-static void adjoint_identity(void **state) {
+TEST_ON_EACH(adjoint_identity) {
     for_every_row(state, check_adjoint);
 }
 
@@ -61,7 +61,7 @@ static void check_forward(const drawn *d, const csrec_operator *A) {
     free(y);
 }
 
-static void forward_equals_the_definition(void **state) {
+TEST_ON_EACH(forward_equals_the_definition) {
     for_every_row(state, check_forward);
 }
 
@@ -98,7 +98,7 @@ static void check_columns(const drawn *d, const csrec_operator *A) {
     free(c);
 }
 
-static void columns_norms_and_correlations(void **state) {
+TEST_ON_EACH(columns_norms_and_correlations) {
     for_every_row(state, check_columns);
 }
 
@@ -123,13 +123,12 @@ static void check_frame(const drawn *d, const csrec_operator *A) {
     free(y);
 }
 
-static void frames_reproduce_the_signal(void **state) {
+TEST_ON_EACH(frames_reproduce_the_signal) {
     for_every_row(state, check_frame);
 }
 
 /* A level of a power of two: an orthonormal transform, so all columns have length 1. */
-static void haar_wavelets_are_orthonormal(void **state) {
-    (void)state;
+TEST(haar_wavelets_are_orthonormal) {
     csrec_shape shape = {2, {16, 8}};
     csrec_operator_spec spec = {.name = "wavelet", .shape = &shape, .kind = "haar"};
     csrec_operator *A;
@@ -140,8 +139,7 @@ static void haar_wavelets_are_orthonormal(void **state) {
     csrec_operator_destroy(A);
 }
 
-static void wrong_specs_are_refused(void **state) {
-    (void)state;
+TEST(wrong_specs_are_refused) {
     csrec_shape shape = {2, {6, 5}}, four = {4, {2, 2, 2, 2}}, none = {1, {0}};
     int64_t twice[] = {3, 7, 3}, outside[] = {30}, below[] = {-1};
     expect_refusal(&(csrec_operator_spec){.name = "fourier"}, CSREC_ARGUMENT, "fourier");
@@ -208,8 +206,7 @@ static void wrong_specs_are_refused(void **state) {
 }
 
 /* What changes the size of other rows' operators. */
-static void fields_of_other_rows_are_refused(void **state) {
-    (void)state;
+TEST(fields_of_other_rows_are_refused) {
     static const struct {
         const char *field, *rows; /* that take it */
     } fields[] = {{"complex_signal", " dense sparse callback fourier "},
@@ -236,8 +233,7 @@ static void fields_of_other_rows_are_refused(void **state) {
 }
 
 /* Factors on the CPU are no factors of a device's product; a device that is not there is named. */
-static void wrong_backends_are_refused(void **state) {
-    (void)state;
+TEST(wrong_backends_are_refused) {
     double matrix[4] = {1, 2, 3, 4};
     csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 2, .matrix = matrix};
     spec.backend = "abacus";
@@ -255,23 +251,4 @@ static void wrong_backends_are_refused(void **state) {
     csrec_operator_spec chain = {.name = "chain", .first = A, .second = A, .backend = "cuda"};
     expect_refusal(&chain, CSREC_ARGUMENT, "factors");
     csrec_operator_destroy(A);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", adjoint_identity),
-        CHECK_ON("cpu", forward_equals_the_definition),
-        CHECK_ON("cpu", columns_norms_and_correlations),
-        CHECK_ON("cpu", frames_reproduce_the_signal),
-        CHECK_ON("cuda", adjoint_identity),
-        CHECK_ON("cuda", forward_equals_the_definition),
-        CHECK_ON("cuda", columns_norms_and_correlations),
-        CHECK_ON("cuda", frames_reproduce_the_signal),
-        cmocka_unit_test(fields_of_other_rows_are_refused),
-        cmocka_unit_test(wrong_backends_are_refused),
-        cmocka_unit_test(haar_wavelets_are_orthonormal),
-        cmocka_unit_test(wrong_specs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

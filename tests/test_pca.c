@@ -3,7 +3,7 @@
 #include "learn/engine.h"
 #include "rows.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Rows that lie near a few directions, far from 0. */
 static float *draw(int64_t m, int64_t n, int directions, double noise) {
@@ -95,7 +95,7 @@ static void check_backend_text(const csrec_model *model, const char *backend, bo
                         both ? "covariance cpu, eigenvectors cuda" : backend);
 }
 
-static void eigenvectors_of_the_covariance(void **state) {
+TEST_ON_EACH(eigenvectors_of_the_covariance) {
     const char *backend = learning_backend(state);
     const int64_t rows[] = {2, 3, 17, 40, 41, 200}, columns[] = {2, 7, 40, 67};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
@@ -118,7 +118,7 @@ static void eigenvectors_of_the_covariance(void **state) {
         }
 }
 
-static void energy_is_the_share_kept(void **state) {
+TEST_ON_EACH(energy_is_the_share_kept) {
     const char *backend = learning_backend(state);
     for (int way = 0; way < 2; way++) {
         int64_t m = way ? 30 : 300, n = 60;
@@ -139,8 +139,7 @@ static void energy_is_the_share_kept(void **state) {
     }
 }
 
-static void threads_do_not_matter(void **state) {
-    (void)state;
+TEST(threads_do_not_matter) {
     for (int way = 0; way < 2; way++) {
         int64_t m = way ? 40 : 500, n = 90;
         float *X = draw(m, n, 4, 1.0);
@@ -158,7 +157,7 @@ static void threads_do_not_matter(void **state) {
 /* Rows in many pieces, which fill the device's room for them more than once. Each covariance is off
  * by E, |E_jk| <= 1e-6 sqrt(C_jj C_kk) (csrec.h), so |E|_2 <= 1e-6 trace C, and eigenvalues by as
  * much (Weyl). */
-static void backends_agree(void **state) {
+TEST_ON("cuda", backends_agree) {
     learning_backend(state);
     int64_t m = 20000 + check_below(&seed, 5000), n = 900 + check_below(&seed, 100);
     float *X = draw(m, n, 8, 1.0);
@@ -192,7 +191,7 @@ static bool stop(const csrec_progress *now, void *context) {
     return --*(int *)context < 0;
 }
 
-static void mistakes_and_stops(void **state) {
+TEST_ON_EACH(mistakes_and_stops) {
     const char *backend = learning_backend(state);
     float X[12] = {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3};
     source s = {.X = X, .m = 4, .n = 3};
@@ -225,19 +224,4 @@ static void mistakes_and_stops(void **state) {
         assert_ok(csrec_pca_learn(&data, &o, &model, &stopped, &error));
         assert_true(stopped && !model);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", eigenvectors_of_the_covariance),
-        CHECK_ON("cuda", eigenvectors_of_the_covariance),
-        CHECK_ON("cpu", energy_is_the_share_kept),
-        CHECK_ON("cuda", energy_is_the_share_kept),
-        CHECK_ON("cuda", backends_agree),
-        cmocka_unit_test(threads_do_not_matter),
-        CHECK_ON("cpu", mistakes_and_stops),
-        CHECK_ON("cuda", mistakes_and_stops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include "check.h"
 #include "solver/solver.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { SIDE = 32, ENTRIES = SIDE * SIDE };
 
@@ -110,8 +110,7 @@ static void open_matrix(bench *b, int m, double *A, int64_t *index, double *y) {
 }
 
 /* x = z + A^T (A A^T + share I)^-1 (y - A z), by division and by conjugate gradients. */
-static void the_data_step_is_the_dense_one(void **state) {
-    (void)state;
+TEST(the_data_step_is_the_dense_one) {
     for (int round = 0; round < 20; round++) {
         const bool tight = round % 2;
         const int m = 1 + (int)check_below(&seed, ROWS);
@@ -141,8 +140,7 @@ static void the_data_step_is_the_dense_one(void **state) {
 }
 
 /* With noise the result is as far from y as the noise is, and no farther from z than it must be. */
-static void the_discrepancy_is_met(void **state) {
-    (void)state;
+TEST(the_discrepancy_is_met) {
     for (int round = 0; round < 20; round++) {
         const bool tight = round % 2;
         const int m = 1 + (int)check_below(&seed, ROWS);
@@ -174,8 +172,7 @@ static void the_discrepancy_is_met(void **state) {
 
 /* u and t of message passing from their formulas with a dense matrix whose first row is the mean.
  */
-static void the_messages_are_the_dense_ones(void **state) {
-    (void)state;
+TEST(the_messages_are_the_dense_ones) {
     for (int round = 0; round < 20; round++) {
         const int m = 2 + (int)check_below(&seed, ROWS - 1);
         const double c = 0.5 + 2.0 * check_uniform(&seed), gain = (double)N / m;
@@ -249,8 +246,7 @@ static void measure(bench *b, const char *name, bool scrambled, csrec_row_choice
 }
 
 /* Whatever the errors of x are, those of u have the level that is told: here x is too smooth. */
-static void the_level_is_the_error(void **state) {
-    (void)state;
+TEST(the_level_is_the_error) {
     double truth[ENTRIES], y[ENTRIES / 2], level;
     int64_t index[ENTRIES / 2];
     bench b;
@@ -363,8 +359,7 @@ static void measure_case(bench *b, int i, int percent, const double *truth, doub
 }
 
 /* Message passing is chosen for orthogonal rows that mix all entries alone. */
-static void rows_that_mix_are_told_from_others(void **state) {
-    (void)state;
+TEST(rows_that_mix_are_told_from_others) {
     double *A = room(ENTRIES * ENTRIES);
     for (int i = 0; i < number_of_cases(); i++) {
         double truth[ENTRIES], y[2 * ENTRIES];
@@ -382,8 +377,7 @@ static void rows_that_mix_are_told_from_others(void **state) {
 }
 
 /* The mean over probes is the mean of all derivatives, by differences. */
-static void the_slope_is_that_of_all_derivatives(void **state) {
-    (void)state;
+TEST(the_slope_is_that_of_all_derivatives) {
     enum { SMALL = 8, n = SMALL * SMALL, PROBES = 24 };
     if (!csrec_prior_installed(1, 0, NULL)) skip();
     double y[n], x[n], z[n], up[n], moved[n], probe[n], exact = 0.0, sum = 0.0, square = 0.0;
@@ -425,8 +419,7 @@ static void the_slope_is_that_of_all_derivatives(void **state) {
 
 /* Every way with every denoiser meets the measurements as their noise says, is nearer to the truth
  * than the least squares solution, and in other units it is the same. */
-static void every_way_keeps_its_promises(void **state) {
-    (void)state;
+TEST(every_way_keeps_its_promises) {
     const bool prior = csrec_prior_installed(1, 0, NULL);
     double truth[ENTRIES], y[ENTRIES / 2], x[ENTRIES], least[ENTRIES], again[ENTRIES / 2];
     int64_t index[ENTRIES / 2];
@@ -475,8 +468,7 @@ static double recovered(const bench *b, const char *method, const double *truth,
 
 /* Whatever the operator and the rate are: never far from what total variation finds, and the
  * measurements are met. */
-static void no_operator_lets_it_diverge(void **state) {
-    (void)state;
+TEST(no_operator_lets_it_diverge) {
     if (!csrec_prior_installed(1, 0, NULL)) skip();
     static const int percents[] = {2, 5, 10, 25, 50};
     double *A = room(ENTRIES * ENTRIES), x[ENTRIES];
@@ -499,8 +491,7 @@ static void no_operator_lets_it_diverge(void **state) {
 }
 
 /* Rows that no test of mixing tells: errors of the waves that are measured grow in every step. */
-static void lost_messages_become_alternating_directions(void **state) {
-    (void)state;
+TEST(lost_messages_become_alternating_directions) {
     if (!csrec_prior_installed(1, 0, NULL)) skip();
     enum { M = ENTRIES / 10 };
     double *A = room(M * ENTRIES), truth[ENTRIES], x[ENTRIES], y[M];
@@ -522,8 +513,7 @@ static void lost_messages_become_alternating_directions(void **state) {
 }
 
 /* Every row twice, each with noise of its own: without sigma no signal fits, and that is told. */
-static void what_cannot_be_met_is_told(void **state) {
-    (void)state;
+TEST(what_cannot_be_met_is_told) {
     enum { M = 12 };
     double A[M * N], y[M], z[N], x[N];
     int64_t index[M];
@@ -554,8 +544,7 @@ static void what_cannot_be_met_is_told(void **state) {
         }
 }
 
-static void message_passing_refuses_other_rows(void **state) {
-    (void)state;
+TEST(message_passing_refuses_other_rows) {
     double truth[ENTRIES], y[ENTRIES / 2], x[ENTRIES];
     int64_t index[ENTRIES / 2];
     const csrec_setting set[] = {{"splitting", 1}};
@@ -570,21 +559,4 @@ static void message_passing_refuses_other_rows(void **state) {
     o.solve.n_settings = 1;
     assert_int_equal(csrec_recover(&b.m, &o, x, NULL, NULL, &error), CSREC_UNSUPPORTED);
     assert_non_null(strstr(error.text, "splitting"));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_data_step_is_the_dense_one),
-        cmocka_unit_test(the_discrepancy_is_met),
-        cmocka_unit_test(the_messages_are_the_dense_ones),
-        cmocka_unit_test(the_level_is_the_error),
-        cmocka_unit_test(rows_that_mix_are_told_from_others),
-        cmocka_unit_test(the_slope_is_that_of_all_derivatives),
-        cmocka_unit_test(every_way_keeps_its_promises),
-        cmocka_unit_test(no_operator_lets_it_diverge),
-        cmocka_unit_test(lost_messages_become_alternating_directions),
-        cmocka_unit_test(what_cannot_be_met_is_told),
-        cmocka_unit_test(message_passing_refuses_other_rows)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,8 +60,7 @@ static double spread(const scene *d, const double *z, int level, int64_t y, int6
     return result;
 }
 
-static void planes_equal_their_definition(void **state) {
-    (void)state;
+TEST(planes_equal_their_definition) {
     for (int round = 0; round < 30; round++) {
         int channels = check_below(&seed, 2) ? 1 : 3;
         int64_t h = 1 + check_below(&seed, 20), w = 1 + check_below(&seed, 20), n = h * w;
@@ -116,8 +115,7 @@ static void planes_equal_their_definition(void **state) {
 /* ------------------------------------------------------------------ models */
 
 /* Weights are those of the file, in 16 bits: written and read, a model is the same. */
-static void files_keep_models(void **state) {
-    (void)state;
+TEST(files_keep_models) {
     csrec_model *model = draw_model(3), *again = NULL;
     const char *path = io_path("prior.npz");
     assert_ok(csrec_model_write(path, model, NULL));
@@ -144,8 +142,7 @@ static void expect_refusal(parts *p, const char *array, const char *words) {
     parts_drop(p);
 }
 
-static void wrong_models_are_named(void **state) {
-    (void)state;
+TEST(wrong_models_are_named) {
     parts p = make(1, 0.05);
     p.weights.count = --p.weights.shape.dim[0];
     expect_refusal(&p, "array 'weights'", "entries, but the layers have");
@@ -189,14 +186,4 @@ static void wrong_models_are_named(void **state) {
     o.method = "pca";
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     csrec_model_destroy(model);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planes_equal_their_definition),
-        cmocka_unit_test(files_keep_models),
-        cmocka_unit_test(wrong_models_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

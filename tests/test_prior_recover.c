@@ -50,8 +50,7 @@ static void clear(sampled *s) {
 
 /* Values of 1e-9 or 1e9, with offsets, give the same picture to rounding; a power of two exactly.
  */
-static void units_and_offsets_do_not_matter(void **state) {
-    (void)state;
+TEST(units_and_offsets_do_not_matter) {
     for (int round = 0; round < 4; round++) {
         int channels = round % 2 ? 3 : 1;
         csrec_model *model = draw_model(channels);
@@ -81,8 +80,7 @@ static void units_and_offsets_do_not_matter(void **state) {
     }
 }
 
-static void constants_and_small_pictures_work(void **state) {
-    (void)state;
+TEST(constants_and_small_pictures_work) {
     csrec_model *gray = draw_model(1), *colour = draw_model(3);
     const int64_t sizes[][2] = {{1, 1}, {1, 9}, {5, 1}, {3, 4}, {7, 8}, {17, 9}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
@@ -103,8 +101,7 @@ static void constants_and_small_pictures_work(void **state) {
 }
 
 /* The mean over turns does not change if the picture is turned. */
-static void eight_turns_are_symmetric(void **state) {
-    (void)state;
+TEST(eight_turns_are_symmetric) {
     csrec_model *model = draw_model(1);
     sampled s = sample(24, 40, 1, 300), t = s;
     t.m.shape = (csrec_shape){2, {40, 24}};
@@ -124,8 +121,7 @@ static void eight_turns_are_symmetric(void **state) {
 
 /* Of a picture of stripes, fitting lowers the error at pixels that it has not seen. */
 /* The installed priors: `together` takes the one of three channels, else each has the gray one. */
-static void colours_go_together_or_apart(void **state) {
-    (void)state;
+TEST(colours_go_together_or_apart) {
     sampled s = sample(24, 16, 3, 100);
     for (int together = 0; together < 2; together++) {
         char path[4096];
@@ -167,8 +163,7 @@ static double share_left(const sampled *s, const csrec_model *model) {
 
 /* One in 70 draws of the first weights of eight channels leaves more than 0.8, others about 0.45.
  */
-static void fitting_learns_what_repeats(void **state) {
-    (void)state;
+TEST(fitting_learns_what_repeats) {
     enum { DRAWS = 4 };
     sampled s = sample(SIDE, SIDE, 1, SIDE * SIDE / 3);
     for (int64_t i = 0; i < s.m.n; i++) s.m.y[i] = stripe(s.m.index[i]);
@@ -184,8 +179,7 @@ static void fitting_learns_what_repeats(void **state) {
 
 /* A network that nobody trained says anything: what it says of its errors stays within e^+-20 times
  * the samples' variance and a squared tone. */
-static void strange_networks_expect_finite_errors(void **state) {
-    (void)state;
+TEST(strange_networks_expect_finite_errors) {
     csrec_recover_options o;
     csrec_error error;
     csrec_model *model = NULL;
@@ -209,17 +203,4 @@ static void strange_networks_expect_finite_errors(void **state) {
     clear(&s);
     free(signal);
     free(v);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_and_offsets_do_not_matter),
-        cmocka_unit_test(constants_and_small_pictures_work),
-        cmocka_unit_test(eight_turns_are_symmetric),
-        cmocka_unit_test(colours_go_together_or_apart),
-        cmocka_unit_test(fitting_learns_what_repeats),
-        cmocka_unit_test(strange_networks_expect_finite_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

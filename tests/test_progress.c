@@ -8,7 +8,7 @@
 
 #include "tools/common/progress.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { EDGE = 48, SHARE = 3, THREADS = 4, COUNT = 60 };
 
@@ -108,8 +108,7 @@ static bool listen(const csrec_progress *progress, void *context) {
     return stop;
 }
 
-static void callbacks_come_on_the_calling_thread(void **state) {
-    (void)state;
+TEST(callbacks_come_on_the_calling_thread) {
     scene s = draw_scene();
     for (int w = 0; w < WAYS; w++) {
         listener l = {.caller = pthread_self()};
@@ -122,8 +121,7 @@ static void callbacks_come_on_the_calling_thread(void **state) {
 }
 
 /* On several threads the others may have ended by the first call. */
-static void a_request_to_stop_is_heard(void **state) {
-    (void)state;
+TEST(a_request_to_stop_is_heard) {
     scene s = draw_scene();
     for (int k = 0; k < 2 * WAYS; k++) {
         const way *w = &ways[k / 2];
@@ -139,8 +137,7 @@ static void a_request_to_stop_is_heard(void **state) {
 
 /* Steps of many products report before each, not only when they end: more reports than steps, and a
  * request to stop ends the step that hears it. */
-static void long_steps_report(void **state) {
-    (void)state;
+TEST(long_steps_report) {
     enum { SIDE = 64, M = SIDE * SIDE / 3, STEPS = 2 };
     csrec_shape shape = {2, {SIDE, SIDE}};
     csrec_sampling s;
@@ -186,8 +183,7 @@ static bool recover_within(const csrec_progress *progress, void *context) {
     return false;
 }
 
-static void a_callback_may_recover(void **state) {
-    (void)state;
+TEST(a_callback_may_recover) {
     scene s = draw_scene();
     size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
     double *wanted = malloc(bytes), *within = malloc(bytes);
@@ -246,8 +242,7 @@ static void *visit(void *context) {
     return NULL;
 }
 
-static void two_calls_report_at_once(void **state) {
-    (void)state;
+TEST(two_calls_report_at_once) {
     scene s = draw_scene();
     size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
     double *other = malloc(bytes);
@@ -269,8 +264,7 @@ static void two_calls_report_at_once(void **state) {
 /* ------------------------------------------------------------------ right-hand sides */
 
 /* Of the second solver's matrix some columns are nearly the same: those signals go one by one. */
-static void right_hand_sides_report_on_the_calling_thread(void **state) {
-    (void)state;
+TEST(right_hand_sides_report_on_the_calling_thread) {
     enum { M = 24, N = 48 };
     double matrix[M * N], y[COUNT * M];
     for (int i = 0; i < M * N; i++) matrix[i] = check_normal(&seed);
@@ -319,8 +313,7 @@ static bool follow_stages(const csrec_progress *progress, void *context) {
 }
 
 /* Every stage that reports is in the estimate. */
-static void stages_are_those_of_the_estimate(void **state) {
-    (void)state;
+TEST(stages_are_those_of_the_estimate) {
     static const struct {
         const char *method;
         int stages;
@@ -350,8 +343,7 @@ static void stages_are_those_of_the_estimate(void **state) {
 }
 
 /* Against the sum over stages that are cut into pieces. */
-static void shares_of_stages(void **state) {
-    (void)state;
+TEST(shares_of_stages) {
     enum { STAGES = 4, PIECES = 1000 };
     static const char *const names[STAGES] = {"first", "second", "third", "fourth"};
     for (int trial = 0; trial < 20; trial++) {
@@ -374,8 +366,7 @@ static void shares_of_stages(void **state) {
 }
 
 /* Of work at one speed what is left is known; the twentieth that the estimate counts for fades. */
-static void seconds_left_of_a_run(void **state) {
-    (void)state;
+TEST(seconds_left_of_a_run) {
     for (int trial = 0; trial < 100; trial++) {
         double expected = 0.1 + 100.0 * check_uniform(&seed),
                slower = 0.2 + 5.0 * check_uniform(&seed);
@@ -393,20 +384,4 @@ static void seconds_left_of_a_run(void **state) {
     }
     assert_true(cli_seconds_left(0.0, 0.0, 8.0) == 8.0);
     assert_true(cli_seconds_left(0.0, 3.0, 0.0) == -1.0);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(callbacks_come_on_the_calling_thread),
-        cmocka_unit_test(a_request_to_stop_is_heard),
-        cmocka_unit_test(long_steps_report),
-        cmocka_unit_test(a_callback_may_recover),
-        cmocka_unit_test(two_calls_report_at_once),
-        cmocka_unit_test(right_hand_sides_report_on_the_calling_thread),
-        cmocka_unit_test(stages_are_those_of_the_estimate),
-        cmocka_unit_test(shares_of_stages),
-        cmocka_unit_test(seconds_left_of_a_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

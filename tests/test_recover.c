@@ -6,7 +6,7 @@
 
 #include "method/grid.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* A random signal of a random small shape with distinct positions in random order. */
 static csrec_measurement draw(int64_t channels) {
@@ -28,8 +28,7 @@ static csrec_measurement draw(int64_t channels) {
     return m;
 }
 
-static void random_grids_are_injective_and_invert(void **state) {
-    (void)state;
+TEST(random_grids_are_injective_and_invert) {
     for (int k = 0; k < 300; k++) {
         csrec_measurement m = draw(1);
         csrec_grid grid;
@@ -57,8 +56,7 @@ static int64_t entries_between(const uint64_t *rows, int64_t n, uint64_t begin, 
 
 /* Of blocks longer than a unit the halves hold equally many units to one, and a unit less where the
  * first or the last is cut. */
-static void halves_of_large_blocks_are_even(void **state) {
-    (void)state;
+TEST(halves_of_large_blocks_are_even) {
     for (int k = 0; k < 60; k++) {
         csrec_shape shape = {1, {2 + check_below(&seed, k % 2 ? 40 : 40000)}};
         int64_t extent = shape.dim[0], padded = 1;
@@ -84,8 +82,7 @@ static void halves_of_large_blocks_are_even(void **state) {
     }
 }
 
-static void grids_of_too_long_axes_are_refused(void **state) {
-    (void)state;
+TEST(grids_of_too_long_axes_are_refused) {
     csrec_grid grid;
     for (int bits = 58; bits <= 62; bits++) {
         csrec_shape shape = {1, {INT64_C(1) << bits}};
@@ -156,8 +153,7 @@ static void add_dense(const csrec_measurement *m, const csrec_recover_options *o
     free(y);
 }
 
-static void signal_is_the_mean_of_the_grids(void **state) {
-    (void)state;
+TEST(signal_is_the_mean_of_the_grids) {
     for (int k = 0; k < 120; k++) {
         csrec_measurement m = draw(1 + check_below(&seed, 3));
         csrec_recover_options options;
@@ -197,8 +193,7 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
     return true;
 }
 
-static void interruption_delivers_the_best_so_far(void **state) {
-    (void)state;
+TEST(interruption_delivers_the_best_so_far) {
     enum { SIDE = 256 };
     csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64};
     m.n = SIDE * SIDE;
@@ -230,8 +225,7 @@ static void interruption_delivers_the_best_so_far(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void wrong_options_are_refused(void **state) {
-    (void)state;
+TEST(wrong_options_are_refused) {
     csrec_measurement m = draw(1);
     csrec_recover_options options;
     csrec_error error;
@@ -254,17 +248,4 @@ static void wrong_options_are_refused(void **state) {
     assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_DATA);
     free(signal);
     csrec_measurement_clear(&m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_grids_are_injective_and_invert),
-        cmocka_unit_test(halves_of_large_blocks_are_even),
-        cmocka_unit_test(grids_of_too_long_axes_are_refused),
-        cmocka_unit_test(signal_is_the_mean_of_the_grids),
-        cmocka_unit_test(interruption_delivers_the_best_so_far),
-        cmocka_unit_test(wrong_options_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

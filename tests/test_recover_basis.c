@@ -4,7 +4,7 @@
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* A few slow waves an axis, in three channels, half of the entries sampled: one in each cell of a
  * partition, so that no gap is longer than a few entries. */
@@ -38,8 +38,7 @@ static csrec_measurement draw_waves(int dims, const int64_t *extent, double **tr
     return m;
 }
 
-static void smooth_signals_come_back(void **state) {
-    (void)state;
+TEST(smooth_signals_come_back) {
     static const int64_t extents[][3] = {{400}, {64, 70}, {14, 15, 16}};
     for (int dims = 1; dims <= 3; dims++) {
         double *truth;
@@ -69,8 +68,7 @@ static void smooth_signals_come_back(void **state) {
     }
 }
 
-static void other_solvers_run_on_bases(void **state) {
-    (void)state;
+TEST(other_solvers_run_on_bases) {
     double *truth;
     csrec_measurement m = draw_waves(2, (const int64_t[]){24, 20}, &truth);
     double *signal = malloc((size_t)(3 * 480) * sizeof(double));
@@ -90,8 +88,7 @@ static void other_solvers_run_on_bases(void **state) {
     free(signal);
 }
 
-static void wrong_options_are_refused(void **state) {
-    (void)state;
+TEST(wrong_options_are_refused) {
     double *truth;
     csrec_measurement m = draw_waves(2, (const int64_t[]){24, 20}, &truth);
     double *signal = malloc((size_t)(3 * 480) * sizeof(double));
@@ -113,14 +110,4 @@ static void wrong_options_are_refused(void **state) {
     csrec_measurement_clear(&m);
     free(truth);
     free(signal);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth_signals_come_back),
-        cmocka_unit_test(other_solvers_run_on_bases),
-        cmocka_unit_test(wrong_options_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

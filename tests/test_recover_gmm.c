@@ -6,7 +6,7 @@
 
 #include "learn/mixture.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_model *make_model(int K, int height, int width, int channels, const double *weights,
                                const double *means, const double *C) {
@@ -66,8 +66,7 @@ static csrec_recover_options options_of(const csrec_model *model) {
  * estimator has a smaller mean squared error than the posterior variances, which the recovery with
  * that mixture must reach within what the tiles scatter (5 standard deviations of their mean). The
  * recovery counts 1/255 of the range as noise more, which changes an error by its square. */
-static void reaches_the_bayes_error(void **state) {
-    (void)state;
+TEST(reaches_the_bayes_error) {
     enum { K = 3, P = 4, D = P * P, TILES = 20, SIDE = P * TILES };
     const double weights[K] = {0.2, 0.5, 0.3}, sigma = 4.0;
     static double means[K * D], C[K * D * D], L[K * D * D], x[SIDE * SIDE], u[SIDE * SIDE];
@@ -153,8 +152,7 @@ static double variance_of(int64_t n, const double *x) {
 
 /* Fitted to the samples alone; in other units the same; and the same for any number of threads.
  * How good pictures are is for bench/ to tell. */
-static void pictures_without_a_model(void **state) {
-    (void)state;
+TEST(pictures_without_a_model) {
     enum { H = 40, W = 37 };
     for (int channels = 1; channels <= 3; channels += 2) {
         double x[H * W * 3], u[H * W * 3], v[H * W * 3], w[H * W * 3];
@@ -215,8 +213,7 @@ static csrec_model *learn(int height, int width, int channels, const double *x) 
 }
 
 /* Learned from another picture of the kind; patches of one channel also serve several. */
-static void pictures_with_a_model(void **state) {
-    (void)state;
+TEST(pictures_with_a_model) {
     enum { H = 40, W = 45 };
     static double x[H * W * 3], other[H * W * 3], u[H * W * 3], v[H * W * 3];
     for (int channels = 1; channels <= 3; channels += 2)
@@ -245,8 +242,7 @@ static void pictures_with_a_model(void **state) {
 }
 
 /* One value, few pixels, no samples in half of the picture, and every pixel a sample. */
-static void odd_pictures(void **state) {
-    (void)state;
+TEST(odd_pictures) {
     static const int sizes[][2] = {{1, 1}, {1, 9}, {3, 5}, {19, 18}};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int kind = 0; kind < (s < 2 ? 2 : 4); kind++) {
@@ -279,8 +275,7 @@ static void odd_pictures(void **state) {
 }
 
 /* Rank 1, and a component of weight 0 with no variance at all. */
-static void singular_models_are_used(void **state) {
-    (void)state;
+TEST(singular_models_are_used) {
     const double weights[2] = {1.0, 0.0};
     double means[32], C[512] = {0}, x[400], u[400];
     for (int i = 0; i < 32; i++) means[i] = 100.0;
@@ -300,8 +295,7 @@ static bool stop_later(const csrec_progress *now, void *context) {
     return strcmp(now->stage, "mixture") == 0 && --*left < 0;
 }
 
-static void interruptions_keep_an_estimate(void **state) {
-    (void)state;
+TEST(interruptions_keep_an_estimate) {
     double x[900], u[900];
     make_picture(30, 30, 1, x);
     csrec_measurement m = sample(30, 30, 1, x, 300, 0.0);
@@ -318,8 +312,7 @@ static void interruptions_keep_an_estimate(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void mistakes_are_refused(void **state) {
-    (void)state;
+TEST(mistakes_are_refused) {
     double x[400], u[400], weights[1] = {1.0}, means[48] = {0}, C[48 * 48] = {0};
     csrec_error error;
     make_picture(20, 20, 1, x);
@@ -355,18 +348,4 @@ static void mistakes_are_refused(void **state) {
     csrec_model_destroy(rgb);
     csrec_model_destroy(tall);
     csrec_measurement_clear(&m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reaches_the_bayes_error),
-        cmocka_unit_test(pictures_without_a_model),
-        cmocka_unit_test(pictures_with_a_model),
-        cmocka_unit_test(odd_pictures),
-        cmocka_unit_test(singular_models_are_used),
-        cmocka_unit_test(interruptions_keep_an_estimate),
-        cmocka_unit_test(mistakes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include "family.h"
 #include "linear.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* A model of k random orthonormal components of [height, width]. */
 typedef struct truth {
@@ -108,8 +108,7 @@ static void recover_dense(const truth *t, const csrec_measurement *m, double s2,
     free(b);
 }
 
-static void follows_the_formula(void **state) {
-    (void)state;
+TEST(follows_the_formula) {
     for (int k = 0; k < 12; k++) {
         truth t = make_truth(5 + check_below(&seed, 6), 4 + check_below(&seed, 9),
                              1 + check_below(&seed, 12), k % 2 ? 0.0 : 2.0);
@@ -133,8 +132,7 @@ static void follows_the_formula(void **state) {
 /* Signals drawn from the model itself: no estimator has a smaller mean squared error than the
  * trace of the posterior covariance, V (V_s^T V_s / s2 + L^-1)^-1 V^T, which the recovery must
  * reach within what 200 signals scatter (4 standard deviations). */
-static void reaches_the_bayes_error(void **state) {
-    (void)state;
+TEST(reaches_the_bayes_error) {
     enum { SIGNALS = 200 };
     truth t = make_truth(8, 9, 7, 0.0);
     csrec_shape shape = {2, {t.height, t.width}};
@@ -169,8 +167,7 @@ static void reaches_the_bayes_error(void **state) {
 }
 
 /* Noise that is not told is found: as good as known, within 10 % of the error. */
-static void noise_is_found(void **state) {
-    (void)state;
+TEST(noise_is_found) {
     truth t = make_truth(20, 20, 10, 0.5);
     csrec_shape shape = {2, {20, 20}};
     double x[400], told[400], found[400], off[2] = {0};
@@ -192,8 +189,7 @@ static void noise_is_found(void **state) {
 }
 
 /* Samples in other units, told by scales, give the same signal in these units. */
-static void scales_are_converted(void **state) {
-    (void)state;
+TEST(scales_are_converted) {
     truth t = make_truth(6, 7, 5, 1.0);
     const double scale[2] = {0.0, 255.0};
     csrec_model *model = make_model(&t, scale);
@@ -232,8 +228,7 @@ static csrec_status read_family(void *context, int64_t first, int64_t count, flo
 /* Learned from some members, recovers others: more samples, less error, and always less than Haar
  * pursuit on the same samples. Of 16 members the summed errors fall from one rate to the next by
  * exp(1.5 to 2.5), with a deviation of exp(0.3 to 0.4); of 3 they need not. */
-static void beats_pursuit_on_a_family(void **state) {
-    (void)state;
+TEST(beats_pursuit_on_a_family) {
     enum { H = 30, W = 24, N = H * W, TRAIN = 500, TESTS = 16 };
     family f = {check_next(&seed), H, W};
     csrec_data data = {TRAIN, N, read_family, &f};
@@ -265,8 +260,7 @@ static void beats_pursuit_on_a_family(void **state) {
     csrec_model_destroy(model);
 }
 
-static void mistakes_are_refused(void **state) {
-    (void)state;
+TEST(mistakes_are_refused) {
     truth t = make_truth(6, 7, 3, 1.0);
     double x[84] = {0}, u[84];
     csrec_error error;
@@ -294,17 +288,4 @@ static void mistakes_are_refused(void **state) {
     assert_int_equal(csrec_recover(&m, &o, u, &atoms, NULL, &error), CSREC_UNSUPPORTED);
     csrec_measurement_clear(&m);
     clear_truth(&t);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_the_formula),
-        cmocka_unit_test(reaches_the_bayes_error),
-        cmocka_unit_test(noise_is_found),
-        cmocka_unit_test(scales_are_converted),
-        cmocka_unit_test(beats_pursuit_on_a_family),
-        cmocka_unit_test(mistakes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static uint64_t seed;
+SEED(seed);
 
 static const csrec_pattern patterns[] = {CSREC_PATTERN_UNIFORM, CSREC_PATTERN_POISSON,
                                          CSREC_PATTERN_JITTER};
@@ -37,8 +37,7 @@ static csrec_shape random_shape(int dims, int64_t most) {
     return shape;
 }
 
-static void counts_are_exact(void **state) {
-    (void)state;
+TEST(counts_are_exact) {
     const int64_t most[] = {0, 3000, 60, 14, 8, 5};
     for (int round = 0; round < 300; round++) {
         int dims = 1 + round % 5;
@@ -73,8 +72,7 @@ static double nearest_pair(const csrec_shape *shape, const csrec_sampling *s) {
     return nearest;
 }
 
-static void poisson_keeps_its_distance(void **state) {
-    (void)state;
+TEST(poisson_keeps_its_distance) {
     for (int round = 0; round < 60; round++) {
         csrec_shape shape = random_shape(2 + round % 2, round % 2 ? 20 : 90);
         int64_t entries = product(&shape);
@@ -91,8 +89,7 @@ static void poisson_keeps_its_distance(void **state) {
 /* The radius must be worth its name: random packings of discs on pixels reach 18.7 % at distance 2
  * and 36.4 % at sqrt 2 (hard squares and hard-core jamming on the square lattice), so 17 % and
  * 30 % of a picture leave these distances; sparse samples come within 20 % of 0.7 / r^2. */
-static void poisson_radius_is_large(void **state) {
-    (void)state;
+TEST(poisson_radius_is_large) {
     const csrec_shape shape = {2, {100, 120}};
     const double rate[] = {0.30, 0.17, 0.05, 0.01};
     const double least[] = {sqrt(2.0), 2.0, sqrt(0.7 / 0.05) * 0.8, sqrt(0.7 / 0.01) * 0.8};
@@ -104,8 +101,7 @@ static void poisson_radius_is_large(void **state) {
     }
 }
 
-static void same_for_any_threads(void **state) {
-    (void)state;
+TEST(same_for_any_threads) {
     const csrec_shape shape = {2, {150, 200}};
     for (int p = 0; p < 3; p++) {
         uint64_t key = check_next(&seed);
@@ -134,8 +130,7 @@ static uint64_t digest(const csrec_sampling *s) {
     return sum;
 }
 
-static void positions_are_fixed(void **state) {
-    (void)state;
+TEST(positions_are_fixed) {
     const csrec_shape flat = {2, {75, 101}}, volume = {3, {13, 21, 17}};
     const uint64_t expected[2][3] = {
         {UINT64_C(0x2e7fe3d368fa9af), UINT64_C(0xeede5d6e9993dde7), UINT64_C(0xb62642490cc83545)},
@@ -170,8 +165,7 @@ static void check_equal_chances(csrec_pattern pattern, csrec_shape shape, int64_
         fail_msg("%s: chi-square %g of %g", csrec_pattern_name(pattern), chi, k);
 }
 
-static void chances_are_equal(void **state) {
-    (void)state;
+TEST(chances_are_equal) {
     for (int p = 0; p < 3; p += 2) {
         check_equal_chances(patterns[p], (csrec_shape){1, {37}}, 11);
         check_equal_chances(patterns[p], (csrec_shape){2, {23, 17}}, 100);
@@ -180,8 +174,7 @@ static void chances_are_equal(void **state) {
 }
 
 /* Stratified: where halving gives equal boxes, every box has one sample. */
-static void jitter_fills_every_cell(void **state) {
-    (void)state;
+TEST(jitter_fills_every_cell) {
     const csrec_shape shape = {2, {64, 128}};
     csrec_sampling s = sample(&shape, CSREC_PATTERN_JITTER, 64 * 128 / 4, check_next(&seed));
     uint8_t cell[32][64] = {{0}};
@@ -192,8 +185,7 @@ static void jitter_fills_every_cell(void **state) {
     csrec_sampling_clear(&s);
 }
 
-static void huge_signals(void **state) {
-    (void)state;
+TEST(huge_signals) {
     const csrec_shape shapes[] = {{1, {INT64_C(1) << 40}},
                                   {1, {INT64_C(1) << 62}},
                                   {3, {1000003, 10007, 999}},
@@ -210,8 +202,7 @@ static void huge_signals(void **state) {
         }
 }
 
-static void wrong_requests(void **state) {
-    (void)state;
+TEST(wrong_requests) {
     csrec_sampling s = {7, NULL, 3.0};
     csrec_error error;
     const csrec_shape line = {1, {10}}, none = {2, {4, 0}};
@@ -243,8 +234,7 @@ static bool stop_at(const csrec_progress *progress, void *context) {
     return --*left == 0;
 }
 
-static void draws_can_be_watched_and_stopped(void **state) {
-    (void)state;
+TEST(draws_can_be_watched_and_stopped) {
     const csrec_shape shape = {2, {200 + check_below(&seed, 50), 200}};
     int64_t count = 20000;
     uint64_t own = check_next(&seed);
@@ -283,19 +273,4 @@ static void draws_can_be_watched_and_stopped(void **state) {
     csrec_measurement_clear(&read);
     free(m.y);
     csrec_sampling_clear(&plain);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_are_exact),
-                                       cmocka_unit_test(poisson_keeps_its_distance),
-                                       cmocka_unit_test(poisson_radius_is_large),
-                                       cmocka_unit_test(same_for_any_threads),
-                                       cmocka_unit_test(positions_are_fixed),
-                                       cmocka_unit_test(chances_are_equal),
-                                       cmocka_unit_test(jitter_fills_every_cell),
-                                       cmocka_unit_test(huge_signals),
-                                       cmocka_unit_test(wrong_requests),
-                                       cmocka_unit_test(draws_can_be_watched_and_stopped)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,11 @@
 
 #include "operator/dense.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* The screen against all correlations by the same sums: the same column, ties included (columns of
  * small integers repeat), for columns of any length and residuals of any. */
-static void the_screen_finds_the_largest_correlation(void **state) {
-    (void)state;
+TEST(the_screen_finds_the_largest_correlation) {
     for (int t = 0; t < 400; t++) {
         int64_t m = 1 + check_below(&seed, 200), n = 1 + check_below(&seed, 300);
         double *matrix = malloc((size_t)(m * n) * sizeof *matrix), *r = malloc((size_t)m * 8);
@@ -56,21 +55,11 @@ static void the_screen_finds_the_largest_correlation(void **state) {
 }
 
 /* OMP with the screen (a matrix large enough) against OMP by its definition. */
-static void screened_omp_equals_plain_omp(void **state) {
-    (void)state;
+TEST(screened_omp_equals_plain_omp) {
     for (int t = 0; t < 4; t++) {
         dense_problem p = draw_dense(&seed, "cpu", 40, 500 + check_below(&seed, 100), 3);
         for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
         check_omp(p.A, p.m, p.n, p.matrix, p.y, 12);
         drop_dense(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_screen_finds_the_largest_correlation),
-        cmocka_unit_test(screened_omp_equals_plain_omp),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

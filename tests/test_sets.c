@@ -89,8 +89,7 @@ static int number_of_sets(void) {
     return 1 + (int)csrec_cpu_level();
 }
 
-static void every_set_gives_the_same_picture(void **state) {
-    (void)state;
+TEST(every_set_gives_the_same_picture) {
     static double signal[SETS][ALL];
     const csrec_shape shape = {2, {HEIGHT, WIDTH}};
     const bool prior = csrec_prior_installed(1, 0, NULL);
@@ -121,8 +120,7 @@ static void every_set_gives_the_same_picture(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void every_set_gives_the_same_by_models(void **state) {
-    (void)state;
+TEST(every_set_gives_the_same_by_models) {
     static const char *const kinds[] = {"pca", "gmm", "conv", "net"};
     for (int i = 0; i < 4; i++) {
         problem p;
@@ -147,8 +145,7 @@ static void every_set_gives_the_same_by_models(void **state) {
 }
 
 /* A dense matrix: rows and columns of odd numbers, and what 8-bit bounds screen. */
-static void every_set_solves_the_same(void **state) {
-    (void)state;
+TEST(every_set_solves_the_same) {
     enum { M = 61, N = 1021 };
     static double A[M * N], y[M], r[SETS][M];
     const char *solver, *brief, *source;
@@ -176,8 +173,7 @@ static void every_set_solves_the_same(void **state) {
 }
 
 /* Fast transforms of any shape: lines side by side and alone, blocks and strips. */
-static void every_set_has_the_same_products(void **state) {
-    (void)state;
+TEST(every_set_has_the_same_products) {
     static const char *const kinds[] = {"haar", "cdf53", "cdf97", NULL};
     for (int i = 0; i < 4; i++) {
         static double x[SETS][1 << 15], back[SETS][1 << 15];
@@ -203,13 +199,4 @@ static void every_set_has_the_same_products(void **state) {
             csrec_operator_destroy(A);
         }
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_set_gives_the_same_picture),
-                                       cmocka_unit_test(every_set_gives_the_same_by_models),
-                                       cmocka_unit_test(every_set_solves_the_same),
-                                       cmocka_unit_test(every_set_has_the_same_products)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include "method/method.h"
 #include "solver/solver.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { SIDE = 24, N = 150 };
 
@@ -119,8 +119,7 @@ static int try_choice(const csrec_measurement *m, const csrec_method_type *metho
     return tried;
 }
 
-static void names_say_whose_they_are(void **state) {
-    (void)state;
+TEST(names_say_whose_they_are) {
     const csrec_measurement m = picture();
     const csrec_method_type *method;
     int tried = 0;
@@ -135,8 +134,7 @@ static void names_say_whose_they_are(void **state) {
 }
 
 /* No table of today shares a name within one choice: two that are made up do. */
-static void one_name_of_several_is_refused(void **state) {
-    (void)state;
+TEST(one_name_of_several_is_refused) {
     const csrec_param a[] = {{"k", 1, 0, 9, ""}, {"a", 1, 0, 9, ""}, {0}};
     const csrec_param b[] = {{"b", 1, 0, 9, ""}, {"k", 2, 0, 9, ""}, {0}};
     const csrec_owner owner[] = {{CSREC_OF_METHOD, "m", a, NULL}, {CSREC_OF_SOLVER, "s", b, NULL}};
@@ -180,8 +178,7 @@ static void expect_listed(csrec_status status, const csrec_error *error, const c
         fail_msg("%s for %s: status %d, %s", given, name, (int)status, error->text);
 }
 
-static void unknown_names_are_answered_with_the_table(void **state) {
-    (void)state;
+TEST(unknown_names_are_answered_with_the_table) {
     const csrec_measurement m = picture();
     const char *name, *brief, *source;
     char given[64];
@@ -222,8 +219,7 @@ static void unknown_names_are_answered_with_the_table(void **state) {
     csrec_operator_destroy(A);
 }
 
-static void near_names(void **state) {
-    (void)state;
+TEST(near_names) {
     const char *const names[] = {"quality", "method", "cpu", "omp", "Total"};
     assert_string_equal(csrec_name_near("qualty", 5, names), "quality");
     assert_string_equal(csrec_name_near("qaulity", 5, names), "quality");
@@ -234,15 +230,4 @@ static void near_names(void **state) {
     assert_null(csrec_name_near("quick", 5, names));
     assert_null(csrec_name_near("a name that is longer than any of a table is", 5, names));
     assert_null(csrec_name_near("omp", 0, names));
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_say_whose_they_are),
-        cmocka_unit_test(one_name_of_several_is_refused),
-        cmocka_unit_test(unknown_names_are_answered_with_the_table),
-        cmocka_unit_test(near_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "learn/whiten.h"
 #include "operator/operator.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ the callback */
 
@@ -92,8 +92,7 @@ static void check_solver(const char *solver, const csrec_operator *A, const doub
 
 /* Products and norms: at most one between two reports, none after the request; x and r that belong
  * together come back. */
-static void solvers_ask_before_every_product(void **state) {
-    (void)state;
+TEST(solvers_ask_before_every_product) {
     csrec_shape shape = {2, {SIDE, SIDE}};
     csrec_sampling s;
     assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, M, check_next(&seed), &s, NULL));
@@ -237,8 +236,7 @@ static bool run_filters(listener *l) {
 
 /* Panels of G and of products with the samples; pieces of the Gram matrix and of the components;
  * clusters, rows and factors; lines of the base layer, products of ten rounds of the norm. */
-static void learning_and_batches_ask_on_their_way(void **state) {
-    (void)state;
+TEST(learning_and_batches_ask_on_their_way) {
     check_stops("Batch-OMP", run_batch, (COLUMNS + 255) / 256 + (SIGNALS + 255) / 256);
     check_stops("fista, working set", run_working_set, 3);
     check_stops("components by a Gram matrix", run_gram, 1 + PIECES + 1 + PIECES + 3);
@@ -300,19 +298,8 @@ static void check_recovery(const char *kind, const char *stage, int64_t edge, in
     csrec_sampling_clear(&s);
 }
 
-static void recovery_with_models_asks_on_its_way(void **state) {
-    (void)state;
+TEST(recovery_with_models_asks_on_its_way) {
     int along = (EDGE - PATCH) / 3 + 1; /* at least so many patches an axis */
     check_recovery("gmm", "mixture", PATCH, along * along / CSREC_WHITEN_ROWS);
     check_recovery("pca", "principal components", EDGE, 3); /* samples, and before each component */
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solvers_ask_before_every_product),
-        cmocka_unit_test(learning_and_batches_ask_on_their_way),
-        cmocka_unit_test(recovery_with_models_asks_on_its_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

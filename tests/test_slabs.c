@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-static uint64_t seed, drawn; /* drawn: seed at the start */
+SEED(seed);
+SEED(drawn); /* seed at the start */
 
 /* ------------------------------------------------------------------ recovery ------------------ */
 
@@ -70,7 +71,7 @@ static void check_case(const tile_case *c, const char *backend) {
     clear(&p);
 }
 
-static void slabs_have_the_bits_of_one_piece(void **state) {
+TEST_ON_EACH(slabs_have_the_bits_of_one_piece) {
     const char *backend = check_backend(state);
     for (int i = 0; i < TILE_CASES; i++)
         if (tile_case_runs(i, backend, 1, drawn) && !tile_cases[i].single)
@@ -99,8 +100,7 @@ static void expect_refusal(const csrec_measurement *form, source *from,
     free(signal);
 }
 
-static void wrong_calls_are_refused(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused) {
     picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
     csrec_recover_options o;
     csrec_slabs *slabs = NULL;
@@ -267,8 +267,7 @@ static void check_format(const char *ending, int turn) {
     csrec_image_clear(&image);
 }
 
-static void slabs_of_files_are_parts_of_the_whole(void **state) {
-    (void)state;
+TEST(slabs_of_files_are_parts_of_the_whole) {
     const csrec_format *format;
     char ending[16];
     for (int i = 0; (format = csrec_format_info(i)); i++) {
@@ -279,8 +278,7 @@ static void slabs_of_files_are_parts_of_the_whole(void **state) {
     }
 }
 
-static void other_files_are_refused(void **state) {
-    (void)state;
+TEST(other_files_are_refused) {
     csrec_error error = {""};
     csrec_image look, image = {.bits = 8};
     csrec_measurement m;
@@ -298,14 +296,4 @@ static void other_files_are_refused(void **state) {
     csrec_image_clear(&image);
 }
 
-int main(void) {
-    seed = drawn = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", slabs_have_the_bits_of_one_piece),
-        CHECK_ON("cuda", slabs_have_the_bits_of_one_piece),
-        cmocka_unit_test(wrong_calls_are_refused),
-        cmocka_unit_test(slabs_of_files_are_parts_of_the_whole),
-        cmocka_unit_test(other_files_are_refused),
-    };
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "operator/operator.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef double complex number;
 
@@ -236,8 +236,7 @@ static void expect_x(const problem *p, const char *what, const number *x, const 
 static const char *const kinds[] = {"dense", "callback", "sparse", "fourier"};
 
 /* Noise alone: every pick is decided by small differences. */
-static void pursuits_take_their_steps(void **state) {
-    (void)state;
+TEST(pursuits_take_their_steps) {
     for (int round = 0; round < 60; round++) {
         problem p;
         const int64_t n = 20 + check_below(&seed, 40), m = 16 + check_below(&seed, 5);
@@ -275,8 +274,7 @@ static void pursuits_take_their_steps(void **state) {
 static const char *const exact_solvers[] = {"omp", "romp", "cosamp", "iht", "htp"};
 
 /* 64 complex samples of at most 3 of 100 entries: deep inside the region where each succeeds. */
-static void sparse_signals_are_recovered(void **state) {
-    (void)state;
+TEST(sparse_signals_are_recovered) {
     for (int s = 0; s < 5; s++)
         for (int round = 0; round < 20; round++) {
             problem p;
@@ -297,9 +295,8 @@ static void sparse_signals_are_recovered(void **state) {
 
 /* Of exp(i t) y the solution is exp(i t) x, because only magnitudes are compared: three steps of
  * each solver on noise, and all of fista's, whose rounds on few columns differ on their way. */
-static void phases_do_not_matter(void **state) {
+TEST(phases_do_not_matter) {
     static const char *const solvers[] = {"mp", "omp", "romp", "cosamp", "iht", "htp", "fista"};
-    (void)state;
     for (int s = 0; s < 7; s++)
         for (int round = 0; round < 20; round++) {
             problem p;
@@ -323,8 +320,7 @@ static void phases_do_not_matter(void **state) {
 
 /* <a_j, r> = lambda x_j / |x_j| where x_j is not 0, |<a_j, r>| <= lambda elsewhere. The columns
  * differ in length by 100, so x that is still to 13 digits leaves six. */
-static void lasso_meets_its_conditions(void **state) {
-    (void)state;
+TEST(lasso_meets_its_conditions) {
     for (int round = 0; round < 12; round++) {
         problem p;
         if (open_problem(&p, kinds[round % 4], 24, 40, 4)) {
@@ -351,8 +347,7 @@ static void lasso_meets_its_conditions(void **state) {
 }
 
 /* The fit of what the l1 problem finds is that of the normal equations. */
-static void debias_fits_whole_entries(void **state) {
-    (void)state;
+TEST(debias_fits_whole_entries) {
     for (int round = 0; round < 12; round++) {
         problem p;
         if (open_problem(&p, kinds[round % 4], 48, 64, 3)) {
@@ -376,8 +371,7 @@ static void debias_fits_whole_entries(void **state) {
 }
 
 /* Many right-hand sides, and the limits count complex numbers. */
-static void many_and_limits(void **state) {
-    (void)state;
+TEST(many_and_limits) {
     enum { COUNT = 40, M = 20, N = 30, K = 4 };
     problem p;
     csrec_atoms many[COUNT], one;
@@ -416,8 +410,7 @@ static void many_and_limits(void **state) {
 }
 
 /* A^T y of pairs is A^H y, of all columns and of some. */
-static void adjoints_are_conjugate(void **state) {
-    (void)state;
+TEST(adjoints_are_conjugate) {
     problem p;
     assert_true(
         open_problem(&p, "dense", 1 + check_below(&seed, 40), 1 + check_below(&seed, 40), 1));
@@ -442,16 +435,4 @@ static void adjoints_are_conjugate(void **state) {
     free(x);
     free(chosen);
     close_problem(&p);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(adjoints_are_conjugate),
-                                       cmocka_unit_test(pursuits_take_their_steps),
-                                       cmocka_unit_test(sparse_signals_are_recovered),
-                                       cmocka_unit_test(phases_do_not_matter),
-                                       cmocka_unit_test(lasso_meets_its_conditions),
-                                       cmocka_unit_test(debias_fits_whole_entries),
-                                       cmocka_unit_test(many_and_limits)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

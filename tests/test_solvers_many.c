@@ -5,7 +5,7 @@
 
 #include "solver/omp_batch.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Residuals step by step, as far as both went: once r is rounding, one may go on longer. */
 static void compare_steps(const double *batch, int64_t n, const double *one, int64_t own,
@@ -20,7 +20,7 @@ static void compare_steps(const double *batch, int64_t n, const double *one, int
 /* Many right-hand sides equal one at a time, for one thread and several. An entry of x that nearly
  * cancels is known to the rounding of y, not to its own: x_k ||a_k|| to 1e-12 ||y||, which leaves
  * a factor of 1,000 over 2^-52 for sums of 24 terms and the condition of 7 random columns. */
-static void many_equal_one_by_one(void **state) {
+TEST_ON_EACH(many_equal_one_by_one) {
     const char *backend = check_backend(state);
     enum { MANY = 9 };
     dense_problem p = draw_dense(&seed, backend, 24, 40, 3);
@@ -58,7 +58,7 @@ static void many_equal_one_by_one(void **state) {
 /* Batch-OMP against one at a time: noise, exactly sparse signals (whose residual goes to 0), zeros,
  * signals of any size, repeated columns, every stopping rule. Near ties may be picked differently
  * where columns repeat, so what is compared is what both leave of y. */
-static void batches_equal_one_by_one(void **state) {
+TEST_ON_EACH(batches_equal_one_by_one) {
     const char *backend = check_backend(state);
     enum { COUNT = 60 };
     int first = (int)check_below(&seed, 60), count = getenv("CSREC_TEST_BRIEF") ? 3 : 40;
@@ -136,8 +136,7 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
 }
 
 /* Whoever asks to stop is heard: what was not solved is x = 0, and says so. */
-static void many_can_be_interrupted(void **state) {
-    (void)state;
+TEST(many_can_be_interrupted) {
     dense_problem p = draw_dense(&seed, "cpu", 24, 40, 3);
     enum { COUNT = 50 };
     double y[COUNT * 24], r[COUNT * 24];
@@ -165,14 +164,4 @@ static void many_can_be_interrupted(void **state) {
                      CSREC_ARGUMENT);
     assert_non_null(strstr(error.text, "history_size"));
     drop_dense(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", many_equal_one_by_one),     CHECK_ON("cpu", batches_equal_one_by_one),
-        cmocka_unit_test(many_can_be_interrupted),  CHECK_ON("cuda", many_equal_one_by_one),
-        CHECK_ON("cuda", batches_equal_one_by_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

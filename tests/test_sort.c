@@ -5,7 +5,7 @@
 
 #include "base/sort.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct {
     uint64_t key;
@@ -41,17 +41,10 @@ static void check_against_qsort(int64_t n, uint64_t mask) {
     free(rows);
 }
 
-static void sorts_like_qsort(void **state) {
-    (void)state;
+TEST(sorts_like_qsort) {
     const uint64_t masks[] = {UINT64_MAX, 0xFFFFF, 0x7, 0xFF00FF0000, UINT64_C(3) << 61, 0};
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
         for (int64_t n = 0; n < 40; n++) check_against_qsort(n, masks[m]);
         check_against_qsort(20000 + check_below(&seed, 1000), masks[m]);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sorts_like_qsort)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

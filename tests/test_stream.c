@@ -2,7 +2,7 @@
 #include "io_file.h"
 #include "rows.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static float *draw(int64_t count, double offset) {
     float *X = malloc((size_t)count * sizeof *X);
@@ -13,8 +13,7 @@ static float *draw(int64_t count, double offset) {
 
 /* Many pieces: rows are long. Against the whole matrix at once, to the bit; test_statistics holds
  * that against direct sums. */
-static void pieces_do_not_matter(void **state) {
-    (void)state;
+TEST(pieces_do_not_matter) {
     const int64_t m = 40 + check_below(&seed, 30), n = 120000;
     float *X = draw(m * n, 1e4);
     double *one = malloc((size_t)n * 8), *other = malloc((size_t)n * 8);
@@ -29,8 +28,7 @@ static void pieces_do_not_matter(void **state) {
     free(other);
 }
 
-static void weights_follow_their_rows(void **state) {
-    (void)state;
+TEST(weights_follow_their_rows) {
     enum { M = 20000, N = 60 };
     float *X = draw(M * N, -3e3);
     double *weights = malloc(M * sizeof *weights), mean[2][N], C[2][N * N];
@@ -51,8 +49,7 @@ static bool stop_late(const csrec_progress *now, void *context) {
     return ++*(int *)context > 3;
 }
 
-static void failures_and_stops_leave_results_alone(void **state) {
-    (void)state;
+TEST(failures_and_stops_leave_results_alone) {
     enum { M = 30000, N = 100 };
     float *X = draw(M * N, 0.0);
     double mean[N] = {7.0}, C[N * N] = {8.0};
@@ -79,8 +76,7 @@ static void failures_and_stops_leave_results_alone(void **state) {
     free(X);
 }
 
-static void rows_of_files(void **state) {
-    (void)state;
+TEST(rows_of_files) {
     const csrec_dtype types[] = {CSREC_F32, CSREC_F64, CSREC_U8, CSREC_I16, CSREC_I64};
     const char *path = io_path("rows.npy");
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
@@ -120,8 +116,7 @@ static void rows_of_files(void **state) {
     csrec_rows_close(NULL);
 }
 
-static void wrong_files_are_refused(void **state) {
-    (void)state;
+TEST(wrong_files_are_refused) {
     csrec_rows *rows;
     csrec_data data;
     csrec_error error;
@@ -138,14 +133,4 @@ static void wrong_files_are_refused(void **state) {
     io_assert_line(&error, io_path("none.npy"), "cannot be opened");
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_do_not_matter),
-        cmocka_unit_test(weights_follow_their_rows),
-        cmocka_unit_test(failures_and_stops_leave_results_alone),
-        cmocka_unit_test(rows_of_files),
-        cmocka_unit_test(wrong_files_are_refused),
-    };
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

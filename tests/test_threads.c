@@ -143,13 +143,11 @@ static void run(uint64_t seed, int threads, results *to) {
 static uint64_t seed;
 
 /* The first test: no team is there yet. */
-static void little_work_starts_no_team(void **state) {
-    (void)state;
+TEST(little_work_starts_no_team) {
     run_little(seed);
 }
 
-static void any_number_of_threads_gives_the_same_bits(void **state) {
-    (void)state;
+TEST(any_number_of_threads_gives_the_same_bits) {
     static const int numbers[] = {0, 2, 3, 7, 10000};
     results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     run(seed, 1, wanted);
@@ -161,8 +159,7 @@ static void any_number_of_threads_gives_the_same_bits(void **state) {
     free(found);
 }
 
-static void numbers_are_bounded(void **state) {
-    (void)state;
+TEST(numbers_are_bounded) {
     assert_int_equal(csrec_threads_wanted(1), 1);
     assert_int_equal(csrec_threads_wanted(64), 64);
     assert_true(csrec_threads_wanted(1 << 30) <= 4 * sysconf(_SC_NPROCESSORS_CONF) + 64);
@@ -174,8 +171,7 @@ static void numbers_are_bounded(void **state) {
 }
 
 /* Nor does the number that linear algebra has for itself, which stays as it was. */
-static void threads_of_openblas_do_not_matter(void **state) {
-    (void)state;
+TEST(threads_of_openblas_do_not_matter) {
     static const int numbers[] = {2, 3, 7};
     results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     int before = openblas_get_num_threads();
@@ -201,8 +197,7 @@ static int finish(pid_t child) {
 }
 
 /* OpenMP's and the linear algebra's threads do not come along. */
-static void forked_children_work(void **state) {
-    (void)state;
+TEST(forked_children_work) {
     results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     run(seed, 3, wanted);
     for (int k = 0; k < 3; k++) {
@@ -264,8 +259,7 @@ static int run_limited(char **argv) {
     return 0;
 }
 
-static void few_threads_to_be_had_are_enough(void **state) {
-    (void)state;
+TEST(few_threads_to_be_had_are_enough) {
     if (SANITIZED) skip();
     limit("threads", "1", false);
     limit("threads", "20", false);
@@ -273,8 +267,7 @@ static void few_threads_to_be_had_are_enough(void **state) {
 
 /* Bytes of address space beside what is mapped at the start: with stacks of 8 MiB some of the
  * threads asked for fit, or none. */
-static void little_memory_is_enough(void **state) {
-    (void)state;
+TEST(little_memory_is_enough) {
     if (SANITIZED) skip();
     limit("memory", "350000000", true);
     limit("memory", "750000000", true);
@@ -285,14 +278,5 @@ int main(int argc, char **argv) {
     if (argc == 4) return run_limited(argv);
     program = argv[0];
     seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(little_work_starts_no_team),
-        cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
-        cmocka_unit_test(numbers_are_bounded),
-        cmocka_unit_test(threads_of_openblas_do_not_matter),
-        cmocka_unit_test(forked_children_work),
-        cmocka_unit_test(few_threads_to_be_had_are_enough),
-        cmocka_unit_test(little_memory_is_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_run();
 }

@@ -8,7 +8,7 @@
 #include "operator/mask.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static double *random_picture(int64_t n) {
     double *v = malloc((size_t)n * sizeof *v);
@@ -111,8 +111,7 @@ static double distance_to(const plain *p, const double *picture) {
     return most;
 }
 
-static void one_step_equals_the_definition(void **state) {
-    (void)state;
+TEST(one_step_equals_the_definition) {
     static const int blocks[] = {4, 8, 16, 32}, steps[] = {2, 4, 4, 8};
     for (int round = 0; round < 16; round++) {
         int block = blocks[round % 4], step = round < 8 ? steps[round % 4] : 4;
@@ -156,8 +155,7 @@ static void one_step_equals_the_definition(void **state) {
 }
 
 /* Blocks of two cosines whose sizes lie on either side of the threshold. */
-static void hard_threshold_keeps_what_passes(void **state) {
-    (void)state;
+TEST(hard_threshold_keeps_what_passes) {
     for (int round = 0; round < 20; round++) {
         int block = 4 << check_below(&seed, 4);
         csrec_shape shape = {2, {block, block}};
@@ -194,8 +192,7 @@ static void hard_threshold_keeps_what_passes(void **state) {
     }
 }
 
-static void instruction_sets_agree(void **state) {
-    (void)state;
+TEST(instruction_sets_agree) {
     static const int blocks[] = {4, 8, 16, 32};
     const csrec_dct_simd *sets[3];
     int count = SIMD_SETS(sets, &csrec_dct_generic, &csrec_dct_avx2, &csrec_dct_avx512);
@@ -240,8 +237,7 @@ static void instruction_sets_agree(void **state) {
 
 /* ---- the solver */
 
-static void result_belongs_to_the_operator(void **state) {
-    (void)state;
+TEST(result_belongs_to_the_operator) {
     static const char *const names[] = {"dct", "wavelet"};
     for (int round = 0; round < 12; round++) {
         csrec_shape shape = {1 + round % 3, {0}};
@@ -289,8 +285,7 @@ static void result_belongs_to_the_operator(void **state) {
     }
 }
 
-static void unsuitable_operators_are_refused(void **state) {
-    (void)state;
+TEST(unsuitable_operators_are_refused) {
     double matrix[4] = {1, 2, 3, 4}, y[2] = {1, 2};
     csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 2, .matrix = matrix};
     csrec_operator *A;
@@ -300,16 +295,4 @@ static void unsuitable_operators_are_refused(void **state) {
     assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
     assert_non_null(strstr(error.text, "dense"));
     csrec_operator_destroy(A);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_step_equals_the_definition),
-        cmocka_unit_test(hard_threshold_keeps_what_passes),
-        cmocka_unit_test(instruction_sets_agree),
-        cmocka_unit_test(result_belongs_to_the_operator),
-        cmocka_unit_test(unsuitable_operators_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

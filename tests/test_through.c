@@ -70,8 +70,7 @@ static void same_operator(const csrec_measurement *a, const csrec_measurement *b
     same_extents(a->shape.dims, s->factor, t->factor);
 }
 
-static void files_keep_everything(void **state) {
-    (void)state;
+TEST(files_keep_everything) {
     for (int round = 0; round < 60; round++) {
         made t;
         draw_measurement(names[round % NAMES], &t);
@@ -95,8 +94,7 @@ static void files_keep_everything(void **state) {
 }
 
 /* What the operator gives of a signal, channel by channel and part by part, is its matrix's. */
-static void simulation_equals_the_definition(void **state) {
-    (void)state;
+TEST(simulation_equals_the_definition) {
     for (int round = 0; round < 40; round++) {
         made t;
         draw_measurement(names[round % NAMES], &t);
@@ -151,8 +149,7 @@ static void add_as(const char *name, const char *descr, const char *shape, int n
     }
 
 /* Patterns of 0 and 1 and their complements: rows are differences, with twice the variance. */
-static void split_rows_are_subtracted(void **state) {
-    (void)state;
+TEST(split_rows_are_subtracted) {
     add_text("operator", "hadamard");
     Y(9, 4, 7, 7.5, 1, 3);
     INTS("index", 3, 0, 2);
@@ -165,8 +162,7 @@ static void split_rows_are_subtracted(void **state) {
 }
 
 /* Without index the first rows; a mask of frequencies; y of coils; real coils. */
-static void rows_may_be_told_in_other_ways(void **state) {
-    (void)state;
+TEST(rows_may_be_told_in_other_ways) {
     add_text("operator", "hadamard");
     Y(1, 2, 3);
     INTS("shape", 4);
@@ -191,8 +187,7 @@ static void begin(const char *name, int rows) {
     INTS("shape", 2, 2);
 }
 
-static void wrong_files_are_refused(void **state) {
-    (void)state;
+TEST(wrong_files_are_refused) {
     begin("hadamrd", 2);
     refuse("'hadamrd' is unknown");
     begin("hadamard", 5);
@@ -262,8 +257,7 @@ static void wrong_files_are_refused(void **state) {
 
 /* ---- what needs entries refuses operators, and methods for entries do */
 
-static void others_refuse(void **state) {
-    (void)state;
+TEST(others_refuse) {
     made t;
     draw_measurement("hadamard", &t);
     const int64_t values = csrec_measurement_signal_values(&t.m);
@@ -289,8 +283,7 @@ static void others_refuse(void **state) {
 }
 
 /* Complex samples of entries are recovered as two real channels. */
-static void complex_entries_are_two_channels(void **state) {
-    (void)state;
+TEST(complex_entries_are_two_channels) {
     enum { SIDE = 16, N = 100 };
     int64_t n, *index = draw_some(&seed, SIDE * SIDE, &n);
     double y[2 * N], a[2 * SIDE * SIDE], b[2 * SIDE * SIDE];
@@ -317,8 +310,7 @@ static void complex_entries_are_two_channels(void **state) {
 
 /* ---- rows to measure */
 
-static void chosen_rows(void **state) {
-    (void)state;
+TEST(chosen_rows) {
     for (int round = 0; round < 40; round++) {
         made t;
         draw_measurement(round % 2 ? "fourier" : "hadamard", &t);
@@ -348,15 +340,4 @@ static void chosen_rows(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_keep_everything),
-                                       cmocka_unit_test(simulation_equals_the_definition),
-                                       cmocka_unit_test(split_rows_are_subtracted),
-                                       cmocka_unit_test(rows_may_be_told_in_other_ways),
-                                       cmocka_unit_test(wrong_files_are_refused),
-                                       cmocka_unit_test(others_refuse),
-                                       cmocka_unit_test(complex_entries_are_two_channels),
-                                       cmocka_unit_test(chosen_rows)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -4,7 +4,7 @@
 
 #include "operators.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Of each operator by turns; A is its matrix times the basis, in doubles or in pairs. */
 typedef struct problem {
@@ -168,8 +168,7 @@ static const char *const bases[] = {"wavelet", "dct", "identity"};
 
 /* A few picks on noise. Columns of all but random matrices have symmetries, by which two that point
  * in different directions may be equally good after the first pick. */
-static void pursuits(void **state) {
-    (void)state;
+TEST(pursuits) {
     for (int round = 0; round < 100; round++) {
         problem p;
         open_problem(names[round % 5], bases[round / 5 % 3], &p);
@@ -194,8 +193,7 @@ static void measure_a_signal(problem *p) {
 
 /* A x of the l1 minimum is unique, whatever the columns: those of few rows of Hadamard's times a
  * wavelet basis are equal or combinations of each other. */
-static void l1_minima(void **state) {
-    (void)state;
+TEST(l1_minima) {
     for (int round = 0; round < 40; round++) {
         problem p;
         open_problem(names[round % 5], bases[round / 5 % 3], &p);
@@ -212,8 +210,7 @@ static void l1_minima(void **state) {
 }
 
 /* No options but the basis: least norm within the noise; what needs entries says so. */
-static void choices(void **state) {
-    (void)state;
+TEST(choices) {
     problem p;
     csrec_recover_options options;
     csrec_plan plan;
@@ -238,11 +235,4 @@ static void choices(void **state) {
     assert_non_null(strstr(error.text, "through an operator"));
     free(signal);
     close_problem(&p);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pursuits), cmocka_unit_test(l1_minima),
-                                       cmocka_unit_test(choices)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,8 +141,7 @@ static void check_read(const drawn *d, const csrec_image *image) {
             }
 }
 
-static void reads_every_arrangement(void **state) {
-    (void)state;
+TEST(reads_every_arrangement) {
     const char *path = io_path("drawn.tif");
     for (int trial = 0; trial < 300; trial++) {
         drawn d = draw(trial);
@@ -185,8 +184,7 @@ static void check_written(const char *path, const drawn *d) {
     TIFFClose(file);
 }
 
-static void written_signals_are_read_by_libtiff(void **state) {
-    (void)state;
+TEST(written_signals_are_read_by_libtiff) {
     const char *path = io_path("written.tif");
     char text[64];
     for (int trial = 0; trial < 100; trial++) {
@@ -275,8 +273,7 @@ static void check_raster(const char *path) {
     TIFFClose(file);
 }
 
-static void rasters_keep_their_place(void **state) {
-    (void)state;
+TEST(rasters_keep_their_place) {
     const char *from = io_path("raster.tif"), *to = io_path("full.tif");
     csrec_measurement m;
     csrec_image image = {.has_channels = true};
@@ -300,8 +297,7 @@ static void rasters_keep_their_place(void **state) {
 
 /* ------------------------------------------------------------------ wrong files ------------- */
 
-static void damage_is_one_line(void **state) {
-    (void)state;
+TEST(damage_is_one_line) {
     const char *path = io_path("drawn.tif");
     for (int trial = 0; trial < 20; trial++) {
         drawn d = draw(trial);
@@ -323,8 +319,7 @@ static void damage_is_one_line(void **state) {
 }
 
 /* Types and arrangements that are told apart, not guessed. */
-static void refuses_by_name(void **state) {
-    (void)state;
+TEST(refuses_by_name) {
     const char *path = io_path("refused.tif");
     csrec_image image = {0};
     csrec_error error;
@@ -355,13 +350,10 @@ static void refuses_by_name(void **state) {
     remove(path);
 }
 
+FIXTURE(io_setup, io_teardown);
+
 int main(void) {
     seed = check_seed();
     TIFFSetWarningHandler(NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
-                                       cmocka_unit_test(written_signals_are_read_by_libtiff),
-                                       cmocka_unit_test(rasters_keep_their_place),
-                                       cmocka_unit_test(damage_is_one_line),
-                                       cmocka_unit_test(refuses_by_name)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+    return check_run();
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static uint64_t seed;
+SEED(seed);
 
 /* What a difference of 12 of 255 between two halves exceeds, and the noise of the measure does not.
  */
@@ -163,8 +163,7 @@ static void check_case(const one_case *c) {
     clear(&p);
 }
 
-static void tiles_are_as_good_as_the_whole(void **state) {
-    (void)state;
+TEST(tiles_are_as_good_as_the_whole) {
     const size_t step = SANITIZED ? 4 : 1; /* the seed tells which quarter */
     for (size_t i = seed % step; i < sizeof cases / sizeof *cases; i += step) check_case(&cases[i]);
 }
@@ -178,8 +177,7 @@ static picture small_tiles(double rate, csrec_recover_options *o) {
     return p;
 }
 
-static void threads_do_not_matter(void **state) {
-    (void)state;
+TEST(threads_do_not_matter) {
     csrec_recover_options o;
     picture p = small_tiles(0.05, &o);
     double *other = malloc((size_t)p.entries * sizeof *other);
@@ -201,8 +199,7 @@ static void threads_do_not_matter(void **state) {
 }
 
 /* More memory than the whole needs changes nothing. */
-static void what_fits_is_one_tile(void **state) {
-    (void)state;
+TEST(what_fits_is_one_tile) {
     csrec_recover_options o;
     picture p = small_tiles(0.05, &o);
     double *other = malloc((size_t)p.entries * sizeof *other);
@@ -220,8 +217,7 @@ static void what_fits_is_one_tile(void **state) {
 }
 
 /* Samples in one corner alone: tiles without any take the samples' mean. */
-static void tiles_without_samples_are_filled(void **state) {
-    (void)state;
+TEST(tiles_without_samples_are_filled) {
     csrec_recover_options o;
     picture p = small_tiles(0.5, &o);
     int64_t n = 0;
@@ -250,8 +246,7 @@ static bool stop_at(const csrec_progress *progress, void *context) {
 }
 
 /* Whenever it is stopped there is a whole signal, and it says so. */
-static void stopping_delivers_what_there_is(void **state) {
-    (void)state;
+TEST(stopping_delivers_what_there_is) {
     csrec_recover_options o;
     picture p = small_tiles(0.05, &o);
     csrec_recover_report report;
@@ -269,8 +264,7 @@ static void stopping_delivers_what_there_is(void **state) {
     clear(&p);
 }
 
-static void too_little_memory_is_refused(void **state) {
-    (void)state;
+TEST(too_little_memory_is_refused) {
     csrec_recover_options o;
     picture p = small_tiles(0.05, &o);
     csrec_error error;
@@ -284,15 +278,4 @@ static void too_little_memory_is_refused(void **state) {
     assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
     assert_non_null(strstr(error.text, "use a preset that works in tiles"));
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_as_good_as_the_whole),
-                                       cmocka_unit_test(threads_do_not_matter),
-                                       cmocka_unit_test(what_fits_is_one_tile),
-                                       cmocka_unit_test(tiles_without_samples_are_filled),
-                                       cmocka_unit_test(stopping_delivers_what_there_is),
-                                       cmocka_unit_test(too_little_memory_is_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

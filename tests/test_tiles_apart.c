@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-static uint64_t seed, drawn; /* drawn: seed at the start */
+SEED(seed);
+SEED(drawn); /* seed at the start */
 
 static csrec_shape shape_of(const csrec_slab *slabs, int dims) {
     csrec_shape shape = {.dims = dims};
@@ -162,14 +163,14 @@ static void check_case(const tile_case *c, const char *backend) {
     clear(&p);
 }
 
-static void tiles_apart_have_the_bits_of_the_whole(void **state) {
+TEST_ON_EACH(tiles_apart_have_the_bits_of_the_whole) {
     const char *backend = check_backend(state);
     for (int i = 0; i < TILE_CASES; i++)
         if (tile_case_runs(i, backend, 0, drawn)) check_case(&tile_cases[i], backend);
 }
 
 /* A tile whose box has no sample is the mean of all, as in the whole. */
-static void a_tile_without_samples_is_the_mean(void **state) {
+TEST_ON("cpu", a_tile_without_samples_is_the_mean) {
     const char *backend = check_backend(state);
     picture p = make(&(csrec_shape){2, {560, 1100}}, 2, 0.2, 0.2, 0.0, &seed);
     csrec_recover_options o;
@@ -211,8 +212,7 @@ static void expect_refusal(const csrec_measurement *m, const csrec_recover_optio
     assert_null(tiles);
 }
 
-static void wrong_calls_are_refused(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused) {
     picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
     csrec_recover_options o;
     csrec_history *history = NULL;
@@ -245,15 +245,4 @@ static void wrong_calls_are_refused(void **state) {
     csrec_tiles_destroy(NULL);
     csrec_history_destroy(history);
     clear(&p);
-}
-
-int main(void) {
-    seed = drawn = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", tiles_apart_have_the_bits_of_the_whole),
-        CHECK_ON("cuda", tiles_apart_have_the_bits_of_the_whole),
-        CHECK_ON("cpu", a_tile_without_samples_is_the_mean),
-        cmocka_unit_test(wrong_calls_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "page.h"
 #include "tools.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ the page itself --------- */
 
@@ -104,8 +104,7 @@ static void check_pictures(const char *page_name_, const char *scan, const char 
     page_clear(&p);
 }
 
-static void pages_show_what_happened(void **state) {
-    (void)state;
+TEST(pages_show_what_happened) {
     run_well("$S gray.png -o g.npz -r 0.3 && $R g.npz -r gray.png -Q best --report best.html");
     check_page("best.html", 6, 1); /* rounds of groups keep the samples */
     run_well("$R g.npz -o g.png -r gray.png --report g.html");
@@ -128,8 +127,7 @@ static void pages_show_what_happened(void **state) {
 }
 
 /* Names of files are text, whatever they hold, and the command brings the same result. */
-static void names_are_escaped_and_the_command_repeats(void **state) {
-    (void)state;
+TEST(names_are_escaped_and_the_command_repeats) {
     run_well("cp g.npz '<b>&\"'\"'\"'\351 .npz' && "
              "$R '<b>&\"'\"'\"'\351 .npz' -o 'it'\"'\"'s.png' -s 2 --report n.html --json");
     check_page("n.html", 4, 2);
@@ -219,8 +217,7 @@ static void check_plots(const page *p, const csrec_history *history) {
     }
 }
 
-static void plots_are_the_history(void **state) {
-    (void)state;
+TEST(plots_are_the_history) {
     static const struct {
         const char *options;
         int preset, shifts;
@@ -252,8 +249,7 @@ static void plots_are_the_history(void **state) {
 }
 
 /* Ink of the first series on white paper: a curve and its dots. */
-static void a_png_has_curves(void **state) {
-    (void)state;
+TEST(a_png_has_curves) {
     run_well("$R c.npz -r rgb.png -s 1 --plot h.png");
     csrec_array png = read_values("h.png");
     int64_t ink = 0, paper = 0;
@@ -268,8 +264,7 @@ static void a_png_has_curves(void **state) {
     csrec_array_clear(&png);
 }
 
-static void machines_get_the_same(void **state) {
-    (void)state;
+TEST(machines_get_the_same) {
     run_well("$R c.npz -r rgb.png -s 1 --json --history");
     csrec_history *history = history_of("c.npz", "rgb.png", -1, 1);
     const char *text = read_text("out"), *name, *unit;
@@ -288,8 +283,7 @@ static void machines_get_the_same(void **state) {
 /* ------------------------------------------------------------------ layout ------------------ */
 
 /* A number of panels that has a rule of the style; controls wait for the script. */
-static void panels_need_no_script(void **state) {
-    (void)state;
+TEST(panels_need_no_script) {
     static const struct {
         const char *options, *rule;
         int panels;
@@ -338,8 +332,7 @@ static void check_chart(const page *p, const page_element *chart) {
     if (!logarithmic && lowest != 0.0) fail_msg("the axis starts at %g", lowest);
 }
 
-static void charts_do_not_exaggerate(void **state) {
-    (void)state;
+TEST(charts_do_not_exaggerate) {
     int charts = 0;
     run_well("$R c.npz -r rgb.png -Q fast --report fast.html && "
              "$R c.npz -r rgb.png -s 1 --report grid.html && "
@@ -356,16 +349,14 @@ static void charts_do_not_exaggerate(void **state) {
 }
 
 /* But for times and the date. */
-static void pages_are_deterministic(void **state) {
-    (void)state;
+TEST(pages_are_deterministic) {
     run_well("for k in 1 2; do $R c.npz -r rgb.png -Q fast --report t.html || exit 1; "
              "sed '/class=\"seconds\"/d; s/<footer>.*<.footer>//' t.html >t$k.html; done; "
              "cmp t1.html t2.html");
 }
 
 /* Interrupted anywhere, a page is a page, and no map is written that is not known. */
-static void interrupted_pages_are_pages(void **state) {
-    (void)state;
+TEST(interrupted_pages_are_pages) {
     for (int tenths = 1; tenths <= 9; tenths += 4) {
         char command[256];
         snprintf(command, sizeof command,
@@ -382,16 +373,4 @@ static void interrupted_pages_are_pages(void **state) {
     }
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pages_show_what_happened),
-                                       cmocka_unit_test(names_are_escaped_and_the_command_repeats),
-                                       cmocka_unit_test(plots_are_the_history),
-                                       cmocka_unit_test(a_png_has_curves),
-                                       cmocka_unit_test(machines_get_the_same),
-                                       cmocka_unit_test(panels_need_no_script),
-                                       cmocka_unit_test(charts_do_not_exaggerate),
-                                       cmocka_unit_test(pages_are_deterministic),
-                                       cmocka_unit_test(interrupted_pages_are_pages)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

@@ -3,7 +3,7 @@
 #include "page.h"
 #include "tools.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static int make_scans(void **state) {
     if (make_inputs(state)) return -1;
@@ -108,8 +108,7 @@ static void check_error_panel(const char *name, const char *panel, const double 
     free(bytes);
 }
 
-static void error_panels_are_the_maps(void **state) {
-    (void)state;
+TEST(error_panels_are_the_maps) {
     static const struct {
         const char *scan, *truth, *options;
         int64_t first, pixels, channels;
@@ -143,8 +142,7 @@ static void error_panels_are_the_maps(void **state) {
 }
 
 /* The chart of a 1-D signal: root mean squares of every eight entries. */
-static void errors_of_a_line_are_charted(void **state) {
-    (void)state;
+TEST(errors_of_a_line_are_charted) {
     run_well("$R l.npz -r line.npy -o o.npy -u u.npy --report t.html");
     page p = page_read("t.html");
     csrec_array expected = read_values("u.npy");
@@ -186,8 +184,7 @@ static void errors_of_a_line_are_charted(void **state) {
 
 /* What was not sampled is transparent on a colour of the style that no gray value has, with a key;
  * a picture without holes has none of it. */
-static void holes_are_no_gray(void **state) {
-    (void)state;
+TEST(holes_are_no_gray) {
     run_well("$R g.npz -Q fast --report t.html && $S g.png -o all.npz -r 1 && "
              "$R all.npz -Q fast --report all.html");
     char *bytes = page_bytes("t.html");
@@ -232,8 +229,7 @@ static double value_at(const level *l, int y, int x) {
     return value;
 }
 
-static void blended_samples_are_the_pyramid(void **state) {
-    (void)state;
+TEST(blended_samples_are_the_pyramid) {
     static level levels[LEVELS];
     csrec_measurement m = {0};
     assert_ok(csrec_measurement_read("g.npz", NULL, &m, NULL));
@@ -268,10 +264,4 @@ static void blended_samples_are_the_pyramid(void **state) {
     page_clear(&p);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_panels_are_the_maps), cmocka_unit_test(errors_of_a_line_are_charted),
-        cmocka_unit_test(holes_are_no_gray), cmocka_unit_test(blended_samples_are_the_pyramid)};
-    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
-}
+FIXTURE(make_scans, remove_inputs);

@@ -76,8 +76,7 @@ static double json_number(const char *key) {
     return strtod(at + strlen(quoted), NULL);
 }
 
-static void reports(void **state) {
-    (void)state;
+TEST(reports) {
     double difference, variance;
     run_well(
         "cp gray.png 'a \"b\"\\\303\251\377.png' && $S 'a \"b\"\\\303\251\377.png' -o j.npz -n 999 "
@@ -101,8 +100,7 @@ static void reports(void **state) {
     assert_non_null(strstr(read_text("out"), "61 x 83"));
 }
 
-static void help(void **state) {
-    (void)state;
+TEST(help) {
     const char *const tools[] = {"$S", "$R"};
     for (int i = 0; i < 2; i++) {
         char command[64];
@@ -122,8 +120,7 @@ static void help(void **state) {
 
 /* ------------------------------------------------------------------ wrong input ------------- */
 
-static void wrong_usage(void **state) {
-    (void)state;
+TEST(wrong_usage) {
     const char *const commands[] = {
         "$S",
         "$S gray.png",
@@ -176,8 +173,7 @@ static void wrong_usage(void **state) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) check_refused(commands[i], 2);
 }
 
-static void wrong_input(void **state) {
-    (void)state;
+TEST(wrong_input) {
     const char *const commands[] = {
         "$S nothing.png -o x.npz -r 0.5",
         "$S text.txt -o x.npz -r 0.5",
@@ -234,9 +230,4 @@ static void wrong_input(void **state) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) check_refused(commands[i], 1);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reports), cmocka_unit_test(help),
-                                       cmocka_unit_test(wrong_usage),
-                                       cmocka_unit_test(wrong_input)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

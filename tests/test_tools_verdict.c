@@ -2,7 +2,7 @@
 #include "page.h"
 #include "tools.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static int make_scans(void **state) {
     if (make_inputs(state)) return -1;
@@ -58,8 +58,7 @@ static double true_error(const char *truth, const char *recovered) {
     return sqrt(difference);
 }
 
-static void the_verdict_has_the_numbers(void **state) {
-    (void)state;
+TEST(the_verdict_has_the_numbers) {
     static const struct {
         const char *scan, *truth, *options, *words;
     } cases[] = {
@@ -90,8 +89,7 @@ static void the_verdict_has_the_numbers(void **state) {
 }
 
 /* Without a reference, and without an error. */
-static void the_verdict_is_honest(void **state) {
-    (void)state;
+TEST(the_verdict_is_honest) {
     run_well("$R g.npz -Q fast --report t.html");
     char *text = plain_text("t.html", "verdict");
     expect_text(text, "expected error about ");
@@ -130,8 +128,7 @@ static const char *find_sentence(const char *bytes, const char *member, int k) {
     return at;
 }
 
-static void warnings_come_first(void **state) {
-    (void)state;
+TEST(warnings_come_first) {
     make_doubtful("doubtful.npz");
     run_well("$R doubtful.npz -Q fast --report t.html --json");
     char *bytes = page_bytes("t.html");
@@ -146,10 +143,4 @@ static void warnings_come_first(void **state) {
     free(bytes);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_verdict_has_the_numbers),
-                                       cmocka_unit_test(the_verdict_is_honest),
-                                       cmocka_unit_test(warnings_come_first)};
-    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
-}
+FIXTURE(make_scans, remove_inputs);

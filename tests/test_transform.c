@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static uint64_t seed;
+SEED(seed);
 
 static double length(const problem *p) {
     double sum = 0.0;
@@ -20,8 +20,7 @@ static double tolerance(const problem *p) {
     return 64.0 * 0x1p-52 * length(p);
 }
 
-static void tree_equals_levels(void **state) {
-    (void)state;
+TEST(tree_equals_levels) {
     for (int k = 0; k < 2000; k++) {
         problem p = problem_draw(&seed, k % 10 ? 50 : 600, 62);
         int64_t levels_found, tree_found;
@@ -66,8 +65,7 @@ static void check_against_dense(const problem *p) {
     check_on("cpu", p, CSREC_TRANSFORM_TREE, tolerance(p));
 }
 
-static void tree_equals_dense_for_every_subset_of_8(void **state) {
-    (void)state;
+TEST(tree_equals_dense_for_every_subset_of_8) {
     for (unsigned subset = 1; subset < 256; subset++) {
         uint64_t rows[8];
         double y[8];
@@ -79,8 +77,7 @@ static void tree_equals_dense_for_every_subset_of_8(void **state) {
     }
 }
 
-static void tree_equals_dense_at_random(void **state) {
-    (void)state;
+TEST(tree_equals_dense_at_random) {
     for (int k = 0; k < 60; k++) {
         problem p = problem_draw(&seed, 1024, 10);
         check_against_dense(&p);
@@ -119,7 +116,7 @@ static void worked_example(const char *device) {
 }
 
 /* A rounding for each of at most 64 + n additions, of numbers below ||r||_1. */
-static void levels_equal_dense(void **state) {
+TEST_ON_EACH(levels_equal_dense) {
     const char *device = check_backend(state);
     worked_example(device);
     for (int k = 0; k < (getenv("CSREC_TEST_SMALL") ? 3 : 20); k++) {
@@ -132,8 +129,7 @@ static void levels_equal_dense(void **state) {
 }
 
 /* Of the columns that are equal up to sign, DISTINCT lists the one with the smallest number. */
-static void distinct_lists_one_of_each(void **state) {
-    (void)state;
+TEST(distinct_lists_one_of_each) {
     for (int k = 0; k < 200; k++) {
         problem p = problem_draw(&seed, 12, 6);
         int64_t found, at = 0;
@@ -174,8 +170,7 @@ static void refused(const char *device, int levels, int64_t n, const uint64_t *r
     assert_int_equal(found, -7);
 }
 
-static void bad_input_is_refused(void **state) {
-    (void)state;
+TEST(bad_input_is_refused) {
     const int tree = CSREC_TRANSFORM_TREE;
     uint64_t rows[2] = {3, 3}, high[1] = {8};
     double r[2] = {1.0, 2.0}, bad[1] = {NAN};
@@ -191,8 +186,7 @@ static void bad_input_is_refused(void **state) {
 }
 
 /* A device that is named does the work, or one line says why it does not. */
-static void a_named_device_is_taken(void **state) {
-    (void)state;
+TEST(a_named_device_is_taken) {
     csrec_product *products[3];
     int64_t found, expected = 0;
     uint64_t rows[] = {1, 6, 10, 16, 23, 27};
@@ -219,8 +213,7 @@ static void a_named_device_is_taken(void **state) {
 }
 
 /* <A x, y> = <x, A^T y>, and explicit columns against the dense matrix. */
-static void operator_is_its_adjoint(void **state) {
-    (void)state;
+TEST(operator_is_its_adjoint) {
     for (int k = 0; k < 300; k++) {
         problem p = problem_draw(&seed, 60, 9);
         csrec_operator_spec spec = {
@@ -248,20 +241,4 @@ static void operator_is_its_adjoint(void **state) {
         csrec_operator_destroy(A);
         problem_drop(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tree_equals_levels),
-        cmocka_unit_test(tree_equals_dense_for_every_subset_of_8),
-        cmocka_unit_test(tree_equals_dense_at_random),
-        CHECK_ON("cpu", levels_equal_dense),
-        CHECK_ON("cuda", levels_equal_dense),
-        cmocka_unit_test(distinct_lists_one_of_each),
-        cmocka_unit_test(bad_input_is_refused),
-        cmocka_unit_test(a_named_device_is_taken),
-        cmocka_unit_test(operator_is_its_adjoint),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "method/tones.h"
 #include "recover/recover.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ measurements */
 
@@ -95,8 +95,7 @@ static void add_patch(const csrec_measurement *m, int top, int left, int width, 
 }
 
 /* One Gaussian for all patches: the weighted means of their posterior variances. */
-static void mixtures_tell_posterior_variances(void **state) {
-    (void)state;
+TEST(mixtures_tell_posterior_variances) {
     for (int k = 0; k < 8; k++) {
         double C[D * D], mean[D], signal[MOST * MOST], v[MOST * MOST], unit = ldexp(1.0, 3 * k - 9);
         double weight[MOST * MOST] = {0}, value[MOST * MOST] = {0};
@@ -146,8 +145,7 @@ static csrec_model *make_components(const double *mean, const double *V, const d
 }
 
 /* x = mean + V^T z + e: of V^T z after samples with the noise of both e and sigma, and of e. */
-static void components_tell_posterior_variances(void **state) {
-    (void)state;
+TEST(components_tell_posterior_variances) {
     for (int k = 0; k < 8; k++) {
         double V[K * N], C[N * N] = {0}, mean[N] = {0}, l[K], y[N] = {0}, x[N], wanted[N];
         double signal[N], v[N], noise = k % 2 ? 3.0 * check_uniform(&seed) : 0.0;
@@ -173,8 +171,7 @@ static void components_tell_posterior_variances(void **state) {
 
 /* One patch is the whole picture, and its group: the covariance is diagonal, and each pixel is
  * known or unknown. The dense formulas of groups are in test_gaussian_group.c. */
-static void groups_tell_posterior_variances(void **state) {
-    (void)state;
+TEST(groups_tell_posterior_variances) {
     enum { SIDE = 8, ROUNDS = 2 };
     for (int k = 0; k < 6; k++) {
         double signal[SIDE * SIDE], v[SIDE * SIDE], sigma = k % 2 ? 3.0 : 0.0;
@@ -204,8 +201,7 @@ static void groups_tell_posterior_variances(void **state) {
 }
 
 /* Independent errors along orthonormal axes, R^T diag(v) R. */
-static void turned_colours_keep_their_variances(void **state) {
-    (void)state;
+TEST(turned_colours_keep_their_variances) {
     double a = check_uniform(&seed), b = check_uniform(&seed), sum[2] = {0.0, 0.0};
     csrec_gaussian_axes axes = {.channels = 3,
                                 .axis = {{cos(a), sin(a), 0.0},
@@ -274,8 +270,7 @@ static void add_fit(int64_t n, const double *fit, int number, double *mean, doub
     }
 }
 
-static void grids_tell_their_spread(void **state) {
-    (void)state;
+TEST(grids_tell_their_spread) {
     enum { MOST_ENTRIES = 400 };
     for (int k = 0; k < 6; k++) {
         double signal[MOST_ENTRIES], v[MOST_ENTRIES], fit[MOST_ENTRIES];
@@ -303,16 +298,4 @@ static void grids_tell_their_spread(void **state) {
         assert_true(v[0] < 0.0); /* a single grid has none */
         csrec_measurement_clear(&m);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixtures_tell_posterior_variances),
-        cmocka_unit_test(components_tell_posterior_variances),
-        cmocka_unit_test(groups_tell_posterior_variances),
-        cmocka_unit_test(turned_colours_keep_their_variances),
-        cmocka_unit_test(grids_tell_their_spread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
