@@ -1,19 +1,6 @@
 /* What the page of csrecover --report shows: its panels and colour bars beside maps computed here
  * from --uncertainty, the output and the reference. */
-#include "page.h"
-#include "tools.h"
-
-SEED(seed);
-
-static int make_scans(void **state) {
-    if (make_inputs(state)) return -1;
-    make_random_picture("g.png", 47, 70, 1, &seed);
-    make_random_picture("c.png", 40, 36, 3, &seed);
-    run_well("$S g.png -o g.npz -r 0.3 && $S c.png -o c.npz -r 0.3 && "
-             "$S volume.npy -o v.npz -r 0.3 && $S line.npy -o l.npz -r 0.3 && "
-             "$S planes.npy -c -o p.npz -r 0.3");
-    return 0;
-}
+#include "page_scans.h"
 
 /* ------------------------------------------------------------------ errors ------------------ */
 
@@ -187,13 +174,12 @@ TEST(errors_of_a_line_are_charted) {
 TEST(holes_are_no_gray) {
     run_well("$R g.npz -Q fast --report t.html && $S g.png -o all.npz -r 1 && "
              "$R all.npz -Q fast --report all.html");
-    char *bytes = page_bytes("t.html");
+    OWNED char *bytes = page_bytes("t.html");
     assert_non_null(strstr(bytes, ".holes,.key{background:var(--hole)}"));
     long rgb = strtol(strstr(bytes, "--hole:#") + 8, NULL, 16);
     int red = (int)(rgb >> 16), green = (int)(rgb >> 8 & 255), blue = (int)(rgb & 255);
     assert_true(abs(red - green) > 60 || abs(green - blue) > 60 || abs(red - blue) > 60);
     assert_non_null(strstr(bytes, "<span class=\"key\"></span> not sampled"));
-    free(bytes);
     page p = page_read("t.html"), all = page_read("all.html");
     const char *holes = page_value(page_part(&p, page_id(&p, "samples"), "img", 0), "class");
     const char *none = page_value(page_part(&all, page_id(&all, "samples"), "img", 0), "class");
