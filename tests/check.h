@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -67,6 +68,15 @@ int check_run(void);
 
 /* ------------------------------------------------------------------ random inputs ------------- */
 
+/* Of a pointer that is initialised where it is declared: freed where its block ends. */
+#define OWNED __attribute__((cleanup(check_free)))
+
+static inline void check_free(void *pointer) {
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
+}
+
 /* A small generator for test inputs, independent of the library's own (splitmix64). */
 static inline uint64_t check_next(uint64_t *state) {
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
@@ -87,6 +97,26 @@ static inline double check_normal(uint64_t *state) {
 
 static inline int64_t check_below(uint64_t *state, int64_t n) {
     return (int64_t)(check_next(state) % (uint64_t)n);
+}
+
+static inline int64_t entries_in(const csrec_shape *shape) {
+    int64_t count = 1;
+    for (int d = 0; d < shape->dims; d++) count *= shape->dim[d];
+    return count;
+}
+
+/* A progress function: asks to stop as soon as *context, an int, reports have come. */
+static inline bool stop_by_count(const csrec_progress *progress, void *context) {
+    (void)progress;
+    return (*(int *)context)-- <= 0;
+}
+
+/* The default options with a method; NULL: what they have. */
+static inline csrec_recover_options options_by(const char *method) {
+    csrec_recover_options options;
+    csrec_recover_defaults(&options);
+    if (method) options.method = method;
+    return options;
 }
 
 #define assert_ok(call) assert_int_equal((call), CSREC_OK)

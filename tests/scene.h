@@ -2,9 +2,6 @@
 #ifndef CSREC_TESTS_SCENE_H
 #define CSREC_TESTS_SCENE_H
 
-#include <math.h>
-#include <string.h>
-
 #include "device.h"
 #include "method/gaussian/engine.h"
 

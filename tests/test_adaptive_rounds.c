@@ -1,5 +1,4 @@
 /* csrec_adaptive: the samples it asks for, that they help, its stops, and what it refuses. */
-#include <string.h>
 
 #include "check.h"
 
@@ -49,9 +48,7 @@ static csrec_measurement nothing(const scene *s) {
 }
 
 static csrec_recover_options frames(void) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = "frames";
+    csrec_recover_options o = options_by("frames");
     o.backend = "cpu";
     return o;
 }

@@ -49,14 +49,13 @@ static csrec_operator_spec rough_spec(twofold *t, bool complex_signal) {
 static csrec_status solve_nothing(const csrec_operator *A, int64_t count, csrec_error *error) {
     int64_t m, n;
     csrec_operator_size(A, &m, &n);
-    double *y = calloc((size_t)(count * m), sizeof *y);
+    OWNED double *y = calloc((size_t)(count * m), sizeof *y);
     const csrec_setting lambda = {"lambda", 1.0};
     const csrec_solve_options options = {
         .solver = "fista", .settings = &lambda, .n_settings = 1, .stop.atoms = 1};
     csrec_status status = count == 1
                               ? csrec_solve(A, y, &options, NULL, NULL, NULL, error)
                               : csrec_solve_many(A, count, y, &options, 2, NULL, NULL, NULL, error);
-    free(y);
     return status;
 }
 
@@ -78,7 +77,7 @@ TEST(wrong_adjoints_are_told) {
         const bool pairs = check_below(&seed, 2);
         const int64_t m = (1 + check_below(&seed, 40)) * (pairs ? 2 : 1),
                       n = (1 + check_below(&seed, 40)) * (pairs ? 2 : 1);
-        double *right = malloc((size_t)(m * n) * sizeof *right);
+        OWNED double *right = malloc((size_t)(m * n) * sizeof *right);
         double *wrong = malloc((size_t)(m * n) * sizeof *wrong), scale = 1.0;
         for (int64_t e = check_below(&seed, 300) - 150; e != 0; e -= e > 0 ? 1 : -1)
             scale *= e > 0 ? 1.5 : 1.0 / 1.5;
@@ -103,7 +102,6 @@ TEST(wrong_adjoints_are_told) {
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         assert_ok(solve_nothing(A, 1, &error));
         csrec_operator_destroy(A);
-        free(right);
         free(wrong);
     }
     if (missed > 4) fail_msg("%d wrong adjoints were missed", missed);
@@ -115,7 +113,7 @@ TEST(maps_of_parts_are_not_complex) {
     int missed = 0;
     for (int round = 0; round < 200; round++) {
         const int64_t m = 2 + 2 * check_below(&seed, 40), n = 2 + 2 * check_below(&seed, 40);
-        double *map = malloc((size_t)(m * n) * sizeof *map);
+        OWNED double *map = malloc((size_t)(m * n) * sizeof *map);
         for (int64_t i = 0; i < m * n; i++) map[i] = check_normal(&seed);
         as_complex_map(m, n, map);
         for (int64_t i = 0; i < m * n; i++) /* the real part of x alone, or any map of its parts */
@@ -129,7 +127,6 @@ TEST(maps_of_parts_are_not_complex) {
         missed += status == CSREC_OK;
         if (status && !strstr(error.text, "is not linear in complex x")) fail_msg("%s", error.text);
         csrec_operator_destroy(A);
-        free(map);
     }
     if (missed > 4) fail_msg("%d maps were missed", missed);
 }

@@ -1,8 +1,6 @@
 /* Synthesis against the dense columns, and against the definition where no matrix fits. */
 #include "check.h"
 
-#include <string.h>
-
 #include "dense.h"
 
 SEED(seed);
@@ -63,18 +61,15 @@ TEST(whole_signals) {
         for (int round = 0; round < 4; round++) {
             const int64_t M = INT64_C(1) << levels, most = M < 300 ? M : 300;
             csrec_atoms atoms = random_atoms(levels, check_below(&seed, most + 1), 0, NULL);
-            uint64_t *rows = malloc((size_t)M * sizeof *rows);
-            double *value = malloc((size_t)M * sizeof *value),
-                   *any = malloc((size_t)M * sizeof *any);
+            OWNED uint64_t *rows = malloc((size_t)M * sizeof *rows);
+            OWNED double *value = malloc((size_t)M * sizeof *value),
+                         *any = malloc((size_t)M * sizeof *any);
             for (int64_t k = 0; k < M; k++) rows[k] = (uint64_t)k;
             assert_ok(csrec_atoms_synthesize(levels, &atoms, M, rows, any));
             assert_ok(csrec_atoms_synthesize_block(levels, &atoms, 0, M, value));
             assert_memory_equal(any, value, (size_t)M * sizeof *any);
             for (int64_t k = 0; k < M; k += 1 + (levels > 10) * check_below(&seed, 30))
                 check_value(levels, &atoms, rows[k], value[k]);
-            free(rows);
-            free(value);
-            free(any);
             csrec_atoms_clear(&atoms);
         }
 }
@@ -135,8 +130,9 @@ TEST(blocks_of_rows) {
         const uint64_t M = (uint64_t)1 << levels;
         uint64_t first = check_next(&seed) % (M - (uint64_t)n + 1);
         if (round == 1) first = M - (uint64_t)n;
-        uint64_t *rows = malloc((size_t)n * sizeof *rows);
-        double *value = malloc((size_t)n * sizeof *value), *any = malloc((size_t)n * sizeof *any);
+        OWNED uint64_t *rows = malloc((size_t)n * sizeof *rows);
+        OWNED double *value = malloc((size_t)n * sizeof *value),
+                     *any = malloc((size_t)n * sizeof *any);
         for (int64_t k = 0; k < n; k++) rows[k] = first + (uint64_t)k;
         csrec_atoms atoms = random_atoms(levels, 500, n, rows);
         assert_ok(csrec_atoms_synthesize_block(levels, &atoms, first, n, value));
@@ -144,9 +140,6 @@ TEST(blocks_of_rows) {
         assert_memory_equal(any, value, (size_t)n * sizeof *any);
         for (int64_t k = 0; k < n; k += 1 + check_below(&seed, 60))
             check_value(levels, &atoms, rows[k], value[k]);
-        free(rows);
-        free(value);
-        free(any);
         csrec_atoms_clear(&atoms);
     }
 }

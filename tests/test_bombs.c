@@ -27,7 +27,7 @@ static void deflate_piece(z_stream *z, const void *data, size_t size, int flush,
 static void add_bomb(io_zip *zip, const char *name, const char *descr, const char *shape) {
     static io_bytes piece;
     io_bytes head = {0}, packed = {0};
-    uint8_t *zeros = calloc(ZEROS, 1);
+    OWNED uint8_t *zeros = calloc(ZEROS, 1);
     z_stream z = {0};
     io_npy_header(&head, 1, descr, false, shape);
     assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -43,7 +43,6 @@ static void add_bomb(io_zip *zip, const char *name, const char *descr, const cha
     deflateEnd(&z);
     io_zip_add_packed(zip, name, packed, head.size + (uint64_t)BOMB, crc,
                       (io_zip_how){.deflate = true});
-    free(zeros);
     io_free(&head);
     io_free(&packed);
 }

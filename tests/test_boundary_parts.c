@@ -237,7 +237,7 @@ TEST(convolutions) {
     float X[2 * SIDE * SIDE], W[TAPS], Y[2 * OUT * OUT], dX[2 * SIDE * SIDE], dW[TAPS], dB[2];
     size_t forward, backward;
     assert_ok(csrec_conv2d_workspace(&conv, &forward, &backward, NULL));
-    void *memory = malloc(forward > backward ? forward : backward);
+    OWNED void *memory = malloc(forward > backward ? forward : backward);
     assert_non_null(memory);
     int refused = 0;
     for (int k = 0; k < FLOAT_SCALES; k++)
@@ -259,7 +259,6 @@ TEST(convolutions) {
             if (status) assert_non_null(strstr(error.text, "float32"));
         }
     assert_true(refused > 0);
-    free(memory);
 }
 
 /* PSNR and SSIM have no unit. */

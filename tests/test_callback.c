@@ -1,10 +1,8 @@
 /* Operators of the caller's functions: solvers use their products alone, one call at a time; a
  * failure and a value that is not finite end in a line that names it. */
 #define _XOPEN_SOURCE 700
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "check.h"
 #include "operators.h"
@@ -212,10 +210,9 @@ static csrec_status shared_forward(const double *x, double *y, void *context) {
     shared *s = context;
     csrec_operator *self = s->self;
     if (self) { /* once: a call in a call is no overlap */
-        double *own = calloc((size_t)(s->drawn.m + s->drawn.n), sizeof *own);
+        OWNED double *own = calloc((size_t)(s->drawn.m + s->drawn.n), sizeof *own);
         s->self = NULL;
         assert_ok(csrec_operator_adjoint(self, own, own + s->drawn.m));
-        free(own);
     }
     enter(s);
     times_drawn(x, s->meets ? y : s->buffer, &s->drawn);
@@ -242,7 +239,7 @@ enum { SIGNALS = 6 };
 static void solve_by_threads(const csrec_operator *A, const csrec_operator *dense, shared *s) {
     int64_t m, n;
     csrec_operator_size(A, &m, &n);
-    double *y = malloc((size_t)(SIGNALS * m) * sizeof *y);
+    OWNED double *y = malloc((size_t)(SIGNALS * m) * sizeof *y);
     double *r[2] = {malloc((size_t)(SIGNALS * m) * sizeof *y),
                     malloc((size_t)(SIGNALS * m) * sizeof *y)};
     for (int64_t i = 0; i < SIGNALS * m; i++) y[i] = check_normal(&seed);
@@ -259,7 +256,6 @@ static void solve_by_threads(const csrec_operator *A, const csrec_operator *dens
     if (dense) assert_ok(csrec_solve_many(dense, SIGNALS, y, &options, 1, NULL, r[1], NULL, NULL));
     for (int64_t i = 0; i < SIGNALS * m; i++)
         if (fabs(r[0][i] - r[1][i]) > 1e-9) fail_msg("r[%d] = %g, %g", (int)i, r[0][i], r[1][i]);
-    free(y);
     free(r[0]);
     free(r[1]);
 }

@@ -2,7 +2,6 @@
 #include "check.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 SEED(seed);
 
@@ -86,7 +85,7 @@ static csrec_comm_calls calls_of(script *s, int rank, int size) {
  * eighth of an equal share of what is left, down to one; then none. */
 TEST(claims_are_answered_in_order) {
     for (int round = 0; round < 50; round++) {
-        script *s = calloc(1, sizeof *s);
+        OWNED script *s = calloc(1, sizeof *s);
         csrec_comm *comm = NULL;
         csrec_error error = {""};
         int size = 2 + (int)check_below(&seed, 6), asked[1500];
@@ -117,13 +116,12 @@ TEST(claims_are_answered_in_order) {
         for (int k = 1; k < size; k++) expect(s, k, (head){.kind = BYE}, NULL, 0);
         csrec_comm_destroy(comm);
         assert_int_equal(s->closed, 1);
-        free(s);
     }
 }
 
 TEST(other_sizes_are_refused) {
     for (size_t bytes = 0; bytes <= 16; bytes += 4) {
-        script *s = calloc(1, sizeof *s);
+        OWNED script *s = calloc(1, sizeof *s);
         csrec_error error = {""};
         char room[17] = "";
         int from = -1;
@@ -140,7 +138,6 @@ TEST(other_sizes_are_refused) {
         assert_string_equal(room, bytes == 8 ? "01234567" : "");
         assert_true(bytes == 8 || strstr(error.text, "process 1 sent 8 bytes"));
         csrec_comm_destroy(comm);
-        free(s);
     }
 }
 

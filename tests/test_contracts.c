@@ -4,8 +4,6 @@
  */
 #include "check.h"
 
-#include <string.h>
-
 #include "measurement/through.h"
 #include "files/format.h"
 #include "learn/model.h"

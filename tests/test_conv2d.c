@@ -232,16 +232,13 @@ static void check_numeric(drawn *d, const char *what, float *v, int64_t count,
 TEST(gradients_equal_numeric_ones) {
     for (int round = 0; round < 15; round++) {
         drawn d = draw(&seed);
-        float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
-        float *dB = random_floats(&seed, d.conv.channels_out);
+        OWNED float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
+        OWNED float *dB = random_floats(&seed, d.conv.channels_out);
         assert_ok(csrec_conv2d_backward(&d.conv, d.X, d.W, NULL, d.dY, dX, dW, dB, d.workspace,
                                         d.backward, NULL));
         check_numeric(&d, "dX", d.X, d.x_count, dX);
         check_numeric(&d, "dW", d.W, d.w_count, dW);
         check_numeric(&d, "dB", d.B, d.conv.channels_out, dB);
-        free(dX);
-        free(dW);
-        free(dB);
         drop(&d);
     }
 }
@@ -250,7 +247,7 @@ TEST(gradients_equal_numeric_ones) {
 TEST(adjoint_identities) {
     for (int round = 0; round < 40; round++) {
         drawn d = draw(&seed);
-        float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
+        OWNED float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
         assert_ok(
             csrec_conv2d_forward(&d.conv, d.X, d.W, NULL, NULL, d.Y, d.workspace, d.forward, NULL));
         assert_ok(csrec_conv2d_backward(&d.conv, d.X, d.W, NULL, d.dY, dX, dW, NULL, d.workspace,
@@ -264,8 +261,6 @@ TEST(adjoint_identities) {
         int64_t terms = terms_of_y(&d.conv) + d.y_count + d.conv.channels_out * 25;
         expect(&d, "<Y, dY> - <X, dX>", 0, by_y, by_x, size, terms);
         expect(&d, "<Y, dY> - <W, dW>", 0, by_y, by_w, size, terms);
-        free(dX);
-        free(dW);
         drop(&d);
     }
 }
@@ -281,12 +276,11 @@ TEST(one_hot_and_bias_only) {
             assert_true(d.Y[i] == d.B[i / (d.out[0] * d.out[1]) % c->channels_out]);
         int64_t hot = check_below(&seed, d.w_count);
         d.W[hot] = 1.0f;
-        float *y = calloc((size_t)d.y_count, sizeof *y);
+        OWNED float *y = calloc((size_t)d.y_count, sizeof *y);
         FOR_EVERY_PRODUCT(c, d.out, xi, wi, yi)
         if (wi == hot) y[yi] = d.X[xi];
         assert_ok(csrec_conv2d_forward(c, d.X, d.W, NULL, NULL, d.Y, d.workspace, d.forward, NULL));
         for (int64_t i = 0; i < d.y_count; i++) assert_true(d.Y[i] == y[i]);
-        free(y);
         drop(&d);
     }
 }

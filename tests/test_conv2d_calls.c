@@ -11,10 +11,10 @@ TEST(batches_accumulate) {
         drawn d = draw(&seed);
         csrec_conv2d one = d.conv;
         one.batch = 1;
-        float *dW = random_floats(&seed, d.w_count), *part = random_floats(&seed, d.w_count);
-        float *dB = random_floats(&seed, d.conv.channels_out),
-              *bias = random_floats(&seed, d.conv.channels_out);
-        double *sum = calloc((size_t)(d.w_count + d.conv.channels_out), sizeof *sum);
+        OWNED float *dW = random_floats(&seed, d.w_count), *part = random_floats(&seed, d.w_count);
+        OWNED float *dB = random_floats(&seed, d.conv.channels_out),
+                    *bias = random_floats(&seed, d.conv.channels_out);
+        OWNED double *sum = calloc((size_t)(d.w_count + d.conv.channels_out), sizeof *sum);
         assert_ok(csrec_conv2d_backward(&d.conv, d.X, NULL, NULL, d.dY, NULL, dW, dB, d.workspace,
                                         d.backward, NULL));
         for (int64_t n = 0; n < d.conv.batch; n++) {
@@ -29,11 +29,6 @@ TEST(batches_accumulate) {
             expect(&d, "dW", i, (double)dW[i], sum[i], (double)terms, terms);
         for (int64_t i = 0; i < d.conv.channels_out; i++)
             expect(&d, "dB", i, (double)dB[i], sum[d.w_count + i], (double)terms, terms);
-        free(dW);
-        free(part);
-        free(dB);
-        free(bias);
-        free(sum);
         drop(&d);
     }
 }
@@ -43,9 +38,9 @@ TEST(results_do_not_depend_on_threads) {
     for (int round = 0; round < 15; round++) {
         drawn d = draw(&seed);
         d.conv.threads = 1;
-        float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
-        float *X2 = random_floats(&seed, d.x_count), *W2 = random_floats(&seed, d.w_count);
-        float *Y2 = random_floats(&seed, d.y_count);
+        OWNED float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
+        OWNED float *X2 = random_floats(&seed, d.x_count), *W2 = random_floats(&seed, d.w_count);
+        OWNED float *Y2 = random_floats(&seed, d.y_count);
         size_t forward, backward;
         assert_ok(csrec_conv2d_workspace(&d.conv, &forward, &backward, NULL));
         char *memory = malloc((forward > backward ? forward : backward) + 1);
@@ -63,11 +58,6 @@ TEST(results_do_not_depend_on_threads) {
         assert_memory_equal(dX, X2, (size_t)d.x_count * sizeof *X2);
         assert_memory_equal(dW, W2, (size_t)d.w_count * sizeof *W2);
         free(memory);
-        free(dX);
-        free(dW);
-        free(X2);
-        free(W2);
-        free(Y2);
         drop(&d);
     }
 }
@@ -95,8 +85,8 @@ static void check_simd(const csrec_conv_simd *simd) {
         y *= conv.out[a];
         w *= conv.kernel[a];
     }
-    double *X = malloc((size_t)x * sizeof *X), *Y = malloc((size_t)y * sizeof *Y);
-    double *W = malloc((size_t)w * sizeof *W), *AX = malloc((size_t)y * sizeof *AX);
+    OWNED double *X = malloc((size_t)x * sizeof *X), *Y = malloc((size_t)y * sizeof *Y);
+    OWNED double *W = malloc((size_t)w * sizeof *W), *AX = malloc((size_t)y * sizeof *AX);
     double *AtY = malloc((size_t)x * sizeof *AtY), left = 0.0, right = 0.0;
     for (int64_t i = 0; i < x; i++) X[i] = check_uniform(&seed) - 0.5;
     for (int64_t i = 0; i < y; i++) Y[i] = check_uniform(&seed) - 0.5;
@@ -104,21 +94,16 @@ static void check_simd(const csrec_conv_simd *simd) {
     for (int t = 0; t < 2; t++) {
         size_t packed = (size_t)csrec_conv_packed(&conv, t, simd) * sizeof(double);
         size_t room = csrec_conv_room(&conv, t, simd, sizeof(double));
-        double *p = aligned_alloc(64, (packed + 63) / 64 * 64);
+        OWNED double *p = aligned_alloc(64, (packed + 63) / 64 * 64);
         csrec_conv_work work = {simd, 2, aligned_alloc(64, 2 * room), NULL};
         csrec_conv_pack_f64(&conv, t, simd, W, p);
         csrec_conv_apply_f64(&conv, t, &work, p, t ? Y : X, NULL, t ? AtY : AX);
-        free(p);
         free(work.memory);
     }
     for (int64_t i = 0; i < y; i++) left += AX[i] * Y[i];
     for (int64_t i = 0; i < x; i++) right += AtY[i] * X[i];
     /* Sums of at most some ten thousand products below 1/8. */
     assert_true(fabs(left - right) < 1e-11 * (1.0 + fabs(left)));
-    free(X);
-    free(Y);
-    free(W);
-    free(AX);
     free(AtY);
 }
 
@@ -167,7 +152,7 @@ TEST(wrong_arguments_are_refused) {
     size_t bytes;
     csrec_conv2d_weights *weights;
     assert_ok(csrec_conv2d_workspace(&good, &bytes, NULL, NULL));
-    char *memory = malloc(bytes);
+    OWNED char *memory = malloc(bytes);
     assert_int_equal(csrec_conv2d_forward(&good, X, W, NULL, NULL, Y, memory, bytes / 2, &error),
                      CSREC_ARGUMENT);
     assert_non_null(strstr(error.text, "workspace"));
@@ -189,5 +174,4 @@ TEST(wrong_arguments_are_refused) {
                      CSREC_ARGUMENT);
     csrec_conv2d_weights_destroy(weights);
     csrec_conv2d_weights_destroy(NULL);
-    free(memory);
 }

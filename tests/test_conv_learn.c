@@ -1,10 +1,8 @@
 /* Learning of filters: the objective recomputed from the definition, its descent, unit lengths,
  * planted filters found again, masks, resuming, threads; recovery with what was learned. */
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
-#include "check.h"
+#include "models.h"
 #include "learn/conv_base.h"
 #include "learn/conv.h"
 
@@ -203,7 +201,7 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
 }
 
 TEST(interruption_delivers_what_there_is) {
-    float *values = random_picture(PIXELS);
+    OWNED float *values = random_picture(PIXELS);
     csrec_conv_picture picture = {SIDE, SIDE, values, NULL};
     csrec_conv_learn_options o = {.filters = 4, .size = {3, 3}, .progress = stop_at_once};
     csrec_model *model;
@@ -212,7 +210,6 @@ TEST(interruption_delivers_what_there_is) {
     assert_true(stopped);
     assert_int_equal(csrec_model_array(model, "objective")->count, 1);
     csrec_model_destroy(model);
-    free(values);
 }
 
 TEST(wrong_arguments_are_refused) {
@@ -246,15 +243,10 @@ TEST(wrong_arguments_are_refused) {
 TEST(recovery_with_the_filters_that_made_it) {
     double filters[2 * 25], amplitudes[2] = {1.0, 1.0};
     for (int i = 0; i < 50; i++) filters[i] = check_uniform(&seed) - 0.5;
-    csrec_array arrays[2] = {{CSREC_F64, {3, {2, 5, 5}}, 50, filters},
-                             {CSREC_F64, {1, {2}}, 2, amplitudes}};
-    const csrec_array *given[2] = {&arrays[0], &arrays[1]};
-    const char *names[2] = {"filters", "amplitudes"};
-    csrec_model *model;
-    assert_ok(csrec_model_create("conv", 2, names, given, &model, NULL));
-    float *values = planted_picture(2, 5, filters);
+    csrec_model *model = model_of_filters(2, 5, filters, amplitudes);
+    OWNED float *values = planted_picture(2, 5, filters);
     int64_t index[PIXELS], n = 0;
-    double *y = malloc(2 * PIXELS * sizeof *y), *out = malloc(2 * PIXELS * sizeof *out);
+    OWNED double *y = malloc(2 * PIXELS * sizeof *y), *out = malloc(2 * PIXELS * sizeof *out);
     for (int64_t i = 0; i < PIXELS; i++)
         if (check_below(&seed, 2)) {
             y[n] = (double)values[i];
@@ -262,10 +254,9 @@ TEST(recovery_with_the_filters_that_made_it) {
         }
     csrec_measurement m = {
         .shape = {2, {SIDE, SIDE}}, .channels = 1, .n = n, .index = index, .y = y};
-    csrec_recover_options o;
     csrec_recover_report report;
     csrec_setting settings[] = {{"base", 0.0}, {"lambda", 0.01}};
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.basis = "conv";
     o.solve.stop.atoms = 300;
@@ -282,11 +273,11 @@ TEST(recovery_with_the_filters_that_made_it) {
     assert_true(off < 0.1 * all);
     for (int64_t k = 0; k < n; k++) assert_true(out[index[k]] == y[k]);
     assert_true(report.residual == 0.0);
-    double *two = malloc((size_t)(2 * n) * sizeof *two);
+    OWNED double *two = malloc((size_t)(2 * n) * sizeof *two);
     for (int64_t k = 0; k < n; k++) two[2 * k] = two[2 * k + 1] = y[k];
     m.channels = 2;
     m.y = two;
-    double *both = malloc(2 * PIXELS * sizeof *both);
+    OWNED double *both = malloc(2 * PIXELS * sizeof *both);
     assert_ok(csrec_recover(&m, &o, both, NULL, &report, &error));
     for (int64_t i = 0; i < PIXELS; i++)
         assert_true(both[2 * i] == out[i] && both[2 * i + 1] == out[i]);
@@ -301,9 +292,4 @@ TEST(recovery_with_the_filters_that_made_it) {
     assert_int_equal(csrec_recover(&m, &o, both, NULL, &report, &error), CSREC_ARGUMENT);
     assert_non_null(strstr(error.text, "model"));
     csrec_model_destroy(model);
-    free(values);
-    free(y);
-    free(out);
-    free(two);
-    free(both);
 }

@@ -1,7 +1,5 @@
 /* Matching Pursuit on convolutional dictionaries: the local update picks the atoms that the plain
  * search and the reference pick; other solvers; invalid input is refused. */
-#include <math.h>
-#include <string.h>
 
 #include "operators.h"
 #include "solver/search.h"
@@ -89,7 +87,7 @@ static bool rivals(const csrec_operator *A, const double *c, int64_t best, doubl
 /* Steps before the residual is all rounding, or rounding would choose between two columns. */
 static int64_t meaningful(const csrec_operator *A, const double *y, int64_t most) {
     size_t m = (size_t)A->m, n = (size_t)A->n;
-    double *r = malloc(m * sizeof *r), *a = malloc(m * sizeof *a), *b = malloc(m * sizeof *b);
+    OWNED double *r = malloc(m * sizeof *r), *a = malloc(m * sizeof *a), *b = malloc(m * sizeof *b);
     double *c = malloc(n * sizeof *c), whole = 0.0, left = 0.0;
     int64_t steps = 0;
     memcpy(r, y, m * sizeof *r);
@@ -110,9 +108,6 @@ static int64_t meaningful(const csrec_operator *A, const double *y, int64_t most
             left += r[k] * r[k];
         }
     }
-    free(r);
-    free(a);
-    free(b);
     free(c);
     return steps;
 }
@@ -142,10 +137,9 @@ TEST(local_update_is_the_plain_search) {
         d.spec.shape = &d.shape;
         csrec_operator *A;
         assert_ok(csrec_operator_create(&d.spec, &A, NULL));
-        double *y = malloc((size_t)d.m * sizeof *y);
+        OWNED double *y = malloc((size_t)d.m * sizeof *y);
         for (int64_t k = 0; k < d.m; k++) y[k] = 2.0 * check_uniform(&seed) - 1.0;
         expect_equal_searches(&d, A, y, false);
-        free(y);
         csrec_operator_destroy(A);
         drop_drawn(&d);
     }
@@ -165,15 +159,13 @@ TEST(picks_of_planted_atoms_are_equal) {
         csrec_operator *A;
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         csrec_operator_size(A, &d.m, &d.n);
-        double *x = calloc((size_t)d.n, sizeof *x), *y = malloc((size_t)d.m * sizeof *y);
+        OWNED double *x = calloc((size_t)d.n, sizeof *x), *y = malloc((size_t)d.m * sizeof *y);
         for (int i = 0; i < 8; i++) {
             int64_t row = 8 + check_below(&seed, 8), column = 8 + check_below(&seed, 8);
             x[check_below(&seed, K) * places + row * across + column] = 1.0 + check_uniform(&seed);
         }
         assert_ok(csrec_operator_forward(A, x, y));
         expect_equal_searches(&d, A, y, true);
-        free(x);
-        free(y);
         csrec_operator_destroy(A);
     }
 }
@@ -222,7 +214,7 @@ TEST(other_solvers_run) {
         d.spec.shape = &d.shape;
         csrec_operator *A;
         assert_ok(csrec_operator_create(&d.spec, &A, NULL));
-        double *y = malloc((size_t)d.m * sizeof *y), *r = malloc((size_t)d.m * sizeof *r);
+        OWNED double *y = malloc((size_t)d.m * sizeof *y), *r = malloc((size_t)d.m * sizeof *r);
         for (int64_t k = 0; k < d.m; k++) y[k] = 2.0 * check_uniform(&seed) - 1.0;
         csrec_solve_options options = {.solver = solvers[i], .stop.atoms = 3};
         csrec_atoms atoms = {0};
@@ -234,8 +226,6 @@ TEST(other_solvers_run) {
             assert_int_equal(status, CSREC_ARGUMENT); /* too few samples for its k */
         }
         csrec_atoms_clear(&atoms);
-        free(y);
-        free(r);
         csrec_operator_destroy(A);
         drop_drawn(&d);
     }

@@ -210,10 +210,9 @@ TEST(scattered_atoms_are_all) {
 
 static csrec_recover_report recover_by(int threads, const csrec_measurement *m, double *signal,
                                        csrec_atoms *atoms) {
-    csrec_recover_options options;
     csrec_recover_report report;
     csrec_error error;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.backend = "cpu";
     options.shifts = 1;
     options.threads = threads;

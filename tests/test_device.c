@@ -1,7 +1,6 @@
 /* Devices by name, their listing, the one fallback of "auto", and work on two contexts at a time.
  */
 #include <pthread.h>
-#include <string.h>
 
 #include "backends.h"
 #include "check.h"
@@ -182,15 +181,13 @@ typedef struct caller {
 
 static void *call(void *data) {
     caller *c = data;
-    double *y = malloc((size_t)c->m * sizeof *y), *x = malloc((size_t)c->n * sizeof *x);
+    OWNED double *y = malloc((size_t)c->m * sizeof *y), *x = malloc((size_t)c->n * sizeof *x);
     for (int k = 0; k < CALLS; k++) {
         c->failed += csrec_operator_forward(c->A, c->x, y) != CSREC_OK;
         c->failed += csrec_operator_adjoint(c->A, c->y, x) != CSREC_OK;
         c->failed += memcmp(y, c->forward, (size_t)c->m * sizeof *y) != 0;
         c->failed += memcmp(x, c->adjoint, (size_t)c->n * sizeof *x) != 0;
     }
-    free(y);
-    free(x);
     return NULL;
 }
 
@@ -265,11 +262,10 @@ TEST_ON_EACH(chains_share_their_factors) {
     csrec_operator *part[2], *chain[THREADS];
     caller callers[THREADS];
     for (int k = 0; k < 2; k++) {
-        double *matrix = random_vector(N * N);
+        OWNED double *matrix = random_vector(N * N);
         csrec_operator_spec spec = {
             .name = "dense", .m = N, .n = N, .matrix = matrix, .backend = backend};
         assert_ok(csrec_operator_create(&spec, &part[k], NULL));
-        free(matrix);
     }
     for (int k = 0; k < THREADS; k++) {
         csrec_operator_spec spec = {.name = "chain", .backend = backend};

@@ -4,8 +4,6 @@
 #include "backends.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "learn/eigen.h"
 #include "learn/engine.h"
@@ -84,7 +82,7 @@ TEST(follow_lapack) {
     double values[MOST], wanted[MOST], work[4 * MOST];
     for (int trial = 0; trial < 40; trial++) {
         int n = trial < 8 ? 1 + trial / 2 : 1 + (int)check_below(&seed, MOST);
-        double *A = draw(trial % 6, n, 500);
+        OWNED double *A = draw(trial % 6, n, 500);
         memcpy(B, A, (size_t)(n * n) * sizeof *B);
         assert_true(csrec_eigen_all(n, B, values, V, work));
         check_vectors(n, A, n, values, V);
@@ -93,7 +91,6 @@ TEST(follow_lapack) {
         qsort(values, (size_t)n, sizeof *values, ascend);
         for (int k = 0; k < n; k++)
             assert_true(fabs(values[k] - wanted[n - 1 - k]) <= allowed(n) * norm_of(n * n, A));
-        free(A);
     }
 }
 
@@ -102,10 +99,9 @@ TEST(what_is_not_finite_is_refused) {
     double V[64], values[8], work[32];
     for (int trial = 0; trial < 12; trial++) {
         int i = (int)check_below(&seed, 8), j = (int)check_below(&seed, 8);
-        double *A = draw(0, 8, 500);
+        OWNED double *A = draw(0, 8, 500);
         A[i * 8 + j] = A[j * 8 + i] = bad[trial % 3];
         assert_false(csrec_eigen_all(8, A, values, V, work));
-        free(A);
     }
 }
 
@@ -140,8 +136,8 @@ static void solve(const char *backend, int n, const double *A, int count, double
 /* Values fall, the largest entry of a vector is positive; the same bits again. */
 static void check_largest(const char *backend, int kind, int n, int count) {
     size_t entries = (size_t)count * (size_t)n;
-    double *A = draw(kind, n, 100), *V = malloc(entries * sizeof *V),
-           *again = malloc(entries * sizeof *V);
+    OWNED double *A = draw(kind, n, 100), *V = malloc(entries * sizeof *V),
+                 *again = malloc(entries * sizeof *V);
     double *values = malloc(2 * (size_t)count * sizeof *values), *lapack = values + count;
     assert_true(V && again && values);
     solve(backend, n, A, count, values, V);
@@ -157,9 +153,6 @@ static void check_largest(const char *backend, int kind, int n, int count) {
     solve("cpu", n, A, count, lapack, again);
     for (int i = 0; i < count; i++) /* both are off by as much */
         assert_true(fabs(values[i] - lapack[i]) <= 2.0 * allowed(n) * norm_of(n * n, A));
-    free(A);
-    free(V);
-    free(again);
     free(values);
 }
 

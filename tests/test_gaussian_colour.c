@@ -2,9 +2,6 @@
  * against dense formulas in double, and principal colours. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "method/gaussian/colour.h"
 #include "method/gaussian/group.h"
 #include "linear.h"

@@ -2,9 +2,6 @@
  * formulas in double, and a round along other axes. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "method/gaussian/group.h"
 #include "linear.h"
 #include "simd.h"

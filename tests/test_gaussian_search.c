@@ -2,9 +2,6 @@
  * definition, and which patches are chosen. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "method/gaussian/group.h"
 #include "simd.h"
 

@@ -28,7 +28,7 @@ TEST(the_likelihood_never_falls) {
     for (int kind = 0; kind < 8; kind++) {
         int64_t d = 4 + check_below(&seed, 20), rows = kind == 1 ? 12 : 600;
         csrec_mixture truth = make_mixture(&seed, 3, (int)d, kind == 2 ? 30.0 : 1.0);
-        float *X = draw(&seed, &truth, rows);
+        OWNED float *X = draw(&seed, &truth, rows);
         for (int64_t i = 0; i < rows; i++) {
             float *x = X + i * d;
             if (kind == 3) x[1] = 7.0f;                                  /* a constant column */
@@ -45,7 +45,6 @@ TEST(the_likelihood_never_falls) {
         check_rising(model);
         csrec_model_destroy(model);
         csrec_mixture_clear(&truth);
-        free(X);
     }
 }
 
@@ -72,7 +71,7 @@ TEST(the_true_mixture_is_found) {
     csrec_mixture truth = make_mixture(&seed, 3, D, 1.0);
     for (int k = 0; k < 3; k++) truth.means[k * D + k] += 12.0;
     assert_ok(csrec_mixture_prepare(&truth, 1e-9, 1, NULL, NULL));
-    float *X = draw(&seed, &truth, ROWS);
+    OWNED float *X = draw(&seed, &truth, ROWS);
     csrec_learn_options o = {.components = 3, .tolerance = 1e-7, .rounds = 200, .threads = 1};
     csrec_model *model = learn_best(ROWS, D, X, o);
     double r[3], ll = 0.0;
@@ -93,7 +92,6 @@ TEST(the_true_mixture_is_found) {
     }
     csrec_model_destroy(model);
     csrec_mixture_clear(&truth);
-    free(X);
 }
 
 static csrec_model *kept;
@@ -122,7 +120,7 @@ TEST(runs_agree_to_the_bit) {
     static const char *const starts[] = {"kmeans", "edges"};
     for (int s = 0; s < 2; s++) {
         csrec_mixture truth = make_mixture(&seed, 4, 30, 2.0);
-        float *X = draw(&seed, &truth, 3000);
+        OWNED float *X = draw(&seed, &truth, 3000);
         csrec_learn_options o = {.components = 5,
                                  .seed = 3,
                                  .rounds = 7,
@@ -145,7 +143,6 @@ TEST(runs_agree_to_the_bit) {
         csrec_model_destroy(again);
         csrec_model_destroy(kept);
         csrec_mixture_clear(&truth);
-        free(X);
     }
 }
 
@@ -154,11 +151,6 @@ static csrec_status refuse_round(const csrec_model *model, void *context, csrec_
     (void)context;
     if (error) strcpy(error->text, "the disk is full");
     return CSREC_FILE;
-}
-
-static bool stop_now(const csrec_progress *now, void *context) {
-    (void)now;
-    return --*(int *)context < 0;
 }
 
 TEST(mistakes_and_stops) {
@@ -182,7 +174,7 @@ TEST(mistakes_and_stops) {
     assert_int_equal(csrec_gmm_learn(&data, &o, &model, NULL, &error), CSREC_FILE);
     assert_string_equal(error.text, "the disk is full");
     o.round_done = NULL;
-    o.progress = stop_now;
+    o.progress = stop_by_count;
     for (int calls = 0; calls < 8; calls++) {
         int left = calls;
         bool stopped = false;

@@ -11,8 +11,8 @@ TEST(posteriors_follow_the_formula) {
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int d = sizes[s], count = 1 + (int)check_below(&seed, CSREC_WHITEN_ROWS), K = 5;
         csrec_mixture m = make_mixture(&seed, K, d, 1.5);
-        float *X = draw(&seed, &m, count);
-        double *work =
+        OWNED float *X = draw(&seed, &m, count);
+        OWNED double *work =
             malloc((csrec_mixture_work(&m) + (size_t)(CSREC_WHITEN_ROWS * K)) * sizeof *work);
         double r[CSREC_WHITEN_ROWS * 5], wanted[5], sum = 0.0;
         int choice[CSREC_WHITEN_ROWS];
@@ -25,15 +25,13 @@ TEST(posteriors_follow_the_formula) {
         }
         assert_true(fabs(got - sum) < 1e-9 * count * d);
         csrec_mixture_clear(&m);
-        free(X);
-        free(work);
     }
 }
 
 TEST(every_instruction_set_whitens) {
     enum { D = 21, ROWS = CSREC_WHITEN_ROWS, ROOM = (D + 8) * ROWS };
     double W[D * D], mean[D], x[ROOM] = {0}, work[ROOM], length[3][ROWS];
-    double *packed = malloc(csrec_whiten_size(D) * sizeof *packed);
+    OWNED double *packed = malloc(csrec_whiten_size(D) * sizeof *packed);
     csrec_whiten_fn sets[3];
     int count = SIMD_SETS(sets, csrec_whiten_generic, csrec_whiten_avx2, csrec_whiten_avx512);
     /* Small integers: every sum is exact. */
@@ -53,7 +51,6 @@ TEST(every_instruction_set_whitens) {
             assert_true(length[s][k] == sum);
         }
     }
-    free(packed);
 }
 
 /* One round from the definition: posteriors, then weighted sums, twice over the rows. */
@@ -113,7 +110,7 @@ TEST(a_round_follows_the_formula) {
         csrec_mixture truth = make_mixture(&seed, K, d, 1.0), m = make_mixture(&seed, K, d, 1.0),
                       wanted;
         assert_ok(csrec_mixture_create(K, d, &wanted, NULL));
-        float *X = draw(&seed, &truth, rows);
+        OWNED float *X = draw(&seed, &truth, rows);
         csrec_em *em;
         double got, ll, *before = malloc((size_t)(K * d) * sizeof *before);
         memcpy(before, m.means, (size_t)(K * d) * sizeof *before);
@@ -135,7 +132,6 @@ TEST(a_round_follows_the_formula) {
         csrec_mixture_clear(&truth);
         csrec_mixture_clear(&m);
         csrec_mixture_clear(&wanted);
-        free(X);
     }
 }
 

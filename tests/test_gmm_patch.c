@@ -3,8 +3,6 @@
 #include "conditional.h"
 #include "simd.h"
 
-#include <string.h>
-
 #include "method/mixture/patch.h"
 
 SEED(seed);

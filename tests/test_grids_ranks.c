@@ -2,7 +2,6 @@
  * variances and reports; stopped at any time; with a rank that fails. Devices are shares of the CPU
  * here ("cpu:0,0"); test_cuda_devices has real ones. */
 #include <pthread.h>
-#include <string.h>
 
 #include "ranks.h"
 #include "recover/recover.h"
@@ -59,9 +58,7 @@ static void assert_same_report(const csrec_recover_report *a, const csrec_recove
 }
 
 static csrec_recover_options options_of(int64_t shifts) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = "grids";
+    csrec_recover_options o = options_by("grids");
     o.shifts = shifts;
     o.seed = check_next(&seed);
     o.backend = "cpu";
@@ -76,7 +73,7 @@ TEST(ranks_give_the_bits_of_one) {
         csrec_measurement m = draw(k % 2 ? 3 : 1);
         csrec_recover_options o = options_of(2 + check_below(&seed, 8));
         int64_t values = values_of(&m);
-        double *alone = vector(values), *shared = vector(values);
+        OWNED double *alone = vector(values), *shared = vector(values);
         csrec_recover_report report;
         one_rank ranks[RANKS_MOST] = {{0}};
         assert_ok(csrec_recover(&m, &o, alone, NULL, &report, NULL));
@@ -94,8 +91,6 @@ TEST(ranks_give_the_bits_of_one) {
                  (long long)m.channels);
         assert_same(shared, alone, values, what);
         assert_same_report(&ranks[0].report, &report);
-        free(alone);
-        free(shared);
         drop(&m);
     }
 }
@@ -145,7 +140,7 @@ TEST(devices_stop_together) {
         csrec_measurement m = draw(3);
         csrec_recover_options o = options_of(64);
         int64_t values = values_of(&m);
-        double *signal = vector(values);
+        OWNED double *signal = vector(values);
         csrec_recover_report report;
         stopper s = {.caller = pthread_self(), .at = check_below(&seed, 6)};
         o.backend = "cpu:0,0,0";
@@ -157,7 +152,6 @@ TEST(devices_stop_together) {
         assert_false(s.elsewhere);
         assert_int_equal(s.most, 0);
         for (int64_t i = 0; i < values; i++) assert_true(isfinite(signal[i]));
-        free(signal);
         drop(&m);
     }
 }
@@ -169,7 +163,7 @@ TEST(a_rank_stops_all) {
         int n = 2 + k % (RANKS_MOST - 1), who = (int)check_below(&seed, n);
         csrec_measurement m = draw(1);
         csrec_recover_options o = options_of(40);
-        double *signal = vector(values_of(&m));
+        OWNED double *signal = vector(values_of(&m));
         stopper s = {.at = check_below(&seed, 4)};
         one_rank ranks[RANKS_MOST] = {{0}};
         for (int r = 0; r < n; r++)
@@ -181,7 +175,6 @@ TEST(a_rank_stops_all) {
         bool stopped = s.calls > s.at;
         assert_int_equal(ranks[0].report.outcome == CSREC_INTERRUPTED, stopped);
         for (int64_t i = 0; i < values_of(&m); i++) assert_true(isfinite(signal[i]));
-        free(signal);
         drop(&m);
     }
 }
@@ -193,7 +186,7 @@ TEST(a_failing_rank_ends_all) {
         int n = 2 + k % (RANKS_MOST - 1), who = (int)check_below(&seed, n);
         csrec_measurement m = draw(1);
         csrec_recover_options o = options_of(9);
-        double *signal = vector(values_of(&m));
+        OWNED double *signal = vector(values_of(&m));
         one_rank ranks[RANKS_MOST] = {{0}};
         for (int r = 0; r < n; r++)
             ranks[r] = (one_rank){.m = &m, .options = o, .signal = r ? NULL : signal};
@@ -205,7 +198,6 @@ TEST(a_failing_rank_ends_all) {
             assert_int_equal(ranks[r].status, r == who ? CSREC_ARGUMENT : CSREC_STOPPED);
             assert_non_null(strstr(ranks[r].error.text, "tile = -1"));
         }
-        free(signal);
         drop(&m);
     }
 }
@@ -213,7 +205,7 @@ TEST(a_failing_rank_ends_all) {
 TEST(a_failing_device_is_named) {
     csrec_measurement m = draw(1);
     csrec_recover_options o = options_of(9);
-    double *signal = vector(values_of(&m));
+    OWNED double *signal = vector(values_of(&m));
     csrec_error error;
     o.backend = "cpu:0,0,0";
     o.solve.stop.atoms = -1;
@@ -225,19 +217,17 @@ TEST(a_failing_device_is_named) {
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_DEVICE);
     o.backend = "cpu:0,";
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    free(signal);
     drop(&m);
 }
 
 TEST(what_is_not_shared_is_refused) {
     csrec_measurement m = draw(1);
     csrec_recover_options o = options_of(1);
-    double *signal = vector(values_of(&m));
+    OWNED double *signal = vector(values_of(&m));
     one_rank ranks[2] = {{.m = &m, .options = o, .signal = signal}, {.m = &m, .options = o}};
     ranks[0].options.method = ranks[1].options.method = "pca"; /* without its model */
     run_ranks(2, ranks);
     for (int r = 0; r < 2; r++) assert_int_not_equal(ranks[r].status, CSREC_OK);
-    free(signal);
     drop(&m);
 }
 
@@ -253,12 +243,10 @@ static bool never(const csrec_progress *now, void *context) {
 TEST(tiles_over_devices_give_the_bits_of_one) {
     static const char *const names[] = {"cpu", "cpu:0,0", "cpu:0,0,0", "cpu:0,0,0,0,0,0,0"};
     picture p = make(&(csrec_shape){2, {620, 540}}, 1, 0.0, 0.2, 0.0, &seed);
-    double *first = vector(p.entries);
+    OWNED double *first = vector(p.entries);
     int64_t calls = 0;
-    csrec_recover_options o;
     csrec_recover_report report;
-    csrec_recover_defaults(&o);
-    o.method = "frames";
+    csrec_recover_options o = options_by("frames");
     o.tile = 100000;
     o.solve.progress = never;
     o.solve.context = &calls;
@@ -270,18 +258,15 @@ TEST(tiles_over_devices_give_the_bits_of_one) {
         assert_same(p.signal, first, p.entries, names[k]);
     }
     assert_true(calls > 0);
-    free(first);
     clear(&p);
 }
 
 /* The rest becomes a guess, on all devices; a stop that comes too late changes nothing. */
 TEST(tiles_over_devices_stop) {
     picture p = make(&(csrec_shape){2, {620, 540}}, 1, 0.0, 0.2, 0.0, &seed);
-    double *whole = vector(p.entries);
-    csrec_recover_options o;
+    OWNED double *whole = vector(p.entries);
     csrec_recover_report report;
-    csrec_recover_defaults(&o);
-    o.method = "frames";
+    csrec_recover_options o = options_by("frames");
     o.tile = 100000;
     o.backend = "cpu:0,0,0";
     assert_ok(csrec_recover(&p.m, &o, whole, NULL, NULL, NULL));
@@ -294,6 +279,5 @@ TEST(tiles_over_devices_stop) {
         assert_false(s.elsewhere);
         for (int64_t i = 0; i < p.entries; i++) assert_true(isfinite(p.signal[i]));
     }
-    free(whole);
     clear(&p);
 }

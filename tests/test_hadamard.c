@@ -1,5 +1,4 @@
 /* Hadamard's transform of sizes beyond its caches: against direct sums, and twice is n times. */
-#include <string.h>
 
 #include "operator/hadamard.h"
 #include "operators_drawn.h"
@@ -13,7 +12,7 @@ static double sign_of(int64_t i, int64_t j) {
 TEST(every_size_is_the_definition) {
     for (int bits = 0; bits <= 17; bits++) {
         const int64_t n = INT64_C(1) << bits;
-        double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
+        OWNED double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
         for (int64_t i = 0; i < n; i++) x[i] = y[i] = check_normal(&seed);
         csrec_hadamard_transform(n, y);
         for (int trial = 0; trial < 20; trial++) {
@@ -24,8 +23,6 @@ TEST(every_size_is_the_definition) {
         }
         csrec_hadamard_transform(n, y);
         for (int64_t i = 0; i < n; i++) assert_true(fabs(y[i] / (double)n - x[i]) < 1e-12);
-        free(x);
-        free(y);
     }
 }
 

@@ -1,7 +1,7 @@
 /* What fista and bpdn minimise and bound: weights, x >= 0, ||x||_1 <= tau, and rows of X that many
  * right-hand sides share. The conditions of each minimum are computed apart from the solvers. */
-#include <string.h>
 
+#include "linear.h"
 #include "operators_drawn.h"
 
 SEED(seed);
@@ -16,14 +16,6 @@ typedef struct problem {
     bool nonnegative;
     csrec_solve_report report;
 } problem;
-
-static csrec_status forward(const double *x, double *y, void *context) {
-    return csrec_operator_forward(context, x, y);
-}
-
-static csrec_status adjoint(const double *y, double *x, void *context) {
-    return csrec_operator_adjoint(context, y, x);
-}
 
 /* Columns: normal, with nearly one direction, or of very different lengths. */
 enum { PLAIN, ALIKE, LENGTHS };
@@ -43,7 +35,7 @@ static void draw_matrix(int kind, int parts, int64_t m, int64_t n, double *matri
 
 static void open_problem(problem *p, int kind, int parts, int64_t count) {
     const int64_t m = 5 + check_below(&seed, 25), n = 5 + check_below(&seed, 50);
-    double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
+    OWNED double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
     csrec_error error = {""};
     draw_matrix(kind, parts, m, n, matrix);
     csrec_operator_spec spec = {
@@ -51,11 +43,10 @@ static void open_problem(problem *p, int kind, int parts, int64_t count) {
     *p = (problem){.m = parts * m, .n = parts * n, .count = count, .parts = parts};
     if (csrec_operator_create(&spec, &p->A, &error)) fail_msg("%s", error.text);
     spec.name = "callback";
-    spec.forward = forward;
-    spec.adjoint = adjoint;
+    spec.forward = forward_of_operator;
+    spec.adjoint = adjoint_of_operator;
     spec.context = p->A;
     if (csrec_operator_create(&spec, &p->alone, &error)) fail_msg("%s", error.text);
-    free(matrix);
     double **rows[] = {&p->y, &p->r}, **columns[] = {&p->x, &p->c};
     for (int i = 0; i < 2; i++) *rows[i] = malloc((size_t)(count * p->m) * sizeof(double));
     for (int i = 0; i < 2; i++) *columns[i] = malloc((size_t)(count * p->n) * sizeof(double));
@@ -72,12 +63,6 @@ static void close_problem(problem *p) {
     free(p->x);
     free(p->c);
     free(p->weights);
-}
-
-static double length(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sqrt(sum);
 }
 
 /* The length of entry e of all [count][n]. */
@@ -128,7 +113,7 @@ static void solve(problem *p, const char *solver, const csrec_setting *settings,
         for (int64_t i = 0; i < atoms[k].n; i++) x[atoms[k].column[i]] = atoms[k].coefficient[i];
         assert_ok(csrec_operator_forward(p->A, x, r));
         for (int64_t i = 0; i < p->m; i++) r[i] = p->y[k * p->m + i] - r[i];
-        const double told = length(p->m, r) / length(p->m, p->y + k * p->m);
+        const double told = length_of(p->m, 1, r) / length_of(p->m, 1, p->y + k * p->m);
         assert_true(fabs(reports[k].residual - told) < 1e-8);
         csrec_atoms_clear(atoms + k);
     }
@@ -193,23 +178,22 @@ static void weigh_alike(problem *p) {
  * rounding of sums of m and of n terms. */
 static double worst_miss(problem *p, double lambda) {
     const int64_t m = p->m, n = p->n;
-    double worst = 0.0, terms = length(m, p->y);
-    double *column = malloc((size_t)m * sizeof *column), *norms = malloc((size_t)n * sizeof *norms);
+    double worst = 0.0, terms = length_of(m, 1, p->y);
+    OWNED double *column = malloc((size_t)m * sizeof *column),
+                 *norms = malloc((size_t)n * sizeof *norms);
     largest(p, p->r);
     for (int64_t j = 0; j < n; j++) {
         assert_ok(csrec_operator_column(p->A, j, column));
-        norms[j] = length(m, column);
+        norms[j] = length_of(m, 1, column);
         terms += fabs(p->x[j]) * norms[j];
     }
     for (int64_t j = 0; j < n; j += p->parts) {
-        const double size = length(p->parts, p->x + j);
+        const double size = length_of(p->parts, 1, p->x + j);
         double off[2], rounding = (double)(m + n + 64) * 0x1p-52 * terms * norms[j];
         for (int i = 0; i < p->parts; i++)
             off[i] = p->c[j + i] - (size > 0.0 ? lambda * p->x[j + i] / size : 0.0);
-        worst = fmax(worst, length(p->parts, off) - (size > 0.0 ? 0.0 : lambda) - rounding);
+        worst = fmax(worst, length_of(p->parts, 1, off) - (size > 0.0 ? 0.0 : lambda) - rounding);
     }
-    free(norms);
-    free(column);
     return worst / lambda;
 }
 
@@ -238,7 +222,7 @@ TEST(bounds_of_the_residual) {
         const int count = draw(&p, settings);
         const double epsilon = 0.05 + 0.9 * check_uniform(&seed);
         solve(&p, "bpdn", settings, count, epsilon, round % 2);
-        const double left = length(p.count * p.m, p.r) / length(p.count * p.m, p.y);
+        const double left = length_of(p.count * p.m, 1, p.r) / length_of(p.count * p.m, 1, p.y);
         if (p.report.outcome == CSREC_CONVERGED) {
             expect_minimum(&p);
             assert_true(fabs(left - epsilon) <= 1e-7 * epsilon);
@@ -274,7 +258,7 @@ static double shortens(problem *p) {
     largest(p, p->r);
     for (int64_t j = 0; j < p->n; j++) {
         assert_ok(csrec_operator_column(p->A, j, column));
-        most = fmax(most, fabs(p->c[j]) / length(p->m, column));
+        most = fmax(most, fabs(p->c[j]) / length_of(p->m, 1, column));
     }
     free(column);
     return most;
@@ -291,7 +275,7 @@ TEST(bounds_of_the_norm_of_hard_columns) {
         const bool met = norm(&p) >= tau.value * (1.0 - 1e-6);
         if (p.report.outcome == CSREC_CONVERGED) {
             assert_true(norm(&p) <= tau.value * (1.0 + 1e-6));
-            if (!met && shortens(&p) > 1e-6 * length(p.m, p.y))
+            if (!met && shortens(&p) > 1e-6 * length_of(p.m, 1, p.y))
                 fail_msg("round %d: a column shortens r by %g", round, shortens(&p));
         }
         close_problem(&p);

@@ -5,8 +5,6 @@
  * 1/2 ||r||^2 + lambda ||x||_1, and v = r / max |c_j| for that of min ||x||_1, ||r|| <= goal; no x
  * has an objective below 1/2 ||y||^2 - 1/2 ||y - u||^2, or below Re <y, v> - goal ||v||. */
 #include <complex.h>
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 

@@ -2,8 +2,6 @@
  * matrix fits, the definition evaluated column by column. */
 #include "check.h"
 
-#include <string.h>
-
 #include "dense.h"
 #include "haar/levels.h"
 

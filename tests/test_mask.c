@@ -1,6 +1,5 @@
 /* Masks and noise to train on: what every pattern promises, recomputed from the known pixels alone.
  */
-#include <string.h>
 
 #include "check.h"
 #include "learn/mask_pattern.h"

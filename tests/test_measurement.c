@@ -1,8 +1,6 @@
 /* test_measurement.c - measurements in .npz: every variant of the arrays, right and wrong. */
 #include "io_measurement.h"
 
-#include <math.h>
-
 #include "files/measurement.h"
 
 TEST(reads_index_and_shape) {
@@ -83,7 +81,7 @@ TEST(regenerates_positions) {
             int64_t count = 60, key = (int64_t)(check_next(&seed) >> 1);
             assert_ok(csrec_sampling_create(&shape, (csrec_pattern)p, count, (uint64_t)key,
                                             &sampling, NULL));
-            double *y = malloc((size_t)sampling.n * 8);
+            OWNED double *y = malloc((size_t)sampling.n * 8);
             for (int64_t k = 0; k < sampling.n; k++) y[k] = check_uniform(&seed);
             add_f8("y", sampling.n, y);
             INTS("shape", 31, 17);
@@ -98,7 +96,6 @@ TEST(regenerates_positions) {
             assert_true(m.seed == (uint64_t)key);
             expect(m, sampling.n, 1, sampling.index, y);
             csrec_sampling_clear(&sampling);
-            free(y);
         }
 }
 
@@ -130,8 +127,7 @@ TEST(refuses_wrong_patterns) {
     refuse("array 'pattern'");
 }
 
-TEST(refuses_wrong_arrays) {
-    io_bytes quad = {0}, all_false;
+TEST(refuses_wrong_positions_and_shapes) {
     INTS("shape", 9), INTS("index", 1, 2);
     refuse("array 'y' is missing");
     Y(1, 2), INTS("index", 1, 2);
@@ -160,6 +156,11 @@ TEST(refuses_wrong_arrays) {
     refuse("array 'shape': has 9 elements");
     Y(1, 2, 3), INTS("shape", 2), INTS("index", 0, 1, 1);
     refuse("3 samples of a signal with 2 entries");
+    io_empty_folder();
+}
+
+TEST(refuses_wrong_values) {
+    io_bytes quad = {0};
     Y(1, NAN), INTS("shape", 9), INTS("index", 1, 2);
     refuse("array 'y': sample 1 is nan");
     Y(1, 2, -INFINITY), INTS("shape", 9), INTS("index", 1, 2, 3);
@@ -175,9 +176,15 @@ TEST(refuses_wrong_arrays) {
     refuse("array 'scale'");
     Y(1), INTS("shape", 9), INTS("index", 1), add_f8("scale", 2, (double[]){0, INFINITY});
     refuse("array 'scale'");
-    Y(1, 2);
-    all_false = io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 0});
-    add("mask", all_false);
+    add("y", io_npy_i8("(0,)", 0, NULL)), INTS("shape", 4), INTS("index", 2);
+    refuse("array 'y': is empty");
+    add("y", io_npy_i8("()", 1, (int64_t[]){2})), INTS("shape", 4), INTS("index", 2);
+    refuse("array 'y': has 0 axes");
+    io_empty_folder();
+}
+
+TEST(refuses_wrong_masks) {
+    Y(1, 2), add("mask", io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 0}));
     refuse("array 'mask': no entry is true");
     Y(1, 2), add("mask", io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 1}));
     refuse("array 'mask': 1 true entries for 2 samples");
@@ -187,10 +194,6 @@ TEST(refuses_wrong_arrays) {
     refuse("array 'mask': stands beside 'index'");
     Y(1), INTS("mask", 0, 1);
     refuse("array 'mask': is neither bool nor uint8");
-    add("y", io_npy_i8("(0,)", 0, NULL)), INTS("shape", 4), INTS("index", 2);
-    refuse("array 'y': is empty");
-    add("y", io_npy_i8("()", 1, (int64_t[]){2})), INTS("shape", 4), INTS("index", 2);
-    refuse("array 'y': has 0 axes");
     io_empty_folder();
 }
 
@@ -200,13 +203,12 @@ TEST(refuses_every_truncation) {
     csrec_measurement m;
     for (size_t size = 0; size < bytes.size; size++) {
         csrec_error error = {""};
-        uint8_t *exact = malloc(size ? size : 1);
+        OWNED uint8_t *exact = malloc(size ? size : 1);
         memcpy(exact, bytes.data, size);
         csrec_input input = csrec_input_memory(exact, size, "t.npz");
         assert_int_not_equal(csrec_measurement_parse(&input, NULL, &m, &error), CSREC_OK);
         io_assert_line(&error, "t.npz", "");
         csrec_input_close(&input);
-        free(exact);
     }
     io_free(&bytes);
 }

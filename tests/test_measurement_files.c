@@ -2,8 +2,6 @@
 #include "io_measurement.h"
 #include "io_png.h"
 
-#include <math.h>
-
 #include "files/measurement.h"
 
 TEST(reads_transparent_pictures) {
@@ -284,11 +282,7 @@ static bool write_fails(const char *path) {
 }
 
 TEST(full_disk_leaves_nothing) {
-    assert_true(io_with_limit(0, write_fails, io_path("f.npz")));
-    assert_true(io_with_limit(30000, write_fails, io_path("f.npz")));
-    assert_true(write_fails("/dev/full"));
-    assert_true(write_fails(io_path("none/f.npz")));
-    assert_int_equal(io_count_files(), 0);
+    io_expect_full_disk(write_fails, "f.npz", 2, (const rlim_t[]){0, 30000});
 }
 
 static bool copy_through(void) {

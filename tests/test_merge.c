@@ -1,8 +1,6 @@
 /* Merged measurements against direct sums at every position. */
 #include "check.h"
 
-#include <string.h>
-
 SEED(seed);
 
 enum { PARTS = 4, ENTRIES = 60 };

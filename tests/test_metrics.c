@@ -2,9 +2,6 @@
  * it (docs of structural_similarity: these parameters are those of Wang et al. 2004). */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 SEED(seed);
 
 #define assert_near(x, y, tolerance) assert_true(fabs((x) - (y)) <= (tolerance))

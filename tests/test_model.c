@@ -1,8 +1,6 @@
 /* test_model.c - model files: written, read, read by NumPy, and refused by name. */
 #include "io_file.h"
 
-#include <math.h>
-
 #include "files/npz/npz.h"
 
 SEED(seed);

@@ -113,14 +113,13 @@ TEST_ON("cuda", results_are_the_cpus) {
         drawn_net d = draw(round);
         csrec_net *cpu = create_on(&d, "cpu", false, 2);
         assert_ok(csrec_net_forward(cpu, d.batch, d.height, d.width, d.X, d.Y, NULL));
-        double *wanted = net_doubles(d.y, d.Y);
+        OWNED double *wanted = net_doubles(d.y, d.Y);
         for (int fast = 0; fast < 2; fast++) {
             csrec_net *net = create_on(&d, backend, fast, 2);
             assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
             expect(&d, "Y", d.y, d.Y, wanted, fast ? 5e-3 : 1e-4);
             csrec_net_destroy(net);
         }
-        free(wanted);
         csrec_net_destroy(cpu);
         net_drop(&d);
     }
@@ -173,10 +172,10 @@ TEST_ON_EACH(steps_equal_the_formula) {
     drawn_net d = net_draw(&seed);
     csrec_net *net = create_on(&d, backend, false, 2);
     csrec_net_adam adam = {.rate = 1e-2, .beta2 = 0.98, .decay = 0.1, .clip = 0.5, .average = 0.7};
-    double *w = net_doubles(d.weights, d.W), *mean = net_doubles(d.weights, d.W);
-    double *m = net_doubles(d.weights, NULL), *v = net_doubles(d.weights, NULL);
-    float *g = malloc((size_t)d.weights * sizeof *g),
-          *got = malloc((size_t)d.weights * sizeof *got);
+    OWNED double *w = net_doubles(d.weights, d.W), *mean = net_doubles(d.weights, d.W);
+    OWNED double *m = net_doubles(d.weights, NULL), *v = net_doubles(d.weights, NULL);
+    OWNED float *g = malloc((size_t)d.weights * sizeof *g),
+                *got = malloc((size_t)d.weights * sizeof *got);
     for (int step = 1; step <= 4; step++) {
         assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
         assert_ok(csrec_net_backward(net, d.dY, NULL, g, NULL));
@@ -204,12 +203,6 @@ TEST_ON_EACH(steps_equal_the_formula) {
             }
         }
     }
-    free(w);
-    free(mean);
-    free(m);
-    free(v);
-    free(g);
-    free(got);
     csrec_net_destroy(net);
     net_drop(&d);
 }

@@ -1,10 +1,10 @@
 /* csrec_net_learn: trainings of some steps with tiny networks, their stops, what it refuses; and
  * the numbers of 16 bits that weights are kept in. */
-#include <string.h>
 
 #include "base/half.h"
 #include "base/random.h"
 #include "learn/prior.h"
+#include "models.h"
 #include "net_learn.h"
 
 SEED(seed);
@@ -236,12 +236,8 @@ TEST(options_are_checked) {
 }
 
 TEST(models_to_go_on_from_are_checked) {
-    csrec_model *filters = NULL;
-    csrec_array array = {0};
-    assert_ok(csrec_array_create(CSREC_F64, &(csrec_shape){3, {1, 3, 3}}, &array));
-    ((double *)array.data)[4] = 1.0;
-    assert_ok(csrec_model_create("conv", 1, (const char *const[]){"filters"},
-                                 (const csrec_array *const[]){&array}, &filters, NULL));
+    const double peak[9] = {[4] = 1.0};
+    csrec_model *filters = model_of_filters(1, 3, peak, NULL);
     REFUSED(from, filters, "a model of kind conv has no network to continue from");
     REFUSED(channels, 3, "the model is for 1 channels, not 3");
     csrec_net_picture p = slope_picture(20, 20, 1, false);
@@ -249,7 +245,6 @@ TEST(models_to_go_on_from_are_checked) {
     o.channels = 1;
     refused(1, &p, o, CSREC_ARGUMENT, "the model is for 3 channels, not 1");
     drop_picture(&p);
-    csrec_array_clear(&array);
     csrec_model_destroy(filters);
 }
 

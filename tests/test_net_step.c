@@ -221,7 +221,7 @@ static double distance(const float *z, double unit, const float *p, int turn) {
 TEST(validation_is_sampled_at_10_and_25) {
     enum { COUNT = 6 };
     csrec_net_batch b;
-    float *values = floats(PIXELS, 100.0);
+    OWNED float *values = floats(PIXELS, 100.0);
     csrec_net_picture p = {SIDE, SIDE, values, NULL}; /* of one part */
     csrec_net_data_options o = options_of(&p, 1, COUNT);
     csrec_net_data *data = open_data(&o, &b);
@@ -243,7 +243,6 @@ TEST(validation_is_sampled_at_10_and_25) {
     }
     csrec_net_data_destroy(data);
     csrec_net_batch_clear(&b);
-    free(values);
 }
 
 /* Own pictures, of any size, are reflected where they are too small: neighbours differ by the

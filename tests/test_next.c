@@ -1,27 +1,9 @@
 /* Where to measure next: places counted and measured by brute force; paths. */
-#include "check.h"
+#include "samples.h"
 
 #include <omp.h>
-#include <string.h>
 
 SEED(seed);
-
-static int64_t product(const csrec_shape *shape) {
-    int64_t count = 1;
-    for (int d = 0; d < shape->dims; d++) count *= shape->dim[d];
-    return count;
-}
-
-static double distance(const csrec_shape *shape, int64_t a, int64_t b) {
-    double sum = 0;
-    for (int d = shape->dims - 1; d >= 0; d--) {
-        double step = (double)(a % shape->dim[d] - b % shape->dim[d]);
-        sum += step * step;
-        a /= shape->dim[d];
-        b /= shape->dim[d];
-    }
-    return sqrt(sum);
-}
 
 static csrec_sampling find_next(const csrec_measurement *m, const double *density,
                                 const csrec_next_options *options) {
@@ -46,7 +28,7 @@ static scene make_scene(int round) {
     scene s = {.m = {.shape = {1 + round % 3, {0}}}};
     for (int d = 0; d < s.m.shape.dims; d++)
         s.m.shape.dim[d] = 1 + check_below(&seed, most[s.m.shape.dims]);
-    s.entries = product(&s.m.shape);
+    s.entries = entries_in(&s.m.shape);
     s.density = malloc((size_t)s.entries * sizeof *s.density);
     s.m.index = malloc((size_t)s.entries * sizeof *s.m.index);
     s.allowed = calloc((size_t)s.entries, 1);
@@ -91,7 +73,7 @@ static void check_places(const scene *s, const csrec_sampling *next, int64_t cou
 static bool check_distances(const scene *s, const csrec_sampling *next) {
     double mean = 0, dims = 0, least = INFINITY;
     if (next->min_distance <= 1.0 || next->n > s->free_positive) return false;
-    double *r = malloc((size_t)next->n * sizeof *r);
+    OWNED double *r = malloc((size_t)next->n * sizeof *r);
     for (int d = 0; d < s->m.shape.dims; d++) dims += s->m.shape.dim[d] > 1;
     for (int64_t i = 0; i < s->entries; i++)
         if (s->allowed[i] && !s->measured[i]) mean += s->density[i] / (double)s->free_positive;
@@ -104,11 +86,11 @@ static bool check_distances(const scene *s, const csrec_sampling *next) {
     for (int64_t k = 0; k < next->n; k++) {
         r[k] = fmin(c * r[k], most * (1 - 1e-9));
         for (int64_t i = 0; i < s->m.n; i++)
-            assert_true(distance(&s->m.shape, next->index[k], s->m.index[i]) >= r[k]);
+            assert_true(distance_of(&s->m.shape, next->index[k], s->m.index[i]) >= r[k]);
         for (int64_t i = 0; i < k; i++)
-            assert_true(distance(&s->m.shape, next->index[k], next->index[i]) >= fmin(r[i], r[k]));
+            assert_true(distance_of(&s->m.shape, next->index[k], next->index[i]) >=
+                        fmin(r[i], r[k]));
     }
-    free(r);
     return true;
 }
 
@@ -143,7 +125,7 @@ TEST(even_places_are_far_apart) {
         double nearest = INFINITY;
         for (int64_t a = 0; a < next.n; a++)
             for (int64_t b = 0; b < a; b++)
-                nearest = fmin(nearest, distance(&m.shape, next.index[a], next.index[b]));
+                nearest = fmin(nearest, distance_of(&m.shape, next.index[a], next.index[b]));
         assert_true(nearest >= next.min_distance && nearest >= least[i] - 1e-12);
         csrec_sampling_clear(&next);
     }
@@ -246,13 +228,8 @@ TEST(positions_are_those_of_any_platform) {
 
 /* ------------------------------------------------------------------ mistakes ---------------- */
 
-static bool stop(const csrec_progress *progress, void *context) {
-    (void)progress;
-    (void)context;
-    return true;
-}
-
 TEST(mistakes_are_named) {
+    int none = 0;
     double density[12] = {1, 2, NAN};
     int64_t index[] = {0, 12};
     csrec_measurement m = {.shape = {2, {3, 4}}, .n = 1, .index = index};
@@ -271,7 +248,7 @@ TEST(mistakes_are_named) {
     m.n = 2, options.count = 1;
     assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_DATA);
     assert_non_null(strstr(error.text, "index: element 1 is 12"));
-    m.n = 1, options.progress = stop;
+    m.n = 1, options.progress = stop_by_count, options.context = &none;
     assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_STOPPED);
     m.shape = (csrec_shape){4, {2, 2, 2, 2}};
     assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_UNSUPPORTED);
@@ -289,27 +266,25 @@ static int compare_positions(const void *a, const void *b) {
 
 static double length_of(const csrec_shape *shape, int64_t n, const int64_t *index) {
     double sum = 0;
-    for (int64_t k = 1; k < n; k++) sum += distance(shape, index[k - 1], index[k]);
+    for (int64_t k = 1; k < n; k++) sum += distance_of(shape, index[k - 1], index[k]);
     return sum;
 }
 
 /* The reported lengths are those of the paths, and no position is lost. */
 static double check_path(const csrec_shape *shape, int64_t n, int64_t *index) {
     double length[2];
-    int64_t *before = malloc((size_t)(n + 1) * sizeof *before);
+    OWNED int64_t *before = malloc((size_t)(n + 1) * sizeof *before);
     memcpy(before, index, (size_t)n * sizeof *before);
     double start = length_of(shape, n, index);
     assert_ok(csrec_path_order(shape, n, index, NULL, NULL, length, NULL));
     double end = length_of(shape, n, index);
     assert_true(fabs(length[0] - start) <= 1e-9 * start && fabs(length[1] - end) <= 1e-9 * end);
     assert_true(end <= start * (1 + 1e-12));
-    int64_t *after = malloc((size_t)(n + 1) * sizeof *after);
+    OWNED int64_t *after = malloc((size_t)(n + 1) * sizeof *after);
     memcpy(after, index, (size_t)n * sizeof *after);
     qsort(before, (size_t)n, sizeof *before, compare_positions);
     qsort(after, (size_t)n, sizeof *after, compare_positions);
     if (n) assert_memory_equal(before, after, (size_t)n * sizeof *before);
-    free(before);
-    free(after);
     return end;
 }
 
@@ -320,7 +295,7 @@ TEST(paths_are_permutations) {
         for (int d = 0; d < shape.dims; d++)
             shape.dim[d] = 1 + check_below(&seed, most[shape.dims]);
         int64_t n = check_below(&seed, round % 4 ? 300 : 12), index[300];
-        for (int64_t k = 0; k < n; k++) index[k] = check_below(&seed, product(&shape));
+        for (int64_t k = 0; k < n; k++) index[k] = check_below(&seed, entries_in(&shape));
         double length = check_path(&shape, n, index);
         assert_true(check_path(&shape, n, index) <= length * (1 + 1e-12));
     }
@@ -332,7 +307,7 @@ TEST(paths_are_short) {
     const csrec_shape shape = {2, {4000, 5000}};
     enum { COUNT = 20000 };
     static int64_t index[COUNT];
-    for (int64_t k = 0; k < COUNT; k++) index[k] = check_below(&seed, product(&shape));
+    for (int64_t k = 0; k < COUNT; k++) index[k] = check_below(&seed, entries_in(&shape));
     double length = check_path(&shape, COUNT, index);
     assert_true(length < 0.82 * sqrt((double)COUNT * 4000 * 5000));
     const csrec_shape line = {1, {1000}};
@@ -342,12 +317,14 @@ TEST(paths_are_short) {
 }
 
 TEST(mistakes_of_paths_are_named) {
+    int none = 0;
     csrec_shape shape = {2, {5, 5}};
     int64_t index[] = {24, 0, 25};
     csrec_error error;
     assert_int_equal(csrec_path_order(&shape, 3, index, NULL, NULL, NULL, &error), CSREC_DATA);
     assert_non_null(strstr(error.text, "index: element 2 is 25"));
-    assert_int_equal(csrec_path_order(&shape, 2, index, stop, NULL, NULL, &error), CSREC_STOPPED);
+    assert_int_equal(csrec_path_order(&shape, 2, index, stop_by_count, &none, NULL, &error),
+                     CSREC_STOPPED);
     assert_true(index[0] == 24 && index[1] == 0);
     shape = (csrec_shape){4, {1, 1, 1, 1}};
     assert_int_equal(csrec_path_order(&shape, 0, index, NULL, NULL, NULL, &error),

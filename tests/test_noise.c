@@ -1,9 +1,6 @@
 /* Noise that is estimated from samples, and outliers among them: on synthetic signals, beside what
  * was put there. */
-#include "check.h"
-
-#include <math.h>
-#include <string.h>
+#include "samples.h"
 
 #include "measurement/nearby.h"
 
@@ -26,16 +23,9 @@ static double wave(const csrec_shape *shape, int64_t flat, int64_t channel) {
 
 static csrec_measurement make(const csrec_shape *shape, double rate, int64_t channels,
                               double sigma) {
-    csrec_sampling s = {0};
-    csrec_error error;
-    int64_t entries = 0;
-    assert_ok(csrec_shape_count(shape, &entries));
-    assert_ok(csrec_sampling_create(shape, CSREC_PATTERN_UNIFORM, (int64_t)(rate * (double)entries),
-                                    check_next(&seed), &s, &error));
-    csrec_measurement m = {
-        .shape = *shape, .n = s.n, .channels = channels, .index = s.index, .dtype = CSREC_F64};
-    m.y = malloc((size_t)(m.n * channels) * sizeof *m.y);
-    assert_non_null(m.y);
+    const int64_t entries = entries_in(shape);
+    csrec_measurement m = draw_places(shape, channels, CSREC_PATTERN_UNIFORM,
+                                      (int64_t)(rate * (double)entries), check_next(&seed));
     for (int64_t i = 0; i < m.n; i++)
         for (int64_t c = 0; c < channels; c++)
             m.y[i * channels + c] = wave(shape, m.index[i], c) + sigma * check_normal(&seed);
@@ -216,8 +206,8 @@ TEST(planted_outliers_are_found) {
     for (int s = 0; s < SHAPES - 1; s++)
         for (int64_t channels = 1; channels <= 3; channels += 2) {
             csrec_measurement m = make(&shapes[s], 0.4, channels, 1.0);
-            uint8_t *planted = malloc((size_t)m.n), *one = malloc((size_t)m.n),
-                    *three = malloc((size_t)m.n);
+            OWNED uint8_t *planted = malloc((size_t)m.n), *one = malloc((size_t)m.n),
+                          *three = malloc((size_t)m.n);
             assert_true(planted && one && three);
             assert_int_equal(outliers_of(&m, 1, one), 0);
             int64_t count = plant(&m, planted, 1 + check_below(&seed, 40));
@@ -228,9 +218,6 @@ TEST(planted_outliers_are_found) {
             for (int64_t i = 0; i < m.n * channels; i++) m.y[i] = ldexp(m.y[i], 900);
             assert_int_equal(outliers_of(&m, 0, three), count);
             assert_memory_equal(one, three, (size_t)m.n);
-            free(planted);
-            free(one);
-            free(three);
             csrec_measurement_clear(&m);
         }
 }

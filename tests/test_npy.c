@@ -1,8 +1,6 @@
 /* test_npy.c - .npy files against bytes built by hand from the format's description. */
 #include "io_npy.h"
 
-#include <math.h>
-
 #include "base/memory.h"
 #include "files/npy/npy.h"
 
@@ -81,7 +79,7 @@ TEST(reads_every_layout) {
                  types[type].code);
         io_bytes b = {0};
         io_npy_header(&b, 1 + (int)check_below(&seed, 3), descr, fortran, text);
-        uint64_t *bits = malloc((size_t)count * 8);
+        OWNED uint64_t *bits = malloc((size_t)count * 8);
         for (int64_t i = 0; i < count; i++) {
             bits[i] = random_bits(types[type].dtype, types[type].bytes);
             if (big)
@@ -104,7 +102,6 @@ TEST(reads_every_layout) {
             assert_true(csrec_array_value(&array, i) == expected);
         }
         csrec_array_clear(&array);
-        free(bits);
         io_free(&b);
     }
 }
@@ -257,15 +254,10 @@ static bool write_small(const char *path) {
 }
 
 TEST(full_disk_leaves_nothing) {
-    assert_true(io_with_limit(100, write_small, io_path("full.npy")));
-    assert_true(io_with_limit(6000, write_small, io_path("full.npy")));
-    assert_int_equal(io_count_files(), 0);
-    assert_true(write_small("/dev/full"));
-    assert_int_equal(access("/dev/full", F_OK), 0); /* not replaced */
+    io_expect_full_disk(write_small, "full.npy", 2, (const rlim_t[]){100, 6000});
 }
 
 TEST(unwritable_output_is_named) {
-    assert_true(write_small(io_path("none/w.npy")));
     assert_true(write_says(io_folder, "name a file in it"));
     assert_int_equal(io_count_files(), 0);
 }
@@ -311,12 +303,8 @@ TEST(stdin_and_stdout_work) {
     csrec_array array = small_array();
     assert_ok(csrec_array_write(io_path("in.npy"), &array, NULL));
     assert_true(io_with_pipes(io_path("in.npy"), io_path("out.npy"), copy_through));
-    io_bytes a = io_load(io_path("in.npy")), b = io_load(io_path("out.npy"));
-    assert_int_equal(a.size, b.size);
-    assert_memory_equal(a.data, b.data, a.size);
+    io_assert_same(io_path("in.npy"), io_path("out.npy"));
     assert_false(io_with_pipes(io_path("in.npy"), "/dev/full", copy_through));
-    io_free(&a);
-    io_free(&b);
     csrec_array_clear(&array);
     io_empty_folder();
 }

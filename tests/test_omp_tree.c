@@ -36,9 +36,9 @@ TEST(tree_projection_is_least_squares) {
         csrec_operator *A = haar_operator(&p);
         int64_t m, n;
         csrec_operator_size(A, &m, &n);
-        double *matrix = written_out(A), *x = malloc((size_t)n * sizeof *x);
+        OWNED double *matrix = written_out(A), *x = malloc((size_t)n * sizeof *x);
         double *r = malloc((size_t)m * sizeof *r), length = 0.0, share = check_uniform(&seed);
-        bool *chosen = malloc((size_t)n * sizeof *chosen);
+        OWNED bool *chosen = malloc((size_t)n * sizeof *chosen);
         for (int64_t j = 0; j < n; j++) chosen[j] = check_uniform(&seed) < share;
         assert_ok(A->type->fit(A, chosen, p.y, x, r));
         for (int64_t i = 0; i < m; i++) length += p.y[i] * p.y[i];
@@ -54,10 +54,7 @@ TEST(tree_projection_is_least_squares) {
             assert_true(!chosen[j] || fabs(c) <= bound);
             assert_true(chosen[j] || x[j] == 0.0);
         }
-        free(matrix);
-        free(x);
         free(r);
-        free(chosen);
         csrec_operator_destroy(A);
         problem_drop(&p);
     }
@@ -71,9 +68,8 @@ TEST(omp_on_the_tree_equals_plain_omp) {
         csrec_operator *A = haar_operator(&p);
         int64_t m, n;
         csrec_operator_size(A, &m, &n);
-        double *matrix = written_out(A);
+        OWNED double *matrix = written_out(A);
         check_omp(A, m, n, matrix, p.y, 1 + check_below(&seed, m < n ? m / 2 : n / 2));
-        free(matrix);
         csrec_operator_destroy(A);
         problem_drop(&p);
     }

@@ -2,8 +2,6 @@
  * by bit, Hilbert by its defining property: neighbours along the curve are neighbours in space. */
 #include "check.h"
 
-#include <string.h>
-
 SEED(seed);
 
 static int bits_of(int64_t dim) {
@@ -65,8 +63,9 @@ static void check_bijection(const csrec_shape *shape, csrec_order order) {
     assert_int_equal(levels, expected);
 
     int64_t n = entries(shape), M = INT64_C(1) << levels, inside = 0;
-    int64_t *index = malloc((size_t)M * sizeof *index), *owner = malloc((size_t)M * sizeof *owner);
-    uint64_t *rows = malloc((size_t)M * sizeof *rows);
+    OWNED int64_t *index = malloc((size_t)M * sizeof *index),
+                  *owner = malloc((size_t)M * sizeof *owner);
+    OWNED uint64_t *rows = malloc((size_t)M * sizeof *rows);
     for (int64_t k = 0; k < M; k++) owner[k] = -1;
     for (int64_t k = 0; k < n; k++) index[k] = k;
     assert_ok(csrec_rows_from_index(shape, order, n, index, rows));
@@ -84,9 +83,6 @@ static void check_bijection(const csrec_shape *shape, csrec_order order) {
         inside += index[k] >= 0;
     }
     assert_int_equal(inside, n);
-    free(index);
-    free(owner);
-    free(rows);
 }
 
 TEST(orders_are_bijections) {
@@ -117,14 +113,12 @@ static int64_t steps_between(const csrec_shape *shape, const int64_t *index) {
 
 /* Within every cube, consecutive rows are one step apart. */
 static void check_curve(const csrec_shape *shape, uint64_t M, uint64_t cube) {
-    uint64_t *rows = malloc(M * sizeof *rows);
-    int64_t *index = malloc(M * sizeof *index);
+    OWNED uint64_t *rows = malloc(M * sizeof *rows);
+    OWNED int64_t *index = malloc(M * sizeof *index);
     for (uint64_t row = 0; row < M; row++) rows[row] = row;
     assert_ok(csrec_rows_to_index(shape, CSREC_ORDER_HILBERT, (int64_t)M, rows, index));
     for (uint64_t row = 0; row + 1 < M; row++)
         if ((row + 1) % cube) assert_int_equal(steps_between(shape, index + row), 1);
-    free(rows);
-    free(index);
 }
 
 TEST(hilbert_neighbours_touch) {
@@ -174,7 +168,7 @@ TEST(many_positions) {
     const csrec_shape shape = {2, {700, 513}};
     enum { n = 100000 };
     int64_t *index = malloc(n * sizeof *index);
-    uint64_t *rows = malloc(n * sizeof *rows);
+    OWNED uint64_t *rows = malloc(n * sizeof *rows);
     for (int k = 0; k < n; k++) index[k] = check_below(&seed, 700 * 513);
     assert_ok(csrec_rows_from_index(&shape, CSREC_ORDER_HILBERT, n, index, rows));
     for (int k = 0; k < n; k += 7) {
@@ -183,7 +177,6 @@ TEST(many_positions) {
         assert_int_equal(rows[k], row);
     }
     free(index);
-    free(rows);
 }
 
 TEST(unusable_shapes) {

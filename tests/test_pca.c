@@ -8,7 +8,7 @@ SEED(seed);
 /* Rows that lie near a few directions, far from 0. */
 static float *draw(int64_t m, int64_t n, int directions, double noise) {
     float *X = malloc((size_t)(m * n) * sizeof *X);
-    double *way = malloc((size_t)(directions * n) * sizeof *way);
+    OWNED double *way = malloc((size_t)(directions * n) * sizeof *way);
     assert_true(X && way);
     for (int64_t i = 0; i < directions * n; i++) way[i] = check_uniform(&seed) - 0.5;
     for (int64_t i = 0; i < m; i++) {
@@ -20,7 +20,6 @@ static float *draw(int64_t m, int64_t n, int directions, double noise) {
             X[i * n + j] = (float)x;
         }
     }
-    free(way);
     return X;
 }
 
@@ -101,7 +100,7 @@ TEST_ON_EACH(eigenvectors_of_the_covariance) {
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
             int64_t m = rows[r], n = columns[c];
-            float *X = draw(m, n, 5, 0.3);
+            OWNED float *X = draw(m, n, 5, 0.3);
             double mean[67], *C = covariance(m, n, X, mean);
             csrec_learn_options all = {.energy = 1.0, .threads = 2, .backend = backend};
             csrec_learn_options few = {.components = 3, .backend = backend};
@@ -113,7 +112,6 @@ TEST_ON_EACH(eigenvectors_of_the_covariance) {
             assert_true(csrec_model_array(model, "variances")->count <= 3);
             check_backend_text(model, backend, m < n);
             csrec_model_destroy(model);
-            free(X);
             free(C);
         }
 }
@@ -122,7 +120,7 @@ TEST_ON_EACH(energy_is_the_share_kept) {
     const char *backend = learning_backend(state);
     for (int way = 0; way < 2; way++) {
         int64_t m = way ? 30 : 300, n = 60;
-        float *X = draw(m, n, 6, 0.5);
+        OWNED float *X = draw(m, n, 6, 0.5);
         for (double energy = 0.3; energy < 1.0; energy += 0.15) {
             csrec_learn_options o = {.energy = energy, .backend = backend};
             csrec_model *model = learn(m, n, X, o);
@@ -135,14 +133,13 @@ TEST_ON_EACH(energy_is_the_share_kept) {
             assert_true(kept - l[v->count - 1] < energy * trace);
             csrec_model_destroy(model);
         }
-        free(X);
     }
 }
 
 TEST(threads_do_not_matter) {
     for (int way = 0; way < 2; way++) {
         int64_t m = way ? 40 : 500, n = 90;
-        float *X = draw(m, n, 4, 1.0);
+        OWNED float *X = draw(m, n, 4, 1.0);
         csrec_learn_options one = {.threads = 1, .components = 20}, three = one;
         three.threads = 3;
         csrec_model *a = learn(m, n, X, one), *b = learn(m, n, X, three);
@@ -150,7 +147,6 @@ TEST(threads_do_not_matter) {
                             csrec_model_array(b, "components")->data, (size_t)(20 * n) * 8);
         csrec_model_destroy(a);
         csrec_model_destroy(b);
-        free(X);
     }
 }
 
@@ -160,7 +156,7 @@ TEST(threads_do_not_matter) {
 TEST_ON("cuda", backends_agree) {
     learning_backend(state);
     int64_t m = 20000 + check_below(&seed, 5000), n = 900 + check_below(&seed, 100);
-    float *X = draw(m, n, 8, 1.0);
+    OWNED float *X = draw(m, n, 8, 1.0);
     double trace = 0.0;
     csrec_learn_options cuda = {.energy = 1.0, .backend = *state}, cpu = cuda;
     cpu.backend = "cpu";
@@ -183,12 +179,6 @@ TEST_ON("cuda", backends_agree) {
     csrec_model_destroy(a);
     csrec_model_destroy(b);
     csrec_model_destroy(c);
-    free(X);
-}
-
-static bool stop(const csrec_progress *now, void *context) {
-    (void)now;
-    return --*(int *)context < 0;
 }
 
 TEST_ON_EACH(mistakes_and_stops) {
@@ -216,7 +206,7 @@ TEST_ON_EACH(mistakes_and_stops) {
     o.energy = 1.5;
     assert_int_equal(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_ARGUMENT);
     o.energy = 0.0;
-    o.progress = stop;
+    o.progress = stop_by_count;
     for (int calls = 0; calls < 3; calls++) {
         int left = calls;
         bool stopped = false;

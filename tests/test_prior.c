@@ -67,8 +67,8 @@ TEST(planes_equal_their_definition) {
         scene d = draw(channels, h, w);
         csrec_prior_frame frame;
         int64_t H = (h + 7) / 8 * 8, W = (w + 7) / 8 * 8;
-        float *work = malloc((size_t)csrec_prior_work(h, w) * 4);
-        float *X = malloc((size_t)((2 * channels + 2) * H * W) * 4);
+        OWNED float *work = malloc((size_t)csrec_prior_work(h, w) * 4);
+        OWNED float *X = malloc((size_t)((2 * channels + 2) * H * W) * 4);
         csrec_prior_planes(&d.s, 8, work, X, &frame);
         assert_int_equal(frame.height, H);
         assert_int_equal(frame.width, W);
@@ -106,8 +106,6 @@ TEST(planes_equal_their_definition) {
             }
         }
         free(z);
-        free(X);
-        free(work);
         drop(&d);
     }
 }
@@ -165,9 +163,8 @@ TEST(wrong_models_are_named) {
     ((int64_t *)p.layers.data)[1] = INT64_C(1) << 40;
     expect_refusal(&p, "array 'layers'", "entry 1 is 1099511627776; must be -1 to 4096");
     csrec_model *model = draw_model(3);
-    csrec_recover_options o;
     csrec_error error = {""};
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     csrec_measurement m = {.shape = {2, {4, 4}},
                            .n = 1,

@@ -13,23 +13,21 @@ static sampled sample(int64_t height, int64_t width, int64_t channels, int64_t n
                  .values = height * width * channels};
     s.m.index = malloc((size_t)n * sizeof(int64_t));
     s.m.y = malloc((size_t)(n * channels) * sizeof(double));
-    uint8_t *taken = calloc((size_t)(height * width), 1);
+    OWNED uint8_t *taken = calloc((size_t)(height * width), 1);
     for (int64_t i = 0; i < n; i++) {
         do s.m.index[i] = check_below(&seed, height * width);
         while (taken[s.m.index[i]]);
         taken[s.m.index[i]] = 1;
     }
-    free(taken);
     for (int64_t i = 0; i < n * channels; i++) s.m.y[i] = 255.0 * check_uniform(&seed);
     return s;
 }
 
 static double *recover(const sampled *s, const csrec_model *model, const char *name, double value) {
-    csrec_recover_options o;
     csrec_recover_report report;
     csrec_error error = {""};
     const csrec_setting settings[] = {{name, value}};
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.backend = "cpu";
     if (name) o.solve.settings = settings, o.solve.n_settings = 1;
@@ -56,7 +54,7 @@ TEST(units_and_offsets_do_not_matter) {
         csrec_model *model = draw_model(channels);
         sampled s = sample(20 + check_below(&seed, 20), 20 + check_below(&seed, 20), channels, 200);
         if (round > 1) s.m.sigma = 5.0;
-        double *plain = recover(&s, model, NULL, 0.0);
+        OWNED double *plain = recover(&s, model, NULL, 0.0);
         const double gains[] = {1e-9, 1e9, 64.0, -3.0}, offsets[] = {1e-7, -1e10, 0.0, 1e4};
         for (int k = 0; k < 4; k++) {
             sampled t = s;
@@ -64,17 +62,15 @@ TEST(units_and_offsets_do_not_matter) {
             t.m.sigma = s.m.sigma * fabs(gains[k]);
             for (int64_t i = 0; i < s.m.n * channels; i++)
                 t.m.y[i] = gains[k] * s.m.y[i] + offsets[k];
-            double *other = recover(&t, model, NULL, 0.0);
+            OWNED double *other = recover(&t, model, NULL, 0.0);
             for (int64_t i = 0; i < s.values && gains[k] > 0.0; i++) {
                 double expected = gains[k] * plain[i] + offsets[k];
                 if (fabs(other[i] - expected) > 2e-2 * gains[k])
                     fail_msg("gain %g: %g, expected %g", gains[k], other[i], expected);
                 if (gains[k] == 64.0) assert_true(other[i] == expected);
             }
-            free(other);
             free(t.m.y);
         }
-        free(plain);
         clear(&s);
         csrec_model_destroy(model);
     }
@@ -90,10 +86,9 @@ TEST(constants_and_small_pictures_work) {
             free(recover(&s, channels == 3 ? colour : gray, "turns", 8));
             free(recover(&s, gray, "steps", 2));
             for (int64_t i = 0; i < s.m.n * channels; i++) s.m.y[i] = 1e6 + (double)(i % channels);
-            double *flat = recover(&s, channels == 3 ? colour : gray, NULL, 0.0);
+            OWNED double *flat = recover(&s, channels == 3 ? colour : gray, NULL, 0.0);
             for (int64_t i = 0; i < s.values; i++)
                 assert_true(flat[i] == 1e6 + (double)(i % channels));
-            free(flat);
             clear(&s);
         }
     csrec_model_destroy(gray);
@@ -108,12 +103,10 @@ TEST(eight_turns_are_symmetric) {
     t.m.index = malloc((size_t)s.m.n * sizeof(int64_t));
     for (int64_t i = 0; i < s.m.n; i++)
         t.m.index[i] = s.m.index[i] % 40 * 24 + (23 - s.m.index[i] / 40);
-    double *a = recover(&s, model, "turns", 8), *b = recover(&t, model, "turns", 8);
+    OWNED double *a = recover(&s, model, "turns", 8), *b = recover(&t, model, "turns", 8);
     for (int64_t y = 0; y < 24; y++)
         for (int64_t x = 0; x < 40; x++)
             assert_true(fabs(a[y * 40 + x] - b[x * 24 + 23 - y]) < 2e-2);
-    free(a);
-    free(b);
     free(t.m.index);
     clear(&s);
     csrec_model_destroy(model);
@@ -129,11 +122,9 @@ TEST(colours_go_together_or_apart) {
         if (!csrec_prior_installed(together ? 3 : 1, sizeof path, path)) skip();
         assert_ok(csrec_model_read(path, &model, NULL));
         assert_int_equal(csrec_prior_channels(model), together ? 3 : 1);
-        double *named = recover(&s, model, NULL, 0.0);
-        double *found = recover(&s, NULL, "together", together);
+        OWNED double *named = recover(&s, model, NULL, 0.0);
+        OWNED double *found = recover(&s, NULL, "together", together);
         assert_memory_equal(named, found, (size_t)s.values * sizeof *named);
-        free(named);
-        free(found);
         csrec_model_destroy(model);
     }
     clear(&s);
@@ -148,16 +139,13 @@ static double stripe(int64_t entry) {
 /* Squared errors after fitting as a share of those before; twice the same. */
 static double share_left(const sampled *s, const csrec_model *model) {
     double before = 0.0, after = 0.0;
-    double *none = recover(s, model, NULL, 0.0), *fitted = recover(s, model, "steps", STEPS);
-    double *again = recover(s, model, "steps", STEPS);
+    OWNED double *none = recover(s, model, NULL, 0.0), *fitted = recover(s, model, "steps", STEPS);
+    OWNED double *again = recover(s, model, "steps", STEPS);
     assert_memory_equal(fitted, again, SIDE * SIDE * sizeof *again);
     for (int64_t i = 0; i < SIDE * SIDE; i++) {
         before += (none[i] - stripe(i)) * (none[i] - stripe(i));
         after += (fitted[i] - stripe(i)) * (fitted[i] - stripe(i));
     }
-    free(none);
-    free(fitted);
-    free(again);
     return after / before;
 }
 
@@ -180,7 +168,6 @@ TEST(fitting_learns_what_repeats) {
 /* A network that nobody trained says anything: what it says of its errors stays within e^+-20 times
  * the samples' variance and a squared tone. */
 TEST(strange_networks_expect_finite_errors) {
-    csrec_recover_options o;
     csrec_error error;
     csrec_model *model = NULL;
     parts p = make(1, 0.5);
@@ -192,7 +179,7 @@ TEST(strange_networks_expect_finite_errors) {
     for (int64_t i = 0; i < s.m.n; i++)
         square += (s.m.y[i] - mean) * (s.m.y[i] - mean) / (double)s.m.n;
     s.m.scale[1] = 255.0;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.backend = "cpu";
     if (csrec_recover_variance(&s.m, &o, signal, v, NULL, &error)) fail_msg("%s", error.text);

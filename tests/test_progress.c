@@ -1,10 +1,9 @@
 /* test_progress.c - callbacks come on the calling thread, may call the library, wait for no other
  * call, and stop what they report; the stages that they name are those of the estimate; share and
  * time left of a whole run. */
-#include "check.h"
+#include "samples.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "tools/common/progress.h"
 
@@ -35,16 +34,10 @@ typedef struct scene {
 } scene;
 
 static scene draw_scene(void) {
-    scene s = {.m = {.shape = {2, {EDGE, EDGE}},
-                     .n = EDGE * EDGE / SHARE,
-                     .channels = 2,
-                     .dtype = CSREC_F64,
-                     .scale = {0.0, 255.0}}};
-    csrec_sampling sampling;
-    assert_ok(csrec_sampling_create(&s.m.shape, CSREC_PATTERN_UNIFORM, s.m.n, check_next(&seed),
-                                    &sampling, NULL));
-    s.m.index = sampling.index;
-    s.m.y = malloc((size_t)(s.m.n * s.m.channels) * sizeof *s.m.y);
+    const csrec_shape shape = {2, {EDGE, EDGE}};
+    scene s = {
+        .m = draw_places(&shape, 2, CSREC_PATTERN_UNIFORM, EDGE * EDGE / SHARE, check_next(&seed))};
+    s.m.scale[1] = 255.0;
     for (int64_t k = 0; k < s.m.n * s.m.channels; k++) {
         int64_t at = s.m.index[k / s.m.channels], x = at % EDGE, y = at / EDGE;
         s.m.y[k] = (x > y ? 90.0 : 180.0) + 20.0 * check_uniform(&seed);
@@ -60,10 +53,9 @@ static void drop_scene(scene *s) {
 
 static csrec_outcome run_threads(const scene *s, const way *w, int threads, double *signal,
                                  csrec_progress_fn progress, void *context) {
-    csrec_recover_options o;
     csrec_recover_report report;
     csrec_error error;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.solve.solver = w->solver;
     o.basis = w->basis;
     o.shifts = w->shifts;
@@ -142,7 +134,7 @@ TEST(long_steps_report) {
     csrec_shape shape = {2, {SIDE, SIDE}};
     csrec_sampling s;
     assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, M, check_next(&seed), &s, NULL));
-    double *y = malloc(M * sizeof *y);
+    OWNED double *y = malloc(M * sizeof *y);
     for (int i = 0; i < M; i++) y[i] = check_normal(&seed);
     csrec_operator_spec spec = {
         .name = "dct", .m = M, .shape = &shape, .index = s.index, .block = 16, .step = 8};
@@ -162,7 +154,6 @@ TEST(long_steps_report) {
     }
     csrec_operator_destroy(A);
     csrec_sampling_clear(&s);
-    free(y);
 }
 
 /* ------------------------------------------------------------------ calls within calls */
@@ -186,7 +177,7 @@ static bool recover_within(const csrec_progress *progress, void *context) {
 TEST(a_callback_may_recover) {
     scene s = draw_scene();
     size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
-    double *wanted = malloc(bytes), *within = malloc(bytes);
+    OWNED double *wanted = malloc(bytes), *within = malloc(bytes);
     for (int w = 0; w < WAYS; w++) {
         nested n = {.s = &s, .w = &ways[w], .signal = within};
         run_way(&s, &ways[w], wanted, NULL, NULL);
@@ -195,8 +186,6 @@ TEST(a_callback_may_recover) {
         assert_memory_equal(s.signal, wanted, bytes);
         assert_memory_equal(within, wanted, bytes);
     }
-    free(wanted);
-    free(within);
     drop_scene(&s);
 }
 
@@ -245,7 +234,7 @@ static void *visit(void *context) {
 TEST(two_calls_report_at_once) {
     scene s = draw_scene();
     size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
-    double *other = malloc(bytes);
+    OWNED double *other = malloc(bytes);
     for (int w = 0; w < WAYS; w++) {
         meeting place = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, false};
         visitor a = {&place, &s, &ways[w], s.signal, false};
@@ -257,7 +246,6 @@ TEST(two_calls_report_at_once) {
         if (place.missed) fail_msg("%s: a callback waits for another call", ways[w].name);
         assert_memory_equal(s.signal, other, bytes);
     }
-    free(other);
     drop_scene(&s);
 }
 
@@ -320,12 +308,10 @@ TEST(stages_are_those_of_the_estimate) {
     } runs[] = {{"frames", 1}, {"gaussian", 2}, {"mixture", 4}};
     scene s = draw_scene();
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
-        csrec_recover_options o;
         csrec_plan plan;
         csrec_error error;
         double sum = 0.0;
-        csrec_recover_defaults(&o);
-        o.method = runs[k].method;
+        csrec_recover_options o = options_by(runs[k].method);
         o.threads = 1;
         o.backend = "cpu";
         assert_ok(csrec_recover_plan(&s.m, &o, false, &plan, &error));

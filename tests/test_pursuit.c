@@ -4,9 +4,6 @@
 #include "dense.h"
 #include "problem.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/cpu.h"
 #include "haar/eager.h"
 #include "haar/project.h"
@@ -183,13 +180,12 @@ TEST(one_coefficient_for_each_one_sided_column) {
         csrec_tree tree;
         assert_ok(csrec_tree_create(p.levels, p.n, p.rows, CSREC_COLUMNS_PAPER, &tree));
         int64_t kept = 0, listed = csrec_tree_places(&tree, NULL);
-        csrec_place *place = malloc((size_t)listed * sizeof *place);
+        OWNED csrec_place *place = malloc((size_t)listed * sizeof *place);
         csrec_tree_places(&tree, place);
         for (int32_t i = 0; i + 1 < tree.n; i++) kept += csrec_eager_sides(&tree, i);
         for (int64_t i = 0; i < listed; i++)
             kept -= place[i].kind == CSREC_PLACE_SUM || place[i].kind == CSREC_PLACE_LEAF;
         assert_int_equal(kept, 0);
-        free(place);
         csrec_tree_clear(&tree);
         problem_drop(&p);
     }
@@ -206,7 +202,7 @@ TEST(picks_are_the_largest) {
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         csrec_solve_options options = {.stop = {.atoms = 1 + check_below(&seed, 20)}};
         csrec_atoms atoms, one;
-        double *r = malloc((size_t)p.n * sizeof *r), *psi = malloc((size_t)p.n * sizeof *psi);
+        OWNED double *r = malloc((size_t)p.n * sizeof *r), *psi = malloc((size_t)p.n * sizeof *psi);
         csrec_solve_report report;
         assert_ok(csrec_solve(A, p.y, &options, &atoms, r, &report, NULL));
         double y2 = 0.0, r2 = 0.0, fit, largest = 0.0;
@@ -240,8 +236,6 @@ TEST(picks_are_the_largest) {
         csrec_atoms_clear(&atoms);
         csrec_atoms_clear(&one);
         csrec_operator_destroy(A);
-        free(r);
-        free(psi);
         problem_drop(&p);
     }
 }

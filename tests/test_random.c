@@ -2,9 +2,6 @@
  * the keyed permutation as a bijection without preferences. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sampling/permutation.h"
 #include "base/random.h"
 

@@ -2,8 +2,6 @@
 #include "check.h"
 #include "dense.h"
 
-#include <string.h>
-
 #include "method/grid.h"
 
 SEED(seed);
@@ -33,8 +31,7 @@ TEST(random_grids_are_injective_and_invert) {
         csrec_measurement m = draw(1);
         csrec_grid grid;
         csrec_order order = (csrec_order)check_below(&seed, 3);
-        int64_t entries;
-        assert_ok(csrec_shape_count(&m.shape, &entries));
+        const int64_t entries = entries_in(&m.shape);
         assert_ok(csrec_grid_create(&m.shape, order, check_below(&seed, 9), 9, seed, &grid));
         uint64_t *rows = malloc((size_t)entries * sizeof *rows), row;
         int64_t back;
@@ -65,8 +62,8 @@ TEST(halves_of_large_blocks_are_even) {
         csrec_grid grid;
         assert_ok(csrec_grid_create(&shape, (csrec_order)check_below(&seed, 3),
                                     check_below(&seed, 9), 9, seed, &grid));
-        int64_t *index = malloc((size_t)extent * sizeof *index);
-        uint64_t *rows = malloc((size_t)extent * sizeof *rows);
+        OWNED int64_t *index = malloc((size_t)extent * sizeof *index);
+        OWNED uint64_t *rows = malloc((size_t)extent * sizeof *rows);
         for (int64_t i = 0; i < extent; i++) index[i] = i;
         assert_ok(csrec_grid_rows(&grid, extent, index, rows));
         for (int level = grid.levels; INT64_C(1) << level > unit; level--) {
@@ -77,8 +74,6 @@ TEST(halves_of_large_blocks_are_even) {
                 assert_in_range(left - right + 2 * unit, 0, 4 * unit);
             }
         }
-        free(index);
-        free(rows);
     }
 }
 
@@ -156,18 +151,16 @@ static void add_dense(const csrec_measurement *m, const csrec_recover_options *o
 TEST(signal_is_the_mean_of_the_grids) {
     for (int k = 0; k < 120; k++) {
         csrec_measurement m = draw(1 + check_below(&seed, 3));
-        csrec_recover_options options;
         csrec_recover_report report;
-        int64_t entries;
-        assert_ok(csrec_shape_count(&m.shape, &entries));
-        csrec_recover_defaults(&options);
+        const int64_t entries = entries_in(&m.shape);
+        csrec_recover_options options = options_by(NULL);
         options.shifts = 1 + check_below(&seed, 40);
         options.seed = seed;
         options.order = (csrec_order)check_below(&seed, 3);
         options.columns = (csrec_columns)check_below(&seed, 2);
         options.solve.stop.epsilon = 0.1;
         size_t bytes = (size_t)(entries * m.channels) * sizeof(double);
-        double *signal = malloc(bytes), *again = malloc(bytes), *dense = calloc(1, bytes);
+        OWNED double *signal = malloc(bytes), *again = malloc(bytes), *dense = calloc(1, bytes);
         options.threads = 1;
         assert_ok(csrec_recover(&m, &options, signal, NULL, &report, NULL));
         options.threads = 3;
@@ -180,9 +173,6 @@ TEST(signal_is_the_mean_of_the_grids) {
         /* Values are below 1; up to 60 atoms an entry and 40 grids, a rounding each. */
         for (int64_t i = 0; i < entries * m.channels; i++)
             assert_true(fabs(signal[i] - dense[i] / (double)options.shifts) <= 0x1p-40);
-        free(signal);
-        free(again);
-        free(dense);
         csrec_measurement_clear(&m);
     }
 }
@@ -203,10 +193,9 @@ TEST(interruption_delivers_the_best_so_far) {
         m.index[k] = k;
         m.y[k] = check_uniform(&seed);
     }
-    csrec_recover_options options;
     csrec_recover_report report;
     int calls = 0;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.shifts = 1;
     options.solve.progress = stop_at_once;
     options.solve.context = &calls;
@@ -227,11 +216,10 @@ TEST(interruption_delivers_the_best_so_far) {
 
 TEST(wrong_options_are_refused) {
     csrec_measurement m = draw(1);
-    csrec_recover_options options;
     csrec_error error;
     csrec_atoms atoms;
-    double *signal = calloc(4096, sizeof *signal);
-    csrec_recover_defaults(&options);
+    OWNED double *signal = calloc(4096, sizeof *signal);
+    csrec_recover_options options = options_by(NULL);
     options.shifts = -1;
     assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     options.shifts = 4;
@@ -246,6 +234,5 @@ TEST(wrong_options_are_refused) {
     assert_non_null(strstr(error.text, "epsilon"));
     m.y[0] = NAN;
     assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_DATA);
-    free(signal);
     csrec_measurement_clear(&m);
 }

@@ -1,50 +1,29 @@
 /* test_recover_gmm.c - recovery by a mixture of Gaussians over patches: the Bayes error with the
  * true mixture, pictures with and without a model. */
 #include "conditional.h"
-
-#include <string.h>
+#include "models.h"
+#include "samples.h"
 
 #include "learn/mixture.h"
 
 SEED(seed);
 
+static const double tones[2] = {0.0, 255.0};
+
 static csrec_model *make_model(int K, int height, int width, int channels, const double *weights,
                                const double *means, const double *C) {
-    static const char *const names[] = {"weights", "means",    "covariances",
-                                        "shape",   "channels", "scale"};
-    int d = height * width * channels;
-    double shape[2] = {height, width}, c = channels, scale[2] = {0.0, 255.0};
-    csrec_array arrays[6] = {{CSREC_F64, {1, {K}}, K, (double *)(uintptr_t)weights},
-                             {CSREC_F64, {2, {K, d}}, K * d, (double *)(uintptr_t)means},
-                             {CSREC_F64, {3, {K, d, d}}, K * d * d, (double *)(uintptr_t)C},
-                             {CSREC_F64, {1, {2}}, 2, shape},
-                             {CSREC_F64, {0}, 1, &c},
-                             {CSREC_F64, {1, {2}}, 2, scale}};
-    const csrec_array *list[6];
-    csrec_model *model = NULL;
-    csrec_error error;
-    for (int i = 0; i < 6; i++) list[i] = &arrays[i];
-    if (csrec_model_create("gmm", 6, names, list, &model, &error)) fail_msg("%s", error.text);
-    return model;
+    return model_of_gaussians(
+        &(gaussians){{2, {height, width}}, channels, K, weights, means, C, tones});
 }
 
 static csrec_measurement sample(int64_t height, int64_t width, int64_t channels, const double *x,
                                 int64_t count, double sigma) {
     csrec_shape shape = {2, {height, width}};
-    csrec_sampling s;
-    assert_ok(
-        csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, count, check_next(&seed), &s, NULL));
-    csrec_measurement m = {.shape = shape,
-                           .n = s.n,
-                           .channels = channels,
-                           .index = s.index,
-                           .dtype = CSREC_F64,
-                           .sigma = sigma,
-                           .scale = {0.0, 255.0}};
-    m.y = malloc((size_t)(s.n * channels) * sizeof *m.y);
-    for (int64_t i = 0; i < s.n; i++)
-        for (int64_t c = 0; c < channels; c++)
-            m.y[i * channels + c] = x[s.index[i] * channels + c] + sigma * check_normal(&seed);
+    csrec_measurement m =
+        draw_places(&shape, channels, CSREC_PATTERN_UNIFORM, count, check_next(&seed));
+    m.sigma = sigma;
+    m.scale[1] = 255.0;
+    take_samples(&m, x, &seed);
     return m;
 }
 
@@ -54,8 +33,7 @@ static void recover(const csrec_measurement *m, csrec_recover_options *o, double
 }
 
 static csrec_recover_options options_of(const csrec_model *model) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.solve.solver = "gmm";
     o.threads = 1; /* small pictures: threads would wait for each other */

@@ -2,11 +2,10 @@
  * against the Bayes error, and against Haar pursuit on a family of aligned pictures. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "family.h"
 #include "linear.h"
+#include "models.h"
+#include "samples.h"
 
 SEED(seed);
 
@@ -18,21 +17,8 @@ typedef struct truth {
 } truth;
 
 static csrec_model *make_model(const truth *t, const double *scale) {
-    static const char *const names[] = {"mean",  "components", "variances", "noise",
-                                        "shape", "channels",   "scale"};
-    double shape[2] = {(double)t->height, (double)t->width}, channels = 1.0;
-    csrec_array arrays[7] = {{CSREC_F64, {1, {t->n}}, t->n, t->mean},
-                             {CSREC_F64, {2, {t->k, t->n}}, t->k * t->n, t->V},
-                             {CSREC_F64, {1, {t->k}}, t->k, t->l},
-                             {CSREC_F64, {0}, 1, (double *)(uintptr_t)&t->noise},
-                             {CSREC_F64, {1, {2}}, 2, shape},
-                             {CSREC_F64, {0}, 1, &channels},
-                             {CSREC_F64, {1, {2}}, 2, (double *)(uintptr_t)scale}};
-    const csrec_array *list[7];
-    csrec_model *model = NULL;
-    for (int i = 0; i < 7; i++) list[i] = &arrays[i];
-    assert_ok(csrec_model_create("pca", scale ? 7 : 6, names, list, &model, NULL));
-    return model;
+    return model_of_components(
+        &(components){{2, {t->height, t->width}}, 1, t->k, t->mean, t->V, t->l, scale, t->noise});
 }
 
 static truth make_truth(int64_t height, int64_t width, int64_t k, double noise) {
@@ -65,24 +51,15 @@ static void draw(const truth *t, double *x) {
 
 static csrec_measurement sample(const csrec_shape *shape, const double *x, int64_t count,
                                 double sigma) {
-    csrec_sampling s;
-    assert_ok(
-        csrec_sampling_create(shape, CSREC_PATTERN_UNIFORM, count, check_next(&seed), &s, NULL));
-    csrec_measurement m = {.shape = *shape,
-                           .n = s.n,
-                           .channels = 1,
-                           .index = s.index,
-                           .dtype = CSREC_F64,
-                           .sigma = sigma};
-    m.y = malloc((size_t)s.n * sizeof *m.y);
-    for (int64_t i = 0; i < s.n; i++) m.y[i] = x[s.index[i]] + sigma * check_normal(&seed);
+    csrec_measurement m = draw_places(shape, 1, CSREC_PATTERN_UNIFORM, count, check_next(&seed));
+    m.sigma = sigma;
+    take_samples(&m, x, &seed);
     return m;
 }
 
 static void recover(const csrec_measurement *m, const csrec_model *model, double *signal) {
-    csrec_recover_options o;
     csrec_error error;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.threads = 1;
     if (csrec_recover(m, &o, signal, NULL, NULL, &error)) fail_msg("%s", error.text);
@@ -90,7 +67,8 @@ static void recover(const csrec_measurement *m, const csrec_model *model, double
 
 /* The formula, written out. */
 static void recover_dense(const truth *t, const csrec_measurement *m, double s2, double *x) {
-    double *A = calloc((size_t)(t->k * t->k), sizeof *A), *b = calloc((size_t)t->k, sizeof *b);
+    OWNED double *A = calloc((size_t)(t->k * t->k), sizeof *A),
+                 *b = calloc((size_t)t->k, sizeof *b);
     for (int64_t a = 0; a < t->k; a++) {
         A[a * (t->k + 1)] = s2 / t->l[a];
         for (int64_t i = 0; i < m->n; i++) {
@@ -104,8 +82,6 @@ static void recover_dense(const truth *t, const csrec_measurement *m, double s2,
         x[i] = t->mean[i];
         for (int64_t a = 0; a < t->k; a++) x[i] += b[a] * t->V[a * t->n + i];
     }
-    free(A);
-    free(b);
 }
 
 TEST(follows_the_formula) {
@@ -113,8 +89,8 @@ TEST(follows_the_formula) {
         truth t = make_truth(5 + check_below(&seed, 6), 4 + check_below(&seed, 9),
                              1 + check_below(&seed, 12), k % 2 ? 0.0 : 2.0);
         csrec_shape shape = {2, {t.height, t.width}};
-        double *x = malloc((size_t)t.n * 8), *u = malloc((size_t)t.n * 8),
-               *v = malloc((size_t)t.n * 8);
+        OWNED double *x = malloc((size_t)t.n * 8), *u = malloc((size_t)t.n * 8),
+                     *v = malloc((size_t)t.n * 8);
         draw(&t, x);
         int64_t count = k == 0 ? 1 : k == 1 ? t.n : 1 + check_below(&seed, t.n);
         csrec_measurement m = sample(&shape, x, count, 0.5 + 3.0 * check_uniform(&seed));
@@ -123,9 +99,6 @@ TEST(follows_the_formula) {
         for (int64_t i = 0; i < t.n; i++) assert_true(fabs(u[i] - v[i]) <= 1e-9 * 200.0);
         csrec_measurement_clear(&m);
         clear_truth(&t);
-        free(x);
-        free(u);
-        free(v);
     }
 }
 

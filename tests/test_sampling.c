@@ -1,21 +1,13 @@
 /* Sampling patterns: what each promises, counted and measured by brute force. */
-#include "check.h"
+#include "samples.h"
 
-#include <math.h>
 #include <omp.h>
-#include <string.h>
 #include <unistd.h>
 
 SEED(seed);
 
 static const csrec_pattern patterns[] = {CSREC_PATTERN_UNIFORM, CSREC_PATTERN_POISSON,
                                          CSREC_PATTERN_JITTER};
-
-static int64_t product(const csrec_shape *shape) {
-    int64_t count = 1;
-    for (int d = 0; d < shape->dims; d++) count *= shape->dim[d];
-    return count;
-}
 
 static csrec_sampling sample(const csrec_shape *shape, csrec_pattern pattern, int64_t count,
                              uint64_t key) {
@@ -27,7 +19,7 @@ static csrec_sampling sample(const csrec_shape *shape, csrec_pattern pattern, in
 
 static void check_positions(const csrec_shape *shape, const csrec_sampling *s, int64_t count) {
     assert_int_equal(s->n, count);
-    assert_true(s->index[0] >= 0 && s->index[s->n - 1] < product(shape));
+    assert_true(s->index[0] >= 0 && s->index[s->n - 1] < entries_in(shape));
     for (int64_t i = 1; i < s->n; i++) assert_true(s->index[i - 1] < s->index[i]);
 }
 
@@ -42,7 +34,7 @@ TEST(counts_are_exact) {
     for (int round = 0; round < 300; round++) {
         int dims = 1 + round % 5;
         csrec_shape shape = random_shape(dims, most[dims]);
-        int64_t entries = product(&shape);
+        int64_t entries = entries_in(&shape);
         int64_t count = round % 10 ? 1 + check_below(&seed, entries) : entries;
         for (int p = 0; p < 3; p++) {
             if (patterns[p] == CSREC_PATTERN_POISSON && dims != 2 && dims != 3) continue;
@@ -53,29 +45,18 @@ TEST(counts_are_exact) {
     }
 }
 
-static double distance(const csrec_shape *shape, int64_t a, int64_t b) {
-    double sum = 0;
-    for (int d = shape->dims - 1; d >= 0; d--) {
-        double step = (double)(a % shape->dim[d] - b % shape->dim[d]);
-        sum += step * step;
-        a /= shape->dim[d];
-        b /= shape->dim[d];
-    }
-    return sqrt(sum);
-}
-
 static double nearest_pair(const csrec_shape *shape, const csrec_sampling *s) {
     double nearest = INFINITY;
     for (int64_t i = 0; i < s->n; i++)
         for (int64_t j = 0; j < i; j++)
-            nearest = fmin(nearest, distance(shape, s->index[i], s->index[j]));
+            nearest = fmin(nearest, distance_of(shape, s->index[i], s->index[j]));
     return nearest;
 }
 
 TEST(poisson_keeps_its_distance) {
     for (int round = 0; round < 60; round++) {
         csrec_shape shape = random_shape(2 + round % 2, round % 2 ? 20 : 90);
-        int64_t entries = product(&shape);
+        int64_t entries = entries_in(&shape);
         int64_t count = 1 + check_below(&seed, entries / (1 + round % 7) + 1);
         if (count > entries) count = entries;
         csrec_sampling s = sample(&shape, CSREC_PATTERN_POISSON, count, check_next(&seed));
@@ -151,7 +132,7 @@ TEST(positions_are_fixed) {
  * chi-square variable of `entries` degrees in mean; limit as in test_random (level 1e-7). */
 static void check_equal_chances(csrec_pattern pattern, csrec_shape shape, int64_t count) {
     enum { DRAWS = 2000, MOST = 4096 };
-    int64_t entries = product(&shape), hits[MOST] = {0};
+    int64_t entries = entries_in(&shape), hits[MOST] = {0};
     for (int k = 0; k < DRAWS; k++) {
         csrec_sampling s = sample(&shape, pattern, count, check_next(&seed));
         for (int64_t i = 0; i < s.n; i++) hits[s.index[i]]++;
@@ -196,7 +177,7 @@ TEST(huge_signals) {
             check_positions(&shapes[i], &s, 5000);
             /* The middle one of 5000 is near the middle: standard deviation at most 0.5 / sqrt
              * 5000. */
-            double middle = (double)s.index[2500] / (double)product(&shapes[i]);
+            double middle = (double)s.index[2500] / (double)entries_in(&shapes[i]);
             assert_true(fabs(middle - 0.5) < 6 * 0.5 / sqrt(5000.0));
             csrec_sampling_clear(&s);
         }

@@ -2,8 +2,6 @@
  * of doubles: every solver gives the bits of the problem of ordinary size, times a power of two, or
  * says that the result leaves the range. */
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 

@@ -11,7 +11,7 @@ SEED(seed);
 TEST(the_screen_finds_the_largest_correlation) {
     for (int t = 0; t < 400; t++) {
         int64_t m = 1 + check_below(&seed, 200), n = 1 + check_below(&seed, 300);
-        double *matrix = malloc((size_t)(m * n) * sizeof *matrix), *r = malloc((size_t)m * 8);
+        OWNED double *matrix = malloc((size_t)(m * n) * sizeof *matrix), *r = malloc((size_t)m * 8);
         int lengths = (int)check_below(&seed, 3);
         for (int64_t j = 0; j < n; j++) {
             double length = lengths == 0   ? 1.0
@@ -29,9 +29,9 @@ TEST(the_screen_finds_the_largest_correlation) {
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         const csrec_screen *screen;
         assert_ok(csrec_screen_of(A, &screen));
-        bool *skip = malloc((size_t)n * sizeof *skip);
+        OWNED bool *skip = malloc((size_t)n * sizeof *skip);
         double *upper = malloc((size_t)n * sizeof *upper), found = 0.0, best = 0.0;
-        int8_t *p = malloc(CSREC_SCREEN_COUNT * (size_t)csrec_screen_padded(m) * sizeof *p);
+        OWNED int8_t *p = malloc(CSREC_SCREEN_COUNT * (size_t)csrec_screen_padded(m) * sizeof *p);
         int64_t at = -1;
         for (int64_t j = 0; j < n; j++) {
             skip[j] = check_below(&seed, 10) == 0;
@@ -45,11 +45,7 @@ TEST(the_screen_finds_the_largest_correlation) {
             assert_true(fabs(csrec_dense_correlation(A, j, r)) <= upper[j]);
         assert_int_equal(csrec_screen_settle(A, r, skip, upper, -1, &found), at);
         if (at >= 0) assert_true(found == best);
-        free(matrix);
-        free(r);
-        free(skip);
         free(upper);
-        free(p);
         csrec_operator_destroy(A);
     }
 }

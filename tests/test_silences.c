@@ -4,9 +4,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
-#include <string.h>
-#include <time.h>
-
 #include "learn/whiten.h"
 #include "operator/operator.h"
 
@@ -136,15 +133,15 @@ static void check_stops(const char *name, run_fn run, int least) {
 enum { COLUMNS = 600, SAMPLES = 40, SIGNALS = 600 };
 
 static bool solve_many(const char *solver, int64_t count, int64_t atoms, listener *l) {
-    double *matrix = malloc(SAMPLES * COLUMNS * sizeof *matrix);
-    double *y = malloc(SAMPLES * SIGNALS * sizeof *y);
+    OWNED double *matrix = malloc(SAMPLES * COLUMNS * sizeof *matrix);
+    OWNED double *y = malloc(SAMPLES * SIGNALS * sizeof *y);
     uint64_t own = 1;
     for (int i = 0; i < SAMPLES * COLUMNS; i++) matrix[i] = check_normal(&own);
     for (int i = 0; i < SAMPLES * SIGNALS; i++) y[i] = check_normal(&own);
     csrec_operator_spec spec = {.name = "dense", .m = SAMPLES, .n = COLUMNS, .matrix = matrix};
     csrec_operator *A;
     assert_ok(csrec_operator_create(&spec, &A, NULL));
-    csrec_solve_report *reports = malloc(SIGNALS * sizeof *reports);
+    OWNED csrec_solve_report *reports = malloc(SIGNALS * sizeof *reports);
     csrec_solve_options o = {
         .solver = solver, .stop = {.atoms = atoms}, .progress = listen, .context = l};
     assert_ok(csrec_solve_many(A, count, y, &o, 1, NULL, NULL, reports, NULL));
@@ -154,9 +151,6 @@ static bool solve_many(const char *solver, int64_t count, int64_t atoms, listene
         if (stopped) assert_true(reports[k].outcome == CSREC_INTERRUPTED);
     }
     csrec_operator_destroy(A);
-    free(reports);
-    free(matrix);
-    free(y);
     return stopped;
 }
 
@@ -277,11 +271,10 @@ static void check_recovery(const char *kind, const char *stage, int64_t edge, in
         .shape = shape, .n = KNOWN, .channels = 1, .index = s.index, .y = y, .dtype = CSREC_F64};
     csrec_model *model = make_model(kind, edge);
     for (int k = 0; k < 4; k++) {
-        csrec_recover_options o;
         csrec_recover_report report;
         csrec_error error;
         listener l = {.stage = stage, .limit = least, .stop_at = k * (least - 1) / 3 + (k > 0)};
-        csrec_recover_defaults(&o);
+        csrec_recover_options o = options_by(NULL);
         o.model = model;
         o.threads = 1;
         o.solve.progress = listen;

@@ -154,7 +154,7 @@ static void solve_one(const drawn *d, const csrec_operator *A, const char *solve
 static void told_is_true(const drawn *d, const csrec_operator *A) {
     const char *solver, *brief, *source;
     if (d->m < A->parts || d->m * d->n > 60000) return;
-    double *y = malloc((size_t)d->m * sizeof *y), *x = random_vector(d->n);
+    OWNED double *y = malloc((size_t)d->m * sizeof *y), *x = random_vector(d->n);
     csrec_atoms start;
     assert_ok(csrec_atoms_create(d->n, &start));
     for (int64_t j = 0; j < d->n; j++) {
@@ -170,8 +170,6 @@ static void told_is_true(const drawn *d, const csrec_operator *A) {
             solve_one(d, A, solver, way, y, &start);
     }
     csrec_atoms_clear(&start);
-    free(x);
-    free(y);
 }
 
 TEST_ON("cpu", the_residual_told_is_that_of_x) {
@@ -210,7 +208,7 @@ TEST(pursuits_end_at_rounding) {
 TEST(all_omps_end_at_rounding) {
     enum { MANY = 400, M = 60, N = 90, K = 3 };
     dense_problem p = draw_dense(&seed, "cpu", M, N, 1);
-    double *y = calloc(MANY * M, sizeof *y);
+    OWNED double *y = calloc(MANY * M, sizeof *y);
     csrec_atoms atoms[MANY];
     csrec_solve_report reports[MANY];
     for (int s = 0; s < MANY; s++)
@@ -228,7 +226,6 @@ TEST(all_omps_end_at_rounding) {
         csrec_atoms_clear(&atoms[s]);
     }
     assert_true(exact > MANY / 2);
-    free(y);
     drop_dense(&p);
 }
 

@@ -134,7 +134,7 @@ TEST_ON("cpu", fista_meets_its_optimality_conditions) {
             .solver = "fista", .stop = {.atoms = 200000}, .settings = &set, .n_settings = 1};
         csrec_atoms atoms;
         double r[30], largest = 0.0, *c = calloc((size_t)p.n, sizeof *c);
-        double *x = calloc((size_t)p.n, sizeof *x);
+        OWNED double *x = calloc((size_t)p.n, sizeof *x);
         assert_ok(csrec_solve(p.A, p.y, &options, &atoms, r, NULL, NULL));
         for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
         for (int64_t j = 0; j < p.n; j++) {
@@ -152,7 +152,6 @@ TEST_ON("cpu", fista_meets_its_optimality_conditions) {
             if (x[j] != 0.0) assert_true(fabs(c[j] - copysign(lambda, x[j])) <= 1e-6 * lambda);
         }
         free(c);
-        free(x);
         csrec_atoms_clear(&atoms);
         drop_dense(&p);
     }
@@ -294,14 +293,13 @@ TEST_ON("cuda", devices_solve_dictionaries_to_rounding) {
         for (int k = 0; k < cases(backend, 100); k++) {
             drawn d = draw_operator(&seed, "conv", "cpu");
             double *y = malloc((size_t)d.m * sizeof *y), residual[2];
-            double *x = malloc((size_t)d.n * sizeof *x);
+            OWNED double *x = malloc((size_t)d.n * sizeof *x);
             for (int64_t i = 0; i < d.m; i++) y[i] = check_normal(&seed);
             for (int i = 0; i < 2; i++)
                 residual[i] = solve_there(&d, i ? backend : "cpu", solvers[s], y, x);
             if (!(fabs(residual[0] - residual[1]) <= 1e-9))
                 fail_msg("%s, %s: residual %.17g, not %.17g", d.text, solvers[s], residual[1],
                          residual[0]);
-            free(x);
             free(y);
             drop_drawn(&d);
         }

@@ -1,8 +1,6 @@
 /* Radix sort against the C library's qsort, with ties to see that it is stable. */
 #include "check.h"
 
-#include <string.h>
-
 #include "base/sort.h"
 
 SEED(seed);
@@ -19,10 +17,10 @@ static int compare(const void *a, const void *b) {
 }
 
 static void check_against_qsort(int64_t n, uint64_t mask) {
-    uint64_t *rows = malloc(sizeof *rows * (size_t)(n + 1));
-    uint64_t *alone = malloc(sizeof *alone * (size_t)(n + 1));
-    int64_t *payload = malloc(sizeof *payload * (size_t)(n + 1));
-    pair *expected = malloc(sizeof *expected * (size_t)(n + 1));
+    OWNED uint64_t *rows = malloc(sizeof *rows * (size_t)(n + 1));
+    OWNED uint64_t *alone = malloc(sizeof *alone * (size_t)(n + 1));
+    OWNED int64_t *payload = malloc(sizeof *payload * (size_t)(n + 1));
+    OWNED pair *expected = malloc(sizeof *expected * (size_t)(n + 1));
     for (int64_t i = 0; i < n; i++) {
         rows[i] = alone[i] = check_next(&seed) & mask;
         payload[i] = i;
@@ -35,10 +33,6 @@ static void check_against_qsort(int64_t n, uint64_t mask) {
         assert_true(rows[i] == expected[i].key && alone[i] == expected[i].key);
         assert_true(payload[i] == expected[i].place);
     }
-    free(expected);
-    free(payload);
-    free(alone);
-    free(rows);
 }
 
 TEST(sorts_like_qsort) {

@@ -1,6 +1,5 @@
 /* The tiles of one recovery by threads, each with a device of its own: all blend into one signal,
  * which has the bits of one thread; samples in any order. */
-#include <string.h>
 
 #include "recover/parts/parts.h"
 #include "tiles.h"
@@ -12,10 +11,9 @@ enum { RANKS = 4 };
 /* A method whose values depend on the tile and its samples: their running sum. */
 static csrec_status sum_samples(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
-    int64_t entries = 0;
     double sum = (double)m->n;
     (void)error;
-    csrec_shape_count(&m->shape, &entries);
+    const int64_t entries = entries_in(&m->shape);
     memset(r->signal, 0, (size_t)(entries * m->channels) * sizeof *r->signal);
     for (int64_t k = 0; k < m->n * m->channels; k++)
         r->signal[m->index[k / m->channels] * m->channels + k % m->channels] = m->y[k];
@@ -34,11 +32,10 @@ typedef struct sharing {
 } sharing;
 
 static csrec_status recover_tiles(const sharing *r, csrec_comm *comm) {
-    csrec_recover_options o;
     csrec_recover_report report = {0};
     csrec_whole whole;
     csrec_context context = {.kind = CSREC_DEVICE_CPU};
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.tile = r->tile;
     o.comm = comm;
     csrec_task task = csrec_task_of(r->m, &o);
@@ -116,9 +113,8 @@ TEST(a_failure_leaves_no_tile_out) {
     picture p = make(&(csrec_shape){2, {700, 560}}, 2, 0.2, 0.2, 0.0, &seed);
     const sharing alone = {.m = &p.m, .signal = p.truth, .tile = p.entries * 2 / 5};
     csrec_context context = {.kind = CSREC_DEVICE_CPU};
-    csrec_recover_options o;
     csrec_recover_report report = {0};
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.tile = alone.tile;
     const csrec_task task = csrec_task_of(&p.m, &o);
     const csrec_tiling tiling = csrec_tiling_usual(&task);
@@ -160,8 +156,7 @@ TEST(the_samples_of_a_tile_are_those_in_its_box) {
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
         for (int sorted = 0; sorted < 2; sorted++) {
             picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.25, 0.0, &seed);
-            csrec_recover_options o;
-            csrec_recover_defaults(&o);
+            csrec_recover_options o = options_by(NULL);
             if (sorted)
                 sort_samples(&p, 1.0, &seed);
             else /* whatever their order was */

@@ -10,8 +10,8 @@
 /* The same bits again, and with the mean given. */
 static void check_on(const char *backend, data *d) {
     const size_t squares = (size_t)(d->n * d->n);
-    double *mean = malloc((size_t)d->n * sizeof *mean), *C = malloc(squares * sizeof *C);
-    double *again = malloc(squares * sizeof *again);
+    OWNED double *mean = malloc((size_t)d->n * sizeof *mean), *C = malloc(squares * sizeof *C);
+    OWNED double *again = malloc(squares * sizeof *again);
     solve_directly(d);
     assert_ok(csrec_mean_on(backend, d->m, d->n, d->X, d->weights, 2, mean, NULL));
     assert_ok(csrec_covariance_on(backend, d->m, d->n, d->X, d->weights, NULL, 2, C, NULL));
@@ -20,9 +20,6 @@ static void check_on(const char *backend, data *d) {
     assert_memory_equal(C, again, squares * sizeof *C);
     assert_ok(csrec_covariance_on(backend, d->m, d->n, d->X, d->weights, mean, 2, C, NULL));
     check_close(d, mean, C);
-    free(mean);
-    free(C);
-    free(again);
     clear(d);
 }
 
@@ -74,10 +71,10 @@ TEST_ON_EACH(centring_takes_the_mean) {
     for (int k = 0; k < 20; k++) {
         data d = draw(1 + check_below(&seed, 900), 1 + check_below(&seed, 150), 1000.0, false);
         size_t bytes = (size_t)(d.m * d.n) * sizeof *d.X;
-        double *mean = malloc((size_t)d.n * sizeof *mean),
-               *zero = calloc((size_t)d.n, sizeof *zero);
-        double *C = malloc((size_t)(d.n * d.n) * sizeof *C);
-        float *before = malloc(bytes);
+        OWNED double *mean = malloc((size_t)d.n * sizeof *mean),
+                     *zero = calloc((size_t)d.n, sizeof *zero);
+        OWNED double *C = malloc((size_t)(d.n * d.n) * sizeof *C);
+        OWNED float *before = malloc(bytes);
         memcpy(before, d.X, bytes);
         assert_ok(csrec_mean_on(backend, d.m, d.n, d.X, NULL, 1, mean, NULL));
         solve_directly(&d);
@@ -86,10 +83,6 @@ TEST_ON_EACH(centring_takes_the_mean) {
             assert_true(d.X[i] == (float)((double)before[i] - mean[i % d.n]));
         assert_ok(csrec_covariance_on(backend, d.m, d.n, d.X, NULL, zero, 1, C, NULL));
         check_close(&d, mean, C);
-        free(mean);
-        free(zero);
-        free(C);
-        free(before);
         clear(&d);
     }
 }
@@ -98,8 +91,9 @@ TEST(chunks_and_threads_do_not_matter) {
     for (int k = 0; k < 6; k++) {
         data d = draw(1 + check_below(&seed, 3000), 1 + check_below(&seed, 90), 1e4, k % 2);
         size_t squares = (size_t)(d.n * d.n);
-        double *one = malloc(squares * sizeof *one), *other = malloc(squares * sizeof *other);
-        double *mean = malloc((size_t)d.n * sizeof *mean), *streamed = malloc((size_t)d.n * 8);
+        OWNED double *one = malloc(squares * sizeof *one), *other = malloc(squares * sizeof *other);
+        OWNED double *mean = malloc((size_t)d.n * sizeof *mean),
+                     *streamed = malloc((size_t)d.n * 8);
         assert_ok(csrec_covariance(d.m, d.n, d.X, d.weights, NULL, 1, one, NULL));
         assert_ok(csrec_mean(d.m, d.n, d.X, d.weights, 1, mean, NULL));
         csrec_statistics *s;
@@ -118,10 +112,6 @@ TEST(chunks_and_threads_do_not_matter) {
         assert_memory_equal(one, other, squares * sizeof *one);
         assert_memory_equal(mean, streamed, (size_t)d.n * sizeof *mean);
         csrec_statistics_destroy(s);
-        free(one);
-        free(other);
-        free(mean);
-        free(streamed);
         clear(&d);
     }
 }

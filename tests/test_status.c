@@ -1,8 +1,6 @@
 /* Names and texts: every status and enumeration has one, and names parse back. */
 #include "check.h"
 
-#include <string.h>
-
 TEST(texts_differ) {
     for (int a = CSREC_OK; a <= CSREC_STOPPED; a++)
         for (int b = CSREC_OK; b < a; b++)

@@ -15,22 +15,19 @@ static float *draw(int64_t count, double offset) {
  * that against direct sums. */
 TEST(pieces_do_not_matter) {
     const int64_t m = 40 + check_below(&seed, 30), n = 120000;
-    float *X = draw(m * n, 1e4);
-    double *one = malloc((size_t)n * 8), *other = malloc((size_t)n * 8);
+    OWNED float *X = draw(m * n, 1e4);
+    OWNED double *one = malloc((size_t)n * 8), *other = malloc((size_t)n * 8);
     source s = {.X = X, .m = m, .n = n};
     csrec_data data = {m, n, read_source, &s};
     assert_ok(csrec_mean(m, n, X, NULL, 2, one, NULL));
     assert_ok(csrec_statistics_stream(&data, NULL, 1, NULL, NULL, other, NULL, NULL, NULL));
     assert_memory_equal(one, other, (size_t)n * 8);
     assert_true(s.calls > 4);
-    free(X);
-    free(one);
-    free(other);
 }
 
 TEST(weights_follow_their_rows) {
     enum { M = 20000, N = 60 };
-    float *X = draw(M * N, -3e3);
+    OWNED float *X = draw(M * N, -3e3);
     double *weights = malloc(M * sizeof *weights), mean[2][N], C[2][N * N];
     for (int i = 0; i < M; i++) weights[i] = check_uniform(&seed);
     source s = {.X = X, .m = M, .n = N};
@@ -40,7 +37,6 @@ TEST(weights_follow_their_rows) {
     assert_ok(csrec_statistics_stream(&data, weights, 1, NULL, NULL, mean[1], C[1], NULL, NULL));
     assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
     assert_memory_equal(C[0], C[1], sizeof C[0]);
-    free(X);
     free(weights);
 }
 
@@ -51,7 +47,7 @@ static bool stop_late(const csrec_progress *now, void *context) {
 
 TEST(failures_and_stops_leave_results_alone) {
     enum { M = 30000, N = 100 };
-    float *X = draw(M * N, 0.0);
+    OWNED float *X = draw(M * N, 0.0);
     double mean[N] = {7.0}, C[N * N] = {8.0};
     csrec_error error;
     bool stopped;
@@ -73,7 +69,6 @@ TEST(failures_and_stops_leave_results_alone) {
     data.m = 0;
     assert_int_equal(csrec_statistics_stream(&data, NULL, 1, NULL, NULL, mean, C, NULL, &error),
                      CSREC_ARGUMENT);
-    free(X);
 }
 
 TEST(rows_of_files) {
@@ -99,7 +94,7 @@ TEST(rows_of_files) {
         assert_int_equal(data.m, shape.dim[0]);
         assert_int_equal(data.n, 30 * 41);
         assert_true(row.dims == 2 && row.dim[0] == 30 && row.dim[1] == 41);
-        float *X = malloc((size_t)array.count * sizeof *X);
+        OWNED float *X = malloc((size_t)array.count * sizeof *X);
         for (int k = 0; k < 5; k++) {
             int64_t first = check_below(&seed, data.m),
                     count = 1 + check_below(&seed, data.m - first);
@@ -111,7 +106,6 @@ TEST(rows_of_files) {
         assert_int_equal(data.read(data.context, 0, data.m + 1, X, &error), CSREC_ARGUMENT);
         csrec_rows_close(rows);
         csrec_array_clear(&array);
-        free(X);
     }
     csrec_rows_close(NULL);
 }

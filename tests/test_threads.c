@@ -1,11 +1,10 @@
 /* test_threads.c - any number of threads is taken, whatever can be started, also in forked
  * children, with the same bits. */
 #define _DEFAULT_SOURCE /* setresuid */
-#include "check.h"
+#include "samples.h"
 #include "sanitized.h"
 
 #include <cblas.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,17 +36,12 @@ static void draw(uint64_t *seed, double *to, int64_t count) {
 
 static void recover(uint64_t seed, const char *solver, const char *basis, int threads, double *to) {
     csrec_shape shape = {2, {EDGE, EDGE}};
-    csrec_sampling s;
     csrec_error error;
-    assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, ENTRIES / 3, seed, &s, NULL));
-    csrec_measurement m = {
-        .shape = shape, .n = s.n, .channels = 1, .index = s.index, .dtype = CSREC_F64};
+    csrec_measurement m = draw_places(&shape, 1, CSREC_PATTERN_UNIFORM, ENTRIES / 3, seed);
     m.scale[1] = 255.0;
-    m.y = malloc((size_t)m.n * sizeof *m.y);
     for (int64_t k = 0; k < m.n; k++)
         m.y[k] = 100.0 + (double)(m.index[k] % 7 * 9) + check_uniform(&seed);
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.solve.solver = solver;
     o.basis = basis;
     o.threads = threads;
@@ -59,7 +53,7 @@ static void recover(uint64_t seed, const char *solver, const char *basis, int th
 
 static void solve_many(uint64_t seed, int threads, double *r) {
     enum { N = 400, COUNT = 40 };
-    double *matrix = malloc(ROWS * N * sizeof *matrix), *y = malloc(COUNT * ROWS * sizeof *y);
+    OWNED double *matrix = malloc(ROWS * N * sizeof *matrix), *y = malloc(COUNT * ROWS * sizeof *y);
     draw(&seed, matrix, ROWS * N);
     draw(&seed, y, COUNT * ROWS);
     csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = N, .matrix = matrix};
@@ -69,8 +63,6 @@ static void solve_many(uint64_t seed, int threads, double *r) {
     csrec_solve_options o = {.solver = "omp", .stop = {.atoms = 60}};
     check_status(csrec_solve_many(A, COUNT, y, &o, threads, NULL, r, NULL, &error), &error);
     csrec_operator_destroy(A);
-    free(matrix);
-    free(y);
 }
 
 /* Threads of this process. */
@@ -149,14 +141,12 @@ TEST(little_work_starts_no_team) {
 
 TEST(any_number_of_threads_gives_the_same_bits) {
     static const int numbers[] = {0, 2, 3, 7, 10000};
-    results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
+    OWNED results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     run(seed, 1, wanted);
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         run(seed, numbers[k], found);
         if (memcmp(wanted, found, sizeof *wanted)) fail_msg("%d threads differ", numbers[k]);
     }
-    free(wanted);
-    free(found);
 }
 
 TEST(numbers_are_bounded) {
@@ -173,7 +163,7 @@ TEST(numbers_are_bounded) {
 /* Nor does the number that linear algebra has for itself, which stays as it was. */
 TEST(threads_of_openblas_do_not_matter) {
     static const int numbers[] = {2, 3, 7};
-    results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
+    OWNED results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     int before = openblas_get_num_threads();
     openblas_set_num_threads(1);
     run(seed, 1, wanted);
@@ -184,8 +174,6 @@ TEST(threads_of_openblas_do_not_matter) {
         if (memcmp(wanted, found, sizeof *wanted)) fail_msg("%d threads differ", numbers[k]);
     }
     openblas_set_num_threads(before);
-    free(wanted);
-    free(found);
 }
 
 /* ------------------------------------------------------------------ children */
@@ -198,7 +186,7 @@ static int finish(pid_t child) {
 
 /* OpenMP's and the linear algebra's threads do not come along. */
 TEST(forked_children_work) {
-    results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
+    OWNED results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     run(seed, 3, wanted);
     for (int k = 0; k < 3; k++) {
         pid_t child = fork();
@@ -210,8 +198,6 @@ TEST(forked_children_work) {
         }
         assert_int_equal(finish(child), 0);
     }
-    free(wanted);
-    free(found);
 }
 
 /* ------------------------------------------------------------------ limits */
@@ -247,7 +233,7 @@ static int run_limited(char **argv) {
     bool threads = strcmp(argv[1], "threads") == 0;
     rlim_t most = strtoul(argv[2], NULL, 10) + (threads ? 0 : mapped());
     struct rlimit to = {most, most};
-    results *found = malloc(sizeof *found);
+    OWNED results *found = malloc(sizeof *found);
     alarm(SECONDS);
     limited = true;
     /* The limit on threads does not bind the superuser. */
@@ -255,7 +241,6 @@ static int run_limited(char **argv) {
     if (setrlimit(threads ? RLIMIT_NPROC : RLIMIT_AS, &to)) return 2;
     run(strtoull(argv[3], NULL, 10), 10000, found);
     run(strtoull(argv[3], NULL, 10), 0, found);
-    free(found);
     return 0;
 }
 

@@ -1,7 +1,5 @@
 /* test_threshold.c - thresholding of pictures: the fast pass over blocks against block cosines by
  * their definition, instruction sets against each other, and the solver's promises. */
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 #include "operator/dct_shrink.h"
@@ -117,9 +115,9 @@ TEST(one_step_equals_the_definition) {
         int block = blocks[round % 4], step = round < 8 ? steps[round % 4] : 4;
         csrec_shape shape = {2, {block + check_below(&seed, 9), block + check_below(&seed, 25)}};
         int64_t entries = shape.dim[0] * shape.dim[1], m = 1 + check_below(&seed, entries);
-        int64_t *index = random_positions(entries, m);
-        double *from = random_picture(entries), *y = random_picture(m);
-        double *picture = random_picture(entries);
+        OWNED int64_t *index = random_positions(entries, m);
+        OWNED double *from = random_picture(entries), *y = random_picture(m);
+        OWNED double *picture = random_picture(entries);
         csrec_operator_spec spec = {.name = "dct", .m = m, .shape = &shape, .index = index};
         spec.block = block;
         spec.step = step;
@@ -147,10 +145,6 @@ TEST(one_step_equals_the_definition) {
         free(p.u);
         free(p.sum);
         free(p.count);
-        free(index);
-        free(from);
-        free(y);
-        free(picture);
     }
 }
 
@@ -161,7 +155,8 @@ TEST(hard_threshold_keeps_what_passes) {
         csrec_shape shape = {2, {block, block}};
         int64_t entries = (int64_t)block * block, all = 0;
         int u = 1 + (int)check_below(&seed, block - 1), v = (int)check_below(&seed, block);
-        double *from = malloc((size_t)entries * sizeof *from), *picture = random_picture(entries);
+        OWNED double *from = malloc((size_t)entries * sizeof *from),
+                     *picture = random_picture(entries);
         for (int64_t k = 0; k < entries; k++) {
             int i = (int)(k / block), j = (int)(k % block);
             from[k] = 100.0 + 50.5 * cosine(block, u, i) * cosine(block, v, j) +
@@ -187,8 +182,6 @@ TEST(hard_threshold_keeps_what_passes) {
         }
         A->type->shrink->destroy(fast);
         csrec_operator_destroy(A);
-        free(from);
-        free(picture);
     }
 }
 
@@ -207,7 +200,7 @@ TEST(instruction_sets_agree) {
         p.down = (int)check_below(&seed, step);
         p.right = (int)check_below(&seed, step);
         int64_t n = p.plane * step * step;
-        float *memory = malloc((size_t)(3 * n + p.plane) * sizeof *memory);
+        OWNED float *memory = malloc((size_t)(3 * n + p.plane) * sizeof *memory);
         for (int64_t k = 0; k < n; k++) memory[k] = (float)(255.0 * check_uniform(&seed));
         for (int64_t k = 0; k < p.plane; k++)
             memory[3 * n + k] = k < p.blocks && check_below(&seed, 9) ? 1.0f : 0.0f;
@@ -231,7 +224,6 @@ TEST(instruction_sets_agree) {
                              (double)memory[n + k]);
         }
         free(p.work);
-        free(memory);
     }
 }
 
@@ -247,8 +239,8 @@ TEST(result_belongs_to_the_operator) {
             entries *= shape.dim[a];
         }
         int64_t m = 1 + check_below(&seed, entries);
-        int64_t *index = random_positions(entries, m);
-        double *y = random_picture(m), *r = random_picture(m), *Ax = random_picture(m);
+        OWNED int64_t *index = random_positions(entries, m);
+        OWNED double *y = random_picture(m), *r = random_picture(m), *Ax = random_picture(m);
         csrec_operator_spec spec = {.name = names[round % 2],
                                     .m = m,
                                     .shape = &shape,
@@ -268,7 +260,7 @@ TEST(result_belongs_to_the_operator) {
         assert_true(met || (report.outcome == CSREC_DONE && report.iterations == 7));
         int64_t n;
         csrec_operator_size(A, &m, &n);
-        double *x = calloc((size_t)n, sizeof *x);
+        OWNED double *x = calloc((size_t)n, sizeof *x);
         for (int64_t i = 0; i < atoms.n; i++) {
             x[atoms.column[i]] = atoms.coefficient[i];
             assert_true(fabs(atoms.coefficient[i]) > 5.0);
@@ -277,11 +269,6 @@ TEST(result_belongs_to_the_operator) {
         for (int64_t k = 0; k < m; k++) assert_true(fabs(y[k] - Ax[k] - r[k]) < 1e-9);
         csrec_atoms_clear(&atoms);
         csrec_operator_destroy(A);
-        free(x);
-        free(index);
-        free(y);
-        free(r);
-        free(Ax);
     }
 }
 

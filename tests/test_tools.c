@@ -9,7 +9,7 @@ static void check_samples(const char *scan, const char *input, int64_t expected)
     csrec_array truth = read_values(input);
     assert_ok(csrec_measurement_read(scan, NULL, &m, NULL));
     assert_int_equal(m.n, expected);
-    assert_int_equal(count_of(m.shape) * m.channels, truth.count);
+    assert_int_equal(entries_in(&m.shape) * m.channels, truth.count);
     for (int64_t i = 0; i < m.n * m.channels; i++) {
         int64_t place = m.index[i / m.channels] * m.channels + i % m.channels;
         assert_true(m.y[i] == csrec_array_value(&truth, place));
@@ -215,7 +215,7 @@ TEST(coefficients_make_the_signal) {
     int64_t split = 0;
     while (split < a[4].count && ((int64_t *)a[4].data)[split] == 0) split++;
     assert_true(split > 0 && split < a[0].count && a[0].dtype == CSREC_U64);
-    double *value = malloc(sizeof *value << levels);
+    OWNED double *value = malloc(sizeof *value << levels);
     for (int64_t channel = 0; channel < 2; channel++) {
         int64_t first = channel ? split : 0, n = channel ? a[0].count - split : split;
         csrec_atoms atoms = {n, (uint64_t *)a[0].data + first, (double *)a[1].data + first,
@@ -225,7 +225,6 @@ TEST(coefficients_make_the_signal) {
         for (int64_t i = 0; i < signal.count / 2; i++)
             assert_true(fabs(value[i] - csrec_array_value(&signal, 2 * i + channel)) < 1e-6);
     }
-    free(value);
     for (int i = 0; i < 5; i++) csrec_array_clear(&a[i]);
     csrec_array_clear(&signal);
 }

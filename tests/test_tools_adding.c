@@ -122,8 +122,8 @@ TEST(the_method_smears) {
     assert_ok(csrec_measurement_read("m.npz", NULL, &m, NULL));
     csrec_array got = read_values("once.npy");
     const int64_t height = m.shape.dim[0], width = m.shape.dim[1];
-    double *start = calloc((size_t)got.count, sizeof *start);
-    bool *known = calloc((size_t)got.count, sizeof *known);
+    OWNED double *start = calloc((size_t)got.count, sizeof *start);
+    OWNED bool *known = calloc((size_t)got.count, sizeof *known);
     for (int64_t k = 0; k < m.n; k++) {
         start[m.index[k]] = m.y[k];
         known[m.index[k]] = true;
@@ -132,8 +132,6 @@ TEST(the_method_smears) {
         double wanted = known[i] ? start[i] : mean_beside(start, i, height, width);
         assert_true(fabs(csrec_array_value(&got, i) - wanted) < 1e-12 * 255.0);
     }
-    free(start);
-    free(known);
     csrec_array_clear(&got);
     csrec_measurement_clear(&m);
 }

@@ -72,9 +72,9 @@ TEST(test_coherence) {
         snprintf(command, sizeof command, "$B coherence -e %s -n %lld -m %lld --seed %llu --json",
                  bench_ensemble_name(e), (long long)n, (long long)m, (unsigned long long)drawn);
         run_well(command);
-        double *A = draw(bench_ensemble_name(e), m, n, bench_key(drawn, BENCH_MATRIX, m, 0, 0));
+        OWNED double *A =
+            draw(bench_ensemble_name(e), m, n, bench_key(drawn, BENCH_MATRIX, m, 0, 0));
         check_coherence(m, n, A);
-        free(A);
     }
 }
 

@@ -1,6 +1,5 @@
 /* What a newcomer gets wrong, for each tool: one line that names the file and says what to do, the
  * exit code, and nothing left behind, not even a folder. */
-#include <math.h>
 
 #include "io_npy.h"
 #include "tools.h"

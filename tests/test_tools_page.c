@@ -39,7 +39,7 @@ static void check_element(const page *p, const page_element *e) {
 }
 
 static void check_page(const char *name, int pictures, int charts) {
-    char *text = page_bytes(name);
+    OWNED char *text = page_bytes(name);
     assert_int_equal(strncmp(text, "<!DOCTYPE html>\n<html lang=\"en\">", 32), 0);
     static const char *const never[] = {"http:", "https:", "url(", "@import", "//", "javascript"};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
@@ -53,7 +53,6 @@ static void check_page(const char *name, int pictures, int charts) {
     }
     assert_non_null(strstr(text, "prefers-color-scheme:dark"));
     assert_non_null(strstr(text, "width=device-width"));
-    free(text);
     page p = page_read(name);
     for (int i = 0; i < p.n; i++) check_element(&p, &p.element[i]);
     assert_int_equal(page_count(&p, &p.element[0], "img"), pictures);
@@ -131,9 +130,8 @@ TEST(names_are_escaped_and_the_command_repeats) {
     run_well("cp g.npz '<b>&\"'\"'\"'\351 .npz' && "
              "$R '<b>&\"'\"'\"'\351 .npz' -o 'it'\"'\"'s.png' -s 2 --report n.html --json");
     check_page("n.html", 4, 2);
-    char *text = page_bytes("n.html");
+    OWNED char *text = page_bytes("n.html");
     assert_non_null(strstr(text, "Recovery of &lt;b&gt;&amp;&quot;&#39;\357\277\275 .npz"));
-    free(text);
     /* From the JSON the command comes with two escapes. */
     const char *command = strstr(read_text("out"), "\"command\": \"csrecover ");
     assert_non_null(command);
@@ -177,8 +175,8 @@ static csrec_history *history_of(const char *scan, const char *truth, int preset
     csrec_recover_options options;
     csrec_array in = read_values(truth);
     assert_ok(csrec_measurement_read(scan, NULL, &m, NULL));
-    double *signal = malloc((size_t)in.count * sizeof *signal);
-    double *values = malloc((size_t)in.count * sizeof *values);
+    OWNED double *signal = malloc((size_t)in.count * sizeof *signal);
+    OWNED double *values = malloc((size_t)in.count * sizeof *values);
     for (int64_t i = 0; i < in.count; i++) values[i] = csrec_array_value(&in, i);
     assert_ok(csrec_history_create(values, 255.0, &history));
     if (preset >= 0)
@@ -188,8 +186,6 @@ static csrec_history *history_of(const char *scan, const char *truth, int preset
     if (preset < 0) options.shifts = shifts;
     options.history = history;
     assert_ok(csrec_recover(&m, &options, signal, NULL, NULL, NULL));
-    free(signal);
-    free(values);
     csrec_array_clear(&in);
     csrec_measurement_clear(&m);
     return history;

@@ -13,7 +13,7 @@ TEST(test_independent_entries) {
     const int64_t m = 40 + check_below(&seed, 40), n = 200 + check_below(&seed, 100);
     const double count = (double)(m * n);
     for (int normal = 0; normal < 2; normal++) {
-        double *A = draw(normal ? "gaussian" : "bernoulli", m, n, check_next(&seed));
+        OWNED double *A = draw(normal ? "gaussian" : "bernoulli", m, n, check_next(&seed));
         double sum = 0.0, squares = 0.0, neighbours = 0.0;
         for (int64_t i = 0; i < m * n; i++) {
             double v = A[i] * sqrt((double)m);
@@ -25,14 +25,13 @@ TEST(test_independent_entries) {
         assert_true(fabs(sum) < 6.0 * sqrt(count));
         assert_true(fabs(neighbours) < 6.0 * sqrt(count));
         assert_true(fabs(squares) < 6.0 * sqrt(2.0 * count));
-        free(A);
     }
 }
 
 /* Rows are orthogonal, of length sqrt(n / m), and each is a row of the cosine transform. */
 TEST(test_cosines) {
     const int64_t m = 5 + check_below(&seed, 10), n = 30 + check_below(&seed, 40);
-    double *A = draw("dct", m, n, check_next(&seed));
+    OWNED double *A = draw("dct", m, n, check_next(&seed));
     for (int64_t a = 0; a < m; a++) {
         for (int64_t b = 0; b <= a; b++) {
             double product = 0.0;
@@ -50,7 +49,6 @@ TEST(test_cosines) {
         }
         assert_true(best < 1e-11);
     }
-    free(A);
 }
 
 /* Haar's columns by the definition in dense.h, at the rows that the library's sampling gives. */
@@ -60,8 +58,8 @@ TEST(test_haar) {
         const int levels = 3 + (int)check_below(&seed, 4);
         const int64_t n = INT64_C(1) << levels, m = 2 + check_below(&seed, n - 2);
         const uint64_t key = check_next(&seed);
-        double *A = draw(names[e], m, n, key), *psi = malloc((size_t)m * sizeof *psi);
-        uint64_t *rows = malloc((size_t)m * sizeof *rows);
+        OWNED double *A = draw(names[e], m, n, key), *psi = malloc((size_t)m * sizeof *psi);
+        OWNED uint64_t *rows = malloc((size_t)m * sizeof *rows);
         csrec_sampling drawn;
         assert_ok(csrec_sampling_create(&(csrec_shape){1, {n}},
                                         e == 1 ? CSREC_PATTERN_JITTER : CSREC_PATTERN_UNIFORM, m,
@@ -76,9 +74,6 @@ TEST(test_haar) {
                 assert_true(fabs(A[i * n + j] - (dropped ? 0.0 : psi[i])) < 1e-14);
         }
         csrec_sampling_clear(&drawn);
-        free(A);
-        free(psi);
-        free(rows);
     }
 }
 
@@ -202,8 +197,9 @@ static double oracle_square(int64_t m, int64_t n, const double *A, const double 
 }
 
 static int count_directly(const char *solver, const size *s) {
-    double *A = malloc((size_t)(s->m * s->n) * sizeof *A), *x = malloc((size_t)s->n * sizeof *x);
-    double *y = malloc((size_t)s->m * sizeof *y), *z = malloc((size_t)s->n * sizeof *z);
+    OWNED double *A = malloc((size_t)(s->m * s->n) * sizeof *A),
+                 *x = malloc((size_t)s->n * sizeof *x);
+    OWNED double *y = malloc((size_t)s->m * sizeof *y), *z = malloc((size_t)s->n * sizeof *z);
     int found = 0;
     for (int64_t t = 0; t < s->trials; t++) {
         int64_t q = 0;
@@ -232,10 +228,6 @@ static int count_directly(const char *solver, const size *s) {
             most = s->factor * s->factor * s->noise * s->noise * oracle_square(s->m, s->n, A, x);
         found += wrong <= most;
     }
-    free(A);
-    free(x);
-    free(y);
-    free(z);
     return found;
 }
 

@@ -5,8 +5,6 @@
 #include "dense.h"
 #include "problem.h"
 
-#include <string.h>
-
 SEED(seed);
 
 static double length(const problem *p) {
@@ -24,17 +22,16 @@ TEST(tree_equals_levels) {
     for (int k = 0; k < 2000; k++) {
         problem p = problem_draw(&seed, k % 10 ? 50 : 600, 62);
         int64_t levels_found, tree_found;
-        csrec_product *by_levels =
+        OWNED csrec_product *by_levels =
             problem_products("cpu", &p, CSREC_TRANSFORM_LEVELS, &levels_found);
-        csrec_product *by_tree = problem_products("cpu", &p, CSREC_TRANSFORM_TREE, &tree_found);
+        OWNED csrec_product *by_tree =
+            problem_products("cpu", &p, CSREC_TRANSFORM_TREE, &tree_found);
         assert_int_equal(levels_found, tree_found);
         for (int64_t i = 0; i < tree_found; i++) {
             assert_true(by_levels[i].column == by_tree[i].column);
             assert_int_equal(by_levels[i].count, by_tree[i].count);
             assert_true(fabs(by_levels[i].value - by_tree[i].value) <= tolerance(&p));
         }
-        free(by_levels);
-        free(by_tree);
         problem_drop(&p);
     }
 }
@@ -102,7 +99,7 @@ static void worked_example(const char *device) {
     double r[] = {7, 7, 7, 4, 4, 6};
     problem p = {.levels = 5, .n = 6, .rows = rows, .y = r};
     int64_t found;
-    csrec_product *products = problem_products(device, &p, CSREC_TRANSFORM_LEVELS, &found);
+    OWNED csrec_product *products = problem_products(device, &p, CSREC_TRANSFORM_LEVELS, &found);
     const uint64_t last[] = {16, 19, 21, 24, 27, 29};
     const double values[] = {-7, 7, 7, 4, -4, -6};
     for (int i = 0; i < 6; i++) {
@@ -112,7 +109,6 @@ static void worked_example(const char *device) {
     assert_true(products[0].column == 0 && products[1].column == 1);
     assert_true(fabs(products[0].value - 35 / sqrt(6)) < 1e-14);
     assert_true(fabs(products[1].value - 7 / sqrt(6)) < 1e-14);
-    free(products);
 }
 
 /* A rounding for each of at most 64 + n additions, of numbers below ||r||_1. */
@@ -133,7 +129,8 @@ TEST(distinct_lists_one_of_each) {
     for (int k = 0; k < 200; k++) {
         problem p = problem_draw(&seed, 12, 6);
         int64_t found, at = 0;
-        csrec_product *products = problem_products("cpu", &p, CSREC_TRANSFORM_DISTINCT, &found);
+        OWNED csrec_product *products =
+            problem_products("cpu", &p, CSREC_TRANSFORM_DISTINCT, &found);
         double psi[12], other[12];
         for (uint64_t column = 0; column < UINT64_C(1) << p.levels; column++) {
             int64_t count, other_count;
@@ -153,7 +150,6 @@ TEST(distinct_lists_one_of_each) {
             at++;
         }
         assert_int_equal(at, found);
-        free(products);
         problem_drop(&p);
     }
 }
@@ -195,7 +191,7 @@ TEST(a_named_device_is_taken) {
     for (int method = CSREC_TRANSFORM_LEVELS; method <= CSREC_TRANSFORM_DISTINCT; method++) {
         csrec_error error = {{0}};
         products[method] = problem_products("cpu", &p, (csrec_transform_method)method, &expected);
-        csrec_product *cuda = malloc((size_t)expected * sizeof *cuda);
+        OWNED csrec_product *cuda = malloc((size_t)expected * sizeof *cuda);
         csrec_status status =
             csrec_haar_transform("cuda", p.levels, p.n, p.rows, p.y, (csrec_transform_method)method,
                                  expected, cuda, &found, &error);
@@ -207,7 +203,6 @@ TEST(a_named_device_is_taken) {
             assert_int_equal(found, expected);
             assert_memory_equal(cuda, products[method], (size_t)found * sizeof *cuda);
         }
-        free(cuda);
         free(products[method]);
     }
 }
@@ -223,7 +218,7 @@ TEST(operator_is_its_adjoint) {
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         csrec_operator_size(A, &m, &n);
         assert_int_equal(m, p.n);
-        double *x = malloc((size_t)n * sizeof *x), *Ax = malloc((size_t)m * sizeof *Ax);
+        OWNED double *x = malloc((size_t)n * sizeof *x), *Ax = malloc((size_t)m * sizeof *Ax);
         double *Aty = malloc((size_t)n * sizeof *Aty), left = 0.0, right = 0.0, norm = 0.0;
         for (int64_t i = 0; i < n; i++) x[i] = problem_value(&seed, 0, i);
         assert_ok(csrec_operator_forward(A, x, Ax));
@@ -235,8 +230,6 @@ TEST(operator_is_its_adjoint) {
         }
         /* |A x| <= sum |x_i|, unit columns; n terms of a rounding each */
         assert_true(fabs(left - right) <= (double)(n + m) * 0x1p-52 * norm * length(&p));
-        free(x);
-        free(Ax);
         free(Aty);
         csrec_operator_destroy(A);
         problem_drop(&p);

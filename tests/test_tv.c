@@ -1,6 +1,5 @@
 /* Total variation and plug-and-play recovery: minima against closed forms and other feasible
  * signals, constraints, units, both forms of the constraint. */
-#include <string.h>
 
 #include "operators_drawn.h"
 
@@ -13,9 +12,7 @@ typedef struct problem {
 } problem;
 
 static csrec_recover_options options_of(const char *method, const csrec_setting *settings, int n) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = method;
+    csrec_recover_options o = options_by(method);
     o.backend = "cpu";
     o.solve.settings = settings;
     o.solve.n_settings = n;
@@ -57,7 +54,7 @@ TEST(a_line_has_the_variation_of_its_samples) {
     for (int round = 0; round < 10; round++) {
         int64_t n;
         double y[LENGTH], x[LENGTH], least = 0.0, last = 0.0;
-        int64_t *index = draw_some(&seed, LENGTH, &n);
+        OWNED int64_t *index = draw_some(&seed, LENGTH, &n);
         if (n < LENGTH / 2) n = LENGTH / 2;
         char known[LENGTH] = {0};
         problem p = {.m = {.shape = {1, {LENGTH}}, .n = n, .channels = 1, .index = index, .y = y}};
@@ -73,7 +70,6 @@ TEST(a_line_has_the_variation_of_its_samples) {
         const double found = variation(&p.m.shape, 1, x);
         if (fabs(found - least) > 1e-4 * (1.0 + least))
             fail_msg("%g, not %g, of %d samples", found, least, (int)n);
-        free(index);
     }
 }
 

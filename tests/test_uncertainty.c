@@ -1,6 +1,5 @@
 /* csrec_uncertainty: against errors that are known, on signals that nothing can recover, and what
  * it does to units, threads, noise and samples that are too few. */
-#include <string.h>
 
 #include "check.h"
 
@@ -17,7 +16,7 @@ typedef struct scene {
 static scene draw(csrec_shape shape, int64_t channels, double rate, double sigma,
                   const char *method) {
     scene s = {.m = {.shape = shape, .channels = channels, .sigma = sigma}};
-    csrec_shape_count(&shape, &s.entries);
+    s.entries = entries_in(&shape);
     size_t values = (size_t)(s.entries * channels);
     s.truth = malloc(values * sizeof *s.truth);
     s.signal = malloc(values * sizeof *s.signal);
@@ -96,7 +95,7 @@ TEST(noise_is_told_apart_at_samples) {
         double rate = round ? 0.25 : 0.6, wave = 0.02 + 0.05 * check_uniform(&seed);
         double off[2] = {0.0, 0.0}, map[2] = {0.0, 0.0};
         scene s = draw((csrec_shape){2, {120, 110}}, 1, rate, 0.0, "frames");
-        uint8_t *sampled = calloc((size_t)s.entries, 1);
+        OWNED uint8_t *sampled = calloc((size_t)s.entries, 1);
         for (int64_t i = 0; i < s.entries; i++)
             s.truth[i] =
                 100.0 + 40.0 * sin(wave * (double)(i % 110 + i / 110)) + 6.0 * check_normal(&seed);
@@ -115,7 +114,6 @@ TEST(noise_is_told_apart_at_samples) {
             double ratio = sqrt(map[k] / off[k]);
             if (!(ratio > 0.7 && ratio < 1.4)) fail_msg("round %d, %d: %g", round, k, ratio);
         }
-        free(sampled);
         drop(&s);
     }
 }

@@ -2,8 +2,7 @@
  * against dense elimination in double, spreads against single grids. */
 #include "conditional.h"
 #include "linear.h"
-
-#include <string.h>
+#include "models.h"
 
 #include "method/gaussian/colour.h"
 #include "method/grid.h"
@@ -19,8 +18,7 @@ static csrec_measurement sample(csrec_shape shape, int64_t channels, double rate
                                 double unit) {
     csrec_measurement m = {
         .shape = shape, .channels = channels, .sigma = sigma * unit, .scale = {0.0, 255.0 * unit}};
-    int64_t entries;
-    assert_ok(csrec_shape_count(&shape, &entries));
+    const int64_t entries = entries_in(&shape);
     m.index = malloc((size_t)entries * sizeof *m.index);
     m.y = malloc((size_t)(entries * channels) * sizeof *m.y);
     for (int64_t i = 0; i < entries; i++) {
@@ -40,23 +38,11 @@ static void recover(const csrec_measurement *m, const csrec_recover_options *o, 
 }
 
 static csrec_recover_options options_of(const char *method, const csrec_model *model) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = method;
+    csrec_recover_options o = options_by(method);
     o.model = model;
     o.backend = "cpu";
     o.threads = 2;
     return o;
-}
-
-static csrec_model *make_model(const char *kind, int count, const char *const *names,
-                               const csrec_array *arrays) {
-    const csrec_array *list[8];
-    csrec_model *model = NULL;
-    csrec_error error;
-    for (int i = 0; i < count; i++) list[i] = &arrays[i];
-    if (csrec_model_create(kind, count, names, list, &model, &error)) fail_msg("%s", error.text);
-    return model;
 }
 
 /* ------------------------------------------------------------------ mixtures */
@@ -64,16 +50,8 @@ static csrec_model *make_model(const char *kind, int count, const char *const *n
 enum { P = 5, D = P * P, MOST = 9 };
 
 static csrec_model *make_component(const double *mean, const double *C) {
-    static const char *const names[] = {"weights", "means",    "covariances",
-                                        "shape",   "channels", "scale"};
-    double one[1] = {1.0}, shape[2] = {P, P}, scale[2] = {0.0, 255.0};
-    const csrec_array arrays[6] = {{CSREC_F64, {1, {1}}, 1, one},
-                                   {CSREC_F64, {2, {1, D}}, D, (double *)(uintptr_t)mean},
-                                   {CSREC_F64, {3, {1, D, D}}, D * D, (double *)(uintptr_t)C},
-                                   {CSREC_F64, {1, {2}}, 2, shape},
-                                   {CSREC_F64, {0}, 1, one},
-                                   {CSREC_F64, {1, {2}}, 2, scale}};
-    return make_model("gmm", 6, names, arrays);
+    static const double scale[2] = {0.0, 255.0}, one = 1.0;
+    return model_of_gaussians(&(gaussians){{2, {P, P}}, 1, 1, &one, mean, C, scale});
 }
 
 /* Adds the patch at (top, left) of a picture `width` wide: sums of w and w v. */
@@ -132,16 +110,7 @@ enum { N = 7 * 8, K = 6 };
 
 static csrec_model *make_components(const double *mean, const double *V, const double *l,
                                     double noise) {
-    static const char *const names[] = {"mean",  "components", "variances",
-                                        "noise", "shape",      "channels"};
-    double one[1] = {1.0}, shape[2] = {7, 8};
-    const csrec_array arrays[6] = {{CSREC_F64, {1, {N}}, N, (double *)(uintptr_t)mean},
-                                   {CSREC_F64, {2, {K, N}}, K * N, (double *)(uintptr_t)V},
-                                   {CSREC_F64, {1, {K}}, K, (double *)(uintptr_t)l},
-                                   {CSREC_F64, {0}, 1, &noise},
-                                   {CSREC_F64, {1, {2}}, 2, shape},
-                                   {CSREC_F64, {0}, 1, one}};
-    return make_model("pca", 6, names, arrays);
+    return model_of_components(&(components){{2, {7, 8}}, 1, K, mean, V, l, NULL, noise});
 }
 
 /* x = mean + V^T z + e: of V^T z after samples with the noise of both e and sigma, and of e. */
