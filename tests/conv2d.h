@@ -3,8 +3,6 @@
 #define CSREC_TESTS_CONV2D_H
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 #include "conv/conv.h"

@@ -6,7 +6,7 @@
 
 #include <openexr.h>
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ drawn files ------------- */
 

@@ -6,7 +6,7 @@
 
 enum { BLOCK = 2880, CARD = 80 };
 
-static uint64_t seed;
+SEED(seed);
 
 static inline void put_card(io_bytes *b, const char *text) {
     char card[CARD + 1];

@@ -6,7 +6,7 @@
 
 #include "files/hdf5/hdf5.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static inline bool toss(void) {
     return check_below(&seed, 2) > 0;

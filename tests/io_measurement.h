@@ -5,7 +5,7 @@
 #include "io_npy.h"
 #include "io_zip.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static io_zip zip;
 

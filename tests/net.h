@@ -2,8 +2,6 @@
 #ifndef CSREC_TESTS_NET_H
 #define CSREC_TESTS_NET_H
 
-#include <string.h>
-
 #include "check.h"
 
 enum { NET_LAYERS = 16 };

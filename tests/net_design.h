@@ -3,8 +3,6 @@
 #ifndef CSREC_TESTS_NET_DESIGN_H
 #define CSREC_TESTS_NET_DESIGN_H
 
-#include <string.h>
-
 #include "check.h"
 #include "learn/build.h"
 #include "learn/net/prior.h"
@@ -82,10 +80,9 @@ static inline csrec_model *model_of(const design *d, int channels, const double 
 static inline csrec_model *fresh_model(int channels, int64_t width, uint64_t *seed) {
     design d = design_of(channels, width);
     int64_t count = first_weights(&d, channels, seed, NULL);
-    double *weights = malloc((size_t)count * sizeof *weights);
+    OWNED double *weights = malloc((size_t)count * sizeof *weights);
     first_weights(&d, channels, seed, weights);
     csrec_model *model = model_of(&d, channels, weights, count);
-    free(weights);
     return model;
 }
 

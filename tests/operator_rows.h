@@ -6,7 +6,7 @@
 #include "operator/operator.h"
 #include "operators.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { ROUNDS = 60 };
 

@@ -6,7 +6,6 @@
 #include "check.h"
 
 #include <ctype.h>
-#include <string.h>
 
 enum { PAGE_ATTRIBUTES = 16, PAGE_DEPTH = 64 };
 

@@ -5,7 +5,7 @@
 #include "check.h"
 #include "net_design.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct parts {
     csrec_array layers, weights, channels;

@@ -2,8 +2,6 @@
 #ifndef CSREC_TESTS_PROBLEM_H
 #define CSREC_TESTS_PROBLEM_H
 
-#include <math.h>
-
 #include "check.h"
 #include "haar/pursuit.h"
 

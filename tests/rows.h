@@ -2,8 +2,6 @@
 #ifndef CSREC_TESTS_ROWS_H
 #define CSREC_TESTS_ROWS_H
 
-#include <string.h>
-
 #include "check.h"
 
 typedef struct source {

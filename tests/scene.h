@@ -2,13 +2,10 @@
 #ifndef CSREC_TESTS_SCENE_H
 #define CSREC_TESTS_SCENE_H
 
-#include <math.h>
-#include <string.h>
-
 #include "device.h"
 #include "method/gaussian/engine.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { CHANNELS = 3 };
 

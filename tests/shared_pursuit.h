@@ -6,7 +6,6 @@
 #include "problem.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "haar/atoms.h"
 #include "haar/shared.h"

@@ -2,15 +2,12 @@
  * against dense formulas in double, and principal colours. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "method/gaussian/colour.h"
 #include "method/gaussian/group.h"
 #include "linear.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { H = 15, W = 17, HW = H * W, D = 36, K = 20, C = CSREC_GAUSSIAN_POOLED };
 
@@ -198,8 +195,7 @@ static void check_set(const csrec_group_simd *simd, group *g, const csrec_gaussi
 /* Values up to 100 with covariances up to 1000 a pixel: condition numbers of 1000 d at most, so
  * that half of a float's digits are left; two thousandths of 100 are far below any error of the
  * formulas. The channels' own, with at least 10 on the diagonal, is better conditioned. */
-static void pooled_channels_follow_the_dense_formulas(void **state) {
-    (void)state;
+TEST(pooled_channels_follow_the_dense_formulas) {
     const csrec_group_simd *sets[3];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
     static group g;
@@ -223,8 +219,7 @@ static void pooled_channels_follow_the_dense_formulas(void **state) {
 
 /* Products of samples along the axes vanish, the axes are orthonormal, and the way back leads to
  * what was there: to the rounding of doubles, and of floats of values up to 300. */
-static void principal_colours_are_not_correlated(void **state) {
-    (void)state;
+TEST(principal_colours_are_not_correlated) {
     static float y[C][HW], u[C][HW], old[C][HW];
     unsigned char mask[HW];
     float *ys[C], *us[C];
@@ -265,13 +260,4 @@ static void principal_colours_are_not_correlated(void **state) {
             assert_true(fabs(length - (a == b)) < 1e-12);
             if (a != b) assert_true(fabs(product) < 1e-2);
         }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pooled_channels_follow_the_dense_formulas),
-        cmocka_unit_test(principal_colours_are_not_correlated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,11 @@
  * formulas in double, and a round along other axes. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "method/gaussian/group.h"
 #include "linear.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { SETS = 3 };
 
@@ -133,8 +130,7 @@ static void close_to(double got, double expected, double size) {
 /* Floats of values up to 100 whose covariances, up to 1000 a pixel, have condition numbers up to
  * 1000 d: half the digits are lost, and of variances near 5 or values near 100 two thousandths are
  * far below any error of the formulas. */
-static void groups_follow_the_dense_formulas(void **state) {
-    (void)state;
+TEST(groups_follow_the_dense_formulas) {
     const csrec_group_simd *sets[SETS];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
     static group g;
@@ -235,8 +231,7 @@ static void run_round(box *b) {
 }
 
 /* With references everywhere and groups of all that the window holds no axis is special. */
-static void axes_may_be_permuted(void **state) {
-    (void)state;
+TEST(axes_may_be_permuted) {
     const int order[][3] = {{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     static box b, other;
     b.extent[0] = 7;
@@ -256,13 +251,4 @@ static void axes_may_be_permuted(void **state) {
         close_to(other.u[i], b.u[i], 100.0);
         close_to(other.variance[i], b.variance[i], 100.0);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_follow_the_dense_formulas),
-        cmocka_unit_test(axes_may_be_permuted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

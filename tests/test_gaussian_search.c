@@ -2,13 +2,10 @@
  * definition, and which patches are chosen. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "method/gaussian/group.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { SETS = 3 };
 
@@ -51,8 +48,7 @@ static void check_search(const csrec_group_simd *simd, const csrec_group_search 
     for (int i = 0; i < n; i++) assert_true(ranked[i] == s->distance[shift[i]]);
 }
 
-static void distances_are_sums_of_squares(void **state) {
-    (void)state;
+TEST(distances_are_sums_of_squares) {
     const csrec_group_simd *sets[SETS];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
     static float guide[3 * 6 * 32 * 32], distance[8 * 5 * 13 * 13];
@@ -122,8 +118,7 @@ static void check_choice(const csrec_group_simd *simd, const csrec_group_search 
     csrec_gaussian_matches_clear(&matches);
 }
 
-static void nearest_are_chosen_and_kept(void **state) {
-    (void)state;
+TEST(nearest_are_chosen_and_kept) {
     const csrec_group_simd *sets[SETS];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
     enum { SIDE = 40, SLICES = 5, SHIFTS = 5 * 19 * 19 };
@@ -156,13 +151,4 @@ static void nearest_are_chosen_and_kept(void **state) {
                                 .column = column};
         check_choice(sets[k % count], &s, 1 + (int)check_below(&seed, 60));
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distances_are_sums_of_squares),
-        cmocka_unit_test(nearest_are_chosen_and_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
