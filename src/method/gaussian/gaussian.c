@@ -2,8 +2,6 @@
 #include "method/gaussian/engine.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/threads.h"
@@ -21,8 +19,7 @@
         .em = e, .em_diagonal = 0.2f, .evenness = 5, .every = 3, .again = a, .deep_radius = 4,     \
         .floor = 10                                                                                \
     }
-static const csrec_gaussian_round quick_rounds[] = {ROUND(8, 6, 40, 24, 1, false),
-                                                    ROUND(8, 6, 40, 24, 1, true)};
+/* The first two, QUICK, are all that quick ones have. */
 static const csrec_gaussian_round best_rounds[] = {
     ROUND(8, 6, 40, 24, 1, false), ROUND(8, 6, 40, 24, 1, true),   ROUND(8, 4, 48, 48, 2, false),
     ROUND(8, 4, 48, 48, 2, true),  ROUND(10, 5, 64, 48, 1, false), ROUND(10, 5, 64, 48, 1, true)};
@@ -32,8 +29,6 @@ static const csrec_gaussian_round best_cubes[] = {
     ROUND(4, 2, 80, 8, 1, false), ROUND(4, 2, 80, 8, 1, true), ROUND(5, 3, 96, 8, 1, false)};
 
 /* For pictures with pooled channels, which give the same amount of data from fewer patches. */
-static const csrec_gaussian_round quick_pooled[] = {ROUND(8, 6, 24, 24, 1, false),
-                                                    ROUND(8, 6, 24, 24, 1, true)};
 static const csrec_gaussian_round best_pooled[] = {
     ROUND(8, 6, 24, 24, 1, false), ROUND(8, 6, 24, 24, 1, true),   ROUND(8, 4, 24, 48, 2, false),
     ROUND(8, 4, 24, 48, 2, true),  ROUND(10, 5, 32, 48, 1, false), ROUND(10, 5, 32, 48, 1, true)};
@@ -46,7 +41,7 @@ static const csrec_param params[] = {
 static const csrec_setting small_blocks[] = {{"block", 8}};
 
 enum {
-    QUICK = sizeof quick_rounds / sizeof *quick_rounds,
+    QUICK = 2,
     BEST = sizeof best_rounds / sizeof *best_rounds,
     QUICK_CUBES = sizeof quick_cubes / sizeof *quick_cubes,
     BEST_CUBES = sizeof best_cubes / sizeof *best_cubes,
@@ -76,6 +71,7 @@ typedef struct job {
     const csrec_gaussian_engine *engine;
     void *state; /* the engine's, or NULL */
     bool stopped;
+    csrec_store store; /* of all arrays */
     csrec_call team;
 } job;
 
@@ -109,10 +105,9 @@ static bool is_volume(const job *j) {
 
 const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, bool given,
                                                   int *count) {
-    const int skipped = given && !volume && !quick ? 2 : 0; /* quick rounds, for a better start */
+    const int skipped = given && !volume && !quick ? QUICK : 0; /* for a better start */
     *count = volume ? quick ? QUICK_CUBES : BEST_CUBES : quick ? QUICK : BEST - skipped;
     return skipped + (volume   ? quick ? quick_cubes : best_cubes
-                      : quick  ? pooled ? quick_pooled : quick_rounds
                       : pooled ? best_pooled
                                : best_rounds);
 }
@@ -126,22 +121,13 @@ static void choose_rounds(job *j, double effort, bool given) {
         csrec_gaussian_rounds(is_volume(j), j->picture.pooled, effort < 1.0, given, &j->count);
 }
 
-static void clear(job *j) {
-    free(j->middle);
-    free(j->values);
-    free(j->mask);
-    j->engine->destroy(j->state);
-    free(j->picture.y);
-}
-
 static csrec_status allocate(job *j) {
     size_t entries = (size_t)j->entries, channels = (size_t)j->m->channels;
-    j->middle = malloc(channels * sizeof *j->middle);
-    j->values = calloc(3 * entries * channels, sizeof *j->values);
-    j->mask = calloc(entries, 1);
-    float **rows = malloc(3 * channels * sizeof *rows);
-    j->picture.y = rows;
-    if (!j->middle || !j->values || !j->mask || !rows) return CSREC_MEMORY;
+    float **rows = CSREC_TAKE(&j->store, j->picture.y, 3 * channels);
+    CSREC_TAKE(&j->store, j->middle, channels);
+    CSREC_ZEROS(&j->store, j->values, 3 * entries * channels);
+    CSREC_ZEROS(&j->store, j->mask, entries);
+    if (j->store.missing) return CSREC_MEMORY;
     for (size_t i = 0; i < 3 * channels; i++) rows[i] = j->values + i * entries;
     j->picture.u = rows + channels;
     j->picture.variance = rows + 2 * channels;
@@ -173,13 +159,8 @@ static csrec_status set_up(job *j) {
 
 /* ------------------------------------------------------------------ running */
 
-static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *error) {
-    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
-    for (int64_t c = 0; c < j->m->channels && !status; c++) {
-        to->least[c] = value_of(j, c, to->least[c]);
-        to->most[c] = value_of(j, c, to->most[c]);
-    }
-    return status;
+static double tones_of(const void *context, int64_t channel, double y) {
+    return (double)value_of(context, channel, y);
 }
 
 /* The estimate from a whole signal in units of `unit` from `middle`; samples without noise stay. */
@@ -196,34 +177,21 @@ static void take_start(job *j, const double *signal, double unit, const double *
 /* Thresholded blocks, on scaled samples: squares are finite. */
 static csrec_status start(job *j, double *signal, csrec_recover_report *report,
                           csrec_error *error) {
-    int64_t channels = j->m->channels;
-    csrec_measurement scaled = *j->m;
-    scaled.y = malloc((size_t)(scaled.n * channels) * sizeof *scaled.y);
-    if (!scaled.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    scaled.shape = j->shape;
-    scaled.sigma /= j->unit;
-    scaled.scale[0] = 0.0;
-    scaled.scale[1] = 255.0;
-    for (int64_t i = 0; i < scaled.n; i++)
-        for (int64_t c = 0; c < channels; c++)
-            scaled.y[i * channels + c] = j->picture.y[c][scaled.index[i]];
+    csrec_measurement shaped = *j->m;
     csrec_recover_options options = csrec_options_within(j->options, &j->team);
     options.method = csrec_method_frames.info.name;
     if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
         options.solve.settings = small_blocks;
         options.solve.n_settings = 1;
     }
-    csrec_whole whole;
-    csrec_recovery own = {.measurement = &scaled,
-                          .whole = &whole,
-                          .context = j->context,
-                          .signal = signal,
-                          .report = report,
-                          .unit = 1.0};
-    csrec_status status = scale_whole(j, &whole, error);
-    if (!status) status = csrec_recover_start(&own, &options, error);
-    csrec_whole_clear(&whole);
-    free(scaled.y);
+    shaped.shape = j->shape;
+    const csrec_recovery own = {.measurement = &shaped,
+                                .whole = j->whole,
+                                .context = j->context,
+                                .signal = signal,
+                                .report = report};
+    csrec_status status =
+        csrec_recover_in_tones(&own, &options, j->m->sigma / j->unit, tones_of, j, error);
     if (status) return status;
     j->stopped = csrec_call_stopped(&j->team);
     take_start(j, signal, 1.0, NULL);
@@ -328,7 +296,8 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
     report->seconds_pursuit = csrec_seconds() - began;
     csrec_call_end(&j.team);
-    clear(&j);
+    j.engine->destroy(j.state);
+    csrec_store_clear(&j.store);
     return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/call.h"
+#include "base/store.h"
 #include "method/gaussian/whiten.h"
 #include "method/need.h"
 
@@ -47,6 +48,7 @@ typedef struct csrec_gaussian_matches {
     int rows, columns, radius; /* references, rows of all slices; window */
     int *count;                /* [rows * columns] */
     uint16_t *shift;           /* [rows * columns][CSREC_GAUSSIAN_KEPT] places in the window */
+    csrec_store store;         /* of both */
 } csrec_gaussian_matches;
 
 enum { CSREC_GAUSSIAN_KEPT = 128, CSREC_GAUSSIAN_RADIUS = 127 };
@@ -77,6 +79,10 @@ int csrec_gaussian_margin(double n, double entries, bool volume);
 
 /* Memory and time of a recovery. */
 csrec_need csrec_gaussian_need(const csrec_task *task);
+
+static inline int64_t csrec_gaussian_entries(const csrec_gaussian_picture *picture) {
+    return (int64_t)picture->depth * picture->height * picture->width;
+}
 
 #define CSREC_STAGE_GROUPS "Gaussian groups"
 void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages);

@@ -1,35 +1,12 @@
 /* match.c - the nearest patches of a reference: from a search of its whole window, or from the
  * candidates of an earlier search. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "method/gaussian/group.h"
 
-void csrec_group_finder_clear(csrec_group_finder *f) {
-    free(f->distance);
-    free(f->ranked);
-    free(f->key);
-    free(f->chosen);
-    *f = (csrec_group_finder){0};
-}
-
-csrec_status csrec_group_finder_create(int references, int shifts, csrec_group_finder *f) {
-    size_t window = (size_t)shifts, most = window;
-    if (most < CSREC_GAUSSIAN_KEPT) most = CSREC_GAUSSIAN_KEPT;
-    *f = (csrec_group_finder){0};
-    f->distance = malloc(((size_t)references * window + 1) * sizeof *f->distance);
-    f->ranked = malloc(most * sizeof *f->ranked);
-    f->key = malloc(most * sizeof *f->key);
-    f->chosen = malloc(most * sizeof *f->chosen);
-    bool ok = f->distance && f->ranked && f->key && f->chosen;
-    if (!ok) csrec_group_finder_clear(f);
-    return ok ? CSREC_OK : CSREC_MEMORY;
-}
-
 void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches) {
-    free(matches->count);
-    free(matches->shift);
+    csrec_store_clear(&matches->store);
     *matches = (csrec_gaussian_matches){0};
 }
 
@@ -40,12 +17,10 @@ csrec_status csrec_group_matches_prepare(csrec_gaussian_matches *m, int rows, in
                                                                                : CSREC_ARGUMENT;
     csrec_gaussian_matches_clear(m);
     size_t references = (size_t)rows * (size_t)columns;
-    m->rows = rows;
-    m->columns = columns;
-    m->radius = radius;
-    m->count = calloc(references, sizeof *m->count);
-    m->shift = malloc(references * CSREC_GAUSSIAN_KEPT * sizeof *m->shift);
-    return m->count && m->shift ? CSREC_OK : CSREC_MEMORY;
+    *m = (csrec_gaussian_matches){.rows = rows, .columns = columns, .radius = radius};
+    CSREC_ZEROS(&m->store, m->count, references);
+    CSREC_TAKE(&m->store, m->shift, references * CSREC_GAUSSIAN_KEPT);
+    return m->store.missing ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* The k-th smallest of n, k counted from 0; reorders a. */

@@ -3,7 +3,6 @@
  * depend on the number of threads. */
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "csrec/sampling.h"
@@ -33,14 +32,11 @@ typedef struct round_state {
     float *framed;                    /* the guides with `margin` pixels around them, or NULL */
     csrec_group_sums *sums;           /* [WAVE][channels] */
     float *weight, *value, *variance; /* [channels][depth * height * width] */
+    csrec_store store;                /* of all arrays, those of the threads, too */
     csrec_call *team;
     int number, count; /* of the round within all rounds */
     int64_t done, total;
 } round_state;
-
-static const csrec_group_simd *choose_simd(void) {
-    return CSREC_CPU_CHOOSE(csrec_group);
-}
 
 /* ------------------------------------------------------------------ memory */
 
@@ -52,33 +48,14 @@ int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at)
     return count;
 }
 
-static csrec_status create_line(int size, int patch, int step, uint64_t random, int tile, line *l) {
-    l->at = malloc((size_t)size * sizeof *l->at);
-    if (!l->at) return CSREC_MEMORY;
+static csrec_status create_line(round_state *s, int size, int patch, int step, uint64_t random,
+                                line *l) {
+    const int tile = s->p->depth > 1 ? CUBE : TILE;
+    if (!CSREC_TAKE(&s->store, l->at, size)) return CSREC_MEMORY;
     l->count = csrec_gaussian_line(size, patch, step, random, l->at);
     l->per_tile = tile / step > 0 ? tile / step : 1;
     l->tiles = (l->count + l->per_tile - 1) / l->per_tile;
     return CSREC_OK;
-}
-
-static void clear(round_state *s) {
-    for (int t = 0; t < s->threads; t++) {
-        if (s->work) csrec_group_work_clear(&s->work[t]);
-        if (s->finder) csrec_group_finder_clear(&s->finder[t]);
-    }
-    for (int i = 0; s->sums && i < WAVE * s->p->channels; i++) free(s->sums[i].weight);
-    free(s->work);
-    free(s->finder);
-    free(s->framed);
-    free(s->sums);
-    free(s->weight);
-    free(s->slices.at);
-    free(s->rows.at);
-    free(s->columns.at);
-}
-
-static int64_t entries_of(const csrec_gaussian_picture *p) {
-    return (int64_t)p->depth * p->height * p->width;
 }
 
 static int guides_of(const csrec_gaussian_picture *p) {
@@ -100,24 +77,22 @@ static csrec_status create_sums(round_state *s) {
     size_t sums = reach(s, p->depth, s->patch[0], s->deep) *
                   reach(s, p->height, s->patch[1], s->radius) *
                   reach(s, p->width, s->patch[2], s->radius);
-    int64_t values = entries_of(p) * p->channels;
-    s->weight = calloc(3 * (size_t)values, sizeof *s->weight);
-    s->sums = calloc((size_t)(WAVE * s->p->channels), sizeof *s->sums);
-    if (!s->weight || !s->sums) return CSREC_MEMORY;
+    int64_t values = csrec_gaussian_entries(p) * p->channels;
+    CSREC_ZEROS(&s->store, s->weight, 3 * values);
+    CSREC_ZEROS(&s->store, s->sums, WAVE * s->p->channels);
+    if (s->store.missing) return CSREC_MEMORY;
     s->value = s->weight + values;
     s->variance = s->value + values;
     int tiles = tiles_of(s) < WAVE ? (int)tiles_of(s) : WAVE;
-    for (int i = 0; i < tiles * p->channels; i++) {
-        s->sums[i].weight = malloc(3 * sums * sizeof(float));
-        if (!s->sums[i].weight) return CSREC_MEMORY;
-    }
-    return CSREC_OK;
+    for (int i = 0; i < tiles * p->channels; i++)
+        CSREC_TAKE(&s->store, s->sums[i].weight, 3 * sums);
+    return s->store.missing ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* Bytes touched by csrec_gaussian_run and its matches. */
 double csrec_gaussian_round_bytes(const csrec_gaussian_picture *p,
                                   const csrec_gaussian_round *round, int threads) {
-    double entries = (double)entries_of(p), references = 1.0, shifts = 1.0, box = 1.0;
+    double entries = (double)csrec_gaussian_entries(p), references = 1.0, shifts = 1.0, box = 1.0;
     int steps[3] = {round->deep_step ? round->deep_step : round->step, round->step, round->step};
     const int extents[3] = {p->depth, p->height, p->width};
     int deep = round->deep_radius ? round->deep_radius : round->radius;
@@ -162,10 +137,10 @@ static csrec_status frame_guides(round_state *s) {
     size_t width = (size_t)(p->width + 2 * m), height = (size_t)(p->height + 2 * m);
     size_t entries = (size_t)(p->depth + 2 * front) * height * width;
     if (m == 0) return CSREC_OK;
-    s->framed = malloc((size_t)guides * entries * sizeof *s->framed);
-    if (!s->framed) return CSREC_MEMORY;
+    if (!CSREC_TAKE(&s->store, s->framed, (size_t)guides * entries)) return CSREC_MEMORY;
     for (int g = 0; g < guides; g++)
-        frame_one(p, p->guide + g * entries_of(p), front, m, s->framed + (size_t)g * entries);
+        frame_one(p, p->guide + g * csrec_gaussian_entries(p), front, m,
+                  s->framed + (size_t)g * entries);
     return CSREC_OK;
 }
 
@@ -183,32 +158,26 @@ static void set_sizes(round_state *s) {
 static csrec_status create_lines(round_state *s, uint64_t seed) {
     const csrec_gaussian_picture *p = s->p;
     int step = s->round->step, deep = s->round->deep_step ? s->round->deep_step : step;
-    int tile = p->depth > 1 ? CUBE : TILE;
-    csrec_status status =
-        create_line(p->height, s->patch[1], step, csrec_random_u64(seed, 0, 0), tile, &s->rows);
-    if (!status)
-        status = create_line(p->width, s->patch[2], step, csrec_random_u64(seed, 0, 1), tile,
-                             &s->columns);
-    if (!status)
-        status = create_line(p->depth, s->patch[0], deep, csrec_random_u64(seed, 0, 2), tile,
-                             &s->slices);
+    const int step_of[] = {step, step, deep}, size[] = {p->height, p->width, p->depth};
+    const int patch[] = {s->patch[1], s->patch[2], s->patch[0]};
+    line *const lines[] = {&s->rows, &s->columns, &s->slices};
+    csrec_status status = CSREC_OK;
+    for (int k = 0; k < 3 && !status; k++)
+        status = create_line(s, size[k], patch[k], step_of[k],
+                             csrec_random_u64(seed, 0, (uint64_t)k), lines[k]);
     return status;
 }
 
 static csrec_status create_threads(round_state *s) {
     int side = 2 * s->radius + 1, shifts = (2 * s->deep + 1) * side * side;
     int references = s->slices.per_tile * s->rows.per_tile * s->columns.per_tile;
-    csrec_status status = CSREC_OK;
-    s->work = calloc((size_t)s->threads, sizeof *s->work);
-    s->finder = calloc((size_t)s->threads, sizeof *s->finder);
-    if (!s->work || !s->finder) return CSREC_MEMORY;
-    for (int t = 0; t < s->threads && !status; t++) {
-        status = csrec_group_work_create(s->p, s->patch, &s->work[t]);
-        if (!status)
-            status =
-                csrec_group_finder_create(s->round->again ? 0 : references, shifts, &s->finder[t]);
+    CSREC_TAKE(&s->store, s->work, s->threads);
+    CSREC_TAKE(&s->store, s->finder, s->threads);
+    for (int t = 0; t < s->threads && !s->store.missing; t++) {
+        s->work[t] = csrec_group_work_of(s->p, s->patch, &s->store);
+        s->finder[t] = csrec_group_finder_of(s->round->again ? 0 : references, shifts, &s->store);
     }
-    return status;
+    return s->store.missing ? CSREC_MEMORY : CSREC_OK;
 }
 
 static csrec_status create(round_state *s, uint64_t seed) {
@@ -309,7 +278,7 @@ static bool is_stopped(round_state *s) {
 
 /* Adds the sums of the wave's tiles in one row of the picture. */
 static void add_row(round_state *s, int64_t row, int tiles) {
-    int64_t entries = entries_of(s->p), z = row / s->p->height, y = row % s->p->height;
+    int64_t entries = csrec_gaussian_entries(s->p), z = row / s->p->height, y = row % s->p->height;
     for (int i = 0; i < tiles * s->p->channels; i++) {
         const csrec_group_sums *sums = &s->sums[i];
         if (z < sums->front || z >= sums->front + sums->depth) continue;
@@ -340,7 +309,7 @@ static void run_wave(round_state *s, int64_t first, int tiles) {
 
 /* Samples without noise are put back. */
 static void finish(round_state *s) {
-    int64_t entries = entries_of(s->p);
+    int64_t entries = csrec_gaussian_entries(s->p);
     for (int c = 0; c < s->p->channels; c++)
         for (int64_t i = 0; i < entries; i++) {
             float scale = 1.0f / s->weight[c * entries + i];
@@ -355,7 +324,7 @@ csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gau
                                 csrec_call *team, int number, int count) {
     round_state s = {.p = picture,
                      .round = round,
-                     .simd = choose_simd(),
+                     .simd = CSREC_CPU_CHOOSE(csrec_group),
                      .threads = threads,
                      .matches = matches,
                      .team = team,
@@ -369,6 +338,6 @@ csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gau
         run_wave(&s, first, (int)(left < WAVE ? left : WAVE));
     }
     if (!status && !csrec_call_stopped(team)) finish(&s);
-    clear(&s);
+    csrec_store_clear(&s.store);
     return status;
 }

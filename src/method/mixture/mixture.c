@@ -1,10 +1,9 @@
 /* mixture.c - recovery of pictures by a mixture of Gaussians: start, mixture, result.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
+#include "base/store.h"
 #include "base/threads.h"
 #include "learn/gmm.h"
 #include "learn/model.h"
@@ -43,6 +42,7 @@ typedef struct job {
     float *values; /* [entries * channels] samples, estimate and, if asked for, its variance */
     unsigned char *mask;
     bool expects, stopped; /* expects: variances are asked for */
+    csrec_store store;     /* of values and mask */
     csrec_call team;
     csrec_record *record;
     double *signal; /* in units of the result, if rounds are recorded */
@@ -175,9 +175,9 @@ static csrec_status set_up(job *j, csrec_error *error) {
     set_units(j);
     csrec_status status = make_mixture(j, error);
     if (status) return status;
-    j->values = calloc((j->expects ? 3 : 2) * values, sizeof *j->values);
-    j->mask = calloc((size_t)j->entries, 1);
-    if (!j->values || !j->mask) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    CSREC_ZEROS(&j->store, j->values, (j->expects ? 3 : 2) * values);
+    CSREC_ZEROS(&j->store, j->mask, j->entries);
+    if (j->store.missing) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;
         for (int64_t c = 0; c < m->channels; c++)
@@ -199,48 +199,28 @@ static csrec_status set_up(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ running */
 
-/* A negative gain reverses the order of values. */
-static csrec_status scale_whole(const job *j, double tone, csrec_whole *to, csrec_error *error) {
-    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
-    for (int64_t c = 0; c < j->m->channels && !status; c++) {
-        double a = (double)value_of(j, to->least[c]) / tone;
-        double b = (double)value_of(j, to->most[c]) / tone;
-        to->least[c] = fmin(a, b);
-        to->most[c] = fmax(a, b);
-    }
-    return status;
+static double tones_of(const void *context, int64_t channel, double y) {
+    const job *j = context;
+    (void)channel;
+    return (double)value_of(j, y) / (double)j->picture.tone;
 }
 
 /* Quick rounds of Gaussian groups, on values of about 0 to 255, whose squares are finite. */
 static csrec_status start(job *j, double *signal, csrec_recover_report *report,
                           csrec_error *error) {
-    int64_t channels = j->m->channels;
-    double tone = (double)j->picture.tone;
-    csrec_measurement scaled = *j->m;
-    scaled.y = malloc((size_t)(scaled.n * channels) * sizeof *scaled.y);
-    if (!scaled.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    scaled.sigma *= fabs(j->units.gain) / tone;
-    scaled.scale[0] = 0.0;
-    scaled.scale[1] = 255.0;
-    for (int64_t i = 0; i < scaled.n; i++)
-        for (int64_t c = 0; c < channels; c++)
-            scaled.y[i * channels + c] =
-                (double)j->picture.y[scaled.index[i] * channels + c] / tone;
+    const int64_t channels = j->m->channels;
+    const double tone = (double)j->picture.tone;
     csrec_recover_options options = csrec_options_within(j->options, &j->team);
     options.method = csrec_method_gaussian.info.name;
     options.solve.settings = quick_groups;
     options.solve.n_settings = 1;
-    csrec_whole whole;
-    csrec_recovery own = {.measurement = &scaled,
-                          .whole = &whole,
-                          .context = j->context,
-                          .unit = 1.0,
-                          .signal = signal,
-                          .report = report};
-    csrec_status status = scale_whole(j, tone, &whole, error);
-    if (!status) status = csrec_recover_start(&own, &options, error);
-    csrec_whole_clear(&whole);
-    free(scaled.y);
+    const csrec_recovery own = {.measurement = j->m,
+                                .whole = j->whole,
+                                .context = j->context,
+                                .signal = signal,
+                                .report = report};
+    csrec_status status = csrec_recover_in_tones(
+        &own, &options, j->m->sigma * (fabs(j->units.gain) / tone), tones_of, j, error);
     j->stopped = csrec_call_stopped(&j->team);
     for (int64_t i = 0; i < j->entries * channels && !status; i++)
         j->picture.u[i] =
@@ -355,8 +335,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     }
     csrec_call_end(&j.team);
     csrec_mixture_clear(&j.mixture);
-    free(j.values);
-    free(j.mask);
+    csrec_store_clear(&j.store);
     return status;
 }
 

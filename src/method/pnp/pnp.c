@@ -3,10 +3,8 @@
 #include "method/pnp/pnp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "solver/solver.h"
 
 enum { ITERATIONS, TURNS = 4, GROUPS };
@@ -41,31 +39,13 @@ void csrec_pnp_keep(csrec_pnp *p) {
 }
 
 static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
-    const size_t values = (size_t)p->data.values, rows = (size_t)p->data.y_values;
-    p->x = malloc(values * sizeof *p->x);
-    p->z = malloc(values * sizeof *p->z);
-    p->w = malloc(values * sizeof *p->w);
-    p->mean = malloc(values * sizeof *p->mean);
-    p->back = malloc(values * sizeof *p->back);
-    p->along = malloc(values * sizeof *p->along);
-    p->r = malloc(rows * sizeof *p->r);
-    p->q = malloc(rows * sizeof *p->q);
-    return p->x && p->z && p->w && p->mean && p->back && p->along && p->r && p->q
-               ? CSREC_OK
-               : csrec_fail(error, CSREC_MEMORY, "plug-and-play: out of memory");
-}
-
-static void clear(csrec_pnp *p) {
-    csrec_denoiser_clear(&p->denoiser);
-    csrec_measured_clear(&p->data);
-    free(p->x);
-    free(p->z);
-    free(p->w);
-    free(p->mean);
-    free(p->back);
-    free(p->along);
-    free(p->r);
-    free(p->q);
+    double **const signals[] = {&p->x, &p->z, &p->w, &p->mean, &p->back, &p->along};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        CSREC_TAKE(&p->store, *signals[i], p->data.values);
+    CSREC_TAKE(&p->store, p->r, p->data.y_values);
+    CSREC_TAKE(&p->store, p->q, p->data.y_values);
+    return p->store.missing ? csrec_fail(error, CSREC_MEMORY, "plug-and-play: out of memory")
+                            : CSREC_OK;
 }
 
 static csrec_status choose(csrec_pnp *p, int *way, csrec_error *error) {
@@ -121,15 +101,15 @@ static csrec_status recover(csrec_pnp *p, csrec_error *error) {
 
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_pnp p = {.recovery = r};
-    double began = csrec_seconds();
     csrec_call_begin(
         &p.team, r->options->solve.progress, r->options->solve.context,
         (csrec_progress){"plug-and-play", 0, (int64_t)csrec_pnp_setting(&p, "iterations"), -1.0});
     csrec_status status = csrec_products_create(r, &p.data, error);
     if (!status) status = recover(&p, error);
     csrec_call_end(&p.team);
-    r->report->seconds_pursuit = csrec_seconds() - began;
-    clear(&p);
+    csrec_denoiser_clear(&p.denoiser);
+    csrec_measured_clear(&p.data);
+    csrec_store_clear(&p.store);
     return status;
 }
 

@@ -1,8 +1,8 @@
 /* primal_dual.c - primal-dual steps of total variation. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/store.h"
 #include "method/tv/tv.h"
 #include "operator/mask.h"
 #include "solver/solver.h"
@@ -14,6 +14,7 @@ static const double RELAX = 1.9;
 static const double DATA = 2.0;
 
 typedef struct state {
+    csrec_store store; /* of all arrays but x */
     const csrec_tv_problem *t;
     int64_t entries, width;       /* width: values of an entry, all channels */
     int64_t extent[3], stride[3]; /* between neighbours, in values */
@@ -147,25 +148,6 @@ static state state_of(const csrec_tv_problem *t) {
     return s;
 }
 
-double csrec_tv_value(const csrec_tv_problem *t, const double *x) {
-    const state s = state_of(t);
-    const int64_t group = shared(&s);
-    double sum = 0.0;
-    for (int64_t e = 0, i = 0; e < s.entries; e++) {
-        place at = place_of(&s, e / s.extent[2]);
-        at.at[2] = e % s.extent[2];
-        for (int64_t k = 0; k < s.width; k += group) {
-            double square = 0.0;
-            for (int64_t g = 0; g < group; g++, i++)
-                for (int a = 0; a < 3; a++)
-                    if (has_next(&s, &at, a))
-                        square += pow(t->weight[a] * (x[i + s.stride[a]] - x[i]), 2.0);
-            sum += sqrt(square);
-        }
-    }
-    return sum;
-}
-
 /* ------------------------------------------------------------------ iterations ---------------- */
 
 /* q moves over-relaxed to the prox of the ball's support function at q + sigma (A(2 ahead - x) -
@@ -227,25 +209,14 @@ static void choose_steps(state *s) {
 }
 
 static csrec_status allocate(state *s) {
-    const size_t size = (size_t)(s->entries * s->width), values = (size_t)s->t->data->y_values;
-    const bool tight = s->t->data->tight;
-    s->ahead = malloc(size * sizeof *s->ahead);
-    s->p = calloc(3 * size, sizeof *s->p);
-    s->q = tight ? NULL : calloc(values, sizeof *s->q);
-    s->r = malloc(values * sizeof *s->r);
-    s->back = malloc(size * sizeof *s->back);
-    s->moved = malloc((size_t)rows(s) * sizeof *s->moved);
-    return s->moved && s->ahead && s->p && s->r && s->back && (tight || s->q) ? CSREC_OK
-                                                                              : CSREC_MEMORY;
-}
-
-static void clear(state *s) {
-    free(s->ahead);
-    free(s->p);
-    free(s->moved);
-    free(s->q);
-    free(s->r);
-    free(s->back);
+    const int64_t size = s->entries * s->width, values = s->t->data->y_values;
+    CSREC_TAKE(&s->store, s->ahead, size);
+    CSREC_ZEROS(&s->store, s->p, 3 * size);
+    if (!s->t->data->tight) CSREC_ZEROS(&s->store, s->q, values);
+    CSREC_TAKE(&s->store, s->r, values);
+    CSREC_TAKE(&s->store, s->back, size);
+    CSREC_TAKE(&s->store, s->moved, rows(s));
+    return s->store.missing ? CSREC_MEMORY : CSREC_OK;
 }
 
 csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *team, double *x, int64_t *done) {
@@ -260,6 +231,6 @@ csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *team, double 
         status = iterate(&s, &moved);
     }
     if (!status && *done > 0) memcpy(x, s.ahead, (size_t)(s.entries * s.width) * sizeof *x);
-    clear(&s);
+    csrec_store_clear(&s.store);
     return status;
 }

@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/threads.h"
 #include "solver/solver.h"
 
@@ -57,10 +56,8 @@ static csrec_status solve(const csrec_recovery *r, const csrec_measured *data, c
 
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_measured data;
-    double start = csrec_seconds();
     csrec_status status = csrec_products_create(r, &data, error);
     if (!status) status = solve(r, &data, error);
-    r->report->seconds_pursuit = csrec_seconds() - start;
     csrec_measured_clear(&data);
     return status;
 }
