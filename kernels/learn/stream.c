@@ -1,6 +1,5 @@
 /* stream.c - mean and covariance on a device of data that are read in pieces. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
@@ -48,26 +47,25 @@ static csrec_status check_finite(int64_t n, const double *values, int64_t step,
 }
 
 static csrec_status pass_over(stream *s, const csrec_data *data, csrec_data_pass *pass,
-                              const char *stage, add_fn add, float *piece, bool *stopped,
-                              csrec_error *error) {
+                              const char *stage, add_fn add, bool *stopped, csrec_error *error) {
     pass->stage = stage;
     s->add = add;
-    csrec_status status = csrec_data_each(data, pass, piece, stopped, error);
+    csrec_status status = csrec_data_each(data, pass, stopped, error);
     return status || *stopped ? status : add_waiting(s, error);
 }
 
-static csrec_status run(stream *s, const csrec_data *data, csrec_data_pass *pass, float *piece,
-                        double *mean, double *C, bool *stopped, csrec_error *error) {
+static csrec_status run(stream *s, const csrec_data *data, csrec_data_pass *pass, double *mean,
+                        double *C, bool *stopped, csrec_error *error) {
     const double m = (double)data->m;
     double *found = NULL;
     csrec_status status =
-        pass_over(s, data, pass, "mean", csrec_cuda_statistics_add_mean, piece, stopped, error);
+        pass_over(s, data, pass, "mean", csrec_cuda_statistics_add_mean, stopped, error);
     if (status || *stopped) return status;
     status = csrec_cuda_statistics_mean(s->statistics, m, error);
     if (!status) status = csrec_cuda_statistics_get_mean(s->statistics, mean, error);
     if (!status) status = check_finite(s->n, mean, 1, error);
     if (!status)
-        status = pass_over(s, data, pass, "covariance", csrec_cuda_statistics_add_covariance, piece,
+        status = pass_over(s, data, pass, "covariance", csrec_cuda_statistics_add_covariance,
                            stopped, error);
     if (status || *stopped) return status;
     status = csrec_cuda_statistics_covariance(s->statistics, m, &found, error);
@@ -101,12 +99,8 @@ csrec_status csrec_cuda_stream(const csrec_context *context, const csrec_data *d
     if (status) return status;
     if (!stopped) stopped = &own;
     *stopped = false;
-    int64_t rows = csrec_data_piece(data);
-    float *piece = malloc((size_t)(rows * data->n) * sizeof *piece);
-    status = piece ? start(&s, data, rows, error)
-                   : csrec_fail(error, CSREC_MEMORY, "out of memory for a piece of the data");
-    if (!status) status = run(&s, data, &pass, piece, mean, C, stopped, error);
-    free(piece);
+    status = start(&s, data, csrec_data_piece(data), error);
+    if (!status) status = run(&s, data, &pass, mean, C, stopped, error);
     csrec_cuda_statistics_destroy(s.statistics);
     csrec_cuda_pipe_destroy(&s.pipe);
     csrec_cuda_block_destroy(&s.memory);

@@ -19,9 +19,9 @@ csrec_status csrec_data_check(const csrec_data *data, csrec_error *error);
 /* Rows of a piece: 4 MiB, at least 8 rows. */
 int64_t csrec_data_piece(const csrec_data *data);
 
-/* Passes all rows to pass->take in order. piece: [csrec_data_piece][n]. */
-csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass, float *piece,
-                             bool *stopped, csrec_error *error);
+/* Passes all rows to pass->take in order, a piece at a time. */
+csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass, bool *stopped,
+                             csrec_error *error);
 
 /* Data in memory: `held` reads from X [m][n], which the caller frees. */
 typedef struct csrec_held {

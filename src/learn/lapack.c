@@ -2,10 +2,10 @@
 #include "learn/lapack.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/store.h"
 
 /* Relatively robust representations: LAPACK Users' Guide, 3rd edition, section 2.4.4. The lengths
  * of the strings are hidden last arguments, as Fortran compilers pass them. */
@@ -19,7 +19,7 @@ typedef struct problem {
     int n, first, last, found, info;
     double *A, *w, *z, *work;
     int *support, *iwork;
-    int lwork, liwork;
+    csrec_store store; /* of all arrays but A */
 } problem;
 
 static void call(problem *p, double *work, int lwork, int *iwork, int liwork) {
@@ -37,12 +37,12 @@ static csrec_status solve(problem *p, csrec_error *error) {
         return csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", p->n);
     call(p, &wanted, -1, &iwanted, -1);
     if (p->info == 0) {
-        p->work = malloc((size_t)wanted * sizeof *p->work);
-        p->iwork = malloc((size_t)iwanted * sizeof *p->iwork);
-        if (p->work && p->iwork) call(p, p->work, (int)wanted, p->iwork, iwanted);
+        CSREC_TAKE(&p->store, p->work, wanted);
+        CSREC_TAKE(&p->store, p->iwork, iwanted);
+        if (!p->store.missing) call(p, p->work, (int)wanted, p->iwork, iwanted);
     }
     csrec_blas_end(1);
-    if (p->info == 0 && (!p->work || !p->iwork))
+    if (p->store.missing)
         return csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", p->n);
     if (p->info || p->found != p->last - p->first + 1)
         return csrec_fail(error, CSREC_DATA,
@@ -66,23 +66,18 @@ csrec_status csrec_eigen_largest(int n, double *A, int count, double *values, do
     if (n < 1 || n > 1 << 15 || count < 1 || count > n)
         return csrec_fail(error, CSREC_ARGUMENT, "%d eigenvectors of %d x %d; at most 32768", count,
                           n, n);
-    p.w = malloc((size_t)n * sizeof *p.w);
-    p.z = malloc((size_t)n * (size_t)count * sizeof *p.z);
-    p.support = malloc(2 * (size_t)n * sizeof *p.support);
+    CSREC_TAKE(&p.store, p.w, n);
+    CSREC_TAKE(&p.store, p.z, (size_t)n * (size_t)count);
+    CSREC_TAKE(&p.store, p.support, 2 * (size_t)n);
     csrec_status status =
-        p.w && p.z && p.support
-            ? solve(&p, error)
-            : csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", n);
+        p.store.missing ? csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", n)
+                        : solve(&p, error);
     for (int k = 0; k < count && !status; k++) { /* ascending there */
         values[k] = p.w[count - 1 - k];
         memcpy(V + (size_t)k * (size_t)n, p.z + (size_t)(count - 1 - k) * (size_t)n,
                (size_t)n * sizeof *V);
         csrec_eigen_sign(n, V + (size_t)k * (size_t)n);
     }
-    free(p.w);
-    free(p.z);
-    free(p.support);
-    free(p.work);
-    free(p.iwork);
+    csrec_store_clear(&p.store);
     return status;
 }

@@ -3,6 +3,7 @@
 #define CSREC_LEARN_NET_PASS_H
 
 #include "base/call.h"
+#include "base/store.h"
 #include "learn/net/prior.h"
 
 /* The network, and memory for pictures of one size. */
@@ -13,6 +14,7 @@ typedef struct csrec_prior_pass {
     int64_t height, width, multiple;
     float *turned, *work, *planes, *out;
     uint8_t *known;
+    csrec_store store; /* of these arrays */
 } csrec_prior_pass;
 
 /* model NULL: the installed prior for so many channels, 1 or 3. A model for 1 channel serves any
