@@ -153,7 +153,3 @@ csrec_status csrec_cuda_statistics_covariance(csrec_cuda_statistics *s, double w
     *C = s->covariance.C;
     return csrec_cuda_covariance_divide(&s->covariance, weight, error);
 }
-
-csrec_status csrec_cuda_statistics_wait(csrec_error *error) {
-    return csrec_cuda_check(cudaDeviceSynchronize(), "statistics", error);
-}

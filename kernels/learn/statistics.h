@@ -51,8 +51,6 @@ csrec_status csrec_cuda_statistics_covariance(csrec_cuda_statistics *statistics,
 /* Resets the sums to zero for new rows; nothing is freed. */
 csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *statistics, csrec_error *error);
 
-csrec_status csrec_cuda_statistics_wait(csrec_error *error);
-
 #ifdef __cplusplus
 }
 #endif

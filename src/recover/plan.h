@@ -27,8 +27,14 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, csrec_wanted wanted,
                                   csrec_layout *layout, csrec_error *error);
 
-/* Whether "auto" should try a device for it. */
-bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout *layout);
+/* What a job of csrec_device_work begins with whose device the layout chooses, */
+typedef struct csrec_layout_job {
+    const csrec_measurement *measurement;
+    const csrec_layout *layout;
+} csrec_layout_job;
+
+/* and its device_faster: whether "auto" should try a device. */
+bool csrec_layout_faster(csrec_device_kind kind, const void *job);
 
 /* Plans the recovery for a device: threads and tiles by its memory. CSREC_UNSUPPORTED: the method
  * has no engine there. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/store.h"
 #include "kernels/device/device.h"
 #include "kernels/method/mixture/mixture.h"
 #include "method/mixture/engine.h"
@@ -16,15 +17,14 @@ typedef struct state {
     int d, stride;
     int64_t *first; /* [K + 1] */
     float *C, *mean;
+    csrec_store store; /* of these arrays */
 } state;
 
 static void destroy(void *data) {
     state *s = data;
     if (!s) return;
     csrec_cuda_mixture_destroy(s->mixture);
-    free(s->first);
-    free(s->C);
-    free(s->mean);
+    csrec_store_clear(&s->store);
     free(s);
 }
 
@@ -44,11 +44,10 @@ static csrec_status make(state *s, int K, csrec_error *error) {
                                     .evenness = CSREC_FIT_EVENNESS * p->tone * p->tone};
     csrec_status status = csrec_cuda_mixture_create(&spec, &s->mixture, error);
     if (status) return status;
-    s->first = calloc(components + 1, sizeof *s->first);
-    s->C = calloc(components * d * stride, sizeof *s->C);
-    s->mean = calloc(components * stride, sizeof *s->mean);
-    if (s->first && s->C && s->mean) return CSREC_OK;
-    return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    CSREC_ZEROS(&s->store, s->first, components + 1);
+    CSREC_ZEROS(&s->store, s->C, components * d * stride);
+    CSREC_ZEROS(&s->store, s->mean, components * stride);
+    return s->store.missing ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
 }
 
 static csrec_status create(const csrec_context *context, csrec_fit_picture *picture, int K,

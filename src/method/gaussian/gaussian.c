@@ -340,7 +340,6 @@ const csrec_method_type csrec_method_gaussian = {
     .suits = suits,
     .wants = "a picture or a volume, two or three axes and at most 2^30 entries",
     .need = csrec_gaussian_need,
-    .stages = csrec_gaussian_stages,
     .parts = csrec_task_always,
     .on_device = csrec_task_always,
     .device_faster = device_faster,

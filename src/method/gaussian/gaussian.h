@@ -85,7 +85,6 @@ static inline int64_t csrec_gaussian_entries(const csrec_gaussian_picture *pictu
 }
 
 #define CSREC_STAGE_GROUPS "Gaussian groups"
-void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages);
 
 struct csrec_recovery;
 

@@ -343,8 +343,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
  * assignment, per component; each round of conditioning. */
 static const double PER_POSTERIOR = 4e-11, PER_CONDITION = 2.5e-10;
 
-/* stages: NULL, or adds them. */
-static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
+static csrec_need need_of(const csrec_task *task) {
     const csrec_model *model = task->options->model;
     double value[ADAPT], joint = 1.0, channels = (double)task->channels;
     for (int i = 0; i < ADAPT; i++) value[i] = csrec_task_param(task, &params[i]);
@@ -369,7 +368,7 @@ static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
     for (int a = 0; a < 2; a++) count *= ceil((extent[a] - sides[a]) / step) + 1.0;
     const csrec_recover_options own = {.solve = {.settings = quick_groups, .n_settings = 1}};
     csrec_task first = csrec_task_with(task, &own);
-    csrec_need start = csrec_method_gaussian.need(&first);
+    csrec_need need = csrec_method_gaussian.need(&first); /* of the start, with its stages */
     double values = (8.0 * channels + 1.0) * entries;
     double learner = model ? 0.0 : csrec_gmm_learn_bytes((int64_t)count, (int64_t)d, (int)K);
     double learning = model ? 0.0 : LEARNING * count * K * d * d;
@@ -377,24 +376,13 @@ static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
         PER_POSTERIOR * rounds * count * K * d * d + PER_CONDITION * rounds * count * d * d * 2.0;
     double learned = csrec_task_share(task, PER_POSTERIOR * learning, THREADS_MOST);
     double fitted = csrec_task_share(task, fitting, THREADS_MOST);
-    if (stages) {
-        csrec_method_gaussian.stages(&first, stages);
-        csrec_stages_add(stages, "learning", learned);
-        csrec_stages_add(stages, "mixture", fitted);
-    }
-    return (csrec_need){
-        values + fmax(start.bytes + 8.0 * (double)task->n * channels,
-                      csrec_signal_bytes(task) +
-                          fmax(learner, csrec_fit_run_bytes(count, K, d, task->threads))),
-        start.seconds + learned + fitted};
-}
-
-static csrec_need need_of(const csrec_task *task) {
-    return need_by_stages(task, NULL);
-}
-
-static void stages_of(const csrec_task *task, csrec_stages *stages) {
-    need_by_stages(task, stages);
+    need.bytes = values + fmax(need.bytes + 8.0 * (double)task->n * channels,
+                               csrec_signal_bytes(task) +
+                                   fmax(learner, csrec_fit_run_bytes(count, K, d, task->threads)));
+    need.seconds = need.seconds + learned + fitted;
+    csrec_need_stage(&need, "learning", learned);
+    csrec_need_stage(&need, "mixture", fitted);
+    return need;
 }
 
 /* On a device some 0.3 s remain: its first use, k-means++ and the factors of each round, which the
@@ -422,7 +410,6 @@ const csrec_method_type csrec_method_mixture = {
     .suits = suits,
     .wants = "a picture, two axes and at most 2^30 pixels",
     .need = need_of,
-    .stages = stages_of,
     .parts = csrec_task_always,
     .on_device = csrec_task_always,
     .device_faster = device_faster,

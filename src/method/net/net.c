@@ -265,9 +265,9 @@ static csrec_need need_of(const csrec_task *task) {
     double passes = runs * turns * PASS * worked_pixels(task->shape.dim);
     double seconds = passes + runs * steps * copies * STEP * part;
     if (task->options->seconds > 0.0) seconds = fmin(seconds, task->options->seconds + passes);
-    csrec_need need = {csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) + WEIGHTS +
-                           fmax(tile, fit),
-                       0.2 + csrec_task_share(task, seconds, 1 << 20)};
+    csrec_need need = {.bytes = csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) +
+                                WEIGHTS + fmax(tile, fit),
+                       .seconds = 0.2 + csrec_task_share(task, seconds, 1 << 20)};
     if (csrec_task_param(task, &params[3]) == 0.0) return need;
     csrec_recover_options plain = csrec_options_within(task->options, NULL);
     csrec_task groups = csrec_task_with(task, &plain);

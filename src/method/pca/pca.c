@@ -232,9 +232,9 @@ static csrec_need need_of(const csrec_task *task) {
     double k = (double)csrec_model_array(task->options->model, "components")->shape.dim[0];
     double samples = (double)(task->n * task->channels);
     double values = (double)(task->entries * task->channels);
-    return (csrec_need){csrec_signal_bytes(task) + 8.0 * (4.0 * k * k + ROWS * (k + 1.0)),
-                        per_product * (samples * k * (k + 8.0) + 4.0 * values * k) +
-                            per_eigen * k * k * k};
+    return (csrec_need){.bytes = csrec_signal_bytes(task) + 8.0 * (4.0 * k * k + ROWS * (k + 1.0)),
+                        .seconds = per_product * (samples * k * (k + 8.0) + 4.0 * values * k) +
+                                   per_eigen * k * k * k};
 }
 
 const csrec_method_type csrec_method_pca = {

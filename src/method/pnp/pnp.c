@@ -127,8 +127,8 @@ static csrec_need need_of(const csrec_task *task) {
                  turns = csrec_task_param(task, &params[TURNS]);
     csrec_need one = (groups ? &csrec_method_gaussian : &csrec_method_net)->need(&inner);
     csrec_need first = csrec_method_tv.need(&inner);
-    return (csrec_need){fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
-                        first.seconds + steps * one.seconds * (groups ? 1.0 : turns)};
+    return (csrec_need){.bytes = fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
+                        .seconds = first.seconds + steps * one.seconds * (groups ? 1.0 : turns)};
 }
 
 static bool device_faster(const csrec_task *task) {

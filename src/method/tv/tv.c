@@ -70,8 +70,8 @@ static csrec_need need_of(const csrec_task *task) {
     double values = (double)task->entries * (double)task->channels;
     double steps = csrec_task_param(task, &params[0]);
     double own = csrec_task_share(task, PER_VALUE * values, task->entries);
-    return (csrec_need){csrec_signal_bytes(task) * 6.0 + product.bytes,
-                        steps * (own + 2.0 * (double)task->channels * product.seconds)};
+    return (csrec_need){.bytes = csrec_signal_bytes(task) * 6.0 + product.bytes,
+                        .seconds = steps * (own + 2.0 * (double)task->channels * product.seconds)};
 }
 
 const csrec_method_type csrec_method_tv = {
