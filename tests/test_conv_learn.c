@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "check.h"
-#include "learn/conv_base.h"
 #include "learn/conv.h"
 
 static uint64_t seed;

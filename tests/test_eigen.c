@@ -9,7 +9,6 @@
 
 #include "learn/eigen.h"
 #include "learn/engine.h"
-#include "learn/lapack.h"
 
 static uint64_t seed;
 

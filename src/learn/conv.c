@@ -11,7 +11,6 @@
 
 #include "csrec/conv.h"
 #include "csrec/sampling.h"
-#include "learn/conv_base.h"
 #include "base/threads.h"
 #include "learn/build.h"
 

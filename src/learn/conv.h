@@ -58,4 +58,11 @@ double csrec_learn_norm(csrec_learning *l, csrec_coded *c);
  * is stopped. */
 bool csrec_learn_filters(csrec_learning *l);
 
+/* The smooth layer that is subtracted before: base [height][width] = (G y + e mean) / (G 1 + e), G
+ * a Gaussian of standard deviation sigma pixels over the m samples y at index, e so small that the
+ * mean matters only far from all samples: normalised convolution (Knutsson and Westin 1993). sigma
+ * 0, or the team (may be NULL) is stopped: the mean. CSREC_MEMORY. */
+csrec_status csrec_conv_base(int64_t height, int64_t width, int64_t m, const int64_t *index,
+                             const double *y, double sigma, csrec_call *team, double *base);
+
 #endif

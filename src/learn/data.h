@@ -1,4 +1,4 @@
-/* data.h - passes over a data matrix that is read in pieces. */
+/* data.h - passes over a data matrix that is read in pieces, and statistics beyond csrec.h. */
 #ifndef CSREC_LEARN_DATA_H
 #define CSREC_LEARN_DATA_H
 
@@ -33,5 +33,13 @@ typedef struct csrec_held {
  * held->data is the data itself. */
 csrec_status csrec_data_hold(const csrec_data *data, const csrec_data_pass *pass, csrec_held *held,
                              bool *stopped, csrec_error *error);
+
+/* CSREC_DATA if a row that was centred on a device is not finite, as csrec_center. */
+csrec_status csrec_statistics_check_centred(int64_t m, int64_t n, const float *X, int threads,
+                                            csrec_error *error);
+
+/* Resets all sums; rows added next give second moments about `mean` [n], whatever their own mean
+ * is. Keeps the memory. */
+void csrec_statistics_restart(csrec_statistics *statistics, const double *mean);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "learn/em.h"
-#include "learn/statistics.h"
+#include "learn/data.h"
 #include "learn/whiten.h"
 
 enum { GATHER = 256, ROWS = CSREC_WHITEN_ROWS };

@@ -1,5 +1,5 @@
 /* lapack.c - eigenvectors of symmetric matrices. */
-#include "learn/lapack.h"
+#include "learn/eigen.h"
 
 #include <math.h>
 #include <string.h>

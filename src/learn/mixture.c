@@ -8,7 +8,6 @@
 #include "base/cpu.h"
 #include "base/call.h"
 #include "learn/eigen.h"
-#include "learn/lapack.h"
 #include "learn/whiten.h"
 
 static const double LOG_2_PI = 1.8378770664093454836;
@@ -122,6 +121,15 @@ static csrec_status raise(int d, double *C, double least, double *A, double *V,
         for (size_t j = 0; j < i; j++) C[j * n + i] = C[i * n + j];
     free(values);
     return status;
+}
+
+void csrec_whiten_pack(int d, const double *W, double *packed) {
+    enum { TILE = CSREC_WHITEN_TILE };
+    for (int i = 0; i < d; i += TILE)
+        for (int j = 0; j < i + TILE; j++)
+            for (int t = 0; t < TILE; t++)
+                *packed++ =
+                    i + t < d && j <= i + t ? W[(size_t)(i + t) * (size_t)d + (size_t)j] : 0.0;
 }
 
 static void set_factor(csrec_mixture *m, int k, double *L, double *W) {

@@ -16,7 +16,7 @@
 #include "base/call.h"
 #include "learn/build.h"
 #include "learn/data.h"
-#include "learn/lapack.h"
+#include "learn/eigen.h"
 
 enum { COLUMNS = 1024 }; /* columns of the data, centred at a time */
 

@@ -1,5 +1,5 @@
 /* plan.c - resolves options to a plan, with the largest tiles that fit into memory. */
-#include "recover/plan.h"
+#include "recover/recover.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "measurement/through.h"
-#include "recover/recover.h"
 #include "solver/solver.h"
 
 /* ------------------------------------------------------------------ memory and time */

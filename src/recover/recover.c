@@ -9,7 +9,6 @@
 #include "method/model.h"
 #include "method/normal.h"
 #include "method/tones.h"
-#include "recover/plan.h"
 #include "solver/units.h"
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */

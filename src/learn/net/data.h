@@ -44,4 +44,15 @@ void csrec_net_data_make(csrec_net_data *data, int64_t step, csrec_net_batch *ba
  * uniformly at random, picture i at 10 % if it is even, else at 25 %. */
 void csrec_net_data_validation(csrec_net_data *data, csrec_net_batch *batch);
 
+/* ------------------------------------------------------------------ options of csrec_net_learn */
+
+/* Defaults in place of zeros. */
+void csrec_net_learn_complete(csrec_net_learn_options *options);
+
+/* Of complete options. */
+csrec_status csrec_net_learn_check(const csrec_net_learn_options *options, csrec_error *error);
+
+csrec_status csrec_net_pictures_check(int64_t count, const csrec_net_picture *pictures,
+                                      int64_t channels, csrec_error *error);
+
 #endif

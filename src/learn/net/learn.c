@@ -10,8 +10,7 @@
 #include "base/threads.h"
 #include "learn/build.h"
 #include "learn/net/data.h"
-#include "learn/net/options.h"
-#include "learn/net/prior_files.h"
+#include "learn/net/prior.h"
 
 enum { WARM = 500, RECORDS = 64 };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/threads.h"
-#include "learn/net/prior_files.h"
+#include "learn/net/prior.h"
 #include "learn/net/turn.h"
 
 /* Log variances that training tells apart are below. */

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
-#include "learn/conv_base.h"
+#include "learn/conv.h"
 #include "method/history.h"
 #include "method/model.h"
 #include "method/sparse/sparse.h"

@@ -9,7 +9,7 @@
 
 #include "base/cpu.h"
 #include "base/store.h"
-#include "learn/statistics.h"
+#include "learn/data.h"
 #include "learn/whiten.h"
 #include "method/mixture/engine.h"
 #include "method/mixture/patch.h"

@@ -12,7 +12,7 @@
 #include "base/blas.h"
 #include "base/call.h"
 #include "base/store.h"
-#include "learn/lapack.h"
+#include "learn/eigen.h"
 #include "learn/model.h"
 #include "method/method.h"
 #include "method/model.h"

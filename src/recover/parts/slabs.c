@@ -7,7 +7,7 @@
 #include "csrec/slabs.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "recover/plan.h"
+#include "recover/recover.h"
 
 struct csrec_slabs {
     csrec_measurement form; /* without positions and values; n: of the whole */

@@ -5,7 +5,7 @@
 
 #include "csrec/tiles.h"
 #include "measurement/measurement.h"
-#include "recover/plan.h"
+#include "recover/recover.h"
 
 struct csrec_tiles {
     csrec_measurement form; /* without positions and values; n: of the whole */
