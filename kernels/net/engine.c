@@ -23,10 +23,10 @@ typedef struct cuda {
     bool fast;
     const csrec_net_node *nodes;
     const float *weights; /* of the last pack, for B */
-    packed_layer *packed; /* [n] */
     float *scratch;
-    size_t bytes;         /* of scratch */
-    csrec_cuda_pipe pipe; /* of batches; opened for the first backward pass, plain before */
+    size_t bytes;          /* of scratch */
+    csrec_cuda_pipe pipe;  /* of batches; opened for the first backward pass, plain before */
+    packed_layer packed[]; /* [n] */
 } cuda;
 
 /* ------------------------------------------------------------------ memory */
@@ -70,22 +70,18 @@ static void cuda_destroy(void *state) {
         for (int k = 0; k < 2; k++) cuda_release(c, c->packed[i].side[k]);
     cuda_release(c, c->scratch);
     csrec_cuda_pipe_destroy(&c->pipe);
-    free(c->packed);
     free(c);
 }
 
 static csrec_status cuda_create(const csrec_context *context, const csrec_net_options *options,
                                 int n, const csrec_net_node *nodes, void **state,
                                 csrec_error *error) {
-    cuda *c = calloc(1, sizeof *c);
-    packed_layer *packed = calloc((size_t)n, sizeof *packed);
-    if (!c || !packed) {
-        free(c);
-        free(packed);
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    }
-    *c = (cuda){
-        .context = *context, .n = n, .fast = options->fast, .nodes = nodes, .packed = packed};
+    cuda *c = calloc(1, sizeof *c + (size_t)n * sizeof *c->packed);
+    if (!c) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    c->context = *context;
+    c->n = n;
+    c->fast = options->fast;
+    c->nodes = nodes;
     *state = c;
     return CSREC_OK;
 }

@@ -8,7 +8,7 @@
 #include "csrec/sampling.h"
 #include "base/random.h"
 #include "learn/net/mask.h"
-#include "learn/net/turn.h"
+#include "learn/net/pass.h"
 
 /* Each part serves three samples on average. */
 enum { POOL = 4096, FIRST = 512, REUSE = 3 };

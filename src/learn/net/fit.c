@@ -1,5 +1,5 @@
 /* fit.c - fits a network further to the samples of one picture (docs/prior.md). */
-#include "learn/net/fit.h"
+#include "learn/net/pass.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/store.h"
-#include "learn/net/turn.h"
 
 /* Shares of the samples that are shown, and the mean of weights. */
 static const double SHOWN_LEAST = 0.60, SHOWN_MOST = 0.95, AVERAGE = 0.95;

@@ -5,7 +5,6 @@
 
 #include "base/threads.h"
 #include "learn/net/prior.h"
-#include "learn/net/turn.h"
 
 /* Log variances that training tells apart are below. */
 static const double LOG_MOST = 20.0;

@@ -55,9 +55,8 @@ enum {
 static const double SPARSE = 0.17;
 
 typedef struct job {
+    const csrec_recovery *r;
     const csrec_measurement *m;
-    const csrec_whole *whole;
-    const csrec_recover_options *options;
     csrec_shape shape; /* of two axes: a picture, or three */
     const csrec_gaussian_round *rounds;
     int count, round, threads;
@@ -67,7 +66,6 @@ typedef struct job {
     unsigned char *mask;
     csrec_gaussian_picture picture;
     csrec_gaussian_axes axes; /* axes of y and u */
-    const csrec_context *context;
     const csrec_gaussian_engine *engine;
     void *state; /* the engine's, or NULL */
     bool stopped;
@@ -142,7 +140,7 @@ static csrec_status set_up(job *j) {
     const csrec_measurement *m = j->m;
     csrec_status status = allocate(j);
     if (status) return status;
-    j->unit = csrec_tones_unit(m, j->whole, j->middle);
+    j->unit = csrec_tones_unit(m, j->r->whole, j->middle);
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;
         for (int64_t c = 0; c < m->channels; c++)
@@ -164,8 +162,9 @@ static double tones_of(const void *context, int64_t channel, double y) {
 }
 
 /* The estimate from a whole signal in units of `unit` from `middle`; samples without noise stay. */
-static void take_start(job *j, const double *signal, double unit, const double *middle) {
-    int64_t channels = j->m->channels;
+static void take_start(job *j, double unit, const double *middle) {
+    const int64_t channels = j->m->channels;
+    const double *signal = j->r->signal;
     for (int64_t i = 0; i < j->entries; i++)
         for (int64_t c = 0; c < channels; c++) {
             double value = (signal[i * channels + c] - (middle ? middle[c] : 0.0)) / unit;
@@ -175,10 +174,9 @@ static void take_start(job *j, const double *signal, double unit, const double *
 }
 
 /* Thresholded blocks, on scaled samples: squares are finite. */
-static csrec_status start(job *j, double *signal, csrec_recover_report *report,
-                          csrec_error *error) {
+static csrec_status start(job *j, csrec_error *error) {
     csrec_measurement shaped = *j->m;
-    csrec_recover_options options = csrec_options_within(j->options, &j->team);
+    csrec_recover_options options = csrec_options_within(j->r->options, &j->team);
     options.method = csrec_method_frames.info.name;
     if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
         options.solve.settings = small_blocks;
@@ -186,20 +184,21 @@ static csrec_status start(job *j, double *signal, csrec_recover_report *report,
     }
     shaped.shape = j->shape;
     const csrec_recovery own = {.measurement = &shaped,
-                                .whole = j->whole,
-                                .context = j->context,
-                                .signal = signal,
-                                .report = report};
+                                .whole = j->r->whole,
+                                .context = j->r->context,
+                                .signal = j->r->signal,
+                                .report = j->r->report};
     csrec_status status =
         csrec_recover_in_tones(&own, &options, j->m->sigma / j->unit, tones_of, j, error);
     if (status) return status;
     j->stopped = csrec_call_stopped(&j->team);
-    take_start(j, signal, 1.0, NULL);
+    take_start(j, 1.0, NULL);
     return CSREC_OK;
 }
 
-static void deliver(const job *j, double *signal) {
+static void deliver(const job *j) {
     const csrec_measurement *m = j->m;
+    double *signal = j->r->signal;
     for (int64_t i = 0; i < j->entries; i++)
         for (int64_t c = 0; c < m->channels; c++)
             signal[i * m->channels + c] =
@@ -228,31 +227,33 @@ static void choose_colours(job *j) {
 
 static void turn_colours(job *j) {
     if (j->picture.guides == 0 || j->picture.pooled) return;
-    if (j->whole->axes)
-        j->axes = *j->whole->axes;
+    if (j->r->whole->axes)
+        j->axes = *j->r->whole->axes;
     else
         csrec_gaussian_axes_find(&j->picture, &j->axes);
     csrec_gaussian_axes_turn(&j->axes, &j->picture);
 }
 
 /* The start counts as a round of the history. */
-static csrec_status run(job *j, double *signal, csrec_error *error) {
-    const csrec_gaussian_plan plan = {j->rounds, j->count, j->options->seed, j->threads, &j->team};
+static csrec_status run(job *j, csrec_error *error) {
+    const csrec_gaussian_plan plan = {j->rounds, j->count, j->r->options->seed, j->threads,
+                                      &j->team};
     csrec_status status = CSREC_OK;
-    if (!j->stopped) status = j->engine->create(j->context, &j->picture, &plan, &j->state, error);
-    csrec_record *record = csrec_history_record(j->options->history, 0,
+    if (!j->stopped)
+        status = j->engine->create(j->r->context, &j->picture, &plan, &j->state, error);
+    csrec_record *record = csrec_history_record(j->r->options->history, 0,
                                                 "rounds of groups, after the start", "round", -1);
-    csrec_record_signal(record, 1, signal);
+    csrec_record_signal(record, 1, j->r->signal);
     for (j->round = 0; j->round < j->count && !j->stopped && !status; j->round++) {
         csrec_gaussian_round round = j->rounds[j->round];
-        round.margin =
-            csrec_gaussian_margin((double)j->whole->n, (double)j->whole->entries, is_volume(j));
+        round.margin = csrec_gaussian_margin((double)j->r->whole->n, (double)j->r->whole->entries,
+                                             is_volume(j));
         status = j->engine->run(j->state, &round, j->round, error);
         j->stopped = csrec_call_stopped(&j->team);
         if (!status && record) status = j->engine->get(j->state, &j->picture, error);
         if (status || !record) continue;
-        deliver(j, signal);
-        csrec_record_signal(record, j->round + 2, signal);
+        deliver(j);
+        csrec_record_signal(record, j->round + 2, j->r->signal);
     }
     return status || !j->state ? status : j->engine->get(j->state, &j->picture, error);
 }
@@ -264,14 +265,12 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     const csrec_measurement *measurement = r->measurement;
     const csrec_recover_options *options = r->options;
     csrec_recover_report *report = r->report;
-    double began = csrec_seconds(), *signal = r->signal;
+    double began = csrec_seconds();
     double effort =
         csrec_setting_value(&options->solve, CSREC_OF_METHOD, params->name, params->value);
-    job j = {.m = measurement,
-             .whole = r->whole,
-             .options = options,
+    job j = {.r = r,
+             .m = measurement,
              .shape = shape_of(measurement),
-             .context = r->context,
              .engine = engines[r->context->kind],
              .threads = csrec_threads(options->threads)};
     if (j.threads > THREADS_MOST) j.threads = THREADS_MOST;
@@ -283,15 +282,15 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     csrec_status status = set_up(&j);
     if (status) csrec_fail(error, status, "out of memory");
     if (!status && given)
-        take_start(&j, signal, j.unit, j.middle);
+        take_start(&j, j.unit, j.middle);
     else if (!status)
-        status = start(&j, signal, report, error);
+        status = start(&j, error);
     if (!status) {
-        deliver(&j, signal);
+        deliver(&j);
         turn_colours(&j);
-        status = run(&j, signal, error);
+        status = run(&j, error);
     }
-    if (!status) deliver(&j, signal);
+    if (!status) deliver(&j);
     if (!status && r->variance && !j.stopped) deliver_variance(&j, r->variance);
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
     report->seconds_pursuit = csrec_seconds() - began;

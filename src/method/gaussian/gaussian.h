@@ -53,9 +53,17 @@ typedef struct csrec_gaussian_matches {
 
 enum { CSREC_GAUSSIAN_KEPT = 128, CSREC_GAUSSIAN_RADIUS = 127 };
 
-/* Corners of reference patches along an axis into at [size]: `step` apart, moved by less than that
- * at random, and both ends. Returns their number. */
-int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at);
+/* A round's reference patches by their corners: slices, rows and columns, each `step` apart, moved
+ * by less than that at random, and both ends. The sizes fit into the picture. */
+typedef struct csrec_gaussian_lines {
+    int patch[3], step[3], count[3];
+    const int *at[3]; /* [count] */
+    int deep;         /* of the search window: +-deep slices */
+} csrec_gaussian_lines;
+
+/* extent: depth, height, width; at: room for their sum. */
+csrec_gaussian_lines csrec_gaussian_lay(const int extent[3], const csrec_gaussian_round *round,
+                                        uint64_t seed, int *at);
 
 void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches);
 

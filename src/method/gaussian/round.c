@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct line { /* reference positions along one axis */
-    int *at;
+    const int *at;
     int count, per_tile, tiles;
 } line;
 
@@ -40,7 +40,11 @@ typedef struct round_state {
 
 /* ------------------------------------------------------------------ memory */
 
-int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at) {
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+static int lay_line(int size, int patch, int step, uint64_t random, int *at) {
     int shift = (int)(random % (uint64_t)step), last = size - patch, count = 0;
     if (shift > 0 && last > 0) at[count++] = 0;
     for (int x = shift; x < last; x += step) at[count++] = x;
@@ -48,14 +52,23 @@ int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at)
     return count;
 }
 
-static csrec_status create_line(round_state *s, int size, int patch, int step, uint64_t random,
-                                line *l) {
-    const int tile = s->p->depth > 1 ? CUBE : TILE;
-    if (!CSREC_TAKE(&s->store, l->at, size)) return CSREC_MEMORY;
-    l->count = csrec_gaussian_line(size, patch, step, random, l->at);
-    l->per_tile = tile / step > 0 ? tile / step : 1;
-    l->tiles = (l->count + l->per_tile - 1) / l->per_tile;
-    return CSREC_OK;
+/* Numbers are drawn for rows, columns, slices. */
+csrec_gaussian_lines csrec_gaussian_lay(const int extent[3], const csrec_gaussian_round *round,
+                                        uint64_t seed, int *at) {
+    const int deep_radius = round->deep_radius ? round->deep_radius : round->radius;
+    csrec_gaussian_lines l = {.deep = smaller(deep_radius, extent[0] - 1)};
+    for (int a = 0; a < 3; at += extent[a++]) {
+        l.patch[a] = smaller(a == 0 && round->deep ? round->deep : round->patch, extent[a]);
+        l.step[a] = a == 0 && round->deep_step ? round->deep_step : round->step;
+        l.at[a] = at;
+        l.count[a] = lay_line(extent[a], l.patch[a], l.step[a],
+                              csrec_random_u64(seed, 0, (uint64_t)(a + 2) % 3), at);
+    }
+    return l;
+}
+
+static int edge_of(const csrec_gaussian_picture *p) {
+    return p->depth > 1 ? CUBE : TILE;
 }
 
 static int guides_of(const csrec_gaussian_picture *p) {
@@ -68,8 +81,7 @@ static int64_t tiles_of(const round_state *s) {
 
 /* The extent of a tile's groups along an axis. */
 static size_t reach(const round_state *s, int size, int patch, int radius) {
-    int most = (s->p->depth > 1 ? CUBE : TILE) + patch + 2 * radius;
-    return (size_t)(size < most ? size : most);
+    return (size_t)smaller(size, edge_of(s->p) + patch + 2 * radius);
 }
 
 static csrec_status create_sums(round_state *s) {
@@ -96,7 +108,7 @@ double csrec_gaussian_round_bytes(const csrec_gaussian_picture *p,
     int steps[3] = {round->deep_step ? round->deep_step : round->step, round->step, round->step};
     const int extents[3] = {p->depth, p->height, p->width};
     int deep = round->deep_radius ? round->deep_radius : round->radius;
-    int edge = p->depth > 1 ? CUBE : TILE, inner = 1;
+    int edge = edge_of(p), inner = 1;
     for (int a = 0; a < 3; a++) {
         int radius = a == 0 ? deep : round->radius, most = edge + round->patch + 2 * radius;
         if (extents[a] == 1) continue;
@@ -109,10 +121,6 @@ double csrec_gaussian_round_bytes(const csrec_gaussian_picture *p,
     double framed = round->margin > 0 ? sizeof(float) * entries * guides_of(p) : 0.0;
     double sums = 3.0 * sizeof(float) * p->channels * (entries + WAVE * box);
     return kept + framed + sums + threads * shifts * (double)inner * sizeof(float);
-}
-
-static int smaller(int a, int b) {
-    return a < b ? a : b;
 }
 
 static int margin_of_slices(const round_state *s) {
@@ -144,28 +152,21 @@ static csrec_status frame_guides(round_state *s) {
     return CSREC_OK;
 }
 
-static void set_sizes(round_state *s) {
-    const csrec_gaussian_picture *p = s->p;
-    const csrec_gaussian_round *round = s->round;
-    s->patch[0] = smaller(round->deep ? round->deep : round->patch, p->depth);
-    s->patch[1] = smaller(round->patch, p->height);
-    s->patch[2] = smaller(round->patch, p->width);
-    s->deep = smaller(round->deep_radius ? round->deep_radius : round->radius, p->depth - 1);
-    s->radius = round->radius;
-    s->group = smaller(round->group, CSREC_GROUP_MOST);
-}
-
 static csrec_status create_lines(round_state *s, uint64_t seed) {
-    const csrec_gaussian_picture *p = s->p;
-    int step = s->round->step, deep = s->round->deep_step ? s->round->deep_step : step;
-    const int step_of[] = {step, step, deep}, size[] = {p->height, p->width, p->depth};
-    const int patch[] = {s->patch[1], s->patch[2], s->patch[0]};
-    line *const lines[] = {&s->rows, &s->columns, &s->slices};
-    csrec_status status = CSREC_OK;
-    for (int k = 0; k < 3 && !status; k++)
-        status = create_line(s, size[k], patch[k], step_of[k],
-                             csrec_random_u64(seed, 0, (uint64_t)k), lines[k]);
-    return status;
+    const int extent[] = {s->p->depth, s->p->height, s->p->width}, tile = edge_of(s->p);
+    line *const lines[] = {&s->slices, &s->rows, &s->columns};
+    int *at = CSREC_TAKE(&s->store, at, extent[0] + extent[1] + extent[2]);
+    if (!at) return CSREC_MEMORY;
+    const csrec_gaussian_lines l = csrec_gaussian_lay(extent, s->round, seed, at);
+    memcpy(s->patch, l.patch, sizeof s->patch);
+    s->deep = l.deep;
+    s->radius = s->round->radius;
+    s->group = smaller(s->round->group, CSREC_GROUP_MOST);
+    for (int a = 0; a < 3; a++) {
+        const int each = tile / l.step[a] > 0 ? tile / l.step[a] : 1;
+        *lines[a] = (line){l.at[a], l.count[a], each, (l.count[a] + each - 1) / each};
+    }
+    return CSREC_OK;
 }
 
 static csrec_status create_threads(round_state *s) {
@@ -181,7 +182,6 @@ static csrec_status create_threads(round_state *s) {
 }
 
 static csrec_status create(round_state *s, uint64_t seed) {
-    set_sizes(s);
     csrec_status status = create_lines(s, seed);
     if (!status) status = create_threads(s);
     if (!status) status = create_sums(s);

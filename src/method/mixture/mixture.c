@@ -28,11 +28,8 @@ typedef struct settings {
 
 /* Values of patches = gain * values of the measurement + offset. */
 typedef struct job {
+    const csrec_recovery *r;
     const csrec_measurement *m;
-    const csrec_whole *whole;
-    const csrec_recover_options *options;
-    const csrec_context *context;
-    double unit; /* of y, in the model's units */
     double span; /* one of 255 tones, in the model's units */
     settings set;
     csrec_model_units units;
@@ -41,11 +38,10 @@ typedef struct job {
     int64_t entries;
     float *values; /* [entries * channels] samples, estimate and, if asked for, its variance */
     unsigned char *mask;
-    bool expects, stopped; /* expects: variances are asked for */
-    csrec_store store;     /* of values and mask */
+    bool stopped;
+    csrec_store store; /* of values and mask */
     csrec_call team;
     csrec_record *record;
-    double *signal; /* in units of the result, if rounds are recorded */
 } job;
 
 /* ------------------------------------------------------------------ settings */
@@ -72,15 +68,15 @@ static csrec_status check_settings(const csrec_recover_options *options, csrec_e
 }
 
 static csrec_status read_settings(job *j, csrec_error *error) {
-    const csrec_solve_options *solve = &j->options->solve;
-    csrec_status status = check_settings(j->options, error);
+    const csrec_solve_options *solve = &j->r->options->solve;
+    csrec_status status = check_settings(j->r->options, error);
     int value[ADAPT];
     if (status) return status;
     for (int i = 0; i < ADAPT; i++)
         value[i] =
             (int)csrec_setting_value(solve, CSREC_OF_METHOD, params[i].name, params[i].value);
     bool adapt = csrec_setting_value(solve, CSREC_OF_METHOD, params[ADAPT].name,
-                                     j->options->model ? 0.0 : 1.0);
+                                     j->r->options->model ? 0.0 : 1.0);
     j->set = (settings){value[COMPONENTS], value[ROUNDS], value[PATCH], value[STEP], adapt};
     return CSREC_OK;
 }
@@ -91,18 +87,18 @@ static csrec_status read_settings(job *j, csrec_error *error) {
  * so that differences of large values do not overflow. */
 static void set_units(job *j) {
     const csrec_measurement *m = j->m;
-    double least = j->whole->least[0], most = j->whole->most[0];
+    double least = j->r->whole->least[0], most = j->r->whole->most[0];
     for (int64_t c = 1; c < m->channels; c++) {
-        least = fmin(least, j->whole->least[c]);
-        most = fmax(most, j->whole->most[c]);
+        least = fmin(least, j->r->whole->least[c]);
+        most = fmax(most, j->r->whole->most[c]);
     }
     double half = csrec_tones_half(m, most / 2 - least / 2), middle = least / 2 + most / 2;
     if (!(half > 0.0)) half = 127.5;
     j->picture.tone = 1.0f;
     j->units = (csrec_model_units){127.5 / half, -middle * (127.5 / half)};
-    if (!j->options->model) return;
-    const csrec_array *scale = csrec_model_array(j->options->model, "scale");
-    j->units = csrec_model_units_of(j->options->model, m, j->unit);
+    if (!j->r->options->model) return;
+    const csrec_array *scale = csrec_model_array(j->r->options->model, "scale");
+    j->units = csrec_model_units_of(j->r->options->model, m, j->r->unit);
     j->span = fabs(j->units.gain) * 2.0 * half;
     if (scale) j->span = fabs(csrec_array_value(scale, 1) - csrec_array_value(scale, 0));
 }
@@ -128,7 +124,7 @@ static void set_unit_of_model(job *j) {
 /* The patches of a model. */
 static csrec_status check_model(job *j, csrec_error *error) {
     int64_t channels;
-    csrec_shape shape = csrec_model_shape(j->options->model, &channels);
+    csrec_shape shape = csrec_model_shape(j->r->options->model, &channels);
     const csrec_measurement *m = j->m;
     bool fits =
         shape.dims == 2 && shape.dim[0] <= m->shape.dim[0] && shape.dim[1] <= m->shape.dim[1];
@@ -146,14 +142,14 @@ static csrec_status check_model(job *j, csrec_error *error) {
     j->picture.patches.patch_height = (int)shape.dim[0];
     j->picture.patches.patch_width = (int)shape.dim[1];
     j->picture.patches.joint = (int)channels;
-    csrec_status status = csrec_mixture_from(j->options->model, &j->mixture, error);
+    csrec_status status = csrec_mixture_from(j->r->options->model, &j->mixture, error);
     if (!status) set_unit_of_model(j);
     return status;
 }
 
 static csrec_status make_mixture(job *j, csrec_error *error) {
     csrec_fit_picture *p = &j->picture;
-    if (j->options->model) return check_model(j, error);
+    if (j->r->options->model) return check_model(j, error);
     p->patches.joint = 1;
     p->patches.patch_height = j->set.patch < p->patches.height ? j->set.patch : p->patches.height;
     p->patches.patch_width = j->set.patch < p->patches.width ? j->set.patch : p->patches.width;
@@ -175,7 +171,7 @@ static csrec_status set_up(job *j, csrec_error *error) {
     set_units(j);
     csrec_status status = make_mixture(j, error);
     if (status) return status;
-    CSREC_ZEROS(&j->store, j->values, (j->expects ? 3 : 2) * values);
+    CSREC_ZEROS(&j->store, j->values, (j->r->variance ? 3 : 2) * values);
     CSREC_ZEROS(&j->store, j->mask, j->entries);
     if (j->store.missing) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < m->n; i++) {
@@ -190,7 +186,7 @@ static csrec_status set_up(job *j, csrec_error *error) {
     p->mask = j->mask;
     p->y = j->values;
     p->u = j->values + values;
-    p->variance = j->expects ? p->u + values : NULL;
+    p->variance = j->r->variance ? p->u + values : NULL;
     int edge = p->patches.patch_height < p->patches.patch_width ? p->patches.patch_height
                                                                 : p->patches.patch_width;
     p->patches.step = j->set.step < edge ? j->set.step : edge;
@@ -206,25 +202,25 @@ static double tones_of(const void *context, int64_t channel, double y) {
 }
 
 /* Quick rounds of Gaussian groups, on values of about 0 to 255, whose squares are finite. */
-static csrec_status start(job *j, double *signal, csrec_recover_report *report,
-                          csrec_error *error) {
+static csrec_status start(job *j, csrec_error *error) {
     const int64_t channels = j->m->channels;
     const double tone = (double)j->picture.tone;
-    csrec_recover_options options = csrec_options_within(j->options, &j->team);
+    csrec_recover_options options = csrec_options_within(j->r->options, &j->team);
     options.method = csrec_method_gaussian.info.name;
     options.solve.settings = quick_groups;
     options.solve.n_settings = 1;
     const csrec_recovery own = {.measurement = j->m,
-                                .whole = j->whole,
-                                .context = j->context,
-                                .signal = signal,
-                                .report = report};
+                                .whole = j->r->whole,
+                                .context = j->r->context,
+                                .signal = j->r->signal,
+                                .report = j->r->report};
     csrec_status status = csrec_recover_in_tones(
         &own, &options, j->m->sigma * (fabs(j->units.gain) / tone), tones_of, j, error);
     j->stopped = csrec_call_stopped(&j->team);
     for (int64_t i = 0; i < j->entries * channels && !status; i++)
-        j->picture.u[i] =
-            j->mask[i / channels] && j->picture.keep ? j->picture.y[i] : (float)(tone * signal[i]);
+        j->picture.u[i] = j->mask[i / channels] && j->picture.keep
+                              ? j->picture.y[i]
+                              : (float)(tone * j->r->signal[i]);
     return status;
 }
 
@@ -254,12 +250,12 @@ static csrec_status start_mixture(job *j, csrec_error *error) {
     csrec_learn_options o = {.components = j->mixture.K,
                              .rounds = LEARNING,
                              .least = LEAST,
-                             .seed = j->options->seed,
+                             .seed = j->r->options->seed,
                              .threads = j->picture.threads,
-                             .progress = j->options->solve.progress,
-                             .context = j->options->solve.context};
+                             .progress = j->r->options->solve.progress,
+                             .context = j->r->options->solve.context};
     csrec_model *model = NULL;
-    csrec_status status = csrec_gmm_learn_on(j->context, &data, &o, &model, &j->stopped, error);
+    csrec_status status = csrec_gmm_learn_on(j->r->context, &data, &o, &model, &j->stopped, error);
     if (status == CSREC_DATA) return start_edges(j, error);
     if (status || j->stopped) return status;
     csrec_mixture_clear(&j->mixture);
@@ -268,7 +264,8 @@ static csrec_status start_mixture(job *j, csrec_error *error) {
     return status;
 }
 
-static void deliver(const job *j, double *signal) {
+static void deliver(const job *j) {
+    double *signal = j->r->signal;
     for (int64_t i = 0; i < j->entries * j->m->channels; i++)
         signal[i] = ((double)j->picture.u[i] - j->units.offset) / j->units.gain;
     csrec_samples_restore(j->m, signal);
@@ -287,19 +284,19 @@ static void note_round(int round, double energy, void *context) {
         double y = j->units.gain * j->m->y[i];
         whole += y * y;
     }
-    deliver(j, j->signal);
-    csrec_record_add(j->record, round, energy, whole, csrec_record_error(j->record, j->signal));
+    deliver(j);
+    csrec_record_add(j->record, round, energy, whole, csrec_record_error(j->record, j->r->signal));
 }
 
 static csrec_status run(job *j, csrec_error *error) {
     csrec_status status = CSREC_OK;
-    if (!j->options->model) status = start_mixture(j, error);
+    if (!j->r->options->model) status = start_mixture(j, error);
     j->picture.team = &j->team;
     j->picture.round_done = j->record ? note_round : NULL;
     j->picture.context = j;
     if (!status && !j->stopped)
-        status =
-            csrec_fit_run(j->context, &j->picture, &j->mixture, j->set.rounds, j->set.adapt, error);
+        status = csrec_fit_run(j->r->context, &j->picture, &j->mixture, j->set.rounds, j->set.adapt,
+                               error);
     j->stopped = j->stopped || csrec_call_stopped(&j->team);
     return status;
 }
@@ -308,13 +305,8 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *measurement = r->measurement;
     const csrec_recover_options *options = r->options;
     csrec_recover_report *report = r->report;
-    double began = csrec_seconds(), *signal = r->signal;
-    job j = {.m = measurement,
-             .whole = r->whole,
-             .options = options,
-             .context = r->context,
-             .unit = r->unit,
-             .expects = r->variance != NULL};
+    double began = csrec_seconds();
+    job j = {.r = r, .m = measurement};
     csrec_status status = read_settings(&j, error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
@@ -324,12 +316,11 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
                      (csrec_progress){"mixture", 0, 0, -1.0});
     status = set_up(&j, error);
     j.record = csrec_history_record(options->history, 0, "rounds of the mixture", "round", -1);
-    j.signal = signal;
-    if (!status) status = start(&j, signal, report, error);
+    if (!status) status = start(&j, error);
     if (!status && !j.stopped) status = run(&j, error);
     if (!status) {
-        deliver(&j, signal);
-        if (j.expects && !j.stopped) deliver_variance(&j, r->variance);
+        deliver(&j);
+        if (r->variance && !j.stopped) deliver_variance(&j, r->variance);
         report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
         report->seconds_pursuit = csrec_seconds() - began;
     }

@@ -9,7 +9,6 @@
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
 #include "method/model.h"
-#include "learn/net/fit.h"
 #include "learn/net/pass.h"
 #include "method/tones.h"
 #include "solver/solver.h"
