@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "learn/net/prior.h"
 
 typedef struct design {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "learn/net/mask_pattern.h"
+#include "learn/net/mask.h"
 
 static uint64_t seed;
 

@@ -12,7 +12,7 @@
 #include "csrec/conv.h"
 #include "csrec/sampling.h"
 #include "base/threads.h"
-#include "learn/build.h"
+#include "learn/model.h"
 
 enum { FIRST_CODINGS = 30 };
 

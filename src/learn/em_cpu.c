@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/em.h"
+#include "learn/gmm.h"
 #include "learn/data.h"
 #include "learn/whiten.h"
 

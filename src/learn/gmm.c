@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "learn/build.h"
+#include "learn/model.h"
 
 enum { COMPONENTS = 20, ROUNDS = 50 };
 

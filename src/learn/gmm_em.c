@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/em.h"
 #include "learn/gmm.h"
 #include "learn/whiten.h"
 

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/store.h"
 #include "base/call.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "learn/data.h"
 #include "learn/eigen.h"
 

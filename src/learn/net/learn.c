@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/call.h"
 #include "base/threads.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "learn/net/data.h"
 #include "learn/net/prior.h"
 
