@@ -47,12 +47,11 @@ bool csrec_cuda_hear(csrec_cuda_job *j, const csrec_progress *now) {
 static csrec_status pass_chunk(csrec_cuda_job *j, const csrec_cuda_pass *p, int64_t at,
                                int64_t count, double *values) {
     const int64_t channels = j->m->channels;
-    double *received = NULL, *sums = j->work.signal + at;
+    double *sums = j->work.signal + at;
     const size_t bytes = (size_t)count * sizeof *sums;
     csrec_status status = CSREC_OK;
-    if (p->receive) status = csrec_grids_chain_receive(&j->chain, at, &received, j->error);
-    if (received) status = csrec_cuda_copy(sums, received, bytes, j->error);
-    free(received);
+    if (p->receive) status = csrec_grids_chain_receive(&j->chain, at, values, j->error);
+    if (!status && p->receive) status = csrec_cuda_copy(sums, values, bytes, j->error);
     if (!status && p->add) status = p->add(p->context, at / channels, count / channels, j->error);
     if (status || !p->send) return status;
     status = csrec_cuda_copy(values, sums, bytes, j->error);
