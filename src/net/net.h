@@ -55,10 +55,8 @@ csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int 
                             const csrec_net_layer *layers, const csrec_net_options *options,
                             csrec_net **net, csrec_error *error);
 
-/* Steps of a pass: checks a size; packs weights and places results (keep: for backward, too); runs
+/* Steps of a pass: packs weights and places results (keep: for backward, too); runs
  * all layers on result 0, which is in its place. */
-csrec_status csrec_net_check(const csrec_net *net, int64_t batch, int64_t height, int64_t width,
-                             csrec_error *error);
 csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool keep,
                              csrec_error *error);
 csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *team,
