@@ -84,10 +84,8 @@ csrec_status csrec_center_on(const char *backend, int64_t m, int64_t n, float *X
 csrec_status csrec_covariance_on(const char *backend, int64_t m, int64_t n, const float *X,
                                  const double *weights, const double *mean, int threads, double *C,
                                  csrec_error *error) {
-    job j = {.what = COVARIANCE,
-             .rows = rows_of(m, n, X, weights, threads),
-             .given = mean,
-             .result = C};
+    job j = {
+        .what = COVARIANCE, .rows = rows_of(m, n, X, weights, threads), .given = mean, .result = C};
     return run_on(backend, &j, NULL, error);
 }
 
