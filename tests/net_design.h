@@ -4,7 +4,7 @@
 #define CSREC_TESTS_NET_DESIGN_H
 
 #include "check.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "learn/net/prior.h"
 
 typedef struct design {

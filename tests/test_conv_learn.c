@@ -3,7 +3,6 @@
 #include <float.h>
 
 #include "models.h"
-#include "learn/conv_base.h"
 #include "learn/conv.h"
 
 SEED(seed);

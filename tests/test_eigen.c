@@ -7,7 +7,6 @@
 
 #include "learn/eigen.h"
 #include "learn/engine.h"
-#include "learn/lapack.h"
 
 SEED(seed);
 

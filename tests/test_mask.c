@@ -2,7 +2,7 @@
  */
 
 #include "check.h"
-#include "learn/net/mask_pattern.h"
+#include "learn/net/mask.h"
 
 static uint64_t seed;
 

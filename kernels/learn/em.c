@@ -1,5 +1,5 @@
 /* em.c - the expectation step of a mixture on a CUDA device. */
-#include "learn/em.h"
+#include "learn/gmm.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "kernels/learn/em.h"
 #include "kernels/learn/gram.cuh"
 #include "kernels/learn/whiten.cuh"
-#include "learn/em.h"
+#include "learn/gmm.h"
 
 enum { WARPS = 8, LANES = CSREC_WHITEN_ROWS, STRIDES = 8 };
 

@@ -8,6 +8,7 @@
 #define CSREC_LEARN_CONV_H
 
 #include "conv/conv.h"
+#include "base/store.h"
 #include "base/error.h"
 
 typedef struct csrec_coded {
@@ -28,6 +29,7 @@ typedef struct csrec_learning {
     csrec_conv_work work; /* memory for every product of every picture, and the team */
     float *codes, *r;     /* [most codes], [most entries] */
     double *part;         /* sums of blocks */
+    csrec_store store;    /* of all these arrays but the aligned ones: packed, work.memory */
     double lambda, L, step;
 } csrec_learning;
 
@@ -55,5 +57,12 @@ double csrec_learn_norm(csrec_learning *l, csrec_coded *c);
 /* One projected gradient step on the filters; never raises F. false: no step lowers it, or the team
  * is stopped. */
 bool csrec_learn_filters(csrec_learning *l);
+
+/* The smooth layer that is subtracted before: base [height][width] = (G y + e mean) / (G 1 + e), G
+ * a Gaussian of standard deviation sigma pixels over the m samples y at index, e so small that the
+ * mean matters only far from all samples: normalised convolution (Knutsson and Westin 1993). sigma
+ * 0, or the team (may be NULL) is stopped: the mean. CSREC_MEMORY. */
+csrec_status csrec_conv_base(int64_t height, int64_t width, int64_t m, const int64_t *index,
+                             const double *y, double sigma, csrec_call *team, double *base);
 
 #endif

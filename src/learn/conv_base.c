@@ -1,5 +1,5 @@
 /* conv_base.c - the smooth layer of a sampled picture, by normalised convolution. */
-#include "learn/conv_base.h"
+#include "learn/conv.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/em.h"
-#include "learn/statistics.h"
+#include "learn/gmm.h"
+#include "learn/data.h"
 #include "learn/whiten.h"
 
 enum { GATHER = 256, ROWS = CSREC_WHITEN_ROWS };
@@ -28,33 +28,28 @@ typedef struct engine {
     double *posterior; /* [piece][K] */
     double *work;      /* [threads][csrec_mixture_work] */
     component *part;   /* [K] */
+    csrec_store store; /* of all arrays */
 } engine;
 
 static void destroy(void *state) {
     engine *em = state;
     if (!em) return;
-    for (int k = 0; em->part && k < em->mixture->K; k++) {
+    for (int k = 0; em->part && k < em->mixture->K; k++)
         csrec_statistics_destroy(em->part[k].statistics);
-        free(em->part[k].shift);
-        free(em->part[k].rows);
-    }
-    free(em->part);
-    free(em->posterior);
-    free(em->work);
+    csrec_store_clear(&em->store);
     free(em);
 }
 
 static bool create_parts(engine *em) {
     size_t d = (size_t)em->mixture->d;
-    em->part = calloc((size_t)em->mixture->K, sizeof *em->part);
+    CSREC_ZEROS(&em->store, em->part, em->mixture->K);
     for (int k = 0; em->part && k < em->mixture->K; k++) {
         component *p = &em->part[k];
-        p->shift = malloc(d * sizeof *p->shift);
-        p->rows = malloc(GATHER * d * sizeof *p->rows);
-        if (!p->shift || !p->rows || csrec_statistics_create((int64_t)d, 1, &p->statistics, NULL))
-            return false;
+        CSREC_TAKE(&em->store, p->shift, d);
+        CSREC_TAKE(&em->store, p->rows, GATHER * d);
+        if (csrec_statistics_create((int64_t)d, 1, &p->statistics, NULL)) return false;
     }
-    return em->part != NULL;
+    return !em->store.missing;
 }
 
 static csrec_status create(const csrec_context *context, const csrec_mixture *mixture,
@@ -65,9 +60,9 @@ static csrec_status create(const csrec_context *context, const csrec_mixture *mi
     if (!e) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     e->mixture = mixture;
     e->plan = *plan;
-    e->posterior = malloc((size_t)plan->piece * K * sizeof *e->posterior);
-    e->work = malloc((size_t)plan->threads * csrec_mixture_work(mixture) * sizeof *e->work);
-    if (e->posterior && e->work && create_parts(e)) {
+    CSREC_TAKE(&e->store, e->posterior, (size_t)plan->piece * K);
+    CSREC_TAKE(&e->store, e->work, (size_t)plan->threads * csrec_mixture_work(mixture));
+    if (create_parts(e)) {
         *state = e;
         return CSREC_OK;
     }

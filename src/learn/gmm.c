@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "learn/build.h"
+#include "learn/model.h"
 
 enum { COMPONENTS = 20, ROUNDS = 50 };
 
@@ -22,7 +22,6 @@ typedef struct gmm_learning {
     bool *stopped;
     csrec_mixture mixture;
     csrec_em *em;
-    float *piece;
     double *history; /* [rounds] */
     double mean, variance, least, tolerance;
     int rounds, done, threads;
@@ -162,7 +161,7 @@ static csrec_status run_round(gmm_learning *j, csrec_error *error) {
     j->pass.number = j->done;
     j->pass.of = j->rounds;
     csrec_status status = csrec_em_begin(j->em, error);
-    if (!status) status = csrec_data_each(&j->held.data, &j->pass, j->piece, j->stopped, error);
+    if (!status) status = csrec_data_each(&j->held.data, &j->pass, j->stopped, error);
     *j->stopped = csrec_call_stopped(&j->team);
     if (status || *j->stopped) return status;
     status = csrec_em_finish(j->em, &j->history[j->done], error);
@@ -190,9 +189,8 @@ static csrec_status allocate(gmm_learning *j, csrec_error *error) {
     int K = o->components ? (int)o->components : COMPONENTS;
     csrec_status status = csrec_mixture_create(K, (int)j->held.data.n, &j->mixture, error);
     if (status) return status;
-    j->piece = malloc((size_t)(piece * j->held.data.n) * sizeof *j->piece);
     j->history = malloc((size_t)j->rounds * sizeof *j->history);
-    if (!j->piece || !j->history) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!j->history) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     const csrec_em_plan plan = {j->held.data.m, piece, j->threads, &j->team};
     return csrec_em_create(j->context, &j->mixture, &plan, &j->em, error);
 }
@@ -228,7 +226,6 @@ csrec_status csrec_gmm_learn_on(const csrec_context *context, const csrec_data *
     csrec_call_end(&j.team);
     csrec_em_destroy(j.em);
     csrec_mixture_clear(&j.mixture);
-    free(j.piece);
     free(j.history);
     free(j.held.X);
     return status;

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/em.h"
 #include "learn/gmm.h"
 #include "learn/whiten.h"
 
@@ -25,13 +24,13 @@ struct csrec_em {
     double sum, carry;  /* log-likelihoods, and the rounding error of their sum */
     double *likelihood; /* [piece / ROWS + 1] */
     double *moments;    /* [K] weights, [K][d] shifts, [d][d] */
+    csrec_store store;  /* of both */
 };
 
 void csrec_em_destroy(csrec_em *em) {
     if (!em) return;
     em->engine->destroy(em->state);
-    free(em->likelihood);
-    free(em->moments);
+    csrec_store_clear(&em->store);
     free(em);
 }
 
@@ -43,11 +42,11 @@ csrec_status csrec_em_create(const csrec_context *context, csrec_mixture *mixtur
     e->mixture = mixture;
     e->engine = engines[context->kind];
     e->team = plan->team;
-    e->likelihood = malloc(((size_t)plan->piece / ROWS + 1) * sizeof *e->likelihood);
-    e->moments = malloc((K + K * d + d * d) * sizeof *e->moments);
-    csrec_status status = e->likelihood && e->moments
-                              ? e->engine->create(context, mixture, plan, &e->state, error)
-                              : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    CSREC_TAKE(&e->store, e->likelihood, (size_t)plan->piece / ROWS + 1);
+    CSREC_TAKE(&e->store, e->moments, K + K * d + d * d);
+    csrec_status status = e->store.missing
+                              ? csrec_fail(error, CSREC_MEMORY, "out of memory")
+                              : e->engine->create(context, mixture, plan, &e->state, error);
     if (status)
         csrec_em_destroy(e);
     else

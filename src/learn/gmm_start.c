@@ -16,9 +16,11 @@ static const uint64_t STREAM = UINT64_C(0x6b6d65616e73);
 typedef struct sample {
     int64_t d, n, next; /* next: of the remaining picks */
     csrec_sampling rows;
-    float *X;         /* [n][d] */
-    double *distance; /* [n] squared, to the nearest centre */
-    int *nearest;     /* [n] */
+    float *X;          /* [n][d] */
+    double *distance;  /* [n] squared, to the nearest centre */
+    int *nearest;      /* [n] */
+    double *pooled;    /* [d][d] to work in */
+    csrec_store store; /* of these arrays */
     int threads;
     csrec_call *team;
 } sample;
@@ -35,13 +37,6 @@ static csrec_status pick(void *context, int64_t first, int64_t count, const floa
     return CSREC_OK;
 }
 
-static void sample_clear(sample *s) {
-    csrec_sampling_clear(&s->rows);
-    free(s->X);
-    free(s->distance);
-    free(s->nearest);
-}
-
 static csrec_status pick_rows(const csrec_data *data, uint64_t seed, int K, sample *s,
                               bool *stopped, csrec_error *error) {
     csrec_data_pass own = {"learning, start", csrec_call_hear, s->team, pick, s, 0, 0};
@@ -52,15 +47,13 @@ static csrec_status pick_rows(const csrec_data *data, uint64_t seed, int K, samp
     csrec_status status =
         csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, s->n, seed, &s->rows, error);
     if (status) return status;
-    float *piece = malloc((size_t)(csrec_data_piece(data) * data->n) * sizeof *piece);
-    s->X = malloc((size_t)(s->n * s->d) * sizeof *s->X);
-    s->distance = malloc((size_t)s->n * sizeof *s->distance);
-    s->nearest = calloc((size_t)s->n, sizeof *s->nearest);
-    status = piece && s->X && s->distance && s->nearest
-                 ? csrec_data_each(data, &own, piece, stopped, error)
-                 : csrec_fail(error, CSREC_MEMORY, "out of memory for the start of a mixture");
-    free(piece);
-    return status;
+    CSREC_TAKE(&s->store, s->X, s->n * s->d);
+    CSREC_TAKE(&s->store, s->distance, s->n);
+    CSREC_ZEROS(&s->store, s->nearest, s->n);
+    CSREC_TAKE(&s->store, s->pooled, s->d * s->d);
+    if (s->store.missing)
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for the start of a mixture");
+    return csrec_data_each(data, &own, stopped, error);
 }
 
 /* ------------------------------------------------------------------ k-means++ */
@@ -137,8 +130,9 @@ static void sum_cluster(const sample *s, int k, const double *centre, double *C)
 
 /* Covariances of clusters. The covariance of all clusters together counts as d further rows,
  * because small clusters do not determine their own. */
-static void set_mixture(const sample *s, csrec_mixture *m, double *pooled) {
+static void set_mixture(const sample *s, csrec_mixture *m) {
     size_t squares = (size_t)(s->d * s->d);
+    double *pooled = s->pooled;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
     for (int k = 0; k < m->K; k++)
         if (!csrec_call_poll(s->team))
@@ -159,8 +153,6 @@ csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *team, ui
                                     csrec_error *error) {
     sample s = {.threads = threads, .team = team};
     csrec_status status = pick_rows(data, seed, mixture->K, &s, stopped, error);
-    double *pooled = status ? NULL : malloc((size_t)(s.d * s.d) * sizeof *pooled);
-    if (!status && !pooled) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (!status && !*stopped) {
         seed_centres(&s, seed, mixture->K, mixture->means);
         for (int step = 0; step < LLOYD && !csrec_call_poll(team); step++) {
@@ -168,11 +160,11 @@ csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *team, ui
             assign(&s, mixture->means, 0, mixture->K);
         }
         move_centres(&s, mixture->K, mixture->weights, mixture->means);
-        set_mixture(&s, mixture, pooled);
+        set_mixture(&s, mixture);
         *stopped = csrec_call_stopped(team);
     }
-    free(pooled);
-    sample_clear(&s);
+    csrec_sampling_clear(&s.rows);
+    csrec_store_clear(&s.store);
     return status;
 }
 

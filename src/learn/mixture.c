@@ -8,23 +8,14 @@
 #include "base/cpu.h"
 #include "base/call.h"
 #include "learn/eigen.h"
-#include "learn/lapack.h"
 #include "learn/whiten.h"
 
 static const double LOG_2_PI = 1.8378770664093454836;
 
-static csrec_whiten_fn choose_whiten(void) {
-    return CSREC_CPU_CHOOSE(csrec_whiten);
-}
-
 /* ------------------------------------------------------------------ memory */
 
 void csrec_mixture_clear(csrec_mixture *mixture) {
-    free(mixture->weights);
-    free(mixture->means);
-    free(mixture->C);
-    free(mixture->whiten);
-    free(mixture->offset);
+    csrec_store_clear(&mixture->store);
     *mixture = (csrec_mixture){0};
 }
 
@@ -35,13 +26,12 @@ csrec_status csrec_mixture_create(int K, int d, csrec_mixture *mixture, csrec_er
         return csrec_fail(error, CSREC_ARGUMENT,
                           "a mixture of %d components of %d entries; both must be 1 to %d", K, d,
                           CSREC_MIXTURE_MOST);
-    mixture->weights = calloc(k, sizeof *mixture->weights);
-    mixture->means = calloc(k * n, sizeof *mixture->means);
-    mixture->C = calloc(k * n * n, sizeof *mixture->C);
-    mixture->whiten = calloc(k * csrec_whiten_size(d), sizeof *mixture->whiten);
-    mixture->offset = calloc(k, sizeof *mixture->offset);
-    if (mixture->weights && mixture->means && mixture->C && mixture->whiten && mixture->offset)
-        return CSREC_OK;
+    CSREC_ZEROS(&mixture->store, mixture->weights, k);
+    CSREC_ZEROS(&mixture->store, mixture->means, k * n);
+    CSREC_ZEROS(&mixture->store, mixture->C, k * n * n);
+    CSREC_ZEROS(&mixture->store, mixture->whiten, k * csrec_whiten_size(d));
+    CSREC_ZEROS(&mixture->store, mixture->offset, k);
+    if (!mixture->store.missing) return CSREC_OK;
     csrec_mixture_clear(mixture);
     return csrec_fail(error, CSREC_MEMORY, "out of memory for %d components of %d entries", K, d);
 }
@@ -133,6 +123,15 @@ static csrec_status raise(int d, double *C, double least, double *A, double *V,
     return status;
 }
 
+void csrec_whiten_pack(int d, const double *W, double *packed) {
+    enum { TILE = CSREC_WHITEN_TILE };
+    for (int i = 0; i < d; i += TILE)
+        for (int j = 0; j < i + TILE; j++)
+            for (int t = 0; t < TILE; t++)
+                *packed++ =
+                    i + t < d && j <= i + t ? W[(size_t)(i + t) * (size_t)d + (size_t)j] : 0.0;
+}
+
 static void set_factor(csrec_mixture *m, int k, double *L, double *W) {
     size_t n = (size_t)m->d;
     double log_det = 0.0;
@@ -197,7 +196,7 @@ static double normalise(int K, double *r) {
 static void score(const csrec_mixture *mixture, int count, const float *X, double *work,
                   double *r) {
     enum { ROWS = CSREC_WHITEN_ROWS };
-    csrec_whiten_fn whiten = choose_whiten();
+    const csrec_whiten_fn whiten = CSREC_CPU_CHOOSE(csrec_whiten);
     double *x = work, *centred = work + padded(mixture), *length = centred + padded(mixture);
     int K = mixture->K, d = mixture->d;
     for (int i = 0; i < d; i++)

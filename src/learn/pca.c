@@ -6,17 +6,17 @@
 #include <cblas.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "learn/engine.h"
 #include "base/blas.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/store.h"
 #include "base/call.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "learn/data.h"
-#include "learn/lapack.h"
+#include "learn/eigen.h"
 
 enum { COLUMNS = 1024 }; /* columns of the data, centred at a time */
 
@@ -33,19 +33,10 @@ typedef struct pca_learning {
     double *values, *V;    /* [k]; [k][size] */
     double *components;    /* [k][n] */
     double *part;          /* [m][COLUMNS] */
+    csrec_store store;     /* of all arrays */
     double trace;
     const char *matrix_on, *vectors_on; /* the backends used */
 } pca_learning;
-
-static void pca_clear(pca_learning *j) {
-    if (j->components != j->V) free(j->components);
-    free(j->X);
-    free(j->mean);
-    free(j->A);
-    free(j->values);
-    free(j->V);
-    free(j->part);
-}
 
 static csrec_status no_memory(csrec_error *error) {
     return csrec_fail(error, CSREC_MEMORY,
@@ -65,13 +56,10 @@ static csrec_status keep_piece(void *context, int64_t first, int64_t count, cons
 
 static csrec_status load(pca_learning *j, csrec_error *error) {
     csrec_data_pass pass = {"reading", csrec_call_hear, &j->team, keep_piece, j, 0, 0};
-    j->X = malloc((size_t)(j->m * j->n) * sizeof *j->X);
-    j->part = malloc((size_t)j->m * COLUMNS * sizeof *j->part);
-    float *piece = malloc((size_t)(csrec_data_piece(j->data) * j->n) * sizeof *piece);
-    csrec_status status = j->X && j->part && piece
-                              ? csrec_data_each(j->data, &pass, piece, j->stopped, error)
-                              : no_memory(error);
-    free(piece);
+    CSREC_TAKE(&j->store, j->X, j->m * j->n);
+    CSREC_TAKE(&j->store, j->part, j->m * COLUMNS);
+    csrec_status status =
+        j->store.missing ? no_memory(error) : csrec_data_each(j->data, &pass, j->stopped, error);
     if (status || *j->stopped) return status;
     return csrec_mean(j->m, j->n, j->X, NULL, j->options->threads, j->mean, error);
 }
@@ -134,7 +122,7 @@ static void choose(pca_learning *j) {
 static csrec_status spread_vectors(pca_learning *j, csrec_error *error) {
     j->components = j->V;
     if (j->size == j->n) return CSREC_OK;
-    j->components = malloc((size_t)(j->k * j->n) * sizeof *j->components);
+    CSREC_TAKE(&j->store, j->components, j->k * j->n);
     if (!j->components || !csrec_blas_begin(1)) return no_memory(error);
     int columns;
     for (int64_t first = 0; (columns = take_columns(j, first)); first += columns)
@@ -205,11 +193,11 @@ static csrec_status allocate(pca_learning *j, csrec_error *error) {
     if (j->size < j->n) squares += (uint64_t)j->m * (uint64_t)j->n * sizeof(float);
     csrec_status status = csrec_memory_check(squares, 1, "principal components", error);
     if (status) return status;
-    j->mean = malloc((size_t)j->n * sizeof *j->mean);
-    j->A = malloc((size_t)(j->size * j->size) * sizeof *j->A);
-    j->values = malloc((size_t)j->k * sizeof *j->values);
-    j->V = malloc((size_t)(j->k * j->size) * sizeof *j->V);
-    return j->mean && j->A && j->values && j->V ? CSREC_OK : no_memory(error);
+    CSREC_TAKE(&j->store, j->mean, j->n);
+    CSREC_TAKE(&j->store, j->A, j->size * j->size);
+    CSREC_TAKE(&j->store, j->values, j->k);
+    CSREC_TAKE(&j->store, j->V, j->k * j->size);
+    return j->store.missing ? no_memory(error) : CSREC_OK;
 }
 
 csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *options,
@@ -231,6 +219,6 @@ csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *
     if (!status && !*j.stopped) status = solve(&j, error);
     if (!status && !*j.stopped) status = pca_deliver(&j, model, error);
     csrec_call_end(&j.team);
-    pca_clear(&j);
+    csrec_store_clear(&j.store);
     return status;
 }

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "learn/gram.h"
-#include "learn/statistics.h"
+#include "learn/data.h"
 
 enum { BLOCK = CSREC_GRAM_BLOCK, ROWS = CSREC_GRAM_PACKED, GROUP = 4 };
 

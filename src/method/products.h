@@ -11,6 +11,10 @@
 csrec_status csrec_products_create(const csrec_recovery *recovery, csrec_measured *A,
                                    csrec_error *error);
 
+/* ||A x - y|| / ||y||, and squares: those of both lengths. */
+csrec_status csrec_products_residual(const csrec_measured *A, const double *x, double squares[2],
+                                     double *residual);
+
 /* ||A x - y|| / ||y|| into the report. Where it is above what eps allows the outcome is
  * CSREC_UNMET, and the remark says so. */
 csrec_status csrec_products_report(const csrec_recovery *recovery, const csrec_measured *A,

@@ -17,9 +17,9 @@ typedef struct cpu {
     int n, threads;
     const csrec_net_node *nodes;
     const csrec_block_simd *simd;
-    packed_layer *packed; /* [n] */
     float *scratch;
-    size_t bytes; /* of scratch */
+    size_t bytes;          /* of scratch */
+    packed_layer packed[]; /* [n] */
 } cpu;
 
 /* ------------------------------------------------------------------ memory */
@@ -46,12 +46,11 @@ static void cpu_release(void *state, float *memory) {
 
 static void cpu_destroy(void *state) {
     cpu *c = state;
-    for (int i = 0; c->packed && i < c->n; i++) {
+    for (int i = 0; i < c->n; i++) {
         free(c->packed[i].forward);
         free(c->packed[i].back);
         free(c->packed[i].bias);
     }
-    free(c->packed);
     free(c->scratch);
     free(c);
 }
@@ -60,18 +59,12 @@ static csrec_status cpu_create(const csrec_context *context, const csrec_net_opt
                                int n, const csrec_net_node *nodes, void **state,
                                csrec_error *error) {
     (void)context;
-    cpu *c = calloc(1, sizeof *c);
-    packed_layer *packed = calloc((size_t)n, sizeof *packed);
-    if (!c || !packed) {
-        free(c);
-        free(packed);
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    }
-    *c = (cpu){.n = n,
-               .threads = csrec_threads(options->threads),
-               .nodes = nodes,
-               .simd = csrec_block_simd_choose(),
-               .packed = packed};
+    cpu *c = calloc(1, sizeof *c + (size_t)n * sizeof *c->packed);
+    if (!c) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    c->n = n;
+    c->threads = csrec_threads(options->threads);
+    c->nodes = nodes;
+    c->simd = csrec_block_simd_choose();
     *state = c;
     return CSREC_OK;
 }

@@ -1,5 +1,5 @@
 /* graph.c - checks a list of layers, and places its results in memory. */
-#include "net/graph.h"
+#include "net/net.h"
 
 /* ------------------------------------------------------------------ the list */
 

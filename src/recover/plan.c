@@ -1,5 +1,5 @@
 /* plan.c - resolves options to a plan, with the largest tiles that fit into memory. */
-#include "recover/plan.h"
+#include "recover/recover.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "measurement/through.h"
-#include "recover/recover.h"
 #include "solver/solver.h"
 
 /* ------------------------------------------------------------------ memory and time */
@@ -45,22 +44,13 @@ static void set_estimate(csrec_layout *plan, double bytes, double seconds, int t
     e->tiles = plan->tiling.tiles;
 }
 
-static void set_stages(const csrec_task *task, int threads, csrec_estimate *e) {
-    const csrec_method_type *method = csrec_method_of(task->options);
-    csrec_task own = *task;
-    csrec_stages stages = {.n = 0};
-    own.threads = threads;
-    if (method->stages) method->stages(&own, &stages);
-    e->n_stages = stages.n;
-    memcpy(e->stage, stages.stage, sizeof e->stage);
-}
-
 static void plan_whole(const csrec_task *task, double memory, csrec_layout *plan) {
     int threads = threads_within(task, 0.0, memory);
     csrec_need need = need_of(task, threads);
     plan->tiling = (csrec_tiling){.shape = task->shape, .tiles = 1};
     set_estimate(plan, need.bytes, need.seconds, threads);
-    set_stages(task, threads, &plan->plan.estimate);
+    plan->plan.estimate.n_stages = need.n_stages;
+    memcpy(plan->plan.estimate.stage, need.stage, sizeof need.stage);
     plan->plan.estimate.tile = task->shape;
 }
 
@@ -260,9 +250,11 @@ void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *repor
 
 /* ------------------------------------------------------------------ device */
 
-bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout *plan) {
-    csrec_task task = csrec_task_of(measurement, &plan->plan.options);
-    const csrec_method_type *method = plan->method;
+bool csrec_layout_faster(csrec_device_kind kind, const void *job) {
+    const csrec_layout_job *j = job;
+    const csrec_task task = csrec_task_of(j->measurement, &j->layout->plan.options);
+    const csrec_method_type *method = j->layout->method;
+    (void)kind;
     return method->on_device && method->on_device(&task) && method->device_faster &&
            method->device_faster(&task);
 }
@@ -301,21 +293,16 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
 /* ------------------------------------------------------------------ on any device */
 
 typedef struct plan_job {
-    const csrec_measurement *measurement;
+    csrec_layout_job of;
     csrec_wanted wanted;
     const char *where;
-    csrec_layout *layout;
+    csrec_layout *layout; /* made */
 } plan_job;
-
-static bool plan_pays(csrec_device_kind kind, const void *job) {
-    const plan_job *j = job;
-    (void)kind;
-    return csrec_layout_pays(j->measurement, j->layout);
-}
 
 static csrec_status plan_on(const csrec_context *context, void *job, csrec_error *error) {
     const plan_job *j = job;
-    csrec_status status = csrec_layout_make(j->measurement, j->wanted, context, j->layout, error);
+    csrec_status status =
+        csrec_layout_make(j->of.measurement, j->wanted, context, j->layout, error);
     if (status || !j->where) return status;
     if (!j->layout->parts)
         return csrec_fail(error, CSREC_UNSUPPORTED,
@@ -328,8 +315,8 @@ static csrec_status plan_on(const csrec_context *context, void *job, csrec_error
 csrec_status csrec_layout_plan(const csrec_measurement *measurement,
                                const csrec_recover_options *options, csrec_wanted wanted,
                                const char *where, csrec_layout *layout, csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = plan_pays, .run = plan_on};
-    plan_job j = {measurement, wanted, where, layout};
+    static const csrec_device_work work = {.device_faster = csrec_layout_faster, .run = plan_on};
+    plan_job j = {{measurement, layout}, wanted, where, layout};
     csrec_status status = csrec_layout_resolve(measurement, options, wanted, layout, error);
     return status ? status : csrec_device_run(options->backend, &work, &j, NULL, error);
 }

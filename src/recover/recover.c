@@ -9,7 +9,6 @@
 #include "method/model.h"
 #include "method/normal.h"
 #include "method/tones.h"
-#include "recover/plan.h"
 #include "solver/units.h"
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
@@ -42,6 +41,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
 
 /* The arguments of csrec_recover, and its plan. */
 typedef struct recover_job {
+    csrec_layout_job of; /* its own */
     const csrec_measurement *measurement;
     double *signal;
     double *variance;
@@ -202,16 +202,10 @@ static csrec_status recover_on_many(csrec_device_list *list, void *job, csrec_er
 
 /* ------------------------------------------------------------------ the device or devices ----- */
 
-static bool recover_pays(csrec_device_kind kind, const void *job) {
-    const recover_job *j = job;
-    (void)kind;
-    return csrec_layout_pays(j->measurement, &j->layout);
-}
-
 static csrec_status run(recover_job *j, const csrec_recover_options *options,
                         csrec_recover_report *report, csrec_error *error) {
     static const csrec_device_work work = {
-        .device_faster = recover_pays, .run = recover_on, .run_many = recover_on_many};
+        .device_faster = csrec_layout_faster, .run = recover_on, .run_many = recover_on_many};
     csrec_device_ran ran;
     const csrec_measurement real = csrec_measurement_real(j->measurement);
     bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
@@ -223,6 +217,7 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
                             "coefficients are those of real samples, and these are complex; "
                             "recover real and imaginary parts each, or omit the coefficients");
     j->measurement = &real;
+    j->of = (csrec_layout_job){&real, &j->layout};
     if (!status)
         status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
     if (!status) status = csrec_device_run(options->backend, &work, j, &ran, error);

@@ -1,14 +1,9 @@
 /* engine.c - rounds of Gaussian groups: reference positions, and the picture to a device
  * and back. */
 #include "base/pool.h"
-#include "csrec/sampling.h"
 #include "kernels/device/device.h"
 #include "kernels/method/gaussian/gaussian.h"
 #include "method/gaussian/engine.h"
-
-static int smaller(int a, int b) {
-    return a < b ? a : b;
-}
 
 typedef struct state {
     csrec_pool pool;
@@ -24,30 +19,22 @@ static void destroy(void *data) {
     csrec_pool_destroy(s);
 }
 
-/* Reference positions into s->at: slices, rows, columns. */
-static void lay_lines(const state *s, const csrec_gaussian_round *r, uint64_t seed,
-                      csrec_cuda_gaussian_round *round) {
-    const int deep = r->deep_step > 0 ? r->deep_step : r->step;
-    int *row = s->at + s->depth, *column = row + s->height;
-    round->slices = csrec_gaussian_line(s->depth, round->patch_depth, deep,
-                                        csrec_random_u64(seed, 0, 2), s->at);
-    round->rows = csrec_gaussian_line(s->height, round->patch_height, r->step,
-                                      csrec_random_u64(seed, 0, 0), row);
-    round->columns = csrec_gaussian_line(s->width, round->patch_width, r->step,
-                                         csrec_random_u64(seed, 0, 1), column);
-    round->slice = s->at;
-    round->row = row;
-    round->column = column;
-}
-
 static void lay_round(const state *s, const csrec_gaussian_round *r, uint64_t seed,
                       csrec_cuda_gaussian_round *round) {
+    const int extent[] = {s->depth, s->height, s->width};
+    const csrec_gaussian_lines l = csrec_gaussian_lay(extent, r, seed, s->at);
     *round = (csrec_cuda_gaussian_round){
-        .patch_depth = smaller(r->deep > 0 ? r->deep : r->patch, s->depth),
-        .patch_height = smaller(r->patch, s->height),
-        .patch_width = smaller(r->patch, s->width),
-        .group = smaller(r->group, CSREC_CUDA_GAUSSIAN_GROUP),
-        .deep = smaller(r->deep_radius > 0 ? r->deep_radius : r->radius, s->depth - 1),
+        .slices = l.count[0],
+        .rows = l.count[1],
+        .columns = l.count[2],
+        .slice = l.at[0],
+        .row = l.at[1],
+        .column = l.at[2],
+        .patch_depth = l.patch[0],
+        .patch_height = l.patch[1],
+        .patch_width = l.patch[2],
+        .group = r->group < CSREC_CUDA_GAUSSIAN_GROUP ? r->group : CSREC_CUDA_GAUSSIAN_GROUP,
+        .deep = l.deep,
         .radius = r->radius,
         .em = r->em,
         .margin = r->margin,
@@ -59,7 +46,6 @@ static void lay_round(const state *s, const csrec_gaussian_round *r, uint64_t se
         .em_diagonal = r->em_diagonal,
         .evenness = r->evenness,
         .floor = r->floor};
-    lay_lines(s, r, seed, round);
 }
 
 /* Memory for the largest of the rounds. */

@@ -8,7 +8,7 @@
 #include "csrec/sampling.h"
 #include "base/random.h"
 #include "learn/net/mask.h"
-#include "learn/net/turn.h"
+#include "learn/net/pass.h"
 
 /* Each part serves three samples on average. */
 enum { POOL = 4096, FIRST = 512, REUSE = 3 };
@@ -75,20 +75,18 @@ csrec_status csrec_net_data_create(const csrec_net_data_options *options, csrec_
 }
 
 void csrec_net_batch_clear(csrec_net_batch *batch) {
-    free(batch->X);
-    free(batch->target);
-    free(batch->weight);
-    free(batch->unit);
-    *batch = (csrec_net_batch){0};
+    csrec_store_clear(&batch->store);
 }
 
 csrec_status csrec_net_batch_create(const csrec_net_data *d, csrec_net_batch *batch,
                                     csrec_error *error) {
     size_t n = (size_t)(d->o.batch * pixels(d)), channels = (size_t)d->o.channels;
-    *batch = (csrec_net_batch){malloc((2 * channels + 2) * n * sizeof(float)),
-                               malloc(channels * n * sizeof(float)), malloc(n * sizeof(float)),
-                               calloc((size_t)d->o.batch, sizeof(double))};
-    if (batch->X && batch->target && batch->weight && batch->unit) return CSREC_OK;
+    *batch = (csrec_net_batch){0};
+    CSREC_TAKE(&batch->store, batch->X, (2 * channels + 2) * n);
+    CSREC_TAKE(&batch->store, batch->target, channels * n);
+    CSREC_TAKE(&batch->store, batch->weight, n);
+    CSREC_ZEROS(&batch->store, batch->unit, d->o.batch);
+    if (!batch->store.missing) return CSREC_OK;
     csrec_net_batch_clear(batch);
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a batch of %lld pictures",
                       (long long)d->o.batch);

@@ -6,6 +6,7 @@
 #ifndef CSREC_LEARN_NET_DATA_H
 #define CSREC_LEARN_NET_DATA_H
 
+#include "base/store.h"
 #include "learn/net/prior.h"
 
 typedef struct csrec_net_data csrec_net_data;
@@ -15,6 +16,7 @@ typedef struct csrec_net_batch {
     float *target; /* [batch][C][side][side] the whole pictures, in normal values */
     float *weight; /* [batch][side][side] of a pixel's error: 0 or 1 */
     double *unit;  /* [batch] of the normal values */
+    csrec_store store;
 } csrec_net_batch;
 
 typedef struct csrec_net_data_options {
@@ -41,5 +43,16 @@ void csrec_net_data_make(csrec_net_data *data, int64_t step, csrec_net_batch *ba
 /* Before the first step: a batch of other parts, which may overlap those of steps; sampled
  * uniformly at random, picture i at 10 % if it is even, else at 25 %. */
 void csrec_net_data_validation(csrec_net_data *data, csrec_net_batch *batch);
+
+/* ------------------------------------------------------------------ options of csrec_net_learn */
+
+/* Defaults in place of zeros. */
+void csrec_net_learn_complete(csrec_net_learn_options *options);
+
+/* Of complete options. */
+csrec_status csrec_net_learn_check(const csrec_net_learn_options *options, csrec_error *error);
+
+csrec_status csrec_net_pictures_check(int64_t count, const csrec_net_picture *pictures,
+                                      int64_t channels, csrec_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* fit.c - fits a network further to the samples of one picture (docs/prior.md). */
-#include "learn/net/fit.h"
+#include "learn/net/pass.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "csrec/sampling.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "learn/net/turn.h"
+#include "base/store.h"
 
 /* Shares of the samples that are shown, and the mean of weights. */
 static const double SHOWN_LEAST = 0.60, SHOWN_MOST = 0.95, AVERAGE = 0.95;
@@ -27,6 +27,7 @@ typedef struct fit {
     uint8_t *known;          /* [copies][pixels] */
     uint8_t *hidden;         /* [copies][plane] */
     csrec_prior_frame *frames;
+    csrec_store store; /* of all arrays */
 } fit;
 
 static int64_t longest(const fit *f, int64_t extent) {
@@ -45,29 +46,17 @@ static void measure_parts(fit *f) {
 
 static csrec_status allocate(fit *f, csrec_error *error) {
     size_t copies = (size_t)f->o->copies, plane = (size_t)f->plane;
-    f->X = malloc(copies * plane * (size_t)f->in * sizeof(float));
-    f->Y = malloc(copies * plane * (size_t)f->out * sizeof(float));
-    f->dY = malloc(copies * plane * (size_t)f->out * sizeof(float));
-    f->values = malloc(copies * (size_t)(f->s->channels * f->pixels) * sizeof(float));
-    f->work = malloc(copies * (size_t)f->room * sizeof(float));
-    f->known = malloc(copies * (size_t)f->pixels);
-    f->hidden = malloc(copies * plane);
-    f->frames = calloc(copies, sizeof *f->frames);
-    if (f->X && f->Y && f->dY && f->values && f->work && f->known && f->hidden && f->frames)
-        return CSREC_OK;
+    CSREC_TAKE(&f->store, f->X, copies * plane * (size_t)f->in);
+    CSREC_TAKE(&f->store, f->Y, copies * plane * (size_t)f->out);
+    CSREC_TAKE(&f->store, f->dY, copies * plane * (size_t)f->out);
+    CSREC_TAKE(&f->store, f->values, copies * (size_t)(f->s->channels * f->pixels));
+    CSREC_TAKE(&f->store, f->work, copies * (size_t)f->room);
+    CSREC_TAKE(&f->store, f->known, copies * (size_t)f->pixels);
+    CSREC_TAKE(&f->store, f->hidden, copies * plane);
+    CSREC_ZEROS(&f->store, f->frames, copies);
+    if (!f->store.missing) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY,
                       "out of memory to fit a network to %d parts of a picture", f->o->copies);
-}
-
-static void clear(fit *f) {
-    free(f->X);
-    free(f->Y);
-    free(f->dY);
-    free(f->values);
-    free(f->work);
-    free(f->known);
-    free(f->hidden);
-    free(f->frames);
 }
 
 /* ------------------------------------------------------------------ parts */
@@ -209,6 +198,6 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
         status = take_step(&f, *done, error);
         if (!status) ++*done;
     }
-    clear(&f);
+    csrec_store_clear(&f.store);
     return status || *done == 0 ? status : use_mean(net, error);
 }

@@ -8,10 +8,9 @@
 #include "base/clock.h"
 #include "base/call.h"
 #include "base/threads.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "learn/net/data.h"
-#include "learn/net/options.h"
-#include "learn/net/prior_files.h"
+#include "learn/net/prior.h"
 
 enum { WARM = 500, RECORDS = 64 };
 
@@ -32,6 +31,7 @@ typedef struct training {
     csrec_net_data *data;
     csrec_net_batch batch[2], validation;
     float *Y, *dY, *w; /* w: [weights] */
+    csrec_store store; /* of these */
     double loss[RECORDS], psnr[RECORDS], sum, began;
     int64_t summed, records, step;
     char stage[64];
@@ -48,8 +48,9 @@ static csrec_status open_networks(training *t, const csrec_context *context, csr
         status = csrec_prior_create(t->o.from, context, &options, i ? &t->trial : &t->net, error);
     if (status) return status;
     csrec_net_info(t->net, &t->weights, NULL, NULL);
-    t->w = malloc((size_t)t->weights * sizeof *t->w);
-    return t->w ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory for the weights");
+    return CSREC_TAKE(&t->store, t->w, t->weights)
+               ? CSREC_OK
+               : csrec_fail(error, CSREC_MEMORY, "out of memory for the weights");
 }
 
 static csrec_status prepare(training *t, const csrec_context *context, csrec_error *error) {
@@ -67,9 +68,9 @@ static csrec_status prepare(training *t, const csrec_context *context, csrec_err
     if (!status) status = csrec_net_batch_create(t->data, &t->validation, error);
     if (!status) status = open_networks(t, context, error);
     size_t floats = (size_t)(t->o.batch * 2 * t->o.channels * t->o.patch * t->o.patch);
-    t->Y = malloc(floats * sizeof *t->Y);
-    t->dY = malloc(floats * sizeof *t->dY);
-    if (!status && (!t->Y || !t->dY))
+    CSREC_TAKE(&t->store, t->Y, floats);
+    CSREC_TAKE(&t->store, t->dY, floats);
+    if (!status && t->store.missing)
         status = csrec_fail(error, CSREC_MEMORY, "out of memory for a batch");
     if (!status) csrec_net_data_validation(t->data, &t->validation);
     return status;
@@ -83,12 +84,9 @@ static void training_clear(training *t) {
     csrec_net_batch_clear(&t->batch[0]);
     csrec_net_batch_clear(&t->batch[1]);
     csrec_net_batch_clear(&t->validation);
-    free(t->Y);
-    free(t->dY);
-    free(t->w);
+    csrec_store_clear(&t->store);
     t->net = t->trial = NULL;
     t->data = NULL;
-    t->Y = t->dY = t->w = NULL;
     t->step = t->records = t->summed = 0;
     t->sum = 0.0;
 }

@@ -2,11 +2,9 @@
 #include "learn/net/pass.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/threads.h"
-#include "learn/net/prior_files.h"
-#include "learn/net/turn.h"
+#include "learn/net/prior.h"
 
 /* Log variances that training tells apart are below. */
 static const double LOG_MOST = 20.0;
@@ -42,12 +40,12 @@ csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels,
     size_t n = (size_t)(height * width), own = (size_t)p->channels;
     size_t plane =
         (size_t)(csrec_prior_padded(height, p->multiple) * csrec_prior_padded(width, p->multiple));
-    p->turned = malloc(own * n * sizeof *p->turned);
-    p->known = malloc(n);
-    p->work = malloc((size_t)csrec_prior_work(height, width) * sizeof *p->work);
-    p->planes = malloc((2 * own + 2) * plane * sizeof *p->planes);
-    p->out = malloc(2 * own * plane * sizeof *p->out);
-    if (p->turned && p->known && p->work && p->planes && p->out) return CSREC_OK;
+    CSREC_TAKE(&p->store, p->turned, own * n);
+    CSREC_TAKE(&p->store, p->known, n);
+    CSREC_TAKE(&p->store, p->work, csrec_prior_work(height, width));
+    CSREC_TAKE(&p->store, p->planes, (2 * own + 2) * plane);
+    CSREC_TAKE(&p->store, p->out, 2 * own * plane);
+    if (!p->store.missing) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
                       (long long)height, (long long)width);
 }
@@ -55,11 +53,7 @@ csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels,
 void csrec_prior_pass_clear(csrec_prior_pass *p) {
     csrec_net_destroy(p->net);
     csrec_model_destroy(p->found);
-    free(p->turned);
-    free(p->known);
-    free(p->work);
-    free(p->planes);
-    free(p->out);
+    csrec_store_clear(&p->store);
 }
 
 static void turn_samples(csrec_prior_pass *p, const csrec_turn *t, csrec_prior_samples *s) {

@@ -15,6 +15,9 @@
 
 enum { CSREC_PRIOR_CHANNELS = 16 };
 
+/* Reads the prior that csrec_prior_installed finds. CSREC_FILE: there is none, with the remedy. */
+csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error);
+
 int csrec_prior_channels(const csrec_model *model);
 
 /* layers: room for CSREC_NET_LAYERS. Returns their number. */

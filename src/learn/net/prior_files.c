@@ -1,7 +1,7 @@
 /* prior_files.c - finds priors beside the library. */
 #define _GNU_SOURCE /* dladdr */
 
-#include "learn/net/prior_files.h"
+#include "learn/net/prior.h"
 #include "csrec/net.h"
 
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
-#include "learn/conv_base.h"
+#include "learn/conv.h"
 #include "method/history.h"
 #include "method/model.h"
 #include "method/sparse/sparse.h"
@@ -151,6 +151,7 @@ static csrec_need need_of(const csrec_task *task) {
     spec.threads = task->channels > 1 ? 1 : task->threads;
     csrec_need need = csrec_sparse_need(task, 1, &spec);
     need.bytes += csrec_signal_bytes(task) + 8.0 * (double)(task->n * task->channels);
+    need.n_stages = 0; /* the smooth layer is not counted apart */
     return need;
 }
 

@@ -157,10 +157,6 @@ static csrec_need need_of(const csrec_task *task) {
     return csrec_sparse_need(task, frames, specs);
 }
 
-static void stages_of(const csrec_task *task, csrec_stages *stages) {
-    csrec_sparse_stages(task, need_of(task).seconds, stages);
-}
-
 /* Blocks are local; a given start covers the whole signal. */
 static bool has_parts(const csrec_task *task) {
     return !task->options->solve.start;
@@ -189,7 +185,6 @@ const csrec_method_type csrec_method_frames = {
     .complete = complete,
     .by_channels = true,
     .need = need_of,
-    .stages = stages_of,
     .parts = has_parts,
     .on_device = csrec_task_always,
     .device_faster = device_faster,

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/call.h"
+#include "base/store.h"
 #include "method/gaussian/whiten.h"
 #include "method/need.h"
 
@@ -47,13 +48,22 @@ typedef struct csrec_gaussian_matches {
     int rows, columns, radius; /* references, rows of all slices; window */
     int *count;                /* [rows * columns] */
     uint16_t *shift;           /* [rows * columns][CSREC_GAUSSIAN_KEPT] places in the window */
+    csrec_store store;         /* of both */
 } csrec_gaussian_matches;
 
 enum { CSREC_GAUSSIAN_KEPT = 128, CSREC_GAUSSIAN_RADIUS = 127 };
 
-/* Corners of reference patches along an axis into at [size]: `step` apart, moved by less than that
- * at random, and both ends. Returns their number. */
-int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at);
+/* A round's reference patches by their corners: slices, rows and columns, each `step` apart, moved
+ * by less than that at random, and both ends. The sizes fit into the picture. */
+typedef struct csrec_gaussian_lines {
+    int patch[3], step[3], count[3];
+    const int *at[3]; /* [count] */
+    int deep;         /* of the search window: +-deep slices */
+} csrec_gaussian_lines;
+
+/* extent: depth, height, width; at: room for their sum. */
+csrec_gaussian_lines csrec_gaussian_lay(const int extent[3], const csrec_gaussian_round *round,
+                                        uint64_t seed, int *at);
 
 void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches);
 
@@ -78,8 +88,11 @@ int csrec_gaussian_margin(double n, double entries, bool volume);
 /* Memory and time of a recovery. */
 csrec_need csrec_gaussian_need(const csrec_task *task);
 
+static inline int64_t csrec_gaussian_entries(const csrec_gaussian_picture *picture) {
+    return (int64_t)picture->depth * picture->height * picture->width;
+}
+
 #define CSREC_STAGE_GROUPS "Gaussian groups"
-void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages);
 
 struct csrec_recovery;
 

@@ -36,6 +36,7 @@ typedef struct job {
     csrec_call team;
     csrec_grids_chain chain; /* chain.added: grids in the signal */
     double *fits;            /* [batch][values] of ranks */
+    csrec_store store;       /* of these and chain.sum */
     int64_t pursuits_done;
     csrec_record *mean; /* of the grids so far */
 } job;
@@ -214,15 +215,16 @@ static csrec_status add_to_chain(job *j, const csrec_grid_run *runs, int64_t cou
         if (used[g]) add_report(j, &runs[g]);
         n += used[g];
     }
-    status = csrec_grids_chain_give(chain, chain->added + n, error);
+    double *sums = malloc((size_t)csrec_grids_chain_chunk(chain, 0) * sizeof *sums);
+    status = sums ? csrec_grids_chain_give(chain, chain->added + n, error)
+                  : csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
     for (int64_t at = 0, size; !status && (size = csrec_grids_chain_chunk(chain, at)) > 0;
          at += size) {
-        double *sums = NULL;
-        status = csrec_grids_chain_receive(chain, at, &sums, error);
+        status = csrec_grids_chain_receive(chain, at, sums, error);
         if (!status) add_fits(j, used, count, at, size, sums);
         if (!status) status = csrec_grids_chain_send(chain, at, sums, error);
-        free(sums);
     }
+    free(sums);
     return status;
 }
 
@@ -243,10 +245,9 @@ static csrec_status open_chain(job *j, csrec_error *error) {
     csrec_status status =
         csrec_grids_chain_open(chain, csrec_grids_batch(j->threads, j->options), error);
     if (status || !shared) return status;
-    j->fits = malloc((size_t)(chain->batch * j->values) * sizeof *j->fits);
-    if (csrec_comm_rank(chain->comm) == 0)
-        chain->sum = malloc((size_t)chain->length * sizeof *chain->sum);
-    if (j->fits && (chain->sum || csrec_comm_rank(chain->comm) > 0)) return CSREC_OK;
+    CSREC_TAKE(&j->store, j->fits, chain->batch * j->values);
+    if (csrec_comm_rank(chain->comm) == 0) CSREC_TAKE(&j->store, chain->sum, chain->length);
+    if (!j->store.missing) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for %lld grids", (long long)chain->batch);
 }
 
@@ -312,8 +313,7 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     }
     if (!status) status = close_chain(j, error);
     free(runs);
-    free(j->fits);
-    free(j->chain.sum);
+    csrec_store_clear(&j->store);
     for (int64_t k = 0; j->signal && j->chain.added > 1 && k < j->values; k++)
         j->signal[k] /= (double)j->chain.added;
     if (csrec_call_stopped(&j->team)) j->report.outcome = CSREC_INTERRUPTED;

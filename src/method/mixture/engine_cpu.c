@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "learn/statistics.h"
+#include "base/store.h"
+#include "learn/data.h"
 #include "learn/whiten.h"
 #include "method/mixture/engine.h"
 #include "method/mixture/patch.h"
@@ -32,29 +33,15 @@ typedef struct engine {
     size_t work_size, room_size;
     double energy;
     int round;
+    csrec_store store; /* of all arrays */
 } engine;
-
-static const csrec_patch_simd *choose_simd(void) {
-    return CSREC_CPU_CHOOSE(csrec_patch);
-}
 
 /* ------------------------------------------------------------------ memory */
 
 static void destroy(void *state) {
     engine *f = state;
     if (!f) return;
-    free(f->first);
-    free(f->order);
-    free(f->choice);
-    free(f->begin);
-    free(f->from);
-    free(f->x);
-    free(f->variance);
-    free(f->C);
-    free(f->mean);
-    free(f->G);
-    free(f->work);
-    free(f->room);
+    csrec_store_clear(&f->store);
     free(f);
 }
 
@@ -62,22 +49,22 @@ static bool allocate(engine *f) {
     size_t K = (size_t)f->K, d = (size_t)f->d, stride = (size_t)f->stride;
     size_t count = (size_t)f->count, batches = (size_t)f->batches, threads = (size_t)f->p->threads;
     const csrec_mixture size = {.K = f->K, .d = f->d};
+    csrec_store *store = &f->store;
     f->work_size = csrec_mixture_work(&size) + ROWS * K;
     f->room_size = (d + CSREC_PATCH_ROWS + 3) * stride + 2 * d + ROWS * d;
-    f->first = malloc((K + 1) * sizeof *f->first);
-    f->order = malloc(count * sizeof *f->order);
-    f->choice = malloc(count * sizeof *f->choice);
-    f->begin = malloc(batches * sizeof *f->begin);
-    f->from = malloc((batches + 1) * sizeof *f->from);
-    f->x = malloc(count * d * sizeof *f->x);
-    f->variance = malloc(count * d * sizeof *f->variance);
-    f->C = calloc(K * d * stride, sizeof *f->C);
-    f->mean = calloc(K * stride, sizeof *f->mean);
-    f->G = malloc(batches * stride * stride * sizeof *f->G);
-    f->work = malloc(threads * f->work_size * sizeof *f->work);
-    f->room = malloc(threads * f->room_size * sizeof *f->room);
-    return f->first && f->order && f->choice && f->begin && f->from && f->x && f->variance &&
-           f->C && f->mean && f->G && f->work && f->room;
+    CSREC_TAKE(store, f->first, K + 1);
+    CSREC_TAKE(store, f->order, count);
+    CSREC_TAKE(store, f->choice, count);
+    CSREC_TAKE(store, f->begin, batches);
+    CSREC_TAKE(store, f->from, batches + 1);
+    CSREC_TAKE(store, f->x, count * d);
+    CSREC_TAKE(store, f->variance, count * d);
+    CSREC_ZEROS(store, f->C, K * d * stride);
+    CSREC_ZEROS(store, f->mean, K * stride);
+    CSREC_TAKE(store, f->G, batches * stride * stride);
+    CSREC_TAKE(store, f->work, threads * f->work_size);
+    CSREC_TAKE(store, f->room, threads * f->room_size);
+    return !store->missing;
 }
 
 /* The sizes of allocate(), and of `place` in average(). */
@@ -98,7 +85,7 @@ static csrec_status create(const csrec_context *context, csrec_fit_picture *p, i
     if (!f) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     f->p = p;
     f->plan = *plan;
-    f->simd = choose_simd();
+    f->simd = CSREC_CPU_CHOOSE(csrec_patch);
     f->K = K;
     f->d = csrec_patches_size(&p->patches);
     f->stride = csrec_patch_stride(f->d);
@@ -266,10 +253,11 @@ static csrec_status average(engine *f, csrec_error *error) {
     csrec_fit_picture *p = f->p;
     int height = p->patches.height;
     size_t line = 3 * (size_t)p->patches.width * (size_t)p->patches.joint;
-    int64_t *place = malloc((size_t)f->count * sizeof *place);
-    float *sums = malloc((size_t)p->threads * line * sizeof *sums);
-    double *rows = malloc((size_t)height * sizeof *rows);
-    bool room = place && sums && rows;
+    csrec_store store = {0};
+    int64_t *place = CSREC_TAKE(&store, place, f->count);
+    float *sums = CSREC_TAKE(&store, sums, (size_t)p->threads * line);
+    double *rows = CSREC_TAKE(&store, rows, height);
+    const bool room = !store.missing;
     for (int64_t i = 0; room && i < f->count; i++) place[f->order[i]] = i;
     if (room) {
 #pragma omp parallel for schedule(static) num_threads(p->threads)
@@ -278,9 +266,7 @@ static csrec_status average(engine *f, csrec_error *error) {
     }
     f->energy = 0.0;
     for (int y = 0; room && y < height; y++) f->energy += rows[y];
-    free(place);
-    free(sums);
-    free(rows);
+    csrec_store_clear(&store);
     return room ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
 

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/store.h"
 #include "base/threads.h"
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
 #include "method/model.h"
-#include "learn/net/fit.h"
 #include "learn/net/pass.h"
 #include "method/tones.h"
 #include "solver/solver.h"
@@ -45,6 +45,7 @@ typedef struct job {
     float *values, *result; /* [channels][height][width] in tones */
     float *squares;         /* as result: expected squared errors, or NULL */
     uint8_t *known;
+    csrec_store store; /* of all arrays */
     csrec_call team;
 } job;
 
@@ -60,24 +61,14 @@ static csrec_status open_network(job *j, csrec_error *error) {
 
 static csrec_status allocate(job *j, csrec_error *error) {
     size_t n = (size_t)(j->height * j->width), channels = (size_t)j->m->channels;
-    j->middle = calloc(channels, sizeof *j->middle);
-    j->values = calloc(channels * n, sizeof *j->values);
-    j->result = calloc(channels * n, sizeof *j->result);
-    if (j->r->variance) j->squares = calloc(channels * n, sizeof *j->squares);
-    j->known = calloc(n, 1);
-    if (j->middle && j->values && j->result && j->known && (j->squares || !j->r->variance))
-        return CSREC_OK;
+    CSREC_ZEROS(&j->store, j->middle, channels);
+    CSREC_ZEROS(&j->store, j->values, channels * n);
+    CSREC_ZEROS(&j->store, j->result, channels * n);
+    if (j->r->variance) CSREC_ZEROS(&j->store, j->squares, channels * n);
+    CSREC_ZEROS(&j->store, j->known, n);
+    if (!j->store.missing) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
                       (long long)j->height, (long long)j->width);
-}
-
-static void job_clear(job *j) {
-    csrec_prior_pass_clear(&j->pass);
-    free(j->middle);
-    free(j->values);
-    free(j->result);
-    free(j->squares);
-    free(j->known);
 }
 
 static int threads_for(const job *j) {
@@ -185,7 +176,8 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
     if (!status) deliver(&j);
     r->report->outcome = csrec_call_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
     csrec_call_end(&j.team);
-    job_clear(&j);
+    csrec_prior_pass_clear(&j.pass);
+    csrec_store_clear(&j.store);
     return status;
 }
 
@@ -272,9 +264,9 @@ static csrec_need need_of(const csrec_task *task) {
     double passes = runs * turns * PASS * worked_pixels(task->shape.dim);
     double seconds = passes + runs * steps * copies * STEP * part;
     if (task->options->seconds > 0.0) seconds = fmin(seconds, task->options->seconds + passes);
-    csrec_need need = {csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) + WEIGHTS +
-                           fmax(tile, fit),
-                       0.2 + csrec_task_share(task, seconds, 1 << 20)};
+    csrec_need need = {.bytes = csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) +
+                                WEIGHTS + fmax(tile, fit),
+                       .seconds = 0.2 + csrec_task_share(task, seconds, 1 << 20)};
     if (csrec_task_param(task, &params[3]) == 0.0) return need;
     csrec_recover_options plain = csrec_options_within(task->options, NULL);
     csrec_task groups = csrec_task_with(task, &plain);

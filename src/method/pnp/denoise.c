@@ -2,7 +2,6 @@
 #include "method/pnp/denoise.h"
 #include "csrec/sampling.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Of a probe in the noise: large enough for the network's floats. */
@@ -17,11 +16,10 @@ static csrec_status create_network(csrec_denoiser *d, csrec_error *error) {
         csrec_prior_pass_create(r->options->model, d->channels, false, r->context, &options,
                                 shape->dim[0], shape->dim[1], &d->pass, error);
     if (status) return status;
-    d->values = malloc(values * sizeof *d->values);
-    d->result = malloc(values * sizeof *d->result);
-    d->known = malloc(n);
-    if (!d->values || !d->result || !d->known)
-        return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
+    CSREC_TAKE(&d->store, d->values, values);
+    CSREC_TAKE(&d->store, d->result, values);
+    CSREC_TAKE(&d->store, d->known, n);
+    if (d->store.missing) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
     memset(d->known, 1, n);
     return CSREC_OK;
 }
@@ -33,9 +31,9 @@ static csrec_status create_groups(csrec_denoiser *d, csrec_error *error) {
     all->is_complex = false;
     all->n = d->data->entries;
     all->channels = d->channels;
-    all->index = malloc((size_t)all->n * sizeof *all->index);
-    all->y = malloc((size_t)d->data->values * sizeof *all->y);
-    if (!all->index || !all->y) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
+    CSREC_TAKE(&d->store, all->index, all->n);
+    CSREC_TAKE(&d->store, all->y, d->data->values);
+    if (d->store.missing) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
     for (int64_t i = 0; i < all->n; i++) all->index[i] = i;
     return CSREC_OK;
 }
@@ -50,11 +48,7 @@ csrec_status csrec_denoiser_create(const csrec_recovery *recovery, const csrec_m
 
 void csrec_denoiser_clear(csrec_denoiser *d) {
     csrec_prior_pass_clear(&d->pass);
-    free(d->values);
-    free(d->result);
-    free(d->known);
-    free(d->all.index);
-    free(d->all.y);
+    csrec_store_clear(&d->store);
 }
 
 static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma, int turns,

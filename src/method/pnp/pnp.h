@@ -6,6 +6,7 @@
 #ifndef CSREC_METHOD_PNP_PNP_H
 #define CSREC_METHOD_PNP_PNP_H
 
+#include "base/store.h"
 #include "method/pnp/denoise.h"
 
 /* Values of the parameter `splitting`. */
@@ -16,6 +17,7 @@ typedef struct csrec_pnp {
     csrec_measured data;
     csrec_denoiser denoiser;
     csrec_call team;
+    csrec_store store;    /* of all arrays */
     double sigma;         /* of the noise on y */
     double tone;          /* 1/255 of white less black, in units of the signal */
     double gain;          /* of the mean's step of message passing */

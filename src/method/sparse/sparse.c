@@ -218,18 +218,6 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
     }
 }
 
-/* Of the signal, which may be a mean over frames: ||y - A x|| / ||y|| over all channels. */
-static csrec_status take_residual(const job *j, const double *signal,
-                                  csrec_recover_report *report) {
-    const csrec_measured *A = &j->measured;
-    double *r = malloc((size_t)A->y_values * sizeof *r);
-    csrec_status status = r ? csrec_measured_residual(A, signal, r) : CSREC_MEMORY;
-    const double whole = csrec_squares(A->y_values, A->m->y);
-    if (!status) report->residual = whole > 0.0 ? sqrt(csrec_squares(A->y_values, r) / whole) : 0.0;
-    free(r);
-    return status;
-}
-
 static void clear(job *j) {
     for (int f = 0; f < j->frames; f++) {
         if (j->A[f] != j->measured.A) csrec_operator_destroy(j->A[f]);
@@ -257,7 +245,9 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
     double ready = csrec_seconds();
     if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
     if (!status) deliver(&j, r->signal, r->report);
-    if (!status && j.measured.A) status = take_residual(&j, r->signal, r->report);
+    if (!status && j.measured.A) /* of the signal, which may be a mean over frames */
+        status =
+            csrec_products_residual(&j.measured, r->signal, (double[2]){0}, &r->report->residual);
     r->report->seconds_tree = ready - start;
     r->report->seconds_pursuit = csrec_seconds() - ready;
     csrec_call_end(&j.team);
@@ -331,10 +321,6 @@ static csrec_need need_of(const csrec_task *task) {
     return csrec_sparse_need(task, 1, &spec);
 }
 
-static void stages_of(const csrec_task *task, csrec_stages *stages) {
-    csrec_sparse_stages(task, need_of(task).seconds, stages);
-}
-
 static csrec_status check_through(const csrec_recover_options *options, csrec_error *error) {
     if (csrec_solver_find(options->solve.solver)->planned)
         return csrec_fail(error, CSREC_ARGUMENT,
@@ -389,7 +375,6 @@ const csrec_method_type csrec_method_sparse = {
     .complete = complete,
     .by_channels = true,
     .need = need_of,
-    .stages = stages_of,
     .on_device = on_device,
     .device_faster = device_faster,
     .run = run};

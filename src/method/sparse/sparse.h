@@ -60,9 +60,6 @@ csrec_solve_options csrec_sparse_options(const csrec_sparse_job *job, int64_t ch
 /* Memory and time with these operators. */
 csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_operator_spec *specs);
 
-/* Adds the stages of so many seconds. */
-void csrec_sparse_stages(const csrec_task *task, double seconds, csrec_stages *stages);
-
 /* The name of a solver's stage. */
 const char *csrec_sparse_stage(const csrec_solver_type *solver);
 

@@ -32,7 +32,4 @@ csrec_tv_problem csrec_tv_defaults(const csrec_measured *data, int threads);
 csrec_status csrec_tv_solve(const csrec_tv_problem *problem, csrec_call *team, double *x,
                             int64_t *done);
 
-/* sum_i sqrt(...) of x: what is minimised. */
-double csrec_tv_value(const csrec_tv_problem *problem, const double *x);
-
 #endif

@@ -5,7 +5,7 @@
 
 #include "csrec/tiles.h"
 #include "measurement/measurement.h"
-#include "recover/plan.h"
+#include "recover/recover.h"
 
 struct csrec_tiles {
     csrec_measurement form; /* without positions and values; n: of the whole */
@@ -173,6 +173,7 @@ static csrec_status check_number(const csrec_tiles *t, int64_t k, csrec_error *e
 /* ------------------------------------------------------------------ one tile ------------------ */
 
 typedef struct run_job {
+    csrec_layout_job of;
     const csrec_tiles *tiles;
     csrec_measurement samples; /* in the box */
     double *values;
@@ -200,12 +201,6 @@ static csrec_status run_on(const csrec_context *context, void *job, csrec_error 
     return status;
 }
 
-static bool run_pays(csrec_device_kind kind, const void *job) {
-    const csrec_tiles *t = ((const run_job *)job)->tiles;
-    (void)kind;
-    return csrec_layout_pays(&t->form, &t->layout);
-}
-
 /* The samples in the box, with what is known of the whole. */
 static csrec_status take_samples(run_job *j, int64_t k, const csrec_measurement *samples,
                                  csrec_error *error) {
@@ -228,8 +223,8 @@ static csrec_status take_samples(run_job *j, int64_t k, const csrec_measurement 
 
 csrec_status csrec_tiles_run(const csrec_tiles *t, int64_t k, const csrec_measurement *samples,
                              double *values, csrec_recover_report *report, csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = run_pays, .run = run_on};
-    run_job j = {.tiles = t, .values = values};
+    static const csrec_device_work work = {.device_faster = csrec_layout_faster, .run = run_on};
+    run_job j = {.of = {&t->form, &t->layout}, .tiles = t, .values = values};
     int64_t entries = 0;
     csrec_status status = check_number(t, k, error);
     if (!status) status = take_samples(&j, k, samples, error);
