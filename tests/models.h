@@ -3,7 +3,7 @@
 #define CSREC_TESTS_MODELS_H
 
 #include "check.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "method/method.h"
 
 static inline csrec_model *assemble_model(const char *kind, const csrec_model_parts *parts) {

@@ -161,7 +161,7 @@ static void check_set(const csrec_group_simd *simd, group *g, const csrec_gaussi
     static float buffer[C][3 * HW];
     float *y[C], *u[C], *variance[C];
     csrec_group_sums sums[C];
-    csrec_store store = {0};
+    csrec_pool pool = {0};
     memset(buffer, 0, sizeof buffer);
     for (int c = 0; c < C; c++) {
         y[c] = g->y[c];
@@ -173,7 +173,7 @@ static void check_set(const csrec_group_simd *simd, group *g, const csrec_gaussi
     csrec_gaussian_picture p = {1, H,    W,        g->channels, g->mask, y,
                                 u, NULL, variance, sigma,       true,    0};
     const int patch[3] = {1, g->ph, g->pw};
-    csrec_group_work work = csrec_group_work_of(&p, patch, &store);
+    csrec_group_work work = csrec_group_work_of(&p, patch, &pool);
     work.size = g->size;
     for (int k = 0; k < g->size; k++) {
         work.front[k] = 0;
@@ -189,7 +189,7 @@ static void check_set(const csrec_group_simd *simd, group *g, const csrec_gaussi
         close_to(sums[c].value[at] / weight, g->value[c][at] / g->weight[c][at]);
         close_to(sums[c].variance[at] / weight, g->spread[c][at] / g->weight[c][at]);
     }
-    csrec_store_clear(&store);
+    csrec_pool_clear(&pool);
 }
 
 /* Values up to 100 with covariances up to 1000 a pixel: condition numbers of 1000 d at most, so

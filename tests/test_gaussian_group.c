@@ -151,8 +151,8 @@ TEST(groups_follow_the_dense_formulas) {
                                     &u,      g.u, &variance, sigma, false,  0};
         const int patch[3] = {g.pl, g.ph, g.pw};
         for (int set = 0; set < count; set++) {
-            csrec_store store = {0};
-            csrec_group_work work = csrec_group_work_of(&p, patch, &store);
+            csrec_pool pool = {0};
+            csrec_group_work work = csrec_group_work_of(&p, patch, &pool);
             work.size = g.size;
             for (int i = 0; i < g.size; i++) {
                 work.front[i] = g.front[i];
@@ -171,7 +171,7 @@ TEST(groups_follow_the_dense_formulas) {
                 close_to(sums.value[i] / sums.weight[i], g.value[i] / g.weight[i], 100.0);
                 close_to(sums.variance[i] / sums.weight[i], g.spread[i] / g.weight[i], 100.0);
             }
-            csrec_store_clear(&store);
+            csrec_pool_clear(&pool);
         }
     }
 }

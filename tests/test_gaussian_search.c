@@ -88,10 +88,10 @@ static void check_choice(const csrec_group_simd *simd, const csrec_group_search 
     int side = 2 * s->radius + 1, shifts = (2 * s->deep + 1) * side * side;
     const int at[3] = {s->z[0], s->y[0], s->x[0]};
     csrec_gaussian_matches matches = {0};
-    csrec_store store = {0};
+    csrec_pool pool = {0};
     csrec_group_work first = {0}, again = {0};
-    csrec_group_finder finder = csrec_group_finder_of(1, shifts, &store);
-    assert_false(store.missing);
+    csrec_group_finder finder = csrec_group_finder_of(1, shifts, &pool);
+    assert_false(pool.lacks);
     assert_ok(csrec_group_matches_prepare(&matches, 1, 1, s->radius, false));
     simd->search(s);
     csrec_group_choose(simd, s, at, 0, s->distance, wanted, &matches, &finder, &first);
@@ -115,7 +115,7 @@ static void check_choice(const csrec_group_simd *simd, const csrec_group_search 
     assert_memory_equal(again.top, first.top, (size_t)first.size * sizeof *first.top);
     assert_memory_equal(again.left, first.left, (size_t)first.size * sizeof *first.left);
     assert_int_equal(csrec_group_matches_prepare(&matches, 2, 1, s->radius, true), CSREC_ARGUMENT);
-    csrec_store_clear(&store);
+    csrec_pool_clear(&pool);
     csrec_gaussian_matches_clear(&matches);
 }
 

@@ -29,7 +29,7 @@ static void conv_clear(filter_learning *j) {
     free(j->l.packed[0]);
     free(j->l.packed[1]);
     free(j->l.work.memory);
-    csrec_store_clear(&j->l.store);
+    csrec_pool_clear(&j->l.pool);
 }
 
 /* ---- options */
@@ -110,10 +110,10 @@ static csrec_status set_scale(filter_learning *j, int64_t count, const csrec_con
 
 /* s = (picture - base) / range at the samples. */
 static csrec_status load(filter_learning *j, const csrec_conv_picture *from, csrec_coded *c) {
-    csrec_store store = {0};
-    int64_t *index = CSREC_TAKE(&store, index, c->entries), m = 0;
-    double *y = CSREC_TAKE(&store, y, c->entries), *base = CSREC_TAKE(&store, base, c->entries);
-    csrec_status status = store.missing ? CSREC_MEMORY : CSREC_OK;
+    csrec_pool pool = {0};
+    int64_t *index = CSREC_TAKE(&pool, index, c->entries), m = 0;
+    double *y = CSREC_TAKE(&pool, y, c->entries), *base = CSREC_TAKE(&pool, base, c->entries);
+    csrec_status status = pool.lacks ? CSREC_MEMORY : CSREC_OK;
     for (int64_t i = 0; i < c->entries && !status; i++) {
         if (from->known && !from->known[i]) continue;
         index[m] = i;
@@ -123,7 +123,7 @@ static csrec_status load(filter_learning *j, const csrec_conv_picture *from, csr
     if (!status && m > 0)
         status = csrec_conv_base(from->height, from->width, m, index, y, j->base, &j->team, base);
     for (int64_t k = 0; k < m && !status; k++) c->s[index[k]] = (float)(y[k] - base[index[k]]);
-    csrec_store_clear(&store);
+    csrec_pool_clear(&pool);
     return status;
 }
 
@@ -143,8 +143,8 @@ static csrec_status make_coded(filter_learning *j, const csrec_conv_picture *fro
     c->momentum = 1.0;
     float **const arrays[] = {&c->s, &c->mask, &c->picture, &c->picture_before};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        CSREC_ZEROS(&j->l.store, *arrays[i], c->entries);
-    if (j->l.store.missing) return CSREC_MEMORY;
+        CSREC_ZEROS(&j->l.pool, *arrays[i], c->entries);
+    if (j->l.pool.lacks) return CSREC_MEMORY;
     csrec_status status = load(j, from, c);
     c->objective = csrec_learn_misfit(c, c->picture); /* x = 0 */
     return status;
@@ -170,32 +170,32 @@ static csrec_status make_room(filter_learning *j) {
     }
     /* Codes are swapped with those of the pictures, so all are as long as the longest. */
     for (int64_t p = 0; p < l->count; p++) {
-        CSREC_ZEROS(&l->store, l->coded[p].x, codes);
-        CSREC_ZEROS(&l->store, l->coded[p].before, codes);
+        CSREC_ZEROS(&l->pool, l->coded[p].x, codes);
+        CSREC_ZEROS(&l->pool, l->coded[p].before, codes);
     }
     l->work.memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    CSREC_ZEROS(&l->store, l->codes, codes);
-    CSREC_ZEROS(&l->store, l->r, entries);
-    CSREC_ZEROS(&l->store, l->part, codes / CSREC_LEARN_BLOCK + 1);
-    return l->work.memory && !l->store.missing ? CSREC_OK : CSREC_MEMORY;
+    CSREC_ZEROS(&l->pool, l->codes, codes);
+    CSREC_ZEROS(&l->pool, l->r, entries);
+    CSREC_ZEROS(&l->pool, l->part, codes / CSREC_LEARN_BLOCK + 1);
+    return l->work.memory && !l->pool.lacks ? CSREC_OK : CSREC_MEMORY;
 }
 
 static csrec_status make_filters(filter_learning *j) {
     csrec_learning *l = &j->l;
     int64_t n = l->filters * l->size;
-    CSREC_ZEROS(&l->store, l->d, n);
-    CSREC_ZEROS(&l->store, l->d_next, n);
-    CSREC_ZEROS(&l->store, l->gradient, n);
-    CSREC_ZEROS(&l->store, l->amplitude, l->filters);
-    CSREC_ZEROS(&l->store, l->square, l->filters);
-    CSREC_ZEROS(&l->store, j->objective, j->iterations);
+    CSREC_ZEROS(&l->pool, l->d, n);
+    CSREC_ZEROS(&l->pool, l->d_next, n);
+    CSREC_ZEROS(&l->pool, l->gradient, n);
+    CSREC_ZEROS(&l->pool, l->amplitude, l->filters);
+    CSREC_ZEROS(&l->pool, l->square, l->filters);
+    CSREC_ZEROS(&l->pool, j->objective, j->iterations);
     for (int t = 0; t < 2; t++) {
         size_t bytes =
             (size_t)csrec_conv_packed(&l->coded[0].conv, t, l->work.simd) * sizeof(float);
         l->packed[t] = aligned_alloc(64, (bytes + 63) / 64 * 64);
         if (!l->packed[t]) return CSREC_MEMORY;
     }
-    return l->store.missing ? CSREC_MEMORY : CSREC_OK;
+    return l->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* ---- start */
@@ -331,7 +331,7 @@ static csrec_status check_pictures(int64_t count, const csrec_conv_picture *pict
 static csrec_status prepare(filter_learning *j, int64_t count, const csrec_conv_picture *pictures,
                             csrec_error *error) {
     csrec_learning *l = &j->l;
-    CSREC_ZEROS(&l->store, l->coded, count);
+    CSREC_ZEROS(&l->pool, l->coded, count);
     l->count = l->coded ? count : 0;
     csrec_status status = l->coded ? CSREC_OK : CSREC_MEMORY;
     for (int64_t p = 0; p < count && !status; p++)

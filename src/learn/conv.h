@@ -8,7 +8,7 @@
 #define CSREC_LEARN_CONV_H
 
 #include "conv/conv.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "base/error.h"
 
 typedef struct csrec_coded {
@@ -29,7 +29,7 @@ typedef struct csrec_learning {
     csrec_conv_work work; /* memory for every product of every picture, and the team */
     float *codes, *r;     /* [most codes], [most entries] */
     double *part;         /* sums of blocks */
-    csrec_store store;    /* of all these arrays but the aligned ones: packed, work.memory */
+    csrec_pool pool;      /* of all these arrays but the aligned ones: packed, work.memory */
     double lambda, L, step;
 } csrec_learning;
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/store.h"
+#include "base/pool.h"
 
 enum { STEPS = 30 }; /* QR steps an eigenvalue; two are usual */
 
@@ -151,7 +151,7 @@ typedef struct problem {
     int n, first, last, found, info;
     double *A, *w, *z, *work;
     int *support, *iwork;
-    csrec_store store; /* of all arrays but A */
+    csrec_pool pool; /* of all arrays but A */
 } problem;
 
 static void call(problem *p, double *work, int lwork, int *iwork, int liwork) {
@@ -169,12 +169,12 @@ static csrec_status solve(problem *p, csrec_error *error) {
         return csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", p->n);
     call(p, &wanted, -1, &iwanted, -1);
     if (p->info == 0) {
-        CSREC_TAKE(&p->store, p->work, wanted);
-        CSREC_TAKE(&p->store, p->iwork, iwanted);
-        if (!p->store.missing) call(p, p->work, (int)wanted, p->iwork, iwanted);
+        CSREC_TAKE(&p->pool, p->work, wanted);
+        CSREC_TAKE(&p->pool, p->iwork, iwanted);
+        if (!p->pool.lacks) call(p, p->work, (int)wanted, p->iwork, iwanted);
     }
     csrec_blas_end(1);
-    if (p->store.missing)
+    if (p->pool.lacks)
         return csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", p->n);
     if (p->info || p->found != p->last - p->first + 1)
         return csrec_fail(error, CSREC_DATA,
@@ -198,18 +198,18 @@ csrec_status csrec_eigen_largest(int n, double *A, int count, double *values, do
     if (n < 1 || n > 1 << 15 || count < 1 || count > n)
         return csrec_fail(error, CSREC_ARGUMENT, "%d eigenvectors of %d x %d; at most 32768", count,
                           n, n);
-    CSREC_TAKE(&p.store, p.w, n);
-    CSREC_TAKE(&p.store, p.z, (size_t)n * (size_t)count);
-    CSREC_TAKE(&p.store, p.support, 2 * (size_t)n);
+    CSREC_TAKE(&p.pool, p.w, n);
+    CSREC_TAKE(&p.pool, p.z, (size_t)n * (size_t)count);
+    CSREC_TAKE(&p.pool, p.support, 2 * (size_t)n);
     csrec_status status =
-        p.store.missing ? csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", n)
-                        : solve(&p, error);
+        p.pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory for %d eigenvectors", n)
+                     : solve(&p, error);
     for (int k = 0; k < count && !status; k++) { /* ascending there */
         values[k] = p.w[count - 1 - k];
         memcpy(V + (size_t)k * (size_t)n, p.z + (size_t)(count - 1 - k) * (size_t)n,
                (size_t)n * sizeof *V);
         csrec_eigen_sign(n, V + (size_t)k * (size_t)n);
     }
-    csrec_store_clear(&p.store);
+    csrec_pool_clear(&p.pool);
     return status;
 }

@@ -28,7 +28,7 @@ typedef struct engine {
     double *posterior; /* [piece][K] */
     double *work;      /* [threads][csrec_mixture_work] */
     component *part;   /* [K] */
-    csrec_store store; /* of all arrays */
+    csrec_pool pool;   /* of all arrays */
 } engine;
 
 static void destroy(void *state) {
@@ -36,20 +36,20 @@ static void destroy(void *state) {
     if (!em) return;
     for (int k = 0; em->part && k < em->mixture->K; k++)
         csrec_statistics_destroy(em->part[k].statistics);
-    csrec_store_clear(&em->store);
+    csrec_pool_clear(&em->pool);
     free(em);
 }
 
 static bool create_parts(engine *em) {
     size_t d = (size_t)em->mixture->d;
-    CSREC_ZEROS(&em->store, em->part, em->mixture->K);
+    CSREC_ZEROS(&em->pool, em->part, em->mixture->K);
     for (int k = 0; em->part && k < em->mixture->K; k++) {
         component *p = &em->part[k];
-        CSREC_TAKE(&em->store, p->shift, d);
-        CSREC_TAKE(&em->store, p->rows, GATHER * d);
+        CSREC_TAKE(&em->pool, p->shift, d);
+        CSREC_TAKE(&em->pool, p->rows, GATHER * d);
         if (csrec_statistics_create((int64_t)d, 1, &p->statistics, NULL)) return false;
     }
-    return !em->store.missing;
+    return !em->pool.lacks;
 }
 
 static csrec_status create(const csrec_context *context, const csrec_mixture *mixture,
@@ -60,8 +60,8 @@ static csrec_status create(const csrec_context *context, const csrec_mixture *mi
     if (!e) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     e->mixture = mixture;
     e->plan = *plan;
-    CSREC_TAKE(&e->store, e->posterior, (size_t)plan->piece * K);
-    CSREC_TAKE(&e->store, e->work, (size_t)plan->threads * csrec_mixture_work(mixture));
+    CSREC_TAKE(&e->pool, e->posterior, (size_t)plan->piece * K);
+    CSREC_TAKE(&e->pool, e->work, (size_t)plan->threads * csrec_mixture_work(mixture));
     if (create_parts(e)) {
         *state = e;
         return CSREC_OK;

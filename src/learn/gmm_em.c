@@ -24,13 +24,13 @@ struct csrec_em {
     double sum, carry;  /* log-likelihoods, and the rounding error of their sum */
     double *likelihood; /* [piece / ROWS + 1] */
     double *moments;    /* [K] weights, [K][d] shifts, [d][d] */
-    csrec_store store;  /* of both */
+    csrec_pool pool;    /* of both */
 };
 
 void csrec_em_destroy(csrec_em *em) {
     if (!em) return;
     em->engine->destroy(em->state);
-    csrec_store_clear(&em->store);
+    csrec_pool_clear(&em->pool);
     free(em);
 }
 
@@ -42,9 +42,9 @@ csrec_status csrec_em_create(const csrec_context *context, csrec_mixture *mixtur
     e->mixture = mixture;
     e->engine = engines[context->kind];
     e->team = plan->team;
-    CSREC_TAKE(&e->store, e->likelihood, (size_t)plan->piece / ROWS + 1);
-    CSREC_TAKE(&e->store, e->moments, K + K * d + d * d);
-    csrec_status status = e->store.missing
+    CSREC_TAKE(&e->pool, e->likelihood, (size_t)plan->piece / ROWS + 1);
+    CSREC_TAKE(&e->pool, e->moments, K + K * d + d * d);
+    csrec_status status = e->pool.lacks
                               ? csrec_fail(error, CSREC_MEMORY, "out of memory")
                               : e->engine->create(context, mixture, plan, &e->state, error);
     if (status)

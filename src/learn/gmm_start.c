@@ -16,11 +16,11 @@ static const uint64_t STREAM = UINT64_C(0x6b6d65616e73);
 typedef struct sample {
     int64_t d, n, next; /* next: of the remaining picks */
     csrec_sampling rows;
-    float *X;          /* [n][d] */
-    double *distance;  /* [n] squared, to the nearest centre */
-    int *nearest;      /* [n] */
-    double *pooled;    /* [d][d] to work in */
-    csrec_store store; /* of these arrays */
+    float *X;         /* [n][d] */
+    double *distance; /* [n] squared, to the nearest centre */
+    int *nearest;     /* [n] */
+    double *pooled;   /* [d][d] to work in */
+    csrec_pool pool;  /* of these arrays */
     int threads;
     csrec_call *team;
 } sample;
@@ -47,11 +47,11 @@ static csrec_status pick_rows(const csrec_data *data, uint64_t seed, int K, samp
     csrec_status status =
         csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, s->n, seed, &s->rows, error);
     if (status) return status;
-    CSREC_TAKE(&s->store, s->X, s->n * s->d);
-    CSREC_TAKE(&s->store, s->distance, s->n);
-    CSREC_ZEROS(&s->store, s->nearest, s->n);
-    CSREC_TAKE(&s->store, s->pooled, s->d * s->d);
-    if (s->store.missing)
+    CSREC_TAKE(&s->pool, s->X, s->n * s->d);
+    CSREC_TAKE(&s->pool, s->distance, s->n);
+    CSREC_ZEROS(&s->pool, s->nearest, s->n);
+    CSREC_TAKE(&s->pool, s->pooled, s->d * s->d);
+    if (s->pool.lacks)
         return csrec_fail(error, CSREC_MEMORY, "out of memory for the start of a mixture");
     return csrec_data_each(data, &own, stopped, error);
 }
@@ -164,7 +164,7 @@ csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *team, ui
         *stopped = csrec_call_stopped(team);
     }
     csrec_sampling_clear(&s.rows);
-    csrec_store_clear(&s.store);
+    csrec_pool_clear(&s.pool);
     return status;
 }
 

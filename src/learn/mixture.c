@@ -15,7 +15,7 @@ static const double LOG_2_PI = 1.8378770664093454836;
 /* ------------------------------------------------------------------ memory */
 
 void csrec_mixture_clear(csrec_mixture *mixture) {
-    csrec_store_clear(&mixture->store);
+    csrec_pool_clear(&mixture->pool);
     *mixture = (csrec_mixture){0};
 }
 
@@ -26,12 +26,12 @@ csrec_status csrec_mixture_create(int K, int d, csrec_mixture *mixture, csrec_er
         return csrec_fail(error, CSREC_ARGUMENT,
                           "a mixture of %d components of %d entries; both must be 1 to %d", K, d,
                           CSREC_MIXTURE_MOST);
-    CSREC_ZEROS(&mixture->store, mixture->weights, k);
-    CSREC_ZEROS(&mixture->store, mixture->means, k * n);
-    CSREC_ZEROS(&mixture->store, mixture->C, k * n * n);
-    CSREC_ZEROS(&mixture->store, mixture->whiten, k * csrec_whiten_size(d));
-    CSREC_ZEROS(&mixture->store, mixture->offset, k);
-    if (!mixture->store.missing) return CSREC_OK;
+    CSREC_ZEROS(&mixture->pool, mixture->weights, k);
+    CSREC_ZEROS(&mixture->pool, mixture->means, k * n);
+    CSREC_ZEROS(&mixture->pool, mixture->C, k * n * n);
+    CSREC_ZEROS(&mixture->pool, mixture->whiten, k * csrec_whiten_size(d));
+    CSREC_ZEROS(&mixture->pool, mixture->offset, k);
+    if (!mixture->pool.lacks) return CSREC_OK;
     csrec_mixture_clear(mixture);
     return csrec_fail(error, CSREC_MEMORY, "out of memory for %d components of %d entries", K, d);
 }

@@ -6,14 +6,14 @@
 #include "csrec/learn.h"
 #include "base/call.h"
 #include "base/error.h"
-#include "base/store.h"
+#include "base/pool.h"
 
 typedef struct csrec_mixture {
     int K, d;
     double *weights, *means, *C; /* [K], [K][d], [K][d][d] */
     double *whiten;              /* [K] inverse Cholesky factors, packed (whiten.h) */
     double *offset;              /* [K] log weight - (d log 2 pi + log |C|) / 2 */
-    csrec_store store;           /* of these arrays */
+    csrec_pool pool;             /* of these arrays */
 } csrec_mixture;
 
 enum { CSREC_MIXTURE_MOST = 4096 }; /* components, and entries of a vector */

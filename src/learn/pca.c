@@ -12,7 +12,7 @@
 #include "base/blas.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "base/call.h"
 #include "learn/model.h"
 #include "learn/data.h"
@@ -33,7 +33,7 @@ typedef struct pca_learning {
     double *values, *V;    /* [k]; [k][size] */
     double *components;    /* [k][n] */
     double *part;          /* [m][COLUMNS] */
-    csrec_store store;     /* of all arrays */
+    csrec_pool pool;       /* of all arrays */
     double trace;
     const char *matrix_on, *vectors_on; /* the backends used */
 } pca_learning;
@@ -56,10 +56,10 @@ static csrec_status keep_piece(void *context, int64_t first, int64_t count, cons
 
 static csrec_status load(pca_learning *j, csrec_error *error) {
     csrec_data_pass pass = {"reading", csrec_call_hear, &j->team, keep_piece, j, 0, 0};
-    CSREC_TAKE(&j->store, j->X, j->m * j->n);
-    CSREC_TAKE(&j->store, j->part, j->m * COLUMNS);
+    CSREC_TAKE(&j->pool, j->X, j->m * j->n);
+    CSREC_TAKE(&j->pool, j->part, j->m * COLUMNS);
     csrec_status status =
-        j->store.missing ? no_memory(error) : csrec_data_each(j->data, &pass, j->stopped, error);
+        j->pool.lacks ? no_memory(error) : csrec_data_each(j->data, &pass, j->stopped, error);
     if (status || *j->stopped) return status;
     return csrec_mean(j->m, j->n, j->X, NULL, j->options->threads, j->mean, error);
 }
@@ -122,7 +122,7 @@ static void choose(pca_learning *j) {
 static csrec_status spread_vectors(pca_learning *j, csrec_error *error) {
     j->components = j->V;
     if (j->size == j->n) return CSREC_OK;
-    CSREC_TAKE(&j->store, j->components, j->k * j->n);
+    CSREC_TAKE(&j->pool, j->components, j->k * j->n);
     if (!j->components || !csrec_blas_begin(1)) return no_memory(error);
     int columns;
     for (int64_t first = 0; (columns = take_columns(j, first)); first += columns)
@@ -193,11 +193,11 @@ static csrec_status allocate(pca_learning *j, csrec_error *error) {
     if (j->size < j->n) squares += (uint64_t)j->m * (uint64_t)j->n * sizeof(float);
     csrec_status status = csrec_memory_check(squares, 1, "principal components", error);
     if (status) return status;
-    CSREC_TAKE(&j->store, j->mean, j->n);
-    CSREC_TAKE(&j->store, j->A, j->size * j->size);
-    CSREC_TAKE(&j->store, j->values, j->k);
-    CSREC_TAKE(&j->store, j->V, j->k * j->size);
-    return j->store.missing ? no_memory(error) : CSREC_OK;
+    CSREC_TAKE(&j->pool, j->mean, j->n);
+    CSREC_TAKE(&j->pool, j->A, j->size * j->size);
+    CSREC_TAKE(&j->pool, j->values, j->k);
+    CSREC_TAKE(&j->pool, j->V, j->k * j->size);
+    return j->pool.lacks ? no_memory(error) : CSREC_OK;
 }
 
 csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *options,
@@ -219,6 +219,6 @@ csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *
     if (!status && !*j.stopped) status = solve(&j, error);
     if (!status && !*j.stopped) status = pca_deliver(&j, model, error);
     csrec_call_end(&j.team);
-    csrec_store_clear(&j.store);
+    csrec_pool_clear(&j.pool);
     return status;
 }

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "measurement/through.h"
 #include "base/sort.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "measurement/measurement.h"
 
 /* The first k whose position an earlier sample has, or -1; uses one bit an entry. */
@@ -28,10 +28,10 @@ static csrec_status find_by_bitmap(int64_t n, const int64_t *index, int64_t entr
 /* Sorting with sample numbers as payload is stable, so in a run of equal positions the second has
  * the number of that position's first repetition. */
 static csrec_status find_by_sorting(int64_t n, const int64_t *index, int64_t *fault) {
-    csrec_store store = {0};
-    uint64_t *rows = CSREC_TAKE(&store, rows, n);
-    int64_t *sample = CSREC_TAKE(&store, sample, n);
-    csrec_status status = store.missing ? CSREC_MEMORY : CSREC_OK;
+    csrec_pool pool = {0};
+    uint64_t *rows = CSREC_TAKE(&pool, rows, n);
+    int64_t *sample = CSREC_TAKE(&pool, sample, n);
+    csrec_status status = pool.lacks ? CSREC_MEMORY : CSREC_OK;
     *fault = -1;
     if (status == CSREC_OK) {
         for (int64_t k = 0; k < n; k++) rows[k] = (uint64_t)index[k], sample[k] = k;
@@ -40,7 +40,7 @@ static csrec_status find_by_sorting(int64_t n, const int64_t *index, int64_t *fa
     if (status == CSREC_OK)
         for (int64_t k = 1; k < n; k++)
             if (rows[k] == rows[k - 1] && (*fault < 0 || sample[k] < *fault)) *fault = sample[k];
-    csrec_store_clear(&store);
+    csrec_pool_clear(&pool);
     return status;
 }
 

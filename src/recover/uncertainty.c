@@ -7,7 +7,7 @@
 #include "csrec/sampling.h"
 #include "files/measurement.h"
 #include "base/random.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "recover/recover.h"
 
 enum { FOLDS = 4, WHOLE = -1, WINDOW = 1 << 16, LEAST_HIDDEN = 16, STREAM_HIDDEN = 1 << 21 };
@@ -32,7 +32,7 @@ typedef struct glance {
     int64_t values;      /* entries * channels */
     double *signal, *variance;
     uint8_t *state; /* [entries] of the following */
-    csrec_store store;
+    csrec_pool pool;
 } glance;
 
 enum { UNKNOWN, SHOWN, LEFT_OUT };
@@ -115,12 +115,12 @@ static csrec_status glance_create(const csrec_measurement *m, const csrec_shape 
     g->m.shape = *window;
     g->m.pattern = CSREC_PATTERN_NONE;
     g->m.count = g->m.n = 0;
-    CSREC_TAKE(&g->store, g->m.index, room);
-    CSREC_TAKE(&g->store, g->m.y, room * m->channels);
-    CSREC_TAKE(&g->store, g->signal, g->values);
-    CSREC_TAKE(&g->store, g->variance, g->values);
-    CSREC_ZEROS(&g->store, g->state, entries);
-    if (!g->store.missing) return CSREC_OK;
+    CSREC_TAKE(&g->pool, g->m.index, room);
+    CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
+    CSREC_TAKE(&g->pool, g->signal, g->values);
+    CSREC_TAKE(&g->pool, g->variance, g->values);
+    CSREC_ZEROS(&g->pool, g->state, entries);
+    if (!g->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors of %lld entries",
                       (long long)entries);
 }
@@ -180,11 +180,10 @@ static csrec_status guess_variance(glance *g, csrec_error *error) {
     int64_t longest = 1, entries = g->values / g->m.channels;
     for (int a = 0; a < shape->dims; a++)
         if (shape->dim[a] > longest) longest = shape->dim[a];
-    csrec_store store = {0};
-    double *sum = CSREC_TAKE(&store, sum, g->values), *count = CSREC_TAKE(&store, count, g->values);
-    double *line = CSREC_TAKE(&store, line, longest), mean = 0.0;
-    csrec_status status =
-        store.missing ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    csrec_pool pool = {0};
+    double *sum = CSREC_TAKE(&pool, sum, g->values), *count = CSREC_TAKE(&pool, count, g->values);
+    double *line = CSREC_TAKE(&pool, line, longest), mean = 0.0;
+    csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
     int64_t radius =
         (int64_t)ceil(0.5 * pow((double)entries / (double)(g->m.n + 1), 1.0 / shape->dims));
     for (int64_t i = 0; i < g->values && !status; i++) {
@@ -205,7 +204,7 @@ static csrec_status guess_variance(glance *g, csrec_error *error) {
         bool sampled = noise > 0.0 && g->state[i / g->m.channels] == SHOWN;
         g->variance[i] = sampled ? v * (noise / (v + noise)) : v; /* both say something */
     }
-    csrec_store_clear(&store);
+    csrec_pool_clear(&pool);
     return status;
 }
 
@@ -258,7 +257,7 @@ static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
         status = glance_run(e, &g, error);
         if (!status) add_fold(e, &g, origin);
     }
-    csrec_store_clear(&g.store);
+    csrec_pool_clear(&g.pool);
     return status;
 }
 
@@ -325,7 +324,7 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
     }
     for (int64_t i = 0; i < g.values && !status; i++)
         map[i] = sqrt(scale[g.state[i / g.m.channels] == SHOWN] * map[i]);
-    csrec_store_clear(&g.store);
+    csrec_pool_clear(&g.pool);
     return status;
 }
 
@@ -385,6 +384,6 @@ csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
         for (int64_t c = 0; c < g.m.channels; c++) sum += g.variance[i * g.m.channels + c];
         density[i] = is_kept(&g, i) ? 0.0 : sqrt(sum);
     }
-    csrec_store_clear(&g.store);
+    csrec_pool_clear(&g.pool);
     return status;
 }

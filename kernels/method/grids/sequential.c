@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "base/stop.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "base/threads.h"
 #include "haar/atoms.h"
 #include "kernels/method/grids/fill.h"
@@ -18,7 +18,7 @@ typedef struct run {
     csrec_atoms *found; /* [channels] of one grid */
     uint32_t *order;    /* [n] on the host */
     double *y;          /* [n] one channel in the order of the rows */
-    csrec_store store;  /* of these arrays */
+    csrec_pool pool;    /* of these arrays */
     int64_t iterations; /* of finished pursuits */
 } run;
 
@@ -128,17 +128,17 @@ csrec_status csrec_cuda_run_sequential(csrec_cuda_job *j, csrec_atoms *atoms) {
     const size_t n = (size_t)j->m->n;
     int64_t first, count;
     run r = {.job = j};
-    CSREC_ZEROS(&r.store, r.found, j->m->channels);
-    CSREC_TAKE(&r.store, r.order, n);
-    CSREC_TAKE(&r.store, r.y, n);
+    CSREC_ZEROS(&r.pool, r.found, j->m->channels);
+    CSREC_TAKE(&r.pool, r.order, n);
+    CSREC_TAKE(&r.pool, r.y, n);
     csrec_status status =
-        r.store.missing ? csrec_fail(j->error, CSREC_MEMORY, "out of memory for %zu samples", n)
-                        : csrec_grids_chain_open(&j->chain, 1, j->error);
+        r.pool.lacks ? csrec_fail(j->error, CSREC_MEMORY, "out of memory for %zu samples", n)
+                     : csrec_grids_chain_open(&j->chain, 1, j->error);
     while (!status && !j->stopped && csrec_grids_chain_next(&j->chain, &first, &count)) {
         for (int64_t g = 0; g < count && !status && !j->chain.over && (g == 0 || !j->stopped); g++)
             status = run_grid(&r, first + g, atoms, g == 0, g + 1 == count);
         j->chain.turn++;
     }
-    csrec_store_clear(&r.store);
+    csrec_pool_clear(&r.pool);
     return status;
 }

@@ -2,7 +2,7 @@
 #include "kernels/method/grids/signal.h"
 
 #include "base/stop.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "haar/atoms.h"
 #include "haar/column_order.h"
 
@@ -74,19 +74,18 @@ typedef struct host_items {
     uint64_t *rows, *shape;
     uint32_t *first;
     double *x;
-    csrec_store store;
+    csrec_pool pool;
 } host_items;
 
 static csrec_status download_items(const csrec_cuda_tree *tree, const csrec_cuda_signal *signal,
                                    host_items *h, csrec_error *error) {
     const size_t n = (size_t)tree->n, items = (size_t)tree->items;
     *h = (host_items){0};
-    CSREC_TAKE(&h->store, h->rows, n);
-    CSREC_TAKE(&h->store, h->shape, items);
-    CSREC_TAKE(&h->store, h->first, items);
-    CSREC_TAKE(&h->store, h->x, items);
-    if (h->store.missing)
-        return csrec_fail(error, CSREC_MEMORY, "out of memory for the coefficients");
+    CSREC_TAKE(&h->pool, h->rows, n);
+    CSREC_TAKE(&h->pool, h->shape, items);
+    CSREC_TAKE(&h->pool, h->first, items);
+    CSREC_TAKE(&h->pool, h->x, items);
+    if (h->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory for the coefficients");
     csrec_status status = csrec_cuda_download(h->rows, tree->rows, n * 8, NULL, error);
     if (!status) status = csrec_cuda_download(h->shape, tree->shape, items * 8, NULL, error);
     if (!status) status = csrec_cuda_download(h->first, tree->first, items * 4, NULL, error);
@@ -127,6 +126,6 @@ csrec_status csrec_cuda_signal_atoms(const csrec_cuda_tree *tree, const csrec_cu
         else
             list_items(tree, signal, &h, &listing, atoms);
     }
-    csrec_store_clear(&h.store);
+    csrec_pool_clear(&h.pool);
     return status;
 }

@@ -75,18 +75,18 @@ csrec_status csrec_net_data_create(const csrec_net_data_options *options, csrec_
 }
 
 void csrec_net_batch_clear(csrec_net_batch *batch) {
-    csrec_store_clear(&batch->store);
+    csrec_pool_clear(&batch->pool);
 }
 
 csrec_status csrec_net_batch_create(const csrec_net_data *d, csrec_net_batch *batch,
                                     csrec_error *error) {
     size_t n = (size_t)(d->o.batch * pixels(d)), channels = (size_t)d->o.channels;
     *batch = (csrec_net_batch){0};
-    CSREC_TAKE(&batch->store, batch->X, (2 * channels + 2) * n);
-    CSREC_TAKE(&batch->store, batch->target, channels * n);
-    CSREC_TAKE(&batch->store, batch->weight, n);
-    CSREC_ZEROS(&batch->store, batch->unit, d->o.batch);
-    if (!batch->store.missing) return CSREC_OK;
+    CSREC_TAKE(&batch->pool, batch->X, (2 * channels + 2) * n);
+    CSREC_TAKE(&batch->pool, batch->target, channels * n);
+    CSREC_TAKE(&batch->pool, batch->weight, n);
+    CSREC_ZEROS(&batch->pool, batch->unit, d->o.batch);
+    if (!batch->pool.lacks) return CSREC_OK;
     csrec_net_batch_clear(batch);
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a batch of %lld pictures",
                       (long long)d->o.batch);

@@ -6,7 +6,7 @@
 #ifndef CSREC_LEARN_NET_DATA_H
 #define CSREC_LEARN_NET_DATA_H
 
-#include "base/store.h"
+#include "base/pool.h"
 #include "learn/net/prior.h"
 
 typedef struct csrec_net_data csrec_net_data;
@@ -16,7 +16,7 @@ typedef struct csrec_net_batch {
     float *target; /* [batch][C][side][side] the whole pictures, in normal values */
     float *weight; /* [batch][side][side] of a pixel's error: 0 or 1 */
     double *unit;  /* [batch] of the normal values */
-    csrec_store store;
+    csrec_pool pool;
 } csrec_net_batch;
 
 typedef struct csrec_net_data_options {

@@ -8,7 +8,7 @@
 #include "csrec/sampling.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "base/store.h"
+#include "base/pool.h"
 
 /* Shares of the samples that are shown, and the mean of weights. */
 static const double SHOWN_LEAST = 0.60, SHOWN_MOST = 0.95, AVERAGE = 0.95;
@@ -27,7 +27,7 @@ typedef struct fit {
     uint8_t *known;          /* [copies][pixels] */
     uint8_t *hidden;         /* [copies][plane] */
     csrec_prior_frame *frames;
-    csrec_store store; /* of all arrays */
+    csrec_pool pool; /* of all arrays */
 } fit;
 
 static int64_t longest(const fit *f, int64_t extent) {
@@ -46,15 +46,15 @@ static void measure_parts(fit *f) {
 
 static csrec_status allocate(fit *f, csrec_error *error) {
     size_t copies = (size_t)f->o->copies, plane = (size_t)f->plane;
-    CSREC_TAKE(&f->store, f->X, copies * plane * (size_t)f->in);
-    CSREC_TAKE(&f->store, f->Y, copies * plane * (size_t)f->out);
-    CSREC_TAKE(&f->store, f->dY, copies * plane * (size_t)f->out);
-    CSREC_TAKE(&f->store, f->values, copies * (size_t)(f->s->channels * f->pixels));
-    CSREC_TAKE(&f->store, f->work, copies * (size_t)f->room);
-    CSREC_TAKE(&f->store, f->known, copies * (size_t)f->pixels);
-    CSREC_TAKE(&f->store, f->hidden, copies * plane);
-    CSREC_ZEROS(&f->store, f->frames, copies);
-    if (!f->store.missing) return CSREC_OK;
+    CSREC_TAKE(&f->pool, f->X, copies * plane * (size_t)f->in);
+    CSREC_TAKE(&f->pool, f->Y, copies * plane * (size_t)f->out);
+    CSREC_TAKE(&f->pool, f->dY, copies * plane * (size_t)f->out);
+    CSREC_TAKE(&f->pool, f->values, copies * (size_t)(f->s->channels * f->pixels));
+    CSREC_TAKE(&f->pool, f->work, copies * (size_t)f->room);
+    CSREC_TAKE(&f->pool, f->known, copies * (size_t)f->pixels);
+    CSREC_TAKE(&f->pool, f->hidden, copies * plane);
+    CSREC_ZEROS(&f->pool, f->frames, copies);
+    if (!f->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY,
                       "out of memory to fit a network to %d parts of a picture", f->o->copies);
 }
@@ -198,6 +198,6 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
         status = take_step(&f, *done, error);
         if (!status) ++*done;
     }
-    csrec_store_clear(&f.store);
+    csrec_pool_clear(&f.pool);
     return status || *done == 0 ? status : use_mean(net, error);
 }

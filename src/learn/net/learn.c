@@ -31,7 +31,7 @@ typedef struct training {
     csrec_net_data *data;
     csrec_net_batch batch[2], validation;
     float *Y, *dY, *w; /* w: [weights] */
-    csrec_store store; /* of these */
+    csrec_pool pool;   /* of these */
     double loss[RECORDS], psnr[RECORDS], sum, began;
     int64_t summed, records, step;
     char stage[64];
@@ -48,7 +48,7 @@ static csrec_status open_networks(training *t, const csrec_context *context, csr
         status = csrec_prior_create(t->o.from, context, &options, i ? &t->trial : &t->net, error);
     if (status) return status;
     csrec_net_info(t->net, &t->weights, NULL, NULL);
-    return CSREC_TAKE(&t->store, t->w, t->weights)
+    return CSREC_TAKE(&t->pool, t->w, t->weights)
                ? CSREC_OK
                : csrec_fail(error, CSREC_MEMORY, "out of memory for the weights");
 }
@@ -68,9 +68,9 @@ static csrec_status prepare(training *t, const csrec_context *context, csrec_err
     if (!status) status = csrec_net_batch_create(t->data, &t->validation, error);
     if (!status) status = open_networks(t, context, error);
     size_t floats = (size_t)(t->o.batch * 2 * t->o.channels * t->o.patch * t->o.patch);
-    CSREC_TAKE(&t->store, t->Y, floats);
-    CSREC_TAKE(&t->store, t->dY, floats);
-    if (!status && t->store.missing)
+    CSREC_TAKE(&t->pool, t->Y, floats);
+    CSREC_TAKE(&t->pool, t->dY, floats);
+    if (!status && t->pool.lacks)
         status = csrec_fail(error, CSREC_MEMORY, "out of memory for a batch");
     if (!status) csrec_net_data_validation(t->data, &t->validation);
     return status;
@@ -84,7 +84,7 @@ static void training_clear(training *t) {
     csrec_net_batch_clear(&t->batch[0]);
     csrec_net_batch_clear(&t->batch[1]);
     csrec_net_batch_clear(&t->validation);
-    csrec_store_clear(&t->store);
+    csrec_pool_clear(&t->pool);
     t->net = t->trial = NULL;
     t->data = NULL;
     t->step = t->records = t->summed = 0;

@@ -40,12 +40,12 @@ csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels,
     size_t n = (size_t)(height * width), own = (size_t)p->channels;
     size_t plane =
         (size_t)(csrec_prior_padded(height, p->multiple) * csrec_prior_padded(width, p->multiple));
-    CSREC_TAKE(&p->store, p->turned, own * n);
-    CSREC_TAKE(&p->store, p->known, n);
-    CSREC_TAKE(&p->store, p->work, csrec_prior_work(height, width));
-    CSREC_TAKE(&p->store, p->planes, (2 * own + 2) * plane);
-    CSREC_TAKE(&p->store, p->out, 2 * own * plane);
-    if (!p->store.missing) return CSREC_OK;
+    CSREC_TAKE(&p->pool, p->turned, own * n);
+    CSREC_TAKE(&p->pool, p->known, n);
+    CSREC_TAKE(&p->pool, p->work, csrec_prior_work(height, width));
+    CSREC_TAKE(&p->pool, p->planes, (2 * own + 2) * plane);
+    CSREC_TAKE(&p->pool, p->out, 2 * own * plane);
+    if (!p->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
                       (long long)height, (long long)width);
 }
@@ -53,7 +53,7 @@ csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels,
 void csrec_prior_pass_clear(csrec_prior_pass *p) {
     csrec_net_destroy(p->net);
     csrec_model_destroy(p->found);
-    csrec_store_clear(&p->store);
+    csrec_pool_clear(&p->pool);
 }
 
 static void turn_samples(csrec_prior_pass *p, const csrec_turn *t, csrec_prior_samples *s) {

@@ -4,7 +4,7 @@
 #define CSREC_LEARN_NET_PASS_H
 
 #include "base/call.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "learn/net/prior.h"
 
 /* ------------------------------------------------------------------ flips and turns */
@@ -42,7 +42,7 @@ typedef struct csrec_prior_pass {
     int64_t height, width, multiple;
     float *turned, *work, *planes, *out;
     uint8_t *known;
-    csrec_store store; /* of these arrays */
+    csrec_pool pool; /* of these arrays */
 } csrec_prior_pass;
 
 /* model NULL: the installed prior for so many channels, 1 or 3. A model for 1 channel serves any

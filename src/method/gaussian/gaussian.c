@@ -69,7 +69,7 @@ typedef struct job {
     const csrec_gaussian_engine *engine;
     void *state; /* the engine's, or NULL */
     bool stopped;
-    csrec_store store; /* of all arrays */
+    csrec_pool pool; /* of all arrays */
     csrec_call team;
 } job;
 
@@ -121,11 +121,11 @@ static void choose_rounds(job *j, double effort, bool given) {
 
 static csrec_status allocate(job *j) {
     size_t entries = (size_t)j->entries, channels = (size_t)j->m->channels;
-    float **rows = CSREC_TAKE(&j->store, j->picture.y, 3 * channels);
-    CSREC_TAKE(&j->store, j->middle, channels);
-    CSREC_ZEROS(&j->store, j->values, 3 * entries * channels);
-    CSREC_ZEROS(&j->store, j->mask, entries);
-    if (j->store.missing) return CSREC_MEMORY;
+    float **rows = CSREC_TAKE(&j->pool, j->picture.y, 3 * channels);
+    CSREC_TAKE(&j->pool, j->middle, channels);
+    CSREC_ZEROS(&j->pool, j->values, 3 * entries * channels);
+    CSREC_ZEROS(&j->pool, j->mask, entries);
+    if (j->pool.lacks) return CSREC_MEMORY;
     for (size_t i = 0; i < 3 * channels; i++) rows[i] = j->values + i * entries;
     j->picture.u = rows + channels;
     j->picture.variance = rows + 2 * channels;
@@ -296,7 +296,7 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     report->seconds_pursuit = csrec_seconds() - began;
     csrec_call_end(&j.team);
     j.engine->destroy(j.state);
-    csrec_store_clear(&j.store);
+    csrec_pool_clear(&j.pool);
     return status;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/call.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "method/gaussian/whiten.h"
 #include "method/need.h"
 
@@ -48,7 +48,7 @@ typedef struct csrec_gaussian_matches {
     int rows, columns, radius; /* references, rows of all slices; window */
     int *count;                /* [rows * columns] */
     uint16_t *shift;           /* [rows * columns][CSREC_GAUSSIAN_KEPT] places in the window */
-    csrec_store store;         /* of both */
+    csrec_pool pool;           /* of both */
 } csrec_gaussian_matches;
 
 enum { CSREC_GAUSSIAN_KEPT = 128, CSREC_GAUSSIAN_RADIUS = 127 };

@@ -2,7 +2,7 @@
 #ifndef CSREC_METHOD_GAUSSIAN_GROUP_H
 #define CSREC_METHOD_GAUSSIAN_GROUP_H
 
-#include "base/store.h"
+#include "base/pool.h"
 #include "method/gaussian/gaussian.h"
 
 enum {
@@ -79,7 +79,7 @@ typedef struct csrec_group_finder {
     int32_t *chosen;
 } csrec_group_finder;
 
-csrec_group_finder csrec_group_finder_of(int references, int shifts, csrec_store *store);
+csrec_group_finder csrec_group_finder_of(int references, int shifts, csrec_pool *pool);
 
 /* Allocates matches for so many references; keeps those of the round before if `again`.
  * CSREC_ARGUMENT: they are not of such references. */
@@ -95,7 +95,7 @@ void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *
 
 /* For patches of so many slices, rows and columns of the picture. */
 csrec_group_work csrec_group_work_of(const csrec_gaussian_picture *picture, const int patch[3],
-                                     csrec_store *store);
+                                     csrec_pool *pool);
 
 extern const csrec_group_simd csrec_group_generic;
 #if defined(__x86_64__)

@@ -6,7 +6,7 @@
 #include "method/gaussian/group.h"
 
 void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches) {
-    csrec_store_clear(&matches->store);
+    csrec_pool_clear(&matches->pool);
     *matches = (csrec_gaussian_matches){0};
 }
 
@@ -18,9 +18,9 @@ csrec_status csrec_group_matches_prepare(csrec_gaussian_matches *m, int rows, in
     csrec_gaussian_matches_clear(m);
     size_t references = (size_t)rows * (size_t)columns;
     *m = (csrec_gaussian_matches){.rows = rows, .columns = columns, .radius = radius};
-    CSREC_ZEROS(&m->store, m->count, references);
-    CSREC_TAKE(&m->store, m->shift, references * CSREC_GAUSSIAN_KEPT);
-    return m->store.missing ? CSREC_MEMORY : CSREC_OK;
+    CSREC_ZEROS(&m->pool, m->count, references);
+    CSREC_TAKE(&m->pool, m->shift, references * CSREC_GAUSSIAN_KEPT);
+    return m->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* The k-th smallest of n, k counted from 0; reorders a. */
@@ -114,18 +114,18 @@ void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *
 
 /* ------------------------------------------------------------------ work arrays */
 
-csrec_group_finder csrec_group_finder_of(int references, int shifts, csrec_store *store) {
+csrec_group_finder csrec_group_finder_of(int references, int shifts, csrec_pool *pool) {
     const int most = shifts < CSREC_GAUSSIAN_KEPT ? CSREC_GAUSSIAN_KEPT : shifts;
     csrec_group_finder f;
-    CSREC_TAKE(store, f.distance, (size_t)references * (size_t)shifts + 1);
-    CSREC_TAKE(store, f.ranked, most);
-    CSREC_TAKE(store, f.key, most);
-    CSREC_TAKE(store, f.chosen, most);
+    CSREC_TAKE(pool, f.distance, (size_t)references * (size_t)shifts + 1);
+    CSREC_TAKE(pool, f.ranked, most);
+    CSREC_TAKE(pool, f.key, most);
+    CSREC_TAKE(pool, f.chosen, most);
     return f;
 }
 
 csrec_group_work csrec_group_work_of(const csrec_gaussian_picture *p, const int patch[3],
-                                     csrec_store *store) {
+                                     csrec_pool *pool) {
     int d = patch[0] * patch[1] * patch[2];
     size_t stride = (size_t)((d + CSREC_GROUP_LANES - 1) / CSREC_GROUP_LANES * CSREC_GROUP_LANES);
     csrec_group_work w = {.patch_height = patch[1],
@@ -137,12 +137,12 @@ csrec_group_work csrec_group_work_of(const csrec_gaussian_picture *p, const int 
     for (int i = 0; i < w.rows; i++)
         w.row[i] = (i / patch[1] * p->height + i % patch[1]) * p->width;
     size_t channels = (size_t)w.channels;
-    CSREC_TAKE(store, w.mean, channels * stride);
-    CSREC_TAKE(store, w.C, stride * stride);
-    CSREC_TAKE(store, w.gram, stride * stride);
-    CSREC_TAKE(store, w.X, channels * CSREC_GROUP_MOST * stride);
-    CSREC_TAKE(store, w.V, (CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride);
-    CSREC_TAKE(store, w.posterior, stride);
-    CSREC_TAKE(store, w.column, 2 * (2 * CSREC_GROUP_TILE + 3 * CSREC_GROUP_EDGE));
+    CSREC_TAKE(pool, w.mean, channels * stride);
+    CSREC_TAKE(pool, w.C, stride * stride);
+    CSREC_TAKE(pool, w.gram, stride * stride);
+    CSREC_TAKE(pool, w.X, channels * CSREC_GROUP_MOST * stride);
+    CSREC_TAKE(pool, w.V, (CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride);
+    CSREC_TAKE(pool, w.posterior, stride);
+    CSREC_TAKE(pool, w.column, 2 * (2 * CSREC_GROUP_TILE + 3 * CSREC_GROUP_EDGE));
     return w;
 }

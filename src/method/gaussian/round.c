@@ -32,7 +32,7 @@ typedef struct round_state {
     float *framed;                    /* the guides with `margin` pixels around them, or NULL */
     csrec_group_sums *sums;           /* [WAVE][channels] */
     float *weight, *value, *variance; /* [channels][depth * height * width] */
-    csrec_store store;                /* of all arrays, those of the threads, too */
+    csrec_pool pool;                  /* of all arrays, those of the threads, too */
     csrec_call *team;
     int number, count; /* of the round within all rounds */
     int64_t done, total;
@@ -90,15 +90,14 @@ static csrec_status create_sums(round_state *s) {
                   reach(s, p->height, s->patch[1], s->radius) *
                   reach(s, p->width, s->patch[2], s->radius);
     int64_t values = csrec_gaussian_entries(p) * p->channels;
-    CSREC_ZEROS(&s->store, s->weight, 3 * values);
-    CSREC_ZEROS(&s->store, s->sums, WAVE * s->p->channels);
-    if (s->store.missing) return CSREC_MEMORY;
+    CSREC_ZEROS(&s->pool, s->weight, 3 * values);
+    CSREC_ZEROS(&s->pool, s->sums, WAVE * s->p->channels);
+    if (s->pool.lacks) return CSREC_MEMORY;
     s->value = s->weight + values;
     s->variance = s->value + values;
     int tiles = tiles_of(s) < WAVE ? (int)tiles_of(s) : WAVE;
-    for (int i = 0; i < tiles * p->channels; i++)
-        CSREC_TAKE(&s->store, s->sums[i].weight, 3 * sums);
-    return s->store.missing ? CSREC_MEMORY : CSREC_OK;
+    for (int i = 0; i < tiles * p->channels; i++) CSREC_TAKE(&s->pool, s->sums[i].weight, 3 * sums);
+    return s->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* Bytes touched by csrec_gaussian_run and its matches. */
@@ -145,7 +144,7 @@ static csrec_status frame_guides(round_state *s) {
     size_t width = (size_t)(p->width + 2 * m), height = (size_t)(p->height + 2 * m);
     size_t entries = (size_t)(p->depth + 2 * front) * height * width;
     if (m == 0) return CSREC_OK;
-    if (!CSREC_TAKE(&s->store, s->framed, (size_t)guides * entries)) return CSREC_MEMORY;
+    if (!CSREC_TAKE(&s->pool, s->framed, (size_t)guides * entries)) return CSREC_MEMORY;
     for (int g = 0; g < guides; g++)
         frame_one(p, p->guide + g * csrec_gaussian_entries(p), front, m,
                   s->framed + (size_t)g * entries);
@@ -155,7 +154,7 @@ static csrec_status frame_guides(round_state *s) {
 static csrec_status create_lines(round_state *s, uint64_t seed) {
     const int extent[] = {s->p->depth, s->p->height, s->p->width}, tile = edge_of(s->p);
     line *const lines[] = {&s->slices, &s->rows, &s->columns};
-    int *at = CSREC_TAKE(&s->store, at, extent[0] + extent[1] + extent[2]);
+    int *at = CSREC_TAKE(&s->pool, at, extent[0] + extent[1] + extent[2]);
     if (!at) return CSREC_MEMORY;
     const csrec_gaussian_lines l = csrec_gaussian_lay(extent, s->round, seed, at);
     memcpy(s->patch, l.patch, sizeof s->patch);
@@ -172,13 +171,13 @@ static csrec_status create_lines(round_state *s, uint64_t seed) {
 static csrec_status create_threads(round_state *s) {
     int side = 2 * s->radius + 1, shifts = (2 * s->deep + 1) * side * side;
     int references = s->slices.per_tile * s->rows.per_tile * s->columns.per_tile;
-    CSREC_TAKE(&s->store, s->work, s->threads);
-    CSREC_TAKE(&s->store, s->finder, s->threads);
-    for (int t = 0; t < s->threads && !s->store.missing; t++) {
-        s->work[t] = csrec_group_work_of(s->p, s->patch, &s->store);
-        s->finder[t] = csrec_group_finder_of(s->round->again ? 0 : references, shifts, &s->store);
+    CSREC_TAKE(&s->pool, s->work, s->threads);
+    CSREC_TAKE(&s->pool, s->finder, s->threads);
+    for (int t = 0; t < s->threads && !s->pool.lacks; t++) {
+        s->work[t] = csrec_group_work_of(s->p, s->patch, &s->pool);
+        s->finder[t] = csrec_group_finder_of(s->round->again ? 0 : references, shifts, &s->pool);
     }
-    return s->store.missing ? CSREC_MEMORY : CSREC_OK;
+    return s->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 static csrec_status create(round_state *s, uint64_t seed) {
@@ -338,6 +337,6 @@ csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gau
         run_wave(&s, first, (int)(left < WAVE ? left : WAVE));
     }
     if (!status && !csrec_call_stopped(team)) finish(&s);
-    csrec_store_clear(&s.store);
+    csrec_pool_clear(&s.pool);
     return status;
 }

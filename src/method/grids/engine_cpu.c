@@ -36,7 +36,7 @@ typedef struct job {
     csrec_call team;
     csrec_grids_chain chain; /* chain.added: grids in the signal */
     double *fits;            /* [batch][values] of ranks */
-    csrec_store store;       /* of these and chain.sum */
+    csrec_pool pool;         /* of these and chain.sum */
     int64_t pursuits_done;
     csrec_record *mean; /* of the grids so far */
 } job;
@@ -245,9 +245,9 @@ static csrec_status open_chain(job *j, csrec_error *error) {
     csrec_status status =
         csrec_grids_chain_open(chain, csrec_grids_batch(j->threads, j->options), error);
     if (status || !shared) return status;
-    CSREC_TAKE(&j->store, j->fits, chain->batch * j->values);
-    if (csrec_comm_rank(chain->comm) == 0) CSREC_TAKE(&j->store, chain->sum, chain->length);
-    if (!j->store.missing) return CSREC_OK;
+    CSREC_TAKE(&j->pool, j->fits, chain->batch * j->values);
+    if (csrec_comm_rank(chain->comm) == 0) CSREC_TAKE(&j->pool, chain->sum, chain->length);
+    if (!j->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for %lld grids", (long long)chain->batch);
 }
 
@@ -313,7 +313,7 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     }
     if (!status) status = close_chain(j, error);
     free(runs);
-    csrec_store_clear(&j->store);
+    csrec_pool_clear(&j->pool);
     for (int64_t k = 0; j->signal && j->chain.added > 1 && k < j->values; k++)
         j->signal[k] /= (double)j->chain.added;
     if (csrec_call_stopped(&j->team)) j->report.outcome = CSREC_INTERRUPTED;

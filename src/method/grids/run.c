@@ -13,7 +13,7 @@ enum { BLOCK = 1 << 14 };
 void csrec_grid_run_clear(csrec_grid_run *run, int64_t channels) {
     csrec_operator_destroy(run->A);
     for (int64_t c = 0; run->atoms && c < channels; c++) csrec_atoms_clear(&run->atoms[c]);
-    csrec_store_clear(&run->store);
+    csrec_pool_clear(&run->pool);
     free(run->rows);
     *run = (csrec_grid_run){0};
 }
@@ -28,10 +28,10 @@ csrec_status csrec_grid_run_create(const csrec_measurement *m, const csrec_recov
                           "the shape needs more than 62 levels; sample a "
                           "smaller shape or use order raster");
     uint64_t *rows = malloc((size_t)m->n * sizeof *rows);
-    CSREC_TAKE(&run->store, run->order, m->n);
-    CSREC_ZEROS(&run->store, run->atoms, m->channels);
-    CSREC_ZEROS(&run->store, run->reports, m->channels);
-    status = rows && !run->store.missing ? CSREC_OK : CSREC_MEMORY;
+    CSREC_TAKE(&run->pool, run->order, m->n);
+    CSREC_ZEROS(&run->pool, run->atoms, m->channels);
+    CSREC_ZEROS(&run->pool, run->reports, m->channels);
+    status = rows && !run->pool.lacks ? CSREC_OK : CSREC_MEMORY;
     if (!status) status = csrec_grid_rows(&run->grid, m->n, m->index, rows);
     for (int64_t k = 0; !status && k < m->n; k++) run->order[k] = k;
     if (!status) status = csrec_sort_rows(m->n, rows, run->order);
@@ -73,11 +73,11 @@ csrec_status csrec_grid_run_add(const csrec_grid_run *run, int64_t channels, int
     csrec_status status = CSREC_OK;
 #pragma omp parallel num_threads(threads)
     {
-        csrec_store store = {0};
-        uint64_t *row = CSREC_TAKE(&store, row, BLOCK);
-        int64_t *entry = CSREC_TAKE(&store, entry, BLOCK);
-        double *value = CSREC_TAKE(&store, value, BLOCK);
-        csrec_status own = store.missing ? CSREC_MEMORY : CSREC_OK;
+        csrec_pool pool = {0};
+        uint64_t *row = CSREC_TAKE(&pool, row, BLOCK);
+        int64_t *entry = CSREC_TAKE(&pool, entry, BLOCK);
+        double *value = CSREC_TAKE(&pool, value, BLOCK);
+        csrec_status own = pool.lacks ? CSREC_MEMORY : CSREC_OK;
 #pragma omp for schedule(dynamic, 4)
         for (int64_t b = 0; b < blocks; b++) {
             int64_t first = b * BLOCK, count = rows - first < BLOCK ? rows - first : BLOCK;
@@ -89,7 +89,7 @@ csrec_status csrec_grid_run_add(const csrec_grid_run *run, int64_t channels, int
 #pragma omp atomic write
             status = own;
         }
-        csrec_store_clear(&store);
+        csrec_pool_clear(&pool);
     }
     return status;
 }

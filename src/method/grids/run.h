@@ -4,7 +4,7 @@
 #define CSREC_METHOD_GRIDS_RUN_H
 
 #include "csrec/recover.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "method/grid.h"
 #include "operator/operator.h"
 
@@ -15,7 +15,7 @@ typedef struct csrec_grid_run {
     int64_t *order;     /* [n] sample of each row */
     csrec_atoms *atoms; /* [channels] */
     csrec_solve_report *reports;
-    csrec_store store;   /* of the following arrays */
+    csrec_pool pool;     /* of the following arrays */
     csrec_status status; /* status of building it */
     csrec_error error;
 } csrec_grid_run;

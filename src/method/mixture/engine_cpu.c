@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "learn/data.h"
 #include "learn/whiten.h"
 #include "method/mixture/engine.h"
@@ -33,7 +33,7 @@ typedef struct engine {
     size_t work_size, room_size;
     double energy;
     int round;
-    csrec_store store; /* of all arrays */
+    csrec_pool pool; /* of all arrays */
 } engine;
 
 /* ------------------------------------------------------------------ memory */
@@ -41,7 +41,7 @@ typedef struct engine {
 static void destroy(void *state) {
     engine *f = state;
     if (!f) return;
-    csrec_store_clear(&f->store);
+    csrec_pool_clear(&f->pool);
     free(f);
 }
 
@@ -49,22 +49,22 @@ static bool allocate(engine *f) {
     size_t K = (size_t)f->K, d = (size_t)f->d, stride = (size_t)f->stride;
     size_t count = (size_t)f->count, batches = (size_t)f->batches, threads = (size_t)f->p->threads;
     const csrec_mixture size = {.K = f->K, .d = f->d};
-    csrec_store *store = &f->store;
+    csrec_pool *pool = &f->pool;
     f->work_size = csrec_mixture_work(&size) + ROWS * K;
     f->room_size = (d + CSREC_PATCH_ROWS + 3) * stride + 2 * d + ROWS * d;
-    CSREC_TAKE(store, f->first, K + 1);
-    CSREC_TAKE(store, f->order, count);
-    CSREC_TAKE(store, f->choice, count);
-    CSREC_TAKE(store, f->begin, batches);
-    CSREC_TAKE(store, f->from, batches + 1);
-    CSREC_TAKE(store, f->x, count * d);
-    CSREC_TAKE(store, f->variance, count * d);
-    CSREC_ZEROS(store, f->C, K * d * stride);
-    CSREC_ZEROS(store, f->mean, K * stride);
-    CSREC_TAKE(store, f->G, batches * stride * stride);
-    CSREC_TAKE(store, f->work, threads * f->work_size);
-    CSREC_TAKE(store, f->room, threads * f->room_size);
-    return !store->missing;
+    CSREC_TAKE(pool, f->first, K + 1);
+    CSREC_TAKE(pool, f->order, count);
+    CSREC_TAKE(pool, f->choice, count);
+    CSREC_TAKE(pool, f->begin, batches);
+    CSREC_TAKE(pool, f->from, batches + 1);
+    CSREC_TAKE(pool, f->x, count * d);
+    CSREC_TAKE(pool, f->variance, count * d);
+    CSREC_ZEROS(pool, f->C, K * d * stride);
+    CSREC_ZEROS(pool, f->mean, K * stride);
+    CSREC_TAKE(pool, f->G, batches * stride * stride);
+    CSREC_TAKE(pool, f->work, threads * f->work_size);
+    CSREC_TAKE(pool, f->room, threads * f->room_size);
+    return !pool->lacks;
 }
 
 /* The sizes of allocate(), and of `place` in average(). */
@@ -253,11 +253,11 @@ static csrec_status average(engine *f, csrec_error *error) {
     csrec_fit_picture *p = f->p;
     int height = p->patches.height;
     size_t line = 3 * (size_t)p->patches.width * (size_t)p->patches.joint;
-    csrec_store store = {0};
-    int64_t *place = CSREC_TAKE(&store, place, f->count);
-    float *sums = CSREC_TAKE(&store, sums, (size_t)p->threads * line);
-    double *rows = CSREC_TAKE(&store, rows, height);
-    const bool room = !store.missing;
+    csrec_pool pool = {0};
+    int64_t *place = CSREC_TAKE(&pool, place, f->count);
+    float *sums = CSREC_TAKE(&pool, sums, (size_t)p->threads * line);
+    double *rows = CSREC_TAKE(&pool, rows, height);
+    const bool room = !pool.lacks;
     for (int64_t i = 0; room && i < f->count; i++) place[f->order[i]] = i;
     if (room) {
 #pragma omp parallel for schedule(static) num_threads(p->threads)
@@ -266,7 +266,7 @@ static csrec_status average(engine *f, csrec_error *error) {
     }
     f->energy = 0.0;
     for (int y = 0; room && y < height; y++) f->energy += rows[y];
-    csrec_store_clear(&store);
+    csrec_pool_clear(&pool);
     return room ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "base/threads.h"
 #include "learn/gmm.h"
 #include "learn/model.h"
@@ -39,7 +39,7 @@ typedef struct job {
     float *values; /* [entries * channels] samples, estimate and, if asked for, its variance */
     unsigned char *mask;
     bool stopped;
-    csrec_store store; /* of values and mask */
+    csrec_pool pool; /* of values and mask */
     csrec_call team;
     csrec_record *record;
 } job;
@@ -171,9 +171,9 @@ static csrec_status set_up(job *j, csrec_error *error) {
     set_units(j);
     csrec_status status = make_mixture(j, error);
     if (status) return status;
-    CSREC_ZEROS(&j->store, j->values, (j->r->variance ? 3 : 2) * values);
-    CSREC_ZEROS(&j->store, j->mask, j->entries);
-    if (j->store.missing) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    CSREC_ZEROS(&j->pool, j->values, (j->r->variance ? 3 : 2) * values);
+    CSREC_ZEROS(&j->pool, j->mask, j->entries);
+    if (j->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;
         for (int64_t c = 0; c < m->channels; c++)
@@ -326,7 +326,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     }
     csrec_call_end(&j.team);
     csrec_mixture_clear(&j.mixture);
-    csrec_store_clear(&j.store);
+    csrec_pool_clear(&j.pool);
     return status;
 }
 

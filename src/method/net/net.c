@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "base/threads.h"
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
@@ -45,7 +45,7 @@ typedef struct job {
     float *values, *result; /* [channels][height][width] in tones */
     float *squares;         /* as result: expected squared errors, or NULL */
     uint8_t *known;
-    csrec_store store; /* of all arrays */
+    csrec_pool pool; /* of all arrays */
     csrec_call team;
 } job;
 
@@ -61,12 +61,12 @@ static csrec_status open_network(job *j, csrec_error *error) {
 
 static csrec_status allocate(job *j, csrec_error *error) {
     size_t n = (size_t)(j->height * j->width), channels = (size_t)j->m->channels;
-    CSREC_ZEROS(&j->store, j->middle, channels);
-    CSREC_ZEROS(&j->store, j->values, channels * n);
-    CSREC_ZEROS(&j->store, j->result, channels * n);
-    if (j->r->variance) CSREC_ZEROS(&j->store, j->squares, channels * n);
-    CSREC_ZEROS(&j->store, j->known, n);
-    if (!j->store.missing) return CSREC_OK;
+    CSREC_ZEROS(&j->pool, j->middle, channels);
+    CSREC_ZEROS(&j->pool, j->values, channels * n);
+    CSREC_ZEROS(&j->pool, j->result, channels * n);
+    if (j->r->variance) CSREC_ZEROS(&j->pool, j->squares, channels * n);
+    CSREC_ZEROS(&j->pool, j->known, n);
+    if (!j->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
                       (long long)j->height, (long long)j->width);
 }
@@ -177,7 +177,7 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
     r->report->outcome = csrec_call_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
     csrec_call_end(&j.team);
     csrec_prior_pass_clear(&j.pass);
-    csrec_store_clear(&j.store);
+    csrec_pool_clear(&j.pool);
     return status;
 }
 

@@ -11,7 +11,7 @@
 
 #include "base/blas.h"
 #include "base/call.h"
-#include "base/store.h"
+#include "base/pool.h"
 #include "learn/eigen.h"
 #include "learn/model.h"
 #include "method/method.h"
@@ -29,7 +29,7 @@ typedef struct job {
     double *B, *Q, *D, *c;  /* [k][k], [k][k] rows, [k], [k] */
     double *b, *z, *root;   /* [k]; root: square roots of the variances */
     double *Phi, *rest;     /* [ROWS][k], [ROWS] */
-    csrec_store store;      /* of all arrays */
+    csrec_pool pool;        /* of all arrays */
     csrec_call team;
 } job;
 
@@ -56,13 +56,13 @@ static csrec_status check(const csrec_measurement *m, const csrec_model *model,
 
 static csrec_status allocate(job *j) {
     double **const vectors[] = {&j->b, &j->z, &j->D, &j->c, &j->root};
-    CSREC_TAKE(&j->store, j->B, j->k * j->k);
-    CSREC_TAKE(&j->store, j->Q, j->k * j->k);
+    CSREC_TAKE(&j->pool, j->B, j->k * j->k);
+    CSREC_TAKE(&j->pool, j->Q, j->k * j->k);
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        CSREC_TAKE(&j->store, *vectors[i], j->k);
-    CSREC_TAKE(&j->store, j->Phi, ROWS * j->k);
-    CSREC_TAKE(&j->store, j->rest, ROWS);
-    if (j->store.missing) return CSREC_MEMORY;
+        CSREC_TAKE(&j->pool, *vectors[i], j->k);
+    CSREC_TAKE(&j->pool, j->Phi, ROWS * j->k);
+    CSREC_TAKE(&j->pool, j->rest, ROWS);
+    if (j->pool.lacks) return CSREC_MEMORY;
     for (int64_t a = 0; a < j->k; a++) j->root[a] = sqrt(j->variances[a]);
     return CSREC_OK;
 }
@@ -165,7 +165,7 @@ static void deliver(job *j, double *signal) {
 static csrec_status deliver_variance(job *j, double *variance, csrec_error *error) {
     int k = (int)j->k;
     double *T, gain = j->units.gain;
-    if (!CSREC_TAKE(&j->store, T, ROWS * j->k))
+    if (!CSREC_TAKE(&j->pool, T, ROWS * j->k))
         return csrec_fail(error, CSREC_MEMORY, "out of memory for %d components", k);
     for (int64_t first = 0; first < j->n; first += ROWS) {
         int count = (int)(j->n - first < ROWS ? j->n - first : ROWS);
@@ -222,7 +222,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     }
     if (begun) csrec_blas_end(1);
     csrec_call_end(&j.team);
-    csrec_store_clear(&j.store);
+    csrec_pool_clear(&j.pool);
     return status;
 }
 

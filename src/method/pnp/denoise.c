@@ -16,10 +16,10 @@ static csrec_status create_network(csrec_denoiser *d, csrec_error *error) {
         csrec_prior_pass_create(r->options->model, d->channels, false, r->context, &options,
                                 shape->dim[0], shape->dim[1], &d->pass, error);
     if (status) return status;
-    CSREC_TAKE(&d->store, d->values, values);
-    CSREC_TAKE(&d->store, d->result, values);
-    CSREC_TAKE(&d->store, d->known, n);
-    if (d->store.missing) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
+    CSREC_TAKE(&d->pool, d->values, values);
+    CSREC_TAKE(&d->pool, d->result, values);
+    CSREC_TAKE(&d->pool, d->known, n);
+    if (d->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
     memset(d->known, 1, n);
     return CSREC_OK;
 }
@@ -31,9 +31,9 @@ static csrec_status create_groups(csrec_denoiser *d, csrec_error *error) {
     all->is_complex = false;
     all->n = d->data->entries;
     all->channels = d->channels;
-    CSREC_TAKE(&d->store, all->index, all->n);
-    CSREC_TAKE(&d->store, all->y, d->data->values);
-    if (d->store.missing) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
+    CSREC_TAKE(&d->pool, all->index, all->n);
+    CSREC_TAKE(&d->pool, all->y, d->data->values);
+    if (d->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
     for (int64_t i = 0; i < all->n; i++) all->index[i] = i;
     return CSREC_OK;
 }
@@ -48,7 +48,7 @@ csrec_status csrec_denoiser_create(const csrec_recovery *recovery, const csrec_m
 
 void csrec_denoiser_clear(csrec_denoiser *d) {
     csrec_prior_pass_clear(&d->pass);
-    csrec_store_clear(&d->store);
+    csrec_pool_clear(&d->pool);
 }
 
 static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma, int turns,

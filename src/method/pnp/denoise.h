@@ -3,7 +3,7 @@
 #ifndef CSREC_METHOD_PNP_DENOISE_H
 #define CSREC_METHOD_PNP_DENOISE_H
 
-#include "base/store.h"
+#include "base/pool.h"
 #include "learn/net/pass.h"
 #include "method/products.h"
 #include "method/tones.h"
@@ -19,7 +19,7 @@ typedef struct csrec_denoiser {
     uint8_t *known;
     csrec_measurement all; /* every entry, for groups */
     int64_t calls;         /* turns go round */
-    csrec_store store;     /* of all arrays */
+    csrec_pool pool;       /* of all arrays */
 } csrec_denoiser;
 
 /* May be cleared after a failure, too. */

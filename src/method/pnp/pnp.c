@@ -108,11 +108,11 @@ csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z) {
 static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
     double **const signals[] = {&p->x, &p->z, &p->w, &p->mean, &p->back, &p->along};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-        CSREC_TAKE(&p->store, *signals[i], p->data.values);
-    CSREC_TAKE(&p->store, p->r, p->data.y_values);
-    CSREC_TAKE(&p->store, p->q, p->data.y_values);
-    return p->store.missing ? csrec_fail(error, CSREC_MEMORY, "plug-and-play: out of memory")
-                            : CSREC_OK;
+        CSREC_TAKE(&p->pool, *signals[i], p->data.values);
+    CSREC_TAKE(&p->pool, p->r, p->data.y_values);
+    CSREC_TAKE(&p->pool, p->q, p->data.y_values);
+    return p->pool.lacks ? csrec_fail(error, CSREC_MEMORY, "plug-and-play: out of memory")
+                         : CSREC_OK;
 }
 
 static csrec_status choose(csrec_pnp *p, int *way, csrec_error *error) {
@@ -176,7 +176,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_call_end(&p.team);
     csrec_denoiser_clear(&p.denoiser);
     csrec_measured_clear(&p.data);
-    csrec_store_clear(&p.store);
+    csrec_pool_clear(&p.pool);
     return status;
 }
 

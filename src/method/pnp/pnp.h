@@ -6,7 +6,7 @@
 #ifndef CSREC_METHOD_PNP_PNP_H
 #define CSREC_METHOD_PNP_PNP_H
 
-#include "base/store.h"
+#include "base/pool.h"
 #include "method/pnp/denoise.h"
 
 /* Values of the parameter `splitting`. */
@@ -17,7 +17,7 @@ typedef struct csrec_pnp {
     csrec_measured data;
     csrec_denoiser denoiser;
     csrec_call team;
-    csrec_store store;    /* of all arrays */
+    csrec_pool pool;      /* of all arrays */
     double sigma;         /* of the noise on y */
     double tone;          /* 1/255 of white less black, in units of the signal */
     double gain;          /* of the mean's step of message passing */

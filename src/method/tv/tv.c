@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/store.h"
+#include "base/pool.h"
 #include "base/threads.h"
 #include "operator/mask.h"
 #include "solver/solver.h"
@@ -16,7 +16,7 @@ static const double RELAX = 1.9;
 static const double DATA = 2.0;
 
 typedef struct state {
-    csrec_store store; /* of all arrays but x */
+    csrec_pool pool; /* of all arrays but x */
     const csrec_tv_problem *t;
     int64_t entries, width;       /* width: values of an entry, all channels */
     int64_t extent[3], stride[3]; /* between neighbours, in values */
@@ -212,13 +212,13 @@ static void choose_steps(state *s) {
 
 static csrec_status allocate(state *s) {
     const int64_t size = s->entries * s->width, values = s->t->data->y_values;
-    CSREC_TAKE(&s->store, s->ahead, size);
-    CSREC_ZEROS(&s->store, s->p, 3 * size);
-    if (!s->t->data->tight) CSREC_ZEROS(&s->store, s->q, values);
-    CSREC_TAKE(&s->store, s->r, values);
-    CSREC_TAKE(&s->store, s->back, size);
-    CSREC_TAKE(&s->store, s->moved, rows(s));
-    return s->store.missing ? CSREC_MEMORY : CSREC_OK;
+    CSREC_TAKE(&s->pool, s->ahead, size);
+    CSREC_ZEROS(&s->pool, s->p, 3 * size);
+    if (!s->t->data->tight) CSREC_ZEROS(&s->pool, s->q, values);
+    CSREC_TAKE(&s->pool, s->r, values);
+    CSREC_TAKE(&s->pool, s->back, size);
+    CSREC_TAKE(&s->pool, s->moved, rows(s));
+    return s->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *team, double *x, int64_t *done) {
@@ -233,7 +233,7 @@ csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *team, double 
         status = iterate(&s, &moved);
     }
     if (!status && *done > 0) memcpy(x, s.ahead, (size_t)(s.entries * s.width) * sizeof *x);
-    csrec_store_clear(&s.store);
+    csrec_pool_clear(&s.pool);
     return status;
 }
 
