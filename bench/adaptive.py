@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """adaptive.py - what places chosen by expected errors are worth: PSNR from samples measured in nine
 rounds (a fifth evenly, then cssample --next), beside as many Poisson-disc and uniform ones, on the
 five pictures of pictures.py; and the seconds of a round. Needs NumPy and cffi."""

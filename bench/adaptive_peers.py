@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """adaptive_peers.py - places chosen by expected errors (csrecover.adaptive) beside what others do:
 uniform and Poisson-disc samples; contrast, as renderers; SLADS, as microscopes (adaptive_slads.py);
 Gaussian processes (adaptive_gp.py). PSNR at the same numbers of samples, recovered as each would

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """bart.py - the Berkeley Advanced Reconstruction Toolbox beside csrecover, on the same frequencies in
 the same run, on one core: total variation of the phantom and of the head of bench/operators.py, and
 l1 of Haar coefficients and of spikes. `bart pics -P` bounds ||A x - y|| as our `tv` does, and -R W and

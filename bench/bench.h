@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bench.h - what the measuring programs share: clock, counted allocations, the machine, JSON. */
 #ifndef CSREC_BENCH_BENCH_H
 #define CSREC_BENCH_BENCH_H

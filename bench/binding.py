@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """binding.py - imports csrecover on the library of a build folder, without installing it, and says
 which on the command line."""
 import argparse

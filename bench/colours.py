@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """colours.py - colour pictures of which 30 % of the pixels are known, one mask for all channels, as
 papers about inpainting measure it: csrecover beside scikit-image, OpenCV and DeepInverse, in the same
 run, one thread each. The pictures are photographs that scikit-image ships (the middle 256 x 256

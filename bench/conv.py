@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """conv.py - pictures recovered with convolutional dictionaries beside the thresholding of block
 cosines, in the same run, one thread each: PSNR and seconds at 10 % and 25 %. Dictionaries: plain
 cosines, filters learned from other pictures (generated ones unless --train names some), filters

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """conv2d.py - convolutions forward and backward: GFLOP/s by shape and bytes of workspace, beside the
 plain way on one thread, the whole im2col matrix and one product by NumPy's BLAS an image; rounds of
 learning and atoms of the pursuit a second. Needs NumPy, cffi and a built library. --quick: shorter."""

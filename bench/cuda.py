@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """cuda.py [PART...] - what runs on a device beside the CPU, in the same run, into OUT/cuda.json; of
 given parts these are measured anew and the others stay. bench/cuda.sh builds, runs the tests and calls
 it. Needs NumPy, cffi and a built library; the part `reference` PyTorch.

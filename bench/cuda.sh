@@ -1,11 +1,12 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # cuda.sh [--built DIR] [--out DIR] [--image FILE.png] [--check] [PART...] - builds, checks and times
 # the CUDA part on a machine with a GPU, in under five minutes; the results go to
 # bench/results/cuda.json. PART...: these are measured, of cuda.py --help, and no tests run.
 #   --built DIR  programs are there already (the tests below, bench_cuda_*, csrecover, the Python
 #                package): nothing is built
 #   --check      compute-sanitizer, memcheck and racecheck, over brief tests as well; built with one
-#                team a block (kernels/haar/speculate_round.cuh), as racecheck overlooks named barriers
+#                call a block (kernels/haar/speculate_round.cuh), as racecheck overlooks named barriers
 # Without a device the tests and measurements say that they are skipped.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda_kernels.cu - kernels by their own launchers, arrays on the device: all inner products of the
  * Haar matrix, mean, centring and covariance against the copy bandwidth; convolutions on the shapes
  * of which cuda_reference.py gives cuDNN's times; eigenvectors from the host to the host. A JSON

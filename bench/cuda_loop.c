@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda_loop.c - pursuits on the device, beside one CPU core in the same run: an atom of the
  * speculative pursuit and an iteration of the reference pursuit; grids by either engine, which is
  * where csrec_cuda_grids_choose comes from; a volume of 2^30 entries.

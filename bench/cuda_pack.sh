@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # cuda_pack.sh ARCHIVE.tar.xz [BUILD] - everything that bench/cuda.sh --built needs on a machine with
 # a GPU but without compilers or packages: programs, stripped, and the shared libraries they use, the
 # C library and the driver left out; and the Python package, which needs NumPy and cffi there. BUILD: a built folder; else one is made for ARCH (90-real).

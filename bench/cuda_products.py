@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """cuda_products.py - parts of cuda.json: operators, right-hand sides, networks, and calls between which
 backend auto chooses."""
 import numpy as np

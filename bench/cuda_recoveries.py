@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """cuda_recoveries.py - parts of cuda.json: recoveries, learning, rounds of measuring."""
 import dataclasses
 import functools

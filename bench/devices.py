@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """devices.py - one recovery on one GPU and on all first 2, 3, .. GPUs of this machine: seconds, and
 whether the bits are equal; into bench/results/devices.json, in under four minutes. Cases: 64 grids of
 a 1024 x 1024 picture in colours, 192 signals of 262,144 samples, and 256 grids of it, with N/4 atoms

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """estimate.py --json FILE [--quick] - what csrecover says of memory and time before a recovery, beside
 what the recovery then takes: peak of resident memory, seconds by the clock and of the processors.
 Samples of a traced scene, and values of a smooth volume."""

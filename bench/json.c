@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* json.c - writes JSON to a temporary name, renamed when complete; ends the program on failure. */
 #include <math.h>
 #include <stdarg.h>

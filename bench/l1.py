@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """l1.py - basis pursuit denoise, the lasso and total variation beside SPGL1, PyLops, SigPy,
 scikit-learn and scikit-image: the same problem in the same run, on one core. Each peer iterates until its result is
 within 1e-5 of ours, by a ladder of tolerances or iterations; seconds are those of the processor, the

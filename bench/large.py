@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """large.py - a float TIFF of 10,000 x 10,000 pixels, 25 % of them known and the others NaN: seconds to
 read, recover and write it, and the most memory; in one piece and, with --memory, in slabs, whose bytes
 are compared; beside GDAL's fillnodata (rasterio). Needs NumPy, tifffile, and rasterio where installed.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """learn.py - statistics, principal components and mixtures: bandwidth against a copy, covariance
 against BLAS and float64, seconds a round, and the recovery of a family of aligned pictures. Needs
 NumPy, SciPy (its BLAS), cffi and a built library.

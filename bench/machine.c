@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* machine.c - names the machine that figures come from. */
 #include <string.h>
 #include <unistd.h>

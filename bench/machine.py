@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """machine.py - names the machine for the Python measurements, and writes their JSON."""
 import datetime
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """many.py - csrecover on 1, 2 and 4 ranks of this machine: seconds (median), efficiency and most memory
 of a rank. Strong scaling: one picture in tiles, by --quality fast and balanced, and a list of small
 files. Weak scaling: a picture and a list that grow with the ranks. Each rank has one thread, so that

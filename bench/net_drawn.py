@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """net_drawn.py - the pictures of net_kinds.py that are drawn or rendered: text, drawings,
 renderings of a high range; and what all of them share. NumPy alone, fixed seeds."""
 import numpy as np

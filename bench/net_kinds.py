@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """net_kinds.py - pictures of other kinds than photographs, to judge methods on: elevation,
 tomography, microscopy, text, drawings, renderings. They are kept aside: no setting, preset or prior
 may be chosen by them. 256 x 256, gray, integers 0 to 255, made by formula with fixed seeds and

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """net_peers.py - what completes pictures elsewhere beside csrecover, in one run, one thread each:
 PSNR and seconds from 10 % and 25 % of the pixels, on the five pictures and on a hold-out of
 other kinds (net_kinds.py), masks as in pictures.py.

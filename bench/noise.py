@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """noise.py - errors of the noise that csrec_noise_estimate finds, how often csrec_noise_likely says
 that there is some, and which outliers csrec_outliers_find finds, by picture, pattern, rate and noise:
 on the five pictures of pictures.py, on others of scikit-image, on drawings, text and others of

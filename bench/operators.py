@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """operators.py - PSNR and seconds of pictures that are measured through an operator: Hadamard's rows
 in several orders, and lines of frequencies, at 25 % and 10 % (of lines 12.5 %) of the measurements;
 by total variation and by plug-and-play recovery. Pictures: those of bench/pictures.py, the phantom of

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """parts.py - memory of a process by the format of the files: one picture of which a quarter is known,
 as .npy, HDF5 (whole, with a mask) and .npz (stored in order, stored in any order, compressed),
 recovered to .npy (HDF5: to HDF5) in one piece, in slabs by --memory (not what is compressed, which

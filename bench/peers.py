@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """peers.py - our solvers beside what SciPy, scikit-image, scikit-learn and PyLops have, quality and
 seconds in one run, one thread each: pictures from 10 % and 25 % of their pixels, and dense problems.
 Needs NumPy, cffi and a built library; Pillow for the pictures, and each peer where installed."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """phase.py - what docs/csbench.md and docs/theory.md show: phase transitions of the solvers and
 coherences of random matrices, by csbench.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """pictures.py - PSNR and seconds on pictures recovered from 10 % and 25 % of their pixels: csrecover
 beside what a Python user would pick, in the same run, one thread each. Needs NumPy; SciPy,
 scikit-image and Pillow are used when installed."""

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """presets.py - mean PSNR of csrecover's presets at four rates, uniform and Poisson-disc samples, and
 under noise, on the five pictures of pictures.py and on other data pictures of scikit-image, and
 which means and single pictures are not in the order fast, balanced, best. Beside them Gaussian

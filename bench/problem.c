@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* problem.c - rows by the library's own uniform sampling, values by the kind of signal. */
 #include "problem.h"
 

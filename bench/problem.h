@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* problem.h - sampled signals and random numbers to measure on. */
 #ifndef CSREC_BENCH_PROBLEM_H
 #define CSREC_BENCH_PROBLEM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pursuit.c - what an atom costs: the eager pursuit against a transform per iteration. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pursuit_ranks.c - the exact pursuit of one signal by several ranks, threads of this process,
  * beside one eager pursuit, with and without a delay of every message.
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """ranks_memory.py [--log2-n 20,22] [--ranks 1,2,4,8] - largest resident set of the ranks of one exact
 pursuit with atoms (csrecover --shifts 1 -C), all on this machine: every rank reads the whole
 measurement."""

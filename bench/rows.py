@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """rows.py - what measurements do with their rows, and with the tools that give them."""
 import importlib.metadata
 import os

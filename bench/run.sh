@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run.sh [NAME|all] [OPTION...] - builds the default preset and measures on the CPU; results go to
 # bench/results, tables to the terminal. Options go to the program; those in Python tell theirs, and what
 # they measure, by --help:

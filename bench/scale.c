@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* scale.c - a signal as large as this machine takes: seconds and memory of each stage, and from the
  * bytes a sample the largest N for 24 GiB. */
 #include <math.h>

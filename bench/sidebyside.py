@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """sidebyside.py - the same recovery with csrecover, scikit-learn and PyLops, in a few lines each: a
 picture from 25 % of its pixels, PSNR and seconds, in one run, one thread each. The lines that are
 measured are the lines that README shows. Needs NumPy, cffi and a built library; Pillow for the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """silences.py [EDGE [SECONDS [WAY]]] - the longest time between two reports of progress, the first and
 last included, of each method on a picture of EDGE x EDGE (2048), one thread. After SECONDS (60) the
 callback asks to stop: `stop` is the time from there to the return. All times are of the thread's

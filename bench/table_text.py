@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """table_text.py - tables and figures as Markdown, for tables.py."""
 
 TABLES = {}  # name -> function of a reader of results

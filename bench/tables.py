@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """tables.py - puts the measured tables into README.md and docs, between <!-- bench:NAME --> and
 <!-- /bench -->. NAME is a function of tables_*.py; the figures come from
 bench/results/*.json, so that no table is typed by hand. --check changes nothing and fails if a table

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tables_cuda.py - the table of what was measured on a device, for tables.py."""
 from table_text import named, power, shown, table
 

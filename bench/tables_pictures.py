@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tables_pictures.py - tables of pictures recovered from some of their pixels, and noise, for tables.py."""
 from table_text import named, number, seconds, shown, table
 

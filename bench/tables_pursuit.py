@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tables_pursuit.py - tables of pursuits and of what ranks and devices share, for tables.py."""
 from table_text import named, number, power, seconds, shown, table
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tables_solvers.py - tables of solvers, operators, learning, for tables.py."""
 from table_text import named, number, seconds, shown, table
 

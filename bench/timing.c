@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* timing.c - runs the pursuit and the transforms under the clock. */
 #include "timing.h"
 

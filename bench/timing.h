@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* timing.h - one measured pursuit, and one transform, of a problem. */
 #ifndef CSREC_BENCH_TIMING_H
 #define CSREC_BENCH_TIMING_H

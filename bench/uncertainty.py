@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """uncertainty.py - how right csrecover's expected errors are: the number of the summary beside the
 true error, the share of the unknown pixels whose error is below 1 and 2 times what the map of
 --uncertainty says, and the area under the sparsification curve (the mean squared error that is left

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # figures.sh BUILD [README|theory] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
 # and writes the tables beside them, from a scene that is traced, sampled and recovered here. Some
 # minutes. README: its pictures alone, the words below the first, and samples/example.*. theory: those of

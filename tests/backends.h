@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* backends.h - the same tests on every backend: a test takes the backend's name as its state. */
 #ifndef CSREC_TESTS_BACKENDS_H
 #define CSREC_TESTS_BACKENDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* boundary.h - small signals, models and recovery configurations for tests of numbers at the ends
  * of their range. */
 #ifndef CSREC_TESTS_BOUNDARY_H

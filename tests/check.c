@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* check.c - runs the tests that a program has listed by TEST of check.h. A program whose start
  * needs more has a main of its own, which calls check_run. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* check.h - what every test program needs: CMocka with its headers, and a fresh printed seed.
  * A failing run is repeated with CSREC_TEST_SEED=<the printed seed>. */
 #ifndef CSREC_TESTS_CHECK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conditional.h - random covariances, and a Gaussian given some of its entries by elimination. */
 #ifndef CSREC_TESTS_CONDITIONAL_H
 #define CSREC_TESTS_CONDITIONAL_H

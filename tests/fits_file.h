@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fits_file.h - FITS files made byte by byte, of random arrangements. */
 #ifndef CSREC_TESTS_FITS_FILE_H
 #define CSREC_TESTS_FITS_FILE_H

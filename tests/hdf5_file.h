@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_file.h - HDF5 files by libhdf5 itself, of random arrangements. */
 #ifndef CSREC_TESTS_HDF5_FILE_H
 #define CSREC_TESTS_HDF5_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* history.h - recoveries of random samples with a history, and what its steps must be. */
 #ifndef CSREC_TESTS_HISTORY_H
 #define CSREC_TESTS_HISTORY_H

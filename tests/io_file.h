@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* io_file.h - files, folders and forks for the tests of readers and writers. */
 #ifndef CSREC_TESTS_IO_FILE_H
 #define CSREC_TESTS_IO_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* io_measurement.h - measurement files built by hand, and what reading them must give. */
 #ifndef CSREC_TESTS_IO_MEASUREMENT_H
 #define CSREC_TESTS_IO_MEASUREMENT_H

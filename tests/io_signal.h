@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* io_signal.h - whole signals in files of any format, for the tests of formats. */
 #ifndef CSREC_TESTS_IO_SIGNAL_H
 #define CSREC_TESTS_IO_SIGNAL_H

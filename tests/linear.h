@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* linear.h - small dense linear algebra, written plainly, for references. */
 #ifndef CSREC_TESTS_LINEAR_H
 #define CSREC_TESTS_LINEAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measuring.h - random operators that measure whole signals, with their matrices written out from
  * the definitions: patterns whose sign changes and pieces are counted, direct sums. */
 #ifndef CSREC_TESTS_MEASURING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.h - random mixtures of Gaussians, rows of them, and densities by elimination. */
 #ifndef CSREC_TESTS_MIXTURE_H
 #define CSREC_TESTS_MIXTURE_H

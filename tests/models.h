@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* models.h - models of given numbers, as learners would deliver them. */
 #ifndef CSREC_TESTS_MODELS_H
 #define CSREC_TESTS_MODELS_H

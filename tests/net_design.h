@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net_design.h - a small network as training/ makes them: a U of 4 sizes, and weights with which it
  * is the identity. */
 #ifndef CSREC_TESTS_NET_DESIGN_H

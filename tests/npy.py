@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """npy.py - arrays in files as NumPy stores them, written and read without it."""
 
 import math

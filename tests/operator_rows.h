@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator_rows.h - random operators of every row of the table, on a backend. */
 #ifndef CSREC_TESTS_OPERATOR_ROWS_H
 #define CSREC_TESTS_OPERATOR_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operators.h - random operators of every row of the table, with their matrices written out from
  * the definitions (csrec.h, dct.h, wavelet.h), sharing nothing with the library. */
 #ifndef CSREC_TESTS_OPERATORS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operators_drawn.h - a random operator with its matrix, and what drawing one needs. */
 #ifndef CSREC_TESTS_OPERATORS_DRAWN_H
 #define CSREC_TESTS_OPERATORS_DRAWN_H

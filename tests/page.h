@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* page.h - reads the report page as XML, which it is too: elements with their attributes and
  * texts, in order; and its pictures. Anything that is not well-formed fails the test. */
 #ifndef CSREC_TESTS_PAGE_H

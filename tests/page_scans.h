@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* page_scans.h - scans of each kind of signal, for tests of the page of csrecover --report. */
 #ifndef CSREC_TESTS_PAGE_SCANS_H
 #define CSREC_TESTS_PAGE_SCANS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pnp.h - measurements, and what plug-and-play recovery works with, for its tests. */
 #ifndef CSREC_TESTS_PNP_H
 #define CSREC_TESTS_PNP_H

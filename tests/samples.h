@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* samples.h - samples of signals that a test knows. */
 #ifndef CSREC_TESTS_SAMPLES_H
 #define CSREC_TESTS_SAMPLES_H

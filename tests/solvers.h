@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* solvers.h - what the tests of the solvers share: random dense problems, a plain OMP by its
  * definition. */
 #ifndef CSREC_TESTS_SOLVERS_H

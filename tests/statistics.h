@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics.h - random rows, their mean and covariance by direct sums in long double. */
 #ifndef CSREC_TESTS_STATISTICS_H
 #define CSREC_TESTS_STATISTICS_H

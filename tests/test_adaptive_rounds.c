@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec_adaptive: the samples it asks for, that they help, its stops, and what it refuses. */
 
 #include "check.h"

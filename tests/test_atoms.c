@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Synthesis against the dense columns, and against the definition where no matrix fits. */
 #include "check.h"
 

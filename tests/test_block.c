@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The products of a network's layers against direct sums in double, for every instruction set:
  * forward, adjoint, gradients; and that threads and cuts do not change bits. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_bombs.c - small invalid files that unpack to 1 GiB: they are refused before more
  * than a few MiB of it have been taken into memory. */
 #include "io_npy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Values at the ends of the range of a double, in every recovery configuration that the library's
  * tables list: results are finite and right, or the call is refused in one line.
  *

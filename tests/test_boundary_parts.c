@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers at the ends of their range outside the recovery of a measurement: models, dense
  * systems, learners, convolutions of networks. Results are finite, or refused in one line. */
 #include <float.h>

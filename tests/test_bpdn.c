@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Basis pursuit denoise: the conditions of its minimum, computed apart from the solver; known
  * sparse solutions of the exact problem; real and complex columns; stored matrices and products
  * alone. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators of the caller's functions: solvers use their products alone, one call at a time; a
  * failure and a value that is not finite end in a line that names it. */
 #define _XOPEN_SOURCE 700

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators: between threads of one process, and one process among others that are a script. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_contracts.c - what a row of each table must have: every row has it, also those of the
  * examples of CONTRIBUTING.md; a row that lacks something, or delivers what its header forbids, is
  * told in one line that names the table, the row and the field. test_contracts_run.c runs the rows.

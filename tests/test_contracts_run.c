@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_contracts_run.c - runs every method and solver of the tables, and those of the examples of
  * CONTRIBUTING.md, as their headers say: unknown settings are refused before any work, every entry
  * of the signal is set, the report is filled, results that are not wanted may be NULL, a request to

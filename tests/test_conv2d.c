@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_conv2d.c - the convolution against seven loops in double, on every backend, over random
  * geometries; on the CPU also numeric gradients and the adjoint identity. */
 #include "backends.h"

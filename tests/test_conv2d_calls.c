@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What must not change a convolution: batches, threads, packed weights, instruction sets; and what
  * is refused. */
 #include "conv2d.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Learning of filters: the objective recomputed from the definition, its descent, unit lengths,
  * planted filters found again, masks, resuming, threads; recovery with what was learned. */
 #include <float.h>

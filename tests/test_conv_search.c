@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matching Pursuit on convolutional dictionaries: the local update picks the atoms that the plain
  * search and the reference pick; other solvers; invalid input is refused. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_csv.c - CSV texts to samples. */
 #include "io_signal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_batch.c - pursuits on the device against the eager pursuit on the CPU: equal values,
  * coefficients, energies, iterations and outcomes, to the bit. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Several devices in one process give the bits of one: grids by both engines, tiles by all presets,
  * and recoveries side by side; stopped at any time. With one device the lists name it twice or
  * three times, which gives it as many threads. Differences are printed in full, and no test ends at

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_gaussian.c - rounds of Gaussian groups on the device against the CPU's: groups by their
  * distances, one group's mean, covariance and conditioning, rounds that follow each other; of
  * pictures, colours and volumes. A test runs all its cases before it fails. */
@@ -29,10 +30,10 @@ static void show_differences(const scene *a, const scene *b, double least) {
 
 static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
                    csrec_gaussian_matches *matches) {
-    csrec_call team;
-    csrec_call_begin(&team, NULL, NULL, (csrec_progress){0});
-    assert_ok(csrec_gaussian_run(picture(s), round, number, 2, matches, &team, 0, 1));
-    csrec_call_end(&team);
+    csrec_call call;
+    csrec_call_begin(&call, NULL, NULL, (csrec_progress){0});
+    assert_ok(csrec_gaussian_run(picture(s), round, number, 2, matches, &call, 0, 1));
+    csrec_call_end(&call);
 }
 
 /* Rounds, and the picture as it was, on the device. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_gaussian_recover.c - recoveries by Gaussian groups on the device: the start there, and
  * the rounds on it; of colours and volumes, the rounds of both backends on one start. */
 #include "scene.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The paper's loop on the device: every pick of the reference pursuit against the CPU's, in
  * lock-step; and what csrec_solve makes of it, on an operator of backend cuda, against the eager
  * pursuit on the CPU: picks in their order, atoms, residual and report to the bit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_methods.c - whole recoveries on the device against the CPU, by methods that compute a
  * part of their work there: mixtures, learned filters, thresholded volumes and lines. Every case is
  * run; differences are printed and counted. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_mixture.c - mixtures of Gaussians on the device against the CPU: rounds over the
  * patches of a picture to the bit, moments and steps of learning to the rounding of their sums.
  * Every case is run; differences are printed and counted. */
@@ -50,7 +51,7 @@ typedef struct scene {
     float *y, *u, *variance;
     int64_t values;
     int K, d;
-    csrec_call team;
+    csrec_call call;
 } scene;
 
 static int between(int low, int high) {
@@ -98,13 +99,13 @@ static scene *draw_scene(int patch_height, int patch_width, int channels, int jo
     s->p.noise = keep ? 1.0f : 25.0f;
     s->p.keep = keep;
     s->p.threads = 2;
-    csrec_call_begin(&s->team, NULL, NULL, (csrec_progress){"mixture", 0, 0, -1.0});
-    s->p.team = &s->team;
+    csrec_call_begin(&s->call, NULL, NULL, (csrec_progress){"mixture", 0, 0, -1.0});
+    s->p.call = &s->call;
     return s;
 }
 
 static void drop(scene *s) {
-    csrec_call_end(&s->team);
+    csrec_call_end(&s->call);
     free(s->mask);
     free(s->y);
     free(s->u);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_operators.c - every row of the operator table on a device beside the CPU: the same
  * bits where the additions have the same order, to rounding elsewhere. */
 #include "operator_rows.h"

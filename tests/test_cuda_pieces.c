@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A pursuit whose pieces are on CUDA devices, by one to three ranks, against that of one process:
  * iterations, outcome, energy and atoms to the bit, for every stopping rule, ties and skewed rows.
  * Ranks share a device if there are fewer. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_recover.c - whole recoveries on the device, by every engine, against the CPU: signals,
  * coefficients and reports to the bit; what is chosen when; memory that is short. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The C faces of Thrust and CUB against plain loops on the host: sort with payload, selection,
  * distinct keys, the first largest key, prefix sums. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The speculative pursuit on the device against the eager one: the result to the bit, and the
  * stopping rules of csrec_solve. */
 #include "base/stop.h"

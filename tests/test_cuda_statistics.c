@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_statistics.c - mean and covariance of rows that come to the device in chunks, against
  * direct sums in long double; what is the same on every backend is in test_statistics.c. */
 #include "device.h"

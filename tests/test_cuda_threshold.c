@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Thresholding on the device against the CPU's: an iteration to rounding, whole recoveries in
  * quality, the same bits twice. */
 #include "device.h"

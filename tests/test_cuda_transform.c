@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_transform.c - the CUDA transform against the CPU's, to the bit on the pursuit's grid;
  * its maximum. Both against the dense matrix: test_transform.c. */
 #include "device.h"

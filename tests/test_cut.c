@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The pursuit of one signal over several processes against that of one process, to the bit:
  * iterations, outcome, energy, atoms and residual, for 1 to 7 ranks (threads), every stopping rule,
  * ties, skewed rows, pieces down to one sample, and logs down to one pick. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Devices by name, their listing, the one fallback of "auto", and work on two contexts at a time.
  */
 #include <pthread.h>

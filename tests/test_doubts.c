@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Doubts about samples: grids that were drawn, holes by distances one by one, none on random
  * patterns; wrong input. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_eigen.c - eigenvectors against their definition, and eigenvalues against LAPACK's: of small
  * matrices on the CPU, and the largest ones on a device (cuSOLVER). LAPACK's own are by relatively
  * robust representations, which this bound does not hold for. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Estimates of memory and time: peaks against what the kernel saw, refusals before the work. */
 #include "samples.h"
 #include "sanitized.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_exr.c - OpenEXR: what the library writes in every arrangement is read, what is written is
  * what the library reads, and damage is one line. */
 #include "exr_file.h"

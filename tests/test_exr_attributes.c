@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_exr_attributes.c - what describes a picture goes from one OpenEXR file to another. */
 #include "exr_file.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that appear together or not at all, and the temporaries of those that are killed. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The l1 problem on stored matrices, which fista solves on a working set of columns: its optimality
  * conditions over all columns, in double from the matrix itself; for columns alike, of zeros and of
  * very different lengths, any lambda, wide and tall matrices. */

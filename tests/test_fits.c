@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_fits.c - FITS: files made byte by byte are read, what is written is what cfitsio reads,
  * headers are kept, and damage is one line. */
 #include "fits_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_format.c - the table of formats: names, contents, lists, and what does not fit. */
 #include "io_file.h"
 

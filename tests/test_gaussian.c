@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian.c - what must hold of recoveries of pictures and volumes by Gaussian groups. */
 #include "check.h"
 

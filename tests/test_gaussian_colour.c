@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian_colour.c - Gaussian groups of colour pictures: channels that share one covariance,
  * against dense formulas in double, and principal colours. */
 #include "check.h"

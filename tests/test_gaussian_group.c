@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian_group.c - Gaussian groups: the hot loops of every instruction set against dense
  * formulas in double, and a round along other axes. */
 #include "check.h"
@@ -223,10 +224,10 @@ static void run_round(box *b) {
                                   .em_diagonal = 1,
                                   .evenness = 5};
     csrec_gaussian_matches matches = {0};
-    csrec_call team;
-    csrec_call_begin(&team, NULL, NULL, (csrec_progress){0});
-    assert_ok(csrec_gaussian_run(&p, &round, 1, 2, &matches, &team, 0, 1));
-    csrec_call_end(&team);
+    csrec_call call;
+    csrec_call_begin(&call, NULL, NULL, (csrec_progress){0});
+    assert_ok(csrec_gaussian_run(&p, &round, 1, 2, &matches, &call, 0, 1));
+    csrec_call_end(&call);
     csrec_gaussian_matches_clear(&matches);
 }
 

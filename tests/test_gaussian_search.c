@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian_search.c - distances between patches of every instruction set against the
  * definition, and which patches are chosen. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gmm.c - what learning a mixture promises: a likelihood that never falls, the true mixture
  * found, the same result however it is run. */
 #include "mixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gmm_em.c - a round of expectation maximisation against direct sums. */
 #include "mixture.h"
 #include "simd.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gmm_patch.c - conditioning of a patch on its samples, by every build, against dense
  * formulas. */
 #include "conditional.h"

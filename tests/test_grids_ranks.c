@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Grids over ranks, and over devices of one process, give the bits of one process: signals,
  * variances and reports; stopped at any time; with a rank that fails. Devices are shares of the CPU
  * here ("cpu:0,0"); test_cuda_devices has real ones. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hadamard's transform of sizes beyond its caches: against direct sums, and twice is n times. */
 
 #include "operator/hadamard.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_hdf5.c - HDF5: files that libhdf5 made are read, and what is wrong is one line. */
 #include "hdf5_file.h"
 #include "sanitized.h"

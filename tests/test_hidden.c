@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns that an operator removes, but for rounding of its products, are no columns: pursuits by
  * products leave them out, and take those that are as short but exact. */
 

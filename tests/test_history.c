@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_history.c - the history of a recovery: every step must be what a recovery that stops there
  * delivers. */
 #include "history.h"

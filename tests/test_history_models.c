@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_history_models.c - the history of a recovery that rests on a mixture, filters or components:
  * every step must be what a recovery that stops there delivers. */
 #include "history.h"

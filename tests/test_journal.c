@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recoveries that are stopped and go on: with a journal they have the bits of one that was not
  * stopped, by any number of processes before and after; and each process hands over its own values.
  */

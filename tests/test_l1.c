@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What fista and bpdn minimise and bound: weights, x >= 0, ||x||_1 <= tau, and rows of X that many
  * right-hand sides share. The conditions of each minimum are computed apart from the solvers. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1 problems of groups, complex or joint, on columns that nearly depend on each other and whose
  * lengths differ by 10^6: solved in few rounds, and proved by the duality gap.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The paper's transform against the dense sampled Haar matrix, the worked example, and, where no
  * matrix fits, the definition evaluated column by column. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Masks and noise to train on: what every pattern promises, recomputed from the known pixels alone.
  */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_measurement.c - measurements in .npz: every variant of the arrays, right and wrong. */
 #include "io_measurement.h"
 

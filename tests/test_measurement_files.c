@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_measurement_files.c - measurements as pictures and texts, their checks, and written ones. */
 #include "io_measurement.h"
 #include "io_png.h"

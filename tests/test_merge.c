@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Merged measurements against direct sums at every position. */
 #include "check.h"
 

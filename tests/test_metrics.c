@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* PSNR and SSIM: values known in advance, a direct window sum, and scikit-image where python3 has
  * it (docs of structural_similarity: these parameters are those of Wang et al. 2004). */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_model.c - model files: written, read, read by NumPy, and refused by name. */
 #include "io_file.h"
 

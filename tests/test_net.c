@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_net.c - networks on every backend: forward and gradients against sums in double, over random
  * networks; steps of Adam against the formula; tiles, threads and a second run do not change bits;
  * a device beside the CPU; wrong input. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec_net_learn: trainings of some steps with tiny networks, their stops, what it refuses; and
  * the numbers of 16 bits that weights are kept in. */
 

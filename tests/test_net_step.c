@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A step of csrec_net_learn: its loss and gradient against numeric differences in double, the
  * batches that it takes, and that steps go downhill. */
 #include "learn/net/learn.c" /* for its loss and steps */

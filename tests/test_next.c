@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where to measure next: places counted and measured by brute force; paths. */
 #include "samples.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Noise that is estimated from samples, and outliers among them: on synthetic signals, beside what
  * was put there. */
 #include "samples.h"

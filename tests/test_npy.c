@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_npy.c - .npy files against bytes built by hand from the format's description. */
 #include "io_npy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_npz.c - .npz archives, read from zip bytes built by hand and written ones inspected. */
 #include "io_npy.h"
 #include "io_zip.h"

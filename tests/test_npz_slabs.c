@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Samples of slabs from .npz files: as they were put into archives that are built by hand, with
  * positions in any order; recovered in slabs they have the bits of one piece. Results in .npz. */
 #include "io_npy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_numpy.c - files exchanged with NumPy itself, where python3 has it. */
 #include "io_file.h"
 

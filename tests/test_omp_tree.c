@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* OMP on the Haar tree: its least squares, its picks against a plain OMP, its residuals against OMP
  * on the matrix written out. */
 #include "problem.h"

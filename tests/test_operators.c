@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every row of the operator table: the adjoint identity, columns, norms and correlations against
  * dense matrices from the definitions, over random sizes; refusals. */
 #include "operator_rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Row orders: bijections with an inverse for every kind of shape, Morton against interleaving bit
  * by bit, Hilbert by its defining property: neighbours along the curve are neighbours in space. */
 #include "check.h"

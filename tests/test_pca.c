@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_pca.c - principal components against the covariance from direct sums, on every backend. */
 #include "backends.h"
 #include "learn/engine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_png.c - PNG pictures, read from bytes built by hand; written ones read back and inspected.
  */
 #include "io_png.h"

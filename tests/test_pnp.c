@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Plug-and-play recovery: its linear steps against dense matrices, and what no signal meets. */
 #include "pnp.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Plug-and-play recovery of pictures: the slope of a denoiser against all of its derivatives, the
  * choice of the way, and what every way must keep. */
 #include "pnp.h"

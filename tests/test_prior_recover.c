@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery with models of kind net: any unit and offset, constants, single samples, tiny pictures.
  */
 #include "prior_model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_progress.c - callbacks come on the calling thread, may call the library, wait for no other
  * call, and stop what they report; the stages that they name are those of the estimate; share and
  * time left of a whole run. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Eager against reference pursuit in lock-step, on every instruction set that runs here; residuals
  * against the dense matrix. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Philox against its published vectors, the uniform and normal numbers against their moments, and
  * the keyed permutation as a bijection without preferences. */
 #include "check.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec_recover on plain and random grids, against a mean of dense syntheses made here. */
 #include "check.h"
 #include "dense.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_recover_basis.c - recovery on bases: thresholded cosines and other solvers. */
 #include "samples.h"
 

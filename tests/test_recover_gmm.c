@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_recover_gmm.c - recovery by a mixture of Gaussians over patches: the Bayes error with the
  * true mixture, pictures with and without a model. */
 #include "conditional.h"

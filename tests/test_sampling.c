@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sampling patterns: what each promises, counted and measured by brute force. */
 #include "samples.h"
 

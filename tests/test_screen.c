@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The screen of a stored matrix: its bounds and its pick against all correlations, and OMP with it
  * against OMP by its definition. */
 #include "solvers.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_sets.c - recoveries on every instruction set that this processor has: AVX2 and AVX-512 give
  * the same bits, and so does plain C where no product is added by a fused multiply-add. */
 #include "base/cpu.h"

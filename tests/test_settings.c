@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_settings.c - names that users give: unknown ones are refused before any work by every method
  * and solver, with the names that there are; a parameter's name may say whose it is. */
 #include "models.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_silences.c - every long piece of work asks before it begins whether to stop. The callback
  * sleeps for longer than reports lie apart, so that every place that may report does: pieces of
  * work are counted between two reports, and after the request, not timed. */

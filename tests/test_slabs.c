@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Signals larger than memory: recovered in slabs they have the bits of the same tiles in one piece;
  * slabs of files are what the whole file has there; files written in slabs have the bytes of those
  * written at once. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a solver says of its result: for every solver, operator, start and end, the residual, r and
  * the end of the history are those of the x returned, by a product of the test's own. */
 #include "solvers.h" /* before what declares `seed`, a name of its arguments */

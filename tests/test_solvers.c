@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The solver family on stored and procedural operators: exact recovery inside the guarantees, OMP
  * against a plain OMP with its own least squares, the l1 solver against its optimality conditions,
  * devices against the CPU. */

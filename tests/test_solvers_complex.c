@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Solvers of complex x: mp and omp step by step against their definitions in complex arithmetic,
  * sparse signals, the conditions of the l1 minimum, and what a factor of y does; on stored
  * matrices, callbacks and frequencies. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Many right-hand sides on one operator: one at a time, several threads, Batch-OMP, interruptions.
  */
 #include "backends.h"
@@ -105,9 +106,9 @@ TEST_ON_EACH(batches_equal_one_by_one) {
         if (t % 5 == 4) options.stop.sigma = 0.1;
         csrec_atoms atoms[COUNT];
         csrec_solve_report reports[COUNT];
-        csrec_call team;
-        csrec_many job = {p.A, COUNT, y, &options, 1 + t % 3, atoms, r, reports, &team};
-        csrec_call_begin(&team, NULL, NULL, (csrec_progress){0});
+        csrec_call call;
+        csrec_many job = {p.A, COUNT, y, &options, 1 + t % 3, atoms, r, reports, &call};
+        csrec_call_begin(&call, NULL, NULL, (csrec_progress){0});
         /* Room for more iterations than there are: what is past them stays. */
         enum { STEPS = 18 };
         double history[COUNT * STEPS], steps[STEPS];
@@ -116,7 +117,7 @@ TEST_ON_EACH(batches_equal_one_by_one) {
         options.history = t % 2 || strcmp(backend, "cpu") == 0 ? history : NULL;
         options.history_size = STEPS;
         assert_ok(csrec_omp_batch(&job));
-        csrec_call_end(&team);
+        csrec_call_end(&call);
         csrec_solve_options single = options;
         single.history = options.history || t % 3 == 0 ? steps : NULL;
         for (int64_t k = 0; k < COUNT; k++) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Radix sort against the C library's qsort, with ties to see that it is stable. */
 #include "check.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tiles of one recovery by threads, each with a device of its own: all blend into one signal,
  * which has the bits of one thread; samples in any order. */
 

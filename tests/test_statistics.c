@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_statistics.c - mean, centring and covariance against direct sums in long double, on the CPU
  * and on a device, around every edge of a tile. */
 #include "backends.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names and texts: every status and enumeration has one, and names parse back. */
 #include "check.h"
 

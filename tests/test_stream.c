@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_stream.c - statistics of data read in pieces: from callbacks and from .npy files. */
 #include "io_file.h"
 #include "rows.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_threads.c - any number of threads is taken, whatever can be started, also in forked
  * children, with the same bits. */
 #define _DEFAULT_SOURCE /* setresuid */
@@ -134,7 +135,7 @@ static void run(uint64_t seed, int threads, results *to) {
 
 static uint64_t seed;
 
-/* The first test: no team is there yet. */
+/* The first test: no call is there yet. */
 TEST(little_work_starts_no_team) {
     run_little(seed);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_threshold.c - thresholding of pictures: the fast pass over blocks against block cosines by
  * their definition, instruction sets against each other, and the solver's promises. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Measurements through an operator: files, checks, complex values, chosen rows. */
 #include "operators.h"
 #include "io_measurement.h" /* after it: has a seed */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery in a basis of what is measured through an operator: what the signal measures is what the
  * same solver leaves on the dense product of both matrices. */
 

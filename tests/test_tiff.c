@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_tiff.c - TIFF: what libtiff writes in every arrangement is read, what is written is what
  * libtiff reads, metadata are kept, and damage is one line. */
 #include "io_signal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery in tiles: as good as the whole, no seams, the same for any number of threads, within its
  * memory; and stopped at any time. */
 #include "sanitized.h"

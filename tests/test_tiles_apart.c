@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tiles of a recovery one by one, in any order and after a way through bytes, have the bits of
  * csrec_recover; wrong calls are refused with one line. */
 #include "backends.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tools by their command lines, chained over files and pipes; what they write is compared with
  * the input they were given, through the library's readers. */
 #include "tools.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The examples of CONTRIBUTING.md, a method, a solver, an operator and a format, in every tool: the
  * library that has them takes the place of libcsrec. And what the tools say of every row. */
 #include "tools.h"

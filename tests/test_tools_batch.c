@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover on several inputs, --resume, options that would be ignored, and what a terminal sees.
  */
 #define _XOPEN_SOURCE 700 /* posix_openpt */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_tools_bench.c - csbench: coherence, problems, the worked example and the dense check against
  * plain computations, and mistakes. */
 #include "csbench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The page of csrecover --report in a browser, if there is one: its script, its layout at the width
  * of a telephone and of a screen, in both colour schemes. */
 #include "tools.h"

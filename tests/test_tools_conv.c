@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cslearn conv and csrecover --basis conv by their command lines. */
 #include "tools.h"
 

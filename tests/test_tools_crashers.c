@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every file of fuzz/crashers, whose names begin with the fuzz target that it is for: that target
  * takes it, and so do the tools, with all methods. What they write is finite, or they refuse it in
  * one line; no signal ends them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Warnings of csrecover: one for each doubt, none on healthy samples. */
 #include "tools.h"
 

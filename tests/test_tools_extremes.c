@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files whose numbers are at the ends of the range of a double, or whose axes are as many as an
  * array may have: recovered to finite values, or refused in one line. */
 #include <float.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of the tools: whole or as they were, links followed, temporaries of killed runs removed. */
 #include "tools.h"
 

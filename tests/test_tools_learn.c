@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cslearn by its command lines. */
 #include "tools.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover --memory: tiles, what is told of them, refusals. */
 #include "tools.h"
 

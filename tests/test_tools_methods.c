@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The choice of a method on the command line: --basis, --set, --quality. */
 #include "tools.h"
 

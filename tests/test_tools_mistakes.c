@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a newcomer gets wrong, for each tool: one line that names the file and says what to do, the
  * exit code, and nothing left behind, not even a folder. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cslearn net, and csrecover with its models, by their command lines. */
 #include "tools.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cssample --next and csrecover --merge: a scan in two steps. */
 #include "tools.h"
 

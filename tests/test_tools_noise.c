@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --sigma and --robust of csrecover, and its hints at noise and outliers. */
 #include "tools.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover --report, --plot and --json --history: the page is parsed, its pictures are decoded and
  * its plots compared with the history that the library gives. */
 #include "page.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the page of csrecover --report shows: its panels and colour bars beside maps computed here
  * from --uncertainty, the output and the reference. */
 #include "page_scans.h"

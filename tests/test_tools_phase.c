@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_tools_phase.c - csbench phase and sparsity: their draws by their definitions, their counts
  * against plain solving, and runs that go on after a stop. */
 #include "csbench.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* By-products of csrecover (page, plot, map, atoms, history): every preset, method, solver and
  * basis gives them or refuses them before the recovery; one that fails leaves the signal. */
 #include "page.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the tools say: JSON, help, one line for wrong usage and wrong input, and Ctrl-C. */
 #include "tools.h"
 

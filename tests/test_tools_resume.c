@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --resume: what is skipped was made from the same bytes, by the same settings, and is whole. */
 #include "tools.h"
 

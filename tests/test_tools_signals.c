@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Signals: the best so far is kept, the exit code says which one came, nothing else is left. */
 #include "tools.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the tools' threads wait, and what of a stack they need. */
 #include "sanitized.h"
 #include "tools.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The sentences on top of the page of csrecover --report, beside --json. */
 #include "page_scans.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_transform.c - the row tree's transform against the dense matrix and the level-by-level
  * reference, which every backend has; the paper's worked example; the haar operator's adjoint
  * identity. */

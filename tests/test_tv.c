@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Total variation and plug-and-play recovery: minima against closed forms and other feasible
  * signals, constraints, units, both forms of the constraint. */
 

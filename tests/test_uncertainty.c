@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec_uncertainty: against errors that are known, on signals that nothing can recover, and what
  * it does to units, threads, noise and samples that are too few. */
 

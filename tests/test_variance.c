@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_variance.c - the squared errors that methods expect of their results: posterior variances
  * against dense elimination in double, spreads against single grids. */
 #include "conditional.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tile_cases.h - small recoveries in parts, by each method that has them. */
 #ifndef CSREC_TESTS_TILE_CASES_H
 #define CSREC_TESTS_TILE_CASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiles.h - pictures and volumes for the tests of recovery in parts. */
 #ifndef CSREC_TESTS_TILES_H
 #define CSREC_TESTS_TILES_H

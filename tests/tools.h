@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tools.h - runs the tools in a folder of inputs made for the test. */
 #ifndef CSREC_TESTS_TOOLS_H
 #define CSREC_TESTS_TOOLS_H

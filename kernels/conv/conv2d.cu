@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.cu - converts the geometry of a convolution's sums for the kernels. */
 #include "kernels/conv/state.cuh"
 

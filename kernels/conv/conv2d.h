@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.h - products of a convolution in fp32, from arrays in device memory.
  *
  * The geometry is that of src/conv/conv.h, on two axes. The forward product is one such sum, its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* correlate.cu - the gradient of gradient.cu where positions advance by one, computed by windows,
  * as window.cu computes the product.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - computes a convolution's passes on a device as sums over taps, and transfers the
  * arrays. */
 #include "kernels/conv/engine.h"

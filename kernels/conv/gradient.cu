@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gradient.cu - gradients of a convolution's weights and bias: sums over all positions.
  *
  * dw[row][k] = sum over positions of out[row][position] in[position at tap k], a product whose

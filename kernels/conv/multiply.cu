@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* multiply.cu - the product of packed weights and the im2col matrix of the input, which exists only
  * in shared memory.
  *

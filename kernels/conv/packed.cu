@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* packed.cu - products whose weights are packed once, by windows (window.cu).
  *
  * The small pictures of a network's coarse scales have few tiles but many channels: those are then

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* state.cuh - declarations shared by the products of a convolution. Only for kernels/. */
 #ifndef CSREC_KERNELS_CONV_STATE_CUH
 #define CSREC_KERNELS_CONV_STATE_CUH

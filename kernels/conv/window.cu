@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* window.cu - the product of multiply.cu where positions advance by one: the taps' inputs are then
  * adjacent, and a tile's inputs are loaded into shared memory once for all taps.
  *

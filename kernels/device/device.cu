@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* device.cu - CUDA devices, CUDA errors as statuses, and device memory sized before it is
  * allocated. */
 #include <stdio.h>

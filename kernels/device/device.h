@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* device.h - CUDA devices, CUDA errors as statuses, and device memory sized before it is allocated.
  *
  * The C part lists devices and chooses one. The part for .cu files serves every kernel's host code:

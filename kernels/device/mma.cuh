@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mma.cuh - products on tensor cores and asynchronous copies, as in the PTX manual.
  *
  * Fragments of a warp, lane = 4 g + t:

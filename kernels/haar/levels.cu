@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* levels.cu - the procedural random partial Haar transform, one thread a sample, one launch a level
  * (levels.cuh). */
 #include "kernels/haar/levels.h"

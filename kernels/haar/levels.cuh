@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* levels.cuh - the step of the paper's transform, one thread a sample (T. Park 2015).
  * src/haar/levels.c is the CPU's implementation of the same page.
  *

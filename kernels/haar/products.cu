@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* products.cu - csrec_haar_transform on the device: upload, transform, sort by column, download. */
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"

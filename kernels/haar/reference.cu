@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* reference.cu - the steps of the reference pursuit on a device: a launch a level for the
  * transform, in which each thread keeps the best column of the groups that it reduced; the largest
  * of those; a launch for the update. Only r and the entries of one transform are stored. */

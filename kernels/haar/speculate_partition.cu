@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_partition.cu - the row tree split into subtrees, the memory of the speculative pursuit,
  * and its run. */
 #include "kernels/haar/speculate_round.cuh"

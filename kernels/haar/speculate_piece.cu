@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_piece.cu - runs a piece of a long signal by the speculative pursuit, and takes picks
  * back.
  *

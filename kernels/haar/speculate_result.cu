@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_result.cu - the atoms of a pursuit on the device. */
 #include <cmath>
 #include <cstdlib>

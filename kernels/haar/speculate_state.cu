@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_state.cu - the row tree and the sums of a pursuit built on the device.
  *
  * The node of gap j is the smallest dyadic block with samples j and j + 1; where its samples begin

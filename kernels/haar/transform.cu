@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transform.cu - all inner products on the device: working memory and the two kernels' launches
  * (transform_rest.cuh, transform_pass.cuh, transform_tile.cuh). */
 #include "kernels/haar/transform.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tree.cu - building the row tree on the device: launches of tree_items.cuh, prefix sums between.
  */
 #include "kernels/haar/tree.h"

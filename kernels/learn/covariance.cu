@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* covariance.cu - the symmetric product of rows less their mean, on tensor cores, to the accuracy
  * of floats.
  *

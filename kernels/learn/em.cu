@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* em.cu - posteriors of rows under a mixture, and the sums of rows that they weight, in double.
  *
  * A block has the posteriors of 32 rows, a lane one; its warps take turns at the components. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - statistics and eigenvectors on a device. The same bits for the same shape and device
  * memory. */
 #include "learn/engine.h"

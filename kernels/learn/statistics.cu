@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics.cu - mean, centring and covariance of rows on a device, whole or in chunks. */
 #include <math.h>
 #include <stdlib.h>

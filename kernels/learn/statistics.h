@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics.h - mean, centring and covariance of a float matrix on a device.
  *
  * learn/statistics.c is the reference. Sums of the mean are in double; the covariance multiplies

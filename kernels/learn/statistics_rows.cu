@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics_rows.cu - passes over all rows of a float matrix: sums and extremes of the columns,
  * peaks, centring.
  *

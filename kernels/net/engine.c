@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - a network's products on a device: arrays are [batch][channels][height][width], as on
  * the host, and all work is queued, but for copies between host and device. */
 #include "net/engine.h"
@@ -281,10 +282,10 @@ static csrec_status cuda_pack(void *state, const float *weights, bool backward,
     return status;
 }
 
-/* The team is not asked: a layer takes no longer than its launch. */
+/* The call is not asked: a layer takes no longer than its launch. */
 static csrec_status cuda_product(void *state, int layer, bool adjoint,
                                  const csrec_net_extent *extent, const float *x,
-                                 const csrec_net_finish *finish, float *y, csrec_call *team,
+                                 const csrec_net_finish *finish, float *y, csrec_call *call,
                                  csrec_error *error) {
     cuda *c = state;
     const csrec_net_node *node = &c->nodes[layer];
@@ -292,7 +293,7 @@ static csrec_status cuda_product(void *state, int layer, bool adjoint,
     const csrec_cuda_conv_finish own = {finish->bias ? c->weights + node->bias : NULL, finish->add,
                                         finish->gate, finish->relu};
     csrec_status status = csrec_cuda_enter(&c->context, error);
-    (void)team;
+    (void)call;
     if (status) return status;
     return csrec_cuda_conv_packed_multiply(&sum, c->fast, c->packed[layer].side[adjoint], x, &own,
                                            y, c->scratch, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.cu - the size of a network's gradient and its steps; products are in kernels/conv.
  *
  * Energy: thread k of THREADS BLOCKS adds the squares of entries k, k + THREADS BLOCKS, .. in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.cu - the product of two operators; the intermediate vector stays on the device. */
 #include "kernels/operator/operator.cuh"
 

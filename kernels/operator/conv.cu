@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.cu - the convolutional dictionary of a sampled signal (operator/conv.h) on the
  * device.
  *

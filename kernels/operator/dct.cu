@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dct.cu - the frame of overlapping block cosines (operator/dct.h) on the device.
  *
  * Blocks are extracted and transformed along one axis after another, one thread per coefficient; an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.cu - a stored matrix on the device, column by column as on the host.
  *
  * Both products split the matrix into panels to occupy enough threads; a panel's sums are written

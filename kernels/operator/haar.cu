@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar.cu - the sampled Haar matrix on the device, over the row tree: sums are computed upwards and
  * values downwards, height after height; one thread computes each from finished ones. */
 #include "kernels/operator/operator.cuh"

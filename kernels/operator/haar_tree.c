@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar_tree.c - the row tree in the form of the device's kernels: positions, heights, columns. */
 #include "operator/operator.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* local.cu - matrices of blocks, blurs and means of boxes on the device: a thread, or a warp, an
  * entry of the result. */
 #include "kernels/operator/operator.cuh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.cu - operators on the device: transfers of host vectors, samples, norms. */
 #include "kernels/operator/operator.h"
 

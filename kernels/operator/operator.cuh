@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.cuh - declarations shared by the kinds of operators on the device. */
 #ifndef CSREC_KERNELS_OPERATOR_OPERATOR_CUH
 #define CSREC_KERNELS_OPERATOR_OPERATOR_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wavelet.cu - separable wavelets (operator/wavelet.h) on the device: a level along an
  * axis is one kernel, which writes every pair of every line to the other buffer. */
 #include "kernels/operator/lifting.cuh"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp.cu - Batch-OMP on the device: unit columns, Gram matrix, products, then one thread block per
  * signal. */
 #include "kernels/solver/omp.h"

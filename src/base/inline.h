@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* inline.h - functions that the CPU's code and CUDA kernels share: CSREC_BOTH in place of
  * `static inline`. */
 #ifndef CSREC_BASE_INLINE_H

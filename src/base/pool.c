@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pool.c - a list of blocks. */
 #include "base/pool.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pool.h - arrays of one owner, which are freed together. */
 #ifndef CSREC_BASE_POOL_H
 #define CSREC_BASE_POOL_H

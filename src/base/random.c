@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* random.c - random numbers that depend on (seed, stream, counter) alone.
  *
  * Words and uniform numbers are integer arithmetic and an exact scaling: the same bits everywhere.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* random.h - the counter-based generator behind csrec_random_*. */
 #ifndef CSREC_BASE_RANDOM_H
 #define CSREC_BASE_RANDOM_H

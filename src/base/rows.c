@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.c - says which rule a row of a table breaks. */
 #include "base/rows.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.h - what the tables of methods, solvers, operators, formats, presets and models share: rows
  * beyond the library's own, and one way to say what a row must have. */
 #ifndef CSREC_BASE_ROWS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* status.c - texts of status codes and names of enumerations, each from a single list. */
 #include "csrec/solve.h"
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* unit.h - a power of two that scales values to ordinary size. */
 #ifndef CSREC_BASE_UNIT_H
 #define CSREC_BASE_UNIT_H

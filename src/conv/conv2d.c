@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.c - the public convolution of pictures: checks, and the choice of the device. */
 #include "conv/conv2d.h"
 

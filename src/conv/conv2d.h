@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.h - the public convolution's geometry and packed weights. */
 #ifndef CSREC_CONV_CONV2D_H
 #define CSREC_CONV_CONV2D_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - convolutions of pictures on the CPU: workspace, packed weights, passes. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.c - finds and makes the line in a file that identifies what it was made from. */
 #include "files/output.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* format.c - the table of file formats; a row is found by content or by name; paths that name an
  * array within a file, FILE:/NAME. */
 #include "files/format.h"

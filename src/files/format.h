@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* format.h - the table of file formats: how each is recognised, read and written. */
 #ifndef CSREC_FILES_FORMAT_H
 #define CSREC_FILES_FORMAT_H

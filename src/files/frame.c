@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* frame.c - writes files that are a head, values in C order, and a tail. */
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.c - opening files, pipes and stdin for reading, and their contents. */
 #include "files/input.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.h - bytes to read, from a file, a pipe or memory, with their number known beforehand. */
 #ifndef CSREC_FILES_INPUT_H
 #define CSREC_FILES_INPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement.c - reading a measurement of any format; and of a whole picture or array, some
  * entries of which are known: opaque or masked ones, numbers that are not NaN, values other than
  * the one that stands for unknown. */

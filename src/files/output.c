@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* output.c - one file, written under a temporary name until the commit of its files. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "files/output.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* output.h - one file, written under a temporary name and then renamed. */
 #ifndef CSREC_FILES_OUTPUT_H
 #define CSREC_FILES_OUTPUT_H

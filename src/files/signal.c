@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* signal.c - reads whole signals, pictures or arrays, opening the file once: a pipe can be opened
  * only once. And files whose samples are read in slabs: of a format that reads slabs of pictures
  * and arrays, or of one that finds samples by their positions. */

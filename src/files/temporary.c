@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* temporary.c - files without a final name yet: created, locked, and removed after a killed run;
  * and locks on names that are about to be written. */
 #define _XOPEN_SOURCE 700 /* realpath */

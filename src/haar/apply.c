@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* apply.c - products of the row tree, each in one pass over its nodes. */
 #include "haar/apply.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* apply.h - products with the columns of the row tree and their transpose in O(n), for repeated
  * use: each column's place in the tree is found once. */
 #ifndef CSREC_HAAR_APPLY_H

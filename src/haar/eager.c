@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eager.c - the eager pursuit's state: memory, initialisation from y, and its results. */
 #include "haar/eager.h"
 

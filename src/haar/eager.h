@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eager.h - state of the eager pursuit: block sums and maxima kept up to date after every step.
  *
  * Each node keeps D = (sum of r over its left half) - (sum over its right half), and with one-sided

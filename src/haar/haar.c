@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar.c - csrec_haar_transform: checks, and choice of the device. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* orthogonal.c - Orthogonal Matching Pursuit on the row tree, a few hundred blocks a step.
  *
  * The best fit of a block's samples is a quadratic in the constant c that the chosen columns above

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pieces.h - pursuits on the pieces of one process, which run ahead of what is known to be right.
  *
  * Each piece makes its own pursuit's picks and keeps those that are not settled yet in a log. The

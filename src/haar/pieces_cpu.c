@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pieces_cpu.c - pieces on the CPU: an eager pursuit and a log for each. */
 #include <stdlib.h>
 

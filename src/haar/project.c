@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* project.c - orthogonal projection on columns of the row tree.
  *
  * Chosen columns are nested or disjoint, and all that lie above a block add one constant c to its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* reference_cpu.c - the reference pursuit's steps on the CPU, O(n L) an iteration: for reading, and
  * for checking every other pursuit against. It knows the row tree only as a holder of rows. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rounds.c - a shared pursuit from threshold to threshold. */
 #include "haar/rounds.h"
 

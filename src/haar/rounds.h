@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rounds.h - state of a shared pursuit, between rounds.c, which goes on from threshold to
  * threshold, merge.c, which puts a few picks into order, and shared.c, which begins and ends. */
 #ifndef CSREC_HAAR_ROUNDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shared.c - a shared pursuit's beginning and end: who has which pieces, and the results. */
 #include "haar/shared.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* steps.c - the unsettled picks of pieces: sums over intervals of thresholds, lists. */
 #include <math.h>
 

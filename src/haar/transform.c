@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transform.c - all inner products from the row tree. */
 #include "haar/transform.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tree.c - building the row tree in two passes over the gaps between neighbouring samples. */
 #define _DEFAULT_SOURCE /* madvise */
 #include "haar/tree.h"

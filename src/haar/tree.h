@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tree.h - the row tree: the path-compressed binary tree over the sampled rows.
  *
  * Between neighbouring samples j, j+1 lies one branching node: the smallest dyadic block (span

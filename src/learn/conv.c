@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.c - learns the filters of a convolutional dictionary (learn.h): start, alternation, model.
  *
  * Alternates accelerated proximal gradient steps on the codes of each picture with projected
@@ -22,7 +23,7 @@ typedef struct filter_learning {
     int64_t size[2], iterations, codings, done;
     double base, low, range;
     double *objective; /* [iterations] */
-    csrec_call team;
+    csrec_call call;
 } filter_learning;
 
 static void conv_clear(filter_learning *j) {
@@ -121,7 +122,7 @@ static csrec_status load(filter_learning *j, const csrec_conv_picture *from, csr
         c->mask[i] = 1.0f;
     }
     if (!status && m > 0)
-        status = csrec_conv_base(from->height, from->width, m, index, y, j->base, &j->team, base);
+        status = csrec_conv_base(from->height, from->width, m, index, y, j->base, &j->call, base);
     for (int64_t k = 0; k < m && !status; k++) c->s[index[k]] = (float)(y[k] - base[index[k]]);
     csrec_pool_clear(&pool);
     return status;
@@ -155,7 +156,7 @@ static csrec_status make_room(filter_learning *j) {
     csrec_learning *l = &j->l;
     int64_t codes = 1, entries = 1;
     size_t bytes = 0, threads = (size_t)csrec_threads(j->options->threads);
-    l->work.team = &j->team;
+    l->work.call = &j->call;
     l->work.simd = csrec_conv_simd_choose();
     l->work.threads = (int)threads;
     for (int64_t p = 0; p < l->count; p++) {
@@ -272,7 +273,7 @@ static void start_from(filter_learning *j, const csrec_model *model) {
 
 static bool report(filter_learning *j) {
     csrec_progress progress = {"learning filters", j->done, j->iterations, -1.0};
-    return csrec_call_report(&j->team, &progress);
+    return csrec_call_report(&j->call, &progress);
 }
 
 static void learn(filter_learning *j) {
@@ -285,10 +286,10 @@ static void learn(filter_learning *j) {
         double sum = 0.0, before = j->done ? j->objective[j->done - 1] : INFINITY;
         int64_t codings = j->done ? j->codings : FIRST_CODINGS;
         for (int64_t i = 0; i < codings; i++)
-            for (int64_t p = 0; p < l->count && !csrec_call_poll(&j->team); p++)
+            for (int64_t p = 0; p < l->count && !csrec_call_poll(&j->call); p++)
                 csrec_learn_code(l, &l->coded[p]);
         bool moved = csrec_learn_filters(l);
-        if (csrec_call_stopped(&j->team)) break;
+        if (csrec_call_stopped(&j->call)) break;
         for (int64_t p = 0; p < l->count; p++) {
             l->coded[p].objective = csrec_learn_objective(l, &l->coded[p]);
             sum += l->coded[p].objective;
@@ -354,7 +355,7 @@ csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
                               const csrec_conv_learn_options *options, csrec_model **model,
                               bool *stopped, csrec_error *error) {
     filter_learning j = {.options = options};
-    csrec_call_begin(&j.team, options->progress, options->context,
+    csrec_call_begin(&j.call, options->progress, options->context,
                      (csrec_progress){"learning filters", 0, 0, -1.0});
     csrec_status status = check_pictures(count, pictures, error);
     if (!status) status = set_options(options, &j, error);
@@ -362,8 +363,8 @@ csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
     if (!status) status = prepare(&j, count, pictures, error);
     if (!status) learn(&j);
     if (!status) status = build(&j, model, error);
-    if (!status && stopped) *stopped = csrec_call_stopped(&j.team);
-    csrec_call_end(&j.team);
+    if (!status && stopped) *stopped = csrec_call_stopped(&j.call);
+    csrec_call_end(&j.call);
     conv_clear(&j);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data.h - passes over a data matrix that is read in pieces, and statistics beyond csrec.h. */
 #ifndef CSREC_LEARN_DATA_H
 #define CSREC_LEARN_DATA_H

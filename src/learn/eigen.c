@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eigen.c - the symmetric eigenproblem on the calling thread: Householder's reduction to a
  * tridiagonal matrix, then QR steps with Wilkinson's shift (Golub and Van Loan 2013, Matrix
  * Computations, algorithms 8.3.1 to 8.3.3).

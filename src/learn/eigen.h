@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eigen.h - eigenvectors of symmetric matrices: of many small ones at a time, or by LAPACK, which
  * OpenBLAS exports under Fortran names (Debian's OpenBLAS has no LAPACKE). */
 #ifndef CSREC_LEARN_EIGEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* em_cpu.c - the expectation step on the CPU, the reference for every device.
  *
  * One thread sums each component, over the rows in order: the number of threads does not change the
@@ -121,7 +122,7 @@ static void find_posteriors(engine *em, int64_t count, const float *X, double *l
 #pragma omp for schedule(dynamic, 4)
         for (int64_t first = 0; first < count; first += ROWS) {
             int rows = (int)(count - first < ROWS ? count - first : ROWS);
-            if (csrec_call_poll(em->plan.team)) continue;
+            if (csrec_call_poll(em->plan.call)) continue;
             likelihood[first / ROWS] = csrec_mixture_posteriors(m, rows, X + first * m->d,
                                                                 em->work + (size_t)thread * room,
                                                                 em->posterior + first * m->K);
@@ -135,10 +136,10 @@ static csrec_status take(void *state, int64_t first, int64_t count, const float 
     (void)first;
     (void)error;
     find_posteriors(em, count, X, likelihood);
-    if (csrec_call_stopped(em->plan.team)) return CSREC_OK;
+    if (csrec_call_stopped(em->plan.call)) return CSREC_OK;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(em->plan.threads)
     for (int k = 0; k < em->mixture->K; k++)
-        if (!csrec_call_poll(em->plan.team)) take_rows(em, k, count, X);
+        if (!csrec_call_poll(em->plan.call)) take_rows(em, k, count, X);
     return CSREC_OK;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - statistics and eigenvectors on the device that a name says. */
 #include "learn/engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - mean, covariance and eigenvectors as a device is asked for them. */
 #ifndef CSREC_LEARN_ENGINE_H
 #define CSREC_LEARN_ENGINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - statistics and eigenvectors on the CPU, the reference for every device. */
 #include "learn/engine.h"
 #include "learn/eigen.h"

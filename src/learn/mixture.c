@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.c - factors of covariances and posteriors of rows. */
 #include "learn/mixture.h"
 
@@ -155,13 +156,13 @@ static csrec_status prepare_one(csrec_mixture *m, int k, double least, csrec_err
 }
 
 csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int threads,
-                                   csrec_call *team, csrec_error *error) {
+                                   csrec_call *call, csrec_error *error) {
     csrec_call faults;
     csrec_call_begin(&faults, NULL, NULL, (csrec_progress){0});
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int k = 0; k < mixture->K; k++) {
         csrec_error own;
-        if (csrec_call_poll(team)) continue;
+        if (csrec_call_poll(call)) continue;
         csrec_status status = prepare_one(mixture, k, least, &own);
         if (status) csrec_call_fail(&faults, k, status, own.text);
     }

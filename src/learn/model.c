@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* model.c - learned models in memory: creation, checks, access. */
 #include "learn/model.h"
 

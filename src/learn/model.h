@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* model.h - the arrays of a learned model; a kind of model is a row of the table. */
 #ifndef CSREC_LEARN_MODEL_H
 #define CSREC_LEARN_MODEL_H

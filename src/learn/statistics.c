@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics.c - mean, centring and covariance of the rows of a float matrix, whole or in chunks.
  *
  * Two passes: means are summed in double; the covariance sums products of centred rows, so large

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics_stream.c - mean and covariance of data that are read in pieces. */
 #include <stdlib.h>
 #include <string.h>

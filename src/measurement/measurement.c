@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement.c - checks of a measurement, finite values at distinct positions, and its memory. */
 #include <math.h>
 #include <stdlib.h>

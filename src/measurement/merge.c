@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* merge.c - several measurements of one signal become one. */
 #include <math.h>
 #include <stdio.h>

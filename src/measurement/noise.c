@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* noise.c - the standard deviation of the noise, from the flattest parts of a measurement.
  *
  * Samples are divided by their places into blocks of four leaves, and a plane is fitted to each

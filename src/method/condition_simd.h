@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* condition_simd.h - a Gaussian conditioned on samples, and products V^T V: shared by the
  * templates for patches (cmake/simd.cmake).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* history.c - records of a recovery's steps, one for each channel, combined to tracks. */
 #include "method/history.h"
 

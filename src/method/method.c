@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* method.c - the table of methods, and the selection of a row. */
 #include "method/method.h"
 

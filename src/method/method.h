@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* method.h - the interface of a recovery method. A new one is a folder with a row, and a line in
  * CSREC_METHODS; nothing outside its folder names it. */
 #ifndef CSREC_METHOD_METHOD_H

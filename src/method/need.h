@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* need.h - estimates of memory and time. Each method counts its own allocations;
  * bench/estimate.py measures the rates of work. */
 #ifndef CSREC_METHOD_NEED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* products.c - what methods share that need products with A alone. */
 #include "method/products.h"
 

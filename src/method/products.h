@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* products.h - what methods share that need products with A alone, of a measurement of entries or
  * through an operator. */
 #ifndef CSREC_METHOD_PRODUCTS_H

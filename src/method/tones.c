@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tones.c - black and white of a measurement. */
 #include "method/tones.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tones.h - the range from black to white: methods with constants for values of 0 to 255 work in
  * tones, so that results do not depend on the units. */
 #ifndef CSREC_METHOD_TONES_H

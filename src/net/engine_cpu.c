@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - a network's products on the CPU: arrays as net/block.h has them. */
 #include <math.h>
 #include <stdlib.h>
@@ -193,12 +194,12 @@ static csrec_status cpu_pack(void *state, const float *weights, bool backward, c
 
 static csrec_status cpu_product(void *state, int layer, bool adjoint,
                                 const csrec_net_extent *extent, const float *x,
-                                const csrec_net_finish *finish, float *y, csrec_call *team,
+                                const csrec_net_finish *finish, float *y, csrec_call *call,
                                 csrec_error *error) {
     cpu *c = state;
     const csrec_net_node *node = &c->nodes[layer];
     const packed_layer *p = &c->packed[layer];
-    csrec_block_work work = {c->simd, c->threads, c->scratch, team};
+    csrec_block_work work = {c->simd, c->threads, c->scratch, call};
     csrec_block_shape shape = shape_of(node, adjoint, extent);
     csrec_block_finish own = {finish->bias ? p->bias : NULL, finish->add, finish->gate,
                               finish->relu};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* graph.c - checks a list of layers, and places its results in memory. */
 #include "net/net.h"
 

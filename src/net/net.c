@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.c - networks: creation, weights, forward, backward, steps. The schedule is the same on every
  * device. */
 #include "net/net.h"
@@ -135,18 +136,18 @@ csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool
     return status;
 }
 
-csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *team,
+csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *call,
                               csrec_error *error) {
     const csrec_net_graph *g = &net->graph;
     csrec_status status = CSREC_OK;
-    for (int i = 0; i < g->n && !status && !csrec_call_poll(team); i++) {
+    for (int i = 0; i < g->n && !status && !csrec_call_poll(call); i++) {
         const csrec_net_node *node = &g->node[i];
         csrec_net_extent extent = csrec_net_extent_of(g, input, i);
         csrec_net_finish finish = {.bias = true, .relu = node->relu};
         if (node->add >= 0) finish.add = net->memory + net->places.result[node->add];
         status =
             net->engine->product(net->state, i, false, &extent, net->memory + net->places.result[i],
-                                 &finish, net->memory + net->places.result[i + 1], team, error);
+                                 &finish, net->memory + net->places.result[i + 1], call, error);
     }
     return status;
 }
@@ -317,7 +318,7 @@ typedef struct pass {
 } pass;
 
 /* The tile whose core begins at (y, x). */
-static csrec_status run_tile(pass *p, int64_t y, int64_t x, csrec_call *team, csrec_error *error) {
+static csrec_status run_tile(pass *p, int64_t y, int64_t x, csrec_call *call, csrec_error *error) {
     csrec_net *net = p->net;
     int64_t y0, y1, x0, x1, height = p->cuts[0].length, width = p->cuts[1].length;
     span_of(&p->cuts[0], y, &y0, &y1);
@@ -328,7 +329,7 @@ static csrec_status run_tile(pass *p, int64_t y, int64_t x, csrec_call *team, cs
         status = net->engine->put(net->state, &input, csrec_net_channels(&net->graph, 0),
                                   p->X + y0 * width + x0, width, height * width,
                                   net->memory + net->places.result[0], error);
-    if (!status) status = csrec_net_layers(net, &input, team, error);
+    if (!status) status = csrec_net_layers(net, &input, call, error);
     int n = net->graph.n;
     int64_t channels = csrec_net_channels(&net->graph, n);
     if (!status)
@@ -346,7 +347,7 @@ static csrec_status run_tile(pass *p, int64_t y, int64_t x, csrec_call *team, cs
 }
 
 csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const float *X, float *Y,
-                           uint64_t memory, csrec_call *team, csrec_error *error) {
+                           uint64_t memory, csrec_call *call, csrec_error *error) {
     pass p = {.net = net, .X = X, .Y = Y};
     csrec_status status = check(net, 1, height, width, error);
     if (status) return status;
@@ -356,8 +357,8 @@ csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const 
     p.tile = malloc(channels * pixels * sizeof *p.tile);
     if (!p.tile) return csrec_fail(error, CSREC_MEMORY, "out of memory for a network's tile");
     for (int64_t y = 0; y < height && !status; y += p.cuts[0].core)
-        for (int64_t x = 0; x < width && !status && !csrec_call_stopped(team); x += p.cuts[1].core)
-            status = run_tile(&p, y, x, team, error);
+        for (int64_t x = 0; x < width && !status && !csrec_call_stopped(call); x += p.cuts[1].core)
+            status = run_tile(&p, y, x, call, error);
     free(p.tile);
     return status;
 }
@@ -365,9 +366,9 @@ csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const 
 csrec_status csrec_net_apply(csrec_net *net, int64_t height, int64_t width, const float *X,
                              float *Y, uint64_t memory, csrec_progress_fn progress, void *context,
                              csrec_error *error) {
-    csrec_call team;
-    csrec_call_begin(&team, progress, context, (csrec_progress){"network", 0, -1, -1.0});
-    csrec_status status = csrec_net_run(net, height, width, X, Y, memory, &team, error);
-    csrec_call_end(&team);
+    csrec_call call;
+    csrec_call_begin(&call, progress, context, (csrec_progress){"network", 0, -1, -1.0});
+    csrec_status status = csrec_net_run(net, height, width, X, Y, memory, &call, error);
+    csrec_call_end(&call);
     return status;
 }

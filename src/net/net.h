@@ -1,4 +1,5 @@
-/* net.h - a network inside the library: with a team that can stop it; its results: shapes, the
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* net.h - a network inside the library: with a call that can stop it; its results: shapes, the
  * memory that they share, and their reach. */
 #ifndef CSREC_NET_NET_H
 #define CSREC_NET_NET_H
@@ -59,11 +60,11 @@ csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int 
  * all layers on result 0, which is in its place. */
 csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool keep,
                              csrec_error *error);
-csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *team,
+csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *call,
                               csrec_error *error);
 
-/* csrec_net_apply whose stop is the team's; lines of X and Y are `width` floats. */
+/* csrec_net_apply whose stop is the call's; lines of X and Y are `width` floats. */
 csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const float *X, float *Y,
-                           uint64_t memory, csrec_call *team, csrec_error *error);
+                           uint64_t memory, csrec_call *call, csrec_error *error);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* adjoint_test.c - whether an adjoint that the caller wrote belongs to the forward product. */
 #include <math.h>
 #include <stdlib.h>

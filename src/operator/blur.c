@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* blur.c - the operator of a convolution, by direct sums: O(positions * weights). */
 #include "operator/blur.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* callback.c - an operator whose products are the caller's functions. */
 #include <math.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.c - the product of two operators: A = second first. */
 #include "operator/chain.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.c - the operator of a convolutional dictionary: products by im2col (conv/conv.h). */
 #include "operator/conv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv_search.c - Matching Pursuit on a convolutional dictionary: an atom changes the correlations
  * of its neighbours only, and the largest is kept in a tree over the places (as MPTK does for
  * time-frequency atoms: Krstulovic and Gribonval 2006).

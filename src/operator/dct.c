@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dct.c - overlapping block cosine frame of a signal with one to three axes, sampled. */
 #include "operator/dct.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dct_shrink.c - the picture in cells, its samples, and one iteration. */
 #include "operator/dct_shrink.h"
 

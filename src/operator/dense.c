@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.c - any m x n matrix, stored by columns; columns may have any length. A complex one is
  * stored as the real matrix that it is for pairs: [re, -im; im, re] for each entry. */
 #include <cblas.h>

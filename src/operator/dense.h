@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.h - the stored matrix, for solvers with faster algorithms on it (OMP). */
 #ifndef CSREC_OPERATOR_DENSE_H
 #define CSREC_OPERATOR_DENSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense_access.c - a few columns of a stored matrix: products, Gram matrix, sums. */
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* downsample.c - the operator of means of boxes. */
 #include <math.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - an operator's products as a device computes them. */
 #ifndef CSREC_OPERATOR_ENGINE_H
 #define CSREC_OPERATOR_ENGINE_H

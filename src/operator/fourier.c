@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fourier.c - the operator of a signal's frequencies. */
 #include "operator/fourier.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar.c - the sampled Haar matrix as an operator: its distinct columns, ascending. */
 #include <stdatomic.h>
 #include <stdlib.h>

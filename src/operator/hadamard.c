@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hadamard.c - the operator of Hadamard's rows. */
 #include "operator/hadamard.h"
 

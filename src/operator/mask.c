@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask.c - the operator that samples a signal: m of its n entries; and what operators that measure
  * signals check alike. */
 #include "operator/mask.h"

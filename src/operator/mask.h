@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask.h - the sampled entries of a signal; also the last factor of the operators on a signal. */
 #ifndef CSREC_OPERATOR_MASK_H
 #define CSREC_OPERATOR_MASK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* matrix.c - the operator of a matrix, by one product for all blocks. */
 #include "operator/matrix.h"
 

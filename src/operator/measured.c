@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measured.c - the operator of a measurement, its products for all channels, and its norm. */
 #include "operator/measured.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.c - the table of operators and the calls that go through it. */
 #include "operator/engine.h"
 

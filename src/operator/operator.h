@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.h - the interface of an operator; a new one is a file that ends in its row, and a line
  * in CSREC_OPERATORS. */
 #ifndef CSREC_OPERATOR_OPERATOR_H

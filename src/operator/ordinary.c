@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ordinary.c - measures the size of an operator, and divides it by a power of two. */
 #include "operator/ordinary.h"
 

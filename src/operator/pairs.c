@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pairs.c - an operator of real vectors, applied to real and imaginary parts; or any operator,
  * applied to several x and y: the copies of an entry follow each other, and are one entry of as
  * many parts. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.c - a matrix of which only the entries that are not 0 are stored, by columns. A complex
  * one is stored as the real matrix that it is for pairs: [re, -im; im, re] for each entry. */
 #include <cblas.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wavelet.c - separable wavelets of a signal with one to three axes, sampled: x holds the
  * coefficients in the signal's shape, coarse ones first on every axis (Mallat's layout). */
 #include "operator/wavelet.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* recover.h - how a recovery runs: method and options, as a whole or in tiles, number of threads,
  * memory and time; presets. */
 #ifndef CSREC_RECOVER_RECOVER_H
@@ -7,7 +8,7 @@
 
 /* A plan, and the internal data to run it. */
 typedef struct csrec_layout {
-    csrec_plan plan;
+    csrec_plan resolved;
     const csrec_method_type *method;
     csrec_tiling tiling;
     uint64_t available; /* to the process, whatever the options allow */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* uncertainty.c - expected errors of a recovery: recovers again without a share of the samples, in
  * windows of large signals, and compares the squared errors at the samples left out with those that
  * the method, or else the signal's local variance, lets expect. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ball.c - walks over the rows of a ball, clipped at the borders of the signal. */
 #include "sampling/ball.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ball.h - the entries of a signal of up to three axes that are near one of them. */
 #ifndef CSREC_SAMPLING_BALL_H
 #define CSREC_SAMPLING_BALL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* darts.c - dart throwing at the largest scale of distances that leaves room for enough darts.
  *
  * A map holds the squared distance of every entry to the nearest position that is measured or

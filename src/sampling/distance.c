@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* distance.c - the Euclidean distance transform, one axis after the other.
  *
  * P. Felzenszwalb and D. Huttenlocher, "Distance transforms of sampled functions", 2012: along a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* next.c - where to measure next: darts weighted by the error that is thought to be left.
  *
  * The order of the darts must not depend on the platform, but the C library's log does, in the last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* order.c - rows of N-d positions: Morton, Hilbert and raster order.
  *
  * An axis of extent dim has b = ceil(log2 dim) bits. Morton order interleaves the bits of all

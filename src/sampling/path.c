@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* path.c - a short path over positions: 2-opt and Or-opt moves between neighbours.
  *
  * J. Bentley, "Fast algorithms for geometric traveling salesman problems", 1992: from a

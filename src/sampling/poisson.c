@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* poisson.c - Poisson-disc sampling on pixel centres, with exactly the count asked for.
  *
  * R. Bridson, "Fast Poisson disk sampling in arbitrary dimensions", 2007: from a random sample of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bpdn.c - min ||x||_1 subject to ||A x - y|| <= goal, and basis pursuit, A x = y, for goal 0; or
  * min ||A x - y|| subject to ||x||_1 <= tau.
  *

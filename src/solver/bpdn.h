@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bpdn.h - the state of a path of minima, and whether a point of it is the solution. */
 #ifndef CSREC_SOLVER_BPDN_H
 #define CSREC_SOLVER_BPDN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cosamp.c - Compressive Sampling Matching Pursuit: add 2 k candidates, fit, keep the k largest. */
 #include <string.h>
 

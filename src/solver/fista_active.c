@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fista_active.c - a working set W of columns for the l1 problem.
  *
  * x is the minimum if and only if with c = A^T (y - A x)

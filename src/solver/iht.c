@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* iht.c - Normalised Iterative Hard Thresholding: a gradient step whose length depends on the
  * support, then the k largest entries are kept; and HTP, which fits on the support it finds and
  * needs no step length. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_gram.c - the Gram matrix, and accelerated proximal steps on it, with Newton's step between
  * them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_groups.c - groups of columns in the l1 problem on a Gram matrix, by proximal points:
  *
  *     x+ = argmin 1/2 ||A v - y||^2 + lambda sum |v| + 1/2 sum |v - x|^2 / s,    s = sigma /

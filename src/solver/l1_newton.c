@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_newton.c - with the signs u = x / |x| of the entries F that x uses, the conditions of the
  * minimum, A_F^T (y - A_F x) = lambda u, are solved by Newton's step d, and differentiated by
  * lambda:

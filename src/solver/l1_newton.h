@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_newton.h - Newton's step of the l1 problem on the entries that x uses, and the slope of the
  * path of minima there, by conjugate gradients. */
 #ifndef CSREC_SOLVER_L1_NEWTON_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_steps.c - accelerated proximal gradient steps on all columns (Beck and Teboulle 2009,
  * equations 4.1 to 4.3), with backtracking and restart. */
 #include "solver/l1_steps.h"

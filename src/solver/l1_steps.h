@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_steps.h - accelerated proximal gradient steps on all columns for
  *
  *     min 1/2 ||A x - y||^2 + lambda ||x||_1,

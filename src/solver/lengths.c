@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lengths.c - lengths of columns, exact or estimated, and the pick of the best column by them. */
 #include "solver/lengths.h"
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lengths.h - lengths of columns, by few products: an operator that does not know them is probed
  * with random vectors, and a length is computed where it decides a pick.
  *

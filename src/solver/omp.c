@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp.c - Orthogonal Matching Pursuit: after each pick, a least squares fit on all picked columns.
  *
  * With unit columns q_1, q_2, .. that span the picked ones (omp_qr.c), r -= <q, r> q is the new

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_batch.c - Batch-OMP (Rubinstein, Zibulevsky and Elad 2008): with unit columns U, G = U^T U
  * and a = U^T y, the correlations with the residual of the picked columns I are
  *
@@ -80,7 +81,7 @@ static csrec_status batch_allocate(batch *b) {
 /* Computes G, some columns at a time; incomplete if stopped. */
 static void multiply_columns(batch *b) {
     int64_t m = b->m, n = b->n;
-    for (int64_t j = 0; j < n && !csrec_call_poll(b->job->team); j += PIECE) {
+    for (int64_t j = 0; j < n && !csrec_call_poll(b->job->call); j += PIECE) {
         int64_t some = n - j < PIECE ? n - j : PIECE;
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)some, (int)m, 1.0, b->U,
                     (int)m, b->U + j * m, (int)m, 0.0, b->G + j * n, (int)n);
@@ -99,7 +100,7 @@ static csrec_status batch_fill(batch *b) {
     }
     multiply_columns(b);
     csrec_blas_end(1);
-    for (int64_t j = 0; j < n && !csrec_call_stopped(b->job->team); j++)
+    for (int64_t j = 0; j < n && !csrec_call_stopped(b->job->call); j++)
         for (int64_t i = 0; i < b->padded; i++)
             b->G1[j * b->padded + i] = i < n ? (float)b->G[j * n + i] : 0.0f;
     return CSREC_OK;
@@ -253,16 +254,16 @@ static void begin(signal *s, int64_t at, int64_t in_chunk) {
 /* The loop of solve.c for one signal. false: this signal is for omp itself. */
 static bool pursue(signal *s, csrec_solve_report *report) {
     const csrec_stop *stop = &s->b->job->options->stop;
-    csrec_call *team = s->b->job->team;
+    csrec_call *call = s->b->job->call;
     double scale = s->scale, noise = stop->sigma * sqrt((double)s->b->m);
     double goal = fmax(fmax(stop->epsilon, csrec_stop_rounding(stop, s->b->m)),
                        scale > 0.0 ? noise / scale : 0.0);
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
     for (report->iterations = 0;; report->iterations++) {
         double c = 0.0, a = 0.0, before = s->energy;
-        if (csrec_ticker_due(&s->ticker, s->steps_done++)) csrec_call_poll(team);
+        if (csrec_ticker_due(&s->ticker, s->steps_done++)) csrec_call_poll(call);
         report->outcome = CSREC_INTERRUPTED;
-        if (csrec_call_stopped(team)) break;
+        if (csrec_call_stopped(call)) break;
         report->outcome = CSREC_CONVERGED;
         if (s->energy <= goal * goal) break;
         report->outcome = CSREC_STEP_LIMIT;
@@ -324,7 +325,7 @@ static csrec_status multiply(batch *b, int64_t start, int64_t count) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(callers)
     for (int64_t k = 0; k < count; k += PIECE) {
         int64_t columns = count - k < PIECE ? count - k : PIECE;
-        if (csrec_call_poll(b->job->team)) continue;
+        if (csrec_call_poll(b->job->call)) continue;
         cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)b->padded, (int)columns,
                     (int)b->m, 1.0f, b->U1, (int)b->m, b->Y1 + k * b->m, (int)b->m, 0.0f,
                     b->a1 + k * b->padded, (int)b->padded);
@@ -334,7 +335,7 @@ static csrec_status multiply(batch *b, int64_t start, int64_t count) {
 }
 
 static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
-    csrec_status status = csrec_call_stopped(b->job->team) ? CSREC_OK : multiply(b, start, count);
+    csrec_status status = csrec_call_stopped(b->job->call) ? CSREC_OK : multiply(b, start, count);
     if (status) return status;
 #pragma omp parallel num_threads(b->job->threads)
     {
@@ -353,7 +354,7 @@ static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
             status = own;
         }
         csrec_pool_clear(&s.pool);
-        csrec_call_gather(b->job->team);
+        csrec_call_gather(b->job->call);
     }
     return status;
 }

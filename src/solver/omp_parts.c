@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_parts.c - Batch-OMP on a device, in parts, between which an interruption is noticed. omp
  * solves the right-hand sides that the device leaves. */
 #include <stdlib.h>
@@ -79,7 +80,7 @@ static csrec_status solve_part(const csrec_many *job, int64_t start, int64_t cou
                 status = own;
             }
         }
-        csrec_call_gather(job->team);
+        csrec_call_gather(job->call);
     }
     return status;
 }

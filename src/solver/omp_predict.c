@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_predict.c - predicts the next picks, then verifies or corrects them in one pass.
  *
  * A large matrix is limited by memory bandwidth: a step costs one pass over the screen, which for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_predict.h - predicts OMP's next picks on a dense matrix and verifies several in one pass over
  * the screen. */
 #ifndef CSREC_SOLVER_OMP_PREDICT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_qr.c - Gram-Schmidt, repeated if a pass removes most of the column: orthogonal to rounding
  * (Kahan's "twice is enough", Giraud, Langou and Rozloznik 2005). */
 #include "solver/omp_qr.h"

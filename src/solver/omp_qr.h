@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_qr.h - the QR factorisation of the picked columns, one column at a time: A_I = Q R. */
 #ifndef CSREC_SOLVER_OMP_QR_H
 #define CSREC_SOLVER_OMP_QR_H

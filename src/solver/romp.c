@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* romp.c - Regularised OMP: each pick takes many columns of comparable correlation. */
 #include <math.h>
 #include <stdlib.h>

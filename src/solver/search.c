@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* search.c - Matching Pursuit's pick and update for any operator, by its correlations. */
 #include "solver/search.h"
 

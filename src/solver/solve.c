@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* solve.c - the one loop: stopping rules, progress, reports. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* solver.h - the interface of a solver; a new one is a file that ends in its row, and a line in
  * CSREC_SOLVERS. Stopping rules,
  * progress, history and reports are in solve.c, never in a solver. */
@@ -53,7 +54,7 @@ typedef struct csrec_many {
     csrec_atoms *atoms;
     double *r;
     csrec_solve_report *reports;
-    csrec_call *team;
+    csrec_call *call;
 } csrec_many;
 
 /* Problem size, from which a solver's memory and time are estimated: a matrix of m x n; atoms of

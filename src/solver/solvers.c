@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* solvers.c - the table of solvers. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.c - shared by solvers with a target sparsity. */
 #include "solver/sparse.h"
 

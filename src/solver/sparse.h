@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.h - the target sparsity k of the solvers that keep k columns. */
 #ifndef CSREC_SOLVER_SPARSE_H
 #define CSREC_SOLVER_SPARSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* support.c - the dense x, its residual, the largest entries, least squares on a support. */
 #include "solver/support.h"
 

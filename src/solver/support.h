@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* support.h - shared by the greedy and thresholding solvers: a dense x, r = y - A x, the k largest
  * entries, and least squares on a support. */
 #ifndef CSREC_SOLVER_SUPPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* threshold.c - iterative thresholding with a falling threshold; samples are put back in each step.
  */
 #include "solver/threshold.h"

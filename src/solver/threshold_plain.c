@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* threshold_plain.c - u -> synthesize(threshold(analyze(u))) in double, coefficients stored. */
 #include "solver/threshold.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* weights.c - an operator with its columns divided by weights. */
 #include "solver/weights.h"
 

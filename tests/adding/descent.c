@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* descent.c - the solver descent: x goes along A^T r as far as r becomes shorter. From x = 0 it
  * ends at the shortest x among those with the shortest r. */
 #include <string.h>

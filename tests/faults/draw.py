@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """draw.py BUILD [--count N] [--only I] - random commands of cssample and csrecover.
 
 Options, choices, parameters and their ranges are read from --help, --list and from what the tools say

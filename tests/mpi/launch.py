@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """launch.py - what the tests of ranks share: arguments BUILD openmpi|mpich, a printed seed, the
 launcher of that MPI, and inputs. Exit code 77 without that MPI. With CSREC_TEST_SLURM set, Slurm's
 srun is the launcher (tests/long/slurm.sh)."""

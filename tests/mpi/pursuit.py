@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """pursuit.py BUILD openmpi|mpich - one pursuit by several ranks: csrecover --shifts 1 under a launcher
 of MPI gives the bytes of one process, atoms and signal; what cannot be shared is refused by one line.
 Exit code 77 without that MPI."""

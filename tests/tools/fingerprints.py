@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """fingerprints.py FOLDER - every option of csrecover's --help that changes a result changes the
 fingerprint of the result, so that --resume recovers it again, and no other option does; so do other
 bytes of each file that is read, and of the prior that is installed. A new option is to be added to

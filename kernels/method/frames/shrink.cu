@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shrink.cu - an iteration over all blocks of a picture; operator/dct_shrink.c is the reference. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - rounds of Gaussian groups: reference positions, and the picture to a device
  * and back. */
 #include "base/pool.h"
@@ -94,7 +95,7 @@ static csrec_status run(void *data, const csrec_gaussian_round *r, int number, c
     state *s = data;
     csrec_cuda_gaussian_round round;
     csrec_progress progress = {CSREC_STAGE_GROUPS, number, s->plan.count, -1.0};
-    if (csrec_call_report(s->plan.team, &progress)) return CSREC_OK;
+    if (csrec_call_report(s->plan.call, &progress)) return CSREC_OK;
     lay_round(s, r, s->plan.seed, &round);
     return csrec_cuda_gaussian_run(s->gaussian, &round, error);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* estimate.cu - mean and covariance of each group of patches, steps of expectation
  * maximisation, and each patch conditioned on its samples; method/gaussian/gaussian_simd.h is the
  * reference.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian.cu - device state of a picture and the rounds of Gaussian groups that improve it. */
 #include <stdlib.h>
 

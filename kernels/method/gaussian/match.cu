@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* match.cu - the patches most like each reference patch, within a window.
  *
  * One thread block per reference: the window's guide in shared memory, one guide after another, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch.h - many eager pursuits at once on the device, one thread block per signal. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_H
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_H

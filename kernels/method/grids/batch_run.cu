@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_run.cu - a batch of pursuits: memory, start from the samples, run, results. */
 #include <stdlib.h>
 #include <time.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - recovery as the mean over dyadic grids on a CUDA device.
  *
  * The counterpart of src/method/grids/grids.c. Positions and samples are uploaded once; each grid's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fill.cu - the signal that a list of atoms stands for: the inverse fast Haar transform.
  *
  * The readable counterpart is synthesize_tile of src/haar/atoms.c: one value per block of a level

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* job.h - shared state of the parts of a recovery on a CUDA device. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_JOB_H
 #define CSREC_KERNELS_METHOD_GRIDS_JOB_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sequential.c - few and large signals: one pursuit after another, each with the whole device
  * (kernels/haar/speculate.h). */
 #include "kernels/method/grids/job.h"

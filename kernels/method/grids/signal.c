@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* signal.c - the start of a signal and its stopping rules as integers, for the device. */
 #include "kernels/method/grids/signal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* synthesis.cu - rows of samples and entries, and the signal that pursuits have found.
  *
  * The readable counterpart is src/haar/atoms.c. An

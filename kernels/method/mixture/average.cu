@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* average.cu - the next estimate, the means of the patches that cover each value, weighted by their
  * posterior variances; and their distance to the samples. A thread gathers a value, patches in the
  * order of engine_cpu.c; a thread adds a row's distances, values in order. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - rounds of a mixture: the mixtures of a round to a device, pictures and moments back.
  */
 #include <math.h>
@@ -71,7 +72,7 @@ static csrec_status run(void *data, const csrec_mixture *mixture, const csrec_mi
                         int number, csrec_error *error) {
     state *s = data;
     const csrec_progress progress = {"mixture", number, s->plan.rounds, -1.0};
-    if (csrec_call_report(s->picture->team, &progress)) return CSREC_OK;
+    if (csrec_call_report(s->picture->call, &progress)) return CSREC_OK;
     csrec_fit_floats(mixture, s->picture->tone, s->stride, s->C, s->mean);
     const csrec_cuda_mixture_round round = {.whiten = wide->whiten,
                                             .offset = wide->offset,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.cu - device state of a picture and its patches, and a round. */
 #include <stdlib.h>
 

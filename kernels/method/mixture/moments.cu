@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* moments.cu - mean and covariance of the patches of each component, and the sum of their V^T V.
  * Sums are in double and in a fixed order: batches for the means, rows for the covariances. */
 #include "kernels/learn/gram.cuh"

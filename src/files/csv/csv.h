@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csv.h - text: samples, one a line with its coordinates, or a matrix with empty fields. */
 #ifndef CSREC_FILES_CSV_CSV_H
 #define CSREC_FILES_CSV_CSV_H

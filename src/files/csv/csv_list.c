@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csv_list.c - from lines of coordinates and values to samples, in two passes: the first finds the
  * table's size and shape, so that the second fills arrays of the right size. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* exr.c - OpenEXRCore over an input or an output; what describes a picture, from one file to
  * another; the row of the format. */
 #include "files/exr/exr.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* exr_read.c - OpenEXR to samples: scanlines or tiles of the first part. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fits.c - cfitsio over memory; the first image of a file to values, BSCALE and BZERO applied,
  * BLANK unknown; the row of the format. */
 #include "files/fits/fits.h"

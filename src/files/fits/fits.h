@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fits.h - FITS files by cfitsio: opening them in memory, their image, its header.
  *
  * cfitsio sees memory only, never a name: brackets, pipes and URLs in names, which it would follow,

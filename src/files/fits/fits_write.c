@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fits_write.c - signals to FITS: one image, with the header of the file that it is like. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5.c - libhdf5 over files and memory, one caller at a time; the row of the format. */
 #include "files/hdf5/hdf5.h"
 

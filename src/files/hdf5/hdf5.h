@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5.h - HDF5 and NetCDF-4 files by libhdf5: opening them, finding a dataset, its attributes.
  *
  * libhdf5 keeps everything in globals, and most builds of it are not for several threads: a lock of

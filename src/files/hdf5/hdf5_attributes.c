@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_attributes.c - attributes of an object: numbers, texts, and copies of all.
  *
  * Sequences of variable length, as texts often are, lie in collections of objects ("global heaps"),

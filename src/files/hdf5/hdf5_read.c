@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_read.c - a dataset to values. */
 #include <stdlib.h>
 #include <string.h>

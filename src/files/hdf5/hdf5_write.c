@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_write.c - signals to HDF5. Without chunks the values are in one piece, for which libhdf5
  * only makes room: the file is written as a frame around them. Chunks, and files that have no name
  * until they are complete (pipes), are left to libhdf5. */

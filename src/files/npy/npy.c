@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* npy.c - reads and writes whole arrays as .npy files. */
 #include "files/npy/npy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* npy.h - the NumPy .npy format: header, values, conversions while reading. */
 #ifndef CSREC_FILES_NPY_NPY_H
 #define CSREC_FILES_NPY_NPY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement.c - a measurement from the arrays of a .npz, every variant of the positions. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement_write.c - a measurement as .npz. */
 #include <math.h>
 #include <stdlib.h>

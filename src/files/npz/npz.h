@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* npz.h - zip archives of .npy members, by libzip; measurements and signals in them. */
 #ifndef CSREC_FILES_NPZ_NPZ_H
 #define CSREC_FILES_NPZ_NPZ_H

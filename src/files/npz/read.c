@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* read.c - arrays from the members of a zip archive. */
 #include <errno.h>
 #include <stdio.h>

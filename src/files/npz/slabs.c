@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* slabs.c - the samples of slabs from the stored arrays of a .npz. One pass through all of them
  * finds errors, and in which zones of the file the positions of a slab are. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* through.c - the arrays that describe the operator through which a signal was
  * measured: operator; ordering, scramble; coils, complex; matrix, block; kernel; factor. */
 

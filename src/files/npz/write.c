@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - a zip archive of .npy members, written through csrec_output. */
 #include <errno.h>
 #include <stdlib.h>

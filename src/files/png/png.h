@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* png.h - PNG pictures from an open input. */
 #ifndef CSREC_FILES_PNG_PNG_H
 #define CSREC_FILES_PNG_PNG_H

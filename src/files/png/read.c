@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* read.c - PNG to samples as stored, by libpng. */
 #include "files/png/png.h"
 

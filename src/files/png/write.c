@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - samples to PNG, by libpng. */
 #include <errno.h>
 #include <png.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiff.h - TIFF files by libtiff: opening them over an input or an output, pages, their metadata.
  */
 #ifndef CSREC_FILES_TIFF_TIFF_H

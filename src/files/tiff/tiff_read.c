@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiff_read.c - TIFF to samples as stored: strips or tiles, interleaved or in planes, of any page.
  */
 #include <math.h>

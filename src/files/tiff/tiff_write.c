@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiff_write.c - signals to TIFF: pages of strips, compressed without loss. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data.c - batches of parts of pictures, and samples of them, to train a network on. */
 #include "learn/net/data.h"
 
@@ -122,10 +123,10 @@ static char *own_work(const csrec_net_data *d) {
 }
 
 /* Parts up to number `end` - 1. */
-static void extend(csrec_net_data *d, int64_t end, csrec_call *team) {
+static void extend(csrec_net_data *d, int64_t end, csrec_call *call) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(d->o.threads)
     for (int64_t i = d->made; i < end; i++)
-        if (!csrec_call_poll(team)) cut(d, i, i % d->slots);
+        if (!csrec_call_poll(call)) cut(d, i, i % d->slots);
     d->made = end;
 }
 
@@ -195,13 +196,13 @@ static void make_sample(const csrec_net_data *d, const float *picture, const uin
 }
 
 void csrec_net_data_make(csrec_net_data *d, int64_t step, csrec_net_batch *batch,
-                         csrec_call *team) {
+                         csrec_call *call) {
     int64_t fresh = (d->o.batch + REUSE - 1) / REUSE;
-    extend(d, FIRST + fresh * (step + 1), team);
+    extend(d, FIRST + fresh * (step + 1), call);
     int64_t oldest = d->made > d->slots ? d->made - d->slots : 0;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(d->o.threads)
     for (int64_t i = 0; i < d->o.batch; i++) {
-        if (csrec_call_poll(team)) continue;
+        if (csrec_call_poll(call)) continue;
         uint64_t number = (uint64_t)(step * d->o.batch + i);
         uint32_t word[4];
         csrec_random_words(d->o.seed, STREAM_SAMPLE, number, word);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data.h - what a network is trained on: for each step a batch of parts of pictures, of
  * which it is shown samples.
  *
@@ -35,10 +36,10 @@ csrec_status csrec_net_batch_create(const csrec_net_data *data, csrec_net_batch 
                                     csrec_error *error);
 void csrec_net_batch_clear(csrec_net_batch *batch);
 
-/* The batch of a step. Steps are made in order, from 0 on, by one caller at a time; team: NULL, or
+/* The batch of a step. Steps are made in order, from 0 on, by one caller at a time; call: NULL, or
  * if stopped, the batch is incomplete. */
 void csrec_net_data_make(csrec_net_data *data, int64_t step, csrec_net_batch *batch,
-                         csrec_call *team);
+                         csrec_call *call);
 
 /* Before the first step: a batch of other parts, which may overlap those of steps; sampled
  * uniformly at random, picture i at 10 % if it is even, else at 25 %. */

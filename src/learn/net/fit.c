@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fit.c - fits a network further to the samples of one picture (docs/prior.md). */
 #include "learn/net/pass.h"
 
@@ -183,7 +184,7 @@ static csrec_status use_mean(csrec_net *net, csrec_error *error) {
 }
 
 csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
-                           const csrec_fit_options *options, csrec_call *team, int64_t *done,
+                           const csrec_fit_options *options, csrec_call *call, int64_t *done,
                            csrec_error *error) {
     fit f = {.net = net, .s = samples, .o = options};
     double began = csrec_seconds();
@@ -193,7 +194,7 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
     csrec_status status = allocate(&f, error);
     while (!status && *done < options->steps) {
         csrec_progress now = {"fitting the network", *done, options->steps, -1.0};
-        if (csrec_call_report(team, &now)) break;
+        if (csrec_call_report(call, &now)) break;
         if (options->seconds > 0.0 && csrec_seconds() - began >= options->seconds) break;
         status = take_step(&f, *done, error);
         if (!status) ++*done;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* learn.c - adapts a prior to pictures: batches, steps of Adam, validation (docs/prior.md). */
 #include <math.h>
 #include <pthread.h>
@@ -36,7 +37,7 @@ typedef struct training {
     int64_t summed, records, step;
     char stage[64];
     csrec_model *model;
-    csrec_call team;
+    csrec_call call;
 } training;
 
 /* ------------------------------------------------------------------ creation */
@@ -187,7 +188,7 @@ typedef struct maker {
 
 static void *make_batch(void *context) {
     maker *m = context;
-    csrec_net_data_make(m->t->data, m->step, &m->t->batch[m->step % 2], &m->t->team);
+    csrec_net_data_make(m->t->data, m->step, &m->t->batch[m->step % 2], &m->t->call);
     return NULL;
 }
 
@@ -236,7 +237,7 @@ static bool report(training *t, double share) {
         snprintf(t->stage, sizeof t->stage, "training, loss %.3f, %.2f dB", t->loss[last],
                  t->psnr[last]);
     csrec_progress now = {last < 0 ? "training" : t->stage, (int64_t)(share * 1e6), 1000000, -1.0};
-    return csrec_call_report(&t->team, &now);
+    return csrec_call_report(&t->call, &now);
 }
 
 static csrec_status train(training *t, csrec_error *error) {
@@ -324,15 +325,15 @@ csrec_status csrec_net_learn(int64_t count, const csrec_net_picture *pictures,
     t->count = count;
     t->pictures = pictures;
     csrec_net_learn_complete(&t->o);
-    csrec_call_begin(&t->team, options->progress, options->context,
+    csrec_call_begin(&t->call, options->progress, options->context,
                      (csrec_progress){"training", 0, 1000000, -1.0});
     csrec_status status = csrec_net_learn_check(&t->o, error);
     if (!status) status = csrec_net_pictures_check(count, pictures, t->o.channels, error);
     if (!status) status = find_start(t, error);
     if (!status) status = csrec_device_run(options->backend, &work, t, NULL, error);
     if (!status) *model = t->model;
-    if (!status && stopped) *stopped = csrec_call_stopped(&t->team);
-    csrec_call_end(&t->team);
+    if (!status && stopped) *stopped = csrec_call_stopped(&t->call);
+    csrec_call_end(&t->call);
     csrec_model_destroy(t->installed);
     free(t);
     return status;

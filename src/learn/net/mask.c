@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask.c - which pixels are known, and how noisy they are. */
 #include <string.h>
 

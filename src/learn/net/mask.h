@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask.h - masks and noise to train a network on.
  *
  * Everything is a function of (seed, number): the same bits whichever thread makes it, in any

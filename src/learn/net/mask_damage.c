@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask_damage.c - what removes known pixels: lines, holes, scratches. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask_samples.c - patterns of samples: uniform, jitter, clustered, Poisson-disc. */
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* options.c - what csrec_net_learn is given: defaults and checks. */
 #include "learn/net/data.h"
 

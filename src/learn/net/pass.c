@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pass.c - passes of a learned prior's network over a picture. */
 #include "learn/net/pass.h"
 
@@ -90,7 +91,7 @@ static void add_line(const csrec_prior_pass *p, const csrec_turn *t, const csrec
 }
 
 csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples *samples, int turn,
-                                  csrec_call *team, float *result, float *squares,
+                                  csrec_call *call, float *result, float *squares,
                                   csrec_error *error) {
     const csrec_turn t = {turn, p->width, 0, 0, p->height, p->width};
     csrec_prior_samples s = *samples;
@@ -98,9 +99,9 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples
     turn_samples(p, &t, &s);
     csrec_prior_planes(&s, p->multiple, p->work, p->planes, &frame);
     csrec_status status =
-        csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, team, error);
+        csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, call, error);
     if (status) return status;
-    const bool stopped = csrec_call_stopped(team);
+    const bool stopped = csrec_call_stopped(call);
     const int threads = csrec_threads_for(s.height * s.width, s.threads);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t r = 0; r < s.height; r++)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pass.h - passes of a learned prior's network over a picture, flipped and turned; a network that
  * is fitted further to the samples of one picture. */
 #ifndef CSREC_LEARN_NET_PASS_H
@@ -56,9 +57,9 @@ void csrec_prior_pass_clear(csrec_prior_pass *pass);
 
 /* Adds what the network makes of the samples, of pass->channels channels, seen flipped and turned
  * by `turn`, 0 to 7, to result [channels][height][width]; and to squares, if not NULL, the squared
- * errors that it expects. Stopped by the team, it adds the spread samples. */
+ * errors that it expects. Stopped by the call, it adds the spread samples. */
 csrec_status csrec_prior_pass_add(csrec_prior_pass *pass, const csrec_prior_samples *samples,
-                                  int turn, csrec_call *team, float *result, float *squares,
+                                  int turn, csrec_call *call, float *result, float *squares,
                                   csrec_error *error);
 
 /* ------------------------------------------------------------------ a fit */
@@ -76,9 +77,9 @@ typedef struct csrec_fit_options {
 /* Each step shows the network a random share of the samples of parts of the picture, flipped and
  * turned, and takes a step of Adam on the mean squared error of the others; only samples are used.
  * The network then has the mean of the weights of the last steps. Stops early, with the weights so
- * far, if the team is stopped or the time is over; *done steps were taken. */
+ * far, if the call is stopped or the time is over; *done steps were taken. */
 csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
-                           const csrec_fit_options *options, csrec_call *team, int64_t *done,
+                           const csrec_fit_options *options, csrec_call *call, int64_t *done,
                            csrec_error *error);
 
 #endif

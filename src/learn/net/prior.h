@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* prior.h - the network of a model of kind net, and the planes that it takes and makes.
  *
  * A picture of C channels has samples v_c at known pixels, of noise sigma. In normal values

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* prior_files.c - finds priors beside the library. */
 #define _GNU_SOURCE /* dladdr */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* frames.c - recovery by thresholded blocks: the mean over frames of cosine blocks of several
  * sizes, each with a falling threshold and the samples put back (docs/bases.md). */
 #include <math.h>
@@ -90,7 +91,7 @@ static csrec_status run_channel(csrec_sparse_job *j, const csrec_context *contex
         work.step[f] = j->spec[f].step;
     }
     work.round = *rounds;
-    if (csrec_call_stopped(&j->team))
+    if (csrec_call_stopped(&j->call))
         work.rounds = 0;
     else
         status = engines[context->kind]->threshold(context, &work, mean, energy, error);

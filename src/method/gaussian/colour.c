@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* colour.c - principal colours: all channels are sampled at the same pixels, so rotating the
  * samples' channels rotates those of the picture. */
 #include "method/gaussian/colour.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - rounds of Gaussian groups on the CPU, the reference for every device. The picture
  * is updated in place. */
 #include "method/gaussian/engine.h"
@@ -59,7 +60,7 @@ static csrec_status run(void *state, const csrec_gaussian_round *round, int numb
     const csrec_gaussian_plan *plan = &e->plan;
     set_guide(e);
     csrec_status status = csrec_gaussian_run(e->picture, round, plan->seed, plan->threads,
-                                             &e->matches, plan->team, number, plan->count);
+                                             &e->matches, plan->call, number, plan->count);
     return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian.c - recovery of pictures and volumes by Gaussian groups: start, rounds, result. */
 #include "method/gaussian/engine.h"
 
@@ -70,7 +71,7 @@ typedef struct job {
     void *state; /* the engine's, or NULL */
     bool stopped;
     csrec_pool pool; /* of all arrays */
-    csrec_call team;
+    csrec_call call;
 } job;
 
 static bool suits(const csrec_measurement *measurement) {
@@ -176,7 +177,7 @@ static void take_start(job *j, double unit, const double *middle) {
 /* Thresholded blocks, on scaled samples: squares are finite. */
 static csrec_status start(job *j, csrec_error *error) {
     csrec_measurement shaped = *j->m;
-    csrec_recover_options options = csrec_options_within(j->r->options, &j->team);
+    csrec_recover_options options = csrec_options_within(j->r->options, &j->call);
     options.method = csrec_method_frames.info.name;
     if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
         options.solve.settings = small_blocks;
@@ -191,7 +192,7 @@ static csrec_status start(job *j, csrec_error *error) {
     csrec_status status =
         csrec_recover_in_tones(&own, &options, j->m->sigma / j->unit, tones_of, j, error);
     if (status) return status;
-    j->stopped = csrec_call_stopped(&j->team);
+    j->stopped = csrec_call_stopped(&j->call);
     take_start(j, 1.0, NULL);
     return CSREC_OK;
 }
@@ -237,7 +238,7 @@ static void turn_colours(job *j) {
 /* The start counts as a round of the history. */
 static csrec_status run(job *j, csrec_error *error) {
     const csrec_gaussian_plan plan = {j->rounds, j->count, j->r->options->seed, j->threads,
-                                      &j->team};
+                                      &j->call};
     csrec_status status = CSREC_OK;
     if (!j->stopped)
         status = j->engine->create(j->r->context, &j->picture, &plan, &j->state, error);
@@ -249,7 +250,7 @@ static csrec_status run(job *j, csrec_error *error) {
         round.margin = csrec_gaussian_margin((double)j->r->whole->n, (double)j->r->whole->entries,
                                              is_volume(j));
         status = j->engine->run(j->state, &round, j->round, error);
-        j->stopped = csrec_call_stopped(&j->team);
+        j->stopped = csrec_call_stopped(&j->call);
         if (!status && record) status = j->engine->get(j->state, &j->picture, error);
         if (status || !record) continue;
         deliver(j);
@@ -277,7 +278,7 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     csrec_shape_count(&measurement->shape, &j.entries);
     choose_colours(&j);
     choose_rounds(&j, effort, given);
-    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){CSREC_STAGE_GROUPS, 0, j.count, -1.0});
     csrec_status status = set_up(&j);
     if (status) csrec_fail(error, status, "out of memory");
@@ -294,7 +295,7 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     if (!status && r->variance && !j.stopped) deliver_variance(&j, r->variance);
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
     report->seconds_pursuit = csrec_seconds() - began;
-    csrec_call_end(&j.team);
+    csrec_call_end(&j.call);
     j.engine->destroy(j.state);
     csrec_pool_clear(&j.pool);
     return status;

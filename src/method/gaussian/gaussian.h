@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian.h - recovery of pictures and volumes by Gaussians of groups of similar patches
  * (docs/gaussian.md). */
 #ifndef CSREC_METHOD_GAUSSIAN_GAUSSIAN_H
@@ -67,13 +68,13 @@ csrec_gaussian_lines csrec_gaussian_lay(const int extent[3], const csrec_gaussia
 
 void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches);
 
-/* Replaces u and variance by those of the next round, unless the team is stopped; reports to the
- * team round `number`, from 0, of `count`. `seed` shifts the reference patches. matches: zeroed
+/* Replaces u and variance by those of the next round, unless the call is stopped; reports to the
+ * call round `number`, from 0, of `count`. `seed` shifts the reference patches. matches: zeroed
  * before the first round; a round `again` needs the seed of the one before. The result does not
  * depend on the number of threads. */
 csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
                                 uint64_t seed, int threads, csrec_gaussian_matches *matches,
-                                csrec_call *team, int number, int count);
+                                csrec_call *call, int number, int count);
 
 /* Bytes that such a round uses besides the picture. */
 double csrec_gaussian_round_bytes(const csrec_gaussian_picture *picture,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* group.h - the hot loops of a Gaussian round, one table per instruction set. */
 #ifndef CSREC_METHOD_GAUSSIAN_GROUP_H
 #define CSREC_METHOD_GAUSSIAN_GROUP_H

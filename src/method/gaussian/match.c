@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* match.c - the nearest patches of a reference, from a search of its whole window, or from the
  * candidates of an earlier search; work arrays of a thread. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* round.c - one round over all groups: tiles of reference patches, their matches, and the
  * sums of the estimates. Each tile has its own sums, which are added in order: the result does not
  * depend on the number of threads. */
@@ -33,7 +34,7 @@ typedef struct round_state {
     csrec_group_sums *sums;           /* [WAVE][channels] */
     float *weight, *value, *variance; /* [channels][depth * height * width] */
     csrec_pool pool;                  /* of all arrays, those of the threads, too */
-    csrec_call *team;
+    csrec_call *call;
     int number, count; /* of the round within all rounds */
     int64_t done, total;
 } round_state;
@@ -272,7 +273,7 @@ static bool is_stopped(round_state *s) {
     done = s->done++;
     csrec_progress progress = {CSREC_STAGE_GROUPS, s->number * s->total + done, s->count * s->total,
                                -1.0};
-    return csrec_call_report(s->team, &progress);
+    return csrec_call_report(s->call, &progress);
 }
 
 /* Adds the sums of the wave's tiles in one row of the picture. */
@@ -299,9 +300,9 @@ static void run_wave(round_state *s, int64_t first, int tiles) {
         for (int i = 0; i < tiles; i++)
             if (!is_stopped(s))
                 run_tile(s, first + i, omp_get_thread_num(), &s->sums[i * s->p->channels]);
-        csrec_call_gather(s->team);
+        csrec_call_gather(s->call);
     }
-    if (csrec_call_stopped(s->team)) return;
+    if (csrec_call_stopped(s->call)) return;
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t row = 0; row < (int64_t)s->p->depth * s->p->height; row++) add_row(s, row, tiles);
 }
@@ -320,23 +321,23 @@ static void finish(round_state *s) {
 
 csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
                                 uint64_t seed, int threads, csrec_gaussian_matches *matches,
-                                csrec_call *team, int number, int count) {
+                                csrec_call *call, int number, int count) {
     round_state s = {.p = picture,
                      .round = round,
                      .simd = CSREC_CPU_CHOOSE(csrec_group),
                      .threads = threads,
                      .matches = matches,
-                     .team = team,
+                     .call = call,
                      .number = number,
                      .count = count};
     csrec_status status = create(&s, seed);
     s.total = tiles_of(&s);
-    for (int64_t first = 0; !status && first < s.total && !csrec_call_stopped(team);
+    for (int64_t first = 0; !status && first < s.total && !csrec_call_stopped(call);
          first += WAVE) {
         int64_t left = s.total - first;
         run_wave(&s, first, (int)(left < WAVE ? left : WAVE));
     }
-    if (!status && !csrec_call_stopped(team)) finish(&s);
+    if (!status && !csrec_call_stopped(call)) finish(&s);
     csrec_pool_clear(&s.pool);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.c - sums over grids that travel from rank to rank.
  *
  * Messages: START, grids of a batch, from rank 0 to all. HEAD and the chunks after it, from the

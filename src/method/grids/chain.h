@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.h - grids over the ranks of a communicator. Batches of consecutive grids go to the ranks in
  * turn, and each rank runs the pursuits of its batches without waiting. The sums over the grids
  * then travel from the rank of a batch to that of the next one, which adds its grids one after

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* grids.c - the method of the mean over dyadic grids: its row, and what it needs. */
 #include <string.h>
 

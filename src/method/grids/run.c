@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* run.c - one grid on the CPU. */
 #include "method/grids/run.h"
 

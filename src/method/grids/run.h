@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* run.h - one grid of the mean on the CPU: its samples in the order of their rows, its operator,
  * the pursuits' results, and their fit. */
 #ifndef CSREC_METHOD_GRIDS_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - rounds of a mixture on the CPU, the reference for every device. Patches are sorted
  * by their components and processed in batches of a fixed size, whose sums are added in order. The
  * picture is updated in place.
@@ -114,8 +115,8 @@ static void choose(engine *f, const csrec_mixture *wide) {
     {
 #pragma omp for schedule(static) nowait
         for (int64_t first = 0; first < f->count; first += ROWS)
-            if (!csrec_call_poll(f->p->team)) choose_rows(f, wide, first);
-        csrec_call_gather(f->p->team);
+            if (!csrec_call_poll(f->p->call)) choose_rows(f, wide, first);
+        csrec_call_gather(f->p->call);
     }
 }
 
@@ -184,7 +185,7 @@ static void run_batch(engine *f, int64_t b) {
 static bool is_stopped(const engine *f, int64_t batch) {
     csrec_progress progress = {"mixture", f->round * f->batches + batch,
                                f->plan.rounds * f->batches, -1.0};
-    return csrec_call_report(f->p->team, &progress);
+    return csrec_call_report(f->p->call, &progress);
 }
 
 static void condition(engine *f, const csrec_mixture *mixture) {
@@ -194,7 +195,7 @@ static void condition(engine *f, const csrec_mixture *mixture) {
 #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t b = 0; b < f->batches; b++)
             if (!is_stopped(f, b)) run_batch(f, b);
-        csrec_call_gather(f->p->team);
+        csrec_call_gather(f->p->call);
     }
 }
 
@@ -275,10 +276,10 @@ static csrec_status run(void *state, const csrec_mixture *mixture, const csrec_m
     engine *f = state;
     f->round = number;
     choose(f, wide);
-    if (csrec_call_stopped(f->p->team)) return CSREC_OK;
+    if (csrec_call_stopped(f->p->call)) return CSREC_OK;
     sort(f);
     condition(f, mixture);
-    return csrec_call_stopped(f->p->team) ? CSREC_OK : average(f, error);
+    return csrec_call_stopped(f->p->call) ? CSREC_OK : average(f, error);
 }
 
 /* ------------------------------------------------------------------ results */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.c - recovery of pictures by a mixture of Gaussians: start, mixture, result.
  */
 #include <math.h>
@@ -40,7 +41,7 @@ typedef struct job {
     unsigned char *mask;
     bool stopped;
     csrec_pool pool; /* of values and mask */
-    csrec_call team;
+    csrec_call call;
     csrec_record *record;
 } job;
 
@@ -205,7 +206,7 @@ static double tones_of(const void *context, int64_t channel, double y) {
 static csrec_status start(job *j, csrec_error *error) {
     const int64_t channels = j->m->channels;
     const double tone = (double)j->picture.tone;
-    csrec_recover_options options = csrec_options_within(j->r->options, &j->team);
+    csrec_recover_options options = csrec_options_within(j->r->options, &j->call);
     options.method = csrec_method_gaussian.info.name;
     options.solve.settings = quick_groups;
     options.solve.n_settings = 1;
@@ -216,7 +217,7 @@ static csrec_status start(job *j, csrec_error *error) {
                                 .report = j->r->report};
     csrec_status status = csrec_recover_in_tones(
         &own, &options, j->m->sigma * (fabs(j->units.gain) / tone), tones_of, j, error);
-    j->stopped = csrec_call_stopped(&j->team);
+    j->stopped = csrec_call_stopped(&j->call);
     for (int64_t i = 0; i < j->entries * channels && !status; i++)
         j->picture.u[i] = j->mask[i / channels] && j->picture.keep
                               ? j->picture.y[i]
@@ -291,13 +292,13 @@ static void note_round(int round, double energy, void *context) {
 static csrec_status run(job *j, csrec_error *error) {
     csrec_status status = CSREC_OK;
     if (!j->r->options->model) status = start_mixture(j, error);
-    j->picture.team = &j->team;
+    j->picture.call = &j->call;
     j->picture.round_done = j->record ? note_round : NULL;
     j->picture.context = j;
     if (!status && !j->stopped)
         status = csrec_fit_run(j->r->context, &j->picture, &j->mixture, j->set.rounds, j->set.adapt,
                                error);
-    j->stopped = j->stopped || csrec_call_stopped(&j->team);
+    j->stopped = j->stopped || csrec_call_stopped(&j->call);
     return status;
 }
 
@@ -312,7 +313,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     csrec_shape_count(&measurement->shape, &j.entries);
     j.picture.threads = csrec_threads(options->threads);
     if (j.picture.threads > THREADS_MOST) j.picture.threads = THREADS_MOST;
-    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){"mixture", 0, 0, -1.0});
     status = set_up(&j, error);
     j.record = csrec_history_record(options->history, 0, "rounds of the mixture", "round", -1);
@@ -324,7 +325,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
         report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
         report->seconds_pursuit = csrec_seconds() - began;
     }
-    csrec_call_end(&j.team);
+    csrec_call_end(&j.call);
     csrec_mixture_clear(&j.mixture);
     csrec_pool_clear(&j.pool);
     return status;

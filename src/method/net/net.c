@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.c - recovery of pictures by a network that was trained on synthetic ones (docs/prior.md). */
 #include <math.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ typedef struct job {
     float *squares;         /* as result: expected squared errors, or NULL */
     uint8_t *known;
     csrec_pool pool; /* of all arrays */
-    csrec_call team;
+    csrec_call call;
 } job;
 
 static csrec_status open_network(job *j, csrec_error *error) {
@@ -132,14 +133,14 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
     fit.rate = fit.copies > 1 ? RATE_MANY : RATE_ONE;
     int64_t done = 0, n = j->height * j->width;
     csrec_status status = CSREC_OK;
-    if (fit.steps > 0) status = csrec_net_fit(j->pass.net, &s, &fit, &j->team, &done, error);
+    if (fit.steps > 0) status = csrec_net_fit(j->pass.net, &s, &fit, &j->call, &done, error);
     int passes = 0;
     for (; passes < turns && !status; passes++) {
         csrec_progress now = {"network", passes, turns, -1.0};
-        bool stop = csrec_call_report(&j->team, &now);
+        bool stop = csrec_call_report(&j->call, &now);
         if (stop && passes > 0) break;
         /* what was fitted before the stop deserves a pass */
-        status = csrec_prior_pass_add(&j->pass, &s, passes, stop && done > 0 ? NULL : &j->team,
+        status = csrec_prior_pass_add(&j->pass, &s, passes, stop && done > 0 ? NULL : &j->call,
                                       j->result + first * n,
                                       j->squares ? j->squares + first * n : NULL, error);
     }
@@ -166,7 +167,7 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
              .m = r->measurement,
              .height = r->measurement->shape.dim[0],
              .width = r->measurement->shape.dim[1]};
-    csrec_call_begin(&j.team, r->options->solve.progress, r->options->solve.context,
+    csrec_call_begin(&j.call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"network", 0, 1, -1.0});
     csrec_status status = open_network(&j, error);
     if (!status) status = allocate(&j, error);
@@ -174,8 +175,8 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
     for (int64_t c = 0; c < j.m->channels && !status && !constant(&j); c += j.pass.channels)
         status = recover_channels(&j, c, error);
     if (!status) deliver(&j);
-    r->report->outcome = csrec_call_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
-    csrec_call_end(&j.team);
+    r->report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
+    csrec_call_end(&j.call);
     csrec_prior_pass_clear(&j.pass);
     csrec_pool_clear(&j.pool);
     return status;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pca.c - recovery by a model of principal components: coefficients from the samples alone.
  *
  * x = mean + Phi_all^T z + e with z ~ N(0, Lambda), e ~ N(0, s2) (Tipping and Bishop 1999). With
@@ -30,7 +31,7 @@ typedef struct job {
     double *b, *z, *root;   /* [k]; root: square roots of the variances */
     double *Phi, *rest;     /* [ROWS][k], [ROWS] */
     csrec_pool pool;        /* of all arrays */
-    csrec_call team;
+    csrec_call call;
 } job;
 
 /* ------------------------------------------------------------------ setting up */
@@ -88,7 +89,7 @@ static void sum_samples(job *j) {
     for (int64_t first = 0; first < j->samples; first += ROWS) {
         int count = (int)(j->samples - first < ROWS ? j->samples - first : ROWS);
         csrec_progress progress = {"principal components", first, j->samples, -1.0};
-        if (csrec_call_report(&j->team, &progress)) return;
+        if (csrec_call_report(&j->call, &progress)) return;
         gather(j, first, count);
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, k, count, 1.0, j->Phi, k, 1.0, j->B, k);
         cblas_dgemv(CblasRowMajor, CblasTrans, count, k, 1.0, j->Phi, k, j->rest, 1, 1.0, j->b, 1);
@@ -155,7 +156,7 @@ static void solve(job *j) {
 /* If stopped, the remaining components are omitted: the first are the largest. */
 static void deliver(job *j, double *signal) {
     memcpy(signal, j->mean, (size_t)j->n * sizeof *signal);
-    for (int64_t a = 0; a < j->k && !csrec_call_poll(&j->team); a++)
+    for (int64_t a = 0; a < j->k && !csrec_call_poll(&j->call); a++)
         cblas_daxpy((int)j->n, j->z[a], j->components + a * j->n, 1, signal, 1);
     for (int64_t i = 0; i < j->n; i++) signal[i] = (signal[i] - j->units.offset) / j->units.gain;
     csrec_samples_restore(j->m, signal);
@@ -201,7 +202,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
              .components = components->data,
              .variances = csrec_model_array(model, "variances")->data,
              .noise = csrec_array_value(csrec_model_array(model, "noise"), 0)};
-    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){"principal components", 0, j.samples, -1.0});
     status = allocate(&j);
     bool begun = !status && csrec_blas_begin(1);
@@ -210,18 +211,18 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
         csrec_fail(error, status, "out of memory for %lld components", (long long)j.k);
     } else {
         sum_samples(&j);
-        if (!csrec_call_stopped(&j.team)) status = diagonalise(&j, error);
+        if (!csrec_call_stopped(&j.call)) status = diagonalise(&j, error);
     }
     if (!status) {
-        if (!csrec_call_stopped(&j.team)) solve(&j);
+        if (!csrec_call_stopped(&j.call)) solve(&j);
         deliver(&j, r->signal);
-        if (r->variance && !csrec_call_stopped(&j.team))
+        if (r->variance && !csrec_call_stopped(&j.call))
             status = deliver_variance(&j, r->variance, error);
-        report->outcome = csrec_call_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
+        report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
         report->pursuits = report->iterations = 1;
     }
     if (begun) csrec_blas_end(1);
-    csrec_call_end(&j.team);
+    csrec_call_end(&j.call);
     csrec_pool_clear(&j.pool);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* denoise.c - the denoisers of plug-and-play recovery. */
 #include "method/pnp/denoise.h"
 #include "csrec/sampling.h"
@@ -52,7 +53,7 @@ void csrec_denoiser_clear(csrec_denoiser *d) {
 }
 
 static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma, int turns,
-                               csrec_call *team, double *z, csrec_error *error) {
+                               csrec_call *call, double *z, csrec_error *error) {
     const int64_t n = d->data->entries, channels = d->channels, own = d->pass.channels;
     csrec_status status = CSREC_OK;
     for (int64_t i = 0; i < n; i++)
@@ -69,7 +70,7 @@ static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma,
                                        .tone = 1.0f,
                                        .threads = d->recovery->options->threads};
         for (int t = 0; t < turns && !status; t++)
-            status = csrec_prior_pass_add(&d->pass, &s, (int)((d->calls + t) % 8), team,
+            status = csrec_prior_pass_add(&d->pass, &s, (int)((d->calls + t) % 8), call,
                                           d->result + c * n, NULL, error);
     }
     for (int64_t i = 0; i < n && !status; i++)
@@ -80,10 +81,10 @@ static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma,
 }
 
 /* Groups begin with thresholded blocks of the noisy signal. */
-static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, csrec_call *team,
+static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, csrec_call *call,
                               double *z, csrec_error *error) {
     const csrec_recovery *r = d->recovery;
-    csrec_recover_options options = csrec_options_within(r->options, team);
+    csrec_recover_options options = csrec_options_within(r->options, call);
     csrec_recover_report report = {0};
     csrec_recovery own = *r;
     csrec_whole whole;
@@ -101,13 +102,13 @@ static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, 
 }
 
 csrec_status csrec_denoise(csrec_denoiser *d, const double *x, double sigma, int turns,
-                           csrec_call *team, double *z, csrec_error *error) {
-    return d->groups ? by_groups(d, x, sigma, team, z, error)
-                     : by_network(d, x, sigma, turns, team, z, error);
+                           csrec_call *call, double *z, csrec_error *error) {
+    return d->groups ? by_groups(d, x, sigma, call, z, error)
+                     : by_network(d, x, sigma, turns, call, z, error);
 }
 
 csrec_status csrec_denoiser_slope(csrec_denoiser *d, const double *x, const double *z, double sigma,
-                                  int turns, csrec_call *team, double *probe, double *moved,
+                                  int turns, csrec_call *call, double *probe, double *moved,
                                   double *slope, csrec_error *error) {
     const int64_t n = d->data->values;
     const uint64_t stream = (uint64_t)d->calls, seed = d->recovery->options->seed;
@@ -116,7 +117,7 @@ csrec_status csrec_denoiser_slope(csrec_denoiser *d, const double *x, const doub
     for (int64_t i = 0; i < n; i++)
         probe[i] = x[i] + step * csrec_random_normal(seed, stream, (uint64_t)i);
     d->calls -= turns; /* as the picture was turned for z */
-    csrec_status status = csrec_denoise(d, probe, sigma, turns, team, moved, error);
+    csrec_status status = csrec_denoise(d, probe, sigma, turns, call, moved, error);
     for (int64_t i = 0; i < n; i++) sum += (probe[i] - x[i]) * (moved[i] - z[i]);
     *slope = step > 0.0 ? sum / (step * step * (double)n) : 0.0;
     return status;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* message.c - plug-and-play recovery by orthogonal approximate message passing (Ma and Ping 2017;
  * vector approximate message passing of Rangan, Schniter and Fletcher 2019, with a denoiser as
  * Metzler, Maleki and Baraniuk 2016):
@@ -68,7 +69,7 @@ csrec_status csrec_pnp_decorrelate(csrec_pnp *p, double *level) {
 /* x = (z - a u) / (1 - a) */
 static csrec_status correct(csrec_pnp *p, double level, int turns, csrec_error *error) {
     double a = 0.0;
-    csrec_status status = csrec_denoiser_slope(&p->denoiser, p->w, p->z, level, turns, &p->team,
+    csrec_status status = csrec_denoiser_slope(&p->denoiser, p->w, p->z, level, turns, &p->call,
                                                p->back, p->x, &a, error);
     a = fmin(fmax(a, 0.0), 0.9);
     for (int64_t i = 0; i < p->data.values; i++) p->x[i] = (p->z[i] - a * p->w[i]) / (1.0 - a);
@@ -109,8 +110,8 @@ static csrec_status start(csrec_pnp *p) {
 
 /* z of u, unless the denoiser was stopped. */
 static csrec_status denoise(csrec_pnp *p, double level, int turns, csrec_error *error) {
-    csrec_status status = csrec_denoise(&p->denoiser, p->w, level, turns, &p->team, p->x, error);
-    if (status || csrec_call_stopped(&p->team)) return status;
+    csrec_status status = csrec_denoise(&p->denoiser, p->w, level, turns, &p->call, p->x, error);
+    if (status || csrec_call_stopped(&p->call)) return status;
     memcpy(p->z, p->x, (size_t)p->data.values * sizeof *p->z);
     csrec_pnp_keep(p);
     return status;
@@ -126,7 +127,7 @@ csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_e
     status = csrec_pnp_open(p, error);
     for (*done = 0; *done < K && !status; ++*done) {
         const csrec_progress now = {"plug-and-play", *done, K, -1.0};
-        if (csrec_call_report(&p->team, &now)) break;
+        if (csrec_call_report(&p->call, &now)) break;
         status = csrec_pnp_decorrelate(p, &level);
         *lost = !(level <= GROWS * fmax(least, NOTHING * p->tone));
         if (*lost || (!(level < (1.0 - FALLS) * least) && ++stalls > STALLS)) break;

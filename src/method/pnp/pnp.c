@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pnp.c - plug-and-play recovery, a denoiser as the prior: parameters, the choice of the way, and
  * the row. */
 #include "method/pnp/pnp.h"
@@ -163,17 +164,17 @@ static csrec_status recover(csrec_pnp *p, csrec_error *error) {
     if (!status) status = solve(p, way, &done, error);
     if (status) return status;
     memcpy(r->signal, p->x, (size_t)p->data.values * sizeof *p->x);
-    return csrec_products_report(r, &p->data, done, csrec_call_stopped(&p->team));
+    return csrec_products_report(r, &p->data, done, csrec_call_stopped(&p->call));
 }
 
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_pnp p = {.recovery = r};
     csrec_call_begin(
-        &p.team, r->options->solve.progress, r->options->solve.context,
+        &p.call, r->options->solve.progress, r->options->solve.context,
         (csrec_progress){"plug-and-play", 0, (int64_t)csrec_pnp_setting(&p, "iterations"), -1.0});
     csrec_status status = csrec_products_create(r, &p.data, error);
     if (!status) status = recover(&p, error);
-    csrec_call_end(&p.team);
+    csrec_call_end(&p.call);
     csrec_denoiser_clear(&p.denoiser);
     csrec_measured_clear(&p.data);
     csrec_pool_clear(&p.pool);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* need.c - memory and time of a recovery in a basis or frame. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.c - recovery in a basis or frame: each channel on each frame, then the mean of the frames.
  * Of what is measured through an operator, A is its product with the basis. The result does not
  * depend on the number of threads. */
@@ -76,7 +77,7 @@ bool csrec_sparse_progress(const csrec_progress *progress, void *context) {
     int64_t each = j->tasks == 1 || planned ? progress->total : 1;
     seen.total = j->tasks * each;
     seen.done = j->tasks == 1 || planned ? done * each + progress->done : done;
-    return csrec_call_report(&j->team, &seen);
+    return csrec_call_report(&j->call, &seen);
 }
 
 /* One history track for each block size, or for the basis. */
@@ -148,11 +149,11 @@ static csrec_status run_tasks(job *j, csrec_error *error) {
         for (int64_t task = 0; task < j->tasks; task++) {
             csrec_error text = {{0}};
             csrec_status own = run_task(j, j->tasks - 1 - task, &text); /* large blocks first */
-            if (own) csrec_call_fail(&j->team, task, own, text.text);
+            if (own) csrec_call_fail(&j->call, task, own, text.text);
         }
-        csrec_call_gather(&j->team);
+        csrec_call_gather(&j->call);
     }
-    return j->team.status ? csrec_fail(error, j->team.status, "%s", j->team.error.text) : CSREC_OK;
+    return j->call.status ? csrec_fail(error, j->call.status, "%s", j->call.error.text) : CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ all tasks */
@@ -239,7 +240,7 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
              .spec = specs,
              .frames = frames};
     double start = csrec_seconds();
-    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){csrec_sparse_stage(j.solver), 0, 0, -1.0});
     csrec_status status = set_up(&j, engine ? &csrec_context_cpu : r->context, error);
     double ready = csrec_seconds();
@@ -250,7 +251,7 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
             csrec_products_residual(&j.measured, r->signal, (double[2]){0}, &r->report->residual);
     r->report->seconds_tree = ready - start;
     r->report->seconds_pursuit = csrec_seconds() - ready;
-    csrec_call_end(&j.team);
+    csrec_call_end(&j.call);
     clear(&j);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.h - recovery in a basis or frame of the signal by any solver: each channel on each frame,
  * then the mean of the frames (docs/bases.md). */
 #ifndef CSREC_METHOD_SPARSE_SPARSE_H
@@ -31,7 +32,7 @@ typedef struct csrec_sparse_job {
     int64_t entries, tasks, done;
     double *result;              /* [tasks][entries][wide], task = channel * frames + frame */
     csrec_solve_report *reports; /* [tasks] */
-    csrec_call team;
+    csrec_call call;
     bool joined; /* the first frame's result is the mean of all */
 } csrec_sparse_job;
 

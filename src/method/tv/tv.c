@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tv.c - the method of total variation: primal-dual steps, parameters, row. */
 #include "method/tv/tv.h"
 
@@ -221,7 +222,7 @@ static csrec_status allocate(state *s) {
     return s->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
-csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *team, double *x, int64_t *done) {
+csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *call, double *x, int64_t *done) {
     state s = state_of(t);
     double moved = INFINITY;
     s.x = x;
@@ -229,7 +230,7 @@ csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *team, double 
     if (!status) choose_steps(&s);
     for (*done = 0; !status && *done < t->iterations && moved > t->tolerance; ++*done) {
         csrec_progress now = {"total variation", *done, t->iterations, -1.0};
-        if (csrec_call_report(team, &now)) break;
+        if (csrec_call_report(call, &now)) break;
         status = iterate(&s, &moved);
     }
     if (!status && *done > 0) memcpy(x, s.ahead, (size_t)(s.entries * s.width) * sizeof *x);
@@ -275,14 +276,14 @@ static csrec_tv_problem problem_of(const csrec_recovery *r, const csrec_measured
 
 static csrec_status solve(const csrec_recovery *r, const csrec_measured *data, csrec_error *error) {
     const csrec_tv_problem t = problem_of(r, data);
-    csrec_call team;
+    csrec_call call;
     int64_t done = 0;
-    csrec_call_begin(&team, r->options->solve.progress, r->options->solve.context,
+    csrec_call_begin(&call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"total variation", 0, t.iterations, -1.0});
     csrec_status status = csrec_measured_start(data, r->signal);
-    if (!status) status = csrec_tv_solve(&t, &team, r->signal, &done);
-    if (!status) status = csrec_products_report(r, data, done, csrec_call_stopped(&team));
-    csrec_call_end(&team);
+    if (!status) status = csrec_tv_solve(&t, &call, r->signal, &done);
+    if (!status) status = csrec_products_report(r, data, done, csrec_call_stopped(&call));
+    csrec_call_end(&call);
     return status ? csrec_fail(error, status, "total variation: %s", csrec_status_text(status))
                   : CSREC_OK;
 }

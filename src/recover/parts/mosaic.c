@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mosaic.c - values of boxes, and the cells that tiles are blended into. */
 #include <math.h>
 #include <stdlib.h>

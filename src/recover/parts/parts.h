@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* parts.h - recoveries that work in parts: in memory, larger than memory, one tile at a time, on
  * several devices and in several processes.
  *

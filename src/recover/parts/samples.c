@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* samples.c - the samples of a part of a signal, and properties of all of them. */
 #include <math.h>
 #include <stdlib.h>

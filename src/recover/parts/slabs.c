@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* slabs.c - recovery of signals larger than memory: tiles are recovered line by line along the
  * first axis, from rows that are read for each line, and cells are in memory until they are handed
  * over. */
@@ -148,7 +149,7 @@ void csrec_slabs_destroy(csrec_slabs *s) {
 }
 
 const csrec_plan *csrec_slabs_plan(const csrec_slabs *s) {
-    return &s->layout.plan;
+    return &s->layout.resolved;
 }
 
 int64_t csrec_slabs_samples(const csrec_slabs *s) {
@@ -179,7 +180,7 @@ static csrec_status run_line(const csrec_context *context, void *job, csrec_erro
     line_job *j = job;
     csrec_slabs *s = j->s;
     const csrec_recovery recovery = {.measurement = &j->rows,
-                                     .options = &s->layout.plan.options,
+                                     .options = &s->layout.resolved.options,
                                      .context = context,
                                      .unit = s->unit,
                                      .report = &s->report};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiles.c - the tiles of a recovery one by one, in any process. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static csrec_status make(csrec_tiles *t, const csrec_measurement *m, csrec_error
     csrec_tiling *tiling = &t->layout.tiling;
     csrec_status status = csrec_layout_plan(m, &t->given, wanted, ", not tiles", &t->layout, error);
     if (status) return status;
-    const csrec_task task = csrec_task_of(m, &t->layout.plan.options);
+    const csrec_task task = csrec_task_of(m, &t->layout.resolved.options);
     if (tiling->tiles == 1) *tiling = csrec_tiling_whole(&task);
     status = csrec_survey_of(m, tiling, &t->survey, error);
     if (!status) finish(t);
@@ -189,7 +190,7 @@ static csrec_status run_on(const csrec_context *context, void *job, csrec_error 
     csrec_status status = csrec_layout_make(&t->form, wanted, context, &layout, error);
     if (status) return status;
     const csrec_recovery recovery = {.measurement = &j->samples,
-                                     .options = &layout.plan.options,
+                                     .options = &layout.resolved.options,
                                      .context = context,
                                      .unit = t->survey->unit,
                                      .signal = j->values,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bench.h - the commands of csbench: one file and one row of the table in csbench.c each, and what
  * they share: random problems, and solvers that are counted on them. */
 #ifndef CSREC_TOOLS_BENCH_BENCH_H

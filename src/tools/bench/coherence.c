@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* coherence.c - how alike the columns of a matrix are: mutual coherence, its histogram,
  * Welch's bound, and the cumulative coherence (Tropp 2004). */
 #include <math.h>

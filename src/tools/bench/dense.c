@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.c - an operator against its matrix: products, picks and coefficients. */
 #include <math.h>
 #include <stdlib.h>

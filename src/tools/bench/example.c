@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* example.c - prints the worked example of Park 2015 step by step. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.h - an operator and its matrix, written out; solvers on both. */
 #ifndef CSREC_TOOLS_BENCH_OPERATOR_H
 #define CSREC_TOOLS_BENCH_OPERATOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* paper.c - what Park 2015 prints beside what is computed here, and the transform at the
  * sizes that the paper names. */
 #include <math.h>

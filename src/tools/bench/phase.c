@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* phase.c - phase transitions (Donoho and Tanner 2009): the share of signals recovered over
  * delta = m / n and rho = k / m. */
 #include <math.h>

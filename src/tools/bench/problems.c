@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* problems.c - standard problems, in the manner of Sparco (van den Berg et al. 2009) and of
  * the solver papers: a matrix, a sparse signal, and what is measured of it. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparsity.c - the share of signals recovered against their number of entries that are not 0,
  * at one m. */
 #include "study.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* study.c - runs a study: checks, an estimate from timed sizes, progress, the report, and the file
  * of what is known so far, from which a run goes on. */
 #include "study.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* study.h - the runner of phase and sparsity: signals recovered, by solver, over m and k. */
 #ifndef CSREC_TOOLS_BENCH_STUDY_H
 #define CSREC_TOOLS_BENCH_STUDY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* trials.c - draws problems of one size, solves them, and counts what is recovered. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* alias.c - refuses an output file that the command line names elsewhere, too. */
 #include "options.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* canvas_svg.c - charts as SVG. */
 #include "canvas.h"
 #include "report.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chart.c - axes, ticks, curves, bars and legends; charts side by side as a file, SVG or pixels. */
 #include "chart.h"
 

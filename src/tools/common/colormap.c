@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* colormap.c - colours between the stops of a table. */
 #include "output.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* completion.c - shell completion for bash, zsh and fish, from the tables that also parse the
  * options. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.c - builds and compares the lines that say what a result was made from. */
 #include "fingerprint.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.h - one line in each result that says what it was made from. */
 #ifndef CSREC_TOOLS_COMMON_FINGERPRINT_H
 #define CSREC_TOOLS_COMMON_FINGERPRINT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* help.c - the help text of a tool, from the table that also parses, and the formats that texts of
  * that table name, from the table of formats. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.c - reads PNG pictures and .npy arrays as signals with channels. */
 #include "input.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.h - whole signals from files: the input of cssample, the reference of csrecover. */
 #ifndef CSREC_TOOLS_COMMON_INPUT_H
 #define CSREC_TOOLS_COMMON_INPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* man.c - the manual page of a program, from the tables that also parse its command line. */
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* options.c - parses a command line by the tool's table. */
 #include "options.h"
 

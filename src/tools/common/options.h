@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* options.h - command lines: each tool has one table of options, which parses them and prints the
  * help.
  *

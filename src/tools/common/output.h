@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* output.h - output files: formats by name, early checks, pictures from recovered values.
  */
 #ifndef CSREC_TOOLS_COMMON_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* progress.c - the progress bar and the interrupt flag of the tools. */
 #include "progress.h"
 

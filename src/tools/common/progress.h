@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* progress.h - a progress bar on a terminal, and signals that stop the work and keep the best
  * result so far. */
 #ifndef CSREC_TOOLS_COMMON_PROGRESS_H

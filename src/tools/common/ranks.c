@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.c - the ranks of a tool. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "ranks.h"

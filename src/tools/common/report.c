@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* report.c - writes JSON (RFC 8259): members in order, strings escaped, numbers that read back; and
  * text and pictures of HTML, with base64 (RFC 4648). And a stream into memory that reports a failed
  * allocation. */

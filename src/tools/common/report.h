@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* report.h - a stream into memory, a small JSON writer for --json; text and bytes of the report
  * page. */
 #ifndef CSREC_TOOLS_COMMON_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.c - filters of a convolutional dictionary, from pictures or samples of them. */
 #include <math.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data.c - cuts pictures and arrays into the rows of a data matrix. Only one picture is in
  * memory at a time, so the inputs may be larger than memory. */
 #include "data.h"

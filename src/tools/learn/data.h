@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data.h - the input of learners: pictures and arrays as rows of a data matrix. */
 #ifndef CSREC_TOOLS_LEARN_DATA_H
 #define CSREC_TOOLS_LEARN_DATA_H

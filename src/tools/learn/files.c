@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* files.c - lists folders, opens picture and array files, reads their pictures. */
 #include "data.h"
 

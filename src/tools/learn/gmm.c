@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gmm.c - mixtures of Gaussians of patches, pictures and rows. */
 #include <errno.h>
 #include <stdio.h>

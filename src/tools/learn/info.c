@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* info.c - describes a model file. */
 #include <stdio.h>
 #include <string.h>

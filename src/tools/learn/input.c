@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.c - reads pictures to learn from, whole or sampled, and a model to continue from. */
 #include "learn.h"
 

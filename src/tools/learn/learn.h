@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* learn.h - learners: one file each, and a row of the table in cslearn.c; what they share. */
 #ifndef CSREC_TOOLS_LEARN_LEARN_H
 #define CSREC_TOOLS_LEARN_LEARN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.c - priors: networks that complete pictures, adapted to given ones. */
 #include <stdio.h>
 #include <stdlib.h>

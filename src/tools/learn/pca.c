@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pca.c - principal components of pictures, patches and rows. */
 #include <stdio.h>
 #include <stdlib.h>

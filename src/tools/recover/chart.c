@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chart.c - the charts of a recovery: residual, PSNR and levels of atoms; the signal along its last
  * axis, values and errors, of several axes the line in the middle; --plot. */
 #include "page.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover.c - recovers whole signals from measurement files. */
 #include <stdlib.h>
 #ifdef __GLIBC__

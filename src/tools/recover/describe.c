@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* describe.c - describes a measurement file as text or JSON. */
 #include "recover.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* facts.c - describes a recovery in words: command, settings, seconds. */
 #include "page.h"
 

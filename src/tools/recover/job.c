@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* job.c - a recovery: load, recover, write. */
 #include <math.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* large.c - an input that does not fit into memory, or that ranks share: it is recovered in
  * slabs while its output is written, with the same result. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* noise.c - what the samples themselves say about their noise and gross errors: --sigma,
  * --robust, and hints at them. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* options.c - the options of csrec_recover from those of the command line; lists the tables of
  * methods, solvers, operators and formats. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* page.c - a recovery as one self-contained page: verdict, pictures, charts, tables. */
 #include "page.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* page.h - what shows a recovery: --report, one self-contained page, and its parts; --plot. */
 #ifndef CSREC_TOOLS_RECOVER_PAGE_H
 #define CSREC_TOOLS_RECOVER_PAGE_H

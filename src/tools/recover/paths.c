@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* paths.c - paths of the results of several inputs, and which results exist already. */
 #include <errno.h>
 #include <stdio.h>

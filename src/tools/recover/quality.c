@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* quality.c - PSNR and SSIM of a recovered signal against a file. */
 #include "recover.h"
 

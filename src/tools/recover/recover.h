@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* recover.h - one recovery of csrecover: the request, the state of a run, and its steps. */
 #ifndef CSREC_TOOLS_RECOVER_RECOVER_H
 #define CSREC_TOOLS_RECOVER_RECOVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* report.c - reports a recovery on stderr and as JSON. */
 #include <math.h>
 #include <stdio.h>

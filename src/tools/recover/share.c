@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* share.c - recovers inputs with the same sampled positions together, as channels: rows are
  * sorted and trees and operators made once for all. */
 #include <math.h>

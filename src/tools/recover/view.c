@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* view.c - planes of samples, signals and errors, and their 8-bit pictures; samples that are
  * blended. */
 #include "page.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - the files of a recovery: the signal, and what tells about it. */
 #include <math.h>
 #include <stdio.h>

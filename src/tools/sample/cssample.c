@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cssample.c - samples a picture or array into a measurement file. */
 #include <math.h>
 #include <stdio.h>

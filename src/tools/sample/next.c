@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* next.c - cssample --next: the positions to measure next. */
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sample.h - what cssample is asked for, and its --next. */
 #ifndef CSREC_TOOLS_SAMPLE_SAMPLE_H
 #define CSREC_TOOLS_SAMPLE_SAMPLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* through.c - cssample --operator: measures a whole signal through an operator. */
 #include <math.h>
 #include <stdio.h>
