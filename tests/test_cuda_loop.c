@@ -9,7 +9,7 @@
 
 #include "kernels/haar/reference.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Under a checker of memory or races every step takes a thousand times as long. */
 static bool brief(void) {
@@ -45,8 +45,7 @@ static int64_t run_together(const problem *p, int64_t limit) {
     return steps;
 }
 
-static void every_pick_equals_the_cpu(void **state) {
-    (void)state;
+TEST(every_pick_equals_the_cpu) {
     if (no_device()) skip();
     int64_t steps = 0;
     for (int k = 0; k < (brief() ? 5 : 300); k++) {
@@ -57,8 +56,7 @@ static void every_pick_equals_the_cpu(void **state) {
     print_message("%lld steps in lock-step\n", (long long)steps);
 }
 
-static void large_problems(void **state) {
-    (void)state;
+TEST(large_problems) {
     if (no_device() || brief()) skip();
     for (int k = 0; k < 4; k++) {
         problem p =
@@ -110,8 +108,7 @@ static csrec_stop draw_stop(void) {
     return stop;
 }
 
-static void a_solve_equals_the_eager_one(void **state) {
-    (void)state;
+TEST(a_solve_equals_the_eager_one) {
     if (no_device()) skip();
     for (int k = 0; k < (brief() ? 3 : 60); k++) {
         problem p = problem_draw(&seed, brief() ? 50 : 3000, 62);
@@ -129,14 +126,4 @@ static void a_solve_equals_the_eager_one(void **state) {
         free(b.r);
         problem_drop(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pick_equals_the_cpu),
-        cmocka_unit_test(large_problems),
-        cmocka_unit_test(a_solve_equals_the_eager_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
