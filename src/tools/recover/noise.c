@@ -7,12 +7,15 @@
 
 #include "recover.h"
 
+/* More is not given to a recovery, nor hinted at. */
+static const double SIGMA_MOST = 1e300;
+
 int cli_sigma_check(cli_request *request) {
     const char *text = request->a.sigma;
     char *end;
     if (!text || strcmp(text, "auto") == 0) return CLI_CONTINUE;
     request->sigma = strtod(text, &end);
-    if (end != text && !*end && request->sigma >= 0.0 && request->sigma <= 1e300)
+    if (end != text && !*end && request->sigma >= 0.0 && request->sigma <= SIGMA_MOST)
         return CLI_CONTINUE;
     return cli_usage(request->tool, "--sigma: '%s' is neither a number from 0 on nor auto", text);
 }
@@ -65,7 +68,7 @@ static csrec_status drop_outliers(cli_job *job, csrec_error *error) {
 static void suspect_noise(const cli_job *job) {
     const csrec_measurement part = part_of(&job->in.measurement);
     double sigma;
-    if (!csrec_noise_likely(&part, &sigma, NULL) && sigma > 0.0)
+    if (!csrec_noise_likely(&part, &sigma, NULL) && sigma > 0.0 && sigma <= SIGMA_MOST)
         cli_note(job->tool,
                  "note: %s: the samples look noisy (sigma about %.2g); give --sigma auto",
                  job->input, sigma);
