@@ -192,6 +192,9 @@ csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_oper
         csrec_cuda_operator_open(&own.op, sizeof own, "operator fourier", made, error);
     if (status) return status;
     status = plan((fourier_operator *)*made, &f->shape, error);
-    if (status) csrec_cuda_operator_destroy(*made);
+    if (status) {
+        csrec_cuda_operator_destroy(*made);
+        *made = NULL;
+    }
     return status;
 }

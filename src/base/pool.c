@@ -22,11 +22,11 @@ void *csrec_pool_keep(csrec_pool *pool, void *block) {
 }
 
 void *csrec_pool_take(csrec_pool *pool, size_t count, size_t size) {
-    return csrec_pool_keep(pool, count <= SIZE_MAX / size ? malloc(count * size) : NULL);
+    return csrec_pool_keep(pool, count <= SIZE_MAX / size ? malloc(count ? count * size : 1) : NULL);
 }
 
 void *csrec_pool_zeros(csrec_pool *pool, size_t count, size_t size) {
-    return csrec_pool_keep(pool, calloc(count, size));
+    return csrec_pool_keep(pool, calloc(count ? count : 1, size));
 }
 
 void *csrec_pool_create(size_t size) {

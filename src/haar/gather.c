@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-/* Of messages, see src/recover/spread.c for others. */
+/* Of messages; src/recover/parts/ranks.c has others. */
 enum { TAG = 1 << 21 };
 
 static csrec_status append(csrec_gather *g, int block, const void *data, size_t bytes) {

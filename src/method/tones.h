@@ -6,7 +6,7 @@
 
 #include "method/method.h"
 
-struct csrec_gaussian_axes; /* of gaussian_colour.h */
+struct csrec_gaussian_axes; /* of gaussian/colour.h */
 
 /* Properties of the whole signal, of which the measurement may be a part, so that parts are
  * recovered like the whole. Values have the units of the measurement. */

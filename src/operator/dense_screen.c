@@ -133,7 +133,7 @@ void csrec_screen_bounds(const csrec_operator *A, const csrec_screen *s, int cou
     for (int k = 0; k < count; k++) of[k] = round_one(A, r + k * A->m, p + k * s->stride);
     for (int k = count; k % 4 != 0; k++) /* coded_dots takes four */
         memset(p + k * s->stride, 0, (size_t)s->stride * sizeof *p);
-    /* A smaller pass takes less time than starting a call of threads on busy cores. */
+    /* A smaller pass takes less time than starting a team of threads on busy cores. */
     const int threads = csrec_threads_for(A->m * A->n >> 10, 0);
 #pragma omp parallel for schedule(dynamic, 128) num_threads(threads)
     for (int64_t pair = 0; pair < A->n; pair += 2) {

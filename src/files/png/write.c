@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "files/output.h"
 
-/* As in image_read.c: what must survive a longjmp lives behind a pointer. */
+/* As in read.c: what must survive a longjmp lives behind a pointer. */
 typedef struct {
     csrec_output output;
     csrec_error *error;

@@ -29,7 +29,7 @@ static csrec_gaussian_picture picture_of(const csrec_task *task) {
 /* Per entry, all channels. */
 static double round_seconds(const csrec_gaussian_picture *p, const csrec_gaussian_round *round,
                             double rate) {
-    const double edge = p->depth > 1 ? 16.0 : 32.0; /* gaussian_round.c: CUBE, TILE */
+    const double edge = p->depth > 1 ? 16.0 : 32.0; /* round.c: CUBE, TILE */
     int axes = p->depth > 1 ? 3 : 2, deep = round->deep_radius ? round->deep_radius : round->radius;
     double around = round->patch + 2.0 * round->margin;
     double d = pow(round->patch, axes), references = 1.0 / pow(round->step, axes);

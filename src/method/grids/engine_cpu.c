@@ -229,7 +229,7 @@ static csrec_status add_to_chain(job *j, const csrec_grid_run *runs, int64_t cou
     return status;
 }
 
-static void poll_team(void *call) {
+static void poll_call(void *call) {
     csrec_call_poll(call);
 }
 
@@ -241,7 +241,7 @@ static csrec_status open_chain(job *j, csrec_error *error) {
                                  .shifts = j->options->shifts,
                                  .channels = j->measurement->channels,
                                  .length = j->squares ? 2 * j->values : j->values,
-                                 .waits = poll_team,
+                                 .waits = poll_call,
                                  .context = &j->call};
     csrec_status status =
         csrec_grids_chain_open(chain, csrec_grids_batch(j->threads, j->options), error);

@@ -5,12 +5,16 @@
  * A signal is cut into overlapping tiles (tiling.c). One loop (run.c) takes the samples in the box
  * of each, recovers it by the method of the plan, and delivers what it has a share in: source ->
  * recover -> sink.
- *   sources   samples in memory (samples.c), rows that the caller reads (slabs.c), or the samples
- * of one tile from the caller (tiles.c) sinks     cells that tiles are blended into (mosaic.c): of
- * one signal in memory; of their own memory, which the caller takes in order or each process hands
- * over (slabs.c). The journal stands before them: a tile that it has is not recovered again who
- * consecutive tiles for each process of a communicator (ranks.c). Devices of a process are threads
- * with such a communicator (devices.c) Whatever is chosen, the bits are the same. */
+ *
+ * - Sources: samples in memory (samples.c), rows that the caller reads (slabs.c), or the samples of
+ *   one tile from the caller (tiles.c).
+ * - Sinks: cells that tiles are blended into (mosaic.c): of one signal in memory; of their own
+ *   memory, which the caller takes in order or each process hands over (slabs.c). The journal stands
+ *   before them: a tile that it has is not recovered again.
+ * - Who: consecutive tiles for each process of a communicator (ranks.c). Devices of a process are
+ *   threads with such a communicator (devices.c).
+ *
+ * Whatever is chosen, the bits are the same. */
 #ifndef CSREC_RECOVER_PARTS_H
 #define CSREC_RECOVER_PARTS_H
 
