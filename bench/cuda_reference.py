@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""cuda_reference.py - cuBLAS and cuDNN on the shapes of bench_cuda_kernels, in the same
-run: a JSON object a line. Needs PyTorch with a device, else says SKIPPED."""
+"""cuda_reference.py - cuBLAS and cuDNN on the shapes of bench_cuda_kernels, in the same run: a
+JSON object a line. Needs PyTorch with a device, else says SKIPPED."""
 import ctypes
 import json
 import sys

@@ -85,8 +85,9 @@ TEST_ON("cuda", device_equals_cpu_to_the_bit) {
     for_every_row(state, compare_with_cpu);
 }
 
-/* Filters of more entries, and more of them, than a kernel takes at once (kernels/operator/conv.cu). Sums
- * of fewer than 2^15 products, in another order: 2^16 roundings of 2^-53 each are below TOLERANCE.
+/* Filters of more entries, and more of them, than a kernel takes at once
+ * (kernels/operator/conv.cu). Sums of fewer than 2^15 products, in another order: 2^16 roundings of
+ * 2^-53 each are below TOLERANCE.
  */
 TEST_ON("cuda", long_filters) {
     const char *backend = check_backend(state);

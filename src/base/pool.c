@@ -22,7 +22,8 @@ void *csrec_pool_keep(csrec_pool *pool, void *block) {
 }
 
 void *csrec_pool_take(csrec_pool *pool, size_t count, size_t size) {
-    return csrec_pool_keep(pool, count <= SIZE_MAX / size ? malloc(count ? count * size : 1) : NULL);
+    return csrec_pool_keep(pool,
+                           count <= SIZE_MAX / size ? malloc(count ? count * size : 1) : NULL);
 }
 
 void *csrec_pool_zeros(csrec_pool *pool, size_t count, size_t size) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* solver.h - the interface of a solver; a new one is a file that ends in its row, and a line in
- * CSREC_SOLVERS. Stopping rules, progress, history and reports are in solve.c, never in a solver. */
+ * CSREC_SOLVERS. Stopping rules, progress, history and reports are in solve.c, never in a solver.
+ */
 #ifndef CSREC_SOLVER_SOLVER_H
 #define CSREC_SOLVER_SOLVER_H
 

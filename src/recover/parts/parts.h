@@ -9,8 +9,8 @@
  * - Sources: samples in memory (samples.c), rows that the caller reads (slabs.c), or the samples of
  *   one tile from the caller (tiles.c).
  * - Sinks: cells that tiles are blended into (mosaic.c): of one signal in memory; of their own
- *   memory, which the caller takes in order or each process hands over (slabs.c). The journal stands
- *   before them: a tile that it has is not recovered again.
+ *   memory, which the caller takes in order or each process hands over (slabs.c). The journal
+ * stands before them: a tile that it has is not recovered again.
  * - Who: consecutive tiles for each process of a communicator (ranks.c). Devices of a process are
  *   threads with such a communicator (devices.c).
  *
