@@ -14,13 +14,14 @@ static inline csrec_model *assemble_model(const char *kind, const csrec_model_pa
     return model;
 }
 
-/* What the model's signals are; scale: NULL, or black and white. */
+/* What the model's signals are; scale: NULL, or black and white. numbers: the parts refer to them.
+ */
 static inline void add_form(csrec_model_parts *parts, csrec_shape shape, int64_t channels,
-                            const double *scale) {
-    double axes[CSREC_DIMS_MAX], count = (double)channels;
-    for (int d = 0; d < shape.dims; d++) axes[d] = (double)shape.dim[d];
-    csrec_model_add(parts, "shape", (csrec_shape){1, {shape.dims}}, axes);
-    csrec_model_add(parts, "channels", (csrec_shape){0}, &count);
+                            const double *scale, double numbers[CSREC_DIMS_MAX + 1]) {
+    for (int d = 0; d < shape.dims; d++) numbers[d] = (double)shape.dim[d];
+    numbers[CSREC_DIMS_MAX] = (double)channels;
+    csrec_model_add(parts, "shape", (csrec_shape){1, {shape.dims}}, numbers);
+    csrec_model_add(parts, "channels", (csrec_shape){0}, numbers + CSREC_DIMS_MAX);
     if (scale) csrec_model_add(parts, "scale", (csrec_shape){1, {2}}, scale);
 }
 
@@ -34,12 +35,13 @@ typedef struct components {
 
 static inline csrec_model *model_of_components(const components *c) {
     csrec_model_parts parts = {0};
+    double form[CSREC_DIMS_MAX + 1];
     const int64_t n = entries_in(&c->shape) * c->channels;
     csrec_model_add(&parts, "mean", (csrec_shape){1, {n}}, c->mean);
     csrec_model_add(&parts, "components", (csrec_shape){2, {c->k, n}}, c->V);
     csrec_model_add(&parts, "variances", (csrec_shape){1, {c->k}}, c->variances);
     csrec_model_add(&parts, "noise", (csrec_shape){0}, &c->noise);
-    add_form(&parts, c->shape, c->channels, c->scale);
+    add_form(&parts, c->shape, c->channels, c->scale, form);
     return assemble_model("pca", &parts);
 }
 
@@ -53,10 +55,11 @@ typedef struct gaussians {
 static inline csrec_model *model_of_gaussians(const gaussians *g) {
     const int64_t d = g->shape.dim[0] * g->shape.dim[1] * g->channels;
     csrec_model_parts parts = {0};
+    double form[CSREC_DIMS_MAX + 1];
     csrec_model_add(&parts, "weights", (csrec_shape){1, {g->K}}, g->weights);
     csrec_model_add(&parts, "means", (csrec_shape){2, {g->K, d}}, g->means);
     csrec_model_add(&parts, "covariances", (csrec_shape){3, {g->K, d, d}}, g->C);
-    add_form(&parts, g->shape, g->channels, g->scale);
+    add_form(&parts, g->shape, g->channels, g->scale, form);
     return assemble_model("gmm", &parts);
 }
 

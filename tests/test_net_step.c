@@ -36,6 +36,8 @@ static drawn draw(int channels) {
     double share = 0.05 + 0.95 * check_uniform(&seed);
     for (int64_t i = 0; i < BATCH * PIXELS; i++) d.b.weight[i] = check_uniform(&seed) < share;
     for (int64_t i = 0; i < BATCH; i++) d.b.weight[i * PIXELS] = 1.0f;
+    float *own[] = {d.b.X, d.b.target, d.b.weight};
+    for (int i = 0; i < 3; i++) csrec_pool_keep(&d.b.pool, own[i]);
     return d;
 }
 
