@@ -1,0 +1,35 @@
+/* plate.h - the smoothest signal on a grid of one to three axes that passes through samples:
+ *
+ *     min_u E(u) + sum_k w_k (u_k - y_k)^2,    E_1 = sum over axes a of |D_a u|^2    (a membrane)
+ *                                              E_2 = sum over a, b of |D_a D_b u|^2  (a thin plate)
+ *
+ * D_a are differences to the next entry, none across the edge, so E_1 is 0 of constants and E_2 of
+ * linear functions. w_k infinite: u_k = y_k.
+ *
+ * Conjugate gradients, preconditioned by one V-cycle of multigrid (Briggs, Henson and McCormick
+ * 2000, chapters 3 and 10): Chebyshev smoothing, cubic interpolation of corrections, and the same
+ * energy on grids of twice the spacing, on which a point is fixed where any sample is near. */
+#ifndef CSREC_METHOD_SMOOTH_PLATE_H
+#define CSREC_METHOD_SMOOTH_PLATE_H
+
+#include "base/call.h"
+
+typedef struct csrec_plate csrec_plate;
+
+/* extent: of three axes, 1 for those that are missing. order 1: E_1, 2: E_2. fixed [entries]: not 0
+ * where u keeps its value. weight [entries], or NULL: w_k, 0 where no sample is. Both are copied.
+ * CSREC_MEMORY. */
+csrec_status csrec_plate_create(const int64_t extent[3], int order, const uint8_t *fixed,
+                                const double *weight, int threads, csrec_plate **plate);
+void csrec_plate_destroy(csrec_plate *plate);
+
+/* u [entries]: the samples where fixed and the start elsewhere, then the result. y [entries]: the
+ * samples where weight is not 0, or NULL. Ends when the energy of what is left is below tolerance^2
+ * of the start's, after `most` iterations, or when the call is stopped. Returns the iterations. */
+int64_t csrec_plate_solve(csrec_plate *plate, const double *y, double tolerance, int64_t most,
+                          csrec_call *call, double *u);
+
+/* Bytes for each entry. */
+double csrec_plate_bytes(bool weighted);
+
+#endif
