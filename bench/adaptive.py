@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """adaptive.py - what places chosen by expected errors are worth: PSNR from samples measured in nine
 rounds (a fifth evenly, then cssample --next), beside as many Poisson-disc and uniform ones, on the
-five pictures of pictures.py; and the seconds of a round. Needs NumPy."""
-import argparse
-import subprocess
+five pictures of pictures.py; and the seconds of a round. Needs NumPy and cffi."""
 import sys
 import tempfile
 import time
-from pathlib import Path
 
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import pictures
+import rows
 
 RATES = (0.10, 0.125, 0.25)
 ROUNDS, FIRST = 8, 0.2  # as csrec_adaptive
@@ -25,31 +25,22 @@ def ends(count):
     return [first + round(k / ROUNDS * (count - first)) for k in range(ROUNDS + 1)]
 
 
-class Bench:
-    def __init__(self, build, folder, threads):
-        self.build, self.folder, self.threads = Path(build), Path(folder), threads
+def drawn(picture, pattern, count):
+    import csrecover
+    return csrecover.sample(picture, pattern=pattern, seed=1, count=count).index
 
-    def run(self, tool, *words):
-        subprocess.run([self.build / tool, *(str(word) for word in words), "--quiet"], check=True,
-                       capture_output=True)
 
+class Bench(rows.Tools):
     def scan(self, picture, index):
         path = self.folder / "scan.npz"
         np.savez(path, y=picture.ravel()[index], index=index, shape=np.array(picture.shape),
                  scale=[0.0, 255.0])
         return path
 
-    def draw(self, picture, pattern, count):
-        truth, scan = self.folder / "truth.npy", self.folder / "drawn.npz"
-        np.save(truth, picture.astype(np.float32))
-        self.run("cssample", truth, "-o", scan, "--count", count, "--pattern", pattern, "--seed", 1)
-        with np.load(scan) as found:
-            return found["index"]
-
     def rounds(self, picture, count):
         """The positions, and the seconds of the slowest round."""
         first, *later = ends(count)
-        index, slowest = self.draw(picture, "poisson", first), 0.0
+        index, slowest = drawn(picture, "poisson", first), 0.0
         for until in later:
             scan, found = self.scan(picture, index), self.folder / "next.npz"
             start = time.perf_counter()
@@ -59,43 +50,35 @@ class Bench:
                 index = np.concatenate([index, more["index"]])
         return index, slowest
 
-    def quality(self, picture, index, preset):
+    def quality(self, picture, index, preset, threads):
         out = self.folder / "out.npy"
         self.run("csrecover", self.scan(picture, index), "-o", out, "--quality", preset,
-                 "--threads", self.threads, "--backend", "cpu")
+                 "--threads", threads, "--backend", "cpu")
         return pictures.psnr(np.load(out), picture)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--threads", default="2")
-    parser.add_argument("--json", default="adaptive.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "adaptive.json", images=None, threads="2")
+    binding.load(arguments.build)
     found, source = pictures.load(arguments.images)
-    rows = []
+    measured = []
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(arguments.build, folder, arguments.threads)
+        bench = Bench(arguments.build, folder)
         for name, picture in found:
             for rate in RATES:
                 count = round(rate * picture.size)
-                ways = {"uniform": bench.draw(picture, "uniform", count),
-                        "poisson": bench.draw(picture, "poisson", count)}
+                ways = {"uniform": drawn(picture, "uniform", count),
+                        "poisson": drawn(picture, "poisson", count)}
                 ways["rounds"], seconds = bench.rounds(picture, count)
-                rows += [{"picture": name, "rate": rate, "pattern": way, "preset": preset,
-                          "seconds": seconds if way == "rounds" else None,
-                          "psnr": bench.quality(picture, index, preset)}
-                         for way, index in ways.items() for preset in ("balanced", "best")]
+                measured += [{"picture": name, "rate": rate, "pattern": way, "preset": preset,
+                              "seconds": seconds if way == "rounds" else None,
+                              "psnr": bench.quality(picture, index, preset, arguments.threads)}
+                             for way, index in ways.items() for preset in ("balanced", "best")]
             print(name, file=sys.stderr, flush=True)
-    keys = dict.fromkeys((r["preset"], r["rate"], r["pattern"]) for r in rows)
-    table = [{"preset": p, "rate": r, "pattern": w, "psnr": float(np.mean(
-        [x["psnr"] for x in rows if (x["preset"], x["rate"], x["pattern"]) == (p, r, w)]))}
-        for p, r, w in keys]
+    table = rows.means(measured, ("preset", "rate", "pattern"), ("psnr",))
     for row in table:
         print(f"{row['preset']:9s} {100 * row['rate']:5.1f} % {row['pattern']:8s} {row['psnr']:.2f}")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "mean": table, "pictures": rows})
+    machine.save(arguments, source=source, mean=table, pictures=measured)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """adaptive_gp.py - active learning with Gaussian processes for adaptive_peers.py: scikit-learn's
 GaussianProcessRegressor, next where the predicted deviation is largest. A fit takes the cube of the
 samples, and thousands are too many: so there is a process for each window of SIDE x SIDE pixels,

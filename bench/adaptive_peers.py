@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """adaptive_peers.py - places chosen by expected errors (csrecover.adaptive) beside what others do:
 uniform and Poisson-disc samples; contrast, as renderers; SLADS, as microscopes (adaptive_slads.py);
 Gaussian processes (adaptive_gp.py). PSNR at the same numbers of samples, recovered as each would
@@ -6,7 +7,6 @@ and by csrecover, on the five pictures of pictures.py in one run: a process of o
 Needs NumPy, cffi, SciPy, Pillow, scikit-learn, scikit-image (SLADS learns from others of its
 pictures) and a built library."""
 import sys
-import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -89,12 +89,10 @@ def mask_of(picture, index):
     return mask.reshape(picture.shape)
 
 
-def drawn(build, pattern):
+def drawn(pattern):
     def sample(picture):
-        with tempfile.TemporaryDirectory() as folder:
-            bench = adaptive.Bench(build, folder, "1")
-            for count in counts_of(picture):
-                yield mask_of(picture, bench.draw(picture, pattern, count)), 0.0
+        for count in counts_of(picture):
+            yield mask_of(picture, adaptive.drawn(picture, pattern, count)), 0.0
     return sample
 
 
@@ -123,7 +121,7 @@ def learned(first, quick):
             for name, expect in trained.items()}, time.process_time() - began
 
 
-def ways(build, quick):
+def ways(quick):
     import csrecover
 
     def start(picture, count):
@@ -135,8 +133,8 @@ def ways(build, quick):
     linear = ("linear", pictures.delaunay)
     slads, training = learned(first, quick)
     print(f"SLADS: trained in {training:.0f} s", file=sys.stderr, flush=True)
-    return {"uniform": (linear, drawn(build, "uniform")),
-            "Poisson-disc": (linear, drawn(build, "poisson")),
+    return {"uniform": (linear, drawn("uniform")),
+            "Poisson-disc": (linear, drawn("poisson")),
             OURS: (linear, in_rounds),
             "contrast": (linear, lambda picture: by_contrast(picture, start)),
             **slads,
@@ -199,10 +197,10 @@ def side_by_side(found):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "adaptive_peers.json", quick="one picture, no network")
+    arguments = binding.on_pictures(__doc__, "adaptive_peers.json", quick="one picture, no network")
     found, source = pictures.load(arguments.images)
     binding.load(arguments.build)
-    todo, training = ways(arguments.build, arguments.quick)
+    todo, training = ways(arguments.quick)
     TODO.update(todo)
     rows = side_by_side(found[:1] if arguments.quick else found)
     table = means(rows)
@@ -210,9 +208,8 @@ def main():
         print(f"{row['places']:20s} {row['recovery']:18s} "
               f"{' '.join(f'{p:6.2f}' for p in row['psnr'])} {row['choosing']:8.2f} s "
               f"{row['seconds']:6.2f} s")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "rates": RATES, "target": TARGET, "training": training, "mean": table,
-                                   "pictures": rows})
+    machine.save(arguments, source=source, rates=RATES, target=TARGET, training=training,
+                 mean=table, pictures=rows)
 
 
 if __name__ == "__main__":

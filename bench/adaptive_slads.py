@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """adaptive_slads.py - adaptive scanning of microscopes for adaptive_peers.py: SLADS, written from
 its paper, as no package of it can be installed (Godaliyadda et al. 2018, "A Framework for Dynamic
 Image Sampling Based on Supervised Learning", IEEE Trans. Computational Imaging 4). One pixel after

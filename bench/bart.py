@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """bart.py - the Berkeley Advanced Reconstruction Toolbox beside csrecover, on the same frequencies in
 the same run, on one core: total variation of the phantom and of the head of bench/operators.py, and
 l1 of Haar coefficients and of spikes. `bart pics -P` bounds ||A x - y|| as our `tv` does, and -R W and
@@ -184,7 +185,7 @@ def save(arguments, pictures, l1):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "bart.json", "only l1")
+    arguments = binding.on_pictures(__doc__, "bart.json", "only l1")
     if not shutil.which("bart"):
         sys.exit("bart.py: the program bart is not installed; left out")
     cs = binding.load(arguments.build)

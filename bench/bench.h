@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bench.h - what the measuring programs share: clock, counted allocations, the machine, JSON. */
 #ifndef CSREC_BENCH_BENCH_H
 #define CSREC_BENCH_BENCH_H
@@ -28,8 +29,8 @@ void bench_check(csrec_status status, const char *what);
 /* Zeroed; ends the program if memory is short. */
 void *bench_allocate(int64_t count, size_t size);
 
-/* JSON, written front to back, "machine" first: CPU, cores, compiler, instruction set, date. name:
- * NULL inside an array. */
+/* JSON, written front to back, to the terminal as well; "machine" first: CPU, cores, compiler,
+ * instruction set, date. name: NULL inside an array. */
 typedef struct bench_json {
     FILE *file;
     const char *path;
@@ -43,7 +44,8 @@ void bench_json_begin(bench_json *json, const char *name, char bracket); /* '{' 
 void bench_json_end(bench_json *json, char bracket);                     /* '}' or ']' */
 void bench_json_text(bench_json *json, const char *name, const char *text);
 void bench_json_number(bench_json *json, const char *name, double value); /* NAN: null */
-void bench_json_integer(bench_json *json, const char *name, int64_t value);
+/* Several; names: with spaces between. */
+void bench_json_numbers(bench_json *json, const char *names, const double *values);
 void bench_json_bool(bench_json *json, const char *name, bool value);
 
 int bench_cores(void);
@@ -51,6 +53,5 @@ int bench_cores(void);
 const char *bench_instructions(void);
 /* "machine", which bench_json_open writes. */
 void bench_machine(bench_json *json);
-void bench_machine_print(void);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bytes.c - counts allocated bytes. The linker sends every malloc and free of the program and of
  * the static library here (--wrap); shared libraries keep their own. */
 #include <malloc.h>

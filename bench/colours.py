@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """colours.py - colour pictures of which 30 % of the pixels are known, one mask for all channels, as
 papers about inpainting measure it: csrecover beside scikit-image, OpenCV and DeepInverse, in the same
 run, one thread each. The pictures are photographs that scikit-image ships (the middle 256 x 256
-pixels) and csrecover.datasets.colours of the Python package, which must be installed. Needs
-scikit-image; OpenCV and DeepInverse with bm3d
-and ptwt are used when installed. Models whose weights have to be downloaded are named with the reason
-where that fails."""
-import argparse
-import importlib.metadata
+pixels) and csrecover.datasets.colours. Needs cffi and scikit-image; OpenCV
+and DeepInverse with bm3d and ptwt are used when installed. Models whose weights have to be downloaded
+are named with the reason where that fails."""
 import os
 import re
 import subprocess
@@ -19,8 +17,10 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import pictures
+import rows
 from net_kinds import shipped
 
 RATE, SIDE = 0.30, 256
@@ -136,14 +136,14 @@ def ours(tool, quality):
 # ---- the run
 
 def run(found, todo):
-    rows, left_out = [], {}
+    measured, left_out = [], {}
     for name, method in todo.items():
         try:
             for picture, truth in found.items():
                 mask = pictures.sample(truth[..., 0], RATE)
                 start = time.perf_counter()
                 out = method(truth, mask)
-                rows.append({"picture": picture, "method": name,
+                measured.append({"picture": picture, "method": name,
                              "psnr": pictures.psnr(out, truth),
                              "seconds": time.perf_counter() - start})
         except Exception as error:  # of any library: it is named in the results
@@ -151,50 +151,29 @@ def run(found, todo):
             left_out[name] = told[:120] or type(error).__name__
             continue
         print(f"measured: {name}", file=sys.stderr, flush=True)
-    return [row for row in rows if row["method"] not in left_out], left_out
-
-
-def means(rows):
-    names = list(dict.fromkeys(row["method"] for row in rows))
-    of = {name: [row for row in rows if row["method"] == name] for name in names}
-    return [{"method": name, "psnr": float(np.mean([r["psnr"] for r in of[name]])),
-             "seconds": float(np.mean([r["seconds"] for r in of[name]]))} for name in names]
-
-
-def versions():
-    found = {}
-    for name in ("opencv-contrib-python-headless", "deepinv", "torch", "bm3d", "ptwt"):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            pass
-    return found
+    return [row for row in measured if row["method"] not in left_out], left_out
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--without", nargs="+", metavar="WORD", default=[],
-                        help="leave out methods whose name has it")
-    parser.add_argument("--slow", action="store_true", help="OpenCV's INPAINT_FSR_BEST, too")
-    parser.add_argument("--json", default="colours.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(
+        __doc__, "colours.json", without=([], "leave out methods whose name has one of these words"),
+        slow=(False, "OpenCV's INPAINT_FSR_BEST, too"))
     tool = str(Path(arguments.build) / "csrecover")
     peers = {name: m for name, m in PEERS.items() if arguments.slow or "best" not in name}
     todo = {**peers, **{f"csrecover --quality {q}": ours(tool, q)
                         for q in ("fast", "balanced", "best")}}
     todo = {name: m for name, m in todo.items() if not any(w in name for w in arguments.without)}
+    binding.load(arguments.build)
     found = load()
-    rows, left_out = run(found, todo)
-    table = means(rows)
+    measured, left_out = run(found, todo)
+    table = rows.means(measured, ("method",), ("psnr", "seconds"))
     for row in table:
         print(f"{row['method']:40s} {row['psnr']:6.2f} dB {row['seconds']:8.2f} s")
     for name, reason in left_out.items():
         print(f"left out: {name}: {reason}")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build),
-                                   "versions": versions(), "rate": RATE, "mean": table,
-                                   "pictures": rows, "left_out": left_out})
+    machine.save(arguments, rate=RATE, mean=table, pictures=measured, left_out=left_out,
+                 versions=rows.versions("opencv-contrib-python-headless", "deepinv", "torch", "bm3d",
+                                        "ptwt"))
 
 
 if __name__ == "__main__":

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """conv.py - pictures recovered with convolutional dictionaries beside the thresholding of block
 cosines, in the same run, one thread each: PSNR and seconds at 10 % and 25 %. Dictionaries: plain
 cosines, filters learned from other pictures (generated ones unless --train names some), filters
 learned from the samples themselves. Needs NumPy and Pillow."""
-import argparse
 import json
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
-from pictures import FIVE, RATES, ROOT, psnr, read_gray, sample, synthetic
+from pictures import FIVE, RATES, psnr, read_gray, sample, synthetic
 
 import numpy as np
 
+import binding
 import machine
+import rows
 
 
 def cosines(side, count):
@@ -29,24 +29,17 @@ def cosines(side, count):
     return {"filters": filters[order], "amplitudes": 1 / (1 + f[order])}
 
 
-class Bench:
+class Bench(rows.Tools):
     def __init__(self, options, folder):
-        self.o, self.folder = options, Path(folder)
-        self.learning = {}
-
-    def tool(self, name, *arguments):
-        command = [str(Path(self.o.build).resolve() / name), *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")
-        return json.loads(done.stdout)
+        super().__init__(options.build, folder)
+        self.o, self.learning = options, {}
 
     def learn(self, name, inputs):
         path = self.folder / f"{name}.npz"
         start = time.monotonic()
-        report = self.tool("cslearn", "conv", *inputs, "-o", path, "-k", self.o.filters, "-p",
-                           self.o.size, "-i", self.o.rounds, "-c", 128 if self.o.quick else 256,
-                           "-t", 1, "-q", "--json", "--plot", self.folder / f"{name}.png")
+        report = json.loads(self.run("cslearn", "conv", *inputs, "-o", path, "-k", self.o.filters, "-p",
+                                     self.o.size, "-i", self.o.rounds, "-c",
+                                     128 if self.o.quick else 256, "-t", 1, "--json"))
         seconds = time.monotonic() - start
         self.learning[name] = {"seconds": seconds, "rounds_a_second": report["rounds"] / seconds,
                                "objective": report["objective"]}
@@ -56,7 +49,7 @@ class Bench:
 
     def recover(self, scan, truth, *options):
         out = self.folder / "out.npy"
-        report = self.tool("csrecover", scan, "-o", out, "-t", 1, "-q", "--json", *options)
+        report = json.loads(self.run("csrecover", scan, "-o", out, "-t", 1, "--json", *options))
         picture = np.load(out).reshape(truth.shape)
         return picture, psnr(picture, truth), report["seconds"]["total"]
 
@@ -100,16 +93,10 @@ def table(results):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder with NAME-256.png of " + ", ".join(FIVE))
-    parser.add_argument("--train", nargs="*", help="other pictures to learn from")
-    parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--json", default=str(ROOT / "bench/results/conv_pictures.json"))
-    parser.add_argument("--filters", type=int, default=64)
-    parser.add_argument("--size", type=int, default=12)
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--quick", action="store_true", help="128 x 128 parts, 10 rounds")
-    options = parser.parse_args()
+    options = binding.arguments(
+        __doc__, "conv_pictures.json", images=(None, "folder with NAME-256.png of " + ", ".join(FIVE)),
+        train=([], "other pictures to learn from"), filters=64, size=12, rounds=30,
+        quick=(False, "128 x 128 parts, 10 rounds"))
     if options.quick:
         options.rounds = min(options.rounds, 10)
     with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +107,7 @@ def main():
             pictures = {f"generated-{s}": synthetic(s) for s in range(1, 4)}
         if options.quick:
             pictures = {n: p[64:192, 64:192] for n, p in pictures.items()}
-        train = options.train or []
+        train = [str(Path(name).resolve()) for name in options.train]
         if not train:
             from PIL import Image
             for seed in range(11, 16):
@@ -133,9 +120,7 @@ def main():
                    for n, p in pictures.items() for r in RATES]
         table(results)
         Path(options.json).parent.mkdir(parents=True, exist_ok=True)
-        machine.write(options.json, {"machine": machine.describe(options.build),
-                                     "quick": options.quick, "learning": bench.learning,
-                                     "results": results})
+        machine.save(options, quick=options.quick, learning=bench.learning, results=results)
 
 
 if __name__ == "__main__":

@@ -1,48 +1,32 @@
-/* cuda_loop.c - pursuits on the device: an atom of the speculative pursuit and an iteration of the
- * reference pursuit, both against one CPU core in the same run; and a volume of 2^30 entries. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* cuda_loop.c - pursuits on the device, beside one CPU core in the same run: an atom of the
+ * speculative pursuit and an iteration of the reference pursuit; grids by either engine, which is
+ * where csrec_cuda_grids_choose comes from; a volume of 2^30 entries.
+ *
+ *     bench_cuda_loop [--json FILE] [--image PNG] [--largest LOG2N] [--subtrees LOG2N]
+ *                     [--volume LOG2SIDE]
+ *
+ * --subtrees: sizes of subtrees side by side, how the default was chosen, up to this N. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
 #include "device.h"
-#include "haar/eager.h"
 #include "haar/pursuit.h"
 #include "kernels/haar/reference.h"
 #include "kernels/haar/speculate.h"
-#include "problem.h"
+#include "kernels/method/grids/engine.h"
+#include "recover/recover.h"
+#include "timing.h"
 
 typedef struct options {
     const char *json, *image;
-    int largest;  /* log2 of the largest N of the table */
-    int subtrees; /* and of the comparison of subtree sizes; 0: none */
-    int volume;   /* log2 of the side of the volume; 0: none */
-    double share; /* atoms a sample of the volume */
-    int subtree;  /* of the volume; 0: the default */
-    bool cpu;
+    int largest, subtrees, volume; /* log2 of N, of N, of a side; 0: none */
 } options;
 
-typedef struct figures {
-    double speculative_us, cpu_us, reference_us, reference_cpu_us; /* an iteration */
-    int64_t atoms;
-    csrec_speculate_report report;
-    bool same; /* atoms and residual of the speculative pursuit equal the CPU's */
-} figures;
-
-static uint64_t hash_atoms(const csrec_atoms *atoms, double residual) {
-    uint64_t h = 0, bits;
-    memcpy(&bits, &residual, sizeof bits);
-    for (int64_t i = 0; i < atoms->n; i++) {
-        uint64_t c;
-        memcpy(&c, &atoms->coefficient[i], sizeof c);
-        h = (h ^ atoms->column[i] ^ (c << 1 | c >> 63)) * UINT64_C(0x9E3779B97F4A7C15);
-        h ^= h >> 29;
-    }
-    return h ^ bits;
-}
-
-/* The shortest pursuit of a few; the atoms of the last. */
-static uint64_t solve(const bench_problem *p, const csrec_speculate_options *o, int repeats,
+/* The shortest pursuit of a few; a hash of its atoms, which are freed. */
+static uint64_t solve(const bench_problem *p, csrec_speculate_options o, int repeats,
                       csrec_speculate_report *best) {
     csrec_speculate_problem q = {.levels = p->levels,
                                  .n = p->n,
@@ -54,113 +38,128 @@ static uint64_t solve(const bench_problem *p, const csrec_speculate_options *o, 
         csrec_speculate_report report;
         csrec_error error;
         csrec_atoms atoms;
-        if (csrec_speculate_solve(&q, o, &atoms, &report, &error))
+        if (csrec_speculate_solve(&q, &o, &atoms, &report, &error))
             bench_fail("pursuit", error.text);
-        hash = hash_atoms(&atoms, report.solve.residual);
+        hash = bench_atoms_hash(&atoms);
         csrec_atoms_clear(&atoms);
         if (k == 0 || report.pursuit_ms < best->pursuit_ms) *best = report;
     }
     return hash;
 }
 
-static double solve_cpu(const bench_problem *p, int64_t atoms, uint64_t *hash) {
-    csrec_tree tree;
-    bench_check(csrec_tree_create(p->levels, p->n, p->rows, CSREC_COLUMNS_TWO_SIDED, &tree),
-                "tree");
-    void *state;
-    bench_check(csrec_pursuit_eager.create(&tree, p->y, &state), "pursuit");
-    double start = 0.0, begin = bench_seconds();
-    for (int64_t j = 0; j < p->n; j++) start += p->y[j] * p->y[j];
-    for (int64_t k = 0; k < atoms; k++) {
-        csrec_pursuit_eager.select(state);
-        if (!csrec_pursuit_eager.update(state)) break;
-    }
-    double seconds = bench_seconds() - begin;
-    csrec_atoms found;
-    bench_check(csrec_pursuit_eager.result(state, p->y, &found, NULL), "atoms");
-    *hash = hash_atoms(&found, sqrt(csrec_pursuit_eager.energy(state) / start));
-    csrec_atoms_clear(&found);
-    csrec_pursuit_eager.destroy(state);
-    csrec_tree_clear(&tree);
-    return seconds;
+static double atom_us(const csrec_speculate_report *r) {
+    return r->pursuit_ms * 1e3 / (double)r->solve.iterations;
 }
 
-/* Seconds an iteration, the first left out. */
-static double iterate(const csrec_pursuit_type *type, const bench_problem *p, int iterations) {
-    csrec_tree tree;
-    void *state;
-    bench_check(csrec_tree_create(p->levels, p->n, p->rows, CSREC_COLUMNS_TWO_SIDED, &tree),
-                "tree");
-    bench_check(type->create(&tree, p->y, &state), "reference pursuit");
-    double begin = 0.0;
-    for (int k = 0; k <= iterations; k++) {
-        if (k == 1) begin = bench_seconds();
-        if (type->select(state) < 0.0 || !type->update(state))
-            bench_fail("reference pursuit", "failed");
-    }
-    double seconds = bench_seconds() - begin;
-    type->destroy(state);
-    csrec_tree_clear(&tree);
-    return seconds / iterations;
-}
-
-static void write_row(bench_json *json, const char *signal, const bench_problem *p,
-                      const figures *f) {
-    const csrec_speculate_report *r = &f->report;
-    printf("%-10s %5.1f | %8.3f %8lld %8lld %8lld | %8.3f %7.1f | %9.1f %9.0f | %s\n", signal,
-           log2((double)p->n), f->speculative_us, (long long)r->rounds, (long long)r->top,
-           (long long)r->undone, f->cpu_us, f->cpu_us / f->speculative_us, f->reference_us,
-           f->reference_cpu_us, f->same ? "equal" : "DIFFERENT");
-    fflush(stdout);
+static void measure(bench_json *json, const char *signal, const bench_problem *p) {
+    const csrec_columns columns = CSREC_COLUMNS_TWO_SIDED;
+    csrec_speculate_report r;
+    uint64_t hash = solve(p, (csrec_speculate_options){.stop = {.atoms = p->n / 4}}, 2, &r);
+    bench_times cpu = bench_time_pursuit(p, columns, NULL, 0.0);
     bench_json_begin(json, NULL, '{');
     bench_json_text(json, "signal", signal);
-    bench_json_integer(json, "n", p->n);
-    bench_json_integer(json, "levels", p->levels);
-    bench_json_number(json, "speculative_atom_us", f->speculative_us);
-    bench_json_integer(json, "speculative_atoms", r->solve.iterations);
-    bench_json_integer(json, "rounds", r->rounds);
-    bench_json_integer(json, "picks_above_the_subtrees", r->top);
-    bench_json_integer(json, "picks_taken_back", r->undone);
-    bench_json_number(json, "build_ms", r->build_ms);
-    bench_json_number(json, "result_ms", r->result_ms);
-    bench_json_number(json, "cpu_atom_us", f->cpu_us);
-    bench_json_number(json, "reference_iteration_us", f->reference_us);
-    bench_json_number(json, "reference_cpu_iteration_us", f->reference_cpu_us);
-    bench_json_bool(json, "equal_to_cpu", f->same);
+    bench_json_numbers(
+        json,
+        "n levels speculative_atom_us speculative_atoms rounds picks_above_the_subtrees "
+        "picks_taken_back build_ms result_ms cpu_atom_us reference_iteration_us "
+        "reference_cpu_iteration_us",
+        (double[]){p->n, p->levels, atom_us(&r), r.solve.iterations, r.rounds, r.top, r.undone,
+                   r.build_ms, r.result_ms, 1e-3 * cpu.atom_ns[1],
+                   1e6 * bench_time_iteration(p, columns, &csrec_cuda_pursuit_reference),
+                   1e6 * bench_time_iteration(p, columns, &csrec_pursuit_reference)});
+    bench_json_bool(json, "equal_to_cpu", hash == cpu.hash);
     bench_json_end(json, '}');
 }
 
-static void measure(bench_json *json, const char *signal, const bench_problem *p,
-                    const options *o) {
-    figures f = {.atoms = p->n / 4, .cpu_us = NAN, .reference_cpu_us = NAN};
-    csrec_speculate_options speculate = {.stop = {.atoms = f.atoms}};
-    uint64_t hash = solve(p, &speculate, 2, &f.report), expected = hash;
-    f.speculative_us = f.report.pursuit_ms * 1e3 / (double)f.report.solve.iterations;
-    if (o->cpu) f.cpu_us = solve_cpu(p, f.atoms, &expected) * 1e6 / (double)f.atoms;
-    f.same = hash == expected;
-    f.reference_us = iterate(&csrec_cuda_pursuit_reference, p, 200) * 1e6;
-    if (o->cpu) f.reference_cpu_us = iterate(&csrec_pursuit_reference, p, 3) * 1e6;
-    write_row(json, signal, p, &f);
+static void measure_pursuits(bench_json *json, const options *o) {
+    bench_json_begin(json, "pursuits", '[');
+    for (int log_n = 12; log_n <= o->largest; log_n += 2)
+        for (int signal = log_n == 18 ? 0 : BENCH_PICTURE; signal < BENCH_SIGNALS; signal++) {
+            bench_problem p =
+                bench_problem_create((bench_signal)signal, log_n + 2, INT64_C(1) << log_n, 1);
+            measure(json, bench_signal_names[signal], &p);
+            bench_problem_destroy(&p);
+        }
+    if (o->image) {
+        bench_problem p = bench_problem_image(o->image, 1);
+        measure(json, "image", &p);
+        bench_problem_destroy(&p);
+    }
+    bench_json_end(json, ']');
 }
 
-/* Subtree sizes side by side: how the default was chosen. */
-static void measure_subtrees(bench_json *json, const bench_problem *p) {
-    printf("subtree: us an atom, rounds, picks taken back (N = %lld)\n", (long long)p->n);
+static void measure_subtrees(bench_json *json, int log_n) {
+    bench_problem p = bench_problem_create(BENCH_PICTURE, log_n + 2, INT64_C(1) << log_n, 1);
     char name[32];
-    snprintf(name, sizeof name, "subtrees_%lld", (long long)p->n);
+    snprintf(name, sizeof name, "subtrees_%lld", (long long)p.n);
     bench_json_begin(json, name, '[');
     for (int32_t size = 1024; size <= 16384; size *= 2) {
-        csrec_speculate_options o = {.subtree = size, .stop = {.atoms = p->n / 4}};
         csrec_speculate_report r;
-        solve(p, &o, 2, &r);
-        double us = r.pursuit_ms * 1e3 / (double)r.solve.iterations;
-        printf("  %5d %8.3f %8lld %8lld\n", size, us, (long long)r.rounds, (long long)r.undone);
+        solve(&p, (csrec_speculate_options){.subtree = size, .stop = {.atoms = p.n / 4}}, 2, &r);
         bench_json_begin(json, NULL, '{');
-        bench_json_integer(json, "samples", size);
-        bench_json_number(json, "atom_us", us);
-        bench_json_integer(json, "rounds", r.rounds);
+        bench_json_numbers(json, "samples atom_us rounds undone",
+                           (double[]){size, atom_us(&r), r.rounds, r.undone});
         bench_json_end(json, '}');
     }
+    bench_json_end(json, ']');
+    bench_problem_destroy(&p);
+}
+
+/* ---- grids: all signals at once, or one after another on the whole device */
+
+/* The shorter of two runs, in milliseconds. */
+static double engine_ms(csrec_cuda_grids_engine engine, const csrec_measurement *m,
+                        const csrec_recover_options *how, double *signal) {
+    double least = INFINITY;
+    for (int k = 0; k < 2; k++) {
+        csrec_error error;
+        csrec_context context;
+        csrec_recover_report report = {0};
+        const csrec_recovery recovery = {.measurement = m,
+                                         .options = how,
+                                         .context = &context,
+                                         .signal = signal,
+                                         .report = &report};
+        double start = bench_seconds();
+        if (csrec_context_create("cuda", &context, &error) ||
+            csrec_cuda_recover_grids_by(engine, &recovery, &error))
+            bench_fail("grids", error.text);
+        csrec_context_destroy(&context);
+        least = fmin(least, bench_seconds() - start);
+    }
+    return 1e3 * least;
+}
+
+static void measure_engines(bench_json *json) {
+    static const int64_t signals[][2] = {{1, 1}, {3, 1}, {2, 2}, {1, 8}, {1, 16}, {3, 64}};
+    bench_json_begin(json, "engines", '[');
+    for (int64_t side = 128; side <= 2048; side *= 2)
+        for (size_t k = 0; k < sizeof signals / sizeof *signals; k++) {
+            const int64_t channels = signals[k][0], grids = signals[k][1];
+            if (side > 512 && grids == 64) continue;
+            csrec_measurement m = bench_sampled(side, channels, CSREC_U8);
+            for (int64_t i = 0; i < m.n * channels; i++) {
+                int64_t at = m.index[i / channels], c = i % channels;
+                double u = ((double)(at % side) + 0.5) / (double)side;
+                double v = ((double)(at / side) + 0.5) / (double)side;
+                m.y[i] = bench_picture_value(c == 1 ? v : u, c == 1 ? u : v, side);
+            }
+            double *signal = bench_allocate(side * side * channels, sizeof *signal);
+            csrec_recover_options o;
+            csrec_recover_defaults(&o);
+            o.shifts = grids;
+            o.order = CSREC_ORDER_MORTON;
+            o.columns = CSREC_COLUMNS_TWO_SIDED;
+            o.solve.stop = (csrec_stop){.atoms = m.n / 4};
+            double batches = engine_ms(CSREC_CUDA_GRIDS_BATCHES, &m, &o, signal), one = NAN;
+            if (grids < 64) one = engine_ms(CSREC_CUDA_GRIDS_SEQUENTIAL, &m, &o, signal);
+            bench_json_begin(json, NULL, '{');
+            bench_json_numbers(json, "n signals batches_ms sequential_ms",
+                               (double[]){m.n, grids * channels, batches, one});
+            bench_json_end(json, '}');
+            free(signal);
+            csrec_measurement_clear(&m);
+        }
     bench_json_end(json, ']');
 }
 
@@ -221,110 +220,42 @@ static bench_problem volume(int side) {
     return p;
 }
 
-static void measure_volume(bench_json *json, const options *o) {
-    double begin = bench_seconds();
-    bench_problem p = volume(o->volume);
-    double made = bench_seconds();
-    int64_t atoms = (int64_t)(o->share * (double)p.n);
-    csrec_speculate_options speculate = {.subtree = o->subtree,
-                                         .stop = {.atoms = atoms, .epsilon = 1e-9}};
-    csrec_speculate_problem q = {
-        .levels = p.levels, .n = p.n, .rows = p.rows, .y = p.y, .columns = CSREC_COLUMNS_TWO_SIDED};
+static void measure_volume(bench_json *json, int side) {
+    bench_problem p = volume(side);
     csrec_speculate_report r;
-    csrec_error error;
-    csrec_atoms found;
     double start = bench_seconds();
-    if (csrec_speculate_solve(&q, &speculate, &found, &r, &error)) bench_fail("volume", error.text);
+    solve(&p, (csrec_speculate_options){.stop = {.atoms = p.n / 64, .epsilon = 1e-9}}, 1, &r);
     double seconds = bench_seconds() - start;
-    printf("volume: M = 2^%d, N = %lld, made in %.1f s: %lld atoms, residual %.5f, %.2f s in all\n"
-           "  upload and tree %.2f s, pursuit %.2f s, result %.2f s; device memory %.2f GiB; "
-           "%lld rounds, %lld above the subtrees, %lld taken back, %lld subtrees\n",
-           p.levels, (long long)p.n, made - begin, (long long)r.solve.iterations, r.solve.residual,
-           seconds, r.build_ms * 1e-3, r.pursuit_ms * 1e-3, r.result_ms * 1e-3,
-           (double)r.bytes / (1 << 30), (long long)r.rounds, (long long)r.top, (long long)r.undone,
-           (long long)r.subtrees);
     bench_json_begin(json, "volume", '{');
-    bench_json_integer(json, "levels", p.levels);
-    bench_json_integer(json, "n", p.n);
-    bench_json_integer(json, "atoms", r.solve.iterations);
-    bench_json_number(json, "residual", r.solve.residual);
-    bench_json_number(json, "seconds", seconds);
-    bench_json_number(json, "build_seconds", r.build_ms * 1e-3);
-    bench_json_number(json, "pursuit_seconds", r.pursuit_ms * 1e-3);
-    bench_json_number(json, "result_seconds", r.result_ms * 1e-3);
-    bench_json_integer(json, "device_bytes", (int64_t)r.bytes);
-    bench_json_integer(json, "rounds", r.rounds);
+    bench_json_numbers(json,
+                       "levels n atoms residual seconds build_seconds pursuit_seconds "
+                       "result_seconds device_bytes rounds",
+                       (double[]){p.levels, p.n, r.solve.iterations, r.solve.residual, seconds,
+                                  1e-3 * r.build_ms, 1e-3 * r.pursuit_ms, 1e-3 * r.result_ms,
+                                  (double)r.bytes, r.rounds});
     bench_json_end(json, '}');
-    csrec_atoms_clear(&found);
     bench_problem_destroy(&p);
 }
 
-static void measure_table(bench_json *json, const options *o) {
-    printf("%-10s %5s | %8s %8s %8s %8s | %8s %7s | %9s %9s | us an atom, an iteration\n", "signal",
-           "N", "one", "rounds", "top", "undone", "CPU", "faster", "reference", "on CPU");
-    bench_json_begin(json, "pursuits", '[');
-    for (int log_n = 12; log_n <= o->largest; log_n += 2)
-        for (int signal = log_n == 18 ? 0 : BENCH_PICTURE; signal < BENCH_SIGNALS; signal++) {
-            bench_problem p =
-                bench_problem_create((bench_signal)signal, log_n + 2, INT64_C(1) << log_n, 1);
-            measure(json, bench_signal_names[signal], &p, o);
-            bench_problem_destroy(&p);
-        }
-    if (o->image) {
-        bench_problem p = bench_problem_image(o->image, 1);
-        measure(json, "image", &p, o);
-        bench_problem_destroy(&p);
-    }
-    bench_json_end(json, ']');
-}
-
-static options parse(int count, char **arguments) {
-    options o = {"cuda_loop.json", NULL, 22, 0, 0, 1.0 / 64.0, 0, true};
-    for (int i = 1; i < count; i++) {
-        const char *name = arguments[i], *value = i + 1 < count ? arguments[i + 1] : NULL;
-        if (strcmp(name, "--no-cpu") == 0) {
-            o.cpu = false;
-            continue;
-        }
-        if (!value) bench_fail(name, "needs a value");
-        i++;
-        if (strcmp(name, "--json") == 0)
-            o.json = value;
-        else if (strcmp(name, "--image") == 0)
-            o.image = value;
-        else if (strcmp(name, "--largest") == 0)
-            o.largest = atoi(value);
-        else if (strcmp(name, "--subtrees") == 0)
-            o.subtrees = atoi(value);
-        else if (strcmp(name, "--subtree") == 0)
-            o.subtree = atoi(value);
-        else if (strcmp(name, "--volume") == 0)
-            o.volume = atoi(value);
-        else if (strcmp(name, "--share") == 0)
-            o.share = atof(value);
-        else
-            bench_fail(name, "unknown; --json, --image, --largest LOG2N, --subtrees LOG2N, "
-                             "--volume LOG2SIDE, --subtree, --share, "
-                             "--no-cpu");
-    }
-    return o;
-}
-
 int main(int count, char **arguments) {
-    options o = parse(count, arguments);
+    options o = {"cuda_loop.json", NULL, 22, 0, 0};
+    for (int i = 1; i + 1 < count; i += 2) {
+        const char *name = arguments[i], *value = arguments[i + 1];
+        if (strcmp(name, "--json") == 0) o.json = value;
+        if (strcmp(name, "--image") == 0) o.image = value;
+        if (strcmp(name, "--largest") == 0) o.largest = atoi(value);
+        if (strcmp(name, "--subtrees") == 0) o.subtrees = atoi(value);
+        if (strcmp(name, "--volume") == 0) o.volume = atoi(value);
+    }
     char text[256];
     if (bench_no_device()) return 0;
     csrec_cuda_describe(0, text, sizeof text);
-    printf("%s\n", text);
     bench_json json = bench_json_open(o.json);
     bench_json_text(&json, "device", text);
-    measure_table(&json, &o);
-    for (int log_n = 18; log_n <= o.subtrees; log_n += 2) {
-        bench_problem p = bench_problem_create(BENCH_PICTURE, log_n + 2, INT64_C(1) << log_n, 1);
-        measure_subtrees(&json, &p);
-        bench_problem_destroy(&p);
-    }
-    if (o.volume) measure_volume(&json, &o);
+    measure_pursuits(&json, &o);
+    measure_engines(&json);
+    for (int log_n = 18; log_n <= o.subtrees; log_n += 2) measure_subtrees(&json, log_n);
+    if (o.volume) measure_volume(&json, o.volume);
     bench_json_close(&json);
     return 0;
 }

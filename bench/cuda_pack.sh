@@ -1,7 +1,8 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # cuda_pack.sh ARCHIVE.tar.xz [BUILD] - everything that bench/cuda.sh --built needs on a machine with
 # a GPU but without compilers or packages: programs, stripped, and the shared libraries they use, the
-# C library and the driver left out. BUILD: a built folder; else one is made for ARCH (90-real).
+# C library and the driver left out; and the Python package, which needs NumPy and cffi there. BUILD: a built folder; else one is made for ARCH (90-real).
 #
 #   bench/cuda_pack.sh csrec-cuda.tar.xz        # here
 #   tar xJf csrec-cuda.tar.xz && cd csrec-cuda  # there
@@ -23,15 +24,18 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/csrec-cuda
 mkdir -p "$root/bin" "$root/lib" "$root/bench"
-cp "$here/bench/cuda.sh" "$here/bench/devices.sh" "$here/bench/cuda_reference.py" "$root/bench/"
+cp "$here"/bench/cuda.sh "$here"/bench/*.py "$root/bench/"
+python3 "$here/python/inplace.py" "$build" >/dev/null
+mkdir -p "$root/bin/python"
+cp -RL "$build/python/csrecover" "$root/bin/python/"
 mkdir -p "$root/share/csrecover"
 cp "$here/share/csrecover/prior-gray.npz" "$root/share/csrecover/"
 for program in "$build"/tests/test_cuda_* "$build/tests/test_device" "$build/tests/test_slabs" "$build/tests/test_net" \
     "$build/tests/test_operators" "$build"/tests/test_solvers* "$build/tests/test_pca" \
     "$build/tests/test_conv2d" "$build/tests/test_eigen" "$build/tests/test_statistics" \
     "$build/tests/test_transform" \
-    "$build"/bench/bench_cuda_* "$build/bench/bench_rounds" "$build/csrecover" "$build/cssample" \
-    "$build/csbench"; do
+    "$build"/bench/bench_cuda_* "$build/bench/bench_pursuit_ranks" "$build/csrecover" \
+    "$build/cssample" "$build/csbench"; do
     [ -f "$program" ] && [ -x "$program" ] || continue
     cp "$program" "$root/bin/"
     ldd "$program" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' >>"$work/libraries"
@@ -42,7 +46,7 @@ sort -u "$work/libraries" | while read -r library; do
     *) cp -L "$library" "$root/lib/" ;;
     esac
 done
-strip "$root"/bin/* "$root"/lib/* 2>/dev/null || true
+strip "$root"/bin/* "$root"/bin/python/csrecover/libcsrec* "$root"/lib/* 2>/dev/null || true
 mkdir -p "$(dirname "$archive")"
 tar -C "$work" -cf - csrec-cuda | xz --lzma2=preset=4,dict=256MiB >"$archive.part"
 mv "$archive.part" "$archive"

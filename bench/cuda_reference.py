@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """cuda_reference.py - cuBLAS and cuDNN on the shapes of bench_cuda_statistics and bench_cuda_conv2d,
 in the same run: a JSON object a line. Needs PyTorch with a device, else says SKIPPED."""
 import ctypes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* device.h - whether there is a device to measure on. */
 #ifndef CSREC_BENCH_DEVICE_H
 #define CSREC_BENCH_DEVICE_H

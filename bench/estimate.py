@@ -1,19 +1,18 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """estimate.py --json FILE [--quick] - what csrecover says of memory and time before a recovery, beside
 what the recovery then takes: peak of resident memory, seconds by the clock and of the processors.
 Samples of a traced scene, and values of a smooth volume."""
-import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+import binding
 import machine
 
-BUILD = Path(__file__).resolve().parent.parent / "build"
+BUILD = binding.ROOT / "build"
 RATE = 0.25
 
 # What csrecover is asked for, and edges of the pictures, colour, and of the volumes, of one channel.
@@ -53,23 +52,11 @@ def scan(folder, edge, dims):
     return path
 
 
-def run(options, path):
-    """The tool's JSON, and (peak in bytes, seconds by the clock, seconds of the processors)."""
-    command = [BUILD / "csrecover", path, "-o", path.with_suffix(".out.npy"), "-q", "--json",
-               "--backend", "cpu", *options]
-    with tempfile.TemporaryFile() as out:
-        start = time.monotonic()
-        child = subprocess.Popen(command, stdout=out)
-        _, status, used = os.wait4(child.pid, 0)
-        wall = time.monotonic() - start
-        if status:
-            sys.exit(f"estimate.py: {' '.join(map(str, command))}: status {status}")
-        out.seek(0)
-        return json.load(out), (used.ru_maxrss * 1024, wall, used.ru_utime + used.ru_stime)
-
-
 def measure(name, options, path, edge, dims):
-    told, (peak, wall, processors) = run(options, path)
+    text, wall, processors, peak = machine.child([
+        BUILD / "csrecover", path, "-o", path.with_suffix(".out.npy"), "-q", "--json", "--backend", "cpu",
+        *options])
+    told = json.loads(text)
     estimate = told["estimate"]
     row = {"options": name, "shape": [edge] * dims, "channels": told["channels"],
            "threads": estimate["threads"], "bytes": estimate["bytes"], "peak": peak,
@@ -80,10 +67,9 @@ def measure(name, options, path, edge, dims):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", required=True)
-    parser.add_argument("--quick", action="store_true", help="the smallest size of each")
-    args = parser.parse_args()
+    global BUILD
+    args = binding.arguments(__doc__, "estimate.json", quick=(False, "the smallest size of each"))
+    BUILD = Path(args.build)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, options, *sizes in ROWS:
@@ -91,7 +77,7 @@ def main():
                 for edge in edges[:1] if args.quick else edges:
                     path = scan(Path(folder), edge, dims)
                     rows.append(measure(name, options, path, edge, dims))
-    machine.write(args.json, {"machine": machine.describe(BUILD), "rows": rows})
+    machine.save(args, rows=rows)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* json.c - writes JSON to a temporary name, renamed when complete; ends the program on failure. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 
 #include "bench.h"
@@ -23,6 +25,17 @@ static void temporary(const char *path, char *name, size_t size) {
     if (snprintf(name, size, "%s.part", path) >= (int)size) bench_fail(path, "name too long");
 }
 
+/* To the file and to the terminal. */
+static void put(bench_json *json, const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    vfprintf(json->file, format, arguments);
+    vprintf(format, again);
+    va_end(again);
+    va_end(arguments);
+}
+
 bench_json bench_json_open(const char *path) {
     char name[4096];
     temporary(path, name, sizeof name);
@@ -36,7 +49,7 @@ bench_json bench_json_open(const char *path) {
 void bench_json_close(bench_json *json) {
     char name[4096];
     bench_json_end(json, '}');
-    fputc('\n', json->file);
+    put(json, "\n");
     temporary(json->path, name, sizeof name);
     bool failed = ferror(json->file) != 0;
     if (fclose(json->file) || failed || rename(name, json->path)) {
@@ -46,58 +59,60 @@ void bench_json_close(bench_json *json) {
     printf("written: %s\n", json->path);
 }
 
-static void text(FILE *file, const char *s) {
-    fputc('"', file);
+static void text(bench_json *json, const char *s) {
+    put(json, "\"");
     for (; *s; s++) {
         unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\') fputc('\\', file);
-        if (c >= 32) fputc(c, file);
+        if (c == '"' || c == '\\') put(json, "\\");
+        if (c >= 32) put(json, "%c", c);
     }
-    fputc('"', file);
+    put(json, "\"");
 }
 
 static void field(bench_json *json, const char *name) {
-    if (json->comma) fputc(',', json->file);
-    if (json->depth > 0 && json->depth <= 2) fprintf(json->file, "\n%*s", json->depth, "");
+    if (json->comma) put(json, ",");
+    if (json->depth > 0 && json->depth <= 2) put(json, "\n%*s", json->depth, "");
     json->comma = true;
     if (!name) return;
-    text(json->file, name);
-    fputs(": ", json->file);
+    text(json, name);
+    put(json, ": ");
 }
 
 void bench_json_begin(bench_json *json, const char *name, char bracket) {
     field(json, name);
-    fputc(bracket, json->file);
+    put(json, "%c", bracket);
     json->depth++;
     json->comma = false;
 }
 
 void bench_json_end(bench_json *json, char bracket) {
     json->depth--;
-    if (json->depth <= 1) fprintf(json->file, "\n%*s", json->depth, "");
-    fputc(bracket, json->file);
+    if (json->depth <= 1) put(json, "\n%*s", json->depth, "");
+    put(json, "%c", bracket);
+    fflush(stdout);
     json->comma = true;
 }
 
 void bench_json_text(bench_json *json, const char *name, const char *value) {
     field(json, name);
-    text(json->file, value);
+    text(json, value);
 }
 
 void bench_json_number(bench_json *json, const char *name, double value) {
     field(json, name);
-    if (isfinite(value))
-        fprintf(json->file, "%.6g", value);
+    if (!isfinite(value))
+        put(json, "null");
     else
-        fputs("null", json->file);
+        put(json, fabs(value) < 1e15 && value == rint(value) ? "%.0f" : "%.6g", value);
 }
 
-void bench_json_integer(bench_json *json, const char *name, int64_t value) {
-    field(json, name);
-    fprintf(json->file, "%lld", (long long)value);
+void bench_json_numbers(bench_json *json, const char *names, const double *values) {
+    char name[64];
+    for (int used; sscanf(names, "%63s%n", name, &used) == 1; names += used)
+        bench_json_number(json, name, *values++);
 }
 
 void bench_json_bool(bench_json *json, const char *name, bool value) {
     field(json, name);
-    fputs(value ? "true" : "false", json->file);
+    put(json, value ? "true" : "false");
 }

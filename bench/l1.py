@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """l1.py - basis pursuit denoise, the lasso and total variation beside SPGL1, PyLops, SigPy,
 scikit-learn and scikit-image: the same problem in the same run, on one core. Each peer iterates until its result is
 within 1e-5 of ours, by a ladder of tolerances or iterations; seconds are those of the processor, the
 best of five. Needs NumPy, SciPy, and the peers that are installed; the rest are left out."""
-import argparse
 import importlib
-import importlib.metadata
 import os
 import warnings
 
@@ -14,6 +13,7 @@ import numpy as np
 
 import binding
 import machine
+from rows import versions
 
 NEAR = 1e-5
 
@@ -144,11 +144,7 @@ class Bench:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default="build")
-    parser.add_argument("--json", default="l1.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "l1.json")
     warnings.filterwarnings("ignore")
     bench, rng = Bench(binding.load(arguments.build)), np.random.default_rng(5)
     bench.denoise(rng, 120, 400, 12)
@@ -163,10 +159,7 @@ def main():
         bench.tomography(np.random.default_rng(3), 64, 12, share)
     described = machine.describe(arguments.build)
     described["load"] = round(os.getloadavg()[0], 1)
-    for name in ("spgl1", "sigpy"):
-        if peer(name):
-            described[name] = importlib.metadata.version(name)
-    machine.write(arguments.json, {"machine": described, "rows": bench.rows})
+    machine.write(arguments.json, {"machine": described | versions("spgl1", "sigpy"), "rows": bench.rows})
 
 
 if __name__ == "__main__":

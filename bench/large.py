@@ -1,22 +1,20 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """large.py - a float TIFF of 10,000 x 10,000 pixels, 25 % of them known and the others NaN: seconds to
 read, recover and write it, and the most memory; in one piece and, with --memory, in slabs, whose bytes
 are compared; beside GDAL's fillnodata (rasterio). Needs NumPy, tifffile, and rasterio where installed.
 --side N measures another size."""
-import argparse
 import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
+import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
-from pictures import ROOT
-
-RATE = 0.25
+import many
 
 FILL = """
 import sys, rasterio, rasterio.fill, numpy
@@ -30,29 +28,11 @@ with rasterio.open(sys.argv[2], "w", **profile) as file:
 
 
 def make(path, side):
-    """Waves, steps and discs."""
     import tifffile
-    rng = np.random.default_rng(1)
-    truth = np.empty((side, side), np.float32)
-    x = np.arange(side, dtype=np.float32)
-    for y in range(side):
-        truth[y] = (100 + 40 * np.sin(0.03 * x) + 30 * np.cos(0.02 * y)
-                    + 20 * ((x // 64 + y // 64) % 2)
-                    + 25 * (np.hypot(x % 211 - 100, y % 223 - 110) < 60))
+    truth = many.scene(side, side)
     np.save(f"{path}.npy", truth)
-    truth[rng.random(truth.shape, np.float32) >= RATE] = np.nan
+    truth[np.random.default_rng(1).random(truth.shape, np.float32) >= many.RATE] = np.nan
     tifffile.imwrite(path, truth, compression="zlib", rowsperstrip=32)
-
-
-def measure(command):
-    """Seconds and the peak in MiB of a command."""
-    start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    error = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    if status:
-        raise RuntimeError(error.strip())
-    return {"seconds": time.perf_counter() - start, "peak_mib": usage.ru_maxrss / 1024}
 
 
 def psnr(path, truth):
@@ -70,14 +50,8 @@ def same_pixels(a, b):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--side", type=int, default=10000)
-    parser.add_argument("--slabs", type=int, default=2000, metavar="MIB", help="memory in slabs")
-    parser.add_argument("--quality", nargs="+", default=["fast"])
-    parser.add_argument("--json", default="large.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "large.json", side=10000, quality=["fast"],
+                                  slabs=(2000, "memory in slabs, MiB"))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         scan = os.path.join(folder, "scan.tif")
@@ -87,7 +61,9 @@ def main():
         def row(name, command):
             out = os.path.join(folder, f"{len(rows)}.tif")
             try:
-                rows.append({"how": name, **measure([*command(out)]), "psnr": psnr(out, truth)})
+                _, wall, _, peak = machine.child([*command(out)])
+                rows.append({"how": name, "seconds": wall, "peak_mib": peak / 2 ** 20,
+                             "psnr": psnr(out, truth)})
                 print(rows[-1], file=sys.stderr, flush=True)
             except RuntimeError as error:
                 rows.append({"how": name, "refused": str(error).splitlines()[-1]})
@@ -103,8 +79,7 @@ def main():
             rows[-1]["same"] = "refused" not in rows[-2] and same_pixels(whole, slabs)
         row("fillnodata (GDAL)", lambda out: (sys.executable, "-c", FILL, scan, out))
         size = os.path.getsize(scan)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "rate": RATE,
-                                   "side": arguments.side, "file_mib": size / 2 ** 20, "rows": rows})
+    machine.save(arguments, rate=many.RATE, side=arguments.side, file_mib=size / 2 ** 20, rows=rows)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* machine.c - names the machine that figures come from. */
 #include <string.h>
 #include <unistd.h>
@@ -56,18 +57,10 @@ void bench_machine(bench_json *json) {
     date(day, sizeof day);
     bench_json_begin(json, "machine", '{');
     bench_json_text(json, "cpu", model);
-    bench_json_integer(json, "cores", bench_cores());
-    bench_json_number(json, "memory_gib", memory_gib());
+    bench_json_numbers(json, "cores memory_gib", (double[]){bench_cores(), memory_gib()});
     bench_json_text(json, "instructions", bench_instructions());
     bench_json_text(json, "compiler", COMPILER);
     bench_json_text(json, "version", csrec_version());
     bench_json_text(json, "date", day);
     bench_json_end(json, '}');
-}
-
-void bench_machine_print(void) {
-    char model[256];
-    cpu_model(model, sizeof model);
-    printf("%s, %d cores, %.0f GiB, %s, %s\n", model, bench_cores(), memory_gib(),
-           bench_instructions(), COMPILER);
 }

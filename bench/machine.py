@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """machine.py - names the machine for the Python measurements, and writes their JSON."""
 import datetime
 import json
@@ -6,6 +7,7 @@ import os
 import platform
 import re
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,6 +28,21 @@ def seconds(call):
         result = call()
         best = min(best, time.process_time() - start)
     return result, best
+
+
+def child(command):
+    """What a command prints, seconds by the clock and of the processors, and the most memory in bytes,
+    which begins with that of this process."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as error:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, stdout=out, stderr=error)
+        _, status, used = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - start
+        for file in (out, error):
+            file.seek(0)
+        if status:
+            raise RuntimeError(error.read().strip())
+        return out.read(), wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
 
 
 def compiler(build):
@@ -62,3 +79,7 @@ def write(path, data):
         file.write("\n")
     os.replace(part, path)
     print(f"written: {path}")
+
+
+def save(arguments, **data):
+    write(arguments.json, {"machine": describe(arguments.build), **data})

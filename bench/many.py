@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """many.py - csrecover on 1, 2 and 4 ranks of this machine: seconds (median), efficiency and most memory
 of a rank. Strong scaling: one picture in tiles, by --quality fast and balanced, and a list of small
 files. Weak scaling: a picture and a list that grow with the ranks. Each rank has one thread, so that
 ranks alone share the cores; outputs are compared with those of one process."""
-import argparse
 import os
 import statistics
 import subprocess
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+import binding
 import machine
-from pictures import ROOT
 
 RATE = 0.25
 
@@ -31,16 +31,21 @@ sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
-def make(path, height, width, seed):
-    """Waves, steps and discs, of which a quarter is known."""
-    rng = np.random.default_rng(seed)
+def scene(height, width):
+    """Waves, steps and discs."""
     x = np.arange(width, dtype=np.float32)
-    scan = np.empty((height, width), np.float32)
+    made = np.empty((height, width), np.float32)
     for y in range(height):
-        scan[y] = (100 + 40 * np.sin(0.03 * x) + 30 * np.cos(0.02 * y)
+        made[y] = (100 + 40 * np.sin(0.03 * x) + 30 * np.cos(0.02 * y)
                    + 20 * ((x // 64 + y // 64) % 2)
                    + 25 * (np.hypot(x % 211 - 100, y % 223 - 110) < 60))
-    scan[rng.random(scan.shape, np.float32) >= RATE] = np.nan
+    return made
+
+
+def make(path, height, width, seed):
+    """A quarter is known."""
+    scan = scene(height, width)
+    scan[np.random.default_rng(seed).random(scan.shape, np.float32) >= RATE] = np.nan
     np.save(path, scan)
 
 
@@ -110,17 +115,8 @@ def files(runner, count, side, counts, repeats, weak):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--mpirun", default="mpirun")
-    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4])
-    parser.add_argument("--side", type=int, default=4096)
-    parser.add_argument("--files", type=int, default=64)
-    parser.add_argument("--quality", nargs="+", default=["fast", "balanced"])
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", default="many.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "many.json", mpirun="mpirun", ranks=[1, 2, 4], side=4096,
+                                  files=64, quality=["fast", "balanced"], repeats=3)
     side, repeats, tile = arguments.side, arguments.repeats, arguments.side ** 2 // 16
     counts = sorted(set(arguments.ranks) | {1})
     version = subprocess.run([arguments.mpirun, "--version"], capture_output=True, text=True,
@@ -133,9 +129,8 @@ def main():
         strong += files(runner, arguments.files, 256, counts, repeats, False)
         weak += picture(runner, "fast", side // 2, tile, counts, repeats, True)
         weak += files(runner, arguments.files // 2, 256, counts, repeats, True)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "rate": RATE,
-                                   "mpi": version, "tile": tile, "repeats": repeats,
-                                   "strong": strong, "weak": weak})
+    machine.save(arguments, rate=RATE, mpi=version, tile=tile, repeats=repeats, strong=strong,
+                 weak=weak)
 
 
 if __name__ == "__main__":

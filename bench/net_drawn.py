@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """net_drawn.py - the pictures of net_kinds.py that are drawn or rendered: text, drawings,
 renderings of a high range; and what all of them share. NumPy alone, fixed seeds."""
 import numpy as np
@@ -49,6 +50,23 @@ def stroke(ink, v, u, a, b, width):
     if ink[at].size:
         near = to_line(v[at], u[at], a, b)
         ink[at] = np.maximum(ink[at], (width / 2 + 0.5 - near).clip(0, 1))
+
+
+def synthetic(seed, side=256):
+    """Regions with sharp edges over a texture whose spectrum falls as 1 / f."""
+    rng = np.random.default_rng(seed)
+    f = np.hypot(*np.meshgrid(np.fft.fftfreq(side), np.fft.fftfreq(side)))
+    f[0, 0] = 1
+    texture = np.fft.ifft2(np.fft.fft2(rng.standard_normal((side, side))) / f ** 1.3).real
+    picture = 120 + 18 * texture / texture.std()
+    v, u = np.mgrid[:side, :side] / side
+    for _ in range(9):
+        cu, cv, a, b, angle = rng.random(5) * (1, 1, 0.3, 0.3, np.pi) + (0, 0, 0.05, 0.05, 0)
+        x = (u - cu) * np.cos(angle) + (v - cv) * np.sin(angle)
+        y = (v - cv) * np.cos(angle) - (u - cu) * np.sin(angle)
+        inside = (x / a) ** 2 + (y / b) ** 2 < 1
+        picture[inside] = picture[inside] * 0.5 + 220 * rng.random()
+    return np.rint(np.clip(picture, 0, 255))
 
 
 # ---- text: strokes between points of a grid 0 .. 4 across and 0 .. 6 down, "xyxy..." a stroke

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """net_kinds.py - pictures of other kinds than photographs, to judge methods on: elevation,
 tomography, microscopy, text, drawings, renderings. They are kept aside: no setting, preset or prior
 may be chosen by them. 256 x 256, gray, integers 0 to 255, made by formula with fixed seeds and
@@ -64,16 +65,19 @@ HEAD = ((1.0, 0.69, 0.92, 0, 0, 0), (-0.8, 0.6624, 0.874, 0, -0.0184, 0),
         (0.1, 0.023, 0.023, 0, -0.606, 0), (0.1, 0.023, 0.046, 0.06, -0.605, 0))
 
 
+def ellipses(x, y, rows):
+    """Sums of ellipses; value, half axes, centre, degrees."""
+    picture = np.zeros(x.shape)
+    for value, a, b, cx, cy, angle in rows:
+        c, s, u, v = np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle)), x - cx, y - cy
+        picture += value * (((u * c + v * s) / a) ** 2 + ((v * c - u * s) / b) ** 2 <= 1)
+    return picture
+
+
 def phantom():
-    """Shepp and Logan's head with Toft's contrasts; value, half axes, centre, degrees. Means of
-    4 x 4 points a pixel."""
+    """Shepp and Logan's head with Toft's contrasts. Means of 4 x 4 points a pixel."""
     v, u = grid(4)
-    picture = np.zeros(u.shape)
-    for value, a, b, cx, cy, angle in HEAD:
-        x, y, t = 2 * u - 1 - cx, 1 - 2 * v - cy, np.deg2rad(angle)
-        along, across = x * np.cos(t) + y * np.sin(t), y * np.cos(t) - x * np.sin(t)
-        picture += value * ((along / a) ** 2 + (across / b) ** 2 <= 1)
-    return levels(net_drawn.shrink(picture, 4), 0, 255)
+    return levels(net_drawn.shrink(ellipses(2 * u - 1, 1 - 2 * v, HEAD), 4), 0, 255)
 
 
 def body(rng):

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """net_peers.py - what completes pictures elsewhere beside csrecover, in one run, one thread each:
 PSNR and seconds from 10 % and 25 % of the pixels, on the five pictures and on a hold-out of
 other kinds (net_kinds.py), masks as in pictures.py.
@@ -12,19 +13,20 @@ other kinds (net_kinds.py), masks as in pictures.py.
 
 Each NAME is a preset of csrecover (fast) or comma-separated options (method=net,seed=3);
 default: fast balanced best. Needs NumPy and SciPy, and each peer where installed."""
-import argparse
-import importlib.metadata
 import sys
 from pathlib import Path
 
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import net_kinds
 import pictures
+from rows import versions
 
 BM3D_SIGMAS = (12.0, 1.0)  # first, last: of those tried, on camera and moon
+PACKAGES = ("opencv-contrib-python-headless", "bm3d", "torch")
 NOT_HAD = {"E-PLE (Wang 2013)": "its code is only on its journal's page, in no package registry"}
 
 
@@ -128,31 +130,13 @@ def show(table):
               + f" {np.mean([row['seconds'] for row in high[:2]]):8.2f}")
 
 
-def versions():
-    """Of the peers' packages, beside those of machine.py."""
-    found = {}
-    for name in ("opencv-contrib-python-headless", "bm3d", "torch"):
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            pass
-    return found
-
-
 def parsed():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = binding.parser(
+        __doc__, "net_peers.json", images=None, threads=("1", "of csrecover"),
+        pictures=([*pictures.FIVE, *net_kinds.ALL], "of these only"),
+        without=([], "leave out methods whose name has one of these words"),
+        steps=(30, "of plug and play"), slow=(False, "OpenCV's INPAINT_FSR_BEST, too"))
     parser.add_argument("ours", nargs="*", metavar="NAME", default=["fast", "balanced", "best"])
-    parser.add_argument("--images", help="folder of *-256.png, as for pictures.py")
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--pictures", nargs="+", metavar="NAME",
-                        default=[*pictures.FIVE, *net_kinds.ALL], help="of these only")
-    parser.add_argument("--without", nargs="+", metavar="WORD", default=[],
-                        help="leave out methods whose name has it")
-    parser.add_argument("--steps", type=int, default=30, help="of plug and play")
-    parser.add_argument("--slow", action="store_true", help="OpenCV's INPAINT_FSR_BEST, too")
-    parser.add_argument("--json", default="net_peers.json")
-    parser.add_argument("--threads", default="1", help="of csrecover")
     return parser.parse_args()
 
 
@@ -165,10 +149,8 @@ def main():
     show(table)
     for name, reason in left_out.items():
         print(f"left out: {name}: {reason}")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build),
-                                   "versions": versions(), "source": source,
-                                   "steps": arguments.steps, "mean": table, "pictures": rows,
-                                   "left_out": left_out})
+    machine.save(arguments, versions=versions(*PACKAGES), source=source, steps=arguments.steps,
+                 mean=table, pictures=rows, left_out=left_out)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,14 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """noise.py - errors of the noise that csrec_noise_estimate finds, how often csrec_noise_likely says
 that there is some, and which outliers csrec_outliers_find finds, by picture, pattern, rate and noise:
 on the five pictures of pictures.py, on others of scikit-image, on drawings, text and others of
-net_kinds.py that have no noise of their own, and on 20 that pictures.py makes. Needs NumPy, Pillow
-and scikit-image."""
-import argparse
-import ctypes
-import sys
-from pathlib import Path
-
+net_kinds.py that have no noise of their own, and on 20 that pictures.py makes. Needs NumPy, cffi,
+Pillow and scikit-image."""
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import net_kinds
 import pictures
@@ -25,44 +22,14 @@ SHARE, FAR = 0.01, 80.0  # outliers: their share, and how far from the truth at 
 KINDS = ("ridges", "relief", "phantom", "letters", "sign", "contours", "plan", "spheres", "water")
 
 
-class Measurement(ctypes.Structure):
-    """csrec_measurement"""
-    _fields_ = [("dims", ctypes.c_int), ("dim", ctypes.c_int64 * 8), ("n", ctypes.c_int64),
-                ("channels", ctypes.c_int64), ("index", ctypes.c_void_p), ("y", ctypes.c_void_p),
-                ("dtype", ctypes.c_int), ("sigma", ctypes.c_double), ("scale", ctypes.c_double * 2),
-                ("pattern", ctypes.c_int), ("seed", ctypes.c_uint64), ("count", ctypes.c_int64)]
-
-
-class Library:
-    def __init__(self, build):
-        self.c = ctypes.CDLL(str(Path(build) / "libcsrec.so"))
-
-    def measurement(self, shape, index, y):
-        m = Measurement(dims=2, n=len(index), channels=1, dtype=10)
-        m.dim[:2] = shape
-        m.kept = np.ascontiguousarray(index, np.int64), np.ascontiguousarray(y, np.float64)
-        m.index, m.y = (array.ctypes.data for array in m.kept)
-        return m
-
-    def sigma(self, name, *samples):
-        found, error = ctypes.c_double(), ctypes.create_string_buffer(512)
-        if getattr(self.c, name)(ctypes.byref(self.measurement(*samples)), ctypes.byref(found), error):
-            sys.exit(f"noise.py: {error.value.decode()}")
-        return found.value
-
-    def outliers(self, *samples):
-        m, found = self.measurement(*samples), ctypes.c_int64()
-        marks, error = np.zeros(m.n, np.uint8), ctypes.create_string_buffer(512)
-        if self.c.csrec_outliers_find(ctypes.byref(m), 0, ctypes.c_void_p(marks.ctypes.data),
-                                      ctypes.byref(found), error):
-            sys.exit(f"noise.py: {error.value.decode()}")
-        return marks.astype(bool)
-
-
-def positions(build, picture, pattern, rate, seed):
-    if pattern == "uniform":
-        return np.flatnonzero(pictures.sample(picture, rate, seed))
-    return np.flatnonzero(presets.mask_of(build / "cssample", picture, pattern, rate))
+def likely(m):
+    """Whether csrec_noise_likely says that there is some."""
+    from csrecover._library import check, ffi, lib, new_error
+    from csrecover._measurement import to_c
+    made, _keep = to_c(m)
+    found, error = ffi.new("double *"), new_error()
+    check(lib.csrec_noise_likely(made, found, error), error)
+    return found[0] > 0
 
 
 def planted(rng, truth):
@@ -74,21 +41,24 @@ def planted(rng, truth):
     return y, bad
 
 
-def measure(library, build, picture, pattern, rate):
+def measure(picture, pattern, rate):
+    import csrecover
+
+    def samples(y):
+        return csrecover.Measurement(y, index, picture.shape)
     for seed in range(1, SEEDS + 1):
         rng = np.random.default_rng(seed)
-        index = positions(build, picture, pattern, rate, seed)
+        index = (np.flatnonzero(pictures.sample(picture, rate, seed)) if pattern == "uniform" else
+                 np.flatnonzero(csrecover.sample(picture, rate, pattern, 1).mask))
         truth = picture.ravel()[index]
         for sigma in SIGMAS:
-            samples = picture.shape, index, truth + sigma * rng.standard_normal(len(truth))
-            yield {"sigma": sigma, "found": library.sigma("csrec_noise_estimate", *samples),
-                   "likely": library.sigma("csrec_noise_likely", *samples) > 0.0}
+            m = samples(truth + sigma * rng.standard_normal(len(truth)))
+            yield {"sigma": sigma, "found": csrecover.estimate_noise(m), "likely": likely(m)}
         y, bad = planted(rng, truth)
-        marks = library.outliers(picture.shape, index, y)
+        marks = csrecover.find_outliers(samples(y))
         yield {"outliers": float(SHARE), "found": float(np.mean(marks[bad])),
                "dropped": float(np.mean(marks[~bad]))}
-        yield {"outliers": 0.0,
-               "dropped": float(np.mean(library.outliers(picture.shape, index, truth)))}
+        yield {"outliers": 0.0, "dropped": float(np.mean(csrecover.find_outliers(samples(truth))))}
 
 
 def summary(rows):
@@ -115,25 +85,21 @@ def sets(images):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--json", default="noise.json")
-    arguments = parser.parse_args()
-    library, build, table, single = Library(arguments.build), Path(arguments.build), [], []
+    arguments = binding.arguments(__doc__, "noise.json", images=None)
+    binding.load(arguments.build)
+    table, single = [], []
     source, groups = sets(arguments.images)
     for pattern, rate in CASES:
         for group, found in groups.items():
             rows = []
             for name, picture in found:
-                own = list(measure(library, build, picture, pattern, rate))
+                own = list(measure(picture, pattern, rate))
                 rows += own
                 single.append({"set": group, "picture": name, "pattern": pattern, "rate": rate,
                                **summary(own)})
             table.append({"set": group, "pattern": pattern, "rate": rate, **summary(rows)})
             print(table[-1], flush=True)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "seeds": SEEDS, "mean": table, "pictures": single})
+    machine.save(arguments, source=source, seeds=SEEDS, mean=table, pictures=single)
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """onethread.py - imported before NumPy loads its BLAS: a thread for each method."""
 import os
 

@@ -1,22 +1,21 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """operators.py - PSNR and seconds of pictures that are measured through an operator: Hadamard's rows
 in several orders, and lines of frequencies, at 25 % and 10 % (of lines 12.5 %) of the measurements;
 by total variation and by plug-and-play recovery. Pictures: those of bench/pictures.py, the phantom of
 Shepp and Logan (1974, with the contrast of Toft 1996), and a synthetic head with phase and four coils.
 Needs NumPy; Pillow for the folder of --images."""
-import argparse
 import json
-import os
-import resource
-import subprocess
 import tempfile
-from pathlib import Path
 
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
+import net_kinds
 import pictures
+import rows
 
 # tv; pnp of at most 20 and 40 denoisings; and tv to its end, for signals that it recovers exactly
 METHODS = {"fast": ("-Q", "fast"), "balanced": ("-Q", "balanced"), "best": ("-Q", "best")}
@@ -27,30 +26,13 @@ GREEDY = {"omp, 1 atom": ("omp", "--atoms", 1), "omp, 100 atoms": ("omp", "--ato
           "omp, 1,000 atoms": ("omp", "--atoms", 1000), "iht": ("iht",), "htp": ("htp",),
           "cosamp": ("cosamp",), "romp": ("romp",)}
 
-# Intensity, half axes, middle, degrees: Toft's ellipses.
-ELLIPSES = ((1, .69, .92, 0, 0, 0), (-.8, .6624, .874, 0, -.0184, 0), (-.2, .11, .31, .22, 0, -18),
-            (-.2, .16, .41, -.22, 0, 18), (.1, .21, .25, 0, .35, 0), (.1, .046, .046, 0, .1, 0),
-            (.1, .046, .046, 0, -.1, 0), (.1, .046, .023, -.08, -.605, 0),
-            (.1, .023, .023, 0, -.606, 0), (.1, .023, .046, .06, -.605, 0))
-
-
 def grid(side):
     at = (np.arange(side) + 0.5) * 2 / side - 1
     return np.meshgrid(at, -at)
 
 
-def ellipses(side, rows):
-    x, y = grid(side)
-    picture = np.zeros((side, side))
-    for value, a, b, u, v, degrees in rows:
-        c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-        p, q = (x - u) * c + (y - v) * s, (y - v) * c - (x - u) * s
-        picture[(p / a) ** 2 + (q / b) ** 2 <= 1] += value
-    return picture
-
-
 def phantom(side=256):
-    return 255 * ellipses(side, ELLIPSES)
+    return 255 * net_kinds.ellipses(*grid(side), net_kinds.HEAD)
 
 
 def head(side=256):
@@ -58,8 +40,8 @@ def head(side=256):
     x, y = grid(side)
     inside = (x / .66) ** 2 + (y / .88) ** 2 <= 1
     folds = np.sin(18 * np.hypot(x, y) + 4 * np.sin(5 * np.arctan2(y, x)))
-    picture = 90 * ellipses(side, ELLIPSES[:1]) + inside * (30 * folds + 15 * np.cos(40 * x * y))
-    picture += 70 * ellipses(side, ELLIPSES[2:])
+    picture = 90 * net_kinds.ellipses(x, y, net_kinds.HEAD[:1]) + inside * (30 * folds + 15 * np.cos(40 * x * y))
+    picture += 70 * net_kinds.ellipses(x, y, net_kinds.HEAD[2:])
     return np.maximum(picture, 0) * np.exp(1j * (1.2 * x + 0.8 * y ** 2))
 
 
@@ -80,57 +62,42 @@ def find(found, key):
     return next((v for v in inner if v is not None), None)
 
 
-class Bench:
+class Bench(rows.Tools):
     def __init__(self, build, folder):
-        self.build, self.folder, self.rows = Path(build).resolve(), Path(folder), []
-
-    def run(self, tool, *words):
-        done = subprocess.run([self.build / tool, *map(str, words)], cwd=self.folder, check=True,
-                              capture_output=True, text=True, env=dict(os.environ, OMP_NUM_THREADS="1"))
-        return done.stdout
-
-    def seconds(self):
-        """Of the processor, of the tools so far: other work on the machine does not count."""
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
+        super().__init__(build, folder)
+        self.rows = []
 
     def measure(self, name, signal, what, words, rate, methods=METHODS):
         np.save(self.folder / "truth.npy", signal)
-        self.run("cssample", "truth.npy", "-o", "scan.npz", "--rate", rate, *words, "-q")
+        self.run("cssample", "truth.npy", "-o", "scan.npz", "--rate", rate, *words)
         for method, chosen in methods.items():
             before = self.seconds()
             text = self.run("csrecover", "scan.npz", "-o", "out.npy", *chosen, "-r", "truth.npy",
-                            "--scale", "0,255", "--json", "-q")
+                            "--scale", "0,255", "--json")
             error = np.linalg.norm(np.load(self.folder / "out.npy") - signal) / np.linalg.norm(signal)
             self.rows.append({"picture": name, "what": what, "rate": rate, "method": method,
                               "psnr": find(json.loads(text), "psnr"), "error": float(error),
                               "seconds": self.seconds() - before})
             print(self.rows[-1], flush=True)
 
-
     def greedy(self, picture):
         """Processor seconds of the recovery alone, each solver with its defaults."""
         np.save(self.folder / "truth.npy", picture)
         self.run("cssample", "truth.npy", "-o", "scan.npz", "--rate", 0.25, "--operator", "hadamard",
-                 "--scramble", "-q")
-        rows = []
+                 "--scramble")
+        found = []
         for name, words in GREEDY.items():
             before = self.seconds()
-            self.run("csrecover", "scan.npz", "-o", "out.npy", "--basis", "wavelet", "--solver", *words,
-                     "-q")
-            rows.append({"solver": name, "seconds": self.seconds() - before})
-            print(rows[-1], flush=True)
-        return rows
+            self.run("csrecover", "scan.npz", "-o", "out.npy", "--basis", "wavelet", "--solver", *words)
+            found.append({"solver": name, "seconds": self.seconds() - before})
+            print(found[-1], flush=True)
+        return found
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--images")
-    parser.add_argument("--only", default="", help="kinds of measurements whose name has this text")
-    parser.add_argument("--json", default="operators.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(
+        __doc__, "operators.json", images=None,
+        only=("", "kinds of measurements whose name has this text"))
     chosen, source = pictures.load(arguments.images)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments.build, folder)
@@ -153,8 +120,8 @@ def main():
                           [*lines, "--coils", "coils.npy"], rate)
         found = {"machine": machine.describe(arguments.build), "source": source, "rows": bench.rows}
         if arguments.only in "greedy":
-            rows = bench.greedy(chosen[0][1].astype(np.float32))
-            found["greedy"] = {"machine": found["machine"], "rows": rows}
+            found["greedy"] = {"machine": found["machine"],
+                               "rows": bench.greedy(chosen[0][1].astype(np.float32))}
     machine.write(arguments.json, found)
 
 

@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """parts.py - memory of a process by the format of the files: one picture of which a quarter is known,
 as .npy, HDF5 (whole, with a mask) and .npz (stored in order, stored in any order, compressed),
 recovered to .npy (HDF5: to HDF5) in one piece, in slabs by --memory (not what is compressed, which
 is read as a whole), and by four ranks that share it.
 The values are compared with those of one piece. Each rank has one thread. Needs NumPy and MPI."""
-import argparse
 import subprocess
 import sys
 import tempfile
 
 import numpy as np
 
+import binding
 import machine
 from many import RATE, Runner, make
-from pictures import ROOT
 
 
 def inputs(runner, side):
@@ -72,22 +72,13 @@ def rows_of(runner, side, tile, memory, ranks):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--mpirun", default="mpirun")
-    parser.add_argument("--side", type=int, default=3000)
-    parser.add_argument("--memory", type=int, default=90, metavar="MIB")
-    parser.add_argument("--tile", type=int, default=300000)
-    parser.add_argument("--ranks", type=int, default=4)
-    parser.add_argument("--json", default="parts.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "parts.json", mpirun="mpirun", side=3000,
+                                  memory=(90, "MiB"), tile=300000, ranks=4)
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(arguments.build, folder, arguments.mpirun)
         rows = rows_of(runner, arguments.side, arguments.tile, arguments.memory, arguments.ranks)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "rate": RATE,
-                                   "side": arguments.side, "memory": arguments.memory,
-                                   "tile": arguments.tile, "rows": rows})
+    machine.save(arguments, rate=RATE, side=arguments.side, memory=arguments.memory,
+                 tile=arguments.tile, rows=rows)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """peers.py - our solvers beside what SciPy, scikit-image, scikit-learn and PyLops have, quality and
 seconds in one run, one thread each: pictures from 10 % and 25 % of their pixels, and dense problems.
 Needs NumPy, cffi and a built library; Pillow for the pictures, and each peer where installed."""
@@ -148,7 +149,7 @@ def show_dense(omp, l1):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "peers.json", quick="one picture, small matrices")
+    arguments = binding.on_pictures(__doc__, "peers.json", quick="one picture, small matrices")
     csrecover = binding.load(arguments.build)
     warnings.simplefilter("ignore")  # iteration limits are what is measured
     found, source = pictures.load(arguments.images)
@@ -161,8 +162,7 @@ def main():
             left_out[f"dense {name}"] = str(error)
             print(f"left out: dense {name}: {error}")
     show_dense(dense.get("omp"), dense.get("l1"))
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "pictures": table, "dense": dense, "left_out": left_out})
+    machine.save(arguments, source=source, pictures=table, dense=dense, left_out=left_out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """phase.py - what docs/csbench.md and docs/theory.md show: phase transitions of the solvers and
 coherences of random matrices, by csbench.
 
@@ -51,7 +52,7 @@ def coherences(tool, figures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build")
+    parser.add_argument("build", nargs="?", default="build")
     parser.add_argument("--json", default="phase.json")
     parser.add_argument("--figures")
     parser.add_argument("--work")

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* picture.c - a picture as a function of position: shaded regions with sharp edges, soft blobs and
  * a texture whose spectrum falls as that of photographs, at any resolution. */
 #include <math.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """pictures.py - PSNR and seconds on pictures recovered from 10 % and 25 % of their pixels: csrecover
 beside what a Python user would pick, in the same run, one thread each. Needs NumPy; SciPy,
 scikit-image and Pillow are used when installed."""
-import argparse
 import os
 import subprocess
 import sys
@@ -13,8 +13,11 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import net_kinds
+from net_drawn import synthetic
+from rows import means as rows_means
 
 ROOT = Path(__file__).resolve().parent.parent
 FIVE = ("camera", "astronaut", "chelsea", "moon", "brick")
@@ -40,23 +43,6 @@ def sample(truth, rate, seed=1):
 def read_gray(path):
     from PIL import Image
     return np.asarray(Image.open(path).convert("L"), np.float64)
-
-
-def synthetic(seed, side=256):
-    """Regions with sharp edges over a texture whose spectrum falls as 1 / f."""
-    rng = np.random.default_rng(seed)
-    f = np.hypot(*np.meshgrid(np.fft.fftfreq(side), np.fft.fftfreq(side)))
-    f[0, 0] = 1
-    texture = np.fft.ifft2(np.fft.fft2(rng.standard_normal((side, side))) / f ** 1.3).real
-    picture = 120 + 18 * texture / texture.std()
-    v, u = np.mgrid[:side, :side] / side
-    for _ in range(9):
-        cu, cv, a, b, angle = rng.random(5) * (1, 1, 0.3, 0.3, np.pi) + (0, 0, 0.05, 0.05, 0)
-        x = (u - cu) * np.cos(angle) + (v - cv) * np.sin(angle)
-        y = (v - cv) * np.cos(angle) - (u - cu) * np.sin(angle)
-        inside = (x / a) ** 2 + (y / b) ** 2 < 1
-        picture[inside] = picture[inside] * 0.5 + 220 * rng.random()
-    return np.rint(np.clip(picture, 0, 255))
 
 
 def load(folder, names=FIVE):
@@ -242,18 +228,11 @@ def run_variants(arguments, pictures):
 
 
 def means(rows):
-    table = []
-    for rate in RATES:
-        at = [r for r in rows if r["rate"] == rate]
-        mean = {m: (np.mean([r["psnr"] for r in at if r["method"] == m]),
-                    np.mean([r["seconds"] for r in at if r["method"] == m]))
-                for m in dict.fromkeys(r["method"] for r in at)}
-        for method, (quality, seconds) in mean.items():
-            row = {"method": method, "rate": rate, "psnr": quality, "seconds": seconds}
-            if PEER in mean:
-                row["psnr_over_delaunay"] = quality - mean[PEER][0]
-                row["times_faster_than_delaunay"] = mean[PEER][1] / seconds
-            table.append(row)
+    table = sorted(rows_means(rows, ("method", "rate"), ("psnr", "seconds")), key=lambda r: r["rate"])
+    for row in table:
+        for peer in (r for r in table if (r["method"], r["rate"]) == (PEER, row["rate"])):
+            row |= {"psnr_over_delaunay": row["psnr"] - peer["psnr"],
+                    "times_faster_than_delaunay": peer["seconds"] / row["seconds"]}
     return table
 
 
@@ -272,14 +251,10 @@ def show(table, source):
 
 def main():
     global THREADS
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder of *-256.png (default: shared/images near the "
-                                         "checkout, else pictures made by code)")
-    parser.add_argument("--build", default=str(ROOT / "build"), help="folder with csrecover")
-    parser.add_argument("--quick", action="store_true", help="leave out the slow peers")
-    parser.add_argument("--json", default="pictures.json")
-    parser.add_argument("--threads", default=THREADS, help="of csrecover (default 1)")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(
+        __doc__, "pictures.json", quick=(False, "leave out the slow peers"),
+        images=(None, "folder of *-256.png (default: shared/images near the checkout, else pictures made "
+                      "by code)"), threads=(THREADS, "of csrecover"))
     THREADS = arguments.threads
     if arguments.images and not Path(arguments.images).is_dir():
         sys.exit(f"pictures.py: {arguments.images}: no such folder; give one with PNG files")
@@ -290,10 +265,8 @@ def main():
     variants = [] if arguments.quick else run_variants(arguments, pictures)
     for variant in dict.fromkeys(row["variant"] for row in variants):
         show(means([r for r in variants if r["variant"] == variant]), f"{source}, {variant}")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build),
-                                   "source": source, "mean": table, "pictures": rows,
-                                   "variants": variants,
-                                   "left_out": left_out})
+    machine.save(arguments, source=source, mean=table, pictures=rows, variants=variants,
+                 left_out=left_out)
 
 
 if __name__ == "__main__":

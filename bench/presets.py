@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """presets.py - mean PSNR of csrecover's presets at four rates, uniform and Poisson-disc samples, and
 under noise, on the five pictures of pictures.py and on other data pictures of scikit-image, and
 which means and single pictures are not in the order fast, balanced, best. Beside them Gaussian
 groups without the learned prior, which best is where none is installed. Of the others settings of
 Gaussian groups were tried on parts of coffee, rocket, coins and gravel (docs/notebook/gaussian.md);
-page, grass and text are in no trial. Needs NumPy, Pillow and scikit-image."""
-import argparse
-import subprocess
+page, grass and text are in no trial. Needs NumPy, cffi, Pillow and
+scikit-image."""
 import sys
-import tempfile
 from pathlib import Path
 
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import pictures
+from rows import means as rows_means
 
 PRESETS = ("fast", "balanced", "best")
 BESIDE = {"gaussian": ["--method", "gaussian"]}
@@ -48,29 +49,12 @@ def others():
     return found
 
 
-def draw(sampler, picture, pattern, rate, scan):
-    with tempfile.TemporaryDirectory() as folder:
-        truth = Path(folder) / "truth.npy"
-        np.save(truth, picture.astype(np.uint8))
-        subprocess.run([sampler, truth, "-o", scan, "--rate", str(rate), "--pattern", pattern,
-                        "--seed", "1", "--quiet"], check=True)
-
-
-def mask_of(sampler, picture, pattern, rate):
-    """The positions that cssample draws with seed 1."""
-    with tempfile.TemporaryDirectory() as folder:
-        scan = Path(folder) / "scan.npz"
-        draw(sampler, picture, pattern, rate, scan)
-        with np.load(scan) as found:
-            mask = np.zeros(picture.size, bool)
-            mask[found["index"]] = True
-    return mask.reshape(picture.shape)
-
-
 def measure(build, name, picture):
+    import csrecover
+
     ways = {preset: ["--quality", preset] for preset in PRESETS} | BESIDE
     for pattern, rate, sigma in CASES:
-        mask = mask_of(build / "cssample", picture, pattern, rate)
+        mask = csrecover.sample(picture, rate, pattern, 1).mask
         y = picture[mask] + sigma * np.random.default_rng(1).standard_normal(mask.sum())
         for way, options in ways.items():
             found, _ = pictures.recover(str(build / "csrecover"), options, y, mask, sigma)
@@ -79,16 +63,12 @@ def measure(build, name, picture):
 
 
 def means(rows):
-    """A row for each set, pattern and rate."""
-    keys = ("set", "pattern", "rate", "sigma")
-    table = []
-    for case in dict.fromkeys(tuple(r[key] for key in keys) for r in rows):
-        at = [r for r in rows if tuple(r[key] for key in keys) == case]
-        row = dict(zip(keys, case))
-        for preset in (*PRESETS, *BESIDE):
-            row[preset] = float(np.mean([r["psnr"] for r in at if r["preset"] == preset]))
-        table.append(row)
-    return table
+    """A row for each set, pattern, rate and noise."""
+    keys, table = ("set", "pattern", "rate", "sigma"), {}
+    for row in rows_means(rows, (*keys, "preset"), ("psnr",)):
+        case = {key: row[key] for key in keys}
+        table.setdefault(tuple(case.values()), case)[row["preset"]] = row["psnr"]
+    return list(table.values())
 
 
 def misordered(rows):
@@ -117,11 +97,8 @@ def show(table, wrong):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--json", default="presets.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "presets.json", images=None)
+    binding.load(arguments.build)
     five, source = pictures.load(arguments.images)
     rows = []
     for group, found in (("five", five), ("others", others())):
@@ -130,8 +107,7 @@ def main():
             print(f"{group}: {name}", file=sys.stderr, flush=True)
     table, wrong = means(rows), misordered(rows)
     show(table, wrong)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "mean": table, "misordered": wrong, "pictures": rows})
+    machine.save(arguments, source=source, mean=table, misordered=wrong, pictures=rows)
 
 
 if __name__ == "__main__":

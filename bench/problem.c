@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* problem.c - rows by the library's own uniform sampling, values by the kind of signal. */
 #include "problem.h"
 
@@ -106,11 +107,4 @@ csrec_measurement bench_sampled(int64_t side, int64_t channels, csrec_dtype dtyp
     m.index = sampling.index;
     m.y = bench_allocate(m.n * channels, sizeof *m.y);
     return m;
-}
-
-float *bench_numbers(int64_t n, uint64_t seed) {
-    float *v = bench_allocate(n, sizeof *v);
-    for (int64_t i = 0; i < n; i++)
-        v[i] = (float)(csrec_random_uniform(seed, 0, (uint64_t)i) - 0.5);
-    return v;
 }

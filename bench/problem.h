@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* problem.h - sampled signals and random numbers to measure on. */
 #ifndef CSREC_BENCH_PROBLEM_H
 #define CSREC_BENCH_PROBLEM_H
@@ -31,8 +32,5 @@ double bench_picture_value(double u, double v, int64_t side);
 /* Every fourth pixel of side x side, chosen at random; y [n * channels] is for the caller to fill.
  */
 csrec_measurement bench_sampled(int64_t side, int64_t channels, csrec_dtype dtype);
-
-/* Uniform in [-0.5, 0.5). */
-float *bench_numbers(int64_t n, uint64_t seed);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pursuit.c - what an atom costs: the eager pursuit against a transform per iteration. */
 #include <math.h>
 #include <stdlib.h>
@@ -21,13 +22,6 @@ static const char *columns_name(int columns) {
     return csrec_columns_name((csrec_columns)columns);
 }
 
-static void header(void) {
-    printf("\n%-10s %5s %5s %-9s | %9s %9s | %7s %7s | %11s %11s\n", "signal", "N", "M", "columns",
-           "ns/atom", "ns/atom", "tree", "start", "times fewer", "times fewer");
-    printf("%-10s %5s %5s %-9s | %9s %9s | %7s %7s | %11s %11s\n", "", "log2", "log2", "", "K=N/20",
-           "K=N/4", "ns/N", "ns/N", "than tree", "than levels");
-}
-
 /* Seconds of a transform over seconds of an atom. */
 static double ratio(double seconds, double ns) {
     return seconds * 1e9 / ns;
@@ -35,31 +29,24 @@ static double ratio(double seconds, double ns) {
 
 static void row(bench_json *json, const char *signal, const bench_problem *p, int columns,
                 const bench_times *t, const transforms *f) {
-    printf("%-10s %5.1f %5d %-9s | %9.0f %9.0f | %7.1f %7.1f | %11.0f %11.0f\n", signal,
-           log2((double)p->n), p->levels, columns_name(columns), t->atom_ns[0], t->atom_ns[1],
-           t->tree_ns, t->start_ns, ratio(f->tree, t->atom_ns[1]), ratio(f->levels, t->atom_ns[1]));
-    fflush(stdout);
     bench_json_begin(json, NULL, '{');
     bench_json_text(json, "signal", signal);
-    bench_json_integer(json, "n", p->n);
-    bench_json_integer(json, "levels", p->levels);
     bench_json_text(json, "columns", columns_name(columns));
-    bench_json_integer(json, "atoms_20th", t->atoms[0]);
-    bench_json_integer(json, "atoms_4th", t->atoms[1]);
-    bench_json_number(json, "ns_atom_20th", t->atom_ns[0]);
-    bench_json_number(json, "ns_atom_4th", t->atom_ns[1]);
-    bench_json_number(json, "tree_ns_sample", t->tree_ns);
-    bench_json_number(json, "start_ns_sample", t->start_ns);
-    bench_json_number(json, "tree_iteration_us", f->tree * 1e6);
-    bench_json_number(json, "levels_iteration_us", f->levels * 1e6);
-    bench_json_number(json, "speedup_tree", ratio(f->tree, t->atom_ns[1]));
-    bench_json_number(json, "speedup_levels", ratio(f->levels, t->atom_ns[1]));
+    bench_json_numbers(json,
+                       "n levels atoms_20th atoms_4th ns_atom_20th ns_atom_4th tree_ns_sample "
+                       "start_ns_sample tree_iteration_us levels_iteration_us speedup_tree "
+                       "speedup_levels",
+                       (double[]){p->n, p->levels, t->atoms[0], t->atoms[1], t->atom_ns[0],
+                                  t->atom_ns[1], t->tree_ns, t->start_ns, f->tree * 1e6,
+                                  f->levels * 1e6, ratio(f->tree, t->atom_ns[1]),
+                                  ratio(f->levels, t->atom_ns[1])});
     bench_json_end(json, '}');
 }
 
 static transforms time_transforms(const bench_problem *p, int columns, bool levels) {
-    return (transforms){bench_time_tree_iteration(p, (csrec_columns)columns),
-                        levels ? bench_time_levels_iteration(p, (csrec_columns)columns) : NAN};
+    const csrec_columns c = (csrec_columns)columns;
+    return (transforms){bench_time_tree_iteration(p, c),
+                        levels ? bench_time_iteration(p, c, &csrec_pursuit_reference) : NAN};
 }
 
 /* A transform takes as long whatever the values are, so noise's figure serves all signals. */
@@ -79,7 +66,6 @@ static void one_size(bench_json *json, int log_n, int levels) {
 }
 
 static void all_sizes(bench_json *json, const options *o) {
-    header();
     bench_json_begin(json, "pursuit", '[');
     for (int log_n = 10; log_n <= o->largest; log_n += log_n < 18 ? 4 : 2) {
         one_size(json, log_n, log_n + 2);
@@ -117,22 +103,18 @@ static int sets_here(set *sets) {
 static void instruction_sets(bench_json *json, const bench_problem *p) {
     set sets[3];
     int n = sets_here(sets);
-    printf("\ninstruction sets, picture, N = %lld, K = N/4: ns an atom\n", (long long)p->n);
     bench_json_begin(json, "instruction_sets", '[');
     for (int columns = 0; columns < 2; columns++) {
         uint64_t first = 0;
         bool same = true;
         bench_json_begin(json, NULL, '{');
         bench_json_text(json, "columns", columns_name(columns));
-        printf("  %-10s", columns_name(columns));
         for (int k = 0; k < n; k++) {
             bench_times t = bench_time_pursuit(p, (csrec_columns)columns, sets[k].simd, 0.3);
             first = k ? first : t.hash;
             same = same && t.hash == first;
             bench_json_number(json, sets[k].name, t.atom_ns[1]);
-            printf(" %s %.0f", sets[k].name, t.atom_ns[1]);
         }
-        printf("  picks %s\n", same ? "identical" : "DIFFER");
         bench_json_bool(json, "identical_picks", same);
         bench_json_end(json, '}');
     }
@@ -156,7 +138,6 @@ static void threads(bench_json *json, int cores) {
     for (int k = 0; k < BATCH; k++)
         batch[k] =
             bench_problem_create((bench_signal)(k % BENCH_SIGNALS), 18, 1 << 16, (uint64_t)k + 1);
-    printf("\n%d signals of 2^16 samples, N/4 atoms each\n", BATCH);
     bench_json_begin(json, "threads", '[');
     for (int columns = 0; columns < 2; columns++) {
         double alone = run_batch(batch, columns, 1, one);
@@ -166,14 +147,9 @@ static void threads(bench_json *json, int cores) {
         bool same = memcmp(one, many, sizeof one) == 0;
         run_batch(batch, columns, THREADS, many);
         same = same && memcmp(one, many, sizeof one) == 0;
-        printf("  %-10s 1 thread %.3f s, %d threads %.3f s, picks on 1, %d and %d threads %s\n",
-               columns_name(columns), alone, cores, all, cores, THREADS,
-               same ? "identical" : "DIFFER");
         bench_json_begin(json, NULL, '{');
         bench_json_text(json, "columns", columns_name(columns));
-        bench_json_integer(json, "threads", cores);
-        bench_json_number(json, "seconds_1", alone);
-        bench_json_number(json, "seconds_all", all);
+        bench_json_numbers(json, "threads seconds_1 seconds_all", (double[]){cores, alone, all});
         bench_json_bool(json, "identical_picks", same);
         bench_json_end(json, '}');
     }
@@ -185,29 +161,21 @@ static void threads(bench_json *json, int cores) {
 static double memory(bench_json *json, const bench_problem *p, int columns, const bench_times *t) {
     double n = (double)p->n, rows = sizeof *p->rows;
     double held = rows + (double)t->bytes / n;
-    printf(
-        "  %-10s rows %.0f + tree %.2f + pursuit %.2f = %.2f bytes a sample, %.2f while starting\n",
-        columns_name(columns), rows, (double)t->tree_bytes / n,
-        (double)(t->bytes - t->tree_bytes) / n, held, rows + (double)t->peak_bytes / n);
     bench_json_begin(json, NULL, '{');
     bench_json_text(json, "columns", columns_name(columns));
-    bench_json_number(json, "rows", rows);
-    bench_json_number(json, "tree", (double)t->tree_bytes / n);
-    bench_json_number(json, "pursuit", (double)(t->bytes - t->tree_bytes) / n);
-    bench_json_number(json, "held", held);
-    bench_json_number(json, "peak", rows + (double)t->peak_bytes / n);
+    bench_json_numbers(json, "rows tree pursuit held peak",
+                       (double[]){rows, (double)t->tree_bytes / n,
+                                  (double)(t->bytes - t->tree_bytes) / n, held,
+                                  rows + (double)t->peak_bytes / n});
     bench_json_end(json, '}');
     return held;
 }
 
 static void target(bench_json *json, const char *what, double value, double limit, bool at_most) {
     bool met = at_most ? value <= limit : value >= limit;
-    printf("  %-52s %10.4g  (target %s %g: %s)\n", what, value, at_most ? "at most" : "at least",
-           limit, met ? "met" : "MISSED");
     bench_json_begin(json, NULL, '{');
     bench_json_text(json, "what", what);
-    bench_json_number(json, "value", value);
-    bench_json_number(json, "target", limit);
+    bench_json_numbers(json, "value target", (double[]){value, limit});
     bench_json_text(json, "sense", at_most ? "at most" : "at least");
     bench_json_bool(json, "met", met);
     bench_json_end(json, '}');
@@ -217,14 +185,12 @@ static void target(bench_json *json, const char *what, double value, double limi
 static void targets(bench_json *json, const bench_problem *p) {
     bench_times t[2];
     double held[2];
-    printf("\nmemory at N = %lld\n", (long long)p->n);
     bench_json_begin(json, "memory", '[');
     for (int columns = 0; columns < 2; columns++) {
         t[columns] = bench_time_pursuit(p, (csrec_columns)columns, NULL, 0.5);
         held[columns] = memory(json, p, columns, &t[columns]);
     }
     bench_json_end(json, ']');
-    printf("\n1024 x 1024 picture, 25 %%, K = N/4, one core\n");
     bench_json_begin(json, "targets", '[');
     for (int columns = 0; columns < 2; columns++) {
         transforms f = time_transforms(p, columns, true);
@@ -263,7 +229,6 @@ static options parse(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     options o = parse(argc, argv);
-    bench_machine_print();
     bench_json json = bench_json_open(o.json);
     double start = bench_seconds();
     bench_problem p = bench_problem_create(BENCH_PICTURE, TARGET_N + 2, 1 << TARGET_N, 1);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pursuit_ranks.c - the exact pursuit of one signal by several ranks, threads of this process,
  * beside one eager pursuit, with and without a delay of every message.
  *
@@ -9,7 +10,14 @@
  * ranks_delay.py by MPI; docs/pursuit.md says what a network adds. "nodes" is the whole with
  * processor time as work, a latency of 10 us and 1 GB/s: the time where each rank has a machine of
  * its own. Processor time leaves out waiting, so that it may be measured with more ranks than
- * cores. */
+ * cores.
+ *
+ *     bench_pursuit_ranks [--json FILE] [--sizes LOG2N,...] [--ranks R,...] [--delays US,...]
+ *                         [--threads T] [--shares S,...] [--device cuda]
+ *
+ * An atom for S samples, a share for each size or the last one for all. --device cuda: the pieces
+ * are on all devices of the machine, a rank each, beside one device, up to 2^28 samples, which it
+ * holds; the signal has one row of 32. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,17 +25,18 @@
 
 #include "bench.h"
 #include "haar/shared.h"
+#ifdef CSREC_HAS_CUDA
+#include "kernels/haar/speculate.h"
+#endif
 #include "problem.h"
 
 enum { RANKS = 64, LIST = 8 };
 
 typedef struct options {
-    const char *json;
-    int sizes[LIST], ranks[LIST], delays[LIST]; /* log2 N; processes; microseconds. Ended by -1 */
+    const char *json, *device;
+    int sizes[LIST], ranks[LIST], delays[LIST], shares[LIST]; /* log2 N; processes; microseconds;
+                                                                 samples an atom. Ended by -1 */
     int threads;
-    bench_signal signal;
-    int64_t most, log, few, batch, share; /* one atom for `share` samples */
-    csrec_columns columns;
 } options;
 
 /* ------------------------------------------------------------------ messages with a delay ----- */
@@ -117,6 +126,7 @@ typedef struct figures {
 typedef struct member {
     desk desk;
     int size;
+    const char *device; /* NULL: the CPU */
     csrec_shared_job job;
     csrec_shared_report report;
     double seconds, cpu;
@@ -135,6 +145,8 @@ static void *work(void *context) {
                               .close = leave};
     csrec_error error;
     csrec_atoms atoms = {0};
+    if (m->device && csrec_context_create(m->device, &m->job.where, &error))
+        bench_fail(m->device, error.text);
     if (m->size > 1 && csrec_comm_create(&calls, &m->job.comm, &error))
         bench_fail("communicator", error.text);
     m->desk.idle = 0.0;
@@ -149,14 +161,17 @@ static void *work(void *context) {
     return NULL;
 }
 
-static figures run_ranks(const csrec_shared_job *job, int ranks, double delay) {
+static figures run_ranks(const csrec_shared_job *job, int ranks, double delay, const char *device) {
     static member all[RANKS];
+    char name[RANKS][32];
     pthread_t thread[RANKS];
     office o = {.lock = PTHREAD_MUTEX_INITIALIZER, .delay = delay};
     figures f = {.seconds = 0.0};
     for (int k = 0; k < ranks; k++) {
         o.end[k] = &o.first[k];
-        all[k] = (member){.desk = {&o, k}, .size = ranks, .job = *job};
+        snprintf(name[k], sizeof name[k], "%s:%d", device ? device : "cpu", k);
+        all[k] = (member){
+            .desk = {&o, k}, .size = ranks, .job = *job, .device = device ? name[k] : NULL};
     }
     for (int k = 0; k < ranks; k++) pthread_create(&thread[k], NULL, work, &all[k]);
     for (int k = 0; k < ranks; k++) {
@@ -216,45 +231,18 @@ static double on_nodes(const figures *f, int ranks, double delay) {
 
 /* ------------------------------------------------------------------ output -------------------- */
 
-static void print_head(void) {
-    printf("\n%5s %5s %6s | %8s %8s %7s %9s | %6s %5s %6s %7s %7s | %8s %8s | %8s %8s %7s\n", "N",
-           "ranks", "delay", "seconds", "cpu", "faster", "imbalance", "rounds", "tops", "merged",
-           "undone", "waited", "messages", "bytes", "expected", "nodes", "faster");
-    printf("%5s %5s %6s | %8s %8s %7s %9s | %6s %5s %6s %7s %7s | %8s %8s | %8s %8s %7s\n", "log2",
-           "", "us", "", "s", "by cpu", "", "", "", "", "share", "share", "an atom", "an atom", "s",
-           "s", "");
-}
-
 static void row(bench_json *json, int log_n, int ranks, int delay, const figures *f,
                 const figures *one, double expected) {
     const csrec_shared_report *r = &f->report;
-    double atoms = (double)r->iterations, nodes = on_nodes(f, ranks, 1e-6 * delay);
-    printf("%5d %5d %6d | %8.3f %8.3f %7.2f %9.3f | %6lld %5lld %6lld %7.3f %7.3f | %8.5f %8.3f | "
-           "%8.3f %8.3f %7.2f\n",
-           log_n, ranks, delay, f->seconds, f->cpu, one->cpu / f->cpu, f->cpu / f->cpu_mean,
-           (long long)r->rounds, (long long)r->tops, (long long)r->merged,
-           (double)r->undone / atoms, f->waited / f->seconds, (double)r->messages / atoms,
-           (double)r->bytes / atoms, expected, nodes, one->cpu / nodes);
-    fflush(stdout);
     bench_json_begin(json, NULL, '{');
-    bench_json_integer(json, "log2_n", log_n);
-    bench_json_integer(json, "ranks", ranks);
-    bench_json_integer(json, "delay_us", delay);
-    bench_json_number(json, "seconds", f->seconds);
-    bench_json_number(json, "seconds_one", one->seconds);
-    bench_json_number(json, "cpu_seconds", f->cpu);
-    bench_json_number(json, "cpu_seconds_mean", f->cpu_mean);
-    bench_json_number(json, "cpu_seconds_one", one->cpu);
-    bench_json_number(json, "seconds_waited", f->waited);
-    bench_json_integer(json, "atoms", r->iterations);
-    bench_json_integer(json, "rounds", r->rounds);
-    bench_json_integer(json, "tops", r->tops);
-    bench_json_integer(json, "merged", r->merged);
-    bench_json_integer(json, "undone", r->undone);
-    bench_json_integer(json, "messages", r->messages);
-    bench_json_integer(json, "bytes", r->bytes);
-    bench_json_number(json, "seconds_expected", expected);
-    bench_json_number(json, "seconds_nodes", nodes);
+    bench_json_numbers(json,
+                       "log2_n ranks delay_us seconds seconds_one cpu_seconds cpu_seconds_mean "
+                       "cpu_seconds_one seconds_waited atoms rounds tops merged undone messages "
+                       "bytes seconds_expected seconds_nodes",
+                       (double[]){log_n, ranks, delay, f->seconds, one->seconds, f->cpu,
+                                  f->cpu_mean, one->cpu, f->waited, r->iterations, r->rounds,
+                                  r->tops, r->merged, r->undone, r->messages, r->bytes, expected,
+                                  on_nodes(f, ranks, 1e-6 * delay)});
     bench_json_end(json, '}');
 }
 
@@ -264,31 +252,29 @@ static void check_equal(const figures *one, const figures *f) {
         bench_fail("ranks", "the results differ from those of one process");
 }
 
-static void one_size(bench_json *json, const options *o, int log_n) {
-    int64_t n = INT64_C(1) << log_n;
-    bench_problem p = bench_problem_create(o->signal, log_n + 2, n, 1);
-    for (int64_t j = 0; j < n && o->signal == BENCH_PICTURE; j++)
+/* An atom for `share` samples. */
+static csrec_shared_job job_of(const bench_problem *p, csrec_columns columns, int share,
+                               int threads) {
+    return (csrec_shared_job){.levels = p->levels,
+                              .n = p->n,
+                              .rows = p->rows,
+                              .y = p->y,
+                              .columns = columns,
+                              .limit = p->n / share,
+                              .threads = threads};
+}
+
+static void one_size(bench_json *json, const options *o, int log_n, int share) {
+    bench_problem p = bench_problem_create(BENCH_PICTURE, log_n + 2, INT64_C(1) << log_n, 1);
+    for (int64_t j = 0; j < p.n; j++)
         p.y[j] += 16.0 * (csrec_random_uniform(2, 1, (uint64_t)j) - 0.5);
-    csrec_shared_job job = {.levels = p.levels,
-                            .n = n,
-                            .rows = p.rows,
-                            .y = p.y,
-                            .columns = o->columns,
-                            .limit = n / o->share,
-                            .threads = o->threads,
-                            .most = o->most,
-                            .log = o->log,
-                            .few = o->few,
-                            .batch = o->batch};
+    csrec_shared_job job = job_of(&p, CSREC_COLUMNS_PAPER, share, o->threads);
     figures one = run_one(&job);
-    printf("%5d %5s %6s | %8.3f %8.3f  (%lld atoms, %.0f ns each)\n", log_n, "one", "", one.seconds,
-           one.cpu, (long long)one.report.iterations,
-           1e9 * one.cpu / (double)one.report.iterations);
     for (int k = 0; o->ranks[k] >= 0; k++) {
         double plain = 0.0;
         for (int d = 0; o->delays[d] >= 0 && (d == 0 || o->ranks[k] > 1); d++) {
             double delay = 1e-6 * o->delays[d];
-            figures f = run_ranks(&job, o->ranks[k], delay);
+            figures f = run_ranks(&job, o->ranks[k], delay, NULL);
             check_equal(&one, &f);
             if (d == 0) plain = f.seconds - messages(&f, o->ranks[k], delay);
             row(json, log_n, o->ranks[k], o->delays[d], &f, &one,
@@ -298,6 +284,74 @@ static void one_size(bench_json *json, const options *o, int log_n) {
     bench_problem_destroy(&p);
 }
 
+/* ------------------------------------------------------------------ devices ------------------- */
+
+/* One row of 32 each, waves and edges with a little noise. */
+static bench_problem waves(int log_n) {
+    bench_problem s = {.n = INT64_C(1) << log_n, .levels = log_n + 5};
+    s.rows = bench_allocate(s.n, sizeof *s.rows);
+    s.y = bench_allocate(s.n, sizeof *s.y);
+#pragma omp parallel for schedule(static)
+    for (int64_t j = 0; j < s.n; j++) {
+        uint64_t draw = csrec_random_u64(1, 0, (uint64_t)j);
+        double x = (double)j / (double)s.n;
+        s.rows[j] = 32 * (uint64_t)j + (draw & 31);
+        s.y[j] = 60.0 * sin(40.0 * x) + (double)((uint64_t)j * 2654435761u >> 24 & 7) * 0.2 +
+                 (double)(((uint64_t)j >> 14) * 0x9E3779B97F4A7C15u >> 58) +
+                 (double)(draw >> 32) * 0x1p-30;
+    }
+    return s;
+}
+
+/* What one device gives: its atoms are as many. */
+static double seconds_of_one(const csrec_shared_job *job, int64_t atoms) {
+    double seconds = NAN;
+    (void)job, (void)atoms;
+#ifdef CSREC_HAS_CUDA
+    csrec_speculate_problem p = {.levels = job->levels,
+                                 .n = job->n,
+                                 .rows = job->rows,
+                                 .y = job->y,
+                                 .columns = job->columns};
+    csrec_speculate_options o = {.stop = {.atoms = job->limit}};
+    csrec_speculate_report report;
+    csrec_atoms found;
+    csrec_error error;
+    double start = bench_seconds();
+    if (csrec_speculate_solve(&p, &o, &found, &report, &error)) bench_fail("device", error.text);
+    seconds = bench_seconds() - start;
+    if (found.n != atoms) bench_fail("ranks", "other atoms than those of one device");
+    csrec_atoms_clear(&found);
+#endif
+    return seconds;
+}
+
+static void one_size_on(bench_json *json, const char *device, int devices, int log_n, int share) {
+    bench_problem p = waves(log_n);
+    csrec_shared_job job = job_of(&p, CSREC_COLUMNS_TWO_SIDED, share, 1);
+    figures f = run_ranks(&job, devices, 0.0, device);
+    double squares = 0.0;
+    for (int64_t j = 0; j < p.n; j++) squares += p.y[j] * p.y[j];
+    bench_json_begin(json, NULL, '{');
+    bench_json_numbers(json, "log2_n levels atoms ranks devices seconds rounds tops residual",
+                       (double[]){log_n, p.levels, job.limit, devices, devices, f.seconds,
+                                  f.report.rounds, f.report.tops, sqrt(f.report.energy / squares)});
+    if (log_n <= 28) bench_json_number(json, "seconds_one", seconds_of_one(&job, f.atoms));
+    bench_json_end(json, '}');
+    bench_problem_destroy(&p);
+}
+
+/* As "2 NVIDIA H100 80GB HBM3". */
+static void write_device(bench_json *json, int devices) {
+    const char *name;
+    char text[256], label[300];
+    for (int i = 0; csrec_backend_info(i, &name, text, sizeof text); i++) {
+        text[strcspn(text, ",")] = 0;
+        snprintf(label, sizeof label, "%d %s", devices, text);
+    }
+    bench_json_text(json, "device", label);
+}
+
 static void read_list(const char *text, int *list) {
     int n = 0;
     for (char *end; *text && n < LIST - 1; text = *end ? end + 1 : end)
@@ -305,34 +359,44 @@ static void read_list(const char *text, int *list) {
     list[n] = -1;
 }
 
-int main(int argc, char **argv) {
+static options parse(int argc, char **argv) {
     options o = {.json = "pursuit_ranks.json",
                  .sizes = {20, 22, 24, -1},
                  .ranks = {1, 2, 4, -1},
                  .delays = {0, -1},
-                 .threads = 1,
-                 .signal = BENCH_PICTURE,
-                 .share = 4};
+                 .shares = {4, -1},
+                 .threads = 1};
     for (int i = 1; i + 1 < argc; i += 2) {
         const char *name = argv[i], *value = argv[i + 1];
         if (!strcmp(name, "--json")) o.json = value;
+        if (!strcmp(name, "--device")) o.device = value;
         if (!strcmp(name, "--sizes")) read_list(value, o.sizes);
         if (!strcmp(name, "--ranks")) read_list(value, o.ranks);
         if (!strcmp(name, "--delays")) read_list(value, o.delays);
+        if (!strcmp(name, "--shares")) read_list(value, o.shares);
         if (!strcmp(name, "--threads")) o.threads = atoi(value);
-        if (!strcmp(name, "--signal")) o.signal = (bench_signal)atoi(value);
-        if (!strcmp(name, "--most")) o.most = atoll(value);
-        if (!strcmp(name, "--log")) o.log = atoll(value);
-        if (!strcmp(name, "--few")) o.few = atoll(value);
-        if (!strcmp(name, "--batch")) o.batch = atoll(value);
-        if (!strcmp(name, "--share")) o.share = atoll(value);
-        if (!strcmp(name, "--columns")) o.columns = (csrec_columns)atoi(value);
     }
-    bench_machine_print();
+    return o;
+}
+
+int main(int argc, char **argv) {
+    options o = parse(argc, argv);
+    int device[CSREC_DEVICES_MOST], devices = 0, share = 0;
+    csrec_error error;
+    if (o.device && csrec_backend_devices(o.device, device, &devices, &error)) {
+        printf("SKIPPED: %s\n", error.text);
+        return 0;
+    }
     bench_json json = bench_json_open(o.json);
+    if (o.device) write_device(&json, devices);
     bench_json_begin(&json, "runs", '[');
-    print_head();
-    for (int k = 0; o.sizes[k] >= 0; k++) one_size(&json, &o, o.sizes[k]);
+    for (int k = 0; o.sizes[k] >= 0; k++) {
+        if (o.shares[k] >= 0 && share + 1 == k) share = k;
+        if (o.device)
+            one_size_on(&json, o.device, devices, o.sizes[k], o.shares[share]);
+        else
+            one_size(&json, &o, o.sizes[k], o.shares[share]);
+    }
     bench_json_end(&json, ']');
     bench_json_close(&json);
     return 0;

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """ranks_delay.py [--log2-n 18] [--ranks 2,4,8] [--delays US,...] [--repeats 3] - one exact pursuit by ranks
 of Open MPI, each a "host" of its own (a network namespace), on a network on which every packet takes a
 set time: seconds of the pursuit (the least of the repeats, as other

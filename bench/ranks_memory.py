@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """ranks_memory.py [--log2-n 20,22] [--ranks 1,2,4,8] - largest resident set of the ranks of one exact
 pursuit with atoms (csrecover --shifts 1 -C), all on this machine: every rank reads the whole
 measurement."""
-import argparse
 import subprocess
 import tempfile
 
+import binding
 import machine
-from many import ROOT, Runner, make
+from many import Runner, make
 
 
 def peaks(runner, ranks, words):
@@ -17,14 +18,8 @@ def peaks(runner, ranks, words):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--mpirun", default="mpirun")
-    parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4, 8])
-    parser.add_argument("--log2-n", type=int, nargs="+", default=[20, 22])
-    parser.add_argument("--json", default=str(ROOT / "bench" / "results" / "pursuit_memory.json"))
-    arguments = parser.parse_args()
+    arguments = binding.arguments(__doc__, "pursuit_memory.json", mpirun="mpirun",
+                                  ranks=[1, 2, 4, 8], log2_n=[20, 22])
     version = subprocess.run([arguments.mpirun, "--version"], capture_output=True, text=True,
                              check=True).stdout.splitlines()[0]
     rows = []
@@ -40,8 +35,7 @@ def main():
                 rows.append({"log2_n": log2_n, "ranks": ranks, "first_mib": round(found[0], 1),
                              "others_mib": round(max(found[1:]), 1) if ranks > 1 else None})
                 print(rows[-1], flush=True)
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "mpi": version,
-                                   "rows": rows})
+    machine.save(arguments, mpi=version, rows=rows)
 
 
 if __name__ == "__main__":

@@ -1,109 +1,67 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run.sh [NAME|all] [OPTION...] - builds the default preset and measures on the CPU; results go to
-# bench/results, tables to the terminal. Options go to the program:
+# bench/results, tables to the terminal. Options go to the program; those in Python tell theirs, and what
+# they measure, by --help:
 #   speed       pursuits; --quick, --image FILE.png
-#   ranks       one pursuit by several ranks; --sizes LOG2N,..., --ranks R,..., --delays US,..., --threads T
-#   ranks_delay one pursuit by ranks of Open MPI on a network with a set delay; needs root; 5 minutes;
-#               --log2-n L, --ranks R,..., --delays US,..., --repeats T
-#   ranks_memory  memory of the ranks of one pursuit; --log2-n L..., --ranks R...
-#   memory      --samples LOG2N
-#   estimate    --quick
-#   silences    EDGE SECONDS
-#   pictures    --images DIR, --quick
-#   phase       phase transitions, coherences and the paper's transform by csbench; some minutes
-#   learn       statistics, components and mixtures; --quick
-#   conv        convolutions beside the plain way, learning, and pictures recovered with learned
-#               filters; --quick, --images DIR, --train FILE...
-#   net_conv    3 x 3 convolutions beside oneDNN; --quick, --threads N
-#   net_peers   the learned prior beside other programs; NAME..., --images DIR and more, see
-#               net_peers.py --help; the peers are opencv-contrib-python-headless, scikit-image, bm3d
-#               and torch of PyPI, each left out where it is not installed
-#   peers, sidebyside  --images DIR, --quick
-#   l1          l1 and total variation beside SPGL1, PyLops, SigPy and scikit-image, each left out where
-#               it is not installed
-#   operators   pictures measured by Hadamard's rows and frequencies; --images DIR, --only TEXT
-#   bart        total variation and l1 beside the program bart, left out where it is not installed;
-#               --quick
-#   adaptive_peers  places chosen by expected errors beside contrast, SLADS and Gaussian processes;
-#               20 minutes; --images DIR, --quick
+#   memory      of a large pursuit; --samples LOG2N
+#   ranks       one pursuit by several ranks; --sizes LOG2N,..., --ranks R,..., --delays US,...,
+#               --threads T
+#   pieces      the same by ranks with a GPU each
+#   ranks_delay, ranks_memory   one pursuit by ranks of Open MPI: on a network with a set delay (needs
+#               root; 5 minutes), and its memory
+#   many, parts, large          ranks on one machine, and memory by the format of the files
+#   pictures, peers, sidebyside, colours, net_peers, presets, noise, uncertainty   pictures
+#   rounds, adaptive_peers      measuring in rounds, and beside others (20 minutes)
+#   operators, bart, l1, phase  measured through an operator, and solvers
+#   conv        convolutions beside the plain way, then pictures recovered with learned filters
+#   learn, estimate, silences   learning; estimates before a recovery; reports of progress
 # all: speed, pictures, memory, estimate, silences, peers and sidebyside. Then bench/tables.py
 # puts the results into README.md and docs.
 set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed ranks ranks_delay ranks_memory memory estimate silences pictures learn conv'
-names="$names net_conv net_peers peers sidebyside adaptive_peers phase l1 operators bart"
+names='speed memory ranks pieces ranks_delay ranks_memory many parts large pictures peers sidebyside'
+names="$names colours net_peers presets noise uncertainty rounds adaptive_peers operators bart l1 phase"
+names="$names conv learn estimate silences"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
 
-# has_python NAME MODULES PACKAGE...: whether Python can import the modules; if not, says what NAME
-# needs.
-has_python() {
-    python3 -c "import $2" 2>/dev/null && return
-    who=$1
+# by_python SCRIPT RESULT [OPTION...]
+by_python() {
+    script=$1 result=$2
     shift 2
-    say "$who: needs python3 with $*"
-    return 1
-}
-
-speed() { build/bench/bench_pursuit --json "$results/pursuit.json" "$@"; }
-ranks() { build/bench/bench_pursuit_ranks --json "$results/pursuit_ranks.json" "$@"; }
-ranks_delay() { python3 bench/ranks_delay.py --json "$results/pursuit_delay.json" "$@"; }
-ranks_memory() {
-    has_python ranks_memory numpy NumPy &&
-        python3 bench/ranks_memory.py --json "$results/pursuit_memory.json" "$@"
-}
-memory() { build/bench/bench_scale --json "$results/scale.json" "$@"; }
-estimate() { python3 bench/estimate.py --json "$results/estimate.json" "$@"; }
-silences() { build/bench/bench_silences --json "$results/silences.json" "$@"; }
-learn() { build/bench/bench_learn --json "$results/learn.json" "$@"; }
-
-pictures() {
-    has_python pictures numpy 'NumPy; SciPy, scikit-image and Pillow for the peers' &&
-        python3 bench/pictures.py --json "$results/pictures.json" "$@"
-}
-
-phase() { python3 bench/phase.py build --json "$results/phase.json" "$@"; }
-
-conv() {
-    quick=
-    [ "${1:-}" != --quick ] || quick=--quick
-    build/bench/bench_conv --json "$results/conv.json" $quick
-    if has_python 'conv: pictures' 'numpy, PIL' 'NumPy and Pillow'; then
-        python3 bench/conv.py --json "$results/conv_pictures.json" "$@"
-    fi
-}
-
-net_conv() {
-    if [ -x build/bench/bench_net_conv ]; then
-        build/bench/bench_net_conv --json "$results/net_conv.json" "$@"
-    else
-        say "net_conv: needs oneDNN 2 (libdnnl-dev)"
+    case $script in
+    estimate | phase | ranks_delay) ;;
+    *) python3 -c 'import numpy, cffi' 2>/dev/null || {
+        say "$script: needs python3 with NumPy and cffi; SciPy, Pillow and the peers where it has some"
         return 1
-    fi
+    } ;;
+    esac
+    python3 "bench/$script.py" --json "$results/$result.json" "$@"
 }
 
-net_peers() {
-    has_python net_peers 'numpy, scipy' 'NumPy and SciPy' &&
-        python3 bench/net_peers.py --json "$results/net_peers.json" "$@"
-}
-
-# Through the Python package, which needs no installing for this.
-peers() { through_python peers "$@"; }
-sidebyside() { through_python sidebyside "$@"; }
-adaptive_peers() { through_python adaptive_peers "$@"; }
-l1() { through_python l1 "$@"; }
-operators() { through_python operators "$@"; }
-bart() { through_python bart "$@"; }
-
-through_python() {
+measure() {
     name=$1
     shift
-    has_python "$name" 'numpy, cffi' 'NumPy and cffi; scikit-learn, PyLops, PyWavelets,' \
-        'scikit-image, SciPy and Pillow for the peers' &&
-        python3 "bench/$name.py" --json "$results/$name.json" "$@"
+    case $name in
+    speed) build/bench/bench_pursuit --json "$results/pursuit.json" "$@" ;;
+    memory) build/bench/bench_scale --json "$results/scale.json" "$@" ;;
+    ranks) build/bench/bench_pursuit_ranks --json "$results/pursuit_ranks.json" "$@" ;;
+    pieces) build/bench/bench_pursuit_ranks --json "$results/cuda_pieces.json" --device cuda \
+        --sizes 20,24,27,28,31 --shares 8,16,64,64,1024 "$@" ;;
+    ranks_*) by_python "$name" "pursuit_${name#ranks_}" "$@" ;;
+    rounds) by_python adaptive adaptive "$@" ;;
+    conv)
+        quick=
+        case " $* " in *" --quick "*) quick=--quick ;; esac
+        by_python conv2d conv $quick
+        by_python conv conv_pictures "$@"
+        ;;
+    *) by_python "$name" "$name" "$@" ;;
+    esac
 }
 
 case " $names all " in
@@ -116,14 +74,10 @@ esac
 bootstrap_packages
 bootstrap_build default
 mkdir -p "$results"
-if [ "$what" = all ]; then
-    speed
-    pictures || say "pictures: left out"
-    memory
-    estimate || say "estimate: left out"
-    silences
-    peers || say "peers: left out"
-    sidebyside || say "sidebyside: left out"
-else
-    "$what" "$@"
+if [ "$what" != all ]; then
+    measure "$what" "$@"
+    exit
 fi
+for name in speed pictures memory estimate silences peers sidebyside; do
+    measure "$name" || say "$name: left out"
+done

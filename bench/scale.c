@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* scale.c - a signal as large as this machine takes: seconds and memory of each stage, and from the
  * bytes a sample the largest N for 24 GiB. */
 #include <math.h>
@@ -13,7 +14,7 @@ typedef struct options {
     int64_t atoms;
 } options;
 
-static const double GIB = 1073741824.0, BUDGET = 24.0 * 1073741824.0;
+static const double BUDGET = 24.0 * 1073741824.0;
 
 typedef struct stage {
     const char *name;
@@ -29,13 +30,10 @@ static void begin(stage *s, const char *name) {
     s->seconds = bench_seconds();
 }
 
-static void end(stage *s, double n) {
+static void end(stage *s) {
     s->seconds = bench_seconds() - s->seconds;
     s->held = bench_bytes_live();
     s->peak = bench_bytes_peak();
-    printf("  %-34s %8.2f s   held %6.2f   peak %6.2f bytes a sample\n", s->name, s->seconds,
-           (double)s->held / n, (double)s->peak / n);
-    fflush(stdout);
 }
 
 static void solve(stage *s, const csrec_operator *A, const bench_problem *p, int64_t atoms,
@@ -45,7 +43,7 @@ static void solve(stage *s, const csrec_operator *A, const bench_problem *p, int
     csrec_error error;
     begin(s, atoms == 1 ? "pursuit, 1 atom" : "pursuit, all atoms");
     if (csrec_solve(A, p->y, &how, &x, NULL, report, &error)) bench_fail("solve", error.text);
-    end(s, (double)p->n);
+    end(s);
     *found = x.n;
     csrec_atoms_clear(&x);
 }
@@ -68,9 +66,8 @@ static const char *biggest_part(const stage *s) {
 static void report_stage(bench_json *json, const stage *s, double n) {
     bench_json_begin(json, NULL, '{');
     bench_json_text(json, "name", s->name);
-    bench_json_number(json, "seconds", s->seconds);
-    bench_json_number(json, "held_bytes_sample", (double)s->held / n);
-    bench_json_number(json, "peak_bytes_sample", (double)s->peak / n);
+    bench_json_numbers(json, "seconds held_bytes_sample peak_bytes_sample",
+                       (double[]){s->seconds, (double)s->held / n, (double)s->peak / n});
     bench_json_end(json, '}');
 }
 
@@ -82,20 +79,13 @@ static void report_run(bench_json *json, const bench_problem *p, csrec_columns c
     double bytes = (double)peak->peak / n;
     double ns = (s[3].seconds - s[2].seconds) * 1e9 / (double)(r->iterations - 1);
     double largest = fmin(floor(BUDGET / bytes), 2147483647.0);
-    printf("  %.0f ns an atom, residual %.4f; resident peak %.2f GiB\n", ns, r->residual,
-           (double)resident / GIB);
-    printf("  largest N in 24 GiB: %.3g (2^%.1f) at %.1f bytes a sample; biggest: %s\n", largest,
-           log2(largest), bytes, biggest_part(s));
     bench_json_begin(json, NULL, '{');
     bench_json_text(json, "columns", csrec_columns_name(columns));
-    bench_json_integer(json, "n", p->n);
-    bench_json_integer(json, "levels", p->levels);
-    bench_json_integer(json, "atoms", r->iterations);
-    bench_json_number(json, "residual", r->residual);
-    bench_json_number(json, "ns_atom", ns);
-    bench_json_integer(json, "resident_peak_bytes", resident);
-    bench_json_number(json, "peak_bytes_sample", bytes);
-    bench_json_number(json, "largest_n_24gib", largest);
+    bench_json_numbers(
+        json,
+        "n levels atoms residual ns_atom resident_peak_bytes peak_bytes_sample "
+        "largest_n_24gib",
+        (double[]){p->n, p->levels, r->iterations, r->residual, ns, resident, bytes, largest});
     bench_json_text(json, "biggest_part", biggest_part(s));
     bench_json_begin(json, "stages", '[');
     for (int k = 0; k < STAGES; k++) report_stage(json, &s[k], n);
@@ -106,11 +96,9 @@ static void report_run(bench_json *json, const bench_problem *p, csrec_columns c
 /* One atom first: the time beyond it is that of the other atoms. */
 static void run(bench_json *json, const options *o, csrec_columns columns) {
     stage s[STAGES];
-    printf("\nN = 2^%d, M = 2^%d, %s columns, %lld atoms\n", o->log_n, o->log_n + 2,
-           csrec_columns_name(columns), (long long)o->atoms);
     begin(&s[0], "rows and y");
     bench_problem p = bench_problem_create(BENCH_PICTURE, o->log_n + 2, INT64_C(1) << o->log_n, 1);
-    end(&s[0], (double)p.n);
+    end(&s[0]);
     bench_resident_reset();
     csrec_operator_spec spec = {
         .name = "haar", .levels = p.levels, .m = p.n, .rows = p.rows, .columns = columns};
@@ -118,7 +106,7 @@ static void run(bench_json *json, const options *o, csrec_columns columns) {
     csrec_error error;
     begin(&s[1], "operator: rows, tree");
     if (csrec_operator_create(&spec, &A, &error)) bench_fail("operator", error.text);
-    end(&s[1], (double)p.n);
+    end(&s[1]);
     csrec_solve_report r;
     int64_t found;
     solve(&s[2], A, &p, 1, &r, &found);
@@ -147,7 +135,6 @@ static options parse(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     options o = parse(argc, argv);
-    bench_machine_print();
     bench_json json = bench_json_open(o.json);
     bench_json_begin(&json, "scale", '[');
     run(&json, &o, CSREC_COLUMNS_TWO_SIDED);

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """sidebyside.py - the same recovery with csrecover, scikit-learn and PyLops, in a few lines each: a
 picture from 25 % of its pixels, PSNR and seconds, in one run, one thread each. The lines that are
 measured are the lines that README shows. Needs NumPy, cffi and a built library; Pillow for the
@@ -100,7 +101,7 @@ def means(rows):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "sidebyside.json")
+    arguments = binding.on_pictures(__doc__, "sidebyside.json")
     csrecover = binding.load(arguments.build)
     found, source = pictures.load(arguments.images)
     sampled = [(name, truth, pictures.sample(truth, RATE))
@@ -122,8 +123,7 @@ def main():
                       **means(rows)})
         print(f"{name:44s} {lines:3d} lines {table[-1]['psnr']:7.2f} dB "
               f"{table[-1]['seconds']:8.3f} s")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "rate": RATE, "methods": table, "left_out": left_out})
+    machine.save(arguments, source=source, rate=RATE, methods=table, left_out=left_out)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """table_text.py - tables and figures as Markdown, for tables.py."""
+
+TABLES = {}  # name -> function of a reader of results
+
+
+def shown(result, name=None):
+    """A table of what bench/results has of that name."""
+    def register(function):
+        TABLES[name or function.__name__] = lambda results: function(results(result))
+        return function
+    return register
 
 
 def table(header, rows):
@@ -25,3 +36,7 @@ def named(machine):
                       if key in machine)
     return (f"{machine['cpu']}, {machine['cores']} cores{memory}{sets}; {machine['compiler']}"
             f"{'; ' + extra if extra else ''}; {machine['date']}")
+
+
+def seconds(value):
+    return f"{value:.3f}" if value < 10 else f"{value:.0f}"

@@ -1,5 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tables_cuda.py - the table of what was measured on a device, for tables.py."""
-from table_text import named, power, table
+from table_text import named, power, shown, table
 
 
 def copies(data):
@@ -51,7 +52,7 @@ def wholes(data):
     yield ("1024 x 1024 RGB at 25 %, 64 grids: the library call",
            f"{r['device']['seconds']:.2f} s",
            f"{r['cpu']['seconds'] / r['device']['seconds']:.1f} times "
-           f"{data['recover']['machine']['cores']} CPU cores ({r['cpu']['seconds']:.2f} s)")
+           f"{data['machine']['cores']} CPU cores ({r['cpu']['seconds']:.2f} s)")
     tool = data.get("tool")
     if tool:
         best = min(tool["cuda"], tool["cuda_again"])
@@ -180,14 +181,13 @@ def calls(data):
                f"{r['cuda_ms']:,.1f} ms", f"{r['cpu_threads']} CPU threads {r['cpu_ms']:,.1f} ms")
 
 
-def cuda(results):
-    data = results("cuda")
+@shown("cuda")
+def cuda(data):
     rows = [row for part in (copies, loops, batches, volumes, thresholds, groups, moments,
                              convolutions, networks, adaptive, products, manies, methods, calls,
                              wholes) for row in part(data)]
     same = (all(r["equal_to_cpu"] for r in data["loop"]["pursuits"] + data["recover"]["choice"])
             and data["recover"]["picture_64_grids"]["equal_to_cpu"])
-    machine = data["recover"]["machine"]
     return table(("on the device", "measured", "against"), rows) + (
         f"\n\nPursuits are {'equal' if same else 'NOT EQUAL'} to the CPU's to the bit. "
-        f"{data['device']}; {named(machine)}; bench/cuda.sh.")
+        f"{data['device']}; {named(data['machine'])}; bench/cuda.sh.")

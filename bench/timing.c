@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* timing.c - runs the pursuit and the transforms under the clock. */
 #include "timing.h"
 
@@ -15,12 +16,16 @@ static uint64_t hash_bytes(uint64_t hash, const void *data, size_t size) {
     return hash;
 }
 
+uint64_t bench_atoms_hash(const csrec_atoms *atoms) {
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    hash = hash_bytes(hash, atoms->column, (size_t)atoms->n * sizeof *atoms->column);
+    return hash_bytes(hash, atoms->coefficient, (size_t)atoms->n * sizeof *atoms->coefficient);
+}
+
 static uint64_t hash_result(const void *state, const double *y) {
     csrec_atoms atoms;
     bench_check(eager->result(state, y, &atoms, NULL), "atoms");
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    hash = hash_bytes(hash, atoms.column, (size_t)atoms.n * sizeof *atoms.column);
-    hash = hash_bytes(hash, atoms.coefficient, (size_t)atoms.n * sizeof *atoms.coefficient);
+    uint64_t hash = bench_atoms_hash(&atoms);
     csrec_atoms_clear(&atoms);
     return hash;
 }
@@ -144,20 +149,19 @@ double bench_time_tree_iteration(const bench_problem *p, csrec_columns columns) 
     return best;
 }
 
-double bench_time_levels_iteration(const bench_problem *p, csrec_columns columns) {
-    const csrec_pursuit_type *reference = &csrec_pursuit_reference;
+double bench_time_iteration(const bench_problem *p, csrec_columns columns,
+                            const csrec_pursuit_type *type) {
     csrec_tree tree;
     void *state;
     bench_check(csrec_tree_create(p->levels, p->n, p->rows, columns, &tree), "tree");
-    bench_check(reference->create(&tree, p->y, &state), "reference");
+    bench_check(type->create(&tree, p->y, &state), "pursuit");
     double best = INFINITY, begin = bench_seconds();
     for (int k = 0; k < 2 || (k < 1000 && bench_seconds() - begin < 0.05); k++) {
         double start = bench_seconds();
-        reference->select(state);
-        reference->update(state);
+        if (type->select(state) < 0.0 || !type->update(state)) bench_fail("pursuit", "failed");
         best = fmin(best, bench_seconds() - start);
     }
-    reference->destroy(state);
+    type->destroy(state);
     csrec_tree_clear(&tree);
     return best;
 }

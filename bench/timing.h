@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* timing.h - one measured pursuit, and one transform, of a problem. */
 #ifndef CSREC_BENCH_TIMING_H
 #define CSREC_BENCH_TIMING_H
@@ -19,14 +20,16 @@ typedef struct bench_times {
 bench_times bench_time_pursuit(const bench_problem *problem, csrec_columns columns,
                                const csrec_eager_simd *simd, double least);
 
+/* Of columns and coefficients, every bit. */
+uint64_t bench_atoms_hash(const csrec_atoms *atoms);
 /* Hash of the first n/4 atoms, by the eager pursuit; no timing. */
 uint64_t bench_pursuit_hash(const bench_problem *problem, csrec_columns columns);
 
-/* Seconds of an iteration that begins with a transform. tree: the leanest we know, one pass
- * over the row tree that sums and keeps the largest. levels: the library's reference iteration, the
- * paper's way.
- */
+/* Seconds of an iteration that begins with a transform: the leanest we know, one pass over the row
+ * tree that sums and keeps the largest; and that of a pursuit, csrec_pursuit_reference for the
+ * paper's way, level by level. */
 double bench_time_tree_iteration(const bench_problem *problem, csrec_columns columns);
-double bench_time_levels_iteration(const bench_problem *problem, csrec_columns columns);
+double bench_time_iteration(const bench_problem *problem, csrec_columns columns,
+                            const csrec_pursuit_type *type);
 
 #endif

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """uncertainty.py - how right csrecover's expected errors are: the number of the summary beside the
 true error, the share of the unknown pixels whose error is below 1 and 2 times what the map of
 --uncertainty says, and the area under the sparsification curve (the mean squared error that is left
 when the most uncertain pixels are taken away, over all shares; random: 0.5 at most) beside that of
 the true errors' own order. On the five pictures of pictures.py and those of net_kinds.py, by which
 no constant was chosen. Needs NumPy and Pillow."""
-import argparse
 import json
 import subprocess
 import sys
@@ -15,9 +15,11 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
+import binding
 import machine
 import net_kinds
 import pictures
+from rows import means
 
 RATES = (0.05, 0.10, 0.25, 0.50)
 SIGMAS = (0.0, 15.0)
@@ -53,14 +55,11 @@ def measure(tool, preset, picture, rate, sigma):
 
 def summary(rows):
     """A row for each preset, rate and noise."""
-    table = []
-    for key in dict.fromkeys((r["preset"], r["rate"], r["sigma"]) for r in rows):
-        at = [r for r in rows if (r["preset"], r["rate"], r["sigma"]) == key]
-        row = dict(zip(("preset", "rate", "sigma"), key), pictures=len(at))
-        row["within_1_db"] = float(np.mean([abs(r["off_db"]) <= 1 for r in at]))
-        for name in ("off_db", "within_1", "within_2", "area", "area_ideal"):
-            row[name] = float(np.mean([r[name] for r in at]))
-        table.append(row)
+    keys = ("preset", "rate", "sigma")
+    rows = [{**row, "within_1_db": abs(row["off_db"]) <= 1} for row in rows]
+    table = means(rows, keys, ("within_1_db", "off_db", "within_1", "within_2", "area", "area_ideal"))
+    for row in table:
+        row["pictures"] = sum(all(r[key] == row[key] for key in keys) for r in rows)
     return table
 
 
@@ -73,16 +72,10 @@ def kept(path, presets):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--images", help="folder of the five pictures, as pictures.py")
-    parser.add_argument("--build", default=str(pictures.ROOT / "build"))
-    parser.add_argument("--presets", nargs="+", default=PRESETS, help="presets or methods")
-    parser.add_argument("--rates", nargs="+", type=float, default=RATES)
-    parser.add_argument("--pictures", nargs="+", default=[*pictures.FIVE, *net_kinds.ALL])
-    parser.add_argument("--more", action="store_true",
-                        help="keep the rows of other presets in the file")
-    parser.add_argument("--json", default="uncertainty.json")
-    arguments = parser.parse_args()
+    arguments = binding.arguments(
+        __doc__, "uncertainty.json", images=None, presets=([*PRESETS], "presets or methods"),
+        rates=[*RATES], pictures=[*pictures.FIVE, *net_kinds.ALL],
+        more=(False, "keep the rows of other presets in the file"))
     found, source = pictures.load(arguments.images, arguments.pictures)
     rows = kept(arguments.json, arguments.presets) if arguments.more else []
     for name, picture in found:
@@ -98,8 +91,7 @@ def main():
               f"{100 * row['within_1_db']:3.0f} %, mean {row['off_db']:5.2f} dB, coverage "
               f"{100 * row['within_1']:3.0f} {100 * row['within_2']:3.0f} %, area {row['area']:.3f} "
               f"({row['area_ideal']:.3f})")
-    machine.write(arguments.json, {"machine": machine.describe(arguments.build), "source": source,
-                                   "summary": table, "rows": rows})
+    machine.save(arguments, source=source, summary=table, rows=rows)
 
 
 if __name__ == "__main__":

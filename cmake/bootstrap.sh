@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # bootstrap.sh - what samples/demo.sh, tests/run.sh and .ci/run share: install what is missing,
 # configure, build. Sourced by them with the repository's root as working directory.
 

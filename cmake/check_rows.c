@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* check_rows.c - run by the build: every row of every table has what its header asks for; else the
  * first that lacks something is told in a line, and the build stops. */
 #include <stdio.h>

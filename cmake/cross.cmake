@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Toolchain file for another processor of Linux, with Debian's cross compiler (tests/long/cross.sh):
 #   cmake -DCMAKE_TOOLCHAIN_FILE=cmake/cross.cmake -DCSREC_CROSS=aarch64 -DCSREC_CROSS_ROOT=FOLDER ...
 # CSREC_CROSS_ROOT holds that processor's libraries, as in a Debian system's root.

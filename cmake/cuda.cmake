@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The CUDA backend: AUTO takes it where a toolkit is found, ON demands it, OFF leaves it out. Sets
 # CSREC_HAS_CUDA; CSREC_CUDA_SOURCES, CSREC_CUDA_LIBRARIES for the library; CSREC_CUDA_TARGETS and
 # CSREC_CUDA_PC_LIBS for the installed package.

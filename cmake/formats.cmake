@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Formats of files that a user may do without. A row each: src/files/FOLDER is built where the library
 # is found, and CSREC_HAS_NAME defined. Told to csrec.pc (CSREC_FORMAT_PC), csrecConfig.cmake
 # (CSREC_FORMAT_MODULES) and the Debian package for developers (CSREC_FORMAT_DEBS).

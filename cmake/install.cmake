@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What `cmake --install` puts where: libraries, headers, tools, manual pages, completions, handbook,
 # CMake package, pkg-config file. All paths are relative to the prefix, so an installed tree can be
 # moved. Components (runtime, development, tools) become packages: see package.cmake.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Libraries that the build needs, and how to install what is missing.
 
 # The package of each system by Debian's name: Debian, Fedora, Homebrew.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Manual pages and shell completions: printed by the tools themselves, from the tables that parse
 # their options, so that neither can lag behind. A new tool in src/tools is picked up by itself.
 set(CSREC_MANUAL_DIR ${PROJECT_BINARY_DIR}/manual)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Communicators of MPI processes: libcsrec_mpi for the system's MPI, and libcsrec_mpi_openmpi and
 # libcsrec_mpi_mpich for those that pkg-config knows. libcsrec loads them under a launcher
 # (src/comm/join.c) and needs none of them; programs with communicators of their own link one

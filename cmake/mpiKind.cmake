@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # csrec_mpi_kind(OUT FOLDER...) - openmpi, mpich or other: whose mpi.h is in these folders.
 function(csrec_mpi_kind out)
   set(kind other)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # `cpack`: Debian packages of the library, what is needed to build with it, and the tools; elsewhere
 # an archive. The preset "package" builds for /usr, where a distribution has its files:
 #   cmake --workflow --preset package

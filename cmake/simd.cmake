@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # csrec_simd(TEMPLATE NAME [CONTRACT] [SETS set...]) - builds src/TEMPLATE_simd.h once for each
 # instruction set, as the table or function NAME_<set>; base/cpu.h chooses among them at run time.
 # SETS: besides generic, avx2 and avx512. The template finds in SIMD_TABLE what to define, and in

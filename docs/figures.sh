@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # figures.sh BUILD [README|theory] - makes the pictures of README.md and docs/choosing.md (docs/figures/*.png)
 # and writes the tables beside them, from a scene that is traced, sampled and recovered here. Some
 # minutes. README: its pictures alone, the words below the first, and samples/example.*. theory: those of
@@ -88,11 +89,11 @@ example() {
                 print "README.md: not the same picture from half the samples" >"/dev/stderr"
                 exit 1
             }
-            printf "*The same picture from half the samples: 25 %% of the pixels of a rendering, " \
-                "evenly, give %s dB, and 12.5 %% %s dB if they are measured [in rounds]" \
-                "(docs/choosing.md#measuring-in-rounds), where a recovery expects errors (third " \
-                "picture: black no pixels, white all). The means of five photographs are %s and " \
-                "%s dB, and %s dB from 25 %% in rounds.*\n", even, rounds, mean[1], mean[2], mean[3]
+            printf "*25 %% of the pixels, evenly spread, give %s dB. Half as many, placed where " \
+                "the recovery is least certain ([in rounds]" \
+                "(docs/choosing.md#measuring-in-rounds)), give %s dB (third panel: density of " \
+                "samples, white is dense). The means of five photographs are %s and %s dB, and %s " \
+                "dB from 25 %% in rounds.*\n", even, rounds, mean[1], mean[2], mean[3]
         }' >"$work/half"
     place half README.md <"$work/half"
 }

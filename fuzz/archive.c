@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* archive.c - members of a zip archive, by libzip, and an archive of members, by hand: stored, with
  * the checksums that would keep a fuzzer from ever changing an array. */
 #include <zip.h>

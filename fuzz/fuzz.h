@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz.h - what the fuzz targets and their mutators share. */
 #ifndef CSREC_FUZZ_FUZZ_H
 #define CSREC_FUZZ_FUZZ_H

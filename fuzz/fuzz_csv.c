@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_csv.c - any bytes as a CSV text. */
 #include "fuzz.h"
 #include "files/csv/csv.h"

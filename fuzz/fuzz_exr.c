@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_exr.c - any bytes as OpenEXR: read, checked, and written again with its attributes. */
 #include "fuzz.h"
 #include "files/exr/exr.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_fits.c - any bytes as a FITS: read, checked, and written again with its header. */
 #include "fuzz.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_hdf5.c - any bytes as HDF5: read, checked, and written again with its attributes and scales.
  */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_model.c - a model file; a small measurement, made as its member "options" says, is recovered
  * with the model. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_npz.c - any bytes as a .npy array, as rows to learn from, as the mask of a picture, and as a
  * measurement, which for zip bytes is a .npz. */
 #include "fuzz.h"

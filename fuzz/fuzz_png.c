@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_png.c - any bytes as a picture, whole, with samples in it, and as the mask of one. */
 #include "fuzz.h"
 #include "files/png/png.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_recover.c - a measurement file that says, in a member "options" (fuzz.h), how it is
  * recovered: all methods; what comes out is finite, or one line of text. */
 #include "fuzz.h"

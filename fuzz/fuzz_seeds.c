@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_seeds.c - writes valid small files of every kind, from which the fuzzers start:
  * fuzz_seeds FOLDER, which has a sub-folder a target. */
 #include <png.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_solve.c - a dense system in an archive: A [m, n] and y [m] or [count, m], solved by any
  * solver as the member "options" says, one right-hand side and all of them. */
 #include "fuzz.h"

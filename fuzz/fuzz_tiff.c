@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fuzz_tiff.c - any bytes as a TIFF: read, checked, and written again with its metadata. */
 #include "fuzz.h"
 #include "files/tiff/tiff.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mutate_csv.c - changes a CSV text by its tokens: numbers, words, separators, lines. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mutate_npy.c - changes .npy bytes as what they are: a type, a shape, values; or as any bytes. */
 #include <math.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mutate_npz.c - changes a zip archive by its members, each by what it is, and makes it anew with
  * right checksums; other bytes that are a .npy likewise; any other bytes as libFuzzer does. */
 #include "fuzz.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mutate_png.c - changes a PNG by its chunks, IDAT unpacked, and makes it anew with right
  * checksums. */
 #include <zlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* replay.c - runs a fuzz target on files, without libFuzzer: replay_TARGET FILE... */
 #include <stdio.h>
 

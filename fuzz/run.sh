@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # Builds the fuzz targets (clang) and runs them from SEED.
 #   fuzz/run.sh [SEED]                 (default 1)
 #   fuzz/run.sh --long [SECONDS [SEED [TARGET...]]]

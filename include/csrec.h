@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec.h - sparse recovery of sampled signals: the public header of libcsrec. The headers in
  * csrec/ have one subject each and can be included alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec_mpi.h - communicators of MPI processes: the header of libcsrec_mpi. */
 #ifndef CSREC_MPI_H
 #define CSREC_MPI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* comm.c - the calls of a communicator by MPI. */
 #include <stdio.h>
 #include <stdlib.h>

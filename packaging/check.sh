@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # check.sh - the packaging without running it: workflows against GitHub's schema, the Dockerfile by
 # hadolint, the recipe rendered by rattler-build, cibuildwheel's settings read by cibuildwheel; that
 # all name the project's version and scripts that exist. Exit code 77: the checkers cannot be had.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # cuda.cmake - whether a wheel brings the CUDA kernels, which take minutes to compile: where nvidia-smi
 # lists a device that they run on, and then for its kind alone. What the caller defines stays:
 # CSREC_CUDA (AUTO, ON, OFF; cmake/cuda.cmake) and CMAKE_CUDA_ARCHITECTURES.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """generate.py HEADER COMPILER OUTPUT - turns csrec.h into the module csrecover._csrec.
 
 The header is the only list of types and functions: what is added there can be called from Python

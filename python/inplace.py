@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """inplace.py BUILD - the package on the library of a build folder, without installing: prints the
 folder to put into PYTHONPATH. Needs cffi and a C compiler's preprocessor (CC, else cc)."""
 import os

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run-tests.sh [BUILD] | --install - tests the Python package.
 #   BUILD      in place, against BUILD/libcsrec (default build): nothing is compiled. Uses python3 if
 #              it has NumPy, cffi and pytest, else a virtual environment in BUILD/python/venv. What

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # demo.sh [FOLDER] - compressive rendering from a fresh clone: installs what is missing (apt), builds
 # what it needs, traces a quarter of a picture's pixels in rounds, where the recovery of what is
 # traced expects errors, and recovers the rest. Compares with as many pixels of a Poisson-disc

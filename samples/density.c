@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* density.c - the density of samples as a picture: means under a Gaussian. */
 #include "density.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* density.h - where the samples of a measurement are dense. */
 #ifndef CSREC_SAMPLES_DENSITY_H
 #define CSREC_SAMPLES_DENSITY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* figures.c - draws the figures of docs/pursuit.md: levels.svg, tree.svg and update.svg, from small
  * problems that are solved here. Prints nothing; the same bytes everywhere. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* interpolate.c - what a recovery competes with: every pixel from its nearest sample, or linear
  * interpolation on the Delaunay triangulation of the samples (beyond their hull the nearest).
  *

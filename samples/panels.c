@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* panels.c - compares a recovery with the truth: prints PSNR and SSIM, and writes one PNG with the
  * samples, their density, the recovery, the truth and the difference of these two (its size, times
  * 4) side by side. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* raytrace.c - a ray tracer that traces only some pixels and writes them as a measurement file:
  * those that a Poisson-disc pattern asks for, or, with --adaptive, those where csrec_adaptive
  * expects the largest errors. With --full it traces them all and writes a PNG. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* scene.c - spheres of paint, metal, glass and marble on a tiled floor under an evening sky.
  *
  * Light at a hit: the sun through one shadow ray into its disc (rays of a pixel share the disc out

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* scene.h - the scene of the demo and the light that a ray brings back from it. */
 #ifndef CSREC_SAMPLES_SCENE_H
 #define CSREC_SAMPLES_SCENE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* strip.c - puts pictures of equal size side by side, in several rows if asked: PNGs, and
  * measurement files, shown as their samples on gray, or as the density of these. Below each
  * picture: a part of it, enlarged

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* svg.c - boxes, lines and words as SVG. */
 #include "svg.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* svg.h - boxes, lines and words as SVG. */
 #ifndef CSREC_SAMPLES_SVG_H
 #define CSREC_SAMPLES_SVG_H

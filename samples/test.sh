@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # test.sh BUILD - the ray tracer gives the same pixels in part, in whole and on any number of threads,
 # the comparison finds no difference between equal pictures and one between unequal scenes, pixels
 # chosen in rounds are the same on any number of threads and worth more than as many of a pattern,

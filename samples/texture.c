@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* texture.c - procedural colours of the scene, from lattice noise on the library's random numbers.
  */
 #include "texture.h"

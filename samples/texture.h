@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* texture.h - procedural colours of the scene: sky, marble, the tiled floor. */
 #ifndef CSREC_SAMPLES_TEXTURE_H
 #define CSREC_SAMPLES_TEXTURE_H

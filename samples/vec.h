@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* vec.h - three doubles: a point, a direction or a linear RGB colour of the ray tracer. */
 #ifndef CSREC_SAMPLES_VEC_H
 #define CSREC_SAMPLES_VEC_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eigen.cu - cuSOLVER's divide and conquer for symmetric matrices, behind a C ABI. */
 #include "shim/eigen.h"
 

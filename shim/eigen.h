@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eigen.h - the symmetric eigenproblem on the device (cuSOLVER), behind a C ABI.
  *
  * cuSOLVER and its dependencies take a gigabyte and are optional: the library is loaded at the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 // fft.cc - Fourier transforms by PocketFFT, a header of C++; its exceptions end here.
 #include <new>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* max.cu - Thrust's maximum behind a C ABI. */
 #include <thrust/device_ptr.h>
 #include <thrust/execution_policy.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* scan.cu - prefix sums by CUB; no C++ types or exceptions leave this file. */
 #include "shim/scan.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* scan.h - prefix sums on the device (CUB), behind a C ABI.
  *
  * Scratch memory is the caller's. stream is a cudaStream_t. Sums of doubles are meant for integers,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shim.h - Thrust and CUB behind a C ABI. All arrays are in device memory. Exceptions stop here.
  *
  * temporary: workspace of *bytes bytes, owned by the caller; with temporary NULL only *bytes is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sort.cu - CUB's radix sort and selection behind a C ABI. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>

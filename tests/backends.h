@@ -1,9 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* backends.h - the same tests on every backend: a test takes the backend's name as its state. */
 #ifndef CSREC_TESTS_BACKENDS_H
 #define CSREC_TESTS_BACKENDS_H
 
 #include "device/device.h"
 #include "check.h"
+
+/* TEST_ON("cpu", name) { ... }: a test on a backend; TEST_ON_EACH: one on each. */
+#define TEST_ON(backend, name) TEST_LISTED(name, CHECK_LIST_ON(backend, name))
+#define TEST_ON_EACH(name)                                                                         \
+    TEST_LISTED(name, CHECK_LIST_ON("cpu", name); CHECK_LIST_ON("cuda", name))
+#define CHECK_LIST_ON(backend, name) check_list(#name " on " backend, name, backend)
 
 /* A row for cmocka_run_group_tests. */
 #define CHECK_ON(backend, test)                                                                    \

@@ -1,13 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* boundary.h - small signals, models and recovery configurations for tests of numbers at the ends
  * of their range. */
 #ifndef CSREC_TESTS_BOUNDARY_H
 #define CSREC_TESTS_BOUNDARY_H
 
-#include <string.h>
+#include "models.h"
 
-#include "check.h"
-
-static uint64_t seed;
+SEED(seed);
 
 enum { SETTINGS = 2, NAME = 96 };
 
@@ -45,7 +44,7 @@ typedef struct problem {
 
 static void set_measurement(problem *p, int axes, int64_t channels) {
     *p = (problem){.m = {.shape = shapes[axes - 1], .channels = channels, .dtype = CSREC_F64}};
-    assert_ok(csrec_shape_count(&p->m.shape, &p->entries));
+    p->entries = entries_in(&p->m.shape);
     for (int64_t i = 0; i < p->entries; i++)
         if (i == 0 || check_below(&seed, 2)) p->index[p->m.n++] = i;
     for (int64_t i = 0; i < p->m.n * channels; i++) {
@@ -57,51 +56,25 @@ static void set_measurement(problem *p, int axes, int64_t channels) {
     p->m.y = p->y;
 }
 
-/* Of arrays whose counts follow from their shapes. */
-static csrec_model *make(const char *kind, int count, const char *const *names,
-                         csrec_array *arrays) {
-    csrec_model *model = NULL;
-    csrec_error error = {{0}};
-    const csrec_array *list[8];
-    for (int i = 0; i < count; i++) {
-        arrays[i].count = 1;
-        for (int d = 0; d < arrays[i].shape.dims; d++) arrays[i].count *= arrays[i].shape.dim[d];
-        list[i] = &arrays[i];
-    }
-    if (csrec_model_create(kind, count, names, list, &model, &error)) fail_msg("%s", error.text);
-    return model;
-}
-
 static double scale_of_models[2] = {-1.5, 2.0};
 
 static csrec_model *make_pca(const problem *p, bool scale) {
     enum { K = 2 };
-    static double mean[VALUES_MOST], components[K * VALUES_MOST], variances[K], noise, axes[8];
-    double channels = (double)p->m.channels;
+    static double mean[VALUES_MOST], V[K * VALUES_MOST], variances[K];
     int64_t n = p->entries * p->m.channels;
-    noise = 0.01;
     for (int64_t i = 0; i < n; i++) {
         mean[i] = 0.1 * check_normal(&seed);
         for (int k = 0; k < K; k++) /* rows without overlap have products of 0 */
-            components[k * n + i] = i % K == k ? sqrt((double)K / (double)(n + n % K)) : 0.0;
+            V[k * n + i] = i % K == k ? sqrt((double)K / (double)(n + n % K)) : 0.0;
     }
     for (int k = 0; k < K; k++) variances[k] = 3.0 - k;
-    for (int d = 0; d < p->m.shape.dims; d++) axes[d] = (double)p->m.shape.dim[d];
-    const char *const names[] = {"mean",  "components", "variances", "noise",
-                                 "shape", "channels",   "scale"};
-    csrec_array arrays[] = {{CSREC_F64, {1, {n}}, 0, mean},
-                            {CSREC_F64, {2, {K, n}}, 0, components},
-                            {CSREC_F64, {1, {K}}, 0, variances},
-                            {CSREC_F64, {0}, 0, &noise},
-                            {CSREC_F64, {1, {p->m.shape.dims}}, 0, axes},
-                            {CSREC_F64, {0}, 0, &channels},
-                            {CSREC_F64, {1, {2}}, 0, scale_of_models}};
-    return make("pca", scale ? 7 : 6, names, arrays);
+    return model_of_components(&(components){p->m.shape, p->m.channels, K, mean, V, variances,
+                                             scale ? scale_of_models : NULL, 0.01});
 }
 
 static csrec_model *make_gmm(bool scale) {
     enum { K = 2, EDGE = 3, D = EDGE * EDGE };
-    static double weights[K], means[K * D], C[K * D * D], axes[2] = {EDGE, EDGE};
+    static double weights[K], means[K * D], C[K * D * D];
     for (int k = 0; k < K; k++) {
         weights[k] = 1.0 / K;
         for (int i = 0; i < D; i++) means[k * D + i] = 0.3 * k;
@@ -109,13 +82,8 @@ static csrec_model *make_gmm(bool scale) {
             for (int j = 0; j < D; j++)
                 C[(k * D + i) * D + j] = (1.0 + k) * exp(-0.5 * abs(i - j)) + (i == j);
     }
-    double one = 1.0;
-    const char *const names[] = {"weights", "means", "covariances", "shape", "channels", "scale"};
-    csrec_array arrays[] = {
-        {CSREC_F64, {1, {K}}, 0, weights}, {CSREC_F64, {2, {K, D}}, 0, means},
-        {CSREC_F64, {3, {K, D, D}}, 0, C}, {CSREC_F64, {1, {2}}, 0, axes},
-        {CSREC_F64, {0}, 0, &one},         {CSREC_F64, {1, {2}}, 0, scale_of_models}};
-    return make("gmm", scale ? 6 : 5, names, arrays);
+    return model_of_gaussians(
+        &(gaussians){{2, {EDGE, EDGE}}, 1, K, weights, means, C, scale ? scale_of_models : NULL});
 }
 
 static csrec_model *make_conv(double amplitude) {
@@ -124,22 +92,19 @@ static csrec_model *make_conv(double amplitude) {
     for (int i = 0; i < K * EDGE * EDGE; i++)
         filters[i] = i < EDGE * EDGE ? 1.0 / 3.0 : (i % 2 ? -1.0 : 1.0) / 3.0;
     for (int k = 0; k < K; k++) amplitudes[k] = amplitude / (1.0 + k);
-    const char *const names[] = {"filters", "amplitudes"};
-    csrec_array arrays[] = {{CSREC_F64, {3, {K, EDGE, EDGE}}, 0, filters},
-                            {CSREC_F64, {1, {K}}, 0, amplitudes}};
-    return make("conv", 2, names, arrays);
+    return model_of_filters(K, EDGE, filters, amplitudes);
 }
 
 /* To half the size and back. */
 static csrec_model *make_net(void) {
-    static int64_t layers[] = {1, 2, -1, 0, 2, 2, -1, 0};
-    static double weights[52], channels[] = {1};
+    static const double layers[] = {1, 2, -1, 0, 2, 2, -1, 0}, channels = 1;
+    double weights[52];
+    csrec_model_parts parts = {0};
     for (int i = 0; i < 52; i++) weights[i] = 0.25 - 0.0078125 * i;
-    const char *const names[] = {"layers", "weights", "channels"};
-    csrec_array arrays[] = {{CSREC_I64, {2, {2, 4}}, 0, layers},
-                            {CSREC_F64, {1, {52}}, 0, weights},
-                            {CSREC_F64, {0}, 0, channels}};
-    return make("net", 3, names, arrays);
+    csrec_model_add(&parts, "layers", (csrec_shape){2, {2, 4}}, layers);
+    csrec_model_add(&parts, "weights", (csrec_shape){1, {52}}, weights);
+    csrec_model_add(&parts, "channels", (csrec_shape){0}, &channels);
+    return assemble_model("net", &parts);
 }
 
 static csrec_model *make_model(const problem *p, const char *kind, bool scale) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* check.h - what every test program needs: CMocka with its headers, and a fresh printed seed.
  * A failing run is repeated with CSREC_TEST_SEED=<the printed seed>. */
 #ifndef CSREC_TESTS_CHECK_H
@@ -10,21 +11,71 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
 
 #include "csrec.h"
 
-/* The seed of this run: from the environment, else from the clock; printed once by main. */
+/* The seed of this run: from the environment, else from the clock; printed the first time. */
 static inline uint64_t check_seed(void) {
+    static uint64_t drawn;
+    static bool known;
     const char *given = getenv("CSREC_TEST_SEED");
     struct timespec now;
+    if (known) return drawn;
     clock_gettime(CLOCK_REALTIME, &now);
-    uint64_t seed = given ? strtoull(given, NULL, 0)
-                          : (uint64_t)now.tv_sec * 1000003u + (uint64_t)now.tv_nsec;
-    printf("CSREC_TEST_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
+    drawn = (uint64_t)now.tv_sec * 1000003u + (uint64_t)now.tv_nsec;
+    if (given) drawn = strtoull(given, NULL, 0);
+    known = true;
+    printf("CSREC_TEST_SEED=%llu\n", (unsigned long long)drawn);
+    return drawn;
+}
+
+/* ------------------------------------------------------------------ lists (check.c) ----------- */
+
+void check_list(const char *name, CMUnitTestFunction run, const char *state);
+void check_within(CMFixtureFunction setup, CMFixtureFunction teardown);
+
+/* Runs all tests of the list; the main of a program that has no other. */
+int check_run(void);
+
+#define CHECK_FIRST __attribute__((constructor)) static void
+
+/* TEST(name) { ... }: a test, put on the list before main; they run in the order of the file. */
+#define TEST(name) TEST_LISTED(name, check_list(#name, name, NULL))
+#define TEST_LISTED(name, ...)                                                                     \
+    static void name(void **state);                                                                \
+    CHECK_FIRST name##_is_listed(void) {                                                           \
+        __VA_ARGS__;                                                                               \
+    }                                                                                              \
+    static void name(void **state __attribute__((unused)))
+
+/* What is done before the first test and behind the last, once a program. */
+#define FIXTURE(setup, teardown)                                                                   \
+    CHECK_FIRST check_fixture(void) {                                                              \
+        check_within(setup, teardown);                                                             \
+    }                                                                                              \
+    static void check_fixture(void)
+
+/* A variable of the file that begins as the seed of this run. */
+#define SEED(name)                                                                                 \
+    static uint64_t name;                                                                          \
+    CHECK_FIRST name##_is_drawn(void) {                                                            \
+        name = check_seed();                                                                       \
+    }                                                                                              \
+    static uint64_t name
+
+/* ------------------------------------------------------------------ random inputs ------------- */
+
+/* Of a pointer that is initialised where it is declared: freed where its block ends. */
+#define OWNED __attribute__((cleanup(check_free)))
+
+static inline void check_free(void *pointer) {
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
 }
 
 /* A small generator for test inputs, independent of the library's own (splitmix64). */
@@ -35,7 +86,9 @@ static inline uint64_t check_next(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-static inline double check_uniform(uint64_t *state) { return (double)(check_next(state) >> 11) * 0x1p-53; }
+static inline double check_uniform(uint64_t *state) {
+    return (double)(check_next(state) >> 11) * 0x1p-53;
+}
 
 /* A standard normal number (Box and Muller). */
 static inline double check_normal(uint64_t *state) {
@@ -45,6 +98,26 @@ static inline double check_normal(uint64_t *state) {
 
 static inline int64_t check_below(uint64_t *state, int64_t n) {
     return (int64_t)(check_next(state) % (uint64_t)n);
+}
+
+static inline int64_t entries_in(const csrec_shape *shape) {
+    int64_t count = 1;
+    for (int d = 0; d < shape->dims; d++) count *= shape->dim[d];
+    return count;
+}
+
+/* A progress function: asks to stop as soon as *context, an int, reports have come. */
+static inline bool stop_by_count(const csrec_progress *progress, void *context) {
+    (void)progress;
+    return (*(int *)context)-- <= 0;
+}
+
+/* The default options with a method; NULL: what they have. */
+static inline csrec_recover_options options_by(const char *method) {
+    csrec_recover_options options;
+    csrec_recover_defaults(&options);
+    if (method) options.method = method;
+    return options;
 }
 
 #define assert_ok(call) assert_int_equal((call), CSREC_OK)

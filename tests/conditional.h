@@ -1,21 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conditional.h - random covariances, and a Gaussian given some of its entries by elimination. */
 #ifndef CSREC_TESTS_CONDITIONAL_H
 #define CSREC_TESTS_CONDITIONAL_H
-
-#include <math.h>
 
 #include "check.h"
 
 /* A random covariance of size `scale`; of rank `rank` and nothing beyond. */
 static inline void make_covariance(uint64_t *seed, int d, int rank, double scale, double *C) {
-    double *B = malloc((size_t)(d * rank) * sizeof *B);
+    OWNED double *B = malloc((size_t)(d * rank) * sizeof *B);
     for (int i = 0; i < d * rank; i++) B[i] = check_normal(seed) * sqrt(scale / rank);
     for (int i = 0; i < d; i++)
         for (int j = 0; j < d; j++) {
             C[i * d + j] = 0.0;
             for (int l = 0; l < rank; l++) C[i * d + j] += B[i * rank + l] * B[j * rank + l];
         }
-    free(B);
 }
 
 /* Posterior mean and covariance diagonal of x ~ N(mean, C) given y = x[at] + noise: Gauss

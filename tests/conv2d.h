@@ -1,10 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.h - random convolutions, and their products by seven loops in double. */
 #ifndef CSREC_TESTS_CONV2D_H
 #define CSREC_TESTS_CONV2D_H
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 #include "conv/conv.h"

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """coverage.py BUILD SOURCES - branch coverage by file from gcov's counts, the error branches that were
 never taken, and their share. An error branch is a line that reports or passes on a failure."""
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # coverage.sh [CTEST_PATTERN] - how much of the sources the tests run: builds build-coverage with
 # gcc --coverage, runs the tests (default: the test programs and those of faults/) and prints branch
 # coverage by file, and the error branches never taken (coverage.py).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csbench.h - what the tests of csbench share: numbers in its reports, arrays of its files, and the
  * matrices that it draws. */
 #ifndef CSREC_TESTS_CSBENCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda_check.h - random cases and comparisons to the bit, shared by the tests of the device. */
 #ifndef CSREC_TESTS_CUDA_CHECK_H
 #define CSREC_TESTS_CUDA_CHECK_H

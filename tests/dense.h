@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.h - the sampled Haar matrix written out from its definition (Park 2015), for small M.
  * Deliberately slow and literal: every entry is found by the text of the definition, with
  * divisions, so that nothing here shares an idea with the library. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* device.h - whether there is a device to test on. */
 #ifndef CSREC_TESTS_DEVICE_H
 #define CSREC_TESTS_DEVICE_H

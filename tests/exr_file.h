@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* exr_file.h - OpenEXR files by the library itself, of random arrangements. */
 #ifndef CSREC_TESTS_EXR_FILE_H
 #define CSREC_TESTS_EXR_FILE_H
@@ -6,7 +7,7 @@
 
 #include <openexr.h>
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ drawn files ------------- */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* family.h - a family of aligned pictures: a round head with eyes and a mouth, lit from a side.
  * Nine numbers make one, each moves the picture in a curve, so no few components hold it exactly.
  */

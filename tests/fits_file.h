@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fits_file.h - FITS files made byte by byte, of random arrangements. */
 #ifndef CSREC_TESTS_FITS_FILE_H
 #define CSREC_TESTS_FITS_FILE_H
@@ -6,7 +7,7 @@
 
 enum { BLOCK = 2880, CARD = 80 };
 
-static uint64_t seed;
+SEED(seed);
 
 static inline void put_card(io_bytes *b, const char *text) {
     char card[CARD + 1];

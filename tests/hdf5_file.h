@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_file.h - HDF5 files by libhdf5 itself, of random arrangements. */
 #ifndef CSREC_TESTS_HDF5_FILE_H
 #define CSREC_TESTS_HDF5_FILE_H
@@ -6,7 +7,7 @@
 
 #include "files/hdf5/hdf5.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static inline bool toss(void) {
     return check_below(&seed, 2) > 0;

@@ -1,13 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* history.h - recoveries of random samples with a history, and what its steps must be. */
 #ifndef CSREC_TESTS_HISTORY_H
 #define CSREC_TESTS_HISTORY_H
 
-#include <math.h>
-#include <string.h>
-
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct problem {
     csrec_measurement m;
@@ -59,7 +57,7 @@ static inline double residual_of(const problem *p, const double *signal) {
 static inline csrec_history *follow(problem *p, csrec_recover_options *options) {
     csrec_history *history;
     size_t bytes = (size_t)(p->entries * p->m.channels) * sizeof *p->signal;
-    double *without = malloc(bytes);
+    OWNED double *without = malloc(bytes);
     csrec_error error = {""};
     assert_ok(csrec_history_create(p->truth, 255.0, &history));
     assert_ok(csrec_recover(&p->m, options, without, NULL, NULL, NULL));
@@ -67,7 +65,6 @@ static inline csrec_history *follow(problem *p, csrec_recover_options *options) 
     if (csrec_recover(&p->m, options, p->signal, NULL, NULL, &error)) fail_msg("%s", error.text);
     options->history = NULL;
     assert_memory_equal(without, p->signal, bytes);
-    free(without);
     return history;
 }
 

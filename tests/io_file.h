@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* io_file.h - files, folders and forks for the tests of readers and writers. */
 #ifndef CSREC_TESTS_IO_FILE_H
 #define CSREC_TESTS_IO_FILE_H
@@ -7,7 +8,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -109,6 +109,14 @@ static inline io_bytes io_load(const char *path) {
     return b;
 }
 
+static inline void io_assert_same(const char *one, const char *other) {
+    io_bytes a = io_load(one), b = io_load(other);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    io_free(&a);
+    io_free(&b);
+}
+
 /* One line that contains every given part: the file, the array, the remedy. */
 static inline void io_assert_line(const csrec_error *error, const char *file, const char *part) {
     if (!strstr(error->text, file) || !strstr(error->text, part)) {
@@ -133,6 +141,18 @@ static inline bool io_with_limit(rlim_t bytes, bool (*fn)(const char *path), con
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* A writer, true if it fails as of a full disk, leaves nothing behind, wherever the disk ends. */
+static inline void io_expect_full_disk(bool (*fails)(const char *path), const char *name, int n,
+                                       const rlim_t *bytes) {
+    for (int i = 0; i < n; i++) assert_true(io_with_limit(bytes[i], fails, io_path(name)));
+    assert_true(fails("/dev/full"));
+    assert_int_equal(access("/dev/full", F_OK), 0); /* not replaced */
+    char nowhere[32];
+    snprintf(nowhere, sizeof nowhere, "none/%s", name);
+    assert_true(fails(io_path(nowhere)));
+    assert_int_equal(io_count_files(), 0);
 }
 
 /* Runs fn in a child with stdin from one file and stdout to another (either may be NULL). */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* io_measurement.h - measurement files built by hand, and what reading them must give. */
 #ifndef CSREC_TESTS_IO_MEASUREMENT_H
 #define CSREC_TESTS_IO_MEASUREMENT_H
@@ -5,7 +6,7 @@
 #include "io_npy.h"
 #include "io_zip.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static io_zip zip;
 

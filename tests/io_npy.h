@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* io_npy.h - .npy bytes built by hand, from the format's description. */
 #ifndef CSREC_TESTS_IO_NPY_H
 #define CSREC_TESTS_IO_NPY_H

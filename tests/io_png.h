@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* io_png.h - PNG files built by hand, from the format's description (W3C PNG, second edition). */
 #ifndef CSREC_TESTS_IO_PNG_H
 #define CSREC_TESTS_IO_PNG_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* io_zip.h - zip archives built by hand, from the format's description (APPNOTE.TXT), so that the
  * reader is tested with bytes that libzip did not write. */
 #ifndef CSREC_TESTS_IO_ZIP_H

@@ -1,9 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* linear.h - small dense linear algebra, written plainly, for references. */
 #ifndef CSREC_TESTS_LINEAR_H
 #define CSREC_TESTS_LINEAR_H
-
-#include <math.h>
-#include <stdint.h>
 
 #include "check.h"
 
@@ -45,18 +43,31 @@ static inline void eliminate(int64_t k, double *A, double *b) {
     eliminate_many(k, A, k, 1, b, 1);
 }
 
-/* Random orthonormal rows, by Gram and Schmidt. */
+/* ||v||, entries `step` apart: a column of a row-major matrix, or with step 1 a vector. */
+static inline double length_of(int64_t n, int64_t step, const double *v) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += v[i * step] * v[i * step];
+    return sqrt(sum);
+}
+
+/* Row k of V [k + 1][n] becomes one of length 1, orthogonal to those before, which are so, too: by
+ * Gram and Schmidt, twice, so that rounding is removed. */
+static inline void orthonormalise(int64_t k, int64_t n, double *V) {
+    double *row = V + k * n;
+    for (int64_t again = 0; again < 2 * k; again++) {
+        const double *other = V + again % k * n;
+        double dot = 0.0;
+        for (int64_t i = 0; i < n; i++) dot += row[i] * other[i];
+        for (int64_t i = 0; i < n; i++) row[i] -= dot * other[i];
+    }
+    const double length = length_of(n, 1, row);
+    for (int64_t i = 0; i < n; i++) row[i] /= length;
+}
+
 static inline void draw_orthonormal(uint64_t *seed, int64_t k, int64_t n, double *V) {
     for (int64_t a = 0; a < k; a++) {
-        double square = 0.0;
         for (int64_t i = 0; i < n; i++) V[a * n + i] = check_normal(seed);
-        for (int64_t b = 0; b < a; b++) {
-            double dot = 0.0;
-            for (int64_t i = 0; i < n; i++) dot += V[a * n + i] * V[b * n + i];
-            for (int64_t i = 0; i < n; i++) V[a * n + i] -= dot * V[b * n + i];
-        }
-        for (int64_t i = 0; i < n; i++) square += V[a * n + i] * V[a * n + i];
-        for (int64_t i = 0; i < n; i++) V[a * n + i] /= sqrt(square);
+        orthonormalise(a, n, V);
     }
 }
 

@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measuring.h - random operators that measure whole signals, with their matrices written out from
  * the definitions: patterns whose sign changes and pieces are counted, direct sums. */
 #ifndef CSREC_TESTS_MEASURING_H
 #define CSREC_TESTS_MEASURING_H
-
-#include <string.h>
 
 #include "sampling/permutation.h"
 #include "operators_drawn.h"
@@ -103,8 +102,8 @@ static inline void draw_hadamard(uint64_t *seed, drawn *d) {
     d->spec.ordering = names[check_below(seed, 5)];
     d->spec.scrambled = check_below(seed, 2);
     d->spec.seed = check_next(seed) >> 20;
-    pattern *rows = malloc((size_t)padded * sizeof *rows);
-    char *seen = malloc((size_t)padded);
+    OWNED pattern *rows = malloc((size_t)padded * sizeof *rows);
+    OWNED char *seen = malloc((size_t)padded);
     for (int64_t k = 0; k < padded; k++) rows[k] = look_at(&grid, k, seen);
     pattern_dims = grid.dims;
     pattern_order = d->spec.ordering ? d->spec.ordering[0] : 'n';
@@ -123,8 +122,6 @@ static inline void draw_hadamard(uint64_t *seed, drawn *d) {
         for (int64_t k = 0; k < d->m; k++)
             d->matrix[k * d->n + j] = hadamard_sign(rows[d->index[k]].natural, place);
     }
-    free(rows);
-    free(seen);
 }
 
 /* ---- Fourier: direct sums */

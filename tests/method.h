@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* method.h - one method by itself, on a device, in the measurement's own units. */
 #ifndef TESTS_METHOD_H
 #define TESTS_METHOD_H

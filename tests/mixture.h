@@ -1,9 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.h - random mixtures of Gaussians, rows of them, and densities by elimination. */
 #ifndef CSREC_TESTS_MIXTURE_H
 #define CSREC_TESTS_MIXTURE_H
-
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 #include "learn/gmm.h"
@@ -34,7 +32,7 @@ static inline csrec_mixture make_mixture(uint64_t *seed, int K, int d, double sp
 static inline float *draw(uint64_t *seed, const csrec_mixture *m, int64_t rows) {
     size_t d = (size_t)m->d;
     float *X = malloc((size_t)rows * d * sizeof *X);
-    double *L = malloc((size_t)m->K * d * d * sizeof *L);
+    OWNED double *L = malloc((size_t)m->K * d * d * sizeof *L);
     memcpy(L, m->C, (size_t)m->K * d * d * sizeof *L);
     for (int k = 0; k < m->K; k++) assert_true(csrec_cholesky(m->d, L + (size_t)k * d * d));
     for (int64_t r = 0; r < rows; r++) {
@@ -48,7 +46,6 @@ static inline float *draw(uint64_t *seed, const csrec_mixture *m, int64_t rows) 
             X[(size_t)r * d + i] = (float)x;
         }
     }
-    free(L);
     return X;
 }
 

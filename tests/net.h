@@ -1,8 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h - a network by direct sums in double, and random networks. */
 #ifndef CSREC_TESTS_NET_H
 #define CSREC_TESTS_NET_H
-
-#include <string.h>
 
 #include "check.h"
 

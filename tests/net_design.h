@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net_design.h - a small network as training/ makes them: a U of 4 sizes, and weights with which it
  * is the identity. */
 #ifndef CSREC_TESTS_NET_DESIGN_H
 #define CSREC_TESTS_NET_DESIGN_H
 
-#include <string.h>
-
 #include "check.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "learn/net/prior.h"
 
 typedef struct design {
@@ -82,10 +81,9 @@ static inline csrec_model *model_of(const design *d, int channels, const double 
 static inline csrec_model *fresh_model(int channels, int64_t width, uint64_t *seed) {
     design d = design_of(channels, width);
     int64_t count = first_weights(&d, channels, seed, NULL);
-    double *weights = malloc((size_t)count * sizeof *weights);
+    OWNED double *weights = malloc((size_t)count * sizeof *weights);
     first_weights(&d, channels, seed, weights);
     csrec_model *model = model_of(&d, channels, weights, count);
-    free(weights);
     return model;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net_learn.h - what the tests of csrec_net_learn share: small pictures, and a training of a tiny
  * network. */
 #ifndef CSREC_TESTS_NET_LEARN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator_rows.h - random operators of every row of the table, on a backend. */
 #ifndef CSREC_TESTS_OPERATOR_ROWS_H
 #define CSREC_TESTS_OPERATOR_ROWS_H
@@ -6,7 +7,7 @@
 #include "operator/operator.h"
 #include "operators.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { ROUNDS = 60 };
 

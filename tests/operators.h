@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operators.h - random operators of every row of the table, with their matrices written out from
  * the definitions (csrec.h, dct.h, wavelet.h), sharing nothing with the library. */
 #ifndef CSREC_TESTS_OPERATORS_H
@@ -143,7 +144,7 @@ static inline void draw_wavelet(uint64_t *seed, drawn *d) {
     if (levels == 0) levels = most;
     d->n = d->entries;
     d->analysis = calloc((size_t)(d->n * d->n), sizeof *d->analysis);
-    double *v = malloc((size_t)d->n * sizeof *v);
+    OWNED double *v = malloc((size_t)d->n * sizeof *v);
     for (int64_t j = 0; j < d->n; j++) {
         int64_t region[8];
         memset(v, 0, (size_t)d->n * sizeof *v);
@@ -155,7 +156,6 @@ static inline void draw_wavelet(uint64_t *seed, drawn *d) {
         }
         for (int64_t i = 0; i < d->n; i++) d->analysis[i * d->n + j] = v[i];
     }
-    free(v);
 }
 
 /* Filters at every place that meets the signal (operator/conv.h). */
@@ -194,7 +194,6 @@ static inline void draw_conv(uint64_t *seed, drawn *d) {
 }
 
 /* ---- stored and procedural matrices */
-
 
 struct drawn_matrix {
     int64_t m, n;
@@ -247,7 +246,7 @@ static inline void draw_haar(uint64_t *seed, drawn *d) {
     d->spec.rows = d->rows;
     d->spec.columns = check_below(seed, 2) ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED;
     d->matrix = calloc((size_t)(d->m * M), sizeof *d->matrix);
-    double *columns = calloc((size_t)(d->m * M), sizeof *columns);
+    OWNED double *columns = calloc((size_t)(d->m * M), sizeof *columns);
     for (int64_t c = 0; c < M; c++) {
         double *psi = columns + d->n * d->m;
         int64_t count, plus = 0;
@@ -264,7 +263,6 @@ static inline void draw_haar(uint64_t *seed, drawn *d) {
     }
     for (int64_t k = 0; k < d->m; k++)
         for (int64_t j = 0; j < d->n; j++) d->matrix[k * d->n + j] = columns[j * d->m + k];
-    free(columns);
 }
 
 /* A dense matrix after a dense matrix. */
@@ -320,8 +318,8 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
 
 /* A real operator of any other row on real and imaginary parts. */
 static inline void draw_pairs(uint64_t *seed, drawn *d) {
-    static const char *const real[] = {"dense", "haar", "dct", "conv", "mask", "chain", "hadamard",
-                                       "matrix", "blur", "downsample"};
+    static const char *const real[] = {"dense", "haar",     "dct",    "conv", "mask",
+                                       "chain", "hadamard", "matrix", "blur", "downsample"};
     drawn first = draw_operator(seed, real[check_below(seed, 10)], d->spec.backend);
     if (first.spec.complex_signal || first.m * first.n > 1 << 16) {
         drop_drawn(&first);
@@ -356,11 +354,23 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
     static const struct {
         const char *name;
         void (*draw)(uint64_t *seed, drawn *d);
-    } makers[] = {{"haar", draw_haar},       {"dense", draw_stored}, {"dct", draw_dct},
-                  {"wavelet", draw_wavelet}, {"conv", draw_conv}, {"mask", draw_mask}, {"identity", draw_mask},          {"chain", draw_chain},
-                  {"callback", draw_callback}, {"hadamard", draw_hadamard}, {"fourier", draw_fourier},
-                  {"matrix", draw_blocks}, {"blur", draw_blur}, {"downsample", draw_downsample},
-                  {"pairs", draw_pairs}, {"sparse", draw_sparse_matrix}, {"staircase", draw_staircase}};
+    } makers[] = {{"haar", draw_haar},
+                  {"dense", draw_stored},
+                  {"dct", draw_dct},
+                  {"wavelet", draw_wavelet},
+                  {"conv", draw_conv},
+                  {"mask", draw_mask},
+                  {"identity", draw_mask},
+                  {"chain", draw_chain},
+                  {"callback", draw_callback},
+                  {"hadamard", draw_hadamard},
+                  {"fourier", draw_fourier},
+                  {"matrix", draw_blocks},
+                  {"blur", draw_blur},
+                  {"downsample", draw_downsample},
+                  {"pairs", draw_pairs},
+                  {"sparse", draw_sparse_matrix},
+                  {"staircase", draw_staircase}};
     drawn d = {.spec.backend = backend};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         if (strcmp(makers[i].name, name) != 0) continue;
@@ -378,7 +388,7 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
 
 /* A specification that must be refused, in words that say this. */
 static inline void expect_refusal(const csrec_operator_spec *spec, csrec_status status,
-                           const char *words) {
+                                  const char *words) {
     csrec_operator *A = NULL;
     csrec_error error;
     assert_int_equal(csrec_operator_create(spec, &A, &error), status);

@@ -1,9 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operators_drawn.h - a random operator with its matrix, and what drawing one needs. */
 #ifndef CSREC_TESTS_OPERATORS_DRAWN_H
 #define CSREC_TESTS_OPERATORS_DRAWN_H
-
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 #include "dense.h"
@@ -86,7 +84,7 @@ static inline void draw_dense_matrix(uint64_t *seed, drawn *d) {
 /* Makes the drawn real matrix complex: its imaginary parts, and the real map of pairs. */
 static inline void make_complex(uint64_t *seed, drawn *d) {
     const int64_t m = d->m, n = d->n;
-    double *re = d->matrix;
+    OWNED double *re = d->matrix;
     d->filters = malloc((size_t)(2 * m * n) * sizeof *d->filters);
     d->matrix = malloc((size_t)(4 * m * n) * sizeof *d->matrix);
     for (int64_t k = 0; k < m * n; k++) {
@@ -95,11 +93,19 @@ static inline void make_complex(uint64_t *seed, drawn *d) {
         z[1] = at[2 * n] = 2.0 * check_uniform(seed) - 1.0;
         at[1] = -z[1];
     }
-    free(re);
     d->spec.complex_signal = true;
     d->spec.matrix = d->filters;
     d->m = 2 * m;
     d->n = 2 * n;
+}
+
+/* The products of an operator, the context, for one of the caller's functions. */
+static inline csrec_status forward_of_operator(const double *x, double *y, void *context) {
+    return csrec_operator_forward(context, x, y);
+}
+
+static inline csrec_status adjoint_of_operator(const double *y, double *x, void *context) {
+    return csrec_operator_adjoint(context, y, x);
 }
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* page.h - reads the report page as XML, which it is too: elements with their attributes and
  * texts, in order; and its pictures. Anything that is not well-formed fails the test. */
 #ifndef CSREC_TESTS_PAGE_H
@@ -6,7 +7,6 @@
 #include "check.h"
 
 #include <ctype.h>
-#include <string.h>
 
 enum { PAGE_ATTRIBUTES = 16, PAGE_DEPTH = 64 };
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* prior_model.h - models of kind net, small and random, and the parts that they are made of. */
 #ifndef CSREC_TESTS_PRIOR_MODEL_H
 #define CSREC_TESTS_PRIOR_MODEL_H
@@ -5,7 +6,7 @@
 #include "check.h"
 #include "net_design.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct parts {
     csrec_array layers, weights, channels;

@@ -1,8 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* problem.h - random sampled signals for the tests of the Haar matrix. */
 #ifndef CSREC_TESTS_PROBLEM_H
 #define CSREC_TESTS_PROBLEM_H
-
-#include <math.h>
 
 #include "check.h"
 #include "haar/pursuit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.h - one recovery by several ranks, which are threads of the test. */
 #ifndef CSREC_TESTS_RANKS_H
 #define CSREC_TESTS_RANKS_H

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # rooms.sh [ROOT [BUILD]] - includes and calls point down only: prints each #include of src, kernels
 # and shim that points up or aside, of the objects in BUILD each use of a symbol that does, and
 # exits 1.

@@ -1,8 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.h - rows in memory behind the callback of csrec_data. */
 #ifndef CSREC_TESTS_ROWS_H
 #define CSREC_TESTS_ROWS_H
-
-#include <string.h>
 
 #include "check.h"
 

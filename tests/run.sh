@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run.sh [--long] [--label NAME] [PRESET] - from a fresh clone to all tests run: installs what is
 # missing (apt), configures, builds and tests one preset of CMakePresets.json (default, cpu, sanitize).
 # --label: only tests with that label of ctest (tests/CMakeLists.txt). --long: runs the long forms
@@ -8,7 +9,7 @@ cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '2,5s/^# //p' tests/run.sh
+    sed -n '3,6s/^# //p' tests/run.sh
     say "The seed is CSREC_TEST_SEED, else drawn and printed; CSREC_LONG multiplies the effort" \
         "(default 1)."
     exit "$1"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """same.py - helper of same.sh: makes its inputs, and hashes what counts in its outputs. Only the
 standard library is used, and only integer arithmetic makes inputs: they are the same everywhere."""
 import ast

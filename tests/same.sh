@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # same.sh - shows that a change of the code changes no result by a bit. Run it on the build of the
 # commit before and on the one after, then compare:
 #   tests/same.sh BUILD OUT [OPTION...]     runs a fixed list of commands of the tools in BUILD and
@@ -11,7 +12,7 @@
 set -eu
 export LC_ALL=C
 usage() {
-    sed -n '2,10s/^# //p' "$0" >&2
+    sed -n '3,11s/^# //p' "$0" >&2
     exit 2
 }
 

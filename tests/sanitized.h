@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sanitized.h - SANITIZED: 1 where a sanitizer has an allocator, address space and threads of its
  * own, so that the memory of the process says nothing about the library; else 0. */
 #ifndef CSREC_TESTS_SANITIZED_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # sanitizer.sh - what tests/long/tsan.sh and msan.sh share. Sourced by them in the repository's root.
 
 . tests/work.sh

@@ -1,14 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* scene.h - random pictures and volumes for the Gaussian groups of a device. */
 #ifndef CSREC_TESTS_SCENE_H
 #define CSREC_TESTS_SCENE_H
 
-#include <math.h>
-#include <string.h>
-
 #include "device.h"
 #include "method/gaussian/engine.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { CHANNELS = 3 };
 
@@ -121,9 +119,9 @@ static inline double scene_rms(const scene *a, const scene *b) {
 static inline csrec_status create_there(csrec_gaussian_picture *p,
                                         const csrec_gaussian_round *rounds, int count,
                                         uint64_t number, void **there, csrec_error *error) {
-    static csrec_call team; /* no progress callback */
+    static csrec_call call; /* no progress callback */
     const csrec_gaussian_plan plan = {
-        .rounds = rounds, .count = count, .seed = number, .team = &team};
+        .rounds = rounds, .count = count, .seed = number, .call = &call};
     return csrec_gaussian_cuda.create(cuda_context(), p, &plan, there, error);
 }
 

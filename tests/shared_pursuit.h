@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shared_pursuit.h - a pursuit by several ranks, threads, beside that of one process. */
 #ifndef CSREC_TESTS_SHARED_PURSUIT_H
 #define CSREC_TESTS_SHARED_PURSUIT_H
@@ -6,7 +7,6 @@
 #include "problem.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "haar/atoms.h"
 #include "haar/shared.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* simd.h - every build of a template that this processor can run. */
 #ifndef CSREC_TESTS_SIMD_H
 #define CSREC_TESTS_SIMD_H

@@ -1,10 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* solvers.h - what the tests of the solvers share: random dense problems, a plain OMP by its
  * definition. */
 #ifndef CSREC_TESTS_SOLVERS_H
 #define CSREC_TESTS_SOLVERS_H
-
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 #include "linear.h"
@@ -19,13 +17,6 @@ typedef struct dense_problem {
     double *matrix, *x, *y; /* row-major; k of x are not 0 */
     csrec_operator *A;
 } dense_problem;
-
-/* ||v||, entries `step` apart: a column of a row-major matrix, or with step 1 a vector. */
-static inline double length_of(int64_t m, int64_t step, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < m; i++) sum += v[i * step] * v[i * step];
-    return sqrt(sum);
-}
 
 /* A Gaussian matrix whose columns have lengths from 0.1 to 10, and a k-sparse x. */
 static inline dense_problem draw_dense(uint64_t *seed, const char *backend, int64_t m, int64_t n,

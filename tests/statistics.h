@@ -1,13 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics.h - random rows, their mean and covariance by direct sums in long double. */
 #ifndef CSREC_TESTS_STATISTICS_H
 #define CSREC_TESTS_STATISTICS_H
 
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
-static uint64_t seed;
+SEED(seed);
 
 typedef struct data {
     int64_t m, n;
@@ -19,7 +17,7 @@ typedef struct data {
 /* Rows a + B z: correlated, around a large mean; sometimes constant columns. */
 static data draw(int64_t m, int64_t n, double offset, bool weighted) {
     data d = {.m = m, .n = n, .X = malloc((size_t)(m * n) * sizeof(float))};
-    double *mixing = malloc((size_t)n * sizeof *mixing);
+    OWNED double *mixing = malloc((size_t)n * sizeof *mixing);
     int64_t constant = check_below(&seed, 2) ? check_below(&seed, n) : -1;
     for (int64_t j = 0; j < n; j++) mixing[j] = 3.0 * check_normal(&seed);
     d.weights = weighted ? malloc((size_t)m * sizeof *d.weights) : NULL;
@@ -32,7 +30,6 @@ static data draw(int64_t m, int64_t n, double offset, bool weighted) {
                 (float)(offset +
                         (j == constant ? 0.0 : mixing[j] * common + 2.0 * check_normal(&seed)));
     }
-    free(mixing);
     return d;
 }
 
@@ -67,7 +64,7 @@ static void clear(data *d) {
  */
 static void check_close(const data *d, const double *mean, const double *C) {
     int64_t n = d->n;
-    double *size = malloc((size_t)n * sizeof *size);
+    OWNED double *size = malloc((size_t)n * sizeof *size);
     for (int64_t j = 0; j < n; j++) {
         double off = 1e-12 * fabs((double)d->mean[j]);
         size[j] = sqrt((double)d->C[j * n + j]) + 1e3 * off;
@@ -80,7 +77,6 @@ static void check_close(const data *d, const double *mean, const double *C) {
                 fail_msg("C %g is %g", (double)d->C[j * n + k], C[j * n + k]);
             assert_true(C[j * n + k] == C[k * n + j]);
         }
-    free(size);
 }
 
 #endif

@@ -1,9 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec_adaptive: the samples it asks for, that they help, its stops, and what it refuses. */
-#include <string.h>
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* A picture whose right third is noise, and an instrument that reads it. */
 typedef struct scene {
@@ -49,15 +49,12 @@ static csrec_measurement nothing(const scene *s) {
 }
 
 static csrec_recover_options frames(void) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = "frames";
+    csrec_recover_options o = options_by("frames");
     o.backend = "cpu";
     return o;
 }
 
-static void samples_go_where_errors_are(void **state) {
-    (void)state;
+TEST(samples_go_where_errors_are) {
     for (int64_t channels = 1; channels <= 3; channels += 2) {
         scene s = draw(48, 60, channels);
         csrec_measurement m = nothing(&s);
@@ -90,8 +87,7 @@ static bool stop_late(const csrec_progress *now, void *context) {
 }
 
 /* A stopped measurement that goes on asks for the same budget. */
-static void a_stop_can_go_on(void **state) {
-    (void)state;
+TEST(a_stop_can_go_on) {
     scene s = draw(40, 40, 1);
     csrec_measurement m = nothing(&s);
     csrec_recover_options recover = frames();
@@ -107,8 +103,7 @@ static void a_stop_can_go_on(void **state) {
     drop(&s);
 }
 
-static void goals_end_it(void **state) {
-    (void)state;
+TEST(goals_end_it) {
     scene s = draw(40, 40, 1);
     csrec_measurement m = nothing(&s);
     csrec_recover_options recover = frames();
@@ -130,8 +125,7 @@ static csrec_status read_nan(int64_t n, const int64_t *index, double *y, void *c
     return status;
 }
 
-static void failures_keep_what_is_there(void **state) {
-    (void)state;
+TEST(failures_keep_what_is_there) {
     scene s = draw(32, 32, 1);
     csrec_measurement m = nothing(&s);
     csrec_recover_options recover = frames();
@@ -158,15 +152,4 @@ static void failures_keep_what_is_there(void **state) {
                          CSREC_ARGUMENT);
     csrec_measurement_clear(&m);
     drop(&s);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_go_where_errors_are),
-        cmocka_unit_test(a_stop_can_go_on),
-        cmocka_unit_test(goals_end_it),
-        cmocka_unit_test(failures_keep_what_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Adjoints of the caller's functions are tested before a solve: a wrong one, and a map that is not
  * linear in complex numbers, end in a line with both numbers. */
 #include "check.h"
 #include "operators.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Products in single precision, of two matrices: the adjoint's may be another one. */
 typedef struct twofold {
@@ -49,14 +50,13 @@ static csrec_operator_spec rough_spec(twofold *t, bool complex_signal) {
 static csrec_status solve_nothing(const csrec_operator *A, int64_t count, csrec_error *error) {
     int64_t m, n;
     csrec_operator_size(A, &m, &n);
-    double *y = calloc((size_t)(count * m), sizeof *y);
+    OWNED double *y = calloc((size_t)(count * m), sizeof *y);
     const csrec_setting lambda = {"lambda", 1.0};
     const csrec_solve_options options = {
         .solver = "fista", .settings = &lambda, .n_settings = 1, .stop.atoms = 1};
     csrec_status status = count == 1
                               ? csrec_solve(A, y, &options, NULL, NULL, NULL, error)
                               : csrec_solve_many(A, count, y, &options, 2, NULL, NULL, NULL, error);
-    free(y);
     return status;
 }
 
@@ -72,14 +72,13 @@ static void as_complex_map(int64_t m, int64_t n, double *A) {
 
 /* One of 200 wrong adjoints is missed with a probability of 2e-4 (two normal numbers that happen to
  * be close), five of them in one of 10^9 runs. */
-static void wrong_adjoints_are_told(void **state) {
-    (void)state;
+TEST(wrong_adjoints_are_told) {
     int missed = 0;
     for (int round = 0; round < 200; round++) {
         const bool pairs = check_below(&seed, 2);
         const int64_t m = (1 + check_below(&seed, 40)) * (pairs ? 2 : 1),
                       n = (1 + check_below(&seed, 40)) * (pairs ? 2 : 1);
-        double *right = malloc((size_t)(m * n) * sizeof *right);
+        OWNED double *right = malloc((size_t)(m * n) * sizeof *right);
         double *wrong = malloc((size_t)(m * n) * sizeof *wrong), scale = 1.0;
         for (int64_t e = check_below(&seed, 300) - 150; e != 0; e -= e > 0 ? 1 : -1)
             scale *= e > 0 ? 1.5 : 1.0 / 1.5;
@@ -104,7 +103,6 @@ static void wrong_adjoints_are_told(void **state) {
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         assert_ok(solve_nothing(A, 1, &error));
         csrec_operator_destroy(A);
-        free(right);
         free(wrong);
     }
     if (missed > 4) fail_msg("%d wrong adjoints were missed", missed);
@@ -112,12 +110,11 @@ static void wrong_adjoints_are_told(void **state) {
 
 /* The adjoint is right, of a map of real and imaginary parts that A(i x) = i A x does not hold for.
  */
-static void maps_of_parts_are_not_complex(void **state) {
-    (void)state;
+TEST(maps_of_parts_are_not_complex) {
     int missed = 0;
     for (int round = 0; round < 200; round++) {
         const int64_t m = 2 + 2 * check_below(&seed, 40), n = 2 + 2 * check_below(&seed, 40);
-        double *map = malloc((size_t)(m * n) * sizeof *map);
+        OWNED double *map = malloc((size_t)(m * n) * sizeof *map);
         for (int64_t i = 0; i < m * n; i++) map[i] = check_normal(&seed);
         as_complex_map(m, n, map);
         for (int64_t i = 0; i < m * n; i++) /* the real part of x alone, or any map of its parts */
@@ -131,14 +128,12 @@ static void maps_of_parts_are_not_complex(void **state) {
         missed += status == CSREC_OK;
         if (status && !strstr(error.text, "is not linear in complex x")) fail_msg("%s", error.text);
         csrec_operator_destroy(A);
-        free(map);
     }
     if (missed > 4) fail_msg("%d maps were missed", missed);
 }
 
 /* Once for all right-hand sides; factors of chains and pairs are tested through these. */
-static void adjoints_are_tested_once(void **state) {
-    (void)state;
+TEST(adjoints_are_tested_once) {
     double right[6], wrong[6], square[9];
     for (int i = 0; i < 9; i++) square[i] = check_normal(&seed);
     for (int i = 0; i < 6; i++) right[i] = check_normal(&seed), wrong[i] = 2.0 * right[i];
@@ -175,12 +170,4 @@ static void adjoints_are_tested_once(void **state) {
         }
     for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
     csrec_operator_destroy(D);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(wrong_adjoints_are_told),
-                                       cmocka_unit_test(maps_of_parts_are_not_complex),
-                                       cmocka_unit_test(adjoints_are_tested_once)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

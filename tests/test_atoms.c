@@ -1,11 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Synthesis against the dense columns, and against the definition where no matrix fits. */
 #include "check.h"
 
-#include <string.h>
-
 #include "dense.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static int by_column(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -58,31 +57,26 @@ static void check_value(int levels, const csrec_atoms *atoms, uint64_t row, doub
     assert_true(fabs(value - expected) <= 2 * (levels + 4) * 0x1p-53 * terms);
 }
 
-static void whole_signals(void **state) {
-    (void)state;
+TEST(whole_signals) {
     for (int levels = 0; levels <= 14; levels++)
         for (int round = 0; round < 4; round++) {
             const int64_t M = INT64_C(1) << levels, most = M < 300 ? M : 300;
             csrec_atoms atoms = random_atoms(levels, check_below(&seed, most + 1), 0, NULL);
-            uint64_t *rows = malloc((size_t)M * sizeof *rows);
-            double *value = malloc((size_t)M * sizeof *value),
-                   *any = malloc((size_t)M * sizeof *any);
+            OWNED uint64_t *rows = malloc((size_t)M * sizeof *rows);
+            OWNED double *value = malloc((size_t)M * sizeof *value),
+                         *any = malloc((size_t)M * sizeof *any);
             for (int64_t k = 0; k < M; k++) rows[k] = (uint64_t)k;
             assert_ok(csrec_atoms_synthesize(levels, &atoms, M, rows, any));
             assert_ok(csrec_atoms_synthesize_block(levels, &atoms, 0, M, value));
             assert_memory_equal(any, value, (size_t)M * sizeof *any);
             for (int64_t k = 0; k < M; k += 1 + (levels > 10) * check_below(&seed, 30))
                 check_value(levels, &atoms, rows[k], value[k]);
-            free(rows);
-            free(value);
-            free(any);
             csrec_atoms_clear(&atoms);
         }
 }
 
 /* x picked from columns of a random row set, at its rows: the product with the dense matrix. */
-static void dense_products(void **state) {
-    (void)state;
+TEST(dense_products) {
     for (int round = 0; round < 200; round++) {
         const int levels = (int)check_below(&seed, 8);
         uint64_t rows[128], columns[128];
@@ -106,8 +100,7 @@ static void dense_products(void **state) {
     }
 }
 
-static void any_rows_of_large_signals(void **state) {
-    (void)state;
+TEST(any_rows_of_large_signals) {
     for (int round = 0; round < 40; round++) {
         const int levels = round < 10 ? 62 : 15 + (int)check_below(&seed, 48);
         uint64_t rows[400];
@@ -130,8 +123,7 @@ static void any_rows_of_large_signals(void **state) {
 }
 
 /* Blocks with ragged ends, over tile borders and enough for several threads. */
-static void blocks_of_rows(void **state) {
-    (void)state;
+TEST(blocks_of_rows) {
     for (int round = 0; round < 12; round++) {
         const int levels = round < 2 ? 62 : 17 + (int)check_below(&seed, 46);
         enum { room = 60000 };
@@ -139,8 +131,9 @@ static void blocks_of_rows(void **state) {
         const uint64_t M = (uint64_t)1 << levels;
         uint64_t first = check_next(&seed) % (M - (uint64_t)n + 1);
         if (round == 1) first = M - (uint64_t)n;
-        uint64_t *rows = malloc((size_t)n * sizeof *rows);
-        double *value = malloc((size_t)n * sizeof *value), *any = malloc((size_t)n * sizeof *any);
+        OWNED uint64_t *rows = malloc((size_t)n * sizeof *rows);
+        OWNED double *value = malloc((size_t)n * sizeof *value),
+                     *any = malloc((size_t)n * sizeof *any);
         for (int64_t k = 0; k < n; k++) rows[k] = first + (uint64_t)k;
         csrec_atoms atoms = random_atoms(levels, 500, n, rows);
         assert_ok(csrec_atoms_synthesize_block(levels, &atoms, first, n, value));
@@ -148,16 +141,12 @@ static void blocks_of_rows(void **state) {
         assert_memory_equal(any, value, (size_t)n * sizeof *any);
         for (int64_t k = 0; k < n; k += 1 + check_below(&seed, 60))
             check_value(levels, &atoms, rows[k], value[k]);
-        free(rows);
-        free(value);
-        free(any);
         csrec_atoms_clear(&atoms);
     }
 }
 
 /* A large coefficient in one block must leave no rounding behind in its neighbours. */
-static void no_leak_between_blocks(void **state) {
-    (void)state;
+TEST(no_leak_between_blocks) {
     uint64_t columns[] = {2, 3};
     double x[] = {1e17, 0.1}, value[16];
     int64_t count[] = {1, 1};
@@ -167,8 +156,7 @@ static void no_leak_between_blocks(void **state) {
     for (int k = 8; k < 16; k++) assert_true(value[k] == (k < 12 ? 0.1 : -0.1));
 }
 
-static void refuses_what_is_out_of_range(void **state) {
-    (void)state;
+TEST(refuses_what_is_out_of_range) {
     uint64_t columns[] = {0, 3}, falling[] = {3, 1}, row = 4;
     double x[] = {1, 1}, value[8];
     int64_t count[] = {1, 1}, none[] = {1, 0};
@@ -187,23 +175,10 @@ static void refuses_what_is_out_of_range(void **state) {
     assert_true(value[0] == 0);
 }
 
-static void clear_twice(void **state) {
-    (void)state;
+TEST(clear_twice) {
     csrec_atoms atoms = random_atoms(5, 10, 0, NULL);
     csrec_atoms_clear(&atoms);
     assert_null(atoms.column);
     csrec_atoms_clear(&atoms);
     csrec_atoms_clear(NULL);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(whole_signals),
-                                       cmocka_unit_test(dense_products),
-                                       cmocka_unit_test(any_rows_of_large_signals),
-                                       cmocka_unit_test(blocks_of_rows),
-                                       cmocka_unit_test(no_leak_between_blocks),
-                                       cmocka_unit_test(refuses_what_is_out_of_range),
-                                       cmocka_unit_test(clear_twice)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

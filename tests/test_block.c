@@ -1,6 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The products of a network's layers against direct sums in double, for every instruction set:
  * forward, adjoint, gradients; and that threads and cuts do not change bits. */
-#include <string.h>
 
 #include "check.h"
 #include "net/block.h"
@@ -89,8 +89,7 @@ static double input(const drawn *d, int64_t n, int64_t y, int64_t x, int64_t c) 
     return (double)d->X[((n * d->shape.height + y) * d->shape.width + x) * d->shape.in + c];
 }
 
-static void conv3_equals_direct_sums(void **state) {
-    (void)state;
+TEST(conv3_equals_direct_sums) {
     for (int round = 0; round < 10 * n_sets; round++) {
         drawn d = draw(sets[round % n_sets], 1, 1, 9);
         csrec_block_finish finish = draw_finish(&d);
@@ -118,11 +117,10 @@ static void conv3_equals_direct_sums(void **state) {
     }
 }
 
-static void gradient3_equals_direct_sums(void **state) {
-    (void)state;
+TEST(gradient3_equals_direct_sums) {
     for (int round = 0; round < 6 * n_sets; round++) {
         drawn d = draw(sets[round % n_sets], 1, 1, 9);
-        float *dW = floats(d.in * d.out * 9), *db = floats(d.out);
+        OWNED float *dW = floats(d.in * d.out * 9), *db = floats(d.out);
         csrec_block_gradient3(&d.work, &d.shape, d.in, d.out, d.X, d.dY, dW);
         csrec_block_bias(&d.work, d.y, d.shape.out, d.out, d.dY, db);
         for (int64_t k = 0; k < d.out; k++) {
@@ -144,8 +142,6 @@ static void gradient3_equals_direct_sums(void **state) {
                                 WINOGRAD * (size + 1.0));
                 }
         }
-        free(dW);
-        free(db);
         drop(&d);
     }
 }
@@ -165,8 +161,8 @@ static const struct {
 } ways[] = {{false, 2, 1, csrec_block_down}, {true, 1, 2, csrec_block_up}};
 
 static void expect_product2(const drawn *d, bool up, const csrec_block_finish *finish) {
-    double *sum = calloc((size_t)(d->y * d->out), sizeof *sum);
-    double *size = calloc((size_t)(d->y * d->out), sizeof *size);
+    OWNED double *sum = calloc((size_t)(d->y * d->out), sizeof *sum);
+    OWNED double *size = calloc((size_t)(d->y * d->out), sizeof *size);
     for (int64_t i = 0; i < 4 * (up ? d->x : d->y); i++) {
         int64_t p = i / 4, t = i % 4, q = under(d, p, (int)t);
         for (int64_t k = 0; k < d->out; k++)
@@ -179,8 +175,6 @@ static void expect_product2(const drawn *d, bool up, const csrec_block_finish *f
     }
     for (int64_t i = 0; i < d->y * d->out; i++)
         expect(d, finish, i / d->out, i % d->out, sum[i], size[i], DIRECT);
-    free(sum);
-    free(size);
 }
 
 static void expect_gradient2(drawn *d, bool up) {
@@ -192,7 +186,7 @@ static void expect_gradient2(drawn *d, bool up) {
     free(d->work.memory);
     d->work.memory =
         floats((int64_t)csrec_block_room(d->work.simd, &shape, d->work.threads, true) / 4);
-    float *dW = floats(small * large * 4);
+    OWNED float *dW = floats(small * large * 4);
     csrec_block_gradient2(&d->work, &shape, small, large, s, l, dW);
     for (int64_t i = 0; i < small * large * 4; i++) {
         double sum = 0.0, size = 0.0;
@@ -204,11 +198,9 @@ static void expect_gradient2(drawn *d, bool up) {
         }
         assert_true(fabs(sum - (double)dW[i]) <= DIRECT * (size + 1.0));
     }
-    free(dW);
 }
 
-static void down_up_and_their_gradients_equal_direct_sums(void **state) {
-    (void)state;
+TEST(down_up_and_their_gradients_equal_direct_sums) {
     for (int round = 0; round < 20 * n_sets; round++) {
         int way = round / n_sets % 2;
         bool up = ways[way].up;
@@ -222,8 +214,7 @@ static void down_up_and_their_gradients_equal_direct_sums(void **state) {
     }
 }
 
-static void threads_do_not_change_bits(void **state) {
-    (void)state;
+TEST(threads_do_not_change_bits) {
     for (int round = 0; round < 4 * n_sets; round++) {
         drawn d = draw(sets[round % n_sets], 1, 1, 9);
         csrec_block_finish finish = draw_finish(&d);
@@ -251,11 +242,5 @@ static void threads_do_not_change_bits(void **state) {
 int main(void) {
     seed = check_seed();
     n_sets = SIMD_SETS(sets, &csrec_block_generic, &csrec_block_avx2, &csrec_block_avx512);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(conv3_equals_direct_sums),
-        cmocka_unit_test(gradient3_equals_direct_sums),
-        cmocka_unit_test(down_up_and_their_gradients_equal_direct_sums),
-        cmocka_unit_test(threads_do_not_change_bits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_run();
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_bombs.c - small invalid files that unpack to 1 GiB: they are refused before more
  * than a few MiB of it have been taken into memory. */
 #include "io_npy.h"
@@ -27,7 +28,7 @@ static void deflate_piece(z_stream *z, const void *data, size_t size, int flush,
 static void add_bomb(io_zip *zip, const char *name, const char *descr, const char *shape) {
     static io_bytes piece;
     io_bytes head = {0}, packed = {0};
-    uint8_t *zeros = calloc(ZEROS, 1);
+    OWNED uint8_t *zeros = calloc(ZEROS, 1);
     z_stream z = {0};
     io_npy_header(&head, 1, descr, false, shape);
     assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY), Z_OK);
@@ -43,7 +44,6 @@ static void add_bomb(io_zip *zip, const char *name, const char *descr, const cha
     deflateEnd(&z);
     io_zip_add_packed(zip, name, packed, head.size + (uint64_t)BOMB, crc,
                       (io_zip_how){.deflate = true});
-    free(zeros);
     io_free(&head);
     io_free(&packed);
 }
@@ -126,8 +126,7 @@ static void expect_refused(reader read, const char *path, const char *mask, cons
 
 /* ------------------------------------------------------------------ archives */
 
-static void refuses_samples_that_have_no_place(void **state) {
-    (void)state;
+TEST(refuses_samples_that_have_no_place) {
     const int64_t four[] = {0, 1, 2, 3}, square[] = {2, 2}, line[] = {BOMB};
     io_zip zip = {0};
     add_bomb(&zip, "y.npy", "<f8", "(134217728,)");
@@ -154,8 +153,7 @@ static void refuses_samples_that_have_no_place(void **state) {
     io_empty_folder();
 }
 
-static void refuses_places_that_have_no_samples(void **state) {
-    (void)state;
+TEST(refuses_places_that_have_no_samples) {
     const int64_t line[] = {134217728};
     const double one = 1.0, negative = -1.0;
     io_zip zip = {0};
@@ -178,8 +176,7 @@ static void refuses_places_that_have_no_samples(void **state) {
 }
 
 /* A valid measurement that exceeds memory. */
-static void refuses_what_memory_cannot_hold(void **state) {
-    (void)state;
+TEST(refuses_what_memory_cannot_hold) {
     if (SANITIZED) skip(); /* needs most of the address space */
     const int64_t line[] = {134217728}, one = 1;
     io_zip zip = {0};
@@ -192,8 +189,7 @@ static void refuses_what_memory_cannot_hold(void **state) {
     io_empty_folder();
 }
 
-static void refuses_models_whose_arrays_disagree(void **state) {
-    (void)state;
+TEST(refuses_models_whose_arrays_disagree) {
     const double two[] = {1, 1};
     io_zip zip = {0};
     add_text(&zip, "kind.npy", "pca");
@@ -238,8 +234,7 @@ static const char *save_picture(const char *name, uint32_t width, uint32_t heigh
     return path;
 }
 
-static void refuses_pictures(void **state) {
-    (void)state;
+TEST(refuses_pictures) {
     const char *large = save_picture("large.png", 8000, 8000), *small;
     expect_refused(read_measurement, large, NULL, "no transparent pixels", 0);
     small = save_picture("small.png", 16, 16);
@@ -250,8 +245,7 @@ static void refuses_pictures(void **state) {
     io_empty_folder();
 }
 
-static void refuses_arrays(void **state) {
-    (void)state;
+TEST(refuses_arrays) {
     io_bytes b = {0};
     io_npy_header(&b, 1, "<f8", true, "(16384, 65536)");
     io_put(&b, "12345678", 8);
@@ -262,8 +256,7 @@ static void refuses_arrays(void **state) {
 
 /* Texts are held, with 16 bytes a sample beside them: lines of 6 bytes take three times the file,
  * plus the file. */
-static void refuses_texts(void **state) {
-    (void)state;
+TEST(refuses_texts) {
     enum { LINES = 1 << 18 };
     io_bytes b = {.data = malloc(6 * LINES), .size = 6 * LINES};
     for (int i = 0; i < LINES; i++) memcpy(b.data + 6 * i, "0,0,0\n", 6);
@@ -274,15 +267,4 @@ static void refuses_texts(void **state) {
     io_empty_folder();
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_samples_that_have_no_place),
-        cmocka_unit_test(refuses_places_that_have_no_samples),
-        cmocka_unit_test(refuses_what_memory_cannot_hold),
-        cmocka_unit_test(refuses_models_whose_arrays_disagree),
-        cmocka_unit_test(refuses_pictures),
-        cmocka_unit_test(refuses_arrays),
-        cmocka_unit_test(refuses_texts),
-    };
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

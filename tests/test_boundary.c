@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Values at the ends of the range of a double, in every recovery configuration that the library's
  * tables list: results are finite and right, or the call is refused in one line.
  *
@@ -217,18 +218,15 @@ static void each_way(void (*check)(const way *, const problem *)) {
             }
 }
 
-static void values_and_noise_of_any_size(void **state) {
-    (void)state;
+TEST(values_and_noise_of_any_size) {
     each_way(any_sizes);
 }
 
-static void powers_of_two_change_no_bit(void **state) {
-    (void)state;
+TEST(powers_of_two_change_no_bit) {
     each_way(powers_of_two);
 }
 
-static void any_factor_goes_through(void **state) {
-    (void)state;
+TEST(any_factor_goes_through) {
     each_way(other_factors);
 }
 
@@ -238,10 +236,5 @@ int main(void) {
     add_pursuits();
     add_solvers();
     add_the_rest();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(powers_of_two_change_no_bit),
-        cmocka_unit_test(any_factor_goes_through),
-        cmocka_unit_test(values_and_noise_of_any_size),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_run();
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Numbers at the ends of their range outside the recovery of a measurement: models, dense
  * systems, learners, convolutions of networks. Results are finite, or refused in one line. */
 #include <float.h>
@@ -7,8 +8,7 @@
 /* ------------------------------------------------------------------ models */
 
 /* One entry of an array is what no learner makes: refused, by the names of the array. */
-static void absurd_models_are_refused(void **state) {
-    (void)state;
+TEST(absurd_models_are_refused) {
     const double wrong[] = {NAN, INFINITY, -INFINITY, 1.1e100, -1e153, 1e308};
     const char *const kinds[] = {"pca", "gmm", "conv"};
     problem p;
@@ -41,8 +41,7 @@ static void absurd_models_are_refused(void **state) {
 }
 
 /* Samples that the scales of both take to where no model reaches. */
-static void samples_beyond_a_model_are_refused(void **state) {
-    (void)state;
+TEST(samples_beyond_a_model_are_refused) {
     const double factors[] = {1.0, 1e60, 1e99, 1e102, 1e200, 1e308};
     const char *const kinds[] = {"pca", "gmm"};
     problem p;
@@ -64,8 +63,7 @@ static void samples_beyond_a_model_are_refused(void **state) {
 }
 
 /* With accepted large and small entries, recovery terminates. */
-static void large_filters_end(void **state) {
-    (void)state;
+TEST(large_filters_end) {
     const double amplitudes[] = {1e-100, 1e-50, 1e20, 1e100};
     const char *solver, *brief, *source;
     problem p;
@@ -112,8 +110,7 @@ static void solve_scaled(const char *solver, double y_scale, double A_scale, con
 }
 
 /* y of any scale: what powers of two bring back to ordinary size is the same to the bit. */
-static void dense_systems(void **state) {
-    (void)state;
+TEST(dense_systems) {
     const double powers[] = {0x1p-1000, 0x1p-100, 0x1p-20, 0x1p100, 0x1p126, 0x1p512, 0x1p1000};
     const double sizes[] = {1e-300, 1e-155, 1e-100, 1e100, 1e155, 1e300};
     const char *solver, *brief, *source;
@@ -148,8 +145,7 @@ static void dense_systems(void **state) {
 }
 
 /* Right-hand sides of any sizes solved together: each as if solved alone. */
-static void many_right_hand_sides(void **state) {
-    (void)state;
+TEST(many_right_hand_sides) {
     enum { COUNT = 16 };
     const double sizes[] = {0x1p-1000, 0x1p-20, 1.0, 0x1p20, 0x1p1000};
     static double matrix[ROWS * COLUMNS], y[COUNT * ROWS], r[COUNT * ROWS], own[ROWS];
@@ -205,8 +201,7 @@ static void check_learned(const char *kind, double scale, csrec_status status, c
     if (!status) csrec_model_destroy(model);
 }
 
-static void learners(void **state) {
-    (void)state;
+TEST(learners) {
     float X[DATA * LENGTH], picture[16 * 16];
     for (int k = 0; k < FLOAT_SCALES; k++) {
         for (int i = 0; i < DATA * LENGTH; i++)
@@ -232,8 +227,7 @@ static void learners(void **state) {
     }
 }
 
-static void convolutions(void **state) {
-    (void)state;
+TEST(convolutions) {
     enum { SIDE = 6, OUT = SIDE - 2, TAPS = 2 * 2 * 9 };
     csrec_conv2d conv = {.batch = 1,
                          .channels_in = 2,
@@ -244,7 +238,7 @@ static void convolutions(void **state) {
     float X[2 * SIDE * SIDE], W[TAPS], Y[2 * OUT * OUT], dX[2 * SIDE * SIDE], dW[TAPS], dB[2];
     size_t forward, backward;
     assert_ok(csrec_conv2d_workspace(&conv, &forward, &backward, NULL));
-    void *memory = malloc(forward > backward ? forward : backward);
+    OWNED void *memory = malloc(forward > backward ? forward : backward);
     assert_non_null(memory);
     int refused = 0;
     for (int k = 0; k < FLOAT_SCALES; k++)
@@ -266,12 +260,10 @@ static void convolutions(void **state) {
             if (status) assert_non_null(strstr(error.text, "float32"));
         }
     assert_true(refused > 0);
-    free(memory);
 }
 
 /* PSNR and SSIM have no unit. */
-static void metrics(void **state) {
-    (void)state;
+TEST(metrics) {
     enum { EDGE = 14, N = EDGE * EDGE };
     const double powers[] = {0x1p-1000, 0x1p-100, 0x1p100, 0x1p512, 0x1p1000};
     double a[N], b[N], u[N], v[N], ssim, same;
@@ -286,19 +278,4 @@ static void metrics(void **state) {
         assert_ok(csrec_ssim(EDGE, EDGE, u, v, powers[k], &same));
         assert_true(same == ssim);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(absurd_models_are_refused),
-        cmocka_unit_test(samples_beyond_a_model_are_refused),
-        cmocka_unit_test(large_filters_end),
-        cmocka_unit_test(dense_systems),
-        cmocka_unit_test(many_right_hand_sides),
-        cmocka_unit_test(learners),
-        cmocka_unit_test(convolutions),
-        cmocka_unit_test(metrics),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

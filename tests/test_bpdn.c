@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Basis pursuit denoise: the conditions of its minimum, computed apart from the solver; known
  * sparse solutions of the exact problem; real and complex columns; stored matrices and products
  * alone. */
-#include <string.h>
 
+#include "linear.h"
 #include "operators_drawn.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct problem {
     csrec_operator *A;
@@ -54,12 +55,6 @@ static bool solve(problem *p, double sigma, double epsilon) {
     return report.outcome == CSREC_CONVERGED;
 }
 
-static double length(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sqrt(sum);
-}
-
 /* A^T r = lambda x_j / |x_j| where x_j is not 0, |A^T r| <= lambda elsewhere, and ||r|| = goal:
  * x has the least norm, as the problem is convex. parts: 2 of complex entries. What is not exact is
  * near. */
@@ -67,23 +62,15 @@ static void expect_minimum(const problem *p, double goal, int parts, bool exact)
     const double near = exact ? 1e-5 : 0.1;
     double *c = malloc((size_t)p->n * sizeof *c), lambda = 0.0;
     assert_ok(csrec_operator_adjoint(p->A, p->r, c));
-    for (int64_t j = 0; j < p->n; j += parts) lambda = fmax(lambda, length(parts, c + j));
-    assert_true(fabs(length(p->m, p->r) - goal) <= 0.01 * near * goal);
+    for (int64_t j = 0; j < p->n; j += parts) lambda = fmax(lambda, length_of(parts, 1, c + j));
+    assert_true(fabs(length_of(p->m, 1, p->r) - goal) <= 0.01 * near * goal);
     for (int64_t j = 0; j < p->n; j += parts) {
-        const double size = length(parts, p->x + j);
+        const double size = length_of(parts, 1, p->x + j);
         for (int k = 0; k < parts && size > 0.0; k++)
             if (fabs(c[j + k] - lambda * p->x[j + k] / size) > near * lambda)
                 fail_msg("column %d: %g, not %g", (int)j, c[j + k], lambda * p->x[j + k] / size);
     }
     free(c);
-}
-
-static csrec_status forward(const double *x, double *y, void *context) {
-    return csrec_operator_forward(context, x, y);
-}
-
-static csrec_status adjoint(const double *y, double *x, void *context) {
-    return csrec_operator_adjoint(context, y, x);
 }
 
 /* A stored matrix m x n, and the same by the caller's products. */
@@ -108,17 +95,16 @@ static void close_both(problem both[2]) {
 }
 
 /* Real ones and complex ones. */
-static void minimum_of_a_matrix(void **state) {
-    (void)state;
+TEST(minimum_of_a_matrix) {
     for (int round = 0; round < 24; round++) {
         const int parts = 1 + round % 2;
         const int64_t m = 20 + check_below(&seed, 40), n = m + check_below(&seed, 100);
-        double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
+        OWNED double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
         for (int64_t i = 0; i < parts * m * n; i++) matrix[i] = check_normal(&seed);
         problem both[2];
-        open_both(both, m, n, matrix, parts == 2, forward, adjoint);
+        open_both(both, m, n, matrix, parts == 2, forward_of_operator, adjoint_of_operator);
         for (int64_t i = 0; i < parts * m; i++) both[0].y[i] = both[1].y[i] = check_normal(&seed);
-        const double whole = length(parts * m, both[0].y);
+        const double whole = length_of(parts * m, 1, both[0].y);
         const double goal = (0.1 + 0.8 * check_uniform(&seed)) * whole;
         for (int k = 0; k < 2; k++) {
             bool exact = round % 4 < 2 ? solve(&both[k], goal / sqrt((double)(parts * m)), 0.0)
@@ -126,30 +112,18 @@ static void minimum_of_a_matrix(void **state) {
             expect_minimum(&both[k], goal, parts, exact);
         }
         close_both(both);
-        free(matrix);
     }
 }
 
 /* The columns of an orthonormal matrix, rounded to floats, as complex numbers without imaginary
  * part. */
-static void draw_orthonormal(int64_t n, double *pairs) {
-    double *q = malloc((size_t)(n * n) * sizeof *q);
-    for (int64_t i = 0; i < n; i++) {
-        double *row = q + i * n;
-        for (int64_t j = 0; j < n; j++) row[j] = check_normal(&seed);
-        for (int64_t k = 0; k < 2 * i; k++) { /* twice, so that rounding is removed, too */
-            double product = 0.0;
-            for (int64_t j = 0; j < n; j++) product += row[j] * q[k % i * n + j];
-            for (int64_t j = 0; j < n; j++) row[j] -= product * q[k % i * n + j];
-        }
-        const double norm = length(n, row);
-        for (int64_t j = 0; j < n; j++) row[j] /= norm;
-    }
+static void draw_pairs(int64_t n, double *pairs) {
+    OWNED double *q = malloc((size_t)(n * n) * sizeof *q);
+    draw_orthonormal(&seed, n, n, q);
     for (int64_t i = 0; i < n * n; i++) {
         pairs[2 * i] = (float)q[i];
         pairs[2 * i + 1] = 0.0;
     }
-    free(q);
 }
 
 enum { SIDE = 40, SIDES = 2 * SIDE };
@@ -176,22 +150,21 @@ static csrec_status adjoint_single(const double *y, double *x, void *context) {
 /* Bounds that are 0, or near what the products round, are met as far as these can; of a square
  * matrix the solution is near the one of A x = y. It is found on a line of minima to lambda = 0,
  * which multiplies the rounding of the last one by largest / lambda, hundreds here. */
-static void tight_bounds_end(void **state) {
-    (void)state;
+TEST(tight_bounds_end) {
     const double bounds[] = {0.0, 1e-16, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6};
     double *matrix = malloc((size_t)(2 * SIDE * SIDE) * sizeof *matrix), truth[SIDES] = {0};
     problem both[2];
-    draw_orthonormal(SIDE, matrix);
+    draw_pairs(SIDE, matrix);
     open_both(both, SIDE, SIDE, matrix, true, forward_single, adjoint_single);
     for (int k = 0; k < 10; k++) truth[2 * check_below(&seed, SIDE)] = check_normal(&seed);
     assert_ok(csrec_operator_forward(both[0].A, truth, both[0].y));
     memcpy(both[1].y, both[0].y, SIDES * sizeof *both[0].y);
-    const double whole = length(SIDES, both[0].y);
+    const double whole = length_of(SIDES, 1, both[0].y);
     for (int i = 0; i < 14; i++) {
         problem *p = &both[i % 2];
         const double bound = bounds[i / 2], rounding = i % 2 ? 1e-5 : 1e-11;
         assert_true(solve(p, 0.0, bound));
-        assert_true(length(SIDES, p->r) <= (bound * (1.0 + 1e-6) + rounding) * whole);
+        assert_true(length_of(SIDES, 1, p->r) <= (bound * (1.0 + 1e-6) + rounding) * whole);
         for (int j = 0; j < SIDES; j++)
             assert_true(fabs(p->x[j] - truth[j]) <= 2.0 * (bound + rounding) * whole);
     }
@@ -201,8 +174,7 @@ static void tight_bounds_end(void **state) {
 
 /* Far fewer non-zeros than the phase transition of Donoho and Tanner allows: the solution of A x =
  * y of least norm is the sparse one. */
-static void sparse_signals_are_found(void **state) {
-    (void)state;
+TEST(sparse_signals_are_found) {
     enum { M = 100, N = 200, K = 8 };
     for (int round = 0; round < 6; round++) {
         double *matrix = malloc(M * N * sizeof *matrix), truth[N] = {0};
@@ -219,8 +191,7 @@ static void sparse_signals_are_found(void **state) {
 }
 
 /* Complex entries are used or left out as a whole. Of c y the solution is c times as large. */
-static void complex_entries(void **state) {
-    (void)state;
+TEST(complex_entries) {
     for (int round = 0; round < 6; round++) {
         const csrec_shape shape = {1, {24 + check_below(&seed, 30)}};
         int64_t m, *index = draw_some(&seed, shape.dim[0], &m);
@@ -240,19 +211,18 @@ static void complex_entries(void **state) {
         for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
         const double share = 0.2 + 0.6 * check_uniform(&seed);
         bool exact = solve(&p, 0.0, share);
-        expect_minimum(&p, share * length(p.m, p.y), 2, exact);
-        const double norm = length(p.n, p.x);
+        expect_minimum(&p, share * length_of(p.m, 1, p.y), 2, exact);
+        const double norm = length_of(p.n, 1, p.x);
         for (int64_t i = 0; i < p.m; i++) p.y[i] *= 0x1p20;
         exact = solve(&p, 0.0, share) && exact;
-        assert_true(fabs(length(p.n, p.x) * 0x1p-20 - norm) < (exact ? 1e-6 : 0.1) * norm);
+        assert_true(fabs(length_of(p.n, 1, p.x) * 0x1p-20 - norm) < (exact ? 1e-6 : 0.1) * norm);
         close_problem(&p);
         free(index);
     }
 }
 
 /* x = 0 meets the constraint. */
-static void noise_alone_gives_nothing(void **state) {
-    (void)state;
+TEST(noise_alone_gives_nothing) {
     double matrix[6] = {1, 2, 3, 4, 5, 6};
     problem p;
     open_problem(&p, &(csrec_operator_spec){.name = "dense", .m = 2, .n = 3, .matrix = matrix});
@@ -260,13 +230,4 @@ static void noise_alone_gives_nothing(void **state) {
     solve(&p, 1.0, 0.0);
     for (int j = 0; j < 3; j++) assert_true(p.x[j] == 0.0);
     close_problem(&p);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(minimum_of_a_matrix), cmocka_unit_test(tight_bounds_end),
-        cmocka_unit_test(sparse_signals_are_found), cmocka_unit_test(complex_entries),
-        cmocka_unit_test(noise_alone_gives_nothing)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

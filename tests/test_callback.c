@@ -1,15 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators of the caller's functions: solvers use their products alone, one call at a time; a
  * failure and a value that is not finite end in a line that names it. */
 #define _XOPEN_SOURCE 700
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include "check.h"
 #include "operators.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { ROWS = 40, COLUMNS = 90, PICKED = 5 };
 
@@ -69,8 +68,7 @@ static int64_t solve_for(const csrec_operator *A, const double *y,
 }
 
 /* A sparse x, and what the solvers make of its products: with the matrix and with the functions. */
-static void solvers_need_products_alone(void **state) {
-    (void)state;
+TEST(solvers_need_products_alone) {
     static const char *const solvers[] = {"fista", "iht", "htp", "cosamp", "romp", "omp", "mp"};
     double matrix[ROWS * COLUMNS], x[COLUMNS] = {0.0}, y[ROWS];
     for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed) / sqrt((double)ROWS);
@@ -96,9 +94,8 @@ static void solvers_need_products_alone(void **state) {
 
 /* Lengths from 0.01 to 100, which are too many to measure: the picks are those of exact lengths,
  * and few products are taken; and so many picks that the estimates become sharper. */
-static void picks_are_those_of_exact_lengths(void **state) {
+TEST(picks_are_those_of_exact_lengths) {
     enum { M = 40, N = 3000, ATOMS = 8, MANY = 24 };
-    (void)state;
     double *matrix = malloc(M * N * sizeof *matrix), y[M], *x[2];
     for (int j = 0; j < N; j++) {
         const double scale = pow(10.0, 4.0 * check_uniform(&seed) - 2.0);
@@ -127,9 +124,8 @@ static void picks_are_those_of_exact_lengths(void **state) {
 
 /* So many picks that x and r come by products: picks and x are those of a dense matrix, also where
  * the second half of the columns are those of the first but for 10^-4. */
-static void many_picks_fit_as_few(void **state) {
+TEST(many_picks_fit_as_few) {
     enum { M = 110, N = 120, ATOMS = 90 };
-    (void)state;
     static double matrix[M * N];
     double y[M], x[2][N], most = 0.0;
     for (int close = 0; close < 2; close++) {
@@ -156,8 +152,7 @@ static void many_picks_fit_as_few(void **state) {
 
 /* The status of the function is that of the solver, NaN are data, and the line names the function.
  */
-static void failures_of_products_end_a_solver(void **state) {
-    (void)state;
+TEST(failures_of_products_end_a_solver) {
     double matrix[ROWS * COLUMNS], y[ROWS];
     for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed);
     for (int i = 0; i < ROWS; i++) y[i] = check_normal(&seed);
@@ -216,10 +211,9 @@ static csrec_status shared_forward(const double *x, double *y, void *context) {
     shared *s = context;
     csrec_operator *self = s->self;
     if (self) { /* once: a call in a call is no overlap */
-        double *own = calloc((size_t)(s->drawn.m + s->drawn.n), sizeof *own);
+        OWNED double *own = calloc((size_t)(s->drawn.m + s->drawn.n), sizeof *own);
         s->self = NULL;
         assert_ok(csrec_operator_adjoint(self, own, own + s->drawn.m));
-        free(own);
     }
     enter(s);
     times_drawn(x, s->meets ? y : s->buffer, &s->drawn);
@@ -246,7 +240,7 @@ enum { SIGNALS = 6 };
 static void solve_by_threads(const csrec_operator *A, const csrec_operator *dense, shared *s) {
     int64_t m, n;
     csrec_operator_size(A, &m, &n);
-    double *y = malloc((size_t)(SIGNALS * m) * sizeof *y);
+    OWNED double *y = malloc((size_t)(SIGNALS * m) * sizeof *y);
     double *r[2] = {malloc((size_t)(SIGNALS * m) * sizeof *y),
                     malloc((size_t)(SIGNALS * m) * sizeof *y)};
     for (int64_t i = 0; i < SIGNALS * m; i++) y[i] = check_normal(&seed);
@@ -263,7 +257,6 @@ static void solve_by_threads(const csrec_operator *A, const csrec_operator *dens
     if (dense) assert_ok(csrec_solve_many(dense, SIGNALS, y, &options, 1, NULL, r[1], NULL, NULL));
     for (int64_t i = 0; i < SIGNALS * m; i++)
         if (fabs(r[0][i] - r[1][i]) > 1e-9) fail_msg("r[%d] = %g, %g", (int)i, r[0][i], r[1][i]);
-    free(y);
     free(r[0]);
     free(r[1]);
 }
@@ -277,8 +270,7 @@ static void *use(void *A) {
     return NULL;
 }
 
-static void calls_come_one_at_a_time(void **state) {
-    (void)state;
+TEST(calls_come_one_at_a_time) {
     double matrix[ROWS * COLUMNS], square[ROWS * ROWS], buffer[COLUMNS];
     for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed);
     for (int i = 0; i < ROWS * ROWS; i++) square[i] = check_normal(&seed);
@@ -304,8 +296,7 @@ static void calls_come_one_at_a_time(void **state) {
 }
 
 /* Two calls that wait for each other: they end because both are under way. */
-static void parallel_calls_overlap(void **state) {
-    (void)state;
+TEST(parallel_calls_overlap) {
     double matrix[ROWS * COLUMNS] = {1.0};
     pthread_barrier_t meets;
     pthread_barrier_init(&meets, NULL, 2);
@@ -316,17 +307,4 @@ static void parallel_calls_overlap(void **state) {
     for (int k = 0; k < 2; k++) pthread_join(other[k], NULL);
     csrec_operator_destroy(A);
     pthread_barrier_destroy(&meets);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solvers_need_products_alone),
-        cmocka_unit_test(picks_are_those_of_exact_lengths),
-        cmocka_unit_test(many_picks_fit_as_few),
-        cmocka_unit_test(failures_of_products_end_a_solver),
-        cmocka_unit_test(calls_come_one_at_a_time),
-        cmocka_unit_test(parallel_calls_overlap),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

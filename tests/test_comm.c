@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators: between threads of one process, and one process among others that are a script. */
 #include "check.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ a script ------------------ */
 
@@ -84,10 +84,9 @@ static csrec_comm_calls calls_of(script *s, int rank, int size) {
 
 /* All claims of others, in any order: what process 0 answers are consecutive runs, at most an
  * eighth of an equal share of what is left, down to one; then none. */
-static void claims_are_answered_in_order(void **state) {
-    (void)state;
+TEST(claims_are_answered_in_order) {
     for (int round = 0; round < 50; round++) {
-        script *s = calloc(1, sizeof *s);
+        OWNED script *s = calloc(1, sizeof *s);
         csrec_comm *comm = NULL;
         csrec_error error = {""};
         int size = 2 + (int)check_below(&seed, 6), asked[1500];
@@ -118,14 +117,12 @@ static void claims_are_answered_in_order(void **state) {
         for (int k = 1; k < size; k++) expect(s, k, (head){.kind = BYE}, NULL, 0);
         csrec_comm_destroy(comm);
         assert_int_equal(s->closed, 1);
-        free(s);
     }
 }
 
-static void other_sizes_are_refused(void **state) {
-    (void)state;
+TEST(other_sizes_are_refused) {
     for (size_t bytes = 0; bytes <= 16; bytes += 4) {
-        script *s = calloc(1, sizeof *s);
+        OWNED script *s = calloc(1, sizeof *s);
         csrec_error error = {""};
         char room[17] = "";
         int from = -1;
@@ -142,12 +139,10 @@ static void other_sizes_are_refused(void **state) {
         assert_string_equal(room, bytes == 8 ? "01234567" : "");
         assert_true(bytes == 8 || strstr(error.text, "process 1 sent 8 bytes"));
         csrec_comm_destroy(comm);
-        free(s);
     }
 }
 
-static void unequal_versions_are_refused(void **state) {
-    (void)state;
+TEST(unequal_versions_are_refused) {
     static script s;
     csrec_comm *comm = NULL;
     csrec_error error = {""};
@@ -165,8 +160,7 @@ static void unequal_versions_are_refused(void **state) {
 }
 
 /* A process that has failed does not wait for ever for those that are dead: nor does it close. */
-static void dead_processes_are_left(void **state) {
-    (void)state;
+TEST(dead_processes_are_left) {
     static script s;
     csrec_comm *comm = NULL;
     csrec_error error = {""};
@@ -185,8 +179,7 @@ static bool is_told(void) {
 }
 
 /* Nor does one that was told to end, whether it waits for a message or for the others' goodbyes. */
-static void silence_ends_a_hurry(void **state) {
-    (void)state;
+TEST(silence_ends_a_hurry) {
     for (int waits = 0; waits < 2; waits++) {
         script s = {0};
         csrec_comm *comm = NULL;
@@ -263,8 +256,7 @@ static void take_items(group *g, int rank, csrec_comm *comm) {
     }
 }
 
-static void a_slow_item_does_not_hold_the_rest(void **state) {
-    (void)state;
+TEST(a_slow_item_does_not_hold_the_rest) {
     for (int size = 2; size <= MOST; size++) {
         group g = {.size = size, .first_waits = true};
         run_group(&g, take_items);
@@ -313,8 +305,7 @@ static void exchange(group *g, int rank, csrec_comm *comm) {
     check_that(g, csrec_comm_send(comm, 0, -1, NULL, 0, &error) == CSREC_ARGUMENT);
 }
 
-static void messages_keep_their_order(void **state) {
-    (void)state;
+TEST(messages_keep_their_order) {
     for (int size = 1; size <= MOST; size++) {
         group g = {.size = size, .seed = check_next(&seed)};
         run_group(&g, exchange);
@@ -339,8 +330,7 @@ static void fail_one(group *g, int rank, csrec_comm *comm) {
     check_that(g, strstr(error.text, "process ") != NULL && !strchr(error.text, '\n'));
 }
 
-static void a_failure_reaches_all(void **state) {
-    (void)state;
+TEST(a_failure_reaches_all) {
     for (int size = 2; size <= MOST; size++) {
         group g = {.size = size};
         run_group(&g, fail_one);
@@ -357,24 +347,9 @@ static void report_share(group *g, int rank, csrec_comm *comm) {
     check_that(g, csrec_comm_wait(comm, &error) == CSREC_OK);
 }
 
-static void shares_are_summed(void **state) {
-    (void)state;
+TEST(shares_are_summed) {
     for (int size = 1; size <= MOST; size++) {
         group g = {.size = size};
         run_group(&g, report_share);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(claims_are_answered_in_order),
-                                       cmocka_unit_test(unequal_versions_are_refused),
-                                       cmocka_unit_test(other_sizes_are_refused),
-                                       cmocka_unit_test(dead_processes_are_left),
-                                       cmocka_unit_test(silence_ends_a_hurry),
-                                       cmocka_unit_test(a_slow_item_does_not_hold_the_rest),
-                                       cmocka_unit_test(messages_keep_their_order),
-                                       cmocka_unit_test(a_failure_reaches_all),
-                                       cmocka_unit_test(shares_are_summed)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_contracts.c - what a row of each table must have: every row has it, also those of the
  * examples of CONTRIBUTING.md; a row that lacks something, or delivers what its header forbids, is
  * told in one line that names the table, the row and the field. test_contracts_run.c runs the rows.
  */
 #include "check.h"
-
-#include <string.h>
 
 #include "measurement/through.h"
 #include "files/format.h"
@@ -46,8 +45,7 @@ static const csrec_param shouting[] = {{"K", 1, 0, 9, "one"}, {0}};
 static const csrec_setting strange[] = {{"nobody", 1}, {0}};
 static const char *const strangers[] = {"nobody", NULL};
 
-static void methods_are_complete(void **state) {
-    (void)state;
+TEST(methods_are_complete) {
     const csrec_method_type *type;
     int n = 0;
     for (; (type = csrec_method_at(n)); n++) {
@@ -79,8 +77,7 @@ static void methods_are_complete(void **state) {
     assert_true(n > 8);
 }
 
-static void solvers_are_complete(void **state) {
-    (void)state;
+TEST(solvers_are_complete) {
     const char *name, *brief, *source;
     int n = 0;
     for (; csrec_solver_info(n, &name, &brief, &source); n++) {
@@ -94,7 +91,6 @@ static void solvers_are_complete(void **state) {
         SOLVER("brief", row.brief = "");
         SOLVER("source", row.source = NULL);
         SOLVER("create", row.create = NULL);
-        SOLVER("create", row.destroy = NULL);
         SOLVER("update", row.update = NULL);
         SOLVER("energy", row.energy = NULL);
         SOLVER("result", row.result = NULL);
@@ -108,8 +104,7 @@ static void solvers_are_complete(void **state) {
     assert_true(n > 8);
 }
 
-static void operators_are_complete(void **state) {
-    (void)state;
+TEST(operators_are_complete) {
     const char *name, *brief;
     int n = 0, measuring = 0;
     for (; csrec_operator_info(n, &name, &brief); n++) {
@@ -137,8 +132,7 @@ static void operators_are_complete(void **state) {
     assert_true(n > 16 && measuring > 5);
 }
 
-static void formats_are_complete(void **state) {
-    (void)state;
+TEST(formats_are_complete) {
     int n = 0;
     for (; csrec_format_info(n); n++) {
         const csrec_format_row *type = csrec_format_row_of(csrec_format_info(n));
@@ -168,8 +162,7 @@ static void formats_are_complete(void **state) {
 }
 
 /* Each kind is that of a method, and each method's kind is one. */
-static void kinds_of_models_are_complete(void **state) {
-    (void)state;
+TEST(kinds_of_models_are_complete) {
     const csrec_model_type *type;
     const csrec_method_type *method;
     int n = 0;
@@ -195,8 +188,7 @@ static void kinds_of_models_are_complete(void **state) {
 
 /* Each gives a plan of shapes of one to four axes, and through each operator that needs no more
  * than a shape. */
-static void presets_are_complete(void **state) {
-    (void)state;
+TEST(presets_are_complete) {
     double y[2] = {1.0, 2.0};
     int64_t index[2] = {0, 3};
     csrec_operator_spec through = {.name = "hadamard"};
@@ -244,8 +236,7 @@ static csrec_status look(csrec_input *input, csrec_image *signal, bool *transpar
     return CSREC_OK;
 }
 
-static void signals_are_checked_at_the_door(void **state) {
-    (void)state;
+TEST(signals_are_checked_at_the_door) {
     static char data[1];
     const csrec_format_row mine = {.format = {.name = "mine"}, .signal = deliver, .peek = look};
     const csrec_array picture = {CSREC_U8, {3, {4, 5, 3}}, 60, data};
@@ -295,8 +286,7 @@ static csrec_status do_nothing(const csrec_recovery *recovery, csrec_error *why)
 }
 
 /* A failure has words, and a report that the method leaves alone has what all reports have. */
-static void what_methods_leave_out_is_filled(void **state) {
-    (void)state;
+TEST(what_methods_leave_out_is_filled) {
     csrec_method_type mine = {.info.name = "mine", .run = fail_silently};
     csrec_recover_report report = {0};
     const csrec_recovery r = {.context = &csrec_context_cpu, .report = &report};
@@ -309,18 +299,4 @@ static void what_methods_leave_out_is_filled(void **state) {
     assert_true(report.seconds_pursuit > 0.0);
     const csrec_need need = csrec_method_need(&mine, &task);
     assert_true(need.bytes >= 2 * csrec_signal_bytes(&task) && need.seconds > 0.0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_are_complete),
-        cmocka_unit_test(solvers_are_complete),
-        cmocka_unit_test(operators_are_complete),
-        cmocka_unit_test(formats_are_complete),
-        cmocka_unit_test(kinds_of_models_are_complete),
-        cmocka_unit_test(presets_are_complete),
-        cmocka_unit_test(signals_are_checked_at_the_door),
-        cmocka_unit_test(what_methods_leave_out_is_filled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

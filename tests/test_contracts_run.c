@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_contracts_run.c - runs every method and solver of the tables, and those of the examples of
  * CONTRIBUTING.md, as their headers say: unknown settings are refused before any work, every entry
  * of the signal is set, the report is filled, results that are not wanted may be NULL, a request to
@@ -9,6 +10,7 @@
 #include "recover/recover.h"
 #include "solver/solver.h"
 
+#include "models.h"
 #include "prior_model.h"
 
 static csrec_error error;
@@ -59,7 +61,7 @@ static void draw_scene(int number, scene *s) {
                        .channels = cases[number].channels,
                        .dtype = CSREC_F64}};
     int64_t rows;
-    assert_ok(csrec_shape_count(&s->m.shape, &s->entries));
+    s->entries = entries_in(&s->m.shape);
     s->through.name = cases[number].through;
     if (s->through.name) s->m.through = &s->through;
     assert_ok(csrec_measurement_rows(&s->m, &rows, NULL));
@@ -85,43 +87,11 @@ static void drop_scene(scene *s) {
     free(s->m.y);
 }
 
-static csrec_array array_of(double *data, csrec_shape shape) {
-    csrec_array array = {CSREC_F64, shape, 1, data};
-    if (shape.dims) assert_ok(csrec_shape_count(&shape, &array.count));
-    return array;
-}
-
-/* The least model of the kind that a method must have, for a measurement; NULL: it needs none. */
+/* NULL: the method needs none. */
 static csrec_model *model_for(const csrec_method_type *method, const scene *s) {
-    static const char *const pca[] = {"mean",  "components", "variances",
-                                      "noise", "shape",      "channels"};
-    static const char *const conv[] = {"filters"};
-    double shape[CSREC_DIMS_MAX], channels = (double)s->m.channels, one = 1.0, nine[9] = {0};
-    csrec_model *model = NULL;
-    if (!method->info.model) return NULL;
-    if (strcmp(method->info.model, "net") == 0) return draw_model(channels == 3.0 ? 3 : 1);
-    if (!method->needs_model) return NULL;
-    if (strcmp(method->info.model, "conv") == 0) {
-        for (int i = 0; i < 9; i++) nine[i] = check_normal(&seed);
-        const csrec_array filters = array_of(nine, (csrec_shape){3, {1, 3, 3}});
-        assert_ok(
-            csrec_model_create("conv", 1, conv, (const csrec_array *[]){&filters}, &model, &error));
-        return model;
-    }
-    double *unit = malloc((size_t)s->values * sizeof *unit);
-    for (int64_t i = 0; i < s->values; i++) unit[i] = 1.0 / sqrt((double)s->values);
-    for (int d = 0; d < s->m.shape.dims; d++) shape[d] = (double)s->m.shape.dim[d];
-    const csrec_array arrays[] = {array_of(unit, (csrec_shape){1, {s->values}}),
-                                  array_of(unit, (csrec_shape){2, {1, s->values}}),
-                                  array_of(&one, (csrec_shape){1, {1}}),
-                                  array_of(&one, (csrec_shape){0}),
-                                  array_of(shape, (csrec_shape){1, {s->m.shape.dims}}),
-                                  array_of(&channels, (csrec_shape){0})};
-    const csrec_array *of[6];
-    for (int i = 0; i < 6; i++) of[i] = &arrays[i];
-    if (csrec_model_create("pca", 6, pca, of, &model, &error)) fail_msg("%s", error.text);
-    free(unit);
-    return model;
+    if (method->info.model && strcmp(method->info.model, "net") == 0)
+        return draw_model(s->m.channels == 3 ? 3 : 1);
+    return least_model(method, s->m.shape, s->m.channels);
 }
 
 /* ------------------------------------------------------------------ methods */
@@ -169,7 +139,7 @@ static double *recover_twice(const scene *s, csrec_recover_options *options) {
 static void expect_stop(const scene *s, csrec_recover_options options) {
     listener l = {.stops = true};
     csrec_recover_report report;
-    double *signal = fresh(s->values);
+    OWNED double *signal = fresh(s->values);
     options.threads = 1; /* others might end before this one asks */
     options.solve.progress = listen;
     options.solve.context = &l;
@@ -180,7 +150,6 @@ static void expect_stop(const scene *s, csrec_recover_options options) {
                  csrec_outcome_text(report.outcome), (int)l.calls);
     expect_report(options.method, &report);
     expect_set(options.method, s->values, signal);
-    free(signal);
 }
 
 static void expect_variance(const scene *s, const csrec_method_type *method,
@@ -240,10 +209,8 @@ static bool try_method(const csrec_method_type *method, int number) {
     scene s;
     draw_scene(number, &s);
     csrec_model *model = model_for(method, &s);
-    csrec_recover_options options;
     csrec_plan plan;
-    csrec_recover_defaults(&options);
-    options.method = method->info.name;
+    csrec_recover_options options = options_by(method->info.name);
     options.backend = "cpu";
     options.model = model;
     const csrec_status status =
@@ -255,19 +222,17 @@ static bool try_method(const csrec_method_type *method, int number) {
         expect_line(CSREC_DATA, method->info.name); /* such as a picture of less than a patch */
     } else {
         expect_settings(&s, method, options);
-        double *signal = recover_twice(&s, &options);
+        OWNED double *signal = recover_twice(&s, &options);
         expect_stop(&s, options);
         if (!s.m.through) expect_variance(&s, method, &options, signal);
         try_atoms(&s, method, options);
-        free(signal);
     }
     csrec_model_destroy(model);
     drop_scene(&s);
     return !status;
 }
 
-static void methods_keep_their_contract(void **state) {
-    (void)state;
+TEST(methods_keep_their_contract) {
     const csrec_method_type *method;
     for (int i = 0; (method = csrec_method_at(i)); i++) {
         int ran = 0;
@@ -287,8 +252,7 @@ typedef struct problem {
 /* The frame of cosines, of which each solver can solve. */
 static problem draw_problem(const csrec_shape *shape, int64_t m) {
     problem p = {.m = m};
-    int64_t entries, *index = malloc((size_t)m * sizeof *index);
-    assert_ok(csrec_shape_count(shape, &entries));
+    int64_t entries = entries_in(shape), *index = malloc((size_t)m * sizeof *index);
     for (int64_t k = 0; k < m; k++) index[k] = k * entries / m;
     const csrec_operator_spec spec = {
         .name = "dct", .m = m, .shape = shape, .index = index, .block = 8, .step = 4};
@@ -346,16 +310,14 @@ static void try_solver(const problem *p, const char *name) {
     assert_ok(csrec_solve(p->A, p->y, &o, &atoms, p->r, &report, &error));
     if (l.calls) assert_int_equal(report.outcome, CSREC_INTERRUPTED);
     csrec_atoms_clear(&atoms);
-    double *zero = calloc((size_t)p->m, sizeof *zero);
+    OWNED double *zero = calloc((size_t)p->m, sizeof *zero);
     o.progress = NULL;
     assert_ok(csrec_solve(p->A, zero, &o, &atoms, p->r, &report, &error));
     for (int64_t i = 0; i < atoms.n; i++) assert_true(atoms.coefficient[i] == 0.0);
     csrec_atoms_clear(&atoms);
-    free(zero);
 }
 
-static void solvers_keep_their_contract(void **state) {
-    (void)state;
+TEST(solvers_keep_their_contract) {
     static const struct {
         csrec_shape shape;
         int64_t m;
@@ -370,13 +332,4 @@ static void solvers_keep_their_contract(void **state) {
         for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) try_solver(&p, name);
         drop_problem(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_keep_their_contract),
-        cmocka_unit_test(solvers_keep_their_contract),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

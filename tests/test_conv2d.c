@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_conv2d.c - the convolution against seven loops in double, on every backend, over random
  * geometries; on the CPU also numeric gradients and the adjoint identity. */
 #include "backends.h"
 #include "conv2d.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ on every backend */
 
@@ -125,7 +126,7 @@ static void check_all(drawn *d) {
     }
 }
 
-static void any_geometry(void **state) {
+TEST_ON_EACH(any_geometry) {
     const char *backend = check_backend(state);
     void (*const shapes[])(uint64_t *, csrec_conv2d *) = {draw_small, draw_tiles, draw_tiles,
                                                           draw_windows};
@@ -140,7 +141,7 @@ static void any_geometry(void **state) {
  * taken by taps; one channel and many rows; the same channels on both sides. Then windows: more
  * rows than a thread block's, more taps, taps that do not fill a stage, one tap. Then results of
  * one entry. */
-static void known_shapes(void **state) {
+TEST_ON_EACH(known_shapes) {
     const char *backend = check_backend(state);
     /* batch, channels, height, width, kernel, padding, stride, dilation */
     const int64_t shapes[][10] = {
@@ -170,7 +171,7 @@ static void known_shapes(void **state) {
 }
 
 /* Values whose sizes differ by 2^60: no digits are lost to a common scale. */
-static void any_size(void **state) {
+TEST_ON_EACH(any_size) {
     drawn d = {.conv = {.batch = 2,
                         .channels_in = 3,
                         .channels_out = 5,
@@ -187,8 +188,7 @@ static void any_size(void **state) {
     drop(&d);
 }
 
-static void packed_weights_give_the_sums(void **state) {
-    (void)state;
+TEST(packed_weights_give_the_sums) {
     for (int round = 0; round < 40; round++) {
         drawn d = draw(&seed);
         bool bias = check_below(&seed, 2);
@@ -230,30 +230,25 @@ static void check_numeric(drawn *d, const char *what, float *v, int64_t count,
     }
 }
 
-static void gradients_equal_numeric_ones(void **state) {
-    (void)state;
+TEST(gradients_equal_numeric_ones) {
     for (int round = 0; round < 15; round++) {
         drawn d = draw(&seed);
-        float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
-        float *dB = random_floats(&seed, d.conv.channels_out);
+        OWNED float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
+        OWNED float *dB = random_floats(&seed, d.conv.channels_out);
         assert_ok(csrec_conv2d_backward(&d.conv, d.X, d.W, NULL, d.dY, dX, dW, dB, d.workspace,
                                         d.backward, NULL));
         check_numeric(&d, "dX", d.X, d.x_count, dX);
         check_numeric(&d, "dW", d.W, d.w_count, dW);
         check_numeric(&d, "dB", d.B, d.conv.channels_out, dB);
-        free(dX);
-        free(dW);
-        free(dB);
         drop(&d);
     }
 }
 
 /* <conv X, dY> = <X, conv^T dY> = <W, dW>, each to rounding. */
-static void adjoint_identities(void **state) {
-    (void)state;
+TEST(adjoint_identities) {
     for (int round = 0; round < 40; round++) {
         drawn d = draw(&seed);
-        float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
+        OWNED float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
         assert_ok(
             csrec_conv2d_forward(&d.conv, d.X, d.W, NULL, NULL, d.Y, d.workspace, d.forward, NULL));
         assert_ok(csrec_conv2d_backward(&d.conv, d.X, d.W, NULL, d.dY, dX, dW, NULL, d.workspace,
@@ -267,15 +262,12 @@ static void adjoint_identities(void **state) {
         int64_t terms = terms_of_y(&d.conv) + d.y_count + d.conv.channels_out * 25;
         expect(&d, "<Y, dY> - <X, dX>", 0, by_y, by_x, size, terms);
         expect(&d, "<Y, dY> - <W, dW>", 0, by_y, by_w, size, terms);
-        free(dX);
-        free(dW);
         drop(&d);
     }
 }
 
 /* A single 1 in W copies a shifted plane, to the bit; W = 0 leaves the bias alone. */
-static void one_hot_and_bias_only(void **state) {
-    (void)state;
+TEST(one_hot_and_bias_only) {
     for (int round = 0; round < 30; round++) {
         drawn d = draw(&seed);
         const csrec_conv2d *c = &d.conv;
@@ -285,29 +277,11 @@ static void one_hot_and_bias_only(void **state) {
             assert_true(d.Y[i] == d.B[i / (d.out[0] * d.out[1]) % c->channels_out]);
         int64_t hot = check_below(&seed, d.w_count);
         d.W[hot] = 1.0f;
-        float *y = calloc((size_t)d.y_count, sizeof *y);
+        OWNED float *y = calloc((size_t)d.y_count, sizeof *y);
         FOR_EVERY_PRODUCT(c, d.out, xi, wi, yi)
         if (wi == hot) y[yi] = d.X[xi];
         assert_ok(csrec_conv2d_forward(c, d.X, d.W, NULL, NULL, d.Y, d.workspace, d.forward, NULL));
         for (int64_t i = 0; i < d.y_count; i++) assert_true(d.Y[i] == y[i]);
-        free(y);
         drop(&d);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", any_geometry),
-        CHECK_ON("cuda", any_geometry),
-        CHECK_ON("cpu", known_shapes),
-        CHECK_ON("cuda", known_shapes),
-        CHECK_ON("cpu", any_size),
-        CHECK_ON("cuda", any_size),
-        cmocka_unit_test(packed_weights_give_the_sums),
-        cmocka_unit_test(gradients_equal_numeric_ones),
-        cmocka_unit_test(adjoint_identities),
-        cmocka_unit_test(one_hot_and_bias_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What must not change a convolution: batches, threads, packed weights, instruction sets; and what
  * is refused. */
 #include "conv2d.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* A batch of two has the gradients of its halves, added. */
-static void batches_accumulate(void **state) {
-    (void)state;
+TEST(batches_accumulate) {
     for (int round = 0; round < 15; round++) {
         drawn d = draw(&seed);
         csrec_conv2d one = d.conv;
         one.batch = 1;
-        float *dW = random_floats(&seed, d.w_count), *part = random_floats(&seed, d.w_count);
-        float *dB = random_floats(&seed, d.conv.channels_out),
-              *bias = random_floats(&seed, d.conv.channels_out);
-        double *sum = calloc((size_t)(d.w_count + d.conv.channels_out), sizeof *sum);
+        OWNED float *dW = random_floats(&seed, d.w_count), *part = random_floats(&seed, d.w_count);
+        OWNED float *dB = random_floats(&seed, d.conv.channels_out),
+                    *bias = random_floats(&seed, d.conv.channels_out);
+        OWNED double *sum = calloc((size_t)(d.w_count + d.conv.channels_out), sizeof *sum);
         assert_ok(csrec_conv2d_backward(&d.conv, d.X, NULL, NULL, d.dY, NULL, dW, dB, d.workspace,
                                         d.backward, NULL));
         for (int64_t n = 0; n < d.conv.batch; n++) {
@@ -30,24 +30,18 @@ static void batches_accumulate(void **state) {
             expect(&d, "dW", i, (double)dW[i], sum[i], (double)terms, terms);
         for (int64_t i = 0; i < d.conv.channels_out; i++)
             expect(&d, "dB", i, (double)dB[i], sum[d.w_count + i], (double)terms, terms);
-        free(dW);
-        free(part);
-        free(dB);
-        free(bias);
-        free(sum);
         drop(&d);
     }
 }
 
 /* Threads and workspace change nothing, to the bit. */
-static void results_do_not_depend_on_threads(void **state) {
-    (void)state;
+TEST(results_do_not_depend_on_threads) {
     for (int round = 0; round < 15; round++) {
         drawn d = draw(&seed);
         d.conv.threads = 1;
-        float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
-        float *X2 = random_floats(&seed, d.x_count), *W2 = random_floats(&seed, d.w_count);
-        float *Y2 = random_floats(&seed, d.y_count);
+        OWNED float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
+        OWNED float *X2 = random_floats(&seed, d.x_count), *W2 = random_floats(&seed, d.w_count);
+        OWNED float *Y2 = random_floats(&seed, d.y_count);
         size_t forward, backward;
         assert_ok(csrec_conv2d_workspace(&d.conv, &forward, &backward, NULL));
         char *memory = malloc((forward > backward ? forward : backward) + 1);
@@ -65,11 +59,6 @@ static void results_do_not_depend_on_threads(void **state) {
         assert_memory_equal(dX, X2, (size_t)d.x_count * sizeof *X2);
         assert_memory_equal(dW, W2, (size_t)d.w_count * sizeof *W2);
         free(memory);
-        free(dX);
-        free(dW);
-        free(X2);
-        free(W2);
-        free(Y2);
         drop(&d);
     }
 }
@@ -97,8 +86,8 @@ static void check_simd(const csrec_conv_simd *simd) {
         y *= conv.out[a];
         w *= conv.kernel[a];
     }
-    double *X = malloc((size_t)x * sizeof *X), *Y = malloc((size_t)y * sizeof *Y);
-    double *W = malloc((size_t)w * sizeof *W), *AX = malloc((size_t)y * sizeof *AX);
+    OWNED double *X = malloc((size_t)x * sizeof *X), *Y = malloc((size_t)y * sizeof *Y);
+    OWNED double *W = malloc((size_t)w * sizeof *W), *AX = malloc((size_t)y * sizeof *AX);
     double *AtY = malloc((size_t)x * sizeof *AtY), left = 0.0, right = 0.0;
     for (int64_t i = 0; i < x; i++) X[i] = check_uniform(&seed) - 0.5;
     for (int64_t i = 0; i < y; i++) Y[i] = check_uniform(&seed) - 0.5;
@@ -106,26 +95,20 @@ static void check_simd(const csrec_conv_simd *simd) {
     for (int t = 0; t < 2; t++) {
         size_t packed = (size_t)csrec_conv_packed(&conv, t, simd) * sizeof(double);
         size_t room = csrec_conv_room(&conv, t, simd, sizeof(double));
-        double *p = aligned_alloc(64, (packed + 63) / 64 * 64);
+        OWNED double *p = aligned_alloc(64, (packed + 63) / 64 * 64);
         csrec_conv_work work = {simd, 2, aligned_alloc(64, 2 * room), NULL};
         csrec_conv_pack_f64(&conv, t, simd, W, p);
         csrec_conv_apply_f64(&conv, t, &work, p, t ? Y : X, NULL, t ? AtY : AX);
-        free(p);
         free(work.memory);
     }
     for (int64_t i = 0; i < y; i++) left += AX[i] * Y[i];
     for (int64_t i = 0; i < x; i++) right += AtY[i] * X[i];
     /* Sums of at most some ten thousand products below 1/8. */
     assert_true(fabs(left - right) < 1e-11 * (1.0 + fabs(left)));
-    free(X);
-    free(Y);
-    free(W);
-    free(AX);
     free(AtY);
 }
 
-static void instruction_sets_keep_the_adjoint_identity(void **state) {
-    (void)state;
+TEST(instruction_sets_keep_the_adjoint_identity) {
     const csrec_conv_simd *sets[3];
     int count = SIMD_SETS(sets, &csrec_conv_generic, &csrec_conv_avx2, &csrec_conv_avx512);
     assert_true(sets[count - 1] == csrec_conv_simd_choose());
@@ -141,8 +124,7 @@ static void expect_refusal(const csrec_conv2d *conv, csrec_status status, const 
     if (!strstr(error.text, words)) fail_msg("'%s' does not say '%s'", error.text, words);
 }
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     const csrec_conv2d good = {.batch = 1,
                                .channels_in = 2,
                                .channels_out = 3,
@@ -171,7 +153,7 @@ static void wrong_arguments_are_refused(void **state) {
     size_t bytes;
     csrec_conv2d_weights *weights;
     assert_ok(csrec_conv2d_workspace(&good, &bytes, NULL, NULL));
-    char *memory = malloc(bytes);
+    OWNED char *memory = malloc(bytes);
     assert_int_equal(csrec_conv2d_forward(&good, X, W, NULL, NULL, Y, memory, bytes / 2, &error),
                      CSREC_ARGUMENT);
     assert_non_null(strstr(error.text, "workspace"));
@@ -193,16 +175,4 @@ static void wrong_arguments_are_refused(void **state) {
                      CSREC_ARGUMENT);
     csrec_conv2d_weights_destroy(weights);
     csrec_conv2d_weights_destroy(NULL);
-    free(memory);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches_accumulate),
-        cmocka_unit_test(results_do_not_depend_on_threads),
-        cmocka_unit_test(instruction_sets_keep_the_adjoint_identity),
-        cmocka_unit_test(wrong_arguments_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

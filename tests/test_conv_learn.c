@@ -1,14 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Learning of filters: the objective recomputed from the definition, its descent, unit lengths,
  * planted filters found again, masks, resuming, threads; recovery with what was learned. */
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
-#include "check.h"
-#include "learn/conv_base.h"
+#include "models.h"
 #include "learn/conv.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { SIDE = 40, PIXELS = SIDE * SIDE };
 
@@ -49,8 +47,7 @@ static void expect_model(const csrec_model *model, int64_t K, int64_t h, int64_t
 }
 
 /* Random sizes, whole and sampled: it descends, filters have length 1, threads change no bit. */
-static void objective_descends_on_any_number_of_threads(void **state) {
-    (void)state;
+TEST(objective_descends_on_any_number_of_threads) {
     for (int round = 0; round < 4; round++) {
         csrec_conv_picture pictures[3];
         uint8_t *known[3] = {0};
@@ -88,8 +85,7 @@ static void objective_descends_on_any_number_of_threads(void **state) {
 }
 
 /* With codes of random size F and its pieces equal the sums of the definition, in double. */
-static void misfit_and_synthesis_equal_the_definition(void **state) {
-    (void)state;
+TEST(misfit_and_synthesis_equal_the_definition) {
     enum { H = 9, W = 11, K = 3, A = 3, B = 4, PH = H + A - 1, PW = W + B - 1 };
     csrec_coded c = {.conv = {.batch = 1,
                               .channels_in = 1,
@@ -145,8 +141,7 @@ static void misfit_and_synthesis_equal_the_definition(void **state) {
 }
 
 /* Filters that made the pictures code them better than the cosines of the start. */
-static void learning_lowers_the_objective_of_planted_filters(void **state) {
-    (void)state;
+TEST(learning_lowers_the_objective_of_planted_filters) {
     double filters[3 * 25];
     for (int i = 0; i < 75; i++) filters[i] = check_uniform(&seed) - 0.5;
     csrec_conv_picture pictures[2];
@@ -172,8 +167,7 @@ static void learning_lowers_the_objective_of_planted_filters(void **state) {
 }
 
 /* The base against the same quotient of double sums over all samples. */
-static void base_is_the_normalised_convolution(void **state) {
-    (void)state;
+TEST(base_is_the_normalised_convolution) {
     enum { H = 13, W = 17 };
     double y[H * W], base[H * W], sigma = 0.5 + 3.0 * check_uniform(&seed), mean = 0.0;
     int64_t index[H * W], m = 0;
@@ -206,9 +200,8 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
     return progress->done >= 1;
 }
 
-static void interruption_delivers_what_there_is(void **state) {
-    (void)state;
-    float *values = random_picture(PIXELS);
+TEST(interruption_delivers_what_there_is) {
+    OWNED float *values = random_picture(PIXELS);
     csrec_conv_picture picture = {SIDE, SIDE, values, NULL};
     csrec_conv_learn_options o = {.filters = 4, .size = {3, 3}, .progress = stop_at_once};
     csrec_model *model;
@@ -217,11 +210,9 @@ static void interruption_delivers_what_there_is(void **state) {
     assert_true(stopped);
     assert_int_equal(csrec_model_array(model, "objective")->count, 1);
     csrec_model_destroy(model);
-    free(values);
 }
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     float values[] = {1.0f, 2.0f, 3.0f, NAN}, flat[] = {1.0f, 1.0f};
     uint8_t known[] = {1, 1, 1, 0};
     csrec_conv_picture picture = {2, 2, values, NULL}, same = {1, 2, flat, NULL};
@@ -249,19 +240,13 @@ static void wrong_arguments_are_refused(void **state) {
 
 /* A smooth picture of planted filters comes back from half of it, better than its base alone; more
  * channels are the channels one by one. */
-static void recovery_with_the_filters_that_made_it(void **state) {
-    (void)state;
+TEST(recovery_with_the_filters_that_made_it) {
     double filters[2 * 25], amplitudes[2] = {1.0, 1.0};
     for (int i = 0; i < 50; i++) filters[i] = check_uniform(&seed) - 0.5;
-    csrec_array arrays[2] = {{CSREC_F64, {3, {2, 5, 5}}, 50, filters},
-                             {CSREC_F64, {1, {2}}, 2, amplitudes}};
-    const csrec_array *given[2] = {&arrays[0], &arrays[1]};
-    const char *names[2] = {"filters", "amplitudes"};
-    csrec_model *model;
-    assert_ok(csrec_model_create("conv", 2, names, given, &model, NULL));
-    float *values = planted_picture(2, 5, filters);
+    csrec_model *model = model_of_filters(2, 5, filters, amplitudes);
+    OWNED float *values = planted_picture(2, 5, filters);
     int64_t index[PIXELS], n = 0;
-    double *y = malloc(2 * PIXELS * sizeof *y), *out = malloc(2 * PIXELS * sizeof *out);
+    OWNED double *y = malloc(2 * PIXELS * sizeof *y), *out = malloc(2 * PIXELS * sizeof *out);
     for (int64_t i = 0; i < PIXELS; i++)
         if (check_below(&seed, 2)) {
             y[n] = (double)values[i];
@@ -269,10 +254,9 @@ static void recovery_with_the_filters_that_made_it(void **state) {
         }
     csrec_measurement m = {
         .shape = {2, {SIDE, SIDE}}, .channels = 1, .n = n, .index = index, .y = y};
-    csrec_recover_options o;
     csrec_recover_report report;
     csrec_setting settings[] = {{"base", 0.0}, {"lambda", 0.01}};
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.basis = "conv";
     o.solve.stop.atoms = 300;
@@ -289,11 +273,11 @@ static void recovery_with_the_filters_that_made_it(void **state) {
     assert_true(off < 0.1 * all);
     for (int64_t k = 0; k < n; k++) assert_true(out[index[k]] == y[k]);
     assert_true(report.residual == 0.0);
-    double *two = malloc((size_t)(2 * n) * sizeof *two);
+    OWNED double *two = malloc((size_t)(2 * n) * sizeof *two);
     for (int64_t k = 0; k < n; k++) two[2 * k] = two[2 * k + 1] = y[k];
     m.channels = 2;
     m.y = two;
-    double *both = malloc(2 * PIXELS * sizeof *both);
+    OWNED double *both = malloc(2 * PIXELS * sizeof *both);
     assert_ok(csrec_recover(&m, &o, both, NULL, &report, &error));
     for (int64_t i = 0; i < PIXELS; i++)
         assert_true(both[2 * i] == out[i] && both[2 * i + 1] == out[i]);
@@ -308,23 +292,4 @@ static void recovery_with_the_filters_that_made_it(void **state) {
     assert_int_equal(csrec_recover(&m, &o, both, NULL, &report, &error), CSREC_ARGUMENT);
     assert_non_null(strstr(error.text, "model"));
     csrec_model_destroy(model);
-    free(values);
-    free(y);
-    free(out);
-    free(two);
-    free(both);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(objective_descends_on_any_number_of_threads),
-        cmocka_unit_test(misfit_and_synthesis_equal_the_definition),
-        cmocka_unit_test(learning_lowers_the_objective_of_planted_filters),
-        cmocka_unit_test(base_is_the_normalised_convolution),
-        cmocka_unit_test(interruption_delivers_what_there_is),
-        cmocka_unit_test(wrong_arguments_are_refused),
-        cmocka_unit_test(recovery_with_the_filters_that_made_it),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

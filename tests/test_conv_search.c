@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matching Pursuit on convolutional dictionaries: the local update picks the atoms that the plain
  * search and the reference pick; other solvers; invalid input is refused. */
-#include <math.h>
-#include <string.h>
 
 #include "operators.h"
 #include "solver/search.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct run {
     int64_t steps;
@@ -89,7 +88,7 @@ static bool rivals(const csrec_operator *A, const double *c, int64_t best, doubl
 /* Steps before the residual is all rounding, or rounding would choose between two columns. */
 static int64_t meaningful(const csrec_operator *A, const double *y, int64_t most) {
     size_t m = (size_t)A->m, n = (size_t)A->n;
-    double *r = malloc(m * sizeof *r), *a = malloc(m * sizeof *a), *b = malloc(m * sizeof *b);
+    OWNED double *r = malloc(m * sizeof *r), *a = malloc(m * sizeof *a), *b = malloc(m * sizeof *b);
     double *c = malloc(n * sizeof *c), whole = 0.0, left = 0.0;
     int64_t steps = 0;
     memcpy(r, y, m * sizeof *r);
@@ -110,9 +109,6 @@ static int64_t meaningful(const csrec_operator *A, const double *y, int64_t most
             left += r[k] * r[k];
         }
     }
-    free(r);
-    free(a);
-    free(b);
     free(c);
     return steps;
 }
@@ -136,25 +132,22 @@ static void expect_equal_searches(const drawn *d, const csrec_operator *A, const
     drop_run(&reference);
 }
 
-static void local_update_is_the_plain_search(void **state) {
-    (void)state;
+TEST(local_update_is_the_plain_search) {
     for (int round = 0; round < 50; round++) {
         drawn d = draw_operator(&seed, "conv", "cpu");
         d.spec.shape = &d.shape;
         csrec_operator *A;
         assert_ok(csrec_operator_create(&d.spec, &A, NULL));
-        double *y = malloc((size_t)d.m * sizeof *y);
+        OWNED double *y = malloc((size_t)d.m * sizeof *y);
         for (int64_t k = 0; k < d.m; k++) y[k] = 2.0 * check_uniform(&seed) - 1.0;
         expect_equal_searches(&d, A, y, false);
-        free(y);
         csrec_operator_destroy(A);
         drop_drawn(&d);
     }
 }
 
 /* Atoms inside of a wholly sampled picture all differ: the columns themselves are the same. */
-static void picks_of_planted_atoms_are_equal(void **state) {
-    (void)state;
+TEST(picks_of_planted_atoms_are_equal) {
     for (int round = 0; round < 20; round++) {
         drawn d = {.shape = {2, {20 + check_below(&seed, 10), 20 + check_below(&seed, 10)}}};
         int64_t kernel[] = {2 + check_below(&seed, 4), 2 + check_below(&seed, 4)};
@@ -167,22 +160,19 @@ static void picks_of_planted_atoms_are_equal(void **state) {
         csrec_operator *A;
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         csrec_operator_size(A, &d.m, &d.n);
-        double *x = calloc((size_t)d.n, sizeof *x), *y = malloc((size_t)d.m * sizeof *y);
+        OWNED double *x = calloc((size_t)d.n, sizeof *x), *y = malloc((size_t)d.m * sizeof *y);
         for (int i = 0; i < 8; i++) {
             int64_t row = 8 + check_below(&seed, 8), column = 8 + check_below(&seed, 8);
             x[check_below(&seed, K) * places + row * across + column] = 1.0 + check_uniform(&seed);
         }
         assert_ok(csrec_operator_forward(A, x, y));
         expect_equal_searches(&d, A, y, true);
-        free(x);
-        free(y);
         csrec_operator_destroy(A);
     }
 }
 
 /* Far apart, atoms come back as they were planted, by their coefficients. */
-static void planted_atoms_come_back(void **state) {
-    (void)state;
+TEST(planted_atoms_come_back) {
     csrec_shape shape = {2, {40, 40}};
     int64_t kernel[] = {4, 4}, index[1600], m = 0;
     double taps[3 * 16], *x = calloc(3 * 43 * 43, sizeof *x), y[1600];
@@ -218,15 +208,14 @@ static void planted_atoms_come_back(void **state) {
 }
 
 /* fista and omp run on it unchanged: their residuals are those of their x. */
-static void other_solvers_run(void **state) {
-    (void)state;
+TEST(other_solvers_run) {
     static const char *const solvers[] = {"fista", "omp", "iht", "cosamp"};
     for (int i = 0; i < 4; i++) {
         drawn d = draw_operator(&seed, "conv", "cpu");
         d.spec.shape = &d.shape;
         csrec_operator *A;
         assert_ok(csrec_operator_create(&d.spec, &A, NULL));
-        double *y = malloc((size_t)d.m * sizeof *y), *r = malloc((size_t)d.m * sizeof *r);
+        OWNED double *y = malloc((size_t)d.m * sizeof *y), *r = malloc((size_t)d.m * sizeof *r);
         for (int64_t k = 0; k < d.m; k++) y[k] = 2.0 * check_uniform(&seed) - 1.0;
         csrec_solve_options options = {.solver = solvers[i], .stop.atoms = 3};
         csrec_atoms atoms = {0};
@@ -238,15 +227,12 @@ static void other_solvers_run(void **state) {
             assert_int_equal(status, CSREC_ARGUMENT); /* too few samples for its k */
         }
         csrec_atoms_clear(&atoms);
-        free(y);
-        free(r);
         csrec_operator_destroy(A);
         drop_drawn(&d);
     }
 }
 
-static void wrong_specs_are_refused(void **state) {
-    (void)state;
+TEST(wrong_specs_are_refused) {
     csrec_shape shape = {2, {6, 5}}, four = {4, {2, 2, 2, 2}};
     int64_t kernel[] = {2, 2, 2, 2}, none[] = {2, 0}, twice[] = {3, 3};
     double taps[] = {1, 2, 3, 4}, wild[] = {1, 2, NAN, 4};
@@ -275,16 +261,4 @@ static void wrong_specs_are_refused(void **state) {
     assert_ok(csrec_operator_create(&spec, &A, NULL));
     assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
     csrec_operator_destroy(A);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(local_update_is_the_plain_search),
-        cmocka_unit_test(picks_of_planted_atoms_are_equal),
-        cmocka_unit_test(planted_atoms_come_back),
-        cmocka_unit_test(other_solvers_run),
-        cmocka_unit_test(wrong_specs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

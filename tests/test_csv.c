@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_csv.c - CSV texts to samples. */
-#include "io_file.h"
+#include "io_signal.h"
 
 #include <float.h>
 #include <locale.h>
@@ -7,7 +8,7 @@
 
 #include "files/csv/csv.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_measurement parse(const char *text) {
     csrec_measurement m;
@@ -41,8 +42,7 @@ static void expect(csrec_measurement m, int64_t h, int64_t w, int64_t n, const i
     csrec_measurement_clear(&m);
 }
 
-static void reads_every_separator_and_header(void **state) {
-    (void)state;
+TEST(reads_every_separator_and_header) {
     const int64_t index[] = {3, 9};
     const double y[] = {17.5, -2};
     static const char *const texts[] = {
@@ -61,8 +61,7 @@ static void reads_every_separator_and_header(void **state) {
         expect(parse(texts[i]), 3, 4, 2, index, y);
 }
 
-static void shape_comes_from_the_comment(void **state) {
-    (void)state;
+TEST(shape_comes_from_the_comment) {
     const int64_t index[] = {3, 21};
     const double y[] = {1, 2};
     expect(parse("# shape: 5,10\n0,3,1\n2,1,2\n"), 5, 10, 2, index, y);
@@ -77,8 +76,7 @@ static void shape_comes_from_the_comment(void **state) {
     refuse("# shape: 1,1,1,1,1,1,1,1,1\n0,3,1\n", "line 1");
 }
 
-static void channels_and_axes_come_from_the_header(void **state) {
-    (void)state;
+TEST(channels_and_axes_come_from_the_header) {
     csrec_measurement m = parse("row,col,r,g,b\n1,2,10,20,30\n0,0,1,2,3\n");
     assert_int_equal(m.channels, 3);
     assert_int_equal(m.n, 2);
@@ -97,8 +95,7 @@ static void channels_and_axes_come_from_the_header(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void refuses_with_the_line(void **state) {
-    (void)state;
+TEST(refuses_with_the_line) {
     refuse("", "no samples");
     refuse("# only\n", "no samples");
     refuse("row,col,value\n", "line 1: names columns, but no samples");
@@ -129,8 +126,7 @@ static void refuses_with_the_line(void **state) {
 }
 
 /* What is called a row is a number, not a place: the first one is 0. */
-static void rows_and_columns_are_numbers(void **state) {
-    (void)state;
+TEST(rows_and_columns_are_numbers) {
     static const char *const names[] = {"row", "col", "Column", "slice", "layer", "plane", "frame"};
     static const char *const wrong[] = {"-1", "0.5", "-0.5", "1e-3", "1e30", "nan"};
     char text[200], wanted[80];
@@ -160,8 +156,7 @@ static void rows_and_columns_are_numbers(void **state) {
 }
 
 /* A value that is not known is no sample. */
-static void unknown_values_are_left_out(void **state) {
-    (void)state;
+TEST(unknown_values_are_left_out) {
     static const char *const words[] = {"", "nan", "NaN", "NA", "n/a", "null", "None"};
     char text[128];
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
@@ -171,8 +166,7 @@ static void unknown_values_are_left_out(void **state) {
     refuse("0,3,1\n1,1,nan\n0,3,2\n", "line 3: the position");
 }
 
-static void axes_come_from_known_names(void **state) {
-    (void)state;
+TEST(axes_come_from_known_names) {
     static const struct {
         const char *text;
         csrec_shape shape;
@@ -202,13 +196,12 @@ static void axes_come_from_known_names(void **state) {
 /* ------------------------------------------------------------------ real coordinates ---------- */
 
 /* Cells of a lattice, printed as numbers of few digits, are found again, whatever its step. */
-static void lattices_are_found(void **state) {
-    (void)state;
+TEST(lattices_are_found) {
     for (int trial = 0; trial < 50; trial++) {
         int64_t h = 2 + check_below(&seed, 30), w = 2 + check_below(&seed, 30), n = 0;
         double step[2] = {0.01 + check_uniform(&seed), 0.01 + 100 * check_uniform(&seed)};
         double origin[2] = {100 * check_uniform(&seed) - 50, 1e4 * check_uniform(&seed)};
-        char *text = malloc((size_t)(h * w) * 96 + 64);
+        OWNED char *text = malloc((size_t)(h * w) * 96 + 64);
         int64_t index[900];
         double y[900];
         int at = sprintf(text, "x,y,z\n");
@@ -231,7 +224,6 @@ static void lattices_are_found(void **state) {
         }
         assert_true(placement.farthest < 0.01);
         assert_int_equal(placement.shared, 0);
-        free(text);
     }
 }
 
@@ -267,8 +259,7 @@ static void expect_nearest(const csrec_measurement *m, const csrec_placement *p,
     assert_true(fabs(p->farthest - farthest) < 1e-9);
 }
 
-static void samples_go_to_the_nearest_cell(void **state) {
-    (void)state;
+TEST(samples_go_to_the_nearest_cell) {
     for (int trial = 0; trial < 50; trial++) {
         int n = 2 + (int)check_below(&seed, 80), used = 0;
         double at[82][2], y[82];
@@ -308,8 +299,7 @@ static void samples_go_to_the_nearest_cell(void **state) {
 
 /* ------------------------------------------------------------------ matrices ------------------ */
 
-static void matrices_have_empty_fields(void **state) {
-    (void)state;
+TEST(matrices_have_empty_fields) {
     static const struct {
         const char *text;
         int dims;
@@ -348,27 +338,22 @@ static void matrices_have_empty_fields(void **state) {
 }
 
 /* What is written is read again to the bit, as what is known of it. */
-static void random_matrices_round_trip(void **state) {
-    (void)state;
+TEST(random_matrices_round_trip) {
     char path[32];
     snprintf(path, sizeof path, "matrix-%ld.csv", (long)getpid());
     for (int trial = 0; trial < 30; trial++) {
         csrec_dtype dtypes[] = {CSREC_F64, CSREC_F32, CSREC_I64, CSREC_U8};
         csrec_shape shape = {2, {1 + check_below(&seed, 12), 4 + check_below(&seed, 12)}};
         if (trial % 5 == 4) shape = (csrec_shape){1, {1 + check_below(&seed, 12)}};
-        csrec_image out = {0}, back;
-        csrec_files *files;
+        csrec_image out = {0};
         assert_ok(csrec_array_create(dtypes[trial % 4], &shape, &out.pixels));
         for (int64_t i = 0; i < out.pixels.count; i++)
             csrec_array_set(&out.pixels, i,
                             exp(40 * check_uniform(&seed) - 20) * (check_next(&seed) & 1 ? 1 : -1));
         if (trial % 4 == 0) ((double *)out.pixels.data)[0] = NAN;
         if (trial % 4 == 1) ((float *)out.pixels.data)[0] = NAN;
-        assert_ok(csrec_files_create(NULL, &files, NULL));
-        assert_ok(csrec_files_add_signal(files, path, csrec_format_of(path), &out, NULL, NULL));
-        assert_ok(csrec_files_commit(files, NULL));
-        csrec_files_destroy(files);
-        assert_ok(csrec_signal_read(path, &back, NULL));
+        write_well(path, &out, NULL);
+        csrec_image back = read_well(path);
         assert_true(csrec_shape_equal(&back.pixels.shape, &shape));
         for (int64_t i = 0; i < out.pixels.count; i++) {
             double a = csrec_array_value(&out.pixels, i), b = csrec_array_value(&back.pixels, i);
@@ -381,13 +366,12 @@ static void random_matrices_round_trip(void **state) {
     remove(path);
 }
 
-static void random_tables_round_trip(void **state) {
-    (void)state;
+TEST(random_tables_round_trip) {
     for (int trial = 0; trial < 50; trial++) {
         int64_t h = 1 + check_below(&seed, 40), w = 1 + check_below(&seed, 40), n = 0;
-        char *text = malloc(1600 * 48 + 64);
-        int64_t *index = malloc(1600 * 8);
-        double *y = malloc(1600 * 8);
+        OWNED char *text = malloc(1600 * 48 + 64);
+        OWNED int64_t *index = malloc(1600 * 8);
+        OWNED double *y = malloc(1600 * 8);
         int at = sprintf(text, "# shape: %d,%d\n", (int)h, (int)w);
         for (int64_t i = h * w; i-- > 0;) {
             if (check_next(&seed) & 1) continue;
@@ -397,15 +381,11 @@ static void random_tables_round_trip(void **state) {
             n++;
         }
         if (n > 0) expect(parse(text), h, w, n, index, y);
-        free(text);
-        free(index);
-        free(y);
     }
 }
 
 /* Where the machine has a locale with decimal commas, texts still have decimal points. */
-static void decimal_points_in_every_locale(void **state) {
-    (void)state;
+TEST(decimal_points_in_every_locale) {
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
     bool found = false;
     for (int i = 0; i < 4 && !found; i++) found = setlocale(LC_NUMERIC, names[i]) != NULL;
@@ -418,34 +398,13 @@ static void decimal_points_in_every_locale(void **state) {
     setlocale(LC_NUMERIC, "C");
 }
 
-static void truncation_never_reads_beyond(void **state) {
-    (void)state;
+TEST(truncation_never_reads_beyond) {
     static const char text[] = "# shape: 5,10\nrow,col,r,g,b\n0,3,1,2,3\n2,1,2.5,1e3,-7\n";
     for (size_t size = 0; size < sizeof text; size++) {
-        char *exact = malloc(size ? size : 1);
+        OWNED char *exact = malloc(size ? size : 1);
         csrec_measurement m;
         memcpy(exact, text, size);
         if (csrec_csv_parse(exact, size, "s.csv", NULL, &m, NULL) == CSREC_OK)
             csrec_measurement_clear(&m);
-        free(exact);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_separator_and_header),
-                                       cmocka_unit_test(shape_comes_from_the_comment),
-                                       cmocka_unit_test(channels_and_axes_come_from_the_header),
-                                       cmocka_unit_test(refuses_with_the_line),
-                                       cmocka_unit_test(rows_and_columns_are_numbers),
-                                       cmocka_unit_test(unknown_values_are_left_out),
-                                       cmocka_unit_test(axes_come_from_known_names),
-                                       cmocka_unit_test(lattices_are_found),
-                                       cmocka_unit_test(samples_go_to_the_nearest_cell),
-                                       cmocka_unit_test(matrices_have_empty_fields),
-                                       cmocka_unit_test(random_matrices_round_trip),
-                                       cmocka_unit_test(random_tables_round_trip),
-                                       cmocka_unit_test(decimal_points_in_every_locale),
-                                       cmocka_unit_test(truncation_never_reads_beyond)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

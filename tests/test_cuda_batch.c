@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_batch.c - pursuits on the device against the eager pursuit on the CPU: equal values,
  * coefficients, energies, iterations and outcomes, to the bit. */
 #include <math.h>
@@ -8,7 +9,7 @@
 #include "base/stop.h"
 #include "haar/eager.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct problem {
     int levels;
@@ -227,15 +228,13 @@ static void many(int64_t count, int64_t largest_n, int levels_from, int warps) {
     free(p);
 }
 
-static void small_signals(void **state) {
-    (void)state;
+TEST(small_signals) {
     if (no_device()) skip();
     many(1000, 40, 0, 1);
     many(1000, 300, 0, 2);
 }
 
-static void medium_signals(void **state) {
-    (void)state;
+TEST(medium_signals) {
     if (no_device()) skip();
     many(120, 3000, 0, 1);
     many(60, 20000, 14, 4);
@@ -243,8 +242,7 @@ static void medium_signals(void **state) {
 }
 
 /* Each size class: a bucket more or less, a whole path load, several rounds of the block. */
-static void sizes(void **state) {
-    (void)state;
+TEST(sizes) {
     if (no_device()) skip();
     static const int64_t n[] = {1,  2,  3,    31,   32,   33,   34,   35,    63,     64,
                                 65, 66, 1023, 1024, 1056, 1057, 4096, 16384, 100000, 262144};
@@ -260,8 +258,7 @@ static void sizes(void **state) {
 }
 
 /* A caterpillar: each sample alone beside all before it, 62 deep, over and over. */
-static void deepest_paths(void **state) {
-    (void)state;
+TEST(deepest_paths) {
     if (no_device()) skip();
     problem p[4];
     for (int k = 0; k < 4; k++) {
@@ -287,8 +284,7 @@ static bool stop_at_once(int64_t iterations, void *context) {
     return true;
 }
 
-static void interruption(void **state) {
-    (void)state;
+TEST(interruption) {
     if (no_device()) skip();
     problem p = draw(200000, 40, false, 0, CSREC_COLUMNS_TWO_SIDED);
     run g;
@@ -302,13 +298,4 @@ static void interruption(void **state) {
     compare(&g, 0, &p);
     end_run(&g);
     drop(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_signals), cmocka_unit_test(medium_signals), cmocka_unit_test(sizes),
-        cmocka_unit_test(deepest_paths), cmocka_unit_test(interruption),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

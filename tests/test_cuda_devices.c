@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Several devices in one process give the bits of one: grids by both engines, tiles by all presets,
  * and recoveries side by side; stopped at any time. With one device the lists name it twice or
  * three times, which gives it as many threads. Differences are printed in full, and no test ends at
@@ -8,7 +9,7 @@
 #include "cuda_check.h"
 #include "tiles.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { LISTS_MOST = 5 };
 
@@ -117,9 +118,8 @@ static int try_grids(const grids_case *c) {
     return wrong;
 }
 
-static void grids_give_the_bits_of_the_cpu(void **state) {
+TEST(grids_give_the_bits_of_the_cpu) {
     int wrong = 0;
-    (void)state;
     if (no_device()) skip();
     for (size_t k = 0; k < sizeof grid_cases / sizeof *grid_cases; k++)
         wrong += try_grids(&grid_cases[k]);
@@ -141,9 +141,8 @@ static bool stop_at(const csrec_progress *now, void *context) {
     return ++s->calls > s->at;
 }
 
-static void a_stop_reaches_all_devices(void **state) {
+TEST(a_stop_reaches_all_devices) {
     int wrong = 0;
-    (void)state;
     if (no_device()) skip();
     picture p = make(&(csrec_shape){2, {512, 512}}, 3, 0.1, 0.25, 0.0, &seed);
     const char *const *all = lists();
@@ -199,9 +198,8 @@ static int try_preset(int preset, picture *p, int64_t tile) {
     return wrong;
 }
 
-static void tiles_give_the_bits_of_one_device(void **state) {
+TEST(tiles_give_the_bits_of_one_device) {
     int wrong = 0;
-    (void)state;
     if (no_device()) skip();
     picture p = make(&(csrec_shape){2, {620, 540}}, 1, 0.0, 0.2, 0.0, &seed);
     for (int preset = 0; preset < 3; preset++) wrong += try_preset(preset, &p, 100000);
@@ -233,12 +231,11 @@ static void *run_file(void *data) {
 }
 
 /* As csrecover does with many inputs: a thread a device. */
-static void recoveries_side_by_side_do_not_mix(void **state) {
+TEST(recoveries_side_by_side_do_not_mix) {
     enum { FILES = 4 };
     one_file files[FILES];
     pthread_t thread[FILES];
     int wrong = 0;
-    (void)state;
     if (no_device()) skip();
     for (int k = 0; k < FILES; k++) {
         one_file *f = &files[k];
@@ -263,10 +260,9 @@ static void recoveries_side_by_side_do_not_mix(void **state) {
 
 /* ---- names */
 
-static void wrong_lists_are_one_line(void **state) {
+TEST(wrong_lists_are_one_line) {
     static const char *const names[] = {"cuda:0,4711", "cuda:4711", "cuda:0,", "cuda:,0",
                                         "cuda:0,x"};
-    (void)state;
     if (no_device()) skip();
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         int device[CSREC_DEVICES_MOST], n;
@@ -280,8 +276,7 @@ static void wrong_lists_are_one_line(void **state) {
 }
 
 /* The failure of one device ends all, and its line names the device. */
-static void a_failure_names_the_device(void **state) {
-    (void)state;
+TEST(a_failure_names_the_device) {
     if (no_device()) skip();
     picture p = make(&(csrec_shape){2, {100, 100}}, 1, 0.0, 0.2, 0.0, &seed);
     csrec_recover_options o;
@@ -295,17 +290,4 @@ static void a_failure_names_the_device(void **state) {
     print_message("%s\n", error.text);
     assert_true(strncmp(error.text, "cuda:", 5) == 0 && strstr(error.text, "atoms = -1"));
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_lists_are_one_line),
-        cmocka_unit_test(a_failure_names_the_device),
-        cmocka_unit_test(grids_give_the_bits_of_the_cpu),
-        cmocka_unit_test(a_stop_reaches_all_devices),
-        cmocka_unit_test(tiles_give_the_bits_of_one_device),
-        cmocka_unit_test(recoveries_side_by_side_do_not_mix),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

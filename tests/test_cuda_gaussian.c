@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_gaussian.c - rounds of Gaussian groups on the device against the CPU's: groups by their
  * distances, one group's mean, covariance and conditioning, rounds that follow each other; of
  * pictures, colours and volumes. A test runs all its cases before it fails. */
@@ -29,10 +30,10 @@ static void show_differences(const scene *a, const scene *b, double least) {
 
 static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
                    csrec_gaussian_matches *matches) {
-    csrec_call team;
-    csrec_call_begin(&team, NULL, NULL, (csrec_progress){0});
-    assert_ok(csrec_gaussian_run(picture(s), round, number, 2, matches, &team, 0, 1));
-    csrec_call_end(&team);
+    csrec_call call;
+    csrec_call_begin(&call, NULL, NULL, (csrec_progress){0});
+    assert_ok(csrec_gaussian_run(picture(s), round, number, 2, matches, &call, 0, 1));
+    csrec_call_end(&call);
 }
 
 /* Rounds, and the picture as it was, on the device. */
@@ -179,8 +180,7 @@ static const csrec_gaussian_round usual = {.patch = 8,
                                            .evenness = 5,
                                            .every = 3};
 
-static void rounds_follow_the_cpu(void **state) {
-    (void)state;
+TEST(rounds_follow_the_cpu) {
     if (no_device()) skip();
     csrec_gaussian_round rounds[4];
     for (int k = 0; k < 4; k++) rounds[k] = usual;
@@ -220,8 +220,7 @@ static void rounds_follow_the_cpu(void **state) {
 }
 
 /* More groups than the kernels take at a time, 2^16. */
-static void many_groups(void **state) {
-    (void)state;
+TEST(many_groups) {
     if (no_device()) skip();
     csrec_gaussian_round round = usual;
     round.patch = 3;
@@ -236,8 +235,7 @@ static void many_groups(void **state) {
 
 /* Channels that share a covariance or, with noise, matches alone; steps of EM, margins, sizes of
  * patches for each width of the kernels. */
-static void colours_follow_the_cpu(void **state) {
-    (void)state;
+TEST(colours_follow_the_cpu) {
     if (no_device()) skip();
     const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
     const int patches[] = {8, 10, 5, 11};
@@ -263,8 +261,7 @@ static void colours_follow_the_cpu(void **state) {
 
 /* Boxes of patches, of one channel or, as in the method, of several on their mean; also windows and
  * steps of their own along the first axis, and volumes thinner than a patch. */
-static void volumes_follow_the_cpu(void **state) {
-    (void)state;
+TEST(volumes_follow_the_cpu) {
     if (no_device()) skip();
     const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
     for (int k = 0; k < 10; k++) {
@@ -290,8 +287,7 @@ static void volumes_follow_the_cpu(void **state) {
 
 /* The rounds of the method, of all kinds and both efforts, with few samples, which have a margin,
  * and with many: as many as fit into the shared memory of compute capability 8.0. */
-static void rounds_of_the_method(void **state) {
-    (void)state;
+TEST(rounds_of_the_method) {
     if (no_device()) skip();
     for (int kind = 0; kind < 6; kind++) {
         int count;
@@ -314,8 +310,7 @@ static void rounds_of_the_method(void **state) {
 }
 
 /* Pictures no larger than a patch, lines, single pixels. */
-static void small_pictures(void **state) {
-    (void)state;
+TEST(small_pictures) {
     if (no_device()) skip();
     csrec_gaussian_round round = usual;
     round.every = 0;
@@ -340,8 +335,7 @@ static csrec_status attempt(scene *s, const csrec_gaussian_round *round, csrec_e
     return status;
 }
 
-static void limits_are_refused(void **state) {
-    (void)state;
+TEST(limits_are_refused) {
     if (no_device()) skip();
     csrec_gaussian_round round = {
         .patch = 12, .step = 4, .group = 20, .radius = 5, .diagonal = 2, .noise = 1, .evenness = 5};
@@ -376,14 +370,4 @@ static void limits_are_refused(void **state) {
     assert_int_equal(attempt(&colours, &round, &error), CSREC_UNSUPPORTED);
     assert_non_null(strstr(error.text, "128 patches"));
     drop(&colours, true);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_follow_the_cpu),  cmocka_unit_test(many_groups),
-        cmocka_unit_test(colours_follow_the_cpu), cmocka_unit_test(volumes_follow_the_cpu),
-        cmocka_unit_test(rounds_of_the_method),   cmocka_unit_test(small_pictures),
-        cmocka_unit_test(limits_are_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_gaussian_recover.c - recoveries by Gaussian groups on the device: the start there, and
  * the rounds on it; of colours and volumes, the rounds of both backends on one start. */
 #include "scene.h"
@@ -76,8 +77,7 @@ static double *threshold_there(const csrec_measurement *m) {
 }
 
 /* Samples stay; elsewhere the start is that of the device to the bit, which the CPU's is not. */
-static void start_is_there(void **state) {
-    (void)state;
+TEST(start_is_there) {
     if (no_device()) skip();
     for (int k = 0; k < 4; k++) {
         scene s = draw(32 + (int)check_below(&seed, 9), 32 + (int)check_below(&seed, 9),
@@ -99,8 +99,7 @@ static void start_is_there(void **state) {
 
 /* A recovery is the rounds of its effort (docs/gaussian.md) on its start: to the bit. Pictures too
  * small for blocks of 32 pixels have their start from the CPU. */
-static void recoveries_are_rounds_on_the_start(void **state) {
-    (void)state;
+TEST(recoveries_are_rounds_on_the_start) {
     if (no_device()) skip();
     csrec_gaussian_round rounds[2] = {{.patch = 8,
                                        .step = 6,
@@ -273,8 +272,7 @@ static int compare_backends(const scene *s, double effort) {
     return !same + !close;
 }
 
-static void colours_and_volumes_are_those_of_the_cpu(void **state) {
-    (void)state;
+TEST(colours_and_volumes_are_those_of_the_cpu) {
     if (no_device()) skip();
     int failures = 0;
     for (int k = 0; k < 8; k++) {
@@ -290,12 +288,4 @@ static void colours_and_volumes_are_those_of_the_cpu(void **state) {
         drop(&s, true);
     }
     if (failures) fail_msg("%d comparisons failed", failures);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(start_is_there),
-                                       cmocka_unit_test(recoveries_are_rounds_on_the_start),
-                                       cmocka_unit_test(colours_and_volumes_are_those_of_the_cpu)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

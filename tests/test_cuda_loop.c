@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The paper's loop on the device: every pick of the reference pursuit against the CPU's, in
  * lock-step; and what csrec_solve makes of it, on an operator of backend cuda, against the eager
  * pursuit on the CPU: picks in their order, atoms, residual and report to the bit. */
@@ -8,7 +9,7 @@
 
 #include "kernels/haar/reference.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Under a checker of memory or races every step takes a thousand times as long. */
 static bool brief(void) {
@@ -44,8 +45,7 @@ static int64_t run_together(const problem *p, int64_t limit) {
     return steps;
 }
 
-static void every_pick_equals_the_cpu(void **state) {
-    (void)state;
+TEST(every_pick_equals_the_cpu) {
     if (no_device()) skip();
     int64_t steps = 0;
     for (int k = 0; k < (brief() ? 5 : 300); k++) {
@@ -56,8 +56,7 @@ static void every_pick_equals_the_cpu(void **state) {
     print_message("%lld steps in lock-step\n", (long long)steps);
 }
 
-static void large_problems(void **state) {
-    (void)state;
+TEST(large_problems) {
     if (no_device() || brief()) skip();
     for (int k = 0; k < 4; k++) {
         problem p =
@@ -109,8 +108,7 @@ static csrec_stop draw_stop(void) {
     return stop;
 }
 
-static void a_solve_equals_the_eager_one(void **state) {
-    (void)state;
+TEST(a_solve_equals_the_eager_one) {
     if (no_device()) skip();
     for (int k = 0; k < (brief() ? 3 : 60); k++) {
         problem p = problem_draw(&seed, brief() ? 50 : 3000, 62);
@@ -128,14 +126,4 @@ static void a_solve_equals_the_eager_one(void **state) {
         free(b.r);
         problem_drop(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_pick_equals_the_cpu),
-        cmocka_unit_test(large_problems),
-        cmocka_unit_test(a_solve_equals_the_eager_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_methods.c - whole recoveries on the device against the CPU, by methods that compute a
  * part of their work there: mixtures, learned filters, thresholded volumes and lines. Every case is
  * run; differences are printed and counted. */
@@ -6,7 +7,7 @@
 
 #include "device.h"
 
-static uint64_t seed;
+SEED(seed);
 static int faults;
 
 /* Waves and an edge, between 0 and 255. */
@@ -139,8 +140,7 @@ static csrec_model *draw_gmm(int K, int edge) {
 
 /* Pictures smaller than the blocks of the start have the CPU's start, and a model stays as it is:
  * the same to the rounding of floats, four rounds of it. */
-static void mixtures_of_a_model_are_the_same(void **state) {
-    (void)state;
+TEST(mixtures_of_a_model_are_the_same) {
     if (no_device()) skip();
     faults = 0;
     for (int k = 0; k < 4; k++) {
@@ -162,8 +162,7 @@ static void mixtures_of_a_model_are_the_same(void **state) {
 }
 
 /* The start and the learning differ by rounding, which may lead to other components: as good. */
-static void mixtures_are_as_good(void **state) {
-    (void)state;
+TEST(mixtures_are_as_good) {
     if (no_device()) skip();
     faults = 0;
     for (int k = 0; k < 2; k++) {
@@ -181,8 +180,7 @@ static void mixtures_are_as_good(void **state) {
 
 /* ------------------------------------------------------------------ products */
 
-static void filters_are_as_on_the_cpu(void **state) {
-    (void)state;
+TEST(filters_are_as_on_the_cpu) {
     static const char *const names[] = {"filters"};
     if (no_device()) skip();
     faults = 0;
@@ -215,8 +213,7 @@ static void filters_are_as_on_the_cpu(void **state) {
 
 /* The CPU thresholds blocks in float, the device's products are in double: coefficients near a
  * threshold may differ, the error does not. */
-static void blocks_are_as_good(void **state) {
-    (void)state;
+TEST(blocks_are_as_good) {
     static const csrec_shape shapes[] = {{1, {700}}, {3, {16, 18, 20}}, {3, {9, 33, 12}}};
     if (no_device()) skip();
     faults = 0;
@@ -231,12 +228,4 @@ static void blocks_are_as_good(void **state) {
         free(truth);
     }
     assert_int_equal(faults, 0);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixtures_of_a_model_are_the_same), cmocka_unit_test(mixtures_are_as_good),
-        cmocka_unit_test(filters_are_as_on_the_cpu), cmocka_unit_test(blocks_are_as_good)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_mixture.c - mixtures of Gaussians on the device against the CPU: rounds over the
  * patches of a picture to the bit, moments and steps of learning to the rounding of their sums.
  * Every case is run; differences are printed and counted. */
-#include <math.h>
-#include <string.h>
 
 #include "device.h"
 #include "learn/gmm.h"
 #include "method/mixture/engine.h"
 
-static uint64_t seed;
+SEED(seed);
 static int faults;
 
 /* Prints the first differences of a comparison in full; all count. */
@@ -50,7 +49,7 @@ typedef struct scene {
     float *y, *u, *variance;
     int64_t values;
     int K, d;
-    csrec_call team;
+    csrec_call call;
 } scene;
 
 static int between(int low, int high) {
@@ -98,13 +97,13 @@ static scene *draw_scene(int patch_height, int patch_width, int channels, int jo
     s->p.noise = keep ? 1.0f : 25.0f;
     s->p.keep = keep;
     s->p.threads = 2;
-    csrec_call_begin(&s->team, NULL, NULL, (csrec_progress){"mixture", 0, 0, -1.0});
-    s->p.team = &s->team;
+    csrec_call_begin(&s->call, NULL, NULL, (csrec_progress){"mixture", 0, 0, -1.0});
+    s->p.call = &s->call;
     return s;
 }
 
 static void drop(scene *s) {
-    csrec_call_end(&s->team);
+    csrec_call_end(&s->call);
     free(s->mask);
     free(s->y);
     free(s->u);
@@ -226,8 +225,7 @@ static void run_case(const scene *s, bool adapt) {
 }
 
 /* Patches within shared memory and beyond, down to one pixel; joint colours; no and all samples. */
-static void rounds_are_those_of_the_cpu(void **state) {
-    (void)state;
+TEST(rounds_are_those_of_the_cpu) {
     static const struct {
         int height, width, channels, joint, K;
         double rate;
@@ -270,8 +268,7 @@ static void run_fit(const scene *s, const csrec_context *context, const csrec_mi
 
 /* With the mixture as it is, several rounds give the CPU's bits; one that adapts is the CPU's up to
  * the sums of its moments; two runs are the same. */
-static void fits_are_those_of_the_cpu(void **state) {
-    (void)state;
+TEST(fits_are_those_of_the_cpu) {
     if (no_device()) skip();
     faults = 0;
     for (int trial = 0; trial < 4; trial++) {
@@ -352,8 +349,7 @@ static double run_step(csrec_em *em, int64_t rows, int64_t d, const float *X, ui
     return likelihood;
 }
 
-static void steps_are_those_of_the_cpu(void **state) {
-    (void)state;
+TEST(steps_are_those_of_the_cpu) {
     static const struct {
         int K, d;
         int64_t rows;
@@ -403,8 +399,7 @@ static void steps_are_those_of_the_cpu(void **state) {
 
 /* ------------------------------------------------------------------ limits */
 
-static void limits_are_reported(void **state) {
-    (void)state;
+TEST(limits_are_reported) {
     if (no_device()) skip();
     scene *s = draw_scene(17, 17, 1, 1, 2, 0.3, true);
     const csrec_fit_plan plan = {2, true};
@@ -421,12 +416,4 @@ static void limits_are_reported(void **state) {
     assert_int_equal(csrec_em_cuda.create(cuda_context(), &wide, &em, &there, &error),
                      CSREC_UNSUPPORTED);
     drop(s);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_are_those_of_the_cpu), cmocka_unit_test(fits_are_those_of_the_cpu),
-        cmocka_unit_test(steps_are_those_of_the_cpu), cmocka_unit_test(limits_are_reported)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_operators.c - every row of the operator table on a device beside the CPU: the same
  * bits where the additions have the same order, to rounding elsewhere. */
 #include "operator_rows.h"
@@ -80,14 +81,14 @@ static void compare_with_cpu(const drawn *d, const csrec_operator *A) {
     csrec_operator_destroy(cpu);
 }
 
-static void device_equals_cpu_to_the_bit(void **state) {
+TEST_ON("cuda", device_equals_cpu_to_the_bit) {
     for_every_row(state, compare_with_cpu);
 }
 
 /* Filters of more entries, and more of them, than a kernel takes at once (operator_conv.cu). Sums
  * of fewer than 2^15 products, in another order: 2^16 roundings of 2^-53 each are below TOLERANCE.
  */
-static void long_filters(void **state) {
+TEST_ON("cuda", long_filters) {
     const char *backend = check_backend(state);
     for (int dims = 1; dims <= 3; dims++) {
         csrec_shape shape = {dims, {0}};
@@ -128,7 +129,7 @@ static void long_filters(void **state) {
 }
 
 /* Hadamard's transform beyond a block and a strip of the kernels: every power of two. */
-static void long_transforms(void **state) {
+TEST_ON("cuda", long_transforms) {
     const char *backend = check_backend(state);
     for (int bits = 10; bits <= 20; bits++) {
         csrec_shape shape = {1, {INT64_C(1) << bits}};
@@ -148,14 +149,4 @@ static void long_transforms(void **state) {
         for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
         free(d.index);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cuda", device_equals_cpu_to_the_bit),
-        CHECK_ON("cuda", long_filters),
-        CHECK_ON("cuda", long_transforms),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A pursuit whose pieces are on CUDA devices, by one to three ranks, against that of one process:
  * iterations, outcome, energy and atoms to the bit, for every stopping rule, ties and skewed rows.
  * Ranks share a device if there are fewer. */
 #include "device.h"
 #include "shared_pursuit.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Under a checker of memory or races every step takes a thousand times as long. */
 static bool brief(void) {
@@ -77,8 +78,7 @@ static csrec_shared_job job_of(const problem *p) {
     return job;
 }
 
-static void random_cases(void **state) {
-    (void)state;
+TEST(random_cases) {
     if (no_device()) skip();
     tally t = {.tops = 0};
     int wrong = 0, cases = brief() ? 6 : 120;
@@ -101,8 +101,7 @@ static void random_cases(void **state) {
 }
 
 /* Pieces as large as in use. */
-static void larger_signals(void **state) {
-    (void)state;
+TEST(larger_signals) {
     if (no_device() || brief()) skip();
     tally t = {.tops = 0};
     int wrong = 0;
@@ -120,8 +119,7 @@ static void larger_signals(void **state) {
 }
 
 /* A signal in one piece is for one device. */
-static void one_piece_is_refused(void **state) {
-    (void)state;
+TEST(one_piece_is_refused) {
     if (no_device()) skip();
     problem p = problem_draw(&seed, 60, 20);
     csrec_shared_job job = job_of(&p);
@@ -131,12 +129,4 @@ static void one_piece_is_refused(void **state) {
     assert_int_equal(csrec_shared_pursuit(&job, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
     assert_non_null(strstr(error.text, "one device"));
     problem_drop(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_cases),
-                                       cmocka_unit_test(larger_signals),
-                                       cmocka_unit_test(one_piece_is_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_recover.c - whole recoveries on the device, by every engine, against the CPU: signals,
  * coefficients and reports to the bit; what is chosen when; memory that is short. */
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "kernels/device/pipe.h"
 #include "method.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_measurement draw_measurement(const csrec_shape *shape, int64_t channels,
                                           int64_t one_in) {
@@ -85,8 +86,7 @@ static csrec_status run_by(csrec_cuda_grids_engine engine, const csrec_measureme
 static void compare_engine(csrec_cuda_grids_engine engine, const csrec_measurement *m,
                            const csrec_recover_options *options, const found *cpu) {
     found f = found_create(m, options);
-    csrec_status status =
-        run_by(engine, m, options, f.signal, f.atoms, &f.report, &f.error);
+    csrec_status status = run_by(engine, m, options, f.signal, f.atoms, &f.report, &f.error);
     if (status) print_message("%s\n", f.error.text);
     assert_ok(status);
     assert_same_found(m, cpu, &f);
@@ -126,8 +126,7 @@ static bool brief(void) {
     return getenv("CSREC_TEST_BRIEF") != NULL;
 }
 
-static void recovered_signals(void **state) {
-    (void)state;
+TEST(recovered_signals) {
     if (no_device()) skip();
     for (int k = 0; k < (brief() ? 4 : 120); k++) {
         csrec_shape shape = draw_shape();
@@ -147,8 +146,7 @@ static void recover(const char *backend, const csrec_measurement *m, csrec_recov
 }
 
 /* Through the public call, few and many signals, small and large. */
-static void both_sides_of_the_switch(void **state) {
-    (void)state;
+TEST(both_sides_of_the_switch) {
     if (no_device() || brief()) skip();
     static const struct {
         int64_t side, channels, shifts;
@@ -178,8 +176,7 @@ static void both_sides_of_the_switch(void **state) {
 }
 
 /* --reference-pursuit with --backend cuda runs on the device, and finds what the CPU finds. */
-static void reference_pursuits(void **state) {
-    (void)state;
+TEST(reference_pursuits) {
     if (no_device()) skip();
     for (int k = 0; k < (brief() ? 2 : 20); k++) {
         csrec_shape shape = draw_shape();
@@ -199,8 +196,7 @@ static void reference_pursuits(void **state) {
 }
 
 /* auto leaves small signals, and what the device cannot do, to the CPU. */
-static void automatic_backend(void **state) {
-    (void)state;
+TEST(automatic_backend) {
     if (no_device() || brief()) skip();
     for (int k = 0; k < 3; k++) {
         csrec_shape shape = {2, {k ? 1600 : 64, k ? 1600 : 64}};
@@ -218,8 +214,7 @@ static void automatic_backend(void **state) {
 }
 
 /* A signal too long to write out: atoms alone. */
-static void atoms_alone(void **state) {
-    (void)state;
+TEST(atoms_alone) {
     if (no_device()) skip();
     csrec_shape shape = {1, {5000}};
     csrec_measurement m = draw_measurement(&shape, 2, 2);
@@ -232,8 +227,8 @@ static void atoms_alone(void **state) {
     assert_ok(run_method(&csrec_method_grids, &csrec_context_cpu, &m, &options, NULL, atoms[0],
                          &report, NULL));
     for (int engine = CSREC_CUDA_GRIDS_BATCHES; engine <= CSREC_CUDA_GRIDS_SEQUENTIAL; engine++) {
-        assert_ok(run_by((csrec_cuda_grids_engine)engine, &m, &options, NULL,
-                                              atoms[engine], &report, NULL));
+        assert_ok(run_by((csrec_cuda_grids_engine)engine, &m, &options, NULL, atoms[engine],
+                         &report, NULL));
         for (int c = 0; c < 2; c++) assert_same_atoms(&atoms[0][c], &atoms[engine][c]);
     }
     for (int k = 0; k < 6; k++) csrec_atoms_clear(&atoms[k / 2][k % 2]);
@@ -246,8 +241,7 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
     return true;
 }
 
-static void interruption(void **state) {
-    (void)state;
+TEST(interruption) {
     if (no_device() || brief()) skip();
     csrec_shape shape = {2, {1400, 1400}};
     csrec_measurement m = draw_measurement(&shape, 2, 4);
@@ -259,8 +253,8 @@ static void interruption(void **state) {
     options.solve.context = &calls;
     for (int engine = CSREC_CUDA_GRIDS_BATCHES; engine <= CSREC_CUDA_GRIDS_SEQUENTIAL; engine++) {
         found f = found_create(&m, &options);
-        assert_ok(run_by((csrec_cuda_grids_engine)engine, &m, &options,
-                                              f.signal, NULL, &f.report, &f.error));
+        assert_ok(run_by((csrec_cuda_grids_engine)engine, &m, &options, f.signal, NULL, &f.report,
+                         &f.error));
         assert_int_equal(f.report.outcome, CSREC_INTERRUPTED);
         for (int64_t k = 0; k < 2 * 1400 * 1400; k++) assert_true(isfinite(f.signal[k]));
         found_clear(&f, &m);
@@ -284,8 +278,7 @@ static csrec_status run_within(size_t limit, csrec_cuda_grids_engine engine,
     size_t had = free_bytes();
     csrec_cuda_block ballast = {.used = had > limit ? had - limit : 1};
     assert_ok(csrec_cuda_block_create(&ballast, "ballast", NULL));
-    csrec_status status =
-        run_by(engine, m, options, f->signal, f->atoms, &f->report, &f->error);
+    csrec_status status = run_by(engine, m, options, f->signal, f->atoms, &f->report, &f->error);
     csrec_cuda_block_destroy(&ballast);
     return status;
 }
@@ -315,8 +308,7 @@ static void within(csrec_cuda_grids_engine engine, const csrec_measurement *m,
 }
 
 /* 72 signals of 2^16 samples, at least 16 bytes a sample each, 75 MB: in 64 MB only in parts. */
-static void batches_are_cut(void **state) {
-    (void)state;
+TEST(batches_are_cut) {
     if (no_device() || brief()) skip();
     csrec_shape shape = {2, {256, 256}};
     csrec_measurement m = draw_measurement(&shape, 3, 1);
@@ -328,8 +320,7 @@ static void batches_are_cut(void **state) {
 }
 
 /* One signal fits or is refused with the bytes needed and had. */
-static void one_signal_that_does_not_fit(void **state) {
-    (void)state;
+TEST(one_signal_that_does_not_fit) {
     if (no_device() || brief()) skip();
     csrec_shape shape = {2, {512, 512}};
     csrec_measurement m = draw_measurement(&shape, 1, 1);
@@ -342,8 +333,7 @@ static void one_signal_that_does_not_fit(void **state) {
 }
 
 /* Pinned buffers or not, every byte arrives; sizes about a piece and about the threshold. */
-static void transfers(void **state) {
-    (void)state;
+TEST(transfers) {
     if (no_device() || brief()) skip();
     const size_t sizes[] = {1, (32u << 20) - 1, 32u << 20, (72u << 20) + 5};
     csrec_cuda_pipe pipe;
@@ -362,16 +352,4 @@ static void transfers(void **state) {
     free(b);
     csrec_cuda_block_destroy(&block);
     csrec_cuda_pipe_destroy(&pipe);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(recovered_signals), cmocka_unit_test(both_sides_of_the_switch),
-        cmocka_unit_test(reference_pursuits),
-        cmocka_unit_test(automatic_backend), cmocka_unit_test(atoms_alone),
-        cmocka_unit_test(interruption),      cmocka_unit_test(batches_are_cut),
-        cmocka_unit_test(transfers),         cmocka_unit_test(one_signal_that_does_not_fit),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The C faces of Thrust and CUB against plain loops on the host: sort with payload, selection,
  * distinct keys, the first largest key, prefix sums. */
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "shim/scan.h"
 #include "shim/shim.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Arrays on the device, big enough for every test, and a workspace. */
 typedef struct device {
@@ -126,8 +127,7 @@ static void check_max_and_sums(device *d, int64_t n) {
     free(sums);
 }
 
-static void shims_equal_plain_loops(void **state) {
-    (void)state;
+TEST(shims_equal_plain_loops) {
     if (no_device()) skip();
     const int64_t sizes[] = {1, 2, 31, 1000, 70001};
     for (int k = 0; k < 5; k++) {
@@ -139,10 +139,4 @@ static void shims_equal_plain_loops(void **state) {
         check_max_and_sums(&d, n);
         csrec_cuda_block_destroy(&d.block);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shims_equal_plain_loops)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

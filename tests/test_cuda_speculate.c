@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The speculative pursuit on the device against the eager one: the result to the bit, and the
  * stopping rules of csrec_solve. */
 #include "base/stop.h"
@@ -8,7 +9,7 @@
 
 #include "kernels/haar/speculate.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_speculate_problem speculate_problem(const problem *p) {
     return (csrec_speculate_problem){
@@ -75,16 +76,14 @@ static bool brief(void) {
     return getenv("CSREC_TEST_BRIEF") != NULL;
 }
 
-static void speculation_equals_eager(void **state) {
-    (void)state;
+TEST(speculation_equals_eager) {
     if (no_device()) skip();
     many_cases(brief() ? 10 : 800, 60);
     many_cases(brief() ? 2 : 80, brief() ? 300 : 3000);
 }
 
 /* Sizes that fill the device, skewed ones too. */
-static void large_cases(void **state) {
-    (void)state;
+TEST(large_cases) {
     if (no_device()) skip();
     if (brief()) skip();
     const int64_t sizes[] = {10007, 65536, 300001, 1400003};
@@ -108,8 +107,7 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
 }
 
 /* An interruption is an outcome, and what was found so far is a correct beginning. */
-static void interruption(void **state) {
-    (void)state;
+TEST(interruption) {
     if (no_device()) skip();
     if (brief()) skip();
     problem p = problem_create(&seed, 22, 1 << 20, CSREC_COLUMNS_TWO_SIDED, 0, 0);
@@ -127,8 +125,7 @@ static void interruption(void **state) {
 }
 
 /* What does not fit is refused with the numbers, and the device works on. */
-static void too_large(void **state) {
-    (void)state;
+TEST(too_large) {
     if (no_device()) skip();
     uint64_t row = 0;
     double y = 1.0;
@@ -143,15 +140,4 @@ static void too_large(void **state) {
     problem p = problem_create(&seed, 10, 100, CSREC_COLUMNS_PAPER, 0, 0);
     same_result(&p, &options);
     problem_drop(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speculation_equals_eager),
-        cmocka_unit_test(large_cases),
-        cmocka_unit_test(interruption),
-        cmocka_unit_test(too_large),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_statistics.c - mean and covariance of rows that come to the device in chunks, against
  * direct sums in long double; what is the same on every backend is in test_statistics.c. */
 #include "device.h"
@@ -16,8 +17,7 @@ static void fill(csrec_cuda_statistics *s, const data *d, const float *X, const 
 }
 
 /* As rows that do not fit the device would come. */
-static void chunks_add_up(void **state) {
-    (void)state;
+TEST(chunks_add_up) {
     if (no_device()) skip();
     for (int k = 0; k < 12; k++) {
         data d = draw(1 + check_below(&seed, 3000), 1 + check_below(&seed, 140), 1e4, k % 2);
@@ -55,10 +55,4 @@ static void chunks_add_up(void **state) {
         free(C);
         clear(&d);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(chunks_add_up)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Thresholding on the device against the CPU's: an iteration to rounding, whole recoveries in
  * quality, the same bits twice. */
 #include "device.h"
@@ -11,7 +12,7 @@
 #include "method/sparse/sparse.h"
 #include "recover/recover.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_measurement random_samples(int64_t height, int64_t width, int64_t m, bool smooth) {
     csrec_measurement r = {
@@ -57,14 +58,14 @@ static void one_round(int block, int step, bool soft) {
     assert_ok(A->type->shrink->step(state, &round));
     A->type->shrink->signal(state, a);
     csrec_frames_job job = {.shape = &p.shape,
-                               .frames = 1,
-                               .block = {block},
-                               .step = {step},
-                               .m = p.n,
-                               .index = p.index,
-                               .y = p.y,
-                               .rounds = 1,
-                               .round = &round};
+                            .frames = 1,
+                            .block = {block},
+                            .step = {step},
+                            .m = p.n,
+                            .index = p.index,
+                            .y = p.y,
+                            .rounds = 1,
+                            .round = &round};
     assert_ok(csrec_frames_cuda.threshold(cuda_context(), &job, b, &energy, NULL));
     double cpu = A->type->shrink->energy(state);
     for (int64_t i = 0; i < n; i++)
@@ -79,8 +80,7 @@ static void one_round(int block, int step, bool soft) {
     free(b);
 }
 
-static void test_round(void **unused) {
-    (void)unused;
+TEST(test_round) {
     if (no_device()) skip();
     for (int block = 4; block <= 32; block *= 2)
         for (int ratio = 1; ratio <= 4; ratio *= 2)
@@ -96,8 +96,7 @@ static double rms(int64_t n, const double *a, const double *b) {
 /* The iteration is chaotic: a coefficient on the other side of a threshold leads to another,
  * equally good picture. How far is seen on the CPU with samples moved by 1e-3, some 60 times the
  * rounding of a float below 256: the device may go no further than twice that. */
-static void test_recovery(void **unused) {
-    (void)unused;
+TEST(test_recovery) {
     if (no_device()) skip();
     int64_t height = 150 + check_below(&seed, 50), width = 150 + check_below(&seed, 50);
     int64_t n = height * width;
@@ -152,8 +151,7 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
 }
 
 /* Stopped before the first iteration: the guess, means of the samples, for all channels. */
-static void test_stop(void **unused) {
-    (void)unused;
+TEST(test_stop) {
     if (no_device()) skip();
     int64_t n = 40 * 36;
     csrec_measurement p = random_samples(40, 36, n / 4, true);
@@ -179,11 +177,4 @@ static void test_stop(void **unused) {
     for (int64_t i = 0; i < 2 * n; i++) assert_true(fabs(a[i]) <= most * (1.0 + 1e-12));
     csrec_measurement_clear(&p);
     free(a);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round), cmocka_unit_test(test_recovery), cmocka_unit_test(test_stop)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

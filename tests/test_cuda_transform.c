@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_transform.c - the CUDA transform against the CPU's, to the bit on the pursuit's grid;
  * its maximum. Both against the dense matrix: test_transform.c. */
 #include "device.h"
@@ -9,7 +10,7 @@
 
 #include "kernels/haar/transform.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Under a checker of memory or races, which is 100 times slower, the large cases are left out. */
 static bool small_only(void) {
@@ -38,8 +39,7 @@ static void equal_products(const problem *p, csrec_transform_method method) {
     free(cuda);
 }
 
-static void cuda_equals_cpu(void **state) {
-    (void)state;
+TEST(cuda_equals_cpu) {
     if (no_device()) skip();
     const int64_t sizes[] = {1,   2,    3,    7,    8,    9,    31,   32,   33,   255,   256,
                              257, 2047, 2048, 2049, 4095, 4096, 4097, 6000, 9999, 32767, 65536};
@@ -65,8 +65,7 @@ static void cuda_equals_cpu(void **state) {
 }
 
 /* Every row sampled, and rows 2^k: the fullest and the deepest tree. */
-static void cuda_equals_cpu_at_extremes(void **state) {
-    (void)state;
+TEST(cuda_equals_cpu_at_extremes) {
     if (no_device()) skip();
     problem p = problem_create(&seed, 13, 8192, CSREC_COLUMNS_PAPER, 0, 0);
     p.n = 8192;
@@ -82,8 +81,7 @@ static void cuda_equals_cpu_at_extremes(void **state) {
     problem_drop(&p);
 }
 
-static void cuda_equals_cpu_in_the_large(void **state) {
-    (void)state;
+TEST(cuda_equals_cpu_in_the_large) {
     if (no_device()) skip();
     if (small_only()) skip();
     for (int kind = 0; kind < 3; kind++) {
@@ -97,8 +95,7 @@ static void cuda_equals_cpu_in_the_large(void **state) {
 
 /* Off the grid sums round: by less than 2^-52 of ||r||_1 for each of the 13 + 11 additions on the
  * way to a prefix sum, twice. */
-static void cuda_is_near_cpu_off_the_grid(void **state) {
-    (void)state;
+TEST(cuda_is_near_cpu_off_the_grid) {
     if (no_device()) skip();
     for (int k = 0; k < (small_only() ? 2 : 30); k++) {
         problem p = problem_draw(&seed, 9000, 40);
@@ -173,8 +170,7 @@ static void check_best(const problem *p) {
     csrec_cuda_block_destroy(&run.block);
 }
 
-static void best_is_the_best(void **state) {
-    (void)state;
+TEST(best_is_the_best) {
     if (no_device()) skip();
     for (int k = 0; k < (small_only() ? 11 : 60); k++) {
         problem p = problem_draw(&seed, k % 10 ? 500 : 9000, 62);
@@ -185,8 +181,7 @@ static void best_is_the_best(void **state) {
 }
 
 /* More than any device has: an error that names both numbers, and nothing leaks. */
-static void too_much_memory_is_refused(void **state) {
-    (void)state;
+TEST(too_much_memory_is_refused) {
     if (no_device()) skip();
     csrec_cuda_block block = {0};
     csrec_error error;
@@ -194,17 +189,4 @@ static void too_much_memory_is_refused(void **state) {
     assert_int_equal(csrec_cuda_block_create(&block, "a test", &error), CSREC_MEMORY);
     assert_non_null(strstr(error.text, "1125899906842624 bytes"));
     csrec_cuda_block_destroy(&block);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cuda_equals_cpu),
-        cmocka_unit_test(cuda_equals_cpu_at_extremes),
-        cmocka_unit_test(cuda_equals_cpu_in_the_large),
-        cmocka_unit_test(cuda_is_near_cpu_off_the_grid),
-        cmocka_unit_test(best_is_the_best),
-        cmocka_unit_test(too_much_memory_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The pursuit of one signal over several processes against that of one process, to the bit:
  * iterations, outcome, energy, atoms and residual, for 1 to 7 ranks (threads), every stopping rule,
  * ties, skewed rows, pieces down to one sample, and logs down to one pick. */
 #include "shared_pursuit.h"
 #include "sanitized.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ cases --------------------- */
 
@@ -84,20 +85,17 @@ static void run_cases(const csrec_pursuit_type *type, int cases, int64_t largest
     print_tally(&t);
 }
 
-static void ranks_equal_one_process(void **state) {
-    (void)state;
+TEST(ranks_equal_one_process) {
     run_cases(&csrec_pursuit_eager, 3000, 40, 3);
     run_cases(&csrec_pursuit_eager, 600, 300, 7);
 }
 
-static void ranks_equal_the_reference(void **state) {
-    (void)state;
+TEST(ranks_equal_the_reference) {
     run_cases(&csrec_pursuit_reference, 400, 50, 5);
 }
 
 /* Many picks between those above the pieces, threads in each rank, sizes of pieces as in use. */
-static void larger_signals(void **state) {
-    (void)state;
+TEST(larger_signals) {
     tally t = {.tops = 0};
     for (int k = 0; k < 8; k++) {
         problem p = problem_create(&seed, 16, 12000, (csrec_columns)(k % 2),
@@ -123,8 +121,7 @@ static bool stops(void *context, int64_t iterations, double energy) {
 }
 
 /* Whenever it is stopped, it has made the first picks of the one process. */
-static void a_stopped_pursuit_is_a_beginning(void **state) {
-    (void)state;
+TEST(a_stopped_pursuit_is_a_beginning) {
     tally t = {.tops = 0};
     for (int k = 0; k < SANITIZED_SHARE(300); k++) {
         problem p = problem_draw(&seed, 200, 62);
@@ -159,8 +156,7 @@ static csrec_status fail_create(const csrec_pieces_job *job, void **state, csrec
 }
 
 /* A rank without memory ends all, with a line that names it. */
-static void a_failing_rank_ends_all(void **state) {
-    (void)state;
+TEST(a_failing_rank_ends_all) {
     csrec_pieces_type failing = csrec_pieces_cpu;
     failing.create = fail_create;
     for (int k = 0; k < 20; k++) {
@@ -180,8 +176,7 @@ static void a_failing_rank_ends_all(void **state) {
 }
 
 /* Each rank's own atoms together are all. */
-static void scattered_atoms_are_all(void **state) {
-    (void)state;
+TEST(scattered_atoms_are_all) {
     for (int k = 0; k < SANITIZED_SHARE(200); k++) {
         problem p = problem_draw(&seed, 200, 62);
         csrec_shared_job job = job_of(&p);
@@ -216,10 +211,9 @@ static void scattered_atoms_are_all(void **state) {
 
 static csrec_recover_report recover_by(int threads, const csrec_measurement *m, double *signal,
                                        csrec_atoms *atoms) {
-    csrec_recover_options options;
     csrec_recover_report report;
     csrec_error error;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.backend = "cpu";
     options.shifts = 1;
     options.threads = threads;
@@ -229,8 +223,7 @@ static csrec_recover_report recover_by(int threads, const csrec_measurement *m, 
 }
 
 /* A signal that is large enough for threads to share its pursuit. */
-static void threads_share_a_large_signal(void **state) {
-    (void)state;
+TEST(threads_share_a_large_signal) {
     enum { SIDE = 1056 };
     int64_t n = (1 << 20) + check_below(&seed, 1 << 16), entries = (int64_t)SIDE * SIDE;
     csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64, .n = n};
@@ -257,16 +250,4 @@ static void threads_share_a_large_signal(void **state) {
         csrec_atoms_clear(&atoms[t]);
     }
     csrec_measurement_clear(&m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_equal_one_process),
-                                       cmocka_unit_test(ranks_equal_the_reference),
-                                       cmocka_unit_test(larger_signals),
-                                       cmocka_unit_test(a_stopped_pursuit_is_a_beginning),
-                                       cmocka_unit_test(scattered_atoms_are_all),
-                                       cmocka_unit_test(a_failing_rank_ends_all),
-                                       cmocka_unit_test(threads_share_a_large_signal)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

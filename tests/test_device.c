@@ -1,7 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Devices by name, their listing, the one fallback of "auto", and work on two contexts at a time.
  */
 #include <pthread.h>
-#include <string.h>
 
 #include "backends.h"
 #include "check.h"
@@ -10,10 +10,9 @@
 #include "device/device.h"
 #include "method/method.h"
 
-static uint64_t seed;
+SEED(seed);
 
-static void cpu_is_always_there(void **state) {
-    (void)state;
+TEST(cpu_is_always_there) {
     csrec_context context;
     csrec_error error;
     assert_ok(csrec_context_create("cpu", &context, &error));
@@ -26,8 +25,7 @@ static void cpu_is_always_there(void **state) {
     assert_false(csrec_device_automatic("cpu"));
 }
 
-static void unknown_names_are_refused(void **state) {
-    (void)state;
+TEST(unknown_names_are_refused) {
     const char *names[] = {"abacus",  "cpus",    "cpu:", "cpu:x",
                            "cuda:1x", "cuda:-1", "",     "cuda:99999999999999999999"};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
@@ -40,8 +38,7 @@ static void unknown_names_are_refused(void **state) {
 }
 
 /* Either it works, or one line says why not and what to do. */
-static void cuda_works_or_says_why(void **state) {
-    (void)state;
+TEST(cuda_works_or_says_why) {
     csrec_context context;
     csrec_error error = {{0}};
     csrec_status status = csrec_context_create("cuda", &context, &error);
@@ -59,8 +56,7 @@ static void cuda_works_or_says_why(void **state) {
     assert_int_equal(csrec_context_create("cpu:1", &context, &error), CSREC_DEVICE);
 }
 
-static void listing_names_both(void **state) {
-    (void)state;
+TEST(listing_names_both) {
     const char *name;
     char text[256];
     int cpu = 0, cuda = 0, i = 0;
@@ -99,8 +95,7 @@ static csrec_status run_job(const csrec_context *context, void *data, csrec_erro
 static const csrec_device_work job_work = {.device_faster = job_pays, .run = run_job};
 
 /* Unprofitable devices are not tried; a failure on the CPU is the work's own. */
-static void auto_is_the_cpu_where_nothing_pays(void **state) {
-    (void)state;
+TEST(auto_is_the_cpu_where_nothing_pays) {
     csrec_device_ran ran;
     csrec_error error;
     const csrec_device_work plain = {.run = run_job};
@@ -121,8 +116,7 @@ static void auto_is_the_cpu_where_nothing_pays(void **state) {
 
 /* What a device cannot do, auto does on the CPU and says why; what is wrong with the data, or what
  * the user named the device for, stays a failure. */
-static void auto_goes_on_to_the_cpu(void **state) {
-    (void)state;
+TEST(auto_goes_on_to_the_cpu) {
     const csrec_status given_up[] = {CSREC_MEMORY, CSREC_DEVICE, CSREC_UNSUPPORTED};
     csrec_context context;
     csrec_device_ran ran;
@@ -155,8 +149,7 @@ static void auto_goes_on_to_the_cpu(void **state) {
     assert_int_equal(j.cpus, 0);
 }
 
-static void what_has_no_engine_is_one_line(void **state) {
-    (void)state;
+TEST(what_has_no_engine_is_one_line) {
     const csrec_context context = {.kind = CSREC_DEVICE_CUDA};
     csrec_error error;
     assert_int_equal(csrec_device_lacks(&context, "method pca", "grids and frames", &error),
@@ -168,8 +161,7 @@ static void what_has_no_engine_is_one_line(void **state) {
 }
 
 /* A method says what a device computes of it exactly if it has an engine. */
-static void methods_say_what_runs_there(void **state) {
-    (void)state;
+TEST(methods_say_what_runs_there) {
     const csrec_method_type *method;
     for (int i = 0; (method = csrec_method_at(i)); i++) {
         assert_int_equal(method->info.device != NULL, method->on_device != NULL);
@@ -190,15 +182,13 @@ typedef struct caller {
 
 static void *call(void *data) {
     caller *c = data;
-    double *y = malloc((size_t)c->m * sizeof *y), *x = malloc((size_t)c->n * sizeof *x);
+    OWNED double *y = malloc((size_t)c->m * sizeof *y), *x = malloc((size_t)c->n * sizeof *x);
     for (int k = 0; k < CALLS; k++) {
         c->failed += csrec_operator_forward(c->A, c->x, y) != CSREC_OK;
         c->failed += csrec_operator_adjoint(c->A, c->y, x) != CSREC_OK;
         c->failed += memcmp(y, c->forward, (size_t)c->m * sizeof *y) != 0;
         c->failed += memcmp(x, c->adjoint, (size_t)c->n * sizeof *x) != 0;
     }
-    free(y);
-    free(x);
     return NULL;
 }
 
@@ -238,7 +228,7 @@ static void run_together(caller *callers) {
 
 /* Every operator, each with a context of its own, from a thread of its own; then all threads on one
  * of them. Every result is that of a call alone, to the bit. */
-static void operators_work_from_several_threads(void **state) {
+TEST_ON_EACH(operators_work_from_several_threads) {
     const char *backend = check_backend(state), *name, *brief;
     for (int i = 0; csrec_operator_info(i, &name, &brief); i++) {
         drawn d[THREADS];
@@ -267,17 +257,16 @@ static void operators_work_from_several_threads(void **state) {
 }
 
 /* Products A B and B A use each other's buffers in turn, and A A its own twice. */
-static void chains_share_their_factors(void **state) {
+TEST_ON_EACH(chains_share_their_factors) {
     const char *backend = check_backend(state);
     enum { N = 24 };
     csrec_operator *part[2], *chain[THREADS];
     caller callers[THREADS];
     for (int k = 0; k < 2; k++) {
-        double *matrix = random_vector(N * N);
+        OWNED double *matrix = random_vector(N * N);
         csrec_operator_spec spec = {
             .name = "dense", .m = N, .n = N, .matrix = matrix, .backend = backend};
         assert_ok(csrec_operator_create(&spec, &part[k], NULL));
-        free(matrix);
     }
     for (int k = 0; k < THREADS; k++) {
         csrec_operator_spec spec = {.name = "chain", .backend = backend};
@@ -305,7 +294,7 @@ static void *open_and_close(void *data) {
     return NULL;
 }
 
-static void contexts_live_beside_each_other(void **state) {
+TEST_ON_EACH(contexts_live_beside_each_other) {
     const char *backend = check_backend(state);
     pthread_t threads[THREADS];
     for (int k = 0; k < THREADS; k++)
@@ -316,25 +305,4 @@ static void contexts_live_beside_each_other(void **state) {
         assert_int_equal(pthread_join(threads[k], &failed), 0);
         assert_null(failed);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpu_is_always_there),
-        cmocka_unit_test(unknown_names_are_refused),
-        cmocka_unit_test(cuda_works_or_says_why),
-        cmocka_unit_test(listing_names_both),
-        cmocka_unit_test(auto_is_the_cpu_where_nothing_pays),
-        cmocka_unit_test(auto_goes_on_to_the_cpu),
-        cmocka_unit_test(what_has_no_engine_is_one_line),
-        cmocka_unit_test(methods_say_what_runs_there),
-        CHECK_ON("cpu", operators_work_from_several_threads),
-        CHECK_ON("cpu", chains_share_their_factors),
-        CHECK_ON("cpu", contexts_live_beside_each_other),
-        CHECK_ON("cuda", operators_work_from_several_threads),
-        CHECK_ON("cuda", chains_share_their_factors),
-        CHECK_ON("cuda", contexts_live_beside_each_other),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Doubts about samples: grids that were drawn, holes by distances one by one, none on random
  * patterns; wrong input. */
-#include <string.h>
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct scan {
     csrec_measurement m;
@@ -48,8 +48,7 @@ static bool is_on(int dims, int64_t basis[3][3], const int64_t *place) {
 }
 
 /* All or four in five of the places of a random grid, shifted. */
-static void grids_are_those_drawn(void **state) {
-    (void)state;
+TEST(grids_are_those_drawn) {
     for (int round = 0; round < 60; round++) {
         int dims = 1 + round % 3;
         int64_t extent[3] = {0}, basis[3][3] = {{0}}, shift[3] = {0}, expected = 1;
@@ -101,8 +100,7 @@ static double share_beyond(const scan *s, double reach) {
 }
 
 /* Samples at random, none in the first part of the first axis. */
-static void holes_are_those_left(void **state) {
-    (void)state;
+TEST(holes_are_those_left) {
     for (int round = 0; round < 9; round++) {
         int dims = 1 + round % 3;
         scan s = scan_create(dims, sides[dims]);
@@ -125,8 +123,7 @@ static void holes_are_those_left(void **state) {
 }
 
 /* Half of a signal that no memory holds is empty; a strip of them, too. */
-static void huge_signals_are_looked_at(void **state) {
-    (void)state;
+TEST(huge_signals_are_looked_at) {
     static const csrec_shape shapes[] = {
         {1, {INT64_C(1) << 62}}, {2, {INT64_C(1) << 61, 2}}, {3, {3, INT64_C(1) << 59, 2}}};
     for (int k = 0; k < 3; k++) {
@@ -148,8 +145,7 @@ static void huge_signals_are_looked_at(void **state) {
 }
 
 /* Sums of their differences would pass the largest integer. */
-static void grids_of_huge_signals_are_none(void **state) {
-    (void)state;
+TEST(grids_of_huge_signals_are_none) {
     static const csrec_shape shapes[] = {{2, {INT64_C(1) << 31, INT64_C(1) << 31}},
                                          {3, {1 << 20, 1 << 20, 1 << 20}},
                                          {4, {1 << 15, 1 << 15, 1 << 15, 1 << 15}},
@@ -158,7 +154,7 @@ static void grids_of_huge_signals_are_none(void **state) {
         int64_t extent[1] = {400}, entries = 0;
         scan s = scan_create(1, extent);
         s.m.shape = shapes[round % 4];
-        csrec_shape_count(&s.m.shape, &entries);
+        entries = entries_in(&s.m.shape);
         for (s.m.n = 0; s.m.n < 400; s.m.n++)
             s.m.index[s.m.n] = entries / 400 * s.m.n + (int64_t)check_below(&seed, entries / 400);
         assert_int_equal(find(&s.m).grid, 1);
@@ -166,8 +162,7 @@ static void grids_of_huge_signals_are_none(void **state) {
     }
 }
 
-static void random_patterns_raise_no_doubt(void **state) {
-    (void)state;
+TEST(random_patterns_raise_no_doubt) {
     for (int round = 0; round < 120; round++) {
         static const csrec_pattern patterns[] = {CSREC_PATTERN_UNIFORM, CSREC_PATTERN_JITTER,
                                                  CSREC_PATTERN_POISSON};
@@ -195,8 +190,7 @@ static void random_patterns_raise_no_doubt(void **state) {
 
 /* ------------------------------------------------------------------ words --------------------- */
 
-static void every_doubt_has_a_sentence(void **state) {
-    (void)state;
+TEST(every_doubt_has_a_sentence) {
     const csrec_doubts none = {.samples = 9, .grid = 1};
     csrec_doubts d = {9, true, 4, 0.25, 11.0, 0.03};
     static const char *const words[] = {"same value", "25 % of the entries are farther than 11 ",
@@ -215,8 +209,7 @@ static void every_doubt_has_a_sentence(void **state) {
 }
 
 /* A tenth of the values far above a plane; one sample; equal samples; none at all. */
-static void values_are_looked_at(void **state) {
-    (void)state;
+TEST(values_are_looked_at) {
     int64_t extent[2] = {60, 50};
     scan s = scan_create(2, extent);
     int64_t channels = s.m.channels, gross = 0;
@@ -240,18 +233,4 @@ static void values_are_looked_at(void **state) {
     csrec_error error;
     assert_int_equal(csrec_doubts_find(&s.m, 0, &d, &error), CSREC_DATA);
     csrec_measurement_clear(&s.m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(grids_are_those_drawn),
-        cmocka_unit_test(holes_are_those_left),
-        cmocka_unit_test(huge_signals_are_looked_at),
-        cmocka_unit_test(grids_of_huge_signals_are_none),
-        cmocka_unit_test(random_patterns_raise_no_doubt),
-        cmocka_unit_test(every_doubt_has_a_sentence),
-        cmocka_unit_test(values_are_looked_at),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_eigen.c - eigenvectors against their definition, and eigenvalues against LAPACK's: of small
  * matrices on the CPU, and the largest ones on a device (cuSOLVER). LAPACK's own are by relatively
  * robust representations, which this bound does not hold for. */
 #include "backends.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "learn/eigen.h"
 #include "learn/engine.h"
-#include "learn/lapack.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Symmetric matrices of some kinds, scaled by 2^-most to 2^most: any, of low rank, diagonal, nearly
  * flat as the covariances of patches are, of integers with equal eigenvalues, zero. */
@@ -79,13 +77,12 @@ static int ascend(const void *a, const void *b) {
 
 enum { MOST = 70 };
 
-static void follow_lapack(void **state) {
-    (void)state;
+TEST(follow_lapack) {
     static double B[MOST * MOST], V[MOST * MOST], W[MOST * MOST];
     double values[MOST], wanted[MOST], work[4 * MOST];
     for (int trial = 0; trial < 40; trial++) {
         int n = trial < 8 ? 1 + trial / 2 : 1 + (int)check_below(&seed, MOST);
-        double *A = draw(trial % 6, n, 500);
+        OWNED double *A = draw(trial % 6, n, 500);
         memcpy(B, A, (size_t)(n * n) * sizeof *B);
         assert_true(csrec_eigen_all(n, B, values, V, work));
         check_vectors(n, A, n, values, V);
@@ -94,20 +91,17 @@ static void follow_lapack(void **state) {
         qsort(values, (size_t)n, sizeof *values, ascend);
         for (int k = 0; k < n; k++)
             assert_true(fabs(values[k] - wanted[n - 1 - k]) <= allowed(n) * norm_of(n * n, A));
-        free(A);
     }
 }
 
-static void what_is_not_finite_is_refused(void **state) {
-    (void)state;
+TEST(what_is_not_finite_is_refused) {
     const double bad[] = {NAN, INFINITY, -INFINITY};
     double V[64], values[8], work[32];
     for (int trial = 0; trial < 12; trial++) {
         int i = (int)check_below(&seed, 8), j = (int)check_below(&seed, 8);
-        double *A = draw(0, 8, 500);
+        OWNED double *A = draw(0, 8, 500);
         A[i * 8 + j] = A[j * 8 + i] = bad[trial % 3];
         assert_false(csrec_eigen_all(8, A, values, V, work));
-        free(A);
     }
 }
 
@@ -142,8 +136,8 @@ static void solve(const char *backend, int n, const double *A, int count, double
 /* Values fall, the largest entry of a vector is positive; the same bits again. */
 static void check_largest(const char *backend, int kind, int n, int count) {
     size_t entries = (size_t)count * (size_t)n;
-    double *A = draw(kind, n, 100), *V = malloc(entries * sizeof *V),
-           *again = malloc(entries * sizeof *V);
+    OWNED double *A = draw(kind, n, 100), *V = malloc(entries * sizeof *V),
+                 *again = malloc(entries * sizeof *V);
     double *values = malloc(2 * (size_t)count * sizeof *values), *lapack = values + count;
     assert_true(V && again && values);
     solve(backend, n, A, count, values, V);
@@ -159,13 +153,10 @@ static void check_largest(const char *backend, int kind, int n, int count) {
     solve("cpu", n, A, count, lapack, again);
     for (int i = 0; i < count; i++) /* both are off by as much */
         assert_true(fabs(values[i] - lapack[i]) <= 2.0 * allowed(n) * norm_of(n * n, A));
-    free(A);
-    free(V);
-    free(again);
     free(values);
 }
 
-static void follows_the_definition_and_lapack(void **state) {
+TEST_ON("cuda", follows_the_definition_and_lapack) {
     const char *backend = solver_of(state);
     for (int kind = 0; kind < 6; kind++) {
         const int sizes[] = {1, 2, 3, 7, 32, 33, 1 + (int)check_below(&seed, 200), 65, 300};
@@ -178,7 +169,7 @@ static void follows_the_definition_and_lapack(void **state) {
     }
 }
 
-static void mistakes_are_refused_there(void **state) {
+TEST_ON("cuda", mistakes_are_refused_there) {
     const char *backend = solver_of(state), *used;
     double A[4] = {1, 0, 0, 2}, values[2], V[4];
     csrec_error error;
@@ -193,8 +184,7 @@ static void mistakes_are_refused_there(void **state) {
                      CSREC_DATA);
 }
 
-static void mistakes_are_refused(void **state) {
-    (void)state;
+TEST(mistakes_are_refused) {
     double A[4] = {1, 0, 0, 2}, values[2], V[4];
     const char *used;
     csrec_error error;
@@ -210,25 +200,11 @@ static void mistakes_are_refused(void **state) {
 }
 
 /* auto succeeds even where a device refuses. */
-static void auto_always_works(void **state) {
-    (void)state;
+TEST(auto_always_works) {
     enum { N = 2 };
     double A[N * N] = {2, NAN, 1, 2}, values[N], V[N * N]; /* the lower triangle counts */
     const char *used = NULL;
     assert_ok(csrec_eigen_largest_on("auto", N, A, N, values, V, &used, NULL));
     assert_string_equal(used, "cpu"); /* too small to pay */
     assert_true(fabs(values[0] - 3.0) < 1e-14 && fabs(values[1] - 1.0) < 1e-14);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follow_lapack),
-        cmocka_unit_test(what_is_not_finite_is_refused),
-        CHECK_ON("cuda", follows_the_definition_and_lapack),
-        CHECK_ON("cuda", mistakes_are_refused_there),
-        cmocka_unit_test(mistakes_are_refused),
-        cmocka_unit_test(auto_always_works),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

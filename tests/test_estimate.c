@@ -1,8 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Estimates of memory and time: peaks against what the kernel saw, refusals before the work. */
-#include "check.h"
+#include "samples.h"
 #include "sanitized.h"
 
-#include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -13,15 +13,9 @@ static uint64_t seed;
 
 /* A synthetic picture or volume: waves and a disc. */
 static csrec_measurement make(const csrec_shape *shape, int64_t channels, double rate) {
-    csrec_measurement m = {.shape = *shape, .channels = channels, .dtype = CSREC_F64};
-    csrec_sampling sampling;
-    int64_t entries;
-    csrec_shape_count(shape, &entries);
-    m.n = (int64_t)(rate * (double)entries);
-    assert_ok(csrec_sampling_create(shape, CSREC_PATTERN_UNIFORM, m.n, seed, &sampling, NULL));
-    m.index = sampling.index;
-    m.y = malloc((size_t)(m.n * channels) * sizeof *m.y);
-    assert_non_null(m.y);
+    const int64_t entries = entries_in(shape);
+    csrec_measurement m = draw_places(shape, channels, CSREC_PATTERN_UNIFORM,
+                                      (int64_t)(rate * (double)entries), seed);
     for (int64_t k = 0; k < m.n * channels; k++) {
         int64_t at = m.index[k / channels], last = shape->dim[shape->dims - 1];
         double x = (double)(at % last), y = (double)(at / last);
@@ -122,9 +116,19 @@ static const one_case cases[] = {
     {"gaussian 90^3 quick", CUBE(90), 1, 0.02, .solver = "gaussian", .setting = {"effort", 0},
      .threads = 2},
     {"gmm 512 10 %", SQUARE(512), 1, 0.1, .solver = "gmm", .setting = {"rounds", 1}, .threads = 2},
-    {"gmm 1 x 2^19", {2, {1, 1 << 19}}, 1, 0.1, .solver = "gmm", .setting = {"rounds", 1},
+    {"gmm 1 x 2^19",
+     {2, {1, 1 << 19}},
+     1,
+     0.1,
+     .solver = "gmm",
+     .setting = {"rounds", 1},
      .threads = 1},
-    {"gmm 2^18 x 2", {2, {1 << 18, 2}}, 1, 0.1, .solver = "gmm", .setting = {"rounds", 1},
+    {"gmm 2^18 x 2",
+     {2, {1 << 18, 2}},
+     1,
+     0.1,
+     .solver = "gmm",
+     .setting = {"rounds", 1},
      .threads = 2},
     {"wavelet threshold 1024", SQUARE(1024), 1, 0.1, .solver = "threshold", .basis = "wavelet",
      .setting = {"steps", 5}, .threads = 1},
@@ -154,11 +158,10 @@ static peak measure(const one_case *c) {
     csrec_plan plan = {0};
     const csrec_estimate *e = &plan.estimate;
     csrec_recover_report report = {0};
-    int64_t entries;
-    csrec_shape_count(&c->shape, &entries);
+    const int64_t entries = entries_in(&c->shape);
     set(c, &m, &o);
     double before = status_bytes("VmRSS");
-    double *signal = malloc((size_t)(entries * c->channels) * sizeof *signal);
+    OWNED double *signal = malloc((size_t)(entries * c->channels) * sizeof *signal);
     o.threads = 1;
     p.status = csrec_recover_plan(&m, &o, false, &plan, NULL);
     p.least = (double)e->bytes;
@@ -171,7 +174,6 @@ static peak measure(const one_case *c) {
     p.took = report.seconds_total;
     p.tiles = report.estimate.tiles;
     p.threads = report.estimate.threads;
-    free(signal);
     csrec_measurement_clear(&m);
     return p;
 }
@@ -214,8 +216,7 @@ static bool is_foreseen(const one_case *c, const peak *p) {
     return fits;
 }
 
-static void peaks_are_foreseen(void **state) {
-    (void)state;
+TEST(peaks_are_foreseen) {
     bool good = true;
     if (SANITIZED) skip();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -238,6 +239,5 @@ int main(int argc, char **argv) {
         return tell(strtoull(argv[1], NULL, 10), atoi(argv[2]));
     }
     seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(peaks_are_foreseen)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_run();
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_exr.c - OpenEXR: what the library writes in every arrangement is read, what is written is
  * what the library reads, and damage is one line. */
 #include "exr_file.h"
@@ -30,15 +31,12 @@ static void check_read(const drawn *d, const csrec_image *image) {
     }
 }
 
-static void reads_every_arrangement(void **state) {
-    (void)state;
+TEST(reads_every_arrangement) {
     const char *path = io_path("drawn.exr");
     for (int trial = 0; trial < 270; trial++) {
         drawn d = draw(trial);
-        csrec_image image = {0};
-        csrec_error error = {""};
         write_drawn(path, &d);
-        if (csrec_signal_read(path, &image, &error)) fail_msg("trial %d: %s", trial, error.text);
+        csrec_image image = read_well(path);
         check_read(&d, &image);
         csrec_image_clear(&image);
         drop(&d);
@@ -47,8 +45,7 @@ static void reads_every_arrangement(void **state) {
 }
 
 /* The file as a pipe delivers it. */
-static void reads_memory(void **state) {
-    (void)state;
+TEST(reads_memory) {
     const char *path = io_path("drawn.exr");
     for (int trial = 0; trial < 2 * LISTS; trial++) {
         drawn d = draw(trial);
@@ -77,7 +74,8 @@ static uint8_t *load_plane(exr_context_t file, const char *name, exr_pixel_type_
     assert_int_equal(exr_get_data_window(file, 0, &window), 0);
     assert_int_equal(exr_get_scanlines_per_chunk(file, 0, &lines), 0);
     size_t width = (size_t)(window.max.x - window.min.x + 1);
-    uint8_t *other = calloc((size_t)lines * width, 4); /* of channels that are not asked for */
+    OWNED uint8_t *other =
+        calloc((size_t)lines * width, 4); /* of channels that are not asked for */
     uint8_t *plane = calloc((size_t)(window.max.y - window.min.y + 1) * width, size);
     for (int y = window.min.y; y <= window.max.y; y += lines) {
         exr_decode_pipeline_t decode = EXR_DECODE_PIPELINE_INITIALIZER;
@@ -95,45 +93,37 @@ static uint8_t *load_plane(exr_context_t file, const char *name, exr_pixel_type_
         assert_int_equal(exr_decoding_run(file, 0, &decode), 0);
         exr_decoding_destroy(file, &decode);
     }
-    free(other);
     return plane;
 }
 
-static void written_signals_are_read_by_the_library(void **state) {
-    (void)state;
+TEST(written_signals_are_read_by_the_library) {
     static const char *const rgb[3] = {"R", "G", "B"};
     const char *path = io_path("written.exr");
-    char text[64];
     for (int trial = 0; trial < 88; trial++) {
         int channels = trial & 1 ? 3 : 1;
         csrec_image image =
             draw_signal((csrec_dtype)(trial / 2 % 11), 1 + (int32_t)check_below(&seed, 50),
                         1 + (int32_t)check_below(&seed, 50), channels);
-        csrec_error error = {""};
-        if (write_signal(path, &image, NULL, &error)) fail_msg("%s", error.text);
+        write_well(path, &image, NULL);
         exr_context_t file = open_file(path);
         for (int c = 0; c < channels; c++) {
-            float *plane =
+            OWNED float *plane =
                 (float *)(void *)load_plane(file, channels == 3 ? rgb[c] : "Y", EXR_PIXEL_FLOAT);
             for (int64_t i = 0; i < image.pixels.count / channels; i++)
                 assert_true(plane[i] == (float)csrec_array_value(&image.pixels, i * channels + c));
-            free(plane);
         }
         exr_finish(&file);
-        assert_ok(csrec_fingerprint_read(path, text, sizeof text, NULL));
-        assert_string_equal(text, "made for a test");
+        expect_fingerprint(path, fingerprint);
         csrec_image_clear(&image);
         remove(path);
     }
 }
 
 /* A like of halves gives halves, the nearest ones, unless they would overflow. */
-static void halves_stay_halves(void **state) {
-    (void)state;
+TEST(halves_stay_halves) {
     const char *like = io_path("like.exr"), *path = io_path("full.exr");
     for (int trial = 0; trial < 40; trial++) {
         drawn d = draw(6);
-        csrec_error error = {""};
         d.channel[0].type = EXR_PIXEL_HALF;
         d.channel[0].size = 2;
         for (int i = 0; i < d.height * d.width; i++)
@@ -142,12 +132,12 @@ static void halves_stay_halves(void **state) {
         csrec_image image = draw_signal(CSREC_F32, d.height, d.width, 1);
         float *values = image.pixels.data;
         if (trial % 2) values[0] = 1e5f;
-        if (write_signal(path, &image, like, &error)) fail_msg("%s", error.text);
+        write_well(path, &image, like);
         exr_context_t file = open_file(path);
         exr_compression_t compression;
         assert_int_equal(exr_get_compression(file, 0, &compression), 0);
         assert_int_equal(compression, d.compression);
-        void *plane = load_plane(file, "Z", trial % 2 ? EXR_PIXEL_FLOAT : EXR_PIXEL_HALF);
+        OWNED void *plane = load_plane(file, "Z", trial % 2 ? EXR_PIXEL_FLOAT : EXR_PIXEL_HALF);
         for (int64_t i = 0; i < image.pixels.count; i++) {
             double step = fmax(ldexp(1.0, ilogb(values[i]) - 10), ldexp(1.0, -24));
             if (trial % 2)
@@ -155,7 +145,6 @@ static void halves_stay_halves(void **state) {
             else
                 assert_true(fabs(half_value(((uint16_t *)plane)[i]) - values[i]) <= step / 2);
         }
-        free(plane);
         exr_finish(&file);
         csrec_image_clear(&image);
         drop(&d);
@@ -166,22 +155,18 @@ static void halves_stay_halves(void **state) {
 
 /* ------------------------------------------------------------------ wrong files ------------- */
 
-static void damage_is_one_line(void **state) {
-    (void)state;
+TEST(damage_is_one_line) {
     const char *path = io_path("drawn.exr");
     for (int trial = 0; trial < 27; trial++) {
         drawn d = draw(trial);
         write_drawn(path, &d);
         io_bytes b = io_load(path);
-        for (int k = 0; k < 40; k++)
-            expect_line(&csrec_exr_format, &b, (size_t)check_below(&seed, (int64_t)b.size));
+        expect_cuts(&csrec_exr_format, &b, 40, &seed);
         for (int k = 0; k < 200; k++) {
             int64_t within = k % 2 && b.size > 400 ? 400 : (int64_t)b.size; /* or the header */
             size_t at = (size_t)check_below(&seed, within);
-            uint8_t was = b.data[at];
-            b.data[at] ^= (uint8_t)(1 + check_below(&seed, 255));
-            expect_line(&csrec_exr_format, &b, b.size);
-            b.data[at] = was;
+            expect_harmless(&csrec_exr_format, &b, at,
+                            b.data[at] ^ (uint8_t)(1 + check_below(&seed, 255)));
         }
         io_free(&b);
         drop(&d);
@@ -226,8 +211,7 @@ static void write_deep(const char *path) {
     fclose(out);
 }
 
-static void refuses_by_name(void **state) {
-    (void)state;
+TEST(refuses_by_name) {
     const char *path = io_path("refused.exr");
     drawn d = {.height = 2, .width = 4, .compression = EXR_COMPRESSION_NONE, .channels = 2};
     draw_channel(&d, 0, "u", EXR_PIXEL_FLOAT);
@@ -245,8 +229,7 @@ static void refuses_by_name(void **state) {
 }
 
 /* What OpenEXR cannot hold. */
-static void refuses_to_write(void **state) {
-    (void)state;
+TEST(refuses_to_write) {
     const char *path = io_path("refused.exr");
     csrec_image image = draw_signal(CSREC_F64, 2, 3, 2);
     csrec_error error = {""};
@@ -262,8 +245,7 @@ static void refuses_to_write(void **state) {
 }
 
 /* Untraced pixels are those without alpha, or of NaN. */
-static void untraced_pixels_are_unknown(void **state) {
-    (void)state;
+TEST(untraced_pixels_are_unknown) {
     const char *path = io_path("render.exr");
     drawn d = draw(4);
     csrec_measurement m = {0};
@@ -294,15 +276,4 @@ static void untraced_pixels_are_unknown(void **state) {
     remove(path);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
-                                       cmocka_unit_test(reads_memory),
-                                       cmocka_unit_test(written_signals_are_read_by_the_library),
-                                       cmocka_unit_test(halves_stay_halves),
-                                       cmocka_unit_test(damage_is_one_line),
-                                       cmocka_unit_test(refuses_by_name),
-                                       cmocka_unit_test(refuses_to_write),
-                                       cmocka_unit_test(untraced_pixels_are_unknown)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

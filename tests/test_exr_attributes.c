@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_exr_attributes.c - what describes a picture goes from one OpenEXR file to another. */
 #include "exr_file.h"
 
@@ -113,18 +114,16 @@ static void check_windows(exr_context_t file, const drawn *d) {
     assert_int_not_equal(exr_get_attribute_by_name(file, 0, "tiles", &preview), 0);
 }
 
-static void attributes_are_kept(void **state) {
-    (void)state;
+TEST(attributes_are_kept) {
     const char *like = io_path("like.exr"), *path = io_path("full.exr");
     for (int trial = 0; trial < 30; trial++) {
         drawn d = draw(trial % 3);
-        csrec_error error = {""};
         exr_context_t file = begin(like, &d);
         assert_int_equal(exr_set_longname_support(file, 1), 0);
         set_attributes(file);
         finish(file, &d);
         csrec_image image = draw_signal(CSREC_F32, d.height, d.width, 3);
-        if (write_signal(path, &image, like, &error)) fail_msg("%s", error.text);
+        write_well(path, &image, like);
         file = open_file(path);
         check_texts(file);
         check_numbers(file);
@@ -137,8 +136,4 @@ static void attributes_are_kept(void **state) {
     }
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(attributes_are_kept)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that appear together or not at all, and the temporaries of those that are killed. */
 #include "check.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -61,8 +61,7 @@ static void add(csrec_files *files, const char *path, const char *text) {
     if (csrec_files_add_bytes(files, path, text, strlen(text), &error)) fail_msg("%s", error.text);
 }
 
-static void nothing_changes_before_the_commit(void **state) {
-    (void)state;
+TEST(nothing_changes_before_the_commit) {
     put("a", "old a");
     csrec_files *files = begin(NULL);
     add(files, "a", "new a");
@@ -76,8 +75,7 @@ static void nothing_changes_before_the_commit(void **state) {
     assert_int_equal(count_temporaries("."), 0);
 }
 
-static void a_commit_replaces_all(void **state) {
-    (void)state;
+TEST(a_commit_replaces_all) {
     for (int no_sync = 0; no_sync < 2; no_sync++) {
         put("a", "old a");
         assert_int_equal(chmod("a", 0640), 0);
@@ -98,8 +96,7 @@ static void a_commit_replaces_all(void **state) {
 }
 
 /* To what is there, to what is not yet there, in another folder, and over two links. */
-static void links_are_followed(void **state) {
-    (void)state;
+TEST(links_are_followed) {
     assert_int_equal(mkdir("far", 0777), 0);
     put("far/there", "old");
     assert_int_equal(symlink("far/there", "to-there"), 0);
@@ -124,8 +121,7 @@ static void links_are_followed(void **state) {
 }
 
 /* Only a folder that changes between adding and renaming comes so far. */
-static void a_rename_that_fails_midway_says_so(void **state) {
-    (void)state;
+TEST(a_rename_that_fails_midway_says_so) {
     csrec_error error;
     csrec_files *files = begin(NULL);
     add(files, "first", "1");
@@ -160,8 +156,7 @@ static pid_t start_writer(bool waits) {
     return child;
 }
 
-static void killed_writers_are_swept_and_live_ones_kept(void **state) {
-    (void)state;
+TEST(killed_writers_are_swept_and_live_ones_kept) {
     int status;
     pid_t dead = start_writer(false);
     waitpid(dead, &status, 0);
@@ -183,8 +178,7 @@ static void killed_writers_are_swept_and_live_ones_kept(void **state) {
 }
 
 /* The sweeper may hold a temporary for a moment: the writer takes another one. */
-static void a_sweeper_that_comes_between_is_survived(void **state) {
-    (void)state;
+TEST(a_sweeper_that_comes_between_is_survived) {
     pid_t child = fork();
     if (child == 0)
         for (;;) csrec_files_sweep("swept");
@@ -202,13 +196,4 @@ static void a_sweeper_that_comes_between_is_survived(void **state) {
     waitpid(child, &status, 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_changes_before_the_commit),
-        cmocka_unit_test(a_commit_replaces_all),
-        cmocka_unit_test(links_are_followed),
-        cmocka_unit_test(a_rename_that_fails_midway_says_so),
-        cmocka_unit_test(killed_writers_are_swept_and_live_ones_kept),
-        cmocka_unit_test(a_sweeper_that_comes_between_is_survived)};
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+FIXTURE(enter, leave);

@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The l1 problem on stored matrices, which fista solves on a working set of columns: its optimality
  * conditions over all columns, in double from the matrix itself; for columns alike, of zeros and of
  * very different lengths, any lambda, wide and tall matrices. */
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static double normal(void) {
     double sum = -6.0; /* of twelve uniforms */
@@ -59,7 +58,7 @@ static lasso draw(int64_t m, int64_t n, int kind, double share) {
     p.matrix = malloc((size_t)(m * n) * sizeof *p.matrix);
     p.y = malloc((size_t)m * sizeof *p.y);
     p.norms = malloc((size_t)n * sizeof *p.norms);
-    double *common = malloc((size_t)m * sizeof *common);
+    OWNED double *common = malloc((size_t)m * sizeof *common);
     for (int64_t i = 0; i < m; i++) common[i] = normal();
     for (int64_t j = 0; j < n; j++) draw_column(&p, kind, j, common);
     for (int64_t i = 0; i < m; i++) p.y[i] = 0.1 * normal();
@@ -68,7 +67,6 @@ static lasso draw(int64_t m, int64_t n, int kind, double share) {
         double x = check_below(&seed, 2) ? 1.0 : -1.5;
         for (int64_t i = 0; i < m; i++) p.y[i] += x * p.matrix[i * n + j];
     }
-    free(common);
     measure(&p);
     csrec_operator_spec spec = {.name = "dense", .m = m, .n = n, .matrix = p.matrix};
     assert_ok(csrec_operator_create(&spec, &p.A, NULL));
@@ -133,10 +131,9 @@ static void solve(const lasso *p, const csrec_atoms *from, int64_t most, csrec_a
 static void check_solve(const lasso *p, const csrec_atoms *from) {
     csrec_atoms atoms;
     csrec_solve_report report;
-    double *r = malloc((size_t)p->m * sizeof *r);
+    OWNED double *r = malloc((size_t)p->m * sizeof *r);
     solve(p, from, 10000, &atoms, r, &report);
     check_minimum(p, &atoms, r);
-    free(r);
     csrec_atoms_clear(&atoms);
 }
 
@@ -146,8 +143,7 @@ static double draw_share(void) {
                                       : pow(10.0, -3.0 * check_uniform(&seed));
 }
 
-static void minima_of_any_matrix(void **state) {
-    (void)state;
+TEST(minima_of_any_matrix) {
     for (int t = 0; t < 60; t++) {
         int64_t m = 1 + check_below(&seed, 40), n = 1 + check_below(&seed, 100);
         lasso p = draw(m, n, t % KINDS, draw_share());
@@ -157,8 +153,7 @@ static void minima_of_any_matrix(void **state) {
 }
 
 /* Large enough for bounds in place of products, and for columns to leave the working set. */
-static void minima_behind_bounds(void **state) {
-    (void)state;
+TEST(minima_behind_bounds) {
     int count = getenv("CSREC_TEST_BRIEF") ? 1 : 3;
     for (int t = 0; t < count * KINDS; t++) {
         int64_t m = 60 + check_below(&seed, 40), n = 300 + check_below(&seed, 200);
@@ -169,14 +164,13 @@ static void minima_behind_bounds(void **state) {
 }
 
 /* Any start satisfies the same conditions; a start at the minimum ends at once. */
-static void starts_lead_to_the_minimum(void **state) {
-    (void)state;
+TEST(starts_lead_to_the_minimum) {
     for (int t = 0; t < 30; t++) {
         lasso p =
             draw(10 + check_below(&seed, 30), 20 + check_below(&seed, 60), t % KINDS, draw_share());
         csrec_atoms found, from;
         csrec_solve_report report;
-        double *x = calloc((size_t)p.n, sizeof *x), *r = malloc((size_t)p.m * sizeof *r);
+        OWNED double *x = calloc((size_t)p.n, sizeof *x), *r = malloc((size_t)p.m * sizeof *r);
         for (int64_t k = 0; k < 1 + p.n / 4; k++) x[check_below(&seed, p.n)] = normal();
         uint64_t column[128];
         double coefficient[128];
@@ -195,8 +189,6 @@ static void starts_lead_to_the_minimum(void **state) {
             fail_msg("%s: %lld rounds from the minimum", p.text, (long long)report.iterations);
         csrec_atoms_clear(&again);
         csrec_atoms_clear(&found);
-        free(x);
-        free(r);
         drop(&p);
     }
 }
@@ -210,12 +202,11 @@ static double objective(const lasso *p, const csrec_atoms *atoms, const double *
     return sum;
 }
 
-static void rounds_end_where_steps_do(void **state) {
-    (void)state;
+TEST(rounds_end_where_steps_do) {
     for (int t = 0; t < 20; t++) {
         lasso p = draw(20 + check_below(&seed, 20), 30 + check_below(&seed, 40), PLAIN,
                        0.02 + 0.5 * check_uniform(&seed));
-        double *identity = calloc((size_t)(p.m * p.m), sizeof *identity);
+        OWNED double *identity = calloc((size_t)(p.m * p.m), sizeof *identity);
         for (int64_t i = 0; i < p.m; i++) identity[i * p.m + i] = 1.0;
         csrec_operator_spec spec = {.name = "dense", .m = p.m, .n = p.m, .matrix = identity};
         csrec_operator *unit, *rows = p.A;
@@ -234,7 +225,6 @@ static void rounds_end_where_steps_do(void **state) {
         csrec_operator_destroy(p.A);
         csrec_operator_destroy(unit);
         p.A = rows;
-        free(identity);
         free(r);
         drop(&p);
     }
@@ -247,8 +237,7 @@ static bool stop_now(const csrec_progress *progress, void *context) {
     return true;
 }
 
-static void stops_are_heeded(void **state) {
-    (void)state;
+TEST(stops_are_heeded) {
     lasso p = draw(100, 400, PLAIN, 1e-3);
     csrec_setting set = {"lambda", p.share};
     double history[8];
@@ -276,10 +265,9 @@ static void stops_are_heeded(void **state) {
 }
 
 /* With y = 0, and at the largest lambda, x = 0. */
-static void nothing_where_nothing_is(void **state) {
-    (void)state;
+TEST(nothing_where_nothing_is) {
     lasso p = draw(30, 50, PLAIN, 1.0);
-    double *r = malloc((size_t)p.m * sizeof *r);
+    OWNED double *r = malloc((size_t)p.m * sizeof *r);
     for (int zero = 0; zero < 2; zero++) {
         csrec_atoms atoms;
         if (zero) memset(p.y, 0, (size_t)p.m * sizeof *p.y);
@@ -288,15 +276,5 @@ static void nothing_where_nothing_is(void **state) {
         assert_memory_equal(r, p.y, (size_t)p.m * sizeof *r);
         csrec_atoms_clear(&atoms);
     }
-    free(r);
     drop(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(minima_of_any_matrix),       cmocka_unit_test(minima_behind_bounds),
-        cmocka_unit_test(starts_lead_to_the_minimum), cmocka_unit_test(rounds_end_where_steps_do),
-        cmocka_unit_test(stops_are_heeded),           cmocka_unit_test(nothing_where_nothing_is)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

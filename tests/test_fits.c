@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_fits.c - FITS: files made byte by byte are read, what is written is what cfitsio reads,
  * headers are kept, and damage is one line. */
 #include "fits_file.h"
@@ -71,20 +72,17 @@ static void check_read(const drawn *d, const csrec_image *image) {
     }
 }
 
-static void reads_every_arrangement(void **state) {
-    (void)state;
+TEST(reads_every_arrangement) {
     /* A name that cfitsio would take apart. */
     static const char *const names[] = {"drawn.fits", "a[1].fits", "!b(c)|.fit", "mem:+3.fts"};
     for (int trial = 0; trial < 20 * KINDS; trial++) {
         drawn d = draw(trial);
         io_bytes b = {0};
-        csrec_image image = {0};
-        csrec_error error = {""};
         put_file(&b, &d, check_below(&seed, 2));
         size_t values = (size_t)d.count * (size_t)abs(d.bitpix) / 8, rest = values % BLOCK;
         if (check_below(&seed, 2) && rest) b.size -= BLOCK - rest; /* the last block cut */
         const char *path = io_save(names[trial % 4], b.data, b.size);
-        if (csrec_signal_read(path, &image, &error)) fail_msg("trial %d: %s", trial, error.text);
+        csrec_image image = read_well(path);
         check_read(&d, &image);
         csrec_image_clear(&image);
         io_free(&b);
@@ -93,15 +91,7 @@ static void reads_every_arrangement(void **state) {
     }
 }
 
-static bool read_stdin(void) {
-    csrec_image image = {0};
-    bool good = csrec_signal_read("-", &image, NULL) == CSREC_OK && image.pixels.count > 0;
-    csrec_image_clear(&image);
-    return good;
-}
-
-static void pipes_are_read(void **state) {
-    (void)state;
+TEST(pipes_are_read) {
     drawn d = draw(3);
     io_bytes b = {0};
     put_file(&b, &d, true);
@@ -149,7 +139,7 @@ static void check_written(const char *path, const csrec_image *image, int type) 
     LONGLONG naxes[5];
     const csrec_shape *shape = &image->pixels.shape;
     size_t size = csrec_dtype_size(image->pixels.dtype);
-    uint8_t *values = malloc((size_t)image->pixels.count * size);
+    OWNED uint8_t *values = malloc((size_t)image->pixels.count * size);
     char history[CARD + 1];
     fits_open_diskfile(&file, path, READONLY, &status);
     fits_get_img_equivtype(file, &bitpix, &status);
@@ -171,24 +161,19 @@ static void check_written(const char *path, const csrec_image *image, int type) 
     assert_int_equal(units, 2);
     fits_close_file(file, &status);
     assert_int_equal(status, 0);
-    free(values);
 }
 
-static void written_signals_are_read_by_cfitsio(void **state) {
-    (void)state;
+TEST(written_signals_are_read_by_cfitsio) {
     const char *path = io_path("written.fits");
-    char text[64];
     for (int trial = 0; trial < 100; trial++) {
-        csrec_image image = draw_signal(types[trial % TYPES].dtype), again = {0};
-        csrec_error error = {""};
-        if (write_signal(path, &image, NULL, &error)) fail_msg("%s", error.text);
+        csrec_image image = draw_signal(types[trial % TYPES].dtype);
+        write_well(path, &image, NULL);
         check_written(path, &image, trial % TYPES);
-        assert_ok(csrec_fingerprint_read(path, text, sizeof text, NULL));
-        assert_string_equal(text, "made for a test");
+        expect_fingerprint(path, fingerprint);
         struct stat info;
         assert_int_equal(stat(path, &info), 0);
         assert_int_equal(info.st_size % BLOCK, 0);
-        if (csrec_signal_read(path, &again, &error)) fail_msg("%s", error.text);
+        csrec_image again = read_well(path);
         assert_int_equal(again.pixels.dtype, image.pixels.dtype);
         csrec_image_clear(&again);
         csrec_image_clear(&image);
@@ -244,23 +229,15 @@ static int count_cards(const io_bytes *b, const char *card, size_t length) {
     return count;
 }
 
-static void headers_are_kept(void **state) {
-    (void)state;
+TEST(headers_are_kept) {
     io_bytes sky = make_sky();
     const char *from = io_save("sky.fits", sky.data, sky.size), *to = io_path("full.fits");
-    csrec_measurement m;
     csrec_image image = {0};
-    csrec_error error = {""};
-    if (csrec_measurement_read(from, NULL, &m, &error)) fail_msg("%s", error.text);
-    static const int64_t known[9] = {0, 2, 3, 4, 5, 7, 8, 9, 10};
-    assert_int_equal(m.n, 9);
+    csrec_measurement m = expect_known(from, 0.5, 4.0);
     assert_int_equal(m.shape.dims, 2);
-    assert_memory_equal(m.index, known, sizeof known);
-    for (int k = 0; k < 9; k++) assert_true(m.y[k] == 0.5 * (double)(known[k] + 1) + 4.0);
-    assert_int_equal(m.dtype, CSREC_F32);
     assert_ok(csrec_array_create(CSREC_F32, &m.shape, &image.pixels));
     csrec_measurement_clear(&m);
-    if (write_signal(to, &image, from, &error)) fail_msg("%s", error.text);
+    write_well(to, &image, from);
     io_bytes full = io_load(to);
     for (int i = 0; i < KEPT; i++)
         assert_int_equal(count_cards(&full, kept[i], strlen(kept[i])), 1);
@@ -277,18 +254,16 @@ static void headers_are_kept(void **state) {
 }
 
 /* An array whose last axis has channels is written as it was read, if like says so. */
-static void channels_stay_where_they_were(void **state) {
-    (void)state;
+TEST(channels_stay_where_they_were) {
     const char *from = io_path("from.fits"), *to = io_path("to.fits");
-    csrec_image image = {0}, again = {0};
-    csrec_error error = {""};
+    csrec_image image = {0};
     const csrec_shape shape = {3, {5, 4, 3}};
     assert_ok(csrec_array_create(CSREC_I16, &shape, &image.pixels));
     for (int i = 0; i < 60; i++) csrec_array_set(&image.pixels, i, i * i);
-    if (write_signal(from, &image, NULL, &error)) fail_msg("%s", error.text);
+    write_well(from, &image, NULL);
     image.has_channels = true;
-    if (write_signal(to, &image, from, &error)) fail_msg("%s", error.text);
-    assert_ok(csrec_signal_read(to, &again, &error));
+    write_well(to, &image, from);
+    csrec_image again = read_well(to);
     assert_memory_equal(&again.pixels.shape, &shape, sizeof shape);
     assert_memory_equal(again.pixels.data, image.pixels.data, 120);
     csrec_image_clear(&again);
@@ -299,22 +274,17 @@ static void channels_stay_where_they_were(void **state) {
 
 /* ------------------------------------------------------------------ wrong files ------------- */
 
-static void damage_is_one_line(void **state) {
-    (void)state;
+TEST(damage_is_one_line) {
     for (int trial = 0; trial < 2 * KINDS; trial++) {
         drawn d = draw(trial);
         io_bytes b = {0};
         put_file(&b, &d, trial % 2);
-        for (int k = 0; k < 40; k++)
-            expect_line(&csrec_fits_format, &b, (size_t)check_below(&seed, (int64_t)b.size));
+        expect_cuts(&csrec_fits_format, &b, 40, &seed);
         for (int k = 0; k < 400; k++) { /* most in the cards that say what there is */
             size_t at = (size_t)check_below(&seed, k % 8 ? CARD * (5 + d.naxis) : (int64_t)b.size);
             if (trial % 2 && k % 8 && k % 3) at += BLOCK;
-            uint8_t was = b.data[at];
-            b.data[at] =
-                k % 2 ? (uint8_t)('0' + check_below(&seed, 10)) : (uint8_t)check_below(&seed, 256);
-            expect_line(&csrec_fits_format, &b, b.size);
-            b.data[at] = was;
+            int64_t value = k % 2 ? '0' + check_below(&seed, 10) : check_below(&seed, 256);
+            expect_harmless(&csrec_fits_format, &b, at, (uint8_t)value);
         }
         io_free(&b);
         free(d.raw);
@@ -329,8 +299,7 @@ static void expect_refusal(const io_bytes *b, csrec_status expected, const char 
     io_assert_line(&error, "t.fits", part);
 }
 
-static void refuses_by_name(void **state) {
-    (void)state;
+TEST(refuses_by_name) {
     drawn d = {.bitpix = 8, .scale = 1.0};
     io_bytes b = {0};
     put_file(&b, &d, false);
@@ -351,8 +320,7 @@ static void refuses_by_name(void **state) {
 
 /* Parameters of a group precede its image: whole blocks of values end beyond the file by as many.
  */
-static void parameters_count_as_values(void **state) {
-    (void)state;
+TEST(parameters_count_as_values) {
     static int64_t raw[8 * BLOCK / 8];
     const int64_t count = sizeof raw / sizeof *raw;
     drawn d = {
@@ -365,8 +333,7 @@ static void parameters_count_as_values(void **state) {
     io_free(&b);
 }
 
-static void compressed_images_are_refused(void **state) {
-    (void)state;
+TEST(compressed_images_are_refused) {
     fitsfile *file = NULL;
     int status = 0;
     LONGLONG naxes[2] = {20, 10};
@@ -385,16 +352,4 @@ static void compressed_images_are_refused(void **state) {
     remove(path);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
-                                       cmocka_unit_test(pipes_are_read),
-                                       cmocka_unit_test(written_signals_are_read_by_cfitsio),
-                                       cmocka_unit_test(headers_are_kept),
-                                       cmocka_unit_test(channels_stay_where_they_were),
-                                       cmocka_unit_test(damage_is_one_line),
-                                       cmocka_unit_test(refuses_by_name),
-                                       cmocka_unit_test(parameters_count_as_values),
-                                       cmocka_unit_test(compressed_images_are_refused)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_format.c - the table of formats: names, contents, lists, and what does not fit. */
 #include "io_file.h"
 
@@ -8,8 +9,7 @@ static const char *name_of(const char *path) {
     return format ? format->name : "none";
 }
 
-static void endings_name_formats(void **state) {
-    (void)state;
+TEST(endings_name_formats) {
     assert_string_equal(name_of("a/b.PNG"), "png");
     assert_string_equal(name_of("x.tar.npz"), "npz");
     assert_string_equal(name_of(".npy"), "npy");
@@ -48,8 +48,7 @@ static const char *sentence(const char *const *words, const bool *there, const c
     return text;
 }
 
-static void lists_are_sentences(void **state) {
-    (void)state;
+TEST(lists_are_sentences) {
     char text[128];
     const bool tiff = csrec_tiff_format.format.uses, fits = csrec_fits_format.format.uses,
                exr = csrec_exr_format.format.uses, hdf5 = csrec_hdf5_format.format.uses;
@@ -76,8 +75,7 @@ static const char *content(const void *bytes, size_t size) {
 }
 
 /* A file that ends within its magic is of its kind, unless it may as well be text. */
-static void contents_name_formats(void **state) {
-    (void)state;
+TEST(contents_name_formats) {
     static const char png[] = "\x89PNG\r\n\x1a\n rest", npy[] = "\x93NUMPY\1";
     for (size_t size = 1; size < sizeof png; size++) assert_string_equal(content(png, size), "png");
     for (size_t size = 1; size < sizeof npy; size++) assert_string_equal(content(npy, size), "npy");
@@ -96,8 +94,7 @@ static void contents_name_formats(void **state) {
     assert_string_equal(content("", 0), "none");
 }
 
-static void shapes_are_refused(void **state) {
-    (void)state;
+TEST(shapes_are_refused) {
     const csrec_format *png = csrec_format_of(".png"), *npy = csrec_format_of(".npy");
     const csrec_shape picture = {2, {3, 4}}, volume = {3, {2, 3, 4}},
                       deep = {8, {1, 1, 1, 1, 1, 1, 1, 2}};
@@ -114,8 +111,7 @@ static void shapes_are_refused(void **state) {
     assert_non_null(csrec_format_refusal(csrec_format_of(".npz"), &deep, 2));
 }
 
-static void only_writers_write(void **state) {
-    (void)state;
+TEST(only_writers_write) {
     char path[128];
     csrec_error error = {""};
     csrec_image signal = {0};
@@ -133,11 +129,4 @@ static void only_writers_write(void **state) {
     assert_int_equal(io_count_files(), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(endings_name_formats),  cmocka_unit_test(lists_are_sentences),
-        cmocka_unit_test(contents_name_formats), cmocka_unit_test(shapes_are_refused),
-        cmocka_unit_test(only_writers_write),
-    };
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

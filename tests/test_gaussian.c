@@ -1,13 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian.c - what must hold of recoveries of pictures and volumes by Gaussian groups. */
 #include "check.h"
-
-#include <math.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "method/gaussian/gaussian.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct picture {
     csrec_measurement m;
@@ -23,7 +21,7 @@ static double drawing(double y, double x) {
 /* A picture, or a volume whose slices move. */
 static picture sample_shape(csrec_shape shape, int64_t channels, double rate, double noise) {
     picture p = {.m = {.shape = shape, .channels = channels, .dtype = CSREC_F64}};
-    csrec_shape_count(&shape, &p.entries);
+    p.entries = entries_in(&shape);
     int64_t height = shape.dim[shape.dims - 2], width = shape.dim[shape.dims - 1];
     size_t entries = (size_t)p.entries;
     p.truth = malloc(entries * (size_t)channels * sizeof *p.truth);
@@ -61,8 +59,7 @@ static bool stop_in_rounds(const csrec_progress *progress, void *context) {
 static double *recover_by(const picture *p, double effort, int threads, int64_t *left,
                           csrec_recover_report *report) {
     const csrec_setting set = {"effort", effort};
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.solve.solver = "gaussian";
     options.solve.settings = &set;
     options.solve.n_settings = 1;
@@ -89,20 +86,17 @@ static double error_of(const picture *p, const double *signal) {
 static void check_threads(picture *p, double effort) {
     int64_t channels = p->m.channels;
     csrec_recover_report report;
-    double *one = recover_by(p, effort, 1, NULL, &report);
-    double *other = recover_by(p, effort, 3, NULL, NULL);
+    OWNED double *one = recover_by(p, effort, 1, NULL, &report);
+    OWNED double *other = recover_by(p, effort, 3, NULL, NULL);
     assert_int_equal(report.outcome, CSREC_DONE);
     assert_memory_equal(one, other, (size_t)(p->entries * channels) * sizeof *one);
     for (int64_t i = 0; i < p->m.n; i++)
         for (int64_t c = 0; c < channels; c++)
             assert_true(one[p->m.index[i] * channels + c] == p->m.y[i * channels + c]);
-    free(one);
-    free(other);
     clear(p);
 }
 
-static void samples_are_kept_and_threads_do_not_matter(void **state) {
-    (void)state;
+TEST(samples_are_kept_and_threads_do_not_matter) {
     int64_t edge = (int64_t)check_below(&seed, 8);
     picture p = sample(45 + (int64_t)check_below(&seed, 20), 50, 2, 0.3, 0.0);
     check_threads(&p, 1);
@@ -115,62 +109,52 @@ static void samples_are_kept_and_threads_do_not_matter(void **state) {
 }
 
 /* Where an axis is 1 long the volume is the picture of the others, to the bit. */
-static void flat_volumes_are_pictures(void **state) {
-    (void)state;
+TEST(flat_volumes_are_pictures) {
     int64_t h = 20 + (int64_t)check_below(&seed, 20), w = 20 + (int64_t)check_below(&seed, 20);
     const csrec_shape shapes[] = {{3, {1, h, w}}, {3, {h, 1, w}}, {3, {h, w, 1}}};
     picture p = sample(h, w, 1, 0.2, 0.0);
-    double *flat = recover_by(&p, 0, 1, NULL, NULL);
+    OWNED double *flat = recover_by(&p, 0, 1, NULL, NULL);
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         p.m.shape = shapes[k];
-        double *volume = recover_by(&p, 0, 1, NULL, NULL);
+        OWNED double *volume = recover_by(&p, 0, 1, NULL, NULL);
         assert_memory_equal(volume, flat, (size_t)p.entries * sizeof *volume);
-        free(volume);
     }
-    free(flat);
     clear(&p);
 }
 
 /* A stop at the first tile delivers the start, and so does one soon after. The rounds must gain on
  * it: on one such drawing the ratio of errors is 0.56 with a deviation of 0.15, so that the sum of
  * three is safely smaller. */
-static void rounds_gain_and_stop(void **state) {
-    (void)state;
+TEST(rounds_gain_and_stop) {
     double before = 0.0, after = 0.0;
     for (int k = 0; k < 3; k++) {
         picture p = sample(64, 64, k == 2 ? 3 : 1, 0.25, 0.0);
         int64_t at_once = 0, later = 2;
         csrec_recover_report report;
-        double *start = recover(&p, 2, &at_once, &report);
+        OWNED double *start = recover(&p, 2, &at_once, &report);
         assert_int_equal(report.outcome, CSREC_INTERRUPTED);
-        double *same = recover(&p, 1, &later, &report), *whole = recover(&p, 2, NULL, NULL);
+        OWNED double *same = recover(&p, 1, &later, &report), *whole = recover(&p, 2, NULL, NULL);
         assert_memory_equal(start, same, (size_t)p.entries * sizeof *start);
         before += error_of(&p, start);
         after += error_of(&p, whole);
-        free(start);
-        free(same);
-        free(whole);
         clear(&p);
     }
     assert_true(after < before);
 }
 
 /* Noise of variance 12^2 / 3 at every entry: knowing it must remove more than half. */
-static void known_noise_is_removed(void **state) {
-    (void)state;
+TEST(known_noise_is_removed) {
     const csrec_shape shapes[] = {{2, {40, 40}}, {3, {8, 10, 12}}, {2, {30, 30}}};
     for (int k = 0; k < 3; k++) {
         picture p = sample_shape(shapes[k], k == 2 ? 3 : 1, 1.0, 12.0);
         p.m.sigma = 12.0 / sqrt(3.0);
-        double *signal = recover(&p, 2, NULL, NULL);
+        OWNED double *signal = recover(&p, 2, NULL, NULL);
         assert_true(error_of(&p, signal) < 0.5 * 48.0);
-        free(signal);
         clear(&p);
     }
 }
 
-static void any_shape_is_taken(void **state) {
-    (void)state;
+TEST(any_shape_is_taken) {
     const csrec_shape shapes[] = {{2, {1, 1}},    {2, {1, 2}},    {2, {2, 1}},     {2, {1, 97}},
                                   {2, {83, 1}},   {2, {3, 5}},    {2, {70, 7}},    {3, {1, 1, 1}},
                                   {3, {2, 1, 9}}, {3, {2, 3, 4}}, {3, {2, 2, 40}}, {3, {23, 5, 3}}};
@@ -182,23 +166,20 @@ static void any_shape_is_taken(void **state) {
             if (r == 2)
                 for (int64_t i = 0; i < p.m.n * p.m.channels; i++)
                     p.m.y[i] = (p.m.y[i] - 100.0) * 1e304;
-            double *signal =
+            OWNED double *signal =
                 recover_by(&p, (double)check_below(&seed, 2), 1 + (int)(k % 3), NULL, NULL);
             for (int64_t i = 0; i < p.entries * p.m.channels; i++) assert_true(isfinite(signal[i]));
-            free(signal);
             clear(&p);
         }
 }
 
-static void what_does_not_fit_is_refused(void **state) {
-    (void)state;
+TEST(what_does_not_fit_is_refused) {
     picture p = sample(20, 20, 1, 0.5, 0.0);
-    csrec_recover_options options;
     csrec_error error;
     csrec_atoms atoms;
     double signal[400];
     csrec_setting wrong = {"effort", 0.5}, unknown = {"wings", 2};
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.solve.solver = "gaussian";
     options.solve.n_settings = 1;
     options.solve.settings = &wrong;
@@ -217,14 +198,12 @@ static void what_does_not_fit_is_refused(void **state) {
 }
 
 /* Refused before anything is written, in one line that says how much memory is missing. */
-static void volumes_beyond_memory_are_refused(void **state) {
-    (void)state;
+TEST(volumes_beyond_memory_are_refused) {
     picture p = sample(4, 4, 1, 0.5, 0.0);
-    csrec_recover_options options;
     csrec_error error;
     double untouched = 1.5;
     p.m.shape = (csrec_shape){3, {1024, 1024, 1024}};
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.solve.solver = "gaussian";
     if (csrec_memory_available() < UINT64_C(1) << 36) {
         csrec_status status = csrec_recover(&p.m, &options, &untouched, NULL, NULL, &error);
@@ -233,18 +212,4 @@ static void volumes_beyond_memory_are_refused(void **state) {
         assert_true(untouched == 1.5);
     }
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_kept_and_threads_do_not_matter),
-        cmocka_unit_test(flat_volumes_are_pictures),
-        cmocka_unit_test(rounds_gain_and_stop),
-        cmocka_unit_test(known_noise_is_removed),
-        cmocka_unit_test(any_shape_is_taken),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(volumes_beyond_memory_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

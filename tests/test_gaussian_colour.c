@@ -1,16 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian_colour.c - Gaussian groups of colour pictures: channels that share one covariance,
  * against dense formulas in double, and principal colours. */
 #include "check.h"
-
-#include <math.h>
-#include <string.h>
 
 #include "method/gaussian/colour.h"
 #include "method/gaussian/group.h"
 #include "linear.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { H = 15, W = 17, HW = H * W, D = 36, K = 20, C = CSREC_GAUSSIAN_POOLED };
 
@@ -164,7 +162,7 @@ static void check_set(const csrec_group_simd *simd, group *g, const csrec_gaussi
     static float buffer[C][3 * HW];
     float *y[C], *u[C], *variance[C];
     csrec_group_sums sums[C];
-    csrec_group_work work;
+    csrec_pool pool = {0};
     memset(buffer, 0, sizeof buffer);
     for (int c = 0; c < C; c++) {
         y[c] = g->y[c];
@@ -176,7 +174,7 @@ static void check_set(const csrec_group_simd *simd, group *g, const csrec_gaussi
     csrec_gaussian_picture p = {1, H,    W,        g->channels, g->mask, y,
                                 u, NULL, variance, sigma,       true,    0};
     const int patch[3] = {1, g->ph, g->pw};
-    assert_ok(csrec_group_work_create(&p, patch, &work));
+    csrec_group_work work = csrec_group_work_of(&p, patch, &pool);
     work.size = g->size;
     for (int k = 0; k < g->size; k++) {
         work.front[k] = 0;
@@ -192,14 +190,13 @@ static void check_set(const csrec_group_simd *simd, group *g, const csrec_gaussi
         close_to(sums[c].value[at] / weight, g->value[c][at] / g->weight[c][at]);
         close_to(sums[c].variance[at] / weight, g->spread[c][at] / g->weight[c][at]);
     }
-    csrec_group_work_clear(&work);
+    csrec_pool_clear(&pool);
 }
 
 /* Values up to 100 with covariances up to 1000 a pixel: condition numbers of 1000 d at most, so
  * that half of a float's digits are left; two thousandths of 100 are far below any error of the
  * formulas. The channels' own, with at least 10 on the diagonal, is better conditioned. */
-static void pooled_channels_follow_the_dense_formulas(void **state) {
-    (void)state;
+TEST(pooled_channels_follow_the_dense_formulas) {
     const csrec_group_simd *sets[3];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
     static group g;
@@ -223,8 +220,7 @@ static void pooled_channels_follow_the_dense_formulas(void **state) {
 
 /* Products of samples along the axes vanish, the axes are orthonormal, and the way back leads to
  * what was there: to the rounding of doubles, and of floats of values up to 300. */
-static void principal_colours_are_not_correlated(void **state) {
-    (void)state;
+TEST(principal_colours_are_not_correlated) {
     static float y[C][HW], u[C][HW], old[C][HW];
     unsigned char mask[HW];
     float *ys[C], *us[C];
@@ -265,13 +261,4 @@ static void principal_colours_are_not_correlated(void **state) {
             assert_true(fabs(length - (a == b)) < 1e-12);
             if (a != b) assert_true(fabs(product) < 1e-2);
         }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pooled_channels_follow_the_dense_formulas),
-        cmocka_unit_test(principal_colours_are_not_correlated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

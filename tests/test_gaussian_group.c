@@ -1,15 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian_group.c - Gaussian groups: the hot loops of every instruction set against dense
  * formulas in double, and a round along other axes. */
 #include "check.h"
-
-#include <math.h>
-#include <string.h>
 
 #include "method/gaussian/group.h"
 #include "linear.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { SETS = 3 };
 
@@ -133,8 +131,7 @@ static void close_to(double got, double expected, double size) {
 /* Floats of values up to 100 whose covariances, up to 1000 a pixel, have condition numbers up to
  * 1000 d: half the digits are lost, and of variances near 5 or values near 100 two thousandths are
  * far below any error of the formulas. */
-static void groups_follow_the_dense_formulas(void **state) {
-    (void)state;
+TEST(groups_follow_the_dense_formulas) {
     const csrec_group_simd *sets[SETS];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
     static group g;
@@ -155,8 +152,8 @@ static void groups_follow_the_dense_formulas(void **state) {
                                     &u,      g.u, &variance, sigma, false,  0};
         const int patch[3] = {g.pl, g.ph, g.pw};
         for (int set = 0; set < count; set++) {
-            csrec_group_work work;
-            assert_ok(csrec_group_work_create(&p, patch, &work));
+            csrec_pool pool = {0};
+            csrec_group_work work = csrec_group_work_of(&p, patch, &pool);
             work.size = g.size;
             for (int i = 0; i < g.size; i++) {
                 work.front[i] = g.front[i];
@@ -175,7 +172,7 @@ static void groups_follow_the_dense_formulas(void **state) {
                 close_to(sums.value[i] / sums.weight[i], g.value[i] / g.weight[i], 100.0);
                 close_to(sums.variance[i] / sums.weight[i], g.spread[i] / g.weight[i], 100.0);
             }
-            csrec_group_work_clear(&work);
+            csrec_pool_clear(&pool);
         }
     }
 }
@@ -227,16 +224,15 @@ static void run_round(box *b) {
                                   .em_diagonal = 1,
                                   .evenness = 5};
     csrec_gaussian_matches matches = {0};
-    csrec_call team;
-    csrec_call_begin(&team, NULL, NULL, (csrec_progress){0});
-    assert_ok(csrec_gaussian_run(&p, &round, 1, 2, &matches, &team, 0, 1));
-    csrec_call_end(&team);
+    csrec_call call;
+    csrec_call_begin(&call, NULL, NULL, (csrec_progress){0});
+    assert_ok(csrec_gaussian_run(&p, &round, 1, 2, &matches, &call, 0, 1));
+    csrec_call_end(&call);
     csrec_gaussian_matches_clear(&matches);
 }
 
 /* With references everywhere and groups of all that the window holds no axis is special. */
-static void axes_may_be_permuted(void **state) {
-    (void)state;
+TEST(axes_may_be_permuted) {
     const int order[][3] = {{0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     static box b, other;
     b.extent[0] = 7;
@@ -256,13 +252,4 @@ static void axes_may_be_permuted(void **state) {
         close_to(other.u[i], b.u[i], 100.0);
         close_to(other.variance[i], b.variance[i], 100.0);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_follow_the_dense_formulas),
-        cmocka_unit_test(axes_may_be_permuted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian_search.c - distances between patches of every instruction set against the
  * definition, and which patches are chosen. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "method/gaussian/group.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { SETS = 3 };
 
@@ -51,8 +49,7 @@ static void check_search(const csrec_group_simd *simd, const csrec_group_search 
     for (int i = 0; i < n; i++) assert_true(ranked[i] == s->distance[shift[i]]);
 }
 
-static void distances_are_sums_of_squares(void **state) {
-    (void)state;
+TEST(distances_are_sums_of_squares) {
     const csrec_group_simd *sets[SETS];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
     static float guide[3 * 6 * 32 * 32], distance[8 * 5 * 13 * 13];
@@ -92,9 +89,10 @@ static void check_choice(const csrec_group_simd *simd, const csrec_group_search 
     int side = 2 * s->radius + 1, shifts = (2 * s->deep + 1) * side * side;
     const int at[3] = {s->z[0], s->y[0], s->x[0]};
     csrec_gaussian_matches matches = {0};
-    csrec_group_finder finder;
+    csrec_pool pool = {0};
     csrec_group_work first = {0}, again = {0};
-    assert_ok(csrec_group_finder_create(1, shifts, &finder));
+    csrec_group_finder finder = csrec_group_finder_of(1, shifts, &pool);
+    assert_false(pool.lacks);
     assert_ok(csrec_group_matches_prepare(&matches, 1, 1, s->radius, false));
     simd->search(s);
     csrec_group_choose(simd, s, at, 0, s->distance, wanted, &matches, &finder, &first);
@@ -118,12 +116,11 @@ static void check_choice(const csrec_group_simd *simd, const csrec_group_search 
     assert_memory_equal(again.top, first.top, (size_t)first.size * sizeof *first.top);
     assert_memory_equal(again.left, first.left, (size_t)first.size * sizeof *first.left);
     assert_int_equal(csrec_group_matches_prepare(&matches, 2, 1, s->radius, true), CSREC_ARGUMENT);
-    csrec_group_finder_clear(&finder);
+    csrec_pool_clear(&pool);
     csrec_gaussian_matches_clear(&matches);
 }
 
-static void nearest_are_chosen_and_kept(void **state) {
-    (void)state;
+TEST(nearest_are_chosen_and_kept) {
     const csrec_group_simd *sets[SETS];
     int count = SIMD_SETS(sets, &csrec_group_generic, &csrec_group_avx2, &csrec_group_avx512);
     enum { SIDE = 40, SLICES = 5, SHIFTS = 5 * 19 * 19 };
@@ -156,13 +153,4 @@ static void nearest_are_chosen_and_kept(void **state) {
                                 .column = column};
         check_choice(sets[k % count], &s, 1 + (int)check_below(&seed, 60));
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(distances_are_sums_of_squares),
-        cmocka_unit_test(nearest_are_chosen_and_kept),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gmm.c - what learning a mixture promises: a likelihood that never falls, the true mixture
  * found, the same result however it is run. */
 #include "mixture.h"
 #include "rows.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_model *learn(int64_t rows, int64_t d, const float *X, csrec_learn_options o) {
     source s = {.X = X, .m = rows, .n = d};
@@ -24,12 +25,11 @@ static void check_rising(const csrec_model *model) {
     }
 }
 
-static void the_likelihood_never_falls(void **state) {
-    (void)state;
+TEST(the_likelihood_never_falls) {
     for (int kind = 0; kind < 8; kind++) {
         int64_t d = 4 + check_below(&seed, 20), rows = kind == 1 ? 12 : 600;
         csrec_mixture truth = make_mixture(&seed, 3, (int)d, kind == 2 ? 30.0 : 1.0);
-        float *X = draw(&seed, &truth, rows);
+        OWNED float *X = draw(&seed, &truth, rows);
         for (int64_t i = 0; i < rows; i++) {
             float *x = X + i * d;
             if (kind == 3) x[1] = 7.0f;                                  /* a constant column */
@@ -46,7 +46,6 @@ static void the_likelihood_never_falls(void **state) {
         check_rising(model);
         csrec_model_destroy(model);
         csrec_mixture_clear(&truth);
-        free(X);
     }
 }
 
@@ -68,13 +67,12 @@ static csrec_model *learn_best(int64_t rows, int64_t d, const float *X, csrec_le
 }
 
 /* What generated the rows cannot be likelier than the maximum that is found next to it. */
-static void the_true_mixture_is_found(void **state) {
-    (void)state;
+TEST(the_true_mixture_is_found) {
     enum { D = 5, ROWS = 6000 };
     csrec_mixture truth = make_mixture(&seed, 3, D, 1.0);
     for (int k = 0; k < 3; k++) truth.means[k * D + k] += 12.0;
     assert_ok(csrec_mixture_prepare(&truth, 1e-9, 1, NULL, NULL));
-    float *X = draw(&seed, &truth, ROWS);
+    OWNED float *X = draw(&seed, &truth, ROWS);
     csrec_learn_options o = {.components = 3, .tolerance = 1e-7, .rounds = 200, .threads = 1};
     csrec_model *model = learn_best(ROWS, D, X, o);
     double r[3], ll = 0.0;
@@ -95,7 +93,6 @@ static void the_true_mixture_is_found(void **state) {
     }
     csrec_model_destroy(model);
     csrec_mixture_clear(&truth);
-    free(X);
 }
 
 static csrec_model *kept;
@@ -120,12 +117,11 @@ static void check_same(const csrec_model *a, const csrec_model *b) {
     }
 }
 
-static void runs_agree_to_the_bit(void **state) {
-    (void)state;
+TEST(runs_agree_to_the_bit) {
     static const char *const starts[] = {"kmeans", "edges"};
     for (int s = 0; s < 2; s++) {
         csrec_mixture truth = make_mixture(&seed, 4, 30, 2.0);
-        float *X = draw(&seed, &truth, 3000);
+        OWNED float *X = draw(&seed, &truth, 3000);
         csrec_learn_options o = {.components = 5,
                                  .seed = 3,
                                  .rounds = 7,
@@ -148,7 +144,6 @@ static void runs_agree_to_the_bit(void **state) {
         csrec_model_destroy(again);
         csrec_model_destroy(kept);
         csrec_mixture_clear(&truth);
-        free(X);
     }
 }
 
@@ -159,13 +154,7 @@ static csrec_status refuse_round(const csrec_model *model, void *context, csrec_
     return CSREC_FILE;
 }
 
-static bool stop_now(const csrec_progress *now, void *context) {
-    (void)now;
-    return --*(int *)context < 0;
-}
-
-static void mistakes_and_stops(void **state) {
-    (void)state;
+TEST(mistakes_and_stops) {
     float X[40], same[40];
     for (int i = 0; i < 40; i++) {
         X[i] = (float)check_normal(&seed);
@@ -186,7 +175,7 @@ static void mistakes_and_stops(void **state) {
     assert_int_equal(csrec_gmm_learn(&data, &o, &model, NULL, &error), CSREC_FILE);
     assert_string_equal(error.text, "the disk is full");
     o.round_done = NULL;
-    o.progress = stop_now;
+    o.progress = stop_by_count;
     for (int calls = 0; calls < 8; calls++) {
         int left = calls;
         bool stopped = false;
@@ -203,15 +192,4 @@ static void mistakes_and_stops(void **state) {
     assert_int_equal(csrec_gmm_learn(&data, &o, &model, NULL, &error), CSREC_DATA);
     assert_non_null(strstr(error.text, "are equal"));
     csrec_model_destroy(other);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_likelihood_never_falls),
-        cmocka_unit_test(the_true_mixture_is_found),
-        cmocka_unit_test(runs_agree_to_the_bit),
-        cmocka_unit_test(mistakes_and_stops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

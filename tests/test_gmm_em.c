@@ -1,19 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gmm_em.c - a round of expectation maximisation against direct sums. */
 #include "mixture.h"
 #include "simd.h"
 
 #include "learn/whiten.h"
 
-static uint64_t seed;
+SEED(seed);
 
-static void posteriors_follow_the_formula(void **state) {
-    (void)state;
+TEST(posteriors_follow_the_formula) {
     const int sizes[] = {1, 2, 7, 8, 9, 16, 31, 40};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int d = sizes[s], count = 1 + (int)check_below(&seed, CSREC_WHITEN_ROWS), K = 5;
         csrec_mixture m = make_mixture(&seed, K, d, 1.5);
-        float *X = draw(&seed, &m, count);
-        double *work =
+        OWNED float *X = draw(&seed, &m, count);
+        OWNED double *work =
             malloc((csrec_mixture_work(&m) + (size_t)(CSREC_WHITEN_ROWS * K)) * sizeof *work);
         double r[CSREC_WHITEN_ROWS * 5], wanted[5], sum = 0.0;
         int choice[CSREC_WHITEN_ROWS];
@@ -26,16 +26,13 @@ static void posteriors_follow_the_formula(void **state) {
         }
         assert_true(fabs(got - sum) < 1e-9 * count * d);
         csrec_mixture_clear(&m);
-        free(X);
-        free(work);
     }
 }
 
-static void every_instruction_set_whitens(void **state) {
-    (void)state;
+TEST(every_instruction_set_whitens) {
     enum { D = 21, ROWS = CSREC_WHITEN_ROWS, ROOM = (D + 8) * ROWS };
     double W[D * D], mean[D], x[ROOM] = {0}, work[ROOM], length[3][ROWS];
-    double *packed = malloc(csrec_whiten_size(D) * sizeof *packed);
+    OWNED double *packed = malloc(csrec_whiten_size(D) * sizeof *packed);
     csrec_whiten_fn sets[3];
     int count = SIMD_SETS(sets, csrec_whiten_generic, csrec_whiten_avx2, csrec_whiten_avx512);
     /* Small integers: every sum is exact. */
@@ -55,7 +52,6 @@ static void every_instruction_set_whitens(void **state) {
             assert_true(length[s][k] == sum);
         }
     }
-    free(packed);
 }
 
 /* One round from the definition: posteriors, then weighted sums, twice over the rows. */
@@ -107,8 +103,7 @@ static void check_component(int k, const double *before, const csrec_mixture *m,
         }
 }
 
-static void a_round_follows_the_formula(void **state) {
-    (void)state;
+TEST(a_round_follows_the_formula) {
     const int sizes[] = {1, 5, 33};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int d = sizes[s], K = 3;
@@ -116,7 +111,7 @@ static void a_round_follows_the_formula(void **state) {
         csrec_mixture truth = make_mixture(&seed, K, d, 1.0), m = make_mixture(&seed, K, d, 1.0),
                       wanted;
         assert_ok(csrec_mixture_create(K, d, &wanted, NULL));
-        float *X = draw(&seed, &truth, rows);
+        OWNED float *X = draw(&seed, &truth, rows);
         csrec_em *em;
         double got, ll, *before = malloc((size_t)(K * d) * sizeof *before);
         memcpy(before, m.means, (size_t)(K * d) * sizeof *before);
@@ -138,13 +133,11 @@ static void a_round_follows_the_formula(void **state) {
         csrec_mixture_clear(&truth);
         csrec_mixture_clear(&m);
         csrec_mixture_clear(&wanted);
-        free(X);
     }
 }
 
 /* Eigenvalues below the least are raised to it, the rest is left: known eigenvectors. */
-static void covariances_are_raised(void **state) {
-    (void)state;
+TEST(covariances_are_raised) {
     enum { D = 6 };
     const double values[D] = {5.0, 2.0, 1.0, 0.01, 0.0, 0.0};
     double V[D][D];
@@ -175,15 +168,4 @@ static void covariances_are_raised(void **state) {
             assert_true(fabs(m.C[i * D + j] - wanted) <= 1e-12 * 5.0);
         }
     csrec_mixture_clear(&m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(posteriors_follow_the_formula),
-        cmocka_unit_test(every_instruction_set_whitens),
-        cmocka_unit_test(a_round_follows_the_formula),
-        cmocka_unit_test(covariances_are_raised),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

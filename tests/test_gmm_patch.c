@@ -1,13 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gmm_patch.c - conditioning of a patch on its samples, by every build, against dense
  * formulas. */
 #include "conditional.h"
 #include "simd.h"
 
-#include <string.h>
-
 #include "method/mixture/patch.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { D_MOST = 50, STRIDE_MOST = 64 };
 
@@ -64,8 +63,7 @@ static void check_condition(const csrec_patch_simd *simd, int d, int n, int rank
         }
 }
 
-static void conditioning_follows_the_formula(void **state) {
-    (void)state;
+TEST(conditioning_follows_the_formula) {
     const csrec_patch_simd *sets[3];
     int count = SIMD_SETS(sets, &csrec_patch_generic, &csrec_patch_avx2, &csrec_patch_avx512);
     for (int s = 0; s < count; s++)
@@ -76,10 +74,4 @@ static void conditioning_follows_the_formula(void **state) {
             int rank = k % 3 ? d : 1 + (int)check_below(&seed, d); /* singular, too */
             check_condition(sets[s], d, n, rank, k % 2 ? 25.0 : 4.0);
         }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(conditioning_follows_the_formula)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

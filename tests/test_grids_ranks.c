@@ -1,15 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Grids over ranks, and over devices of one process, give the bits of one process: signals,
  * variances and reports; stopped at any time; with a rank that fails. Devices are shares of the CPU
  * here ("cpu:0,0"); test_cuda_devices has real ones. */
 #include <pthread.h>
-#include <string.h>
 
 #include "ranks.h"
 #include "recover/recover.h"
 #include "tiles.h"
 #include "sanitized.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_measurement draw(int64_t channels) {
     csrec_shape shape = {.dims = 2,
@@ -59,9 +59,7 @@ static void assert_same_report(const csrec_recover_report *a, const csrec_recove
 }
 
 static csrec_recover_options options_of(int64_t shifts) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = "grids";
+    csrec_recover_options o = options_by("grids");
     o.shifts = shifts;
     o.seed = check_next(&seed);
     o.backend = "cpu";
@@ -70,14 +68,13 @@ static csrec_recover_options options_of(int64_t shifts) {
     return o;
 }
 
-static void ranks_give_the_bits_of_one(void **state) {
-    (void)state;
+TEST(ranks_give_the_bits_of_one) {
     for (int k = 0; k < SANITIZED_SHARE(60); k++) {
         int n = 1 + k % RANKS_MOST;
         csrec_measurement m = draw(k % 2 ? 3 : 1);
         csrec_recover_options o = options_of(2 + check_below(&seed, 8));
         int64_t values = values_of(&m);
-        double *alone = vector(values), *shared = vector(values);
+        OWNED double *alone = vector(values), *shared = vector(values);
         csrec_recover_report report;
         one_rank ranks[RANKS_MOST] = {{0}};
         assert_ok(csrec_recover(&m, &o, alone, NULL, &report, NULL));
@@ -95,16 +92,13 @@ static void ranks_give_the_bits_of_one(void **state) {
                  (long long)m.channels);
         assert_same(shared, alone, values, what);
         assert_same_report(&ranks[0].report, &report);
-        free(alone);
-        free(shared);
         drop(&m);
     }
 }
 
 /* Also with variances, which only csrec_uncertainty asks for. */
-static void devices_give_the_bits_of_one(void **state) {
+TEST(devices_give_the_bits_of_one) {
     static const char *const names[] = {"cpu:0,0", "cpu:0,0,0", "cpu:0,0,0,0,0"};
-    (void)state;
     for (int k = 0; k < SANITIZED_SHARE(45); k++) {
         csrec_measurement m = draw(k % 2 ? 3 : 1);
         csrec_recover_options o = options_of(1 + check_below(&seed, 9));
@@ -142,13 +136,12 @@ static bool stop_at(const csrec_progress *now, void *context) {
 }
 
 /* Only the calling thread hears of progress; its stop reaches the others. */
-static void devices_stop_together(void **state) {
-    (void)state;
+TEST(devices_stop_together) {
     for (int k = 0; k < SANITIZED_SHARE(20); k++) {
         csrec_measurement m = draw(3);
         csrec_recover_options o = options_of(64);
         int64_t values = values_of(&m);
-        double *signal = vector(values);
+        OWNED double *signal = vector(values);
         csrec_recover_report report;
         stopper s = {.caller = pthread_self(), .at = check_below(&seed, 6)};
         o.backend = "cpu:0,0,0";
@@ -160,20 +153,18 @@ static void devices_stop_together(void **state) {
         assert_false(s.elsewhere);
         assert_int_equal(s.most, 0);
         for (int64_t i = 0; i < values; i++) assert_true(isfinite(signal[i]));
-        free(signal);
         drop(&m);
     }
 }
 
 /* One of several processes hears the request; none hangs, and the communicator serves the next
  * recovery. */
-static void a_rank_stops_all(void **state) {
-    (void)state;
+TEST(a_rank_stops_all) {
     for (int k = 0; k < SANITIZED_SHARE(20); k++) {
         int n = 2 + k % (RANKS_MOST - 1), who = (int)check_below(&seed, n);
         csrec_measurement m = draw(1);
         csrec_recover_options o = options_of(40);
-        double *signal = vector(values_of(&m));
+        OWNED double *signal = vector(values_of(&m));
         stopper s = {.at = check_below(&seed, 4)};
         one_rank ranks[RANKS_MOST] = {{0}};
         for (int r = 0; r < n; r++)
@@ -185,20 +176,18 @@ static void a_rank_stops_all(void **state) {
         bool stopped = s.calls > s.at;
         assert_int_equal(ranks[0].report.outcome == CSREC_INTERRUPTED, stopped);
         for (int64_t i = 0; i < values_of(&m); i++) assert_true(isfinite(signal[i]));
-        free(signal);
         drop(&m);
     }
 }
 
 /* ---- failures */
 
-static void a_failing_rank_ends_all(void **state) {
-    (void)state;
+TEST(a_failing_rank_ends_all) {
     for (int k = 0; k < 10; k++) {
         int n = 2 + k % (RANKS_MOST - 1), who = (int)check_below(&seed, n);
         csrec_measurement m = draw(1);
         csrec_recover_options o = options_of(9);
-        double *signal = vector(values_of(&m));
+        OWNED double *signal = vector(values_of(&m));
         one_rank ranks[RANKS_MOST] = {{0}};
         for (int r = 0; r < n; r++)
             ranks[r] = (one_rank){.m = &m, .options = o, .signal = r ? NULL : signal};
@@ -210,16 +199,14 @@ static void a_failing_rank_ends_all(void **state) {
             assert_int_equal(ranks[r].status, r == who ? CSREC_ARGUMENT : CSREC_STOPPED);
             assert_non_null(strstr(ranks[r].error.text, "tile = -1"));
         }
-        free(signal);
         drop(&m);
     }
 }
 
-static void a_failing_device_is_named(void **state) {
-    (void)state;
+TEST(a_failing_device_is_named) {
     csrec_measurement m = draw(1);
     csrec_recover_options o = options_of(9);
-    double *signal = vector(values_of(&m));
+    OWNED double *signal = vector(values_of(&m));
     csrec_error error;
     o.backend = "cpu:0,0,0";
     o.solve.stop.atoms = -1;
@@ -231,20 +218,17 @@ static void a_failing_device_is_named(void **state) {
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_DEVICE);
     o.backend = "cpu:0,";
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    free(signal);
     drop(&m);
 }
 
-static void what_is_not_shared_is_refused(void **state) {
-    (void)state;
+TEST(what_is_not_shared_is_refused) {
     csrec_measurement m = draw(1);
     csrec_recover_options o = options_of(1);
-    double *signal = vector(values_of(&m));
+    OWNED double *signal = vector(values_of(&m));
     one_rank ranks[2] = {{.m = &m, .options = o, .signal = signal}, {.m = &m, .options = o}};
     ranks[0].options.method = ranks[1].options.method = "pca"; /* without its model */
     run_ranks(2, ranks);
     for (int r = 0; r < 2; r++) assert_int_not_equal(ranks[r].status, CSREC_OK);
-    free(signal);
     drop(&m);
 }
 
@@ -257,16 +241,13 @@ static bool never(const csrec_progress *now, void *context) {
     return false;
 }
 
-static void tiles_over_devices_give_the_bits_of_one(void **state) {
+TEST(tiles_over_devices_give_the_bits_of_one) {
     static const char *const names[] = {"cpu", "cpu:0,0", "cpu:0,0,0", "cpu:0,0,0,0,0,0,0"};
-    (void)state;
     picture p = make(&(csrec_shape){2, {620, 540}}, 1, 0.0, 0.2, 0.0, &seed);
-    double *first = vector(p.entries);
+    OWNED double *first = vector(p.entries);
     int64_t calls = 0;
-    csrec_recover_options o;
     csrec_recover_report report;
-    csrec_recover_defaults(&o);
-    o.method = "frames";
+    csrec_recover_options o = options_by("frames");
     o.tile = 100000;
     o.solve.progress = never;
     o.solve.context = &calls;
@@ -278,19 +259,15 @@ static void tiles_over_devices_give_the_bits_of_one(void **state) {
         assert_same(p.signal, first, p.entries, names[k]);
     }
     assert_true(calls > 0);
-    free(first);
     clear(&p);
 }
 
 /* The rest becomes a guess, on all devices; a stop that comes too late changes nothing. */
-static void tiles_over_devices_stop(void **state) {
-    (void)state;
+TEST(tiles_over_devices_stop) {
     picture p = make(&(csrec_shape){2, {620, 540}}, 1, 0.0, 0.2, 0.0, &seed);
-    double *whole = vector(p.entries);
-    csrec_recover_options o;
+    OWNED double *whole = vector(p.entries);
     csrec_recover_report report;
-    csrec_recover_defaults(&o);
-    o.method = "frames";
+    csrec_recover_options o = options_by("frames");
     o.tile = 100000;
     o.backend = "cpu:0,0,0";
     assert_ok(csrec_recover(&p.m, &o, whole, NULL, NULL, NULL));
@@ -303,22 +280,5 @@ static void tiles_over_devices_stop(void **state) {
         assert_false(s.elsewhere);
         for (int64_t i = 0; i < p.entries; i++) assert_true(isfinite(p.signal[i]));
     }
-    free(whole);
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_give_the_bits_of_one),
-        cmocka_unit_test(devices_give_the_bits_of_one),
-        cmocka_unit_test(devices_stop_together),
-        cmocka_unit_test(a_rank_stops_all),
-        cmocka_unit_test(a_failing_rank_ends_all),
-        cmocka_unit_test(a_failing_device_is_named),
-        cmocka_unit_test(what_is_not_shared_is_refused),
-        cmocka_unit_test(tiles_over_devices_give_the_bits_of_one),
-        cmocka_unit_test(tiles_over_devices_stop),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hadamard's transform of sizes beyond its caches: against direct sums, and twice is n times. */
-#include <string.h>
 
 #include "operator/hadamard.h"
 #include "operators_drawn.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static double sign_of(int64_t i, int64_t j) {
     return __builtin_popcountll((unsigned long long)(i & j)) % 2 ? -1.0 : 1.0;
 }
 
-static void every_size_is_the_definition(void **state) {
-    (void)state;
+TEST(every_size_is_the_definition) {
     for (int bits = 0; bits <= 17; bits++) {
         const int64_t n = INT64_C(1) << bits;
-        double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
+        OWNED double *x = malloc((size_t)n * sizeof *x), *y = malloc((size_t)n * sizeof *y);
         for (int64_t i = 0; i < n; i++) x[i] = y[i] = check_normal(&seed);
         csrec_hadamard_transform(n, y);
         for (int trial = 0; trial < 20; trial++) {
@@ -25,14 +24,11 @@ static void every_size_is_the_definition(void **state) {
         }
         csrec_hadamard_transform(n, y);
         for (int64_t i = 0; i < n; i++) assert_true(fabs(y[i] / (double)n - x[i]) < 1e-12);
-        free(x);
-        free(y);
     }
 }
 
 /* Walsh's order of 2^k rows by their sign changes, counted. */
-static void sequencies_ascend(void **state) {
-    (void)state;
+TEST(sequencies_ascend) {
     for (int bits = 1; bits <= 9; bits++)
         for (int64_t k = 0; k < INT64_C(1) << bits; k++) {
             const int64_t row = csrec_hadamard_sequency(bits, k);
@@ -44,8 +40,7 @@ static void sequencies_ascend(void **state) {
 }
 
 /* The corner of the zig-zag scan of ITU T.81, figure 5. */
-static void zig_zag_is_that_of_jpeg(void **state) {
-    (void)state;
+TEST(zig_zag_is_that_of_jpeg) {
     static const int64_t scan[][2] = {{0, 0}, {0, 1}, {1, 0}, {2, 0}, {1, 1},
                                       {0, 2}, {0, 3}, {1, 2}, {2, 1}, {3, 0}};
     const int64_t extent[2] = {8, 8};
@@ -54,12 +49,4 @@ static void zig_zag_is_that_of_jpeg(void **state) {
     for (int k = 0; k < 10; k++)
         assert_int_equal(rows[k], csrec_hadamard_sequency(3, scan[k][0]) * 8 +
                                       csrec_hadamard_sequency(3, scan[k][1]));
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_size_is_the_definition),
-                                       cmocka_unit_test(sequencies_ascend),
-                                       cmocka_unit_test(zig_zag_is_that_of_jpeg)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

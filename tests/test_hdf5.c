@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_hdf5.c - HDF5: files that libhdf5 made are read, and what is wrong is one line. */
 #include "hdf5_file.h"
 #include "sanitized.h"
@@ -85,18 +86,14 @@ static void check_slabs(const char *path, const csrec_image *whole) {
     }
 }
 
-static void reads_every_arrangement(void **state) {
-    (void)state;
+TEST(reads_every_arrangement) {
     for (int trial = 0; trial < SANITIZED_SHARE(12 * KINDS); trial++) {
         const char *path = io_path(trial % 3 ? "drawn.h5" : "a:b.nc");
         drawn d = draw(trial % KINDS);
-        csrec_image image = {0};
-        csrec_error error = {""};
         char member[300];
         save_drawn(path, &d);
         snprintf(member, sizeof member, "%s:/entry%s", path, toss() ? "/data" : "");
-        if (csrec_signal_read(toss() ? member : path, &image, &error))
-            fail_msg("trial %d: %s", trial, error.text);
+        csrec_image image = read_well(toss() ? member : path);
         check_read(&d, &image);
         check_slabs(path, &image);
         csrec_image_clear(&image);
@@ -106,16 +103,13 @@ static void reads_every_arrangement(void **state) {
 }
 
 /* Chunks that were never written are unknown, if the file says what their values would be. */
-static void chunks_may_be_missing(void **state) {
-    (void)state;
+TEST(chunks_may_be_missing) {
     const char *path = io_path("sparse.h5");
     const hsize_t extent[2] = {23, 17}, chunk[2] = {5, 4};
     const int16_t fill = -7;
     for (int trial = 0; trial < SANITIZED_SHARE(20); trial++) {
         int16_t block[20];
         uint8_t known[23 * 17] = {0};
-        csrec_image image = {0};
-        csrec_error error = {""};
         hid_t creation = H5Pcreate(H5P_DATASET_CREATE), file = new_file(path);
         hid_t space = H5Screate_simple(2, extent, NULL), part = H5Screate_simple(2, chunk, NULL);
         H5Pset_chunk(creation, 2, chunk);
@@ -135,7 +129,7 @@ static void chunks_may_be_missing(void **state) {
         H5Sclose(space);
         H5Sclose(part);
         H5Pclose(creation);
-        if (csrec_signal_read(path, &image, &error)) fail_msg("%s", error.text);
+        csrec_image image = read_well(path);
         assert_memory_equal(image.alpha, known, sizeof known);
         for (int i = 0; i < 23 * 17; i++)
             assert_int_equal(((int16_t *)image.pixels.data)[i],
@@ -146,15 +140,7 @@ static void chunks_may_be_missing(void **state) {
     }
 }
 
-static bool read_stdin(void) {
-    csrec_image image = {0};
-    bool good = csrec_signal_read("-", &image, NULL) == CSREC_OK && image.pixels.count > 0;
-    csrec_image_clear(&image);
-    return good;
-}
-
-static void pipes_are_read(void **state) {
-    (void)state;
+TEST(pipes_are_read) {
     const char *path = io_path("pipe.h5");
     drawn d = draw(3);
     save_drawn(path, &d);
@@ -188,8 +174,7 @@ static void put_floats(hid_t file, const char *name, hid_t type, int rank) {
     H5Sclose(space);
 }
 
-static void refuses_by_name(void **state) {
-    (void)state;
+TEST(refuses_by_name) {
     const char *path = io_path("names.h5");
     hid_t file = new_file(path), complex = H5Tcreate(H5T_COMPOUND, 8), text = H5Tcopy(H5T_C_S1);
     H5Tinsert(complex, "r", 0, H5T_NATIVE_FLOAT);
@@ -216,8 +201,7 @@ static void refuses_by_name(void **state) {
     remove(path);
 }
 
-static void other_files_are_told_by_name(void **state) {
-    (void)state;
+TEST(other_files_are_told_by_name) {
     static const struct {
         const char *bytes, *what;
         size_t size;
@@ -246,15 +230,13 @@ static size_t find(const io_bytes *b, const char *bytes, size_t from) {
     return b->size;
 }
 
-static void truncated_files_are_one_line(void **state) {
-    (void)state;
+TEST(truncated_files_are_one_line) {
     for (int trial = 0; trial < KINDS; trial++) {
         const char *path = io_path("whole.h5");
         drawn d = draw(trial);
         save_drawn(path, &d);
         io_bytes b = io_load(path);
-        for (int k = 0; k < 30; k++)
-            expect_line(&csrec_hdf5_format, &b, (size_t)check_below(&seed, (int64_t)b.size));
+        expect_cuts(&csrec_hdf5_format, &b, 30, &seed);
         io_free(&b);
         free_drawn(&d);
         remove(path);
@@ -286,8 +268,7 @@ static io_bytes old_file(void) {
 }
 
 /* The index of chunks and the heap of texts have sizes that libhdf5 trusts. */
-static void damaged_sizes_are_one_line(void **state) {
-    (void)state;
+TEST(damaged_sizes_are_one_line) {
     for (int trial = 0; trial < SANITIZED_SHARE(20); trial++) {
         io_bytes b = old_file();
         size_t heap = find(&b, "GCOL", 0), tree = find(&b, "TREE", 0);
@@ -300,18 +281,14 @@ static void damaged_sizes_are_one_line(void **state) {
             if (k % 4 == 2) at = heap + 4 + (size_t)check_below(&seed, 12);
             if (k % 4 == 3) at = tree + 24 + 4096 / 2 + (size_t)check_below(&seed, 512);
             if (at >= b.size) continue;
-            uint8_t was = b.data[at];
-            b.data[at] = (uint8_t)check_next(&seed);
-            expect_line(&csrec_hdf5_format, &b, b.size);
-            b.data[at] = was;
+            expect_harmless(&csrec_hdf5_format, &b, at, (uint8_t)check_next(&seed));
         }
         io_free(&b);
     }
 }
 
 /* Chunks have checksums, so that no changed byte of theirs gives other values. */
-static void checksums_are_checked(void **state) {
-    (void)state;
+TEST(checksums_are_checked) {
     const char *path = io_path("sums.h5");
     for (int trial = 0; trial < SANITIZED_SHARE(40); trial++) {
         drawn d = draw(trial % HALF);
@@ -342,15 +319,4 @@ static void checksums_are_checked(void **state) {
     }
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
-                                       cmocka_unit_test(chunks_may_be_missing),
-                                       cmocka_unit_test(pipes_are_read),
-                                       cmocka_unit_test(refuses_by_name),
-                                       cmocka_unit_test(other_files_are_told_by_name),
-                                       cmocka_unit_test(truncated_files_are_one_line),
-                                       cmocka_unit_test(damaged_sizes_are_one_line),
-                                       cmocka_unit_test(checksums_are_checked)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

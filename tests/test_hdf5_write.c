@@ -1,7 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_hdf5_write.c - HDF5: what is written is what libhdf5 reads, with attributes and scales. */
 #include "hdf5_file.h"
 #include "sanitized.h"
-#include "slab_rows.h"
 
 /* ------------------------------------------------------------------ writing ----------------- */
 
@@ -17,14 +17,13 @@ static csrec_image draw_signal(csrec_dtype dtype) {
 static void check_values(const char *path, const char *name, const csrec_image *image) {
     const csrec_array *pixels = &image->pixels;
     const size_t bytes = (size_t)pixels->count * csrec_dtype_size(pixels->dtype);
-    void *values = malloc(bytes);
+    OWNED void *values = malloc(bytes);
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
     assert_true(file >= 0 && dataset >= 0);
     assert_true(H5Dread(dataset, csrec_hdf5_type(pixels->dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT,
                         values) >= 0);
     assert_memory_equal(values, pixels->data, bytes);
-    free(values);
     H5Dclose(dataset);
     H5Fclose(file);
 }
@@ -48,20 +47,17 @@ static void check_written(const char *path, const char *name, const csrec_image 
     check_values(path, name, image);
 }
 
-static void written_signals_are_read_by_libhdf5(void **state) {
-    (void)state;
+TEST(written_signals_are_read_by_libhdf5) {
     const char *path = io_path("written.h5");
-    char member[300], text[64];
+    char member[300];
     snprintf(member, sizeof member, "%s:/a/b c", path);
     for (int trial = 0; trial < SANITIZED_SHARE(40); trial++) {
-        csrec_image image = draw_signal((csrec_dtype)(CSREC_U8 + trial % 10)), again = {0};
-        csrec_error error = {""};
+        csrec_image image = draw_signal((csrec_dtype)(CSREC_U8 + trial % 10));
         bool named = toss();
-        if (write_signal(named ? member : path, &image, NULL, &error)) fail_msg("%s", error.text);
+        write_well(named ? member : path, &image, NULL);
         check_written(path, named ? "/a/b c" : "/data", &image);
-        assert_ok(csrec_fingerprint_read(named ? member : path, text, sizeof text, NULL));
-        assert_string_equal(text, "made for a test");
-        if (csrec_signal_read(path, &again, &error)) fail_msg("%s", error.text);
+        expect_fingerprint(named ? member : path, fingerprint);
+        csrec_image again = read_well(path);
         assert_int_equal(again.pixels.dtype, image.pixels.dtype);
         csrec_image_clear(&again);
         csrec_image_clear(&image);
@@ -197,24 +193,17 @@ static void check_field(const char *path, const csrec_image *image) {
     H5Fclose(file);
 }
 
-static void attributes_and_scales_are_kept(void **state) {
-    (void)state;
+TEST(attributes_and_scales_are_kept) {
     const char *from = io_path("from.nc"), *to = io_path("to.nc");
     for (int trial = 0; trial < SANITIZED_SHARE(10); trial++) {
-        csrec_measurement m;
         csrec_image image = {0};
-        csrec_error error = {""};
         put_field(from);
-        if (csrec_measurement_read(from, NULL, &m, &error)) fail_msg("%s", error.text);
-        static const int64_t known[9] = {0, 2, 3, 4, 5, 7, 8, 9, 10};
-        assert_int_equal(m.n, 9);
+        csrec_measurement m = expect_known(from, 0.5, 0.0);
         assert_int_equal(m.shape.dims, 2);
-        assert_memory_equal(m.index, known, sizeof known);
-        for (int k = 0; k < 9; k++) assert_true(m.y[k] == 0.5 * (double)(known[k] + 1));
         assert_ok(csrec_array_create(CSREC_F32, &m.shape, &image.pixels));
         for (int i = 0; i < 12; i++) csrec_array_set(&image.pixels, i, check_normal(&seed));
         csrec_measurement_clear(&m);
-        if (write_signal(to, &image, from, &error)) fail_msg("%s", error.text);
+        write_well(to, &image, from);
         check_field(to, &image);
         csrec_image_clear(&image);
         remove(from);
@@ -224,43 +213,16 @@ static void attributes_and_scales_are_kept(void **state) {
 
 /* ------------------------------------------------------------------ slabs ------------------- */
 
-static csrec_status write_slabs(const char *path, const csrec_image *image, const char *like,
-                                int64_t fails_at, csrec_error *error) {
-    slab_rows from = {image, 0, fails_at, like};
-    csrec_files *files = NULL;
-    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
-    csrec_image form = *image;
-    form.pixels.data = NULL;
-    assert_ok(csrec_files_create(&options, &files, error));
-    csrec_status status = csrec_files_add_slabs(files, path, &csrec_hdf5_format.format, &form,
-                                                take_rows, &from, like, error);
-    if (!status) status = csrec_files_commit(files, error);
-    csrec_files_destroy(files);
-    return status;
-}
-
 static void check_same_file(const csrec_image *image, const char *like) {
-    const char *whole = io_path("whole.h5"), *slabs = io_path("s.h5");
-    csrec_error error = {""};
-    if (write_signal(whole, image, like, &error)) fail_msg("%s", error.text);
-    if (write_slabs(slabs, image, like, -1, &error)) fail_msg("%s", error.text);
-    io_bytes one = io_load(whole), other = io_load(slabs);
-    assert_int_equal(one.size, other.size);
-    assert_memory_equal(one.data, other.data, one.size);
-    io_free(&one);
-    io_free(&other);
-    check_values(slabs, "/entry/data", image);
-    remove(slabs);
-    int64_t at = check_below(&seed, image->pixels.shape.dim[0]);
-    assert_int_equal(write_slabs(slabs, image, like, at, &error), CSREC_DATA);
-    assert_string_equal(error.text, "as the test wants it");
-    assert_null(fopen(slabs, "rb"));
+    const char *whole = io_path("whole.h5");
+    expect_same_in_slabs(whole, io_path("s.h5"), image, like, fingerprint,
+                         check_below(&seed, image->pixels.shape.dim[0]));
+    check_values(whole, "/entry/data", image);
     remove(whole);
 }
 
 /* Of a file of the same shape, chunked or not, with its attributes. */
-static void slabs_make_the_same_file(void **state) {
-    (void)state;
+TEST(slabs_make_the_same_file) {
     char like[256];
     snprintf(like, sizeof like, "%s", io_path("like.h5"));
     for (int trial = 0; trial < SANITIZED_SHARE(60); trial++) {
@@ -278,8 +240,7 @@ static void slabs_make_the_same_file(void **state) {
 }
 
 /* A slab has 4 MiB: these are several, of whole chunks. */
-static void many_slabs_make_the_same_file(void **state) {
-    (void)state;
+TEST(many_slabs_make_the_same_file) {
     char like[256];
     snprintf(like, sizeof like, "%s", io_path("large.h5"));
     for (int chunked = 0; chunked < 2; chunked++) {
@@ -304,11 +265,4 @@ static void many_slabs_make_the_same_file(void **state) {
     }
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(written_signals_are_read_by_libhdf5),
-                                       cmocka_unit_test(attributes_and_scales_are_kept),
-                                       cmocka_unit_test(slabs_make_the_same_file),
-                                       cmocka_unit_test(many_slabs_make_the_same_file)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Columns that an operator removes, but for rounding of its products, are no columns: pursuits by
  * products leave them out, and take those that are as short but exact. */
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 #include "linear.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { ROWS = 40, COLUMNS = 80, LONG = 30, PICKED = 4 };
 
@@ -88,8 +87,7 @@ static void draw(double shortest, smoother *s) {
     for (int j = 0; j < COLUMNS; j++) s->H[j] = j < LONG ? 1.0 + check_uniform(&seed) : shortest;
 }
 
-static void removed_columns_are_left_out(void **state) {
-    (void)state;
+TEST(removed_columns_are_left_out) {
     static const char *const solvers[] = {"omp", "mp", "romp", "cosamp"};
     for (size_t k = 0; k < 4; k++)
         for (double shortest = 1e-12; shortest > 1e-17; shortest *= 0.1) {
@@ -120,8 +118,7 @@ static void removed_columns_are_left_out(void **state) {
         }
 }
 
-static void short_but_exact_columns_stay(void **state) {
-    (void)state;
+TEST(short_but_exact_columns_stay) {
     static const char *const solvers[] = {"omp", "mp", "romp"};
     for (size_t k = 0; k < 3; k++) {
         smoother s;
@@ -145,8 +142,7 @@ static void short_but_exact_columns_stay(void **state) {
 
 /* Columns from 1 down to where rounding nearly hides them: no fit is worse than x = 0, and the
  * residual told is that of x. */
-static void fits_on_short_columns_do_not_lengthen_r(void **state) {
-    (void)state;
+TEST(fits_on_short_columns_do_not_lengthen_r) {
     static const char *const solvers[] = {"romp", "htp", "cosamp", "omp"};
     for (int round = 0; round < 40; round++) {
         smoother s;
@@ -175,12 +171,4 @@ static void fits_on_short_columns_do_not_lengthen_r(void **state) {
         csrec_atoms_clear(&found);
         csrec_operator_destroy(A);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(removed_columns_are_left_out),
-                                       cmocka_unit_test(short_but_exact_columns_stay),
-                                       cmocka_unit_test(fits_on_short_columns_do_not_lengthen_r)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

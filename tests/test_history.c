@@ -1,14 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_history.c - the history of a recovery: every step must be what a recovery that stops there
  * delivers. */
 #include "history.h"
 
-static void pursuit_on_one_grid(void **state) {
-    (void)state;
+TEST(pursuit_on_one_grid) {
     static const char *const solvers[] = {"mp", "omp", "romp", "iht", "fista"};
     for (int i = 0; i < 10; i++) {
         problem p = draw(1 + i % 3, i % 3 == 0 ? 800 : i % 3 == 1 ? 30 : 9, 1 + i % 3, 20.0);
-        csrec_recover_options options;
-        csrec_recover_defaults(&options);
+        csrec_recover_options options = options_by(NULL);
         options.shifts = 1;
         options.solve.solver = solvers[i % 5];
         options.solve.stop.epsilon = 0.02;
@@ -25,11 +24,9 @@ static void pursuit_on_one_grid(void **state) {
     }
 }
 
-static void mean_over_grids(void **state) {
-    (void)state;
+TEST(mean_over_grids) {
     problem p = draw(2, 25, 2, 20.0);
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.shifts = 37; /* more than a batch */
     csrec_history *history = follow(&p, &options);
     check_steps(&p, &options, history, "grid", SHIFTS);
@@ -40,11 +37,9 @@ static void mean_over_grids(void **state) {
 
 /* With noise the samples stay as the thresholding leaves them, so the residual is not that of the
  * signal: only its PSNR is compared. */
-static void thresholding(void **state) {
-    (void)state;
+TEST(thresholding) {
     problem p = draw(2, 33, 3, 20.0);
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     csrec_setting settings[] = {{"block", 8}, {"steps", 20}};
     options.basis = "dct";
     options.solve.settings = settings;
@@ -65,23 +60,18 @@ static void thresholding(void **state) {
     clear(&p);
 }
 
-static void frames_are_tracks(void **state) {
-    (void)state;
+TEST(frames_are_tracks) {
     problem p = draw(2, 33, 1, 20.0);
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
-    options.method = "frames";
+    csrec_recover_options options = options_by("frames");
     csrec_history *history = follow(&p, &options);
     check_result(history, &p, 3);
     csrec_history_destroy(history);
     clear(&p);
 }
 
-static void rounds_of_groups(void **state) {
-    (void)state;
+TEST(rounds_of_groups) {
     problem p = draw(2, 30, 1, 20.0);
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.solve.solver = "gaussian";
     csrec_history *history = follow(&p, &options);
     int64_t n;
@@ -94,14 +84,12 @@ static void rounds_of_groups(void **state) {
 }
 
 /* Levels against the definition: column = M / span + group. */
-static void levels_are_counted(void **state) {
-    (void)state;
+TEST(levels_are_counted) {
     problem p = draw(2, 20, 2, 20.0);
-    csrec_recover_options options;
     csrec_recover_report report;
     csrec_atoms atoms[2];
     int64_t count[64], expected[64] = {0};
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.shifts = 1;
     assert_ok(csrec_history_create(NULL, 1.0, &options.history));
     assert_int_equal(csrec_history_levels(options.history, count), 0);
@@ -131,14 +119,12 @@ static bool stop_after(const csrec_progress *progress, void *context) {
 }
 
 /* Stopped work is the mean of the grids that were done, without the one that was not. */
-static void stopped_means_are_of_whole_grids(void **state) {
-    (void)state;
+TEST(stopped_means_are_of_whole_grids) {
     problem p = draw(1, 3000, 1, 60.0);
     int64_t grids = 2 + check_below(&seed, 40); /* in the first batch, or the second */
-    double *whole = malloc((size_t)p.entries * sizeof *whole);
-    csrec_recover_options options;
+    OWNED double *whole = malloc((size_t)p.entries * sizeof *whole);
     csrec_recover_report report;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.threads = 1;
     options.shifts = 60;
     options.solve.progress = stop_after;
@@ -150,33 +136,16 @@ static void stopped_means_are_of_whole_grids(void **state) {
     options.solve.progress = NULL;
     assert_ok(csrec_recover(&p.m, &options, whole, NULL, &report, NULL));
     assert_memory_equal(p.signal, whole, (size_t)p.entries * sizeof *whole);
-    free(whole);
     clear(&p);
 }
 
-static void of_one_solve_is_refused(void **state) {
-    (void)state;
+TEST(of_one_solve_is_refused) {
     problem p = draw(1, 20, 1, 20.0);
     double room[4];
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.solve.history = room;
     options.solve.history_size = 4;
     assert_int_equal(csrec_recover(&p.m, &options, p.signal, NULL, NULL, NULL), CSREC_ARGUMENT);
     csrec_history_destroy(NULL);
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pursuit_on_one_grid),
-                                       cmocka_unit_test(mean_over_grids),
-                                       cmocka_unit_test(thresholding),
-                                       cmocka_unit_test(frames_are_tracks),
-
-                                       cmocka_unit_test(rounds_of_groups),
-                                       cmocka_unit_test(levels_are_counted),
-                                       cmocka_unit_test(stopped_means_are_of_whole_grids),
-                                       cmocka_unit_test(of_one_solve_is_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

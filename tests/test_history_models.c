@@ -1,6 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_history_models.c - the history of a recovery that rests on a mixture, filters or components:
  * every step must be what a recovery that stops there delivers. */
 #include "history.h"
+#include "models.h"
 
 /* A step against what a recovery that ends there delivers. Samples are kept in single precision:
  * half a unit in their last place, over the length of y. */
@@ -12,54 +14,25 @@ static void check_rounded(const csrec_history_step *step, const problem *p, cons
     assert_true(step->residual > 0.0 && step->residual < 0.5);
 }
 
-static csrec_array array_of(int dims, const int64_t *dim) {
-    csrec_array made;
-    csrec_shape shape = {.dims = dims};
-    for (int a = 0; a < dims; a++) shape.dim[a] = dim[a];
-    assert_ok(csrec_array_create(CSREC_F64, &shape, &made));
-    return made;
-}
-
-static csrec_model *model_of(const char *kind, int count, const char *const *names,
-                             csrec_array *arrays) {
-    const csrec_array *pointers[8];
-    csrec_model *model;
-    csrec_error error = {""};
-    for (int i = 0; i < count; i++) pointers[i] = &arrays[i];
-    if (csrec_model_create(kind, count, names, pointers, &model, &error))
-        fail_msg("%s", error.text);
-    for (int i = 0; i < count; i++) csrec_array_clear(&arrays[i]);
-    return model;
-}
-
 /* Two Gaussians of patches of 4 x 4: of smooth ones, and of any. */
 static csrec_model *draw_mixture(void) {
-    const int64_t two[] = {2}, means[] = {2, 16}, squares[] = {2, 16, 16};
-    const char *const names[] = {"weights", "means", "covariances", "shape", "channels"};
-    csrec_array arrays[] = {array_of(1, two), array_of(2, means), array_of(3, squares),
-                            array_of(1, two), array_of(0, NULL)};
-    for (int k = 0; k < 2; k++) {
-        ((double *)arrays[0].data)[k] = 0.5;
-        ((double *)arrays[3].data)[k] = 4.0;
-        for (int i = 0; i < 16; i++) {
-            ((double *)arrays[1].data)[k * 16 + i] = 128.0;
+    const double weights[2] = {0.5, 0.5};
+    double means[2 * 16], C[2 * 16 * 16];
+    for (int i = 0; i < 2 * 16; i++) means[i] = 128.0;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 16; i++)
             for (int j = 0; j < 16; j++)
-                ((double *)arrays[2].data)[(k * 16 + i) * 16 + j] =
+                C[(k * 16 + i) * 16 + j] =
                     900.0 * exp(-(k ? 2.0 : 0.1) * (abs(i / 4 - j / 4) + abs(i % 4 - j % 4)));
-        }
-    }
-    ((double *)arrays[4].data)[0] = 1.0;
-    return model_of("gmm", 5, names, arrays);
+    return model_of_gaussians(&(gaussians){{2, {4, 4}}, 1, 2, weights, means, C, NULL});
 }
 
-static void rounds_of_a_mixture(void **state) {
-    (void)state;
+TEST(rounds_of_a_mixture) {
     for (int i = 0; i < 2; i++) {
         problem p = draw(2, 16, 1 + check_below(&seed, 2), 20.0);
         csrec_model *model = i ? draw_mixture() : NULL;
         csrec_setting settings[] = {{"rounds", 3}, {"step", 3}, {"components", 3}};
-        csrec_recover_options options;
-        csrec_recover_defaults(&options);
+        csrec_recover_options options = options_by(NULL);
         p.m.sigma = check_below(&seed, 2) ? 2.0 : 0.0;
         options.solve.solver = "gmm";
         options.solve.settings = settings;
@@ -83,23 +56,19 @@ static void rounds_of_a_mixture(void **state) {
 
 /* With noise the samples are not put back: every step is what is delivered there, smooth layer
  * included. */
-static void iterations_with_filters(void **state) {
-    (void)state;
+TEST(iterations_with_filters) {
     enum { K = 5, SIDE = 4 };
-    const int64_t shape[] = {K, SIDE, SIDE};
-    const char *const names[] = {"filters"};
     for (int channels = 1; channels <= 2; channels++) {
-        csrec_array filters = array_of(3, shape);
+        double filters[K * SIDE * SIDE];
         for (int k = 0; k < K; k++) {
-            double *f = (double *)filters.data + k * SIDE * SIDE, length = 0.0;
+            double *f = filters + k * SIDE * SIDE, length = 0.0;
             for (int i = 0; i < SIDE * SIDE; i++) f[i] = check_uniform(&seed) - 0.5;
             for (int i = 0; i < SIDE * SIDE; i++) length += f[i] * f[i];
             for (int i = 0; i < SIDE * SIDE; i++) f[i] /= sqrt(length);
         }
-        csrec_model *model = model_of("conv", 1, names, &filters);
+        csrec_model *model = model_of_filters(K, SIDE, filters, NULL);
         problem p = draw(2, 20, channels, 20.0);
-        csrec_recover_options options;
-        csrec_recover_defaults(&options);
+        csrec_recover_options options = options_by(NULL);
         p.m.sigma = 1.0;
         options.model = model;
         options.solve.stop.atoms = 30;
@@ -113,36 +82,22 @@ static void iterations_with_filters(void **state) {
 }
 
 /* Coefficients of components are found at once. */
-static void components_have_no_steps(void **state) {
-    (void)state;
+TEST(components_have_no_steps) {
     problem p = draw(2, 6, 1, 20.0);
-    const int64_t n[] = {p.entries}, one_n[] = {1, p.entries}, one[] = {1}, two[] = {2};
-    const char *const names[] = {"mean", "components", "variances", "noise", "shape", "channels"};
-    csrec_array arrays[] = {array_of(1, n),    array_of(2, one_n), array_of(1, one),
-                            array_of(0, NULL), array_of(1, two),   array_of(0, NULL)};
+    const double variance = 100.0;
+    OWNED double *mean = malloc((size_t)p.entries * sizeof *mean);
+    OWNED double *V = malloc((size_t)p.entries * sizeof *V);
     for (int64_t i = 0; i < p.entries; i++) {
-        ((double *)arrays[0].data)[i] = 128.0;
-        ((double *)arrays[1].data)[i] = 1.0 / sqrt((double)p.entries);
+        mean[i] = 128.0;
+        V[i] = 1.0 / sqrt((double)p.entries);
     }
-    ((double *)arrays[2].data)[0] = 100.0;
-    ((double *)arrays[3].data)[0] = 1.0;
-    for (int a = 0; a < 2; a++) ((double *)arrays[4].data)[a] = (double)p.m.shape.dim[a];
-    ((double *)arrays[5].data)[0] = 1.0;
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
-    csrec_model *model = model_of("pca", 6, names, arrays);
+    csrec_recover_options options = options_by(NULL);
+    csrec_model *model =
+        model_of_components(&(components){p.m.shape, 1, 1, mean, V, &variance, NULL, 1.0});
     options.model = model;
     csrec_history *history = follow(&p, &options);
     check_result(history, &p, 0);
     csrec_history_destroy(history);
     csrec_model_destroy(model);
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rounds_of_a_mixture),
-                                       cmocka_unit_test(iterations_with_filters),
-                                       cmocka_unit_test(components_have_no_steps)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

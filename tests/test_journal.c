@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recoveries that are stopped and go on: with a journal they have the bits of one that was not
  * stopped, by any number of processes before and after; and each process hands over its own values.
  */
@@ -7,7 +8,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-static uint64_t seed;
+SEED(seed);
 
 enum { MOST = 4 };
 
@@ -113,15 +114,13 @@ static void expect_whole(one_round *r) {
 static void check_picture(csrec_shape shape, int64_t channels, const char *method,
                           csrec_setting setting, int64_t tile, int rounds) {
     picture p = make(&shape, channels, 0.2, 0.15, 0.0, &seed);
-    csrec_recover_options o;
     char path[] = "csrec-journal-XXXXXX";
     int fd = mkstemp(path);
     double *signal = malloc((size_t)(p.entries * channels) * sizeof *signal);
     assert_true(fd >= 0 && signal);
     close(fd);
     sort_samples(&p, 1.0, &seed);
-    csrec_recover_defaults(&o);
-    o.method = method;
+    csrec_recover_options o = options_by(method);
     o.solve.settings = &setting;
     o.solve.n_settings = 1;
     o.tile = tile;
@@ -158,26 +157,22 @@ static void check_picture(csrec_shape shape, int64_t channels, const char *metho
     clear(&p);
 }
 
-static void stopped_recoveries_go_on(void **state) {
-    (void)state;
+TEST(stopped_recoveries_go_on) {
     check_picture((csrec_shape){2, {1100, 800}}, 1, "frames", (csrec_setting){"steps", 2}, 75000,
                   SANITIZED ? 3 : 6);
     check_picture((csrec_shape){3, {280, 40, 36}}, 1, "frames", (csrec_setting){"steps", 2}, 110000,
                   SANITIZED ? 1 : 3);
 }
 
-static void other_files_are_kept(void **state) {
-    (void)state;
+TEST(other_files_are_kept) {
     picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
-    csrec_recover_options o;
     csrec_error error = {""};
     FILE *file = fopen("csrec-mine", "w");
     assert_non_null(file);
     fputs("a file of the user's own", file);
     fclose(file);
     csrec_journal_remove("csrec-mine");
-    csrec_recover_defaults(&o);
-    o.method = "frames";
+    csrec_recover_options o = options_by("frames");
     o.tile = 100000;
     o.journal = "csrec-mine";
     assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_FILE);
@@ -188,11 +183,4 @@ static void other_files_are_kept(void **state) {
     assert_int_equal(access("csrec-mine", F_OK), 0);
     remove("csrec-mine");
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stopped_recoveries_go_on),
-                                       cmocka_unit_test(other_files_are_kept)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

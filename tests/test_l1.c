@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What fista and bpdn minimise and bound: weights, x >= 0, ||x||_1 <= tau, and rows of X that many
  * right-hand sides share. The conditions of each minimum are computed apart from the solvers. */
-#include <string.h>
 
+#include "linear.h"
 #include "operators_drawn.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* X [n][count] and the residuals of a problem of `parts` numbers an entry: 1, or 2 of complex ones.
  */
@@ -16,14 +17,6 @@ typedef struct problem {
     bool nonnegative;
     csrec_solve_report report;
 } problem;
-
-static csrec_status forward(const double *x, double *y, void *context) {
-    return csrec_operator_forward(context, x, y);
-}
-
-static csrec_status adjoint(const double *y, double *x, void *context) {
-    return csrec_operator_adjoint(context, y, x);
-}
 
 /* Columns: normal, with nearly one direction, or of very different lengths. */
 enum { PLAIN, ALIKE, LENGTHS };
@@ -43,7 +36,7 @@ static void draw_matrix(int kind, int parts, int64_t m, int64_t n, double *matri
 
 static void open_problem(problem *p, int kind, int parts, int64_t count) {
     const int64_t m = 5 + check_below(&seed, 25), n = 5 + check_below(&seed, 50);
-    double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
+    OWNED double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
     csrec_error error = {""};
     draw_matrix(kind, parts, m, n, matrix);
     csrec_operator_spec spec = {
@@ -51,11 +44,10 @@ static void open_problem(problem *p, int kind, int parts, int64_t count) {
     *p = (problem){.m = parts * m, .n = parts * n, .count = count, .parts = parts};
     if (csrec_operator_create(&spec, &p->A, &error)) fail_msg("%s", error.text);
     spec.name = "callback";
-    spec.forward = forward;
-    spec.adjoint = adjoint;
+    spec.forward = forward_of_operator;
+    spec.adjoint = adjoint_of_operator;
     spec.context = p->A;
     if (csrec_operator_create(&spec, &p->alone, &error)) fail_msg("%s", error.text);
-    free(matrix);
     double **rows[] = {&p->y, &p->r}, **columns[] = {&p->x, &p->c};
     for (int i = 0; i < 2; i++) *rows[i] = malloc((size_t)(count * p->m) * sizeof(double));
     for (int i = 0; i < 2; i++) *columns[i] = malloc((size_t)(count * p->n) * sizeof(double));
@@ -72,12 +64,6 @@ static void close_problem(problem *p) {
     free(p->x);
     free(p->c);
     free(p->weights);
-}
-
-static double length(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sqrt(sum);
 }
 
 /* The length of entry e of all [count][n]. */
@@ -128,7 +114,7 @@ static void solve(problem *p, const char *solver, const csrec_setting *settings,
         for (int64_t i = 0; i < atoms[k].n; i++) x[atoms[k].column[i]] = atoms[k].coefficient[i];
         assert_ok(csrec_operator_forward(p->A, x, r));
         for (int64_t i = 0; i < p->m; i++) r[i] = p->y[k * p->m + i] - r[i];
-        const double told = length(p->m, r) / length(p->m, p->y + k * p->m);
+        const double told = length_of(p->m, 1, r) / length_of(p->m, 1, p->y + k * p->m);
         assert_true(fabs(reports[k].residual - told) < 1e-8);
         csrec_atoms_clear(atoms + k);
     }
@@ -170,8 +156,7 @@ static int draw(problem *p, csrec_setting settings[2]) {
 
 enum { ROUNDS = 24 };
 
-static void fista_of_all_kinds(void **state) {
-    (void)state;
+TEST(fista_of_all_kinds) {
     for (int round = 0; round < ROUNDS; round++) {
         problem p;
         csrec_setting settings[3];
@@ -194,30 +179,28 @@ static void weigh_alike(problem *p) {
  * rounding of sums of m and of n terms. */
 static double worst_miss(problem *p, double lambda) {
     const int64_t m = p->m, n = p->n;
-    double worst = 0.0, terms = length(m, p->y);
-    double *column = malloc((size_t)m * sizeof *column), *norms = malloc((size_t)n * sizeof *norms);
+    double worst = 0.0, terms = length_of(m, 1, p->y);
+    OWNED double *column = malloc((size_t)m * sizeof *column),
+                 *norms = malloc((size_t)n * sizeof *norms);
     largest(p, p->r);
     for (int64_t j = 0; j < n; j++) {
         assert_ok(csrec_operator_column(p->A, j, column));
-        norms[j] = length(m, column);
+        norms[j] = length_of(m, 1, column);
         terms += fabs(p->x[j]) * norms[j];
     }
     for (int64_t j = 0; j < n; j += p->parts) {
-        const double size = length(p->parts, p->x + j);
+        const double size = length_of(p->parts, 1, p->x + j);
         double off[2], rounding = (double)(m + n + 64) * 0x1p-52 * terms * norms[j];
         for (int i = 0; i < p->parts; i++)
             off[i] = p->c[j + i] - (size > 0.0 ? lambda * p->x[j + i] / size : 0.0);
-        worst = fmax(worst, length(p->parts, off) - (size > 0.0 ? 0.0 : lambda) - rounding);
+        worst = fmax(worst, length_of(p->parts, 1, off) - (size > 0.0 ? 0.0 : lambda) - rounding);
     }
-    free(norms);
-    free(column);
     return worst / lambda;
 }
 
 /* Where rounds on few columns cease to help, they are not the end: that is the minimum, or it is
  * said not to be. */
-static void hard_columns(void **state) {
-    (void)state;
+TEST(hard_columns) {
     for (int round = 0; round < 16; round++) {
         problem p;
         open_problem(&p, round % 2 ? ALIKE : LENGTHS, 1 + (round / 2) % 2, 1);
@@ -233,15 +216,14 @@ static void hard_columns(void **state) {
     }
 }
 
-static void bounds_of_the_residual(void **state) {
-    (void)state;
+TEST(bounds_of_the_residual) {
     for (int round = 0; round < ROUNDS; round++) {
         problem p;
         csrec_setting settings[2];
         const int count = draw(&p, settings);
         const double epsilon = 0.05 + 0.9 * check_uniform(&seed);
         solve(&p, "bpdn", settings, count, epsilon, round % 2);
-        const double left = length(p.count * p.m, p.r) / length(p.count * p.m, p.y);
+        const double left = length_of(p.count * p.m, 1, p.r) / length_of(p.count * p.m, 1, p.y);
         if (p.report.outcome == CSREC_CONVERGED) {
             expect_minimum(&p);
             assert_true(fabs(left - epsilon) <= 1e-7 * epsilon);
@@ -253,8 +235,7 @@ static void bounds_of_the_residual(void **state) {
     }
 }
 
-static void bounds_of_the_norm(void **state) {
-    (void)state;
+TEST(bounds_of_the_norm) {
     for (int round = 0; round < ROUNDS; round++) {
         problem p;
         csrec_setting settings[3];
@@ -278,15 +259,14 @@ static double shortens(problem *p) {
     largest(p, p->r);
     for (int64_t j = 0; j < p->n; j++) {
         assert_ok(csrec_operator_column(p->A, j, column));
-        most = fmax(most, fabs(p->c[j]) / length(p->m, column));
+        most = fmax(most, fabs(p->c[j]) / length_of(p->m, 1, column));
     }
     free(column);
     return most;
 }
 
 /* Columns of very different lengths: a result is the minimum, or said not to be. */
-static void bounds_of_the_norm_of_hard_columns(void **state) {
-    (void)state;
+TEST(bounds_of_the_norm_of_hard_columns) {
     for (int round = 0; round < 16; round++) {
         problem p;
         open_problem(&p, LENGTHS, 1 + round % 2, 1);
@@ -296,7 +276,7 @@ static void bounds_of_the_norm_of_hard_columns(void **state) {
         const bool met = norm(&p) >= tau.value * (1.0 - 1e-6);
         if (p.report.outcome == CSREC_CONVERGED) {
             assert_true(norm(&p) <= tau.value * (1.0 + 1e-6));
-            if (!met && shortens(&p) > 1e-6 * length(p.m, p.y))
+            if (!met && shortens(&p) > 1e-6 * length_of(p.m, 1, p.y))
                 fail_msg("round %d: a column shortens r by %g", round, shortens(&p));
         }
         close_problem(&p);
@@ -304,8 +284,7 @@ static void bounds_of_the_norm_of_hard_columns(void **state) {
 }
 
 /* Near x = 0 the path is a ray, whatever tau: it is met to rounding. */
-static void small_bounds_of_the_norm(void **state) {
-    (void)state;
+TEST(small_bounds_of_the_norm) {
     const double least[] = {1e-100, 1e-12, 1e-9, 1e-8, 1e-6, 1e-4};
     for (int round = 0; round < 4 * ROUNDS; round++) {
         problem p;
@@ -323,8 +302,7 @@ static void small_bounds_of_the_norm(void **state) {
 }
 
 /* No column meets y: x = 0 is within every bound of ||x||_1, and the least squares. */
-static void nothing_to_fit(void **state) {
-    (void)state;
+TEST(nothing_to_fit) {
     const double matrix[6] = {0.0}, y[2] = {1.0, -2.0};
     const csrec_setting tau = {"tau", 1.0};
     const csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 3, .matrix = matrix};
@@ -348,8 +326,7 @@ static void expect_refusal(const problem *p, const csrec_solve_options *o, const
     if (!strstr(error.text, word)) fail_msg("'%s' does not name %s", error.text, word);
 }
 
-static void refusals(void **state) {
-    (void)state;
+TEST(refusals) {
     problem real, pairs;
     open_problem(&real, PLAIN, 1, 1);
     open_problem(&pairs, PLAIN, 2, 1);
@@ -370,17 +347,4 @@ static void refusals(void **state) {
     expect_refusal(&real, &(csrec_solve_options){"bpdn", .weights = real.weights}, "weights");
     close_problem(&real);
     close_problem(&pairs);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fista_of_all_kinds),
-                                       cmocka_unit_test(hard_columns),
-                                       cmocka_unit_test(bounds_of_the_residual),
-                                       cmocka_unit_test(bounds_of_the_norm),
-                                       cmocka_unit_test(bounds_of_the_norm_of_hard_columns),
-                                       cmocka_unit_test(small_bounds_of_the_norm),
-                                       cmocka_unit_test(nothing_to_fit),
-                                       cmocka_unit_test(refusals)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1 problems of groups, complex or joint, on columns that nearly depend on each other and whose
  * lengths differ by 10^6: solved in few rounds, and proved by the duality gap.
  *
@@ -5,12 +6,10 @@
  * 1/2 ||r||^2 + lambda ||x||_1, and v = r / max |c_j| for that of min ||x||_1, ||r|| <= goal; no x
  * has an objective below 1/2 ||y||^2 - 1/2 ||y - u||^2, or below Re <y, v> - goal ||v||. */
 #include <complex.h>
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { ROWS = 20, COLUMNS = 240, USED = 5, SIGNALS = 3 };
 
@@ -149,8 +148,7 @@ static double gap(problem *p, bool fista, double share) {
     return (norm - (yr - share * sqrt(yy) * sqrt(rr)) / most) / norm;
 }
 
-static void groups_that_look_alike_are_solved(void **state) {
-    (void)state;
+TEST(groups_that_look_alike_are_solved) {
     static const double shares[] = {0.1, 0.01, 0.001}, bounds[] = {0.3, 0.1, 0.03};
     for (int64_t parts = 1; parts <= 2; parts++)
         for (int way = 0; way < 3; way++) /* plain, lengths that differ, weights */
@@ -168,10 +166,4 @@ static void groups_that_look_alike_are_solved(void **state) {
                              csrec_outcome_text(report.outcome), (long long)report.iterations,
                              left);
             }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(groups_that_look_alike_are_solved)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

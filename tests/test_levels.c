@@ -1,13 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The paper's transform against the dense sampled Haar matrix, the worked example, and, where no
  * matrix fits, the definition evaluated column by column. */
 #include "check.h"
 
-#include <string.h>
-
 #include "dense.h"
 #include "haar/levels.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* n distinct ascending rows below 2^levels; n must be far enough below 2^levels, or equal. */
 static void random_rows(int levels, int64_t n, uint64_t *rows) {
@@ -75,8 +74,7 @@ static void random_values(int64_t n, double *r) {
     for (int64_t k = 0; k < n; k++) r[k] = 200 * check_uniform(&seed) - 100;
 }
 
-static void worked_example(void **state) {
-    (void)state;
+TEST(worked_example) {
     const uint64_t rows[] = {1, 6, 10, 16, 23, 27};
     const double r[] = {7, 7, 7, 4, 4, 6};
     const csrec_product expected[] = {{0, 35 / sqrt(6), 6}, {1, 7 / sqrt(6), 6}};
@@ -101,8 +99,7 @@ static void worked_example(void **state) {
     check_dense(5, 6, rows, r);
 }
 
-static void every_subset_of_8(void **state) {
-    (void)state;
+TEST(every_subset_of_8) {
     for (int subset = 1; subset < 256; subset++) {
         uint64_t rows[8];
         double r[8], constant[8];
@@ -116,8 +113,7 @@ static void every_subset_of_8(void **state) {
     }
 }
 
-static void random_subsets(void **state) {
-    (void)state;
+TEST(random_subsets) {
     for (int levels = 0; levels <= 10; levels++)
         for (int round = 0; round < (levels < 8 ? 20 : 4); round++) {
             const int64_t M = INT64_C(1) << levels;
@@ -131,8 +127,7 @@ static void random_subsets(void **state) {
 }
 
 /* Column by column from the definition, and column numbers by counting blocks that hold a row. */
-static void large_matrices(void **state) {
-    (void)state;
+TEST(large_matrices) {
     for (int round = 0; round < 40; round++) {
         const int levels = round < 10 ? 62 : 13 + (int)check_below(&seed, 50);
         uint64_t rows[150];
@@ -163,8 +158,7 @@ static void large_matrices(void **state) {
     }
 }
 
-static void small_capacity_writes_nothing(void **state) {
-    (void)state;
+TEST(small_capacity_writes_nothing) {
     const uint64_t rows[] = {0, 5};
     const double r[] = {1, 2};
     csrec_product products[8], before[8];
@@ -174,13 +168,4 @@ static void small_capacity_writes_nothing(void **state) {
     assert_ok(csrec_haar_levels(3, 2, rows, r, 5, products, &found));
     assert_int_equal(found, 6); /* 0; 1; 2 and 3; 4 and 6 */
     assert_memory_equal(products, before, sizeof products);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_example), cmocka_unit_test(every_subset_of_8),
-        cmocka_unit_test(random_subsets), cmocka_unit_test(large_matrices),
-        cmocka_unit_test(small_capacity_writes_nothing)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

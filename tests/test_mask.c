@@ -1,9 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Masks and noise to train on: what every pattern promises, recomputed from the known pixels alone.
  */
-#include <string.h>
 
 #include "check.h"
-#include "learn/net/mask_pattern.h"
+#include "learn/net/mask.h"
 
 static uint64_t seed;
 
@@ -25,8 +25,7 @@ static int count_of(int n) {
     return count;
 }
 
-static void same_bits_and_other_numbers(void **state) {
-    (void)state;
+TEST(same_bits_and_other_numbers) {
     static uint8_t again[AREA];
     int alike = 0;
     for (int i = 0; i < 200; i++) {
@@ -44,8 +43,7 @@ static void same_bits_and_other_numbers(void **state) {
     assert_true(alike <= 10); /* every third line twice, say, in one pair of 1,000 */
 }
 
-static void something_is_known_and_something_to_do(void **state) {
-    (void)state;
+TEST(something_is_known_and_something_to_do) {
     for (int i = 0; i < 6000; i++) {
         int size = 8 + (int)check_below(&seed, 12), n = size * size;
         float sigma;
@@ -63,8 +61,7 @@ static double chi_square(const int *hits, const double *share, int n, int draws)
     return chi;
 }
 
-static void patterns_and_noise_have_their_shares(void **state) {
-    (void)state;
+TEST(patterns_and_noise_have_their_shares) {
     enum { DRAWS = 40000, BINS = 20 };
     static const double shares[CSREC_MASK_PATTERNS] = {0.44, 0.20, 0.05, 0.04, 0.07,
                                                        0.06, 0.03, 0.05, 0.06};
@@ -84,8 +81,7 @@ static void patterns_and_noise_have_their_shares(void **state) {
 }
 
 /* The same through whole masks, whose patterns and noise must go together. */
-static void noise_of_whole_masks(void **state) {
-    (void)state;
+TEST(noise_of_whole_masks) {
     enum { DRAWS = 1500, BINS = 20 };
     int sigmas[BINS + 1] = {0};
     double noise[BINS + 1];
@@ -99,8 +95,7 @@ static void noise_of_whole_masks(void **state) {
 }
 
 /* Log-uniform pieces: 0.8 between 3 and 60 %, 0.2 between 1 and 100 %. */
-static void shares_are_log_uniform(void **state) {
-    (void)state;
+TEST(shares_are_log_uniform) {
     enum { DRAWS = 40000 };
     static const double edge[] = {0.01, 0.03, 0.1, 0.3, 0.6, 1};
     int hits[5] = {0};
@@ -120,8 +115,7 @@ static void shares_are_log_uniform(void **state) {
 
 /* Least known shares: of uniform samples 1 % less 6 deviations; jitter rounds the cells of a side;
  * lines may leave one of 8 in both directions and drop more; scratches are 200 by 4 pixels, ten. */
-static void every_pattern_has_its_range(void **state) {
-    (void)state;
+TEST(every_pattern_has_its_range) {
     const double one_less = 1 - 0.5 / AREA; /* a pixel or more */
     static const double least[CSREC_MASK_PATTERNS] = {0.0053, 0.0099, 0.0087, 0, 0, 0, 0.1, 0, 1};
     const double most[CSREC_MASK_PATTERNS] = {1, 1, 1, 1, 0.995, one_less, one_less, 0.97, 1};
@@ -136,8 +130,7 @@ static void every_pattern_has_its_range(void **state) {
 }
 
 /* Binomial, 6 deviations; jitter one a cell exactly; Poisson-disc exactly the count. */
-static void shares_are_kept(void **state) {
-    (void)state;
+TEST(shares_are_kept) {
     for (int i = 0; i < 100; i++) {
         double share = 0.01 * pow(95, check_uniform(&seed));
         csrec_mask_plan plan = plan_of(SIZE);
@@ -173,8 +166,7 @@ static int least_distance(double *mean) {
 /* At least the distance told, and the look of the library's pattern: its least distance within an
  * eighth (radii shrink by steps of a twentieth of their squares) and its mean distance within 5 %,
  * where both deviate by less than 1 %. */
-static void poisson_keeps_its_distance_as_the_library_does(void **state) {
-    (void)state;
+TEST(poisson_keeps_its_distance_as_the_library_does) {
     for (int i = 0; i < 12; i++) {
         static const double shares[] = {0.02, 0.05, 0.1, 0.2, 0.3, 0.5};
         csrec_mask_plan plan = plan_of(SIZE);
@@ -198,8 +190,7 @@ static void poisson_keeps_its_distance_as_the_library_does(void **state) {
 }
 
 /* A pixel is unknown because its row or its column is. */
-static void lines_are_whole_lines(void **state) {
-    (void)state;
+TEST(lines_are_whole_lines) {
     for (int i = 0; i < 200; i++) {
         bool row[SIZE] = {0}, column[SIZE] = {0};
         csrec_mask_plan plan = plan_of(SIZE);
@@ -235,8 +226,7 @@ static void hole_follow(int at, int box[4]) {
     }
 }
 
-static void holes_are_at_most_40_across(void **state) {
-    (void)state;
+TEST(holes_are_at_most_40_across) {
     int widest = 0;
     for (int round = 0; round < 300; round++) {
         csrec_mask_plan plan = plan_of(SIZE);
@@ -258,19 +248,7 @@ int main(void) {
     seed = check_seed();
     if (posix_memalign(&work, 64, csrec_mask_room(SIZE))) return 1;
     memset(work, 0xA5, csrec_mask_room(SIZE));
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_bits_and_other_numbers),
-        cmocka_unit_test(something_is_known_and_something_to_do),
-        cmocka_unit_test(patterns_and_noise_have_their_shares),
-        cmocka_unit_test(noise_of_whole_masks),
-        cmocka_unit_test(shares_are_log_uniform),
-        cmocka_unit_test(every_pattern_has_its_range),
-        cmocka_unit_test(shares_are_kept),
-        cmocka_unit_test(poisson_keeps_its_distance_as_the_library_does),
-        cmocka_unit_test(lines_are_whole_lines),
-        cmocka_unit_test(holes_are_at_most_40_across),
-    };
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = check_run();
     free(work);
     return failed;
 }

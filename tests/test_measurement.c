@@ -1,12 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_measurement.c - measurements in .npz: every variant of the arrays, right and wrong. */
 #include "io_measurement.h"
 
-#include <math.h>
-
 #include "files/measurement.h"
 
-static void reads_index_and_shape(void **state) {
-    (void)state;
+TEST(reads_index_and_shape) {
     const int64_t index[] = {7, 0, 11};
     const double y[] = {1, 0, -2.5}, sigma = 0.25, scale[] = {0, 255};
     add_f8("y", 3, y);
@@ -24,8 +22,7 @@ static void reads_index_and_shape(void **state) {
 }
 
 /* Channels, integers, Fortran order and big-endian numbers in one file. */
-static void reads_channels_in_any_layout(void **state) {
-    (void)state;
+TEST(reads_channels_in_any_layout) {
     io_bytes y = {0}, index = {0};
     const int64_t positions[] = {5, 1, 3};
     const double values[] = {1, 2, 3, 4, 5, 6};
@@ -42,8 +39,7 @@ static void reads_channels_in_any_layout(void **state) {
     expect(m, 3, 2, positions, values);
 }
 
-static void reads_masks(void **state) {
-    (void)state;
+TEST(reads_masks) {
     static const char *const types[] = {"|b1", "|u1"};
     for (int t = 0; t < 2; t++) {
         uint8_t mask[24];
@@ -78,8 +74,7 @@ static io_bytes text_array(const char *text, int how) {
     return b;
 }
 
-static void regenerates_positions(void **state) {
-    (void)state;
+TEST(regenerates_positions) {
     csrec_shape shape = {2, {31, 17}};
     for (int p = CSREC_PATTERN_UNIFORM; p <= CSREC_PATTERN_JITTER; p++)
         for (int how = 0; how < 4; how++) {
@@ -87,7 +82,7 @@ static void regenerates_positions(void **state) {
             int64_t count = 60, key = (int64_t)(check_next(&seed) >> 1);
             assert_ok(csrec_sampling_create(&shape, (csrec_pattern)p, count, (uint64_t)key,
                                             &sampling, NULL));
-            double *y = malloc((size_t)sampling.n * 8);
+            OWNED double *y = malloc((size_t)sampling.n * 8);
             for (int64_t k = 0; k < sampling.n; k++) y[k] = check_uniform(&seed);
             add_f8("y", sampling.n, y);
             INTS("shape", 31, 17);
@@ -102,12 +97,10 @@ static void regenerates_positions(void **state) {
             assert_true(m.seed == (uint64_t)key);
             expect(m, sampling.n, 1, sampling.index, y);
             csrec_sampling_clear(&sampling);
-            free(y);
         }
 }
 
-static void refuses_wrong_patterns(void **state) {
-    (void)state;
+TEST(refuses_wrong_patterns) {
     Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2);
     add("pattern", text_array("spiral", 0));
     refuse("array 'pattern': is no pattern");
@@ -135,9 +128,7 @@ static void refuses_wrong_patterns(void **state) {
     refuse("array 'pattern'");
 }
 
-static void refuses_wrong_arrays(void **state) {
-    (void)state;
-    io_bytes quad = {0}, all_false;
+TEST(refuses_wrong_positions_and_shapes) {
     INTS("shape", 9), INTS("index", 1, 2);
     refuse("array 'y' is missing");
     Y(1, 2), INTS("index", 1, 2);
@@ -166,6 +157,11 @@ static void refuses_wrong_arrays(void **state) {
     refuse("array 'shape': has 9 elements");
     Y(1, 2, 3), INTS("shape", 2), INTS("index", 0, 1, 1);
     refuse("3 samples of a signal with 2 entries");
+    io_empty_folder();
+}
+
+TEST(refuses_wrong_values) {
+    io_bytes quad = {0};
     Y(1, NAN), INTS("shape", 9), INTS("index", 1, 2);
     refuse("array 'y': sample 1 is nan");
     Y(1, 2, -INFINITY), INTS("shape", 9), INTS("index", 1, 2, 3);
@@ -181,9 +177,15 @@ static void refuses_wrong_arrays(void **state) {
     refuse("array 'scale'");
     Y(1), INTS("shape", 9), INTS("index", 1), add_f8("scale", 2, (double[]){0, INFINITY});
     refuse("array 'scale'");
-    Y(1, 2);
-    all_false = io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 0});
-    add("mask", all_false);
+    add("y", io_npy_i8("(0,)", 0, NULL)), INTS("shape", 4), INTS("index", 2);
+    refuse("array 'y': is empty");
+    add("y", io_npy_i8("()", 1, (int64_t[]){2})), INTS("shape", 4), INTS("index", 2);
+    refuse("array 'y': has 0 axes");
+    io_empty_folder();
+}
+
+TEST(refuses_wrong_masks) {
+    Y(1, 2), add("mask", io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 0}));
     refuse("array 'mask': no entry is true");
     Y(1, 2), add("mask", io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){0, 0, 1}));
     refuse("array 'mask': 1 true entries for 2 samples");
@@ -193,39 +195,23 @@ static void refuses_wrong_arrays(void **state) {
     refuse("array 'mask': stands beside 'index'");
     Y(1), INTS("mask", 0, 1);
     refuse("array 'mask': is neither bool nor uint8");
-    add("y", io_npy_i8("(0,)", 0, NULL)), INTS("shape", 4), INTS("index", 2);
-    refuse("array 'y': is empty");
-    add("y", io_npy_i8("()", 1, (int64_t[]){2})), INTS("shape", 4), INTS("index", 2);
-    refuse("array 'y': has 0 axes");
     io_empty_folder();
 }
 
-static void refuses_every_truncation(void **state) {
-    (void)state;
+TEST(refuses_every_truncation) {
     Y(1, 2), INTS("shape", 3, 3), INTS("index", 8, 1);
     io_bytes bytes = io_zip_finish(&zip, false);
     csrec_measurement m;
     for (size_t size = 0; size < bytes.size; size++) {
         csrec_error error = {""};
-        uint8_t *exact = malloc(size ? size : 1);
+        OWNED uint8_t *exact = malloc(size ? size : 1);
         memcpy(exact, bytes.data, size);
         csrec_input input = csrec_input_memory(exact, size, "t.npz");
         assert_int_not_equal(csrec_measurement_parse(&input, NULL, &m, &error), CSREC_OK);
         io_assert_line(&error, "t.npz", "");
         csrec_input_close(&input);
-        free(exact);
     }
     io_free(&bytes);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_index_and_shape),
-                                       cmocka_unit_test(reads_channels_in_any_layout),
-                                       cmocka_unit_test(reads_masks),
-                                       cmocka_unit_test(regenerates_positions),
-                                       cmocka_unit_test(refuses_wrong_patterns),
-                                       cmocka_unit_test(refuses_wrong_arrays),
-                                       cmocka_unit_test(refuses_every_truncation)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -1,13 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_measurement_files.c - measurements as pictures and texts, their checks, and written ones. */
 #include "io_measurement.h"
 #include "io_png.h"
 
-#include <math.h>
-
 #include "files/measurement.h"
 
-static void reads_transparent_pictures(void **state) {
-    (void)state;
+TEST(reads_transparent_pictures) {
     const uint16_t samples[12] = {10, 255, 20, 0, 30, 7, 40, 0, 50, 1, 0, 255};
     io_png png = {.width = 3, .height = 2, .bits = 8, .color = IO_GRAY_ALPHA, .samples = samples};
     io_bytes b = io_png_make(&png);
@@ -21,8 +19,7 @@ static void reads_transparent_pictures(void **state) {
     io_free(&b);
 }
 
-static void reads_pictures_with_masks(void **state) {
-    (void)state;
+TEST(reads_pictures_with_masks) {
     uint16_t samples[18], mask_samples[6] = {0, 1, 0, 0, 3, 1};
     for (int i = 0; i < 18; i++) samples[i] = (uint16_t)check_next(&seed);
     io_png png = {.width = 3, .height = 2, .bits = 16, .color = IO_RGB, .samples = samples};
@@ -103,8 +100,7 @@ static void whole_clear(whole *w) {
     free(w->marked);
 }
 
-static void reads_known_entries_of_arrays(void **state) {
-    (void)state;
+TEST(reads_known_entries_of_arrays) {
     for (int round = 0; round < 200; round++) {
         bool masked = round / 4 % 2;
         whole w = make_whole(round % 2, round / 2 % 2, masked);
@@ -130,8 +126,7 @@ static void reads_known_entries_of_arrays(void **state) {
     io_empty_folder();
 }
 
-static void refuses_arrays_without_samples(void **state) {
-    (void)state;
+TEST(refuses_arrays_without_samples) {
     io_bytes b = io_npy_f8(3, (double[]){1, 2, 3});
     refuse_file(io_save("all.npy", b.data, b.size), NULL, "nothing tells which entries are known");
     io_free(&b), b = io_npy_f8(3, (double[]){NAN, NAN, NAN});
@@ -159,8 +154,7 @@ static void refuses_arrays_without_samples(void **state) {
 }
 
 /* Each under a wrong extension: the content decides. */
-static void finds_the_format_from_the_content(void **state) {
-    (void)state;
+TEST(finds_the_format_from_the_content) {
     io_bytes npy = io_npy_f8(2, (double[]){1, 2});
     expect(accept(io_save("csv.png", "1,2,5\n", 6), NULL), 1, 1, &(int64_t){5}, &(double){5});
     refuse_file(io_save("npy.npz", npy.data, npy.size), NULL, "nothing tells which");
@@ -178,8 +172,7 @@ static void finds_the_format_from_the_content(void **state) {
 /* ---------------------------------------------------------------- checks, writing ----------- */
 
 /* The first repetition by looking at every pair. */
-static void finds_the_first_repetition(void **state) {
-    (void)state;
+TEST(finds_the_first_repetition) {
     for (int trial = 0; trial < 2000; trial++) {
         int64_t n = 1 + check_below(&seed, 60), range = 1 + check_below(&seed, 2000), fault = -1;
         int64_t index[60], entries = trial & 1 ? INT64_C(1) << 50 : range, stride = entries / range;
@@ -208,8 +201,7 @@ static csrec_measurement random_measurement(csrec_dtype dtype, int64_t n, int ch
     return m;
 }
 
-static void written_measurements_come_back(void **state) {
-    (void)state;
+TEST(written_measurements_come_back) {
     for (int trial = 0; trial < 110; trial++) {
         csrec_measurement m =
             random_measurement((csrec_dtype)(trial % 11), 1 + trial, 1 + trial % 3);
@@ -227,8 +219,7 @@ static void written_measurements_come_back(void **state) {
     io_empty_folder();
 }
 
-static void procedural_files_hold_no_positions(void **state) {
-    (void)state;
+TEST(procedural_files_hold_no_positions) {
     for (int p = CSREC_PATTERN_UNIFORM; p <= CSREC_PATTERN_JITTER; p++) {
         csrec_measurement m = {.shape = {2, {40, 50}},
                                .channels = 1,
@@ -261,8 +252,7 @@ static void procedural_files_hold_no_positions(void **state) {
     }
 }
 
-static void refuses_values_that_do_not_fit(void **state) {
-    (void)state;
+TEST(refuses_values_that_do_not_fit) {
     static const struct {
         csrec_dtype dtype;
         double value;
@@ -292,13 +282,8 @@ static bool write_fails(const char *path) {
     return status == CSREC_FILE && strstr(error.text, path) && strstr(error.text, "disk");
 }
 
-static void full_disk_leaves_nothing(void **state) {
-    (void)state;
-    assert_true(io_with_limit(0, write_fails, io_path("f.npz")));
-    assert_true(io_with_limit(30000, write_fails, io_path("f.npz")));
-    assert_true(write_fails("/dev/full"));
-    assert_true(write_fails(io_path("none/f.npz")));
-    assert_int_equal(io_count_files(), 0);
+TEST(full_disk_leaves_nothing) {
+    io_expect_full_disk(write_fails, "f.npz", 2, (const rlim_t[]){0, 30000});
 }
 
 static bool copy_through(void) {
@@ -309,8 +294,7 @@ static bool copy_through(void) {
     return good;
 }
 
-static void stdin_takes_every_format(void **state) {
-    (void)state;
+TEST(stdin_takes_every_format) {
     io_save("in.csv", "# shape: 4,5\n3,4,2\n0,1,3\n", 24);
     assert_true(io_with_pipes(io_path("in.csv"), io_path("one.npz"), copy_through));
     assert_true(io_with_pipes(io_path("one.npz"), io_path("two.npz"), copy_through));
@@ -321,12 +305,11 @@ static void stdin_takes_every_format(void **state) {
 }
 
 /* The memory of a process can be opened, but nothing is at its first address. */
-static void tells_what_cannot_be_read_from_what_is_empty(void **state) {
+TEST(tells_what_cannot_be_read_from_what_is_empty) {
     static const char unreadable[] = "/proc/self/mem";
     char empty[80];
     csrec_measurement m;
     csrec_error error;
-    (void)state;
     snprintf(empty, sizeof empty, "%s/empty", io_folder);
     fclose(fopen(empty, "wb"));
     assert_int_equal(csrec_measurement_read(empty, NULL, &m, &error), CSREC_FORMAT);
@@ -337,20 +320,4 @@ static void tells_what_cannot_be_read_from_what_is_empty(void **state) {
     assert_non_null(strstr(error.text, "/proc/self/mem: cannot be read (Input/output error)"));
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_transparent_pictures),
-        cmocka_unit_test(reads_known_entries_of_arrays),
-        cmocka_unit_test(refuses_arrays_without_samples),
-        cmocka_unit_test(reads_pictures_with_masks),
-        cmocka_unit_test(finds_the_format_from_the_content),
-        cmocka_unit_test(finds_the_first_repetition),
-        cmocka_unit_test(tells_what_cannot_be_read_from_what_is_empty),
-        cmocka_unit_test(written_measurements_come_back),
-        cmocka_unit_test(procedural_files_hold_no_positions),
-        cmocka_unit_test(refuses_values_that_do_not_fit),
-        cmocka_unit_test(full_disk_leaves_nothing),
-        cmocka_unit_test(stdin_takes_every_format)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

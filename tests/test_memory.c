@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that may still be taken: the machine, control groups of both versions, limits of the
  * process. Crafted folders stand in for /proc and the mounted groups. */
 #include "check.h"
@@ -7,7 +8,7 @@
 #include "base/memory.h"
 #include "io_file.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static void put_text(const char *path, const char *text) {
     char name[4096];
@@ -60,6 +61,11 @@ static void remove_tree(const char *path) {
     remove(path);
 }
 
+static void fresh_folder(void) {
+    remove_tree(io_folder);
+    assert_int_equal(mkdir(io_folder, 0700), 0);
+}
+
 static int remove_folder(void **state) {
     (void)state;
     remove_tree(io_folder);
@@ -79,8 +85,8 @@ static const char unified[] =
     "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,memory_recursiveprot\n";
 
 /* The least along the path counts, whichever group or the machine sets it; caches do not. */
-static void unified_limits_are_walked_up(void **state) {
-    (void)state;
+TEST(unified_limits_are_walked_up) {
+    fresh_folder();
     static const char *const folders[] = {"/sys/fs/cgroup/a.slice/b.scope/c",
                                           "/sys/fs/cgroup/a.slice/b.scope",
                                           "/sys/fs/cgroup/a.slice"};
@@ -108,8 +114,8 @@ static void unified_limits_are_walked_up(void **state) {
     }
 }
 
-static void no_limit_leaves_the_machine(void **state) {
-    (void)state;
+TEST(no_limit_leaves_the_machine) {
+    fresh_folder();
     put_machine(UINT64_C(5) << 30);
     assert_int_equal(available(), UINT64_C(5) << 30); /* no groups at all */
     put_groups("0::/x\n", unified);
@@ -122,8 +128,8 @@ static void no_limit_leaves_the_machine(void **state) {
 }
 
 /* More used than a lowered limit allows: nothing is left, not 2^64 less something. */
-static void beyond_the_limit_nothing_is_left(void **state) {
-    (void)state;
+TEST(beyond_the_limit_nothing_is_left) {
+    fresh_folder();
     put_machine(UINT64_C(5) << 30);
     put_groups("0::/\n", unified);
     put_number("/sys/fs/cgroup", "memory.max", 1 << 20);
@@ -132,8 +138,8 @@ static void beyond_the_limit_nothing_is_left(void **state) {
 }
 
 /* Version 1: a hierarchy a controller; and a container that sees the path of the host. */
-static void version_1_limits_are_seen(void **state) {
-    (void)state;
+TEST(version_1_limits_are_seen) {
+    fresh_folder();
     uint64_t random = seed ^ 1, gib = UINT64_C(1) << 30;
     uint64_t left = random_bytes(&random) % gib + 4096;
     put_machine(64 * gib);
@@ -187,8 +193,7 @@ static bool limit_counts(int resource, int field) {
     return WIFEXITED(code) && WEXITSTATUS(code) == 0;
 }
 
-static void limits_of_the_process_count(void **state) {
-    (void)state;
+TEST(limits_of_the_process_count) {
 #ifndef __SANITIZE_ADDRESS__ /* whose shadow exceeds every limit on address space */
     assert_true(limit_counts(RLIMIT_AS, 0));
     assert_true(limit_counts(RLIMIT_DATA, 5));
@@ -198,13 +203,4 @@ static void limits_of_the_process_count(void **state) {
 #endif
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(unified_limits_are_walked_up, io_setup, remove_folder),
-        cmocka_unit_test_setup_teardown(no_limit_leaves_the_machine, io_setup, remove_folder),
-        cmocka_unit_test_setup_teardown(beyond_the_limit_nothing_is_left, io_setup, remove_folder),
-        cmocka_unit_test_setup_teardown(version_1_limits_are_seen, io_setup, remove_folder),
-        cmocka_unit_test(limits_of_the_process_count)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+FIXTURE(io_setup, remove_folder);

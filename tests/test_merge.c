@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Merged measurements against direct sums at every position. */
 #include "check.h"
 
-#include <string.h>
-
-static uint64_t seed;
+SEED(seed);
 
 enum { PARTS = 4, ENTRIES = 60 };
 
@@ -76,8 +75,7 @@ static void check_merge(const csrec_measurement *part, double sigma) {
     csrec_measurement_clear(&merged);
 }
 
-static void merges_are_direct_sums(void **state) {
-    (void)state;
+TEST(merges_are_direct_sums) {
     for (int round = 0; round < 100; round++) {
         csrec_measurement part[PARTS];
         double sigma = round % 3 == 0 ? 0 : round % 3 == 1 ? 0.25 : -1;
@@ -109,8 +107,7 @@ static csrec_status merge_two(double a, double b, double sigma_a, double sigma_b
     return status;
 }
 
-static void contradictions_are_counted(void **state) {
-    (void)state;
+TEST(contradictions_are_counted) {
     const double scale[] = {0, 255};
     const struct {
         double a, b, sigma_a, sigma_b;
@@ -131,8 +128,7 @@ static void contradictions_are_counted(void **state) {
 }
 
 /* Types hold the means; black and white of integers stay known. */
-static void types_hold_the_means(void **state) {
-    (void)state;
+TEST(types_hold_the_means) {
     for (int round = 0; round < 4; round++) {
         int64_t index[] = {0, 1};
         double y[] = {10, 20}, z[] = {round % 2 ? 11 : 12, 20};
@@ -161,8 +157,7 @@ static void refuse(const csrec_measurement *a, const csrec_measurement *b, const
     assert_int_equal(merged.n, 77);
 }
 
-static void mistakes_name_the_part(void **state) {
-    (void)state;
+TEST(mistakes_name_the_part) {
     csrec_measurement good = make_part(1, 0), bad = make_part(2, 0), merged;
     csrec_error error;
     refuse(&good, &bad, "channels");
@@ -179,12 +174,4 @@ static void mistakes_name_the_part(void **state) {
     assert_int_equal(csrec_measurement_merge(0, NULL, &merged, NULL, &error), CSREC_ARGUMENT);
     csrec_measurement_clear(&good);
     csrec_measurement_clear(&bad);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merges_are_direct_sums), cmocka_unit_test(contradictions_are_counted),
-        cmocka_unit_test(types_hold_the_means), cmocka_unit_test(mistakes_name_the_part)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* PSNR and SSIM: values known in advance, a direct window sum, and scikit-image where python3 has
  * it (docs of structural_similarity: these parameters are those of Wang et al. 2004). */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
-static uint64_t seed;
+SEED(seed);
 
 #define assert_near(x, y, tolerance) assert_true(fabs((x) - (y)) <= (tolerance))
 
@@ -18,8 +16,7 @@ static void random_pictures(int height, int width, double *a, double *b) {
         b[k] = (a[k] + a[(k + 1) % (height * width)]) / 2 + 10 * check_uniform(&seed);
 }
 
-static void psnr_known(void **state) {
-    (void)state;
+TEST(psnr_known) {
     const double a[] = {0, 10, 20, 30}, b[] = {1, 9, 21, 29}, c[] = {0, 10, 20, 50};
     assert_true(isinf(csrec_psnr(4, a, a, 255)));
     assert_near(csrec_psnr(4, a, b, 255), 48.130803608679, 1e-11); /* 20 log10 255 */
@@ -54,8 +51,7 @@ static double direct_ssim(int height, int width, const double *a, const double *
     return sum / ((height - 10) * (width - 10));
 }
 
-static void ssim_direct(void **state) {
-    (void)state;
+TEST(ssim_direct) {
     for (int round = 0; round < 6; round++) {
         int height = 11 + (int)check_below(&seed, 40), width = 11 + (int)check_below(&seed, 40);
         if (round == 0) height = width = 11;
@@ -70,8 +66,7 @@ static void ssim_direct(void **state) {
     }
 }
 
-static void ssim_refuses_small_pictures(void **state) {
-    (void)state;
+TEST(ssim_refuses_small_pictures) {
     double a[200] = {0}, ssim = 7;
     assert_int_equal(csrec_ssim(10, 20, a, a, 255, &ssim), CSREC_ARGUMENT);
     assert_int_equal(csrec_ssim(20, 10, a, a, 255, &ssim), CSREC_ARGUMENT);
@@ -79,8 +74,7 @@ static void ssim_refuses_small_pictures(void **state) {
     assert_true(ssim == 7);
 }
 
-static void ssim_scikit_image(void **state) {
-    (void)state;
+TEST(ssim_scikit_image) {
     if (system("python3 -c 'import skimage.metrics' >/dev/null 2>&1") != 0) {
         print_message("skipped: python3 has no scikit-image\n");
         skip();
@@ -108,12 +102,4 @@ static void ssim_scikit_image(void **state) {
     assert_int_equal(read, 1);
     assert_ok(csrec_ssim(height, width, a, b, 255, &ssim));
     assert_near(ssim, expected, 1e-12); /* as in ssim_direct */
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(psnr_known), cmocka_unit_test(ssim_direct),
-                                       cmocka_unit_test(ssim_refuses_small_pictures),
-                                       cmocka_unit_test(ssim_scikit_image)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

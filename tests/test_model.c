@@ -1,11 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_model.c - model files: written, read, read by NumPy, and refused by name. */
 #include "io_file.h"
 
-#include <math.h>
-
 #include "files/npz/npz.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct parts {
     const char *names[12];
@@ -80,8 +79,7 @@ static csrec_status create(const char *kind, const parts *p, csrec_model **model
     return csrec_model_create(kind, p->n, p->names, arrays, model, error);
 }
 
-static void what_is_written_is_read(void **state) {
-    (void)state;
+TEST(what_is_written_is_read) {
     for (int k = 0; k < 3; k++) {
         parts p = kinds[k].make();
         csrec_model *model, *again;
@@ -174,8 +172,7 @@ static int find(const parts *p, const char *name) {
     return i;
 }
 
-static void bad_entries_are_refused_by_name(void **state) {
-    (void)state;
+TEST(bad_entries_are_refused_by_name) {
     for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
         parts p = make(faults[f].kind);
         double *values = p.arrays[find(&p, faults[f].array)].data;
@@ -186,8 +183,7 @@ static void bad_entries_are_refused_by_name(void **state) {
 }
 
 /* The last axis one longer than the others make it, the new entries 1. */
-static void shapes_must_agree(void **state) {
-    (void)state;
+TEST(shapes_must_agree) {
     static const char *const arrays[][2] = {
         {"pca", "components"}, {"pca", "variances"},   {"pca", "shape"}, {"pca", "scale"},
         {"gmm", "means"},      {"gmm", "covariances"}, {"gmm", "shape"}, {"conv", "scale"},
@@ -212,16 +208,14 @@ static void shapes_must_agree(void **state) {
     }
 }
 
-static void axes_are_counted(void **state) {
-    (void)state;
+TEST(axes_are_counted) {
     parts p = make_conv();
     p.arrays[0].shape = (csrec_shape){2, {4, 15}};
     check_refused("conv", &p, "filters", "2 axes");
     clear(&p);
 }
 
-static void missing_arrays_are_named(void **state) {
-    (void)state;
+TEST(missing_arrays_are_named) {
     for (int k = 0; k < 3; k++) {
         parts p = kinds[k].make();
         const char *name = p.names[0];
@@ -244,8 +238,7 @@ static void missing_arrays_are_named(void **state) {
 }
 
 /* A NumPy user's file, and ours in NumPy. */
-static void numpy_reads_and_writes(void **state) {
-    (void)state;
+TEST(numpy_reads_and_writes) {
     if (system("python3 -c 'import numpy' 2>/dev/null") != 0) {
         print_message("skipped: python3 has no NumPy here\n");
         skip();
@@ -273,15 +266,4 @@ static void numpy_reads_and_writes(void **state) {
     csrec_model_destroy(model);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(bad_entries_are_refused_by_name),
-        cmocka_unit_test(shapes_must_agree),
-        cmocka_unit_test(axes_are_counted),
-        cmocka_unit_test(missing_arrays_are_named),
-        cmocka_unit_test(numpy_reads_and_writes),
-    };
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

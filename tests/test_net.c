@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_net.c - networks on every backend: forward and gradients against sums in double, over random
  * networks; steps of Adam against the formula; tiles, threads and a second run do not change bits;
  * a device beside the CPU; wrong input. */
 #include "backends.h"
 #include "net.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static drawn_net draw(int round) {
     return round % 3 == 2 ? net_draw_wide(&seed) : net_draw(&seed);
@@ -77,7 +78,7 @@ static void expect_all(const drawn_net *d, const char *backend, bool fast, const
 }
 
 /* Wide networks without relus: some of their many sums are always near 0. */
-static void passes_equal_direct_sums(void **state) {
+TEST_ON_EACH(passes_equal_direct_sums) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 12;) {
         drawn_net d = draw(round);
@@ -94,7 +95,7 @@ static void passes_equal_direct_sums(void **state) {
 }
 
 /* Relus change sides at this accuracy, whose gradients are then others: networks without. */
-static void fast_passes_are_near(void **state) {
+TEST_ON("cuda", fast_passes_are_near) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 9; round++) {
         drawn_net d = draw(round);
@@ -107,26 +108,25 @@ static void fast_passes_are_near(void **state) {
 }
 
 /* Relus of wide networks, and at the lower accuracy. */
-static void results_are_the_cpus(void **state) {
+TEST_ON("cuda", results_are_the_cpus) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 12; round++) {
         drawn_net d = draw(round);
         csrec_net *cpu = create_on(&d, "cpu", false, 2);
         assert_ok(csrec_net_forward(cpu, d.batch, d.height, d.width, d.X, d.Y, NULL));
-        double *wanted = net_doubles(d.y, d.Y);
+        OWNED double *wanted = net_doubles(d.y, d.Y);
         for (int fast = 0; fast < 2; fast++) {
             csrec_net *net = create_on(&d, backend, fast, 2);
             assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
             expect(&d, "Y", d.y, d.Y, wanted, fast ? 5e-3 : 1e-4);
             csrec_net_destroy(net);
         }
-        free(wanted);
         csrec_net_destroy(cpu);
         net_drop(&d);
     }
 }
 
-static void bits_are_the_same_again(void **state) {
+TEST_ON_EACH(bits_are_the_same_again) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 6; round++) {
         drawn_net d = draw(round);
@@ -146,7 +146,7 @@ static void bits_are_the_same_again(void **state) {
 }
 
 /* One picture: forward, apply, which uses memory again, and apply in tiles. */
-static void tiles_do_not_change_bits(void **state) {
+TEST_ON_EACH(tiles_do_not_change_bits) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 6; round++) {
         drawn_net d = draw(round);
@@ -168,15 +168,15 @@ static void tiles_do_not_change_bits(void **state) {
     }
 }
 
-static void steps_equal_the_formula(void **state) {
+TEST_ON_EACH(steps_equal_the_formula) {
     const char *backend = check_backend(state);
     drawn_net d = net_draw(&seed);
     csrec_net *net = create_on(&d, backend, false, 2);
     csrec_net_adam adam = {.rate = 1e-2, .beta2 = 0.98, .decay = 0.1, .clip = 0.5, .average = 0.7};
-    double *w = net_doubles(d.weights, d.W), *mean = net_doubles(d.weights, d.W);
-    double *m = net_doubles(d.weights, NULL), *v = net_doubles(d.weights, NULL);
-    float *g = malloc((size_t)d.weights * sizeof *g),
-          *got = malloc((size_t)d.weights * sizeof *got);
+    OWNED double *w = net_doubles(d.weights, d.W), *mean = net_doubles(d.weights, d.W);
+    OWNED double *m = net_doubles(d.weights, NULL), *v = net_doubles(d.weights, NULL);
+    OWNED float *g = malloc((size_t)d.weights * sizeof *g),
+                *got = malloc((size_t)d.weights * sizeof *got);
     for (int step = 1; step <= 4; step++) {
         assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
         assert_ok(csrec_net_backward(net, d.dY, NULL, g, NULL));
@@ -204,12 +204,6 @@ static void steps_equal_the_formula(void **state) {
             }
         }
     }
-    free(w);
-    free(mean);
-    free(m);
-    free(v);
-    free(g);
-    free(got);
     csrec_net_destroy(net);
     net_drop(&d);
 }
@@ -217,8 +211,7 @@ static void steps_equal_the_formula(void **state) {
 /* ------------------------------------------------------------------ on the CPU */
 
 /* Pictures of several tiles, cut wherever the memory asks for it. */
-static void tiles_and_threads_do_not_change_bits(void **state) {
-    (void)state;
+TEST(tiles_and_threads_do_not_change_bits) {
     for (int round = 0; round < 6; round++) {
         drawn_net d = net_draw(&seed);
         int64_t height = 2 * (20 + check_below(&seed, 60)),
@@ -247,8 +240,7 @@ static void expect_refusal(const csrec_net_layer *layers, int n, const char *wor
     assert_null(net);
 }
 
-static void wrong_input_is_named(void **state) {
-    (void)state;
+TEST(wrong_input_is_named) {
     const csrec_net_layer kind[] = {{(csrec_net_kind)7, 1, -1, false}};
     const csrec_net_layer none[] = {{CSREC_NET_CONV, 0, -1, false}};
     const csrec_net_layer later[] = {{CSREC_NET_CONV, 2, 0, false}, {CSREC_NET_CONV, 2, 2, false}};
@@ -282,23 +274,4 @@ static void wrong_input_is_named(void **state) {
     csrec_net_destroy(net);
     csrec_net_destroy(NULL);
     net_drop(&d);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", passes_equal_direct_sums),
-        CHECK_ON("cuda", passes_equal_direct_sums),
-        CHECK_ON("cuda", fast_passes_are_near),
-        CHECK_ON("cuda", results_are_the_cpus),
-        CHECK_ON("cpu", bits_are_the_same_again),
-        CHECK_ON("cuda", bits_are_the_same_again),
-        CHECK_ON("cpu", tiles_do_not_change_bits),
-        CHECK_ON("cuda", tiles_do_not_change_bits),
-        CHECK_ON("cpu", steps_equal_the_formula),
-        CHECK_ON("cuda", steps_equal_the_formula),
-        cmocka_unit_test(tiles_and_threads_do_not_change_bits),
-        cmocka_unit_test(wrong_input_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

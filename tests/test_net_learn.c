@@ -1,20 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec_net_learn: trainings of some steps with tiny networks, their stops, what it refuses; and
  * the numbers of 16 bits that weights are kept in. */
-#include <string.h>
 
 #include "base/half.h"
 #include "base/random.h"
 #include "learn/net/prior.h"
+#include "models.h"
 #include "net_learn.h"
 
-static uint64_t seed;
+SEED(seed);
 static csrec_model *fresh, *fresh_colour; /* networks that have learned nothing */
 
 /* ------------------------------------------------------------------ numbers of 16 bits */
 
 /* Each of them is its own nearest, 0 and those below 2^-14 included; between two, the nearer. */
-static void halves_are_the_nearest(void **state) {
-    (void)state;
+TEST(halves_are_the_nearest) {
     for (uint32_t bits = 0; bits < 0x10000; bits++) {
         float value = csrec_half_value((uint16_t)bits);
         if (isnan(value)) continue;
@@ -55,8 +55,7 @@ static bool same_weights(const csrec_model *a, const csrec_model *b) {
 
 /* The PSNR of the pictures kept aside grows by 1.3 dB, with a deviation of 0.22 from seed to seed.
  * The losses of steps, each of other samples, differ by more than they fall. */
-static void pictures_get_better_and_stay_so(void **state) {
-    (void)state;
+TEST(pictures_get_better_and_stay_so) {
     csrec_net_picture p = stripes_picture(40, 40);
     csrec_net_learn_options o = tiny(&seed, fresh, 200);
     o.rate = 0.2;
@@ -75,8 +74,7 @@ static void pictures_get_better_and_stay_so(void **state) {
     drop_picture(&p);
 }
 
-static void threads_do_not_matter(void **state) {
-    (void)state;
+TEST(threads_do_not_matter) {
     csrec_net_picture own[] = {slope_picture(20, 9, 3, true), slope_picture(7, 30, 3, false)};
     for (int round = 0; round < 2; round++) {
         csrec_net_learn_options o = tiny(&seed, round ? fresh_colour : fresh, 3);
@@ -96,8 +94,7 @@ static void threads_do_not_matter(void **state) {
     drop_picture(&own[1]);
 }
 
-static void pictures_of_any_size_are_learned(void **state) {
-    (void)state;
+TEST(pictures_of_any_size_are_learned) {
     const int64_t sizes[][2] = {{1, 1}, {1, 30}, {5, 3}, {17, 16}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         csrec_net_picture p = slope_picture(sizes[k][0], sizes[k][1], 1, k % 2);
@@ -122,8 +119,7 @@ static bool count_call(const csrec_progress *now, void *context) {
 }
 
 /* A stop gives what was trained until then: at the first call, the first weights. */
-static void a_stop_keeps_what_was_trained(void **state) {
-    (void)state;
+TEST(a_stop_keeps_what_was_trained) {
     csrec_net_picture p = slope_picture(20, 20, 1, false);
     calls c = {0};
     csrec_net_learn_options o = tiny(&seed, fresh, 8);
@@ -160,8 +156,7 @@ static void a_stop_keeps_what_was_trained(void **state) {
 }
 
 /* By time alone, there is at least one step. */
-static void minutes_end_a_training(void **state) {
-    (void)state;
+TEST(minutes_end_a_training) {
     csrec_net_picture p = slope_picture(20, 20, 1, false);
     csrec_net_learn_options o = tiny(&seed, fresh, 0);
     o.minutes = 1e-9;
@@ -172,8 +167,7 @@ static void minutes_end_a_training(void **state) {
 }
 
 /* Without a model to start from, it is the installed one: at a rate of nothing it stays that. */
-static void it_starts_from_the_installed_prior(void **state) {
-    (void)state;
+TEST(it_starts_from_the_installed_prior) {
     char path[4096];
     if (!csrec_prior_installed(1, sizeof path, path)) skip();
     csrec_net_picture p = slope_picture(20, 20, 1, false);
@@ -225,8 +219,7 @@ static void refused(int64_t count, const csrec_net_picture *p, csrec_net_learn_o
         refused(1, &(csrec_net_picture){1, 1, (float[3]){0}, NULL}, bad, CSREC_ARGUMENT, words);   \
     } while (0)
 
-static void options_are_checked(void **state) {
-    (void)state;
+TEST(options_are_checked) {
     REFUSED(channels, 2, "channels = 2; must be 1 or 3");
     REFUSED(channels, -1, "channels = -1");
     REFUSED(batch, 4097, "batch = 4097; must be 1 to 4096");
@@ -243,14 +236,9 @@ static void options_are_checked(void **state) {
     REFUSED(backend, "gpu", "gpu");
 }
 
-static void models_to_go_on_from_are_checked(void **state) {
-    (void)state;
-    csrec_model *filters = NULL;
-    csrec_array array = {0};
-    assert_ok(csrec_array_create(CSREC_F64, &(csrec_shape){3, {1, 3, 3}}, &array));
-    ((double *)array.data)[4] = 1.0;
-    assert_ok(csrec_model_create("conv", 1, (const char *const[]){"filters"},
-                                 (const csrec_array *const[]){&array}, &filters, NULL));
+TEST(models_to_go_on_from_are_checked) {
+    const double peak[9] = {[4] = 1.0};
+    csrec_model *filters = model_of_filters(1, 3, peak, NULL);
     REFUSED(from, filters, "a model of kind conv has no network to continue from");
     REFUSED(channels, 3, "the model is for 1 channels, not 3");
     csrec_net_picture p = slope_picture(20, 20, 1, false);
@@ -258,12 +246,10 @@ static void models_to_go_on_from_are_checked(void **state) {
     o.channels = 1;
     refused(1, &p, o, CSREC_ARGUMENT, "the model is for 3 channels, not 1");
     drop_picture(&p);
-    csrec_array_clear(&array);
     csrec_model_destroy(filters);
 }
 
-static void pictures_are_checked(void **state) {
-    (void)state;
+TEST(pictures_are_checked) {
     csrec_net_picture p[2] = {slope_picture(5, 6, 1, true), slope_picture(5, 6, 1, false)},
                       wrong[2];
     csrec_net_learn_options o = tiny(&seed, fresh, 1);
@@ -309,19 +295,4 @@ static int drop_models(void **state) {
     return 0;
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(halves_are_the_nearest),
-        cmocka_unit_test(pictures_get_better_and_stay_so),
-        cmocka_unit_test(threads_do_not_matter),
-        cmocka_unit_test(pictures_of_any_size_are_learned),
-        cmocka_unit_test(a_stop_keeps_what_was_trained),
-        cmocka_unit_test(minutes_end_a_training),
-        cmocka_unit_test(it_starts_from_the_installed_prior),
-        cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(models_to_go_on_from_are_checked),
-        cmocka_unit_test(pictures_are_checked),
-    };
-    return cmocka_run_group_tests(tests, make_models, drop_models);
-}
+FIXTURE(make_models, drop_models);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A step of csrec_net_learn: its loss and gradient against numeric differences in double, the
  * batches that it takes, and that steps go downhill. */
 #include "learn/net/learn.c" /* for its loss and steps */
@@ -5,7 +6,7 @@
 
 enum { PIXELS = SIDE * SIDE };
 
-static uint64_t seed;
+SEED(seed);
 
 static float *floats(int64_t count, double scale) {
     float *a = malloc((size_t)count * sizeof *a);
@@ -64,8 +65,7 @@ static void loss_of(const drawn *d, int64_t i, int64_t at, double off, double pa
     part[1] = 0.02 * likelihood / count / 2.0;
 }
 
-static void the_gradient_is_that_of_the_loss(void **state) {
-    (void)state;
+TEST(the_gradient_is_that_of_the_loss) {
     for (int round = 0; round < 4; round++) {
         int channels = round % 2 ? 3 : 1;
         drawn d = draw(channels);
@@ -93,8 +93,7 @@ static void the_gradient_is_that_of_the_loss(void **state) {
 }
 
 /* Log variances beyond 20 count as 20, and squares of over 100 variances push no further. */
-static void the_gradient_is_limited(void **state) {
-    (void)state;
+TEST(the_gradient_is_limited) {
     drawn d = draw(1);
     double mse, share = 0.01 / BATCH / PIXELS;
     for (int64_t k = 0; k < PIXELS; k++) d.b.weight[k] = 1.0f, d.b.weight[PIXELS + k] = 0.0f;
@@ -132,8 +131,7 @@ static csrec_net_data_options options_of(const csrec_net_picture *p, int channel
                                     .seed = check_next(&seed)};
 }
 
-static void batches_do_not_depend_on_threads(void **state) {
-    (void)state;
+TEST(batches_do_not_depend_on_threads) {
     csrec_net_picture own[] = {slope_picture(9, 40, 3, false), slope_picture(30, 21, 3, true)};
     for (int round = 0; round < 2; round++) {
         csrec_net_batch b[2];
@@ -163,8 +161,7 @@ static void batches_do_not_depend_on_threads(void **state) {
 
 /* Samples differ from the target by the noise that is told, pixels are weighed where they are
  * unknown or noisy. The sum of squares of n normal numbers is n, with a deviation of sqrt(2 n). */
-static void samples_are_the_target_and_noise(void **state) {
-    (void)state;
+TEST(samples_are_the_target_and_noise) {
     enum { COUNT = 12, STEPS = 5, C = 3 };
     csrec_net_batch b;
     csrec_net_picture p = slope_picture(40, 24, C, false);
@@ -222,11 +219,10 @@ static double distance(const float *z, double unit, const float *p, int turn) {
 }
 
 /* The validation shows a part as it is, steps flip and turn it. */
-static void validation_is_sampled_at_10_and_25(void **state) {
-    (void)state;
+TEST(validation_is_sampled_at_10_and_25) {
     enum { COUNT = 6 };
     csrec_net_batch b;
-    float *values = floats(PIXELS, 100.0);
+    OWNED float *values = floats(PIXELS, 100.0);
     csrec_net_picture p = {SIDE, SIDE, values, NULL}; /* of one part */
     csrec_net_data_options o = options_of(&p, 1, COUNT);
     csrec_net_data *data = open_data(&o, &b);
@@ -248,13 +244,11 @@ static void validation_is_sampled_at_10_and_25(void **state) {
     }
     csrec_net_data_destroy(data);
     csrec_net_batch_clear(&b);
-    free(values);
 }
 
 /* Own pictures, of any size, are reflected where they are too small: neighbours differ by the
  * slopes of the picture, or are the same along an axis of one pixel. */
-static void own_pictures_are_cut_and_reflected(void **state) {
-    (void)state;
+TEST(own_pictures_are_cut_and_reflected) {
     const int64_t sizes[][2] = {{1, 1}, {1, 9}, {5, 1}, {7, 5}, {16, 16}, {40, 6}, {33, 50}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         csrec_net_picture p = slope_picture(sizes[k][0], sizes[k][1], 1, false);
@@ -277,8 +271,7 @@ static void own_pictures_are_cut_and_reflected(void **state) {
 }
 
 /* Unknown pixels of own pictures, NaN here, are neither shown nor weighed. */
-static void unknown_pixels_are_not_used(void **state) {
-    (void)state;
+TEST(unknown_pixels_are_not_used) {
     enum { COUNT = 8, STEPS = 4 };
     csrec_net_picture p = slope_picture(24, 24, 3, true);
     csrec_net_batch b;
@@ -306,8 +299,7 @@ static void unknown_pixels_are_not_used(void **state) {
 /* ------------------------------------------------------------------ steps */
 
 /* On one batch, the loss falls by 1.6, with a deviation of 0.35 from seed to seed. */
-static void steps_go_downhill(void **state) {
-    (void)state;
+TEST(steps_go_downhill) {
     enum { STEPS = 40 };
     for (int round = 0; round < 2; round++) {
         csrec_net_picture p = stripes_picture(40, 40);
@@ -327,19 +319,4 @@ static void steps_go_downhill(void **state) {
         csrec_model_destroy(fresh);
         drop_picture(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_gradient_is_that_of_the_loss),
-        cmocka_unit_test(the_gradient_is_limited),
-        cmocka_unit_test(batches_do_not_depend_on_threads),
-        cmocka_unit_test(samples_are_the_target_and_noise),
-        cmocka_unit_test(validation_is_sampled_at_10_and_25),
-        cmocka_unit_test(own_pictures_are_cut_and_reflected),
-        cmocka_unit_test(unknown_pixels_are_not_used),
-        cmocka_unit_test(steps_go_downhill),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

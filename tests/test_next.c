@@ -1,27 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where to measure next: places counted and measured by brute force; paths. */
-#include "check.h"
+#include "samples.h"
 
 #include <omp.h>
-#include <string.h>
 
-static uint64_t seed;
-
-static int64_t product(const csrec_shape *shape) {
-    int64_t count = 1;
-    for (int d = 0; d < shape->dims; d++) count *= shape->dim[d];
-    return count;
-}
-
-static double distance(const csrec_shape *shape, int64_t a, int64_t b) {
-    double sum = 0;
-    for (int d = shape->dims - 1; d >= 0; d--) {
-        double step = (double)(a % shape->dim[d] - b % shape->dim[d]);
-        sum += step * step;
-        a /= shape->dim[d];
-        b /= shape->dim[d];
-    }
-    return sqrt(sum);
-}
+SEED(seed);
 
 static csrec_sampling find_next(const csrec_measurement *m, const double *density,
                                 const csrec_next_options *options) {
@@ -46,7 +29,7 @@ static scene make_scene(int round) {
     scene s = {.m = {.shape = {1 + round % 3, {0}}}};
     for (int d = 0; d < s.m.shape.dims; d++)
         s.m.shape.dim[d] = 1 + check_below(&seed, most[s.m.shape.dims]);
-    s.entries = product(&s.m.shape);
+    s.entries = entries_in(&s.m.shape);
     s.density = malloc((size_t)s.entries * sizeof *s.density);
     s.m.index = malloc((size_t)s.entries * sizeof *s.m.index);
     s.allowed = calloc((size_t)s.entries, 1);
@@ -91,7 +74,7 @@ static void check_places(const scene *s, const csrec_sampling *next, int64_t cou
 static bool check_distances(const scene *s, const csrec_sampling *next) {
     double mean = 0, dims = 0, least = INFINITY;
     if (next->min_distance <= 1.0 || next->n > s->free_positive) return false;
-    double *r = malloc((size_t)next->n * sizeof *r);
+    OWNED double *r = malloc((size_t)next->n * sizeof *r);
     for (int d = 0; d < s->m.shape.dims; d++) dims += s->m.shape.dim[d] > 1;
     for (int64_t i = 0; i < s->entries; i++)
         if (s->allowed[i] && !s->measured[i]) mean += s->density[i] / (double)s->free_positive;
@@ -104,16 +87,15 @@ static bool check_distances(const scene *s, const csrec_sampling *next) {
     for (int64_t k = 0; k < next->n; k++) {
         r[k] = fmin(c * r[k], most * (1 - 1e-9));
         for (int64_t i = 0; i < s->m.n; i++)
-            assert_true(distance(&s->m.shape, next->index[k], s->m.index[i]) >= r[k]);
+            assert_true(distance_of(&s->m.shape, next->index[k], s->m.index[i]) >= r[k]);
         for (int64_t i = 0; i < k; i++)
-            assert_true(distance(&s->m.shape, next->index[k], next->index[i]) >= fmin(r[i], r[k]));
+            assert_true(distance_of(&s->m.shape, next->index[k], next->index[i]) >=
+                        fmin(r[i], r[k]));
     }
-    free(r);
     return true;
 }
 
-static void places_keep_their_distances(void **state) {
-    (void)state;
+TEST(places_keep_their_distances) {
     int checked[4] = {0};
     for (int round = 0; round < 300; round++) {
         scene s = make_scene(round);
@@ -133,8 +115,7 @@ static void places_keep_their_distances(void **state) {
 }
 
 /* The radius must be worth its name: random darts at distance r come to 0.7 / r^2 of a picture. */
-static void even_places_are_far_apart(void **state) {
-    (void)state;
+TEST(even_places_are_far_apart) {
     const csrec_measurement m = {.shape = {2, {100, 120}}};
     const double rate[] = {0.17, 0.05, 0.01};
     const double least[] = {2.0, sqrt(0.7 / 0.05) * 0.8, sqrt(0.7 / 0.01) * 0.8};
@@ -145,15 +126,14 @@ static void even_places_are_far_apart(void **state) {
         double nearest = INFINITY;
         for (int64_t a = 0; a < next.n; a++)
             for (int64_t b = 0; b < a; b++)
-                nearest = fmin(nearest, distance(&m.shape, next.index[a], next.index[b]));
+                nearest = fmin(nearest, distance_of(&m.shape, next.index[a], next.index[b]));
         assert_true(nearest >= next.min_distance && nearest >= least[i] - 1e-12);
         csrec_sampling_clear(&next);
     }
 }
 
 /* One place goes where the gap is largest. */
-static void one_place_fills_the_gap(void **state) {
-    (void)state;
+TEST(one_place_fills_the_gap) {
     int64_t index[1600], n = 0;
     for (int64_t i = 0; i < 1600; i++) {
         int64_t y = i / 40 - 28, x = i % 40 - 13;
@@ -171,8 +151,7 @@ static void one_place_fills_the_gap(void **state) {
 /* Three stripes with densities 1, 2, 4. Of places drawn independently a stripe would get a
  * binomial number; places that are kept apart vary less, so five of its deviations are exceeded
  * less than once in 10^6 runs. */
-static void places_follow_the_density(void **state) {
-    (void)state;
+TEST(places_follow_the_density) {
     enum { SIDE = 399, COUNT = 1500 };
     static double density[SIDE * SIDE];
     const csrec_measurement m = {.shape = {2, {SIDE, SIDE}}};
@@ -190,8 +169,7 @@ static void places_follow_the_density(void **state) {
     csrec_sampling_clear(&next);
 }
 
-static void equal_densities_are_even(void **state) {
-    (void)state;
+TEST(equal_densities_are_even) {
     const csrec_measurement m = {.shape = {2, {60, 50}}};
     static double density[3000];
     csrec_next_options options = {.count = 200, .seed = check_next(&seed)};
@@ -207,8 +185,7 @@ static void equal_densities_are_even(void **state) {
 }
 
 /* What is measured may have any density. */
-static void only_free_places_count(void **state) {
-    (void)state;
+TEST(only_free_places_count) {
     static double density[3000];
     int64_t index = 77;
     const csrec_measurement m = {.shape = {2, {60, 50}}, .n = 1, .index = &index};
@@ -221,8 +198,7 @@ static void only_free_places_count(void **state) {
     csrec_sampling_clear(&even);
 }
 
-static void same_for_any_threads(void **state) {
-    (void)state;
+TEST(same_for_any_threads) {
     scene s = make_scene(1);
     csrec_next_options options = {.count = 1 + s.free / 3, .seed = check_next(&seed)};
     int before = omp_get_max_threads();
@@ -238,8 +214,7 @@ static void same_for_any_threads(void **state) {
 }
 
 /* Positions that a release has given must not change; the keys are the same everywhere. */
-static void positions_are_those_of_any_platform(void **state) {
-    (void)state;
+TEST(positions_are_those_of_any_platform) {
     double density[600];
     int64_t index[] = {3, 77, 300, 555};
     const csrec_measurement m = {.shape = {2, {20, 30}}, .n = 4, .index = index};
@@ -254,14 +229,8 @@ static void positions_are_those_of_any_platform(void **state) {
 
 /* ------------------------------------------------------------------ mistakes ---------------- */
 
-static bool stop(const csrec_progress *progress, void *context) {
-    (void)progress;
-    (void)context;
-    return true;
-}
-
-static void mistakes_are_named(void **state) {
-    (void)state;
+TEST(mistakes_are_named) {
+    int none = 0;
     double density[12] = {1, 2, NAN};
     int64_t index[] = {0, 12};
     csrec_measurement m = {.shape = {2, {3, 4}}, .n = 1, .index = index};
@@ -280,7 +249,7 @@ static void mistakes_are_named(void **state) {
     m.n = 2, options.count = 1;
     assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_DATA);
     assert_non_null(strstr(error.text, "index: element 1 is 12"));
-    m.n = 1, options.progress = stop;
+    m.n = 1, options.progress = stop_by_count, options.context = &none;
     assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_STOPPED);
     m.shape = (csrec_shape){4, {2, 2, 2, 2}};
     assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_UNSUPPORTED);
@@ -298,39 +267,36 @@ static int compare_positions(const void *a, const void *b) {
 
 static double length_of(const csrec_shape *shape, int64_t n, const int64_t *index) {
     double sum = 0;
-    for (int64_t k = 1; k < n; k++) sum += distance(shape, index[k - 1], index[k]);
+    for (int64_t k = 1; k < n; k++) sum += distance_of(shape, index[k - 1], index[k]);
     return sum;
 }
 
 /* The reported lengths are those of the paths, and no position is lost. */
 static double check_path(const csrec_shape *shape, int64_t n, int64_t *index) {
     double length[2];
-    int64_t *before = malloc((size_t)(n + 1) * sizeof *before);
+    OWNED int64_t *before = malloc((size_t)(n + 1) * sizeof *before);
     memcpy(before, index, (size_t)n * sizeof *before);
     double start = length_of(shape, n, index);
     assert_ok(csrec_path_order(shape, n, index, NULL, NULL, length, NULL));
     double end = length_of(shape, n, index);
     assert_true(fabs(length[0] - start) <= 1e-9 * start && fabs(length[1] - end) <= 1e-9 * end);
     assert_true(end <= start * (1 + 1e-12));
-    int64_t *after = malloc((size_t)(n + 1) * sizeof *after);
+    OWNED int64_t *after = malloc((size_t)(n + 1) * sizeof *after);
     memcpy(after, index, (size_t)n * sizeof *after);
     qsort(before, (size_t)n, sizeof *before, compare_positions);
     qsort(after, (size_t)n, sizeof *after, compare_positions);
     if (n) assert_memory_equal(before, after, (size_t)n * sizeof *before);
-    free(before);
-    free(after);
     return end;
 }
 
-static void paths_are_permutations(void **state) {
-    (void)state;
+TEST(paths_are_permutations) {
     static const int64_t most[] = {0, 3000, 60, 14};
     for (int round = 0; round < 200; round++) {
         csrec_shape shape = {1 + round % 3, {0}};
         for (int d = 0; d < shape.dims; d++)
             shape.dim[d] = 1 + check_below(&seed, most[shape.dims]);
         int64_t n = check_below(&seed, round % 4 ? 300 : 12), index[300];
-        for (int64_t k = 0; k < n; k++) index[k] = check_below(&seed, product(&shape));
+        for (int64_t k = 0; k < n; k++) index[k] = check_below(&seed, entries_in(&shape));
         double length = check_path(&shape, n, index);
         assert_true(check_path(&shape, n, index) <= length * (1 + 1e-12));
     }
@@ -338,12 +304,11 @@ static void paths_are_permutations(void **state) {
 
 /* The shortest path over random positions in the plane tends to 0.7124 sqrt(n area) (Johnson and
  * McGeoch 1996); the ends of the moves come within a tenth, borders add some percent. */
-static void paths_are_short(void **state) {
-    (void)state;
+TEST(paths_are_short) {
     const csrec_shape shape = {2, {4000, 5000}};
     enum { COUNT = 20000 };
     static int64_t index[COUNT];
-    for (int64_t k = 0; k < COUNT; k++) index[k] = check_below(&seed, product(&shape));
+    for (int64_t k = 0; k < COUNT; k++) index[k] = check_below(&seed, entries_in(&shape));
     double length = check_path(&shape, COUNT, index);
     assert_true(length < 0.82 * sqrt((double)COUNT * 4000 * 5000));
     const csrec_shape line = {1, {1000}};
@@ -352,33 +317,17 @@ static void paths_are_short(void **state) {
     assert_true(check_path(&line, 300, index) <= 2 * 999);
 }
 
-static void mistakes_of_paths_are_named(void **state) {
-    (void)state;
+TEST(mistakes_of_paths_are_named) {
+    int none = 0;
     csrec_shape shape = {2, {5, 5}};
     int64_t index[] = {24, 0, 25};
     csrec_error error;
     assert_int_equal(csrec_path_order(&shape, 3, index, NULL, NULL, NULL, &error), CSREC_DATA);
     assert_non_null(strstr(error.text, "index: element 2 is 25"));
-    assert_int_equal(csrec_path_order(&shape, 2, index, stop, NULL, NULL, &error), CSREC_STOPPED);
+    assert_int_equal(csrec_path_order(&shape, 2, index, stop_by_count, &none, NULL, &error),
+                     CSREC_STOPPED);
     assert_true(index[0] == 24 && index[1] == 0);
     shape = (csrec_shape){4, {1, 1, 1, 1}};
     assert_int_equal(csrec_path_order(&shape, 0, index, NULL, NULL, NULL, &error),
                      CSREC_UNSUPPORTED);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(places_keep_their_distances),
-                                       cmocka_unit_test(even_places_are_far_apart),
-                                       cmocka_unit_test(one_place_fills_the_gap),
-                                       cmocka_unit_test(places_follow_the_density),
-                                       cmocka_unit_test(equal_densities_are_even),
-                                       cmocka_unit_test(only_free_places_count),
-                                       cmocka_unit_test(same_for_any_threads),
-                                       cmocka_unit_test(positions_are_those_of_any_platform),
-                                       cmocka_unit_test(mistakes_are_named),
-                                       cmocka_unit_test(paths_are_permutations),
-                                       cmocka_unit_test(paths_are_short),
-                                       cmocka_unit_test(mistakes_of_paths_are_named)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

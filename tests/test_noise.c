@@ -1,13 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Noise that is estimated from samples, and outliers among them: on synthetic signals, beside what
  * was put there. */
-#include "check.h"
-
-#include <math.h>
-#include <string.h>
+#include "samples.h"
 
 #include "measurement/nearby.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static const csrec_shape shapes[] = {
     {1, {9000}}, {2, {130, 110}}, {3, {22, 24, 26}}, {4, {9, 12, 10, 13}}};
@@ -26,16 +24,9 @@ static double wave(const csrec_shape *shape, int64_t flat, int64_t channel) {
 
 static csrec_measurement make(const csrec_shape *shape, double rate, int64_t channels,
                               double sigma) {
-    csrec_sampling s = {0};
-    csrec_error error;
-    int64_t entries = 0;
-    assert_ok(csrec_shape_count(shape, &entries));
-    assert_ok(csrec_sampling_create(shape, CSREC_PATTERN_UNIFORM, (int64_t)(rate * (double)entries),
-                                    check_next(&seed), &s, &error));
-    csrec_measurement m = {
-        .shape = *shape, .n = s.n, .channels = channels, .index = s.index, .dtype = CSREC_F64};
-    m.y = malloc((size_t)(m.n * channels) * sizeof *m.y);
-    assert_non_null(m.y);
+    const int64_t entries = entries_in(shape);
+    csrec_measurement m = draw_places(shape, channels, CSREC_PATTERN_UNIFORM,
+                                      (int64_t)(rate * (double)entries), check_next(&seed));
     for (int64_t i = 0; i < m.n; i++)
         for (int64_t c = 0; c < channels; c++)
             m.y[i * channels + c] = wave(shape, m.index[i], c) + sigma * check_normal(&seed);
@@ -64,8 +55,7 @@ static double distance(const csrec_measurement *m, int64_t i, int64_t k) {
 }
 
 /* Distances: equally far neighbours may be any of them. */
-static void neighbours_are_nearest(void **state) {
-    (void)state;
+TEST(neighbours_are_nearest) {
     enum { MOST = 7 };
     for (int s = 0; s < SHAPES; s++) {
         csrec_measurement m = make(&shapes[s], 0.05, 1, 0.0);
@@ -99,8 +89,7 @@ static void neighbours_are_nearest(void **state) {
 
 /* Standard deviations of the estimate are at most 0.037 of it for one channel and 0.022 for three,
  * by 60 draws of each: 6.7 of them are a failure in 1e10. */
-static void noise_is_found(void **state) {
-    (void)state;
+TEST(noise_is_found) {
     for (int s = 0; s < SHAPES; s++)
         for (int64_t channels = 1; channels <= 3; channels += 2) {
             csrec_measurement m = make(&shapes[s], 0.4, channels, 6.0);
@@ -111,8 +100,7 @@ static void noise_is_found(void **state) {
         }
 }
 
-static void noise_is_likely_where_it_is(void **state) {
-    (void)state;
+TEST(noise_is_likely_where_it_is) {
     double likely = 0.0;
     csrec_measurement m = make(&shapes[1], 0.7, 3, 10.0);
     assert_ok(csrec_noise_likely(&m, &likely, NULL));
@@ -131,8 +119,7 @@ static void noise_is_likely_where_it_is(void **state) {
 
 /* Powers of two exactly; other factors and offsets round, which may put a block on the other side
  * of a limit. */
-static void noise_follows_the_unit(void **state) {
-    (void)state;
+TEST(noise_follows_the_unit) {
     static const int powers[] = {-900, -70, 3, 200, 900};
     for (int s = 0; s < SHAPES; s++) {
         csrec_measurement m = make(&shapes[s], 0.4, 2, 4.0);
@@ -151,8 +138,7 @@ static void noise_follows_the_unit(void **state) {
     }
 }
 
-static void order_of_samples_does_not_matter(void **state) {
-    (void)state;
+TEST(order_of_samples_does_not_matter) {
     csrec_measurement m = make(&shapes[1], 0.4, 1, 4.0);
     double sigma = estimate(&m);
     for (int64_t i = m.n - 1; i > 0; i--) {
@@ -167,8 +153,7 @@ static void order_of_samples_does_not_matter(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void few_samples_are_refused(void **state) {
-    (void)state;
+TEST(few_samples_are_refused) {
     for (int s = 0; s < SHAPES; s++) {
         csrec_measurement m = make(&shapes[s], 0.2, 1, 20.0);
         double sigma = -1.0;
@@ -218,13 +203,12 @@ static int64_t plant(csrec_measurement *m, uint8_t *planted, int64_t most) {
     return count;
 }
 
-static void planted_outliers_are_found(void **state) {
-    (void)state;
+TEST(planted_outliers_are_found) {
     for (int s = 0; s < SHAPES - 1; s++)
         for (int64_t channels = 1; channels <= 3; channels += 2) {
             csrec_measurement m = make(&shapes[s], 0.4, channels, 1.0);
-            uint8_t *planted = malloc((size_t)m.n), *one = malloc((size_t)m.n),
-                    *three = malloc((size_t)m.n);
+            OWNED uint8_t *planted = malloc((size_t)m.n), *one = malloc((size_t)m.n),
+                          *three = malloc((size_t)m.n);
             assert_true(planted && one && three);
             assert_int_equal(outliers_of(&m, 1, one), 0);
             int64_t count = plant(&m, planted, 1 + check_below(&seed, 40));
@@ -235,17 +219,13 @@ static void planted_outliers_are_found(void **state) {
             for (int64_t i = 0; i < m.n * channels; i++) m.y[i] = ldexp(m.y[i], 900);
             assert_int_equal(outliers_of(&m, 0, three), count);
             assert_memory_equal(one, three, (size_t)m.n);
-            free(planted);
-            free(one);
-            free(three);
             csrec_measurement_clear(&m);
         }
 }
 
 /* A picture of stripes, whose samples at an edge lie beside many of the other value; equal samples;
  * one. */
-static void signals_have_no_outliers(void **state) {
-    (void)state;
+TEST(signals_have_no_outliers) {
     uint8_t outlier[40000];
     csrec_measurement m = make(&(csrec_shape){2, {200, 200}}, 0.3, 1, 0.0);
     for (int64_t i = 0; i < m.n; i++) {
@@ -257,19 +237,4 @@ static void signals_have_no_outliers(void **state) {
     m.n = 1;
     assert_int_equal(outliers_of(&m, 0, outlier), 0);
     csrec_measurement_clear(&m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(neighbours_are_nearest),
-        cmocka_unit_test(noise_is_found),
-        cmocka_unit_test(noise_is_likely_where_it_is),
-        cmocka_unit_test(noise_follows_the_unit),
-        cmocka_unit_test(order_of_samples_does_not_matter),
-        cmocka_unit_test(few_samples_are_refused),
-        cmocka_unit_test(planted_outliers_are_found),
-        cmocka_unit_test(signals_have_no_outliers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

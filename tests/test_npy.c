@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_npy.c - .npy files against bytes built by hand from the format's description. */
 #include "io_npy.h"
-
-#include <math.h>
 
 #include "base/memory.h"
 #include "files/npy/npy.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Element i of the pattern that fills the arrays, as bits of the type. */
 static const struct {
@@ -62,8 +61,7 @@ static uint64_t random_bits(csrec_dtype dtype, int bytes) {
 }
 
 /* Every type, both byte orders, both axis orders, versions 1 to 3, 0 to 4 axes. */
-static void reads_every_layout(void **state) {
-    (void)state;
+TEST(reads_every_layout) {
     for (int trial = 0; trial < 2000; trial++) {
         int type = (int)check_below(&seed, TYPES), dims = (int)check_below(&seed, 5);
         bool big = check_next(&seed) & 1, fortran = check_next(&seed) & 1;
@@ -82,7 +80,7 @@ static void reads_every_layout(void **state) {
                  types[type].code);
         io_bytes b = {0};
         io_npy_header(&b, 1 + (int)check_below(&seed, 3), descr, fortran, text);
-        uint64_t *bits = malloc((size_t)count * 8);
+        OWNED uint64_t *bits = malloc((size_t)count * 8);
         for (int64_t i = 0; i < count; i++) {
             bits[i] = random_bits(types[type].dtype, types[type].bytes);
             if (big)
@@ -105,7 +103,6 @@ static void reads_every_layout(void **state) {
             assert_true(csrec_array_value(&array, i) == expected);
         }
         csrec_array_clear(&array);
-        free(bits);
         io_free(&b);
     }
 }
@@ -114,8 +111,7 @@ static void reads_every_layout(void **state) {
 static const char host_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' : '>';
 
 /* What is written, parsed here by hand. */
-static void writes_the_format(void **state) {
-    (void)state;
+TEST(writes_the_format) {
     for (int type = 0; type < TYPES; type++) {
         csrec_array array;
         csrec_shape shape = {2, {2, 3}};
@@ -141,8 +137,7 @@ static void writes_the_format(void **state) {
     io_empty_folder();
 }
 
-static void scalars_and_long_shapes_round_trip(void **state) {
-    (void)state;
+TEST(scalars_and_long_shapes_round_trip) {
     csrec_shape shapes[] = {{0}, {1, {5}}, {8, {1, 2, 1, 3, 1, 1, 2, 1}}};
     for (int i = 0; i < 3; i++) {
         csrec_array out, in;
@@ -172,8 +167,7 @@ static void refuse(int version, const char *dictionary, size_t data, const char 
 
 #define DICT(descr, shape) "{'descr': " descr ", 'fortran_order': False, 'shape': " shape ", }"
 
-static void refuses_other_types_with_a_remedy(void **state) {
-    (void)state;
+TEST(refuses_other_types_with_a_remedy) {
     refuse(1, DICT("'<f16'", "(1,)"), 16, "astype(np.float32)");
     refuse(1, DICT("'<c32'", "(1,)"), 32, "complex64");
     refuse(1, DICT("'|O'", "(1,)"), 40, "astype(np.float32)");
@@ -184,8 +178,7 @@ static void refuses_other_types_with_a_remedy(void **state) {
     refuse(1, DICT("'<q'", "(1,)"), 8, "astype");
 }
 
-static void refuses_wrong_sizes_before_allocating(void **state) {
-    (void)state;
+TEST(refuses_wrong_sizes_before_allocating) {
     refuse(1, DICT("'<f8'", "(2,)"), 8, "truncated");
     refuse(1, DICT("'<f8'", "(2,)"), 24, "24 are present");
     refuse(1, DICT("'<f8'", "(0,)"), 0, "empty");
@@ -199,8 +192,7 @@ static void refuses_wrong_sizes_before_allocating(void **state) {
     refuse(1, DICT("'<f8'", "(1,1,1,1,1,1,1,1,1)"), 8, "9 axes");
 }
 
-static void refuses_damaged_headers(void **state) {
-    (void)state;
+TEST(refuses_damaged_headers) {
     refuse(1, "", 8, "damaged");
     refuse(1, "{", 8, "damaged");
     refuse(1, "{'descr': '<f8'", 8, "damaged");
@@ -210,8 +202,7 @@ static void refuses_damaged_headers(void **state) {
     refuse(0, DICT("'<f8'", "(1,)"), 8, "version 0");
 }
 
-static void refuses_every_truncation(void **state) {
-    (void)state;
+TEST(refuses_every_truncation) {
     double values[3] = {1, 2, 3};
     io_bytes b = io_npy_f8(3, values);
     csrec_array array;
@@ -231,8 +222,7 @@ static void refuses_every_truncation(void **state) {
     io_empty_folder();
 }
 
-static void names_missing_files_and_folders(void **state) {
-    (void)state;
+TEST(names_missing_files_and_folders) {
     csrec_array array;
     csrec_error error;
     assert_int_equal(csrec_array_read(io_path("none.npy"), &array, &error), CSREC_FILE);
@@ -264,25 +254,17 @@ static bool write_small(const char *path) {
     return write_says(path, "disk");
 }
 
-static void full_disk_leaves_nothing(void **state) {
-    (void)state;
-    assert_true(io_with_limit(100, write_small, io_path("full.npy")));
-    assert_true(io_with_limit(6000, write_small, io_path("full.npy")));
-    assert_int_equal(io_count_files(), 0);
-    assert_true(write_small("/dev/full"));
-    assert_int_equal(access("/dev/full", F_OK), 0); /* not replaced */
+TEST(full_disk_leaves_nothing) {
+    io_expect_full_disk(write_small, "full.npy", 2, (const rlim_t[]){100, 6000});
 }
 
-static void unwritable_output_is_named(void **state) {
-    (void)state;
-    assert_true(write_small(io_path("none/w.npy")));
+TEST(unwritable_output_is_named) {
     assert_true(write_says(io_folder, "name a file in it"));
     assert_int_equal(io_count_files(), 0);
 }
 
 /* A failed write keeps the former file, a good one its permissions; links stay links. */
-static void replaces_files_whole(void **state) {
-    (void)state;
+TEST(replaces_files_whole) {
     const char *path = io_save("old.npy", "old", 3), *link = io_path("link.npy");
     struct stat info;
     assert_true(io_with_limit(100, write_small, path));
@@ -318,23 +300,17 @@ static bool copy_through(void) {
     return good;
 }
 
-static void stdin_and_stdout_work(void **state) {
-    (void)state;
+TEST(stdin_and_stdout_work) {
     csrec_array array = small_array();
     assert_ok(csrec_array_write(io_path("in.npy"), &array, NULL));
     assert_true(io_with_pipes(io_path("in.npy"), io_path("out.npy"), copy_through));
-    io_bytes a = io_load(io_path("in.npy")), b = io_load(io_path("out.npy"));
-    assert_int_equal(a.size, b.size);
-    assert_memory_equal(a.data, b.data, a.size);
+    io_assert_same(io_path("in.npy"), io_path("out.npy"));
     assert_false(io_with_pipes(io_path("in.npy"), "/dev/full", copy_through));
-    io_free(&a);
-    io_free(&b);
     csrec_array_clear(&array);
     io_empty_folder();
 }
 
-static void free_memory_is_known(void **state) {
-    (void)state;
+TEST(free_memory_is_known) {
     uint64_t bytes = csrec_memory_available();
     assert_true(bytes > 1 << 20);
     csrec_error error;
@@ -342,20 +318,4 @@ static void free_memory_is_known(void **state) {
                      bytes == UINT64_MAX ? CSREC_OK : CSREC_MEMORY);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_layout),
-                                       cmocka_unit_test(writes_the_format),
-                                       cmocka_unit_test(scalars_and_long_shapes_round_trip),
-                                       cmocka_unit_test(refuses_other_types_with_a_remedy),
-                                       cmocka_unit_test(refuses_wrong_sizes_before_allocating),
-                                       cmocka_unit_test(refuses_damaged_headers),
-                                       cmocka_unit_test(refuses_every_truncation),
-                                       cmocka_unit_test(names_missing_files_and_folders),
-                                       cmocka_unit_test(full_disk_leaves_nothing),
-                                       cmocka_unit_test(unwritable_output_is_named),
-                                       cmocka_unit_test(replaces_files_whole),
-                                       cmocka_unit_test(stdin_and_stdout_work),
-                                       cmocka_unit_test(free_memory_is_known)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -1,18 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_npz.c - .npz archives, read from zip bytes built by hand and written ones inspected. */
 #include "io_npy.h"
 #include "io_zip.h"
 
 #include "files/npz/npz.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static io_bytes random_f8(int64_t n, double *values) {
     for (int64_t i = 0; i < n; i++) values[i] = check_uniform(&seed) - 0.5;
     return io_npy_f8(n, values);
 }
 
-static void reads_stored_deflated_and_zip64(void **state) {
-    (void)state;
+TEST(reads_stored_deflated_and_zip64) {
     for (int how = 0; how < 8; how++) {
         double a[100], b[3000];
         io_zip zip = {0};
@@ -48,8 +48,7 @@ static void refuse(io_zip *zip, const char *part) {
     io_empty_folder();
 }
 
-static void refuses_lies_and_damage(void **state) {
-    (void)state;
+TEST(refuses_lies_and_damage) {
     double v[1000];
     for (int deflate = 0; deflate < 2; deflate++) {
         io_zip zip = {0};
@@ -80,11 +79,10 @@ static void refuses_lies_and_damage(void **state) {
 
 /* Zeros compress a thousandfold: a real bomb, whose size agrees, is judged by the free memory;
  * here it is small enough to be read. */
-static void reads_highly_compressed_members(void **state) {
-    (void)state;
+TEST(reads_highly_compressed_members) {
     io_zip zip = {0};
     io_bytes member = {0};
-    uint8_t *zeros = calloc(1, 1 << 22);
+    OWNED uint8_t *zeros = calloc(1, 1 << 22);
     io_npy_header(&member, 1, "|u1", false, "(4194304,)");
     io_put(&member, zeros, 1 << 22);
     io_zip_add(&zip, "a.npy", member, (io_zip_how){.deflate = true});
@@ -94,13 +92,11 @@ static void reads_highly_compressed_members(void **state) {
     assert_ok(csrec_npz_read(io_save("c.npz", bytes.data, bytes.size), "a", &array, NULL));
     assert_memory_equal(array.data, zeros, 1 << 22);
     csrec_array_clear(&array);
-    free(zeros);
     io_free(&bytes);
     io_empty_folder();
 }
 
-static void refuses_every_truncation_and_survives_every_flip(void **state) {
-    (void)state;
+TEST(refuses_every_truncation_and_survives_every_flip) {
     double v[20];
     io_zip zip = {0};
     io_zip_add(&zip, "a.npy", random_f8(20, v), (io_zip_how){.deflate = true});
@@ -127,8 +123,7 @@ static void refuses_every_truncation_and_survives_every_flip(void **state) {
     io_empty_folder();
 }
 
-static void random_arrays_round_trip(void **state) {
-    (void)state;
+TEST(random_arrays_round_trip) {
 #define CODE(name, type, code, bytes) CSREC_##name,
     static const csrec_dtype types[] = {CSREC_DTYPE_LIST(CODE)};
 #undef CODE
@@ -146,9 +141,7 @@ static void random_arrays_round_trip(void **state) {
     }
     assert_ok(csrec_npz_write(io_path("r.npz"), TYPES, names, pointers, NULL));
     assert_ok(csrec_npz_write(io_path("s.npz"), TYPES, names, pointers, NULL));
-    io_bytes a = io_load(io_path("r.npz")), b = io_load(io_path("s.npz"));
-    assert_int_equal(a.size, b.size);
-    assert_memory_equal(a.data, b.data, a.size); /* no clock in the file */
+    io_assert_same(io_path("r.npz"), io_path("s.npz")); /* no clock in the file */
     for (int t = 0; t < TYPES; t++) {
         assert_ok(csrec_npz_read(io_path("r.npz"), names[t], &back, NULL));
         assert_int_equal(back.dtype, types[t]);
@@ -159,8 +152,6 @@ static void random_arrays_round_trip(void **state) {
         csrec_array_clear(&arrays[t]);
     }
     assert_int_equal(io_count_files(), 2);
-    io_free(&a);
-    io_free(&b);
     io_empty_folder();
 }
 
@@ -176,8 +167,7 @@ static csrec_status write_noise(const char *path, bool stored, csrec_error *erro
 }
 
 /* The bytes at a fixed place of the local header: method 0 or 8 (APPNOTE.TXT 4.3.7). */
-static void stores_or_deflates(void **state) {
-    (void)state;
+TEST(stores_or_deflates) {
     for (int stored = 0; stored < 2; stored++) {
         assert_ok(write_noise(io_path("m.npz"), stored, NULL));
         io_bytes b = io_load(io_path("m.npz"));
@@ -194,15 +184,8 @@ static bool write_fails(const char *path) {
            strstr(error.text, "disk") && write_noise(path, false, &error) == CSREC_FILE;
 }
 
-static void full_disk_leaves_nothing(void **state) {
-    (void)state;
-    assert_true(io_with_limit(0, write_fails, io_path("f.npz")));
-    assert_true(io_with_limit(1000, write_fails, io_path("f.npz")));
-    assert_true(io_with_limit(159000, write_fails, io_path("f.npz")));
-    assert_int_equal(io_count_files(), 0);
-    assert_true(write_fails("/dev/full"));
-    assert_true(write_fails(io_path("none/f.npz")));
-    assert_int_equal(io_count_files(), 0);
+TEST(full_disk_leaves_nothing) {
+    io_expect_full_disk(write_fails, "f.npz", 3, (const rlim_t[]){0, 1000, 159000});
 }
 
 static bool copy_through(void) {
@@ -214,21 +197,15 @@ static bool copy_through(void) {
     return good;
 }
 
-static void stdin_and_stdout_work(void **state) {
-    (void)state;
+TEST(stdin_and_stdout_work) {
     assert_ok(write_noise(io_path("in.npz"), false, NULL));
     assert_true(io_with_pipes(io_path("in.npz"), io_path("out.npz"), copy_through));
-    io_bytes a = io_load(io_path("in.npz")), b = io_load(io_path("out.npz"));
-    assert_int_equal(a.size, b.size);
-    assert_memory_equal(a.data, b.data, a.size);
-    io_free(&a);
-    io_free(&b);
+    io_assert_same(io_path("in.npz"), io_path("out.npz"));
     assert_false(io_with_pipes(io_path("in.npz"), "/dev/full", copy_through));
     io_empty_folder();
 }
 
-static void refuses_what_cannot_be_written(void **state) {
-    (void)state;
+TEST(refuses_what_cannot_be_written) {
     csrec_array array;
     csrec_error error;
     const char *twice[] = {"x", "x"};
@@ -246,8 +223,7 @@ static void refuses_what_cannot_be_written(void **state) {
 
 /* More than 4 GiB in a member, stored and deflated; only where asked for, as it takes 9 GB of disk
  * and as much memory. */
-static void members_beyond_4_gib(void **state) {
-    (void)state;
+TEST(members_beyond_4_gib) {
     if (!getenv("CSREC_TEST_BIG")) {
         print_message("skipped: set CSREC_TEST_BIG=1 to write and read 4.3 GB\n");
         skip();
@@ -268,18 +244,4 @@ static void members_beyond_4_gib(void **state) {
     io_empty_folder();
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_stored_deflated_and_zip64),
-        cmocka_unit_test(refuses_lies_and_damage),
-        cmocka_unit_test(reads_highly_compressed_members),
-        cmocka_unit_test(refuses_every_truncation_and_survives_every_flip),
-        cmocka_unit_test(random_arrays_round_trip),
-        cmocka_unit_test(stores_or_deflates),
-        cmocka_unit_test(full_disk_leaves_nothing),
-        cmocka_unit_test(stdin_and_stdout_work),
-        cmocka_unit_test(refuses_what_cannot_be_written),
-        cmocka_unit_test(members_beyond_4_gib)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

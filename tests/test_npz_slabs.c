@@ -1,12 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Samples of slabs from .npz files: as they were put into archives that are built by hand, with
  * positions in any order; recovered in slabs they have the bits of one piece. Results in .npz. */
 #include "io_npy.h"
+#include "io_signal.h"
 #include "io_zip.h"
 #include "tiles.h"
 
-#include <string.h>
-
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ files --------------------- */
 
@@ -43,7 +43,7 @@ static scan draw(kind k, int64_t most) {
         s.shape.dim[a] = a ? 1 + check_below(&seed, 30) : 1 + check_below(&seed, left);
         left = left / s.shape.dim[a] + 1;
     }
-    csrec_shape_count(&s.shape, &s.entries);
+    s.entries = entries_in(&s.shape);
     s.index = malloc((size_t)s.entries * sizeof *s.index);
     s.y = malloc((size_t)(s.entries * s.channels) * sizeof *s.y);
     assert_true(s.index && s.y);
@@ -81,7 +81,7 @@ static io_bytes y_bytes(const scan *s, bool fortran) {
 
 static io_bytes mask_bytes(const scan *s) {
     char shape[128] = "(";
-    uint8_t *mask = calloc((size_t)s->entries, 1);
+    OWNED uint8_t *mask = calloc((size_t)s->entries, 1);
     assert_non_null(mask);
     for (int a = 0; a < s->shape.dims; a++)
         snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%lld,",
@@ -89,7 +89,6 @@ static io_bytes mask_bytes(const scan *s) {
     strcat(shape, ")");
     for (int64_t i = 0; i < s->n; i++) mask[s->index[i]] = 1;
     io_bytes b = io_npy_u1("|b1", shape, s->entries, mask);
-    free(mask);
     return b;
 }
 
@@ -169,8 +168,7 @@ static void check_scan(const scan *s, const char *path) {
     csrec_slab_file_close(file);
 }
 
-static void slabs_have_the_samples_of_the_file(void **state) {
-    (void)state;
+TEST(slabs_have_the_samples_of_the_file) {
     for (int trial = 0; trial < 40; trial++) {
         const kind k = (kind)(trial % KINDS);
         const how h = {.y = {.zip64 = check_below(&seed, 4) == 0},
@@ -191,7 +189,7 @@ static void expect_bits(const picture *p, const scan *s, kind k, const csrec_rec
     csrec_slabs *slabs = NULL;
     csrec_error error = {""};
     const char *path = save(s, k, (how){0});
-    double *signal = malloc((size_t)(p->entries * s->channels) * sizeof *signal);
+    OWNED double *signal = malloc((size_t)(p->entries * s->channels) * sizeof *signal);
     assert_non_null(signal);
     assert_ok(csrec_measurement_read(path, NULL, &whole, &error));
     if (csrec_recover(&whole, o, p->signal, NULL, &report, &error)) fail_msg("%s", error.text);
@@ -204,17 +202,13 @@ static void expect_bits(const picture *p, const scan *s, kind k, const csrec_rec
     csrec_slabs_destroy(slabs);
     csrec_slab_file_close(file);
     csrec_measurement_clear(&whole);
-    free(signal);
 }
 
 /* In every order of the samples, which decides how their sums are rounded. */
-static void slabs_have_the_bits_of_one_piece(void **state) {
-    (void)state;
+TEST(slabs_have_the_bits_of_one_piece) {
     const csrec_shape shape = {2, {340 + check_below(&seed, 60), 460}};
     picture p = make(&shape, 2, 0.2, 0.15, 0.0, &seed);
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = "frames";
+    csrec_recover_options o = options_by("frames");
     o.backend = "cpu";
     o.tile = 70000;
     scan s = {shape, p.entries, p.m.n, 2, p.m.index, p.m.y, false};
@@ -225,41 +219,6 @@ static void slabs_have_the_bits_of_one_piece(void **state) {
 }
 
 /* ------------------------------------------------------------------ results ------------------- */
-
-typedef struct rows {
-    const csrec_array *pixels;
-    int64_t next, fails_at; /* -1: never */
-} rows;
-
-static csrec_status take_rows(void *context, csrec_slab slab, void *values, csrec_error *error) {
-    rows *r = context;
-    const size_t row =
-        (size_t)(r->pixels->count / r->pixels->shape.dim[0]) * csrec_dtype_size(r->pixels->dtype);
-    assert_int_equal(slab.first, r->next);
-    r->next += slab.count;
-    memcpy(values, (const char *)r->pixels->data + (size_t)slab.first * row,
-           (size_t)slab.count * row);
-    if (r->fails_at < 0 || r->next <= r->fails_at) return CSREC_OK;
-    strcpy(error->text, "as the test wants it");
-    return CSREC_DATA;
-}
-
-/* from NULL: at once. */
-static csrec_status write_signal(const char *path, const csrec_image *image, rows *from,
-                                 const char *fingerprint, csrec_error *error) {
-    csrec_files *files = NULL;
-    csrec_files_options options = {.no_sync = true, .fingerprint = fingerprint};
-    csrec_image form = *image;
-    form.pixels.data = NULL;
-    assert_ok(csrec_files_create(&options, &files, error));
-    csrec_status status =
-        from ? csrec_files_add_slabs(files, path, csrec_format_of(path), &form, take_rows, from,
-                                     NULL, error)
-             : csrec_files_add_signal(files, path, csrec_format_of(path), image, NULL, error);
-    if (!status) status = csrec_files_commit(files, error);
-    csrec_files_destroy(files);
-    return status;
-}
 
 static csrec_image draw_signal(bool large) {
     csrec_image image = {0};
@@ -274,50 +233,35 @@ static csrec_image draw_signal(bool large) {
 }
 
 /* libzip compares the checksums. */
-static void check_written(const char *path, const csrec_array *pixels, const char *fingerprint) {
+static void check_written(const char *path, const csrec_array *pixels) {
     csrec_array read = {0};
     csrec_error error = {""};
-    char text[64];
     if (csrec_npz_read(path, "x", &read, &error)) fail_msg("%s", error.text);
     assert_true(csrec_shape_equal(&read.shape, &pixels->shape));
     assert_int_equal(read.dtype, pixels->dtype);
     assert_memory_equal(read.data, pixels->data,
                         (size_t)pixels->count * csrec_dtype_size(pixels->dtype));
     csrec_array_clear(&read);
-    assert_ok(csrec_fingerprint_read(path, text, sizeof text, &error));
-    assert_string_equal(text, fingerprint ? fingerprint : "");
 }
 
-static void results_have_the_same_bytes_in_slabs(void **state) {
-    (void)state;
+TEST(results_have_the_same_bytes_in_slabs) {
     char whole[256], slabs[256];
     snprintf(whole, sizeof whole, "%s", io_path("whole.npz"));
     snprintf(slabs, sizeof slabs, "%s", io_path("slabs.npz"));
     for (int trial = 0; trial < 42; trial++) {
         csrec_image image = draw_signal(trial % 20 == 0); /* slabs have 4 MiB */
-        const char *fingerprint = trial % 2 ? "made for a test" : NULL;
-        csrec_error error = {""};
-        rows from = {&image.pixels, 0, -1};
-        assert_ok(write_signal(whole, &image, NULL, fingerprint, &error));
-        assert_ok(write_signal(slabs, &image, &from, fingerprint, &error));
-        io_bytes one = io_load(whole), other = io_load(slabs);
-        assert_int_equal(one.size, other.size);
-        assert_memory_equal(one.data, other.data, one.size);
-        io_free(&one);
-        io_free(&other);
-        check_written(slabs, &image.pixels, fingerprint);
-        remove(slabs);
-        from = (rows){&image.pixels, 0, check_below(&seed, image.pixels.shape.dim[0])};
-        assert_int_equal(write_signal(slabs, &image, &from, fingerprint, &error), CSREC_DATA);
-        assert_string_equal(error.text, "as the test wants it");
-        assert_null(fopen(slabs, "rb"));
+        const char *print = trial % 2 ? fingerprint : NULL;
+        expect_same_in_slabs(whole, slabs, &image, NULL, print,
+                             check_below(&seed, image.pixels.shape.dim[0]));
+        check_written(whole, &image.pixels);
+        expect_fingerprint(whole, print ? print : "");
         csrec_image_clear(&image);
     }
 }
 
 /* ------------------------------------------------------------------ what is wrong ------------- */
 
-static void expect_line(const char *path, csrec_status expected, const char *part) {
+static void expect_wrong(const char *path, csrec_status expected, const char *part) {
     csrec_measurement form, made;
     csrec_slab_file *file = NULL;
     csrec_error error = {""};
@@ -329,8 +273,7 @@ static void expect_line(const char *path, csrec_status expected, const char *par
     csrec_slab_file_close(file);
 }
 
-static void wrong_files_are_one_line(void **state) {
-    (void)state;
+TEST(wrong_files_are_one_line) {
     for (int trial = 0; trial < 20; trial++) {
         scan s = draw(SHUFFLED, 3000);
         if (s.n < 4) {
@@ -339,20 +282,20 @@ static void wrong_files_are_one_line(void **state) {
         }
         const int64_t k = 2 + check_below(&seed, s.n - 2), kept = s.index[k];
         const io_zip_how deflated = {.deflate = true}, broken = {.crc_flip = 1};
-        expect_line(save(&s, SHUFFLED, (how){.y = deflated}), CSREC_UNSUPPORTED, "compressed");
-        expect_line(save(&s, MASK, (how){.places = deflated}), CSREC_UNSUPPORTED, "compressed");
-        expect_line(save(&s, SHUFFLED, (how){.fortran = true}), CSREC_UNSUPPORTED, "C order");
-        expect_line(save(&s, SHUFFLED, (how){.y = broken}), CSREC_FORMAT, "checksum");
-        expect_line(save(&s, MASK, (how){.places = broken}), CSREC_FORMAT, "checksum");
+        expect_wrong(save(&s, SHUFFLED, (how){.y = deflated}), CSREC_UNSUPPORTED, "compressed");
+        expect_wrong(save(&s, MASK, (how){.places = deflated}), CSREC_UNSUPPORTED, "compressed");
+        expect_wrong(save(&s, SHUFFLED, (how){.fortran = true}), CSREC_UNSUPPORTED, "C order");
+        expect_wrong(save(&s, SHUFFLED, (how){.y = broken}), CSREC_FORMAT, "checksum");
+        expect_wrong(save(&s, MASK, (how){.places = broken}), CSREC_FORMAT, "checksum");
         s.index[k] = s.index[0];
-        expect_line(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "there twice");
+        expect_wrong(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "there twice");
         s.index[k] = s.entries;
-        expect_line(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "outside 0 to");
+        expect_wrong(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "outside 0 to");
         s.index[k] = -1;
-        expect_line(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "outside 0 to");
+        expect_wrong(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "outside 0 to");
         s.index[k] = kept;
         s.y[k * s.channels] = INFINITY;
-        expect_line(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "is infinite");
+        expect_wrong(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "is infinite");
         free_scan(&s);
     }
     csrec_measurement form;
@@ -362,13 +305,4 @@ static void wrong_files_are_one_line(void **state) {
     csrec_slab_file_close(NULL);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slabs_have_the_samples_of_the_file),
-        cmocka_unit_test(slabs_have_the_bits_of_one_piece),
-        cmocka_unit_test(results_have_the_same_bytes_in_slabs),
-        cmocka_unit_test(wrong_files_are_one_line),
-    };
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

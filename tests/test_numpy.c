@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_numpy.c - files exchanged with NumPy itself, where python3 has it. */
 #include "io_file.h"
 
@@ -44,8 +45,7 @@ static void check_array(const csrec_array *array, csrec_dtype dtype) {
     "    return (i % 2 if t == 0 else i * (3 + t) % 101).reshape(3, 4, 5).astype(codes[t])\n"
 
 /* Both byte orders, both axis orders, .npy and both kinds of .npz. */
-static void numpy_writes_we_read(void **state) {
-    (void)state;
+TEST(numpy_writes_we_read) {
     need_numpy();
     assert_true(python(PREAMBLE "for t, c in enumerate(codes):\n"
                                 "    a = make(t)\n"
@@ -76,8 +76,7 @@ static void numpy_writes_we_read(void **state) {
     io_empty_folder();
 }
 
-static void we_write_numpy_reads(void **state) {
-    (void)state;
+TEST(we_write_numpy_reads) {
     need_numpy();
     static const char *const names[] = {"a0", "a1", "a2", "a3", "a4", "a5",
                                         "a6", "a7", "a8", "a9", "a10"};
@@ -126,8 +125,7 @@ static void expect_two(const char *name) {
 }
 
 /* The one-liner of the documentation, and what else a user may write in a line. */
-static void numpy_measurements_are_read(void **state) {
-    (void)state;
+TEST(numpy_measurements_are_read) {
     need_numpy();
     assert_true(
         python("import numpy as np\n"
@@ -152,8 +150,7 @@ static void numpy_measurements_are_read(void **state) {
 }
 
 /* NumPy's ways to go wrong: objects, complex, structured arrays. */
-static void numpy_types_are_refused(void **state) {
-    (void)state;
+TEST(numpy_types_are_refused) {
     need_numpy();
     assert_true(
         python("import numpy as np\n"
@@ -175,14 +172,14 @@ static void numpy_types_are_refused(void **state) {
 }
 
 /* Every finite number of 16 bits, in both byte orders and axis orders. */
-static void halves_are_read_exactly(void **state) {
-    (void)state;
+TEST(halves_are_read_exactly) {
     need_numpy();
-    assert_true(python("import numpy as np\n"
-                       "h = np.arange(65536).astype('u2').view('f2')\n"
-                       "h = h[np.isfinite(h)].reshape(2, 31, 1024)\n"
-                       "np.save('h.npy', h), np.save('b.npy', h.astype('>f2'))\n"
-                       "np.save('f.npy', np.asfortranarray(h)), np.save('d.npy', h.astype('f8'))\n"));
+    assert_true(
+        python("import numpy as np\n"
+               "h = np.arange(65536).astype('u2').view('f2')\n"
+               "h = h[np.isfinite(h)].reshape(2, 31, 1024)\n"
+               "np.save('h.npy', h), np.save('b.npy', h.astype('>f2'))\n"
+               "np.save('f.npy', np.asfortranarray(h)), np.save('d.npy', h.astype('f8'))\n"));
     csrec_array d = {0}, h = {0};
     assert_ok(csrec_array_read(io_path("d.npy"), &d, NULL));
     for (const char *k = "hbf"; *k; k++) {
@@ -199,8 +196,7 @@ static void halves_are_read_exactly(void **state) {
     io_empty_folder();
 }
 
-static void our_measurements_are_read_by_numpy(void **state) {
-    (void)state;
+TEST(our_measurements_are_read_by_numpy) {
     need_numpy();
     csrec_measurement m = {.shape = {2, {40, 50}},
                            .channels = 3,
@@ -232,11 +228,4 @@ static void our_measurements_are_read_by_numpy(void **state) {
     io_empty_folder();
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numpy_writes_we_read), cmocka_unit_test(we_write_numpy_reads),
-        cmocka_unit_test(numpy_measurements_are_read), cmocka_unit_test(numpy_types_are_refused),
-        cmocka_unit_test(halves_are_read_exactly),
-        cmocka_unit_test(our_measurements_are_read_by_numpy)};
-    return cmocka_run_group_tests(tests, setup, io_teardown);
-}
+FIXTURE(setup, io_teardown);

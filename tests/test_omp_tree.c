@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* OMP on the Haar tree: its least squares, its picks against a plain OMP, its residuals against OMP
  * on the matrix written out. */
 #include "problem.h"
@@ -5,7 +6,7 @@
 
 #include "operator/operator.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* The sampled Haar matrix of an operator, written out column by column, row-major. */
 static double *written_out(const csrec_operator *A) {
@@ -30,16 +31,15 @@ static csrec_operator *haar_operator(const problem *p) {
 
 /* On any support: r = y - A_S x, and r is orthogonal to every chosen column, which is what makes it
  * the shortest. */
-static void tree_projection_is_least_squares(void **state) {
-    (void)state;
+TEST(tree_projection_is_least_squares) {
     for (int t = 0; t < 1500; t++) {
         problem p = problem_draw(&seed, 30, 40);
         csrec_operator *A = haar_operator(&p);
         int64_t m, n;
         csrec_operator_size(A, &m, &n);
-        double *matrix = written_out(A), *x = malloc((size_t)n * sizeof *x);
+        OWNED double *matrix = written_out(A), *x = malloc((size_t)n * sizeof *x);
         double *r = malloc((size_t)m * sizeof *r), length = 0.0, share = check_uniform(&seed);
-        bool *chosen = malloc((size_t)n * sizeof *chosen);
+        OWNED bool *chosen = malloc((size_t)n * sizeof *chosen);
         for (int64_t j = 0; j < n; j++) chosen[j] = check_uniform(&seed) < share;
         assert_ok(A->type->fit(A, chosen, p.y, x, r));
         for (int64_t i = 0; i < m; i++) length += p.y[i] * p.y[i];
@@ -55,17 +55,13 @@ static void tree_projection_is_least_squares(void **state) {
             assert_true(!chosen[j] || fabs(c) <= bound);
             assert_true(chosen[j] || x[j] == 0.0);
         }
-        free(matrix);
-        free(x);
         free(r);
-        free(chosen);
         csrec_operator_destroy(A);
         problem_drop(&p);
     }
 }
 
-static void omp_on_the_tree_equals_plain_omp(void **state) {
-    (void)state;
+TEST(omp_on_the_tree_equals_plain_omp) {
     for (int t = 0; t < 4000; t++) {
         int levels = 4 + (int)check_below(&seed, 30);
         problem p = problem_create(&seed, levels, 8 + check_below(&seed, 8), (csrec_columns)(t & 1),
@@ -73,9 +69,8 @@ static void omp_on_the_tree_equals_plain_omp(void **state) {
         csrec_operator *A = haar_operator(&p);
         int64_t m, n;
         csrec_operator_size(A, &m, &n);
-        double *matrix = written_out(A);
+        OWNED double *matrix = written_out(A);
         check_omp(A, m, n, matrix, p.y, 1 + check_below(&seed, m < n ? m / 2 : n / 2));
-        free(matrix);
         csrec_operator_destroy(A);
         problem_drop(&p);
     }
@@ -85,8 +80,7 @@ static void omp_on_the_tree_equals_plain_omp(void **state) {
  * out: the same residual after every step. Of values drawn at random two columns tie only where
  * they are parallel once the chosen ones are projected out, and then either leaves the same span:
  * so the residuals are compared, not the columns. */
-static void omp_on_the_tree_equals_omp_on_its_matrix(void **state) {
-    (void)state;
+TEST(omp_on_the_tree_equals_omp_on_its_matrix) {
     for (int t = 0; t < 300; t++) {
         int levels = 8 + (int)check_below(&seed, 30);
         problem p = problem_create(&seed, levels, 40 + check_below(&seed, 200),
@@ -120,14 +114,4 @@ static void omp_on_the_tree_equals_omp_on_its_matrix(void **state) {
         csrec_operator_destroy(D);
         problem_drop(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tree_projection_is_least_squares),
-        cmocka_unit_test(omp_on_the_tree_equals_plain_omp),
-        cmocka_unit_test(omp_on_the_tree_equals_omp_on_its_matrix),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

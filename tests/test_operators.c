@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every row of the operator table: the adjoint identity, columns, norms and correlations against
  * dense matrices from the definitions, over random sizes; refusals. */
 #include "operator_rows.h"
 
 static void check_adjoint(const drawn *d, const csrec_operator *A) {
-    double *x = random_vector(d->n), *y = random_vector(d->m);
+    OWNED double *x = random_vector(d->n), *y = random_vector(d->m);
     double *Ax = random_vector(d->m), *Aty = random_vector(d->n), left = 0.0, right = 0.0;
     assert_ok(csrec_operator_forward(A, x, Ax));
     assert_ok(csrec_operator_adjoint(A, y, Aty));
@@ -17,19 +18,17 @@ static void check_adjoint(const drawn *d, const csrec_operator *A) {
         scale += fabs(x[j] * Aty[j]);
     }
     expect_near(d, "<Ax, y> - <x, A^T y>", left, right, scale);
-    free(x);
-    free(y);
     free(Ax);
     free(Aty);
 }
 
-static void adjoint_identity(void **state) {
+TEST_ON_EACH(adjoint_identity) {
     for_every_row(state, check_adjoint);
 }
 
 /* Wavelets are known by their analysis: A (analysis signal) is the sampled signal. */
 static void check_analysis(const drawn *d, const csrec_operator *A) {
-    double *signal = random_vector(d->n), *x = calloc((size_t)d->n, sizeof *x);
+    OWNED double *signal = random_vector(d->n), *x = calloc((size_t)d->n, sizeof *x);
     double *y = random_vector(d->m), scale = 0.0;
     for (int64_t j = 0; j < d->n; j++)
         for (int64_t i = 0; i < d->n; i++) x[j] += d->analysis[j * d->n + i] * signal[i];
@@ -37,8 +36,6 @@ static void check_analysis(const drawn *d, const csrec_operator *A) {
     assert_ok(csrec_operator_forward(A, x, y));
     for (int64_t k = 0; k < d->m; k++)
         expect_near(d, "sample of the synthesis", y[k], signal[d->index[k]], scale);
-    free(signal);
-    free(x);
     free(y);
 }
 
@@ -47,7 +44,7 @@ static void check_forward(const drawn *d, const csrec_operator *A) {
         check_analysis(d, A);
         return;
     }
-    double *x = random_vector(d->n), *y = random_vector(d->m);
+    OWNED double *x = random_vector(d->n), *y = random_vector(d->m);
     assert_ok(csrec_operator_forward(A, x, y));
     for (int64_t k = 0; k < d->m; k++) {
         double sum = 0.0, scale = 0.0;
@@ -57,19 +54,17 @@ static void check_forward(const drawn *d, const csrec_operator *A) {
         }
         expect_near(d, "entry of A x", y[k], sum, scale);
     }
-    free(x);
-    free(y);
 }
 
-static void forward_equals_the_definition(void **state) {
+TEST_ON_EACH(forward_equals_the_definition) {
     for_every_row(state, check_forward);
 }
 
 /* Given the forward products, which the test before has checked. */
 static void check_columns(const drawn *d, const csrec_operator *A) {
-    double *unit = calloc((size_t)d->n, sizeof *unit), *norms = random_vector(d->n);
-    double *a = random_vector(d->m), *own = random_vector(d->m), *r = random_vector(d->m);
-    double *c = random_vector(d->n);
+    OWNED double *unit = calloc((size_t)d->n, sizeof *unit), *norms = random_vector(d->n);
+    OWNED double *a = random_vector(d->m), *own = random_vector(d->m), *r = random_vector(d->m);
+    OWNED double *c = random_vector(d->n);
     assert_ok(csrec_operator_column_norms(A, norms));
     assert_ok(csrec_operator_correlate(A, r, c));
     for (int64_t j = 0; j < d->n; j++) {
@@ -90,23 +85,17 @@ static void check_columns(const drawn *d, const csrec_operator *A) {
         if (square > 1e-12)
             expect_near(d, "correlation", c[j], product / sqrt(square), size / square);
     }
-    free(unit);
-    free(norms);
-    free(a);
-    free(own);
-    free(r);
-    free(c);
 }
 
-static void columns_norms_and_correlations(void **state) {
+TEST_ON_EACH(columns_norms_and_correlations) {
     for_every_row(state, check_columns);
 }
 
 /* synthesize(analyze(signal)) = signal, and y = mask synthesize(x). */
 static void check_frame(const drawn *d, const csrec_operator *A) {
     if (!A->type->synthesize) return;
-    double *signal = random_vector(d->entries), *again = random_vector(d->entries);
-    double *x = random_vector(d->n), *y = random_vector(d->m);
+    OWNED double *signal = random_vector(d->entries), *again = random_vector(d->entries);
+    OWNED double *x = random_vector(d->n), *y = random_vector(d->m);
     if (A->type->analyze) {
         assert_ok(A->type->analyze(A, signal, x));
         assert_ok(A->type->synthesize(A, x, again));
@@ -117,19 +106,14 @@ static void check_frame(const drawn *d, const csrec_operator *A) {
     assert_ok(A->type->synthesize(A, x, again));
     assert_ok(csrec_operator_forward(A, x, y));
     for (int64_t k = 0; k < d->m; k++) assert_true(y[k] == again[d->index[k]]);
-    free(signal);
-    free(again);
-    free(x);
-    free(y);
 }
 
-static void frames_reproduce_the_signal(void **state) {
+TEST_ON_EACH(frames_reproduce_the_signal) {
     for_every_row(state, check_frame);
 }
 
 /* A level of a power of two: an orthonormal transform, so all columns have length 1. */
-static void haar_wavelets_are_orthonormal(void **state) {
-    (void)state;
+TEST(haar_wavelets_are_orthonormal) {
     csrec_shape shape = {2, {16, 8}};
     csrec_operator_spec spec = {.name = "wavelet", .shape = &shape, .kind = "haar"};
     csrec_operator *A;
@@ -140,76 +124,67 @@ static void haar_wavelets_are_orthonormal(void **state) {
     csrec_operator_destroy(A);
 }
 
-static void wrong_specs_are_refused(void **state) {
-    (void)state;
-    csrec_shape shape = {2, {6, 5}}, four = {4, {2, 2, 2, 2}}, none = {1, {0}};
-    int64_t twice[] = {3, 7, 3}, outside[] = {30}, below[] = {-1};
-    expect_refusal(&(csrec_operator_spec){.name = "fourier"}, CSREC_ARGUMENT, "fourier");
-    expect_refusal(&(csrec_operator_spec){.name = "mask"}, CSREC_ARGUMENT, "shape");
-    expect_refusal(&(csrec_operator_spec){.name = "mask", .shape = &none}, CSREC_ARGUMENT, "shape");
-    const char *const names[] = {"mask", "dct", "wavelet"};
-    for (int i = 0; i < 3; i++) {
-        csrec_operator_spec spec = {
-            .name = names[i], .shape = &shape, .block = 8, .step = 4, .kind = "haar"};
-        spec.m = 3;
-        spec.index = twice;
-        expect_refusal(&spec, CSREC_DATA, "twice");
-        spec.m = 1;
-        spec.index = outside;
-        expect_refusal(&spec, CSREC_DATA, "outside");
-        spec.index = below;
-        expect_refusal(&spec, CSREC_DATA, "outside");
-        spec.m = 0;
-        expect_refusal(&spec, CSREC_ARGUMENT, "0 samples");
-        spec.m = 31;
-        expect_refusal(&spec, CSREC_ARGUMENT, "31 samples");
-    }
-    csrec_operator_spec dct = {.name = "dct", .shape = &shape, .block = 3, .step = 1};
-    expect_refusal(&dct, CSREC_ARGUMENT, "block = 3");
-    dct.block = 33;
-    expect_refusal(&dct, CSREC_ARGUMENT, "block = 33");
-    dct.block = 8;
-    dct.step = 9;
-    expect_refusal(&dct, CSREC_ARGUMENT, "step = 9");
-    dct.step = 0;
-    expect_refusal(&dct, CSREC_ARGUMENT, "step = 0");
-    dct.step = 1;
-    dct.shape = &four;
-    expect_refusal(&dct, CSREC_UNSUPPORTED, "axes");
-    csrec_operator_spec wavelet = {.name = "wavelet", .shape = &shape, .kind = "db4"};
-    expect_refusal(&wavelet, CSREC_ARGUMENT, "db4");
-    wavelet.kind = "cdf97";
-    wavelet.levels = 4; /* 6 x 5 allows 3 */
-    expect_refusal(&wavelet, CSREC_ARGUMENT, "to 3");
-    wavelet.levels = 1;
-    wavelet.shape = &four;
-    expect_refusal(&wavelet, CSREC_UNSUPPORTED, "axes");
-    expect_refusal(&(csrec_operator_spec){.name = "chain"}, CSREC_ARGUMENT, "chain");
-    expect_refusal(&(csrec_operator_spec){.name = "callback", .m = 2, .n = 2}, CSREC_ARGUMENT,
-                   "needs forward");
-    const double values[] = {1.0, 2.0, NAN}, fine[] = {1.0, 2.0, 3.0};
-    const int64_t offset[] = {0, 2, 3}, falls[] = {0, 3, 2}, ends[] = {1, 2, 3};
-    const int64_t rows[] = {0, 1, 1}, wrong[] = {0, 1, 2}, repeats[] = {1, 1, 0};
-    csrec_operator_spec sparse = {
-        .name = "sparse", .m = 2, .n = 2, .matrix = values, .index = rows, .offset = offset};
-    expect_refusal(&sparse, CSREC_DATA, "column 1: an entry is not finite");
-    sparse.matrix = fine;
-    sparse.index = wrong;
-    expect_refusal(&sparse, CSREC_DATA, "column 1: a row is out of range");
-    sparse.index = repeats;
-    expect_refusal(&sparse, CSREC_DATA, "column 0: rows must ascend");
-    sparse.index = rows;
-    sparse.offset = falls;
-    expect_refusal(&sparse, CSREC_DATA, "column 1: offset must not fall");
-    sparse.offset = ends;
-    expect_refusal(&sparse, CSREC_ARGUMENT, "begins with 0");
-    sparse.m = 0;
-    expect_refusal(&sparse, CSREC_ARGUMENT, "0 x 2");
+/* Samples of any basis, and the rows' own fields. */
+TEST(wrong_samples_are_refused) {
+    static const char *const names[] = {"mask", "dct", "wavelet"};
+    static const struct {
+        int64_t m, index[3];
+        csrec_status status;
+        const char *words;
+    } cases[] = {{3, {3, 7, 3}, CSREC_DATA, "twice"},
+                 {1, {30}, CSREC_DATA, "outside"},
+                 {1, {-1}, CSREC_DATA, "outside"},
+                 {0, {0}, CSREC_ARGUMENT, "0 samples"},
+                 {31, {0}, CSREC_ARGUMENT, "31 samples"}};
+    const csrec_shape shape = {2, {6, 5}};
+    csrec_operator_spec spec = {.shape = &shape, .block = 8, .step = 4, .kind = "haar"};
+    for (int i = 0; i < 3; i++)
+        for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+            spec.name = names[i];
+            spec.m = cases[k].m;
+            spec.index = cases[k].index;
+            expect_refusal(&spec, cases[k].status, cases[k].words);
+        }
+}
+
+TEST(wrong_specs_are_refused) {
+    static const csrec_shape shape = {2, {6, 5}}, four = {4, {2, 2, 2, 2}}, none = {1, {0}};
+    static const double nan[] = {1.0, 2.0, NAN}, fine[] = {1.0, 2.0, 3.0};
+    static const int64_t offset[] = {0, 2, 3}, falls[] = {0, 3, 2}, ends[] = {1, 2, 3};
+    static const int64_t rows[] = {0, 1, 1}, out[] = {0, 1, 2}, repeats[] = {1, 1, 0};
+#define DCT(of, b, s)     .name = "dct", .shape = &of, .block = b, .step = s
+#define WAVELET(of, k, l) .name = "wavelet", .shape = &of, .kind = k, .levels = l
+#define SPARSE(rows, v, i, o)                                                                      \
+    .name = "sparse", .m = rows, .n = 2, .matrix = v, .index = i, .offset = o
+    static const struct {
+        csrec_operator_spec spec;
+        csrec_status status;
+        const char *words;
+    } cases[] = {{{.name = "fourier"}, CSREC_ARGUMENT, "fourier"},
+                 {{.name = "mask"}, CSREC_ARGUMENT, "shape"},
+                 {{.name = "mask", .shape = &none}, CSREC_ARGUMENT, "shape"},
+                 {{DCT(shape, 3, 1)}, CSREC_ARGUMENT, "block = 3"},
+                 {{DCT(shape, 33, 1)}, CSREC_ARGUMENT, "block = 33"},
+                 {{DCT(shape, 8, 9)}, CSREC_ARGUMENT, "step = 9"},
+                 {{DCT(shape, 8, 0)}, CSREC_ARGUMENT, "step = 0"},
+                 {{DCT(four, 8, 1)}, CSREC_UNSUPPORTED, "axes"},
+                 {{WAVELET(shape, "db4", 0)}, CSREC_ARGUMENT, "db4"},
+                 {{WAVELET(shape, "cdf97", 4)}, CSREC_ARGUMENT, "to 3"}, /* 6 x 5 allows 3 */
+                 {{WAVELET(four, "cdf97", 1)}, CSREC_UNSUPPORTED, "axes"},
+                 {{.name = "chain"}, CSREC_ARGUMENT, "chain"},
+                 {{.name = "callback", .m = 2, .n = 2}, CSREC_ARGUMENT, "needs forward"},
+                 {{SPARSE(2, nan, rows, offset)}, CSREC_DATA, "column 1: an entry is not finite"},
+                 {{SPARSE(2, fine, out, offset)}, CSREC_DATA, "column 1: a row is out of range"},
+                 {{SPARSE(2, fine, repeats, offset)}, CSREC_DATA, "column 0: rows must ascend"},
+                 {{SPARSE(2, fine, rows, falls)}, CSREC_DATA, "column 1: offset must not fall"},
+                 {{SPARSE(2, fine, rows, ends)}, CSREC_ARGUMENT, "begins with 0"},
+                 {{SPARSE(0, fine, rows, ends)}, CSREC_ARGUMENT, "0 x 2"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_refusal(&cases[i].spec, cases[i].status, cases[i].words);
 }
 
 /* What changes the size of other rows' operators. */
-static void fields_of_other_rows_are_refused(void **state) {
-    (void)state;
+TEST(fields_of_other_rows_are_refused) {
     static const struct {
         const char *field, *rows; /* that take it */
     } fields[] = {{"complex_signal", " dense sparse callback fourier "},
@@ -236,8 +211,7 @@ static void fields_of_other_rows_are_refused(void **state) {
 }
 
 /* Factors on the CPU are no factors of a device's product; a device that is not there is named. */
-static void wrong_backends_are_refused(void **state) {
-    (void)state;
+TEST(wrong_backends_are_refused) {
     double matrix[4] = {1, 2, 3, 4};
     csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 2, .matrix = matrix};
     spec.backend = "abacus";
@@ -255,23 +229,4 @@ static void wrong_backends_are_refused(void **state) {
     csrec_operator_spec chain = {.name = "chain", .first = A, .second = A, .backend = "cuda"};
     expect_refusal(&chain, CSREC_ARGUMENT, "factors");
     csrec_operator_destroy(A);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", adjoint_identity),
-        CHECK_ON("cpu", forward_equals_the_definition),
-        CHECK_ON("cpu", columns_norms_and_correlations),
-        CHECK_ON("cpu", frames_reproduce_the_signal),
-        CHECK_ON("cuda", adjoint_identity),
-        CHECK_ON("cuda", forward_equals_the_definition),
-        CHECK_ON("cuda", columns_norms_and_correlations),
-        CHECK_ON("cuda", frames_reproduce_the_signal),
-        cmocka_unit_test(fields_of_other_rows_are_refused),
-        cmocka_unit_test(wrong_backends_are_refused),
-        cmocka_unit_test(haar_wavelets_are_orthonormal),
-        cmocka_unit_test(wrong_specs_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Row orders: bijections with an inverse for every kind of shape, Morton against interleaving bit
  * by bit, Hilbert by its defining property: neighbours along the curve are neighbours in space. */
 #include "check.h"
 
-#include <string.h>
-
-static uint64_t seed;
+SEED(seed);
 
 static int bits_of(int64_t dim) {
     int bits = 0;
@@ -65,8 +64,9 @@ static void check_bijection(const csrec_shape *shape, csrec_order order) {
     assert_int_equal(levels, expected);
 
     int64_t n = entries(shape), M = INT64_C(1) << levels, inside = 0;
-    int64_t *index = malloc((size_t)M * sizeof *index), *owner = malloc((size_t)M * sizeof *owner);
-    uint64_t *rows = malloc((size_t)M * sizeof *rows);
+    OWNED int64_t *index = malloc((size_t)M * sizeof *index),
+                  *owner = malloc((size_t)M * sizeof *owner);
+    OWNED uint64_t *rows = malloc((size_t)M * sizeof *rows);
     for (int64_t k = 0; k < M; k++) owner[k] = -1;
     for (int64_t k = 0; k < n; k++) index[k] = k;
     assert_ok(csrec_rows_from_index(shape, order, n, index, rows));
@@ -84,13 +84,9 @@ static void check_bijection(const csrec_shape *shape, csrec_order order) {
         inside += index[k] >= 0;
     }
     assert_int_equal(inside, n);
-    free(index);
-    free(owner);
-    free(rows);
 }
 
-static void orders_are_bijections(void **state) {
-    (void)state;
+TEST(orders_are_bijections) {
     for (int round = 0; round < 30; round++)
         for (int dims = 1; dims <= CSREC_DIMS_MAX; dims++) {
             csrec_shape shape = random_shape(dims, 3000);
@@ -118,18 +114,15 @@ static int64_t steps_between(const csrec_shape *shape, const int64_t *index) {
 
 /* Within every cube, consecutive rows are one step apart. */
 static void check_curve(const csrec_shape *shape, uint64_t M, uint64_t cube) {
-    uint64_t *rows = malloc(M * sizeof *rows);
-    int64_t *index = malloc(M * sizeof *index);
+    OWNED uint64_t *rows = malloc(M * sizeof *rows);
+    OWNED int64_t *index = malloc(M * sizeof *index);
     for (uint64_t row = 0; row < M; row++) rows[row] = row;
     assert_ok(csrec_rows_to_index(shape, CSREC_ORDER_HILBERT, (int64_t)M, rows, index));
     for (uint64_t row = 0; row + 1 < M; row++)
         if ((row + 1) % cube) assert_int_equal(steps_between(shape, index + row), 1);
-    free(rows);
-    free(index);
 }
 
-static void hilbert_neighbours_touch(void **state) {
-    (void)state;
+TEST(hilbert_neighbours_touch) {
     for (int dims = 1; dims <= CSREC_DIMS_MAX; dims++)
         for (int bits = 1; bits * dims <= 16; bits++) {
             /* a cube, doubled or quadrupled along one axis, with an idle axis where there is room
@@ -148,8 +141,7 @@ static void hilbert_neighbours_touch(void **state) {
 }
 
 /* Shapes near 2^62 rows: no whole enumeration, random positions there and back. */
-static void large_shapes(void **state) {
-    (void)state;
+TEST(large_shapes) {
     const csrec_shape shapes[] = {{2, {INT64_C(1) << 31, INT64_C(1) << 31}},
                                   {2, {(INT64_C(1) << 30) - 3, INT64_C(1) << 32}},
                                   {1, {INT64_C(1) << 62}},
@@ -173,12 +165,11 @@ static void large_shapes(void **state) {
 }
 
 /* Enough positions for several threads, equal to those taken one at a time. */
-static void many_positions(void **state) {
-    (void)state;
+TEST(many_positions) {
     const csrec_shape shape = {2, {700, 513}};
     enum { n = 100000 };
     int64_t *index = malloc(n * sizeof *index);
-    uint64_t *rows = malloc(n * sizeof *rows);
+    OWNED uint64_t *rows = malloc(n * sizeof *rows);
     for (int k = 0; k < n; k++) index[k] = check_below(&seed, 700 * 513);
     assert_ok(csrec_rows_from_index(&shape, CSREC_ORDER_HILBERT, n, index, rows));
     for (int k = 0; k < n; k += 7) {
@@ -187,11 +178,9 @@ static void many_positions(void **state) {
         assert_int_equal(rows[k], row);
     }
     free(index);
-    free(rows);
 }
 
-static void unusable_shapes(void **state) {
-    (void)state;
+TEST(unusable_shapes) {
     int levels = 77;
     int64_t count = 77;
     const csrec_shape bad[] = {{0, {0}},
@@ -220,8 +209,7 @@ static void unusable_shapes(void **state) {
 }
 
 /* Rows past 2^L are padding as well. */
-static void rows_out_of_range(void **state) {
-    (void)state;
+TEST(rows_out_of_range) {
     const csrec_shape shape = {2, {4, 4}};
     const uint64_t rows[] = {16, (uint64_t)1 << 62, UINT64_MAX};
     for (int order = 0; order < 3; order++) {
@@ -229,13 +217,4 @@ static void rows_out_of_range(void **state) {
         assert_ok(csrec_rows_to_index(&shape, (csrec_order)order, 3, rows, index));
         for (int k = 0; k < 3; k++) assert_int_equal(index[k], -1);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders_are_bijections), cmocka_unit_test(hilbert_neighbours_touch),
-        cmocka_unit_test(large_shapes),          cmocka_unit_test(many_positions),
-        cmocka_unit_test(unusable_shapes),       cmocka_unit_test(rows_out_of_range)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_pca.c - principal components against the covariance from direct sums, on every backend. */
 #include "backends.h"
 #include "learn/engine.h"
 #include "rows.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Rows that lie near a few directions, far from 0. */
 static float *draw(int64_t m, int64_t n, int directions, double noise) {
     float *X = malloc((size_t)(m * n) * sizeof *X);
-    double *way = malloc((size_t)(directions * n) * sizeof *way);
+    OWNED double *way = malloc((size_t)(directions * n) * sizeof *way);
     assert_true(X && way);
     for (int64_t i = 0; i < directions * n; i++) way[i] = check_uniform(&seed) - 0.5;
     for (int64_t i = 0; i < m; i++) {
@@ -20,7 +21,6 @@ static float *draw(int64_t m, int64_t n, int directions, double noise) {
             X[i * n + j] = (float)x;
         }
     }
-    free(way);
     return X;
 }
 
@@ -95,13 +95,13 @@ static void check_backend_text(const csrec_model *model, const char *backend, bo
                         both ? "covariance cpu, eigenvectors cuda" : backend);
 }
 
-static void eigenvectors_of_the_covariance(void **state) {
+TEST_ON_EACH(eigenvectors_of_the_covariance) {
     const char *backend = learning_backend(state);
     const int64_t rows[] = {2, 3, 17, 40, 41, 200}, columns[] = {2, 7, 40, 67};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
             int64_t m = rows[r], n = columns[c];
-            float *X = draw(m, n, 5, 0.3);
+            OWNED float *X = draw(m, n, 5, 0.3);
             double mean[67], *C = covariance(m, n, X, mean);
             csrec_learn_options all = {.energy = 1.0, .threads = 2, .backend = backend};
             csrec_learn_options few = {.components = 3, .backend = backend};
@@ -113,16 +113,15 @@ static void eigenvectors_of_the_covariance(void **state) {
             assert_true(csrec_model_array(model, "variances")->count <= 3);
             check_backend_text(model, backend, m < n);
             csrec_model_destroy(model);
-            free(X);
             free(C);
         }
 }
 
-static void energy_is_the_share_kept(void **state) {
+TEST_ON_EACH(energy_is_the_share_kept) {
     const char *backend = learning_backend(state);
     for (int way = 0; way < 2; way++) {
         int64_t m = way ? 30 : 300, n = 60;
-        float *X = draw(m, n, 6, 0.5);
+        OWNED float *X = draw(m, n, 6, 0.5);
         for (double energy = 0.3; energy < 1.0; energy += 0.15) {
             csrec_learn_options o = {.energy = energy, .backend = backend};
             csrec_model *model = learn(m, n, X, o);
@@ -135,15 +134,13 @@ static void energy_is_the_share_kept(void **state) {
             assert_true(kept - l[v->count - 1] < energy * trace);
             csrec_model_destroy(model);
         }
-        free(X);
     }
 }
 
-static void threads_do_not_matter(void **state) {
-    (void)state;
+TEST(threads_do_not_matter) {
     for (int way = 0; way < 2; way++) {
         int64_t m = way ? 40 : 500, n = 90;
-        float *X = draw(m, n, 4, 1.0);
+        OWNED float *X = draw(m, n, 4, 1.0);
         csrec_learn_options one = {.threads = 1, .components = 20}, three = one;
         three.threads = 3;
         csrec_model *a = learn(m, n, X, one), *b = learn(m, n, X, three);
@@ -151,17 +148,16 @@ static void threads_do_not_matter(void **state) {
                             csrec_model_array(b, "components")->data, (size_t)(20 * n) * 8);
         csrec_model_destroy(a);
         csrec_model_destroy(b);
-        free(X);
     }
 }
 
 /* Rows in many pieces, which fill the device's room for them more than once. Each covariance is off
  * by E, |E_jk| <= 1e-6 sqrt(C_jj C_kk) (csrec.h), so |E|_2 <= 1e-6 trace C, and eigenvalues by as
  * much (Weyl). */
-static void backends_agree(void **state) {
+TEST_ON("cuda", backends_agree) {
     learning_backend(state);
     int64_t m = 20000 + check_below(&seed, 5000), n = 900 + check_below(&seed, 100);
-    float *X = draw(m, n, 8, 1.0);
+    OWNED float *X = draw(m, n, 8, 1.0);
     double trace = 0.0;
     csrec_learn_options cuda = {.energy = 1.0, .backend = *state}, cpu = cuda;
     cpu.backend = "cpu";
@@ -184,15 +180,9 @@ static void backends_agree(void **state) {
     csrec_model_destroy(a);
     csrec_model_destroy(b);
     csrec_model_destroy(c);
-    free(X);
 }
 
-static bool stop(const csrec_progress *now, void *context) {
-    (void)now;
-    return --*(int *)context < 0;
-}
-
-static void mistakes_and_stops(void **state) {
+TEST_ON_EACH(mistakes_and_stops) {
     const char *backend = learning_backend(state);
     float X[12] = {1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2, 3};
     source s = {.X = X, .m = 4, .n = 3};
@@ -217,7 +207,7 @@ static void mistakes_and_stops(void **state) {
     o.energy = 1.5;
     assert_int_equal(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_ARGUMENT);
     o.energy = 0.0;
-    o.progress = stop;
+    o.progress = stop_by_count;
     for (int calls = 0; calls < 3; calls++) {
         int left = calls;
         bool stopped = false;
@@ -225,19 +215,4 @@ static void mistakes_and_stops(void **state) {
         assert_ok(csrec_pca_learn(&data, &o, &model, &stopped, &error));
         assert_true(stopped && !model);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", eigenvectors_of_the_covariance),
-        CHECK_ON("cuda", eigenvectors_of_the_covariance),
-        CHECK_ON("cpu", energy_is_the_share_kept),
-        CHECK_ON("cuda", energy_is_the_share_kept),
-        CHECK_ON("cuda", backends_agree),
-        cmocka_unit_test(threads_do_not_matter),
-        CHECK_ON("cpu", mistakes_and_stops),
-        CHECK_ON("cuda", mistakes_and_stops),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

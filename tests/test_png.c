@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_png.c - PNG pictures, read from bytes built by hand; written ones read back and inspected.
  */
 #include "io_png.h"
 
 #include "files/png/png.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static csrec_status decode(const io_bytes *b, csrec_image *image, csrec_error *error) {
     csrec_input input = csrec_input_memory(b->data, b->size, "p.png");
@@ -70,8 +71,7 @@ static void check_picture(const io_png *png, const csrec_image *image) {
 }
 
 /* Every colour type, depth, interlacing, with and without transparency, odd sizes. */
-static void reads_every_kind(void **state) {
-    (void)state;
+TEST(reads_every_kind) {
     static const int kinds[15][2] = {
         {IO_GRAY, 1},    {IO_GRAY, 2},       {IO_GRAY, 4},        {IO_GRAY, 8},    {IO_GRAY, 16},
         {IO_RGB, 8},     {IO_RGB, 16},       {IO_PALETTE, 1},     {IO_PALETTE, 2}, {IO_PALETTE, 4},
@@ -84,7 +84,7 @@ static void reads_every_kind(void **state) {
                       .interlaced = trial / 15 & 1};
         int channels = io_png_channels(png.color);
         size_t pixels = (size_t)png.width * png.height;
-        uint16_t *samples = random_samples(pixels * (size_t)channels, png.bits);
+        OWNED uint16_t *samples = random_samples(pixels * (size_t)channels, png.bits);
         png.samples = samples;
         if (png.color & 4) make_alpha(samples, pixels, channels, png.bits);
         if (png.color == IO_PALETTE)
@@ -103,7 +103,6 @@ static void reads_every_kind(void **state) {
         io_free(&b);
         io_free(&png.palette);
         io_free(&png.transparency);
-        free(samples);
     }
 }
 
@@ -125,8 +124,7 @@ static void refuse(io_bytes b, const char *part) {
     io_free(&b);
 }
 
-static void refuses_bombs_and_damage(void **state) {
-    (void)state;
+TEST(refuses_bombs_and_damage) {
     io_bytes text = {0}, b;
     refuse(small_png(&(io_png){.crc_flip = 1}), "damaged");
     refuse(small_png(&(io_png){.declared_height = 1 << 20}), "can hold");
@@ -142,8 +140,7 @@ static void refuses_bombs_and_damage(void **state) {
 
 /* A bomb that its own bytes could hold, but not the memory: 2^20 x 2^20 pixels in a file that is
  * large enough for them (sparse, so that it takes no disk). */
-static void refuses_what_memory_cannot_hold(void **state) {
-    (void)state;
+TEST(refuses_what_memory_cannot_hold) {
     io_bytes b = small_png(&(io_png){.declared_height = 1 << 20});
     memcpy(b.data + 16, "\0\x10\0", 4); /* the width, then the checksum anew */
     uint32_t crc = (uint32_t)crc32(0, b.data + 12, 17);
@@ -158,8 +155,7 @@ static void refuses_what_memory_cannot_hold(void **state) {
     io_empty_folder();
 }
 
-static void refuses_every_truncation_and_survives_every_flip(void **state) {
-    (void)state;
+TEST(refuses_every_truncation_and_survives_every_flip) {
     io_bytes b = small_png(&(io_png){.interlaced = true});
     csrec_image image;
     csrec_error error;
@@ -192,8 +188,7 @@ static csrec_image random_image(csrec_dtype dtype, int64_t h, int64_t w, int cha
     return image;
 }
 
-static void written_pictures_come_back(void **state) {
-    (void)state;
+TEST(written_pictures_come_back) {
     static const int channels[] = {0, 1, 3};
     for (int trial = 0; trial < 60; trial++) {
         int64_t h = 1 + check_below(&seed, 30), w = 1 + check_below(&seed, 30);
@@ -226,17 +221,11 @@ static bool write_fails(const char *path) {
     return status == CSREC_FILE && strstr(error.text, path) && strstr(error.text, "disk");
 }
 
-static void full_disk_leaves_nothing(void **state) {
-    (void)state;
-    assert_true(io_with_limit(0, write_fails, io_path("f.png")));
-    assert_true(io_with_limit(20000, write_fails, io_path("f.png")));
-    assert_true(write_fails("/dev/full"));
-    assert_true(write_fails(io_path("none/f.png")));
-    assert_int_equal(io_count_files(), 0);
+TEST(full_disk_leaves_nothing) {
+    io_expect_full_disk(write_fails, "f.png", 2, (const rlim_t[]){0, 20000});
 }
 
-static void refuses_what_is_no_picture(void **state) {
-    (void)state;
+TEST(refuses_what_is_no_picture) {
     csrec_image image = random_image(CSREC_U8, 4, 4, 2, false);
     csrec_error error;
     assert_int_equal(csrec_image_write(io_path("n.png"), &image, &error), CSREC_ARGUMENT);
@@ -258,30 +247,13 @@ static bool copy_through(void) {
     return good;
 }
 
-static void stdin_and_stdout_work(void **state) {
-    (void)state;
+TEST(stdin_and_stdout_work) {
     csrec_image image = random_image(CSREC_U16, 9, 7, 3, true);
     assert_ok(csrec_image_write(io_path("in.png"), &image, NULL));
     assert_true(io_with_pipes(io_path("in.png"), io_path("out.png"), copy_through));
-    io_bytes a = io_load(io_path("in.png")), b = io_load(io_path("out.png"));
-    assert_int_equal(a.size, b.size);
-    assert_memory_equal(a.data, b.data, a.size);
-    io_free(&a);
-    io_free(&b);
+    io_assert_same(io_path("in.png"), io_path("out.png"));
     csrec_image_clear(&image);
     io_empty_folder();
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_every_kind),
-        cmocka_unit_test(refuses_bombs_and_damage),
-        cmocka_unit_test(refuses_what_memory_cannot_hold),
-        cmocka_unit_test(refuses_every_truncation_and_survives_every_flip),
-        cmocka_unit_test(written_pictures_come_back),
-        cmocka_unit_test(full_disk_leaves_nothing),
-        cmocka_unit_test(refuses_what_is_no_picture),
-        cmocka_unit_test(stdin_and_stdout_work)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

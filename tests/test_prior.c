@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Models of kind net and the planes that their network takes, against definitions in double. */
 #include "io_file.h"
 #include "prior_model.h"
@@ -60,16 +61,15 @@ static double spread(const scene *d, const double *z, int level, int64_t y, int6
     return result;
 }
 
-static void planes_equal_their_definition(void **state) {
-    (void)state;
+TEST(planes_equal_their_definition) {
     for (int round = 0; round < 30; round++) {
         int channels = check_below(&seed, 2) ? 1 : 3;
         int64_t h = 1 + check_below(&seed, 20), w = 1 + check_below(&seed, 20), n = h * w;
         scene d = draw(channels, h, w);
         csrec_prior_frame frame;
         int64_t H = (h + 7) / 8 * 8, W = (w + 7) / 8 * 8;
-        float *work = malloc((size_t)csrec_prior_work(h, w) * 4);
-        float *X = malloc((size_t)((2 * channels + 2) * H * W) * 4);
+        OWNED float *work = malloc((size_t)csrec_prior_work(h, w) * 4);
+        OWNED float *X = malloc((size_t)((2 * channels + 2) * H * W) * 4);
         csrec_prior_planes(&d.s, 8, work, X, &frame);
         assert_int_equal(frame.height, H);
         assert_int_equal(frame.width, W);
@@ -107,8 +107,6 @@ static void planes_equal_their_definition(void **state) {
             }
         }
         free(z);
-        free(X);
-        free(work);
         drop(&d);
     }
 }
@@ -116,8 +114,7 @@ static void planes_equal_their_definition(void **state) {
 /* ------------------------------------------------------------------ models */
 
 /* Weights are those of the file, in 16 bits: written and read, a model is the same. */
-static void files_keep_models(void **state) {
-    (void)state;
+TEST(files_keep_models) {
     csrec_model *model = draw_model(3), *again = NULL;
     const char *path = io_path("prior.npz");
     assert_ok(csrec_model_write(path, model, NULL));
@@ -144,8 +141,7 @@ static void expect_refusal(parts *p, const char *array, const char *words) {
     parts_drop(p);
 }
 
-static void wrong_models_are_named(void **state) {
-    (void)state;
+TEST(wrong_models_are_named) {
     parts p = make(1, 0.05);
     p.weights.count = --p.weights.shape.dim[0];
     expect_refusal(&p, "array 'weights'", "entries, but the layers have");
@@ -168,9 +164,8 @@ static void wrong_models_are_named(void **state) {
     ((int64_t *)p.layers.data)[1] = INT64_C(1) << 40;
     expect_refusal(&p, "array 'layers'", "entry 1 is 1099511627776; must be -1 to 4096");
     csrec_model *model = draw_model(3);
-    csrec_recover_options o;
     csrec_error error = {""};
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     csrec_measurement m = {.shape = {2, {4, 4}},
                            .n = 1,
@@ -189,14 +184,4 @@ static void wrong_models_are_named(void **state) {
     o.method = "pca";
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     csrec_model_destroy(model);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(planes_equal_their_definition),
-        cmocka_unit_test(files_keep_models),
-        cmocka_unit_test(wrong_models_are_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery with models of kind net: any unit and offset, constants, single samples, tiny pictures.
  */
 #include "prior_model.h"
@@ -13,23 +14,21 @@ static sampled sample(int64_t height, int64_t width, int64_t channels, int64_t n
                  .values = height * width * channels};
     s.m.index = malloc((size_t)n * sizeof(int64_t));
     s.m.y = malloc((size_t)(n * channels) * sizeof(double));
-    uint8_t *taken = calloc((size_t)(height * width), 1);
+    OWNED uint8_t *taken = calloc((size_t)(height * width), 1);
     for (int64_t i = 0; i < n; i++) {
         do s.m.index[i] = check_below(&seed, height * width);
         while (taken[s.m.index[i]]);
         taken[s.m.index[i]] = 1;
     }
-    free(taken);
     for (int64_t i = 0; i < n * channels; i++) s.m.y[i] = 255.0 * check_uniform(&seed);
     return s;
 }
 
 static double *recover(const sampled *s, const csrec_model *model, const char *name, double value) {
-    csrec_recover_options o;
     csrec_recover_report report;
     csrec_error error = {""};
     const csrec_setting settings[] = {{name, value}};
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.backend = "cpu";
     if (name) o.solve.settings = settings, o.solve.n_settings = 1;
@@ -50,14 +49,13 @@ static void clear(sampled *s) {
 
 /* Values of 1e-9 or 1e9, with offsets, give the same picture to rounding; a power of two exactly.
  */
-static void units_and_offsets_do_not_matter(void **state) {
-    (void)state;
+TEST(units_and_offsets_do_not_matter) {
     for (int round = 0; round < 4; round++) {
         int channels = round % 2 ? 3 : 1;
         csrec_model *model = draw_model(channels);
         sampled s = sample(20 + check_below(&seed, 20), 20 + check_below(&seed, 20), channels, 200);
         if (round > 1) s.m.sigma = 5.0;
-        double *plain = recover(&s, model, NULL, 0.0);
+        OWNED double *plain = recover(&s, model, NULL, 0.0);
         const double gains[] = {1e-9, 1e9, 64.0, -3.0}, offsets[] = {1e-7, -1e10, 0.0, 1e4};
         for (int k = 0; k < 4; k++) {
             sampled t = s;
@@ -65,24 +63,21 @@ static void units_and_offsets_do_not_matter(void **state) {
             t.m.sigma = s.m.sigma * fabs(gains[k]);
             for (int64_t i = 0; i < s.m.n * channels; i++)
                 t.m.y[i] = gains[k] * s.m.y[i] + offsets[k];
-            double *other = recover(&t, model, NULL, 0.0);
+            OWNED double *other = recover(&t, model, NULL, 0.0);
             for (int64_t i = 0; i < s.values && gains[k] > 0.0; i++) {
                 double expected = gains[k] * plain[i] + offsets[k];
                 if (fabs(other[i] - expected) > 2e-2 * gains[k])
                     fail_msg("gain %g: %g, expected %g", gains[k], other[i], expected);
                 if (gains[k] == 64.0) assert_true(other[i] == expected);
             }
-            free(other);
             free(t.m.y);
         }
-        free(plain);
         clear(&s);
         csrec_model_destroy(model);
     }
 }
 
-static void constants_and_small_pictures_work(void **state) {
-    (void)state;
+TEST(constants_and_small_pictures_work) {
     csrec_model *gray = draw_model(1), *colour = draw_model(3);
     const int64_t sizes[][2] = {{1, 1}, {1, 9}, {5, 1}, {3, 4}, {7, 8}, {17, 9}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
@@ -92,10 +87,9 @@ static void constants_and_small_pictures_work(void **state) {
             free(recover(&s, channels == 3 ? colour : gray, "turns", 8));
             free(recover(&s, gray, "steps", 2));
             for (int64_t i = 0; i < s.m.n * channels; i++) s.m.y[i] = 1e6 + (double)(i % channels);
-            double *flat = recover(&s, channels == 3 ? colour : gray, NULL, 0.0);
+            OWNED double *flat = recover(&s, channels == 3 ? colour : gray, NULL, 0.0);
             for (int64_t i = 0; i < s.values; i++)
                 assert_true(flat[i] == 1e6 + (double)(i % channels));
-            free(flat);
             clear(&s);
         }
     csrec_model_destroy(gray);
@@ -103,20 +97,17 @@ static void constants_and_small_pictures_work(void **state) {
 }
 
 /* The mean over turns does not change if the picture is turned. */
-static void eight_turns_are_symmetric(void **state) {
-    (void)state;
+TEST(eight_turns_are_symmetric) {
     csrec_model *model = draw_model(1);
     sampled s = sample(24, 40, 1, 300), t = s;
     t.m.shape = (csrec_shape){2, {40, 24}};
     t.m.index = malloc((size_t)s.m.n * sizeof(int64_t));
     for (int64_t i = 0; i < s.m.n; i++)
         t.m.index[i] = s.m.index[i] % 40 * 24 + (23 - s.m.index[i] / 40);
-    double *a = recover(&s, model, "turns", 8), *b = recover(&t, model, "turns", 8);
+    OWNED double *a = recover(&s, model, "turns", 8), *b = recover(&t, model, "turns", 8);
     for (int64_t y = 0; y < 24; y++)
         for (int64_t x = 0; x < 40; x++)
             assert_true(fabs(a[y * 40 + x] - b[x * 24 + 23 - y]) < 2e-2);
-    free(a);
-    free(b);
     free(t.m.index);
     clear(&s);
     csrec_model_destroy(model);
@@ -124,8 +115,7 @@ static void eight_turns_are_symmetric(void **state) {
 
 /* Of a picture of stripes, fitting lowers the error at pixels that it has not seen. */
 /* The installed priors: `together` takes the one of three channels, else each has the gray one. */
-static void colours_go_together_or_apart(void **state) {
-    (void)state;
+TEST(colours_go_together_or_apart) {
     sampled s = sample(24, 16, 3, 100);
     for (int together = 0; together < 2; together++) {
         char path[4096];
@@ -133,11 +123,9 @@ static void colours_go_together_or_apart(void **state) {
         if (!csrec_prior_installed(together ? 3 : 1, sizeof path, path)) skip();
         assert_ok(csrec_model_read(path, &model, NULL));
         assert_int_equal(csrec_prior_channels(model), together ? 3 : 1);
-        double *named = recover(&s, model, NULL, 0.0);
-        double *found = recover(&s, NULL, "together", together);
+        OWNED double *named = recover(&s, model, NULL, 0.0);
+        OWNED double *found = recover(&s, NULL, "together", together);
         assert_memory_equal(named, found, (size_t)s.values * sizeof *named);
-        free(named);
-        free(found);
         csrec_model_destroy(model);
     }
     clear(&s);
@@ -152,23 +140,19 @@ static double stripe(int64_t entry) {
 /* Squared errors after fitting as a share of those before; twice the same. */
 static double share_left(const sampled *s, const csrec_model *model) {
     double before = 0.0, after = 0.0;
-    double *none = recover(s, model, NULL, 0.0), *fitted = recover(s, model, "steps", STEPS);
-    double *again = recover(s, model, "steps", STEPS);
+    OWNED double *none = recover(s, model, NULL, 0.0), *fitted = recover(s, model, "steps", STEPS);
+    OWNED double *again = recover(s, model, "steps", STEPS);
     assert_memory_equal(fitted, again, SIDE * SIDE * sizeof *again);
     for (int64_t i = 0; i < SIDE * SIDE; i++) {
         before += (none[i] - stripe(i)) * (none[i] - stripe(i));
         after += (fitted[i] - stripe(i)) * (fitted[i] - stripe(i));
     }
-    free(none);
-    free(fitted);
-    free(again);
     return after / before;
 }
 
 /* One in 70 draws of the first weights of eight channels leaves more than 0.8, others about 0.45.
  */
-static void fitting_learns_what_repeats(void **state) {
-    (void)state;
+TEST(fitting_learns_what_repeats) {
     enum { DRAWS = 4 };
     sampled s = sample(SIDE, SIDE, 1, SIDE * SIDE / 3);
     for (int64_t i = 0; i < s.m.n; i++) s.m.y[i] = stripe(s.m.index[i]);
@@ -184,9 +168,7 @@ static void fitting_learns_what_repeats(void **state) {
 
 /* A network that nobody trained says anything: what it says of its errors stays within e^+-20 times
  * the samples' variance and a squared tone. */
-static void strange_networks_expect_finite_errors(void **state) {
-    (void)state;
-    csrec_recover_options o;
+TEST(strange_networks_expect_finite_errors) {
     csrec_error error;
     csrec_model *model = NULL;
     parts p = make(1, 0.5);
@@ -198,7 +180,7 @@ static void strange_networks_expect_finite_errors(void **state) {
     for (int64_t i = 0; i < s.m.n; i++)
         square += (s.m.y[i] - mean) * (s.m.y[i] - mean) / (double)s.m.n;
     s.m.scale[1] = 255.0;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.backend = "cpu";
     if (csrec_recover_variance(&s.m, &o, signal, v, NULL, &error)) fail_msg("%s", error.text);
@@ -209,17 +191,4 @@ static void strange_networks_expect_finite_errors(void **state) {
     clear(&s);
     free(signal);
     free(v);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(units_and_offsets_do_not_matter),
-        cmocka_unit_test(constants_and_small_pictures_work),
-        cmocka_unit_test(eight_turns_are_symmetric),
-        cmocka_unit_test(colours_go_together_or_apart),
-        cmocka_unit_test(fitting_learns_what_repeats),
-        cmocka_unit_test(strange_networks_expect_finite_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_progress.c - callbacks come on the calling thread, may call the library, wait for no other
  * call, and stop what they report; the stages that they name are those of the estimate; share and
  * time left of a whole run. */
-#include "check.h"
+#include "samples.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "tools/common/progress.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { EDGE = 48, SHARE = 3, THREADS = 4, COUNT = 60 };
 
@@ -35,16 +35,10 @@ typedef struct scene {
 } scene;
 
 static scene draw_scene(void) {
-    scene s = {.m = {.shape = {2, {EDGE, EDGE}},
-                     .n = EDGE * EDGE / SHARE,
-                     .channels = 2,
-                     .dtype = CSREC_F64,
-                     .scale = {0.0, 255.0}}};
-    csrec_sampling sampling;
-    assert_ok(csrec_sampling_create(&s.m.shape, CSREC_PATTERN_UNIFORM, s.m.n, check_next(&seed),
-                                    &sampling, NULL));
-    s.m.index = sampling.index;
-    s.m.y = malloc((size_t)(s.m.n * s.m.channels) * sizeof *s.m.y);
+    const csrec_shape shape = {2, {EDGE, EDGE}};
+    scene s = {
+        .m = draw_places(&shape, 2, CSREC_PATTERN_UNIFORM, EDGE * EDGE / SHARE, check_next(&seed))};
+    s.m.scale[1] = 255.0;
     for (int64_t k = 0; k < s.m.n * s.m.channels; k++) {
         int64_t at = s.m.index[k / s.m.channels], x = at % EDGE, y = at / EDGE;
         s.m.y[k] = (x > y ? 90.0 : 180.0) + 20.0 * check_uniform(&seed);
@@ -60,10 +54,9 @@ static void drop_scene(scene *s) {
 
 static csrec_outcome run_threads(const scene *s, const way *w, int threads, double *signal,
                                  csrec_progress_fn progress, void *context) {
-    csrec_recover_options o;
     csrec_recover_report report;
     csrec_error error;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.solve.solver = w->solver;
     o.basis = w->basis;
     o.shifts = w->shifts;
@@ -108,8 +101,7 @@ static bool listen(const csrec_progress *progress, void *context) {
     return stop;
 }
 
-static void callbacks_come_on_the_calling_thread(void **state) {
-    (void)state;
+TEST(callbacks_come_on_the_calling_thread) {
     scene s = draw_scene();
     for (int w = 0; w < WAYS; w++) {
         listener l = {.caller = pthread_self()};
@@ -122,8 +114,7 @@ static void callbacks_come_on_the_calling_thread(void **state) {
 }
 
 /* On several threads the others may have ended by the first call. */
-static void a_request_to_stop_is_heard(void **state) {
-    (void)state;
+TEST(a_request_to_stop_is_heard) {
     scene s = draw_scene();
     for (int k = 0; k < 2 * WAYS; k++) {
         const way *w = &ways[k / 2];
@@ -139,13 +130,12 @@ static void a_request_to_stop_is_heard(void **state) {
 
 /* Steps of many products report before each, not only when they end: more reports than steps, and a
  * request to stop ends the step that hears it. */
-static void long_steps_report(void **state) {
-    (void)state;
+TEST(long_steps_report) {
     enum { SIDE = 64, M = SIDE * SIDE / 3, STEPS = 2 };
     csrec_shape shape = {2, {SIDE, SIDE}};
     csrec_sampling s;
     assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, M, check_next(&seed), &s, NULL));
-    double *y = malloc(M * sizeof *y);
+    OWNED double *y = malloc(M * sizeof *y);
     for (int i = 0; i < M; i++) y[i] = check_normal(&seed);
     csrec_operator_spec spec = {
         .name = "dct", .m = M, .shape = &shape, .index = s.index, .block = 16, .step = 8};
@@ -165,7 +155,6 @@ static void long_steps_report(void **state) {
     }
     csrec_operator_destroy(A);
     csrec_sampling_clear(&s);
-    free(y);
 }
 
 /* ------------------------------------------------------------------ calls within calls */
@@ -186,11 +175,10 @@ static bool recover_within(const csrec_progress *progress, void *context) {
     return false;
 }
 
-static void a_callback_may_recover(void **state) {
-    (void)state;
+TEST(a_callback_may_recover) {
     scene s = draw_scene();
     size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
-    double *wanted = malloc(bytes), *within = malloc(bytes);
+    OWNED double *wanted = malloc(bytes), *within = malloc(bytes);
     for (int w = 0; w < WAYS; w++) {
         nested n = {.s = &s, .w = &ways[w], .signal = within};
         run_way(&s, &ways[w], wanted, NULL, NULL);
@@ -199,8 +187,6 @@ static void a_callback_may_recover(void **state) {
         assert_memory_equal(s.signal, wanted, bytes);
         assert_memory_equal(within, wanted, bytes);
     }
-    free(wanted);
-    free(within);
     drop_scene(&s);
 }
 
@@ -246,11 +232,10 @@ static void *visit(void *context) {
     return NULL;
 }
 
-static void two_calls_report_at_once(void **state) {
-    (void)state;
+TEST(two_calls_report_at_once) {
     scene s = draw_scene();
     size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
-    double *other = malloc(bytes);
+    OWNED double *other = malloc(bytes);
     for (int w = 0; w < WAYS; w++) {
         meeting place = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, false};
         visitor a = {&place, &s, &ways[w], s.signal, false};
@@ -262,15 +247,13 @@ static void two_calls_report_at_once(void **state) {
         if (place.missed) fail_msg("%s: a callback waits for another call", ways[w].name);
         assert_memory_equal(s.signal, other, bytes);
     }
-    free(other);
     drop_scene(&s);
 }
 
 /* ------------------------------------------------------------------ right-hand sides */
 
 /* Of the second solver's matrix some columns are nearly the same: those signals go one by one. */
-static void right_hand_sides_report_on_the_calling_thread(void **state) {
-    (void)state;
+TEST(right_hand_sides_report_on_the_calling_thread) {
     enum { M = 24, N = 48 };
     double matrix[M * N], y[COUNT * M];
     for (int i = 0; i < M * N; i++) matrix[i] = check_normal(&seed);
@@ -319,20 +302,17 @@ static bool follow_stages(const csrec_progress *progress, void *context) {
 }
 
 /* Every stage that reports is in the estimate. */
-static void stages_are_those_of_the_estimate(void **state) {
-    (void)state;
+TEST(stages_are_those_of_the_estimate) {
     static const struct {
         const char *method;
         int stages;
     } runs[] = {{"frames", 1}, {"gaussian", 2}, {"mixture", 4}};
     scene s = draw_scene();
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
-        csrec_recover_options o;
         csrec_plan plan;
         csrec_error error;
         double sum = 0.0;
-        csrec_recover_defaults(&o);
-        o.method = runs[k].method;
+        csrec_recover_options o = options_by(runs[k].method);
         o.threads = 1;
         o.backend = "cpu";
         assert_ok(csrec_recover_plan(&s.m, &o, false, &plan, &error));
@@ -350,8 +330,7 @@ static void stages_are_those_of_the_estimate(void **state) {
 }
 
 /* Against the sum over stages that are cut into pieces. */
-static void shares_of_stages(void **state) {
-    (void)state;
+TEST(shares_of_stages) {
     enum { STAGES = 4, PIECES = 1000 };
     static const char *const names[STAGES] = {"first", "second", "third", "fourth"};
     for (int trial = 0; trial < 20; trial++) {
@@ -374,8 +353,7 @@ static void shares_of_stages(void **state) {
 }
 
 /* Of work at one speed what is left is known; the twentieth that the estimate counts for fades. */
-static void seconds_left_of_a_run(void **state) {
-    (void)state;
+TEST(seconds_left_of_a_run) {
     for (int trial = 0; trial < 100; trial++) {
         double expected = 0.1 + 100.0 * check_uniform(&seed),
                slower = 0.2 + 5.0 * check_uniform(&seed);
@@ -393,20 +371,4 @@ static void seconds_left_of_a_run(void **state) {
     }
     assert_true(cli_seconds_left(0.0, 0.0, 8.0) == 8.0);
     assert_true(cli_seconds_left(0.0, 3.0, 0.0) == -1.0);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(callbacks_come_on_the_calling_thread),
-        cmocka_unit_test(a_request_to_stop_is_heard),
-        cmocka_unit_test(long_steps_report),
-        cmocka_unit_test(a_callback_may_recover),
-        cmocka_unit_test(two_calls_report_at_once),
-        cmocka_unit_test(right_hand_sides_report_on_the_calling_thread),
-        cmocka_unit_test(stages_are_those_of_the_estimate),
-        cmocka_unit_test(shares_of_stages),
-        cmocka_unit_test(seconds_left_of_a_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

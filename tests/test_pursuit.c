@@ -1,18 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Eager against reference pursuit in lock-step, on every instruction set that runs here; residuals
  * against the dense matrix. */
 #include "check.h"
 #include "dense.h"
 #include "problem.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/cpu.h"
 #include "haar/eager.h"
 #include "haar/project.h"
 #include "haar/reference.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* The same scores and energies after every step, to the bit, and the same result. */
 static int64_t run_together(const problem *p, const csrec_tree *tree, const csrec_eager_simd *simd,
@@ -51,14 +49,12 @@ static void lock_step(const csrec_eager_simd *simd, int cases, int64_t largest_n
     print_message("%lld steps in lock-step\n", (long long)steps);
 }
 
-static void eager_equals_reference_generic(void **state) {
-    (void)state;
+TEST(eager_equals_reference_generic) {
     lock_step(&csrec_eager_generic, 1500, 60, 62);
     lock_step(&csrec_eager_generic, 10, 500, 62);
 }
 
-static void eager_equals_reference_avx2(void **state) {
-    (void)state;
+TEST(eager_equals_reference_avx2) {
 #if defined(__x86_64__)
     if (csrec_cpu_level() >= CSREC_CPU_AVX2) {
         lock_step(&csrec_eager_avx2, 1500, 60, 62);
@@ -69,8 +65,7 @@ static void eager_equals_reference_avx2(void **state) {
     skip();
 }
 
-static void eager_equals_reference_avx512(void **state) {
-    (void)state;
+TEST(eager_equals_reference_avx512) {
 #if defined(__x86_64__)
     if (csrec_eager_simd_choose() == &csrec_eager_avx512) {
         lock_step(&csrec_eager_avx512, 1500, 60, 62);
@@ -83,8 +78,7 @@ static void eager_equals_reference_avx512(void **state) {
 }
 
 /* Several thousand samples reach three levels of maxima. */
-static void eager_equals_reference_when_large(void **state) {
-    (void)state;
+TEST(eager_equals_reference_when_large) {
     for (int k = 0; k < 2; k++) {
         problem p =
             problem_create(&seed, 15, 3000, k ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED,
@@ -99,8 +93,7 @@ static void eager_equals_reference_when_large(void **state) {
 
 /* What is found after every single step, not only in the end: picks of equal scores may change
  * places without a trace in scores, energies and the final sum. */
-static void every_pick_equals_the_reference(void **state) {
-    (void)state;
+TEST(every_pick_equals_the_reference) {
     for (int k = 0; k < 150; k++) {
         int levels = 2 + (int)check_below(&seed, 9);
         int64_t n = 1 + check_below(&seed, levels < 5 ? INT64_C(1) << levels : 30);
@@ -167,8 +160,7 @@ static void assert_first_column(const csrec_pursuit_type *type, const problem *p
     type->destroy(pursuit);
 }
 
-static void a_left_child_wins_over_an_equal_right_leaf(void **state) {
-    (void)state;
+TEST(a_left_child_wins_over_an_equal_right_leaf) {
     for (int k = 0; k < 200; k++) {
         int level;
         problem p = tie_problem(k % 2, &level);
@@ -183,28 +175,25 @@ static void a_left_child_wins_over_an_equal_right_leaf(void **state) {
 }
 
 /* No coefficient is kept for an edge without a column. */
-static void one_coefficient_for_each_one_sided_column(void **state) {
-    (void)state;
+TEST(one_coefficient_for_each_one_sided_column) {
     for (int k = 0; k < 200; k++) {
         problem p = problem_draw(&seed, 100, 62);
         csrec_tree tree;
         assert_ok(csrec_tree_create(p.levels, p.n, p.rows, CSREC_COLUMNS_PAPER, &tree));
         int64_t kept = 0, listed = csrec_tree_places(&tree, NULL);
-        csrec_place *place = malloc((size_t)listed * sizeof *place);
+        OWNED csrec_place *place = malloc((size_t)listed * sizeof *place);
         csrec_tree_places(&tree, place);
         for (int32_t i = 0; i + 1 < tree.n; i++) kept += csrec_eager_sides(&tree, i);
         for (int64_t i = 0; i < listed; i++)
             kept -= place[i].kind == CSREC_PLACE_SUM || place[i].kind == CSREC_PLACE_LEAF;
         assert_int_equal(kept, 0);
-        free(place);
         csrec_tree_clear(&tree);
         problem_drop(&p);
     }
 }
 
 /* Every pick has the largest inner product of the dense matrix's columns, and r = y - Psi x. */
-static void picks_are_the_largest(void **state) {
-    (void)state;
+TEST(picks_are_the_largest) {
     for (int k = 0; k < 200; k++) {
         problem p = problem_draw(&seed, 40, 8);
         p.columns = CSREC_COLUMNS_PAPER;
@@ -214,7 +203,7 @@ static void picks_are_the_largest(void **state) {
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         csrec_solve_options options = {.stop = {.atoms = 1 + check_below(&seed, 20)}};
         csrec_atoms atoms, one;
-        double *r = malloc((size_t)p.n * sizeof *r), *psi = malloc((size_t)p.n * sizeof *psi);
+        OWNED double *r = malloc((size_t)p.n * sizeof *r), *psi = malloc((size_t)p.n * sizeof *psi);
         csrec_solve_report report;
         assert_ok(csrec_solve(A, p.y, &options, &atoms, r, &report, NULL));
         double y2 = 0.0, r2 = 0.0, fit, largest = 0.0;
@@ -248,8 +237,6 @@ static void picks_are_the_largest(void **state) {
         csrec_atoms_clear(&atoms);
         csrec_atoms_clear(&one);
         csrec_operator_destroy(A);
-        free(r);
-        free(psi);
         problem_drop(&p);
     }
 }
@@ -283,8 +270,7 @@ static csrec_status failing_residual(const void *state, double *r) {
     return CSREC_DEVICE;
 }
 
-static void a_failing_engine_is_reported(void **state) {
-    (void)state;
+TEST(a_failing_engine_is_reported) {
     static const csrec_reference_engine engine = {failing_create, failing_destroy, failing_find,
                                                   failing_subtract, failing_residual};
     uint64_t rows[] = {0, 1};
@@ -311,20 +297,4 @@ static void a_failing_engine_is_reported(void **state) {
         steps_left = steps + 1;
     }
     csrec_tree_clear(&tree);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eager_equals_reference_generic),
-        cmocka_unit_test(eager_equals_reference_avx2),
-        cmocka_unit_test(eager_equals_reference_avx512),
-        cmocka_unit_test(eager_equals_reference_when_large),
-        cmocka_unit_test(every_pick_equals_the_reference),
-        cmocka_unit_test(a_left_child_wins_over_an_equal_right_leaf),
-        cmocka_unit_test(one_coefficient_for_each_one_sided_column),
-        cmocka_unit_test(picks_are_the_largest),
-        cmocka_unit_test(a_failing_engine_is_reported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

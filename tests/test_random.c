@@ -1,18 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Philox against its published vectors, the uniform and normal numbers against their moments, and
  * the keyed permutation as a bijection without preferences. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "sampling/permutation.h"
 #include "base/random.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* The known answers of Philox4x32-10 that its authors publish; the last one is digits of pi. */
-static void philox_known_answers(void **state) {
-    (void)state;
+TEST(philox_known_answers) {
     const struct {
         uint32_t counter[4], key[2], expected[4];
     } known[] = {
@@ -49,8 +46,7 @@ static uint64_t slow_high(uint64_t a, uint64_t b) {
     return high;
 }
 
-static void below_is_the_high_product(void **state) {
-    (void)state;
+TEST(below_is_the_high_product) {
     const uint64_t edge[] = {0, 1, 2, 0xFFFFFFFF, UINT64_C(1) << 32, UINT64_MAX, UINT64_MAX - 1};
     for (size_t i = 0; i < 7; i++)
         for (size_t j = 0; j < 7; j++)
@@ -62,8 +58,7 @@ static void below_is_the_high_product(void **state) {
 }
 
 /* Means of n numbers stay within 6 standard errors: fails once in 5e8 runs by chance. */
-static void moments(void **state) {
-    (void)state;
+TEST(moments) {
     enum { N = 200000 };
     uint64_t key = check_next(&seed), stream = check_next(&seed);
     double u = 0, uu = 0, z = 0, zz = 0, zzzz = 0;
@@ -85,8 +80,7 @@ static void moments(void **state) {
     assert_true(fabs(zzzz / N - 3) < error * sqrt(96.0));
 }
 
-static void permutation_is_bijection(void **state) {
-    (void)state;
+TEST(permutation_is_bijection) {
     enum { MOST = 1100 };
     for (uint64_t entries = 1; entries <= MOST; entries++) {
         uint8_t seen[MOST] = {0};
@@ -107,8 +101,7 @@ static double chi_limit(double k) {
 }
 
 /* Which pair the first two outputs are, over fresh keys: all ordered pairs equally often. */
-static void permutation_has_no_preferences(void **state) {
-    (void)state;
+TEST(permutation_has_no_preferences) {
     for (uint64_t entries = 2; entries <= 12; entries++) {
         enum { EACH = 400 };
         int64_t hits[12][12] = {{0}};
@@ -125,13 +118,4 @@ static void permutation_has_no_preferences(void **state) {
         if (chi > chi_limit((double)pairs - 1))
             fail_msg("entries %d: chi-square %g", (int)entries, chi);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(philox_known_answers), cmocka_unit_test(below_is_the_high_product),
-        cmocka_unit_test(moments), cmocka_unit_test(permutation_is_bijection),
-        cmocka_unit_test(permutation_has_no_preferences)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec_recover on plain and random grids, against a mean of dense syntheses made here. */
 #include "check.h"
 #include "dense.h"
 
-#include <string.h>
-
 #include "method/grid.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* A random signal of a random small shape with distinct positions in random order. */
 static csrec_measurement draw(int64_t channels) {
@@ -28,14 +27,12 @@ static csrec_measurement draw(int64_t channels) {
     return m;
 }
 
-static void random_grids_are_injective_and_invert(void **state) {
-    (void)state;
+TEST(random_grids_are_injective_and_invert) {
     for (int k = 0; k < 300; k++) {
         csrec_measurement m = draw(1);
         csrec_grid grid;
         csrec_order order = (csrec_order)check_below(&seed, 3);
-        int64_t entries;
-        assert_ok(csrec_shape_count(&m.shape, &entries));
+        const int64_t entries = entries_in(&m.shape);
         assert_ok(csrec_grid_create(&m.shape, order, check_below(&seed, 9), 9, seed, &grid));
         uint64_t *rows = malloc((size_t)entries * sizeof *rows), row;
         int64_t back;
@@ -57,8 +54,7 @@ static int64_t entries_between(const uint64_t *rows, int64_t n, uint64_t begin, 
 
 /* Of blocks longer than a unit the halves hold equally many units to one, and a unit less where the
  * first or the last is cut. */
-static void halves_of_large_blocks_are_even(void **state) {
-    (void)state;
+TEST(halves_of_large_blocks_are_even) {
     for (int k = 0; k < 60; k++) {
         csrec_shape shape = {1, {2 + check_below(&seed, k % 2 ? 40 : 40000)}};
         int64_t extent = shape.dim[0], padded = 1;
@@ -67,8 +63,8 @@ static void halves_of_large_blocks_are_even(void **state) {
         csrec_grid grid;
         assert_ok(csrec_grid_create(&shape, (csrec_order)check_below(&seed, 3),
                                     check_below(&seed, 9), 9, seed, &grid));
-        int64_t *index = malloc((size_t)extent * sizeof *index);
-        uint64_t *rows = malloc((size_t)extent * sizeof *rows);
+        OWNED int64_t *index = malloc((size_t)extent * sizeof *index);
+        OWNED uint64_t *rows = malloc((size_t)extent * sizeof *rows);
         for (int64_t i = 0; i < extent; i++) index[i] = i;
         assert_ok(csrec_grid_rows(&grid, extent, index, rows));
         for (int level = grid.levels; INT64_C(1) << level > unit; level--) {
@@ -79,13 +75,10 @@ static void halves_of_large_blocks_are_even(void **state) {
                 assert_in_range(left - right + 2 * unit, 0, 4 * unit);
             }
         }
-        free(index);
-        free(rows);
     }
 }
 
-static void grids_of_too_long_axes_are_refused(void **state) {
-    (void)state;
+TEST(grids_of_too_long_axes_are_refused) {
     csrec_grid grid;
     for (int bits = 58; bits <= 62; bits++) {
         csrec_shape shape = {1, {INT64_C(1) << bits}};
@@ -156,22 +149,19 @@ static void add_dense(const csrec_measurement *m, const csrec_recover_options *o
     free(y);
 }
 
-static void signal_is_the_mean_of_the_grids(void **state) {
-    (void)state;
+TEST(signal_is_the_mean_of_the_grids) {
     for (int k = 0; k < 120; k++) {
         csrec_measurement m = draw(1 + check_below(&seed, 3));
-        csrec_recover_options options;
         csrec_recover_report report;
-        int64_t entries;
-        assert_ok(csrec_shape_count(&m.shape, &entries));
-        csrec_recover_defaults(&options);
+        const int64_t entries = entries_in(&m.shape);
+        csrec_recover_options options = options_by(NULL);
         options.shifts = 1 + check_below(&seed, 40);
         options.seed = seed;
         options.order = (csrec_order)check_below(&seed, 3);
         options.columns = (csrec_columns)check_below(&seed, 2);
         options.solve.stop.epsilon = 0.1;
         size_t bytes = (size_t)(entries * m.channels) * sizeof(double);
-        double *signal = malloc(bytes), *again = malloc(bytes), *dense = calloc(1, bytes);
+        OWNED double *signal = malloc(bytes), *again = malloc(bytes), *dense = calloc(1, bytes);
         options.threads = 1;
         assert_ok(csrec_recover(&m, &options, signal, NULL, &report, NULL));
         options.threads = 3;
@@ -184,9 +174,6 @@ static void signal_is_the_mean_of_the_grids(void **state) {
         /* Values are below 1; up to 60 atoms an entry and 40 grids, a rounding each. */
         for (int64_t i = 0; i < entries * m.channels; i++)
             assert_true(fabs(signal[i] - dense[i] / (double)options.shifts) <= 0x1p-40);
-        free(signal);
-        free(again);
-        free(dense);
         csrec_measurement_clear(&m);
     }
 }
@@ -197,8 +184,7 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
     return true;
 }
 
-static void interruption_delivers_the_best_so_far(void **state) {
-    (void)state;
+TEST(interruption_delivers_the_best_so_far) {
     enum { SIDE = 256 };
     csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64};
     m.n = SIDE * SIDE;
@@ -208,10 +194,9 @@ static void interruption_delivers_the_best_so_far(void **state) {
         m.index[k] = k;
         m.y[k] = check_uniform(&seed);
     }
-    csrec_recover_options options;
     csrec_recover_report report;
     int calls = 0;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.shifts = 1;
     options.solve.progress = stop_at_once;
     options.solve.context = &calls;
@@ -230,14 +215,12 @@ static void interruption_delivers_the_best_so_far(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void wrong_options_are_refused(void **state) {
-    (void)state;
+TEST(wrong_options_are_refused) {
     csrec_measurement m = draw(1);
-    csrec_recover_options options;
     csrec_error error;
     csrec_atoms atoms;
-    double *signal = calloc(4096, sizeof *signal);
-    csrec_recover_defaults(&options);
+    OWNED double *signal = calloc(4096, sizeof *signal);
+    csrec_recover_options options = options_by(NULL);
     options.shifts = -1;
     assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     options.shifts = 4;
@@ -252,19 +235,5 @@ static void wrong_options_are_refused(void **state) {
     assert_non_null(strstr(error.text, "epsilon"));
     m.y[0] = NAN;
     assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_DATA);
-    free(signal);
     csrec_measurement_clear(&m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_grids_are_injective_and_invert),
-        cmocka_unit_test(halves_of_large_blocks_are_even),
-        cmocka_unit_test(grids_of_too_long_axes_are_refused),
-        cmocka_unit_test(signal_is_the_mean_of_the_grids),
-        cmocka_unit_test(interruption_delivers_the_best_so_far),
-        cmocka_unit_test(wrong_options_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

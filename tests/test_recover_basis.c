@@ -1,21 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_recover_basis.c - recovery on bases: thresholded cosines and other solvers. */
-#include <math.h>
-#include <string.h>
+#include "samples.h"
 
-#include "check.h"
-
-static uint64_t seed;
+SEED(seed);
 
 /* A few slow waves an axis, in three channels, half of the entries sampled: one in each cell of a
  * partition, so that no gap is longer than a few entries. */
 static csrec_measurement draw_waves(int dims, const int64_t *extent, double **truth) {
-    csrec_measurement m = {.channels = 3};
+    csrec_shape shape = {.dims = dims};
     int64_t entries = 1;
     double rate[3][CSREC_DIMS_MAX];
-    m.shape.dims = dims;
     for (int a = 0; a < dims; a++) {
-        m.shape.dim[a] = extent[a];
-        entries *= extent[a];
+        entries *= shape.dim[a] = extent[a];
         for (int c = 0; c < 3; c++) rate[c][a] = 0.3 * check_uniform(&seed);
     }
     *truth = malloc((size_t)(entries * 3) * sizeof **truth);
@@ -27,27 +23,19 @@ static csrec_measurement draw_waves(int dims, const int64_t *extent, double **tr
                 phase += rate[c][a] * (double)(at % extent[a]);
             (*truth)[k * 3 + c] = 120.0 + 100.0 * cos(phase);
         }
-    csrec_sampling sampling;
-    assert_ok(
-        csrec_sampling_create(&m.shape, CSREC_PATTERN_JITTER, entries / 2, seed, &sampling, NULL));
-    m.n = sampling.n;
-    m.index = sampling.index;
-    m.y = malloc((size_t)(m.n * 3) * sizeof *m.y);
-    for (int64_t k = 0; k < m.n; k++)
-        for (int c = 0; c < 3; c++) m.y[k * 3 + c] = (*truth)[m.index[k] * 3 + c];
+    csrec_measurement m = draw_places(&shape, 3, CSREC_PATTERN_JITTER, entries / 2, seed);
+    take_samples(&m, *truth, NULL);
     return m;
 }
 
-static void smooth_signals_come_back(void **state) {
-    (void)state;
+TEST(smooth_signals_come_back) {
     static const int64_t extents[][3] = {{400}, {64, 70}, {14, 15, 16}};
     for (int dims = 1; dims <= 3; dims++) {
         double *truth;
         csrec_measurement m = draw_waves(dims, extents[dims - 1], &truth);
-        int64_t entries;
-        assert_ok(csrec_shape_count(&m.shape, &entries));
-        double *one = malloc((size_t)(3 * entries) * sizeof(double)),
-               *two = malloc((size_t)(3 * entries) * sizeof(double));
+        const int64_t entries = entries_in(&m.shape);
+        OWNED double *one = malloc((size_t)(3 * entries) * sizeof(double)),
+                     *two = malloc((size_t)(3 * entries) * sizeof(double));
         csrec_recover_options options;
         csrec_recover_report report;
         csrec_recover_preset(1, &m, &options);
@@ -64,20 +52,16 @@ static void smooth_signals_come_back(void **state) {
                 assert_true(fabs(one[m.index[k] * 3 + c] - m.y[k * 3 + c]) < 1e-3);
         csrec_measurement_clear(&m);
         free(truth);
-        free(one);
-        free(two);
     }
 }
 
-static void other_solvers_run_on_bases(void **state) {
-    (void)state;
+TEST(other_solvers_run_on_bases) {
     double *truth;
     csrec_measurement m = draw_waves(2, (const int64_t[]){24, 20}, &truth);
-    double *signal = malloc((size_t)(3 * 480) * sizeof(double));
+    OWNED double *signal = malloc((size_t)(3 * 480) * sizeof(double));
     static const char *const solvers[] = {"fista", "iht", "omp", "threshold"};
     for (int s = 0; s < 4; s++) {
-        csrec_recover_options options;
-        csrec_recover_defaults(&options);
+        csrec_recover_options options = options_by(NULL);
         options.basis = s % 2 ? "dct" : "wavelet";
         options.solve.solver = solvers[s];
         options.solve.stop.atoms = 60;
@@ -87,17 +71,14 @@ static void other_solvers_run_on_bases(void **state) {
     }
     csrec_measurement_clear(&m);
     free(truth);
-    free(signal);
 }
 
-static void wrong_options_are_refused(void **state) {
-    (void)state;
+TEST(wrong_options_are_refused) {
     double *truth;
     csrec_measurement m = draw_waves(2, (const int64_t[]){24, 20}, &truth);
-    double *signal = malloc((size_t)(3 * 480) * sizeof(double));
+    OWNED double *signal = malloc((size_t)(3 * 480) * sizeof(double));
     csrec_error error;
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.basis = "dense";
     assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     assert_non_null(strstr(error.text, "dense"));
@@ -112,15 +93,4 @@ static void wrong_options_are_refused(void **state) {
     }
     csrec_measurement_clear(&m);
     free(truth);
-    free(signal);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth_signals_come_back),
-        cmocka_unit_test(other_solvers_run_on_bases),
-        cmocka_unit_test(wrong_options_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,50 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_recover_gmm.c - recovery by a mixture of Gaussians over patches: the Bayes error with the
  * true mixture, pictures with and without a model. */
 #include "conditional.h"
-
-#include <string.h>
+#include "models.h"
+#include "samples.h"
 
 #include "learn/mixture.h"
 
-static uint64_t seed;
+SEED(seed);
+
+static const double tones[2] = {0.0, 255.0};
 
 static csrec_model *make_model(int K, int height, int width, int channels, const double *weights,
                                const double *means, const double *C) {
-    static const char *const names[] = {"weights", "means",    "covariances",
-                                        "shape",   "channels", "scale"};
-    int d = height * width * channels;
-    double shape[2] = {height, width}, c = channels, scale[2] = {0.0, 255.0};
-    csrec_array arrays[6] = {{CSREC_F64, {1, {K}}, K, (double *)(uintptr_t)weights},
-                             {CSREC_F64, {2, {K, d}}, K * d, (double *)(uintptr_t)means},
-                             {CSREC_F64, {3, {K, d, d}}, K * d * d, (double *)(uintptr_t)C},
-                             {CSREC_F64, {1, {2}}, 2, shape},
-                             {CSREC_F64, {0}, 1, &c},
-                             {CSREC_F64, {1, {2}}, 2, scale}};
-    const csrec_array *list[6];
-    csrec_model *model = NULL;
-    csrec_error error;
-    for (int i = 0; i < 6; i++) list[i] = &arrays[i];
-    if (csrec_model_create("gmm", 6, names, list, &model, &error)) fail_msg("%s", error.text);
-    return model;
+    return model_of_gaussians(
+        &(gaussians){{2, {height, width}}, channels, K, weights, means, C, tones});
 }
 
 static csrec_measurement sample(int64_t height, int64_t width, int64_t channels, const double *x,
                                 int64_t count, double sigma) {
     csrec_shape shape = {2, {height, width}};
-    csrec_sampling s;
-    assert_ok(
-        csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, count, check_next(&seed), &s, NULL));
-    csrec_measurement m = {.shape = shape,
-                           .n = s.n,
-                           .channels = channels,
-                           .index = s.index,
-                           .dtype = CSREC_F64,
-                           .sigma = sigma,
-                           .scale = {0.0, 255.0}};
-    m.y = malloc((size_t)(s.n * channels) * sizeof *m.y);
-    for (int64_t i = 0; i < s.n; i++)
-        for (int64_t c = 0; c < channels; c++)
-            m.y[i * channels + c] = x[s.index[i] * channels + c] + sigma * check_normal(&seed);
+    csrec_measurement m =
+        draw_places(&shape, channels, CSREC_PATTERN_UNIFORM, count, check_next(&seed));
+    m.sigma = sigma;
+    m.scale[1] = 255.0;
+    take_samples(&m, x, &seed);
     return m;
 }
 
@@ -54,8 +34,7 @@ static void recover(const csrec_measurement *m, csrec_recover_options *o, double
 }
 
 static csrec_recover_options options_of(const csrec_model *model) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.solve.solver = "gmm";
     o.threads = 1; /* small pictures: threads would wait for each other */
@@ -66,8 +45,7 @@ static csrec_recover_options options_of(const csrec_model *model) {
  * estimator has a smaller mean squared error than the posterior variances, which the recovery with
  * that mixture must reach within what the tiles scatter (5 standard deviations of their mean). The
  * recovery counts 1/255 of the range as noise more, which changes an error by its square. */
-static void reaches_the_bayes_error(void **state) {
-    (void)state;
+TEST(reaches_the_bayes_error) {
     enum { K = 3, P = 4, D = P * P, TILES = 20, SIDE = P * TILES };
     const double weights[K] = {0.2, 0.5, 0.3}, sigma = 4.0;
     static double means[K * D], C[K * D * D], L[K * D * D], x[SIDE * SIDE], u[SIDE * SIDE];
@@ -153,8 +131,7 @@ static double variance_of(int64_t n, const double *x) {
 
 /* Fitted to the samples alone; in other units the same; and the same for any number of threads.
  * How good pictures are is for bench/ to tell. */
-static void pictures_without_a_model(void **state) {
-    (void)state;
+TEST(pictures_without_a_model) {
     enum { H = 40, W = 37 };
     for (int channels = 1; channels <= 3; channels += 2) {
         double x[H * W * 3], u[H * W * 3], v[H * W * 3], w[H * W * 3];
@@ -215,8 +192,7 @@ static csrec_model *learn(int height, int width, int channels, const double *x) 
 }
 
 /* Learned from another picture of the kind; patches of one channel also serve several. */
-static void pictures_with_a_model(void **state) {
-    (void)state;
+TEST(pictures_with_a_model) {
     enum { H = 40, W = 45 };
     static double x[H * W * 3], other[H * W * 3], u[H * W * 3], v[H * W * 3];
     for (int channels = 1; channels <= 3; channels += 2)
@@ -245,8 +221,7 @@ static void pictures_with_a_model(void **state) {
 }
 
 /* One value, few pixels, no samples in half of the picture, and every pixel a sample. */
-static void odd_pictures(void **state) {
-    (void)state;
+TEST(odd_pictures) {
     static const int sizes[][2] = {{1, 1}, {1, 9}, {3, 5}, {19, 18}};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int kind = 0; kind < (s < 2 ? 2 : 4); kind++) {
@@ -279,8 +254,7 @@ static void odd_pictures(void **state) {
 }
 
 /* Rank 1, and a component of weight 0 with no variance at all. */
-static void singular_models_are_used(void **state) {
-    (void)state;
+TEST(singular_models_are_used) {
     const double weights[2] = {1.0, 0.0};
     double means[32], C[512] = {0}, x[400], u[400];
     for (int i = 0; i < 32; i++) means[i] = 100.0;
@@ -300,8 +274,7 @@ static bool stop_later(const csrec_progress *now, void *context) {
     return strcmp(now->stage, "mixture") == 0 && --*left < 0;
 }
 
-static void interruptions_keep_an_estimate(void **state) {
-    (void)state;
+TEST(interruptions_keep_an_estimate) {
     double x[900], u[900];
     make_picture(30, 30, 1, x);
     csrec_measurement m = sample(30, 30, 1, x, 300, 0.0);
@@ -318,8 +291,7 @@ static void interruptions_keep_an_estimate(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void mistakes_are_refused(void **state) {
-    (void)state;
+TEST(mistakes_are_refused) {
     double x[400], u[400], weights[1] = {1.0}, means[48] = {0}, C[48 * 48] = {0};
     csrec_error error;
     make_picture(20, 20, 1, x);
@@ -355,18 +327,4 @@ static void mistakes_are_refused(void **state) {
     csrec_model_destroy(rgb);
     csrec_model_destroy(tall);
     csrec_measurement_clear(&m);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reaches_the_bayes_error),
-        cmocka_unit_test(pictures_without_a_model),
-        cmocka_unit_test(pictures_with_a_model),
-        cmocka_unit_test(odd_pictures),
-        cmocka_unit_test(singular_models_are_used),
-        cmocka_unit_test(interruptions_keep_an_estimate),
-        cmocka_unit_test(mistakes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

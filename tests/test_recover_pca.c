@@ -1,14 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_recover_pca.c - recovery by principal components: against the formula solved densely,
  * against the Bayes error, and against Haar pursuit on a family of aligned pictures. */
 #include "check.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "family.h"
 #include "linear.h"
+#include "models.h"
+#include "samples.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* A model of k random orthonormal components of [height, width]. */
 typedef struct truth {
@@ -18,21 +18,8 @@ typedef struct truth {
 } truth;
 
 static csrec_model *make_model(const truth *t, const double *scale) {
-    static const char *const names[] = {"mean",  "components", "variances", "noise",
-                                        "shape", "channels",   "scale"};
-    double shape[2] = {(double)t->height, (double)t->width}, channels = 1.0;
-    csrec_array arrays[7] = {{CSREC_F64, {1, {t->n}}, t->n, t->mean},
-                             {CSREC_F64, {2, {t->k, t->n}}, t->k * t->n, t->V},
-                             {CSREC_F64, {1, {t->k}}, t->k, t->l},
-                             {CSREC_F64, {0}, 1, (double *)(uintptr_t)&t->noise},
-                             {CSREC_F64, {1, {2}}, 2, shape},
-                             {CSREC_F64, {0}, 1, &channels},
-                             {CSREC_F64, {1, {2}}, 2, (double *)(uintptr_t)scale}};
-    const csrec_array *list[7];
-    csrec_model *model = NULL;
-    for (int i = 0; i < 7; i++) list[i] = &arrays[i];
-    assert_ok(csrec_model_create("pca", scale ? 7 : 6, names, list, &model, NULL));
-    return model;
+    return model_of_components(
+        &(components){{2, {t->height, t->width}}, 1, t->k, t->mean, t->V, t->l, scale, t->noise});
 }
 
 static truth make_truth(int64_t height, int64_t width, int64_t k, double noise) {
@@ -65,24 +52,15 @@ static void draw(const truth *t, double *x) {
 
 static csrec_measurement sample(const csrec_shape *shape, const double *x, int64_t count,
                                 double sigma) {
-    csrec_sampling s;
-    assert_ok(
-        csrec_sampling_create(shape, CSREC_PATTERN_UNIFORM, count, check_next(&seed), &s, NULL));
-    csrec_measurement m = {.shape = *shape,
-                           .n = s.n,
-                           .channels = 1,
-                           .index = s.index,
-                           .dtype = CSREC_F64,
-                           .sigma = sigma};
-    m.y = malloc((size_t)s.n * sizeof *m.y);
-    for (int64_t i = 0; i < s.n; i++) m.y[i] = x[s.index[i]] + sigma * check_normal(&seed);
+    csrec_measurement m = draw_places(shape, 1, CSREC_PATTERN_UNIFORM, count, check_next(&seed));
+    m.sigma = sigma;
+    take_samples(&m, x, &seed);
     return m;
 }
 
 static void recover(const csrec_measurement *m, const csrec_model *model, double *signal) {
-    csrec_recover_options o;
     csrec_error error;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.threads = 1;
     if (csrec_recover(m, &o, signal, NULL, NULL, &error)) fail_msg("%s", error.text);
@@ -90,7 +68,8 @@ static void recover(const csrec_measurement *m, const csrec_model *model, double
 
 /* The formula, written out. */
 static void recover_dense(const truth *t, const csrec_measurement *m, double s2, double *x) {
-    double *A = calloc((size_t)(t->k * t->k), sizeof *A), *b = calloc((size_t)t->k, sizeof *b);
+    OWNED double *A = calloc((size_t)(t->k * t->k), sizeof *A),
+                 *b = calloc((size_t)t->k, sizeof *b);
     for (int64_t a = 0; a < t->k; a++) {
         A[a * (t->k + 1)] = s2 / t->l[a];
         for (int64_t i = 0; i < m->n; i++) {
@@ -104,18 +83,15 @@ static void recover_dense(const truth *t, const csrec_measurement *m, double s2,
         x[i] = t->mean[i];
         for (int64_t a = 0; a < t->k; a++) x[i] += b[a] * t->V[a * t->n + i];
     }
-    free(A);
-    free(b);
 }
 
-static void follows_the_formula(void **state) {
-    (void)state;
+TEST(follows_the_formula) {
     for (int k = 0; k < 12; k++) {
         truth t = make_truth(5 + check_below(&seed, 6), 4 + check_below(&seed, 9),
                              1 + check_below(&seed, 12), k % 2 ? 0.0 : 2.0);
         csrec_shape shape = {2, {t.height, t.width}};
-        double *x = malloc((size_t)t.n * 8), *u = malloc((size_t)t.n * 8),
-               *v = malloc((size_t)t.n * 8);
+        OWNED double *x = malloc((size_t)t.n * 8), *u = malloc((size_t)t.n * 8),
+                     *v = malloc((size_t)t.n * 8);
         draw(&t, x);
         int64_t count = k == 0 ? 1 : k == 1 ? t.n : 1 + check_below(&seed, t.n);
         csrec_measurement m = sample(&shape, x, count, 0.5 + 3.0 * check_uniform(&seed));
@@ -124,17 +100,13 @@ static void follows_the_formula(void **state) {
         for (int64_t i = 0; i < t.n; i++) assert_true(fabs(u[i] - v[i]) <= 1e-9 * 200.0);
         csrec_measurement_clear(&m);
         clear_truth(&t);
-        free(x);
-        free(u);
-        free(v);
     }
 }
 
 /* Signals drawn from the model itself: no estimator has a smaller mean squared error than the
  * trace of the posterior covariance, V (V_s^T V_s / s2 + L^-1)^-1 V^T, which the recovery must
  * reach within what 200 signals scatter (4 standard deviations). */
-static void reaches_the_bayes_error(void **state) {
-    (void)state;
+TEST(reaches_the_bayes_error) {
     enum { SIGNALS = 200 };
     truth t = make_truth(8, 9, 7, 0.0);
     csrec_shape shape = {2, {t.height, t.width}};
@@ -169,8 +141,7 @@ static void reaches_the_bayes_error(void **state) {
 }
 
 /* Noise that is not told is found: as good as known, within 10 % of the error. */
-static void noise_is_found(void **state) {
-    (void)state;
+TEST(noise_is_found) {
     truth t = make_truth(20, 20, 10, 0.5);
     csrec_shape shape = {2, {20, 20}};
     double x[400], told[400], found[400], off[2] = {0};
@@ -192,8 +163,7 @@ static void noise_is_found(void **state) {
 }
 
 /* Samples in other units, told by scales, give the same signal in these units. */
-static void scales_are_converted(void **state) {
-    (void)state;
+TEST(scales_are_converted) {
     truth t = make_truth(6, 7, 5, 1.0);
     const double scale[2] = {0.0, 255.0};
     csrec_model *model = make_model(&t, scale);
@@ -232,8 +202,7 @@ static csrec_status read_family(void *context, int64_t first, int64_t count, flo
 /* Learned from some members, recovers others: more samples, less error, and always less than Haar
  * pursuit on the same samples. Of 16 members the summed errors fall from one rate to the next by
  * exp(1.5 to 2.5), with a deviation of exp(0.3 to 0.4); of 3 they need not. */
-static void beats_pursuit_on_a_family(void **state) {
-    (void)state;
+TEST(beats_pursuit_on_a_family) {
     enum { H = 30, W = 24, N = H * W, TRAIN = 500, TESTS = 16 };
     family f = {check_next(&seed), H, W};
     csrec_data data = {TRAIN, N, read_family, &f};
@@ -265,8 +234,7 @@ static void beats_pursuit_on_a_family(void **state) {
     csrec_model_destroy(model);
 }
 
-static void mistakes_are_refused(void **state) {
-    (void)state;
+TEST(mistakes_are_refused) {
     truth t = make_truth(6, 7, 3, 1.0);
     double x[84] = {0}, u[84];
     csrec_error error;
@@ -294,17 +262,4 @@ static void mistakes_are_refused(void **state) {
     assert_int_equal(csrec_recover(&m, &o, u, &atoms, NULL, &error), CSREC_UNSUPPORTED);
     csrec_measurement_clear(&m);
     clear_truth(&t);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(follows_the_formula),
-        cmocka_unit_test(reaches_the_bayes_error),
-        cmocka_unit_test(noise_is_found),
-        cmocka_unit_test(scales_are_converted),
-        cmocka_unit_test(beats_pursuit_on_a_family),
-        cmocka_unit_test(mistakes_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

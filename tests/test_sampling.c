@@ -1,21 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sampling patterns: what each promises, counted and measured by brute force. */
-#include "check.h"
+#include "samples.h"
 
-#include <math.h>
 #include <omp.h>
-#include <string.h>
 #include <unistd.h>
 
-static uint64_t seed;
+SEED(seed);
 
 static const csrec_pattern patterns[] = {CSREC_PATTERN_UNIFORM, CSREC_PATTERN_POISSON,
                                          CSREC_PATTERN_JITTER};
-
-static int64_t product(const csrec_shape *shape) {
-    int64_t count = 1;
-    for (int d = 0; d < shape->dims; d++) count *= shape->dim[d];
-    return count;
-}
 
 static csrec_sampling sample(const csrec_shape *shape, csrec_pattern pattern, int64_t count,
                              uint64_t key) {
@@ -27,7 +20,7 @@ static csrec_sampling sample(const csrec_shape *shape, csrec_pattern pattern, in
 
 static void check_positions(const csrec_shape *shape, const csrec_sampling *s, int64_t count) {
     assert_int_equal(s->n, count);
-    assert_true(s->index[0] >= 0 && s->index[s->n - 1] < product(shape));
+    assert_true(s->index[0] >= 0 && s->index[s->n - 1] < entries_in(shape));
     for (int64_t i = 1; i < s->n; i++) assert_true(s->index[i - 1] < s->index[i]);
 }
 
@@ -37,13 +30,12 @@ static csrec_shape random_shape(int dims, int64_t most) {
     return shape;
 }
 
-static void counts_are_exact(void **state) {
-    (void)state;
+TEST(counts_are_exact) {
     const int64_t most[] = {0, 3000, 60, 14, 8, 5};
     for (int round = 0; round < 300; round++) {
         int dims = 1 + round % 5;
         csrec_shape shape = random_shape(dims, most[dims]);
-        int64_t entries = product(&shape);
+        int64_t entries = entries_in(&shape);
         int64_t count = round % 10 ? 1 + check_below(&seed, entries) : entries;
         for (int p = 0; p < 3; p++) {
             if (patterns[p] == CSREC_PATTERN_POISSON && dims != 2 && dims != 3) continue;
@@ -54,30 +46,18 @@ static void counts_are_exact(void **state) {
     }
 }
 
-static double distance(const csrec_shape *shape, int64_t a, int64_t b) {
-    double sum = 0;
-    for (int d = shape->dims - 1; d >= 0; d--) {
-        double step = (double)(a % shape->dim[d] - b % shape->dim[d]);
-        sum += step * step;
-        a /= shape->dim[d];
-        b /= shape->dim[d];
-    }
-    return sqrt(sum);
-}
-
 static double nearest_pair(const csrec_shape *shape, const csrec_sampling *s) {
     double nearest = INFINITY;
     for (int64_t i = 0; i < s->n; i++)
         for (int64_t j = 0; j < i; j++)
-            nearest = fmin(nearest, distance(shape, s->index[i], s->index[j]));
+            nearest = fmin(nearest, distance_of(shape, s->index[i], s->index[j]));
     return nearest;
 }
 
-static void poisson_keeps_its_distance(void **state) {
-    (void)state;
+TEST(poisson_keeps_its_distance) {
     for (int round = 0; round < 60; round++) {
         csrec_shape shape = random_shape(2 + round % 2, round % 2 ? 20 : 90);
-        int64_t entries = product(&shape);
+        int64_t entries = entries_in(&shape);
         int64_t count = 1 + check_below(&seed, entries / (1 + round % 7) + 1);
         if (count > entries) count = entries;
         csrec_sampling s = sample(&shape, CSREC_PATTERN_POISSON, count, check_next(&seed));
@@ -91,8 +71,7 @@ static void poisson_keeps_its_distance(void **state) {
 /* The radius must be worth its name: random packings of discs on pixels reach 18.7 % at distance 2
  * and 36.4 % at sqrt 2 (hard squares and hard-core jamming on the square lattice), so 17 % and
  * 30 % of a picture leave these distances; sparse samples come within 20 % of 0.7 / r^2. */
-static void poisson_radius_is_large(void **state) {
-    (void)state;
+TEST(poisson_radius_is_large) {
     const csrec_shape shape = {2, {100, 120}};
     const double rate[] = {0.30, 0.17, 0.05, 0.01};
     const double least[] = {sqrt(2.0), 2.0, sqrt(0.7 / 0.05) * 0.8, sqrt(0.7 / 0.01) * 0.8};
@@ -104,8 +83,7 @@ static void poisson_radius_is_large(void **state) {
     }
 }
 
-static void same_for_any_threads(void **state) {
-    (void)state;
+TEST(same_for_any_threads) {
     const csrec_shape shape = {2, {150, 200}};
     for (int p = 0; p < 3; p++) {
         uint64_t key = check_next(&seed);
@@ -134,8 +112,7 @@ static uint64_t digest(const csrec_sampling *s) {
     return sum;
 }
 
-static void positions_are_fixed(void **state) {
-    (void)state;
+TEST(positions_are_fixed) {
     const csrec_shape flat = {2, {75, 101}}, volume = {3, {13, 21, 17}};
     const uint64_t expected[2][3] = {
         {UINT64_C(0x2e7fe3d368fa9af), UINT64_C(0xeede5d6e9993dde7), UINT64_C(0xb62642490cc83545)},
@@ -156,7 +133,7 @@ static void positions_are_fixed(void **state) {
  * chi-square variable of `entries` degrees in mean; limit as in test_random (level 1e-7). */
 static void check_equal_chances(csrec_pattern pattern, csrec_shape shape, int64_t count) {
     enum { DRAWS = 2000, MOST = 4096 };
-    int64_t entries = product(&shape), hits[MOST] = {0};
+    int64_t entries = entries_in(&shape), hits[MOST] = {0};
     for (int k = 0; k < DRAWS; k++) {
         csrec_sampling s = sample(&shape, pattern, count, check_next(&seed));
         for (int64_t i = 0; i < s.n; i++) hits[s.index[i]]++;
@@ -170,8 +147,7 @@ static void check_equal_chances(csrec_pattern pattern, csrec_shape shape, int64_
         fail_msg("%s: chi-square %g of %g", csrec_pattern_name(pattern), chi, k);
 }
 
-static void chances_are_equal(void **state) {
-    (void)state;
+TEST(chances_are_equal) {
     for (int p = 0; p < 3; p += 2) {
         check_equal_chances(patterns[p], (csrec_shape){1, {37}}, 11);
         check_equal_chances(patterns[p], (csrec_shape){2, {23, 17}}, 100);
@@ -180,8 +156,7 @@ static void chances_are_equal(void **state) {
 }
 
 /* Stratified: where halving gives equal boxes, every box has one sample. */
-static void jitter_fills_every_cell(void **state) {
-    (void)state;
+TEST(jitter_fills_every_cell) {
     const csrec_shape shape = {2, {64, 128}};
     csrec_sampling s = sample(&shape, CSREC_PATTERN_JITTER, 64 * 128 / 4, check_next(&seed));
     uint8_t cell[32][64] = {{0}};
@@ -192,8 +167,7 @@ static void jitter_fills_every_cell(void **state) {
     csrec_sampling_clear(&s);
 }
 
-static void huge_signals(void **state) {
-    (void)state;
+TEST(huge_signals) {
     const csrec_shape shapes[] = {{1, {INT64_C(1) << 40}},
                                   {1, {INT64_C(1) << 62}},
                                   {3, {1000003, 10007, 999}},
@@ -204,14 +178,13 @@ static void huge_signals(void **state) {
             check_positions(&shapes[i], &s, 5000);
             /* The middle one of 5000 is near the middle: standard deviation at most 0.5 / sqrt
              * 5000. */
-            double middle = (double)s.index[2500] / (double)product(&shapes[i]);
+            double middle = (double)s.index[2500] / (double)entries_in(&shapes[i]);
             assert_true(fabs(middle - 0.5) < 6 * 0.5 / sqrt(5000.0));
             csrec_sampling_clear(&s);
         }
 }
 
-static void wrong_requests(void **state) {
-    (void)state;
+TEST(wrong_requests) {
     csrec_sampling s = {7, NULL, 3.0};
     csrec_error error;
     const csrec_shape line = {1, {10}}, none = {2, {4, 0}};
@@ -243,8 +216,7 @@ static bool stop_at(const csrec_progress *progress, void *context) {
     return --*left == 0;
 }
 
-static void draws_can_be_watched_and_stopped(void **state) {
-    (void)state;
+TEST(draws_can_be_watched_and_stopped) {
     const csrec_shape shape = {2, {200 + check_below(&seed, 50), 200}};
     int64_t count = 20000;
     uint64_t own = check_next(&seed);
@@ -283,19 +255,4 @@ static void draws_can_be_watched_and_stopped(void **state) {
     csrec_measurement_clear(&read);
     free(m.y);
     csrec_sampling_clear(&plain);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_are_exact),
-                                       cmocka_unit_test(poisson_keeps_its_distance),
-                                       cmocka_unit_test(poisson_radius_is_large),
-                                       cmocka_unit_test(same_for_any_threads),
-                                       cmocka_unit_test(positions_are_fixed),
-                                       cmocka_unit_test(chances_are_equal),
-                                       cmocka_unit_test(jitter_fills_every_cell),
-                                       cmocka_unit_test(huge_signals),
-                                       cmocka_unit_test(wrong_requests),
-                                       cmocka_unit_test(draws_can_be_watched_and_stopped)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operators, samples, weights, starts and bounds multiplied by powers of two from the whole range
  * of doubles: every solver gives the bits of the problem of ordinary size, times a power of two, or
  * says that the result leaves the range. */
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { ROWS = 24, COLUMNS = 40, MOST = 2 * COLUMNS, KINDS = 3 };
 
@@ -201,8 +200,7 @@ static void expect(const problem *p, const char *kind, const way *how, const sol
 }
 
 /* Starts keep their place beside x, or are far from it. */
-static void solvers_take_every_scale(void **state) {
-    (void)state;
+TEST(solvers_take_every_scale) {
     static const scale scales[] = {{.A = 80, .start = -80},
                                    {.A = 246, .start = -246},
                                    {.A = 500, .start = -500},
@@ -240,8 +238,7 @@ static void solvers_take_every_scale(void **state) {
 }
 
 /* Right-hand sides at once, by an algorithm for many, one by one, or as one problem. */
-static void many_right_hand_sides_do(void **state) {
-    (void)state;
+TEST(many_right_hand_sides_do) {
     enum { COUNT = 3 };
     static const struct {
         const char *solver, *setting;
@@ -288,8 +285,7 @@ static void many_right_hand_sides_do(void **state) {
 }
 
 /* Columns of which one would be lost in the other's unit are refused. */
-static void columns_without_a_unit_are_refused(void **state) {
-    (void)state;
+TEST(columns_without_a_unit_are_refused) {
     const double matrix[] = {1e300, 1e-10, 1e299, 2e-10}, y[] = {1.0, 2.0};
     const int64_t offset[] = {0, 2, 4}, index[] = {0, 1, 0, 1};
     const csrec_operator_spec specs[] = {{.name = "dense", .m = 2, .n = 2, .matrix = matrix},
@@ -310,12 +306,4 @@ static void columns_without_a_unit_are_refused(void **state) {
         assert_non_null(strstr(error.text, "columns from 2.24e-10 to 1e+300 long; rescale them"));
         csrec_operator_destroy(A);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(solvers_take_every_scale),
-                                       cmocka_unit_test(many_right_hand_sides_do),
-                                       cmocka_unit_test(columns_without_a_unit_are_refused)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The screen of a stored matrix: its bounds and its pick against all correlations, and OMP with it
  * against OMP by its definition. */
 #include "solvers.h"
 
 #include "operator/dense.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* The screen against all correlations by the same sums: the same column, ties included (columns of
  * small integers repeat), for columns of any length and residuals of any. */
-static void the_screen_finds_the_largest_correlation(void **state) {
-    (void)state;
+TEST(the_screen_finds_the_largest_correlation) {
     for (int t = 0; t < 400; t++) {
         int64_t m = 1 + check_below(&seed, 200), n = 1 + check_below(&seed, 300);
-        double *matrix = malloc((size_t)(m * n) * sizeof *matrix), *r = malloc((size_t)m * 8);
+        OWNED double *matrix = malloc((size_t)(m * n) * sizeof *matrix), *r = malloc((size_t)m * 8);
         int lengths = (int)check_below(&seed, 3);
         for (int64_t j = 0; j < n; j++) {
             double length = lengths == 0   ? 1.0
@@ -30,9 +30,9 @@ static void the_screen_finds_the_largest_correlation(void **state) {
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         const csrec_screen *screen;
         assert_ok(csrec_screen_of(A, &screen));
-        bool *skip = malloc((size_t)n * sizeof *skip);
+        OWNED bool *skip = malloc((size_t)n * sizeof *skip);
         double *upper = malloc((size_t)n * sizeof *upper), found = 0.0, best = 0.0;
-        int8_t *p = malloc(CSREC_SCREEN_COUNT * (size_t)csrec_screen_padded(m) * sizeof *p);
+        OWNED int8_t *p = malloc(CSREC_SCREEN_COUNT * (size_t)csrec_screen_padded(m) * sizeof *p);
         int64_t at = -1;
         for (int64_t j = 0; j < n; j++) {
             skip[j] = check_below(&seed, 10) == 0;
@@ -46,31 +46,17 @@ static void the_screen_finds_the_largest_correlation(void **state) {
             assert_true(fabs(csrec_dense_correlation(A, j, r)) <= upper[j]);
         assert_int_equal(csrec_screen_settle(A, r, skip, upper, -1, &found), at);
         if (at >= 0) assert_true(found == best);
-        free(matrix);
-        free(r);
-        free(skip);
         free(upper);
-        free(p);
         csrec_operator_destroy(A);
     }
 }
 
 /* OMP with the screen (a matrix large enough) against OMP by its definition. */
-static void screened_omp_equals_plain_omp(void **state) {
-    (void)state;
+TEST(screened_omp_equals_plain_omp) {
     for (int t = 0; t < 4; t++) {
         dense_problem p = draw_dense(&seed, "cpu", 40, 500 + check_below(&seed, 100), 3);
         for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
         check_omp(p.A, p.m, p.n, p.matrix, p.y, 12);
         drop_dense(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_screen_finds_the_largest_correlation),
-        cmocka_unit_test(screened_omp_equals_plain_omp),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

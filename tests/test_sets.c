@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_sets.c - recoveries on every instruction set that this processor has: AVX2 and AVX-512 give
  * the same bits, and so does plain C where no product is added by a fused multiply-add. */
 #include "base/cpu.h"
-#include "boundary.h"
+#include "samples.h"
+#include "boundary.h" /* after it: has a seed */
 
 enum { HEIGHT = 34, WIDTH = 80, ALL = HEIGHT * WIDTH, SETS = 3 };
 
@@ -89,18 +91,13 @@ static int number_of_sets(void) {
     return 1 + (int)csrec_cpu_level();
 }
 
-static void every_set_gives_the_same_picture(void **state) {
-    (void)state;
+TEST(every_set_gives_the_same_picture) {
     static double signal[SETS][ALL];
     const csrec_shape shape = {2, {HEIGHT, WIDTH}};
     const bool prior = csrec_prior_installed(1, 0, NULL);
-    csrec_sampling s;
-    assert_ok(
-        csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, ALL / 3, check_next(&seed), &s, NULL));
-    csrec_measurement m = {
-        .shape = shape, .n = s.n, .channels = 1, .index = s.index, .scale = {0.0, 255.0}};
-    m.y = malloc((size_t)s.n * sizeof *m.y);
-    for (int64_t k = 0; k < s.n; k++) m.y[k] = noisy_disc(s.index[k]);
+    csrec_measurement m = draw_places(&shape, 1, CSREC_PATTERN_UNIFORM, ALL / 3, check_next(&seed));
+    m.scale[1] = 255.0;
+    for (int64_t k = 0; k < m.n; k++) m.y[k] = noisy_disc(m.index[k]);
     for (int i = 0; i < CHOICES; i++) {
         char what[96];
         const choice *c = &choices[i];
@@ -121,8 +118,7 @@ static void every_set_gives_the_same_picture(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void every_set_gives_the_same_by_models(void **state) {
-    (void)state;
+TEST(every_set_gives_the_same_by_models) {
     static const char *const kinds[] = {"pca", "gmm", "conv", "net"};
     for (int i = 0; i < 4; i++) {
         problem p;
@@ -147,8 +143,7 @@ static void every_set_gives_the_same_by_models(void **state) {
 }
 
 /* A dense matrix: rows and columns of odd numbers, and what 8-bit bounds screen. */
-static void every_set_solves_the_same(void **state) {
-    (void)state;
+TEST(every_set_solves_the_same) {
     enum { M = 61, N = 1021 };
     static double A[M * N], y[M], r[SETS][M];
     const char *solver, *brief, *source;
@@ -176,8 +171,7 @@ static void every_set_solves_the_same(void **state) {
 }
 
 /* Fast transforms of any shape: lines side by side and alone, blocks and strips. */
-static void every_set_has_the_same_products(void **state) {
-    (void)state;
+TEST(every_set_has_the_same_products) {
     static const char *const kinds[] = {"haar", "cdf53", "cdf97", NULL};
     for (int i = 0; i < 4; i++) {
         static double x[SETS][1 << 15], back[SETS][1 << 15];
@@ -203,13 +197,4 @@ static void every_set_has_the_same_products(void **state) {
             csrec_operator_destroy(A);
         }
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_set_gives_the_same_picture),
-                                       cmocka_unit_test(every_set_gives_the_same_by_models),
-                                       cmocka_unit_test(every_set_solves_the_same),
-                                       cmocka_unit_test(every_set_has_the_same_products)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_settings.c - names that users give: unknown ones are refused before any work by every method
  * and solver, with the names that there are; a parameter's name may say whose it is. */
-#include "check.h"
-
-#include <string.h>
+#include "models.h"
 
 #include "method/method.h"
 #include "solver/solver.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { SIDE = 24, N = 150 };
 
@@ -25,31 +24,6 @@ static csrec_measurement picture(void) {
                                .y = y,
                                .index = index_of,
                                .dtype = CSREC_F64};
-}
-
-/* The least model of a kind that a method needs; NULL: it needs none. */
-static csrec_model *model_for(const csrec_method_type *method) {
-    static double ones[SIDE * SIDE], one = 1.0;
-    static double shape[2] = {SIDE, SIDE};
-    const csrec_array array[] = {{CSREC_F64, {3, {1, 3, 3}}, 9, ones},
-                                 {CSREC_F64, {1, {SIDE * SIDE}}, SIDE * SIDE, ones},
-                                 {CSREC_F64, {2, {1, SIDE * SIDE}}, SIDE * SIDE, ones},
-                                 {CSREC_F64, {1, {1}}, 1, &one},
-                                 {CSREC_F64, {0}, 1, &one},
-                                 {CSREC_F64, {1, {2}}, 2, shape}};
-    const char *const conv[] = {"filters"};
-    const char *const pca[] = {"mean", "components", "variances", "noise", "shape", "channels"};
-    const csrec_array *filters[] = {&array[0]};
-    const csrec_array *parts[] = {&array[1], &array[2], &array[3], &array[4], &array[5], &array[4]};
-    csrec_model *model = NULL;
-    csrec_error error = {""};
-    for (int i = 0; i < SIDE * SIDE; i++) ones[i] = 1.0 / 3.0;
-    if (!method->needs_model) return NULL;
-    bool is_conv = strcmp(method->info.model, "conv") == 0;
-    if (csrec_model_create(method->info.model, is_conv ? 1 : 6, is_conv ? conv : pca,
-                           is_conv ? filters : parts, &model, &error))
-        fail_msg("%s", error.text);
-    return model;
 }
 
 static csrec_operator *small_matrix(void) {
@@ -99,13 +73,11 @@ static int try_param(const csrec_measurement *m, csrec_recover_options options,
 
 static int try_choice(const csrec_measurement *m, const csrec_method_type *method,
                       const char *solver, const char *basis) {
-    csrec_model *model = model_for(method);
-    csrec_recover_options options;
+    csrec_model *model = least_model(method, (csrec_shape){2, {SIDE, SIDE}}, 1);
     csrec_owner owner[3];
     csrec_plan plan;
     int tried = 0;
-    csrec_recover_defaults(&options);
-    options.method = method->info.name;
+    csrec_recover_options options = options_by(method->info.name);
     options.model = model;
     options.solve.solver = solver;
     options.basis = basis;
@@ -119,8 +91,7 @@ static int try_choice(const csrec_measurement *m, const csrec_method_type *metho
     return tried;
 }
 
-static void names_say_whose_they_are(void **state) {
-    (void)state;
+TEST(names_say_whose_they_are) {
     const csrec_measurement m = picture();
     const csrec_method_type *method;
     int tried = 0;
@@ -135,8 +106,7 @@ static void names_say_whose_they_are(void **state) {
 }
 
 /* No table of today shares a name within one choice: two that are made up do. */
-static void one_name_of_several_is_refused(void **state) {
-    (void)state;
+TEST(one_name_of_several_is_refused) {
     const csrec_param a[] = {{"k", 1, 0, 9, ""}, {"a", 1, 0, 9, ""}, {0}};
     const csrec_param b[] = {{"b", 1, 0, 9, ""}, {"k", 2, 0, 9, ""}, {0}};
     const csrec_owner owner[] = {{CSREC_OF_METHOD, "m", a, NULL}, {CSREC_OF_SOLVER, "s", b, NULL}};
@@ -180,8 +150,7 @@ static void expect_listed(csrec_status status, const csrec_error *error, const c
         fail_msg("%s for %s: status %d, %s", given, name, (int)status, error->text);
 }
 
-static void unknown_names_are_answered_with_the_table(void **state) {
-    (void)state;
+TEST(unknown_names_are_answered_with_the_table) {
     const csrec_measurement m = picture();
     const char *name, *brief, *source;
     char given[64];
@@ -222,8 +191,7 @@ static void unknown_names_are_answered_with_the_table(void **state) {
     csrec_operator_destroy(A);
 }
 
-static void near_names(void **state) {
-    (void)state;
+TEST(near_names) {
     const char *const names[] = {"quality", "method", "cpu", "omp", "Total"};
     assert_string_equal(csrec_name_near("qualty", 5, names), "quality");
     assert_string_equal(csrec_name_near("qaulity", 5, names), "quality");
@@ -234,15 +202,4 @@ static void near_names(void **state) {
     assert_null(csrec_name_near("quick", 5, names));
     assert_null(csrec_name_near("a name that is longer than any of a table is", 5, names));
     assert_null(csrec_name_near("omp", 0, names));
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_say_whose_they_are),
-        cmocka_unit_test(one_name_of_several_is_refused),
-        cmocka_unit_test(unknown_names_are_answered_with_the_table),
-        cmocka_unit_test(near_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_silences.c - every long piece of work asks before it begins whether to stop. The callback
  * sleeps for longer than reports lie apart, so that every place that may report does: pieces of
  * work are counted between two reports, and after the request, not timed. */
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
-#include <string.h>
-#include <time.h>
-
 #include "learn/whiten.h"
 #include "operator/operator.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ the callback */
 
@@ -92,8 +90,7 @@ static void check_solver(const char *solver, const csrec_operator *A, const doub
 
 /* Products and norms: at most one between two reports, none after the request; x and r that belong
  * together come back. */
-static void solvers_ask_before_every_product(void **state) {
-    (void)state;
+TEST(solvers_ask_before_every_product) {
     csrec_shape shape = {2, {SIDE, SIDE}};
     csrec_sampling s;
     assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, M, check_next(&seed), &s, NULL));
@@ -137,15 +134,15 @@ static void check_stops(const char *name, run_fn run, int least) {
 enum { COLUMNS = 600, SAMPLES = 40, SIGNALS = 600 };
 
 static bool solve_many(const char *solver, int64_t count, int64_t atoms, listener *l) {
-    double *matrix = malloc(SAMPLES * COLUMNS * sizeof *matrix);
-    double *y = malloc(SAMPLES * SIGNALS * sizeof *y);
+    OWNED double *matrix = malloc(SAMPLES * COLUMNS * sizeof *matrix);
+    OWNED double *y = malloc(SAMPLES * SIGNALS * sizeof *y);
     uint64_t own = 1;
     for (int i = 0; i < SAMPLES * COLUMNS; i++) matrix[i] = check_normal(&own);
     for (int i = 0; i < SAMPLES * SIGNALS; i++) y[i] = check_normal(&own);
     csrec_operator_spec spec = {.name = "dense", .m = SAMPLES, .n = COLUMNS, .matrix = matrix};
     csrec_operator *A;
     assert_ok(csrec_operator_create(&spec, &A, NULL));
-    csrec_solve_report *reports = malloc(SIGNALS * sizeof *reports);
+    OWNED csrec_solve_report *reports = malloc(SIGNALS * sizeof *reports);
     csrec_solve_options o = {
         .solver = solver, .stop = {.atoms = atoms}, .progress = listen, .context = l};
     assert_ok(csrec_solve_many(A, count, y, &o, 1, NULL, NULL, reports, NULL));
@@ -155,9 +152,6 @@ static bool solve_many(const char *solver, int64_t count, int64_t atoms, listene
         if (stopped) assert_true(reports[k].outcome == CSREC_INTERRUPTED);
     }
     csrec_operator_destroy(A);
-    free(reports);
-    free(matrix);
-    free(y);
     return stopped;
 }
 
@@ -237,8 +231,7 @@ static bool run_filters(listener *l) {
 
 /* Panels of G and of products with the samples; pieces of the Gram matrix and of the components;
  * clusters, rows and factors; lines of the base layer, products of ten rounds of the norm. */
-static void learning_and_batches_ask_on_their_way(void **state) {
-    (void)state;
+TEST(learning_and_batches_ask_on_their_way) {
     check_stops("Batch-OMP", run_batch, (COLUMNS + 255) / 256 + (SIGNALS + 255) / 256);
     check_stops("fista, working set", run_working_set, 3);
     check_stops("components by a Gram matrix", run_gram, 1 + PIECES + 1 + PIECES + 3);
@@ -279,11 +272,10 @@ static void check_recovery(const char *kind, const char *stage, int64_t edge, in
         .shape = shape, .n = KNOWN, .channels = 1, .index = s.index, .y = y, .dtype = CSREC_F64};
     csrec_model *model = make_model(kind, edge);
     for (int k = 0; k < 4; k++) {
-        csrec_recover_options o;
         csrec_recover_report report;
         csrec_error error;
         listener l = {.stage = stage, .limit = least, .stop_at = k * (least - 1) / 3 + (k > 0)};
-        csrec_recover_defaults(&o);
+        csrec_recover_options o = options_by(NULL);
         o.model = model;
         o.threads = 1;
         o.solve.progress = listen;
@@ -300,19 +292,8 @@ static void check_recovery(const char *kind, const char *stage, int64_t edge, in
     csrec_sampling_clear(&s);
 }
 
-static void recovery_with_models_asks_on_its_way(void **state) {
-    (void)state;
+TEST(recovery_with_models_asks_on_its_way) {
     int along = (EDGE - PATCH) / 3 + 1; /* at least so many patches an axis */
     check_recovery("gmm", "mixture", PATCH, along * along / CSREC_WHITEN_ROWS);
     check_recovery("pca", "principal components", EDGE, 3); /* samples, and before each component */
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(solvers_ask_before_every_product),
-        cmocka_unit_test(learning_and_batches_ask_on_their_way),
-        cmocka_unit_test(recovery_with_models_asks_on_its_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Signals larger than memory: recovered in slabs they have the bits of the same tiles in one piece;
  * slabs of files are what the whole file has there; files written in slabs have the bytes of those
  * written at once. */
 #include "backends.h"
-#include "io_file.h"
-#include "slab_rows.h"
+#include "io_signal.h"
 #include "tile_cases.h"
 
-#include <string.h>
-
-static uint64_t seed, drawn; /* drawn: seed at the start */
+SEED(seed);
+SEED(drawn); /* seed at the start */
 
 /* ------------------------------------------------------------------ recovery ------------------ */
 
 static void take_all(csrec_slabs *slabs, const csrec_measurement *m, double *signal) {
-    int64_t entries = 0, all = m->shape.dim[0];
-    csrec_shape_count(&m->shape, &entries);
+    int64_t entries = entries_in(&m->shape), all = m->shape.dim[0];
     int64_t row = entries / all * m->channels;
     csrec_error error = {""};
     for (int64_t at = 0, count; at < all; at += count) {
@@ -47,7 +45,7 @@ static void check_case(const tile_case *c, const char *backend) {
     assert_ok(status);
     assert_int_equal(csrec_slabs_samples(slabs), p.m.n);
     assert_int_equal(csrec_slabs_plan(slabs)->estimate.tiles, report.estimate.tiles);
-    double *signal = malloc((size_t)(p.entries * c->channels) * sizeof *signal);
+    OWNED double *signal = malloc((size_t)(p.entries * c->channels) * sizeof *signal);
     assert_non_null(signal);
     take_all(slabs, &p.m, signal);
     printf("%-20s %lld tiles\n", c->name, (long long)report.estimate.tiles);
@@ -66,21 +64,14 @@ static void check_case(const tile_case *c, const char *backend) {
         assert_true(least == low && most == high);
     }
     csrec_slabs_destroy(slabs);
-    free(signal);
     clear(&p);
 }
 
-static void slabs_have_the_bits_of_one_piece(void **state) {
+TEST_ON_EACH(slabs_have_the_bits_of_one_piece) {
     const char *backend = check_backend(state);
     for (int i = 0; i < TILE_CASES; i++)
         if (tile_case_runs(i, backend, 1, drawn) && !tile_cases[i].single)
             check_case(&tile_cases[i], backend);
-}
-
-static bool stop_at(const csrec_progress *progress, void *context) {
-    int *left = context;
-    (void)progress;
-    return (*left)-- <= 0;
 }
 
 static void expect_refusal(const csrec_measurement *form, source *from,
@@ -99,17 +90,14 @@ static void expect_refusal(const csrec_measurement *form, source *from,
     free(signal);
 }
 
-static void wrong_calls_are_refused(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused) {
     picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
-    csrec_recover_options o;
     csrec_slabs *slabs = NULL;
     csrec_error error = {""};
     double value[1040];
     sort_samples(&p, 1.0, &seed);
     source from = {&p.m, 0, false};
-    csrec_recover_defaults(&o);
-    o.method = "grids";
+    csrec_recover_options o = options_by("grids");
     expect_refusal(&p.m, &from, &o, CSREC_UNSUPPORTED, "needs the whole signal");
     o.method = "frames";
     o.tile = -1;
@@ -123,7 +111,7 @@ static void wrong_calls_are_refused(void **state) {
     from.changes = false;
     for (int calls = 0; calls < 8; calls = 2 * calls + 1) {
         int left = calls;
-        o.solve.progress = stop_at;
+        o.solve.progress = stop_by_count;
         o.solve.context = &left;
         expect_refusal(&p.m, &from, &o, CSREC_STOPPED, "stopped");
     }
@@ -164,37 +152,6 @@ static csrec_image any_signal(bool channels) {
     return image;
 }
 
-static csrec_status write_slabs(const char *path, const csrec_image *image, slab_rows *from,
-                                csrec_error *error) {
-    csrec_files *files = NULL;
-    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
-    csrec_image form = *image;
-    form.pixels.data = NULL;
-    assert_ok(csrec_files_create(&options, &files, error));
-    csrec_status status = csrec_files_add_slabs(files, path, csrec_format_of(path), &form,
-                                                take_rows, from, NULL, error);
-    if (!status) status = csrec_files_commit(files, error);
-    csrec_files_destroy(files);
-    return status;
-}
-
-static void write_whole(const char *path, const csrec_image *image) {
-    csrec_files *files = NULL;
-    csrec_files_options options = {.no_sync = true, .fingerprint = "made for a test"};
-    assert_ok(csrec_files_create(&options, &files, NULL));
-    assert_ok(csrec_files_add_signal(files, path, csrec_format_of(path), image, NULL, NULL));
-    assert_ok(csrec_files_commit(files, NULL));
-    csrec_files_destroy(files);
-}
-
-static void expect_same_files(const char *a, const char *b) {
-    io_bytes left = io_load(a), right = io_load(b);
-    assert_int_equal(left.size, right.size);
-    assert_memory_equal(left.data, right.data, left.size);
-    io_free(&left);
-    io_free(&right);
-}
-
 static void expect_same_samples(const char *path, const csrec_read_options *options) {
     csrec_measurement whole, part;
     csrec_read_options own = *options;
@@ -204,8 +161,7 @@ static void expect_same_samples(const char *path, const csrec_read_options *opti
         io_assert_line(&error, path, "known");
         return;
     }
-    int64_t all = whole.shape.dim[0], entries = 0, k = 0;
-    csrec_shape_count(&whole.shape, &entries);
+    int64_t all = whole.shape.dim[0], entries = entries_in(&whole.shape), k = 0;
     for (int64_t at = 0, count; at < all; at += count) {
         count = 1 + check_below(&seed, all - at);
         own.slab = (csrec_slab){at, count};
@@ -232,13 +188,10 @@ static void check_format(const char *ending, int turn) {
     snprintf(whole, sizeof whole, "%s%s", io_path("whole"), ending);
     snprintf(slabs, sizeof slabs, "%s%s", io_path("slabs"), ending);
     snprintf(mask, sizeof mask, "%s%s", io_path("mask"), ending);
-    slab_rows from = {&image, 0, -1, NULL};
-    write_whole(whole, &image);
-    assert_ok(write_slabs(slabs, &image, &from, &error));
-    expect_same_files(whole, slabs);
+    expect_same_in_slabs(whole, slabs, &image, NULL, fingerprint,
+                         check_below(&seed, image.pixels.shape.dim[0]));
     assert_ok(csrec_signal_look(whole, &look, &error));
-    csrec_image seen = {0};
-    assert_ok(csrec_signal_read(whole, &seen, &error));
+    csrec_image seen = read_well(whole);
     assert_true(csrec_shape_equal(&look.pixels.shape, &seen.pixels.shape));
     assert_int_equal(look.pixels.dtype, seen.pixels.dtype);
     assert_int_equal(look.pixels.count, seen.pixels.count);
@@ -254,21 +207,15 @@ static void check_format(const char *ending, int turn) {
     for (int64_t i = 0; i < marks.pixels.count; i++)
         csrec_array_set(&marks.pixels, i, (double)check_below(&seed, 2));
     csrec_array_set(&marks.pixels, 0, 1.0);
-    write_whole(mask, &marks);
+    write_well(mask, &marks, NULL);
     options.has_unknown = false;
     options.mask = mask;
     expect_same_samples(whole, &options);
-    from = (slab_rows){&image, 0, check_below(&seed, image.pixels.shape.dim[0]), NULL};
-    remove(slabs);
-    assert_int_equal(write_slabs(slabs, &image, &from, &error), CSREC_DATA);
-    assert_string_equal(error.text, "as the test wants it");
-    assert_null(fopen(slabs, "rb"));
     csrec_image_clear(&marks);
     csrec_image_clear(&image);
 }
 
-static void slabs_of_files_are_parts_of_the_whole(void **state) {
-    (void)state;
+TEST(slabs_of_files_are_parts_of_the_whole) {
     const csrec_format *format;
     char ending[16];
     for (int i = 0; (format = csrec_format_info(i)); i++) {
@@ -279,8 +226,7 @@ static void slabs_of_files_are_parts_of_the_whole(void **state) {
     }
 }
 
-static void other_files_are_refused(void **state) {
-    (void)state;
+TEST(other_files_are_refused) {
     csrec_error error = {""};
     csrec_image look, image = {.bits = 8};
     csrec_measurement m;
@@ -288,24 +234,15 @@ static void other_files_are_refused(void **state) {
     const csrec_shape shape = {3, {4, 5, 1}};
     const char *path = io_path("p.png");
     assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
-    write_whole(path, &image);
+    write_well(path, &image, NULL);
     assert_int_equal(csrec_signal_look(path, &look, &error), CSREC_UNSUPPORTED);
     io_assert_line(&error, "p.png", "as a whole");
     assert_int_equal(csrec_measurement_read_with(path, &options, &m, &error), CSREC_UNSUPPORTED);
     io_assert_line(&error, "p.png", "as a whole");
     slab_rows from = {&image, 0, -1, NULL};
-    assert_int_equal(write_slabs(io_path("q.png"), &image, &from, &error), CSREC_UNSUPPORTED);
+    assert_int_equal(write_image(io_path("q.png"), &image, &from, NULL, fingerprint, &error),
+                     CSREC_UNSUPPORTED);
     csrec_image_clear(&image);
 }
 
-int main(void) {
-    seed = drawn = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", slabs_have_the_bits_of_one_piece),
-        CHECK_ON("cuda", slabs_have_the_bits_of_one_piece),
-        cmocka_unit_test(wrong_calls_are_refused),
-        cmocka_unit_test(slabs_of_files_are_parts_of_the_whole),
-        cmocka_unit_test(other_files_are_refused),
-    };
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a solver says of its result: for every solver, operator, start and end, the residual, r and
  * the end of the history are those of the x returned, by a product of the test's own. */
 #include "solvers.h" /* before what declares `seed`, a name of its arguments */
@@ -154,7 +155,7 @@ static void solve_one(const drawn *d, const csrec_operator *A, const char *solve
 static void told_is_true(const drawn *d, const csrec_operator *A) {
     const char *solver, *brief, *source;
     if (d->m < A->parts || d->m * d->n > 60000) return;
-    double *y = malloc((size_t)d->m * sizeof *y), *x = random_vector(d->n);
+    OWNED double *y = malloc((size_t)d->m * sizeof *y), *x = random_vector(d->n);
     csrec_atoms start;
     assert_ok(csrec_atoms_create(d->n, &start));
     for (int64_t j = 0; j < d->n; j++) {
@@ -170,11 +171,9 @@ static void told_is_true(const drawn *d, const csrec_operator *A) {
             solve_one(d, A, solver, way, y, &start);
     }
     csrec_atoms_clear(&start);
-    free(x);
-    free(y);
 }
 
-static void the_residual_told_is_that_of_x(void **state) {
+TEST_ON("cpu", the_residual_told_is_that_of_x) {
     const char *name, *brief;
     for (int row = 0; csrec_operator_info(row, &name, &brief); row++)
         for (int k = 0; k < (rounds() + 4) / 5; k++)
@@ -184,9 +183,8 @@ static void the_residual_told_is_that_of_x(void **state) {
 }
 
 /* y of exactly k columns: a pursuit that found them ends there, and says so. */
-static void pursuits_end_at_rounding(void **state) {
+TEST(pursuits_end_at_rounding) {
     static const char *const pursuits[] = {"omp", "romp", "cosamp", "htp", "iht", "mp"};
-    (void)state;
     for (int t = 0; t < 2 * rounds(); t++) {
         dense_problem p = draw_dense(&seed, "cpu", 96, 160, 1 + check_below(&seed, 5));
         for (int s = 0; s < 6; s++) {
@@ -208,11 +206,10 @@ static void pursuits_end_at_rounding(void **state) {
 }
 
 /* Batch-OMP stops where omp does. Where three columns are not found at once it picks a few more. */
-static void all_omps_end_at_rounding(void **state) {
-    (void)state;
+TEST(all_omps_end_at_rounding) {
     enum { MANY = 400, M = 60, N = 90, K = 3 };
     dense_problem p = draw_dense(&seed, "cpu", M, N, 1);
-    double *y = calloc(MANY * M, sizeof *y);
+    OWNED double *y = calloc(MANY * M, sizeof *y);
     csrec_atoms atoms[MANY];
     csrec_solve_report reports[MANY];
     for (int s = 0; s < MANY; s++)
@@ -230,7 +227,6 @@ static void all_omps_end_at_rounding(void **state) {
         csrec_atoms_clear(&atoms[s]);
     }
     assert_true(exact > MANY / 2);
-    free(y);
     drop_dense(&p);
 }
 
@@ -269,8 +265,7 @@ static double missed(const dense_problem *p, double share, const csrec_atoms *at
     return most;
 }
 
-static void products_alone_lead_to_the_minimum(void **state) {
-    (void)state;
+TEST(products_alone_lead_to_the_minimum) {
     for (int t = 0; t < (rounds() + 9) / 10; t++)
         for (double share = 0.1; share > 1e-5; share *= 0.1) {
             dense_problem p = draw_dense(&seed, "cpu", 30, 60, 5);
@@ -305,8 +300,7 @@ static void products_alone_lead_to_the_minimum(void **state) {
 }
 
 /* iht ends where its step leads nowhere: a second run from there ends at once. */
-static void iht_ends_where_x_stays(void **state) {
-    (void)state;
+TEST(iht_ends_where_x_stays) {
     for (int t = 0; t < rounds() / 2; t++) {
         dense_problem p = draw_dense(&seed, "cpu", 20, 50, 4);
         for (int64_t i = 0; i < p.m; i++) p.y[i] += 0.1 * check_normal(&seed);
@@ -326,8 +320,7 @@ static void iht_ends_where_x_stays(void **state) {
 }
 
 /* What is said where a bound is out of reach, and where none was given. */
-static void outcomes_say_what_happened(void **state) {
-    (void)state;
+TEST(outcomes_say_what_happened) {
     dense_problem p = draw_dense(&seed, "cpu", 40, 12, 3); /* columns do not reach y */
     for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
     for (int bound = 0; bound < 2; bound++)
@@ -350,15 +343,4 @@ static void outcomes_say_what_happened(void **state) {
                          csrec_outcome_text(report.outcome), csrec_outcome_text(wanted));
         }
     drop_dense(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {CHECK_ON("cpu", the_residual_told_is_that_of_x),
-                                       cmocka_unit_test(pursuits_end_at_rounding),
-                                       cmocka_unit_test(all_omps_end_at_rounding),
-                                       cmocka_unit_test(outcomes_say_what_happened),
-                                       cmocka_unit_test(products_alone_lead_to_the_minimum),
-                                       cmocka_unit_test(iht_ends_where_x_stays)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The solver family on stored and procedural operators: exact recovery inside the guarantees, OMP
  * against a plain OMP with its own least squares, the l1 solver against its optimality conditions,
  * devices against the CPU. */
@@ -5,11 +6,11 @@
 #include "operators.h"
 #include "solvers.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static const char *const exact_solvers[] = {"omp", "romp", "cosamp", "iht", "htp"};
 
-static void sparse_signals_are_recovered_exactly(void **state) {
+TEST_ON_EACH(sparse_signals_are_recovered_exactly) {
     const char *backend = check_backend(state);
     for (int s = 0; s < 5; s++)
         for (int k = 0; k < cases(backend, 20); k++) {
@@ -39,7 +40,7 @@ static void sparse_signals_are_recovered_exactly(void **state) {
         }
 }
 
-static void omp_equals_plain_omp(void **state) {
+TEST_ON_EACH(omp_equals_plain_omp) {
     const char *backend = check_backend(state);
     for (int t = 0; t < cases(backend, 300); t++) {
         dense_problem p =
@@ -65,7 +66,7 @@ static void choose_largest(int64_t n, const double *v, int64_t k, uint64_t *S) {
 
 /* Where htp ends, its step with mu = 1 (Foucart 2011) leads to no fit with a shorter residual; its
  * x is the least squares of its support. Tight problems, of which some end early. */
-static void htp_ends_where_its_step_ends(void **state) {
+TEST_ON("cpu", htp_ends_where_its_step_ends) {
     const char *backend = check_backend(state);
     for (int t = 0; t < cases(backend, 400); t++) {
         dense_problem p = draw_dense(&seed, backend, 30, 60, 3 + check_below(&seed, 5));
@@ -97,7 +98,7 @@ static void htp_ends_where_its_step_ends(void **state) {
 
 /* At the minimum: |<a_j, r>| <= lambda, and = lambda with the sign of x_j where x_j is not 0. */
 /* Steps before the end fit roughly; what is given is fitted to rounding, wherever it ends. */
-static void what_ends_is_fitted_exactly(void **state) {
+TEST_ON("cpu", what_ends_is_fitted_exactly) {
     static const char *const solvers[] = {"htp", "romp"};
     const char *backend = *state;
     for (int c = 0; c < cases(backend, 30); c++) {
@@ -124,7 +125,7 @@ static void what_ends_is_fitted_exactly(void **state) {
     }
 }
 
-static void fista_meets_its_optimality_conditions(void **state) {
+TEST_ON("cpu", fista_meets_its_optimality_conditions) {
     const char *backend = check_backend(state);
     for (int t = 0; t < 30; t++) {
         dense_problem p = draw_dense(&seed, backend, 30, 60, 5);
@@ -134,7 +135,7 @@ static void fista_meets_its_optimality_conditions(void **state) {
             .solver = "fista", .stop = {.atoms = 200000}, .settings = &set, .n_settings = 1};
         csrec_atoms atoms;
         double r[30], largest = 0.0, *c = calloc((size_t)p.n, sizeof *c);
-        double *x = calloc((size_t)p.n, sizeof *x);
+        OWNED double *x = calloc((size_t)p.n, sizeof *x);
         assert_ok(csrec_solve(p.A, p.y, &options, &atoms, r, NULL, NULL));
         for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
         for (int64_t j = 0; j < p.n; j++) {
@@ -152,13 +153,12 @@ static void fista_meets_its_optimality_conditions(void **state) {
             if (x[j] != 0.0) assert_true(fabs(c[j] - copysign(lambda, x[j])) <= 1e-6 * lambda);
         }
         free(c);
-        free(x);
         csrec_atoms_clear(&atoms);
         drop_dense(&p);
     }
 }
 
-static void wrong_settings_are_refused(void **state) {
+TEST_ON("cpu", wrong_settings_are_refused) {
     const char *backend = check_backend(state);
     dense_problem p = draw_dense(&seed, backend, 10, 20, 2);
     csrec_error error;
@@ -176,8 +176,7 @@ static void wrong_settings_are_refused(void **state) {
 }
 
 /* Each with one line that says what is wrong, and nothing delivered. */
-static void unusable_problems_are_refused(void **state) {
-    (void)state;
+TEST_ON("cpu", unusable_problems_are_refused) {
     double matrix[6] = {1, 2, 3, 4, 5, 6}, y[3] = {1, 2, 3};
     csrec_operator *A = NULL;
     csrec_error error;
@@ -204,7 +203,7 @@ static void unusable_problems_are_refused(void **state) {
 }
 
 /* Columns of zeros are never picked. */
-static void columns_of_zeros_are_left_alone(void **state) {
+TEST_ON_EACH(columns_of_zeros_are_left_alone) {
     const char *backend = check_backend(state);
     for (int s = 0; s < 5; s++) {
         dense_problem p = draw_dense(&seed, backend, 30, 50, 3);
@@ -259,7 +258,7 @@ static double solve_there(const drawn *d, const char *there, const char *solver,
 }
 
 /* Every solver on every operator whose device products are the CPU's to the bit: the same x. */
-static void devices_solve_as_the_cpu(void **state) {
+TEST_ON("cuda", devices_solve_as_the_cpu) {
     static const char *const solvers[] = {"mp", "omp", "romp", "cosamp", "iht", "htp", "fista"};
     static const char *const bases[] = {"dct", "wavelet", "mask"};
     const char *backend = check_backend(state);
@@ -288,42 +287,21 @@ static void devices_solve_as_the_cpu(void **state) {
 /* Products to rounding: of atoms that meet the same sample alone either may be picked, which leaves
  * the residual as it is. Six steps with sums of some hundred products of order 1: 1e-12, and a
  * thousandfold for systems of neighbouring atoms, which are much alike. */
-static void devices_solve_dictionaries_to_rounding(void **state) {
+TEST_ON("cuda", devices_solve_dictionaries_to_rounding) {
     static const char *const solvers[] = {"mp", "omp", "fista"};
     const char *backend = check_backend(state);
     for (int s = 0; s < 3; s++)
         for (int k = 0; k < cases(backend, 100); k++) {
             drawn d = draw_operator(&seed, "conv", "cpu");
             double *y = malloc((size_t)d.m * sizeof *y), residual[2];
-            double *x = malloc((size_t)d.n * sizeof *x);
+            OWNED double *x = malloc((size_t)d.n * sizeof *x);
             for (int64_t i = 0; i < d.m; i++) y[i] = check_normal(&seed);
             for (int i = 0; i < 2; i++)
                 residual[i] = solve_there(&d, i ? backend : "cpu", solvers[s], y, x);
             if (!(fabs(residual[0] - residual[1]) <= 1e-9))
                 fail_msg("%s, %s: residual %.17g, not %.17g", d.text, solvers[s], residual[1],
                          residual[0]);
-            free(x);
             free(y);
             drop_drawn(&d);
         }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", sparse_signals_are_recovered_exactly),
-        CHECK_ON("cpu", omp_equals_plain_omp),
-        CHECK_ON("cpu", what_ends_is_fitted_exactly),
-        CHECK_ON("cpu", htp_ends_where_its_step_ends),
-        CHECK_ON("cpu", fista_meets_its_optimality_conditions),
-        CHECK_ON("cpu", wrong_settings_are_refused),
-        CHECK_ON("cpu", unusable_problems_are_refused),
-        CHECK_ON("cpu", columns_of_zeros_are_left_alone),
-        CHECK_ON("cuda", sparse_signals_are_recovered_exactly),
-        CHECK_ON("cuda", omp_equals_plain_omp),
-        CHECK_ON("cuda", columns_of_zeros_are_left_alone),
-        CHECK_ON("cuda", devices_solve_as_the_cpu),
-        CHECK_ON("cuda", devices_solve_dictionaries_to_rounding),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

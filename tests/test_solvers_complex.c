@@ -1,13 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Solvers of complex x: mp and omp step by step against their definitions in complex arithmetic,
  * sparse signals, the conditions of the l1 minimum, and what a factor of y does; on stored
  * matrices, callbacks and frequencies. */
 #include <complex.h>
-#include <string.h>
 
 #include "check.h"
 #include "operator/operator.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef double complex number;
 
@@ -179,26 +179,14 @@ static int64_t best_column(const problem *p, const number *r, int64_t k, const i
     return best;
 }
 
-/* G z = b by elimination with pivots. */
+/* G z = b by elimination: G is positive definite, so no pivots are needed. */
 static void eliminate(int64_t k, number G[K_MOST][K_MOST], number *b) {
-    for (int64_t c = 0; c < k; c++) {
-        int64_t pivot = c;
-        for (int64_t i = c; i < k; i++)
-            if (cabs(G[i][c]) > cabs(G[pivot][c])) pivot = i;
-        for (int64_t j = 0; j < k; j++) {
-            number held = G[c][j];
-            G[c][j] = G[pivot][j];
-            G[pivot][j] = held;
-        }
-        number held = b[c];
-        b[c] = b[pivot];
-        b[pivot] = held;
+    for (int64_t c = 0; c < k; c++)
         for (int64_t i = c + 1; i < k; i++) {
             number f = G[i][c] / G[c][c];
             for (int64_t j = c; j < k; j++) G[i][j] -= f * G[c][j];
             b[i] -= f * b[c];
         }
-    }
     for (int64_t i = k - 1; i >= 0; i--) {
         for (int64_t j = i + 1; j < k; j++) b[i] -= G[i][j] * b[j];
         b[i] /= G[i][i];
@@ -236,13 +224,13 @@ static void expect_x(const problem *p, const char *what, const number *x, const 
 static const char *const kinds[] = {"dense", "callback", "sparse", "fourier"};
 
 /* Noise alone: every pick is decided by small differences. */
-static void pursuits_take_their_steps(void **state) {
-    (void)state;
+TEST(pursuits_take_their_steps) {
     for (int round = 0; round < 60; round++) {
         problem p;
         const int64_t n = 20 + check_below(&seed, 40), m = 16 + check_below(&seed, 5);
         if (open_problem(&p, kinds[round % 4], m, n, 1)) {
-            number *x = malloc((size_t)n * sizeof *x), *expected = calloc((size_t)n, sizeof *x);
+            OWNED number *x = malloc((size_t)n * sizeof *x),
+                         *expected = calloc((size_t)n, sizeof *x);
             number r[M_MOST], plain[M_MOST];
             int64_t S[K_MOST];
             for (int64_t i = 0; i < m; i++) p.y[i] = draw_number();
@@ -265,8 +253,6 @@ static void pursuits_take_their_steps(void **state) {
             expect_x(&p, "omp", x, expected);
             for (int64_t i = 0; i < m; i++)
                 assert_true(cabs(r[i] - plain[i]) <= 1e-9 * length(m, 1, p.y));
-            free(x);
-            free(expected);
         }
         close_problem(&p);
     }
@@ -275,8 +261,7 @@ static void pursuits_take_their_steps(void **state) {
 static const char *const exact_solvers[] = {"omp", "romp", "cosamp", "iht", "htp"};
 
 /* 64 complex samples of at most 3 of 100 entries: deep inside the region where each succeeds. */
-static void sparse_signals_are_recovered(void **state) {
-    (void)state;
+TEST(sparse_signals_are_recovered) {
     for (int s = 0; s < 5; s++)
         for (int round = 0; round < 20; round++) {
             problem p;
@@ -297,9 +282,8 @@ static void sparse_signals_are_recovered(void **state) {
 
 /* Of exp(i t) y the solution is exp(i t) x, because only magnitudes are compared: three steps of
  * each solver on noise, and all of fista's, whose rounds on few columns differ on their way. */
-static void phases_do_not_matter(void **state) {
+TEST(phases_do_not_matter) {
     static const char *const solvers[] = {"mp", "omp", "romp", "cosamp", "iht", "htp", "fista"};
-    (void)state;
     for (int s = 0; s < 7; s++)
         for (int round = 0; round < 20; round++) {
             problem p;
@@ -323,8 +307,7 @@ static void phases_do_not_matter(void **state) {
 
 /* <a_j, r> = lambda x_j / |x_j| where x_j is not 0, |<a_j, r>| <= lambda elsewhere. The columns
  * differ in length by 100, so x that is still to 13 digits leaves six. */
-static void lasso_meets_its_conditions(void **state) {
-    (void)state;
+TEST(lasso_meets_its_conditions) {
     for (int round = 0; round < 12; round++) {
         problem p;
         if (open_problem(&p, kinds[round % 4], 24, 40, 4)) {
@@ -351,8 +334,7 @@ static void lasso_meets_its_conditions(void **state) {
 }
 
 /* The fit of what the l1 problem finds is that of the normal equations. */
-static void debias_fits_whole_entries(void **state) {
-    (void)state;
+TEST(debias_fits_whole_entries) {
     for (int round = 0; round < 12; round++) {
         problem p;
         if (open_problem(&p, kinds[round % 4], 48, 64, 3)) {
@@ -376,8 +358,7 @@ static void debias_fits_whole_entries(void **state) {
 }
 
 /* Many right-hand sides, and the limits count complex numbers. */
-static void many_and_limits(void **state) {
-    (void)state;
+TEST(many_and_limits) {
     enum { COUNT = 40, M = 20, N = 30, K = 4 };
     problem p;
     csrec_atoms many[COUNT], one;
@@ -416,42 +397,23 @@ static void many_and_limits(void **state) {
 }
 
 /* A^T y of pairs is A^H y, of all columns and of some. */
-static void adjoints_are_conjugate(void **state) {
-    (void)state;
+TEST(adjoints_are_conjugate) {
     problem p;
     assert_true(
         open_problem(&p, "dense", 1 + check_below(&seed, 40), 1 + check_below(&seed, 40), 1));
-    number *y = malloc((size_t)p.m * sizeof *y), *x = malloc((size_t)p.n * sizeof *x);
-    bool *chosen = calloc(2 * (size_t)p.n, sizeof *chosen);
+    OWNED number *y = malloc((size_t)p.m * sizeof *y), *x = malloc((size_t)p.n * sizeof *x);
+    OWNED bool *chosen = calloc(2 * (size_t)p.n, sizeof *chosen);
     for (int64_t i = 0; i < p.m; i++) y[i] = check_normal(&seed) + I * check_normal(&seed);
     for (int64_t j = 0; j < p.n; j++)
         chosen[2 * j] = chosen[2 * j + 1] = check_below(&seed, 2) == 0;
     for (int some = 0; some < 2; some++) {
-        if (some)
-            assert_int_equal(p.A->type->adjoint_on(p.A, chosen, (const double *)y, (double *)x),
-                             CSREC_OK);
-        else
-            assert_int_equal(csrec_operator_adjoint(p.A, (const double *)y, (double *)x), CSREC_OK);
+        assert_ok(some ? p.A->type->adjoint_on(p.A, chosen, (const double *)y, (double *)x)
+                       : csrec_operator_adjoint(p.A, (const double *)y, (double *)x));
         for (int64_t j = 0; j < p.n; j++) {
             number expected = some && !chosen[2 * j] ? 0.0 : product(&p, j, y);
             assert_true(cabs(x[j] - expected) <
                         1e-12 * length(p.m, p.n, p.a + j) * (1.0 + length(p.m, 1, y)));
         }
     }
-    free(y);
-    free(x);
-    free(chosen);
     close_problem(&p);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(adjoints_are_conjugate),
-                                       cmocka_unit_test(pursuits_take_their_steps),
-                                       cmocka_unit_test(sparse_signals_are_recovered),
-                                       cmocka_unit_test(phases_do_not_matter),
-                                       cmocka_unit_test(lasso_meets_its_conditions),
-                                       cmocka_unit_test(debias_fits_whole_entries),
-                                       cmocka_unit_test(many_and_limits)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

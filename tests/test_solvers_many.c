@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Many right-hand sides on one operator: one at a time, several threads, Batch-OMP, interruptions.
  */
 #include "backends.h"
@@ -5,7 +6,7 @@
 
 #include "solver/omp_batch.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Residuals step by step, as far as both went: once r is rounding, one may go on longer. */
 static void compare_steps(const double *batch, int64_t n, const double *one, int64_t own,
@@ -20,7 +21,7 @@ static void compare_steps(const double *batch, int64_t n, const double *one, int
 /* Many right-hand sides equal one at a time, for one thread and several. An entry of x that nearly
  * cancels is known to the rounding of y, not to its own: x_k ||a_k|| to 1e-12 ||y||, which leaves
  * a factor of 1,000 over 2^-52 for sums of 24 terms and the condition of 7 random columns. */
-static void many_equal_one_by_one(void **state) {
+TEST_ON_EACH(many_equal_one_by_one) {
     const char *backend = check_backend(state);
     enum { MANY = 9 };
     dense_problem p = draw_dense(&seed, backend, 24, 40, 3);
@@ -55,10 +56,34 @@ static void many_equal_one_by_one(void **state) {
     drop_dense(&p);
 }
 
+/* Noise, zeros and the problem's own, of any size. */
+static void draw_signals(const dense_problem *p, int64_t count, double *y) {
+    for (int64_t k = 0; k < count; k++) {
+        double scale = ldexp(1.0, (int)check_below(&seed, 200) - 100);
+        for (int64_t i = 0; i < p->m; i++)
+            y[k * p->m + i] = scale * (k % 3 == 0   ? check_normal(&seed)
+                                       : k % 7 == 0 ? 0.0
+                                                    : p->y[i]);
+    }
+}
+
+/* r is what the atoms leave of y, and what one at a time leaves. */
+static void expect_left(const dense_problem *p, const double *y, const csrec_atoms *atoms,
+                        const double *r, const double *own) {
+    const double length = length_of(p->m, 1, y);
+    for (int64_t i = 0; i < p->m; i++) {
+        double fit = r[i];
+        for (int64_t a = 0; a < atoms->n; a++)
+            fit += p->matrix[i * p->n + (int64_t)atoms->column[a]] * atoms->coefficient[a];
+        assert_true(fabs(fit - y[i]) <= 1e-12 * length);
+        assert_true(fabs(r[i] - own[i]) <= 1e-9 * length);
+    }
+}
+
 /* Batch-OMP against one at a time: noise, exactly sparse signals (whose residual goes to 0), zeros,
  * signals of any size, repeated columns, every stopping rule. Near ties may be picked differently
  * where columns repeat, so what is compared is what both leave of y. */
-static void batches_equal_one_by_one(void **state) {
+TEST_ON_EACH(batches_equal_one_by_one) {
     const char *backend = check_backend(state);
     enum { COUNT = 60 };
     int first = (int)check_below(&seed, 60), count = getenv("CSREC_TEST_BRIEF") ? 3 : 40;
@@ -72,14 +97,8 @@ static void batches_equal_one_by_one(void **state) {
             .name = "dense", .m = p.m, .n = p.n, .matrix = p.matrix, .backend = backend};
         assert_ok(csrec_operator_create(&spec, &p.A, NULL));
         size_t size = (size_t)(COUNT * p.m);
-        double *y = malloc(size * sizeof *y), *r = malloc(size * sizeof *r);
-        for (int64_t k = 0; k < COUNT; k++) {
-            double scale = ldexp(1.0, (int)check_below(&seed, 200) - 100);
-            for (int64_t i = 0; i < p.m; i++)
-                y[k * p.m + i] = scale * (k % 3 == 0   ? check_normal(&seed)
-                                          : k % 7 == 0 ? 0.0
-                                                       : p.y[i]);
-        }
+        OWNED double *y = malloc(size * sizeof *y), *r = malloc(size * sizeof *r);
+        draw_signals(&p, COUNT, y);
         csrec_solve_options options = {.solver = "omp", .stop = {.atoms = 4 + t % 13}};
         if (t % 5 == 1) options.stop.epsilon = pow(10.0, -10.0 * check_uniform(&seed));
         if (t % 5 == 2) options.stop.stagnation = 0.05;
@@ -87,9 +106,9 @@ static void batches_equal_one_by_one(void **state) {
         if (t % 5 == 4) options.stop.sigma = 0.1;
         csrec_atoms atoms[COUNT];
         csrec_solve_report reports[COUNT];
-        csrec_call team;
-        csrec_many job = {p.A, COUNT, y, &options, 1 + t % 3, atoms, r, reports, &team};
-        csrec_call_begin(&team, NULL, NULL, (csrec_progress){0});
+        csrec_call call;
+        csrec_many job = {p.A, COUNT, y, &options, 1 + t % 3, atoms, r, reports, &call};
+        csrec_call_begin(&call, NULL, NULL, (csrec_progress){0});
         /* Room for more iterations than there are: what is past them stays. */
         enum { STEPS = 18 };
         double history[COUNT * STEPS], steps[STEPS];
@@ -98,34 +117,24 @@ static void batches_equal_one_by_one(void **state) {
         options.history = t % 2 || strcmp(backend, "cpu") == 0 ? history : NULL;
         options.history_size = STEPS;
         assert_ok(csrec_omp_batch(&job));
-        csrec_call_end(&team);
+        csrec_call_end(&call);
         csrec_solve_options single = options;
         single.history = options.history || t % 3 == 0 ? steps : NULL;
         for (int64_t k = 0; k < COUNT; k++) {
             csrec_solve_report one;
-            double own[100], length = 0.0;
+            double own[100];
             assert_ok(csrec_solve(p.A, y + k * p.m, &single, NULL, own, &one, NULL));
             if (options.history)
                 compare_steps(history + k * STEPS, reports[k].iterations, steps, one.iterations,
                               STEPS);
-            for (int64_t i = 0; i < p.m; i++) length += y[k * p.m + i] * y[k * p.m + i];
             /* Once r is rounding, what is picked and when it ends is too. */
             bool exact = one.residual < 1e-12;
             if (!exact) assert_int_equal(reports[k].outcome, one.outcome);
             if (!exact) assert_int_equal(reports[k].iterations, one.iterations);
             assert_true(fabs(reports[k].residual - one.residual) <= 1e-9);
-            for (int64_t i = 0; i < p.m; i++) {
-                double fit = r[k * p.m + i];
-                for (int64_t a = 0; a < atoms[k].n; a++)
-                    fit +=
-                        p.matrix[i * p.n + (int64_t)atoms[k].column[a]] * atoms[k].coefficient[a];
-                assert_true(fabs(fit - y[k * p.m + i]) <= 1e-12 * sqrt(length));
-                assert_true(fabs(r[k * p.m + i] - own[i]) <= 1e-9 * sqrt(length));
-            }
+            expect_left(&p, y + k * p.m, &atoms[k], r + k * p.m, own);
             csrec_atoms_clear(&atoms[k]);
         }
-        free(y);
-        free(r);
         drop_dense(&p);
     }
 }
@@ -136,8 +145,7 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
 }
 
 /* Whoever asks to stop is heard: what was not solved is x = 0, and says so. */
-static void many_can_be_interrupted(void **state) {
-    (void)state;
+TEST(many_can_be_interrupted) {
     dense_problem p = draw_dense(&seed, "cpu", 24, 40, 3);
     enum { COUNT = 50 };
     double y[COUNT * 24], r[COUNT * 24];
@@ -165,14 +173,4 @@ static void many_can_be_interrupted(void **state) {
                      CSREC_ARGUMENT);
     assert_non_null(strstr(error.text, "history_size"));
     drop_dense(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", many_equal_one_by_one),     CHECK_ON("cpu", batches_equal_one_by_one),
-        cmocka_unit_test(many_can_be_interrupted),  CHECK_ON("cuda", many_equal_one_by_one),
-        CHECK_ON("cuda", batches_equal_one_by_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

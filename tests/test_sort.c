@@ -1,11 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Radix sort against the C library's qsort, with ties to see that it is stable. */
 #include "check.h"
 
-#include <string.h>
-
 #include "base/sort.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct {
     uint64_t key;
@@ -19,10 +18,10 @@ static int compare(const void *a, const void *b) {
 }
 
 static void check_against_qsort(int64_t n, uint64_t mask) {
-    uint64_t *rows = malloc(sizeof *rows * (size_t)(n + 1));
-    uint64_t *alone = malloc(sizeof *alone * (size_t)(n + 1));
-    int64_t *payload = malloc(sizeof *payload * (size_t)(n + 1));
-    pair *expected = malloc(sizeof *expected * (size_t)(n + 1));
+    OWNED uint64_t *rows = malloc(sizeof *rows * (size_t)(n + 1));
+    OWNED uint64_t *alone = malloc(sizeof *alone * (size_t)(n + 1));
+    OWNED int64_t *payload = malloc(sizeof *payload * (size_t)(n + 1));
+    OWNED pair *expected = malloc(sizeof *expected * (size_t)(n + 1));
     for (int64_t i = 0; i < n; i++) {
         rows[i] = alone[i] = check_next(&seed) & mask;
         payload[i] = i;
@@ -35,23 +34,12 @@ static void check_against_qsort(int64_t n, uint64_t mask) {
         assert_true(rows[i] == expected[i].key && alone[i] == expected[i].key);
         assert_true(payload[i] == expected[i].place);
     }
-    free(expected);
-    free(payload);
-    free(alone);
-    free(rows);
 }
 
-static void sorts_like_qsort(void **state) {
-    (void)state;
+TEST(sorts_like_qsort) {
     const uint64_t masks[] = {UINT64_MAX, 0xFFFFF, 0x7, 0xFF00FF0000, UINT64_C(3) << 61, 0};
     for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
         for (int64_t n = 0; n < 40; n++) check_against_qsort(n, masks[m]);
         check_against_qsort(20000 + check_below(&seed, 1000), masks[m]);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sorts_like_qsort)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tiles of one recovery by threads, each with a device of its own: all blend into one signal,
  * which has the bits of one thread; samples in any order. */
-#include <string.h>
 
 #include "recover/parts/parts.h"
 #include "tiles.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { RANKS = 4 };
 
 /* A method whose values depend on the tile and its samples: their running sum. */
 static csrec_status sum_samples(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
-    int64_t entries = 0;
     double sum = (double)m->n;
     (void)error;
-    csrec_shape_count(&m->shape, &entries);
+    const int64_t entries = entries_in(&m->shape);
     memset(r->signal, 0, (size_t)(entries * m->channels) * sizeof *r->signal);
     for (int64_t k = 0; k < m->n * m->channels; k++)
         r->signal[m->index[k / m->channels] * m->channels + k % m->channels] = m->y[k];
@@ -34,11 +33,10 @@ typedef struct sharing {
 } sharing;
 
 static csrec_status recover_tiles(const sharing *r, csrec_comm *comm) {
-    csrec_recover_options o;
     csrec_recover_report report = {0};
     csrec_whole whole;
     csrec_context context = {.kind = CSREC_DEVICE_CPU};
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.tile = r->tile;
     o.comm = comm;
     csrec_task task = csrec_task_of(r->m, &o);
@@ -70,9 +68,8 @@ static void run_ranks(int n, const csrec_measurement *m, int64_t tile, double *s
     for (int k = 0; k < n; k++) assert_true(r.done[k]);
 }
 
-static void threads_share_one_signal(void **state) {
+TEST(threads_share_one_signal) {
     static const csrec_shape shapes[] = {{2, {700, 560}}, {1, {5000}}, {3, {70, 150, 130}}};
-    (void)state;
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.2, 0.0, &seed);
         const size_t bytes = (size_t)(p.entries * p.m.channels) * sizeof(double);
@@ -113,14 +110,12 @@ static void run_again(const picture *p, const csrec_tiling *tiling, const csrec_
 }
 
 /* On another device the loop goes on with the tile that failed. */
-static void a_failure_leaves_no_tile_out(void **state) {
+TEST(a_failure_leaves_no_tile_out) {
     picture p = make(&(csrec_shape){2, {700, 560}}, 2, 0.2, 0.2, 0.0, &seed);
     const sharing alone = {.m = &p.m, .signal = p.truth, .tile = p.entries * 2 / 5};
     csrec_context context = {.kind = CSREC_DEVICE_CPU};
-    csrec_recover_options o;
     csrec_recover_report report = {0};
-    (void)state;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.tile = alone.tile;
     const csrec_task task = csrec_task_of(&p.m, &o);
     const csrec_tiling tiling = csrec_tiling_usual(&task);
@@ -157,14 +152,12 @@ static void check_selection(const csrec_measurement *m, const csrec_tiling *t, i
     csrec_measurement_clear(&part);
 }
 
-static void the_samples_of_a_tile_are_those_in_its_box(void **state) {
+TEST(the_samples_of_a_tile_are_those_in_its_box) {
     static const csrec_shape shapes[] = {{2, {600, 610}}, {1, {90000}}, {3, {40, 150, 140}}};
-    (void)state;
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
         for (int sorted = 0; sorted < 2; sorted++) {
             picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.25, 0.0, &seed);
-            csrec_recover_options o;
-            csrec_recover_defaults(&o);
+            csrec_recover_options o = options_by(NULL);
             if (sorted)
                 sort_samples(&p, 1.0, &seed);
             else /* whatever their order was */
@@ -181,14 +174,4 @@ static void the_samples_of_a_tile_are_those_in_its_box(void **state) {
             for (int64_t tile = 0; tile < t.tiles; tile++) check_selection(&p.m, &t, tile);
             clear(&p);
         }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_share_one_signal),
-        cmocka_unit_test(a_failure_leaves_no_tile_out),
-        cmocka_unit_test(the_samples_of_a_tile_are_those_in_its_box),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_statistics.c - mean, centring and covariance against direct sums in long double, on the CPU
  * and on a device, around every edge of a tile. */
 #include "backends.h"
@@ -10,8 +11,8 @@
 /* The same bits again, and with the mean given. */
 static void check_on(const char *backend, data *d) {
     const size_t squares = (size_t)(d->n * d->n);
-    double *mean = malloc((size_t)d->n * sizeof *mean), *C = malloc(squares * sizeof *C);
-    double *again = malloc(squares * sizeof *again);
+    OWNED double *mean = malloc((size_t)d->n * sizeof *mean), *C = malloc(squares * sizeof *C);
+    OWNED double *again = malloc(squares * sizeof *again);
     solve_directly(d);
     assert_ok(csrec_mean_on(backend, d->m, d->n, d->X, d->weights, 2, mean, NULL));
     assert_ok(csrec_covariance_on(backend, d->m, d->n, d->X, d->weights, NULL, 2, C, NULL));
@@ -20,13 +21,10 @@ static void check_on(const char *backend, data *d) {
     assert_memory_equal(C, again, squares * sizeof *C);
     assert_ok(csrec_covariance_on(backend, d->m, d->n, d->X, d->weights, mean, 2, C, NULL));
     check_close(d, mean, C);
-    free(mean);
-    free(C);
-    free(again);
     clear(d);
 }
 
-static void follows_direct_sums(void **state) {
+TEST_ON_EACH(follows_direct_sums) {
     const char *backend = check_backend(state);
     const int64_t rows[] = {1,   2,   7,   63,  64,   65,   127,  128,
                             129, 255, 256, 257, 1023, 1024, 1100, 3000};
@@ -42,7 +40,7 @@ static void follows_direct_sums(void **state) {
 
 /* Blocks of 128 columns in odd and even numbers, the last of any width: pairs of tiles, and tiles
  * without a neighbour. */
-static void many_columns_are_covered(void **state) {
+TEST_ON_EACH(many_columns_are_covered) {
     const char *backend = check_backend(state);
     for (int64_t blocks = 2; blocks <= 5; blocks++) {
         int64_t columns = 128 * blocks + 1 + check_below(&seed, 128);
@@ -53,7 +51,7 @@ static void many_columns_are_covered(void **state) {
 
 /* Columns of very different size, outliers, and values that two halves fit worst: the error bound
  * holds for any rows (kernels/learn/covariance.cu). */
-static void any_numbers_are_accurate(void **state) {
+TEST_ON_EACH(any_numbers_are_accurate) {
     const char *backend = check_backend(state);
     for (int kind = 0; kind < 3; kind++) {
         data d = draw(2000, 70, 0.0, false);
@@ -69,15 +67,15 @@ static void any_numbers_are_accurate(void **state) {
 }
 
 /* Centred rows with a mean of zero: as the document has it. */
-static void centring_takes_the_mean(void **state) {
+TEST_ON_EACH(centring_takes_the_mean) {
     const char *backend = check_backend(state);
     for (int k = 0; k < 20; k++) {
         data d = draw(1 + check_below(&seed, 900), 1 + check_below(&seed, 150), 1000.0, false);
         size_t bytes = (size_t)(d.m * d.n) * sizeof *d.X;
-        double *mean = malloc((size_t)d.n * sizeof *mean),
-               *zero = calloc((size_t)d.n, sizeof *zero);
-        double *C = malloc((size_t)(d.n * d.n) * sizeof *C);
-        float *before = malloc(bytes);
+        OWNED double *mean = malloc((size_t)d.n * sizeof *mean),
+                     *zero = calloc((size_t)d.n, sizeof *zero);
+        OWNED double *C = malloc((size_t)(d.n * d.n) * sizeof *C);
+        OWNED float *before = malloc(bytes);
         memcpy(before, d.X, bytes);
         assert_ok(csrec_mean_on(backend, d.m, d.n, d.X, NULL, 1, mean, NULL));
         solve_directly(&d);
@@ -86,21 +84,17 @@ static void centring_takes_the_mean(void **state) {
             assert_true(d.X[i] == (float)((double)before[i] - mean[i % d.n]));
         assert_ok(csrec_covariance_on(backend, d.m, d.n, d.X, NULL, zero, 1, C, NULL));
         check_close(&d, mean, C);
-        free(mean);
-        free(zero);
-        free(C);
-        free(before);
         clear(&d);
     }
 }
 
-static void chunks_and_threads_do_not_matter(void **state) {
-    (void)state;
+TEST(chunks_and_threads_do_not_matter) {
     for (int k = 0; k < 6; k++) {
         data d = draw(1 + check_below(&seed, 3000), 1 + check_below(&seed, 90), 1e4, k % 2);
         size_t squares = (size_t)(d.n * d.n);
-        double *one = malloc(squares * sizeof *one), *other = malloc(squares * sizeof *other);
-        double *mean = malloc((size_t)d.n * sizeof *mean), *streamed = malloc((size_t)d.n * 8);
+        OWNED double *one = malloc(squares * sizeof *one), *other = malloc(squares * sizeof *other);
+        OWNED double *mean = malloc((size_t)d.n * sizeof *mean),
+                     *streamed = malloc((size_t)d.n * 8);
         assert_ok(csrec_covariance(d.m, d.n, d.X, d.weights, NULL, 1, one, NULL));
         assert_ok(csrec_mean(d.m, d.n, d.X, d.weights, 1, mean, NULL));
         csrec_statistics *s;
@@ -119,17 +113,12 @@ static void chunks_and_threads_do_not_matter(void **state) {
         assert_memory_equal(one, other, squares * sizeof *one);
         assert_memory_equal(mean, streamed, (size_t)d.n * sizeof *mean);
         csrec_statistics_destroy(s);
-        free(one);
-        free(other);
-        free(mean);
-        free(streamed);
         clear(&d);
     }
 }
 
 /* Small integers: every sum is exact, so every instruction set must agree with plain sums. */
-static void every_instruction_set_multiplies(void **state) {
-    (void)state;
+TEST(every_instruction_set_multiplies) {
     enum { ROWS = 19 * CSREC_GRAM_ROWS, B = CSREC_GRAM_BLOCK };
     static float a[ROWS * B], b[ROWS * B];
     static double C[3][B * B];
@@ -151,7 +140,7 @@ static void every_instruction_set_multiplies(void **state) {
     }
 }
 
-static void mistakes_are_refused(void **state) {
+TEST_ON_EACH(mistakes_are_refused) {
     const char *backend = check_backend(state);
     float X[4] = {1, 2, INFINITY, 4}, wide[6] = {1.0f, 3e38f, 0.0f, -1.0f, 2.0f, 5.0f};
     double weights[2] = {0, 0}, negative[2] = {1, -1}, mean[2], zero[2] = {0}, C[4];
@@ -170,8 +159,7 @@ static void mistakes_are_refused(void **state) {
 }
 
 /* And what the device bounds otherwise. */
-static void mistakes_of_the_cpu_are_refused(void **state) {
-    (void)state;
+TEST(mistakes_of_the_cpu_are_refused) {
     float X[4] = {1, 2, 3e30f, 4};
     double mean[2], C[4];
     csrec_error error;
@@ -187,18 +175,4 @@ static void mistakes_of_the_cpu_are_refused(void **state) {
     assert_int_equal(csrec_statistics_covariance(s, C, &error), CSREC_DATA);
     csrec_statistics_destroy(s);
     csrec_statistics_destroy(NULL);
-}
-
-#define TESTS_ON(backend)                                                                          \
-    CHECK_ON(backend, follows_direct_sums), CHECK_ON(backend, many_columns_are_covered),           \
-        CHECK_ON(backend, any_numbers_are_accurate), CHECK_ON(backend, centring_takes_the_mean),   \
-        CHECK_ON(backend, mistakes_are_refused)
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {TESTS_ON("cpu"), TESTS_ON("cuda"),
-                                       cmocka_unit_test(chunks_and_threads_do_not_matter),
-                                       cmocka_unit_test(every_instruction_set_multiplies),
-                                       cmocka_unit_test(mistakes_of_the_cpu_are_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names and texts: every status and enumeration has one, and names parse back. */
 #include "check.h"
 
-#include <string.h>
-
-static void texts_differ(void **state) {
-    (void)state;
+TEST(texts_differ) {
     for (int a = CSREC_OK; a <= CSREC_STOPPED; a++)
         for (int b = CSREC_OK; b < a; b++)
             assert_string_not_equal(csrec_status_text((csrec_status)a),
@@ -12,8 +10,7 @@ static void texts_differ(void **state) {
     assert_non_null(csrec_status_text((csrec_status)999));
 }
 
-static void names_parse_back(void **state) {
-    (void)state;
+TEST(names_parse_back) {
     for (int i = 0; i < 4; i++) {
         csrec_pattern pattern = CSREC_PATTERN_NONE;
         assert_true(csrec_pattern_parse(csrec_pattern_name((csrec_pattern)i), &pattern));
@@ -26,10 +23,4 @@ static void names_parse_back(void **state) {
     csrec_columns columns = CSREC_COLUMNS_PAPER;
     assert_true(csrec_columns_parse("two-sided", &columns));
     assert_int_equal(columns, CSREC_COLUMNS_TWO_SIDED);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_differ),
-                                       cmocka_unit_test(names_parse_back)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_stream.c - statistics of data read in pieces: from callbacks and from .npy files. */
 #include "io_file.h"
 #include "rows.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static float *draw(int64_t count, double offset) {
     float *X = malloc((size_t)count * sizeof *X);
@@ -13,26 +14,21 @@ static float *draw(int64_t count, double offset) {
 
 /* Many pieces: rows are long. Against the whole matrix at once, to the bit; test_statistics holds
  * that against direct sums. */
-static void pieces_do_not_matter(void **state) {
-    (void)state;
+TEST(pieces_do_not_matter) {
     const int64_t m = 40 + check_below(&seed, 30), n = 120000;
-    float *X = draw(m * n, 1e4);
-    double *one = malloc((size_t)n * 8), *other = malloc((size_t)n * 8);
+    OWNED float *X = draw(m * n, 1e4);
+    OWNED double *one = malloc((size_t)n * 8), *other = malloc((size_t)n * 8);
     source s = {.X = X, .m = m, .n = n};
     csrec_data data = {m, n, read_source, &s};
     assert_ok(csrec_mean(m, n, X, NULL, 2, one, NULL));
     assert_ok(csrec_statistics_stream(&data, NULL, 1, NULL, NULL, other, NULL, NULL, NULL));
     assert_memory_equal(one, other, (size_t)n * 8);
     assert_true(s.calls > 4);
-    free(X);
-    free(one);
-    free(other);
 }
 
-static void weights_follow_their_rows(void **state) {
-    (void)state;
+TEST(weights_follow_their_rows) {
     enum { M = 20000, N = 60 };
-    float *X = draw(M * N, -3e3);
+    OWNED float *X = draw(M * N, -3e3);
     double *weights = malloc(M * sizeof *weights), mean[2][N], C[2][N * N];
     for (int i = 0; i < M; i++) weights[i] = check_uniform(&seed);
     source s = {.X = X, .m = M, .n = N};
@@ -42,7 +38,6 @@ static void weights_follow_their_rows(void **state) {
     assert_ok(csrec_statistics_stream(&data, weights, 1, NULL, NULL, mean[1], C[1], NULL, NULL));
     assert_memory_equal(mean[0], mean[1], sizeof mean[0]);
     assert_memory_equal(C[0], C[1], sizeof C[0]);
-    free(X);
     free(weights);
 }
 
@@ -51,10 +46,9 @@ static bool stop_late(const csrec_progress *now, void *context) {
     return ++*(int *)context > 3;
 }
 
-static void failures_and_stops_leave_results_alone(void **state) {
-    (void)state;
+TEST(failures_and_stops_leave_results_alone) {
     enum { M = 30000, N = 100 };
-    float *X = draw(M * N, 0.0);
+    OWNED float *X = draw(M * N, 0.0);
     double mean[N] = {7.0}, C[N * N] = {8.0};
     csrec_error error;
     bool stopped;
@@ -76,11 +70,9 @@ static void failures_and_stops_leave_results_alone(void **state) {
     data.m = 0;
     assert_int_equal(csrec_statistics_stream(&data, NULL, 1, NULL, NULL, mean, C, NULL, &error),
                      CSREC_ARGUMENT);
-    free(X);
 }
 
-static void rows_of_files(void **state) {
-    (void)state;
+TEST(rows_of_files) {
     const csrec_dtype types[] = {CSREC_F32, CSREC_F64, CSREC_U8, CSREC_I16, CSREC_I64};
     const char *path = io_path("rows.npy");
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
@@ -103,7 +95,7 @@ static void rows_of_files(void **state) {
         assert_int_equal(data.m, shape.dim[0]);
         assert_int_equal(data.n, 30 * 41);
         assert_true(row.dims == 2 && row.dim[0] == 30 && row.dim[1] == 41);
-        float *X = malloc((size_t)array.count * sizeof *X);
+        OWNED float *X = malloc((size_t)array.count * sizeof *X);
         for (int k = 0; k < 5; k++) {
             int64_t first = check_below(&seed, data.m),
                     count = 1 + check_below(&seed, data.m - first);
@@ -115,13 +107,11 @@ static void rows_of_files(void **state) {
         assert_int_equal(data.read(data.context, 0, data.m + 1, X, &error), CSREC_ARGUMENT);
         csrec_rows_close(rows);
         csrec_array_clear(&array);
-        free(X);
     }
     csrec_rows_close(NULL);
 }
 
-static void wrong_files_are_refused(void **state) {
-    (void)state;
+TEST(wrong_files_are_refused) {
     csrec_rows *rows;
     csrec_data data;
     csrec_error error;
@@ -138,14 +128,4 @@ static void wrong_files_are_refused(void **state) {
     io_assert_line(&error, io_path("none.npy"), "cannot be opened");
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_do_not_matter),
-        cmocka_unit_test(weights_follow_their_rows),
-        cmocka_unit_test(failures_and_stops_leave_results_alone),
-        cmocka_unit_test(rows_of_files),
-        cmocka_unit_test(wrong_files_are_refused),
-    };
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

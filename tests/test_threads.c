@@ -1,11 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_threads.c - any number of threads is taken, whatever can be started, also in forked
  * children, with the same bits. */
 #define _DEFAULT_SOURCE /* setresuid */
-#include "check.h"
+#include "samples.h"
 #include "sanitized.h"
 
 #include <cblas.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,17 +37,12 @@ static void draw(uint64_t *seed, double *to, int64_t count) {
 
 static void recover(uint64_t seed, const char *solver, const char *basis, int threads, double *to) {
     csrec_shape shape = {2, {EDGE, EDGE}};
-    csrec_sampling s;
     csrec_error error;
-    assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, ENTRIES / 3, seed, &s, NULL));
-    csrec_measurement m = {
-        .shape = shape, .n = s.n, .channels = 1, .index = s.index, .dtype = CSREC_F64};
+    csrec_measurement m = draw_places(&shape, 1, CSREC_PATTERN_UNIFORM, ENTRIES / 3, seed);
     m.scale[1] = 255.0;
-    m.y = malloc((size_t)m.n * sizeof *m.y);
     for (int64_t k = 0; k < m.n; k++)
         m.y[k] = 100.0 + (double)(m.index[k] % 7 * 9) + check_uniform(&seed);
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.solve.solver = solver;
     o.basis = basis;
     o.threads = threads;
@@ -59,7 +54,7 @@ static void recover(uint64_t seed, const char *solver, const char *basis, int th
 
 static void solve_many(uint64_t seed, int threads, double *r) {
     enum { N = 400, COUNT = 40 };
-    double *matrix = malloc(ROWS * N * sizeof *matrix), *y = malloc(COUNT * ROWS * sizeof *y);
+    OWNED double *matrix = malloc(ROWS * N * sizeof *matrix), *y = malloc(COUNT * ROWS * sizeof *y);
     draw(&seed, matrix, ROWS * N);
     draw(&seed, y, COUNT * ROWS);
     csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = N, .matrix = matrix};
@@ -69,8 +64,6 @@ static void solve_many(uint64_t seed, int threads, double *r) {
     csrec_solve_options o = {.solver = "omp", .stop = {.atoms = 60}};
     check_status(csrec_solve_many(A, COUNT, y, &o, threads, NULL, r, NULL, &error), &error);
     csrec_operator_destroy(A);
-    free(matrix);
-    free(y);
 }
 
 /* Threads of this process. */
@@ -142,27 +135,22 @@ static void run(uint64_t seed, int threads, results *to) {
 
 static uint64_t seed;
 
-/* The first test: no team is there yet. */
-static void little_work_starts_no_team(void **state) {
-    (void)state;
+/* The first test: no call is there yet. */
+TEST(little_work_starts_no_team) {
     run_little(seed);
 }
 
-static void any_number_of_threads_gives_the_same_bits(void **state) {
-    (void)state;
+TEST(any_number_of_threads_gives_the_same_bits) {
     static const int numbers[] = {0, 2, 3, 7, 10000};
-    results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
+    OWNED results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     run(seed, 1, wanted);
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
         run(seed, numbers[k], found);
         if (memcmp(wanted, found, sizeof *wanted)) fail_msg("%d threads differ", numbers[k]);
     }
-    free(wanted);
-    free(found);
 }
 
-static void numbers_are_bounded(void **state) {
-    (void)state;
+TEST(numbers_are_bounded) {
     assert_int_equal(csrec_threads_wanted(1), 1);
     assert_int_equal(csrec_threads_wanted(64), 64);
     assert_true(csrec_threads_wanted(1 << 30) <= 4 * sysconf(_SC_NPROCESSORS_CONF) + 64);
@@ -174,10 +162,9 @@ static void numbers_are_bounded(void **state) {
 }
 
 /* Nor does the number that linear algebra has for itself, which stays as it was. */
-static void threads_of_openblas_do_not_matter(void **state) {
-    (void)state;
+TEST(threads_of_openblas_do_not_matter) {
     static const int numbers[] = {2, 3, 7};
-    results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
+    OWNED results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     int before = openblas_get_num_threads();
     openblas_set_num_threads(1);
     run(seed, 1, wanted);
@@ -188,8 +175,6 @@ static void threads_of_openblas_do_not_matter(void **state) {
         if (memcmp(wanted, found, sizeof *wanted)) fail_msg("%d threads differ", numbers[k]);
     }
     openblas_set_num_threads(before);
-    free(wanted);
-    free(found);
 }
 
 /* ------------------------------------------------------------------ children */
@@ -201,9 +186,8 @@ static int finish(pid_t child) {
 }
 
 /* OpenMP's and the linear algebra's threads do not come along. */
-static void forked_children_work(void **state) {
-    (void)state;
-    results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
+TEST(forked_children_work) {
+    OWNED results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     run(seed, 3, wanted);
     for (int k = 0; k < 3; k++) {
         pid_t child = fork();
@@ -215,8 +199,6 @@ static void forked_children_work(void **state) {
         }
         assert_int_equal(finish(child), 0);
     }
-    free(wanted);
-    free(found);
 }
 
 /* ------------------------------------------------------------------ limits */
@@ -252,7 +234,7 @@ static int run_limited(char **argv) {
     bool threads = strcmp(argv[1], "threads") == 0;
     rlim_t most = strtoul(argv[2], NULL, 10) + (threads ? 0 : mapped());
     struct rlimit to = {most, most};
-    results *found = malloc(sizeof *found);
+    OWNED results *found = malloc(sizeof *found);
     alarm(SECONDS);
     limited = true;
     /* The limit on threads does not bind the superuser. */
@@ -260,12 +242,10 @@ static int run_limited(char **argv) {
     if (setrlimit(threads ? RLIMIT_NPROC : RLIMIT_AS, &to)) return 2;
     run(strtoull(argv[3], NULL, 10), 10000, found);
     run(strtoull(argv[3], NULL, 10), 0, found);
-    free(found);
     return 0;
 }
 
-static void few_threads_to_be_had_are_enough(void **state) {
-    (void)state;
+TEST(few_threads_to_be_had_are_enough) {
     if (SANITIZED) skip();
     limit("threads", "1", false);
     limit("threads", "20", false);
@@ -273,8 +253,7 @@ static void few_threads_to_be_had_are_enough(void **state) {
 
 /* Bytes of address space beside what is mapped at the start: with stacks of 8 MiB some of the
  * threads asked for fit, or none. */
-static void little_memory_is_enough(void **state) {
-    (void)state;
+TEST(little_memory_is_enough) {
     if (SANITIZED) skip();
     limit("memory", "350000000", true);
     limit("memory", "750000000", true);
@@ -285,14 +264,5 @@ int main(int argc, char **argv) {
     if (argc == 4) return run_limited(argv);
     program = argv[0];
     seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(little_work_starts_no_team),
-        cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
-        cmocka_unit_test(numbers_are_bounded),
-        cmocka_unit_test(threads_of_openblas_do_not_matter),
-        cmocka_unit_test(forked_children_work),
-        cmocka_unit_test(few_threads_to_be_had_are_enough),
-        cmocka_unit_test(little_memory_is_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return check_run();
 }

@@ -1,14 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_threshold.c - thresholding of pictures: the fast pass over blocks against block cosines by
  * their definition, instruction sets against each other, and the solver's promises. */
-#include <math.h>
-#include <string.h>
 
 #include "check.h"
 #include "operator/dct_shrink.h"
 #include "operator/mask.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static double *random_picture(int64_t n) {
     double *v = malloc((size_t)n * sizeof *v);
@@ -111,16 +110,15 @@ static double distance_to(const plain *p, const double *picture) {
     return most;
 }
 
-static void one_step_equals_the_definition(void **state) {
-    (void)state;
+TEST(one_step_equals_the_definition) {
     static const int blocks[] = {4, 8, 16, 32}, steps[] = {2, 4, 4, 8};
     for (int round = 0; round < 16; round++) {
         int block = blocks[round % 4], step = round < 8 ? steps[round % 4] : 4;
         csrec_shape shape = {2, {block + check_below(&seed, 9), block + check_below(&seed, 25)}};
         int64_t entries = shape.dim[0] * shape.dim[1], m = 1 + check_below(&seed, entries);
-        int64_t *index = random_positions(entries, m);
-        double *from = random_picture(entries), *y = random_picture(m);
-        double *picture = random_picture(entries);
+        OWNED int64_t *index = random_positions(entries, m);
+        OWNED double *from = random_picture(entries), *y = random_picture(m);
+        OWNED double *picture = random_picture(entries);
         csrec_operator_spec spec = {.name = "dct", .m = m, .shape = &shape, .index = index};
         spec.block = block;
         spec.step = step;
@@ -148,22 +146,18 @@ static void one_step_equals_the_definition(void **state) {
         free(p.u);
         free(p.sum);
         free(p.count);
-        free(index);
-        free(from);
-        free(y);
-        free(picture);
     }
 }
 
 /* Blocks of two cosines whose sizes lie on either side of the threshold. */
-static void hard_threshold_keeps_what_passes(void **state) {
-    (void)state;
+TEST(hard_threshold_keeps_what_passes) {
     for (int round = 0; round < 20; round++) {
         int block = 4 << check_below(&seed, 4);
         csrec_shape shape = {2, {block, block}};
         int64_t entries = (int64_t)block * block, all = 0;
         int u = 1 + (int)check_below(&seed, block - 1), v = (int)check_below(&seed, block);
-        double *from = malloc((size_t)entries * sizeof *from), *picture = random_picture(entries);
+        OWNED double *from = malloc((size_t)entries * sizeof *from),
+                     *picture = random_picture(entries);
         for (int64_t k = 0; k < entries; k++) {
             int i = (int)(k / block), j = (int)(k % block);
             from[k] = 100.0 + 50.5 * cosine(block, u, i) * cosine(block, v, j) +
@@ -189,13 +183,10 @@ static void hard_threshold_keeps_what_passes(void **state) {
         }
         A->type->shrink->destroy(fast);
         csrec_operator_destroy(A);
-        free(from);
-        free(picture);
     }
 }
 
-static void instruction_sets_agree(void **state) {
-    (void)state;
+TEST(instruction_sets_agree) {
     static const int blocks[] = {4, 8, 16, 32};
     const csrec_dct_simd *sets[3];
     int count = SIMD_SETS(sets, &csrec_dct_generic, &csrec_dct_avx2, &csrec_dct_avx512);
@@ -210,7 +201,7 @@ static void instruction_sets_agree(void **state) {
         p.down = (int)check_below(&seed, step);
         p.right = (int)check_below(&seed, step);
         int64_t n = p.plane * step * step;
-        float *memory = malloc((size_t)(3 * n + p.plane) * sizeof *memory);
+        OWNED float *memory = malloc((size_t)(3 * n + p.plane) * sizeof *memory);
         for (int64_t k = 0; k < n; k++) memory[k] = (float)(255.0 * check_uniform(&seed));
         for (int64_t k = 0; k < p.plane; k++)
             memory[3 * n + k] = k < p.blocks && check_below(&seed, 9) ? 1.0f : 0.0f;
@@ -234,14 +225,12 @@ static void instruction_sets_agree(void **state) {
                              (double)memory[n + k]);
         }
         free(p.work);
-        free(memory);
     }
 }
 
 /* ---- the solver */
 
-static void result_belongs_to_the_operator(void **state) {
-    (void)state;
+TEST(result_belongs_to_the_operator) {
     static const char *const names[] = {"dct", "wavelet"};
     for (int round = 0; round < 12; round++) {
         csrec_shape shape = {1 + round % 3, {0}};
@@ -251,8 +240,8 @@ static void result_belongs_to_the_operator(void **state) {
             entries *= shape.dim[a];
         }
         int64_t m = 1 + check_below(&seed, entries);
-        int64_t *index = random_positions(entries, m);
-        double *y = random_picture(m), *r = random_picture(m), *Ax = random_picture(m);
+        OWNED int64_t *index = random_positions(entries, m);
+        OWNED double *y = random_picture(m), *r = random_picture(m), *Ax = random_picture(m);
         csrec_operator_spec spec = {.name = names[round % 2],
                                     .m = m,
                                     .shape = &shape,
@@ -272,7 +261,7 @@ static void result_belongs_to_the_operator(void **state) {
         assert_true(met || (report.outcome == CSREC_DONE && report.iterations == 7));
         int64_t n;
         csrec_operator_size(A, &m, &n);
-        double *x = calloc((size_t)n, sizeof *x);
+        OWNED double *x = calloc((size_t)n, sizeof *x);
         for (int64_t i = 0; i < atoms.n; i++) {
             x[atoms.column[i]] = atoms.coefficient[i];
             assert_true(fabs(atoms.coefficient[i]) > 5.0);
@@ -281,16 +270,10 @@ static void result_belongs_to_the_operator(void **state) {
         for (int64_t k = 0; k < m; k++) assert_true(fabs(y[k] - Ax[k] - r[k]) < 1e-9);
         csrec_atoms_clear(&atoms);
         csrec_operator_destroy(A);
-        free(x);
-        free(index);
-        free(y);
-        free(r);
-        free(Ax);
     }
 }
 
-static void unsuitable_operators_are_refused(void **state) {
-    (void)state;
+TEST(unsuitable_operators_are_refused) {
     double matrix[4] = {1, 2, 3, 4}, y[2] = {1, 2};
     csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 2, .matrix = matrix};
     csrec_operator *A;
@@ -300,16 +283,4 @@ static void unsuitable_operators_are_refused(void **state) {
     assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
     assert_non_null(strstr(error.text, "dense"));
     csrec_operator_destroy(A);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_step_equals_the_definition),
-        cmocka_unit_test(hard_threshold_keeps_what_passes),
-        cmocka_unit_test(instruction_sets_agree),
-        cmocka_unit_test(result_belongs_to_the_operator),
-        cmocka_unit_test(unsuitable_operators_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

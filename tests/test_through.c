@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Measurements through an operator: files, checks, complex values, chosen rows. */
 #include "operators.h"
 #include "io_measurement.h" /* after it: has a seed */
@@ -52,8 +53,7 @@ static void same_extents(int dims, const int64_t *a, const int64_t *b) {
 
 static void same_operator(const csrec_measurement *a, const csrec_measurement *b) {
     const csrec_operator_spec *s = a->through, *t = b->through;
-    int64_t entries = 0, each = 1;
-    csrec_shape_count(&a->shape, &entries);
+    int64_t entries = entries_in(&a->shape), each = 1;
     assert_string_equal(s->name, t->name);
     assert_string_equal(s->ordering ? s->ordering : "natural",
                         t->ordering ? t->ordering : "natural");
@@ -70,8 +70,7 @@ static void same_operator(const csrec_measurement *a, const csrec_measurement *b
     same_extents(a->shape.dims, s->factor, t->factor);
 }
 
-static void files_keep_everything(void **state) {
-    (void)state;
+TEST(files_keep_everything) {
     for (int round = 0; round < 60; round++) {
         made t;
         draw_measurement(names[round % NAMES], &t);
@@ -95,8 +94,7 @@ static void files_keep_everything(void **state) {
 }
 
 /* What the operator gives of a signal, channel by channel and part by part, is its matrix's. */
-static void simulation_equals_the_definition(void **state) {
-    (void)state;
+TEST(simulation_equals_the_definition) {
     for (int round = 0; round < 40; round++) {
         made t;
         draw_measurement(names[round % NAMES], &t);
@@ -104,7 +102,7 @@ static void simulation_equals_the_definition(void **state) {
         const bool own = strcmp(t.d.spec.name, "fourier") == 0;
         const int64_t parts = t.m.is_complex && !own ? 2 : 1, C = t.m.channels * parts;
         const int64_t wide = t.d.n / t.d.entries, each = t.d.m / t.m.n;
-        double *x = malloc((size_t)values * sizeof *x);
+        OWNED double *x = malloc((size_t)values * sizeof *x);
         for (int64_t i = 0; i < values; i++) x[i] = check_normal(&seed);
         assert_int_equal(values, t.d.entries * C * wide);
         assert_ok(csrec_measurement_simulate(&t.m, x, t.m.y, NULL));
@@ -116,7 +114,6 @@ static void simulation_equals_the_definition(void **state) {
                 double found = t.m.y[(i / each * C + c) * each + i % each];
                 assert_true(fabs(found - sum) <= 1e-10 * (1.0 + fabs(sum)));
             }
-        free(x);
         drop(&t);
     }
 }
@@ -151,8 +148,7 @@ static void add_as(const char *name, const char *descr, const char *shape, int n
     }
 
 /* Patterns of 0 and 1 and their complements: rows are differences, with twice the variance. */
-static void split_rows_are_subtracted(void **state) {
-    (void)state;
+TEST(split_rows_are_subtracted) {
     add_text("operator", "hadamard");
     Y(9, 4, 7, 7.5, 1, 3);
     INTS("index", 3, 0, 2);
@@ -165,8 +161,7 @@ static void split_rows_are_subtracted(void **state) {
 }
 
 /* Without index the first rows; a mask of frequencies; y of coils; real coils. */
-static void rows_may_be_told_in_other_ways(void **state) {
-    (void)state;
+TEST(rows_may_be_told_in_other_ways) {
     add_text("operator", "hadamard");
     Y(1, 2, 3);
     INTS("shape", 4);
@@ -191,29 +186,55 @@ static void begin(const char *name, int rows) {
     INTS("shape", 2, 2);
 }
 
-static void wrong_files_are_refused(void **state) {
-    (void)state;
-    begin("hadamrd", 2);
-    refuse("'hadamrd' is unknown");
-    begin("hadamard", 5);
-    refuse("operator hadamard has 4");
-    begin("hadamard", 2);
-    INTS("index", 0, 4);
-    refuse("outside 0 to 3");
-    begin("hadamard", 2);
-    INTS("index", 1, 1);
-    refuse("repeats");
+/* One array beside y and the shape 2 x 2: whole numbers where it has no shape of its own. */
+static const struct {
+    const char *operator;
+    int rows;
+    const char *array, *shape;
+    int n;
+    double values[8];
+    const char *words;
+} wrong[] = {
+    {"hadamrd", 2, .words = "'hadamrd' is unknown"},
+    {"hadamard", 5, .words = "operator hadamard has 4"},
+    {"hadamard", 2, "index", NULL, 2, {0, 4}, "outside 0 to 3"},
+    {"hadamard", 2, "index", NULL, 2, {1, 1}, "repeats"},
+    {"hadamard", 3, "split", NULL, 0, {1}, "even number"},
+    {"hadamard", 2, "scramble", NULL, 0, {-1}, "is no seed"},
+    {"fourier", 2, .words = "complex64"},
+    {"matrix", 2, "matrix", "(2, 3)", 6, {1, 2, 3, 4, 5, 6}, "[rows, 4]"},
+    {"matrix", 2, .words = "'matrix'"},
+    {"matrix", 3, "matrix", "(2, 4)", 8, {1, 2, 3, 4, 5, 6, 7, 8}, "operator matrix has 2"},
+    {"matrix", 1, "matrix", "(1, 4)", 4, {1, 2, NAN, 4}, "not finite"},
+    {"blur", 2, "kernel", "(3, 1)", 3, {1, 2, 3}, "extent 3 of axis 0"},
+    {"blur", 2, "kernel", "(2,)", 2, {1, 2}, "has 1 axes"},
+    {"downsample", 2, "factor", NULL, 2, {3, 1}, "3 along axis 0"},
+    {"downsample", 3, "factor", NULL, 2, {2, 1}, "operator downsample has 2"},
+    {"downsample", 2, "factor", NULL, 3, {1, 2, 3}, "one for each of the 2 axes"},
+};
+
+TEST(wrong_files_are_refused) {
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int64_t whole[8];
+        for (int k = 0; k < 8; k++) whole[k] = wrong[i].shape ? 0 : (int64_t)wrong[i].values[k];
+        begin(wrong[i].operator, wrong[i].rows);
+        if (wrong[i].shape)
+            add_as(wrong[i].array, "<f8", wrong[i].shape, wrong[i].n, wrong[i].values);
+        else if (wrong[i].array)
+            add_i8(wrong[i].array, wrong[i].n, whole);
+        refuse(wrong[i].words);
+    }
     begin("hadamard", 2);
     add_text("ordering", "zigzag");
     refuse("'zigzag' is unknown");
-    begin("hadamard", 3);
-    SCALAR("split", 1);
-    refuse("even number");
-    begin("hadamard", 2);
-    SCALAR("scramble", -1);
-    refuse("is no seed");
-    begin("fourier", 2);
-    refuse("complex64");
+    begin("matrix", 2);
+    add_as("matrix", "<f8", "(1, 3)", NUMBERS(1, 2, 3));
+    INTS("block", 1, 3);
+    refuse("does not divide");
+    begin("downsample", 2);
+    INTS("factor", 2, 1);
+    INTS("index", 1, 0);
+    refuse("leave it out");
     add_text("operator", "fourier");
     INTS("shape", 2, 2);
     add_as("y", "<c16", "(1, 2)", NUMBERS(1, 2, 3, 4));
@@ -224,61 +245,24 @@ static void wrong_files_are_refused(void **state) {
     add_as("y", "<c16", "(1, 1)", NUMBERS(1, 2));
     add_as("coils", "<f8", "(2, 2)", NUMBERS(1, 2, 3, 4));
     refuse("2 coils, but 'y' has 1");
-    begin("matrix", 2);
-    add_as("matrix", "<f8", "(2, 3)", NUMBERS(1, 2, 3, 4, 5, 6));
-    refuse("[rows, 4]");
-    begin("matrix", 2);
-    refuse("'matrix'");
-    begin("matrix", 3);
-    add_as("matrix", "<f8", "(2, 4)", NUMBERS(1, 2, 3, 4, 5, 6, 7, 8));
-    refuse("operator matrix has 2");
-    begin("matrix", 2);
-    add_as("matrix", "<f8", "(1, 3)", NUMBERS(1, 2, 3));
-    INTS("block", 1, 3);
-    refuse("does not divide");
-    begin("matrix", 1);
-    add_as("matrix", "<f8", "(1, 4)", NUMBERS(1, 2, NAN, 4));
-    refuse("not finite");
-    begin("blur", 2);
-    add_as("kernel", "<f8", "(3, 1)", NUMBERS(1, 2, 3));
-    refuse("extent 3 of axis 0");
-    begin("blur", 2);
-    add_as("kernel", "<f8", "(2,)", NUMBERS(1, 2));
-    refuse("has 1 axes");
-    begin("downsample", 2);
-    INTS("factor", 3, 1);
-    refuse("3 along axis 0");
-    begin("downsample", 3);
-    INTS("factor", 2, 1);
-    refuse("operator downsample has 2");
-    begin("downsample", 2);
-    INTS("factor", 2, 1);
-    INTS("index", 1, 0);
-    refuse("leave it out");
-    begin("downsample", 2);
-    INTS("factor", 1, 2, 3);
-    refuse("one for each of the 2 axes");
 }
 
 /* ---- what needs entries refuses operators, and methods for entries do */
 
-static void others_refuse(void **state) {
-    (void)state;
+TEST(others_refuse) {
     made t;
     draw_measurement("hadamard", &t);
     const int64_t values = csrec_measurement_signal_values(&t.m);
     double sigma, *signal = calloc((size_t)values, sizeof *signal);
     csrec_error error = {""};
     csrec_doubts doubts;
-    csrec_recover_options o;
     const csrec_measurement *parts[] = {&t.m, &t.m};
     csrec_measurement merged;
     t.m.is_complex = false;
     assert_int_equal(csrec_noise_estimate(&t.m, &sigma, &error), CSREC_UNSUPPORTED);
     assert_int_equal(csrec_doubts_find(&t.m, 1, &doubts, &error), CSREC_UNSUPPORTED);
     assert_int_equal(csrec_measurement_merge(2, parts, &merged, NULL, &error), CSREC_UNSUPPORTED);
-    csrec_recover_defaults(&o);
-    o.method = "grids";
+    csrec_recover_options o = options_by("grids");
     o.backend = "cpu";
     assert_int_equal(csrec_recover(&t.m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     io_assert_line(&error, "method grids", "hadamard");
@@ -289,8 +273,7 @@ static void others_refuse(void **state) {
 }
 
 /* Complex samples of entries are recovered as two real channels. */
-static void complex_entries_are_two_channels(void **state) {
-    (void)state;
+TEST(complex_entries_are_two_channels) {
     enum { SIDE = 16, N = 100 };
     int64_t n, *index = draw_some(&seed, SIDE * SIDE, &n);
     double y[2 * N], a[2 * SIDE * SIDE], b[2 * SIDE * SIDE];
@@ -302,8 +285,7 @@ static void complex_entries_are_two_channels(void **state) {
                            .y = y,
                            .dtype = CSREC_F64,
                            .is_complex = true};
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.backend = "cpu";
     o.method = "frames";
     assert_int_equal(csrec_measurement_signal_values(&m), 2 * SIDE * SIDE);
@@ -317,8 +299,7 @@ static void complex_entries_are_two_channels(void **state) {
 
 /* ---- rows to measure */
 
-static void chosen_rows(void **state) {
-    (void)state;
+TEST(chosen_rows) {
     for (int round = 0; round < 40; round++) {
         made t;
         draw_measurement(round % 2 ? "fourier" : "hadamard", &t);
@@ -348,15 +329,4 @@ static void chosen_rows(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_keep_everything),
-                                       cmocka_unit_test(simulation_equals_the_definition),
-                                       cmocka_unit_test(split_rows_are_subtracted),
-                                       cmocka_unit_test(rows_may_be_told_in_other_ways),
-                                       cmocka_unit_test(wrong_files_are_refused),
-                                       cmocka_unit_test(others_refuse),
-                                       cmocka_unit_test(complex_entries_are_two_channels),
-                                       cmocka_unit_test(chosen_rows)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
-}
+FIXTURE(io_setup, io_teardown);

@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery in a basis of what is measured through an operator: what the signal measures is what the
  * same solver leaves on the dense product of both matrices. */
-#include <string.h>
 
 #include "operators.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Of each operator by turns; A is its matrix times the basis, in doubles or in pairs. */
 typedef struct problem {
@@ -29,13 +29,12 @@ static void find_synthesis(problem *p) {
     int64_t m;
     assert_ok(csrec_operator_create(&spec, &basis, NULL));
     csrec_operator_size(basis, &m, &p->width);
-    double *column = malloc((size_t)m * sizeof *column);
+    OWNED double *column = malloc((size_t)m * sizeof *column);
     p->synthesis = malloc((size_t)(m * p->width) * sizeof *p->synthesis);
     for (int64_t j = 0; j < p->width; j++) {
         assert_ok(csrec_operator_column(basis, j, column));
         for (int64_t i = 0; i < m; i++) p->synthesis[i * p->width + j] = column[i];
     }
-    free(column);
     csrec_operator_destroy(basis);
 }
 
@@ -62,7 +61,7 @@ static void multiply(problem *p) {
                 p->product[i * n + j * wide + e % wide] +=
                     p->d.matrix[i * entries * wide + e] * p->synthesis[e / wide * p->width + j];
     drop_rounding(p);
-    double *pairs = wide == 2 ? malloc((size_t)(m / 2 * n) * sizeof *pairs) : NULL;
+    OWNED double *pairs = wide == 2 ? malloc((size_t)(m / 2 * n) * sizeof *pairs) : NULL;
     for (int64_t i = 0; i < m / 2 && pairs; i++)
         for (int64_t j = 0; j < p->width; j++) {
             pairs[i * n + 2 * j] = p->product[2 * i * n + 2 * j];
@@ -74,7 +73,6 @@ static void multiply(problem *p) {
                                       .matrix = pairs ? pairs : p->product,
                                       .complex_signal = wide == 2};
     assert_ok(csrec_operator_create(&spec, &p->A, NULL));
-    free(pairs);
 }
 
 static void open_problem(const char *name, const char *basis, problem *p) {
@@ -134,11 +132,10 @@ static double compare(const problem *p, const csrec_solve_options *solve, const 
 
 static void check(const problem *p, csrec_solve_options solve, double most) {
     csrec_setting settings[6] = {{"block", 4}, {"step", 2}};
-    csrec_recover_options options;
     csrec_recover_report report;
     csrec_error error = {""};
     const int skip = strcmp(p->basis, "dct") ? 2 : 0;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.basis = p->basis;
     options.solve = solve;
     for (int i = 0; i < solve.n_settings; i++) settings[2 + i] = solve.settings[i];
@@ -168,8 +165,7 @@ static const char *const bases[] = {"wavelet", "dct", "identity"};
 
 /* A few picks on noise. Columns of all but random matrices have symmetries, by which two that point
  * in different directions may be equally good after the first pick. */
-static void pursuits(void **state) {
-    (void)state;
+TEST(pursuits) {
     for (int round = 0; round < 100; round++) {
         problem p;
         open_problem(names[round % 5], bases[round / 5 % 3], &p);
@@ -185,17 +181,15 @@ static void pursuits(void **state) {
 /* y of a random signal, so that every bound can be met. */
 static void measure_a_signal(problem *p) {
     const int64_t values = csrec_measurement_signal_values(&p->m);
-    double *x = malloc((size_t)values * sizeof *x);
+    OWNED double *x = malloc((size_t)values * sizeof *x);
     for (int64_t i = 0; i < values; i++) x[i] = check_normal(&seed);
     csrec_status status = csrec_measurement_simulate(&p->m, x, p->m.y, NULL);
     assert_true(status == CSREC_OK || status == CSREC_UNSUPPORTED); /* built without transforms */
-    free(x);
 }
 
 /* A x of the l1 minimum is unique, whatever the columns: those of few rows of Hadamard's times a
  * wavelet basis are equal or combinations of each other. */
-static void l1_minima(void **state) {
-    (void)state;
+TEST(l1_minima) {
     for (int round = 0; round < 40; round++) {
         problem p;
         open_problem(names[round % 5], bases[round / 5 % 3], &p);
@@ -212,14 +206,12 @@ static void l1_minima(void **state) {
 }
 
 /* No options but the basis: least norm within the noise; what needs entries says so. */
-static void choices(void **state) {
-    (void)state;
+TEST(choices) {
     problem p;
-    csrec_recover_options options;
     csrec_plan plan;
     csrec_error error = {""};
     open_problem("matrix", "wavelet", &p);
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.basis = "wavelet";
     assert_ok(csrec_recover_plan(&p.m, &options, false, &plan, NULL));
     assert_string_equal(plan.options.solve.solver, "bpdn");
@@ -228,7 +220,7 @@ static void choices(void **state) {
     assert_ok(csrec_recover_plan(&p.m, &options, false, &plan, NULL));
     assert_string_equal(plan.options.method, "sparse");
     assert_string_equal(plan.options.basis, "wavelet");
-    double *signal = malloc((size_t)csrec_measurement_signal_values(&p.m) * sizeof *signal);
+    OWNED double *signal = malloc((size_t)csrec_measurement_signal_values(&p.m) * sizeof *signal);
     options.solve.solver = "threshold";
     assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     assert_non_null(strstr(error.text, "bpdn or fista"));
@@ -236,13 +228,5 @@ static void choices(void **state) {
     options.basis = "haar";
     assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     assert_non_null(strstr(error.text, "through an operator"));
-    free(signal);
     close_problem(&p);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pursuits), cmocka_unit_test(l1_minima),
-                                       cmocka_unit_test(choices)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

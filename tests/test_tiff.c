@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_tiff.c - TIFF: what libtiff writes in every arrangement is read, what is written is what
  * libtiff reads, metadata are kept, and damage is one line. */
 #include "io_signal.h"
@@ -141,15 +142,12 @@ static void check_read(const drawn *d, const csrec_image *image) {
             }
 }
 
-static void reads_every_arrangement(void **state) {
-    (void)state;
+TEST(reads_every_arrangement) {
     const char *path = io_path("drawn.tif");
     for (int trial = 0; trial < 300; trial++) {
         drawn d = draw(trial);
-        csrec_image image = {0};
-        csrec_error error = {""};
         write_drawn(path, &d);
-        if (csrec_signal_read(path, &image, &error)) fail_msg("trial %d: %s", trial, error.text);
+        csrec_image image = read_well(path);
         check_read(&d, &image);
         csrec_image_clear(&image);
         free(d.samples);
@@ -172,7 +170,7 @@ static csrec_image signal_of(const drawn *d) {
 static void check_written(const char *path, const drawn *d) {
     TIFF *file = TIFFOpen(path, "r");
     assert_non_null(file);
-    uint8_t *row = malloc((size_t)TIFFScanlineSize(file));
+    OWNED uint8_t *row = malloc((size_t)TIFFScanlineSize(file));
     for (int page = 0; page < d->pages; page++) {
         for (uint32_t y = 0; y < d->height; y++) {
             assert_int_equal(TIFFReadScanline(file, row, y, 0), 1);
@@ -181,24 +179,19 @@ static void check_written(const char *path, const drawn *d) {
         }
         assert_int_equal(TIFFReadDirectory(file), page + 1 < d->pages);
     }
-    free(row);
     TIFFClose(file);
 }
 
-static void written_signals_are_read_by_libtiff(void **state) {
-    (void)state;
+TEST(written_signals_are_read_by_libtiff) {
     const char *path = io_path("written.tif");
-    char text[64];
     for (int trial = 0; trial < 100; trial++) {
         drawn d = draw(trial);
         d.count = d.count / (size_t)stored(&d) * (size_t)d.channels;
         d.alpha = 0;
         csrec_image image = signal_of(&d);
-        csrec_error error = {""};
-        if (write_signal(path, &image, NULL, &error)) fail_msg("%s", error.text);
+        write_well(path, &image, NULL);
         check_written(path, &d);
-        assert_ok(csrec_fingerprint_read(path, text, sizeof text, NULL));
-        assert_string_equal(text, "made for a test");
+        expect_fingerprint(path, fingerprint);
         csrec_image_clear(&image);
         free(d.samples);
         remove(path);
@@ -275,23 +268,15 @@ static void check_raster(const char *path) {
     TIFFClose(file);
 }
 
-static void rasters_keep_their_place(void **state) {
-    (void)state;
+TEST(rasters_keep_their_place) {
     const char *from = io_path("raster.tif"), *to = io_path("full.tif");
-    csrec_measurement m;
     csrec_image image = {.has_channels = true};
-    csrec_error error = {""};
     write_raster(from);
-    if (csrec_measurement_read(from, NULL, &m, &error)) fail_msg("%s", error.text);
-    static const int64_t known[9] = {0, 2, 3, 4, 5, 7, 8, 9, 10};
-    assert_int_equal(m.n, 9);
-    assert_memory_equal(m.index, known, sizeof known);
-    for (int k = 0; k < 9; k++) assert_true(m.y[k] == (double)(known[k] + 1));
-    assert_int_equal(m.dtype, CSREC_F32);
+    csrec_measurement m = expect_known(from, 1.0, 0.0);
     csrec_measurement_clear(&m);
     const csrec_shape shape = {3, {3, 4, 1}};
     assert_ok(csrec_array_create(CSREC_F32, &shape, &image.pixels));
-    if (write_signal(to, &image, from, &error)) fail_msg("%s", error.text);
+    write_well(to, &image, from);
     check_raster(to);
     csrec_image_clear(&image);
     remove(from);
@@ -300,21 +285,17 @@ static void rasters_keep_their_place(void **state) {
 
 /* ------------------------------------------------------------------ wrong files ------------- */
 
-static void damage_is_one_line(void **state) {
-    (void)state;
+TEST(damage_is_one_line) {
     const char *path = io_path("drawn.tif");
     for (int trial = 0; trial < 20; trial++) {
         drawn d = draw(trial);
         write_drawn(path, &d);
         io_bytes b = io_load(path);
-        for (int k = 0; k < 40; k++)
-            expect_line(&csrec_tiff_format, &b, (size_t)check_below(&seed, (int64_t)b.size));
+        expect_cuts(&csrec_tiff_format, &b, 40, &seed);
         for (int k = 0; k < 200; k++) {
             size_t at = (size_t)check_below(&seed, (int64_t)b.size);
-            uint8_t was = b.data[at];
-            b.data[at] ^= (uint8_t)(1 + check_below(&seed, 255));
-            expect_line(&csrec_tiff_format, &b, b.size);
-            b.data[at] = was;
+            expect_harmless(&csrec_tiff_format, &b, at,
+                            b.data[at] ^ (uint8_t)(1 + check_below(&seed, 255)));
         }
         io_free(&b);
         free(d.samples);
@@ -323,8 +304,7 @@ static void damage_is_one_line(void **state) {
 }
 
 /* Types and arrangements that are told apart, not guessed. */
-static void refuses_by_name(void **state) {
-    (void)state;
+TEST(refuses_by_name) {
     const char *path = io_path("refused.tif");
     csrec_image image = {0};
     csrec_error error;
@@ -355,13 +335,10 @@ static void refuses_by_name(void **state) {
     remove(path);
 }
 
+FIXTURE(io_setup, io_teardown);
+
 int main(void) {
     seed = check_seed();
     TIFFSetWarningHandler(NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_every_arrangement),
-                                       cmocka_unit_test(written_signals_are_read_by_libtiff),
-                                       cmocka_unit_test(rasters_keep_their_place),
-                                       cmocka_unit_test(damage_is_one_line),
-                                       cmocka_unit_test(refuses_by_name)};
-    return cmocka_run_group_tests(tests, io_setup, io_teardown);
+    return check_run();
 }

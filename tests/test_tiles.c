@@ -1,11 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery in tiles: as good as the whole, no seams, the same for any number of threads, within its
  * memory; and stopped at any time. */
 #include "sanitized.h"
 #include "tiles.h"
 
-#include <string.h>
-
-static uint64_t seed;
+SEED(seed);
 
 /* What a difference of 12 of 255 between two halves exceeds, and the noise of the measure does not.
  */
@@ -62,62 +61,21 @@ typedef struct one_case {
     csrec_shape shape;
     int64_t channels;
     double rate, sigma, share;
-    const char *method, *solver;
-    csrec_setting setting;
     double decibels; /* that tiles may lose */
     double less;     /* of a channel than of the one before, a share */
+    const char *method, *solver;
+    csrec_setting setting;
 } one_case;
 
 static const one_case cases[] = {
-    {"frames", {2, {640, 700}}, 1, 0.1, 0.0, 0.7, "frames", .decibels = 0.2},
-    {"frames, noise", {2, {600, 640}}, 1, 0.2, 8.0, 0.7, "frames", .decibels = 0.2},
-    {"frames, 50 % less",
-     {2, {560, 600}},
-     3,
-     0.1,
-     0.0,
-     0.7,
-     "frames",
-     .decibels = 0.2,
-     .less = 0.5},
-    {"net", {2, {300, 600}}, 1, 0.1, 0.0, 0.92, "net", .decibels = 0.2},
-    {"gaussian, 50 % less",
-     {2, {300, 600}},
-     3,
-     0.1,
-     6.0,
-     0.92,
-     .solver = "gaussian",
-     .setting = {"effort", 0},
-     .decibels = 0.2,
-     .less = 0.5},
-    {"gaussian",
-     {2, {300, 600}},
-     1,
-     0.1,
-     0.0,
-     0.92,
-     .solver = "gaussian",
-     .setting = {"effort", 0},
-     .decibels = 0.2},
-    {"gmm",
-     {2, {300, 560}},
-     1,
-     0.15,
-     0.0,
-     0.9,
-     .solver = "gmm",
-     .setting = {"rounds", 2},
-     .decibels = 0.5},
-    {"volume",
-     {3, {40, 44, 160}},
-     1,
-     0.1,
-     0.0,
-     0.92,
-     .solver = "gaussian",
-     .setting = {"effort", 0},
-     .decibels = 0.2},
+    {"frames", {2, {640, 700}}, 1, 0.1, 0.0, 0.7, 0.2, 0.0, "frames", NULL, {NULL, 0}},
+    {"frames, noise", {2, {600, 640}}, 1, 0.2, 8.0, 0.7, 0.2, 0.0, "frames", NULL, {NULL, 0}},
+    {"frames, 50 % less", {2, {560, 600}}, 3, 0.1, 0.0, 0.7, 0.2, 0.5, "frames", NULL, {NULL, 0}},
+    {"net", {2, {300, 600}}, 1, 0.1, 0.0, 0.92, 0.2, 0.0, "net", NULL, {NULL, 0}},
+    {"gaussian, less", {2, {300, 600}}, 3, 0.1, 6, 0.92, 0.2, 0.5, NULL, "gaussian", {"effort", 0}},
+    {"gaussian", {2, {300, 600}}, 1, 0.1, 0.0, 0.92, 0.2, 0.0, NULL, "gaussian", {"effort", 0}},
+    {"gmm", {2, {300, 560}}, 1, 0.15, 0.0, 0.9, 0.5, 0.0, NULL, "gmm", {"rounds", 2}},
+    {"volume", {3, {40, 44, 160}}, 1, 0.1, 0.0, 0.92, 0.2, 0.0, NULL, "gaussian", {"effort", 0}},
 };
 
 static void set(const one_case *c, csrec_recover_options *o) {
@@ -136,7 +94,7 @@ static void check_case(const one_case *c) {
     csrec_recover_options o;
     csrec_recover_report report;
     size_t bytes = (size_t)(p.entries * c->channels) * sizeof(double);
-    double *tiled = malloc(bytes);
+    OWNED double *tiled = malloc(bytes);
     assert_non_null(tiled);
     set(c, &o);
     assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
@@ -159,12 +117,10 @@ static void check_case(const one_case *c) {
     for (int64_t i = 0; i < p.entries * c->channels; i++) /* as a seam would be that shows */
         if (i / c->channels % width >= middle) p.signal[i] += 24.0;
     assert_true(line_at(&p, p.signal, middle, 1) / own > SEAM);
-    free(tiled);
     clear(&p);
 }
 
-static void tiles_are_as_good_as_the_whole(void **state) {
-    (void)state;
+TEST(tiles_are_as_good_as_the_whole) {
     const size_t step = SANITIZED ? 4 : 1; /* the seed tells which quarter */
     for (size_t i = seed % step; i < sizeof cases / sizeof *cases; i += step) check_case(&cases[i]);
 }
@@ -178,11 +134,10 @@ static picture small_tiles(double rate, csrec_recover_options *o) {
     return p;
 }
 
-static void threads_do_not_matter(void **state) {
-    (void)state;
+TEST(threads_do_not_matter) {
     csrec_recover_options o;
     picture p = small_tiles(0.05, &o);
-    double *other = malloc((size_t)p.entries * sizeof *other);
+    OWNED double *other = malloc((size_t)p.entries * sizeof *other);
     csrec_recover_report report;
     assert_non_null(other);
     o.threads = 1;
@@ -196,16 +151,14 @@ static void threads_do_not_matter(void **state) {
     }
     for (int64_t k = 0; k < p.m.n; k++) /* samples without noise are kept */
         assert_true(fabs(p.signal[p.m.index[k]] - p.m.y[k]) < 1e-4);
-    free(other);
     clear(&p);
 }
 
 /* More memory than the whole needs changes nothing. */
-static void what_fits_is_one_tile(void **state) {
-    (void)state;
+TEST(what_fits_is_one_tile) {
     csrec_recover_options o;
     picture p = small_tiles(0.05, &o);
-    double *other = malloc((size_t)p.entries * sizeof *other);
+    OWNED double *other = malloc((size_t)p.entries * sizeof *other);
     csrec_recover_report report;
     assert_non_null(other);
     o.memory = 0;
@@ -215,13 +168,11 @@ static void what_fits_is_one_tile(void **state) {
     assert_ok(csrec_recover(&p.m, &o, other, NULL, &report, NULL));
     assert_int_equal(report.estimate.tiles, 1);
     assert_memory_equal(p.signal, other, (size_t)p.entries * sizeof *other);
-    free(other);
     clear(&p);
 }
 
 /* Samples in one corner alone: tiles without any take the samples' mean. */
-static void tiles_without_samples_are_filled(void **state) {
-    (void)state;
+TEST(tiles_without_samples_are_filled) {
     csrec_recover_options o;
     picture p = small_tiles(0.5, &o);
     int64_t n = 0;
@@ -243,21 +194,14 @@ static void tiles_without_samples_are_filled(void **state) {
     clear(&p);
 }
 
-static bool stop_at(const csrec_progress *progress, void *context) {
-    int *left = context;
-    (void)progress;
-    return (*left)-- <= 0;
-}
-
 /* Whenever it is stopped there is a whole signal, and it says so. */
-static void stopping_delivers_what_there_is(void **state) {
-    (void)state;
+TEST(stopping_delivers_what_there_is) {
     csrec_recover_options o;
     picture p = small_tiles(0.05, &o);
     csrec_recover_report report;
     for (int calls = 0; calls < 400; calls = 2 * calls + 1) {
         int left = calls;
-        o.solve.progress = stop_at;
+        o.solve.progress = stop_by_count;
         o.solve.context = &left;
         assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
         if (left >= 0) break;
@@ -269,8 +213,7 @@ static void stopping_delivers_what_there_is(void **state) {
     clear(&p);
 }
 
-static void too_little_memory_is_refused(void **state) {
-    (void)state;
+TEST(too_little_memory_is_refused) {
     csrec_recover_options o;
     picture p = small_tiles(0.05, &o);
     csrec_error error;
@@ -284,15 +227,4 @@ static void too_little_memory_is_refused(void **state) {
     assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
     assert_non_null(strstr(error.text, "use a preset that works in tiles"));
     clear(&p);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(tiles_are_as_good_as_the_whole),
-                                       cmocka_unit_test(threads_do_not_matter),
-                                       cmocka_unit_test(what_fits_is_one_tile),
-                                       cmocka_unit_test(tiles_without_samples_are_filled),
-                                       cmocka_unit_test(stopping_delivers_what_there_is),
-                                       cmocka_unit_test(too_little_memory_is_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

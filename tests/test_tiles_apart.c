@@ -1,11 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tiles of a recovery one by one, in any order and after a way through bytes, have the bits of
  * csrec_recover; wrong calls are refused with one line. */
 #include "backends.h"
 #include "tile_cases.h"
 
-#include <string.h>
-
-static uint64_t seed, drawn; /* drawn: seed at the start */
+SEED(seed);
+SEED(drawn); /* seed at the start */
 
 static csrec_shape shape_of(const csrec_slab *slabs, int dims) {
     csrec_shape shape = {.dims = dims};
@@ -43,8 +43,7 @@ static csrec_measurement samples_in(const csrec_measurement *m, const csrec_slab
 /* Puts a core into the whole, and counts it. */
 static void put(const csrec_measurement *m, const csrec_slab *core, const double *values,
                 double *signal, int64_t *covered) {
-    int64_t entries = 0, C = m->channels;
-    csrec_shape_count(&m->shape, &entries);
+    int64_t entries = entries_in(&m->shape), C = m->channels;
     for (int64_t i = 0; i < entries; i++) {
         int64_t at = inside(&m->shape, core, i);
         if (at >= 0) memcpy(signal + i * C, values + at * C, (size_t)C * sizeof *values);
@@ -57,10 +56,9 @@ static double *run_one(const csrec_tiles *tiles, const csrec_measurement *m, int
     csrec_tile_place place;
     csrec_recover_report report;
     csrec_error error = {""};
-    int64_t entries = 0;
     assert_true(csrec_tiles_place(tiles, k, &place));
     csrec_measurement part = samples_in(m, place.box);
-    csrec_shape_count(&part.shape, &entries);
+    const int64_t entries = entries_in(&part.shape);
     double *values = malloc((size_t)(entries * m->channels) * sizeof *values);
     assert_non_null(values);
     csrec_status status = csrec_tiles_run(tiles, k, &part, values, &report, &error);
@@ -74,8 +72,7 @@ static double *run_one(const csrec_tiles *tiles, const csrec_measurement *m, int
 
 static void blend_all(const csrec_tiles *tiles, const csrec_measurement *m, double *const *values,
                       int64_t n, double *signal) {
-    int64_t entries = 0, covered = 0;
-    csrec_shape_count(&m->shape, &entries);
+    int64_t entries = entries_in(&m->shape), covered = 0;
     double *core = malloc((size_t)(entries * m->channels) * sizeof *core);
     assert_non_null(core);
     for (int64_t k = 0; k < n; k++) {
@@ -97,7 +94,7 @@ static csrec_tiles *copy_of(csrec_tiles *tiles, const csrec_recover_options *o) 
     csrec_tiles *copy = NULL;
     csrec_error error = {""};
     size_t size = csrec_tiles_pack(tiles, NULL);
-    void *bytes = malloc(size);
+    OWNED void *bytes = malloc(size);
     assert_non_null(bytes);
     assert_int_equal(csrec_tiles_pack(tiles, bytes), size);
     csrec_status status = csrec_tiles_unpack(bytes, size, o, &copy, &error);
@@ -109,7 +106,6 @@ static csrec_tiles *copy_of(csrec_tiles *tiles, const csrec_recover_options *o) 
     memcpy(bytes, "csrec_tiles 9.9.9", 18);
     assert_int_equal(csrec_tiles_unpack(bytes, size, o, &copy, &error), CSREC_UNSUPPORTED);
     assert_non_null(strstr(error.text, "9.9.9"));
-    free(bytes);
     return copy;
 }
 
@@ -150,7 +146,7 @@ static void check_case(const tile_case *c, const char *backend) {
     int64_t count[CSREC_TILES_DIMS], n = csrec_tiles_count(tiles, count);
     assert_int_equal(n, c->single ? 1 : report.estimate.tiles);
     assert_int_equal(n == 1, c->single);
-    double *signal = malloc((size_t)(p.entries * c->channels) * sizeof *signal);
+    OWNED double *signal = malloc((size_t)(p.entries * c->channels) * sizeof *signal);
     assert_non_null(signal);
     recover_apart(tiles, &p.m, &o, signal, &sum);
     printf("%-20s %lld tiles\n", c->name, (long long)n);
@@ -158,21 +154,19 @@ static void check_case(const tile_case *c, const char *backend) {
     assert_int_equal(sum.iterations, report.iterations);
     assert_int_equal(sum.pursuits, report.pursuits);
     csrec_tiles_destroy(tiles);
-    free(signal);
     clear(&p);
 }
 
-static void tiles_apart_have_the_bits_of_the_whole(void **state) {
+TEST_ON_EACH(tiles_apart_have_the_bits_of_the_whole) {
     const char *backend = check_backend(state);
     for (int i = 0; i < TILE_CASES; i++)
         if (tile_case_runs(i, backend, 0, drawn)) check_case(&tile_cases[i], backend);
 }
 
 /* A tile whose box has no sample is the mean of all, as in the whole. */
-static void a_tile_without_samples_is_the_mean(void **state) {
+TEST_ON("cpu", a_tile_without_samples_is_the_mean) {
     const char *backend = check_backend(state);
     picture p = make(&(csrec_shape){2, {560, 1100}}, 2, 0.2, 0.2, 0.0, &seed);
-    csrec_recover_options o;
     csrec_recover_report sum = {0};
     csrec_tiles *tiles = NULL;
     int64_t kept = 0;
@@ -184,7 +178,7 @@ static void a_tile_without_samples_is_the_mean(void **state) {
     p.m.n = kept;
     p.m.pattern = CSREC_PATTERN_NONE;
     p.m.count = 0;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     const csrec_setting steps = {"steps", 3};
     o.method = "frames";
     o.solve.settings = &steps;
@@ -193,12 +187,11 @@ static void a_tile_without_samples_is_the_mean(void **state) {
     o.backend = backend;
     assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, NULL, NULL));
     assert_ok(csrec_tiles_create(&p.m, &o, &tiles, NULL));
-    double *signal = malloc((size_t)p.entries * 2 * sizeof *signal);
+    OWNED double *signal = malloc((size_t)p.entries * 2 * sizeof *signal);
     assert_non_null(signal);
     recover_apart(tiles, &p.m, &o, signal, &sum);
     assert_memory_equal(signal, p.signal, (size_t)p.entries * 2 * sizeof *signal);
     csrec_tiles_destroy(tiles);
-    free(signal);
     clear(&p);
 }
 
@@ -211,17 +204,14 @@ static void expect_refusal(const csrec_measurement *m, const csrec_recover_optio
     assert_null(tiles);
 }
 
-static void wrong_calls_are_refused(void **state) {
-    (void)state;
+TEST(wrong_calls_are_refused) {
     picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
-    csrec_recover_options o;
     csrec_history *history = NULL;
     csrec_tiles *tiles = NULL;
     csrec_error error = {""};
     csrec_tile_place place;
     double value = 0.0;
-    csrec_recover_defaults(&o);
-    o.method = "grids";
+    csrec_recover_options o = options_by("grids");
     expect_refusal(&p.m, &o, CSREC_UNSUPPORTED, "needs the whole signal");
     o.method = "frames";
     o.tile = -1;
@@ -245,15 +235,4 @@ static void wrong_calls_are_refused(void **state) {
     csrec_tiles_destroy(NULL);
     csrec_history_destroy(history);
     clear(&p);
-}
-
-int main(void) {
-    seed = drawn = check_seed();
-    const struct CMUnitTest tests[] = {
-        CHECK_ON("cpu", tiles_apart_have_the_bits_of_the_whole),
-        CHECK_ON("cuda", tiles_apart_have_the_bits_of_the_whole),
-        CHECK_ON("cpu", a_tile_without_samples_is_the_mean),
-        cmocka_unit_test(wrong_calls_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tools by their command lines, chained over files and pipes; what they write is compared with
  * the input they were given, through the library's readers. */
 #include "tools.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static void check_samples(const char *scan, const char *input, int64_t expected) {
     csrec_measurement m = {0};
     csrec_array truth = read_values(input);
     assert_ok(csrec_measurement_read(scan, NULL, &m, NULL));
     assert_int_equal(m.n, expected);
-    assert_int_equal(count_of(m.shape) * m.channels, truth.count);
+    assert_int_equal(entries_in(&m.shape) * m.channels, truth.count);
     for (int64_t i = 0; i < m.n * m.channels; i++) {
         int64_t place = m.index[i / m.channels] * m.channels + i % m.channels;
         assert_true(m.y[i] == csrec_array_value(&truth, place));
@@ -35,8 +36,7 @@ static void check_chain(const char *input, const char *output, int64_t entries, 
     if (difference > 0.25 * variance) fail_msg("%s: %g of %g", input, difference, variance);
 }
 
-static void chains(void **state) {
-    (void)state;
+TEST(chains) {
     check_chain("gray.png", "r.png", 61 * 83, "");
     check_chain("gray.png", "r.png", 61 * 83, "--pattern uniform");
     check_chain("rgb.png", "r.png", 40 * 50, "--pattern jitter");
@@ -48,8 +48,7 @@ static void chains(void **state) {
 }
 
 /* A PNG holds what the .npy holds, clamped and rounded. */
-static void pictures_are_rounded_signals(void **state) {
-    (void)state;
+TEST(pictures_are_rounded_signals) {
     const struct {
         const char *input, *options;
         double white;
@@ -80,8 +79,7 @@ static void pictures_are_rounded_signals(void **state) {
 
 /* Against colours that matplotlib 3.10 gives for viridis and coolwarm at eighths of the scale; the
  * colours between change gradually. */
-static void one_channel_gets_colours(void **state) {
-    (void)state;
+TEST(one_channel_gets_colours) {
     static const struct {
         const char *name;
         int rgb[3][3]; /* at 0, 1/2 and 1 */
@@ -119,8 +117,7 @@ static void one_channel_gets_colours(void **state) {
     check_refused("$R ramp.npy -o b.png --colormap heat --bits 16", 2);
 }
 
-static void pipes_give_the_same_bytes(void **state) {
-    (void)state;
+TEST(pipes_give_the_same_bytes) {
     run_well("$S rgb.png -o p.npz -r 0.2 && $R p.npz -o - > p1.npy && $R p.npz -o - --format png > "
              "p1.png");
     run_well("$S rgb.png -o - -r 0.2 | $R - -o - > p2.npy && cmp p1.npy p2.npy");
@@ -133,8 +130,7 @@ static void pipes_give_the_same_bytes(void **state) {
              "cmp -n $(wc -c < p1.npy) p1.npy p6.npy");
 }
 
-static void masks_show_the_samples(void **state) {
-    (void)state;
+TEST(masks_show_the_samples) {
     run_well("$S gray.png -o m.npz -r 0.2 --mask-out m.png && $S volume.npy -o v.npz -n 500 "
              "--mask-out v.npy");
     const char *const files[][2] = {{"m.npz", "m.png"}, {"v.npz", "v.npy"}};
@@ -153,8 +149,7 @@ static void masks_show_the_samples(void **state) {
     run_well("$R gray.png --mask m.png -o - > a.npy && $R m.npz -o - > b.npy && cmp a.npy b.npy");
 }
 
-static void noise_is_gaussian_and_stored(void **state) {
-    (void)state;
+TEST(noise_is_gaussian_and_stored) {
     csrec_measurement clean = {0}, noisy = {0};
     run_well("$S gray.png -o c.npz -r 0.5 && $S gray.png -o n.npz -r 0.5 --noise 4");
     assert_ok(csrec_measurement_read("c.npz", NULL, &clean, NULL));
@@ -173,8 +168,7 @@ static void noise_is_gaussian_and_stored(void **state) {
     csrec_measurement_clear(&noisy);
 }
 
-static void transparent_pixels_are_no_samples(void **state) {
-    (void)state;
+TEST(transparent_pixels_are_no_samples) {
     csrec_measurement m = {0};
     run_well("$S holes.png -o h.npz -r 0.5");
     assert_non_null(strstr(read_text("err"), "transparent"));
@@ -188,8 +182,7 @@ static void transparent_pixels_are_no_samples(void **state) {
 /* The written atoms, synthesized, are the written signal. */
 /* The number in --json is the root of the map's mean square; the picture is the map, white where
  * it is largest. */
-static void expected_errors_are_written(void **state) {
-    (void)state;
+TEST(expected_errors_are_written) {
     double said, sum = 0.0, largest = 0.0;
     csrec_image map = {0}, shown = {0};
     run_well(
@@ -213,8 +206,7 @@ static void expected_errors_are_written(void **state) {
     csrec_image_clear(&shown);
 }
 
-static void coefficients_make_the_signal(void **state) {
-    (void)state;
+TEST(coefficients_make_the_signal) {
     run_well("$S planes.npy -c -o c.npz -r 0.3 && $R c.npz -o c.npy -C atoms.npz --shifts 1 "
              "--order raster --atoms 150");
     csrec_array signal = read_values("c.npy"), a[5] = {{0}};
@@ -224,7 +216,7 @@ static void coefficients_make_the_signal(void **state) {
     int64_t split = 0;
     while (split < a[4].count && ((int64_t *)a[4].data)[split] == 0) split++;
     assert_true(split > 0 && split < a[0].count && a[0].dtype == CSREC_U64);
-    double *value = malloc(sizeof *value << levels);
+    OWNED double *value = malloc(sizeof *value << levels);
     for (int64_t channel = 0; channel < 2; channel++) {
         int64_t first = channel ? split : 0, n = channel ? a[0].count - split : split;
         csrec_atoms atoms = {n, (uint64_t *)a[0].data + first, (double *)a[1].data + first,
@@ -234,21 +226,8 @@ static void coefficients_make_the_signal(void **state) {
         for (int64_t i = 0; i < signal.count / 2; i++)
             assert_true(fabs(value[i] - csrec_array_value(&signal, 2 * i + channel)) < 1e-6);
     }
-    free(value);
     for (int i = 0; i < 5; i++) csrec_array_clear(&a[i]);
     csrec_array_clear(&signal);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(chains),
-                                       cmocka_unit_test(pictures_are_rounded_signals),
-                                       cmocka_unit_test(one_channel_gets_colours),
-                                       cmocka_unit_test(pipes_give_the_same_bytes),
-                                       cmocka_unit_test(masks_show_the_samples),
-                                       cmocka_unit_test(noise_is_gaussian_and_stored),
-                                       cmocka_unit_test(transparent_pixels_are_no_samples),
-                                       cmocka_unit_test(expected_errors_are_written),
-                                       cmocka_unit_test(coefficients_make_the_signal)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

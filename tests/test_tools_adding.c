@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The examples of CONTRIBUTING.md, a method, a solver, an operator and a format, in every tool: the
  * library that has them takes the place of libcsrec. And what the tools say of every row. */
 #include "tools.h"
@@ -59,8 +60,7 @@ static void expect_row(const char *text, const char *name, const char *brief,
     }
 }
 
-static void listing_has_every_row(void **state) {
-    (void)state;
+TEST(listing_has_every_row) {
     const char *name, *brief, *source;
     char wanted[160];
     csrec_method method;
@@ -80,8 +80,7 @@ static void listing_has_every_row(void **state) {
         expect_row(text, csrec_format_info(i)->name, csrec_format_info(i)->what, NULL, i);
 }
 
-static void help_has_the_examples(void **state) {
-    (void)state;
+TEST(help_has_the_examples) {
     static const char *const shells[] = {"bash", "zsh", "fish"};
     expect_text("$R --help", "smear");
     expect_text("$R --help", "descent");
@@ -117,16 +116,15 @@ static double mean_beside(const double *from, int64_t i, int64_t height, int64_t
     return sum / count;
 }
 
-static void the_method_smears(void **state) {
-    (void)state;
+TEST(the_method_smears) {
     csrec_measurement m;
     run_well("$S gray.png -o m.npz -r 0.4 -q");
     run_well("$R m.npz -o once.npy --dtype float64 --method smear --set rounds=1 -q");
     assert_ok(csrec_measurement_read("m.npz", NULL, &m, NULL));
     csrec_array got = read_values("once.npy");
     const int64_t height = m.shape.dim[0], width = m.shape.dim[1];
-    double *start = calloc((size_t)got.count, sizeof *start);
-    bool *known = calloc((size_t)got.count, sizeof *known);
+    OWNED double *start = calloc((size_t)got.count, sizeof *start);
+    OWNED bool *known = calloc((size_t)got.count, sizeof *known);
     for (int64_t k = 0; k < m.n; k++) {
         start[m.index[k]] = m.y[k];
         known[m.index[k]] = true;
@@ -135,14 +133,11 @@ static void the_method_smears(void **state) {
         double wanted = known[i] ? start[i] : mean_beside(start, i, height, width);
         assert_true(fabs(csrec_array_value(&got, i) - wanted) < 1e-12 * 255.0);
     }
-    free(start);
-    free(known);
     csrec_array_clear(&got);
     csrec_measurement_clear(&m);
 }
 
-static void the_method_reports(void **state) {
-    (void)state;
+TEST(the_method_reports) {
     double difference, variance;
     run_well("$S rgb.png -o c.npz -r 0.4 -q");
     run_well("$R c.npz -o c.png --method smear --json --history --report c.html --plot c.svg "
@@ -167,8 +162,7 @@ static void the_method_reports(void **state) {
     expect_mistake("$R c.npz -o x.png --method smear --set foo=1", 1,
                    "no parameter 'foo'; use rounds");
     expect_mistake("$R c.npz -o x.png --method smear --set rounds=0", 1, "rounds = 0; must be");
-    expect_mistake("$R c.npz -o x.png --method smear --shifts 3", 2,
-                   "smear has no option shifts");
+    expect_mistake("$R c.npz -o x.png --method smear --shifts 3", 2, "smear has no option shifts");
     expect_mistake("$R c.npz -C x.npz --method smear", 1, "not coefficients");
     run_well("$S gray.png -O hadamard -r 0.4 -o h.npz -q");
     expect_mistake("$R h.npz -o x.png --method smear", 1, "smear recovers from entries");
@@ -176,8 +170,7 @@ static void the_method_reports(void **state) {
 
 /* ------------------------------------------------------------------ the solver and the operator */
 
-static void the_solver_solves(void **state) {
-    (void)state;
+TEST(the_solver_solves) {
     run_well("$S gray.png -o m.npz -r 0.4 -q");
     run_well("$R m.npz -o d.png --basis wavelet --solver descent --epsilon 0.01 --json");
     assert_non_null(strstr(read_text("out"), "\"solver\": \"descent\""));
@@ -187,8 +180,7 @@ static void the_solver_solves(void **state) {
     expect_text("$B dense -m 12 -n 32 -s descent", "descent");
 }
 
-static void the_operator_measures(void **state) {
-    (void)state;
+TEST(the_operator_measures) {
     double difference, variance;
     make_array("short.npy", (csrec_shape){1, {60}}, CSREC_F32);
     run_well("$S short.npy -O staircase -o st.npz --json");
@@ -206,8 +198,7 @@ static void the_operator_measures(void **state) {
 
 /* ------------------------------------------------------------------ the format */
 
-static void the_format_is_read_and_written(void **state) {
-    (void)state;
+TEST(the_format_is_read_and_written) {
     make_pgm("gray.pgm", "gray.png");
     make_pgm("deep.pgm", "deep.png");
     run_well("$S gray.png -o a.npz -r 0.3 -q -m mask.png");
@@ -239,8 +230,7 @@ static void put(const char *name, const char *text, size_t size) {
     fclose(file);
 }
 
-static void the_format_refuses(void **state) {
-    (void)state;
+TEST(the_format_refuses) {
     static const struct {
         const char *text, *words;
     } wrong[] = {{"P5", "ends early"},
@@ -266,8 +256,7 @@ static void the_format_refuses(void **state) {
 
 /* Every command that learns, of one sample, one number, 1 x N and a picture: a model with the same
  * bits from one thread and three, or one line. */
-static void learners_keep_their_contract(void **state) {
-    (void)state;
+TEST(learners_keep_their_contract) {
     static const char *const small[][2] = {{"pca", "-p 2 -k 3"},
                                            {"gmm", "-p 2 -k 2"},
                                            {"conv", "--iterations 1 --filters 2 --size 3"},
@@ -306,15 +295,4 @@ static int make_place(void **state) {
     return setenv("LD_LIBRARY_PATH", CSREC_ADDING_FOLDER, 1) || make_inputs(state);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(listing_has_every_row),
-                                       cmocka_unit_test(help_has_the_examples),
-                                       cmocka_unit_test(the_method_smears),
-                                       cmocka_unit_test(the_method_reports),
-                                       cmocka_unit_test(the_solver_solves),
-                                       cmocka_unit_test(the_operator_measures),
-                                       cmocka_unit_test(the_format_is_read_and_written),
-                                       cmocka_unit_test(the_format_refuses),
-                                       cmocka_unit_test(learners_keep_their_contract)};
-    return cmocka_run_group_tests(tests, make_place, remove_inputs);
-}
+FIXTURE(make_place, remove_inputs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover on several inputs, --resume, options that would be ignored, and what a terminal sees.
  */
 #define _XOPEN_SOURCE 700 /* posix_openpt */
@@ -16,8 +17,7 @@ static void make_scans(void) {
     made = true;
 }
 
-static void a_bad_file_stops_nothing(void **state) {
-    (void)state;
+TEST(a_bad_file_stops_nothing) {
     make_scans();
     assert_int_equal(run("$R a.npz bad.npz c.npz nothing.npz v.npz -s 1 -o out1/"), 1);
     const char *text = read_text("err");
@@ -33,8 +33,7 @@ static void a_bad_file_stops_nothing(void **state) {
         "$R a.npz c.npz -s 1 -o out1 --format npy && test -s out1/a.npy && test -s out1/c.npy");
 }
 
-static void several_are_one_json(void **state) {
-    (void)state;
+TEST(several_are_one_json) {
     make_scans();
     assert_int_equal(run("$R a.npz bad.npz c.npz -s 1 -o out2/ --json"), 1);
     const char *text = read_text("out");
@@ -46,8 +45,7 @@ static void several_are_one_json(void **state) {
 }
 
 /* What is recovered together is what each by itself is, to the byte. */
-static void frames_share_what_they_can(void **state) {
-    (void)state;
+TEST(frames_share_what_they_can) {
     static const struct {
         const char *options;
         bool together;
@@ -77,8 +75,7 @@ static void frames_share_what_they_can(void **state) {
     }
 }
 
-static void a_folder_of_truths(void **state) {
-    (void)state;
+TEST(a_folder_of_truths) {
     run_well("mkdir -p truths && cp gray.png truths/a.png && cp rgb.png truths/c.png");
     make_scans();
     run_well("$R a.npz c.npz -s 1 --reference truths");
@@ -87,8 +84,7 @@ static void a_folder_of_truths(void **state) {
     assert_int_equal(run("$R a.npz v.npz --reference truths"), 1);
 }
 
-static void what_would_be_ignored_is_refused(void **state) {
-    (void)state;
+TEST(what_would_be_ignored_is_refused) {
     static const char *const wrong[][2] = {
         {"a.npz -o x.png --basis dct --shifts 4", "no option shifts"},
         {"a.npz -o x.png --basis wavelet --columns paper", "no option columns"},
@@ -153,8 +149,7 @@ static const char *show(const char *options) {
     return text;
 }
 
-static void a_terminal_sees_a_bar_and_a_summary(void **state) {
-    (void)state;
+TEST(a_terminal_sees_a_bar_and_a_summary) {
     const csrec_shape shape = {1, {60000}};
     make_array("slow_truth.npy", shape, CSREC_F32);
     run_well("$S slow_truth.npy -o slow.npz -r 0.5 --noise 1");
@@ -174,8 +169,7 @@ static void a_terminal_sees_a_bar_and_a_summary(void **state) {
 }
 
 /* One device, all, and one input after another write the same bytes. */
-static void devices_share_inputs(void **state) {
-    (void)state;
+TEST(devices_share_inputs) {
     make_scans();
     run_well("$R --list-devices");
     if (!strstr(read_text("out"), "compute capability")) {
@@ -195,13 +189,4 @@ static void devices_share_inputs(void **state) {
     expect_mistake("$R d1.npz -s 4 -o x.png --devices 0,0", 2, "device 0 comes twice");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_bad_file_stops_nothing),
-                                       cmocka_unit_test(several_are_one_json),
-                                       cmocka_unit_test(devices_share_inputs),
-                                       cmocka_unit_test(frames_share_what_they_can),
-                                       cmocka_unit_test(a_folder_of_truths),
-                                       cmocka_unit_test(what_would_be_ignored_is_refused),
-                                       cmocka_unit_test(a_terminal_sees_a_bar_and_a_summary)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

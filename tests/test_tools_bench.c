@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_tools_bench.c - csbench: coherence, problems, the worked example and the dense check against
  * plain computations, and mistakes. */
 #include "csbench.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ coherence ----------------- */
 
@@ -64,8 +65,7 @@ static void check_coherence(int64_t m, int64_t n, const double *A) {
     free(row);
 }
 
-static void test_coherence(void **state) {
-    (void)state;
+TEST(test_coherence) {
     char command[256];
     for (int e = 0; bench_ensemble_name(e); e++) {
         int64_t n = INT64_C(1) << (4 + check_below(&seed, 3)), m = 3 + check_below(&seed, n - 4);
@@ -73,9 +73,9 @@ static void test_coherence(void **state) {
         snprintf(command, sizeof command, "$B coherence -e %s -n %lld -m %lld --seed %llu --json",
                  bench_ensemble_name(e), (long long)n, (long long)m, (unsigned long long)drawn);
         run_well(command);
-        double *A = draw(bench_ensemble_name(e), m, n, bench_key(drawn, BENCH_MATRIX, m, 0, 0));
+        OWNED double *A =
+            draw(bench_ensemble_name(e), m, n, bench_key(drawn, BENCH_MATRIX, m, 0, 0));
         check_coherence(m, n, A);
-        free(A);
     }
 }
 
@@ -111,10 +111,9 @@ static void check_problem(const char *name, double sigma) {
     csrec_array_clear(&x);
 }
 
-static void test_problems(void **state) {
+TEST(test_problems) {
     static const char *const names[] = {"gaussian", "bernoulli",    "dct",    "haar",
                                         "spikes",   "compressible", "picture"};
-    (void)state;
     run_well("$B problems >listed && $B problems --list | cmp - listed");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_non_null(strstr(read_text("listed"), names[i]));
@@ -128,10 +127,9 @@ static void test_problems(void **state) {
 
 /* The command of docs/csbench.md finds what was written; without the basis it says what it guesses.
  */
-static void problems_are_recovered(void **state) {
+TEST(problems_are_recovered) {
     static const char *const how[] = {"gaussian|omp", "bernoulli|omp", "dct|omp", "gaussian|bpdn",
                                       "dct|htp --set k=12"};
-    (void)state;
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
         char command[256];
         snprintf(command, sizeof command,
@@ -163,14 +161,13 @@ static void problems_are_recovered(void **state) {
 /* ------------------------------------------------------------------ the paper ----------------- */
 
 /* The numbers of the paper, as they are printed there. */
-static void test_example(void **state) {
+TEST(test_example) {
     static const struct {
         int64_t span;
         double column, sub, add, count;
     } golden[] = {{2, 16, -7, 7, 1}, {2, 19, 7, 7, 1},  {2, 21, 7, 7, 1},
                   {2, 24, 4, 4, 1},  {2, 27, -4, 4, 1}, {2, 29, -6, 6, 1},
                   {16, 2, 7, 21, 3}, {16, 3, 2, 14, 3}, {32, 1, 7, 35, 6}};
-    (void)state;
     run_well("$B example --json");
     const char *text = read_text("out");
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
@@ -196,8 +193,7 @@ static void test_example(void **state) {
     assert_non_null(strstr(read_text("out"), "16 19 21 24 27 29     same"));
 }
 
-static void test_dense(void **state) {
-    (void)state;
+TEST(test_dense) {
     char command[256];
     for (int i = 0; i < 6; i++) {
         int64_t n = INT64_C(1) << (4 + check_below(&seed, 4)), m = 2 + check_below(&seed, n / 2);
@@ -213,8 +209,7 @@ static void test_dense(void **state) {
 
 /* ------------------------------------------------------------------ mistakes ------------------ */
 
-static void test_mistakes(void **state) {
-    (void)state;
+TEST(test_mistakes) {
     static const mistake wrong[] = {
         {"", "no command given", 2},
         {"phases", "no such command", 2},
@@ -249,13 +244,4 @@ static void test_mistakes(void **state) {
     expect_mistake("$B phase -o text.npz -s omp -n 16 -g 2 -T 1", 1, "text.npz");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_coherence),
-                                       cmocka_unit_test(test_problems),
-                                       cmocka_unit_test(problems_are_recovered),
-                                       cmocka_unit_test(test_example),
-                                       cmocka_unit_test(test_dense),
-                                       cmocka_unit_test(test_mistakes)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The page of csrecover --report in a browser, if there is one: its script, its layout at the width
  * of a telephone and of a screen, in both colour schemes. */
 #include "tools.h"
@@ -123,8 +124,7 @@ static int make_pages(void **state) {
     return 0;
 }
 
-static void readers_compare_and_magnify(void **state) {
-    (void)state;
+TEST(readers_compare_and_magnify) {
     static const struct {
         const char *page, *looks;
         int columns;
@@ -153,8 +153,7 @@ static void readers_compare_and_magnify(void **state) {
         }
 }
 
-static void both_schemes_are_drawn(void **state) {
-    (void)state;
+TEST(both_schemes_are_drawn) {
     if (!find_browser()) skip();
     expect_said(open_page("g.html", 1200, "--blink-settings=preferredColorScheme=1"),
                 "paper=rgb(255, 255, 255);");
@@ -163,8 +162,7 @@ static void both_schemes_are_drawn(void **state) {
 }
 
 /* Paper is not all there is on the picture of the page. */
-static void pages_are_not_empty(void **state) {
-    (void)state;
+TEST(pages_are_not_empty) {
     char command[1024];
     if (!find_browser()) skip();
     snprintf(command, sizeof command, "%s --screenshot=shot.png \"file://$PWD/g.html\"", browser);
@@ -177,9 +175,4 @@ static void pages_are_not_empty(void **state) {
     csrec_array_clear(&shot);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(readers_compare_and_magnify),
-                                       cmocka_unit_test(both_schemes_are_drawn),
-                                       cmocka_unit_test(pages_are_not_empty)};
-    return cmocka_run_group_tests(tests, make_pages, remove_inputs);
-}
+FIXTURE(make_pages, remove_inputs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cslearn conv and csrecover --basis conv by their command lines. */
 #include "tools.h"
 
@@ -17,8 +18,7 @@ static double last_objective(const csrec_model *model) {
     return csrec_array_value(objective, objective->count - 1);
 }
 
-static void filters_of_pictures_and_samples(void **state) {
-    (void)state;
+TEST(filters_of_pictures_and_samples) {
     static const struct {
         const char *command;
         int64_t K, h, w;
@@ -34,8 +34,7 @@ static void filters_of_pictures_and_samples(void **state) {
     }
 }
 
-static void resuming_goes_on_and_plots(void **state) {
-    (void)state;
+TEST(resuming_goes_on_and_plots) {
     run_well("$L conv gray.png -o a.npz -i 4 -k 6 -p 5 --plot a.png --json -q");
     assert_non_null(strstr(read_text("out"), "\"rounds\": 4,"));
     run_well("$L conv gray.png -o b.npz -i 4 --resume a.npz -q");
@@ -52,8 +51,7 @@ static void resuming_goes_on_and_plots(void **state) {
         "-p 5 -q -t 3 && cmp c.npz d.npz");
 }
 
-static void samples_are_recovered(void **state) {
-    (void)state;
+TEST(samples_are_recovered) {
     static const char *const ways[] = {"--basis conv", "", "--basis conv --solver mp --atoms 300",
                                        "--basis conv --atoms 40 --set lambda=0.002 --set base=3"};
     run_well("$S gray.png -o m.npz -r 0.5 && $L conv gray.png -o f.npz -q -i 3 -k 16 -p 6");
@@ -67,8 +65,7 @@ static void samples_are_recovered(void **state) {
     }
 }
 
-static void mistakes_are_one_line(void **state) {
-    (void)state;
+TEST(mistakes_are_one_line) {
     static const mistake runs[] = {
         {"$L conv gray.png", "-o MODEL.npz", 2},
         {"$L conv gray.png -o f.txt", "models are .npz", 2},
@@ -93,10 +90,4 @@ static void mistakes_are_one_line(void **state) {
     assert_int_not_equal(run("test -e g.npz"), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(filters_of_pictures_and_samples),
-                                       cmocka_unit_test(resuming_goes_on_and_plots),
-                                       cmocka_unit_test(samples_are_recovered),
-                                       cmocka_unit_test(mistakes_are_one_line)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

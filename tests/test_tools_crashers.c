@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Every file of fuzz/crashers, whose names begin with the fuzz target that it is for: that target
  * takes it, and so do the tools, with all methods. What they write is finite, or they refuse it in
  * one line; no signal ends them. */
@@ -33,8 +34,7 @@ static bool is_for(const char *name, const char *target) {
 }
 
 /* 600 s are far above what any takes; the command is stopped then and the test fails. */
-static void check_target(void **state) {
-    (void)state;
+TEST(check_target) {
     for (int i = 0; i < n_files; i++) {
         char command[1024];
         int length = (int)strcspn(files[i], "-");
@@ -69,8 +69,7 @@ static void check_recovery(const char *arguments, const char *option, const char
 static void check_methods(const char *arguments) {
     const char *name, *brief, *source;
     for (int i = 0; (name = csrec_recover_preset(i, NULL, NULL)); i++)
-        check_recovery(arguments, "-Q",
-                       strcmp(name, "max") == 0 ? "max --minutes 0.001" : name);
+        check_recovery(arguments, "-Q", strcmp(name, "max") == 0 ? "max --minutes 0.001" : name);
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++)
         check_recovery(arguments, "-S", name);
     for (int i = 0; csrec_operator_info(i, &name, &brief); i++)
@@ -79,8 +78,7 @@ static void check_methods(const char *arguments) {
     check_recovery(arguments, "--shifts", "1");
 }
 
-static void check_measurements(void **state) {
-    (void)state;
+TEST(check_measurements) {
     for (int i = 0; i < n_files; i++) {
         char arguments[512];
         snprintf(arguments, sizeof arguments, "'%s/%s'", CSREC_CRASHERS, files[i]);
@@ -90,8 +88,7 @@ static void check_measurements(void **state) {
     }
 }
 
-static void check_models(void **state) {
-    (void)state;
+TEST(check_models) {
     run_well("$S gray.png -r 0.3 -o m.npz -q && $S rgb.png -r 0.3 -o c.npz -q");
     for (int i = 0; i < n_files; i++) {
         char arguments[512];
@@ -103,11 +100,4 @@ static void check_models(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(check_target),
-        cmocka_unit_test(check_measurements),
-        cmocka_unit_test(check_models),
-    };
-    return cmocka_run_group_tests(tests, list_files, forget_files);
-}
+FIXTURE(list_files, forget_files);

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Warnings of csrecover: one for each doubt, none on healthy samples. */
 #include "tools.h"
 
-static uint64_t seed;
+SEED(seed);
 
 enum { HEIGHT = 70, WIDTH = 60 };
 
@@ -72,8 +73,7 @@ static void expect(const char *scan, const char *options, const char *sentence) 
     assert_string_equal(read_text("err"), "");
 }
 
-static void each_doubt_is_a_warning(void **state) {
-    (void)state;
+TEST(each_doubt_is_a_warning) {
     expect("half.npz", "", "farther than 8 entries from every sample");
     expect("chequered.npz", "", "regular grid, one in 2 entries");
     expect("flat.npz", "", "All samples have the same value");
@@ -82,8 +82,7 @@ static void each_doubt_is_a_warning(void **state) {
     assert_non_null(strstr(read_text("err"), "warning: chequered.npz: The samples lie on"));
 }
 
-static void a_pursuit_above_its_bound_recovered_nothing(void **state) {
-    (void)state;
+TEST(a_pursuit_above_its_bound_recovered_nothing) {
     const char *bound[] = {"--epsilon 0.001", ""};
     const char *outcome[] = {"bound cannot be met", "converged"};
     for (int k = 0; k < 2; k++) {
@@ -108,8 +107,7 @@ static void a_pursuit_above_its_bound_recovered_nothing(void **state) {
 }
 
 /* Samples without a scale make a picture of their own range, and say so. */
-static void pictures_scale_themselves(void **state) {
-    (void)state;
+TEST(pictures_scale_themselves) {
     csrec_measurement m = {.shape = {2, {40, 30}}, .channels = 1, .dtype = CSREC_F64};
     double shift = 10.0 * check_normal(&seed), slope = 0.1 + check_uniform(&seed);
     m.index = malloc(1200 * sizeof *m.index);
@@ -138,8 +136,7 @@ static void pictures_scale_themselves(void **state) {
     assert_null(strstr(read_text("err"), "note: scaled.png"));
 }
 
-static void healthy_samples_raise_none(void **state) {
-    (void)state;
+TEST(healthy_samples_raise_none) {
     run_well("$R healthy.npz -o out.npy --quality fast --json");
     assert_non_null(strstr(read_text("out"), "\"warnings\": []"));
     assert_string_equal(read_text("err"), "");
@@ -153,13 +150,4 @@ static void healthy_samples_raise_none(void **state) {
     assert_null(strstr(read_text("err"), "warning:"));
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_doubt_is_a_warning),
-        cmocka_unit_test(a_pursuit_above_its_bound_recovered_nothing),
-        cmocka_unit_test(pictures_scale_themselves),
-        cmocka_unit_test(healthy_samples_raise_none),
-    };
-    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
-}
+FIXTURE(make_scans, remove_inputs);

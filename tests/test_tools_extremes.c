@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files whose numbers are at the ends of the range of a double, or whose axes are as many as an
  * array may have: recovered to finite values, or refused in one line. */
 #include <float.h>
 
 #include "tools.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* Writes a measurement of a picture of 40 x 40, four of ten samples, with values times `scale`. */
 static void write_samples(const char *name, double scale, double sigma, csrec_dtype dtype) {
@@ -24,8 +25,7 @@ static void write_samples(const char *name, double scale, double sigma, csrec_dt
 }
 
 /* Eight axes are what an array has here, and channels are one more. */
-static void axes_and_channels_fit_into_an_array(void **state) {
-    (void)state;
+TEST(axes_and_channels_fit_into_an_array) {
     int64_t index[1] = {0};
     double y[4] = {1.0, 2.0, 3.0, 4.0};
     csrec_measurement m = {.shape = {8, {2, 2, 2, 2, 2, 2, 2, 2}}, .n = 1, .channels = 4};
@@ -60,8 +60,7 @@ static void recover(const char *input, const char *options) {
     csrec_array_clear(&whole);
 }
 
-static void numbers_at_the_ends_do_no_harm(void **state) {
-    (void)state;
+TEST(numbers_at_the_ends_do_no_harm) {
     const char *const ways[] = {"-Q fast", "-Q balanced", "-Q best", "-S gmm", "--shifts 1", ""};
     const double scales[] = {1e-310, 1e-308, 1e308}, sigmas[] = {1e155, 1e308};
     for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
@@ -77,8 +76,7 @@ static void numbers_at_the_ends_do_no_harm(void **state) {
 }
 
 /* What overshoots a float32, or would all be 0 there, is written as float64, else as before. */
-static void overshot_floats_are_written_as_doubles(void **state) {
-    (void)state;
+TEST(overshot_floats_are_written_as_doubles) {
     const double float_scales[] = {1.0, 3.4e38, 1e-300};
     for (int k = 0; k < 3; k++) {
         write_samples("float.npz", float_scales[k], 0.0, k < 2 ? CSREC_F32 : CSREC_F64);
@@ -95,12 +93,4 @@ static void overshot_floats_are_written_as_doubles(void **state) {
     }
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(axes_and_channels_fit_into_an_array),
-        cmocka_unit_test(numbers_at_the_ends_do_no_harm),
-        cmocka_unit_test(overshot_floats_are_written_as_doubles),
-    };
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

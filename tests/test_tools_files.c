@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of the tools: whole or as they were, links followed, temporaries of killed runs removed. */
 #include "tools.h"
 
@@ -21,8 +22,7 @@ static void check_untouched(const char *command, int code, const char *words) {
 }
 
 /* A limit on the size of files is a disk that is full for all but the small ones. */
-static void a_failure_keeps_what_was_there(void **state) {
-    (void)state;
+TEST(a_failure_keeps_what_was_there) {
     run_well("mkdir out.d && $S volume.npy -o v.npz -r 0.5 --mask-out v.npy && "
              "$S gray.png -o g.npz -r 0.5 --mask-out g.png && "
              "$R g.npz -s 1 -o r.npy -C atoms.npz --report r.html --plot r.svg && "
@@ -43,16 +43,14 @@ static void a_failure_keeps_what_was_there(void **state) {
     run_well("cmp r.html old.html && ! cmp -s r.npy old.npy && ! cmp -s r.svg old.svg");
 }
 
-static void a_failure_of_stdout_keeps_the_page(void **state) {
-    (void)state;
+TEST(a_failure_of_stdout_keeps_the_page) {
     if (access("/dev/full", W_OK) != 0) skip();
     run_well("$S gray.png -o f.npz -r 0.5 && echo old > f.html");
     assert_int_equal(run("$R f.npz -s 1 -o - --report f.html > /dev/full"), 1);
     run_well("echo old | cmp - f.html");
 }
 
-static void every_output_follows_links(void **state) {
-    (void)state;
+TEST(every_output_follows_links) {
     run_well("mkdir far && for f in l.npz l.png l.npy c.npz l.html l.svg m.npz m.png; do "
              "ln -s far/$f $f; done");
     for (int i = 0; i < 2; i++) { /* to names that are not there, and to files */
@@ -65,8 +63,7 @@ static void every_output_follows_links(void **state) {
     run_well("test $(ls -A far | wc -l) = 8");
 }
 
-static void no_sync_gives_the_same_files(void **state) {
-    (void)state;
+TEST(no_sync_gives_the_same_files) {
     run_well("$S gray.png -o s.npz -r 0.5 && $S gray.png -o n.npz -r 0.5 --no-sync && "
              "cmp s.npz n.npz && $R s.npz -s 1 -o s.png && $R s.npz -s 1 -o n.png --no-sync && "
              "cmp s.png n.png && $L pca planes.npy -o s.m.npz && "
@@ -74,8 +71,7 @@ static void no_sync_gives_the_same_files(void **state) {
 }
 
 /* The commands that once wrote over what they read. */
-static void no_output_replaces_an_input(void **state) {
-    (void)state;
+TEST(no_output_replaces_an_input) {
     run_well("$S gray.png -o q.npz -r 0.3 --mask-out q.png && cp q.npz copy.npz");
     check_untouched("$R q.npz --shifts 1 -C q.npz", 2, "--coefficients q.npz and input q.npz");
     check_untouched("$R q.npz -r gray.png -o ./gray.png", 2, "--output ./gray.png and --reference");
@@ -87,8 +83,7 @@ static void no_output_replaces_an_input(void **state) {
              "$L conv gray.png -o own.npz --resume ./own.npz -i 1 -q");
 }
 
-static void temporaries_of_killed_runs_are_removed(void **state) {
-    (void)state;
+TEST(temporaries_of_killed_runs_are_removed) {
     run_well("$S gray.png -o t.npz -r 0.3 && mkdir t && touch .csrec-1-0.tmp t/.csrec-77-3.tmp "
              "t/.csrec-mine.tmp");
     run_well("$R t.npz -s 1 -o t/ && test ! -e t/.csrec-77-3.tmp && test -e t/.csrec-mine.tmp && "
@@ -96,12 +91,4 @@ static void temporaries_of_killed_runs_are_removed(void **state) {
     run_well("$R t.npz -s 1 -o t.png && test ! -e .csrec-1-0.tmp");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_failure_keeps_what_was_there),
-                                       cmocka_unit_test(a_failure_of_stdout_keeps_the_page),
-                                       cmocka_unit_test(every_output_follows_links),
-                                       cmocka_unit_test(no_sync_gives_the_same_files),
-                                       cmocka_unit_test(no_output_replaces_an_input),
-                                       cmocka_unit_test(temporaries_of_killed_runs_are_removed)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover --memory: tiles, what is told of them, refusals. */
 #include "tools.h"
 
@@ -20,8 +21,7 @@ static double number_of(const char *text, const char *of, const char *key) {
     return strtod(at + strlen(quoted), NULL);
 }
 
-static void little_memory_makes_tiles(void **state) {
-    (void)state;
+TEST(little_memory_makes_tiles) {
     char command[256];
     double difference, variance;
     run_well("$R m.npz -q -t 1 --method frames --json -o whole.png");
@@ -49,8 +49,7 @@ static void little_memory_makes_tiles(void **state) {
     assert_true(difference == 0.0);
 }
 
-static void presets_are_estimated(void **state) {
-    (void)state;
+TEST(presets_are_estimated) {
     const char *name;
     char line[64];
     csrec_recover_options options;
@@ -75,8 +74,7 @@ static void presets_are_estimated(void **state) {
     }
 }
 
-static void too_little_is_refused(void **state) {
-    (void)state;
+TEST(too_little_is_refused) {
     expect_mistake("$R m.npz -Q balanced --memory 2 -o no.png", 1,
                    "but may use 2.0 MiB of memory; give it more memory");
     expect_mistake("$R m.npz --shifts 1 --memory 2 -o no.npy", 1,
@@ -107,8 +105,7 @@ static void write_gappy(const char *path) {
 }
 
 /* What does not fit as a whole is recovered in slabs, with the same bytes. */
-static void slabs_are_the_same_file(void **state) {
-    (void)state;
+TEST(slabs_are_the_same_file) {
     static const char *const endings[] = {"npy", "tif"};
     char command[256], path[32];
     for (int i = 0; i < 2; i++) {
@@ -157,8 +154,7 @@ static void write_sparse(const char *name, int64_t rows) {
     csrec_array_clear(&shape);
 }
 
-static void atoms_alone_need_no_signal(void **state) {
-    (void)state;
+TEST(atoms_alone_need_no_signal) {
     const int64_t rows[] = {INT64_C(1) << 31, INT64_C(1) << 44, INT64_C(1) << 62};
     for (int i = 0; i < 3; i++) {
         write_sparse("sparse.npz", rows[i]);
@@ -169,10 +165,4 @@ static void atoms_alone_need_no_signal(void **state) {
     expect_mistake("$R sparse.npz -C atoms.npz -o no.npy -q", 1, "memory");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(little_memory_makes_tiles), cmocka_unit_test(presets_are_estimated),
-        cmocka_unit_test(slabs_are_the_same_file), cmocka_unit_test(atoms_alone_need_no_signal),
-        cmocka_unit_test(too_little_is_refused)};
-    return cmocka_run_group_tests(tests, make_large, remove_inputs);
-}
+FIXTURE(make_large, remove_inputs);

@@ -1,9 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The choice of a method on the command line: --basis, --set, --quality. */
 #include "tools.h"
 
 /* Each must leave less than a fifth of the picture's variance. */
-static void methods_recover(void **state) {
-    (void)state;
+TEST(methods_recover) {
     static const char *const options[] = {
         "--quality fast",
         "--quality balanced",
@@ -26,8 +26,7 @@ static void methods_recover(void **state) {
     }
 }
 
-static void settings_count(void **state) {
-    (void)state;
+TEST(settings_count) {
     run_well("$S gray.png -o g.npz -r 0.4");
     run_well("$R g.npz -q --basis dct --set steps=7 --set block=8 --json -o a.npy");
     const char *text = read_text("out");
@@ -42,8 +41,7 @@ static void settings_count(void **state) {
     assert_non_null(strstr(read_text("out"), "\"iterations\": 12,"));
 }
 
-static void mistakes_are_one_line(void **state) {
-    (void)state;
+TEST(mistakes_are_one_line) {
     static const mistake wrong[] = {
         {"--set steps", "KEY=NUMBER", 2},
         {"--set =3", "KEY=NUMBER", 2},
@@ -76,9 +74,4 @@ static void mistakes_are_one_line(void **state) {
     expect_mistakes("$R g.npz -q -o wrong.npy", wrong, sizeof wrong / sizeof *wrong);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(methods_recover),
-        cmocka_unit_test(settings_count), cmocka_unit_test(mistakes_are_one_line)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

@@ -1,11 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a newcomer gets wrong, for each tool: one line that names the file and says what to do, the
  * exit code, and nothing left behind, not even a folder. */
-#include <math.h>
 
 #include "io_npy.h"
 #include "tools.h"
 
-static uint64_t seed;
+SEED(seed);
 
 static void write_bytes(const char *name, const void *bytes, size_t n) {
     FILE *file = fopen(name, "wb");
@@ -37,8 +37,7 @@ static void write_array(const char *name, const char *descr, int64_t bytes) {
 #define LONG256  LONG8(LONG8("name"))
 
 /* A failed call to the system is told as such, with the file and with what helps. */
-static void causes_are_told(void **state) {
-    (void)state;
+TEST(causes_are_told) {
     static const struct {
         const char *command, *cause, *remedy;
     } causes[] = {{"$R round.npy -Q fast -o no.npy", "round.npy: cannot be opened", "its links"},
@@ -121,8 +120,7 @@ static void try_all(const misuse *wrong, size_t n) {
     }
 }
 
-static void of_cssample(void **state) {
-    (void)state;
+TEST(of_cssample) {
     static const misuse wrong[] = {
         {"$S none.png -o w.npz -r 0.3", "none.png", "check the name", 1},
         {"$S text.png -o w.npz -r 0.3", "text.png", "write", 1},
@@ -158,8 +156,7 @@ static void of_cssample(void **state) {
     try_all(wrong, sizeof wrong / sizeof *wrong);
 }
 
-static void of_csrecover(void **state) {
-    (void)state;
+TEST(of_csrecover) {
     static const misuse wrong[] = {
         {"$R camera.npz -o w.npy -S threshold -B dct", "camera.npz", "through an operator", 1},
         {"$R camera.npz -o w.npy -B haar", "camera.npz", "through an operator", 1},
@@ -217,8 +214,7 @@ static void of_csrecover(void **state) {
     try_all(wrong, sizeof wrong / sizeof *wrong);
 }
 
-static void of_cslearn(void **state) {
-    (void)state;
+TEST(of_cslearn) {
     static const misuse wrong[] = {
         {"$L pca none.png -o w.npz", "none.png", "check the name", 1},
         {"$L pca text.png -o w.npz", "text.png", "PNG", 1},
@@ -253,8 +249,7 @@ static void of_cslearn(void **state) {
 }
 
 /* Where one of several inputs succeeds, its folder stays. */
-static void folders_with_results_stay(void **state) {
-    (void)state;
+TEST(folders_with_results_stay) {
     make_mistakes();
     assert_int_equal(run("$R scan.npz none.npz -o some/ -q --quality fast"), 1);
     assert_int_equal(access("some/scan.png", F_OK), 0);
@@ -263,10 +258,4 @@ static void folders_with_results_stay(void **state) {
     assert_int_equal(access("there", F_OK), 0);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_cssample), cmocka_unit_test(of_csrecover), cmocka_unit_test(of_cslearn),
-        cmocka_unit_test(folders_with_results_stay), cmocka_unit_test(causes_are_told)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cslearn net, and csrecover with its models, by their command lines. */
 #include "tools.h"
 
@@ -43,8 +44,7 @@ static void says(const char *name, const char *words) {
 
 /* ------------------------------------------------------------------ training */
 
-static void pictures_train_a_prior(void **state) {
-    (void)state;
+TEST(pictures_train_a_prior) {
     int before = files_here();
     run_well("$L net gray.png -r gray.npz -o made.npz $SHORT --json");
     static const char *const words[] = {
@@ -67,8 +67,7 @@ static void pictures_train_a_prior(void **state) {
 }
 
 /* The model that is continued may be replaced, and its layers and channels remain. */
-static void a_model_is_continued_in_its_place(void **state) {
-    (void)state;
+TEST(a_model_is_continued_in_its_place) {
     char line[4096];
     run_well("$L net rgb.png -o colour.npz -c 3 $SHORT -r three.npz -q && "
              "cp colour.npz before.npz && "
@@ -86,8 +85,7 @@ static void a_model_is_continued_in_its_place(void **state) {
     csrec_model_destroy(b);
 }
 
-static void folders_masks_and_measurements_are_inputs(void **state) {
-    (void)state;
+TEST(folders_masks_and_measurements_are_inputs) {
     static const struct {
         const char *command, *pictures;
     } runs[] = {{"$L net pictures s.npz holes.png -o own.npz $TINY --json", "\"pictures\": 4"},
@@ -104,8 +102,7 @@ static void folders_masks_and_measurements_are_inputs(void **state) {
 
 /* A tool that had not come to its handler yet dies of the signal, and the next one gets twice the
  * time. */
-static void an_interrupt_writes_the_weights_so_far(void **state) {
-    (void)state;
+TEST(an_interrupt_writes_the_weights_so_far) {
     int code = 0, before = files_here();
     for (int tenths = 3; tenths < 300 && access("i.npz", F_OK) != 0; tenths *= 2) {
         char command[256];
@@ -126,8 +123,7 @@ static void an_interrupt_writes_the_weights_so_far(void **state) {
 
 /* ------------------------------------------------------------------ recovery */
 
-static void a_prior_recovers(void **state) {
-    (void)state;
+TEST(a_prior_recovers) {
     static const struct {
         const char *truth, *command;
     } runs[] = {
@@ -148,8 +144,7 @@ static void a_prior_recovers(void **state) {
 }
 
 /* Where no prior is installed, the line says which file is missing, where, and what to do. */
-static void a_missing_prior_is_named(void **state) {
-    (void)state;
+TEST(a_missing_prior_is_named) {
     if (run("cp -L '" CSREC_TOOL_FOLDER "'/libcsrec.so* a/b/c && cp '" CSREC_TOOL_FOLDER
             "/csrecover' a/b/c && $N --version")) {
         print_message("SKIPPED: no copy of the tool runs: %s", read_text("err"));
@@ -195,8 +190,7 @@ static void write_nan_picture(const char *path) {
     csrec_array_clear(&array);
 }
 
-static void mistakes_are_one_line(void **state) {
-    (void)state;
+TEST(mistakes_are_one_line) {
     static const mistake runs[] = {
         {"$L net", "-o MODEL.npz", 2},
         {"$L net -o w.txt", "models are .npz", 2},
@@ -257,15 +251,4 @@ static void mistakes_are_one_line(void **state) {
     assert_int_not_equal(run("test -e w.npz || test -e w.png"), 0);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pictures_train_a_prior),
-        cmocka_unit_test(a_model_is_continued_in_its_place),
-        cmocka_unit_test(folders_masks_and_measurements_are_inputs),
-        cmocka_unit_test(an_interrupt_writes_the_weights_so_far),
-        cmocka_unit_test(a_prior_recovers),
-        cmocka_unit_test(a_missing_prior_is_named),
-        cmocka_unit_test(mistakes_are_one_line),
-    };
-    return cmocka_run_group_tests(tests, make_more, remove_inputs);
-}
+FIXTURE(make_more, remove_inputs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cssample --next and csrecover --merge: a scan in two steps. */
 #include "tools.h"
 
@@ -8,8 +9,7 @@ static int lines_of(const char *text) {
     return lines - 2;
 }
 
-static void places_are_a_table(void **state) {
-    (void)state;
+TEST(places_are_a_table) {
     run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz --next 50 -o n.csv && "
              "$S s.npz --next 50 -o - > again.csv && cmp n.csv again.csv");
     const char *text = read_text("n.csv");
@@ -22,8 +22,7 @@ static void places_are_a_table(void **state) {
 }
 
 /* The table and the arrays hold the same places, none of them measured. */
-static void places_are_arrays(void **state) {
-    (void)state;
+TEST(places_are_arrays) {
     csrec_array index, shape;
     csrec_measurement m = {0};
     run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz --next 50 -o n.npz --seed 9 --json && "
@@ -45,8 +44,7 @@ static void places_are_arrays(void **state) {
     csrec_measurement_clear(&m);
 }
 
-static void densities_draw_places(void **state) {
-    (void)state;
+TEST(densities_draw_places) {
     csrec_shape shape = {2, {61, 83}};
     csrec_array density, index;
     assert_ok(csrec_array_create(CSREC_F32, &shape, &density));
@@ -72,8 +70,7 @@ static int in_the_right_half(void) {
 }
 
 /* Flat on the left and noise on the right: there a recovery expects to be wrong. */
-static void errors_are_looked_for(void **state) {
-    (void)state;
+TEST(errors_are_looked_for) {
     csrec_array picture;
     assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){2, {61, 83}}, &picture));
     for (int64_t i = 0; i < picture.count; i++)
@@ -87,8 +84,7 @@ static void errors_are_looked_for(void **state) {
     assert_in_range(in_the_right_half(), 100, 200);
 }
 
-static void paths_are_reported(void **state) {
-    (void)state;
+TEST(paths_are_reported) {
     double raster, path;
     run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz -N 200 -o n.csv --path --json");
     const char *text = read_text("out"), *member = strstr(text, "\"raster_length\": ");
@@ -100,8 +96,7 @@ static void paths_are_reported(void **state) {
 }
 
 /* A scan, the places to measure next, their values, and both together. */
-static void a_scan_in_two_steps(void **state) {
-    (void)state;
+TEST(a_scan_in_two_steps) {
     double one, two, variance;
     csrec_array picture = read_values("gray.png");
     run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz -N 500 -o n.csv --path -q");
@@ -125,8 +120,7 @@ static void a_scan_in_two_steps(void **state) {
     assert_null(strstr(read_text("err"), "warning"));
 }
 
-static void merged_scans_are_one(void **state) {
-    (void)state;
+TEST(merged_scans_are_one) {
     run_well("$S gray.png -o s.npz -r 0.2 && $S gray.png -o t.npz -r 0.2 --seed 2 && "
              "$R s.npz t.npz --merge -Q fast -o m.png --report m.html --json");
     const char *text = read_text("out");
@@ -139,8 +133,7 @@ static void merged_scans_are_one(void **state) {
     assert_non_null(strstr(read_text("out"), "samples   1013"));
 }
 
-static void contradictions_are_a_warning(void **state) {
-    (void)state;
+TEST(contradictions_are_a_warning) {
     FILE *file = fopen("c.csv", "w");
     fprintf(file, "# shape: 4,4\nrow,col,value\n0,0,1\n1,2,9\n3,3,2\n");
     fclose(file);
@@ -156,8 +149,7 @@ static void contradictions_are_a_warning(void **state) {
     assert_int_equal(*read_text("err"), 0);
 }
 
-static void mistakes_are_named(void **state) {
-    (void)state;
+TEST(mistakes_are_named) {
     static const mistake next[] = {
         {"s.npz --next 3", "nothing to write", 2},
         {"s.npz --next 3 -o n.csv -r 0.1", "--rate does not go with --next", 2},
@@ -194,12 +186,4 @@ static void mistakes_are_named(void **state) {
     expect_mistakes("$R", merge, sizeof merge / sizeof *merge);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_are_a_table),    cmocka_unit_test(places_are_arrays),
-        cmocka_unit_test(densities_draw_places), cmocka_unit_test(errors_are_looked_for),
-        cmocka_unit_test(paths_are_reported),    cmocka_unit_test(a_scan_in_two_steps),
-        cmocka_unit_test(merged_scans_are_one),  cmocka_unit_test(contradictions_are_a_warning),
-        cmocka_unit_test(mistakes_are_named)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --sigma and --robust of csrecover, and its hints at noise and outliers. */
 #include "tools.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* A smooth picture 8 bits deep with noise of this sigma; salted, with black and white pixels that
  * are not among each other's neighbours. */
@@ -45,8 +46,7 @@ static int lines_with(const char *words) {
     return count;
 }
 
-static void hints_are_given(void **state) {
-    (void)state;
+TEST(hints_are_given) {
     run_well("$R clean.npz noisy.npz salt.npz -o hints/ --quality fast");
     assert_int_equal(lines_with("note: noisy.npz: the samples look noisy"), 1);
     assert_int_equal(lines_with("give --sigma auto"), 1);
@@ -61,8 +61,7 @@ static void hints_are_given(void **state) {
     assert_string_equal(read_text("err"), "");
 }
 
-static void sigma_is_replaced(void **state) {
-    (void)state;
+TEST(sigma_is_replaced) {
     run_well("$R noisy.npz -o auto.npy --quality fast --sigma auto --json");
     double sigma = number_after(read_text("out"), "\"sigma\": ");
     assert_non_null(strstr(read_text("out"), "\"sigma_from\": \"estimate\""));
@@ -84,8 +83,7 @@ static void sigma_is_replaced(void **state) {
     assert_non_null(strstr(read_text("out"), "\"sigma_from\": \"file\""));
 }
 
-static void outliers_are_dropped(void **state) {
-    (void)state;
+TEST(outliers_are_dropped) {
     double plain, robust, variance;
     run_well(
         "$R salt.npz -o plain.npy --quality fast -q && $R salt.npz -o robust.npy --quality fast "
@@ -99,8 +97,7 @@ static void outliers_are_dropped(void **state) {
     assert_true(robust < 0.1 * plain);
 }
 
-static void mistakes_are_named(void **state) {
-    (void)state;
+TEST(mistakes_are_named) {
     static const mistake wrong[] = {{"--sigma -1", "neither a number", 2},
                                     {"--sigma automatic", "neither a number", 2},
                                     {"--sigma nan", "neither a number", 2},
@@ -113,8 +110,7 @@ static void mistakes_are_named(void **state) {
 }
 
 /* A result with another sigma is not the same. */
-static void resume_knows_them(void **state) {
-    (void)state;
+TEST(resume_knows_them) {
     run_well("$R noisy.npz -o resume/ --quality fast -q && $R noisy.npz -o resume/ --quality fast "
              "--sigma auto --resume --json");
     assert_null(strstr(read_text("out"), "skipped"));
@@ -124,12 +120,4 @@ static void resume_knows_them(void **state) {
     assert_null(strstr(read_text("out"), "skipped"));
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hints_are_given),      cmocka_unit_test(sigma_is_replaced),
-        cmocka_unit_test(outliers_are_dropped), cmocka_unit_test(mistakes_are_named),
-        cmocka_unit_test(resume_knows_them),
-    };
-    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
-}
+FIXTURE(make_scans, remove_inputs);

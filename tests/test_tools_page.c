@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover --report, --plot and --json --history: the page is parsed, its pictures are decoded and
  * its plots compared with the history that the library gives. */
 #include "page.h"
 #include "tools.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ the page itself --------- */
 
@@ -39,7 +40,7 @@ static void check_element(const page *p, const page_element *e) {
 }
 
 static void check_page(const char *name, int pictures, int charts) {
-    char *text = page_bytes(name);
+    OWNED char *text = page_bytes(name);
     assert_int_equal(strncmp(text, "<!DOCTYPE html>\n<html lang=\"en\">", 32), 0);
     static const char *const never[] = {"http:", "https:", "url(", "@import", "//", "javascript"};
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
@@ -53,7 +54,6 @@ static void check_page(const char *name, int pictures, int charts) {
     }
     assert_non_null(strstr(text, "prefers-color-scheme:dark"));
     assert_non_null(strstr(text, "width=device-width"));
-    free(text);
     page p = page_read(name);
     for (int i = 0; i < p.n; i++) check_element(&p, &p.element[i]);
     assert_int_equal(page_count(&p, &p.element[0], "img"), pictures);
@@ -104,8 +104,7 @@ static void check_pictures(const char *page_name_, const char *scan, const char 
     page_clear(&p);
 }
 
-static void pages_show_what_happened(void **state) {
-    (void)state;
+TEST(pages_show_what_happened) {
     run_well("$S gray.png -o g.npz -r 0.3 && $R g.npz -r gray.png -Q best --report best.html");
     check_page("best.html", 6, 1); /* rounds of groups keep the samples */
     run_well("$R g.npz -o g.png -r gray.png --report g.html");
@@ -128,14 +127,12 @@ static void pages_show_what_happened(void **state) {
 }
 
 /* Names of files are text, whatever they hold, and the command brings the same result. */
-static void names_are_escaped_and_the_command_repeats(void **state) {
-    (void)state;
+TEST(names_are_escaped_and_the_command_repeats) {
     run_well("cp g.npz '<b>&\"'\"'\"'\351 .npz' && "
              "$R '<b>&\"'\"'\"'\351 .npz' -o 'it'\"'\"'s.png' -s 2 --report n.html --json");
     check_page("n.html", 4, 2);
-    char *text = page_bytes("n.html");
+    OWNED char *text = page_bytes("n.html");
     assert_non_null(strstr(text, "Recovery of &lt;b&gt;&amp;&quot;&#39;\357\277\275 .npz"));
-    free(text);
     /* From the JSON the command comes with two escapes. */
     const char *command = strstr(read_text("out"), "\"command\": \"csrecover ");
     assert_non_null(command);
@@ -179,8 +176,8 @@ static csrec_history *history_of(const char *scan, const char *truth, int preset
     csrec_recover_options options;
     csrec_array in = read_values(truth);
     assert_ok(csrec_measurement_read(scan, NULL, &m, NULL));
-    double *signal = malloc((size_t)in.count * sizeof *signal);
-    double *values = malloc((size_t)in.count * sizeof *values);
+    OWNED double *signal = malloc((size_t)in.count * sizeof *signal);
+    OWNED double *values = malloc((size_t)in.count * sizeof *values);
     for (int64_t i = 0; i < in.count; i++) values[i] = csrec_array_value(&in, i);
     assert_ok(csrec_history_create(values, 255.0, &history));
     if (preset >= 0)
@@ -190,8 +187,6 @@ static csrec_history *history_of(const char *scan, const char *truth, int preset
     if (preset < 0) options.shifts = shifts;
     options.history = history;
     assert_ok(csrec_recover(&m, &options, signal, NULL, NULL, NULL));
-    free(signal);
-    free(values);
     csrec_array_clear(&in);
     csrec_measurement_clear(&m);
     return history;
@@ -219,8 +214,7 @@ static void check_plots(const page *p, const csrec_history *history) {
     }
 }
 
-static void plots_are_the_history(void **state) {
-    (void)state;
+TEST(plots_are_the_history) {
     static const struct {
         const char *options;
         int preset, shifts;
@@ -252,8 +246,7 @@ static void plots_are_the_history(void **state) {
 }
 
 /* Ink of the first series on white paper: a curve and its dots. */
-static void a_png_has_curves(void **state) {
-    (void)state;
+TEST(a_png_has_curves) {
     run_well("$R c.npz -r rgb.png -s 1 --plot h.png");
     csrec_array png = read_values("h.png");
     int64_t ink = 0, paper = 0;
@@ -268,8 +261,7 @@ static void a_png_has_curves(void **state) {
     csrec_array_clear(&png);
 }
 
-static void machines_get_the_same(void **state) {
-    (void)state;
+TEST(machines_get_the_same) {
     run_well("$R c.npz -r rgb.png -s 1 --json --history");
     csrec_history *history = history_of("c.npz", "rgb.png", -1, 1);
     const char *text = read_text("out"), *name, *unit;
@@ -288,8 +280,7 @@ static void machines_get_the_same(void **state) {
 /* ------------------------------------------------------------------ layout ------------------ */
 
 /* A number of panels that has a rule of the style; controls wait for the script. */
-static void panels_need_no_script(void **state) {
-    (void)state;
+TEST(panels_need_no_script) {
     static const struct {
         const char *options, *rule;
         int panels;
@@ -338,8 +329,7 @@ static void check_chart(const page *p, const page_element *chart) {
     if (!logarithmic && lowest != 0.0) fail_msg("the axis starts at %g", lowest);
 }
 
-static void charts_do_not_exaggerate(void **state) {
-    (void)state;
+TEST(charts_do_not_exaggerate) {
     int charts = 0;
     run_well("$R c.npz -r rgb.png -Q fast --report fast.html && "
              "$R c.npz -r rgb.png -s 1 --report grid.html && "
@@ -356,16 +346,14 @@ static void charts_do_not_exaggerate(void **state) {
 }
 
 /* But for times and the date. */
-static void pages_are_deterministic(void **state) {
-    (void)state;
+TEST(pages_are_deterministic) {
     run_well("for k in 1 2; do $R c.npz -r rgb.png -Q fast --report t.html || exit 1; "
              "sed '/class=\"seconds\"/d; s/<footer>.*<.footer>//' t.html >t$k.html; done; "
              "cmp t1.html t2.html");
 }
 
 /* Interrupted anywhere, a page is a page, and no map is written that is not known. */
-static void interrupted_pages_are_pages(void **state) {
-    (void)state;
+TEST(interrupted_pages_are_pages) {
     for (int tenths = 1; tenths <= 9; tenths += 4) {
         char command[256];
         snprintf(command, sizeof command,
@@ -382,16 +370,4 @@ static void interrupted_pages_are_pages(void **state) {
     }
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pages_show_what_happened),
-                                       cmocka_unit_test(names_are_escaped_and_the_command_repeats),
-                                       cmocka_unit_test(plots_are_the_history),
-                                       cmocka_unit_test(a_png_has_curves),
-                                       cmocka_unit_test(machines_get_the_same),
-                                       cmocka_unit_test(panels_need_no_script),
-                                       cmocka_unit_test(charts_do_not_exaggerate),
-                                       cmocka_unit_test(pages_are_deterministic),
-                                       cmocka_unit_test(interrupted_pages_are_pages)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

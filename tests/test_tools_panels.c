@@ -1,19 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the page of csrecover --report shows: its panels and colour bars beside maps computed here
  * from --uncertainty, the output and the reference. */
-#include "page.h"
-#include "tools.h"
-
-static uint64_t seed;
-
-static int make_scans(void **state) {
-    if (make_inputs(state)) return -1;
-    make_random_picture("g.png", 47, 70, 1, &seed);
-    make_random_picture("c.png", 40, 36, 3, &seed);
-    run_well("$S g.png -o g.npz -r 0.3 && $S c.png -o c.npz -r 0.3 && "
-             "$S volume.npy -o v.npz -r 0.3 && $S line.npy -o l.npz -r 0.3 && "
-             "$S planes.npy -c -o p.npz -r 0.3");
-    return 0;
-}
+#include "page_scans.h"
 
 /* ------------------------------------------------------------------ errors ------------------ */
 
@@ -108,8 +96,7 @@ static void check_error_panel(const char *name, const char *panel, const double 
     free(bytes);
 }
 
-static void error_panels_are_the_maps(void **state) {
-    (void)state;
+TEST(error_panels_are_the_maps) {
     static const struct {
         const char *scan, *truth, *options;
         int64_t first, pixels, channels;
@@ -143,8 +130,7 @@ static void error_panels_are_the_maps(void **state) {
 }
 
 /* The chart of a 1-D signal: root mean squares of every eight entries. */
-static void errors_of_a_line_are_charted(void **state) {
-    (void)state;
+TEST(errors_of_a_line_are_charted) {
     run_well("$R l.npz -r line.npy -o o.npy -u u.npy --report t.html");
     page p = page_read("t.html");
     csrec_array expected = read_values("u.npy");
@@ -186,17 +172,15 @@ static void errors_of_a_line_are_charted(void **state) {
 
 /* What was not sampled is transparent on a colour of the style that no gray value has, with a key;
  * a picture without holes has none of it. */
-static void holes_are_no_gray(void **state) {
-    (void)state;
+TEST(holes_are_no_gray) {
     run_well("$R g.npz -Q fast --report t.html && $S g.png -o all.npz -r 1 && "
              "$R all.npz -Q fast --report all.html");
-    char *bytes = page_bytes("t.html");
+    OWNED char *bytes = page_bytes("t.html");
     assert_non_null(strstr(bytes, ".holes,.key{background:var(--hole)}"));
     long rgb = strtol(strstr(bytes, "--hole:#") + 8, NULL, 16);
     int red = (int)(rgb >> 16), green = (int)(rgb >> 8 & 255), blue = (int)(rgb & 255);
     assert_true(abs(red - green) > 60 || abs(green - blue) > 60 || abs(red - blue) > 60);
     assert_non_null(strstr(bytes, "<span class=\"key\"></span> not sampled"));
-    free(bytes);
     page p = page_read("t.html"), all = page_read("all.html");
     const char *holes = page_value(page_part(&p, page_id(&p, "samples"), "img", 0), "class");
     const char *none = page_value(page_part(&all, page_id(&all, "samples"), "img", 0), "class");
@@ -232,8 +216,7 @@ static double value_at(const level *l, int y, int x) {
     return value;
 }
 
-static void blended_samples_are_the_pyramid(void **state) {
-    (void)state;
+TEST(blended_samples_are_the_pyramid) {
     static level levels[LEVELS];
     csrec_measurement m = {0};
     assert_ok(csrec_measurement_read("g.npz", NULL, &m, NULL));
@@ -268,10 +251,4 @@ static void blended_samples_are_the_pyramid(void **state) {
     page_clear(&p);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(error_panels_are_the_maps), cmocka_unit_test(errors_of_a_line_are_charted),
-        cmocka_unit_test(holes_are_no_gray), cmocka_unit_test(blended_samples_are_the_pyramid)};
-    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
-}
+FIXTURE(make_scans, remove_inputs);

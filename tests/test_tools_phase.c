@@ -1,20 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_tools_phase.c - csbench phase and sparsity: their draws by their definitions, their counts
  * against plain solving, and runs that go on after a stop. */
 #include "csbench.h"
 #include "dense.h"
 #include "linear.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ draws --------------------- */
 
 /* Moments of m n independent entries, within 6 standard deviations. */
-static void test_independent_entries(void **state) {
-    (void)state;
+TEST(test_independent_entries) {
     const int64_t m = 40 + check_below(&seed, 40), n = 200 + check_below(&seed, 100);
     const double count = (double)(m * n);
     for (int normal = 0; normal < 2; normal++) {
-        double *A = draw(normal ? "gaussian" : "bernoulli", m, n, check_next(&seed));
+        OWNED double *A = draw(normal ? "gaussian" : "bernoulli", m, n, check_next(&seed));
         double sum = 0.0, squares = 0.0, neighbours = 0.0;
         for (int64_t i = 0; i < m * n; i++) {
             double v = A[i] * sqrt((double)m);
@@ -26,15 +26,13 @@ static void test_independent_entries(void **state) {
         assert_true(fabs(sum) < 6.0 * sqrt(count));
         assert_true(fabs(neighbours) < 6.0 * sqrt(count));
         assert_true(fabs(squares) < 6.0 * sqrt(2.0 * count));
-        free(A);
     }
 }
 
 /* Rows are orthogonal, of length sqrt(n / m), and each is a row of the cosine transform. */
-static void test_cosines(void **state) {
-    (void)state;
+TEST(test_cosines) {
     const int64_t m = 5 + check_below(&seed, 10), n = 30 + check_below(&seed, 40);
-    double *A = draw("dct", m, n, check_next(&seed));
+    OWNED double *A = draw("dct", m, n, check_next(&seed));
     for (int64_t a = 0; a < m; a++) {
         for (int64_t b = 0; b <= a; b++) {
             double product = 0.0;
@@ -52,19 +50,17 @@ static void test_cosines(void **state) {
         }
         assert_true(best < 1e-11);
     }
-    free(A);
 }
 
 /* Haar's columns by the definition in dense.h, at the rows that the library's sampling gives. */
-static void test_haar(void **state) {
+TEST(test_haar) {
     static const char *const names[] = {"haar", "haar-jitter", "haar-two-sided"};
-    (void)state;
     for (int e = 0; e < 3; e++) {
         const int levels = 3 + (int)check_below(&seed, 4);
         const int64_t n = INT64_C(1) << levels, m = 2 + check_below(&seed, n - 2);
         const uint64_t key = check_next(&seed);
-        double *A = draw(names[e], m, n, key), *psi = malloc((size_t)m * sizeof *psi);
-        uint64_t *rows = malloc((size_t)m * sizeof *rows);
+        OWNED double *A = draw(names[e], m, n, key), *psi = malloc((size_t)m * sizeof *psi);
+        OWNED uint64_t *rows = malloc((size_t)m * sizeof *rows);
         csrec_sampling drawn;
         assert_ok(csrec_sampling_create(&(csrec_shape){1, {n}},
                                         e == 1 ? CSREC_PATTERN_JITTER : CSREC_PATTERN_UNIFORM, m,
@@ -79,15 +75,11 @@ static void test_haar(void **state) {
                 assert_true(fabs(A[i * n + j] - (dropped ? 0.0 : psi[i])) < 1e-14);
         }
         csrec_sampling_clear(&drawn);
-        free(A);
-        free(psi);
-        free(rows);
     }
 }
 
 /* k entries at columns that are not zero; equally often each. */
-static void test_signals(void **state) {
-    (void)state;
+TEST(test_signals) {
     enum { COLUMNS = 24, DRAWS = 2000 };
     const int64_t n = COLUMNS, m = 4, k = 1 + check_below(&seed, 8);
     double A[4 * COLUMNS], x[COLUMNS];
@@ -206,8 +198,9 @@ static double oracle_square(int64_t m, int64_t n, const double *A, const double 
 }
 
 static int count_directly(const char *solver, const size *s) {
-    double *A = malloc((size_t)(s->m * s->n) * sizeof *A), *x = malloc((size_t)s->n * sizeof *x);
-    double *y = malloc((size_t)s->m * sizeof *y), *z = malloc((size_t)s->n * sizeof *z);
+    OWNED double *A = malloc((size_t)(s->m * s->n) * sizeof *A),
+                 *x = malloc((size_t)s->n * sizeof *x);
+    OWNED double *y = malloc((size_t)s->m * sizeof *y), *z = malloc((size_t)s->n * sizeof *z);
     int found = 0;
     for (int64_t t = 0; t < s->trials; t++) {
         int64_t q = 0;
@@ -236,10 +229,6 @@ static int count_directly(const char *solver, const size *s) {
             most = s->factor * s->factor * s->noise * s->noise * oracle_square(s->m, s->n, A, x);
         found += wrong <= most;
     }
-    free(A);
-    free(x);
-    free(y);
-    free(z);
     return found;
 }
 
@@ -280,20 +269,17 @@ static void check_phase(double noise, double factor) {
     csrec_array_clear(&k);
 }
 
-static void test_phase(void **state) {
-    (void)state;
+TEST(test_phase) {
     check_phase(0.0, 3.0);
 }
 
 /* From noise that hides nothing to noise that hides all. */
-static void test_noise(void **state) {
-    (void)state;
+TEST(test_noise) {
     check_phase(pow(10.0, -3.0 + 3.0 * check_uniform(&seed)), 1.0 + 4.0 * check_uniform(&seed));
 }
 
 /* Equal columns: the oracle has no answer, and nothing counts as recovered. */
-static void test_oracle(void **state) {
-    (void)state;
+TEST(test_oracle) {
     const double A[2 * 3] = {1.0, 1.0, 0.0, 0.0, 0.0, 2.0};
     double square;
     assert_ok(bench_oracle(2, 3, A, (const double[]){1.0, 1.0, 0.0}, &square));
@@ -319,8 +305,7 @@ static double l1_by_bisection(double delta) {
     return 1.0 - low * 0.5 * erfc(low / sqrt(2.0)) / density;
 }
 
-static void test_report(void **state) {
-    (void)state;
+TEST(test_report) {
     run_well("$B phase -o report.npz -s omp -n 16 -g 5 -T 2 -q --json --plot report.svg");
     const char *text = read_text("out");
     csrec_array counts = array_of("report.npz", "successes");
@@ -367,8 +352,7 @@ static void forget(const char *path, const char *to) {
     for (int i = 0; i < 6; i++) csrec_array_clear(&arrays[i]);
 }
 
-static void test_going_on(void **state) {
-    (void)state;
+TEST(test_going_on) {
     char command[256];
     run_well("$B phase -o whole.npz -t 1 " STUDY);
     run_well("$B phase -o threads.npz -t 3 " STUDY " && cmp whole.npz threads.npz");
@@ -396,8 +380,7 @@ static void test_going_on(void **state) {
     expect_mistake("$B phase -o bad.npz --noise 0.1 --factor 0.5", 2, "--factor");
 }
 
-static void test_sparsity(void **state) {
-    (void)state;
+TEST(test_sparsity) {
     run_well("$B sparsity -o k.npz -s omp -n 30 -m 12 -k 6 --step 2 -T 6 -Q 3 -q --json --seed 3 "
              "--plot k.svg");
     const char *text = read_text("out");
@@ -409,17 +392,4 @@ static void test_sparsity(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_independent_entries),
-                                       cmocka_unit_test(test_cosines),
-                                       cmocka_unit_test(test_haar),
-                                       cmocka_unit_test(test_signals),
-                                       cmocka_unit_test(test_phase),
-                                       cmocka_unit_test(test_noise),
-                                       cmocka_unit_test(test_oracle),
-                                       cmocka_unit_test(test_report),
-                                       cmocka_unit_test(test_going_on),
-                                       cmocka_unit_test(test_sparsity)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* By-products of csrecover (page, plot, map, atoms, history): every preset, method, solver and
  * basis gives them or refuses them before the recovery; one that fails leaves the signal. */
 #include "page.h"
@@ -100,8 +101,7 @@ static const char *quick(const char *name) {
     return "";
 }
 
-static void every_preset_has_every_product(void **state) {
-    (void)state;
+TEST(every_preset_has_every_product) {
     const char *name;
     csrec_recover_options options;
     for (int i = 0; (name = csrec_recover_preset(i, NULL, &options)); i++) {
@@ -112,8 +112,7 @@ static void every_preset_has_every_product(void **state) {
     check_products("small.npz", 18 * 16, "--shifts 1 --atoms 30", true);
 }
 
-static void every_method_has_every_product(void **state) {
-    (void)state;
+TEST(every_method_has_every_product) {
     csrec_method method;
     for (int i = 0; csrec_method_info(i, &method); i++) {
         char line[128];
@@ -126,8 +125,7 @@ static void every_method_has_every_product(void **state) {
     }
 }
 
-static void every_solver_has_every_product(void **state) {
-    (void)state;
+TEST(every_solver_has_every_product) {
     static const char *const bases[] = {"haar", "dct", "wavelet"};
     const char *name, *brief, *source;
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++)
@@ -142,8 +140,7 @@ static void every_solver_has_every_product(void **state) {
 }
 
 /* Three axes, channels, complex values, sums as measurements. */
-static void every_signal_has_every_product(void **state) {
-    (void)state;
+TEST(every_signal_has_every_product) {
     check_products("cube.npz", 6 * 8 * 8, "-Q fast", false);
     check_products("colour.npz", 18 * 16 * 3, "-Q fast", false);
     check_products("dot.npz", 1, "-S omp -s 1", true);
@@ -179,8 +176,7 @@ static void check_kept(const char *options, const char *words) {
     assert_true(difference == 0.0);
 }
 
-static void a_failed_product_leaves_the_recovery(void **state) {
-    (void)state;
+TEST(a_failed_product_leaves_the_recovery) {
     if (access("/dev/full", W_OK) != 0) skip();
     fill_devices();
     check_kept("--report full.html", "full.html: cannot be written");
@@ -205,8 +201,7 @@ static void a_failed_product_leaves_the_recovery(void **state) {
              "test -s c.npy"); /* a closed pipe */
 }
 
-static void without_a_signal_the_others_stand(void **state) {
-    (void)state;
+TEST(without_a_signal_the_others_stand) {
     if (access("/dev/full", W_OK) != 0) skip();
     assert_int_equal(run("rm -f n.*; $R small.npz -Q fast -q --report n.html --plot full.svg"), 1);
     run_well("test -s n.html");
@@ -215,8 +210,7 @@ static void without_a_signal_the_others_stand(void **state) {
 }
 
 /* JSON of what is written, with what is not. */
-static void machines_learn_what_is_missing(void **state) {
-    (void)state;
+TEST(machines_learn_what_is_missing) {
     if (access("/dev/full", W_OK) != 0) skip();
     assert_int_equal(run("$R small.npz -Q fast -q -o j.npy --plot full.svg --json --history"), 1);
     check_json(read_text("out"), "a failed plot");
@@ -233,8 +227,7 @@ static void machines_learn_what_is_missing(void **state) {
 }
 
 /* Until nothing is missing, --resume and make repeat it. */
-static void what_is_missing_is_made_again(void **state) {
-    (void)state;
+TEST(what_is_missing_is_made_again) {
     if (access("/dev/full", W_OK) != 0) skip();
     const char *resume = "timeout 60 $R small.npz -Q fast -q -o m.npy --plot m.svg --resume --json";
     run_well("rm -f m.*; ln -s /dev/full m.svg");
@@ -251,8 +244,7 @@ static void what_is_missing_is_made_again(void **state) {
 }
 
 /* Stopped after its start, it writes what it has, and fails for what it cannot. */
-static void an_interrupted_one_is_kept(void **state) {
-    (void)state;
+TEST(an_interrupted_one_is_kept) {
     if (access("/dev/full", W_OK) != 0) skip();
     for (int tenths = 2; tenths <= 8; tenths += 3) {
         char command[256];
@@ -268,8 +260,7 @@ static void an_interrupted_one_is_kept(void **state) {
     }
 }
 
-static void other_tools_keep_their_results(void **state) {
-    (void)state;
+TEST(other_tools_keep_their_results) {
     if (access("/dev/full", W_OK) != 0) skip();
     const char *const commands[] = {
         "rm -f k.npz; $L pca planes.npy -q -o k.npz -k 2 --plot full.png",
@@ -304,16 +295,4 @@ static int make_scans(void **state) {
     return 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_preset_has_every_product),
-                                       cmocka_unit_test(every_method_has_every_product),
-                                       cmocka_unit_test(every_solver_has_every_product),
-                                       cmocka_unit_test(every_signal_has_every_product),
-                                       cmocka_unit_test(a_failed_product_leaves_the_recovery),
-                                       cmocka_unit_test(without_a_signal_the_others_stand),
-                                       cmocka_unit_test(machines_learn_what_is_missing),
-                                       cmocka_unit_test(what_is_missing_is_made_again),
-                                       cmocka_unit_test(an_interrupted_one_is_kept),
-                                       cmocka_unit_test(other_tools_keep_their_results)};
-    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
-}
+FIXTURE(make_scans, remove_inputs);

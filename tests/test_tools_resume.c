@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* --resume: what is skipped was made from the same bytes, by the same settings, and is whole. */
 #include "tools.h"
 
@@ -31,8 +32,7 @@ static bool is_skipped(const char *command) {
 }
 
 /* The learned prior is a part of what a picture was made from, and of nothing else. */
-static void lines_and_volumes_do_without_the_prior(void **state) {
-    (void)state;
+TEST(lines_and_volumes_do_without_the_prior) {
     make_scans();
     run_well("$S line.npy -q -o l.npz -r 0.5 && $R l.npz v.npz a.npz -q -o prior/ --format npy");
     run_well("grep -aq '; prior=' prior/a.npy && ! grep -aq '; prior=' prior/l.npy prior/v.npy");
@@ -40,8 +40,7 @@ static void lines_and_volumes_do_without_the_prior(void **state) {
     run_well("$R a.npz -q -Q fast -o prior/a.npy && ! grep -aq '; prior=' prior/a.npy");
 }
 
-static void what_is_done_is_skipped_whatever_its_date(void **state) {
-    (void)state;
+TEST(what_is_done_is_skipped_whatever_its_date) {
     make_scans();
     run_well("$R a.npz c.npz v.npz -s 1 -o out1/");
     expect_done("$R a.npz c.npz v.npz -s 1 -o out1/", 0, 3);
@@ -50,8 +49,7 @@ static void what_is_done_is_skipped_whatever_its_date(void **state) {
     expect_done("$R a.npz ./c.npz v.npz --shifts 1 -o ./out1 -q", 0, 3);
 }
 
-static void what_is_not_whole_is_done_again(void **state) {
-    (void)state;
+TEST(what_is_not_whole_is_done_again) {
     make_scans();
     run_well("$R a.npz c.npz v.npz -s 1 -o out2/ && cp -r out2 whole");
     /* cut; of an interrupted run, with a date that says nothing; of a version before fingerprints
@@ -65,8 +63,7 @@ static void what_is_not_whole_is_done_again(void **state) {
 }
 
 /* The same date, the same size: other bytes. */
-static void an_input_of_other_bytes_is_done_again(void **state) {
-    (void)state;
+TEST(an_input_of_other_bytes_is_done_again) {
     make_scans();
     run_well("cp a.npz in.npz && $R in.npz -s 1 -o in.png");
     assert_true(is_skipped("$R in.npz -s 1 -o in.png"));
@@ -76,8 +73,7 @@ static void an_input_of_other_bytes_is_done_again(void **state) {
 }
 
 /* Each differs from the one before it in one thing, which changes the result. */
-static void other_settings_are_done_again(void **state) {
-    (void)state;
+TEST(other_settings_are_done_again) {
     static const char *const commands[] = {
         "$R a.npz -o s.png -s 2",
         "$R a.npz -o s.png -s 3",
@@ -114,8 +110,7 @@ static void other_settings_are_done_again(void **state) {
     }
 }
 
-static void what_goes_with_the_result_is_asked_for_too(void **state) {
-    (void)state;
+TEST(what_goes_with_the_result_is_asked_for_too) {
     static const char *const with[] = {"--report w.html", "--plot w.svg", "-C w.atoms.npz",
                                        "-u w.map.npy"};
     char command[256];
@@ -139,8 +134,7 @@ static void what_goes_with_the_result_is_asked_for_too(void **state) {
 }
 
 /* The mask is a pipe: it holds the tool between the beginning and the end of its reading. */
-static void a_change_while_it_is_read_is_refused(void **state) {
-    (void)state;
+TEST(a_change_while_it_is_read_is_refused) {
     make_scans();
     run_well("cp gray.png in.png && mkfifo pipe && rm -f new.png");
     assert_int_equal(
@@ -153,8 +147,7 @@ static void a_change_while_it_is_read_is_refused(void **state) {
 }
 
 /* A pipe can be opened and read once only. */
-static void a_pipe_is_a_reference_and_an_input(void **state) {
-    (void)state;
+TEST(a_pipe_is_a_reference_and_an_input) {
     make_scans();
     run_well(
         "rm -f pipe new.html && mkfifo pipe && { timeout 60 cat gray.png >pipe & } && timeout 60 "
@@ -167,8 +160,7 @@ static void a_pipe_is_a_reference_and_an_input(void **state) {
 }
 
 /* The tools read what they write, whole or through a pipe. */
-static void fingerprints_are_no_values(void **state) {
-    (void)state;
+TEST(fingerprints_are_no_values) {
     make_scans();
     run_well("$R v.npz -s 1 -o f.npy && $R v.npz -s 1 -o - > plain.npy && "
              "test $(wc -c < f.npy) -gt $(wc -c < plain.npy)");
@@ -201,8 +193,7 @@ static void fingerprints_are_no_values(void **state) {
 }
 
 /* Killed at a moment that nobody chose, again and again, until it comes to its end. */
-static void any_interruption_comes_to_the_same_bytes(void **state) {
-    (void)state;
+TEST(any_interruption_comes_to_the_same_bytes) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGKILL, SIGHUP};
     uint64_t seed = check_seed();
     char command[512];
@@ -221,16 +212,4 @@ static void any_interruption_comes_to_the_same_bytes(void **state) {
              "test $(ls -A broken | wc -l) = 12");
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lines_and_volumes_do_without_the_prior),
-                                       cmocka_unit_test(what_is_done_is_skipped_whatever_its_date),
-                                       cmocka_unit_test(what_is_not_whole_is_done_again),
-                                       cmocka_unit_test(an_input_of_other_bytes_is_done_again),
-                                       cmocka_unit_test(other_settings_are_done_again),
-                                       cmocka_unit_test(what_goes_with_the_result_is_asked_for_too),
-                                       cmocka_unit_test(a_change_while_it_is_read_is_refused),
-                                       cmocka_unit_test(a_pipe_is_a_reference_and_an_input),
-                                       cmocka_unit_test(fingerprints_are_no_values),
-                                       cmocka_unit_test(any_interruption_comes_to_the_same_bytes)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Signals: the best so far is kept, the exit code says which one came, nothing else is left. */
 #include "tools.h"
 
@@ -67,8 +68,7 @@ static void check_work(const work *w, int number) {
         fail_msg("%s: not said: %s", w->command, read_text("err"));
 }
 
-static void the_best_so_far_is_kept(void **state) {
-    (void)state;
+TEST(the_best_so_far_is_kept) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof works / sizeof *works; i++)
         for (int k = 0; k < 3; k++)
@@ -83,8 +83,7 @@ static void the_best_so_far_is_kept(void **state) {
 }
 
 /* Both are there before the process runs on, so that it cannot end between them. */
-static void a_second_signal_ends_at_once(void **state) {
-    (void)state;
+TEST(a_second_signal_ends_at_once) {
     int status = 0;
     remove("long.npy");
     for (int tenths = 2; tenths < 10; tenths *= 2) {
@@ -101,8 +100,7 @@ static void a_second_signal_ends_at_once(void **state) {
     }
 }
 
-static void nohup_stays_what_it_is(void **state) {
-    (void)state;
+TEST(nohup_stays_what_it_is) {
     pid_t child = start("trap '' HUP; exec $R long.npz -o long.npy --reference-pursuit -s 1 -k 60");
     wait_tenths(5);
     kill(child, SIGHUP);
@@ -112,8 +110,7 @@ static void nohup_stays_what_it_is(void **state) {
 }
 
 /* A reader that goes away is a failed write: nothing of the page, no temporary. */
-static void a_closed_pipe_leaves_nothing(void **state) {
-    (void)state;
+TEST(a_closed_pipe_leaves_nothing) {
     run_well("$S gray.png -o g.npz -r 0.3");
     int before = files_here();
     run_well("{ $R g.npz -s 1 -o - --report g.html; echo $? >&2; } | true; grep -qx 1 err");
@@ -128,9 +125,4 @@ static int make_long_inputs(void **state) {
     return 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_so_far_is_kept), cmocka_unit_test(a_second_signal_ends_at_once),
-        cmocka_unit_test(nohup_stays_what_it_is), cmocka_unit_test(a_closed_pipe_leaves_nothing)};
-    return cmocka_run_group_tests(tests, make_long_inputs, remove_inputs);
-}
+FIXTURE(make_long_inputs, remove_inputs);

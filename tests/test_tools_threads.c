@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the tools' threads wait, and what of a stack they need. */
 #include "sanitized.h"
 #include "tools.h"
@@ -15,8 +16,7 @@ static bool waits(const char *environment, const char *tool, const char *rounds)
     return !strstr(text, "GOMP_SPINCOUNT") || strstr(text, words);
 }
 
-static void waits_are_short_unless_the_user_says_otherwise(void **state) {
-    (void)state;
+TEST(waits_are_short_unless_the_user_says_otherwise) {
     static const char *const tools[] = {"$S", "$R", "$L", "$B"};
     if (SANITIZED) skip(); /* their own start comes first */
     for (int i = 0; i < 4; i++) {
@@ -30,8 +30,7 @@ static void waits_are_short_unless_the_user_says_otherwise(void **state) {
 }
 
 /* OpenBLAS's own threads would ask for ever for a buffer that they cannot have. */
-static void short_memory_ends(void **state) {
-    (void)state;
+TEST(short_memory_ends) {
     static const char *const kilobytes[] = {"170000", "200000", "230000"};
     if (SANITIZED) skip(); /* it reserves more */
     run_well("$S gray.png -r 0.3 -o gray.npz");
@@ -46,8 +45,7 @@ static void short_memory_ends(void **state) {
 }
 
 /* Of 128 KiB OpenBLAS takes 61 for itself. Less, or more than there is: one thread. */
-static void stacks_may_be_small(void **state) {
-    (void)state;
+TEST(stacks_may_be_small) {
     static const char *const options[] = {
         "gray.npz -Q fast",     "gray.npz -Q balanced",
         "gray.npz -Q best",     "rgb.npz -Q fast",
@@ -72,9 +70,4 @@ static void stacks_may_be_small(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(waits_are_short_unless_the_user_says_otherwise),
-        cmocka_unit_test(short_memory_ends), cmocka_unit_test(stacks_may_be_small)};
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
-}
+FIXTURE(make_inputs, remove_inputs);

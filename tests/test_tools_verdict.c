@@ -1,17 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The sentences on top of the page of csrecover --report, beside --json. */
-#include "page.h"
-#include "tools.h"
-
-static uint64_t seed;
-
-static int make_scans(void **state) {
-    if (make_inputs(state)) return -1;
-    make_random_picture("g.png", 47, 70, 1, &seed);
-    make_random_picture("c.png", 40, 36, 3, &seed);
-    run_well("$S g.png -o g.npz -r 0.3 && $S c.png -o c.npz -r 0.3 && "
-             "$S volume.npy -o v.npz -r 0.3 && $S line.npy -o l.npz -r 0.3");
-    return 0;
-}
+#include "page_scans.h"
 
 /* Text of the element with the id, without tags. */
 static char *plain_text(const char *name, const char *id) {
@@ -58,8 +47,7 @@ static double true_error(const char *truth, const char *recovered) {
     return sqrt(difference);
 }
 
-static void the_verdict_has_the_numbers(void **state) {
-    (void)state;
+TEST(the_verdict_has_the_numbers) {
     static const struct {
         const char *scan, *truth, *options, *words;
     } cases[] = {
@@ -76,7 +64,7 @@ static void the_verdict_has_the_numbers(void **state) {
         run_well(command);
         double expected = json_after("\"expected\": {", "\"error\": ");
         double psnr = json_after("\"quality\": {", "\"psnr\": ");
-        char *text = plain_text("t.html", "verdict");
+        OWNED char *text = plain_text("t.html", "verdict");
         expect_text(text, "%s", cases[i].words);
         expect_text(text, "expected error about %.3g (%.1f dB)", expected,
                     json_after("\"expected\": {", "\"psnr\": "));
@@ -85,13 +73,11 @@ static void the_verdict_has_the_numbers(void **state) {
         double error = strtod(at + 13, NULL), truth = true_error(cases[i].truth, "o.npy");
         if (fabs(error - truth) > 0.006 * truth) fail_msg("%s, but %g", at, truth);
         expect_text(at, " (%.2f dB)", psnr);
-        free(text);
     }
 }
 
 /* Without a reference, and without an error. */
-static void the_verdict_is_honest(void **state) {
-    (void)state;
+TEST(the_verdict_is_honest) {
     run_well("$R g.npz -Q fast --report t.html");
     char *text = plain_text("t.html", "verdict");
     expect_text(text, "expected error about ");
@@ -130,11 +116,10 @@ static const char *find_sentence(const char *bytes, const char *member, int k) {
     return at;
 }
 
-static void warnings_come_first(void **state) {
-    (void)state;
+TEST(warnings_come_first) {
     make_doubtful("doubtful.npz");
     run_well("$R doubtful.npz -Q fast --report t.html --json");
-    char *bytes = page_bytes("t.html");
+    OWNED char *bytes = page_bytes("t.html");
     const char *first = strstr(bytes, "<p class=\"warning\""),
                *rest = strstr(bytes, "<ul class=\"warning\""),
                *remarks = strstr(bytes, "<ul class=\"remark\"");
@@ -143,13 +128,6 @@ static void warnings_come_first(void **state) {
                *grid = find_sentence(bytes, "\"warnings\": [", 1),
                *scale = find_sentence(bytes, "\"remarks\": [", 0);
     assert_true(hole > first && hole < rest && grid > rest && grid < remarks && scale > remarks);
-    free(bytes);
 }
 
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_verdict_has_the_numbers),
-                                       cmocka_unit_test(the_verdict_is_honest),
-                                       cmocka_unit_test(warnings_come_first)};
-    return cmocka_run_group_tests(tests, make_scans, remove_inputs);
-}
+FIXTURE(make_scans, remove_inputs);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_transform.c - the row tree's transform against the dense matrix and the level-by-level
  * reference, which every backend has; the paper's worked example; the haar operator's adjoint
  * identity. */
@@ -5,9 +6,7 @@
 #include "dense.h"
 #include "problem.h"
 
-#include <string.h>
-
-static uint64_t seed;
+SEED(seed);
 
 static double length(const problem *p) {
     double sum = 0.0;
@@ -20,22 +19,20 @@ static double tolerance(const problem *p) {
     return 64.0 * 0x1p-52 * length(p);
 }
 
-static void tree_equals_levels(void **state) {
-    (void)state;
+TEST(tree_equals_levels) {
     for (int k = 0; k < 2000; k++) {
         problem p = problem_draw(&seed, k % 10 ? 50 : 600, 62);
         int64_t levels_found, tree_found;
-        csrec_product *by_levels =
+        OWNED csrec_product *by_levels =
             problem_products("cpu", &p, CSREC_TRANSFORM_LEVELS, &levels_found);
-        csrec_product *by_tree = problem_products("cpu", &p, CSREC_TRANSFORM_TREE, &tree_found);
+        OWNED csrec_product *by_tree =
+            problem_products("cpu", &p, CSREC_TRANSFORM_TREE, &tree_found);
         assert_int_equal(levels_found, tree_found);
         for (int64_t i = 0; i < tree_found; i++) {
             assert_true(by_levels[i].column == by_tree[i].column);
             assert_int_equal(by_levels[i].count, by_tree[i].count);
             assert_true(fabs(by_levels[i].value - by_tree[i].value) <= tolerance(&p));
         }
-        free(by_levels);
-        free(by_tree);
         problem_drop(&p);
     }
 }
@@ -66,8 +63,7 @@ static void check_against_dense(const problem *p) {
     check_on("cpu", p, CSREC_TRANSFORM_TREE, tolerance(p));
 }
 
-static void tree_equals_dense_for_every_subset_of_8(void **state) {
-    (void)state;
+TEST(tree_equals_dense_for_every_subset_of_8) {
     for (unsigned subset = 1; subset < 256; subset++) {
         uint64_t rows[8];
         double y[8];
@@ -79,8 +75,7 @@ static void tree_equals_dense_for_every_subset_of_8(void **state) {
     }
 }
 
-static void tree_equals_dense_at_random(void **state) {
-    (void)state;
+TEST(tree_equals_dense_at_random) {
     for (int k = 0; k < 60; k++) {
         problem p = problem_draw(&seed, 1024, 10);
         check_against_dense(&p);
@@ -105,7 +100,7 @@ static void worked_example(const char *device) {
     double r[] = {7, 7, 7, 4, 4, 6};
     problem p = {.levels = 5, .n = 6, .rows = rows, .y = r};
     int64_t found;
-    csrec_product *products = problem_products(device, &p, CSREC_TRANSFORM_LEVELS, &found);
+    OWNED csrec_product *products = problem_products(device, &p, CSREC_TRANSFORM_LEVELS, &found);
     const uint64_t last[] = {16, 19, 21, 24, 27, 29};
     const double values[] = {-7, 7, 7, 4, -4, -6};
     for (int i = 0; i < 6; i++) {
@@ -115,11 +110,10 @@ static void worked_example(const char *device) {
     assert_true(products[0].column == 0 && products[1].column == 1);
     assert_true(fabs(products[0].value - 35 / sqrt(6)) < 1e-14);
     assert_true(fabs(products[1].value - 7 / sqrt(6)) < 1e-14);
-    free(products);
 }
 
 /* A rounding for each of at most 64 + n additions, of numbers below ||r||_1. */
-static void levels_equal_dense(void **state) {
+TEST_ON_EACH(levels_equal_dense) {
     const char *device = check_backend(state);
     worked_example(device);
     for (int k = 0; k < (getenv("CSREC_TEST_SMALL") ? 3 : 20); k++) {
@@ -132,12 +126,12 @@ static void levels_equal_dense(void **state) {
 }
 
 /* Of the columns that are equal up to sign, DISTINCT lists the one with the smallest number. */
-static void distinct_lists_one_of_each(void **state) {
-    (void)state;
+TEST(distinct_lists_one_of_each) {
     for (int k = 0; k < 200; k++) {
         problem p = problem_draw(&seed, 12, 6);
         int64_t found, at = 0;
-        csrec_product *products = problem_products("cpu", &p, CSREC_TRANSFORM_DISTINCT, &found);
+        OWNED csrec_product *products =
+            problem_products("cpu", &p, CSREC_TRANSFORM_DISTINCT, &found);
         double psi[12], other[12];
         for (uint64_t column = 0; column < UINT64_C(1) << p.levels; column++) {
             int64_t count, other_count;
@@ -157,7 +151,6 @@ static void distinct_lists_one_of_each(void **state) {
             at++;
         }
         assert_int_equal(at, found);
-        free(products);
         problem_drop(&p);
     }
 }
@@ -174,8 +167,7 @@ static void refused(const char *device, int levels, int64_t n, const uint64_t *r
     assert_int_equal(found, -7);
 }
 
-static void bad_input_is_refused(void **state) {
-    (void)state;
+TEST(bad_input_is_refused) {
     const int tree = CSREC_TRANSFORM_TREE;
     uint64_t rows[2] = {3, 3}, high[1] = {8};
     double r[2] = {1.0, 2.0}, bad[1] = {NAN};
@@ -191,8 +183,7 @@ static void bad_input_is_refused(void **state) {
 }
 
 /* A device that is named does the work, or one line says why it does not. */
-static void a_named_device_is_taken(void **state) {
-    (void)state;
+TEST(a_named_device_is_taken) {
     csrec_product *products[3];
     int64_t found, expected = 0;
     uint64_t rows[] = {1, 6, 10, 16, 23, 27};
@@ -201,7 +192,7 @@ static void a_named_device_is_taken(void **state) {
     for (int method = CSREC_TRANSFORM_LEVELS; method <= CSREC_TRANSFORM_DISTINCT; method++) {
         csrec_error error = {{0}};
         products[method] = problem_products("cpu", &p, (csrec_transform_method)method, &expected);
-        csrec_product *cuda = malloc((size_t)expected * sizeof *cuda);
+        OWNED csrec_product *cuda = malloc((size_t)expected * sizeof *cuda);
         csrec_status status =
             csrec_haar_transform("cuda", p.levels, p.n, p.rows, p.y, (csrec_transform_method)method,
                                  expected, cuda, &found, &error);
@@ -213,14 +204,12 @@ static void a_named_device_is_taken(void **state) {
             assert_int_equal(found, expected);
             assert_memory_equal(cuda, products[method], (size_t)found * sizeof *cuda);
         }
-        free(cuda);
         free(products[method]);
     }
 }
 
 /* <A x, y> = <x, A^T y>, and explicit columns against the dense matrix. */
-static void operator_is_its_adjoint(void **state) {
-    (void)state;
+TEST(operator_is_its_adjoint) {
     for (int k = 0; k < 300; k++) {
         problem p = problem_draw(&seed, 60, 9);
         csrec_operator_spec spec = {
@@ -230,7 +219,7 @@ static void operator_is_its_adjoint(void **state) {
         assert_ok(csrec_operator_create(&spec, &A, NULL));
         csrec_operator_size(A, &m, &n);
         assert_int_equal(m, p.n);
-        double *x = malloc((size_t)n * sizeof *x), *Ax = malloc((size_t)m * sizeof *Ax);
+        OWNED double *x = malloc((size_t)n * sizeof *x), *Ax = malloc((size_t)m * sizeof *Ax);
         double *Aty = malloc((size_t)n * sizeof *Aty), left = 0.0, right = 0.0, norm = 0.0;
         for (int64_t i = 0; i < n; i++) x[i] = problem_value(&seed, 0, i);
         assert_ok(csrec_operator_forward(A, x, Ax));
@@ -242,26 +231,8 @@ static void operator_is_its_adjoint(void **state) {
         }
         /* |A x| <= sum |x_i|, unit columns; n terms of a rounding each */
         assert_true(fabs(left - right) <= (double)(n + m) * 0x1p-52 * norm * length(&p));
-        free(x);
-        free(Ax);
         free(Aty);
         csrec_operator_destroy(A);
         problem_drop(&p);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tree_equals_levels),
-        cmocka_unit_test(tree_equals_dense_for_every_subset_of_8),
-        cmocka_unit_test(tree_equals_dense_at_random),
-        CHECK_ON("cpu", levels_equal_dense),
-        CHECK_ON("cuda", levels_equal_dense),
-        cmocka_unit_test(distinct_lists_one_of_each),
-        cmocka_unit_test(bad_input_is_refused),
-        cmocka_unit_test(a_named_device_is_taken),
-        cmocka_unit_test(operator_is_its_adjoint),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

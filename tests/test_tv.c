@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Total variation and plug-and-play recovery: minima against closed forms and other feasible
  * signals, constraints, units, both forms of the constraint. */
-#include <string.h>
 
 #include "operators_drawn.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct problem {
     csrec_measurement m;
@@ -13,9 +13,7 @@ typedef struct problem {
 } problem;
 
 static csrec_recover_options options_of(const char *method, const csrec_setting *settings, int n) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = method;
+    csrec_recover_options o = options_by(method);
     o.backend = "cpu";
     o.solve.settings = settings;
     o.solve.n_settings = n;
@@ -52,13 +50,12 @@ static double variation(const csrec_shape *shape, int64_t width, const double *x
 
 /* Of samples along a line no signal varies less than their steps do. Every second entry is known or
  * more: between few samples steps of all lengths are as good, and the iteration slows down. */
-static void a_line_has_the_variation_of_its_samples(void **state) {
-    (void)state;
+TEST(a_line_has_the_variation_of_its_samples) {
     enum { LENGTH = 60 };
     for (int round = 0; round < 10; round++) {
         int64_t n;
         double y[LENGTH], x[LENGTH], least = 0.0, last = 0.0;
-        int64_t *index = draw_some(&seed, LENGTH, &n);
+        OWNED int64_t *index = draw_some(&seed, LENGTH, &n);
         if (n < LENGTH / 2) n = LENGTH / 2;
         char known[LENGTH] = {0};
         problem p = {.m = {.shape = {1, {LENGTH}}, .n = n, .channels = 1, .index = index, .y = y}};
@@ -74,14 +71,12 @@ static void a_line_has_the_variation_of_its_samples(void **state) {
         const double found = variation(&p.m.shape, 1, x);
         if (fabs(found - least) > 1e-4 * (1.0 + least))
             fail_msg("%g, not %g, of %d samples", found, least, (int)n);
-        free(index);
     }
 }
 
 /* A dense matrix: y = A x of a picture; no step within the constraint lowers the variation, neither
  * in random directions nor towards the truth. */
-static void no_feasible_step_is_better(void **state) {
-    (void)state;
+TEST(no_feasible_step_is_better) {
     enum { H = 7, W = 6, N = H * W, M = 15 };
     for (int round = 0; round < 6; round++) {
         const int C = 1 + round % 2;
@@ -136,8 +131,7 @@ static void no_feasible_step_is_better(void **state) {
 
 /* Samples of entries, kept by projection, and the same rows as a matrix that is not orthogonal,
  * kept by a dual variable, have the same minimum; with noise, the constraint is met. */
-static void both_forms_agree(void **state) {
-    (void)state;
+TEST(both_forms_agree) {
     enum { H = 8, W = 9, N = H * W };
     for (int round = 0; round < 6; round++) {
         int64_t m, *index = draw_some(&seed, N, &m), all[N];
@@ -212,8 +206,7 @@ static void least_squares(const problem *p, double *x) {
 }
 
 /* With either denoiser, as with total variation, the measurements are met. */
-static void plug_and_play_meets_the_measurements(void **state) {
-    (void)state;
+TEST(plug_and_play_meets_the_measurements) {
     double truth[ENTRIES], x[ENTRIES], least[ENTRIES], again[ENTRIES / 2], y[ENTRIES / 2];
     int64_t index[ENTRIES / 2];
     problem p;
@@ -242,8 +235,7 @@ static void plug_and_play_meets_the_measurements(void **state) {
 }
 
 /* The signal in other units is the same in those units: total variation to rounding. */
-static void units_do_not_matter(void **state) {
-    (void)state;
+TEST(units_do_not_matter) {
     double truth[ENTRIES], a[ENTRIES], b[ENTRIES], y[ENTRIES / 4], z[ENTRIES / 4];
     int64_t index[ENTRIES / 4];
     problem p, q;
@@ -260,8 +252,7 @@ static void units_do_not_matter(void **state) {
 }
 
 /* A real signal from half of its frequencies, and a complex one, by both methods' defaults. */
-static void real_and_complex_signals(void **state) {
-    (void)state;
+TEST(real_and_complex_signals) {
     if (!csrec_through_info(1)) skip();
     for (int parts = 1; parts <= 2; parts++) {
         double truth[2 * ENTRIES], x[2 * ENTRIES], y[2 * ENTRIES], picture[ENTRIES];
@@ -299,15 +290,4 @@ static void real_and_complex_signals(void **state) {
         assert_true(report.residual < 1e-3);
         assert_true(rms(parts * ENTRIES, x, truth) < 10.0);
     }
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_line_has_the_variation_of_its_samples),
-                                       cmocka_unit_test(no_feasible_step_is_better),
-                                       cmocka_unit_test(both_forms_agree),
-                                       cmocka_unit_test(plug_and_play_meets_the_measurements),
-                                       cmocka_unit_test(units_do_not_matter),
-                                       cmocka_unit_test(real_and_complex_signals)};
-    seed = check_seed();
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

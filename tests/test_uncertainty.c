@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec_uncertainty: against errors that are known, on signals that nothing can recover, and what
  * it does to units, threads, noise and samples that are too few. */
-#include <string.h>
 
 #include "check.h"
 
-static uint64_t seed;
+SEED(seed);
 
 typedef struct scene {
     csrec_measurement m;
@@ -17,7 +17,7 @@ typedef struct scene {
 static scene draw(csrec_shape shape, int64_t channels, double rate, double sigma,
                   const char *method) {
     scene s = {.m = {.shape = shape, .channels = channels, .sigma = sigma}};
-    csrec_shape_count(&shape, &s.entries);
+    s.entries = entries_in(&shape);
     size_t values = (size_t)(s.entries * channels);
     s.truth = malloc(values * sizeof *s.truth);
     s.signal = malloc(values * sizeof *s.signal);
@@ -68,8 +68,7 @@ static double true_error(const scene *s) {
 
 /* What was left out is as hard as what is unknown. Of some 1,600 squares, the mean has a deviation
  * of 4 %, the true one of 1 %; a tenth less of the samples is worth 10 % at most. */
-static void numbers_agree_with_the_true_error(void **state) {
-    (void)state;
+TEST(numbers_agree_with_the_true_error) {
     const struct {
         csrec_shape shape;
         int64_t channels;
@@ -92,13 +91,12 @@ static void numbers_agree_with_the_true_error(void **state) {
 
 /* A smooth picture with a grain, under noise: what is left of it at the samples and elsewhere,
  * each. */
-static void noise_is_told_apart_at_samples(void **state) {
-    (void)state;
+TEST(noise_is_told_apart_at_samples) {
     for (int round = 0; round < 2; round++) {
         double rate = round ? 0.25 : 0.6, wave = 0.02 + 0.05 * check_uniform(&seed);
         double off[2] = {0.0, 0.0}, map[2] = {0.0, 0.0};
         scene s = draw((csrec_shape){2, {120, 110}}, 1, rate, 0.0, "frames");
-        uint8_t *sampled = calloc((size_t)s.entries, 1);
+        OWNED uint8_t *sampled = calloc((size_t)s.entries, 1);
         for (int64_t i = 0; i < s.entries; i++)
             s.truth[i] =
                 100.0 + 40.0 * sin(wave * (double)(i % 110 + i / 110)) + 6.0 * check_normal(&seed);
@@ -117,14 +115,12 @@ static void noise_is_told_apart_at_samples(void **state) {
             double ratio = sqrt(map[k] / off[k]);
             if (!(ratio > 0.7 && ratio < 1.4)) fail_msg("round %d, %d: %g", round, k, ratio);
         }
-        free(sampled);
         drop(&s);
     }
 }
 
 /* The map has the number's mean square, and no error at samples without noise. */
-static void maps_add_up(void **state) {
-    (void)state;
+TEST(maps_add_up) {
     for (int noisy = 0; noisy < 2; noisy++) {
         scene s = draw((csrec_shape){2, {40, 56}}, 2, 0.4, noisy ? 5.0 : 0.0, "frames");
         recover(&s);
@@ -140,8 +136,7 @@ static void maps_add_up(void **state) {
     }
 }
 
-static void units_and_threads_do_not_matter(void **state) {
-    (void)state;
+TEST(units_and_threads_do_not_matter) {
     scene s = draw((csrec_shape){2, {48, 40}}, 1, 0.3, 0.0, "frames");
     recover(&s);
     double expected = expect(&s, s.map), *other = malloc((size_t)s.entries * sizeof *other);
@@ -157,8 +152,7 @@ static void units_and_threads_do_not_matter(void **state) {
 }
 
 /* Half of the picture is flat, half is noise: there the errors are. */
-static void maps_tell_where(void **state) {
-    (void)state;
+TEST(maps_tell_where) {
     scene s = draw((csrec_shape){2, {64, 64}}, 1, 0.5, 0.0, "frames");
     for (int64_t i = 0; i < s.m.n; i++)
         if (s.m.index[i] % 64 < 32) s.m.y[i] = 100.0;
@@ -171,8 +165,7 @@ static void maps_tell_where(void **state) {
     drop(&s);
 }
 
-static void few_samples_and_constants_work(void **state) {
-    (void)state;
+TEST(few_samples_and_constants_work) {
     static const char *const methods[] = {"frames", NULL};
     for (int k = 0; k < 2; k++)
         for (int64_t n = 1; n < 40; n += 19) {
@@ -193,8 +186,7 @@ static void few_samples_and_constants_work(void **state) {
     drop(&s);
 }
 
-static void wrong_arguments_are_refused(void **state) {
-    (void)state;
+TEST(wrong_arguments_are_refused) {
     scene s = draw((csrec_shape){2, {16, 16}}, 1, 0.5, 0.0, "none");
     csrec_error error = {""};
     double expected;
@@ -205,18 +197,4 @@ static void wrong_arguments_are_refused(void **state) {
     s.m.y[0] = NAN;
     assert_int_equal(csrec_uncertainty(&s.m, &s.o, s.truth, NULL, &expected, &error), CSREC_DATA);
     drop(&s);
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_agree_with_the_true_error),
-        cmocka_unit_test(noise_is_told_apart_at_samples),
-        cmocka_unit_test(maps_add_up),
-        cmocka_unit_test(units_and_threads_do_not_matter),
-        cmocka_unit_test(maps_tell_where),
-        cmocka_unit_test(few_samples_and_constants_work),
-        cmocka_unit_test(wrong_arguments_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

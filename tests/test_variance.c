@@ -1,16 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* test_variance.c - the squared errors that methods expect of their results: posterior variances
  * against dense elimination in double, spreads against single grids. */
 #include "conditional.h"
 #include "linear.h"
-
-#include <string.h>
+#include "models.h"
 
 #include "method/gaussian/colour.h"
 #include "method/grid.h"
 #include "method/tones.h"
 #include "recover/recover.h"
 
-static uint64_t seed;
+SEED(seed);
 
 /* ------------------------------------------------------------------ measurements */
 
@@ -19,8 +19,7 @@ static csrec_measurement sample(csrec_shape shape, int64_t channels, double rate
                                 double unit) {
     csrec_measurement m = {
         .shape = shape, .channels = channels, .sigma = sigma * unit, .scale = {0.0, 255.0 * unit}};
-    int64_t entries;
-    assert_ok(csrec_shape_count(&shape, &entries));
+    const int64_t entries = entries_in(&shape);
     m.index = malloc((size_t)entries * sizeof *m.index);
     m.y = malloc((size_t)(entries * channels) * sizeof *m.y);
     for (int64_t i = 0; i < entries; i++) {
@@ -40,23 +39,11 @@ static void recover(const csrec_measurement *m, const csrec_recover_options *o, 
 }
 
 static csrec_recover_options options_of(const char *method, const csrec_model *model) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = method;
+    csrec_recover_options o = options_by(method);
     o.model = model;
     o.backend = "cpu";
     o.threads = 2;
     return o;
-}
-
-static csrec_model *make_model(const char *kind, int count, const char *const *names,
-                               const csrec_array *arrays) {
-    const csrec_array *list[8];
-    csrec_model *model = NULL;
-    csrec_error error;
-    for (int i = 0; i < count; i++) list[i] = &arrays[i];
-    if (csrec_model_create(kind, count, names, list, &model, &error)) fail_msg("%s", error.text);
-    return model;
 }
 
 /* ------------------------------------------------------------------ mixtures */
@@ -64,16 +51,8 @@ static csrec_model *make_model(const char *kind, int count, const char *const *n
 enum { P = 5, D = P * P, MOST = 9 };
 
 static csrec_model *make_component(const double *mean, const double *C) {
-    static const char *const names[] = {"weights", "means",    "covariances",
-                                        "shape",   "channels", "scale"};
-    double one[1] = {1.0}, shape[2] = {P, P}, scale[2] = {0.0, 255.0};
-    const csrec_array arrays[6] = {{CSREC_F64, {1, {1}}, 1, one},
-                                   {CSREC_F64, {2, {1, D}}, D, (double *)(uintptr_t)mean},
-                                   {CSREC_F64, {3, {1, D, D}}, D * D, (double *)(uintptr_t)C},
-                                   {CSREC_F64, {1, {2}}, 2, shape},
-                                   {CSREC_F64, {0}, 1, one},
-                                   {CSREC_F64, {1, {2}}, 2, scale}};
-    return make_model("gmm", 6, names, arrays);
+    static const double scale[2] = {0.0, 255.0}, one = 1.0;
+    return model_of_gaussians(&(gaussians){{2, {P, P}}, 1, 1, &one, mean, C, scale});
 }
 
 /* Adds the patch at (top, left) of a picture `width` wide: sums of w and w v. */
@@ -95,8 +74,7 @@ static void add_patch(const csrec_measurement *m, int top, int left, int width, 
 }
 
 /* One Gaussian for all patches: the weighted means of their posterior variances. */
-static void mixtures_tell_posterior_variances(void **state) {
-    (void)state;
+TEST(mixtures_tell_posterior_variances) {
     for (int k = 0; k < 8; k++) {
         double C[D * D], mean[D], signal[MOST * MOST], v[MOST * MOST], unit = ldexp(1.0, 3 * k - 9);
         double weight[MOST * MOST] = {0}, value[MOST * MOST] = {0};
@@ -133,21 +111,11 @@ enum { N = 7 * 8, K = 6 };
 
 static csrec_model *make_components(const double *mean, const double *V, const double *l,
                                     double noise) {
-    static const char *const names[] = {"mean",  "components", "variances",
-                                        "noise", "shape",      "channels"};
-    double one[1] = {1.0}, shape[2] = {7, 8};
-    const csrec_array arrays[6] = {{CSREC_F64, {1, {N}}, N, (double *)(uintptr_t)mean},
-                                   {CSREC_F64, {2, {K, N}}, K * N, (double *)(uintptr_t)V},
-                                   {CSREC_F64, {1, {K}}, K, (double *)(uintptr_t)l},
-                                   {CSREC_F64, {0}, 1, &noise},
-                                   {CSREC_F64, {1, {2}}, 2, shape},
-                                   {CSREC_F64, {0}, 1, one}};
-    return make_model("pca", 6, names, arrays);
+    return model_of_components(&(components){{2, {7, 8}}, 1, K, mean, V, l, NULL, noise});
 }
 
 /* x = mean + V^T z + e: of V^T z after samples with the noise of both e and sigma, and of e. */
-static void components_tell_posterior_variances(void **state) {
-    (void)state;
+TEST(components_tell_posterior_variances) {
     for (int k = 0; k < 8; k++) {
         double V[K * N], C[N * N] = {0}, mean[N] = {0}, l[K], y[N] = {0}, x[N], wanted[N];
         double signal[N], v[N], noise = k % 2 ? 3.0 * check_uniform(&seed) : 0.0;
@@ -173,8 +141,7 @@ static void components_tell_posterior_variances(void **state) {
 
 /* One patch is the whole picture, and its group: the covariance is diagonal, and each pixel is
  * known or unknown. The dense formulas of groups are in test_gaussian_group.c. */
-static void groups_tell_posterior_variances(void **state) {
-    (void)state;
+TEST(groups_tell_posterior_variances) {
     enum { SIDE = 8, ROUNDS = 2 };
     for (int k = 0; k < 6; k++) {
         double signal[SIDE * SIDE], v[SIDE * SIDE], sigma = k % 2 ? 3.0 : 0.0;
@@ -204,8 +171,7 @@ static void groups_tell_posterior_variances(void **state) {
 }
 
 /* Independent errors along orthonormal axes, R^T diag(v) R. */
-static void turned_colours_keep_their_variances(void **state) {
-    (void)state;
+TEST(turned_colours_keep_their_variances) {
     double a = check_uniform(&seed), b = check_uniform(&seed), sum[2] = {0.0, 0.0};
     csrec_gaussian_axes axes = {.channels = 3,
                                 .axis = {{cos(a), sin(a), 0.0},
@@ -274,8 +240,7 @@ static void add_fit(int64_t n, const double *fit, int number, double *mean, doub
     }
 }
 
-static void grids_tell_their_spread(void **state) {
-    (void)state;
+TEST(grids_tell_their_spread) {
     enum { MOST_ENTRIES = 400 };
     for (int k = 0; k < 6; k++) {
         double signal[MOST_ENTRIES], v[MOST_ENTRIES], fit[MOST_ENTRIES];
@@ -303,16 +268,4 @@ static void grids_tell_their_spread(void **state) {
         assert_true(v[0] < 0.0); /* a single grid has none */
         csrec_measurement_clear(&m);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mixtures_tell_posterior_variances),
-        cmocka_unit_test(components_tell_posterior_variances),
-        cmocka_unit_test(groups_tell_posterior_variances),
-        cmocka_unit_test(turned_colours_keep_their_variances),
-        cmocka_unit_test(grids_tell_their_spread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tile_cases.h - small recoveries in parts, by each method that has them. */
 #ifndef CSREC_TESTS_TILE_CASES_H
 #define CSREC_TESTS_TILE_CASES_H
-
-#include <string.h>
 
 #include "sanitized.h"
 #include "tiles.h"
@@ -25,24 +24,8 @@ static const tile_case tile_cases[] = {
     {"frames, one axis", {1, {5000}}, 1, 0.2, 0.0, 1.0, "frames", .tile = 1200},
     {"frames, one tile", {2, {90, 110}}, 3, 0.2, 0.0, 1.0, "frames", .single = true},
     {"frames, tiny values", {2, {540, 520}}, 1, 0.15, 0.0, 0x1p-600, "frames", .tile = 90000},
-    {"gaussian, colours",
-     {2, {530, 80}},
-     3,
-     0.2,
-     6.0,
-     0x1p80,
-     "gaussian",
-     {"effort", 0},
-     .tile = 70000},
-    {"gaussian, one tile",
-     {2, {90, 80}},
-     3,
-     0.2,
-     6.0,
-     1.0,
-     "gaussian",
-     {"effort", 0},
-     .single = true},
+    {"colours", {2, {530, 80}}, 3, 0.2, 6, 0x1p80, "gaussian", {"effort", 0}, 70000, false},
+    {"gaussian, one tile", {2, {90, 80}}, 3, 0.2, 6, 1.0, "gaussian", {"effort", 0}, 0, true},
     {"volume", {3, {132, 32, 28}}, 1, 0.1, 0.0, 1.0, "gaussian", {"effort", 0}, .tile = 70000},
     {"net", {2, {520, 100}}, 1, 0.2, 2.0, 1.0, "net", .tile = 40000},
 };
@@ -50,9 +33,7 @@ static const tile_case tile_cases[] = {
 enum { TILE_CASES = sizeof tile_cases / sizeof *tile_cases };
 
 static inline csrec_recover_options tile_case_options(const tile_case *c, const char *backend) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
-    o.method = c->method;
+    csrec_recover_options o = options_by(c->method);
     o.tile = c->tile;
     o.backend = backend;
     o.solve.settings = &c->setting;

@@ -1,10 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiles.h - pictures and volumes for the tests of recovery in parts. */
 #ifndef CSREC_TESTS_TILES_H
 #define CSREC_TESTS_TILES_H
 
-#include "check.h"
-
-#include <string.h>
+#include "samples.h"
 
 typedef struct picture {
     csrec_measurement m;
@@ -26,11 +25,11 @@ static inline double value_at(const double *disc, double x, double y, double z) 
 /* Values of a channel are those of the one before, `less` of them less. */
 static inline picture make(const csrec_shape *shape, int64_t channels, double less, double rate,
                            double sigma, uint64_t *seed) {
-    picture p = {.m = {.shape = *shape, .channels = channels, .dtype = CSREC_F64, .sigma = sigma}};
+    picture p = {.entries = 0};
     uint64_t random = ++*seed;
     double disc[60];
     int64_t width = shape->dim[shape->dims - 1], height = shape->dim[shape->dims - 2];
-    csrec_shape_count(shape, &p.entries);
+    p.entries = entries_in(shape);
     for (int i = 0; i < 60; i += 5) {
         disc[i] = check_uniform(&random) * (double)width;
         disc[i + 1] = check_uniform(&random) * (double)height;
@@ -47,15 +46,10 @@ static inline picture make(const csrec_shape *shape, int64_t channels, double le
                               (double)(at / width / height)) *
                      pow(1.0 - less, (double)(i % channels));
     }
-    csrec_sampling sampling;
-    p.m.n = (int64_t)(rate * (double)p.entries);
-    assert_ok(csrec_sampling_create(shape, CSREC_PATTERN_UNIFORM, p.m.n, random, &sampling, NULL));
-    p.m.index = sampling.index;
-    p.m.y = malloc((size_t)(p.m.n * channels) * sizeof *p.m.y);
-    assert_non_null(p.m.y);
-    for (int64_t i = 0; i < p.m.n * channels; i++)
-        p.m.y[i] = p.truth[p.m.index[i / channels] * channels + i % channels] +
-                   (sigma > 0.0 ? sigma * check_normal(&random) : 0.0);
+    p.m = draw_places(shape, channels, CSREC_PATTERN_UNIFORM, (int64_t)(rate * (double)p.entries),
+                      random);
+    p.m.sigma = sigma;
+    take_samples(&p.m, p.truth, &random);
     return p;
 }
 
@@ -75,12 +69,12 @@ typedef struct source {
 } source;
 
 static inline csrec_status read_source(void *context, csrec_slab slab, csrec_measurement *part,
-                                csrec_error *error) {
+                                       csrec_error *error) {
     source *s = context;
     const csrec_measurement *m = s->m;
     int64_t entries = 0, n = 0;
     (void)error;
-    csrec_shape_count(&m->shape, &entries);
+    entries = entries_in(&m->shape);
     int64_t row = entries / m->shape.dim[0], from = slab.first * row, to = from + slab.count * row;
     *part = (csrec_measurement){.shape = m->shape, .channels = m->channels, .dtype = m->dtype};
     part->shape.dim[0] = slab.count + (s->changes && s->calls++ > 0);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tools.h - runs the tools in a folder of inputs made for the test. */
 #ifndef CSREC_TESTS_TOOLS_H
 #define CSREC_TESTS_TOOLS_H
@@ -5,8 +6,6 @@
 #include "check.h"
 
 #include <dirent.h>
-#include <math.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,12 +81,6 @@ static inline void expect_mistakes(const char *tool, const mistake *wrong, size_
 }
 
 /* ------------------------------------------------------------------ inputs ------------------ */
-
-static inline int64_t count_of(csrec_shape shape) {
-    int64_t count = 0;
-    assert_ok(csrec_shape_count(&shape, &count));
-    return count;
-}
 
 /* A smooth ramp with a step, different in every channel: 0 .. 1. */
 static inline double pattern_value(csrec_shape shape, int64_t flat, int64_t channel) {

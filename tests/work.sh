@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # work.sh - for scripts of tests: a folder, $work, that goes with them, and tests that cannot run here.
 # Sourced in the repository's root.
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """check.py - PSNR of one pass of models over pictures, from 10 and 25 % of the pixels.
 
   python3 check.py prior.npz other.npz                 # the pictures of bench/, in this tree

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """data.py - batches of synthetic pictures and samples, made on the device that trains.
 
 Pictures cost more than samples, so each serves several times: a ring of blocks of pictures, of

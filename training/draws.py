@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """draws.py - random numbers of one block of pictures or masks, on its device."""
 import math
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """network.py - the library's network in PyTorch: its layers, the planes that it takes, and its
 .npz file. docs/prior.md has the formulas, src/learn/net/prior.h the layout of planes."""
 import numpy as np

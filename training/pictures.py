@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """pictures.py - synthetic pictures to train a network on, whole batches on one device. No
 photograph is behind them, so weights trained on them carry no licence but the library's.
 

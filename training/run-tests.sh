@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run-tests.sh [BUILD] - tests the training against BUILD/libcsrec (default build). Uses python3, or
 # PYTHON, if it has PyTorch, NumPy, cffi and pytest. Exit code 77, with a line that says why: skipped.
 set -eu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """sampling.py - which pixels of a picture are known, and how noisy they are; whole batches on one
 device. Masks are [B][size][size], bool."""
 import torch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """scenes.py - pictures as lists of shapes, the front one seen: which shape is seen at a pixel, and
 what is on it. Scenes are plain tensors, so that the same shapes can be moved (frames of a movie) or
 painted again with other tones (guides).

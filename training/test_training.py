@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The training project: its network is the library's, its pictures and samples keep what they
 promise, and a tiny network learns, stops and goes on. Needs PyTorch, and csrecover for some."""
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """things.py - scenes of synthetic pictures: leaves, text, drawings, repeated motifs. Each makes, for
 every picture of a batch, shapes on a canvas of side x side, front first, and their surfaces; a pixel
 of the picture has scale x scale of the canvas."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """tones.py - tones and colours of synthetic pictures, and the surfaces that have them."""
 import math
 

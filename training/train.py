@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """train.py - trains a prior of csrecover on synthetic pictures, on one GPU, several, or a CPU.
 
   python3 train.py -o prior.npz --minutes 25

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """dask_tiles.py - one picture recovered by Dask, a task for each tile and one for each part of the
 result, with the bits of csrecover.recover. Run it on a cluster with the address of its scheduler:
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """execute.py NOTEBOOK... - runs notebooks in place and keeps their output.
 
 What depends on the machine (times, counters, versions) is left out, and figures are small, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mpi.c - one picture recovered in tiles by all processes of MPI_COMM_WORLD; the first one compares
  * it with what it recovers alone. */
 #include <csrec_mpi.h>

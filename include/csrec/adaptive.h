@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/adaptive.h - measuring in rounds, where a recovery expects to be wrong. */
 #ifndef CSREC_ADAPTIVE_H
 #define CSREC_ADAPTIVE_H

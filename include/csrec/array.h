@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/array.h - shapes, element types and arrays that own their memory. */
 #ifndef CSREC_ARRAY_H
 #define CSREC_ARRAY_H

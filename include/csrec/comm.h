@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/comm.h - communicators: processes, on one machine or many, that recover together. */
 #ifndef CSREC_COMM_H
 #define CSREC_COMM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/conv.h - convolutions of neural networks, and filters learned from pictures. */
 #ifndef CSREC_CONV_H
 #define CSREC_CONV_H

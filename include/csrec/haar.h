@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/haar.h - the sampled Haar matrix: rows, transform, and synthesis from atoms. */
 #ifndef CSREC_HAAR_H
 #define CSREC_HAAR_H

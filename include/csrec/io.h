@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/io.h - files: formats, arrays, pictures, measurements, and files that are written together.
  */
 #ifndef CSREC_IO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/learn.h - statistics of data, and models learned from them. */
 #ifndef CSREC_LEARN_H
 #define CSREC_LEARN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/measurement.h - samples of a signal, or measurements through an operator. */
 #ifndef CSREC_MEASUREMENT_H
 #define CSREC_MEASUREMENT_H

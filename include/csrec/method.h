@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/method.h - methods of recovery, and the plan of a recovery. */
 #ifndef CSREC_METHOD_H
 #define CSREC_METHOD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/net.h - convolutional networks: forward, backward, and training steps. */
 #ifndef CSREC_NET_H
 #define CSREC_NET_H

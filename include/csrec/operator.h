@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/operator.h - linear operators: sampling, and the basis in which a signal is sparse. */
 #ifndef CSREC_OPERATOR_H
 #define CSREC_OPERATOR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/recover.h - from a measurement to the whole signal. */
 #ifndef CSREC_RECOVER_H
 #define CSREC_RECOVER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/sampling.h - where to measure: patterns, rows of an operator, what is next, paths. */
 #ifndef CSREC_SAMPLING_H
 #define CSREC_SAMPLING_H

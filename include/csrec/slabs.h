@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/slabs.h - recovery of signals that are larger than memory. */
 #ifndef CSREC_SLABS_H
 #define CSREC_SLABS_H

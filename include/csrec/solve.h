@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/solve.h - sparse solvers: A x ~= y for any operator A. */
 #ifndef CSREC_SOLVE_H
 #define CSREC_SOLVE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/status.h - status codes, errors, progress, devices; included by every other header. */
 #ifndef CSREC_STATUS_H
 #define CSREC_STATUS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrec/tiles.h - the tiles of a recovery one by one, for programs that spread them over processes
  * by means of their own: Dask, a queue of jobs, files. options->comm does it by messages. */
 #ifndef CSREC_TILES_H

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.cu - converts the geometry of a convolution's sums for the kernels. */
 #include "kernels/conv/state.cuh"
 
 /* ---- kernels */
 
 __global__ void fill_taps(csrec_cuda_conv_sum s, int64_t padded, csrec_conv_tap *taps) {
-    const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t k = csrec_cuda_thread();
     if (k >= padded) return;
     const int64_t across = s.axis[1].taps, all = s.axis[0].taps * across;
     csrec_conv_tap tap = {0, CSREC_CONV_NOWHERE, CSREC_CONV_NOWHERE, 0};
@@ -27,8 +28,7 @@ __global__ void fill_taps(csrec_cuda_conv_sum s, int64_t padded, csrec_conv_tap 
 csrec_status csrec_conv_list_taps(const csrec_cuda_conv_sum *sum, int64_t padded,
                                   csrec_conv_tap *taps, csrec_error *error) {
     if (padded == 0) return CSREC_OK;
-    fill_taps<<<csrec_cuda_blocks(padded, 128), 128>>>(*sum, padded, taps);
-    return csrec_cuda_launched("fill_taps", error);
+    return CSREC_CUDA_EACH(fill_taps, padded, 128, error, *sum, padded, taps);
 }
 
 csrec_conv_place csrec_conv_place_of(const csrec_cuda_conv_sum *s) {
@@ -59,7 +59,7 @@ csrec_status csrec_cuda_conv_check(const csrec_cuda_conv_sum *s, csrec_error *er
     const double most = (double)(1 << 29);
     double picture = (double)s->channels / (s->in_quads ? 4.0 : 1.0), steps = 0.0;
     for (int a = 0; a < 2; a++) {
-        const csrec_cuda_conv_axis *x = &s->axis[a];
+        const csrec_conv_axis *x = &s->axis[a];
         const double advance = x->advance < 0 ? -(double)x->advance : (double)x->advance;
         picture *= (double)x->in + advance * (double)x->taps;
         steps += (double)x->step * (double)x->count + (double)x->out + advance * (double)x->taps +
@@ -75,9 +75,4 @@ csrec_status csrec_cuda_conv_check(const csrec_cuda_conv_sum *s, csrec_error *er
         error, CSREC_UNSUPPORTED,
         "CUDA: pictures or weights of a convolution beyond 2^31 entries, or more than "
         "65535 channels; use backend cpu");
-}
-
-csrec_status csrec_cuda_conv_clear(float *values, int64_t count, csrec_error *error) {
-    return csrec_cuda_check(cudaMemsetAsync(values, 0, (size_t)count * sizeof *values), "clear",
-                            error);
 }

@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.h - products of a convolution in fp32, from arrays in device memory.
  *
- * The geometry is that of src/conv/conv.h, on two axes: position o of 0 .. count - 1 along an axis
- * has index first + apart o in the results, and tap t = 0 .. taps - 1 of it, entry kernel +
- * kernel_step t of the kernel, takes the input at step o + base + advance t, 0 outside. The forward
- * product is one such sum, its transpose one for each remainder by the stride. The geometry alone
+ * The geometry is that of src/conv/conv.h, on two axes. The forward product is one such sum, its
+ * transpose one for each remainder by the stride. The geometry alone
  * determines the order of all sums: the results are bitwise reproducible. */
 #ifndef CSREC_KERNELS_CONV_CONV2D_H
 #define CSREC_KERNELS_CONV_CONV2D_H
@@ -15,18 +14,13 @@ extern "C" {
 #include <stdbool.h>
 
 #include "base/error.h"
-
-typedef struct csrec_cuda_conv_axis {
-    int64_t in, out; /* extents of input and result */
-    int64_t count, first, apart;
-    int64_t taps, kernel, kernel_step, step, base, advance;
-} csrec_cuda_conv_axis;
+#include "conv/conv.h"
 
 /* Weight of a row, channel, kernel entry k: w[row * row_step + channel * channel_step + k]. */
 typedef struct csrec_cuda_conv_sum {
     int64_t batch, rows, channels, row_step, channel_step;
     int64_t kernel_width;
-    csrec_cuda_conv_axis axis[2];
+    csrec_conv_axis axis[2];
     /* For packed products: channel c is channel c / 4 of the input at entry c % 4 of the 2 x 2
      * squares of its plane, or row r so of the results: a 2 x 2 kernel of stride 2, or its adjoint,
      * has one tap then. */
@@ -82,8 +76,6 @@ csrec_status csrec_cuda_conv_bias(int64_t batch, int64_t rows, int64_t plane, co
 
 /* Multiplications of csrec_cuda_conv_gradient, to choose between a sum and its transpose. */
 double csrec_cuda_conv_gradient_work(const csrec_cuda_conv_sum *sum);
-
-csrec_status csrec_cuda_conv_clear(float *values, int64_t count, csrec_error *error);
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* correlate.cu - the gradient of gradient.cu where positions advance by one, computed by windows,
  * as window.cu computes the product.
  *
@@ -214,7 +215,7 @@ typedef struct unpacking {
 } unpacking;
 
 __global__ void add_window_parts(unpacking k, const float *parts, float *dw) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, tile = at / TILE;
+    const int64_t at = csrec_cuda_thread(), tile = at / TILE;
     const int64_t row = tile / k.chunks % k.tiles * ROWS + at % TILE / COLUMNS;
     const int64_t channel = tile % k.chunks * CHANNELS + at % CHANNELS;
     const int64_t tap = tile / k.chunks / k.tiles * TAPS + at % COLUMNS / CHANNELS;
@@ -302,7 +303,7 @@ static csrec_status launch(const csrec_cuda_conv_sum *s, const unpacking *k, con
 
 /* Whether groups of 4 results are aligned to 16 bytes. */
 static bool wide(const csrec_cuda_conv_sum *s, const float *out) {
-    const csrec_cuda_conv_axis *a = &s->axis[1];
+    const csrec_conv_axis *a = &s->axis[1];
     return a->apart == 1 && a->first % 4 == 0 && a->count % 4 == 0 && a->out % 4 == 0 &&
            (uintptr_t)out % 16 == 0;
 }
@@ -321,6 +322,5 @@ csrec_status csrec_conv_window_correlate(const csrec_cuda_conv_sum *s, bool fast
     csrec_status status = fast ? launch_any<true>(s, &k, in, out, parts, error)
                                : launch_any<false>(s, &k, in, out, parts, error);
     if (status) return status;
-    add_window_parts<<<csrec_cuda_blocks(k.count, 128), 128>>>(k, parts, dw);
-    return csrec_cuda_launched("add_window_parts", error);
+    return CSREC_CUDA_EACH(add_window_parts, k.count, 128, error, k, parts, dw);
 }

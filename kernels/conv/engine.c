@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - computes a convolution's passes on a device as sums over taps, and transfers the
  * arrays. */
 #include "kernels/conv/engine.h"
@@ -5,25 +6,13 @@
 #include <stdlib.h>
 
 #include "base/threads.h"
-#include "conv/conv.h"
+#include "conv/conv2d.h"
 #include "conv/engine.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
 
 /* ---- on the device */
-
-static csrec_conv geometry(const csrec_conv2d *c, const int64_t out[2]) {
-    return (csrec_conv){.batch = c->batch,
-                        .channels_in = c->channels_in,
-                        .channels_out = c->channels_out,
-                        .size = {1, c->size[0], c->size[1]},
-                        .kernel = {1, c->kernel[0], c->kernel[1]},
-                        .stride = {1, c->stride[0], c->stride[1]},
-                        .padding = {0, c->padding[0], c->padding[1]},
-                        .dilation = {1, c->dilation[0], c->dilation[1]},
-                        .out = {1, out[0], out[1]}};
-}
 
 static csrec_cuda_conv_sum phase_of(const csrec_conv *conv, bool transposed, int64_t phase) {
     csrec_conv_sum s;
@@ -34,20 +23,7 @@ static csrec_cuda_conv_sum phase_of(const csrec_conv *conv, bool transposed, int
                                .row_step = s.row_step,
                                .channel_step = s.channel_step,
                                .kernel_width = s.kernel[2]};
-    for (int a = 0; a < 2; a++) {
-        const csrec_conv_axis *x = &s.axis[a + 1];
-        sum.axis[a] = (csrec_cuda_conv_axis){.in = x->in,
-                                             .out = x->out,
-                                             .count = x->count,
-                                             .first = x->first,
-                                             .apart = x->apart,
-                                             .taps = x->taps,
-                                             .kernel = x->kernel,
-                                             .kernel_step = x->kernel_step,
-                                             .step = x->step,
-                                             .base = x->base,
-                                             .advance = x->advance};
-    }
+    for (int a = 0; a < 2; a++) sum.axis[a] = s.axis[a + 1];
     return sum;
 }
 
@@ -63,28 +39,24 @@ static bool exchanges(const csrec_conv *conv) {
     return exchanged < work;
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 size_t csrec_cuda_conv2d_room(const csrec_conv2d *c, const int64_t out[2],
                               const csrec_cuda_conv2d_arrays *a, bool backward) {
-    csrec_conv conv = geometry(c, out);
+    csrec_conv conv = csrec_conv2d_geometry(c, out);
     csrec_cuda_conv_sum sum = phase_of(&conv, false, 0);
     if (!backward) return csrec_cuda_conv_multiply_room(&sum);
     size_t room = a->dB ? csrec_cuda_conv_bias_room(conv.channels_out) : 0;
-    if (a->dW) room = larger(room, csrec_cuda_conv_gradient_room(&sum));
+    if (a->dW) room = csrec_cuda_larger(room, csrec_cuda_conv_gradient_room(&sum));
     for (int64_t p = 0; p < csrec_conv_phases(&conv, true); p++) {
         sum = phase_of(&conv, true, p);
-        if (a->dX) room = larger(room, csrec_cuda_conv_multiply_room(&sum));
-        if (a->dW) room = larger(room, csrec_cuda_conv_gradient_room(&sum));
+        if (a->dX) room = csrec_cuda_larger(room, csrec_cuda_conv_multiply_room(&sum));
+        if (a->dW) room = csrec_cuda_larger(room, csrec_cuda_conv_gradient_room(&sum));
     }
     return room;
 }
 
 csrec_status csrec_cuda_conv2d_forward(const csrec_conv2d *c, const int64_t out[2],
                                        const csrec_cuda_conv2d_arrays *a, csrec_error *error) {
-    csrec_conv conv = geometry(c, out);
+    csrec_conv conv = csrec_conv2d_geometry(c, out);
     csrec_cuda_conv_sum sum = phase_of(&conv, false, 0);
     csrec_status status = csrec_cuda_conv_check(&sum, error);
     return status ? status
@@ -95,10 +67,9 @@ static csrec_status weights_gradient(const csrec_conv *conv, const csrec_cuda_co
                                      csrec_error *error) {
     bool exchanged = exchanges(conv);
     csrec_status status = CSREC_OK;
+    int64_t taps = conv->channels_out * conv->channels_in * conv->kernel[1] * conv->kernel[2];
     if (exchanged) /* not every entry of the kernel meets an input */
-        status = csrec_cuda_conv_clear(
-            a->dW, conv->channels_out * conv->channels_in * conv->kernel[1] * conv->kernel[2],
-            error);
+        status = csrec_cuda_clear(a->dW, (size_t)taps * sizeof *a->dW, NULL, error);
     for (int64_t p = 0; p < csrec_conv_phases(conv, exchanged) && !status; p++) {
         csrec_cuda_conv_sum sum = phase_of(conv, exchanged, p);
         status = csrec_cuda_conv_check(&sum, error);
@@ -111,7 +82,7 @@ static csrec_status weights_gradient(const csrec_conv *conv, const csrec_cuda_co
 
 csrec_status csrec_cuda_conv2d_backward(const csrec_conv2d *c, const int64_t out[2],
                                         const csrec_cuda_conv2d_arrays *a, csrec_error *error) {
-    csrec_conv conv = geometry(c, out);
+    csrec_conv conv = csrec_conv2d_geometry(c, out);
     csrec_status status = CSREC_OK;
     for (int64_t p = 0; a->dX && p < csrec_conv_phases(&conv, true) && !status; p++) {
         csrec_cuda_conv_sum sum = phase_of(&conv, true, p);
@@ -299,7 +270,7 @@ static csrec_status backward(const csrec_context *context, const csrec_conv2d_jo
     return status;
 }
 
-/* Seconds, as for a covariance (bench/cuda_calls.c): a thread of the CPU multiplies 2e10 times a
+/* Seconds, as for a covariance (bench/cuda.py): a thread of the CPU multiplies 2e10 times a
  * second, X and Y are transferred at 5e9 bytes a second, the first use takes 0.2 s. */
 static bool device_faster(const csrec_conv2d_job *given) {
     const csrec_conv2d *c = &given->conv;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - convolutions of arrays in CUDA device memory. */
 #ifndef CSREC_KERNELS_CONV_ENGINE_H
 #define CSREC_KERNELS_CONV_ENGINE_H

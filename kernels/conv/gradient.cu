@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gradient.cu - gradients of a convolution's weights and bias: sums over all positions.
  *
  * dw[row][k] = sum over positions of out[row][position] in[position at tap k], a product whose
@@ -140,7 +141,7 @@ __global__ void __launch_bounds__(THREADS, 2)
 __global__ void add_parts(int64_t rows, int64_t row_step, int64_t count, int across, int splits,
                           int64_t tiles, const csrec_conv_tap *taps, const float *parts,
                           float *dw) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     const int64_t row = at / count, k = at % count;
     if (row >= rows) return;
     const int64_t tile = row / TILE * across + k / TILE;
@@ -169,7 +170,7 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 __global__ void add_rows(int64_t rows, const double *parts, float *db) {
-    const int64_t row = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t row = csrec_cuda_thread();
     if (row >= rows) return;
     double sum = 0.0;
     for (int k = 0; k < PARTS; k++) sum += parts[row * PARTS + k];
@@ -202,13 +203,12 @@ static plan plan_for(const csrec_cuda_conv_sum *s, char *scratch) {
     p.windows = csrec_conv_window_correlates(s) && work < p.work;
     if (p.windows) {
         p.work = work;
-        p.parts = (float *)csrec_cuda_block_take(&block, csrec_conv_window_parts(s), sizeof(float));
+        csrec_cuda_take(&block, csrec_conv_window_parts(s), &p.parts);
         p.bytes = block.used;
         return p;
     }
-    p.taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, p.padded, sizeof *p.taps);
-    p.parts =
-        (float *)csrec_cuda_block_take(&block, p.splits * p.tiles * TILE * TILE, sizeof(float));
+    csrec_cuda_take(&block, p.padded, &p.taps);
+    csrec_cuda_take(&block, p.splits * p.tiles * TILE * TILE, &p.parts);
     p.bytes = block.used;
     return p;
 }
@@ -245,10 +245,8 @@ csrec_status csrec_cuda_conv_gradient(const csrec_cuda_conv_sum *sum, bool fast,
         status =
             fast ? launch<true>(sum, &p, in, out, error) : launch<false>(sum, &p, in, out, error);
     if (status) return status;
-    add_parts<<<csrec_cuda_blocks(sum->rows * p.count, 128), 128>>>(
-        sum->rows, sum->row_step, p.count, (int)p.across, (int)p.splits, p.tiles, p.taps, p.parts,
-        dw);
-    return csrec_cuda_launched("add_parts", error);
+    return CSREC_CUDA_EACH(add_parts, sum->rows * p.count, 128, error, sum->rows, sum->row_step,
+                           p.count, (int)p.across, (int)p.splits, p.tiles, p.taps, p.parts, dw);
 }
 
 size_t csrec_cuda_conv_bias_room(int64_t rows) {
@@ -258,9 +256,8 @@ size_t csrec_cuda_conv_bias_room(int64_t rows) {
 csrec_status csrec_cuda_conv_bias(int64_t batch, int64_t rows, int64_t plane, const float *out,
                                   float *db, void *scratch, csrec_error *error) {
     double *parts = (double *)scratch;
-    sum_rows<<<dim3((unsigned)rows, PARTS), THREADS>>>(batch, rows, plane, out, parts);
-    csrec_status status = csrec_cuda_launched("sum_rows", error);
+    csrec_status status = CSREC_CUDA_RUN(sum_rows, dim3((unsigned)rows, PARTS), THREADS, error,
+                                         batch, rows, plane, out, parts);
     if (status) return status;
-    add_rows<<<csrec_cuda_blocks(rows, 128), 128>>>(rows, parts, db);
-    return csrec_cuda_launched("add_rows", error);
+    return CSREC_CUDA_EACH(add_rows, rows, 128, error, rows, parts, db);
 }

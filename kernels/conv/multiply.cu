@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* multiply.cu - the product of packed weights and the im2col matrix of the input, which exists only
  * in shared memory.
  *
@@ -33,7 +34,7 @@ typedef struct packing {
  * taps' rows (per_row > 0), row r is tap r % per_row of row r / per_row. */
 __global__ void pack_weights(packing k, const csrec_conv_tap *taps, const csrec_conv_tap *row_taps,
                              const float *w, float *packed) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= k.count) return;
     const int q = (int)(at % 4), lane = (int)(at / 4 % 32);
     const int64_t tile = at / 128 % k.tiles, step = at / 128 / k.tiles % k.steps;
@@ -125,7 +126,7 @@ typedef struct band {
 __global__ void gather_taps(const __grid_constant__ csrec_conv_place g,
                             const __grid_constant__ band b, const csrec_conv_tap *row_taps,
                             const float *products, const float *bias, float *out) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     const int64_t image = at / g.count[1] / b.lines;
     if (image >= b.images) return;
     const int row = blockIdx.y;
@@ -163,7 +164,7 @@ static int64_t padded_rows(int64_t rows) {
 
 /* An entry added up costs as much as some 16 multiplications. */
 static bool scatters(const csrec_cuda_conv_sum *s) {
-    const csrec_cuda_conv_axis *a = s->axis;
+    const csrec_conv_axis *a = s->axis;
     const double taps = (double)csrec_conv_taps_of(s), rows = (double)s->rows;
     const double results = (double)a[0].count * (double)a[1].count;
     const double inputs = (double)a[0].in * (double)a[1].in;
@@ -175,7 +176,7 @@ static bool scatters(const csrec_cuda_conv_sum *s) {
 /* Bands of lines whose products take 256 MiB, or one line. */
 static void choose_band(const csrec_cuda_conv_sum *s, plan *p) {
     const int64_t most = INT64_C(1) << 26;
-    const csrec_cuda_conv_axis *a = &s->axis[0];
+    const csrec_conv_axis *a = &s->axis[0];
     const int64_t line = s->rows * csrec_conv_taps_of(s) * s->axis[1].in, image = line * a->in;
     const int64_t reach = (a->advance < 0 ? -a->advance : a->advance) * (a->taps - 1) + 1;
     p->images = image < most ? most / image : 1;
@@ -195,7 +196,7 @@ static csrec_cuda_conv_sum product_sum(const csrec_cuda_conv_sum *s) {
     csrec_cuda_conv_sum one = *s;
     one.rows = s->rows * csrec_conv_taps_of(s);
     for (int a = 0; a < 2; a++) {
-        csrec_cuda_conv_axis axis = {};
+        csrec_conv_axis axis = {};
         axis.in = axis.out = axis.count = s->axis[a].in;
         axis.apart = axis.taps = axis.step = axis.kernel_step = 1;
         one.axis[a] = axis;
@@ -217,14 +218,13 @@ static plan plan_for(const csrec_cuda_conv_sum *s, char *scratch) {
     p.padded = csrec_conv_whole(s->channels * (p.scatter ? 1 : taps), DEEP) * DEEP;
     p.k.steps = p.padded / 8;
     p.k.count = csrec_conv_whole(p.k.rows, 16 * p.k.tiles) * p.k.tiles * p.k.steps * 128;
-    p.taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, p.padded, sizeof *p.taps);
-    p.packed = (float *)csrec_cuda_block_take(
-        &block, p.windows ? csrec_conv_window_packed(&inner, false) : 2 * p.k.count, sizeof(float));
+    csrec_cuda_take(&block, p.padded, &p.taps);
+    csrec_cuda_take(&block, p.windows ? csrec_conv_window_packed(&inner, false) : 2 * p.k.count,
+                    &p.packed);
     if (p.scatter) {
         choose_band(s, &p);
         p.row_taps = (csrec_conv_tap *)csrec_cuda_block_take(&block, taps, sizeof *p.taps);
-        p.products = (float *)csrec_cuda_block_take(
-            &block, p.images * p.k.rows * p.height * s->axis[1].in, sizeof(float));
+        csrec_cuda_take(&block, p.images * p.k.rows * p.height * s->axis[1].in, &p.products);
     }
     p.bytes = block.used;
     return p;
@@ -244,9 +244,8 @@ static csrec_status pack(const csrec_cuda_conv_sum *s, const plan *p, const floa
         return csrec_conv_window_pack(s, p->k.per_row, false, w, p->packed, error);
     if (!status) status = csrec_conv_list_taps(&inner, p->padded, p->taps, error);
     if (status || !p->k.count) return status;
-    pack_weights<<<csrec_cuda_blocks(p->k.count, 256), 256>>>(p->k, p->taps, p->row_taps, w,
-                                                              p->packed);
-    return csrec_cuda_launched("pack_weights", error);
+    return CSREC_CUDA_EACH(pack_weights, p->k.count, 256, error, p->k, p->taps, p->row_taps, w,
+                           p->packed);
 }
 
 template <int MT>
@@ -278,7 +277,7 @@ static csrec_status launch_any(const csrec_cuda_conv_sum *s, const plan *p, cons
 }
 
 /* Input lines that result lines line .. line + lines - 1 read. */
-static void find_inputs(const csrec_cuda_conv_axis *a, band *b) {
+static void find_inputs(const csrec_conv_axis *a, band *b) {
     const int64_t span = a->advance * (a->taps - 1);
     int64_t first = a->step * b->line + a->base + (span < 0 ? span : 0);
     int64_t last = a->step * (b->line + b->lines - 1) + a->base + (span > 0 ? span : 0);
@@ -303,9 +302,8 @@ static csrec_status scatter_band(const csrec_cuda_conv_sum *s, const plan *p, co
     if (status) return status;
     const csrec_conv_place place = csrec_conv_place_of(s);
     const int64_t results = (int64_t)b->images * b->lines * s->axis[1].count;
-    gather_taps<<<dim3(csrec_cuda_blocks(results, 256), (unsigned)s->rows), 256>>>(
-        place, *b, p->row_taps, p->products, bias, out);
-    return csrec_cuda_launched("gather_taps", error);
+    return CSREC_CUDA_RUN(gather_taps, dim3(csrec_cuda_blocks(results, 256), (unsigned)s->rows),
+                          256, error, place, *b, p->row_taps, p->products, bias, out);
 }
 
 static csrec_status scatter(const csrec_cuda_conv_sum *s, const plan *p, const float *in,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* packed.cu - products whose weights are packed once, by windows (window.cu).
  *
  * The small pictures of a network's coarse scales have few tiles but many channels: those are then
@@ -15,7 +16,7 @@ typedef struct parts {
 
 __global__ void __launch_bounds__(256)
     add_parts(parts k, const float *from, csrec_cuda_conv_finish f, float *out) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= k.count) return;
     const float other = f.add ? f.add[at] : 0.0f, gate = f.gate ? f.gate[at] : 1.0f;
     float sum = from[at];
@@ -81,6 +82,5 @@ csrec_status csrec_cuda_conv_packed_multiply(const csrec_cuda_conv_sum *sum, boo
     csrec_status status =
         csrec_conv_window_multiply(sum, fast, span_of(sum), packed, in, &none, sums, error);
     if (status) return status;
-    add_parts<<<csrec_cuda_blocks(k.count, 256), 256>>>(k, sums, *finish, out);
-    return csrec_cuda_launched("add_parts", error);
+    return CSREC_CUDA_EACH(add_parts, k.count, 256, error, k, sums, *finish, out);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* state.cuh - declarations shared by the products of a convolution. Only for kernels/. */
 #ifndef CSREC_KERNELS_CONV_STATE_CUH
 #define CSREC_KERNELS_CONV_STATE_CUH
@@ -137,7 +138,7 @@ __device__ __forceinline__ void csrec_conv_step_fast(const uint4 *a, const float
     }
 }
 
-enum { CSREC_CONV_LINE = 36, CSREC_CONV_TURN = 16 * CSREC_CONV_LINE };
+enum { CSREC_CONV_ROW = 36, CSREC_CONV_TURN = 16 * CSREC_CONV_ROW };
 
 /* Where a row's results are, less those of row 0. */
 __device__ __forceinline__ int64_t csrec_conv_row_at(const csrec_conv_place *g, int row) {
@@ -157,8 +158,7 @@ __device__ __forceinline__ void csrec_conv_finish_rows(const csrec_conv_place *g
     for (int r = 0; r < N; r++) {
         const int row = first + r;
         const bool known = f.bias && row < g->rows;
-        value[r] =
-            line[r * CSREC_CONV_LINE] + (known ? f.bias[g->out_quads ? row / 4 : row] : 0.0f);
+        value[r] = line[r * CSREC_CONV_ROW] + (known ? f.bias[g->out_quads ? row / 4 : row] : 0.0f);
     }
     if (f.add) {
 #pragma unroll
@@ -192,15 +192,15 @@ csrec_conv_write_rows(const csrec_conv_place *g, const csrec_cuda_conv_finish &f
     __syncwarp();
 #pragma unroll
     for (int j = 0; j < 4; j++) {
-        float *to = line + lane / 4 * CSREC_CONV_LINE + lane % 4 * 2 + 8 * j;
+        float *to = line + lane / 4 * CSREC_CONV_ROW + lane % 4 * 2 + 8 * j;
         *(float2 *)to = make_float2(sum[j][0], sum[j][1]);
-        *(float2 *)(to + 8 * CSREC_CONV_LINE) = make_float2(sum[j][2], sum[j][3]);
+        *(float2 *)(to + 8 * CSREC_CONV_ROW) = make_float2(sum[j][2], sum[j][3]);
     }
     __syncwarp();
     if (!there) return;
 #pragma unroll 1
     for (int r = 0; r < 16 && first + r < g->rows; r += 8)
-        csrec_conv_finish_rows<8>(g, finish, first + r, at, line + r * CSREC_CONV_LINE + lane, out);
+        csrec_conv_finish_rows<8>(g, finish, first + r, at, line + r * CSREC_CONV_ROW + lane, out);
 }
 
 /* Tiles of 16 rows per thread block of a product. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* window.cu - the product of multiply.cu where positions advance by one: the taps' inputs are then
  * adjacent, and a tile's inputs are loaded into shared memory once for all taps.
  *
@@ -24,7 +25,7 @@ typedef struct packing {
 
 /* Weights as fragments: [group of tiles of rows][step][tile][big, small][lane][4], or big alone. */
 __global__ void pack_window(packing k, const float *w, float *packed) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= k.count) return;
     const int q = (int)(at % 4), lane = (int)(at / 4 % 32);
     const int64_t tile = at / 128 % k.tiles, step = at / 128 / k.tiles % k.padded;
@@ -248,7 +249,7 @@ bool csrec_conv_window_fits(const csrec_cuda_conv_sum *s) {
 /* Padding of tiles and of channels is worth up to 2.25 times the work (measured on an H200). */
 bool csrec_conv_windowed(const csrec_cuda_conv_sum *s) {
     if (!csrec_conv_side_by_side(s) || csrec_conv_taps_of(s) == 0 || s->channels == 0) return false;
-    const csrec_cuda_conv_axis *a = s->axis;
+    const csrec_conv_axis *a = s->axis;
     const double taps = (double)csrec_conv_taps_of(s), tiles = (double)tiles_of(s, wide);
     const double work = tiles * THREADS * (double)csrec_conv_chunks(s) * DEEP * taps;
     const double needed = (double)a[0].count * (double)a[1].count * (double)s->channels * taps;
@@ -263,8 +264,7 @@ int64_t csrec_conv_window_packed(const csrec_cuda_conv_sum *s, bool fast) {
 csrec_status csrec_conv_window_pack(const csrec_cuda_conv_sum *s, int64_t per_row, bool fast,
                                     const float *w, float *packed, csrec_error *error) {
     const packing k = packing_for(s, per_row, fast);
-    pack_window<<<csrec_cuda_blocks(k.count, 256), 256>>>(k, w, packed);
-    return csrec_cuda_launched("pack_window", error);
+    return CSREC_CUDA_EACH(pack_window, k.count, 256, error, k, w, packed);
 }
 
 static share share_for(const csrec_cuda_conv_sum *s, int64_t span, int group) {

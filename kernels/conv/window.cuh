@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* window.cuh - the inputs of a tile of adjacent positions, loaded into shared memory once for all
  * taps. Only for kernels/, and for sums whose positions advance by one. */
 #ifndef CSREC_KERNELS_CONV_WINDOW_CUH

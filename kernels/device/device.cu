@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* device.cu - CUDA devices, CUDA errors as statuses, and device memory sized before it is
  * allocated. */
 #include <stdio.h>
@@ -160,4 +161,29 @@ void csrec_cuda_block_destroy(csrec_cuda_block *block) {
 
 csrec_status csrec_cuda_copy(void *to, const void *from, size_t bytes, csrec_error *error) {
     return csrec_cuda_check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "copy", error);
+}
+
+csrec_status csrec_cuda_upload(void *device, const void *host, size_t bytes, void *stream,
+                               csrec_error *error) {
+    return csrec_cuda_check(
+        cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, (cudaStream_t)stream),
+        "upload", error);
+}
+
+csrec_status csrec_cuda_download(void *host, const void *device, size_t bytes, void *stream,
+                                 csrec_error *error) {
+    csrec_status status = csrec_cuda_check(
+        cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, (cudaStream_t)stream),
+        "download", error);
+    if (status) return status;
+    return csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "download", error);
+}
+
+csrec_status csrec_cuda_clear(void *device, size_t bytes, void *stream, csrec_error *error) {
+    return csrec_cuda_check(cudaMemsetAsync(device, 0, bytes, (cudaStream_t)stream), "memset",
+                            error);
+}
+
+csrec_status csrec_cuda_wait(void *stream, csrec_error *error) {
+    return csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "kernels", error);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* device.h - CUDA devices, CUDA errors as statuses, and device memory sized before it is allocated.
  *
  * The C part lists devices and chooses one. The part for .cu files serves every kernel's host code:
@@ -59,8 +60,24 @@ void *csrec_cuda_block_take(csrec_cuda_block *block, int64_t count, size_t size)
 csrec_status csrec_cuda_block_create(csrec_cuda_block *block, const char *what, csrec_error *error);
 void csrec_cuda_block_destroy(csrec_cuda_block *block);
 
+/* The larger of two numbers of bytes. */
+static inline size_t csrec_cuda_larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
 /* Copies between host and device or within either, after all queued work. */
 csrec_status csrec_cuda_copy(void *to, const void *from, size_t bytes, csrec_error *error);
+
+/* Copies between host and device, in the order of the stream; those to the host wait. */
+csrec_status csrec_cuda_upload(void *device, const void *host, size_t bytes, void *stream,
+                               csrec_error *error);
+csrec_status csrec_cuda_download(void *host, const void *device, size_t bytes, void *stream,
+                                 csrec_error *error);
+
+/* Zeroes. */
+csrec_status csrec_cuda_clear(void *device, size_t bytes, void *stream, csrec_error *error);
+/* Waits for the stream. */
+csrec_status csrec_cuda_wait(void *stream, csrec_error *error);
 
 #ifdef __cplusplus
 }
@@ -82,6 +99,33 @@ static inline csrec_status csrec_cuda_launched(const char *kernel, csrec_error *
 /* Blocks of `size` that cover count items. */
 static inline unsigned csrec_cuda_blocks(int64_t count, int64_t size) {
     return (unsigned)((count + size - 1) / size);
+}
+
+/* The thread's number in the grid. */
+static __device__ inline int64_t csrec_cuda_thread() {
+    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+/* Launches a kernel on so many blocks, or with a thread for each of count items: its status. */
+#define CSREC_CUDA_RUN(kernel, blocks, threads, error, ...)                                        \
+    (kernel<<<blocks, threads>>>(__VA_ARGS__), csrec_cuda_launched(#kernel, error))
+#define CSREC_CUDA_EACH(kernel, count, threads, error, ...)                                        \
+    CSREC_CUDA_RUN(kernel, csrec_cuda_blocks(count, threads), threads, error, __VA_ARGS__)
+
+/* *array = csrec_cuda_block_take of so many of its elements. */
+template <class T>
+static inline void csrec_cuda_take(csrec_cuda_block *block, int64_t count, T **array) {
+    *array = (T *)csrec_cuda_block_take(block, count, sizeof(T));
+}
+
+/* Calls lay_out to count the bytes of a block, makes it, and calls lay_out to take the arrays. */
+template <class F>
+static inline csrec_status csrec_cuda_lay(csrec_cuda_block *block, const char *what,
+                                          csrec_error *error, F lay_out) {
+    lay_out();
+    csrec_status status = csrec_cuda_block_create(block, what, error);
+    if (!status) lay_out();
+    return status;
 }
 #endif
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - the table entry of CUDA devices. */
 #include "kernels/device/device.h"
 

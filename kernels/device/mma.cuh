@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mma.cuh - products on tensor cores and asynchronous copies, as in the PTX manual.
  *
  * Fragments of a warp, lane = 4 g + t:
@@ -29,13 +30,6 @@ __device__ __forceinline__ void csrec_mma_tf32(float *d, const uint32_t *a, cons
         : "=f"(d[0]), "=f"(d[1]), "=f"(d[2]), "=f"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(c[0]), "f"(c[1]),
           "f"(c[2]), "f"(c[3]));
-}
-
-/* x rounded to the 11 bits of a tf32, ties away from zero. */
-__device__ __forceinline__ uint32_t csrec_to_tf32(float x) {
-    uint32_t bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
-    return bits;
 }
 
 /* Four 8 x 8 matrices of 16-bit numbers; lane l names row l % 8 of matrix l / 8. Lane 4 g + t gets

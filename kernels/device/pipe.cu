@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pipe.cu - large arrays between pageable host memory and the device, through two pinned buffers.
  */
 #include "kernels/device/pipe.h"

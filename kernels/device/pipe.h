@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pipe.h - large arrays between pageable host memory and the device, through two pinned buffers:
  * host threads fill or empty one while the other is being transferred. */
 #ifndef CSREC_KERNELS_DEVICE_PIPE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wgmma.cuh - products of a warpgroup, bulk copies and their barriers in shared memory, as in the
  * PTX manual. Only for code compiled for compute capability 9.0a. */
 #ifndef CSREC_KERNELS_DEVICE_WGMMA_CUH

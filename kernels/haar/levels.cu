@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* levels.cu - the procedural random partial Haar transform, one thread a sample, one launch a level
  * (levels.cuh). */
 #include "kernels/haar/levels.h"
@@ -8,18 +9,14 @@
 
 enum { THREADS = 256 };
 
-static __device__ int64_t thread_number() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 static __global__ void start(level_entries e, const double *r) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k < e.n) start_entry(e, k, r);
 }
 
 /* One level; count 0 marks threads without a group. */
 static __global__ void reduce(level_entries e, int levels, int n, csrec_product *products) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k >= e.n) return;
     double sub;
     bool two_sided;
@@ -42,21 +39,19 @@ static void lay_out(level_run *run) {
     int64_t n = run->a.e.n;
     csrec_cuda_block *b = &run->block;
     take_arrays(b, &run->a);
-    run->products = (csrec_product *)csrec_cuda_block_take(b, n, sizeof *run->products);
-    run->chosen = (csrec_product *)csrec_cuda_block_take(b, n, sizeof *run->chosen);
-    run->kept = (int64_t *)csrec_cuda_block_take(b, 1, sizeof *run->kept);
+    csrec_cuda_take(b, n, &run->products);
+    csrec_cuda_take(b, n, &run->chosen);
+    csrec_cuda_take(b, 1, &run->kept);
     run->temporary = csrec_cuda_block_take(b, (int64_t)run->bytes, 1);
 }
 
 static csrec_status begin(level_run *run, const uint64_t *rows, const double *r,
                           csrec_error *error) {
     csrec_status status = csrec_shim_keep(NULL, &run->bytes, run->a.e.n, NULL, NULL, NULL, error);
-    if (status) return status;
-    lay_out(run);
-    status = csrec_cuda_block_create(&run->block, "the transform by levels", error);
-    if (status) return status;
-    lay_out(run);
-    return fill_arrays(&run->a, rows, r, error);
+    if (!status)
+        status =
+            csrec_cuda_lay(&run->block, "the transform by levels", error, [&] { lay_out(run); });
+    return status ? status : fill_arrays(&run->a, rows, r, error);
 }
 
 /* All levels from fine to coarse; the products of a level go before those of the level before.
@@ -67,30 +62,22 @@ static csrec_status list_levels(level_run *run, int levels, csrec_product *produ
     const unsigned blocks = csrec_cuda_blocks(e.n, THREADS);
     int64_t place = total;
     *found = 1;
-    start<<<blocks, THREADS>>>(e, run->a.r);
-    csrec_status status = csrec_cuda_launched("start", error);
+    csrec_status status = CSREC_CUDA_RUN(start, blocks, THREADS, error, e, run->a.r);
     for (int n = 1; n <= levels && !status; n++) {
         int64_t kept = 0;
-        reduce<<<blocks, THREADS>>>(e, levels, n, run->products);
-        status = csrec_cuda_launched("reduce", error);
+        status = CSREC_CUDA_RUN(reduce, blocks, THREADS, error, e, levels, n, run->products);
         if (!status)
             status = csrec_shim_keep(run->temporary, &run->bytes, e.n, run->products, run->chosen,
                                      run->kept, error);
-        if (!status)
-            status = csrec_cuda_check(
-                cudaMemcpy(&kept, run->kept, sizeof kept, cudaMemcpyDeviceToHost), "reduce", error);
+        if (!status) status = csrec_cuda_copy(&kept, run->kept, sizeof kept, error);
         *found += kept;
         place -= kept;
         if (!status && products)
-            status = csrec_cuda_check(cudaMemcpy(products + place, run->chosen,
-                                                 (size_t)kept * sizeof *products,
-                                                 cudaMemcpyDeviceToHost),
-                                      "products", error);
+            status = csrec_cuda_copy(products + place, run->chosen, (size_t)kept * sizeof *products,
+                                     error);
     }
     double sum = 0.0;
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(&sum, e.add, sizeof sum, cudaMemcpyDeviceToHost),
-                                  "sum", error);
+    if (!status) status = csrec_cuda_copy(&sum, e.add, sizeof sum, error);
     double one = 1.0 / sqrt((double)e.n);
     if (!status && products) products[0] = {0, sum * one, e.n};
     return status;

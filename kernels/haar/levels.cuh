@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* levels.cuh - the step of the paper's transform, one thread a sample (T. Park 2015).
  * src/haar/levels.c is the CPU's implementation of the same page.
  *
@@ -54,12 +55,12 @@ struct level_arrays {
 
 static inline void take_arrays(csrec_cuda_block *b, level_arrays *a) {
     int64_t n = a->e.n;
-    a->rows = (uint64_t *)csrec_cuda_block_take(b, n, sizeof *a->rows);
-    a->r = (double *)csrec_cuda_block_take(b, n, sizeof *a->r);
+    csrec_cuda_take(b, n, &a->rows);
+    csrec_cuda_take(b, n, &a->r);
     a->e.rows = a->rows;
-    a->e.add = (double *)csrec_cuda_block_take(b, n, sizeof *a->e.add);
-    a->e.size = (int64_t *)csrec_cuda_block_take(b, n, sizeof *a->e.size);
-    a->e.end = (int64_t *)csrec_cuda_block_take(b, n, sizeof *a->e.end);
+    csrec_cuda_take(b, n, &a->e.add);
+    csrec_cuda_take(b, n, &a->e.size);
+    csrec_cuda_take(b, n, &a->e.end);
 }
 
 static inline csrec_status fill_arrays(const level_arrays *a, const uint64_t *rows, const double *r,

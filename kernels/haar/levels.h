@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* levels.h - the paper's transform on a device: one thread a sample, one launch a level. */
 #ifndef CSREC_KERNELS_HAAR_LEVELS_H
 #define CSREC_KERNELS_HAAR_LEVELS_H

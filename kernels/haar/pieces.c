@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pieces.c - pieces of a long signal on a CUDA device, one after another. */
 #include <stdlib.h>
 

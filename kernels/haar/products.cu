@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* products.cu - csrec_haar_transform on the device: upload, transform, sort by column, download. */
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
@@ -21,40 +22,38 @@ struct arrays {
 };
 
 static __global__ void number(int64_t n, uint32_t *place) {
-    int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t k = csrec_cuda_thread();
     if (k < n) place[k] = (uint32_t)k;
 }
 
 static __global__ void gather(int64_t n, arrays a) {
-    int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t k = csrec_cuda_thread();
     if (k >= n) return;
     uint32_t from = a.order[k];
     a.products[k] = {a.sorted[k], a.value[from], a.count[from]};
 }
 
 static void lay_out(csrec_cuda_block *block, int64_t n, arrays *a) {
-    a->rows = (uint64_t *)csrec_cuda_block_take(block, n, sizeof *a->rows);
-    a->r = (double *)csrec_cuda_block_take(block, n, sizeof *a->r);
-    a->column = (uint64_t *)csrec_cuda_block_take(block, 3 * n, sizeof *a->column);
-    a->value = (double *)csrec_cuda_block_take(block, 3 * n, sizeof *a->value);
-    a->count = (uint32_t *)csrec_cuda_block_take(block, 3 * n, sizeof *a->count);
-    a->sorted = (uint64_t *)csrec_cuda_block_take(block, 3 * n, sizeof *a->sorted);
-    a->place = (uint32_t *)csrec_cuda_block_take(block, 3 * n, sizeof *a->place);
-    a->order = (uint32_t *)csrec_cuda_block_take(block, 3 * n, sizeof *a->order);
-    a->products = (csrec_product *)csrec_cuda_block_take(block, 3 * n, sizeof *a->products);
+    csrec_cuda_take(block, n, &a->rows);
+    csrec_cuda_take(block, n, &a->r);
+    csrec_cuda_take(block, 3 * n, &a->column);
+    csrec_cuda_take(block, 3 * n, &a->value);
+    csrec_cuda_take(block, 3 * n, &a->count);
+    csrec_cuda_take(block, 3 * n, &a->sorted);
+    csrec_cuda_take(block, 3 * n, &a->place);
+    csrec_cuda_take(block, 3 * n, &a->order);
+    csrec_cuda_take(block, 3 * n, &a->products);
     a->temporary = csrec_cuda_block_take(block, (int64_t)a->bytes, 1);
 }
 
 static csrec_status sort_products(arrays *a, int levels, int64_t found, csrec_error *error) {
     unsigned blocks = csrec_cuda_blocks(found, THREADS);
-    number<<<blocks, THREADS>>>(found, a->place);
-    csrec_status status = csrec_cuda_launched("number", error);
+    csrec_status status = CSREC_CUDA_RUN(number, blocks, THREADS, error, found, a->place);
     if (!status)
         status = csrec_shim_sort(a->temporary, &a->bytes, found, levels + 1, a->column, a->sorted,
                                  a->place, a->order, error);
     if (status) return status;
-    gather<<<blocks, THREADS>>>(found, *a);
-    return csrec_cuda_launched("gather", error);
+    return CSREC_CUDA_RUN(gather, blocks, THREADS, error, found, *a);
 }
 
 static csrec_status list(csrec_cuda_transform *transform, arrays *a, csrec_cuda_pipe *pipe,
@@ -82,10 +81,10 @@ static csrec_status transform_distinct(csrec_transform_job *job, csrec_error *er
     if (!status)
         status = csrec_cuda_transform_create(job->levels, job->n, CSREC_COLUMNS_PAPER, &transform,
                                              error);
-    lay_out(&block, job->n, &a);
-    if (!status) status = csrec_cuda_block_create(&block, "all products", error);
+    if (!status)
+        status =
+            csrec_cuda_lay(&block, "all products", error, [&] { lay_out(&block, job->n, &a); });
     if (!status) {
-        lay_out(&block, job->n, &a);
         csrec_cuda_pipe pipe;
         csrec_cuda_pipe_create((size_t)job->n * 3 * sizeof *job->products, &pipe);
         status = list(transform, &a, &pipe, job, error);

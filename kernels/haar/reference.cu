@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* reference.cu - the steps of the reference pursuit on a device: a launch a level for the
  * transform, in which each thread keeps the best column of the groups that it reduced; the largest
  * of those; a launch for the update. Only r and the entries of one transform are stored. */
@@ -21,10 +22,6 @@ struct candidates {
     csrec_reference_pick *pick; /* [n] */
 };
 
-static __device__ int64_t thread_number() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 static __device__ void keep(const candidates &best, int64_t k, csrec_reference_pick pick) {
     int64_t key = csrec_pursuit_key(pick.sum, csrec_haar_scale(pick.count), pick.level);
     if (key <= best.key[k]) return;
@@ -33,7 +30,7 @@ static __device__ void keep(const candidates &best, int64_t k, csrec_reference_p
 }
 
 static __global__ void start(level_entries e, const double *r, candidates best) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k >= e.n) return;
     start_entry(e, k, r);
     best.key[k] = -1;
@@ -41,7 +38,7 @@ static __global__ void start(level_entries e, const double *r, candidates best) 
 
 /* Step n: span 2^n, the group of each row, its members' halves. */
 static __global__ void reduce(level_entries e, int n, bool one_sided, candidates best) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k >= e.n) return;
     double sub;
     bool two_sided;
@@ -54,7 +51,7 @@ static __global__ void column_0(level_entries e, candidates best) {
 }
 
 static __global__ void update(level_entries e, csrec_reference_pick pick, double d, double *r) {
-    int64_t k = thread_number();
+    int64_t k = csrec_cuda_thread();
     if (k < e.n) r[k] -= d * csrec_reference_sign(pick.level, pick.group, e.rows[k]);
 }
 
@@ -72,8 +69,8 @@ static void lay_out(engine *g) {
     int64_t n = g->a.e.n;
     csrec_cuda_block *b = &g->block;
     take_arrays(b, &g->a);
-    g->best.key = (int64_t *)csrec_cuda_block_take(b, n, sizeof *g->best.key);
-    g->best.pick = (csrec_reference_pick *)csrec_cuda_block_take(b, n, sizeof *g->best.pick);
+    csrec_cuda_take(b, n, &g->best.key);
+    csrec_cuda_take(b, n, &g->best.pick);
     g->temporary = csrec_cuda_block_take(b, (int64_t)g->bytes, 1);
 }
 
@@ -90,12 +87,9 @@ static csrec_status device_create(const csrec_tree *tree, const double *r, void 
     g->one_sided = tree->one_sided;
     g->a.e.n = tree->n;
     g->bytes = (size_t)tree->n / 4 + (1 << 20); /* more than the maximum needs */
-    lay_out(g);
-    csrec_status status = csrec_cuda_block_create(&g->block, "the reference pursuit", NULL);
-    if (!status) {
-        lay_out(g);
-        status = fill_arrays(&g->a, tree->rows, r, NULL);
-    }
+    csrec_status status =
+        csrec_cuda_lay(&g->block, "the reference pursuit", NULL, [&] { lay_out(g); });
+    if (!status) status = fill_arrays(&g->a, tree->rows, r, NULL);
     if (status)
         device_destroy(g);
     else
@@ -121,8 +115,7 @@ static csrec_status device_find(void *state, csrec_reference_pick *pick) {
 
 static csrec_status device_subtract(void *state, const csrec_reference_pick *pick, double d) {
     engine *g = (engine *)state;
-    update<<<csrec_cuda_blocks(g->a.e.n, THREADS), THREADS>>>(g->a.e, *pick, d, g->a.r);
-    return csrec_cuda_launched("the reference pursuit", NULL);
+    return CSREC_CUDA_EACH(update, g->a.e.n, THREADS, NULL, g->a.e, *pick, d, g->a.r);
 }
 
 static csrec_status device_residual(const void *state, double *r) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate.cu - the pursuit by subtrees that run at the same time, exact, for one large signal.
  *
  * The tree is split into its maximal blocks of at most U samples, the subtrees. A pick inside a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate.h - Matching Pursuit on the sampled Haar matrix for one large signal, on the device
  * from first to last pick, with the picks, coefficients and residual of csrec_pursuit_eager to the
  * bit.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_check.cuh - the picks of a round in their order, and how far that order is valid. */
 #ifndef CSREC_KERNELS_HAAR_SPECULATE_CHECK_CUH
 #define CSREC_KERNELS_HAAR_SPECULATE_CHECK_CUH

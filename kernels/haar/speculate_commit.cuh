@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_commit.cuh - valid picks are committed, the rest rolled back; a pick above the
  * subtrees. */
 #ifndef CSREC_KERNELS_HAAR_SPECULATE_COMMIT_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_device.cuh - one pick applied to a run of entries by a warp, and the exchange of best
  * columns between the blocks of a cooperative kernel. */
 #ifndef CSREC_KERNELS_HAAR_SPECULATE_DEVICE_CUH

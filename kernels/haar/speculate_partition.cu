@@ -1,16 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_partition.cu - the row tree split into subtrees, the memory of the speculative pursuit,
  * and its run. */
 #include "kernels/haar/speculate_round.cuh"
 
 static __global__ void mark_tops(int64_t n, const int32_t *size, int32_t most, long long *flag) {
-    int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t j = csrec_cuda_thread();
     if (j <= n + 1) flag[j] = j < n && size[j] > most;
 }
 
 /* before[j]: nodes above the subtrees at entries below j, which is the number of sample j's
  * subtree. */
 static __global__ void list_tops(csrec_speculate_tree tree, const long long *before, partition c) {
-    int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t j = csrec_cuda_thread();
     if (j >= tree.n || before[j + 1] == before[j]) return;
     int32_t t = (int32_t)before[j], first = tree.first[j];
     c.top[t] = (int32_t)j;
@@ -19,7 +20,7 @@ static __global__ void list_tops(csrec_speculate_tree tree, const long long *bef
 
 /* Of the nodes at both ends of a run of subtrees the lower is its parent. */
 static __global__ void list_above(csrec_speculate_tree tree, partition c) {
-    int64_t u = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t u = csrec_cuda_thread();
     if (u >= c.subtrees) return;
     int2 run = make_int2((int)u, (int)u);
     for (int k = 0; k < DEPTH; k++) {
@@ -34,32 +35,31 @@ static __global__ void list_above(csrec_speculate_tree tree, partition c) {
 static void lay_out_parts(csrec_cuda_block *m, speculate_job *job) {
     partition *c = &job->parts;
     int64_t tops = c->tops, subtrees = c->subtrees;
-    c->top = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->top);
-    c->range = (int2 *)csrec_cuda_block_take(m, tops, sizeof *c->range);
-    c->above = (int32_t *)csrec_cuda_block_take(m, subtrees * DEPTH, sizeof *c->above);
-    c->chunk = (best *)csrec_cuda_block_take(m, subtrees * CHUNKS, sizeof *c->chunk);
-    c->widest = (span *)csrec_cuda_block_take(m, subtrees * CHUNKS, sizeof *c->widest);
-    c->head = (best *)csrec_cuda_block_take(m, subtrees, sizeof *c->head);
-    c->ran = (int4 *)csrec_cuda_block_take(m, subtrees, sizeof *c->ran);
-    c->stamp = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->stamp);
-    c->touched = (int32_t *)csrec_cuda_block_take(m, tops, sizeof *c->touched);
+    csrec_cuda_take(m, tops, &c->top);
+    csrec_cuda_take(m, tops, &c->range);
+    csrec_cuda_take(m, subtrees * DEPTH, &c->above);
+    csrec_cuda_take(m, subtrees * CHUNKS, &c->chunk);
+    csrec_cuda_take(m, subtrees * CHUNKS, &c->widest);
+    csrec_cuda_take(m, subtrees, &c->head);
+    csrec_cuda_take(m, subtrees, &c->ran);
+    csrec_cuda_take(m, tops, &c->stamp);
+    csrec_cuda_take(m, tops, &c->touched);
 }
 
 static void lay_out_round(csrec_cuda_block *m, speculate_job *job) {
     timeline *t = &job->time;
-    t->events = (event *)csrec_cuda_block_take(m, EVENTS, sizeof *t->events);
-    t->rank = (int32_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->rank);
-    t->m = (uint64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->m);
-    t->order = (uint64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->order);
-    t->key = (uint64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->key);
-    t->code = (int64_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->code);
-    t->change = (double *)csrec_cuda_block_take(m, EVENTS, sizeof *t->change);
-    t->subtree = (int32_t *)csrec_cuda_block_take(m, EVENTS, sizeof *t->subtree);
-    t->gain = (csrec_wide *)csrec_cuda_block_take(m, EVENTS, sizeof *t->gain);
-    job->counts = (round_counts *)csrec_cuda_block_take(m, 3, sizeof *job->counts);
-    job->arrived = (unsigned *)csrec_cuda_block_take(m, 1, sizeof *job->arrived);
-    job->blocks.records =
-        (record *)csrec_cuda_block_take(m, 2 * CONTESTS * MOST_BLOCKS, sizeof(record));
+    csrec_cuda_take(m, EVENTS, &t->events);
+    csrec_cuda_take(m, EVENTS, &t->rank);
+    csrec_cuda_take(m, EVENTS, &t->m);
+    csrec_cuda_take(m, EVENTS, &t->order);
+    csrec_cuda_take(m, EVENTS, &t->key);
+    csrec_cuda_take(m, EVENTS, &t->code);
+    csrec_cuda_take(m, EVENTS, &t->change);
+    csrec_cuda_take(m, EVENTS, &t->subtree);
+    csrec_cuda_take(m, EVENTS, &t->gain);
+    csrec_cuda_take(m, 3, &job->counts);
+    csrec_cuda_take(m, 1, &job->arrived);
+    csrec_cuda_take(m, 2 * CONTESTS * MOST_BLOCKS, &job->blocks.records);
 }
 
 /* Small subtrees run at once in greater number, large ones leave fewer picks above the subtrees:
@@ -76,30 +76,23 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *s, int32_t most, specu
     job->rules = s->rules;
     job->totals = s->totals;
     job->link = s->link;
-    mark_tops<<<csrec_cuda_blocks(n + 2, BUILD_THREADS), BUILD_THREADS>>>(n, job->tree.size, most,
-                                                                          s->prefix);
-    csrec_status status = csrec_cuda_launched("nodes above the subtrees", error);
+    csrec_status status =
+        CSREC_CUDA_EACH(mark_tops, n + 2, BUILD_THREADS, error, n, job->tree.size, most, s->prefix);
     if (!status) status = csrec_speculate_sums(s, error);
     long long tops = 0;
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(&tops, s->prefix + n, sizeof tops, cudaMemcpyDefault),
-                                  "subtrees", error);
+    if (!status) status = csrec_cuda_copy(&tops, s->prefix + n, sizeof tops, error);
     if (status) return status;
     job->parts.tops = (int32_t)tops;
     job->parts.subtrees = (int32_t)tops + 1;
-    lay_out_parts(memory, job);
-    lay_out_round(memory, job);
-    status = csrec_cuda_block_create(memory, "the subtrees of the pursuit", error);
+    status = csrec_cuda_lay(memory, "the subtrees of the pursuit", error, [&] {
+        lay_out_parts(memory, job);
+        lay_out_round(memory, job);
+    });
+    if (!status) status = csrec_cuda_clear(memory->base, memory->used, NULL, error);
     if (status) return status;
-    lay_out_parts(memory, job);
-    lay_out_round(memory, job);
-    status = csrec_cuda_check(cudaMemset(memory->base, 0, memory->used), "subtrees", error);
+    status = CSREC_CUDA_EACH(list_tops, n, BUILD_THREADS, error, job->tree, s->prefix, job->parts);
     if (status) return status;
-    list_tops<<<csrec_cuda_blocks(n, BUILD_THREADS), BUILD_THREADS>>>(job->tree, s->prefix,
-                                                                      job->parts);
-    list_above<<<csrec_cuda_blocks(tops + 1, BUILD_THREADS), BUILD_THREADS>>>(job->tree,
-                                                                              job->parts);
-    return csrec_cuda_launched("list of nodes above the subtrees", error);
+    return CSREC_CUDA_EACH(list_above, tops + 1, BUILD_THREADS, error, job->tree, job->parts);
 }
 
 csrec_status csrec_speculate_run(csrec_speculate_state *state,
@@ -113,10 +106,7 @@ csrec_status csrec_speculate_run(csrec_speculate_state *state,
     csrec_status status = csrec_speculate_parts(state, options->subtree, &job, &memory, error);
     if (!status) status = csrec_speculate_launch(&job, one_sided, error);
     if (!status) status = csrec_speculate_wait(state, options, error);
-    if (!status)
-        status =
-            csrec_cuda_check(cudaMemcpy(totals, state->totals, sizeof *totals, cudaMemcpyDefault),
-                             "end of the speculative pursuit", error);
+    if (!status) status = csrec_cuda_copy(totals, state->totals, sizeof *totals, error);
     report->subtrees = job.parts.subtrees;
     report->bytes += memory.used;
     csrec_cuda_block_destroy(&memory);

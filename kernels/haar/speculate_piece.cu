@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_piece.cu - runs a piece of a long signal by the speculative pursuit, and takes picks
  * back.
  *
@@ -25,17 +26,13 @@ struct csrec_cuda_piece {
 
 /* ---- undo */
 
-static __device__ inline int64_t thread_id() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 static __device__ inline void add_at(long long *sum, int64_t at, double d) {
     atomicAdd((unsigned long long *)&sum[at], (unsigned long long)(long long)d);
 }
 
 static __global__ void scatter(csrec_speculate_tree tree, const csrec_step *step, int64_t count,
                                long long *change) {
-    int64_t k = thread_id();
+    int64_t k = csrec_cuda_thread();
     if (k >= count) return;
     int kind = (int)(step[k].code & 3);
     int64_t at = step[k].code >> 2, first = kind == LEAF ? at : tree.first[at];
@@ -49,7 +46,7 @@ static __global__ void scatter(csrec_speculate_tree tree, const csrec_step *step
 
 /* sum[k]: of the changes of all samples below k - 1. */
 static __global__ void change_nodes(csrec_speculate_tree tree, const long long *sum) {
-    int64_t j = thread_id();
+    int64_t j = csrec_cuda_thread();
     if (j >= tree.n) return;
     long long below = sum[j + 1], with = sum[j + 2];
     if (tree.r) tree.r[j] += (double)(with - below);
@@ -69,23 +66,21 @@ static int64_t run_of(const csrec_steps *s, int64_t from, int64_t count) {
 csrec_status csrec_cuda_piece_undo(csrec_cuda_piece *p, csrec_steps *steps, csrec_error *error) {
     csrec_speculate_state *s = &p->state;
     int64_t n = p->problem.n;
-    csrec_status status = csrec_cuda_check(
-        cudaMemset(s->prefix, 0, (size_t)(n + 2) * sizeof *s->prefix), "changes", error);
+    csrec_status status =
+        csrec_cuda_clear(s->prefix, (size_t)(n + 2) * sizeof *s->prefix, NULL, error);
     for (int64_t from = 0, some; from < steps->count && !status; from += some) {
         some = std::min(run_of(steps, from, steps->count - from), p->room.room);
         status = csrec_cuda_copy(p->room.step, csrec_steps_at(steps, from),
                                  (size_t)some * sizeof *p->room.step, error);
-        if (status) break;
-        scatter<<<csrec_cuda_blocks(some, BUILD_THREADS), BUILD_THREADS>>>(s->tree, p->room.step,
-                                                                           some, s->prefix);
-        status = csrec_cuda_launched("changes of picks", error);
+        if (!status)
+            status = CSREC_CUDA_EACH(scatter, some, BUILD_THREADS, error, s->tree, p->room.step,
+                                     some, s->prefix);
     }
     for (int k = 0; k < 2 && !status; k++) status = csrec_speculate_sums(s, error);
     if (status) return status;
     steps->count = 0;
     p->fresh = true;
-    change_nodes<<<csrec_cuda_blocks(n, BUILD_THREADS), BUILD_THREADS>>>(s->tree, s->prefix);
-    return csrec_cuda_launched("changes of nodes", error);
+    return CSREC_CUDA_EACH(change_nodes, n, BUILD_THREADS, error, s->tree, s->prefix);
 }
 
 /* ---- run */
@@ -140,10 +135,10 @@ csrec_status csrec_cuda_piece_run(csrec_cuda_piece *p, int64_t theta, csrec_step
     } while (!status && totals.outcome == CSREC_STEP_LIMIT && steps->count < steps->room);
     p->fresh = false;
     steps->head = (int64_t)totals.head;
-    steps->halt = totals.outcome == CSREC_STEP_LIMIT ? CSREC_HALT_FULL
-                  : totals.outcome == CSREC_SMALL    ? CSREC_HALT_SMALL
-                  : totals.outcome == CSREC_EXHAUSTED  ? CSREC_HALT_STALL
-                                                     : CSREC_HALT_NONE;
+    steps->halt = totals.outcome == CSREC_STEP_LIMIT  ? CSREC_HALT_FULL
+                  : totals.outcome == CSREC_SMALL     ? CSREC_HALT_SMALL
+                  : totals.outcome == CSREC_EXHAUSTED ? CSREC_HALT_STALL
+                                                      : CSREC_HALT_NONE;
     return status;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_piece.h - a piece of a long signal on a device (haar/pieces.h), run by the speculative
  * pursuit. */
 #ifndef CSREC_KERNELS_HAAR_SPECULATE_PIECE_H

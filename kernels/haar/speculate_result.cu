@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_result.cu - the atoms of a pursuit on the device. */
 #include <cmath>
 #include <cstdlib>
@@ -10,10 +11,6 @@ extern "C" {
 }
 
 enum { THREADS = 256 };
-
-static __device__ inline int64_t thread_id() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
 
 typedef struct atom_list {
     uint64_t *column;
@@ -43,7 +40,7 @@ static __device__ inline void list(const result_job *job, uint64_t row, int leve
 }
 
 static __global__ void list_atoms(result_job job) {
-    int64_t j = thread_id();
+    int64_t j = csrec_cuda_thread();
     if (j >= job.tree.n) return;
     uint64_t row = job.rows[j];
     list(&job, row, job.tree.level[j], 1.0, job.tree.x[j], job.tree.size[j]);
@@ -58,30 +55,18 @@ static __global__ void list_atoms(result_job job) {
 static csrec_status run_list(csrec_speculate_state *s, atom_list *atoms, int64_t *found,
                              csrec_error *error) {
     result_job job = {s->tree, s->rows, s->problem->levels, s->rules.units, *atoms};
-    csrec_status status =
-        csrec_cuda_check(cudaMemset(atoms->found, 0, sizeof *atoms->found), "list of atoms", error);
-    if (status) return status;
-    list_atoms<<<csrec_cuda_blocks(s->problem->n, THREADS), THREADS>>>(job);
-    status = csrec_cuda_launched("list of atoms", error);
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(found, atoms->found, sizeof *found, cudaMemcpyDefault),
-                                  "list of atoms", error);
+    csrec_status status = csrec_cuda_clear(atoms->found, sizeof *atoms->found, NULL, error);
+    if (!status) status = CSREC_CUDA_EACH(list_atoms, s->problem->n, THREADS, error, job);
+    if (!status) status = csrec_cuda_copy(found, atoms->found, sizeof *found, error);
     return status;
 }
 
 static csrec_status download(const atom_list *from, int64_t n, csrec_atoms *to,
                              csrec_error *error) {
     size_t bytes = (size_t)n * sizeof(double);
-    csrec_status status = csrec_cuda_check(
-        cudaMemcpy(to->column, from->column, bytes, cudaMemcpyDefault), "atoms", error);
-    if (!status)
-        status = csrec_cuda_check(
-            cudaMemcpy(to->coefficient, from->coefficient, bytes, cudaMemcpyDefault), "atoms",
-            error);
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(to->count, from->count, bytes, cudaMemcpyDefault),
-                                  "atoms", error);
-    return status;
+    csrec_status status = csrec_cuda_copy(to->column, from->column, bytes, error);
+    if (!status) status = csrec_cuda_copy(to->coefficient, from->coefficient, bytes, error);
+    return status ? status : csrec_cuda_copy(to->count, from->count, bytes, error);
 }
 
 /* Column 0 comes first; the rest in ascending order. `listed` is unordered. */
@@ -117,12 +102,11 @@ csrec_status csrec_speculate_state_atoms(csrec_speculate_state *s,
     if (status) return status;
     csrec_cuda_block block = {};
     csrec_atoms listed = {};
-    for (int pass = 0; pass < 2 && !status; pass++) {
-        list.column = (uint64_t *)csrec_cuda_block_take(&block, found, sizeof *list.column);
-        list.coefficient = (double *)csrec_cuda_block_take(&block, found, sizeof(double));
-        list.count = (int64_t *)csrec_cuda_block_take(&block, found, sizeof *list.count);
-        if (pass == 0) status = csrec_cuda_block_create(&block, "the list of atoms", error);
-    }
+    status = csrec_cuda_lay(&block, "the list of atoms", error, [&] {
+        csrec_cuda_take(&block, found, &list.column);
+        csrec_cuda_take(&block, found, &list.coefficient);
+        csrec_cuda_take(&block, found, &list.count);
+    });
     list.capacity = found;
     if (!status) status = run_list(s, &list, &found, error);
     if (!status && csrec_atoms_create(found, &listed))

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_round.cuh - what a round of the speculative pursuit works on: the subtrees, the
  * timeline of picks, the counts of the round; see speculate.cu. */
 #ifndef CSREC_KERNELS_HAAR_SPECULATE_ROUND_CUH

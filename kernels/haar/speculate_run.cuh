@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_run.cuh - subtrees run their own pursuits, each by a team of warps, and write down
  * their picks. */
 #ifndef CSREC_KERNELS_HAAR_SPECULATE_RUN_CUH

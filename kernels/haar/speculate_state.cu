@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_state.cu - the row tree and the sums of a pursuit built on the device.
  *
  * The node of gap j is the smallest dyadic block with samples j and j + 1; where its samples begin
@@ -13,12 +14,8 @@
 
 enum { THREADS = 256 };
 
-static __device__ inline int64_t thread_id() {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
-
 static __global__ void to_units(int64_t n, const double *y, double units, long long *u) {
-    int64_t j = thread_id();
+    int64_t j = csrec_cuda_thread();
     if (j <= n + 1) u[j] = j < n ? (long long)rint(y[j] * units) : 0;
 }
 
@@ -62,7 +59,7 @@ static __device__ inline int gap_of(const tree_build *b, int64_t j) {
 }
 
 static __global__ void build_tree(tree_build b) {
-    int64_t j = thread_id();
+    int64_t j = csrec_cuda_thread();
     if (j >= b.n) return;
     int level = gap_of(&b, j), above = gap_of(&b, j - 1);
     if (b.leaf_edge) {
@@ -95,30 +92,29 @@ static void lay_out(csrec_speculate_state *s, tree_build *b) {
     csrec_speculate_tree *t = &s->tree;
     t->D = b->D = (double *)csrec_cuda_block_take(m, n, sizeof(double));
     t->scale = b->scale = (double *)csrec_cuda_block_take(m, n, sizeof(double));
-    t->x = (long long *)csrec_cuda_block_take(m, n, sizeof(long long));
+    csrec_cuda_take(m, n, &t->x);
     t->first = b->first = (int32_t *)csrec_cuda_block_take(m, n, sizeof(int32_t));
     t->size = b->size = (int32_t *)csrec_cuda_block_take(m, n, sizeof(int32_t));
     t->level = b->level = (uint8_t *)csrec_cuda_block_take(m, n, 1);
     if (one_sided) {
         t->S = b->S = (double *)csrec_cuda_block_take(m, n, sizeof(double));
         t->r = b->r = (double *)csrec_cuda_block_take(m, n, sizeof(double));
-        t->x_sum = (long long *)csrec_cuda_block_take(m, n, sizeof(long long));
-        t->x_leaf = (long long *)csrec_cuda_block_take(m, n, sizeof(long long));
+        csrec_cuda_take(m, n, &t->x_sum);
+        csrec_cuda_take(m, n, &t->x_leaf);
         t->node_edge = b->node_edge = (uint8_t *)csrec_cuda_block_take(m, n, 1);
         t->leaf_edge = b->leaf_edge = (uint8_t *)csrec_cuda_block_take(m, n, 1);
     }
-    s->rows = (uint64_t *)csrec_cuda_block_take(m, n, sizeof(uint64_t));
-    s->y = (double *)csrec_cuda_block_take(m, n, sizeof(double));
-    s->prefix = (long long *)csrec_cuda_block_take(m, n + 2, sizeof(long long));
+    csrec_cuda_take(m, n, &s->rows);
+    csrec_cuda_take(m, n, &s->y);
+    csrec_cuda_take(m, n + 2, &s->prefix);
     s->scratch = csrec_cuda_block_take(m, (int64_t)s->scratch_bytes, 1);
-    s->totals =
-        (csrec_speculate_totals *)csrec_cuda_block_take(m, 1, sizeof(csrec_speculate_totals));
+    csrec_cuda_take(m, 1, &s->totals);
 }
 
 static csrec_status sum_samples(csrec_speculate_state *s, csrec_error *error) {
     int64_t n = s->problem->n;
-    to_units<<<csrec_cuda_blocks(n + 2, THREADS), THREADS>>>(n, s->y, s->rules.units, s->prefix);
-    csrec_status status = csrec_cuda_launched("samples in units", error);
+    csrec_status status =
+        CSREC_CUDA_EACH(to_units, n + 2, THREADS, error, n, s->y, s->rules.units, s->prefix);
     return status ? status : csrec_speculate_sums(s, error);
 }
 
@@ -145,16 +141,9 @@ static void set_rules(csrec_speculate_state *s, const csrec_stop *stop,
 
 static csrec_status upload(csrec_speculate_state *s, csrec_error *error) {
     size_t n = (size_t)s->problem->n;
-    csrec_status status = csrec_cuda_check(cudaMemset(s->memory.base, 0, s->memory.used),
-                                           "memory of the loop", error);
-    if (!status)
-        status = csrec_cuda_check(
-            cudaMemcpy(s->rows, s->problem->rows, n * sizeof *s->rows, cudaMemcpyDefault), "rows",
-            error);
-    if (!status)
-        status = csrec_cuda_check(
-            cudaMemcpy(s->y, s->problem->y, n * sizeof *s->y, cudaMemcpyDefault), "samples", error);
-    return status;
+    csrec_status status = csrec_cuda_clear(s->memory.base, s->memory.used, NULL, error);
+    if (!status) status = csrec_cuda_copy(s->rows, s->problem->rows, n * sizeof *s->rows, error);
+    return status ? status : csrec_cuda_copy(s->y, s->problem->y, n * sizeof *s->y, error);
 }
 
 csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
@@ -169,10 +158,8 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     char what[64];
     snprintf(what, sizeof what, "a pursuit of %lld samples", (long long)problem->n);
     s->scratch_bytes = csrec_shim_sums_bytes(problem->n + 2);
-    lay_out(s, &b);
-    csrec_status status = csrec_cuda_block_create(&s->memory, what, error);
+    csrec_status status = csrec_cuda_lay(&s->memory, what, error, [&] { lay_out(s, &b); });
     if (status) return status;
-    lay_out(s, &b);
     s->tree.n = problem->n;
     status =
         csrec_cuda_check(cudaHostAlloc((void **)&s->link, sizeof *s->link, cudaHostAllocMapped),
@@ -189,12 +176,8 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     b.above = problem->above ? problem->above : 64;
     b.rows = s->rows;
     b.prefix = s->prefix;
-    build_tree<<<csrec_cuda_blocks(problem->n, THREADS), THREADS>>>(b);
-    status = csrec_cuda_launched("the row tree", error);
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpy(s->totals, &totals, sizeof totals, cudaMemcpyDefault),
-                                  "start of the loop", error);
-    return status;
+    status = CSREC_CUDA_EACH(build_tree, problem->n, THREADS, error, b);
+    return status ? status : csrec_cuda_copy(s->totals, &totals, sizeof totals, error);
 }
 
 void csrec_speculate_state_clear(csrec_speculate_state *s) {

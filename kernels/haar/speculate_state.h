@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_state.h - the state of one pursuit on the device, the row tree in the order of its
  * gaps.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transform.cu - all inner products on the device: working memory and the two kernels' launches
  * (transform_rest.cuh, transform_pass.cuh, transform_tile.cuh). */
 #include "kernels/haar/transform.h"
@@ -28,10 +29,10 @@ struct csrec_cuda_transform {
 static int64_t lay_out_pass(csrec_cuda_transform *t, int k, int64_t items) {
     const int64_t tiles = (items + TILE - 1) / TILE, bound = tiles > 1 ? tiles * HANDED_ON : 0;
     pass_output *out = &t->run.out[k];
-    out->rows = (uint64_t *)csrec_cuda_block_take(&t->block, bound, sizeof *out->rows);
-    out->place = (uint64_t *)csrec_cuda_block_take(&t->block, bound, sizeof *out->place);
-    out->sum = (double *)csrec_cuda_block_take(&t->block, bound, sizeof *out->sum);
-    out->counts = (uint64_t *)csrec_cuda_block_take(&t->block, 1, sizeof *out->counts);
+    csrec_cuda_take(&t->block, bound, &out->rows);
+    csrec_cuda_take(&t->block, bound, &out->place);
+    csrec_cuda_take(&t->block, bound, &out->sum);
+    csrec_cuda_take(&t->block, 1, &out->counts);
     if (k + 1 < PASSES) {
         t->run.in[k + 1].rows = out->rows;
         t->run.in[k + 1].place = out->place;
@@ -47,14 +48,12 @@ static void lay_out(csrec_cuda_transform *t) {
         items = lay_out_pass(t, k, items);
     }
     t->states = at[PASSES];
-    t->state = (uint64_t *)csrec_cuda_block_take(&t->block, t->states + 1, sizeof *t->state);
-    t->scale = (double *)csrec_cuda_block_take(&t->block, TILE + 1, sizeof *t->scale);
+    csrec_cuda_take(&t->block, t->states + 1, &t->state);
+    csrec_cuda_take(&t->block, TILE + 1, &t->scale);
     transform_run *run = &t->run;
-    run->tile_best =
-        (csrec_cuda_best *)csrec_cuda_block_take(&t->block, run->tiles, sizeof *run->tile_best);
-    run->block_best =
-        (csrec_cuda_best *)csrec_cuda_block_take(&t->block, t->blocks, sizeof *run->block_best);
-    run->result = (transform_result *)csrec_cuda_block_take(&t->block, 1, sizeof *run->result);
+    csrec_cuda_take(&t->block, run->tiles, &run->tile_best);
+    csrec_cuda_take(&t->block, t->blocks, &run->block_best);
+    csrec_cuda_take(&t->block, 1, &run->result);
     if (!t->block.base) return;
     run->arrived = (unsigned *)(t->state + t->states) + 1;
     for (int k = 0; k < PASSES; k++) {
@@ -81,13 +80,8 @@ csrec_status csrec_cuda_transform_create(int levels, int64_t n, csrec_columns co
     const int64_t rest = (t->run.tiles * HANDED_ON + TILE - 1) / TILE;
     const int64_t most = 2 * size.multiprocessors; /* must all be resident at the same time */
     t->blocks = (unsigned)(rest < most ? rest : most);
-    lay_out(t);
-    status = csrec_cuda_block_create(&t->block, "the transform", error);
-    if (!status) {
-        lay_out(t);
-        fill_scale<<<TILE / THREADS + 1, THREADS>>>(t->scale);
-        status = csrec_cuda_launched("fill_scale", error);
-    }
+    status = csrec_cuda_lay(&t->block, "the transform", error, [&] { lay_out(t); });
+    if (!status) status = CSREC_CUDA_RUN(fill_scale, TILE / THREADS + 1, THREADS, error, t->scale);
     if (status)
         csrec_cuda_transform_destroy(t);
     else
@@ -124,9 +118,8 @@ csrec_status csrec_cuda_transform_run(csrec_cuda_transform *t, const uint64_t *r
                                       uint32_t *count, csrec_error *error) {
     csrec_status status = CSREC_OK;
     if (!t->clean)
-        status = csrec_cuda_check(
-            cudaMemsetAsync(t->state, 0, (size_t)(t->states + 1) * sizeof *t->state), "memset",
-            error);
+        status =
+            csrec_cuda_clear(t->state, (size_t)(t->states + 1) * sizeof *t->state, NULL, error);
     if (status) return status;
     t->run.in[0].rows = rows;
     t->run.in[0].r = r;
@@ -149,9 +142,7 @@ csrec_status csrec_cuda_transform_run(csrec_cuda_transform *t, const uint64_t *r
 csrec_status csrec_cuda_transform_wait(csrec_cuda_transform *t, int64_t *found,
                                        csrec_cuda_best *best, csrec_error *error) {
     transform_result result;
-    csrec_status status =
-        csrec_cuda_check(cudaMemcpy(&result, t->run.result, sizeof result, cudaMemcpyDeviceToHost),
-                         "transform", error);
+    csrec_status status = csrec_cuda_copy(&result, t->run.result, sizeof result, error);
     if (status) return status;
     *found = t->run.n + (int64_t)result.counts;
     if (best) *best = result.best;

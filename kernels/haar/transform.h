@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transform.h - all inner products <r, Psi_i> on the device from rows and r alone, each distinct
  * column once (CSREC_TRANSFORM_DISTINCT), and their maximum.
  *

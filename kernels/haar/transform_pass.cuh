@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transform_pass.cuh - one pass of the transform: a block resolves a tile, writes its columns,
  * finds the best of them, and hands on the nodes that extend beyond the tile.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transform_rest.cuh - the kernels: one resolves the tiles of samples, the other all later passes
  * and the end of the run.
  *

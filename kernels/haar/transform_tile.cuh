@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transform_tile.cuh - the nodes of one tile of samples: where they begin and end, and sums of r.
  *
  * The tree (src/haar/tree.h): the gap between samples j and j + 1 has a level g, and its node is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tree.cu - building the row tree on the device: launches of tree_items.cuh, prefix sums between.
  */
 #include "kernels/haar/tree.h"
@@ -11,7 +12,7 @@ enum { THREADS = 256 };
 typedef void step(const csrec_tree_build &b, int64_t i);
 
 template <step *STEP> __global__ static void each(csrec_tree_build b, int64_t count) {
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t i = csrec_cuda_thread();
     if (i < count) STEP(b, i);
 }
 
@@ -31,21 +32,21 @@ static int64_t items_at_most(int64_t n, bool one_sided) {
 static void lay_out(csrec_cuda_block *block, int64_t n, bool one_sided, csrec_tree_build *b,
                     void **scratch, size_t *bytes) {
     int64_t items = items_at_most(n, one_sided);
-    b->gap_level = (uint8_t *)csrec_cuda_block_take(block, n, 1);
-    b->gap_first = (uint32_t *)csrec_cuda_block_take(block, n, 4);
-    b->gap_size = (uint32_t *)csrec_cuda_block_take(block, n, 4);
-    b->gap_node = (uint32_t *)csrec_cuda_block_take(block, n, 4);
-    b->mask = (uint64_t *)csrec_cuda_block_take(block, n + 1, 8);
-    b->starts = (uint32_t *)csrec_cuda_block_take(block, n + 1, 4);
-    b->sums = (uint32_t *)csrec_cuda_block_take(block, one_sided ? n + 1 : 1, 4);
-    b->leaves = (uint32_t *)csrec_cuda_block_take(block, one_sided ? n + 1 : 1, 4);
-    b->shape = (uint64_t *)csrec_cuda_block_take(block, items, 8);
-    b->first = (uint32_t *)csrec_cuda_block_take(block, items, 4);
-    b->mid = (uint32_t *)csrec_cuda_block_take(block, items, 4);
-    b->end = (uint32_t *)csrec_cuda_block_take(block, items, 4);
-    b->parent = (uint32_t *)csrec_cuda_block_take(block, items, 4);
-    b->units = (uint64_t *)csrec_cuda_block_take(block, items + 1, 8);
-    b->depth_max = (uint32_t *)csrec_cuda_block_take(block, 1, 4);
+    csrec_cuda_take(block, n, &b->gap_level);
+    csrec_cuda_take(block, n, &b->gap_first);
+    csrec_cuda_take(block, n, &b->gap_size);
+    csrec_cuda_take(block, n, &b->gap_node);
+    csrec_cuda_take(block, n + 1, &b->mask);
+    csrec_cuda_take(block, n + 1, &b->starts);
+    csrec_cuda_take(block, one_sided ? n + 1 : 1, &b->sums);
+    csrec_cuda_take(block, one_sided ? n + 1 : 1, &b->leaves);
+    csrec_cuda_take(block, items, &b->shape);
+    csrec_cuda_take(block, items, &b->first);
+    csrec_cuda_take(block, items, &b->mid);
+    csrec_cuda_take(block, items, &b->end);
+    csrec_cuda_take(block, items, &b->parent);
+    csrec_cuda_take(block, items + 1, &b->units);
+    csrec_cuda_take(block, 1, &b->depth_max);
     size_t sums = csrec_shim_sums_bytes(items + 1 > n + 1 ? items + 1 : n + 1), sort = 0;
     if (csrec_shim_sort(NULL, &sort, items, 8, NULL, NULL, NULL, NULL, NULL)) sort = 0;
     *bytes = sums > sort ? sums : sort;
@@ -64,11 +65,7 @@ size_t csrec_cuda_tree_scratch(int64_t n, csrec_columns columns) {
 /* The last of n + 1 prefix sums: the sum of all. */
 static csrec_status fetch_last(const uint32_t *sums, int64_t n, uint32_t *last, void *stream,
                                csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaMemcpyAsync(last, sums + n, 4, cudaMemcpyDeviceToHost, (cudaStream_t)stream), "items",
-        error);
-    if (status) return status;
-    return csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "items", error);
+    return csrec_cuda_download(last, sums + n, 4, stream, error);
 }
 
 /* Edges with a column of their own are items too. */
@@ -87,24 +84,18 @@ static csrec_status count_edges(csrec_tree_build *b, void *scratch, size_t bytes
     return status;
 }
 
-static csrec_status clear_words(uint32_t *words, int64_t count, void *stream, csrec_error *error) {
-    return csrec_cuda_check(
-        cudaMemsetAsync(words, 0, (size_t)count * sizeof *words, (cudaStream_t)stream), "memset",
-        error);
-}
-
 /* All items; counts[2] on the host: tops | buckets << 32, deepest path. */
 static csrec_status find_items(csrec_tree_build *b, void *scratch, size_t bytes, void *stream,
                                csrec_error *error) {
     int64_t n = b->n;
-    csrec_status status = csrec_cuda_check(
-        cudaMemsetAsync(b->mask, 0, (size_t)(n + 1) * 8, (cudaStream_t)stream), "memset", error);
+    const size_t words = (size_t)(n + 1) * sizeof *b->sums;
+    csrec_status status = csrec_cuda_clear(b->mask, (size_t)(n + 1) * 8, stream, error);
     if (!status) status = run<build_gap>(*b, n - 1, "gaps", stream, error);
     if (!status) status = run<build_count_starts>(*b, n + 1, "starts", stream, error);
     if (!status)
         status = csrec_shim_sums_u32(b->starts, b->starts, n + 1, scratch, bytes, stream, error);
-    if (!status && b->one_sided) status = clear_words(b->sums, n + 1, stream, error);
-    if (!status && b->one_sided) status = clear_words(b->leaves, n + 1, stream, error);
+    if (!status && b->one_sided) status = csrec_cuda_clear(b->sums, words, stream, error);
+    if (!status && b->one_sided) status = csrec_cuda_clear(b->leaves, words, stream, error);
     if (!status) status = run<build_place>(*b, n - 1, "nodes", stream, error);
     b->items = n - 1;
     if (!status && b->one_sided) status = count_edges(b, scratch, bytes, stream, error);
@@ -115,8 +106,7 @@ static csrec_status find_items(csrec_tree_build *b, void *scratch, size_t bytes,
 
 static csrec_status find_units(csrec_tree_build *b, void *scratch, size_t bytes, void *stream,
                                csrec_cuda_tree *tree, csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaMemsetAsync(b->depth_max, 0, 4, (cudaStream_t)stream), "memset", error);
+    csrec_status status = csrec_cuda_clear(b->depth_max, 4, stream, error);
     if (!status) status = run<build_mark_unit>(*b, b->items + 1, "units", stream, error);
     if (!status)
         status =
@@ -124,16 +114,8 @@ static csrec_status find_units(csrec_tree_build *b, void *scratch, size_t bytes,
     if (!status) status = run<build_find_depth>(*b, b->items, "depths", stream, error);
     uint64_t units = 0;
     uint32_t depth = 0;
-    if (!status)
-        status = csrec_cuda_check(cudaMemcpyAsync(&units, b->units + b->items, 8,
-                                                  cudaMemcpyDeviceToHost, (cudaStream_t)stream),
-                                  "units", error);
-    if (!status)
-        status = csrec_cuda_check(
-            cudaMemcpyAsync(&depth, b->depth_max, 4, cudaMemcpyDeviceToHost, (cudaStream_t)stream),
-            "units", error);
-    if (!status)
-        status = csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "tree", error);
+    if (!status) status = csrec_cuda_download(&units, b->units + b->items, 8, stream, error);
+    if (!status) status = csrec_cuda_download(&depth, b->depth_max, 4, stream, error);
     tree->items = (int32_t)b->items;
     tree->tops = (int32_t)(uint32_t)units;
     tree->buckets = (int32_t)(units >> 32);
@@ -150,19 +132,19 @@ typedef struct kept {
 static void lay_out_tree(csrec_cuda_block *block, const csrec_cuda_tree *tree, csrec_tree_build *b,
                          kept *k) {
     int64_t units = (int64_t)tree->tops + tree->buckets;
-    k->shape = (uint64_t *)csrec_cuda_block_take(block, tree->items, 8);
-    k->first = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
+    csrec_cuda_take(block, tree->items, &k->shape);
+    csrec_cuda_take(block, tree->items, &k->first);
     k->mid = k->end = NULL;
     if (tree->one_sided) {
-        k->mid = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
-        k->end = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
+        csrec_cuda_take(block, tree->items, &k->mid);
+        csrec_cuda_take(block, tree->items, &k->end);
     }
-    b->slot = (uint32_t *)csrec_cuda_block_take(block, tree->items, 4);
-    b->top = (csrec_cuda_top *)csrec_cuda_block_take(block, tree->tops, sizeof *b->top);
-    b->bucket = (csrec_cuda_bucket *)csrec_cuda_block_take(block, tree->buckets, sizeof *b->bucket);
-    b->path = (uint32_t *)csrec_cuda_block_take(block, units * tree->stride, 4);
-    b->by_height = (uint32_t *)csrec_cuda_block_take(block, tree->tops, 4);
-    b->height_begin = (uint32_t *)csrec_cuda_block_take(block, CSREC_CUDA_HEIGHTS + 1, 4);
+    csrec_cuda_take(block, tree->items, &b->slot);
+    csrec_cuda_take(block, tree->tops, &b->top);
+    csrec_cuda_take(block, tree->buckets, &b->bucket);
+    csrec_cuda_take(block, units * tree->stride, &b->path);
+    csrec_cuda_take(block, tree->tops, &b->by_height);
+    csrec_cuda_take(block, CSREC_CUDA_HEIGHTS + 1, &b->height_begin);
 }
 
 static csrec_status keep(void *to, const void *from, size_t bytes, void *stream,
@@ -192,16 +174,13 @@ static csrec_status fill(csrec_tree_build *b, csrec_cuda_tree *tree, void *scrat
                          void *stream, csrec_error *error) {
     csrec_cuda_block block = {};
     kept k;
-    lay_out_tree(&block, tree, b, &k);
-    csrec_status status = csrec_cuda_block_create(&block, "a row tree", error);
+    csrec_status status =
+        csrec_cuda_lay(&block, "a row tree", error, [&] { lay_out_tree(&block, tree, b, &k); });
     if (status) return status;
     tree->memory = block.base;
-    lay_out_tree(&block, tree, b, &k);
     b->stride = tree->stride;
     size_t units = (size_t)tree->tops + (size_t)tree->buckets, items = (size_t)b->items;
-    status = csrec_cuda_check(
-        cudaMemsetAsync(b->path, 0, units * (size_t)tree->stride * 4, (cudaStream_t)stream),
-        "memset", error);
+    status = csrec_cuda_clear(b->path, units * (size_t)tree->stride * 4, stream, error);
     if (!status) status = run<build_unit>(*b, b->items, "paths", stream, error);
     if (!status) status = run<build_height>(*b, b->items, "heights", stream, error);
     if (!status) status = run<build_slot>(*b, b->items, "slots", stream, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tree.h - the row tree on the device, split into buckets: the data structure of the batched
  * pursuit.
  *

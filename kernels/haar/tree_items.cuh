@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tree_items.cuh - building the row tree: the work of one thread for one gap, leaf or item.
  *
  * The readable counterpart is src/haar/tree.c. Every step below is independent of its neighbours;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* covariance.cu - the symmetric product of rows less their mean, on tensor cores, to the accuracy
  * of floats.
  *
@@ -51,7 +52,7 @@ enum {
 /* ---- kernels */
 
 __global__ void choose_scales(int64_t n, const float *peak, double *scale, double *unscale) {
-    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t j = csrec_cuda_thread();
     if (j >= n) return;
     const float p = peak[j];
     const int e = p > 0.0f && p < INFINITY ? 14 - ilogbf(p) : 0;
@@ -264,8 +265,7 @@ __global__ void __launch_bounds__(ACROSS *DOWN)
 
 __global__ void divide(int64_t count, double weight, double *C) {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
-    for (int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; k < count; k += stride)
-        C[k] /= weight;
+    for (int64_t k = csrec_cuda_thread(); k < count; k += stride) C[k] /= weight;
 }
 
 /* ---- launchers */
@@ -303,11 +303,11 @@ void csrec_cuda_covariance_plan(csrec_cuda_covariance *c, int64_t n, int64_t row
 }
 
 void csrec_cuda_covariance_take(csrec_cuda_covariance *c, csrec_cuda_block *block) {
-    c->scale = (double *)csrec_cuda_block_take(block, c->n, sizeof(double));
-    c->unscale = (double *)csrec_cuda_block_take(block, c->n, sizeof(double));
+    csrec_cuda_take(block, c->n, &c->scale);
+    csrec_cuda_take(block, c->n, &c->unscale);
     c->packed = (unsigned short *)csrec_cuda_block_take(block, c->rows * c->blocks * BLOCK, 4);
     c->partial = (float *)csrec_cuda_block_take(block, c->slices * c->tiles, TILE * sizeof(float));
-    c->C = (double *)csrec_cuda_block_take(block, c->n * c->n, sizeof(double));
+    csrec_cuda_take(block, c->n * c->n, &c->C);
 }
 
 template <int STAGES>
@@ -354,9 +354,8 @@ static csrec_status add_packed(const csrec_cuda_covariance *c, int64_t rows, int
         status = multiply(c, slices, per_slice, steps - s * per_slice, from, error);
         if (status) return status;
         const unsigned parts = (unsigned)c->tiles * (TILE / (ACROSS * ACROSS));
-        add_slices<<<parts, dim3(ACROSS, DOWN)>>>(c->n, c->tiles, slices, c->partial, c->unscale,
-                                                  c->C);
-        status = csrec_cuda_launched("add_slices", error);
+        status = CSREC_CUDA_RUN(add_slices, parts, dim3(ACROSS, DOWN), error, c->n, c->tiles,
+                                slices, c->partial, c->unscale, c->C);
     }
     return status;
 }
@@ -365,8 +364,8 @@ csrec_status csrec_cuda_covariance_add(csrec_cuda_covariance *c, int64_t m, cons
                                        const double *weights, const double *mean, const float *peak,
                                        csrec_error *error) {
     const int64_t slice = csrec_cuda_covariance_slice(c->n, m);
-    choose_scales<<<csrec_cuda_blocks(c->n, 128), 128>>>(c->n, peak, c->scale, c->unscale);
-    csrec_status status = csrec_cuda_launched("choose_scales", error);
+    csrec_status status =
+        CSREC_CUDA_EACH(choose_scales, c->n, 128, error, c->n, peak, c->scale, c->unscale);
     const int64_t whole = c->rows >= slice ? c->rows / slice * slice : c->rows;
     for (int64_t i = 0; i < m && !status; i += whole) {
         const int64_t rows = m - i < whole ? m - i : whole;
@@ -384,6 +383,5 @@ csrec_status csrec_cuda_covariance_divide(csrec_cuda_covariance *c, double weigh
                                           csrec_error *error) {
     const int64_t count = c->n * c->n;
     const unsigned blocks = count < 1 << 24 ? csrec_cuda_blocks(count, 256) : 1 << 16;
-    divide<<<blocks, 256>>>(count, weight, c->C);
-    return csrec_cuda_launched("divide", error);
+    return CSREC_CUDA_RUN(divide, blocks, 256, error, count, weight, c->C);
 }

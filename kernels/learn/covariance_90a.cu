@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* covariance_90a.cu - covariance.cu's tiles by products of warpgroups, which on compute capability
  * 9.0 run at 1.5 times the rate of mma.sync and need no ldmatrix.
  *

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* em.c - the expectation step of a mixture on a CUDA device. */
-#include "learn/em.h"
+#include "learn/gmm.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 typedef struct state {
     csrec_context context;
     const csrec_mixture *mixture;
-    csrec_call *team;
+    csrec_call *call;
     csrec_cuda_em *em;
 } state;
 
@@ -27,7 +28,7 @@ static csrec_status create(const csrec_context *context, const csrec_mixture *mi
     if (status) return status;
     state *s = calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    *s = (state){*context, mixture, plan->team, NULL};
+    *s = (state){*context, mixture, plan->call, NULL};
     status = csrec_cuda_em_create(mixture->K, mixture->d, plan->rows, plan->piece, &s->em, error);
     if (status)
         destroy(s);
@@ -46,7 +47,7 @@ static csrec_status begin(void *data, csrec_error *error) {
 static csrec_status take(void *data, int64_t first, int64_t count, const float *X,
                          double *likelihood, csrec_error *error) {
     state *s = data;
-    if (csrec_call_poll(s->team)) return CSREC_OK;
+    if (csrec_call_poll(s->call)) return CSREC_OK;
     return csrec_cuda_em_take(s->em, first, count, X, likelihood, error);
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* em.cu - posteriors of rows under a mixture, and the sums of rows that they weight, in double.
  *
  * A block has the posteriors of 32 rows, a lane one; its warps take turns at the components. The
@@ -11,7 +12,7 @@
 #include "kernels/learn/em.h"
 #include "kernels/learn/gram.cuh"
 #include "kernels/learn/whiten.cuh"
-#include "learn/em.h"
+#include "learn/gmm.h"
 
 enum { WARPS = 8, LANES = CSREC_WHITEN_ROWS, STRIDES = 8 };
 
@@ -178,17 +179,13 @@ csrec_status csrec_cuda_em_create(int K, int d, int64_t rows, int64_t piece, csr
     csrec_cuda_em *s = (csrec_cuda_em *)calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     csrec_status status = set_sizes(s, K, d, rows, piece, error);
-    if (!status) {
-        lay_out(s);
-        status = csrec_cuda_block_create(&s->memory, "the rows of a mixture", error);
-    }
-    if (status) {
+    if (!status)
+        status = csrec_cuda_lay(&s->memory, "the rows of a mixture", error, [&] { lay_out(s); });
+    if (status)
         csrec_cuda_em_destroy(s);
-        return status;
-    }
-    lay_out(s);
-    *em = s;
-    return CSREC_OK;
+    else
+        *em = s;
+    return status;
 }
 
 void csrec_cuda_em_destroy(csrec_cuda_em *s) {
@@ -199,7 +196,7 @@ void csrec_cuda_em_destroy(csrec_cuda_em *s) {
 /* ---- a round */
 
 static csrec_status clear(double *sums, int64_t count, csrec_error *error) {
-    return csrec_cuda_check(cudaMemsetAsync(sums, 0, (size_t)count * sizeof *sums), "clear", error);
+    return csrec_cuda_clear(sums, (size_t)count * sizeof *sums, NULL, error);
 }
 
 csrec_status csrec_cuda_em_begin(csrec_cuda_em *s, const double *whiten, const double *offset,
@@ -240,12 +237,11 @@ csrec_status csrec_cuda_em_take(csrec_cuda_em *s, int64_t first, int64_t count, 
     find_posteriors<<<blocks, WARPS * LANES, bytes>>>(*e, count, rows);
     status = csrec_cuda_launched("find_posteriors", error);
     if (status) return status;
-    add_shifts<<<dim3(csrec_cuda_blocks(e->d, LANES), K), STRIDES * LANES>>>(*e, count, rows);
-    status = csrec_cuda_launched("add_shifts", error);
+    status = CSREC_CUDA_RUN(add_shifts, dim3(csrec_cuda_blocks(e->d, LANES), K), STRIDES * LANES,
+                            error, *e, count, rows);
     if (status) return status;
-    add_products<<<dim3((unsigned)csrec_gram_tiles(e->d), K), CSREC_GRAM_THREADS>>>(*e, count,
-                                                                                    rows);
-    status = csrec_cuda_launched("add_products", error);
+    status = CSREC_CUDA_RUN(add_products, dim3((unsigned)csrec_gram_tiles(e->d), K),
+                            CSREC_GRAM_THREADS, error, *e, count, rows);
     if (status) return status;
     return csrec_cuda_copy(likelihood, e->likelihood, blocks * sizeof *likelihood, error);
 }

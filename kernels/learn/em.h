@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* em.h - the expectation step of a mixture on a device; learn/em_cpu.c is the reference. */
 #ifndef CSREC_KERNELS_LEARN_EM_H
 #define CSREC_KERNELS_LEARN_EM_H

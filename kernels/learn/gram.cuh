@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gram.cuh - sums of products of columns over rows, in double and in the order of the rows: moments
  * of Gaussians and matrices of normal equations. Only for kernels/.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics.cu - mean, centring and covariance of rows on a device, whole or in chunks. */
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ struct csrec_cuda_statistics {
 /* ---- kernels */
 
 __global__ void clear_columns(int64_t n, double *sum, float *low, float *high) {
-    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t j = csrec_cuda_thread();
     if (j >= n) return;
     sum[j] = 0.0;
     low[j] = INFINITY;
@@ -27,7 +28,7 @@ __global__ void clear_columns(int64_t n, double *sum, float *low, float *high) {
 
 __global__ void divide_sums(int64_t n, double weight, const double *sum, const float *low,
                             const float *high, double *mean, float *peak) {
-    const int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t j = csrec_cuda_thread();
     if (j >= n) return;
     const double middle = sum[j] / weight;
     mean[j] = middle;
@@ -39,13 +40,13 @@ __global__ void divide_sums(int64_t n, double weight, const double *sum, const f
 static void lay_out(csrec_cuda_statistics *s) {
     csrec_cuda_block *block = &s->memory;
     const int64_t length = csrec_cuda_groups_parts(&s->groups) * 4 * s->groups.quads;
-    s->sum = (double *)csrec_cuda_block_take(block, s->n, sizeof(double));
-    s->mean = (double *)csrec_cuda_block_take(block, s->n, sizeof(double));
-    s->low = (float *)csrec_cuda_block_take(block, s->n, sizeof(float));
-    s->high = (float *)csrec_cuda_block_take(block, s->n, sizeof(float));
-    s->peak = (float *)csrec_cuda_block_take(block, s->n, sizeof(float));
-    s->parts = (double *)csrec_cuda_block_take(block, length, sizeof(double));
-    s->ends = (float *)csrec_cuda_block_take(block, 2 * length, sizeof(float));
+    csrec_cuda_take(block, s->n, &s->sum);
+    csrec_cuda_take(block, s->n, &s->mean);
+    csrec_cuda_take(block, s->n, &s->low);
+    csrec_cuda_take(block, s->n, &s->high);
+    csrec_cuda_take(block, s->n, &s->peak);
+    csrec_cuda_take(block, length, &s->parts);
+    csrec_cuda_take(block, 2 * length, &s->ends);
     if (s->has_covariance) csrec_cuda_covariance_take(&s->covariance, block);
 }
 
@@ -82,12 +83,11 @@ csrec_status csrec_cuda_statistics_create(int64_t n, int64_t rows, bool covarian
         lay_out(s);
         status = csrec_cuda_statistics_reset(s, error);
     }
-    if (status) {
+    if (status)
         csrec_cuda_statistics_destroy(s);
-        return status;
-    }
-    *statistics = s;
-    return CSREC_OK;
+    else
+        *statistics = s;
+    return status;
 }
 
 void csrec_cuda_statistics_destroy(csrec_cuda_statistics *s) {
@@ -96,12 +96,12 @@ void csrec_cuda_statistics_destroy(csrec_cuda_statistics *s) {
 }
 
 csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *s, csrec_error *error) {
-    clear_columns<<<csrec_cuda_blocks(s->n, 128), 128>>>(s->n, s->sum, s->low, s->high);
-    csrec_status status = csrec_cuda_launched("clear_columns", error);
+    csrec_status status =
+        CSREC_CUDA_EACH(clear_columns, s->n, 128, error, s->n, s->sum, s->low, s->high);
     s->ranged = true;
     if (status || !s->has_covariance) return status;
     const size_t bytes = (size_t)(s->n * s->n) * sizeof(double);
-    return csrec_cuda_check(cudaMemsetAsync(s->covariance.C, 0, bytes), "clear", error);
+    return csrec_cuda_clear(s->covariance.C, bytes, NULL, error);
 }
 
 /* ---- passes */
@@ -115,9 +115,8 @@ csrec_status csrec_cuda_statistics_add_mean(csrec_cuda_statistics *s, int64_t m,
 
 csrec_status csrec_cuda_statistics_mean(csrec_cuda_statistics *s, double weight,
                                         csrec_error *error) {
-    divide_sums<<<csrec_cuda_blocks(s->n, 128), 128>>>(s->n, weight, s->sum, s->low, s->high,
-                                                       s->mean, s->peak);
-    return csrec_cuda_launched("divide_sums", error);
+    return CSREC_CUDA_EACH(divide_sums, s->n, 128, error, s->n, weight, s->sum, s->low, s->high,
+                           s->mean, s->peak);
 }
 
 csrec_status csrec_cuda_statistics_set_mean(csrec_cuda_statistics *s, const double *mean,
@@ -152,8 +151,4 @@ csrec_status csrec_cuda_statistics_covariance(csrec_cuda_statistics *s, double w
                                               csrec_error *error) {
     *C = s->covariance.C;
     return csrec_cuda_covariance_divide(&s->covariance, weight, error);
-}
-
-csrec_status csrec_cuda_statistics_wait(csrec_error *error) {
-    return csrec_cuda_check(cudaDeviceSynchronize(), "statistics", error);
 }

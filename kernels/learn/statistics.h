@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics.h - mean, centring and covariance of a float matrix on a device.
  *
  * learn/statistics.c is the reference. Sums of the mean are in double; the covariance multiplies
@@ -50,8 +51,6 @@ csrec_status csrec_cuda_statistics_covariance(csrec_cuda_statistics *statistics,
 
 /* Resets the sums to zero for new rows; nothing is freed. */
 csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *statistics, csrec_error *error);
-
-csrec_status csrec_cuda_statistics_wait(csrec_error *error);
 
 #ifdef __cplusplus
 }

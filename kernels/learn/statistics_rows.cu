@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics_rows.cu - passes over all rows of a float matrix: sums and extremes of the columns,
  * peaks, centring.
  *
@@ -220,9 +221,8 @@ csrec_status csrec_cuda_rows_sum(const csrec_cuda_groups *g, int64_t m, const fl
         sum_groups<false><<<grid, THREADS>>>(*g, count, X, weights, parts, ends);
     if (count) status = csrec_cuda_launched("sum_groups", error);
     if (status) return status;
-    fold_sums<<<csrec_cuda_blocks(g->n, ACROSS), dim3(ACROSS, DOWN)>>>(
-        *g, count, count ? grid.y : 0, m, X, weights, parts, ends, sum, low, high);
-    return csrec_cuda_launched("fold_sums", error);
+    return CSREC_CUDA_RUN(fold_sums, csrec_cuda_blocks(g->n, ACROSS), dim3(ACROSS, DOWN), error, *g,
+                          count, count ? grid.y : 0, m, X, weights, parts, ends, sum, low, high);
 }
 
 csrec_status csrec_cuda_rows_peak(const csrec_cuda_groups *g, int64_t m, const float *X,
@@ -232,18 +232,17 @@ csrec_status csrec_cuda_rows_peak(const csrec_cuda_groups *g, int64_t m, const f
     const dim3 grid = spread(g, count);
     csrec_status status = CSREC_OK;
     if (count) {
-        peak_groups<<<grid, THREADS>>>(*g, count, X, weights, mean, ends);
-        status = csrec_cuda_launched("peak_groups", error);
+        status =
+            CSREC_CUDA_RUN(peak_groups, grid, THREADS, error, *g, count, X, weights, mean, ends);
     }
     if (status) return status;
-    fold_peaks<<<csrec_cuda_blocks(g->n, ACROSS), dim3(ACROSS, DOWN)>>>(
-        *g, count, count ? grid.y : 0, m, X, weights, mean, ends, peak);
-    return csrec_cuda_launched("fold_peaks", error);
+    return CSREC_CUDA_RUN(fold_peaks, csrec_cuda_blocks(g->n, ACROSS), dim3(ACROSS, DOWN), error,
+                          *g, count, count ? grid.y : 0, m, X, weights, mean, ends, peak);
 }
 
 csrec_status csrec_cuda_rows_center(int64_t n, int64_t m, float *X, const double *mean,
                                     csrec_error *error) {
     const unsigned blocks = csrec_cuda_blocks(m * n, 16 * CENTERERS);
-    center_quads<<<blocks, CENTERERS>>>(m * n, n, 4 * CENTERERS % n, X, mean);
-    return csrec_cuda_launched("center_quads", error);
+    return CSREC_CUDA_RUN(center_quads, blocks, CENTERERS, error, m * n, n, 4 * CENTERERS % n, X,
+                          mean);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics_state.h - declarations shared by the passes of statistics.cu. Only for kernels/. */
 #ifndef CSREC_KERNELS_LEARN_STATISTICS_STATE_H
 #define CSREC_KERNELS_LEARN_STATISTICS_STATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* triangle.cuh - entries of a lower triangle, counted row after row. */
 #ifndef CSREC_KERNELS_LEARN_TRIANGLE_CUH
 #define CSREC_KERNELS_LEARN_TRIANGLE_CUH

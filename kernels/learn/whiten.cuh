@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* whiten.cuh - log of weight times density of a row under the components of a mixture, operation by
  * operation as learn/whiten_simd.h and csrec_mixture_choose with fused multiply-add (AVX2,
  * AVX-512): the same bits. Only for kernels/.

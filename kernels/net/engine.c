@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - a network's products on a device: arrays are [batch][channels][height][width], as on
  * the host, and all work is queued, but for copies between host and device. */
 #include "net/engine.h"
@@ -5,10 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "csrec/conv.h"
+#include "kernels/conv/conv2d.h"
 #include "kernels/conv/engine.h"
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
-#include "kernels/net/geometry.h"
 #include "kernels/net/net.h"
 
 enum { LARGEST = 1 << 24 }; /* bytes of a typical batch */
@@ -23,10 +25,10 @@ typedef struct cuda {
     bool fast;
     const csrec_net_node *nodes;
     const float *weights; /* of the last pack, for B */
-    packed_layer *packed; /* [n] */
     float *scratch;
-    size_t bytes;         /* of scratch */
-    csrec_cuda_pipe pipe; /* of batches; opened for the first backward pass, plain before */
+    size_t bytes;          /* of scratch */
+    csrec_cuda_pipe pipe;  /* of batches; opened for the first backward pass, plain before */
+    packed_layer packed[]; /* [n] */
 } cuda;
 
 /* ------------------------------------------------------------------ memory */
@@ -49,7 +51,7 @@ static csrec_status cuda_allocate(void *state, int64_t floats, float **memory, c
     csrec_status status = csrec_cuda_enter(&c->context, error);
     if (!status) status = take((size_t)floats * sizeof *made, &made, error);
     if (status) return status;
-    status = csrec_cuda_conv_clear(made, floats, error);
+    status = csrec_cuda_clear(made, (size_t)floats * sizeof *made, NULL, error);
     if (status)
         drop(made);
     else
@@ -70,22 +72,18 @@ static void cuda_destroy(void *state) {
         for (int k = 0; k < 2; k++) cuda_release(c, c->packed[i].side[k]);
     cuda_release(c, c->scratch);
     csrec_cuda_pipe_destroy(&c->pipe);
-    free(c->packed);
     free(c);
 }
 
 static csrec_status cuda_create(const csrec_context *context, const csrec_net_options *options,
                                 int n, const csrec_net_node *nodes, void **state,
                                 csrec_error *error) {
-    cuda *c = calloc(1, sizeof *c);
-    packed_layer *packed = calloc((size_t)n, sizeof *packed);
-    if (!c || !packed) {
-        free(c);
-        free(packed);
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    }
-    *c = (cuda){
-        .context = *context, .n = n, .fast = options->fast, .nodes = nodes, .packed = packed};
+    cuda *c = calloc(1, sizeof *c + (size_t)n * sizeof *c->packed);
+    if (!c) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    c->context = *context;
+    c->n = n;
+    c->fast = options->fast;
+    c->nodes = nodes;
     *state = c;
     return CSREC_OK;
 }
@@ -105,6 +103,90 @@ static csrec_status reserve(cuda *c, size_t bytes, csrec_error *error) {
     return status;
 }
 
+/* ------------------------------------------------------------------ geometry
+ *
+ * Layers as products of kernels/conv. A 2 x 2 kernel of stride 2 between a small picture and a
+ * large one is a product with one tap, of the small one's channels and the large one's entries of 2
+ * x 2 squares. */
+
+static csrec_cuda_conv_sum conv_sum(const csrec_net_node *node, bool adjoint,
+                                    const csrec_net_extent *extent) {
+    csrec_cuda_conv_sum s = {.batch = extent->batch,
+                             .rows = adjoint ? node->in : node->out,
+                             .channels = adjoint ? node->out : node->in,
+                             .row_step = adjoint ? 9 : 9 * node->in,
+                             .channel_step = adjoint ? 9 * node->in : 9,
+                             .kernel_width = 3};
+    for (int a = 0; a < 2; a++) {
+        const int64_t size = a ? extent->width : extent->height;
+        s.axis[a] = (csrec_conv_axis){.in = size,
+                                      .out = size,
+                                      .count = size,
+                                      .apart = 1,
+                                      .taps = 3,
+                                      .kernel_step = 1,
+                                      .step = 1,
+                                      .base = adjoint ? 1 : -1,
+                                      .advance = adjoint ? -1 : 1};
+    }
+    return s;
+}
+
+/* W is [small channels][large channels][2][2] either way. to_small: the product goes from the large
+ * picture to the small one, whose extents are given. */
+static csrec_cuda_conv_sum quad_sum(bool to_small, int64_t small, int64_t large, int64_t batch,
+                                    const int64_t size[2]) {
+    csrec_cuda_conv_sum s = {.batch = batch,
+                             .rows = to_small ? small : 4 * large,
+                             .channels = to_small ? 4 * large : small,
+                             .row_step = to_small ? 4 * large : 1,
+                             .channel_step = to_small ? 1 : 4 * large,
+                             .kernel_width = 1,
+                             .in_quads = to_small,
+                             .out_quads = !to_small};
+    for (int a = 0; a < 2; a++)
+        s.axis[a] = (csrec_conv_axis){.in = to_small ? 2 * size[a] : size[a],
+                                      .out = to_small ? size[a] : 2 * size[a],
+                                      .count = size[a],
+                                      .apart = to_small ? 1 : 2,
+                                      .taps = 1,
+                                      .kernel_step = 1,
+                                      .step = to_small ? 2 : 1,
+                                      .advance = 1};
+    return s;
+}
+
+/* The layer's product, or its adjoint; extent: that of the layer's input. Channels alone determine
+ * how weights are packed. */
+static csrec_cuda_conv_sum layer_sum(const csrec_net_node *node, bool adjoint,
+                                     const csrec_net_extent *extent) {
+    const bool down = node->kind == CSREC_NET_DOWN;
+    const int64_t part = down ? 2 : 1, size[2] = {extent->height / part, extent->width / part};
+    if (node->kind == CSREC_NET_CONV) return conv_sum(node, adjoint, extent);
+    return quad_sum(down != adjoint, down ? node->out : node->in, down ? node->in : node->out,
+                    extent->batch, size);
+}
+
+/* The convolution whose gradient of weights is the layer's, and its results' extents; for up, it is
+ * the adjoint, whose input is dy and whose gradient x. */
+static csrec_conv2d layer_convolution(const csrec_net_node *node, const csrec_net_extent *extent,
+                                      int64_t out[2]) {
+    const bool conv = node->kind == CSREC_NET_CONV, up = node->kind == CSREC_NET_UP;
+    csrec_conv2d g = {.batch = extent->batch,
+                      .channels_in = up ? node->out : node->in,
+                      .channels_out = up ? node->in : node->out};
+    for (int a = 0; a < 2; a++) {
+        const int64_t size = a ? extent->width : extent->height;
+        g.size[a] = up ? 2 * size : size;
+        g.kernel[a] = conv ? 3 : 2;
+        g.stride[a] = conv ? 1 : 2;
+        g.dilation[a] = 1;
+        g.padding[a] = conv ? 1 : 0;
+        out[a] = conv ? size : g.size[a] / 2;
+    }
+    return g;
+}
+
 /* ------------------------------------------------------------------ scratch */
 
 static csrec_cuda_conv2d_arrays gradient_arrays(const cuda *c, const csrec_net_node *node,
@@ -118,18 +200,14 @@ static csrec_cuda_conv2d_arrays gradient_arrays(const cuda *c, const csrec_net_n
                                       .fast = c->fast};
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 static size_t gradient_room(const cuda *c, const csrec_net_node *node,
                             const csrec_net_extent *extent) {
     int64_t out[2];
     float any; /* only asked for, not read */
-    const csrec_conv2d geometry = csrec_cuda_net_convolution(node, extent, out);
+    const csrec_conv2d geometry = layer_convolution(node, extent, out);
     const csrec_cuda_conv2d_arrays a = {.dW = &any, .dB = &any, .fast = c->fast};
-    return larger(csrec_cuda_conv2d_room(&geometry, out, &a, true),
-                  csrec_cuda_conv_bias_room(node->out));
+    return csrec_cuda_larger(csrec_cuda_conv2d_room(&geometry, out, &a, true),
+                             csrec_cuda_conv_bias_room(node->out));
 }
 
 static csrec_status cuda_prepare(void *state, int layer, const csrec_net_extent *extent,
@@ -139,9 +217,9 @@ static csrec_status cuda_prepare(void *state, int layer, const csrec_net_extent 
     csrec_status status = csrec_cuda_enter(&c->context, error);
     size_t bytes = backward ? gradient_room(c, node, extent) : 0;
     for (int k = 0; k < (backward ? 2 : 1) && !status; k++) {
-        const csrec_cuda_conv_sum sum = csrec_cuda_net_sum(node, k == 1, extent);
+        const csrec_cuda_conv_sum sum = layer_sum(node, k == 1, extent);
         status = csrec_cuda_conv_packed_check(&sum, error);
-        if (!status) bytes = larger(bytes, csrec_cuda_conv_packed_room(&sum));
+        if (!status) bytes = csrec_cuda_larger(bytes, csrec_cuda_conv_packed_room(&sum));
     }
     if (!status && backward && !c->pipe.bytes) csrec_cuda_pipe_open(LARGEST, &c->pipe);
     return status ? status : reserve(c, bytes, error);
@@ -182,7 +260,7 @@ static csrec_status cuda_get(void *state, const csrec_net_extent *extent, int64_
 
 static csrec_status pack_side(cuda *c, int layer, bool adjoint, csrec_error *error) {
     const csrec_net_extent any = {1, 2, 2}; /* packed weights fit all extents */
-    const csrec_cuda_conv_sum sum = csrec_cuda_net_sum(&c->nodes[layer], adjoint, &any);
+    const csrec_cuda_conv_sum sum = layer_sum(&c->nodes[layer], adjoint, &any);
     float **packed = &c->packed[layer].side[adjoint];
     csrec_status status = csrec_cuda_conv_check(&sum, error);
     if (!status && !*packed)
@@ -204,18 +282,18 @@ static csrec_status cuda_pack(void *state, const float *weights, bool backward,
     return status;
 }
 
-/* The team is not asked: a layer takes no longer than its launch. */
+/* The call is not asked: a layer takes no longer than its launch. */
 static csrec_status cuda_product(void *state, int layer, bool adjoint,
                                  const csrec_net_extent *extent, const float *x,
-                                 const csrec_net_finish *finish, float *y, csrec_call *team,
+                                 const csrec_net_finish *finish, float *y, csrec_call *call,
                                  csrec_error *error) {
     cuda *c = state;
     const csrec_net_node *node = &c->nodes[layer];
-    const csrec_cuda_conv_sum sum = csrec_cuda_net_sum(node, adjoint, extent);
+    const csrec_cuda_conv_sum sum = layer_sum(node, adjoint, extent);
     const csrec_cuda_conv_finish own = {finish->bias ? c->weights + node->bias : NULL, finish->add,
                                         finish->gate, finish->relu};
     csrec_status status = csrec_cuda_enter(&c->context, error);
-    (void)team;
+    (void)call;
     if (status) return status;
     return csrec_cuda_conv_packed_multiply(&sum, c->fast, c->packed[layer].side[adjoint], x, &own,
                                            y, c->scratch, error);
@@ -227,7 +305,7 @@ static csrec_status cuda_gradient(void *state, int layer, const csrec_net_extent
     cuda *c = state;
     int64_t out[2];
     const csrec_net_node *node = &c->nodes[layer];
-    const csrec_conv2d geometry = csrec_cuda_net_convolution(node, extent, out);
+    const csrec_conv2d geometry = layer_convolution(node, extent, out);
     const csrec_cuda_conv2d_arrays arrays = gradient_arrays(c, node, x, dy, gradient);
     csrec_status status = csrec_cuda_enter(&c->context, error);
     if (!status) status = csrec_cuda_conv2d_backward(&geometry, out, &arrays, error);

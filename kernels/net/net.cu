@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.cu - the size of a network's gradient and its steps; products are in kernels/conv.
  *
  * Energy: thread k of THREADS BLOCKS adds the squares of entries k, k + THREADS BLOCKS, .. in
@@ -74,18 +75,15 @@ size_t csrec_cuda_net_energy_room(void) {
 csrec_status csrec_cuda_net_energy(int64_t count, const float *array, void *scratch, double *sum,
                                    csrec_error *error) {
     double *parts = (double *)scratch;
-    sum_squares<<<BLOCKS, THREADS>>>(count, array, parts);
-    csrec_status status = csrec_cuda_launched("sum_squares", error);
+    csrec_status status = CSREC_CUDA_RUN(sum_squares, BLOCKS, THREADS, error, count, array, parts);
     if (status) return status;
-    add_blocks<<<1, THREADS>>>(parts, parts + BLOCKS);
-    status = csrec_cuda_launched("add_blocks", error);
+    status = CSREC_CUDA_RUN(add_blocks, 1, THREADS, error, parts, parts + BLOCKS);
     return status ? status : csrec_cuda_copy(sum, parts + BLOCKS, sizeof *sum, error);
 }
 
 csrec_status csrec_cuda_net_step(int64_t count, const csrec_cuda_net_factors *factors,
                                  const float *gradient, float *weights, float *first, float *second,
                                  float *mean, csrec_error *error) {
-    step<<<csrec_cuda_blocks(count, THREADS), THREADS>>>(count, *factors, gradient, weights, first,
-                                                         second, mean);
-    return csrec_cuda_launched("step", error);
+    return CSREC_CUDA_EACH(step, count, THREADS, error, count, *factors, gradient, weights, first,
+                           second, mean);
 }

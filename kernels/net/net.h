@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h - what a network needs on the device besides its products: copies of parts of pictures, the
  * size of a gradient, steps. Arrays are in device memory; work is queued unless stated. */
 #ifndef CSREC_KERNELS_NET_NET_H

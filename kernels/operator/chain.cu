@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.cu - the product of two operators; the intermediate vector stays on the device. */
 #include "kernels/operator/operator.cuh"
 
@@ -9,7 +10,7 @@ typedef struct chain_operator {
 
 static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     chain_operator *own = (chain_operator *)op;
-    own->between = (double *)csrec_cuda_block_take(block, own->first->m, sizeof *own->between);
+    csrec_cuda_take(block, own->first->m, &own->between);
 }
 
 static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
@@ -62,12 +63,10 @@ static csrec_status pairs_queue(csrec_cuda_operator *op, csrec_cuda_product prod
     const int64_t m = forward ? own->first->m : own->first->n;
     csrec_status status = CSREC_OK;
     for (int part = 0; part < 2 && !status; part++) {
-        take_part<<<csrec_cuda_blocks(n, THREADS), THREADS>>>(n, part, in, own->from);
-        status = csrec_cuda_launched("take_part", error);
+        status = CSREC_CUDA_EACH(take_part, n, THREADS, error, n, part, in, own->from);
         if (!status) status = own->first->queue(own->first, product, own->from, own->to, error);
         if (status) break;
-        put_part<<<csrec_cuda_blocks(m, THREADS), THREADS>>>(m, part, own->to, out);
-        status = csrec_cuda_launched("put_part", error);
+        status = CSREC_CUDA_EACH(put_part, m, THREADS, error, m, part, own->to, out);
     }
     return status;
 }
@@ -75,8 +74,8 @@ static csrec_status pairs_queue(csrec_cuda_operator *op, csrec_cuda_product prod
 static void pairs_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     pairs_operator *own = (pairs_operator *)op;
     const int64_t most = own->first->n > own->first->m ? own->first->n : own->first->m;
-    own->from = (double *)csrec_cuda_block_take(block, most, sizeof *own->from);
-    own->to = (double *)csrec_cuda_block_take(block, most, sizeof *own->to);
+    csrec_cuda_take(block, most, &own->from);
+    csrec_cuda_take(block, most, &own->to);
 }
 
 csrec_status csrec_cuda_operator_pairs(csrec_cuda_operator *first, csrec_cuda_operator **made,

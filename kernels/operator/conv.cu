@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.cu - the convolutional dictionary of a sampled signal (operator/conv.h) on the
  * device.
  *
@@ -149,9 +150,8 @@ static __global__ void __launch_bounds__(THREADS)
 /* index NULL: all entries. */
 static csrec_status queue_synthesis(const conv_operator *own, int64_t count, const int64_t *index,
                                     const double *x, double *out, csrec_error *error) {
-    synthesize<<<csrec_cuda_blocks(count, THREADS), THREADS>>>(own->geometry, own->filters, count,
-                                                               index, x, out);
-    return csrec_cuda_launched("synthesize", error);
+    return CSREC_CUDA_EACH(synthesize, count, THREADS, error, own->geometry, own->filters, count,
+                           index, x, out);
 }
 
 /* Of own->signal. */
@@ -161,8 +161,7 @@ static csrec_status queue_analysis(const conv_operator *own, bool squared, doubl
     const int64_t rows = (d->filters + SOME - 1) / SOME;
     const dim3 grid(csrec_cuda_blocks(d->places, THREADS),
                     (unsigned)(rows < MOST_ROWS ? rows : (int64_t)MOST_ROWS));
-    analyze<<<grid, THREADS>>>(*d, own->filters, squared, own->signal, x);
-    return csrec_cuda_launched("analyze", error);
+    return CSREC_CUDA_RUN(analyze, grid, THREADS, error, *d, own->filters, squared, own->signal, x);
 }
 
 static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
@@ -178,7 +177,7 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
         status = csrec_cuda_samples_scatter(&own->samples, in, own->signal, error);
         return status ? status : queue_analysis(own, false, out, error);
     case CSREC_CUDA_NORMS:
-        status = csrec_cuda_samples_mark(&own->samples, own->signal, error);
+        status = csrec_cuda_samples_scatter(&own->samples, NULL, own->signal, error);
         return status ? status : queue_analysis(own, true, out, error);
     default:
         return CSREC_UNSUPPORTED;
@@ -188,10 +187,9 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
 static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     conv_operator *own = (conv_operator *)op;
     const dictionary *d = &own->geometry;
-    csrec_cuda_samples_take(&own->samples, &own->d->mask, block);
-    own->filters =
-        (double *)csrec_cuda_block_take(block, d->filters * d->size, sizeof *own->filters);
-    own->signal = (double *)csrec_cuda_block_take(block, d->entries, sizeof *own->signal);
+    csrec_cuda_samples_take(op, block, &own->samples, &own->d->mask);
+    csrec_cuda_operator_take(op, block, d->filters * d->size, &own->filters, own->d->filters);
+    csrec_cuda_take(block, d->entries, &own->signal);
 }
 
 static dictionary geometry_of(const csrec_conv_dictionary *from) {
@@ -218,20 +216,5 @@ csrec_status csrec_cuda_operator_conv(const csrec_conv_dictionary *from, csrec_c
     own.op.lay_out = lay_out;
     own.op.queue = queue;
     own.d = from;
-    csrec_cuda_operator *op;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator conv", &op, error);
-    if (status) return status;
-    conv_operator *there = (conv_operator *)op;
-    status = csrec_cuda_operator_fill(op, there->samples.index, from->mask.index, from->mask.m,
-                                      sizeof *from->mask.index, error);
-    if (!status)
-        status = csrec_cuda_operator_fill(op, there->filters, from->filters,
-                                          own.geometry.filters * own.geometry.size,
-                                          sizeof *there->filters, error);
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
-    return status;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator conv", made, error);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dct.cu - the frame of overlapping block cosines (operator/dct.h) on the device.
  *
  * Blocks are extracted and transformed along one axis after another, one thread per coefficient; an
@@ -97,10 +98,6 @@ static __global__ void take_roots(int64_t n, double *norms) {
     if (j < n) norms[j] = sqrt(norms[j]);
 }
 
-static unsigned blocks_for(int64_t count) {
-    return csrec_cuda_blocks(count, THREADS);
-}
-
 /* The three axes on every block, in the buffer `from`; *result is `from` or `to`. Axes of one entry
  * have the matrix 1. */
 static csrec_status transform(const frame *f, bool transposed, bool squared, double *from,
@@ -110,9 +107,8 @@ static csrec_status transform(const frame *f, bool transposed, bool squared, dou
     for (int a = 0; a < 3 && !status; a++) {
         inner /= f->a[a].edge;
         if (f->a[a].edge == 1) continue;
-        apply<<<blocks_for(f->n), THREADS>>>(f->n, f->a[a].cosine, transposed, squared,
-                                             f->a[a].edge, inner, from, to);
-        status = csrec_cuda_launched("apply", error);
+        status = CSREC_CUDA_EACH(apply, f->n, THREADS, error, f->n, f->a[a].cosine, transposed,
+                                 squared, f->a[a].edge, inner, from, to);
         double *held = from;
         from = to;
         to = held;
@@ -130,8 +126,7 @@ static csrec_status analyze(dct_operator *own, bool squared, const double *signa
                             csrec_error *error) {
     bool even = active_axes(&own->f) % 2 == 0;
     double *from = even ? x : own->other, *to = even ? own->other : x, *result;
-    cut<<<blocks_for(own->f.n), THREADS>>>(own->f, signal, from);
-    csrec_status status = csrec_cuda_launched("cut", error);
+    csrec_status status = CSREC_CUDA_EACH(cut, own->f.n, THREADS, error, own->f, signal, from);
     return status ? status : transform(&own->f, false, squared, from, to, &result, error);
 }
 
@@ -139,25 +134,22 @@ static csrec_status synthesize(dct_operator *own, double *x, double *signal, csr
     double *result;
     csrec_status status = transform(&own->f, true, false, x, own->other, &result, error);
     if (status) return status;
-    gather_blocks<<<blocks_for(own->f.entries), THREADS>>>(own->f, result, signal);
-    return csrec_cuda_launched("gather_blocks", error);
+    return CSREC_CUDA_EACH(gather_blocks, own->f.entries, THREADS, error, own->f, result, signal);
 }
 
 /* y NULL: for the squared norms, from a signal of ones. */
 static csrec_status adjoint(dct_operator *own, const double *y, double *x, csrec_error *error) {
     csrec_status status = y ? csrec_cuda_samples_scatter(&own->samples, y, own->signal, error)
-                            : csrec_cuda_samples_mark(&own->samples, own->signal, error);
+                            : csrec_cuda_samples_scatter(&own->samples, NULL, own->signal, error);
     if (status) return status;
-    weigh<<<blocks_for(own->f.entries), THREADS>>>(own->f, !y, own->signal);
-    status = csrec_cuda_launched("weigh", error);
+    status = CSREC_CUDA_EACH(weigh, own->f.entries, THREADS, error, own->f, !y, own->signal);
     return status ? status : analyze(own, !y, own->signal, x, error);
 }
 
 static csrec_status norms(dct_operator *own, double *x, csrec_error *error) {
     csrec_status status = adjoint(own, NULL, x, error);
     if (status) return status;
-    take_roots<<<blocks_for(own->f.n), THREADS>>>(own->f.n, x);
-    return csrec_cuda_launched("take_roots", error);
+    return CSREC_CUDA_EACH(take_roots, own->f.n, THREADS, error, own->f.n, x);
 }
 
 static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
@@ -181,23 +173,24 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
     }
 }
 
-static void lay_out_axis(axis *a, const csrec_dct_axis *from, csrec_cuda_block *block) {
+static void lay_out_axis(csrec_cuda_operator *op, csrec_cuda_block *block, axis *a,
+                         const csrec_dct_axis *from) {
     a->extent = from->extent;
     a->count = from->count;
     a->edge = from->edge;
-    a->first = (int64_t *)csrec_cuda_block_take(block, a->count, sizeof *a->first);
-    a->covered = (int64_t *)csrec_cuda_block_take(block, a->extent, sizeof *a->covered);
-    a->covering = (int *)csrec_cuda_block_take(block, a->extent, sizeof *a->covering);
-    a->weight = (double *)csrec_cuda_block_take(block, a->extent, sizeof *a->weight);
-    a->cosine = (double *)csrec_cuda_block_take(block, a->edge * a->edge, sizeof *a->cosine);
+    csrec_cuda_operator_take(op, block, a->count, &a->first, from->first);
+    csrec_cuda_take(block, a->extent, &a->covered);
+    csrec_cuda_take(block, a->extent, &a->covering);
+    csrec_cuda_operator_take(op, block, a->extent, &a->weight, from->weight);
+    csrec_cuda_operator_take(op, block, a->edge * a->edge, &a->cosine, from->cosine);
 }
 
 static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     dct_operator *own = (dct_operator *)op;
-    for (int a = 0; a < 3; a++) lay_out_axis(&own->f.a[a], &own->dct->axis[a], block);
-    csrec_cuda_samples_take(&own->samples, &own->dct->mask, block);
-    own->signal = (double *)csrec_cuda_block_take(block, own->f.entries, sizeof *own->signal);
-    own->other = (double *)csrec_cuda_block_take(block, own->f.n, sizeof *own->other);
+    for (int a = 0; a < 3; a++) lay_out_axis(op, block, &own->f.a[a], &own->dct->axis[a]);
+    csrec_cuda_samples_take(op, block, &own->samples, &own->dct->mask);
+    csrec_cuda_take(block, own->f.entries, &own->signal);
+    csrec_cuda_take(block, own->f.n, &own->other);
 }
 
 /* Blocks ascend, so those that cover an entry are neighbours. */
@@ -223,18 +216,6 @@ static csrec_status fill_covering(csrec_cuda_operator *op, const axis *to,
     return status;
 }
 
-static csrec_status fill_axis(csrec_cuda_operator *op, const axis *to, const csrec_dct_axis *from,
-                              csrec_error *error) {
-    csrec_status status =
-        csrec_cuda_operator_fill(op, to->first, from->first, from->count, 8, error);
-    if (!status)
-        status = csrec_cuda_operator_fill(op, to->weight, from->weight, from->extent, 8, error);
-    if (!status)
-        status = csrec_cuda_operator_fill(op, to->cosine, from->cosine, from->edge * from->edge, 8,
-                                          error);
-    return status ? status : fill_covering(op, to, from, error);
-}
-
 csrec_status csrec_cuda_operator_dct(const csrec_dct *dct, csrec_cuda_operator **made,
                                      csrec_error *error) {
     dct_operator own = {};
@@ -251,10 +232,7 @@ csrec_status csrec_cuda_operator_dct(const csrec_dct *dct, csrec_cuda_operator *
     if (status) return status;
     dct_operator *there = (dct_operator *)op;
     for (int a = 0; a < 3 && !status; a++)
-        status = fill_axis(op, &there->f.a[a], &dct->axis[a], error);
-    if (!status)
-        status = csrec_cuda_operator_fill(op, there->samples.index, dct->mask.index, dct->mask.m,
-                                          sizeof *dct->mask.index, error);
+        status = fill_covering(op, &there->f.a[a], &dct->axis[a], error);
     if (status)
         csrec_cuda_operator_destroy(op);
     else

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.cu - a stored matrix on the device, column by column as on the host.
  *
  * Both products split the matrix into panels to occupy enough threads; a panel's sums are written
@@ -8,8 +9,9 @@ enum { THREADS = CSREC_CUDA_THREADS, WARPS = THREADS / 32, ROWS = 4096 };
 
 typedef struct dense_operator {
     csrec_cuda_operator op;
-    double *columns; /* [n][m] */
-    double *part;    /* [panels][m or n] */
+    const double *from, *norms; /* the host's columns and norms: while it is made */
+    double *columns;            /* [n][m] */
+    double *part;               /* [panels][m or n] */
 } dense_operator;
 
 /* The numbers of the threads with `wanted`, in their order; returns how many. All threads call. */
@@ -71,25 +73,23 @@ static __global__ void add_parts(int64_t size, int64_t panels, const double *par
 
 static csrec_status add_up(int64_t size, int64_t panels, const double *part, double *out,
                            csrec_error *error) {
-    add_parts<<<csrec_cuda_blocks(size, THREADS), THREADS>>>(size, panels, part, out);
-    return csrec_cuda_launched("add_parts", error);
+    return CSREC_CUDA_EACH(add_parts, size, THREADS, error, size, panels, part, out);
 }
 
 static csrec_status forward(dense_operator *own, const double *x, double *y, csrec_error *error) {
     int64_t m = own->op.m, n = own->op.n;
     unsigned panels = csrec_cuda_blocks(n, THREADS);
-    multiply<<<csrec_cuda_blocks(m, THREADS) * panels, THREADS>>>(m, n, panels, own->columns, x,
-                                                                  own->part);
-    csrec_status status = csrec_cuda_launched("multiply", error);
+    csrec_status status = CSREC_CUDA_RUN(multiply, csrec_cuda_blocks(m, THREADS) * panels, THREADS,
+                                         error, m, n, panels, own->columns, x, own->part);
     return status ? status : add_up(m, panels, own->part, y, error);
 }
 
 static csrec_status adjoint(dense_operator *own, const double *y, double *x, csrec_error *error) {
     int64_t m = own->op.m, n = own->op.n;
     unsigned panels = csrec_cuda_blocks(m, ROWS);
-    multiply_transposed<<<csrec_cuda_blocks(n, WARPS) * panels, THREADS>>>(
-        m, n, panels, own->columns, y, panels > 1 ? own->part : x);
-    csrec_status status = csrec_cuda_launched("multiply_transposed", error);
+    csrec_status status =
+        CSREC_CUDA_RUN(multiply_transposed, csrec_cuda_blocks(n, WARPS) * panels, THREADS, error, m,
+                       n, panels, own->columns, y, panels > 1 ? own->part : x);
     if (status || panels == 1) return status;
     return add_up(n, panels, own->part, x, error);
 }
@@ -109,9 +109,10 @@ static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     dense_operator *own = (dense_operator *)op;
     int64_t by_columns = csrec_cuda_blocks(op->n, THREADS) * op->m;
     int64_t by_rows = csrec_cuda_blocks(op->m, ROWS) * op->n;
-    own->columns = (double *)csrec_cuda_block_take(block, op->m * op->n, sizeof *own->columns);
-    own->part = (double *)csrec_cuda_block_take(block, by_columns > by_rows ? by_columns : by_rows,
-                                                sizeof *own->part);
+    csrec_cuda_operator_take(op, block, op->m * op->n, &own->columns, own->from);
+    csrec_cuda_take(block, by_columns > by_rows ? by_columns : by_rows, &own->part);
+    if (block->base && !op->fault)
+        op->fault = csrec_cuda_operator_fill(op, op->norms, own->norms, op->n, 8, op->error);
 }
 
 csrec_status csrec_cuda_operator_dense(int64_t m, int64_t n, const double *columns,
@@ -122,17 +123,8 @@ csrec_status csrec_cuda_operator_dense(int64_t m, int64_t n, const double *colum
     own.op.n = n;
     own.op.lay_out = lay_out;
     own.op.queue = queue;
-    csrec_cuda_operator *op;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator dense", &op, error);
-    if (status) return status;
-    double *to = ((dense_operator *)op)->columns;
-    status = csrec_cuda_operator_fill(op, to, columns, m * n, sizeof *to, error);
-    if (!status) status = csrec_cuda_operator_fill(op, op->norms, norms, n, sizeof *norms, error);
-    op->normed = true;
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
-    return status;
+    own.op.normed = true;
+    own.from = columns;
+    own.norms = norms;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator dense", made, error);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - operators whose products a CUDA device computes: the CPU's operator, its data copied
  * to the device once, and a type that calls the kernels. The other functions of the operator's type
  * (columns, searches and least squares on the tree) run on the CPU.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - an operator's state on a CUDA device, for solvers that run on the device. */
 #ifndef CSREC_KERNELS_OPERATOR_ENGINE_H
 #define CSREC_KERNELS_OPERATOR_ENGINE_H

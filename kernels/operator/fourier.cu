@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fourier.cu - a signal's frequencies (operator/fourier.h) on the device, by cuFFT, which is loaded
  * when the first such operator is made: csrec needs it for nothing else. */
 #include <cufft.h>
@@ -20,6 +21,7 @@ typedef struct cufft_calls {
 
 typedef struct fourier_operator {
     csrec_cuda_operator op;
+    const csrec_fourier *from;   /* while it is made */
     int64_t entries, m, n_coils; /* m: frequencies */
     bool complex_x;
     bool planned;
@@ -88,35 +90,29 @@ static csrec_status forward(fourier_operator *own, const double *x, double *y, c
     csrec_status status = CSREC_OK;
     for (int64_t c = 0; c < own->n_coils && !status; c++) {
         const double *s = coil(own, c);
-        weigh<<<csrec_cuda_blocks(own->entries, THREADS), THREADS>>>(own->entries, s,
-                                                                     own->complex_x, x, own->grid);
-        status = csrec_cuda_launched("weigh", error);
+        status = CSREC_CUDA_EACH(weigh, own->entries, THREADS, error, own->entries, s,
+                                 own->complex_x, x, own->grid);
         if (!status) status = transform(own, CUFFT_FORWARD, error);
         if (status) break;
-        get<<<csrec_cuda_blocks(own->m, THREADS), THREADS>>>(
-            own->m, own->n_coils, c, own->index, (const double2 *)own->grid, (double2 *)y);
-        status = csrec_cuda_launched("get", error);
+        status = CSREC_CUDA_EACH(get, own->m, THREADS, error, own->m, own->n_coils, c, own->index,
+                                 (const double2 *)own->grid, (double2 *)y);
     }
     return status;
 }
 
 static csrec_status adjoint(fourier_operator *own, const double *y, double *x, csrec_error *error) {
-    csrec_status status =
-        csrec_cuda_check(cudaMemsetAsync(x, 0, (size_t)own->op.n * sizeof *x), "memset", error);
+    csrec_status status = csrec_cuda_clear(x, (size_t)own->op.n * sizeof *x, NULL, error);
     for (int64_t c = 0; c < own->n_coils && !status; c++) {
         const double *s = coil(own, c);
-        status = csrec_cuda_check(
-            cudaMemsetAsync(own->grid, 0, 2 * (size_t)own->entries * sizeof *own->grid), "memset",
-            error);
+        status =
+            csrec_cuda_clear(own->grid, 2 * (size_t)own->entries * sizeof *own->grid, NULL, error);
         if (status) break;
-        put<<<csrec_cuda_blocks(own->m, THREADS), THREADS>>>(
-            own->m, own->n_coils, c, own->index, (const double2 *)y, (double2 *)own->grid);
-        status = csrec_cuda_launched("put", error);
+        status = CSREC_CUDA_EACH(put, own->m, THREADS, error, own->m, own->n_coils, c, own->index,
+                                 (const double2 *)y, (double2 *)own->grid);
         if (!status) status = transform(own, CUFFT_INVERSE, error);
         if (status) break;
-        add_weighed<<<csrec_cuda_blocks(own->entries, THREADS), THREADS>>>(
-            own->entries, s, own->complex_x, own->grid, x);
-        status = csrec_cuda_launched("add_weighed", error);
+        status = CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries, s,
+                                 own->complex_x, own->grid, x);
     }
     return status;
 }
@@ -127,9 +123,8 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
     if (product == CSREC_CUDA_FORWARD) return forward(own, in, out, error);
     if (product == CSREC_CUDA_ADJOINT) return adjoint(own, in, out, error);
     if (product != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
-    measure<<<csrec_cuda_blocks(own->entries, THREADS), THREADS>>>(
-        own->entries, own->m, own->n_coils, coil(own, 0), own->complex_x, out);
-    return csrec_cuda_launched("measure", error);
+    return CSREC_CUDA_EACH(measure, own->entries, THREADS, error, own->entries, own->m,
+                           own->n_coils, coil(own, 0), own->complex_x, out);
 }
 
 /* ---- creation */
@@ -172,16 +167,17 @@ static void destroy(csrec_cuda_operator *op) {
 
 static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     fourier_operator *own = (fourier_operator *)op;
-    own->index = (int64_t *)csrec_cuda_block_take(block, own->m, sizeof *own->index);
-    own->grid = (double *)csrec_cuda_block_take(block, 2 * own->entries, sizeof *own->grid);
+    csrec_cuda_operator_take(op, block, own->m, &own->index, own->from->index);
+    csrec_cuda_take(block, 2 * own->entries, &own->grid);
     if (own->has_coils)
-        own->coils = (double *)csrec_cuda_block_take(block, 2 * own->n_coils * own->entries,
-                                                     sizeof *own->coils);
+        csrec_cuda_operator_take(op, block, 2 * own->n_coils * own->entries, &own->coils,
+                                 own->from->coils);
 }
 
 csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_operator **made,
                                          csrec_error *error) {
     fourier_operator own = {};
+    own.from = f;
     own.entries = f->entries;
     own.m = f->m;
     own.n_coils = f->n_coils;
@@ -192,20 +188,10 @@ csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_oper
     own.op.lay_out = lay_out;
     own.op.queue = queue;
     own.op.destroy = destroy;
-    csrec_cuda_operator *op;
     csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator fourier", &op, error);
+        csrec_cuda_operator_open(&own.op, sizeof own, "operator fourier", made, error);
     if (status) return status;
-    fourier_operator *to = (fourier_operator *)op;
-    status = plan(to, &f->shape, error);
-    if (!status)
-        status = csrec_cuda_operator_fill(op, to->index, f->index, f->m, sizeof *f->index, error);
-    if (!status && f->coils)
-        status = csrec_cuda_operator_fill(op, to->coils, f->coils, 2 * f->n_coils * f->entries,
-                                          sizeof *to->coils, error);
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
+    status = plan((fourier_operator *)*made, &f->shape, error);
+    if (status) csrec_cuda_operator_destroy(*made);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar.cu - the sampled Haar matrix on the device, over the row tree: sums are computed upwards and
  * values downwards, height after height; one thread computes each from finished ones. */
 #include "kernels/operator/operator.cuh"
@@ -6,9 +7,10 @@ enum { THREADS = CSREC_CUDA_THREADS, ALONE = 1024 };
 
 typedef struct haar_operator {
     csrec_cuda_operator op;
-    csrec_cuda_haar tree; /* arrays on the device */
-    int top;              /* heights from here on are few nodes: one block does them all */
-    double *at;           /* [nodes + m] sum, or value, at a position */
+    const csrec_cuda_haar *from; /* arrays of the host: while it is made */
+    csrec_cuda_haar tree;        /* arrays on the device */
+    int top;                     /* heights from here on are few nodes: one block does them all */
+    double *at;                  /* [nodes + m] sum, or value, at a position */
 } haar_operator;
 
 static __device__ void sum_node(const csrec_cuda_haar &t, int64_t k, double *sum) {
@@ -75,41 +77,28 @@ static unsigned height_blocks(const csrec_cuda_haar *t, int height) {
     return csrec_cuda_blocks(t->first[height + 1] - t->first[height], THREADS);
 }
 
-static csrec_status copy(double *to, const double *from, int64_t count, csrec_error *error) {
-    return csrec_cuda_check(
-        cudaMemcpyAsync(to, from, (size_t)count * sizeof *to, cudaMemcpyDeviceToDevice), "copy",
-        error);
-}
-
 static csrec_status adjoint(haar_operator *own, const double *y, double *x, csrec_error *error) {
     const csrec_cuda_haar *t = &own->tree;
-    csrec_status status = copy(own->at + t->nodes, y, t->m, error);
-    for (int h = 0; h < own->top && !status; h++) {
-        sum_height<<<height_blocks(t, h), THREADS>>>(*t, h, own->at);
-        status = csrec_cuda_launched("sum_height", error);
-    }
-    if (!status && own->top < t->heights) {
-        sum_top<<<1, ALONE>>>(*t, own->top, own->at);
-        status = csrec_cuda_launched("sum_top", error);
-    }
+    csrec_status status = csrec_cuda_copy(own->at + t->nodes, y, (size_t)t->m * sizeof *y, error);
+    for (int h = 0; h < own->top && !status; h++)
+        status = CSREC_CUDA_RUN(sum_height, height_blocks(t, h), THREADS, error, *t, h, own->at);
+    if (!status && own->top < t->heights)
+        status = CSREC_CUDA_RUN(sum_top, 1, ALONE, error, *t, own->top, own->at);
     if (status) return status;
-    list_products<<<csrec_cuda_blocks(t->n, THREADS), THREADS>>>(*t, own->at, x);
-    return csrec_cuda_launched("list_products", error);
+    return CSREC_CUDA_EACH(list_products, t->n, THREADS, error, *t, own->at, x);
 }
 
 static csrec_status forward(haar_operator *own, const double *x, double *y, csrec_error *error) {
     const csrec_cuda_haar *t = &own->tree;
-    start_values<<<1, 1>>>(*t, x, own->at);
-    csrec_status status = csrec_cuda_launched("start_values", error);
-    if (!status && own->top < t->heights) {
-        pass_top<<<1, ALONE>>>(*t, own->top, x, own->at);
-        status = csrec_cuda_launched("pass_top", error);
-    }
+    csrec_status status = CSREC_CUDA_RUN(start_values, 1, 1, error, *t, x, own->at);
+    if (!status && own->top < t->heights)
+        status = CSREC_CUDA_RUN(pass_top, 1, ALONE, error, *t, own->top, x, own->at);
     for (int h = own->top - 1; h >= 0 && !status; h--) {
-        pass_height<<<height_blocks(t, h), THREADS>>>(*t, h, x, own->at);
-        status = csrec_cuda_launched("pass_height", error);
+        status =
+            CSREC_CUDA_RUN(pass_height, height_blocks(t, h), THREADS, error, *t, h, x, own->at);
     }
-    return status ? status : copy(y, own->at + t->nodes, t->m, error);
+    return status ? status
+                  : csrec_cuda_copy(y, own->at + t->nodes, (size_t)t->m * sizeof *y, error);
 }
 
 static __global__ void fill_ones(int64_t n, double *x) {
@@ -123,46 +112,22 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
     if (product == CSREC_CUDA_FORWARD) return forward(own, in, out, error);
     if (product == CSREC_CUDA_ADJOINT) return adjoint(own, in, out, error);
     if (product != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
-    fill_ones<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(op->n, out);
-    return csrec_cuda_launched("fill_ones", error);
-}
-
-static int32_t *take(csrec_cuda_block *block, int64_t count) {
-    return (int32_t *)csrec_cuda_block_take(block, count, sizeof(int32_t));
+    return CSREC_CUDA_EACH(fill_ones, op->n, THREADS, error, op->n, out);
 }
 
 static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     haar_operator *own = (haar_operator *)op;
+    const csrec_cuda_haar *h = own->from;
     csrec_cuda_haar *t = &own->tree;
-    t->left = take(block, t->nodes);
-    t->right = take(block, t->nodes);
-    t->order = take(block, t->nodes);
-    t->plus = take(block, t->n);
-    t->minus = take(block, t->n);
-    t->factor = (double *)csrec_cuda_block_take(block, t->n, sizeof *t->factor);
-    t->difference = take(block, t->nodes);
-    t->single = take(block, t->nodes + t->m);
-    own->at = (double *)csrec_cuda_block_take(block, t->nodes + t->m, sizeof *own->at);
-}
-
-static csrec_status fill(csrec_cuda_operator *op, const csrec_cuda_haar *h, csrec_error *error) {
-    const csrec_cuda_haar *t = &((haar_operator *)op)->tree;
-    const struct {
-        int32_t *to, *from;
-        int64_t count;
-    } parts[] = {{t->left, h->left, h->nodes},
-                 {t->right, h->right, h->nodes},
-                 {t->order, h->order, h->nodes},
-                 {t->plus, h->plus, h->n},
-                 {t->minus, h->minus, h->n},
-                 {t->difference, h->difference, h->nodes},
-                 {t->single, h->single, h->nodes + h->m}};
-    csrec_status status =
-        csrec_cuda_operator_fill(op, t->factor, h->factor, h->n, sizeof *h->factor, error);
-    for (size_t k = 0; k < sizeof parts / sizeof *parts && !status; k++)
-        status = csrec_cuda_operator_fill(op, parts[k].to, parts[k].from, parts[k].count,
-                                          sizeof(int32_t), error);
-    return status;
+    csrec_cuda_operator_take(op, block, t->nodes, &t->left, h->left);
+    csrec_cuda_operator_take(op, block, t->nodes, &t->right, h->right);
+    csrec_cuda_operator_take(op, block, t->nodes, &t->order, h->order);
+    csrec_cuda_operator_take(op, block, t->n, &t->plus, h->plus);
+    csrec_cuda_operator_take(op, block, t->n, &t->minus, h->minus);
+    csrec_cuda_operator_take(op, block, t->n, &t->factor, h->factor);
+    csrec_cuda_operator_take(op, block, t->nodes, &t->difference, h->difference);
+    csrec_cuda_operator_take(op, block, t->nodes + t->m, &t->single, h->single);
+    csrec_cuda_take(block, t->nodes + t->m, &own->at);
 }
 
 csrec_status csrec_cuda_operator_haar(const csrec_cuda_haar *haar, csrec_cuda_operator **made,
@@ -173,17 +138,9 @@ csrec_status csrec_cuda_operator_haar(const csrec_cuda_haar *haar, csrec_cuda_op
     own.op.unit = true;
     own.op.lay_out = lay_out;
     own.op.queue = queue;
+    own.from = haar;
     own.tree = *haar;
     for (own.top = haar->heights; own.top > 0; own.top--)
         if (haar->first[own.top] - haar->first[own.top - 1] > ALONE) break;
-    csrec_cuda_operator *op;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator haar", &op, error);
-    if (status) return status;
-    status = fill(op, haar, error);
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
-    return status;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator haar", made, error);
 }

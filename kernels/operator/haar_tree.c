@@ -1,42 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar_tree.c - the row tree in the form of the device's kernels: positions, heights, columns. */
 #include "operator/operator.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "kernels/operator/haar_tree.h"
 #include "haar/levels.h"
 #include "haar/project.h"
 #include "operator/haar.h"
 
-/* Memory for all arrays in one piece. */
 typedef struct arrays {
+    csrec_pool pool;
     csrec_cuda_haar h;
     uint8_t *height; /* [nodes] */
     csrec_place *place;
     int32_t *first; /* [nodes] */
 } arrays;
 
-static void clear(arrays *a) {
-    void *all[] = {a->h.left,   a->h.right,      a->h.order, a->h.plus, a->h.minus, a->h.factor,
-                   a->h.single, a->h.difference, a->height,  a->place,  a->first};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
-}
-
-static bool allocate(arrays *a) {
-    size_t nodes = (size_t)a->h.nodes + 1, n = (size_t)a->h.n, positions = nodes + (size_t)a->h.m;
-    int32_t **of_nodes[] = {&a->h.left, &a->h.right, &a->h.order, &a->h.difference, &a->first};
-    bool complete = true;
-    for (int k = 0; k < 5; k++)
-        complete = (*of_nodes[k] = malloc(nodes * sizeof(int32_t))) && complete;
-    a->h.plus = malloc(n * sizeof *a->h.plus);
-    a->h.minus = malloc(n * sizeof *a->h.minus);
-    a->h.factor = malloc(n * sizeof *a->h.factor);
-    a->h.single = malloc(positions * sizeof *a->h.single);
-    a->height = malloc(nodes);
-    a->place = malloc(n * sizeof *a->place);
-    return complete && a->h.plus && a->h.minus && a->h.factor && a->h.single && a->height &&
-           a->place;
+static csrec_status allocate(arrays *a) {
+    csrec_pool *pool = &a->pool;
+    csrec_cuda_haar *h = &a->h;
+    const int64_t nodes = h->nodes + 1;
+    CSREC_TAKE(pool, h->left, nodes);
+    CSREC_TAKE(pool, h->right, nodes);
+    CSREC_TAKE(pool, h->order, nodes);
+    CSREC_TAKE(pool, h->difference, nodes);
+    CSREC_TAKE(pool, a->first, nodes);
+    CSREC_TAKE(pool, a->height, nodes);
+    CSREC_TAKE(pool, h->plus, h->n);
+    CSREC_TAKE(pool, h->minus, h->n);
+    CSREC_TAKE(pool, h->factor, h->n);
+    CSREC_TAKE(pool, a->place, h->n);
+    CSREC_TAKE(pool, h->single, nodes + h->m);
+    return csrec_pool_status(pool);
 }
 
 /* Children follow their parents in preorder; then a counting sort by height. */
@@ -96,14 +93,14 @@ csrec_status csrec_cuda_haar_create(const csrec_operator *A, csrec_cuda_operator
                           "columns; use backend cpu",
                           (long long)A->m);
     arrays a = {.h = {.m = A->m, .n = A->n, .nodes = A->m - 1}};
-    csrec_status status = CSREC_MEMORY;
-    if (allocate(&a)) {
+    csrec_status status = allocate(&a);
+    if (!status) {
         place_nodes(&a, tree);
         place_columns(&a, tree);
         status = csrec_cuda_operator_haar(&a.h, op, error);
     } else {
         csrec_fail(error, status, "operator haar: out of memory for %lld samples", (long long)A->m);
     }
-    clear(&a);
+    csrec_pool_clear(&a.pool);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar_tree.h - the row tree in the form of the device's kernels. */
 #ifndef CSREC_KERNELS_OPERATOR_HAAR_TREE_H
 #define CSREC_KERNELS_OPERATOR_HAAR_TREE_H

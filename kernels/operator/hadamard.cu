@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hadamard.cu - Hadamard's rows (operator/hadamard.h) on the device. The transform reads and writes
  * the grid once for the first 11 levels and once for each 6 more: a block of 2048 entries, or 64
  * rows of 32 columns, stays in shared memory. Additions are the CPU's, level by level, so results
@@ -57,12 +58,12 @@ static __global__ void transform_rows(int rows, int64_t stride, double *x) {
 
 static csrec_status transform(int64_t n, double *x, csrec_error *error) {
     const int block = n < BLOCK ? (int)n : (int)BLOCK;
-    transform_blocks<<<(unsigned)(n / block), THREADS>>>(block, x);
-    csrec_status status = csrec_cuda_launched("transform_blocks", error);
+    csrec_status status =
+        CSREC_CUDA_RUN(transform_blocks, (unsigned)(n / block), THREADS, error, block, x);
     for (int64_t stride = block, rows; stride < n && !status; stride *= rows) {
         rows = n / stride < (int64_t)ROWS ? n / stride : (int64_t)ROWS;
-        transform_rows<<<(unsigned)(n / rows / COLUMNS), THREADS>>>((int)rows, stride, x);
-        status = csrec_cuda_launched("transform_rows", error);
+        status = CSREC_CUDA_RUN(transform_rows, (unsigned)(n / rows / COLUMNS), THREADS, error,
+                                (int)rows, stride, x);
     }
     return status;
 }
@@ -87,15 +88,12 @@ static __global__ void fill(int64_t n, double value, double *x) {
 /* to = (H P from), or its transpose: from and to have these numbers of entries at these places. */
 static csrec_status product(hadamard_operator *own, int64_t n, const int32_t *at, const double *in,
                             int64_t m, const int32_t *to, double *out, csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaMemsetAsync(own->grid, 0, (size_t)own->padded * sizeof *own->grid), "memset", error);
-    if (status) return status;
-    put<<<csrec_cuda_blocks(n, THREADS), THREADS>>>(n, at, in, own->grid);
-    status = csrec_cuda_launched("put", error);
+    csrec_status status =
+        csrec_cuda_clear(own->grid, (size_t)own->padded * sizeof *own->grid, NULL, error);
+    if (!status) status = CSREC_CUDA_EACH(put, n, THREADS, error, n, at, in, own->grid);
     if (!status) status = transform(own->padded, own->grid, error);
     if (status) return status;
-    get<<<csrec_cuda_blocks(m, THREADS), THREADS>>>(m, to, own->grid, out);
-    return csrec_cuda_launched("get", error);
+    return CSREC_CUDA_EACH(get, m, THREADS, error, m, to, own->grid, out);
 }
 
 static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product wanted, double *in,
@@ -106,15 +104,14 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product wanted, do
     if (wanted == CSREC_CUDA_ADJOINT)
         return product(own, op->m, own->row, in, op->n, own->place, out, error);
     if (wanted != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
-    fill<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(op->n, sqrt((double)op->m), out);
-    return csrec_cuda_launched("fill", error);
+    return CSREC_CUDA_EACH(fill, op->n, THREADS, error, op->n, sqrt((double)op->m), out);
 }
 
 static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     hadamard_operator *own = (hadamard_operator *)op;
-    own->row = (int32_t *)csrec_cuda_block_take(block, op->m, sizeof *own->row);
-    own->place = (int32_t *)csrec_cuda_block_take(block, op->n, sizeof *own->place);
-    own->grid = (double *)csrec_cuda_block_take(block, own->padded, sizeof *own->grid);
+    csrec_cuda_operator_take(op, block, op->m, &own->row, own->h->row);
+    csrec_cuda_operator_take(op, block, op->n, &own->place, own->h->place);
+    csrec_cuda_take(block, own->padded, &own->grid);
 }
 
 csrec_status csrec_cuda_operator_hadamard(const csrec_hadamard *h, csrec_cuda_operator **made,
@@ -122,21 +119,9 @@ csrec_status csrec_cuda_operator_hadamard(const csrec_hadamard *h, csrec_cuda_op
     hadamard_operator own = {};
     own.op.m = h->m;
     own.op.n = h->entries;
+    own.h = h;
     own.padded = h->padded;
     own.op.lay_out = lay_out;
     own.op.queue = queue;
-    csrec_cuda_operator *op;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator hadamard", &op, error);
-    if (status) return status;
-    const hadamard_operator *to = (const hadamard_operator *)op;
-    status = csrec_cuda_operator_fill(op, to->row, h->row, h->m, sizeof *h->row, error);
-    if (!status)
-        status =
-            csrec_cuda_operator_fill(op, to->place, h->place, h->entries, sizeof *h->place, error);
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
-    return status;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator hadamard", made, error);
 }

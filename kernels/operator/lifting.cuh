@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lifting.cuh - operator/wavelet.h's steps along a line, one output at a time: a value after step k
  * is computed from those after step k - 1 that it needs, down to the line itself (9 entries for the
  * longest filter). Operations and their order are the CPU's. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* local.cu - matrices of blocks, blurs and means of boxes on the device: a thread, or a warp, an
  * entry of the result. */
 #include "kernels/operator/operator.cuh"
@@ -8,9 +9,10 @@ enum { THREADS = CSREC_CUDA_THREADS, WARPS = THREADS / 32 };
 
 typedef struct matrix_operator {
     csrec_cuda_operator op;
+    const csrec_matrix *from; /* while it is made */
     int64_t rows, each, blocks;
     double *values; /* [rows][each] */
-    int64_t *place; /* [blocks * each] */
+    int64_t *place; /* [blocks * each], or NULL: a block that is the signal */
 } matrix_operator;
 
 /* y of row r and block b; a warp each. */
@@ -19,9 +21,10 @@ static __global__ void multiply(int64_t rows, int64_t each, int64_t blocks, cons
     int64_t i = (int64_t)blockIdx.x * WARPS + threadIdx.x / 32;
     if (i >= rows * blocks) return;
     const double *row = values + i % rows * each;
-    const int64_t *at = place + i / rows * each;
+    const int64_t first = i / rows * each;
     double sum = 0.0;
-    for (int64_t k = threadIdx.x % 32; k < each; k += 32) sum = fma(row[k], x[at[k]], sum);
+    for (int64_t k = threadIdx.x % 32; k < each; k += 32)
+        sum = fma(row[k], x[place ? place[first + k] : k], sum);
     for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half);
     if (threadIdx.x % 32 == 0) y[i] = sum;
 }
@@ -35,49 +38,30 @@ static __global__ void multiply_transposed(int64_t rows, int64_t each, int64_t b
     const double *own = y + i / each * rows, *column = values + i % each;
     double sum = 0.0;
     for (int64_t r = 0; r < rows; r++) sum = fma(column[r * each], own[r], sum);
-    x[place[i]] = sum;
+    x[place ? place[i] : i] = sum;
 }
 
 static csrec_status matrix_queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
                                  double *out, csrec_error *error) {
     matrix_operator *own = (matrix_operator *)op;
-    if (product == CSREC_CUDA_FORWARD) {
-        multiply<<<csrec_cuda_blocks(op->m, WARPS), THREADS>>>(own->rows, own->each, own->blocks,
-                                                               own->values, own->place, in, out);
-        return csrec_cuda_launched("multiply", error);
-    }
+    if (product == CSREC_CUDA_FORWARD)
+        return CSREC_CUDA_RUN(multiply, csrec_cuda_blocks(op->m, WARPS), THREADS, error, own->rows,
+                              own->each, own->blocks, own->values, own->place, in, out);
     if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
-    multiply_transposed<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(
-        own->rows, own->each, own->blocks, own->values, own->place, in, out);
-    return csrec_cuda_launched("multiply_transposed", error);
+    return CSREC_CUDA_EACH(multiply_transposed, op->n, THREADS, error, own->rows, own->each,
+                           own->blocks, own->values, own->place, in, out);
 }
 
 static void matrix_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     matrix_operator *own = (matrix_operator *)op;
-    own->values =
-        (double *)csrec_cuda_block_take(block, own->rows * own->each, sizeof *own->values);
-    own->place = (int64_t *)csrec_cuda_block_take(block, op->n, sizeof *own->place);
-}
-
-static csrec_status matrix_fill(csrec_cuda_operator *op, const csrec_matrix *t,
-                                csrec_error *error) {
-    const matrix_operator *to = (const matrix_operator *)op;
-    csrec_status status = csrec_cuda_operator_fill(op, to->values, t->values, t->rows * t->each,
-                                                   sizeof *t->values, error);
-    if (status) return status;
-    if (t->place)
-        return csrec_cuda_operator_fill(op, to->place, t->place, op->n, sizeof *t->place, error);
-    int64_t *all = (int64_t *)malloc((size_t)op->n * sizeof *all);
-    if (!all) return csrec_fail(error, CSREC_MEMORY, "operator matrix: out of memory");
-    for (int64_t i = 0; i < op->n; i++) all[i] = i;
-    status = csrec_cuda_operator_fill(op, to->place, all, op->n, sizeof *all, error);
-    free(all);
-    return status;
+    csrec_cuda_operator_take(op, block, own->rows * own->each, &own->values, own->from->values);
+    if (own->from->place) csrec_cuda_operator_take(op, block, op->n, &own->place, own->from->place);
 }
 
 csrec_status csrec_cuda_operator_matrix(const csrec_matrix *t, csrec_cuda_operator **made,
                                         csrec_error *error) {
     matrix_operator own = {};
+    own.from = t;
     own.rows = t->rows;
     own.each = t->each;
     own.blocks = t->blocks;
@@ -85,16 +69,7 @@ csrec_status csrec_cuda_operator_matrix(const csrec_matrix *t, csrec_cuda_operat
     own.op.n = t->each * t->blocks;
     own.op.lay_out = matrix_lay_out;
     own.op.queue = matrix_queue;
-    csrec_cuda_operator *op;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator matrix", &op, error);
-    if (status) return status;
-    status = matrix_fill(op, t, error);
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
-    return status;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator matrix", made, error);
 }
 
 /* ---- blur */
@@ -152,24 +127,21 @@ static __global__ void blur_back(int64_t n, blur_sizes s, const double *h, const
 static csrec_status blur_queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
                                double *out, csrec_error *error) {
     blur_operator *own = (blur_operator *)op;
-    if (product == CSREC_CUDA_FORWARD) {
-        blur_at<<<csrec_cuda_blocks(op->m, THREADS), THREADS>>>(op->m, own->samples.index,
-                                                                own->sizes, own->h, in, out);
-        return csrec_cuda_launched("blur_at", error);
-    }
+    if (product == CSREC_CUDA_FORWARD)
+        return CSREC_CUDA_EACH(blur_at, op->m, THREADS, error, op->m, own->samples.index,
+                               own->sizes, own->h, in, out);
     if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
     csrec_status status = csrec_cuda_samples_scatter(&own->samples, in, own->grid, error);
     if (status) return status;
-    blur_back<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(op->n, own->sizes, own->h, own->grid,
-                                                              out);
-    return csrec_cuda_launched("blur_back", error);
+    return CSREC_CUDA_EACH(blur_back, op->n, THREADS, error, op->n, own->sizes, own->h, own->grid,
+                           out);
 }
 
 static void blur_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     blur_operator *own = (blur_operator *)op;
-    csrec_cuda_samples_take(&own->samples, &own->b->mask, block);
-    own->h = (double *)csrec_cuda_block_take(block, own->weights, sizeof *own->h);
-    own->grid = (double *)csrec_cuda_block_take(block, op->n, sizeof *own->grid);
+    csrec_cuda_samples_take(op, block, &own->samples, &own->b->mask);
+    csrec_cuda_operator_take(op, block, own->weights, &own->h, own->b->h);
+    csrec_cuda_take(block, op->n, &own->grid);
 }
 
 csrec_status csrec_cuda_operator_blur(const csrec_blur *b, csrec_cuda_operator **made,
@@ -186,20 +158,7 @@ csrec_status csrec_cuda_operator_blur(const csrec_blur *b, csrec_cuda_operator *
     own.op.n = b->mask.entries;
     own.op.lay_out = blur_lay_out;
     own.op.queue = blur_queue;
-    csrec_cuda_operator *op;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator blur", &op, error);
-    if (status) return status;
-    blur_operator *to = (blur_operator *)op;
-    status = csrec_cuda_operator_fill(op, to->samples.index, b->mask.index, b->mask.m,
-                                      sizeof *b->mask.index, error);
-    if (!status)
-        status = csrec_cuda_operator_fill(op, to->h, b->h, own.weights, sizeof *b->h, error);
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
-    return status;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator blur", made, error);
 }
 
 /* ---- downsample */
@@ -240,13 +199,10 @@ static __global__ void spread(csrec_downsample d, const double *y, double *x) {
 static csrec_status downsample_queue(csrec_cuda_operator *op, csrec_cuda_product product,
                                      double *in, double *out, csrec_error *error) {
     downsample_operator *own = (downsample_operator *)op;
-    if (product == CSREC_CUDA_FORWARD) {
-        average<<<csrec_cuda_blocks(op->m, THREADS), THREADS>>>(own->d, in, out);
-        return csrec_cuda_launched("average", error);
-    }
+    if (product == CSREC_CUDA_FORWARD)
+        return CSREC_CUDA_EACH(average, op->m, THREADS, error, own->d, in, out);
     if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
-    spread<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(own->d, in, out);
-    return csrec_cuda_launched("spread", error);
+    return CSREC_CUDA_EACH(spread, op->n, THREADS, error, own->d, in, out);
 }
 
 csrec_status csrec_cuda_operator_downsample(const csrec_downsample *d, csrec_cuda_operator **made,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.cu - operators on the device: transfers of host vectors, samples, norms. */
 #include "kernels/operator/operator.h"
 
@@ -43,33 +44,26 @@ static __global__ void measure(int64_t m, const double *a, double *norm) {
     if (threadIdx.x == 0) *norm = sqrt(part[0]);
 }
 
-void csrec_cuda_samples_take(csrec_cuda_samples *samples, const csrec_mask *mask,
-                             csrec_cuda_block *block) {
+void csrec_cuda_samples_take(csrec_cuda_operator *op, csrec_cuda_block *block,
+                             csrec_cuda_samples *samples, const csrec_mask *mask) {
     samples->entries = mask->entries;
     samples->m = mask->m;
-    samples->index = (int64_t *)csrec_cuda_block_take(block, mask->m, sizeof *samples->index);
+    csrec_cuda_operator_take(op, block, mask->m, &samples->index, mask->index);
 }
 
 csrec_status csrec_cuda_samples_gather(const csrec_cuda_samples *samples, const double *signal,
                                        double *y, csrec_error *error) {
-    gather<<<csrec_cuda_blocks(samples->m, THREADS), THREADS>>>(samples->m, samples->index, signal,
-                                                                y);
-    return csrec_cuda_launched("gather", error);
+    return CSREC_CUDA_EACH(gather, samples->m, THREADS, error, samples->m, samples->index, signal,
+                           y);
 }
 
 csrec_status csrec_cuda_samples_scatter(const csrec_cuda_samples *samples, const double *y,
                                         double *signal, csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaMemsetAsync(signal, 0, (size_t)samples->entries * sizeof *signal), "memset", error);
+    csrec_status status =
+        csrec_cuda_clear(signal, (size_t)samples->entries * sizeof *signal, NULL, error);
     if (status) return status;
-    scatter<<<csrec_cuda_blocks(samples->m, THREADS), THREADS>>>(samples->m, samples->index, y,
-                                                                 signal);
-    return csrec_cuda_launched("scatter", error);
-}
-
-csrec_status csrec_cuda_samples_mark(const csrec_cuda_samples *samples, double *signal,
-                                     csrec_error *error) {
-    return csrec_cuda_samples_scatter(samples, NULL, signal, error);
+    return CSREC_CUDA_EACH(scatter, samples->m, THREADS, error, samples->m, samples->index, y,
+                           signal);
 }
 
 /* ---- memory */
@@ -80,9 +74,9 @@ static int64_t longest(const csrec_cuda_operator *op) {
 }
 
 static void lay_out(csrec_cuda_operator *op) {
-    op->in = (double *)csrec_cuda_block_take(&op->block, longest(op), sizeof *op->in);
-    op->out = (double *)csrec_cuda_block_take(&op->block, longest(op), sizeof *op->out);
-    op->norms = (double *)csrec_cuda_block_take(&op->block, op->n, sizeof *op->norms);
+    csrec_cuda_take(&op->block, longest(op), &op->in);
+    csrec_cuda_take(&op->block, longest(op), &op->out);
+    csrec_cuda_take(&op->block, op->n, &op->norms);
     if (op->lay_out) op->lay_out(op, &op->block);
 }
 
@@ -99,10 +93,16 @@ csrec_status csrec_cuda_operator_open(const csrec_cuda_operator *op, size_t byte
         free(own);
         return status;
     }
-    lay_out(own);
     csrec_cuda_pipe_open((size_t)longest(own) * sizeof *own->in, &own->pipe);
-    *made = own;
-    return CSREC_OK;
+    own->error = error;
+    lay_out(own);
+    status = own->fault;
+    own->error = NULL;
+    if (status)
+        csrec_cuda_operator_destroy(own);
+    else
+        *made = own;
+    return status;
 }
 
 void csrec_cuda_operator_destroy(csrec_cuda_operator *op) {
@@ -125,15 +125,13 @@ csrec_status csrec_cuda_operator_fill(csrec_cuda_operator *op, void *to, const v
 /* A column at a time. */
 static csrec_status measure_columns(csrec_cuda_operator *op, csrec_error *error) {
     csrec_cuda_block block = {};
-    csrec_cuda_block_take(&block, op->n, sizeof(double));
-    csrec_cuda_block_take(&block, op->m, sizeof(double));
-    csrec_status status = csrec_cuda_block_create(&block, "the norms of columns", error);
-    if (status) return status;
-    double *x = (double *)csrec_cuda_block_take(&block, op->n, sizeof *x);
-    double *a = (double *)csrec_cuda_block_take(&block, op->m, sizeof *a);
+    double *x, *a;
+    csrec_status status = csrec_cuda_lay(&block, "the norms of columns", error, [&] {
+        csrec_cuda_take(&block, op->n, &x);
+        csrec_cuda_take(&block, op->m, &a);
+    });
     for (int64_t j = 0; j < op->n && !status; j++) {
-        fill_unit<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(op->n, j, x);
-        status = csrec_cuda_launched("fill_unit", error);
+        status = CSREC_CUDA_EACH(fill_unit, op->n, THREADS, error, op->n, j, x);
         if (!status) status = op->queue(op, CSREC_CUDA_FORWARD, x, a, error);
         if (!status) measure<<<1, THREADS>>>(op->m, a, op->norms + j);
         if (!status) status = csrec_cuda_launched("measure", error);
@@ -148,13 +146,9 @@ static csrec_status clean_norms(csrec_cuda_operator *op, csrec_error *error) {
     const size_t bytes = (size_t)op->n * sizeof *op->norms;
     double *norms = (double *)malloc(bytes);
     if (!norms) return csrec_fail(error, CSREC_MEMORY, "out of memory for the norms of columns");
-    csrec_status status = csrec_cuda_check(
-        cudaMemcpy(norms, op->norms, bytes, cudaMemcpyDeviceToHost), "norms", error);
-    if (!status) {
-        csrec_norms_clean(op->n, norms);
-        status = csrec_cuda_check(cudaMemcpy(op->norms, norms, bytes, cudaMemcpyHostToDevice),
-                                  "norms", error);
-    }
+    csrec_status status = csrec_cuda_copy(norms, op->norms, bytes, error);
+    if (!status) csrec_norms_clean(op->n, norms);
+    if (!status) status = csrec_cuda_copy(op->norms, norms, bytes, error);
     free(norms);
     return status;
 }
@@ -172,8 +166,7 @@ static csrec_status queue_correlate(csrec_cuda_operator *op, csrec_error *error)
     csrec_status status = op->unit ? CSREC_OK : csrec_cuda_operator_norms(op, error);
     if (!status) status = op->queue(op, CSREC_CUDA_ADJOINT, op->in, op->out, error);
     if (status || op->unit) return status;
-    divide<<<csrec_cuda_blocks(op->n, THREADS), THREADS>>>(op->n, op->norms, op->out);
-    return csrec_cuda_launched("divide", error);
+    return CSREC_CUDA_EACH(divide, op->n, THREADS, error, op->n, op->norms, op->out);
 }
 
 static int64_t size_in(const csrec_cuda_operator *op, csrec_cuda_product product) {
@@ -214,7 +207,7 @@ typedef struct mask_operator {
 
 static void mask_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     mask_operator *own = (mask_operator *)op;
-    csrec_cuda_samples_take(&own->samples, own->mask, block);
+    csrec_cuda_samples_take(op, block, &own->samples, own->mask);
 }
 
 static csrec_status mask_queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
@@ -222,10 +215,8 @@ static csrec_status mask_queue(csrec_cuda_operator *op, csrec_cuda_product produ
     const csrec_cuda_samples *samples = &((mask_operator *)op)->samples;
     if (product == CSREC_CUDA_FORWARD) return csrec_cuda_samples_gather(samples, in, out, error);
     if (product == CSREC_CUDA_ADJOINT) return csrec_cuda_samples_scatter(samples, in, out, error);
-    if (product == CSREC_CUDA_NORMS) return csrec_cuda_samples_mark(samples, out, error);
-    return csrec_cuda_check(
-        cudaMemcpyAsync(out, in, (size_t)op->n * sizeof *out, cudaMemcpyDeviceToDevice), "copy",
-        error);
+    if (product == CSREC_CUDA_NORMS) return csrec_cuda_samples_scatter(samples, NULL, out, error);
+    return csrec_cuda_copy(out, in, (size_t)op->n * sizeof *out, error);
 }
 
 csrec_status csrec_cuda_operator_mask(const csrec_mask *mask, csrec_cuda_operator **made,
@@ -237,15 +228,5 @@ csrec_status csrec_cuda_operator_mask(const csrec_mask *mask, csrec_cuda_operato
     own.op.lay_out = mask_lay_out;
     own.op.queue = mask_queue;
     own.mask = mask;
-    csrec_cuda_operator *op;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator mask", &op, error);
-    if (status) return status;
-    status = csrec_cuda_operator_fill(op, ((mask_operator *)op)->samples.index, mask->index,
-                                      mask->m, sizeof *mask->index, error);
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
-    return status;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator mask", made, error);
 }

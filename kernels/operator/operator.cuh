@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.cuh - declarations shared by the kinds of operators on the device. */
 #ifndef CSREC_KERNELS_OPERATOR_OPERATOR_CUH
 #define CSREC_KERNELS_OPERATOR_OPERATOR_CUH
@@ -12,7 +13,8 @@ struct csrec_cuda_operator {
     int64_t m, n, entries; /* entries 0: neither SYNTHESIZE nor ANALYZE */
     bool unit;             /* columns of length 1 or 0: correlations are the adjoint */
     bool normed;           /* norms are known */
-    /* Takes the kind's arrays from the block; called twice (device.h). */
+    /* Takes the kind's arrays from the block by csrec_cuda_operator_take; called twice (device.h).
+     */
     void (*lay_out)(csrec_cuda_operator *op, csrec_cuda_block *block);
     /* Queues a product between device vectors; overwrites `in`. CSREC_UNSUPPORTED: NORMS have none
      * of their own. */
@@ -21,18 +23,29 @@ struct csrec_cuda_operator {
     void (*destroy)(csrec_cuda_operator *op); /* frees what is not in the block; may be NULL */
     csrec_cuda_block block;
     csrec_cuda_pipe pipe;
-    double *in, *out; /* device copies of the host's vectors */
-    double *norms;    /* [n] */
+    double *in, *out;   /* device copies of the host's vectors */
+    double *norms;      /* [n] */
+    csrec_status fault; /* of an array that is filled, and its line: while it is made */
+    csrec_error *error;
 };
 
-/* Takes memory for the kind `op` [bytes], whose fields are copied; what names it in an error
- * message. */
+/* Takes memory for the kind `op` [bytes], whose fields are copied, and fills it; what names it in
+ * an error message. */
 csrec_status csrec_cuda_operator_open(const csrec_cuda_operator *op, size_t bytes, const char *what,
                                       csrec_cuda_operator **made, csrec_error *error);
 
 /* Copies an array of the host to the device. */
 csrec_status csrec_cuda_operator_fill(csrec_cuda_operator *op, void *to, const void *from,
                                       int64_t count, size_t size, csrec_error *error);
+
+/* An array of the block; as it is taken, it gets a copy of the host's, unless that is NULL. */
+template <class T>
+static inline void csrec_cuda_operator_take(csrec_cuda_operator *op, csrec_cuda_block *block,
+                                            int64_t count, T **array, const T *from) {
+    csrec_cuda_take(block, count, array);
+    if (from && block->base && !op->fault)
+        op->fault = csrec_cuda_operator_fill(op, *array, from, count, sizeof(T), op->error);
+}
 
 /* op->norms, computed once. */
 csrec_status csrec_cuda_operator_norms(csrec_cuda_operator *op, csrec_error *error);
@@ -46,21 +59,15 @@ struct csrec_cuda_samples {
     int64_t *index; /* [m] */
 };
 
-void csrec_cuda_samples_take(csrec_cuda_samples *samples, const csrec_mask *mask,
-                             csrec_cuda_block *block);
+/* Those of the mask. */
+void csrec_cuda_samples_take(csrec_cuda_operator *op, csrec_cuda_block *block,
+                             csrec_cuda_samples *samples, const csrec_mask *mask);
 csrec_status csrec_cuda_samples_gather(const csrec_cuda_samples *samples, const double *signal,
                                        double *y, csrec_error *error);
+/* y NULL: ones. */
 csrec_status csrec_cuda_samples_scatter(const csrec_cuda_samples *samples, const double *y,
                                         double *signal, csrec_error *error);
-/* signal = 1 at the samples, else 0. */
-csrec_status csrec_cuda_samples_mark(const csrec_cuda_samples *samples, double *signal,
-                                     csrec_error *error);
 
 enum { CSREC_CUDA_THREADS = 256 };
-
-/* The thread's number in the grid. */
-static __device__ inline int64_t csrec_cuda_thread(void) {
-    return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
-}
 
 #endif

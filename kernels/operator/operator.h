@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.h - products of operators on the device.
  *
  * An operator's data stay in device memory; each call uploads its vector through pinned buffers

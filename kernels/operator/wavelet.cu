@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wavelet.cu - separable wavelets (operator/wavelet.h) on the device: a level along an
  * axis is one kernel, which writes every pair of every line to the other buffer. */
 #include "kernels/operator/lifting.cuh"
@@ -45,10 +46,6 @@ static __global__ void copy_region(volume v, const double *in, double *out) {
     out[place] = in[place];
 }
 
-static unsigned blocks_for(int64_t count) {
-    return csrec_cuda_blocks(count, THREADS);
-}
-
 static lifting_line line_of(const csrec_lifting *lifting, const volume *v, int axis) {
     lifting_line l = {};
     l.stride = axis == 2 ? 1 : axis == 1 ? v->extent[2] : v->extent[1] * v->extent[2];
@@ -72,7 +69,7 @@ static csrec_status lift_axis(const csrec_lifting *lifting, lifting_kind kind, c
     lifting_line line = line_of(lifting, v, axis);
     int64_t pairs = v->region[0] * v->region[1] * v->region[2] / v->region[axis] * line.ns;
     kernel chosen = kernels[kind][lifting->steps == 4];
-    chosen<<<blocks_for(pairs), THREADS>>>(*v, axis, line, in, out);
+    chosen<<<csrec_cuda_blocks(pairs, THREADS), THREADS>>>(*v, axis, line, in, out);
     return csrec_cuda_launched("lift", error);
 }
 
@@ -89,8 +86,8 @@ static csrec_status lift_level(const csrec_lifting *lifting, lifting_kind kind, 
         to = held;
     }
     if (status || from == x) return status;
-    copy_region<<<blocks_for(v->region[0] * v->region[1] * v->region[2]), THREADS>>>(*v, from, x);
-    return csrec_cuda_launched("copy_region", error);
+    return CSREC_CUDA_EACH(copy_region, v->region[0] * v->region[1] * v->region[2], THREADS, error,
+                           *v, from, x);
 }
 
 static volume volume_of(const csrec_wavelet *w, int level) {
@@ -150,15 +147,15 @@ static __global__ void place_norms(volume v, const double *squares, double *norm
 /* Functions first .. first + count - 1 of an axis after `level` levels. */
 static csrec_status make_functions(const csrec_wavelet *w, int axis, int level, const functions *f,
                                    int64_t first, int64_t count, csrec_error *error) {
-    start_functions<<<blocks_for(count * f->n), THREADS>>>(*f, first, count);
-    csrec_status status = csrec_cuda_launched("start_functions", error);
+    csrec_status status =
+        CSREC_CUDA_EACH(start_functions, count * f->n, THREADS, error, *f, first, count);
     for (int k = level; k >= 0 && !status; k--) {
         volume v = {{1, count, f->n}, {1, count, w->region[k][axis]}};
         if (v.region[2] < 2) continue;
         status = lift_axis(w->lifting, LIFTING_SYNTHESIZE, &v, 2, f->g, f->other, error);
         if (status) break;
-        copy_region<<<blocks_for(count * v.region[2]), THREADS>>>(v, f->other, f->g);
-        status = csrec_cuda_launched("copy_region", error);
+        status =
+            CSREC_CUDA_EACH(copy_region, count * v.region[2], THREADS, error, v, f->other, f->g);
     }
     return status;
 }
@@ -175,9 +172,8 @@ static csrec_status sum_axis(const csrec_wavelet *w, int axis, int level, functi
         int64_t count = f->rows - first < f->some ? f->rows - first : f->some;
         status = make_functions(w, axis, level, f, first, count, error);
         if (status) break;
-        sum_functions<<<blocks_for(outer * count * inner), THREADS>>>(*f, first, count, outer,
-                                                                      inner, in, out);
-        status = csrec_cuda_launched("sum_functions", error);
+        status = CSREC_CUDA_EACH(sum_functions, outer * count * inner, THREADS, error, *f, first,
+                                 count, outer, inner, in, out);
     }
     return status;
 }
@@ -194,42 +190,34 @@ static csrec_status level_norms(const csrec_wavelet *w, int level, norm_arrays *
     if (!status) status = sum_axis(w, 1, level, &n->f, e[0], r[2], n->a, n->b, error);
     if (!status) status = sum_axis(w, 0, level, &n->f, 1, r[1] * r[2], n->b, n->a, error);
     if (status) return status;
-    place_norms<<<blocks_for(r[0] * r[1] * r[2]), THREADS>>>(volume_of(w, level), n->a, norms);
-    return csrec_cuda_launched("place_norms", error);
+    return CSREC_CUDA_EACH(place_norms, r[0] * r[1] * r[2], THREADS, error, volume_of(w, level),
+                           n->a, norms);
 }
 
 static void lay_out_norms(const csrec_wavelet *w, csrec_cuda_block *block, norm_arrays *n) {
     int64_t entries = w->extent[0] * w->extent[1] * w->extent[2], most = FUNCTIONS;
     for (int a = 0; a < 3; a++)
         if (w->extent[a] > most) most = w->extent[a];
-    n->f.g = (double *)csrec_cuda_block_take(block, most, sizeof *n->f.g);
-    n->f.other = (double *)csrec_cuda_block_take(block, most, sizeof *n->f.other);
-    n->mask = (double *)csrec_cuda_block_take(block, entries, sizeof *n->mask);
-    n->a = (double *)csrec_cuda_block_take(block, entries, sizeof *n->a);
-    n->b = (double *)csrec_cuda_block_take(block, entries, sizeof *n->b);
+    csrec_cuda_take(block, most, &n->f.g);
+    csrec_cuda_take(block, most, &n->f.other);
+    csrec_cuda_take(block, entries, &n->mask);
+    csrec_cuda_take(block, entries, &n->a);
+    csrec_cuda_take(block, entries, &n->b);
 }
 
 /* Without levels x is the signal, and the norms are the mask. */
 static csrec_status norms(wavelet_operator *own, double *norms, csrec_error *error) {
     norm_arrays n = {};
     csrec_cuda_block block = {};
-    lay_out_norms(&own->w, &block, &n);
-    csrec_status status = csrec_cuda_block_create(&block, "the norms of wavelets", error);
-    if (status) return status;
-    lay_out_norms(&own->w, &block, &n);
-    status = csrec_cuda_samples_mark(&own->samples, norms, error);
-    if (!status) status = csrec_cuda_samples_mark(&own->samples, n.mask, error);
+    csrec_status status = csrec_cuda_lay(&block, "the norms of wavelets", error,
+                                         [&] { lay_out_norms(&own->w, &block, &n); });
+    if (!status) status = csrec_cuda_samples_scatter(&own->samples, NULL, norms, error);
+    if (!status) status = csrec_cuda_samples_scatter(&own->samples, NULL, n.mask, error);
     for (int level = 0; level < own->w.levels && !status; level++)
         status = level_norms(&own->w, level, &n, norms, error);
     if (!status) status = csrec_cuda_check(cudaDeviceSynchronize(), "norms", error);
     csrec_cuda_block_destroy(&block);
     return status;
-}
-
-static csrec_status copy(double *to, const double *from, int64_t count, csrec_error *error) {
-    return csrec_cuda_check(
-        cudaMemcpyAsync(to, from, (size_t)count * sizeof *to, cudaMemcpyDeviceToDevice), "copy",
-        error);
 }
 
 static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, double *in,
@@ -247,7 +235,7 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
         return norms(own, out, error);
     case CSREC_CUDA_SYNTHESIZE:
     case CSREC_CUDA_ANALYZE:
-        status = copy(out, in, op->n, error);
+        status = csrec_cuda_copy(out, in, (size_t)op->n * sizeof *out, error);
         if (status) return status;
         return transform(own, product == CSREC_CUDA_ANALYZE ? LIFTING_ANALYZE : LIFTING_SYNTHESIZE,
                          out, error);
@@ -258,8 +246,8 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
 
 static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     wavelet_operator *own = (wavelet_operator *)op;
-    csrec_cuda_samples_take(&own->samples, &own->w.mask, block);
-    own->other = (double *)csrec_cuda_block_take(block, op->n, sizeof *own->other);
+    csrec_cuda_samples_take(op, block, &own->samples, &own->w.mask);
+    csrec_cuda_take(block, op->n, &own->other);
 }
 
 csrec_status csrec_cuda_operator_wavelet(const csrec_wavelet *wavelet, csrec_cuda_operator **made,
@@ -270,16 +258,5 @@ csrec_status csrec_cuda_operator_wavelet(const csrec_wavelet *wavelet, csrec_cud
     own.op.lay_out = lay_out;
     own.op.queue = queue;
     own.w = *wavelet;
-    csrec_cuda_operator *op;
-    csrec_status status =
-        csrec_cuda_operator_open(&own.op, sizeof own, "operator wavelet", &op, error);
-    if (status) return status;
-    status =
-        csrec_cuda_operator_fill(op, ((wavelet_operator *)op)->samples.index, wavelet->mask.index,
-                                 wavelet->mask.m, sizeof *wavelet->mask.index, error);
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
-    return status;
+    return csrec_cuda_operator_open(&own.op, sizeof own, "operator wavelet", made, error);
 }

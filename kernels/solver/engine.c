@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - solvers on the operator's CUDA device. */
 #include "kernels/operator/engine.h"
 #include "kernels/solver/omp.h"

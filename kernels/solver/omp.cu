@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp.cu - Batch-OMP on the device: unit columns, Gram matrix, products, then one thread block per
  * signal. */
 #include "kernels/solver/omp.h"
@@ -144,12 +145,11 @@ static unsigned tiles_of(int64_t rows, int64_t n) {
 static csrec_status fill_plan(csrec_cuda_omp_plan *plan, csrec_cuda_operator *op,
                               csrec_error *error) {
     int64_t m = plan->m, n = plan->n;
-    normalise<<<csrec_cuda_blocks(m * n, THREADS), THREADS>>>(m, n, csrec_cuda_operator_columns(op),
-                                                              op->norms, plan->U);
-    csrec_status status = csrec_cuda_launched("normalise", error);
+    csrec_status status = CSREC_CUDA_EACH(normalise, m * n, THREADS, error, m, n,
+                                          csrec_cuda_operator_columns(op), op->norms, plan->U);
     if (status) return status;
-    multiply<<<tiles_of(n, n), THREADS>>>(n, n, m, plan->U, plan->U, plan->G);
-    status = csrec_cuda_launched("multiply", error);
+    status = CSREC_CUDA_RUN(multiply, tiles_of(n, n), THREADS, error, n, n, m, plan->U, plan->U,
+                            plan->G);
     plan->p.m = m;
     plan->p.n = n;
     plan->p.room = plan->room;
@@ -186,10 +186,8 @@ static csrec_status make_plan(csrec_cuda_operator *op, const csrec_omp_part *job
     plan->with_r = with_r;
     plan->shared = shared;
     plan->most = fitting(plan, job->count, size.free);
-    lay_out(plan);
-    status = csrec_cuda_block_create(&plan->block, "Batch-OMP", error);
+    status = csrec_cuda_lay(&plan->block, "Batch-OMP", error, [&] { lay_out(plan); });
     if (!status) {
-        lay_out(plan);
         csrec_cuda_pipe_open((size_t)(plan->most * plan->m) * sizeof(double), &plan->pipe);
         status = fill_plan(plan, op, error);
     }
@@ -212,11 +210,11 @@ static bool fits(const csrec_cuda_omp_plan *plan, const csrec_omp_part *job, boo
 
 static csrec_status queue_part(csrec_cuda_omp_plan *plan, int64_t count, csrec_error *error) {
     int64_t m = plan->m, n = plan->n;
-    scale_signals<<<(unsigned)count, OMP_THREADS>>>(m, plan->y, plan->scale);
-    csrec_status status = csrec_cuda_launched("scale_signals", error);
+    csrec_status status =
+        CSREC_CUDA_RUN(scale_signals, (unsigned)count, OMP_THREADS, error, m, plan->y, plan->scale);
     if (status) return status;
-    multiply<<<tiles_of(count, n), THREADS>>>(count, n, m, plan->y, plan->U, plan->a);
-    status = csrec_cuda_launched("multiply", error);
+    status = CSREC_CUDA_RUN(multiply, tiles_of(count, n), THREADS, error, count, n, m, plan->y,
+                            plan->U, plan->a);
     if (status) return status;
     plan->p.count = count;
     pursue<<<(unsigned)count, OMP_THREADS, plan->shared>>>(plan->p);

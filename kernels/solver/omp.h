@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp.h - Batch-OMP on the device: many right-hand sides on one stored matrix (solver/omp_batch.c
  * is the CPU's).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_pursue.cuh - Batch-OMP of one signal by a block of threads, step by step as
  * solver/omp_batch.c, all in double. */
 #ifndef CSREC_KERNELS_SOLVER_OMP_PURSUE_CUH

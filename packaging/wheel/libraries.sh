@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # libraries.sh PREFIX - builds into PREFIX what a wheel carries and the system has too old or with
 # OpenSSL: static libzip, libtiff and cfitsio without encryption and network, and OpenBLAS with names
 # of its own (the PyPI package scipy-openblas32, whose CPU code is chosen at run time). Then
@@ -6,7 +7,7 @@
 # below, for builds without a network.
 set -eu
 [ $# -eq 1 ] || {
-    sed -n '2,6s/^# //p' "$0" >&2
+    sed -n '3,7s/^# //p' "$0" >&2
     exit 2
 }
 here=$(cd "$(dirname "$0")" && pwd)

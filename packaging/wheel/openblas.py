@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """openblas.py PREFIX - writes PREFIX/lib/pkgconfig/openblas.pc for PREFIX/openblas/scipy_openblas32.
 
 Each of its names has a prefix, so that it never meets another OpenBLAS of the process (NumPy brings

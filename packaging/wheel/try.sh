@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # try.sh [--cuda] [--beside PYTHON] [--libraries PREFIX] [FOLDER] - builds a wheel as cibuildwheel
 # does, on this system, repairs it, and uses it: alone in a new virtual environment and, with
 # --beside, beside the NumPy and PyTorch of PYTHON. The wheel stays in FOLDER. --cuda: with the
@@ -12,7 +13,7 @@ while [ $# -gt 0 ]; do
         --cuda) cuda=ON ;;
         --beside) beside=$2 && shift ;;
         --libraries) libraries=$(cd "$2" && pwd) && shift ;;
-        -*) sed -n '2,6s/^# //p' "$0" >&2 && exit 2 ;;
+        -*) sed -n '3,7s/^# //p' "$0" >&2 && exit 2 ;;
         *) folder=$1 ;;
     esac
     shift

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """used.py MODULE... - imports modules in this order, then csrecover, and prints what it computes.
 
 Each of the others computes something too, between two runs: threads and CPU code are shared.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """csrecover - sparse recovery of sampled pictures, volumes and signals.
 
 >>> import csrecover

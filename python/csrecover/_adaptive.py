@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measuring in rounds, where a recovery expects to be wrong."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arguments of users as the numbers and words that the library takes; each error is one line."""
 from __future__ import annotations
 

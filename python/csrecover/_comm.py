@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Processes of MPI that recover together. An mpi4py communicator carries the library's messages, so
 any MPI that mpi4py works with will do."""
 from __future__ import annotations

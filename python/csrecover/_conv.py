@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Convolution as neural networks have it, forward and backward."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Exceptions: one class a status of the C library, with its one line of text."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The sampled Haar matrix of Park (2015)."""
 from __future__ import annotations
 

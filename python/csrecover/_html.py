@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What notebooks show of objects: a table, and a picture inside the page."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How a recovery went, in numbers, as a table and as a plot."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Holes of a picture, filled."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Arrays of xarray, which is never imported here: who gives one has it."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Models from data: components, mixtures, filters and networks."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The C library: loading, statuses as exceptions, arrays as pointers."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samples of a signal, and the files that hold them."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """How alike two pictures are."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Models learned from data: named arrays, and texts that tell where they come from."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where to measure next, in which order, and several scans as one."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What samples say about their noise, gross errors, and other doubts."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Orthogonal Matching Pursuit with the arguments and shapes of scikit-learn's functions."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Operators A, m x n: what a solver sees of a matrix."""
 from __future__ import annotations
 

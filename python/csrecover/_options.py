@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Options of a recovery, from keyword arguments to C."""
 from __future__ import annotations
 

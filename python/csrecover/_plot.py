@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Plots, where Matplotlib is installed."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a running call tells: to a callback, and to a progress bar."""
 from __future__ import annotations
 

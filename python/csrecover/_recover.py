@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """From samples to the whole signal."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Orthogonal Matching Pursuit as scikit-learn's users expect it."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Sparse x with A x ~= y."""
 from __future__ import annotations
 

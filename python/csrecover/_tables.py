@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What the library's tables offer: methods, solvers, bases, backends."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Signals that are measured through an operator: y = A x."""
 from __future__ import annotations
 

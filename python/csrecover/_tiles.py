@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The tiles of a recovery one by one, for Dask and other schedulers of tasks."""
 from __future__ import annotations
 

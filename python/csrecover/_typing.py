@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What type checkers know of the arguments of :func:`csrecover.recover`."""
 from __future__ import annotations
 

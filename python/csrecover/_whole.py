@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Whole arrays some entries of which are known: which those are, and what their axes mean."""
 from __future__ import annotations
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures made by formulas: the same on every machine, of any size, for examples and tests."""
 from __future__ import annotations
 

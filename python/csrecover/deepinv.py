@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """A reconstructor for DeepInverse (https://deepinv.github.io): needs PyTorch, and takes any physics
 that has a mask, as deepinv.physics.Inpainting.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Calls that type checkers judge, never run: lines that end in "wrong" must be errors, no others."""
 import numpy as np
 from typing_extensions import assert_type

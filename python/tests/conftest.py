@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Fresh random inputs, with the seed printed where a test fails; pictures made by code."""
 import os
 import shutil

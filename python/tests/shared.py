@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Run by test_comm.py under a launcher of MPI, one case a name."""
 import sys
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measuring in rounds: the positions asked for, what they are worth, stops and mistakes."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Counts, names, seeds and progress bars: what is taken, and what is refused in one line."""
 import inspect
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Callbacks: on the calling thread, under no lock, with exceptions that come out."""
 import threading
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Several processes of mpi4py recover what one does: shared.py under each launcher that is here."""
 import os
 import shutil

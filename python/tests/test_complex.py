@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Complex A, x and y, against NumPy and SciPy."""
 import pickle
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Pictures made by formulas."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The reconstructor for DeepInverse gives what recover gives."""
 import subprocess
 import sys

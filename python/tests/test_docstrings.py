@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The examples of docstrings run, and docstrings have what numpydoc wants of every argument."""
 import doctest
 import inspect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Doubts about samples, against the command-line tool's, and as warnings of recover."""
 import json
 import subprocess

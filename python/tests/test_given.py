@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Operators of users, SciPy's and PyLops': one call at a time, wrong adjoints and products told,
 functions, algebra with ours."""
 import threading

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Ctrl-C and other threads while the library works."""
 import contextlib
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Weights, x >= 0, ||x||_1 <= tau and joint sparsity beside linear programs and other solvers."""
 import numpy as np
 import pytest

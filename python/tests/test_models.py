@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Learned models against NumPy and scikit-learn; convolution against sums and SciPy."""
 import copy
 import pickle

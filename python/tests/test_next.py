@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Where to measure next, against the tool and by brute force; merged measurements."""
 import subprocess
 

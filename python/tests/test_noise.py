@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Noise and outliers, against the command-line tool and what was put there."""
 import json
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The notebooks of docs/examples run, and print what they show."""
 import importlib.util
 import re

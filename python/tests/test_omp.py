@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """OMP's functions against scikit-learn's, and scikit-learn's own tests with ours in their place."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Operators against matrices made from their definitions, SciPy and PyLops."""
 import copy
 import pickle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Samples at real coordinates of a .csv: cells as NumPy finds them."""
 import numpy as np
 import pytest

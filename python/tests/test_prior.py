@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Priors: networks adapted to pictures, and recovery with them."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Forked children, exits, and more threads than can be had."""
 import multiprocessing
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Files that the field's own programs write are completed by the tool, and they read the result:
 the values that the package recovers, the type, and what describes them. A reader that is not
 installed is skipped."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Every Python block of README.md, docs/*.md and python/README.md runs, page by page in one session
 each, on the arrays that the pages speak of. A block that needs a package which is not installed is
 left out, and the test says so."""

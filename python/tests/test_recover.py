@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Recoveries against the command-line tool, files against NumPy, quality against scikit-image."""
 import subprocess
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables and pictures of notebooks, and plots."""
 import base64
 import io

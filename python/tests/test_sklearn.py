@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The estimator against scikit-learn's own, and scikit-learn's checks of estimators."""
 import os
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Solvers against plain NumPy, scikit-learn and PyLops."""
 import numpy as np
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Measurements through an operator, beside NumPy and SciPy."""
 import json
 import subprocess

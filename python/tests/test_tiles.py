@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tiles one by one, here, in other processes and by Dask, have the bits of the whole."""
 import multiprocessing
 import pickle

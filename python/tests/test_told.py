@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """What a Solution says of itself: the residual, r and the history's end are those of its x."""
 import warnings
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Type checkers find the mistakes of calls_typed.py and no others; their names are the library's."""
 import inspect
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Which CUDA kernels a wheel is built with, by python/cuda.cmake under a made nvidia-smi, and what an
 sdist holds."""
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Whole arrays: NaN, masks with and without channels, inpaint, types of results."""
 import warnings
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """An array of xarray comes back as one."""
 import os
 import subprocess

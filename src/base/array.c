@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* array.c - element types and arrays in memory. */
 #include <float.h>
 #include <math.h>

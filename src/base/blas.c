@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* blas.c - OpenBLAS limited to one thread while this library calls it. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/blas.h"

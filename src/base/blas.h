@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* blas.h - linear algebra whose results do not depend on OpenBLAS's own threads.
  *
  * OpenBLAS splits products by the number of its threads, which rounds them differently, and waits

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* call.c - progress and failures of the threads of one call. */
 #include "base/call.h"
 
@@ -7,63 +8,63 @@
 
 enum { PERIOD_NS = 10 * 1000 * 1000 }; /* between reports of a thread that waits */
 
-void csrec_call_begin(csrec_call *team, csrec_progress_fn progress, void *context,
+void csrec_call_begin(csrec_call *call, csrec_progress_fn progress, void *context,
                       csrec_progress first) {
     pthread_condattr_t attributes;
-    *team = (csrec_call){
+    *call = (csrec_call){
         .progress = progress, .context = context, .caller = pthread_self(), .last = first};
-    pthread_mutex_init(&team->lock, NULL);
+    pthread_mutex_init(&call->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&team->arrival, &attributes);
+    pthread_cond_init(&call->arrival, &attributes);
     pthread_condattr_destroy(&attributes);
 }
 
-void csrec_call_end(csrec_call *team) {
-    pthread_cond_destroy(&team->arrival);
-    pthread_mutex_destroy(&team->lock);
+void csrec_call_end(csrec_call *call) {
+    pthread_cond_destroy(&call->arrival);
+    pthread_mutex_destroy(&call->lock);
 }
 
-bool csrec_call_stopped(csrec_call *team) {
+bool csrec_call_stopped(csrec_call *call) {
     bool stopped;
-    if (!team) return false;
+    if (!call) return false;
 #pragma omp atomic read
-    stopped = team->stopped;
+    stopped = call->stopped;
     return stopped;
 }
 
-void csrec_call_stop(csrec_call *team) {
+void csrec_call_stop(csrec_call *call) {
 #pragma omp atomic write
-    team->stopped = true;
+    call->stopped = true;
 }
 
 /* Runs on the calling thread. */
-static void call_back(csrec_call *team, const csrec_progress *now) {
-    if (!csrec_call_stopped(team) && team->progress(now, team->context)) csrec_call_stop(team);
+static void call_back(csrec_call *call, const csrec_progress *now) {
+    if (!csrec_call_stopped(call) && call->progress(now, call->context)) csrec_call_stop(call);
 }
 
-bool csrec_call_report(csrec_call *team, const csrec_progress *now) {
-    if (!team || !team->progress) return false;
-    pthread_mutex_lock(&team->lock);
-    team->last = *now;
-    pthread_mutex_unlock(&team->lock);
-    if (pthread_equal(pthread_self(), team->caller)) call_back(team, now);
-    return csrec_call_stopped(team);
+bool csrec_call_report(csrec_call *call, const csrec_progress *now) {
+    if (!call || !call->progress) return false;
+    pthread_mutex_lock(&call->lock);
+    call->last = *now;
+    pthread_mutex_unlock(&call->lock);
+    if (pthread_equal(pthread_self(), call->caller)) call_back(call, now);
+    return csrec_call_stopped(call);
 }
 
-bool csrec_call_poll(csrec_call *team) {
-    if (!team || !team->progress) return false;
-    if (pthread_equal(pthread_self(), team->caller) && csrec_ticker_passed(&team->pace)) {
-        pthread_mutex_lock(&team->lock);
-        csrec_progress last = team->last;
-        pthread_mutex_unlock(&team->lock);
-        call_back(team, &last);
+bool csrec_call_poll(csrec_call *call) {
+    if (!call || !call->progress) return false;
+    if (pthread_equal(pthread_self(), call->caller) && csrec_ticker_passed(&call->pace)) {
+        pthread_mutex_lock(&call->lock);
+        csrec_progress last = call->last;
+        pthread_mutex_unlock(&call->lock);
+        call_back(call, &last);
     }
-    return csrec_call_stopped(team);
+    return csrec_call_stopped(call);
 }
 
-bool csrec_call_hear(const csrec_progress *now, void *team) {
-    return csrec_call_report(team, now);
+bool csrec_call_hear(const csrec_progress *now, void *call) {
+    return csrec_call_report(call, now);
 }
 
 static struct timespec next_report(void) {
@@ -75,40 +76,40 @@ static struct timespec next_report(void) {
     return at;
 }
 
-static void wait_for(csrec_call *team, int others) {
-    pthread_mutex_lock(&team->lock);
-    while (team->arrived < others) {
+static void wait_for(csrec_call *call, int others) {
+    pthread_mutex_lock(&call->lock);
+    while (call->arrived < others) {
         struct timespec at = next_report();
-        if (pthread_cond_timedwait(&team->arrival, &team->lock, &at) == 0) continue;
-        pthread_mutex_unlock(&team->lock);
-        csrec_call_poll(team);
-        pthread_mutex_lock(&team->lock);
+        if (pthread_cond_timedwait(&call->arrival, &call->lock, &at) == 0) continue;
+        pthread_mutex_unlock(&call->lock);
+        csrec_call_poll(call);
+        pthread_mutex_lock(&call->lock);
     }
-    team->arrived = 0;
-    pthread_mutex_unlock(&team->lock);
+    call->arrived = 0;
+    pthread_mutex_unlock(&call->lock);
 }
 
-void csrec_call_gather(csrec_call *team) {
-    if (!team->progress) return;
-    if (pthread_equal(pthread_self(), team->caller)) {
-        csrec_call_poll(team);
-        wait_for(team, omp_get_num_threads() - 1);
+void csrec_call_gather(csrec_call *call) {
+    if (!call->progress) return;
+    if (pthread_equal(pthread_self(), call->caller)) {
+        csrec_call_poll(call);
+        wait_for(call, omp_get_num_threads() - 1);
         return;
     }
-    pthread_mutex_lock(&team->lock);
-    team->arrived++;
-    pthread_cond_signal(&team->arrival);
-    pthread_mutex_unlock(&team->lock);
+    pthread_mutex_lock(&call->lock);
+    call->arrived++;
+    pthread_cond_signal(&call->arrival);
+    pthread_mutex_unlock(&call->lock);
 }
 
-void csrec_call_fail(csrec_call *team, int64_t place, csrec_status status, const char *text) {
-    pthread_mutex_lock(&team->lock);
-    if (!team->status || place < team->place) {
-        team->place = place;
-        team->status = status;
-        csrec_fail(&team->error, status, "%s", text ? text : csrec_status_text(status));
+void csrec_call_fail(csrec_call *call, int64_t place, csrec_status status, const char *text) {
+    pthread_mutex_lock(&call->lock);
+    if (!call->status || place < call->place) {
+        call->place = place;
+        call->status = status;
+        csrec_fail(&call->error, status, "%s", text ? text : csrec_status_text(status));
     }
-    pthread_mutex_unlock(&team->lock);
+    pthread_mutex_unlock(&call->lock);
 }
 
 static double ms_between(struct timespec a, struct timespec b) {

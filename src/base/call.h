@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* call.h - what the threads of one call share: progress, the request to stop, the first failure.
  *
  * Any thread of the call reports. Only the thread that made the call runs the callback, and it
@@ -42,31 +43,31 @@ typedef struct csrec_call {
 } csrec_call;
 
 /* Called by the thread that runs the callback. first: the report until a thread reports. */
-void csrec_call_begin(csrec_call *team, csrec_progress_fn progress, void *context,
+void csrec_call_begin(csrec_call *call, csrec_progress_fn progress, void *context,
                       csrec_progress first);
-void csrec_call_end(csrec_call *team);
+void csrec_call_end(csrec_call *call);
 
-/* Runs the callback if on the calling thread, else does nothing; true: stop. Without a team, false:
+/* Runs the callback if on the calling thread, else does nothing; true: stop. Without a call, false:
  * so do poll and stopped. */
-bool csrec_call_report(csrec_call *team, const csrec_progress *now);
+bool csrec_call_report(csrec_call *call, const csrec_progress *now);
 
 /* The same with the last report, at most every 10 ms: call between any two pieces of work that may
  * take long. */
-bool csrec_call_poll(csrec_call *team);
+bool csrec_call_poll(csrec_call *call);
 
-/* A csrec_progress_fn whose context is the team: parts of the call report through it. */
-bool csrec_call_hear(const csrec_progress *now, void *team);
+/* A csrec_progress_fn whose context is the call: parts of the call report through it. */
+bool csrec_call_hear(const csrec_progress *now, void *call);
 
-bool csrec_call_stopped(csrec_call *team);
+bool csrec_call_stopped(csrec_call *call);
 
 /* As if the callback had requested a stop: for a part of the call that reports by itself. */
-void csrec_call_stop(csrec_call *team);
+void csrec_call_stop(csrec_call *call);
 
 /* Called by every thread at the end of a parallel region whose loops end without a barrier: the
  * calling thread keeps reporting until all have arrived. */
-void csrec_call_gather(csrec_call *team);
+void csrec_call_gather(csrec_call *call);
 
 /* Keeps the failure of the lowest place, in whatever order threads fail. text: NULL or its line. */
-void csrec_call_fail(csrec_call *team, int64_t place, csrec_status status, const char *text);
+void csrec_call_fail(csrec_call *call, int64_t place, csrec_status status, const char *text);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* clock.c - measures elapsed time. */
 #include "base/clock.h"
 

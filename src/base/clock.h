@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* clock.h - measures elapsed time. */
 #ifndef CSREC_BASE_CLOCK_H
 #define CSREC_BASE_CLOCK_H

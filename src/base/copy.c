@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* copy.c - large copies in memory by several threads: one thread saturates neither the memory nor
  * the bus to a device, and the first touch of fresh pages is most of the cost. */
 #include "base/copy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* copy.h - large copies in memory by several threads. */
 #ifndef CSREC_BASE_COPY_H
 #define CSREC_BASE_COPY_H

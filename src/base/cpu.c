@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu.c - the instruction sets of this processor. */
 #include "base/cpu.h"
 

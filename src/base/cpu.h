@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu.h - instruction sets of this processor: the builds of a template (cmake/simd.cmake) are
  * chosen at run time. */
 #ifndef CSREC_BASE_CPU_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* error.h - one line of explanation beside a status. */
 #ifndef CSREC_BASE_ERROR_H
 #define CSREC_BASE_ERROR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fft.h - discrete Fourier transforms by a library: PocketFFT or FFTW, chosen when csrec is built
  * (CSREC_FFT). */
 #ifndef CSREC_BASE_FFT_H

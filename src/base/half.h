@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* half.h - numbers of 16 bits (IEEE 754 binary16). */
 #ifndef CSREC_BASE_HALF_H
 #define CSREC_BASE_HALF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* inline.h - functions that the CPU's code and CUDA kernels share: CSREC_BOTH in place of
  * `static inline`. */
 #ifndef CSREC_BASE_INLINE_H
@@ -10,6 +11,21 @@
 #endif
 
 #include <stdint.h>
+
+CSREC_BOTH int64_t csrec_larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+
+CSREC_BOTH int64_t csrec_smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Smallest b with 2^b >= count. */
+CSREC_BOTH int csrec_bits_for(int64_t count) {
+    int bits = 0;
+    while (((int64_t)1 << bits) < count) bits++;
+    return bits;
+}
 
 /* Bits of x > 0 up to the highest that is set. */
 CSREC_BOTH int csrec_bit_length(uint64_t x) {

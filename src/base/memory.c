@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* memory.c - memory that this process may still allocate, by the kernel and its limits. */
 #define _DEFAULT_SOURCE /* madvise */
 #include "base/memory.h"

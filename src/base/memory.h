@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* memory.h - how much memory may be allocated: rejects work that would not fit; large blocks. */
 #ifndef CSREC_BASE_MEMORY_H
 #define CSREC_BASE_MEMORY_H

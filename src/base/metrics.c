@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* metrics.c - quality of a recovered picture against the truth: PSNR and SSIM. */
 #include <float.h>
 #include <math.h>

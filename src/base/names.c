@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* names.c - which name of a table was meant: the one with the fewest letters put in, left out,
  * changed or swapped. */
 #include "base/names.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* names.h - a name that a user gives, and those of a table. */
 #ifndef CSREC_BASE_NAMES_H
 #define CSREC_BASE_NAMES_H

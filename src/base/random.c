@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* random.c - random numbers that depend on (seed, stream, counter) alone.
  *
  * Words and uniform numbers are integer arithmetic and an exact scaling: the same bits everywhere.
@@ -68,4 +69,8 @@ double csrec_random_normal(uint64_t seed, uint64_t stream, uint64_t counter) {
     double u = (double)((join(word[0], word[1]) >> 11) + 1) * 0x1p-53;
     double v = (double)(join(word[2], word[3]) >> 11) * 0x1p-53;
     return sqrt(-2.0 * log(u)) * cos(two_pi * v);
+}
+
+void csrec_random_normals(uint64_t stream, int64_t n, double *v) {
+    for (int64_t i = 0; i < n; i++) v[i] = csrec_random_normal(1, stream, (uint64_t)i);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* random.h - the counter-based generator behind csrec_random_*. */
 #ifndef CSREC_BASE_RANDOM_H
 #define CSREC_BASE_RANDOM_H
@@ -19,6 +20,9 @@ void csrec_random_philox(const uint32_t counter[4], const uint32_t key[2], uint3
 
 /* The four words behind csrec_random_u64(seed, stream, counter), which is out[0] + 2^32 out[1]. */
 void csrec_random_words(uint64_t seed, uint64_t stream, uint64_t counter, uint32_t out[4]);
+
+/* v_i = csrec_random_normal(1, stream, i): the same in every run. */
+void csrec_random_normals(uint64_t stream, int64_t n, double *v);
 
 /* floor(word n / 2^64) for a random word: 0 .. n - 1, each equally likely to n / 2^64. */
 uint64_t csrec_random_below(uint64_t word, uint64_t n);

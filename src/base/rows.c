@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.c - says which rule a row of a table breaks. */
 #include "base/rows.h"
 
@@ -30,6 +31,12 @@ bool csrec_is_name(const char *name) {
 
 bool csrec_is_line(const char *text) {
     return text && *text && !strchr(text, '\n');
+}
+
+const csrec_param *csrec_param_at(const csrec_param *params, int i) {
+    for (const csrec_param *p = params; i >= 0 && p && p->name; p++)
+        if (i-- == 0) return p;
+    return NULL;
 }
 
 bool csrec_is_params(const csrec_param *params) {

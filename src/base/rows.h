@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.h - what the tables of methods, solvers, operators, formats, presets and models share: rows
  * beyond the library's own, and one way to say what a row must have. */
 #ifndef CSREC_BASE_ROWS_H
@@ -47,6 +48,9 @@ static inline bool csrec_is_own(const void *found, const void *row) {
 
 /* One line that says something. */
 bool csrec_is_line(const char *text);
+
+/* Row i of params, up to one without a name; NULL: it has no such row. params may be NULL. */
+const csrec_param *csrec_param_at(const csrec_param *params, int i);
 
 /* Rows up to one without a name, each with a name of its own, a default in its range and a line of
  * help. NULL: there are none. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shape.c - extents of N-d arrays. */
 #include "csrec/array.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sort.c - least significant digit radix sort of 64-bit keys with an optional payload. */
 #include "base/sort.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sort.h - sorting of 64-bit keys. */
 #ifndef CSREC_BASE_SORT_H
 #define CSREC_BASE_SORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* status.c - texts of status codes and names of enumerations, each from a single list. */
 #include "csrec/solve.h"
 #include "base/error.h"
@@ -71,53 +72,33 @@ const char *csrec_errno_remedy(int reason, const char *otherwise) {
     return otherwise;
 }
 
-/* Enumerations count from 0; each table is in the order of its enumeration. */
-static const char *const pattern_names[] = {"none", "uniform", "poisson", "jitter"};
-static const char *const order_names[] = {"morton", "hilbert", "raster"};
-static const char *const columns_names[] = {"paper", "two-sided"};
-static const char *const outcome_texts[] = {
-    "converged",           "done",       "coefficients below the minimum",
-    "stagnation",          "step limit", "no independent column left",
-    "bound cannot be met", "interrupted"};
-
-#define COUNT(table) (int)(sizeof(table) / sizeof(table)[0])
-
-static int find_name(const char *const *names, int count, const char *name) {
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], name) == 0) return i;
+static int find_name(const char *const *names, size_t count, const char *name) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0) return (int)i;
     return -1;
 }
 
-const char *csrec_pattern_name(csrec_pattern pattern) {
-    return pattern_names[pattern];
-}
-const char *csrec_order_name(csrec_order order) {
-    return order_names[order];
-}
-const char *csrec_columns_name(csrec_columns columns) {
-    return columns_names[columns];
-}
+/* csrec_<kind>_name and csrec_<kind>_parse, which is false for other names. Enumerations count from
+ * 0; the names are in their order. */
+#define CSREC_NAMED(kind, ...)                                                                     \
+    static const char *const kind##_names[] = {__VA_ARGS__};                                       \
+    const char *csrec_##kind##_name(csrec_##kind value) {                                          \
+        return kind##_names[value];                                                                \
+    }                                                                                              \
+    bool csrec_##kind##_parse(const char *name, csrec_##kind *value) {                             \
+        int i = find_name(kind##_names, sizeof kind##_names / sizeof *kind##_names, name);         \
+        if (i >= 0) *value = (csrec_##kind)i;                                                      \
+        return i >= 0;                                                                             \
+    }
+
+CSREC_NAMED(pattern, "none", "uniform", "poisson", "jitter")
+CSREC_NAMED(order, "morton", "hilbert", "raster")
+CSREC_NAMED(columns, "paper", "two-sided")
+
 const char *csrec_outcome_text(csrec_outcome outcome) {
-    return outcome_texts[outcome];
-}
-
-bool csrec_pattern_parse(const char *name, csrec_pattern *pattern) {
-    int i = find_name(pattern_names, COUNT(pattern_names), name);
-    if (i < 0) return false;
-    *pattern = (csrec_pattern)i;
-    return true;
-}
-
-bool csrec_order_parse(const char *name, csrec_order *order) {
-    int i = find_name(order_names, COUNT(order_names), name);
-    if (i < 0) return false;
-    *order = (csrec_order)i;
-    return true;
-}
-
-bool csrec_columns_parse(const char *name, csrec_columns *columns) {
-    int i = find_name(columns_names, COUNT(columns_names), name);
-    if (i < 0) return false;
-    *columns = (csrec_columns)i;
-    return true;
+    static const char *const texts[] = {
+        "converged",           "done",       "coefficients below the minimum",
+        "stagnation",          "step limit", "no independent column left",
+        "bound cannot be met", "interrupted"};
+    return texts[outcome];
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* stop.c - validates stopping rules. */
 #include "base/stop.h"
 

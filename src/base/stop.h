@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* stop.h - stopping rules, shared by all solvers and devices that use them. */
 #ifndef CSREC_BASE_STOP_H
 #define CSREC_BASE_STOP_H

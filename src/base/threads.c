@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* threads.c - tests how many threads can start before OpenMP is asked to start them. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "base/threads.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* threads.h - number of threads for an interface's `threads`.
  *
  * GCC's OpenMP library ends the process if it cannot start a thread, and waits for ever in a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* unit.c - units of values. */
 #include "base/unit.h"
 

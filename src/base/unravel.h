@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* unravel.h - flat positions as coordinates. */
 #ifndef CSREC_BASE_UNRAVEL_H
 #define CSREC_BASE_UNRAVEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* comm.c - what a communicator does with messages: shares items, waits, and passes failures on. */
 #include <sched.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hub.c - communicators between the threads of one process: a queue of messages for each. */
 #include <pthread.h>
 #include <stdlib.h>

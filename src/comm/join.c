@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* join.c - finds the launcher that started this process, and the plug-in for its MPI. */
 #define _GNU_SOURCE /* dladdr */
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* apply_f32.c - products of convolutions in float. */
 #define REAL           float
 #define NAME(function) function##_f32

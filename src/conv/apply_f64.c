@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* apply_f64.c - products of convolutions in double. */
 #define REAL           double
 #define NAME(function) function##_f64

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* apply_real.h - the products of conv.h, a template over the type of numbers: apply_f32.c and
  * apply_f64.c define REAL, NAME(function), LD, TILE and WIDTH (members of csrec_conv_simd) and
  * include it once. */
@@ -119,7 +120,7 @@ static void gather(const csrec_conv_sum *sum, const csrec_conv_work *work, size_
     int64_t positions = csrec_conv_positions(sum);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(work->threads)
     for (int64_t first = 0; first < positions; first += CSREC_CONV_TILE) {
-        if (csrec_call_poll(work->team)) continue;
+        if (csrec_call_poll(work->call)) continue;
         room r = room_of(work, bytes, CSREC_CONV_DEPTH);
         int64_t left = positions - first, some = left < CSREC_CONV_TILE ? left : CSREC_CONV_TILE;
         int64_t runs = csrec_conv_runs(sum, first, first + some, r.run);
@@ -255,7 +256,7 @@ static void scatter_all(const scatter *s, const csrec_conv_work *work, size_t by
     int64_t bands = (s->out[1] + BAND - 1) / BAND, slices = s->conv->batch * s->out[0];
 #pragma omp parallel for schedule(dynamic, 1) num_threads(work->threads)
     for (int64_t task = 0; task < slices * bands; task++) {
-        if (csrec_call_poll(work->team)) continue;
+        if (csrec_call_poll(work->call)) continue;
         room r = room_of(work, bytes, s->channels);
         int64_t slice = task / bands, first = task % bands * BAND;
         int64_t end = first + BAND < s->out[1] ? first + BAND : s->out[1];

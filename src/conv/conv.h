@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.h - the products of a convolution as sums over taps, on one to three axes.
  *
  * A convolution has weights w[co][ci][k] and takes x[n][ci][i] to
@@ -49,7 +50,7 @@ typedef struct csrec_conv_work {
     const csrec_conv_simd *simd;
     int threads;      /* threads for which there is memory */
     char *memory;     /* threads times csrec_conv_room bytes, aligned to 64 */
-    csrec_call *team; /* or NULL; if stopped, the product is incomplete */
+    csrec_call *call; /* or NULL; if stopped, the product is incomplete */
 } csrec_conv_work;
 
 /* Extents of the results; false: the kernel does not fit the padded input on axis *axis. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.c - the public convolution of pictures: checks, and the choice of the device. */
 #include "conv/conv2d.h"
 
@@ -155,27 +156,26 @@ static bool device_faster(csrec_device_kind kind, const void *job) {
     return engines[kind] && engines[kind]->device_faster && engines[kind]->device_faster(job);
 }
 
-static csrec_status run_forward(const csrec_context *context, void *job, csrec_error *error) {
-    return engines[context->kind]->forward(context, job, error);
+static csrec_status run(const csrec_context *context, void *job, csrec_error *error) {
+    const csrec_conv2d_engine *engine = engines[context->kind];
+    return (((csrec_conv2d_job *)job)->dY ? engine->backward : engine->forward)(context, job,
+                                                                                error);
 }
 
-static csrec_status run_backward(const csrec_context *context, void *job, csrec_error *error) {
-    return engines[context->kind]->backward(context, job, error);
-}
-
-/* Strides and dilations with their defaults. */
-static void complete(csrec_conv2d_job *job, const csrec_conv *g) {
+/* With the defaults of strides, dilations and W. */
+static csrec_status run_job(csrec_conv2d_job *job, const csrec_conv *g, csrec_error *error) {
+    static const csrec_device_work work = {.device_faster = device_faster, .run = run};
     memcpy(job->conv.stride, g->stride + 1, sizeof job->conv.stride);
     memcpy(job->conv.dilation, g->dilation + 1, sizeof job->conv.dilation);
     memcpy(job->out, g->out + 1, sizeof job->out);
     if (job->weights) job->W = job->weights->W;
+    return csrec_device_run(job->conv.backend, &work, job, NULL, error);
 }
 
 csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, const float *W,
                                   const csrec_conv2d_weights *weights, const float *B, float *Y,
                                   void *workspace_memory, size_t workspace_bytes,
                                   csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = device_faster, .run = run_forward};
     csrec_conv2d_job job = {.conv = *conv,
                             .X = X,
                             .W = W,
@@ -190,8 +190,7 @@ csrec_status csrec_conv2d_forward(const csrec_conv2d *conv, const float *X, cons
     if (!status && (!X || !Y))
         status = csrec_fail(error, CSREC_ARGUMENT, "conv2d: %s is missing", X ? "Y" : "X");
     if (status) return status;
-    complete(&job, &g);
-    status = csrec_device_run(conv->backend, &work, &job, NULL, error);
+    status = run_job(&job, &g, error);
     int64_t outputs = g.batch * g.channels_out * g.out[1] * g.out[2];
     return status ? status : check_finite("Y", outputs, Y, error);
 }
@@ -200,7 +199,6 @@ csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X, con
                                    const csrec_conv2d_weights *weights, const float *dY, float *dX,
                                    float *dW, float *dB, void *workspace_memory,
                                    size_t workspace_bytes, csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = device_faster, .run = run_backward};
     csrec_conv2d_job job = {.conv = *conv,
                             .X = X,
                             .W = W,
@@ -215,8 +213,7 @@ csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const float *X, con
     csrec_status status = csrec_conv2d_check(conv, &g, error);
     if (!status) status = check_backward(&g, X, W, weights, dY, dX, dW, error);
     if (status) return status;
-    complete(&job, &g);
-    status = csrec_device_run(conv->backend, &work, &job, NULL, error);
+    status = run_job(&job, &g, error);
     int64_t inputs = g.batch * g.channels_in * g.size[1] * g.size[2];
     int64_t taps = g.channels_out * g.channels_in * g.kernel[1] * g.kernel[2];
     if (!status) status = check_finite("dX", inputs, dX, error);

@@ -1,11 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.h - the public convolution's geometry and packed weights. */
 #ifndef CSREC_CONV_CONV2D_H
 #define CSREC_CONV_CONV2D_H
 
+#include "base/pool.h"
 #include "conv/conv.h"
 #include "csrec/conv.h"
 
 struct csrec_conv2d_weights {
+    csrec_pool pool; /* of W and packed */
     csrec_conv2d conv;
     float *W, *packed[2]; /* forward, transposed */
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - convolutions of pictures on a device; conv2d.c has checked all arguments. */
 #ifndef CSREC_CONV_ENGINE_H
 #define CSREC_CONV_ENGINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - convolutions of pictures on the CPU: workspace, packed weights, passes. */
 #include <stdlib.h>
 #include <string.h>
@@ -67,11 +68,7 @@ static csrec_status lay_out(const csrec_conv2d_job *job, const workspace *need, 
 /* ---- weights */
 
 void csrec_conv2d_weights_destroy(csrec_conv2d_weights *weights) {
-    if (!weights) return;
-    free(weights->W);
-    free(weights->packed[0]);
-    free(weights->packed[1]);
-    free(weights);
+    csrec_pool_destroy(weights);
 }
 
 csrec_status csrec_conv2d_weights_create(const csrec_conv2d *conv, const float *W,
@@ -80,13 +77,15 @@ csrec_status csrec_conv2d_weights_create(const csrec_conv2d *conv, const float *
     csrec_status status = csrec_conv2d_check(conv, &g, error);
     if (status) return status;
     if (!W) return csrec_fail(error, CSREC_ARGUMENT, "conv2d: W is missing");
-    csrec_conv2d_weights *made = calloc(1, sizeof *made);
+    csrec_conv2d_weights *made = csrec_pool_create(sizeof *made);
     if (!made) return csrec_fail(error, CSREC_MEMORY, "conv2d: out of memory");
-    size_t bytes = (size_t)(g.channels_out * g.channels_in * g.kernel[1] * g.kernel[2]) * sizeof *W;
+    int64_t count = g.channels_out * g.channels_in * g.kernel[1] * g.kernel[2];
+    size_t bytes = (size_t)count * sizeof *W;
     made->conv = *conv;
-    made->W = malloc(bytes);
-    for (int t = 0; t < 2; t++) made->packed[t] = aligned_alloc(ALIGN, packed_bytes(&g, t));
-    if (!made->W || !made->packed[0] || !made->packed[1]) {
+    CSREC_TAKE(&made->pool, made->W, count);
+    for (int t = 0; t < 2; t++)
+        made->packed[t] = csrec_pool_keep(&made->pool, aligned_alloc(ALIGN, packed_bytes(&g, t)));
+    if (csrec_pool_status(&made->pool)) {
         csrec_conv2d_weights_destroy(made);
         return csrec_fail(error, CSREC_MEMORY, "conv2d: out of memory for %zu bytes of weights",
                           bytes);

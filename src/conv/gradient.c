@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gradient.c - the gradient of a convolution by its weights: dW = sum over positions of dY times
  * the inputs laid out, as dot products of lines of positions.
  *
@@ -16,7 +17,7 @@ enum { LINE = CSREC_CONV_LINE, LINES = CSREC_CONV_LINES, ROWS = CSREC_CONV_DOT, 
 
 typedef struct gradient {
     const csrec_conv_simd *simd;
-    csrec_call *team;
+    csrec_call *call;
     csrec_conv_sum sum;
     bool swapped;             /* x in rows, dY laid out */
     const float *rows, *laid; /* dY and x, or x and dY */
@@ -91,7 +92,7 @@ static void add_share(const gradient *g, int64_t share, int64_t block, char *mem
     memset(inputs, 0, LINES * LINE * sizeof *inputs);
     for (int64_t line = share * g->lines / g->shares; line < (share + 1) * g->lines / g->shares;
          line++) {
-        if (csrec_call_poll(g->team)) break;
+        if (csrec_call_poll(g->call)) break;
         int64_t first = line * LINE, left = positions - first, some = left < LINE ? left : LINE;
         int64_t runs = csrec_conv_runs(&g->sum, first, first + some, run);
         copy_rows(g, runs, run, some, rows);
@@ -124,7 +125,7 @@ void csrec_conv_gradient(const csrec_conv *conv, const csrec_conv_work *work, co
     size_t room = csrec_conv_gradient_room(conv);
     char *rooms = work->memory + csrec_conv_gradient_shared(conv);
     g.simd = work->simd;
-    g.team = work->team;
+    g.call = work->call;
     g.rows = g.swapped ? x : dy;
     g.laid = g.swapped ? dy : x;
     g.part = (float *)(void *)work->memory;

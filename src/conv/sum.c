@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sum.c - which inputs, taps and results belong together: phases, runs, sizes. */
 #include "conv/conv.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sum.h - sizes that the products share. */
 #ifndef CSREC_CONV_SUM_H
 #define CSREC_CONV_SUM_H

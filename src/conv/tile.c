@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tile.c - selects this processor's build of the inner products of convolutions. */
 #include "conv/tile.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tile.h - the inner products of convolutions, one table an instruction set.
  *
  * Sums run over k in ascending order for each entry on its own, so results depend neither on the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tile_simd.h - inner products of convolutions, a template over instruction sets
  * (cmake/simd.cmake).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu.c - the CPU, the device that is always available. */
 #include <stdio.h>
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* device.c - devices by name, their listing, and work that "auto" may run on the CPU instead. */
 #include "device/device.h"
 

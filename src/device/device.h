@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* device.h - where work runs: the table of devices, a context on one of them, and the one function
  * in which "auto" falls back to the CPU.
  *

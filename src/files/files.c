@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* files.c - files committed together: renamed when all are on the disk. */
 #include <errno.h>
 #include <fcntl.h>

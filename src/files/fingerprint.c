@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.c - finds and makes the line in a file that identifies what it was made from. */
-#include "files/fingerprint.h"
+#include "files/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

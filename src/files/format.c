@@ -1,10 +1,13 @@
-/* format.c - the table of file formats; a row is found by content or by name. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* format.c - the table of file formats; a row is found by content or by name; paths that name an
+ * array within a file, FILE:/NAME. */
 #include "files/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -77,9 +80,33 @@ static const csrec_format_row *named(const char *file) {
     return NULL;
 }
 
-bool csrec_format_has_members(const char *file) {
+/* Whether the first bytes of the path name a file, by what exists or else by its ending. */
+static bool is_file(const char *path, size_t length) {
+    struct stat info;
+    char file[CSREC_PATH_ROOM];
+    if (length >= sizeof file) return false;
+    memcpy(file, path, length);
+    file[length] = '\0';
     const csrec_format_row *row = named(file);
-    return row && row->members;
+    return (row && row->members) || (stat(file, &info) == 0 && !S_ISDIR(info.st_mode));
+}
+
+const char *csrec_path_member(const char *path) {
+    struct stat info;
+    const char *at = strstr(path, ":/");
+    if (!at || stat(path, &info) == 0) return NULL;
+    for (; at; at = strstr(at + 1, ":/"))
+        if (at > path && is_file(path, (size_t)(at - path))) return at + 1;
+    return NULL;
+}
+
+const char *csrec_path_file(const char *path, char file[CSREC_PATH_ROOM]) {
+    const char *member = csrec_path_member(path);
+    if (!member) return path;
+    size_t length = (size_t)(member - 1 - path); /* is_file has found that it fits */
+    memcpy(file, path, length);
+    file[length] = '\0';
+    return file;
 }
 
 const csrec_format *csrec_format_of(const char *path) {
@@ -260,7 +287,7 @@ static bool is_text(const uint8_t *head, size_t count) {
 
 static const csrec_format_row *row_of_content(csrec_input *input) {
     uint8_t head[HEAD];
-    size_t count = csrec_input_head(input, head, sizeof head);
+    size_t count = csrec_input_peek(input, 0, head, sizeof head);
     for (int i = 0; count && i < ROWS; i++)
         if (begins(rows[i], head, count)) return rows[i];
     if (count && follows_block(input)) return &csrec_hdf5_format;
@@ -295,7 +322,7 @@ static const struct {
 
 static csrec_status refuse_stranger(csrec_input *input, csrec_error *error) {
     uint8_t head[32];
-    size_t count = csrec_input_head(input, head, sizeof head);
+    size_t count = csrec_input_peek(input, 0, head, sizeof head);
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++) {
         size_t size = strlen(strangers[i].magic);
         if (count >= size && memcmp(head, strangers[i].magic, size) == 0)
@@ -309,7 +336,7 @@ csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remed
                                   csrec_error *error) {
     char list[128];
     uint8_t byte;
-    if (csrec_input_head(input, &byte, 1) == 0)
+    if (csrec_input_peek(input, 0, &byte, 1) == 0)
         return csrec_fail(error, CSREC_FORMAT, "%s: is empty; write the file again", input->name);
     const csrec_format_row *row = csrec_input_format(input);
     if (row && row->format.needs && !row->format.uses)

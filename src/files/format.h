@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* format.h - the table of file formats: how each is recognised, read and written. */
 #ifndef CSREC_FILES_FORMAT_H
 #define CSREC_FILES_FORMAT_H
 
 #include "base/rows.h"
-#include "files/frame.h"
+#include "files/output.h"
 #include "files/input.h"
 
 enum { CSREC_MAGICS = 4 };
@@ -97,9 +98,6 @@ csrec_status csrec_format_peek(csrec_input *input, csrec_image *signal, bool *tr
 /* What an HDF5 file begins with, perhaps after a block of its user. */
 #define CSREC_HDF5_MAGIC   "\x89HDF\r\n\x1a\n"
 #define CSREC_HDF5_ENDINGS ".h5 .hdf5 .hdf .nc .nc4 .nxs"
-
-/* Whether the file of that name has members, by its ending. */
-bool csrec_format_has_members(const char *file);
 
 /* Found by the first bytes, never by the name; NULL: empty, or no format of the table. What was
  * found stays, so that a later failure to read cannot make of it another format. */

@@ -1,5 +1,5 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* frame.c - writes files that are a head, values in C order, and a tail. */
-#include "files/frame.h"
 
 #include <stdlib.h>
 #include <zlib.h>

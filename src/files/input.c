@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.c - opening files, pipes and stdin for reading, and their contents. */
 #include "files/input.h"
 
@@ -9,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "files/fingerprint.h"
 #include "files/format.h"
 
 csrec_status csrec_open_failed(const char *name, csrec_error *error) {
@@ -106,9 +106,9 @@ static csrec_status check_member(csrec_input *input, csrec_error *error) {
 
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {
     csrec_status status = csrec_input_open_whole(path, input, error);
-    if (status == CSREC_OK) status = check_readable(input, error);
-    if (status == CSREC_OK) status = check_member(input, error);
-    if (status == CSREC_OK) input->size -= csrec_fingerprint_record(input);
+    if (!status) status = check_readable(input, error);
+    if (!status) status = check_member(input, error);
+    if (!status) input->size -= csrec_fingerprint_record(input);
     return status;
 }
 
@@ -136,19 +136,15 @@ size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t
     return got > 0 ? (size_t)got : 0;
 }
 
-size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count) {
-    return csrec_input_peek(input, 0, head, count);
-}
-
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error) {
     if (input->bytes) return CSREC_OK;
     csrec_status status = csrec_memory_check(input->size, 1, input->name, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     uint8_t *bytes = malloc((size_t)input->size + 1);
     if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
     csrec_reader reader = csrec_input_reader(input);
     status = csrec_reader_take(&reader, bytes, input->size, input->name, error);
-    if (status != CSREC_OK) {
+    if (status) {
         free(bytes);
         return status;
     }
@@ -198,4 +194,28 @@ csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char 
         return csrec_read_failed(name, error);
     reader->left -= bytes;
     return CSREC_OK;
+}
+
+csrec_status csrec_fail_forged(const char *name, const char *what, csrec_error *error) {
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: declares more %s than its bytes can hold; the file is truncated or "
+                      "forged, write or copy it again",
+                      name, what);
+}
+
+csrec_status csrec_image_deliver(csrec_status status, csrec_image *read, csrec_image *signal) {
+    if (status)
+        csrec_image_clear(read);
+    else
+        *signal = *read;
+    return status;
+}
+
+csrec_status csrec_measurement_deliver(csrec_status status, csrec_measurement *read,
+                                       csrec_measurement *measurement) {
+    if (status)
+        csrec_measurement_clear(read);
+    else
+        *measurement = *read;
+    return status;
 }

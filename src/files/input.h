@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.h - bytes to read, from a file, a pipe or memory, with their number known beforehand. */
 #ifndef CSREC_FILES_INPUT_H
 #define CSREC_FILES_INPUT_H
@@ -37,10 +38,13 @@ void csrec_input_close(csrec_input *input);
 /* The bytes from `offset` on, up to `count`, without consuming them; returns how many there are: 0
  * also on failure, which input->failure then tells. */
 size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count);
-/* The same of the first bytes. */
-size_t csrec_input_head(csrec_input *input, uint8_t *head, size_t count);
 /* Makes the whole contents available as input->bytes. */
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error);
+
+/* An .npy file of ours ends in a second record (as numpy.save twice into one file), which holds the
+ * line; its bytes, or 0 if there is none. numpy.load reads the first record alone. */
+enum { CSREC_FINGERPRINT_UNIT = 64 };
+uint64_t csrec_fingerprint_record(csrec_input *input);
 
 /* A forward-only stream with a known number of bytes left. */
 typedef struct csrec_reader {
@@ -56,6 +60,14 @@ csrec_reader csrec_input_reader(csrec_input *input);
 /* Exactly `bytes` bytes, or CSREC_FORMAT ("ends early") or CSREC_FILE. */
 csrec_status csrec_reader_take(csrec_reader *reader, void *buffer, uint64_t bytes, const char *name,
                                csrec_error *error);
+
+/* CSREC_FORMAT for a file that declares more `what`, values or pixels, than its bytes can hold. */
+csrec_status csrec_fail_forged(const char *name, const char *what, csrec_error *error);
+
+/* What is read to its end becomes *signal, or after a failure is cleared; returns the status. */
+csrec_status csrec_image_deliver(csrec_status status, csrec_image *read, csrec_image *signal);
+csrec_status csrec_measurement_deliver(csrec_status status, csrec_measurement *read,
+                                       csrec_measurement *measurement);
 
 /* Leaves out `bytes` bytes of an input, not of a stream that is unpacked. */
 csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char *name,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement.h - shared by the readers of measurements; there is one a format (format.h). */
 #ifndef CSREC_FILES_MEASUREMENT_H
 #define CSREC_FILES_MEASUREMENT_H

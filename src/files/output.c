@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* output.c - one file, written under a temporary name until the commit of its files. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "files/output.h"
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "files/fingerprint.h"
 
 csrec_status csrec_output_failed(const char *name, csrec_error *error) {
     const int reason = errno ? errno : EIO;
@@ -170,16 +170,15 @@ static csrec_status finish_plain(csrec_output *output, csrec_status status, csre
     int reason = errno;
     bool finished = finish(output->file);
     if (!finish(output->sink)) finished = false;
-    if (status == CSREC_OK && !good) errno = reason;
-    if (status == CSREC_OK && !(good && finished))
-        status = csrec_output_failed(output->name, error);
+    if (!status && !good) errno = reason;
+    if (!status && !(good && finished)) status = csrec_output_failed(output->name, error);
     return status;
 }
 
 csrec_status csrec_output_close(csrec_output *output, csrec_status status, csrec_error *error) {
     errno = 0;
-    status = status == CSREC_OK && output->temporary ? stage(output, error)
-                                                     : finish_plain(output, status, error);
+    status =
+        !status && output->temporary ? stage(output, error) : finish_plain(output, status, error);
     forget(output);
     return status;
 }

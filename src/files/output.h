@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* output.h - one file, written under a temporary name and then renamed. */
 #ifndef CSREC_FILES_OUTPUT_H
 #define CSREC_FILES_OUTPUT_H
 
+#include <stddef.h>
 #include <stdio.h>
 
 #include "csrec/io.h"
@@ -57,5 +59,48 @@ csrec_status csrec_files_finish(csrec_files *files, csrec_status status, csrec_e
 
 /* Makes one beside target, open and locked; its name goes to *name, to be freed. -1: errno. */
 int csrec_temporary_open(const char *target, char **name);
+
+/* ------------------------------------------------------------------ fingerprint.c ------------- */
+
+/* The line in every format, "csrec-fingerprint: TEXT\n", padded with spaces before its end to a
+ * multiple of `unit` bytes. The caller frees it; NULL: out of memory. */
+char *csrec_fingerprint_line(const char *text, size_t unit);
+
+/* The line as an .npy record of one string, of *bytes. The caller frees it; NULL: out of memory. */
+char *csrec_fingerprint_npy(const char *text, size_t unit, size_t *bytes);
+
+/* ------------------------------------------------------------------ frame.c ------------------- */
+
+/* Files that are a head, the values of a signal in C order, and a tail: they are written in one
+ * stream or by several processes together (parts.c). */
+typedef struct csrec_frame {
+    void *head, *tail; /* NULL: none */
+    size_t head_bytes, tail_bytes;
+} csrec_frame;
+
+void csrec_frame_clear(csrec_frame *frame);
+
+/* Room for head and tail, or CSREC_MEMORY. */
+csrec_status csrec_frame_create(size_t head_bytes, size_t tail_bytes, const char *name,
+                                csrec_frame *frame, csrec_error *error);
+
+/* Of a format: makes the frame of a signal without data, for the output that is open for it. crc:
+ * of the values' bytes, by zlib, if `has_crc`; the head's size does not depend on it.
+ * CSREC_UNSUPPORTED: the values of this signal are not in one piece. */
+typedef struct csrec_framing {
+    csrec_status (*make)(const csrec_output *output, const char *path, const csrec_image *signal,
+                         const char *like, uint32_t crc, csrec_frame *frame, csrec_error *error);
+    bool has_crc; /* the output is open for CSREC_OUTPUT_SEEK */
+} csrec_framing;
+
+/* Writes all of an output: the signal's data, or without any what `take` delivers. */
+csrec_status csrec_framed_write(csrec_output *output, const csrec_framing *framing,
+                                const char *path, const csrec_image *signal, csrec_slab_fn take,
+                                void *context, const char *like, csrec_error *error);
+
+/* Writes the head again, now that the checksum is known, and the tail. */
+csrec_status csrec_frame_finish(csrec_output *output, const csrec_framing *framing,
+                                const char *path, const csrec_image *signal, const char *like,
+                                uint32_t crc, csrec_frame *frame, csrec_error *error);
 
 #endif

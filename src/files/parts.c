@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* parts.c - a file that the processes of a communicator write together. The first makes it under
  * its temporary name and marks it; the others open it by that name, and the mark tells whether it
  * is the same file. Clients of NFS write whole pages of which they know all bytes, also those of

@@ -1,5 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* signal.c - reads whole signals, pictures or arrays, opening the file once: a pipe can be opened
- * only once. */
+ * only once. And files whose samples are read in slabs: of a format that reads slabs of pictures
+ * and arrays, or of one that finds samples by their positions. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "base/error.h"
 #include "files/format.h"
 
@@ -59,7 +65,7 @@ static csrec_status read_format(csrec_input *input, csrec_image *signal, csrec_e
 csrec_status csrec_signal_read(const char *path, csrec_image *signal, csrec_error *error) {
     csrec_input input;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = read_format(&input, signal, error);
     csrec_input_close(&input);
     return status;
@@ -69,7 +75,7 @@ csrec_status csrec_signal_look(const char *path, csrec_image *signal, csrec_erro
     csrec_input input;
     bool transparent;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     const csrec_format_row *row = csrec_input_format(&input);
     input.slab.count = 1;
     if (row && row->format.uses & CSREC_USE_SLABS)
@@ -90,10 +96,92 @@ csrec_status csrec_image_split(const csrec_image *image, bool channels_last, con
         return csrec_fail(error, CSREC_DATA,
                           "%s: a scalar or empty array is no signal; save 1 to 4 axes", name);
     if (last && shape->dims < 2)
-        return csrec_fail(error, CSREC_DATA,
-                          "%s: a 1-D array has no axis for channels beside; its entries are the signal",
-                          name);
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: a 1-D array has no axis for channels beside; its entries are the signal", name);
     if (last) *channels = shape->dim[--shape->dims];
     if (image->is_complex) *channels *= 2;
     return CSREC_OK;
+}
+
+struct csrec_slab_file {
+    csrec_read_options options;
+    csrec_slab_source source; /* of samples with positions; else: */
+    char path[];
+};
+
+static bool is_regular(const char *path) {
+    char file[CSREC_PATH_ROOM];
+    struct stat info;
+    return strcmp(path, "-") != 0 && stat(csrec_path_file(path, file), &info) == 0 &&
+           S_ISREG(info.st_mode);
+}
+
+/* A picture or an array, and its mask. */
+static csrec_status look_at_signal(const char *path, const csrec_read_options *options,
+                                   csrec_measurement *form, csrec_error *error) {
+    csrec_image look, mask;
+    csrec_status status = csrec_signal_look(path, &look, error);
+    if (!status)
+        status = csrec_image_split(&look, options->channels_last, path, &form->shape,
+                                   &form->channels, error);
+    if (status) return status;
+    if (look.is_complex)
+        return csrec_fail(error, CSREC_UNSUPPORTED, "%s: complex values are read as a whole", path);
+    form->dtype = look.pixels.dtype;
+    if (look.bits) form->scale[1] = (double)((1 << look.bits) - 1);
+    if (!options->mask) return CSREC_OK;
+    if (!is_regular(options->mask))
+        return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is no regular file", options->mask);
+    return csrec_signal_look(options->mask, &mask, error);
+}
+
+static csrec_status open_file(csrec_slab_file *file, csrec_measurement *form, csrec_error *error) {
+    csrec_input input;
+    csrec_status status = csrec_input_open(file->path, &input, error);
+    if (status) return status;
+    const csrec_format_row *row = csrec_input_format(&input);
+    if (row && row->open_slabs)
+        status = row->open_slabs(&input, &file->options, form, &file->source, error);
+    csrec_input_close(&input);
+    if (row && row->open_slabs) return status;
+    return look_at_signal(file->path, &file->options, form, error);
+}
+
+csrec_status csrec_slab_file_open(const char *path, const csrec_read_options *options,
+                                  csrec_measurement *form, csrec_slab_file **file,
+                                  csrec_error *error) {
+    const size_t length = strlen(path) + 1;
+    *form = (csrec_measurement){0};
+    if (!is_regular(path))
+        return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is no regular file", path);
+    csrec_slab_file *made = calloc(1, sizeof *made + length);
+    if (!made) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    memcpy(made->path, path, length);
+    if (options) made->options = *options;
+    made->options.slab = (csrec_slab){0, 0};
+    csrec_status status = open_file(made, form, error);
+    if (status)
+        free(made);
+    else
+        *file = made;
+    return status;
+}
+
+csrec_status csrec_slab_file_read(void *context, csrec_slab slab, csrec_measurement *part,
+                                  csrec_error *error) {
+    const csrec_slab_file *file = context;
+    csrec_read_options options = file->options;
+    if (slab.count < 1)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: a slab of %lld entries", file->path,
+                          (long long)slab.count);
+    if (file->source.read) return file->source.read(file->source.state, slab, part, error);
+    options.slab = slab;
+    return csrec_measurement_read_with(file->path, &options, part, error);
+}
+
+void csrec_slab_file_close(csrec_slab_file *file) {
+    if (!file) return;
+    if (file->source.close) file->source.close(file->source.state);
+    free(file);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* temporary.c - files without a final name yet: created, locked, and removed after a killed run;
  * and locks on names that are about to be written. */
 #define _XOPEN_SOURCE 700 /* realpath */
@@ -131,9 +132,8 @@ static csrec_status held(int fd, const char *path, csrec_error *error) {
     holder[n > 0 ? n : 0] = '\0';
     return csrec_fail(
         error, CSREC_FILE,
-        "%s: is being written by another run%s%s; wait for its end, or choose another "
-        "output",
-        path, n > 0 ? " on " : "", holder);
+        "%s: is being written by another run%s%s; wait for its end, or choose another output", path,
+        n > 0 ? " on " : "", holder);
 }
 
 static void sign(int fd) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* apply.c - products of the row tree, each in one pass over its nodes. */
 #include "haar/apply.h"
 
@@ -6,21 +7,14 @@
 
 #include "haar/levels.h"
 
-void csrec_tree_map_destroy(csrec_tree_map *map) {
-    if (!map) return;
-    free(map->place);
-    free(map->first);
-    free(map);
-}
-
 csrec_status csrec_tree_map_create(const csrec_tree *tree, csrec_tree_map **map) {
-    csrec_tree_map *made = calloc(1, sizeof *made);
+    csrec_tree_map *made = csrec_pool_create(sizeof *made);
     if (!made) return CSREC_MEMORY;
     made->columns = csrec_tree_places(tree, NULL);
-    made->place = malloc((size_t)made->columns * sizeof *made->place);
-    made->first = malloc((size_t)tree->n * sizeof *made->first);
-    if (!made->place || !made->first) {
-        csrec_tree_map_destroy(made);
+    CSREC_TAKE(&made->pool, made->place, made->columns);
+    CSREC_TAKE(&made->pool, made->first, tree->n);
+    if (csrec_pool_status(&made->pool)) {
+        csrec_pool_destroy(made);
         return CSREC_MEMORY;
     }
     csrec_tree_places(tree, made->place);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* atoms.c - sparse solutions and the signal they stand for.
  *
  * The blocks that hold a row form one chain, a block a level, each a half of the one before. So

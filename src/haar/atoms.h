@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* atoms.h - memory of an atom list, and synthesis without checks. */
 #ifndef CSREC_HAAR_ATOMS_H
 #define CSREC_HAAR_ATOMS_H

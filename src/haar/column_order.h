@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* column_order.h - columns of the tree in ascending order of their numbers, without a sort by
  * number.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cut.c - the cut of a row tree, from the rows alone, and the sums of the nodes above it. */
 #include "haar/cut.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cut.h - the row tree of one signal cut into pieces: its maximal blocks of at most some number of
  * samples. The nodes above them are the tops.
  *

@@ -1,7 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eager.c - the eager pursuit's state: memory, initialisation from y, and its results. */
 #include "haar/eager.h"
-
-#include <stdlib.h>
 
 #include "base/cpu.h"
 #include "haar/atoms.h"
@@ -23,30 +22,18 @@ const csrec_eager_simd *csrec_eager_simd_choose(void) {
     return CSREC_CPU_CHOOSE(csrec_eager);
 }
 
-static csrec_status maxima_create(csrec_maxima *m, int64_t positions) {
+static void *take(csrec_pool *pool, int64_t count, size_t size) {
+    return csrec_pool_keep(pool, csrec_tree_allocate(count, size));
+}
+
+static void maxima_create(csrec_pool *pool, csrec_maxima *m, int64_t positions) {
     int64_t count = csrec_tree_padded(positions) / CSREC_TREE_GROUP;
     for (m->levels = 0;; count = (count + CSREC_MAXIMA_FAN - 1) / CSREC_MAXIMA_FAN) {
         int64_t fans = (count + CSREC_MAXIMA_FAN - 1) / CSREC_MAXIMA_FAN;
-        int64_t *max = csrec_tree_allocate(fans * CSREC_MAXIMA_FAN, sizeof *max);
-        m->max[m->levels] = max;
+        m->max[m->levels] = take(pool, fans * CSREC_MAXIMA_FAN, sizeof(int64_t));
         m->count[m->levels++] = count;
-        if (!max) return CSREC_MEMORY;
-        if (count == 1) return CSREC_OK;
+        if (count == 1) return;
     }
-}
-
-static void maxima_clear(csrec_maxima *m) {
-    for (int k = 0; k < m->levels; k++) free(m->max[k]);
-}
-
-void csrec_eager_destroy(csrec_eager *e) {
-    if (!e) return;
-    free(e->D);
-    free(e->S);
-    free(e->x);
-    free(e->sides);
-    maxima_clear(&e->maxima);
-    free(e);
 }
 
 /* Numbers the one-sided columns: many edges have none, and no memory is used for those. */
@@ -61,15 +48,15 @@ static int64_t number_sides(csrec_eager *e) {
 
 static csrec_status allocate(csrec_eager *e) {
     int64_t nodes = csrec_tree_padded(e->tree->n - 1);
-    e->D = csrec_tree_allocate(nodes, sizeof *e->D);
-    if (!e->D || maxima_create(&e->maxima, nodes)) return CSREC_MEMORY;
-    if (!e->tree->one_sided) return CSREC_OK;
-    e->S = csrec_tree_allocate(nodes, sizeof *e->S);
-    e->sides = csrec_tree_allocate(nodes / CSREC_TREE_GROUP, sizeof *e->sides);
-    if (!e->S || !e->sides) return CSREC_MEMORY;
+    e->D = take(&e->pool, nodes, sizeof *e->D);
+    maxima_create(&e->pool, &e->maxima, nodes);
+    if (!e->tree->one_sided) return csrec_pool_status(&e->pool);
+    e->S = take(&e->pool, nodes, sizeof *e->S);
+    e->sides = take(&e->pool, nodes / CSREC_TREE_GROUP, sizeof *e->sides);
+    if (csrec_pool_status(&e->pool)) return CSREC_MEMORY;
     int64_t columns = number_sides(e);
-    e->x = csrec_tree_allocate(columns > 0 ? columns : 1, sizeof *e->x);
-    return e->x ? CSREC_OK : CSREC_MEMORY;
+    e->x = take(&e->pool, columns > 0 ? columns : 1, sizeof *e->x);
+    return csrec_pool_status(&e->pool);
 }
 
 /* A walk of the tree visits a block before its children; sums need the opposite order. Blocks stay
@@ -125,7 +112,7 @@ static void start_from(csrec_eager *e, const double *y) {
 
 csrec_status csrec_eager_create(const csrec_tree *tree, const double *y, double units,
                                 int all_level, csrec_eager **eager) {
-    csrec_eager *e = calloc(1, sizeof *e);
+    csrec_eager *e = csrec_pool_create(sizeof *e);
     if (!e) return CSREC_MEMORY;
     e->tree = tree;
     e->simd = csrec_eager_simd_choose();
@@ -134,7 +121,7 @@ csrec_status csrec_eager_create(const csrec_tree *tree, const double *y, double 
     e->all_level = all_level;
     csrec_status status = allocate(e);
     if (status) {
-        csrec_eager_destroy(e);
+        csrec_pool_destroy(e);
         return status;
     }
     start_from(e, y);
@@ -148,10 +135,6 @@ static csrec_status eager_create(const csrec_tree *tree, const double *y, void *
         csrec_eager_create(tree, y, csrec_pursuit_units(tree->n, y), CSREC_LISTING_COLUMN_0, &e);
     if (!status) *state = e;
     return status;
-}
-
-static void eager_destroy(void *state) {
-    csrec_eager_destroy(state);
 }
 
 static double eager_select_pick(void *state) {
@@ -270,12 +253,7 @@ static void list_atoms(atom_lister *l) {
     }
 }
 
-void csrec_eager_list(const csrec_eager *e, const double *y, csrec_column_order *listing,
-                      csrec_atoms *atoms) {
-    list_atoms(&(atom_lister){e, y, listing, atoms});
-}
-
-void csrec_eager_residual(const csrec_eager *e, const double *y, double *r) {
+static void find_residual(const csrec_eager *e, const double *y, double *r) {
     sum_walk walk = sum_walk_start(e);
     double sum;
     for (csrec_tree_block block; sum_walk_next(&walk, &block, &sum);) {
@@ -284,16 +262,18 @@ void csrec_eager_residual(const csrec_eager *e, const double *y, double *r) {
     }
 }
 
-static csrec_status eager_result(const void *state, const double *y, csrec_atoms *atoms,
-                                 double *r) {
+csrec_status csrec_eager_result(const void *eager, const double *y, csrec_atoms *atoms, double *r) {
     csrec_column_order listing = {{0}};
-    if (r) csrec_eager_residual(state, y, r);
+    atom_lister lister = {eager, y, &listing, NULL};
+    if (r) find_residual(eager, y, r);
     if (!atoms) return CSREC_OK;
-    csrec_eager_list(state, y, &listing, NULL);
+    list_atoms(&lister);
     csrec_status status = csrec_atoms_create(csrec_column_order_start(&listing), atoms);
-    if (!status) csrec_eager_list(state, y, &listing, atoms);
+    lister.atoms = atoms;
+    if (!status) list_atoms(&lister);
     return status;
 }
 
-const csrec_pursuit_type csrec_pursuit_eager = {eager_create, eager_destroy, eager_select_pick,
-                                                eager_update, eager_energy,  eager_result};
+const csrec_pursuit_type csrec_pursuit_eager = {eager_create,      csrec_pool_destroy,
+                                                eager_select_pick, eager_update,
+                                                eager_energy,      csrec_eager_result};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eager.h - state of the eager pursuit: block sums and maxima kept up to date after every step.
  *
  * Each node keeps D = (sum of r over its left half) - (sum over its right half), and with one-sided
@@ -14,6 +15,7 @@
 #ifndef CSREC_HAAR_EAGER_H
 #define CSREC_HAAR_EAGER_H
 
+#include "base/pool.h"
 #include "haar/column_order.h"
 #include "haar/pursuit.h"
 
@@ -49,6 +51,7 @@ typedef struct csrec_eager_simd {
 } csrec_eager_simd;
 
 struct csrec_eager {
+    csrec_pool pool; /* first */
     const csrec_tree *tree;
     const csrec_eager_simd *simd;
     double units;
@@ -71,13 +74,9 @@ struct csrec_eager {
  * samples in keys, CSREC_LISTING_COLUMN_0 for column 0; -1: it is no column. */
 csrec_status csrec_eager_create(const csrec_tree *tree, const double *y, double units,
                                 int all_level, csrec_eager **eager);
-void csrec_eager_destroy(csrec_eager *e);
 
-/* Columns with x != 0, twice: counted (atoms NULL) and placed where the listing tells. y: [n]. */
-void csrec_eager_list(const csrec_eager *e, const double *y, csrec_column_order *listing,
-                      csrec_atoms *atoms);
-/* y - Psi x: [n] */
-void csrec_eager_residual(const csrec_eager *e, const double *y, double *r);
+/* The columns with x != 0, and y - Psi x [n]; either may be NULL. y: [n]. CSREC_MEMORY. */
+csrec_status csrec_eager_result(const void *eager, const double *y, csrec_atoms *atoms, double *r);
 
 static inline int64_t csrec_eager_all_key(const csrec_eager *e) {
     return e->all_level < 0 ? -1 : csrec_pursuit_key(e->total, e->all_scale, e->all_level);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eager_keys.h - part of the template eager_simd.h: vectors, keys of groups, and the hierarchy of
  * their maxima. Vectors are the compiler's own, as wide as the set's, and are passed by address. */
 #include "haar/eager.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eager_shift.h - part of the template eager_simd.h: effect of a step on the picked block. */
 /* What a step does to a range of nodes: samples of begin .. middle - 1 change by left, of middle ..
  * end - 1 by right. As doubles, to compare beside doubles. */

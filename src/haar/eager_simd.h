@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* eager_simd.h - select and update of the eager pursuit, a template over instruction sets
  * (cmake/simd.cmake). */
 #include "haar/eager_keys.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - all inner products with the sampled Haar matrix, as a device computes them;
  * csrec_haar_transform has checked the job. */
 #ifndef CSREC_HAAR_ENGINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - all inner products on the CPU: level by level, or from the row tree. */
 #include <stdlib.h>
 

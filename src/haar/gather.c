@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gather.c - blocks double at each step: from the ranks above, to those below. */
 #include "haar/gather.h"
 

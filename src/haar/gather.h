@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gather.h - every process gets a block of bytes from each: ceil(log2(processes)) messages each
  * (Bruck et al. 1997, "Efficient algorithms for all-to-all communications"). */
 #ifndef CSREC_HAAR_GATHER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar.c - csrec_haar_transform: checks, and choice of the device. */
 #include <math.h>
 
@@ -10,7 +11,7 @@ static csrec_status run(const csrec_context *context, void *job, csrec_error *er
     return engines[context->kind]->transform(context, job, error);
 }
 
-/* auto is the CPU: no measurement yet gives the size where CUDA is faster (bench/cuda_calls.c). */
+/* auto is the CPU: no measurement yet gives the size where CUDA is faster (bench/cuda.py). */
 static const csrec_device_work work = {.run = run};
 
 static csrec_status check(const csrec_transform_job *job, csrec_error *error) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* levels.c - the procedural random partial Haar transform, level by level: the reference.
  *
  * T. Park, "Random partial Haar wavelet transform for SIMT", 2015. All inner products <r, Psi_i>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* levels.h - the paper's transform, level by level. */
 #ifndef CSREC_HAAR_LEVELS_H
 #define CSREC_HAAR_LEVELS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* merge.c - the last few picks of pieces, put into the order in which the pursuit makes them. */
 #include <stdlib.h>
 #include <string.h>

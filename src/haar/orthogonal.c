@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* orthogonal.c - Orthogonal Matching Pursuit on the row tree, a few hundred blocks a step.
  *
  * The best fit of a block's samples is a quadratic in the constant c that the chosen columns above
@@ -43,6 +44,7 @@ enum { DEPTH = 64 }; /* levels fall on every path */
 typedef enum leaf_state { LEAF_NO_COLUMN, LEAF_OFFERED, LEAF_CHOSEN } leaf_state;
 
 typedef struct orthogonal {
+    csrec_pool pool; /* first */
     const csrec_tree *tree;
     const double *y;
     knot *knot;    /* [n - 1] */
@@ -52,14 +54,6 @@ typedef struct orthogonal {
     int kind;   /* of the pick: kind of a csrec_place */
     block pick; /* its block */
 } orthogonal;
-
-static void orthogonal_destroy(void *state) {
-    orthogonal *o = state;
-    if (!o) return;
-    free(o->knot);
-    free(o->leaf);
-    free(o);
-}
 
 static void children(const csrec_tree *tree, block at, block *left, block *right) {
     int32_t in_left = tree->left[at.node], in_right = tree->size[at.node] - in_left;
@@ -287,21 +281,18 @@ static csrec_status orthogonal_result(const void *state, const double *y, csrec_
                                       double *r) {
     const orthogonal *o = state;
     int64_t columns = csrec_tree_places(o->tree, NULL);
-    csrec_place *place = malloc((size_t)columns * sizeof *place);
-    bool *chosen = malloc((size_t)columns * sizeof *chosen);
-    double *x = malloc((size_t)columns * sizeof *x);
-    double *left = malloc((size_t)o->tree->n * sizeof *left);
-    csrec_status status = place && chosen && x && left ? CSREC_OK : CSREC_MEMORY;
+    csrec_pool pool = {0};
+    csrec_place *place = CSREC_TAKE(&pool, place, columns);
+    bool *chosen = CSREC_TAKE(&pool, chosen, columns);
+    double *x = CSREC_TAKE(&pool, x, columns), *left = CSREC_TAKE(&pool, left, o->tree->n);
+    csrec_status status = csrec_pool_status(&pool);
     if (!status) {
         csrec_tree_places(o->tree, place);
         for (int64_t k = 0; k < columns; k++) chosen[k] = is_chosen(o, &place[k]);
         status = csrec_tree_project(o->tree, columns, place, chosen, y, x, r ? r : left);
     }
     if (!status && atoms) status = csrec_atoms_from_dense(columns, x, atoms);
-    free(place);
-    free(chosen);
-    free(x);
-    free(left);
+    csrec_pool_clear(&pool);
     return status;
 }
 
@@ -313,29 +304,29 @@ static void offer_leaves(orthogonal *o) {
 
 /* Children have larger numbers than their parents. */
 static csrec_status orthogonal_create(const csrec_tree *tree, const double *y, void **state) {
-    orthogonal *o = calloc(1, sizeof *o);
+    orthogonal *o = csrec_pool_create(sizeof *o);
     if (!o) return CSREC_MEMORY;
     o->tree = tree;
     o->y = y;
-    o->knot = csrec_tree_allocate(tree->n, sizeof *o->knot);
-    o->leaf = calloc((size_t)tree->n, sizeof *o->leaf);
+    o->knot = csrec_pool_keep(&o->pool, csrec_tree_allocate(tree->n, sizeof *o->knot));
+    CSREC_ZEROS(&o->pool, o->leaf, tree->n);
     int32_t *first = malloc((size_t)tree->n * sizeof *first);
-    bool complete = o->knot && o->leaf && first;
-    if (complete) {
-        if (tree->one_sided) offer_leaves(o);
-        csrec_tree_first(tree, first);
-        for (int32_t i = tree->n - 2; i >= 0; i--) {
-            join(o, (block){i, first[i]});
-            pull(o, (block){i, first[i]}, 0.0);
-        }
-        *state = o;
-    } else {
-        orthogonal_destroy(o);
+    if (!first || csrec_pool_status(&o->pool)) {
+        free(first);
+        csrec_pool_destroy(o);
+        return CSREC_MEMORY;
+    }
+    if (tree->one_sided) offer_leaves(o);
+    csrec_tree_first(tree, first);
+    for (int32_t i = tree->n - 2; i >= 0; i--) {
+        join(o, (block){i, first[i]});
+        pull(o, (block){i, first[i]}, 0.0);
     }
     free(first);
-    return complete ? CSREC_OK : CSREC_MEMORY;
+    *state = o;
+    return CSREC_OK;
 }
 
-const csrec_pursuit_type csrec_pursuit_orthogonal = {orthogonal_create,      orthogonal_destroy,
+const csrec_pursuit_type csrec_pursuit_orthogonal = {orthogonal_create,      csrec_pool_destroy,
                                                      orthogonal_select_pick, orthogonal_update,
                                                      orthogonal_energy,      orthogonal_result};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* orthogonal.h - Orthogonal Matching Pursuit on the row tree, as a pursuit. */
 #ifndef CSREC_HAAR_ORTHOGONAL_H
 #define CSREC_HAAR_ORTHOGONAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pieces.h - pursuits on the pieces of one process, which run ahead of what is known to be right.
  *
  * Each piece makes its own pursuit's picks and keeps those that are not settled yet in a log. The
@@ -10,6 +11,7 @@
 #ifndef CSREC_HAAR_PIECES_H
 #define CSREC_HAAR_PIECES_H
 
+#include "base/pool.h"
 #include "device/device.h"
 #include "haar/cut.h"
 
@@ -104,8 +106,8 @@ typedef struct csrec_pieces_type {
 
 extern const csrec_pieces_type csrec_pieces_cpu, csrec_pieces_cuda;
 
-csrec_status csrec_steps_create(const csrec_pieces_job *job, csrec_steps **all);
-void csrec_steps_destroy(const csrec_pieces_job *job, csrec_steps *all);
+/* Of the pool. CSREC_MEMORY. */
+csrec_status csrec_steps_create(const csrec_pieces_job *job, csrec_pool *pool, csrec_steps **all);
 
 /* Sums up unsettled picks: interval: [intervals], added to; stretch: [count * intervals]. Returns
  * the number of stretches; *next: the largest m beyond the last interval, -1: none. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pieces_cpu.c - pieces on the CPU: an eager pursuit and a log for each. */
 #include <stdlib.h>
 
@@ -30,7 +31,7 @@ static csrec_pick pick_of(int64_t code) {
 /* ------------------------------------------------------------------ create -------------------- */
 
 static void clear_piece(piece *p) {
-    csrec_eager_destroy(p->eager);
+    csrec_pool_destroy(p->eager);
     csrec_tree_clear(&p->tree);
 }
 
@@ -134,12 +135,7 @@ static csrec_status cpu_result(const void *state, int32_t own, csrec_atoms *atom
     const pieces *all = state;
     const csrec_eager *e = all->piece[own].eager;
     const double *y = all->job->y + all->job->cut->piece[all->job->piece[own]].first;
-    csrec_column_order listing = {{0}};
-    if (r) csrec_eager_residual(e, y, r);
-    if (!atoms) return CSREC_OK;
-    csrec_eager_list(e, y, &listing, NULL);
-    csrec_status status = csrec_atoms_create(csrec_column_order_start(&listing), atoms);
-    if (!status) csrec_eager_list(e, y, &listing, atoms);
+    csrec_status status = csrec_eager_result(e, y, atoms, r);
     return status ? csrec_fail(error, status, "out of memory for the atoms") : CSREC_OK;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* project.c - orthogonal projection on columns of the row tree.
  *
  * Chosen columns are nested or disjoint, and all that lie above a block add one constant c to its
@@ -18,7 +19,6 @@
 #include "haar/project.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "haar/column_order.h"
@@ -157,24 +157,18 @@ static void run(projection *p, int64_t columns, const csrec_place *place, const 
 
 csrec_status csrec_tree_project(const csrec_tree *tree, int64_t columns, const csrec_place *place,
                                 const bool *chosen, const double *y, double *x, double *r) {
-    size_t positions = 2 * (size_t)tree->n;
-    projection p = {.tree = tree,
-                    .y = y,
-                    .inside = malloc(positions * sizeof *p.inside),
-                    .difference = calloc(positions, sizeof *p.difference),
-                    .sum = calloc(positions, sizeof *p.sum),
-                    .step = calloc(positions, sizeof *p.step),
-                    .constant = calloc(positions, sizeof *p.constant)};
-    int32_t *first = malloc((size_t)tree->n * sizeof *first);
-    double *c = malloc(positions * sizeof *c);
-    bool complete = p.inside && p.difference && p.sum && p.step && p.constant && first && c;
-    if (complete) run(&p, columns, place, chosen, first, c, x, r);
-    free(p.inside);
-    free(p.difference);
-    free(p.sum);
-    free(p.step);
-    free(p.constant);
-    free(first);
-    free(c);
-    return complete ? CSREC_OK : CSREC_MEMORY;
+    const int64_t positions = 2 * (int64_t)tree->n;
+    csrec_pool pool = {0};
+    projection p = {.tree = tree, .y = y};
+    CSREC_TAKE(&pool, p.inside, positions);
+    CSREC_ZEROS(&pool, p.difference, positions);
+    CSREC_ZEROS(&pool, p.sum, positions);
+    CSREC_ZEROS(&pool, p.step, positions);
+    CSREC_ZEROS(&pool, p.constant, positions);
+    int32_t *first = CSREC_TAKE(&pool, first, tree->n);
+    double *c = CSREC_TAKE(&pool, c, positions);
+    csrec_status status = csrec_pool_status(&pool);
+    if (!status) run(&p, columns, place, chosen, first, c, x, r);
+    csrec_pool_clear(&pool);
+    return status;
 }

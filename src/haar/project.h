@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* project.h - exact least squares on any set of columns of the row tree, in O(n). */
 #ifndef CSREC_HAAR_PROJECT_H
 #define CSREC_HAAR_PROJECT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pursuit.h - Matching Pursuit on the sampled Haar matrix, exact on a grid.
  *
  * The grid. Samples are rounded to multiples of a unit 2^-q with n max|y| < 2^52 units, and so is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* reference.c - the reference pursuit without its engines: ||r||^2, the picks, and their sums. */
 #include "haar/reference.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* reference.h - the paper's pursuit: all inner products, argmax, update of r, again.
  *
  * reference.c keeps ||r||^2 and the picks; an engine holds r and does the three steps where it

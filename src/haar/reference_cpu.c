@@ -1,26 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* reference_cpu.c - the reference pursuit's steps on the CPU, O(n L) an iteration: for reading, and
  * for checking every other pursuit against. It knows the row tree only as a holder of rows. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "haar/levels.h"
 #include "haar/reference.h"
 
 typedef struct engine {
+    csrec_pool pool; /* first */
     const csrec_tree *tree;
     double *r;               /* [n] */
     int64_t columns;         /* not zero */
     csrec_product *products; /* [columns] <r, Psi_i> */
     bool *counts;            /* [columns] false: a one-sided column that is omitted */
 } engine;
-
-static void cpu_destroy(void *state) {
-    engine *e = state;
-    free(e->r);
-    free(e->products);
-    free(e->counts);
-    free(e);
-}
 
 static csrec_status transform(engine *e) {
     const csrec_tree *tree = e->tree;
@@ -34,9 +27,9 @@ static csrec_status find_columns(engine *e) {
     for (int32_t j = 0; j < e->tree->n; j++) e->r[j] = 1.0;
     csrec_status status = transform(e);
     if (status) return status;
-    e->products = calloc((size_t)e->columns, sizeof *e->products);
-    e->counts = calloc((size_t)e->columns, sizeof *e->counts);
-    status = e->products && e->counts ? transform(e) : CSREC_MEMORY;
+    CSREC_ZEROS(&e->pool, e->products, e->columns);
+    CSREC_ZEROS(&e->pool, e->counts, e->columns);
+    status = csrec_pool_status(&e->pool) ? CSREC_MEMORY : transform(e);
     for (int64_t i = 0; i < e->columns && !status; i++) {
         double norm = sqrt((double)e->products[i].count);
         bool two_sided = fabs(e->products[i].value) * norm < (double)e->products[i].count - 0.5;
@@ -46,13 +39,12 @@ static csrec_status find_columns(engine *e) {
 }
 
 static csrec_status cpu_create(const csrec_tree *tree, const double *r, void **state) {
-    engine *e = calloc(1, sizeof *e);
+    engine *e = csrec_pool_create(sizeof *e);
     if (!e) return CSREC_MEMORY;
     e->tree = tree;
-    e->r = malloc((size_t)tree->n * sizeof *e->r);
-    csrec_status status = e->r ? find_columns(e) : CSREC_MEMORY;
+    csrec_status status = CSREC_TAKE(&e->pool, e->r, tree->n) ? find_columns(e) : CSREC_MEMORY;
     if (status) {
-        cpu_destroy(e);
+        csrec_pool_destroy(e);
         return status;
     }
     memcpy(e->r, r, (size_t)tree->n * sizeof *r);
@@ -102,7 +94,7 @@ static csrec_status cpu_residual(const void *state, double *r) {
     return CSREC_OK;
 }
 
-static const csrec_reference_engine cpu = {cpu_create, cpu_destroy, cpu_find, cpu_subtract,
+static const csrec_reference_engine cpu = {cpu_create, csrec_pool_destroy, cpu_find, cpu_subtract,
                                            cpu_residual};
 
 static csrec_status create_pursuit(const csrec_tree *tree, const double *y, void **state) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rounds.c - a shared pursuit from threshold to threshold. */
 #include "haar/rounds.h"
 
@@ -6,14 +7,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 /* Above every key: that of infinity. */
 static const int64_t BEYOND = INT64_C(0x7FF0000000000000);
@@ -71,7 +64,7 @@ static void add_interval(csrec_interval *to, const csrec_interval *one) {
     to->picks += one->picks;
     to->halts += one->halts;
     to->gain += one->gain;
-    to->largest = larger(to->largest, one->largest);
+    to->largest = csrec_larger(to->largest, one->largest);
 }
 
 static void clear_intervals(csrec_interval *interval, int count) {
@@ -113,7 +106,7 @@ static csrec_status exchange(csrec_rounds *r, csrec_error *error) {
         if (status)
             return csrec_fail(error, status, "process %d: %s", rank, csrec_status_text(status));
         r->stop = r->stop || s.head->stop;
-        r->next = larger(r->next, s.head->next);
+        r->next = csrec_larger(r->next, s.head->next);
         for (int i = 0; i < r->intervals; i++) add_interval(&r->interval[i], &s.interval[i]);
     }
     if (!status) sort_stretches(r);
@@ -181,7 +174,7 @@ static void put_threshold(csrec_rounds *r, int64_t key) {
 static void divide(csrec_rounds *r, int64_t low, int64_t high, int64_t top, int parts) {
     r->intervals = 0;
     bool inside = top > low && top < high;
-    int64_t step = larger((high - low) / parts, 1);
+    int64_t step = csrec_larger((high - low) / parts, 1);
     for (int k = parts - 1; k >= 0; k--) {
         int64_t key = low + step * k;
         if (k > 0 && key >= high) continue;
@@ -197,13 +190,13 @@ static void divide(csrec_rounds *r, int64_t low, int64_t high, int64_t top, int 
 static int parts_of(const csrec_rounds *r, bool within) {
     enum { MOST = CSREC_INTERVALS - 1, STRETCHES = 256, LEAST = 3 };
     int64_t parts = STRETCHES / r->cut.pieces;
-    return within ? MOST : (int)smaller(larger(parts, LEAST), MOST);
+    return within ? MOST : (int)csrec_smaller(csrec_larger(parts, LEAST), MOST);
 }
 
 static csrec_status look(csrec_rounds *r, csrec_error *error) {
     bool within = r->high > r->low;
     int64_t low = within ? r->low : r->theta, high = within ? r->high : r->next + 1;
-    divide(r, low, larger(high, low), csrec_cut_best(&r->cut).key + 1, parts_of(r, within));
+    divide(r, low, csrec_larger(high, low), csrec_cut_best(&r->cut).key + 1, parts_of(r, within));
     csrec_status status = r->type->run(r->engine, r->theta, r->steps, error);
     csrec_rounds_head *head = head_of(r);
     *head = (csrec_rounds_head){.status = status};
@@ -268,10 +261,10 @@ static const double MOST_STEP = 0x1p49;
 /* All down to theta is settled: pieces go on, about as many picks as are wanted in a round, but not
  * beyond the best column above them, which is next then if nothing changes it. */
 static void go_down(csrec_rounds *r, int64_t best, int64_t next) {
-    int64_t wanted = smaller(r->batch, r->job->limit - r->iterations);
+    int64_t wanted = csrec_smaller(r->batch, r->job->limit - r->iterations);
     double more = (double)wanted / (double)(r->made > 0 ? r->made : 1);
     r->step = (int64_t)fmin((double)r->step * fmin(fmax(more, 0.125), 2.0), MOST_STEP) + 1;
-    int64_t theta = larger(larger(next - r->step, best + 1), r->floor);
+    int64_t theta = csrec_larger(csrec_larger(next - r->step, best + 1), r->floor);
     r->step = next - theta;
     r->theta = theta;
     r->made = 0;
@@ -280,7 +273,7 @@ static void go_down(csrec_rounds *r, int64_t best, int64_t next) {
 /* The first `passed` intervals are settled; the next pick of a piece is one of m = next. */
 static csrec_status decide(csrec_rounds *r, int passed, int64_t next, csrec_error *error) {
     csrec_top_pick best = csrec_cut_best(&r->cut);
-    if (larger(best.key, next) < r->floor) {
+    if (csrec_larger(best.key, next) < r->floor) {
         csrec_rounds_end(r, CSREC_SMALL);
     } else if (best.key > next) {
         csrec_rounds_pick(r, &best);
@@ -291,7 +284,7 @@ static csrec_status decide(csrec_rounds *r, int passed, int64_t next, csrec_erro
         if (failed->picks <= r->few || r->high - r->low <= 1)
             return csrec_rounds_merge(r, r->low, error);
     } else if (best.key == next) {
-        r->theta = smaller(r->theta, next);
+        r->theta = csrec_smaller(r->theta, next);
         r->low = next;
         r->high = next + 1;
     } else {
@@ -310,7 +303,7 @@ static csrec_status one_round(csrec_rounds *r, csrec_error *error) {
     for (int i = 0; i < passed; i++) r->made += r->interval[i].picks;
     if (passed > 0) csrec_steps_settle_above(&r->pieces, r->steps, r->threshold[passed - 1]);
     int64_t next = r->next;
-    for (int i = passed; i < r->intervals; i++) next = larger(next, r->interval[i].largest);
+    for (int i = passed; i < r->intervals; i++) next = csrec_larger(next, r->interval[i].largest);
     r->next = next;
     if (csrec_rounds_over(r)) return CSREC_OK;
     if (r->stop)

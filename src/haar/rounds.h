@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rounds.h - state of a shared pursuit, between rounds.c, which goes on from threshold to
  * threshold, merge.c, which puts a few picks into order, and shared.c, which begins and ends. */
 #ifndef CSREC_HAAR_ROUNDS_H
@@ -17,6 +18,7 @@ typedef struct csrec_rounds {
     int32_t suspects;
     int64_t *settled; /* [own pieces] */
     int64_t few;      /* picks to exchange */
+    csrec_pool pool;  /* of what the pieces are */
     csrec_pieces_job pieces;
     const csrec_pieces_type *type;
     void *engine;

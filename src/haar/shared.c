@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shared.c - a shared pursuit's beginning and end: who has which pieces, and the results. */
 #include "haar/shared.h"
 
@@ -41,23 +42,22 @@ static void deal(csrec_rounds *r, share *shares, int64_t *load) {
 }
 
 static csrec_status share_out(csrec_rounds *r) {
-    size_t pieces = (size_t)r->cut.pieces;
-    share *shares = malloc(pieces * sizeof *shares);
-    int64_t *load = calloc((size_t)csrec_comm_size(r->job->comm), sizeof *load);
-    r->owner = malloc(pieces * sizeof *r->owner);
-    r->own = malloc(pieces * sizeof *r->own);
-    r->place = malloc(pieces * sizeof *r->place);
-    r->settled = malloc(pieces * sizeof *r->settled);
-    r->suspect = malloc(((size_t)r->cut.tops + 1) * sizeof *r->suspect);
-    bool complete = shares && load && r->owner && r->own && r->place && r->settled && r->suspect;
+    csrec_pool scratch = {0};
+    share *shares = CSREC_TAKE(&scratch, shares, r->cut.pieces);
+    int64_t *load = CSREC_ZEROS(&scratch, load, csrec_comm_size(r->job->comm));
+    CSREC_TAKE(&r->pool, r->owner, r->cut.pieces);
+    CSREC_TAKE(&r->pool, r->own, r->cut.pieces);
+    CSREC_TAKE(&r->pool, r->place, r->cut.pieces);
+    CSREC_TAKE(&r->pool, r->settled, r->cut.pieces);
+    CSREC_TAKE(&r->pool, r->suspect, (int64_t)r->cut.tops + 1);
+    const bool complete = !csrec_pool_status(&scratch) && !csrec_pool_status(&r->pool);
     if (complete) deal(r, shares, load);
     for (int32_t k = 0; complete && k < r->cut.pieces; k++) {
         bool is_own = r->owner[k] == csrec_comm_rank(r->job->comm);
         r->place[k] = is_own ? r->pieces.count : -1;
         if (is_own) r->own[r->pieces.count++] = k;
     }
-    free(shares);
-    free(load);
+    csrec_pool_clear(&scratch);
     return complete ? CSREC_OK : CSREC_MEMORY;
 }
 
@@ -113,24 +113,18 @@ static csrec_status create(csrec_rounds *r, csrec_error *error) {
     r->room = sizeof(csrec_rounds_head) + CSREC_INTERVALS * sizeof(csrec_interval) +
               stretches * sizeof(csrec_stretch);
     r->message = malloc(r->room);
-    r->stretch = malloc((size_t)r->cut.pieces * CSREC_INTERVALS * sizeof *r->stretch);
-    if (!r->message || !r->stretch || csrec_steps_create(&r->pieces, &r->steps))
+    CSREC_TAKE(&r->pool, r->stretch, (int64_t)r->cut.pieces * CSREC_INTERVALS);
+    if (!r->message || !r->stretch || csrec_steps_create(&r->pieces, &r->pool, &r->steps))
         return CSREC_MEMORY;
     return r->type->create(&r->pieces, &r->engine, error);
 }
 
 static void clear(csrec_rounds *r) {
     r->type->destroy(r->engine);
-    csrec_steps_destroy(&r->pieces, r->steps);
     csrec_gather_clear(&r->gather);
     csrec_cut_clear(&r->cut);
-    free(r->owner);
-    free(r->own);
-    free(r->place);
-    free(r->settled);
-    free(r->suspect);
+    csrec_pool_clear(&r->pool);
     free(r->message);
-    free(r->stretch);
 }
 
 /* ------------------------------------------------------------------ results ------------------- */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shared.h - the exact Matching Pursuit of one signal by all processes of a communicator.
  *
  * Each process runs the pursuits of its pieces ahead (pieces.h), down to a common threshold of the

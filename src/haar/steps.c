@@ -1,16 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* steps.c - the unsettled picks of pieces: sums over intervals of thresholds, lists. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "haar/pieces.h"
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
 
 /* ------------------------------------------------------------------ memory -------------------- */
 
@@ -22,23 +14,13 @@ static int64_t room_of(const csrec_pieces_job *job, int32_t own) {
     return room;
 }
 
-csrec_status csrec_steps_create(const csrec_pieces_job *job, csrec_steps **made) {
-    csrec_steps *all = calloc((size_t)job->count + 1, sizeof *all);
-    if (!all) return CSREC_MEMORY;
-    for (int32_t k = 0; k < job->count; k++) {
-        all[k] = (csrec_steps){.room = room_of(job, k)};
-        all[k].step = malloc((size_t)all[k].room * sizeof *all[k].step);
-        if (all[k].step) continue;
-        csrec_steps_destroy(job, all);
-        return CSREC_MEMORY;
+csrec_status csrec_steps_create(const csrec_pieces_job *job, csrec_pool *pool, csrec_steps **made) {
+    csrec_steps *all = CSREC_ZEROS(pool, *made, (int64_t)job->count + 1);
+    for (int32_t k = 0; all && k < job->count; k++) {
+        all[k].room = room_of(job, k);
+        CSREC_TAKE(pool, all[k].step, all[k].room);
     }
-    *made = all;
-    return CSREC_OK;
-}
-
-void csrec_steps_destroy(const csrec_pieces_job *job, csrec_steps *all) {
-    for (int32_t k = 0; all && k < job->count; k++) free(all[k].step);
-    free(all);
+    return csrec_pool_status(pool);
 }
 
 /* ------------------------------------------------------------------ settling ------------------ */
@@ -79,11 +61,11 @@ static void survey_stretch(survey *s, const csrec_steps *p, int interval, int64_
                            csrec_stretch *to) {
     csrec_interval *all = &s->interval[interval];
     double sum = 0.0;
-    all->largest = larger(all->largest, smaller(*m, csrec_steps_at(p, *i)->key));
+    all->largest = csrec_larger(all->largest, csrec_smaller(*m, csrec_steps_at(p, *i)->key));
     for (; *i < p->count; ++*i) {
         const csrec_step *e = csrec_steps_at(p, *i);
         if (e->key < s->threshold[interval]) break;
-        *m = smaller(*m, e->key);
+        *m = csrec_smaller(*m, e->key);
         sum += e->change;
         to->low = fmin(to->low, sum);
         to->high = fmax(to->high, sum);
@@ -97,18 +79,18 @@ static void survey_piece(survey *s, const csrec_steps *p, int32_t number) {
     int64_t i = 0, m = INT64_MAX;
     int at = 0;
     while (i < p->count &&
-           (at = interval_of(s, at, smaller(m, csrec_steps_at(p, i)->key))) < s->intervals) {
+           (at = interval_of(s, at, csrec_smaller(m, csrec_steps_at(p, i)->key))) < s->intervals) {
         csrec_stretch *to = &s->stretch[s->stretches++];
         *to = (csrec_stretch){.piece = number, .interval = at};
         survey_stretch(s, p, at, &i, &m, to);
     }
-    m = smaller(m, i < p->count ? csrec_steps_at(p, i)->key : p->head);
+    m = csrec_smaller(m, i < p->count ? csrec_steps_at(p, i)->key : p->head);
     at = interval_of(s, at, m);
     if (at == s->intervals || i < p->count || !p->halt) {
-        s->next = larger(s->next, m);
+        s->next = csrec_larger(s->next, m);
     } else {
         s->interval[at].halts++;
-        s->interval[at].largest = larger(s->interval[at].largest, m);
+        s->interval[at].largest = csrec_larger(s->interval[at].largest, m);
     }
 }
 

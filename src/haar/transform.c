@@ -1,18 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transform.c - all inner products from the row tree. */
 #include "haar/transform.h"
 
 #include <stdlib.h>
 
 #include "haar/levels.h"
+#include "haar/project.h"
 #include "haar/column_order.h"
 
 csrec_status csrec_tree_sums(const csrec_tree *tree, const double *r, double *sums) {
     int32_t nodes = tree->n - 1;
     int32_t *first = malloc(((size_t)nodes + 1) * sizeof *first);
     if (!first) return CSREC_MEMORY;
-    csrec_tree_walk walk = csrec_tree_walk_start(tree);
-    for (csrec_tree_block block; csrec_tree_walk_next(&walk, &block);)
-        if (block.node >= 0) first[block.node] = block.first;
+    csrec_tree_first(tree, first);
     for (int32_t i = nodes - 1; i >= 0; i--) {
         int32_t left = tree->left[i], right = tree->size[i] - left;
         sums[i] = (left == 1 ? r[first[i]] : sums[i + 1]) +

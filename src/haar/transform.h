@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* transform.h - all inner products from the row tree in O(n). */
 #ifndef CSREC_HAAR_TRANSFORM_H
 #define CSREC_HAAR_TRANSFORM_H

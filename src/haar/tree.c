@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tree.c - building the row tree in two passes over the gaps between neighbouring samples. */
 #define _DEFAULT_SOURCE /* madvise */
 #include "haar/tree.h"
@@ -87,6 +88,10 @@ static void place_nodes(csrec_tree *tree, const int32_t *first) {
     }
 }
 
+static void *take(csrec_tree *tree, int64_t count, size_t size) {
+    return csrec_pool_keep(&tree->pool, csrec_tree_allocate(count, size));
+}
+
 csrec_status csrec_tree_create(int levels, int64_t n, const uint64_t *rows, csrec_columns columns,
                                csrec_tree *tree) {
     if (n < 1 || n > INT32_MAX || levels < 0 || levels > 62) return CSREC_ARGUMENT;
@@ -96,13 +101,12 @@ csrec_status csrec_tree_create(int levels, int64_t n, const uint64_t *rows, csre
                          .one_sided = columns == CSREC_COLUMNS_PAPER};
     int64_t padded = csrec_tree_padded(n - 1);
     int32_t *first = malloc((size_t)n * sizeof *first);
-    tree->size = csrec_tree_allocate(padded, sizeof *tree->size);
-    tree->left = csrec_tree_allocate(padded, sizeof *tree->left);
-    tree->scale = csrec_tree_allocate(padded, sizeof *tree->scale);
-    tree->level = csrec_tree_allocate(padded, 1);
-    if (tree->one_sided) tree->edges = csrec_tree_allocate(padded, 1);
-    bool complete = first && tree->size && tree->left && tree->scale && tree->level &&
-                    (!tree->one_sided || tree->edges);
+    tree->size = take(tree, padded, sizeof *tree->size);
+    tree->left = take(tree, padded, sizeof *tree->left);
+    tree->scale = take(tree, padded, sizeof *tree->scale);
+    tree->level = take(tree, padded, 1);
+    if (tree->one_sided) tree->edges = take(tree, padded, 1);
+    bool complete = first && !csrec_pool_status(&tree->pool);
     if (complete) {
         find_first(tree, first);
         place_nodes(tree, first);
@@ -114,13 +118,8 @@ csrec_status csrec_tree_create(int levels, int64_t n, const uint64_t *rows, csre
 }
 
 void csrec_tree_clear(csrec_tree *tree) {
-    if (!tree) return;
-    free(tree->size);
-    free(tree->left);
-    free(tree->scale);
-    free(tree->level);
-    free(tree->edges);
-    *tree = (csrec_tree){0};
+    if (tree) csrec_pool_clear(&tree->pool);
+    if (tree) *tree = (csrec_tree){0};
 }
 
 static void push(csrec_tree_walk *walk, int32_t first, int32_t size, int parent) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tree.h - the row tree: the path-compressed binary tree over the sampled rows.
  *
  * Between neighbouring samples j, j+1 lies one branching node: the smallest dyadic block (span
@@ -16,6 +17,7 @@
 #ifndef CSREC_HAAR_TREE_H
 #define CSREC_HAAR_TREE_H
 
+#include "base/pool.h"
 #include "base/inline.h"
 #include "csrec/haar.h"
 
@@ -23,6 +25,7 @@
 enum { CSREC_TREE_GROUP = 16 };
 
 typedef struct csrec_tree {
+    csrec_pool pool;
     int levels;           /* L, M = 2^L */
     int32_t n;            /* samples; nodes = n - 1 */
     bool one_sided;       /* edge representatives count as columns */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.c - learns the filters of a convolutional dictionary (learn.h): start, alternation, model.
  *
  * Alternates accelerated proximal gradient steps on the codes of each picture with projected
@@ -11,9 +12,8 @@
 
 #include "csrec/conv.h"
 #include "csrec/sampling.h"
-#include "learn/conv_base.h"
 #include "base/threads.h"
-#include "learn/build.h"
+#include "learn/model.h"
 
 enum { FIRST_CODINGS = 30 };
 
@@ -23,20 +23,14 @@ typedef struct filter_learning {
     int64_t size[2], iterations, codings, done;
     double base, low, range;
     double *objective; /* [iterations] */
-    csrec_call team;
+    csrec_call call;
 } filter_learning;
 
 static void conv_clear(filter_learning *j) {
-    csrec_learning *l = &j->l;
-    for (int64_t p = 0; p < l->count && l->coded; p++) {
-        csrec_coded *c = &l->coded[p];
-        float *all[] = {c->s, c->mask, c->x, c->before, c->picture, c->picture_before};
-        for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    }
-    void *all[] = {l->coded,  l->d,         l->d_next,    l->gradient,    l->amplitude,
-                   l->square, l->packed[0], l->packed[1], l->work.memory, l->codes,
-                   l->r,      l->part,      j->objective};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    free(j->l.packed[0]);
+    free(j->l.packed[1]);
+    free(j->l.work.memory);
+    csrec_pool_clear(&j->l.pool);
 }
 
 /* ---- options */
@@ -115,16 +109,12 @@ static csrec_status set_scale(filter_learning *j, int64_t count, const csrec_con
 
 /* ---- pictures */
 
-static float *floats(int64_t n) {
-    return calloc((size_t)n, sizeof(float));
-}
-
 /* s = (picture - base) / range at the samples. */
 static csrec_status load(filter_learning *j, const csrec_conv_picture *from, csrec_coded *c) {
-    int64_t *index = malloc((size_t)c->entries * sizeof *index), m = 0;
-    double *y = malloc((size_t)c->entries * sizeof *y),
-           *base = malloc((size_t)c->entries * sizeof *y);
-    csrec_status status = index && y && base ? CSREC_OK : CSREC_MEMORY;
+    csrec_pool pool = {0};
+    int64_t *index = CSREC_TAKE(&pool, index, c->entries), m = 0;
+    double *y = CSREC_TAKE(&pool, y, c->entries), *base = CSREC_TAKE(&pool, base, c->entries);
+    csrec_status status = pool.lacks ? CSREC_MEMORY : CSREC_OK;
     for (int64_t i = 0; i < c->entries && !status; i++) {
         if (from->known && !from->known[i]) continue;
         index[m] = i;
@@ -132,11 +122,9 @@ static csrec_status load(filter_learning *j, const csrec_conv_picture *from, csr
         c->mask[i] = 1.0f;
     }
     if (!status && m > 0)
-        status = csrec_conv_base(from->height, from->width, m, index, y, j->base, &j->team, base);
+        status = csrec_conv_base(from->height, from->width, m, index, y, j->base, &j->call, base);
     for (int64_t k = 0; k < m && !status; k++) c->s[index[k]] = (float)(y[k] - base[index[k]]);
-    free(index);
-    free(y);
-    free(base);
+    csrec_pool_clear(&pool);
     return status;
 }
 
@@ -154,14 +142,10 @@ static csrec_status make_coded(filter_learning *j, const csrec_conv_picture *fro
     c->entries = from->height * from->width;
     c->codes = j->l.filters * c->conv.out[1] * c->conv.out[2];
     c->momentum = 1.0;
-    c->s = floats(c->entries);
-    c->mask = floats(c->entries);
-    c->x = floats(c->codes);
-    c->before = floats(c->codes);
-    c->picture = floats(c->entries);
-    c->picture_before = floats(c->entries);
-    if (!c->s || !c->mask || !c->x || !c->before || !c->picture || !c->picture_before)
-        return CSREC_MEMORY;
+    float **const arrays[] = {&c->s, &c->mask, &c->picture, &c->picture_before};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        CSREC_ZEROS(&j->l.pool, *arrays[i], c->entries);
+    if (j->l.pool.lacks) return CSREC_MEMORY;
     csrec_status status = load(j, from, c);
     c->objective = csrec_learn_misfit(c, c->picture); /* x = 0 */
     return status;
@@ -172,7 +156,7 @@ static csrec_status make_room(filter_learning *j) {
     csrec_learning *l = &j->l;
     int64_t codes = 1, entries = 1;
     size_t bytes = 0, threads = (size_t)csrec_threads(j->options->threads);
-    l->work.team = &j->team;
+    l->work.call = &j->call;
     l->work.simd = csrec_conv_simd_choose();
     l->work.threads = (int)threads;
     for (int64_t p = 0; p < l->count; p++) {
@@ -186,38 +170,33 @@ static csrec_status make_room(filter_learning *j) {
         if (c->entries > entries) entries = c->entries;
     }
     /* Codes are swapped with those of the pictures, so all are as long as the longest. */
-    for (int64_t p = 0; p < l->count; p++)
-        for (int i = 0; i < 2; i++) {
-            float **own = i ? &l->coded[p].before : &l->coded[p].x;
-            free(*own);
-            *own = floats(codes);
-            if (!*own) return CSREC_MEMORY;
-        }
+    for (int64_t p = 0; p < l->count; p++) {
+        CSREC_ZEROS(&l->pool, l->coded[p].x, codes);
+        CSREC_ZEROS(&l->pool, l->coded[p].before, codes);
+    }
     l->work.memory = aligned_alloc(64, (bytes + 63) / 64 * 64);
-    l->codes = floats(codes);
-    l->r = floats(entries);
-    l->part = calloc((size_t)(codes / CSREC_LEARN_BLOCK + 1), sizeof *l->part);
-    return l->work.memory && l->codes && l->r && l->part ? CSREC_OK : CSREC_MEMORY;
+    CSREC_ZEROS(&l->pool, l->codes, codes);
+    CSREC_ZEROS(&l->pool, l->r, entries);
+    CSREC_ZEROS(&l->pool, l->part, codes / CSREC_LEARN_BLOCK + 1);
+    return l->work.memory && !l->pool.lacks ? CSREC_OK : CSREC_MEMORY;
 }
 
 static csrec_status make_filters(filter_learning *j) {
     csrec_learning *l = &j->l;
     int64_t n = l->filters * l->size;
-    l->d = floats(n);
-    l->d_next = floats(n);
-    l->gradient = floats(n);
-    l->amplitude = calloc((size_t)l->filters, sizeof *l->amplitude);
-    l->square = calloc((size_t)l->filters, sizeof *l->square);
-    j->objective = calloc((size_t)j->iterations, sizeof *j->objective);
+    CSREC_ZEROS(&l->pool, l->d, n);
+    CSREC_ZEROS(&l->pool, l->d_next, n);
+    CSREC_ZEROS(&l->pool, l->gradient, n);
+    CSREC_ZEROS(&l->pool, l->amplitude, l->filters);
+    CSREC_ZEROS(&l->pool, l->square, l->filters);
+    CSREC_ZEROS(&l->pool, j->objective, j->iterations);
     for (int t = 0; t < 2; t++) {
         size_t bytes =
             (size_t)csrec_conv_packed(&l->coded[0].conv, t, l->work.simd) * sizeof(float);
         l->packed[t] = aligned_alloc(64, (bytes + 63) / 64 * 64);
         if (!l->packed[t]) return CSREC_MEMORY;
     }
-    return l->d && l->d_next && l->gradient && l->amplitude && l->square && j->objective
-               ? CSREC_OK
-               : CSREC_MEMORY;
+    return l->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* ---- start */
@@ -294,7 +273,7 @@ static void start_from(filter_learning *j, const csrec_model *model) {
 
 static bool report(filter_learning *j) {
     csrec_progress progress = {"learning filters", j->done, j->iterations, -1.0};
-    return csrec_call_report(&j->team, &progress);
+    return csrec_call_report(&j->call, &progress);
 }
 
 static void learn(filter_learning *j) {
@@ -307,10 +286,10 @@ static void learn(filter_learning *j) {
         double sum = 0.0, before = j->done ? j->objective[j->done - 1] : INFINITY;
         int64_t codings = j->done ? j->codings : FIRST_CODINGS;
         for (int64_t i = 0; i < codings; i++)
-            for (int64_t p = 0; p < l->count && !csrec_call_poll(&j->team); p++)
+            for (int64_t p = 0; p < l->count && !csrec_call_poll(&j->call); p++)
                 csrec_learn_code(l, &l->coded[p]);
         bool moved = csrec_learn_filters(l);
-        if (csrec_call_stopped(&j->team)) break;
+        if (csrec_call_stopped(&j->call)) break;
         for (int64_t p = 0; p < l->count; p++) {
             l->coded[p].objective = csrec_learn_objective(l, &l->coded[p]);
             sum += l->coded[p].objective;
@@ -353,7 +332,7 @@ static csrec_status check_pictures(int64_t count, const csrec_conv_picture *pict
 static csrec_status prepare(filter_learning *j, int64_t count, const csrec_conv_picture *pictures,
                             csrec_error *error) {
     csrec_learning *l = &j->l;
-    l->coded = calloc((size_t)count, sizeof *l->coded);
+    CSREC_ZEROS(&l->pool, l->coded, count);
     l->count = l->coded ? count : 0;
     csrec_status status = l->coded ? CSREC_OK : CSREC_MEMORY;
     for (int64_t p = 0; p < count && !status; p++)
@@ -376,7 +355,7 @@ csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
                               const csrec_conv_learn_options *options, csrec_model **model,
                               bool *stopped, csrec_error *error) {
     filter_learning j = {.options = options};
-    csrec_call_begin(&j.team, options->progress, options->context,
+    csrec_call_begin(&j.call, options->progress, options->context,
                      (csrec_progress){"learning filters", 0, 0, -1.0});
     csrec_status status = check_pictures(count, pictures, error);
     if (!status) status = set_options(options, &j, error);
@@ -384,8 +363,8 @@ csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
     if (!status) status = prepare(&j, count, pictures, error);
     if (!status) learn(&j);
     if (!status) status = build(&j, model, error);
-    if (!status && stopped) *stopped = csrec_call_stopped(&j.team);
-    csrec_call_end(&j.team);
+    if (!status && stopped) *stopped = csrec_call_stopped(&j.call);
+    csrec_call_end(&j.call);
     conv_clear(&j);
     return status;
 }

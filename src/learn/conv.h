@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.h - the state of learning filters: pictures with their codes, and filters.
  *
  * With s_p the picture less its smooth layer, M_p its mask, and S(d) x = sum_k d_k * x_k,
@@ -8,6 +9,7 @@
 #define CSREC_LEARN_CONV_H
 
 #include "conv/conv.h"
+#include "base/pool.h"
 #include "base/error.h"
 
 typedef struct csrec_coded {
@@ -25,9 +27,10 @@ typedef struct csrec_learning {
     float *d, *d_next, *gradient; /* [filters][size] */
     double *amplitude, *square;   /* [filters] a_k; sum of x_k^2 */
     float *packed[2];
-    csrec_conv_work work; /* memory for every product of every picture, and the team */
+    csrec_conv_work work; /* memory for every product of every picture, and the call */
     float *codes, *r;     /* [most codes], [most entries] */
     double *part;         /* sums of blocks */
+    csrec_pool pool;      /* of all these arrays but the aligned ones: packed, work.memory */
     double lambda, L, step;
 } csrec_learning;
 
@@ -52,8 +55,15 @@ void csrec_learn_code(csrec_learning *l, csrec_coded *c);
 /* ||S||^2, from below, by power iteration on a picture. */
 double csrec_learn_norm(csrec_learning *l, csrec_coded *c);
 
-/* One projected gradient step on the filters; never raises F. false: no step lowers it, or the team
+/* One projected gradient step on the filters; never raises F. false: no step lowers it, or the call
  * is stopped. */
 bool csrec_learn_filters(csrec_learning *l);
+
+/* The smooth layer that is subtracted before: base [height][width] = (G y + e mean) / (G 1 + e), G
+ * a Gaussian of standard deviation sigma pixels over the m samples y at index, e so small that the
+ * mean matters only far from all samples: normalised convolution (Knutsson and Westin 1993). sigma
+ * 0, or the call (may be NULL) is stopped: the mean. CSREC_MEMORY. */
+csrec_status csrec_conv_base(int64_t height, int64_t width, int64_t m, const int64_t *index,
+                             const double *y, double sigma, csrec_call *call, double *base);
 
 #endif

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv_base.c - the smooth layer of a sampled picture, by normalised convolution. */
-#include "learn/conv_base.h"
+#include "learn/conv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,19 +19,19 @@ static void blur_line(int64_t n, const double *line, int64_t stride, int64_t rea
 
 /* In place; scratch: [max(height, width)]. If stopped, some lines are left. */
 static void blur(int64_t height, int64_t width, int64_t reach, const double *kernel,
-                 csrec_call *team, double *picture, double *scratch) {
-    for (int64_t y = 0; y < height && !csrec_call_poll(team); y++) {
+                 csrec_call *call, double *picture, double *scratch) {
+    for (int64_t y = 0; y < height && !csrec_call_poll(call); y++) {
         blur_line(width, picture + y * width, 1, reach, kernel, scratch);
         memcpy(picture + y * width, scratch, (size_t)width * sizeof *scratch);
     }
-    for (int64_t x = 0; x < width && !csrec_call_poll(team); x++) {
+    for (int64_t x = 0; x < width && !csrec_call_poll(call); x++) {
         blur_line(height, picture + x, width, reach, kernel, scratch);
         for (int64_t y = 0; y < height; y++) picture[y * width + x] = scratch[y];
     }
 }
 
 csrec_status csrec_conv_base(int64_t height, int64_t width, int64_t m, const int64_t *index,
-                             const double *y, double sigma, csrec_call *team, double *base) {
+                             const double *y, double sigma, csrec_call *call, double *base) {
     const double least = 1e-6; /* the kernel's value at a sample */
     int64_t entries = height * width, longest = height > width ? height : width;
     int64_t reach = (int64_t)ceil(5.0 * sigma);
@@ -49,9 +50,9 @@ csrec_status csrec_conv_base(int64_t height, int64_t width, int64_t m, const int
         base[index[k]] = y[k] - mean;
         weight[index[k]] = 1.0;
     }
-    blur(height, width, reach, kernel, team, base, scratch);
-    blur(height, width, reach, kernel, team, weight, scratch);
-    bool whole = !csrec_call_stopped(team);
+    blur(height, width, reach, kernel, call, base, scratch);
+    blur(height, width, reach, kernel, call, weight, scratch);
+    bool whole = !csrec_call_stopped(call);
     for (int64_t i = 0; i < entries; i++)
         base[i] = whole ? mean + base[i] / (weight[i] + least) : mean;
     free(weight);

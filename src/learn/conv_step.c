@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv_step.c - the two steps of learning filters: codes of a picture, and the filters. */
 #include <math.h>
 #include <string.h>
@@ -83,11 +84,11 @@ void csrec_learn_code(csrec_learning *l, csrec_coded *c) {
         l->r[i] = c->mask[i] * (float)((double)c->s[i] - at_z);
     }
     csrec_conv_apply_f32(&c->conv, false, &l->work, l->packed[0], l->r, NULL, l->codes);
-    if (csrec_call_poll(l->work.team)) return;
+    if (csrec_call_poll(l->work.call)) return;
     double size = shrink(l, c, (float)beta, l->codes);
     csrec_learn_synthesize(l, c, l->codes, l->r);
     double objective = csrec_learn_misfit(c, l->r) + l->lambda * size;
-    if (csrec_call_poll(l->work.team)) return; /* the picture may be incomplete */
+    if (csrec_call_poll(l->work.call)) return; /* the picture may be incomplete */
     if (!(objective <= c->objective)) {
         if (beta == 0.0) l->L *= 1.5;
         c->momentum = 1.0;
@@ -105,7 +106,7 @@ double csrec_learn_norm(csrec_learning *l, csrec_coded *c) {
     double square = 1.0;
     for (int64_t i = 0; i < c->entries; i++)
         l->r[i] = (float)csrec_random_normal(1, 0, (uint64_t)i);
-    for (int round = 0; round < 10 && !csrec_call_poll(l->work.team); round++) {
+    for (int round = 0; round < 10 && !csrec_call_poll(l->work.call); round++) {
         double sum = 0.0;
         for (int64_t i = 0; i < c->entries; i++) sum += (double)l->r[i] * (double)l->r[i];
         square = sqrt(sum);
@@ -129,7 +130,7 @@ static void find_gradient(csrec_learning *l) {
         const csrec_coded *c = &l->coded[p];
         int64_t places = c->codes / l->filters;
         for (int64_t i = 0; i < c->entries; i++) l->r[i] = c->mask[i] * (c->s[i] - c->picture[i]);
-        if (csrec_call_poll(l->work.team)) return;
+        if (csrec_call_poll(l->work.call)) return;
         csrec_conv_gradient(&c->conv, &l->work, l->r, c->x, l->d_next);
         for (int64_t i = 0; i < n; i++) l->gradient[i] += l->d_next[i];
 #pragma omp parallel for num_threads(l->work.threads)
@@ -186,12 +187,12 @@ bool csrec_learn_filters(csrec_learning *l) {
     bool lower = false;
     for (int64_t p = 0; p < l->count; p++)
         misfit += csrec_learn_misfit(&l->coded[p], l->coded[p].picture);
-    if (csrec_call_poll(l->work.team)) return false;
+    if (csrec_call_poll(l->work.call)) return false;
     find_gradient(l);
-    for (int tries = 0; tries < 8 && !lower && !csrec_call_poll(l->work.team); tries++) {
+    for (int tries = 0; tries < 8 && !lower && !csrec_call_poll(l->work.call); tries++) {
         move(l, l->step);
         csrec_learn_pack(l, l->d_next);
-        lower = try_pictures(l) < misfit && !csrec_call_stopped(l->work.team);
+        lower = try_pictures(l) < misfit && !csrec_call_stopped(l->work.call);
         l->step *= lower ? 1.5 : 0.25;
     }
     if (lower)

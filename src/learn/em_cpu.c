@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* em_cpu.c - the expectation step on the CPU, the reference for every device.
  *
  * One thread sums each component, over the rows in order: the number of threads does not change the
@@ -6,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/em.h"
-#include "learn/statistics.h"
+#include "learn/gmm.h"
+#include "learn/data.h"
 #include "learn/whiten.h"
 
 enum { GATHER = 256, ROWS = CSREC_WHITEN_ROWS };
@@ -28,33 +29,28 @@ typedef struct engine {
     double *posterior; /* [piece][K] */
     double *work;      /* [threads][csrec_mixture_work] */
     component *part;   /* [K] */
+    csrec_pool pool;   /* of all arrays */
 } engine;
 
 static void destroy(void *state) {
     engine *em = state;
     if (!em) return;
-    for (int k = 0; em->part && k < em->mixture->K; k++) {
+    for (int k = 0; em->part && k < em->mixture->K; k++)
         csrec_statistics_destroy(em->part[k].statistics);
-        free(em->part[k].shift);
-        free(em->part[k].rows);
-    }
-    free(em->part);
-    free(em->posterior);
-    free(em->work);
+    csrec_pool_clear(&em->pool);
     free(em);
 }
 
 static bool create_parts(engine *em) {
     size_t d = (size_t)em->mixture->d;
-    em->part = calloc((size_t)em->mixture->K, sizeof *em->part);
+    CSREC_ZEROS(&em->pool, em->part, em->mixture->K);
     for (int k = 0; em->part && k < em->mixture->K; k++) {
         component *p = &em->part[k];
-        p->shift = malloc(d * sizeof *p->shift);
-        p->rows = malloc(GATHER * d * sizeof *p->rows);
-        if (!p->shift || !p->rows || csrec_statistics_create((int64_t)d, 1, &p->statistics, NULL))
-            return false;
+        CSREC_TAKE(&em->pool, p->shift, d);
+        CSREC_TAKE(&em->pool, p->rows, GATHER * d);
+        if (csrec_statistics_create((int64_t)d, 1, &p->statistics, NULL)) return false;
     }
-    return em->part != NULL;
+    return !em->pool.lacks;
 }
 
 static csrec_status create(const csrec_context *context, const csrec_mixture *mixture,
@@ -65,9 +61,9 @@ static csrec_status create(const csrec_context *context, const csrec_mixture *mi
     if (!e) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     e->mixture = mixture;
     e->plan = *plan;
-    e->posterior = malloc((size_t)plan->piece * K * sizeof *e->posterior);
-    e->work = malloc((size_t)plan->threads * csrec_mixture_work(mixture) * sizeof *e->work);
-    if (e->posterior && e->work && create_parts(e)) {
+    CSREC_TAKE(&e->pool, e->posterior, (size_t)plan->piece * K);
+    CSREC_TAKE(&e->pool, e->work, (size_t)plan->threads * csrec_mixture_work(mixture));
+    if (create_parts(e)) {
         *state = e;
         return CSREC_OK;
     }
@@ -126,7 +122,7 @@ static void find_posteriors(engine *em, int64_t count, const float *X, double *l
 #pragma omp for schedule(dynamic, 4)
         for (int64_t first = 0; first < count; first += ROWS) {
             int rows = (int)(count - first < ROWS ? count - first : ROWS);
-            if (csrec_call_poll(em->plan.team)) continue;
+            if (csrec_call_poll(em->plan.call)) continue;
             likelihood[first / ROWS] = csrec_mixture_posteriors(m, rows, X + first * m->d,
                                                                 em->work + (size_t)thread * room,
                                                                 em->posterior + first * m->K);
@@ -140,10 +136,10 @@ static csrec_status take(void *state, int64_t first, int64_t count, const float 
     (void)first;
     (void)error;
     find_posteriors(em, count, X, likelihood);
-    if (csrec_call_stopped(em->plan.team)) return CSREC_OK;
+    if (csrec_call_stopped(em->plan.call)) return CSREC_OK;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(em->plan.threads)
     for (int k = 0; k < em->mixture->K; k++)
-        if (!csrec_call_poll(em->plan.team)) take_rows(em, k, count, X);
+        if (!csrec_call_poll(em->plan.call)) take_rows(em, k, count, X);
     return CSREC_OK;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - statistics and eigenvectors on the device that a name says. */
 #include "learn/engine.h"
 
@@ -15,32 +16,53 @@ csrec_status csrec_learn_usable(const char *backend, csrec_error *error) {
     return status;
 }
 
-/* ---- data in memory */
-
-typedef struct rows_job {
+/* What a learner asks of a device, and the arguments; others are not set. */
+typedef struct job {
+    enum { MEAN, CENTER, COVARIANCE, STREAM, EIGEN } what;
     csrec_rows rows;
     const double *given; /* a mean, or NULL */
     double *result;
-} rows_job;
+    const csrec_data *data;
+    csrec_progress_fn progress;
+    void *caller;
+    double *mean;
+    bool *stopped;
+    int n, count;
+    double *A, *values, *V;
+} job;
 
-static csrec_status run_mean(const csrec_context *context, void *job, csrec_error *error) {
-    const rows_job *j = job;
-    return engines[context->kind]->mean(context, &j->rows, j->result, error);
+static csrec_status run(const csrec_context *context, void *asked, csrec_error *error) {
+    const csrec_learn_engine *engine = engines[context->kind];
+    const job *j = asked;
+    switch (j->what) {
+    case MEAN:
+        return engine->mean(context, &j->rows, j->result, error);
+    case CENTER:
+        return engine->center(context, &j->rows, j->given, error);
+    case COVARIANCE:
+        return engine->covariance(context, &j->rows, j->given, j->result, error);
+    case STREAM:
+        return engine->stream(context, j->data, j->rows.threads, j->progress, j->caller, j->mean,
+                              j->result, j->stopped, error);
+    default:
+        return engine->eigen(context, j->n, j->A, j->count, j->values, j->V, error);
+    }
 }
 
-static csrec_status run_center(const csrec_context *context, void *job, csrec_error *error) {
-    const rows_job *j = job;
-    return engines[context->kind]->center(context, &j->rows, j->given, error);
+static bool pays(csrec_device_kind kind, const void *asked) {
+    const csrec_learn_engine *engine = engines[kind];
+    const job *j = asked;
+    if (!engine || j->what == MEAN || j->what == CENTER) return false;
+    return j->what == EIGEN ? engine->eigen_pays(j->n, j->count)
+                            : engine->covariance_pays(j->rows.m, j->rows.n, j->rows.threads);
 }
 
-static csrec_status run_covariance(const csrec_context *context, void *job, csrec_error *error) {
-    const rows_job *j = job;
-    return engines[context->kind]->covariance(context, &j->rows, j->given, j->result, error);
-}
-
-static bool covariance_pays(csrec_device_kind kind, const void *job) {
-    const csrec_rows *rows = &((const rows_job *)job)->rows;
-    return engines[kind] && engines[kind]->covariance_pays(rows->m, rows->n, rows->threads);
+static csrec_status run_on(const char *backend, job *j, const char **used, csrec_error *error) {
+    static const csrec_device_work work = {.device_faster = pays, .run = run};
+    csrec_device_ran ran;
+    csrec_status status = csrec_device_run(backend, &work, j, &ran, error);
+    if (used) *used = ran.device;
+    return status;
 }
 
 static csrec_rows rows_of(int64_t m, int64_t n, const float *X, const double *weights,
@@ -50,83 +72,41 @@ static csrec_rows rows_of(int64_t m, int64_t n, const float *X, const double *we
 
 csrec_status csrec_mean_on(const char *backend, int64_t m, int64_t n, const float *X,
                            const double *weights, int threads, double *mean, csrec_error *error) {
-    static const csrec_device_work work = {.run = run_mean};
-    rows_job job = {.rows = rows_of(m, n, X, weights, threads), .result = mean};
-    return csrec_device_run(backend, &work, &job, NULL, error);
+    job j = {.what = MEAN, .rows = rows_of(m, n, X, weights, threads), .result = mean};
+    return run_on(backend, &j, NULL, error);
 }
 
 csrec_status csrec_center_on(const char *backend, int64_t m, int64_t n, float *X,
                              const double *mean, int threads, csrec_error *error) {
-    static const csrec_device_work work = {.run = run_center};
-    rows_job job = {.rows = rows_of(m, n, X, NULL, threads), .given = mean};
-    return csrec_device_run(backend, &work, &job, NULL, error);
+    job j = {.what = CENTER, .rows = rows_of(m, n, X, NULL, threads), .given = mean};
+    return run_on(backend, &j, NULL, error);
 }
 
 csrec_status csrec_covariance_on(const char *backend, int64_t m, int64_t n, const float *X,
                                  const double *weights, const double *mean, int threads, double *C,
                                  csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = covariance_pays, .run = run_covariance};
-    rows_job job = {.rows = rows_of(m, n, X, weights, threads), .given = mean, .result = C};
-    return csrec_device_run(backend, &work, &job, NULL, error);
-}
-
-/* ---- data read in pieces */
-
-typedef struct stream_job {
-    const csrec_data *data;
-    int threads;
-    csrec_progress_fn progress;
-    void *caller;
-    double *mean, *C;
-    bool *stopped;
-} stream_job;
-
-static csrec_status run_stream(const csrec_context *context, void *job, csrec_error *error) {
-    const stream_job *j = job;
-    return engines[context->kind]->stream(context, j->data, j->threads, j->progress, j->caller,
-                                          j->mean, j->C, j->stopped, error);
-}
-
-static bool stream_pays(csrec_device_kind kind, const void *job) {
-    const stream_job *j = job;
-    return engines[kind] && engines[kind]->covariance_pays(j->data->m, j->data->n, j->threads);
+    job j = {
+        .what = COVARIANCE, .rows = rows_of(m, n, X, weights, threads), .given = mean, .result = C};
+    return run_on(backend, &j, NULL, error);
 }
 
 csrec_status csrec_stream_on(const char *backend, const csrec_data *data, int threads,
                              csrec_progress_fn progress, void *context, double *mean, double *C,
                              bool *stopped, const char **used, csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = stream_pays, .run = run_stream};
-    stream_job job = {data, threads, progress, context, mean, C, stopped};
-    csrec_device_ran ran;
-    csrec_status status = csrec_device_run(backend, &work, &job, &ran, error);
-    *used = ran.device;
-    return status;
-}
-
-/* ---- eigenvectors */
-
-typedef struct eigen_job {
-    int n, count;
-    double *A, *values, *V;
-} eigen_job;
-
-static csrec_status run_eigen(const csrec_context *context, void *job, csrec_error *error) {
-    const eigen_job *j = job;
-    return engines[context->kind]->eigen(context, j->n, j->A, j->count, j->values, j->V, error);
-}
-
-static bool eigen_pays(csrec_device_kind kind, const void *job) {
-    const eigen_job *j = job;
-    return engines[kind] && engines[kind]->eigen_pays(j->n, j->count);
+    job j = {.what = STREAM,
+             .rows = rows_of(data->m, data->n, NULL, NULL, threads),
+             .data = data,
+             .progress = progress,
+             .caller = context,
+             .mean = mean,
+             .result = C,
+             .stopped = stopped};
+    return run_on(backend, &j, used, error);
 }
 
 csrec_status csrec_eigen_largest_on(const char *backend, int n, double *A, int count,
                                     double *values, double *V, const char **used,
                                     csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = eigen_pays, .run = run_eigen};
-    eigen_job job = {n, count, A, values, V};
-    csrec_device_ran ran;
-    csrec_status status = csrec_device_run(backend, &work, &job, &ran, error);
-    *used = ran.device;
-    return status;
+    job j = {.what = EIGEN, .n = n, .A = A, .count = count, .values = values, .V = V};
+    return run_on(backend, &j, used, error);
 }

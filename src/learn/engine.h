@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - mean, covariance and eigenvectors as a device is asked for them. */
 #ifndef CSREC_LEARN_ENGINE_H
 #define CSREC_LEARN_ENGINE_H
@@ -14,7 +15,7 @@ typedef struct csrec_rows {
 } csrec_rows;
 
 /* As csrec_mean, csrec_center, csrec_covariance, csrec_statistics_stream (which may write the mean
- * without C) and csrec_eigen_largest of learn/lapack.h. */
+ * without C) and csrec_eigen_largest of learn/eigen.h. */
 typedef struct csrec_learn_engine {
     csrec_status (*mean)(const csrec_context *context, const csrec_rows *rows, double *mean,
                          csrec_error *error);

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - statistics and eigenvectors on the CPU, the reference for every device. */
 #include "learn/engine.h"
-#include "learn/lapack.h"
+#include "learn/eigen.h"
 
 static csrec_status mean(const csrec_context *context, const csrec_rows *rows, double *mean,
                          csrec_error *error) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gmm.c - learns a mixture of Gaussians: start, rounds, and the model after each. */
 #include "learn/gmm.h"
 
@@ -7,7 +8,7 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "learn/build.h"
+#include "learn/model.h"
 
 enum { COMPONENTS = 20, ROUNDS = 50 };
 
@@ -18,11 +19,10 @@ typedef struct gmm_learning {
     const csrec_context *context;
     const csrec_learn_options *options;
     csrec_data_pass pass;
-    csrec_call team;
+    csrec_call call;
     bool *stopped;
     csrec_mixture mixture;
     csrec_em *em;
-    float *piece;
     double *history; /* [rounds] */
     double mean, variance, least, tolerance;
     int rounds, done, threads;
@@ -109,8 +109,8 @@ static csrec_status take_up(gmm_learning *j, csrec_error *error) {
 }
 
 static csrec_status prepare(gmm_learning *j, csrec_error *error) {
-    csrec_status status = csrec_mixture_prepare(&j->mixture, j->least, j->threads, &j->team, error);
-    *j->stopped = csrec_call_stopped(&j->team);
+    csrec_status status = csrec_mixture_prepare(&j->mixture, j->least, j->threads, &j->call, error);
+    *j->stopped = csrec_call_stopped(&j->call);
     return status;
 }
 
@@ -124,7 +124,7 @@ static csrec_status begin(gmm_learning *j, csrec_error *error) {
         status = csrec_gmm_start_edges((int)o->shape.dim[0], (int)o->shape.dim[1], j->mean,
                                        j->variance, &j->mixture, error);
     else
-        status = csrec_gmm_start_kmeans(&j->held.data, &j->team, o->seed, j->threads, &j->mixture,
+        status = csrec_gmm_start_kmeans(&j->held.data, &j->call, o->seed, j->threads, &j->mixture,
                                         j->stopped, error);
     return status || *j->stopped ? status : prepare(j, error);
 }
@@ -162,8 +162,8 @@ static csrec_status run_round(gmm_learning *j, csrec_error *error) {
     j->pass.number = j->done;
     j->pass.of = j->rounds;
     csrec_status status = csrec_em_begin(j->em, error);
-    if (!status) status = csrec_data_each(&j->held.data, &j->pass, j->piece, j->stopped, error);
-    *j->stopped = csrec_call_stopped(&j->team);
+    if (!status) status = csrec_data_each(&j->held.data, &j->pass, j->stopped, error);
+    *j->stopped = csrec_call_stopped(&j->call);
     if (status || *j->stopped) return status;
     status = csrec_em_finish(j->em, &j->history[j->done], error);
     if (status) return status;
@@ -190,10 +190,9 @@ static csrec_status allocate(gmm_learning *j, csrec_error *error) {
     int K = o->components ? (int)o->components : COMPONENTS;
     csrec_status status = csrec_mixture_create(K, (int)j->held.data.n, &j->mixture, error);
     if (status) return status;
-    j->piece = malloc((size_t)(piece * j->held.data.n) * sizeof *j->piece);
     j->history = malloc((size_t)j->rounds * sizeof *j->history);
-    if (!j->piece || !j->history) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    const csrec_em_plan plan = {j->held.data.m, piece, j->threads, &j->team};
+    if (!j->history) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    const csrec_em_plan plan = {j->held.data.m, piece, j->threads, &j->call};
     return csrec_em_create(j->context, &j->mixture, &plan, &j->em, error);
 }
 
@@ -218,17 +217,16 @@ csrec_status csrec_gmm_learn_on(const csrec_context *context, const csrec_data *
     *j.stopped = false;
     csrec_status status = gmm_check(data, options, error);
     if (status) return status;
-    csrec_call_begin(&j.team, options->progress, options->context,
+    csrec_call_begin(&j.call, options->progress, options->context,
                      (csrec_progress){"reading", 0, data->m, -1.0});
-    j.pass = (csrec_data_pass){.progress = csrec_call_hear, .context = &j.team};
+    j.pass = (csrec_data_pass){.progress = csrec_call_hear, .context = &j.call};
     status = csrec_data_hold(data, &j.pass, &j.held, j.stopped, error);
     if (!status && !*j.stopped) status = allocate(&j, error);
     if (!status && !*j.stopped) status = gmm_run(&j, error);
     if (!status && !*j.stopped) status = make_model(&j, model, error);
-    csrec_call_end(&j.team);
+    csrec_call_end(&j.call);
     csrec_em_destroy(j.em);
     csrec_mixture_clear(&j.mixture);
-    free(j.piece);
     free(j.history);
     free(j.held.X);
     return status;

@@ -1,10 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gmm.h - the steps of learning a mixture of Gaussians. */
 #ifndef CSREC_LEARN_GMM_H
 #define CSREC_LEARN_GMM_H
 
+#include "device/device.h"
 #include "learn/data.h"
-#include "learn/em.h"
 #include "learn/mixture.h"
+
+typedef struct csrec_em_plan {
+    int64_t rows, piece; /* of the data; at most so many at a time */
+    int threads;         /* of the CPU */
+    csrec_call *call;    /* or NULL */
+} csrec_em_plan;
+
+/* The mixture outlives the engine, whose sums are about the means at `begin`. */
+typedef struct csrec_em_engine {
+    /* CSREC_UNSUPPORTED: rows of so many entries are not handled. */
+    csrec_status (*create)(const csrec_context *context, const csrec_mixture *mixture,
+                           const csrec_em_plan *plan, void **state, csrec_error *error);
+    void (*destroy)(void *state); /* accepts NULL */
+    csrec_status (*begin)(void *state, csrec_error *error);
+    /* Rows first .. of the data, in order; the same in each round. likelihood: a sum of logarithms
+     * for each CSREC_WHITEN_ROWS of them. If the call is stopped, nothing. */
+    csrec_status (*take)(void *state, int64_t first, int64_t count, const float *X,
+                         double *likelihood, csrec_error *error);
+    /* Of component k, over the rows: the sum of posteriors r, of r (x - mean) [d], and, unless
+     * there are none, the mean of r (x - mean)(x - mean)^T [d][d]. */
+    csrec_status (*moments)(void *state, int k, double *weight, double *shift, double *C,
+                            csrec_error *error);
+} csrec_em_engine;
+
+/* Posteriors below it are left out of the sums. */
+#define CSREC_EM_SHARE 1e-10
+
+extern const csrec_em_engine csrec_em_cpu, csrec_em_cuda;
+
+/* ------------------------------------------------------------------ learning */
 
 typedef struct csrec_em csrec_em;
 
@@ -30,7 +61,7 @@ csrec_status csrec_em_take(void *em, int64_t first, int64_t count, const float *
 csrec_status csrec_em_finish(csrec_em *em, double *log_likelihood, csrec_error *error);
 
 /* Starting mixtures. k-means++ of some rows of the data. C [d][d] and mean: of all rows. */
-csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *team, uint64_t seed,
+csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *call, uint64_t seed,
                                     int threads, csrec_mixture *mixture, bool *stopped,
                                     csrec_error *error);
 /* Patches [height][width] about `mean`: edges of K - 1 directions with the variance of the data,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gmm_em.c - one round of expectation maximisation over rows that are read in pieces.
  *
  * Second moments are summed about the means of the previous round, so one pass is enough and large
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "learn/em.h"
 #include "learn/gmm.h"
 #include "learn/whiten.h"
 
@@ -20,18 +20,18 @@ struct csrec_em {
     csrec_mixture *mixture;
     const csrec_em_engine *engine;
     void *state;
-    csrec_call *team;   /* or NULL */
+    csrec_call *call;   /* or NULL */
     int64_t rows;       /* rows in this round */
     double sum, carry;  /* log-likelihoods, and the rounding error of their sum */
     double *likelihood; /* [piece / ROWS + 1] */
     double *moments;    /* [K] weights, [K][d] shifts, [d][d] */
+    csrec_pool pool;    /* of both */
 };
 
 void csrec_em_destroy(csrec_em *em) {
     if (!em) return;
     em->engine->destroy(em->state);
-    free(em->likelihood);
-    free(em->moments);
+    csrec_pool_clear(&em->pool);
     free(em);
 }
 
@@ -42,12 +42,12 @@ csrec_status csrec_em_create(const csrec_context *context, csrec_mixture *mixtur
     if (!e) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     e->mixture = mixture;
     e->engine = engines[context->kind];
-    e->team = plan->team;
-    e->likelihood = malloc(((size_t)plan->piece / ROWS + 1) * sizeof *e->likelihood);
-    e->moments = malloc((K + K * d + d * d) * sizeof *e->moments);
-    csrec_status status = e->likelihood && e->moments
-                              ? e->engine->create(context, mixture, plan, &e->state, error)
-                              : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    e->call = plan->call;
+    CSREC_TAKE(&e->pool, e->likelihood, (size_t)plan->piece / ROWS + 1);
+    CSREC_TAKE(&e->pool, e->moments, K + K * d + d * d);
+    csrec_status status = e->pool.lacks
+                              ? csrec_fail(error, CSREC_MEMORY, "out of memory")
+                              : e->engine->create(context, mixture, plan, &e->state, error);
     if (status)
         csrec_em_destroy(e);
     else
@@ -72,7 +72,7 @@ csrec_status csrec_em_take(void *context, int64_t first, int64_t count, const fl
                            csrec_error *error) {
     csrec_em *em = context;
     csrec_status status = em->engine->take(em->state, first, count, X, em->likelihood, error);
-    if (status || csrec_call_stopped(em->team)) return status;
+    if (status || csrec_call_stopped(em->call)) return status;
     for (int64_t b = 0; b < (count + ROWS - 1) / ROWS; b++) {
         if (!isfinite(em->likelihood[b]))
             return csrec_fail(

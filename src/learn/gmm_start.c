@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gmm_start.c - starting mixtures: clusters of the data, or edges and cosines. */
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +20,10 @@ typedef struct sample {
     float *X;         /* [n][d] */
     double *distance; /* [n] squared, to the nearest centre */
     int *nearest;     /* [n] */
+    double *pooled;   /* [d][d] to work in */
+    csrec_pool pool;  /* of these arrays */
     int threads;
-    csrec_call *team;
+    csrec_call *call;
 } sample;
 
 /* ------------------------------------------------------------------ picking rows */
@@ -35,16 +38,9 @@ static csrec_status pick(void *context, int64_t first, int64_t count, const floa
     return CSREC_OK;
 }
 
-static void sample_clear(sample *s) {
-    csrec_sampling_clear(&s->rows);
-    free(s->X);
-    free(s->distance);
-    free(s->nearest);
-}
-
 static csrec_status pick_rows(const csrec_data *data, uint64_t seed, int K, sample *s,
                               bool *stopped, csrec_error *error) {
-    csrec_data_pass own = {"learning, start", csrec_call_hear, s->team, pick, s, 0, 0};
+    csrec_data_pass own = {"learning, start", csrec_call_hear, s->call, pick, s, 0, 0};
     csrec_shape line = {1, {data->m}};
     int64_t wanted = PICKS > 64 * (int64_t)K ? PICKS : 64 * (int64_t)K;
     s->d = data->n;
@@ -52,15 +48,13 @@ static csrec_status pick_rows(const csrec_data *data, uint64_t seed, int K, samp
     csrec_status status =
         csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, s->n, seed, &s->rows, error);
     if (status) return status;
-    float *piece = malloc((size_t)(csrec_data_piece(data) * data->n) * sizeof *piece);
-    s->X = malloc((size_t)(s->n * s->d) * sizeof *s->X);
-    s->distance = malloc((size_t)s->n * sizeof *s->distance);
-    s->nearest = calloc((size_t)s->n, sizeof *s->nearest);
-    status = piece && s->X && s->distance && s->nearest
-                 ? csrec_data_each(data, &own, piece, stopped, error)
-                 : csrec_fail(error, CSREC_MEMORY, "out of memory for the start of a mixture");
-    free(piece);
-    return status;
+    CSREC_TAKE(&s->pool, s->X, s->n * s->d);
+    CSREC_TAKE(&s->pool, s->distance, s->n);
+    CSREC_ZEROS(&s->pool, s->nearest, s->n);
+    CSREC_TAKE(&s->pool, s->pooled, s->d * s->d);
+    if (s->pool.lacks)
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for the start of a mixture");
+    return csrec_data_each(data, &own, stopped, error);
 }
 
 /* ------------------------------------------------------------------ k-means++ */
@@ -98,7 +92,7 @@ static int64_t draw_row(const sample *s, double uniform) {
 }
 
 static void seed_centres(sample *s, uint64_t seed, int K, double *centres) {
-    for (int k = 0; k < K && !csrec_call_poll(s->team); k++) {
+    for (int k = 0; k < K && !csrec_call_poll(s->call); k++) {
         double uniform = csrec_random_uniform(seed, STREAM, (uint64_t)k);
         int64_t row = k ? draw_row(s, uniform) : (int64_t)(uniform * (double)s->n);
         for (int64_t j = 0; j < s->d; j++) centres[k * s->d + j] = s->X[row * s->d + j];
@@ -137,11 +131,12 @@ static void sum_cluster(const sample *s, int k, const double *centre, double *C)
 
 /* Covariances of clusters. The covariance of all clusters together counts as d further rows,
  * because small clusters do not determine their own. */
-static void set_mixture(const sample *s, csrec_mixture *m, double *pooled) {
+static void set_mixture(const sample *s, csrec_mixture *m) {
     size_t squares = (size_t)(s->d * s->d);
+    double *pooled = s->pooled;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
     for (int k = 0; k < m->K; k++)
-        if (!csrec_call_poll(s->team))
+        if (!csrec_call_poll(s->call))
             sum_cluster(s, k, m->means + k * s->d, m->C + (size_t)k * squares);
     for (size_t i = 0; i < squares; i++) {
         pooled[i] = 0.0;
@@ -154,25 +149,23 @@ static void set_mixture(const sample *s, csrec_mixture *m, double *pooled) {
     for (int k = 0; k < m->K; k++) m->weights[k] = (m->weights[k] + 1.0) / (double)(s->n + m->K);
 }
 
-csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *team, uint64_t seed,
+csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *call, uint64_t seed,
                                     int threads, csrec_mixture *mixture, bool *stopped,
                                     csrec_error *error) {
-    sample s = {.threads = threads, .team = team};
+    sample s = {.threads = threads, .call = call};
     csrec_status status = pick_rows(data, seed, mixture->K, &s, stopped, error);
-    double *pooled = status ? NULL : malloc((size_t)(s.d * s.d) * sizeof *pooled);
-    if (!status && !pooled) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (!status && !*stopped) {
         seed_centres(&s, seed, mixture->K, mixture->means);
-        for (int step = 0; step < LLOYD && !csrec_call_poll(team); step++) {
+        for (int step = 0; step < LLOYD && !csrec_call_poll(call); step++) {
             move_centres(&s, mixture->K, mixture->weights, mixture->means);
             assign(&s, mixture->means, 0, mixture->K);
         }
         move_centres(&s, mixture->K, mixture->weights, mixture->means);
-        set_mixture(&s, mixture, pooled);
-        *stopped = csrec_call_stopped(team);
+        set_mixture(&s, mixture);
+        *stopped = csrec_call_stopped(call);
     }
-    free(pooled);
-    sample_clear(&s);
+    csrec_sampling_clear(&s.rows);
+    csrec_pool_clear(&s.pool);
     return status;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gram.h - sums and products of columns of rows, one table an instruction set. */
 #ifndef CSREC_LEARN_GRAM_H
 #define CSREC_LEARN_GRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gram_simd.h - sums and products of columns, a template over instruction sets (cmake/simd.cmake).
  */
 #include "learn/gram.h"

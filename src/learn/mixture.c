@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.c - factors of covariances and posteriors of rows. */
 #include "learn/mixture.h"
 
@@ -8,23 +9,14 @@
 #include "base/cpu.h"
 #include "base/call.h"
 #include "learn/eigen.h"
-#include "learn/lapack.h"
 #include "learn/whiten.h"
 
 static const double LOG_2_PI = 1.8378770664093454836;
 
-static csrec_whiten_fn choose_whiten(void) {
-    return CSREC_CPU_CHOOSE(csrec_whiten);
-}
-
 /* ------------------------------------------------------------------ memory */
 
 void csrec_mixture_clear(csrec_mixture *mixture) {
-    free(mixture->weights);
-    free(mixture->means);
-    free(mixture->C);
-    free(mixture->whiten);
-    free(mixture->offset);
+    csrec_pool_clear(&mixture->pool);
     *mixture = (csrec_mixture){0};
 }
 
@@ -35,13 +27,12 @@ csrec_status csrec_mixture_create(int K, int d, csrec_mixture *mixture, csrec_er
         return csrec_fail(error, CSREC_ARGUMENT,
                           "a mixture of %d components of %d entries; both must be 1 to %d", K, d,
                           CSREC_MIXTURE_MOST);
-    mixture->weights = calloc(k, sizeof *mixture->weights);
-    mixture->means = calloc(k * n, sizeof *mixture->means);
-    mixture->C = calloc(k * n * n, sizeof *mixture->C);
-    mixture->whiten = calloc(k * csrec_whiten_size(d), sizeof *mixture->whiten);
-    mixture->offset = calloc(k, sizeof *mixture->offset);
-    if (mixture->weights && mixture->means && mixture->C && mixture->whiten && mixture->offset)
-        return CSREC_OK;
+    CSREC_ZEROS(&mixture->pool, mixture->weights, k);
+    CSREC_ZEROS(&mixture->pool, mixture->means, k * n);
+    CSREC_ZEROS(&mixture->pool, mixture->C, k * n * n);
+    CSREC_ZEROS(&mixture->pool, mixture->whiten, k * csrec_whiten_size(d));
+    CSREC_ZEROS(&mixture->pool, mixture->offset, k);
+    if (!mixture->pool.lacks) return CSREC_OK;
     csrec_mixture_clear(mixture);
     return csrec_fail(error, CSREC_MEMORY, "out of memory for %d components of %d entries", K, d);
 }
@@ -133,6 +124,15 @@ static csrec_status raise(int d, double *C, double least, double *A, double *V,
     return status;
 }
 
+void csrec_whiten_pack(int d, const double *W, double *packed) {
+    enum { TILE = CSREC_WHITEN_TILE };
+    for (int i = 0; i < d; i += TILE)
+        for (int j = 0; j < i + TILE; j++)
+            for (int t = 0; t < TILE; t++)
+                *packed++ =
+                    i + t < d && j <= i + t ? W[(size_t)(i + t) * (size_t)d + (size_t)j] : 0.0;
+}
+
 static void set_factor(csrec_mixture *m, int k, double *L, double *W) {
     size_t n = (size_t)m->d;
     double log_det = 0.0;
@@ -156,13 +156,13 @@ static csrec_status prepare_one(csrec_mixture *m, int k, double least, csrec_err
 }
 
 csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int threads,
-                                   csrec_call *team, csrec_error *error) {
+                                   csrec_call *call, csrec_error *error) {
     csrec_call faults;
     csrec_call_begin(&faults, NULL, NULL, (csrec_progress){0});
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int k = 0; k < mixture->K; k++) {
         csrec_error own;
-        if (csrec_call_poll(team)) continue;
+        if (csrec_call_poll(call)) continue;
         csrec_status status = prepare_one(mixture, k, least, &own);
         if (status) csrec_call_fail(&faults, k, status, own.text);
     }
@@ -197,7 +197,7 @@ static double normalise(int K, double *r) {
 static void score(const csrec_mixture *mixture, int count, const float *X, double *work,
                   double *r) {
     enum { ROWS = CSREC_WHITEN_ROWS };
-    csrec_whiten_fn whiten = choose_whiten();
+    const csrec_whiten_fn whiten = CSREC_CPU_CHOOSE(csrec_whiten);
     double *x = work, *centred = work + padded(mixture), *length = centred + padded(mixture);
     int K = mixture->K, d = mixture->d;
     for (int i = 0; i < d; i++)

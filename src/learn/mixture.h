@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.h - evaluation of a mixture of Gaussians: factors of its covariances, posteriors of rows.
  */
 #ifndef CSREC_LEARN_MIXTURE_H
@@ -6,12 +7,14 @@
 #include "csrec/learn.h"
 #include "base/call.h"
 #include "base/error.h"
+#include "base/pool.h"
 
 typedef struct csrec_mixture {
     int K, d;
     double *weights, *means, *C; /* [K], [K][d], [K][d][d] */
     double *whiten;              /* [K] inverse Cholesky factors, packed (whiten.h) */
     double *offset;              /* [K] log weight - (d log 2 pi + log |C|) / 2 */
+    csrec_pool pool;             /* of these arrays */
 } csrec_mixture;
 
 enum { CSREC_MIXTURE_MOST = 4096 }; /* components, and entries of a vector */
@@ -24,10 +27,10 @@ csrec_status csrec_mixture_from(const csrec_model *model, csrec_mixture *mixture
                                 csrec_error *error);
 
 /* Raises eigenvalues of each C below `least` to it, which gives the largest likelihood of all
- * covariances with that bound. Then computes the factors. least > 0. If the team (may be NULL) is
+ * covariances with that bound. Then computes the factors. least > 0. If the call (may be NULL) is
  * stopped, some are not computed. */
 csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int threads,
-                                   csrec_call *team, csrec_error *error);
+                                   csrec_call *call, csrec_error *error);
 
 /* Room for csrec_mixture_posteriors, one a thread. */
 size_t csrec_mixture_work(const csrec_mixture *mixture);

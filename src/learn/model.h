@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* model.h - the arrays of a learned model; a kind of model is a row of the table. */
 #ifndef CSREC_LEARN_MODEL_H
 #define CSREC_LEARN_MODEL_H
@@ -67,5 +68,27 @@ csrec_status csrec_model_fail(const char *name, const char *array, csrec_error *
 /* The shape given by `shape` and `channels`, and its entries times channels; 0 dims if the model
  * has none. */
 csrec_shape csrec_model_shape(const csrec_model *model, int64_t *channels);
+
+/* ------------------------------------------------------------------ of learners */
+
+/* Arrays; the caller owns them. */
+typedef struct csrec_model_parts {
+    int n;
+    const char *names[CSREC_MODEL_FIELDS];
+    csrec_array arrays[CSREC_MODEL_FIELDS];
+} csrec_model_parts;
+
+void csrec_model_add(csrec_model_parts *parts, const char *name, csrec_shape shape,
+                     const double *values);
+
+csrec_status csrec_model_assemble(const char *kind, const csrec_model_parts *parts,
+                                  csrec_model **model, csrec_error *error);
+
+/* shape, channels and scale come from the options; n: entries of a vector. */
+csrec_status csrec_model_build(const char *kind, csrec_model_parts *parts,
+                               const csrec_learn_options *options, int64_t n, csrec_model **model,
+                               csrec_error *error);
+
+csrec_status csrec_learn_check(const csrec_learn_options *options, int64_t n, csrec_error *error);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* model_file.c - models in .npz files that NumPy reads, too: an array for each field, and texts as
  * Unicode scalars. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* model_types.c - the table of the kinds of models and their arrays; a new kind is a row. */
 #include <ctype.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pca.c - principal components of data read in pieces.
  *
  * With more rows than columns from the covariance C = Xc^T Xc / m; with fewer from the Gram matrix
@@ -6,17 +7,17 @@
 #include <cblas.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "learn/engine.h"
 #include "base/blas.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/pool.h"
 #include "base/call.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "learn/data.h"
-#include "learn/lapack.h"
+#include "learn/eigen.h"
 
 enum { COLUMNS = 1024 }; /* columns of the data, centred at a time */
 
@@ -25,7 +26,7 @@ static const double ENERGY = 0.99, RANK = 1e-10; /* of the variance; of the larg
 typedef struct pca_learning {
     const csrec_data *data;
     const csrec_learn_options *options;
-    csrec_call team;
+    csrec_call call;
     bool *stopped;
     int64_t m, n, size, k; /* size: of the eigenproblem; k: eigenvectors requested, then kept */
     float *X;              /* [m][n] if by the Gram matrix */
@@ -33,19 +34,10 @@ typedef struct pca_learning {
     double *values, *V;    /* [k]; [k][size] */
     double *components;    /* [k][n] */
     double *part;          /* [m][COLUMNS] */
+    csrec_pool pool;       /* of all arrays */
     double trace;
     const char *matrix_on, *vectors_on; /* the backends used */
 } pca_learning;
-
-static void pca_clear(pca_learning *j) {
-    if (j->components != j->V) free(j->components);
-    free(j->X);
-    free(j->mean);
-    free(j->A);
-    free(j->values);
-    free(j->V);
-    free(j->part);
-}
 
 static csrec_status no_memory(csrec_error *error) {
     return csrec_fail(error, CSREC_MEMORY,
@@ -64,14 +56,11 @@ static csrec_status keep_piece(void *context, int64_t first, int64_t count, cons
 }
 
 static csrec_status load(pca_learning *j, csrec_error *error) {
-    csrec_data_pass pass = {"reading", csrec_call_hear, &j->team, keep_piece, j, 0, 0};
-    j->X = malloc((size_t)(j->m * j->n) * sizeof *j->X);
-    j->part = malloc((size_t)j->m * COLUMNS * sizeof *j->part);
-    float *piece = malloc((size_t)(csrec_data_piece(j->data) * j->n) * sizeof *piece);
-    csrec_status status = j->X && j->part && piece
-                              ? csrec_data_each(j->data, &pass, piece, j->stopped, error)
-                              : no_memory(error);
-    free(piece);
+    csrec_data_pass pass = {"reading", csrec_call_hear, &j->call, keep_piece, j, 0, 0};
+    CSREC_TAKE(&j->pool, j->X, j->m * j->n);
+    CSREC_TAKE(&j->pool, j->part, j->m * COLUMNS);
+    csrec_status status =
+        j->pool.lacks ? no_memory(error) : csrec_data_each(j->data, &pass, j->stopped, error);
     if (status || *j->stopped) return status;
     return csrec_mean(j->m, j->n, j->X, NULL, j->options->threads, j->mean, error);
 }
@@ -79,7 +68,7 @@ static csrec_status load(pca_learning *j, csrec_error *error) {
 /* Copies columns first .. of the data, centred, to `part`; returns their number, 0 at the end or if
  * stopped. */
 static int take_columns(pca_learning *j, int64_t first) {
-    if (first >= j->n || csrec_call_poll(&j->team)) return 0;
+    if (first >= j->n || csrec_call_poll(&j->call)) return 0;
     int columns = (int)(j->n - first < COLUMNS ? j->n - first : COLUMNS);
     for (int64_t i = 0; i < j->m; i++)
         for (int c = 0; c < columns; c++)
@@ -99,7 +88,7 @@ static csrec_status make_gram(pca_learning *j, csrec_error *error) {
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, m, columns, 1.0 / (double)m, j->part,
                     columns, 1.0, j->A, m);
     csrec_blas_end(1);
-    *j->stopped = csrec_call_stopped(&j->team);
+    *j->stopped = csrec_call_stopped(&j->call);
     return CSREC_OK;
 }
 
@@ -107,7 +96,7 @@ static csrec_status make_matrix(pca_learning *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     csrec_status status =
         j->size == j->n ? csrec_stream_on(o->backend, j->data, o->threads, csrec_call_hear,
-                                          &j->team, j->mean, j->A, j->stopped, &j->matrix_on, error)
+                                          &j->call, j->mean, j->A, j->stopped, &j->matrix_on, error)
                         : make_gram(j, error);
     for (int64_t i = 0; i < j->size && !status && !*j->stopped; i++)
         j->trace += j->A[i * (j->size + 1)];
@@ -134,26 +123,26 @@ static void choose(pca_learning *j) {
 static csrec_status spread_vectors(pca_learning *j, csrec_error *error) {
     j->components = j->V;
     if (j->size == j->n) return CSREC_OK;
-    j->components = malloc((size_t)(j->k * j->n) * sizeof *j->components);
+    CSREC_TAKE(&j->pool, j->components, j->k * j->n);
     if (!j->components || !csrec_blas_begin(1)) return no_memory(error);
     int columns;
     for (int64_t first = 0; (columns = take_columns(j, first)); first += columns)
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)j->k, columns, (int)j->m, 1.0,
                     j->V, (int)j->m, j->part, columns, 0.0, j->components + first, (int)j->n);
-    for (int64_t i = 0; i < j->k && !csrec_call_poll(&j->team); i++) {
+    for (int64_t i = 0; i < j->k && !csrec_call_poll(&j->call); i++) {
         cblas_dscal((int)j->n, 1.0 / sqrt((double)j->m * j->values[i]), j->components + i * j->n,
                     1);
         csrec_eigen_sign(j->n, j->components + i * j->n);
     }
     csrec_blas_end(1);
-    *j->stopped = csrec_call_stopped(&j->team);
+    *j->stopped = csrec_call_stopped(&j->call);
     return CSREC_OK;
 }
 
 static csrec_status solve(pca_learning *j, csrec_error *error) {
     csrec_progress now = {"eigenvectors", 0, 0, -1.0};
     const csrec_learn_options *o = j->options;
-    *j->stopped = csrec_call_report(&j->team, &now);
+    *j->stopped = csrec_call_report(&j->call, &now);
     if (*j->stopped) return CSREC_OK;
     csrec_status status = csrec_eigen_largest_on(o->backend, (int)j->size, j->A, (int)j->k,
                                                  j->values, j->V, &j->vectors_on, error);
@@ -205,11 +194,11 @@ static csrec_status allocate(pca_learning *j, csrec_error *error) {
     if (j->size < j->n) squares += (uint64_t)j->m * (uint64_t)j->n * sizeof(float);
     csrec_status status = csrec_memory_check(squares, 1, "principal components", error);
     if (status) return status;
-    j->mean = malloc((size_t)j->n * sizeof *j->mean);
-    j->A = malloc((size_t)(j->size * j->size) * sizeof *j->A);
-    j->values = malloc((size_t)j->k * sizeof *j->values);
-    j->V = malloc((size_t)(j->k * j->size) * sizeof *j->V);
-    return j->mean && j->A && j->values && j->V ? CSREC_OK : no_memory(error);
+    CSREC_TAKE(&j->pool, j->mean, j->n);
+    CSREC_TAKE(&j->pool, j->A, j->size * j->size);
+    CSREC_TAKE(&j->pool, j->values, j->k);
+    CSREC_TAKE(&j->pool, j->V, j->k * j->size);
+    return j->pool.lacks ? no_memory(error) : CSREC_OK;
 }
 
 csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *options,
@@ -224,13 +213,13 @@ csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *
     j.m = data->m;
     j.n = data->n;
     j.size = j.m < j.n ? j.m : j.n;
-    csrec_call_begin(&j.team, options->progress, options->context,
+    csrec_call_begin(&j.call, options->progress, options->context,
                      (csrec_progress){"reading", 0, j.m, -1.0});
     status = allocate(&j, error);
     if (!status) status = make_matrix(&j, error);
     if (!status && !*j.stopped) status = solve(&j, error);
     if (!status && !*j.stopped) status = pca_deliver(&j, model, error);
-    csrec_call_end(&j.team);
-    pca_clear(&j);
+    csrec_call_end(&j.call);
+    csrec_pool_clear(&j.pool);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.c - the rows of a .npy file of any size, read in pieces. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>

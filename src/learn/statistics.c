@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics.c - mean, centring and covariance of the rows of a float matrix, whole or in chunks.
  *
  * Two passes: means are summed in double; the covariance sums products of centred rows, so large
@@ -12,7 +13,7 @@
 #include "base/error.h"
 #include "base/threads.h"
 #include "learn/gram.h"
-#include "learn/statistics.h"
+#include "learn/data.h"
 
 enum { BLOCK = CSREC_GRAM_BLOCK, ROWS = CSREC_GRAM_PACKED, GROUP = 4 };
 

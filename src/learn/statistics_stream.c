@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics_stream.c - mean and covariance of data that are read in pieces. */
 #include <stdlib.h>
 #include <string.h>
@@ -28,26 +29,24 @@ static csrec_status read_held(void *context, int64_t first, int64_t count, float
     return CSREC_OK;
 }
 
-/* The rows, if they are in memory already, or NULL. */
-static const float *held_rows(const csrec_data *data, int64_t first) {
-    if (data->read != read_held) return NULL;
-    return ((const csrec_held *)data->context)->X + first * data->n;
-}
-
-csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass, float *piece,
-                             bool *stopped, csrec_error *error) {
-    int64_t rows = csrec_data_piece(data);
+csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass, bool *stopped,
+                             csrec_error *error) {
+    const int64_t rows = csrec_data_piece(data);
+    const csrec_held *held = data->read == read_held ? data->context : NULL;
+    float *piece = held ? NULL : malloc((size_t)(rows * data->n) * sizeof *piece);
     csrec_status status = CSREC_OK;
+    if (!held && !piece)
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for a piece of the data");
     for (int64_t first = 0; first < data->m && !status && !*stopped; first += rows) {
         int64_t count = data->m - first < rows ? data->m - first : rows;
         csrec_progress now = {pass->stage, pass->number * data->m + first,
                               pass->of > 0 ? pass->of * data->m : data->m, -1.0};
         if (pass->progress && pass->progress(&now, pass->context)) *stopped = true;
-        const float *X = held_rows(data, first);
-        if (!X && !*stopped) status = data->read(data->context, first, count, piece, error);
-        if (!status && !*stopped)
-            status = pass->take(pass->taker, first, count, X ? X : piece, error);
+        const float *X = held ? held->X + first * data->n : piece;
+        if (!held && !*stopped) status = data->read(data->context, first, count, piece, error);
+        if (!status && !*stopped) status = pass->take(pass->taker, first, count, X, error);
     }
+    free(piece);
     return status;
 }
 
@@ -68,14 +67,11 @@ csrec_status csrec_data_hold(const csrec_data *data, const csrec_data_pass *pass
     csrec_data_pass own = {"reading", pass->progress, pass->context, keep_piece, held, 0, 0};
     uint64_t bytes = (uint64_t)data->m * (uint64_t)data->n * sizeof(float);
     if (csrec_memory_check(bytes, 2, "data", NULL)) return CSREC_OK;
-    float *piece = malloc((size_t)(csrec_data_piece(data) * data->n) * sizeof *piece);
     held->X = malloc((size_t)bytes);
-    csrec_status status = piece && held->X
-                              ? csrec_data_each(data, &own, piece, stopped, error)
-                              : csrec_fail(error, CSREC_MEMORY, "out of memory for the data");
+    csrec_status status = held->X ? csrec_data_each(data, &own, stopped, error)
+                                  : csrec_fail(error, CSREC_MEMORY, "out of memory for the data");
     held->data.read = read_held;
     held->data.context = held;
-    free(piece);
     return status;
 }
 
@@ -101,18 +97,18 @@ static csrec_status take_covariance(void *context, int64_t first, int64_t count,
 }
 
 /* The results are written only after both passes. */
-static csrec_status stream_run(const csrec_data *data, csrec_data_pass *pass, float *piece,
-                               double *mean, double *C, bool *stopped, csrec_error *error) {
+static csrec_status stream_run(const csrec_data *data, csrec_data_pass *pass, double *mean,
+                               double *C, bool *stopped, csrec_error *error) {
     taker *t = pass->taker;
     pass->stage = "mean";
     pass->of = C ? 2 : 1;
     pass->take = take_mean;
-    csrec_status status = csrec_data_each(data, pass, piece, stopped, error);
+    csrec_status status = csrec_data_each(data, pass, stopped, error);
     pass->stage = "covariance";
     pass->number = 1;
     pass->take = take_covariance;
     if (!status && C && !*stopped) status = csrec_statistics_mean(t->statistics, NULL, error);
-    if (!status && C && !*stopped) status = csrec_data_each(data, pass, piece, stopped, error);
+    if (!status && C && !*stopped) status = csrec_data_each(data, pass, stopped, error);
     if (status || *stopped) return status;
     if (C) status = csrec_statistics_covariance(t->statistics, C, error);
     return status ? status : csrec_statistics_mean(t->statistics, mean, error);
@@ -129,10 +125,7 @@ csrec_status csrec_statistics_stream(const csrec_data *data, const double *weigh
     csrec_status status = csrec_data_check(data, error);
     if (!status) status = csrec_statistics_create(data->n, threads, &t.statistics, error);
     if (status) return status;
-    float *piece = malloc((size_t)(csrec_data_piece(data) * data->n) * sizeof *piece);
-    status = piece ? stream_run(data, &pass, piece, mean, C, stopped, error)
-                   : csrec_fail(error, CSREC_MEMORY, "out of memory for a piece of the data");
-    free(piece);
+    status = stream_run(data, &pass, mean, C, stopped, error);
     csrec_statistics_destroy(t.statistics);
     return status;
 }

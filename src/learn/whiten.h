@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* whiten.h - squared lengths of whitened rows, one table an instruction set. */
 #ifndef CSREC_LEARN_WHITEN_H
 #define CSREC_LEARN_WHITEN_H

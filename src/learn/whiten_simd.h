@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* whiten_simd.h - whitening of rows, a template over instruction sets (cmake/simd.cmake). A lane is
  * a row, so nothing is summed across lanes. */
 #include "learn/whiten.h"

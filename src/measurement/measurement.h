@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement.h - the memory of a measurement, and whether it is what csrec_measurement says, whole
  * or piece by piece. */
 #ifndef CSREC_MEASUREMENT_MEASUREMENT_H

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* merge.c - several measurements of one signal become one. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/sort.h"
+#include "base/pool.h"
 #include "measurement/measurement.h"
 
 /* Two values contradict each other beyond this many standard deviations of their difference, or,
@@ -22,6 +23,7 @@ typedef struct {
     double unit;        /* the largest sigma, or 1 */
     double variance;    /* sum over the merged samples, in squares of the unit */
     int64_t contradictions, first; /* positions, and the first of them or -1 */
+    csrec_pool pool;
 } merge;
 
 /* ------------------------------------------------------------------ checks ------------------ */
@@ -168,10 +170,10 @@ static csrec_status allocate(merge *s) {
         s->unit = fmax(s->unit, s->parts[k]->sigma);
     }
     if (s->unit == 0.0) s->unit = 1.0;
-    s->position = malloc((size_t)s->samples * sizeof *s->position);
-    s->sample = malloc((size_t)s->samples * sizeof *s->sample);
-    s->start = malloc(((size_t)s->n + 1) * sizeof *s->start);
-    return s->position && s->sample && s->start ? CSREC_OK : CSREC_MEMORY;
+    CSREC_TAKE(&s->pool, s->position, s->samples);
+    CSREC_TAKE(&s->pool, s->sample, s->samples);
+    CSREC_TAKE(&s->pool, s->start, s->n + 1);
+    return s->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 static csrec_status sort_samples(merge *s) {
@@ -229,9 +231,7 @@ csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const p
     made.channels = parts[0]->channels;
     s.range = range_of(&s, made.scale);
     status = join(&s, &made, error);
-    free(s.position);
-    free(s.sample);
-    free(s.start);
+    csrec_pool_clear(&s.pool);
     if (status)
         return csrec_fail(error, status, "no memory to merge %lld measurements", (long long)n);
     if (contradictions) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* nearby.c - a tree of medians over the places of samples. */
 #include "measurement/nearby.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* nearby.h - the samples of a measurement by their places, for any number of axes. */
 #ifndef CSREC_MEASUREMENT_NEARBY_H
 #define CSREC_MEASUREMENT_NEARBY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* through.c - operators through which whole signals are measured: the table, parameters, sizes. */
 #include "measurement/through.h"
 

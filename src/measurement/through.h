@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* through.h - sizes of the operators through which whole signals are measured, by their
  * specification alone. */
 #ifndef CSREC_MEASUREMENT_THROUGH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* condition_simd.h - a Gaussian conditioned on samples, and products V^T V: shared by the
  * templates for patches (cmake/simd.cmake).
  *
@@ -79,35 +80,26 @@ INLINE void reduce_row(const float *C, float *V, int n, int stride, int pixel, i
     for (int t = 0; t < vecs; t++) store(V + (int64_t)n * stride + c + t * LANES, r[t]);
 }
 
+/* With the number of registers known to the compiler. */
 static void reduce(const float *C, float *V, int n, int stride, int pixel) {
+#define REDUCE_CASE(vecs)                                                                          \
+    case vecs:                                                                                     \
+        reduce_row(C, V, n, stride, pixel, c, vecs);                                               \
+        break;
     for (int c = 0; c < stride; c += 8 * LANES) {
-        switch ((stride - c) / LANES) {
-        case 1:
-            reduce_row(C, V, n, stride, pixel, c, 1);
-            break;
-        case 2:
-            reduce_row(C, V, n, stride, pixel, c, 2);
-            break;
-        case 3:
-            reduce_row(C, V, n, stride, pixel, c, 3);
-            break;
-        case 4:
-            reduce_row(C, V, n, stride, pixel, c, 4);
-            break;
-        case 5:
-            reduce_row(C, V, n, stride, pixel, c, 5);
-            break;
-        case 6:
-            reduce_row(C, V, n, stride, pixel, c, 6);
-            break;
-        case 7:
-            reduce_row(C, V, n, stride, pixel, c, 7);
-            break;
-        default:
-            reduce_row(C, V, n, stride, pixel, c, 8);
-            break;
+        const int left = (stride - c) / LANES;
+        switch (left < 8 ? left : 8) {
+            REDUCE_CASE(1)
+            REDUCE_CASE(2)
+            REDUCE_CASE(3)
+            REDUCE_CASE(4)
+            REDUCE_CASE(5)
+            REDUCE_CASE(6)
+            REDUCE_CASE(7)
+            REDUCE_CASE(8)
         }
     }
+#undef REDUCE_CASE
 }
 
 /* Row n of V times L_nn, of the sample at `pixel`; returns 1 / L_nn. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* follow.c - observes a solver and records its progress. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* grid.c - plain and random dyadic grids over N-d signals. */
 #include "method/grid.h"
 

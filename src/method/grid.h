@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* grid.h - one dyadic grid laid over an N-d signal: which row of the Haar matrix an entry becomes.
  *
  * The plain grid starts at entry 0. In a random grid each axis is split into units, a power of two

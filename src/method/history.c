@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* history.c - records of a recovery's steps, one for each channel, combined to tracks. */
 #include "method/history.h"
 
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "solver/units.h"
 
 /* Early steps change most, and plots have a logarithmic axis. */
@@ -315,16 +317,16 @@ static csrec_status make_track(csrec_history *h, csrec_record *const *records, i
         if (records[i]->n == 0) return CSREC_OK; /* a channel that was not started */
         most += records[i]->n;
     }
-    int64_t *list = malloc((size_t)most * sizeof *list), *at = calloc((size_t)count, sizeof *at);
+    csrec_pool pool = {0};
+    int64_t *list = CSREC_TAKE(&pool, list, most), *at = CSREC_ZEROS(&pool, at, count);
     csrec_history_step *steps = malloc((size_t)most * sizeof *steps);
-    if (list && at && steps) {
+    if (!pool.lacks && steps) {
         *to = (track){records[0], steps, list_iterations(records, count, list)};
         for (int64_t k = 0; k < to->n; k++) steps[k] = sum_up(h, records, count, list[k], at);
         h->n_tracks++;
         steps = NULL;
     }
-    free(list);
-    free(at);
+    csrec_pool_clear(&pool);
     free(steps);
     return to->steps ? CSREC_OK : CSREC_MEMORY;
 }

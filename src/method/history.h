@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* history.h - records the steps of a recovery. Every function accepts NULL and then does nothing,
  * so recoveries without a history have no overhead. */
 #ifndef CSREC_METHOD_HISTORY_H

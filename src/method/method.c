@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* method.c - the table of methods, and the selection of a row. */
 #include "method/method.h"
 
@@ -108,7 +109,7 @@ csrec_status csrec_method_run(const csrec_method_type *method, const csrec_recov
 csrec_need csrec_method_need(const csrec_method_type *method, const csrec_task *task) {
     const double signal = csrec_signal_bytes(task);
     if (method->need) return method->need(task);
-    return (csrec_need){12.0 * signal, 1e-6 * signal};
+    return (csrec_need){.bytes = 12.0 * signal, .seconds = 1e-6 * signal};
 }
 
 /* ------------------------------------------------------------------ the choice */

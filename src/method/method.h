@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* method.h - the interface of a recovery method. A new one is a folder with a row, and a line in
  * CSREC_METHODS; nothing outside its folder names it. */
 #ifndef CSREC_METHOD_METHOD_H
@@ -55,8 +56,6 @@ typedef struct csrec_method_type {
                      csrec_recover_options *options);
     bool by_channels;                           /* channels are recovered separately */
     csrec_need (*need)(const csrec_task *task); /* NULL: much more than most need */
-    /* Adds its stages; NULL: a single one. */
-    void (*stages)(const csrec_task *task, csrec_stages *stages);
     /* Whether parts of the signal can be recovered separately; NULL: never. */
     bool (*parts)(const csrec_task *task);
     /* Of how many ranks of options->comm it shares its own work at most, without tiles; NULL or 1:

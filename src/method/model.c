@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* model.c - shared by recoveries with a learned model. */
 #include "method/model.h"
 

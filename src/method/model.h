@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* model.h - shared by recoveries with a learned model. */
 #ifndef CSREC_METHOD_MODEL_H
 #define CSREC_METHOD_MODEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* need.c - the task from which memory and time are estimated. */
 #include "method/need.h"
 

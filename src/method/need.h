@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* need.h - estimates of memory and time. Each method counts its own allocations;
  * bench/estimate.py measures the rates of work. */
 #ifndef CSREC_METHOD_NEED_H
@@ -23,19 +24,17 @@ typedef struct csrec_task {
 } csrec_task;
 
 /* bytes: the most touched at a time, including the caller's signal once written, excluding the
- * measurement. seconds: with task->threads. */
+ * measurement. seconds: with task->threads. stage: their stages in the order in which they report;
+ * none: a single one. */
 typedef struct csrec_need {
     double bytes, seconds;
+    int n_stages;
+    csrec_stage stage[CSREC_STAGES_MOST];
 } csrec_need;
 
-/* Stages of the seconds, in the order in which they report. */
-typedef struct csrec_stages {
-    int n;
-    csrec_stage stage[CSREC_STAGES_MOST];
-} csrec_stages;
-
-static inline void csrec_stages_add(csrec_stages *stages, const char *name, double seconds) {
-    if (stages->n < CSREC_STAGES_MOST) stages->stage[stages->n++] = (csrec_stage){name, seconds};
+static inline void csrec_need_stage(csrec_need *need, const char *name, double seconds) {
+    if (need->n_stages < CSREC_STAGES_MOST)
+        need->stage[need->n_stages++] = (csrec_stage){name, seconds};
 }
 
 /* The same task with other options. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* normal.c - converts measurements to another unit of y. */
 #include "method/normal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* normal.h - converts a measurement and options to another unit of y, and results back. */
 #ifndef CSREC_METHOD_NORMAL_H
 #define CSREC_METHOD_NORMAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* products.c - what methods share that need products with A alone. */
 #include "method/products.h"
 
@@ -30,23 +31,31 @@ static const char MISSES[] =
     "The result misses its measurements by more than sigma and epsilon allow: it is not to be "
     "trusted. Tell their noise (sigma), or try another method.";
 
-csrec_status csrec_products_report(const csrec_recovery *r, const csrec_measured *A,
-                                   int64_t iterations, bool stopped) {
-    csrec_recover_report *report = r->report;
+csrec_status csrec_products_residual(const csrec_measured *A, const double *x, double squares[2],
+                                     double *residual) {
     double *off = malloc((size_t)A->y_values * sizeof *off);
-    csrec_status status = off ? csrec_measured_residual(A, r->signal, off) : CSREC_MEMORY;
+    csrec_status status = off ? csrec_measured_residual(A, x, off) : CSREC_MEMORY;
     if (!status) {
-        double whole = csrec_squares(A->y_values, A->m->y);
-        double rest = csrec_squares(A->y_values, off);
-        report->residual = whole > 0.0 ? sqrt(rest / whole) : 0.0;
-        report->pursuits = 1;
-        report->iterations = iterations;
-        const bool misses = sqrt(rest) > ABOVE * A->eps + NEAR * sqrt(whole);
-        report->outcome = stopped ? CSREC_INTERRUPTED : misses ? CSREC_UNMET : CSREC_DONE;
-        if (misses && !stopped) report->remark = MISSES;
+        squares[0] = csrec_squares(A->y_values, off);
+        squares[1] = csrec_squares(A->y_values, A->m->y);
+        *residual = squares[1] > 0.0 ? sqrt(squares[0] / squares[1]) : 0.0;
     }
     free(off);
     return status;
+}
+
+csrec_status csrec_products_report(const csrec_recovery *r, const csrec_measured *A,
+                                   int64_t iterations, bool stopped) {
+    csrec_recover_report *report = r->report;
+    double squares[2];
+    csrec_status status = csrec_products_residual(A, r->signal, squares, &report->residual);
+    if (status) return status;
+    report->pursuits = 1;
+    report->iterations = iterations;
+    const bool misses = sqrt(squares[0]) > ABOVE * A->eps + NEAR * sqrt(squares[1]);
+    report->outcome = stopped ? CSREC_INTERRUPTED : misses ? CSREC_UNMET : CSREC_DONE;
+    if (misses && !stopped) report->remark = MISSES;
+    return CSREC_OK;
 }
 
 /* Of a fast transform; a matrix takes longer. */
@@ -54,7 +63,8 @@ static const double PER_ENTRY = 2e-9;
 
 csrec_need csrec_products_need(const csrec_task *task) {
     double n = (double)task->entries, levels = log2(n + 2.0);
-    return (csrec_need){8.0 * (3.0 * n + 2.0 * (double)task->n), PER_ENTRY * n * levels};
+    return (csrec_need){.bytes = 8.0 * (3.0 * n + 2.0 * (double)task->n),
+                        .seconds = PER_ENTRY * n * levels};
 }
 
 void csrec_products_complete(const csrec_measurement *measurement, bool atoms,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* products.h - what methods share that need products with A alone, of a measurement of entries or
  * through an operator. */
 #ifndef CSREC_METHOD_PRODUCTS_H
@@ -10,6 +11,10 @@
  * May be cleared after a failure, too. */
 csrec_status csrec_products_create(const csrec_recovery *recovery, csrec_measured *A,
                                    csrec_error *error);
+
+/* ||A x - y|| / ||y||, and squares: those of both lengths. */
+csrec_status csrec_products_residual(const csrec_measured *A, const double *x, double squares[2],
+                                     double *residual);
 
 /* ||A x - y|| / ||y|| into the report. Where it is above what eps allows the outcome is
  * CSREC_UNMET, and the remark says so. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tones.c - black and white of a measurement. */
 #include "method/tones.h"
 
@@ -70,4 +71,34 @@ double csrec_tones_unit(const csrec_measurement *m, const csrec_whole *whole, do
 
 float csrec_tones_sigma(const csrec_measurement *m, double unit) {
     return m->sigma > 0.0 ? (float)fmin(m->sigma / unit, CSREC_TONES_NOISE) : 0.0f;
+}
+
+/* Tones may fall where values rise. */
+csrec_status csrec_recover_in_tones(const csrec_recovery *recovery, csrec_recover_options *options,
+                                    double sigma,
+                                    double (*tones)(const void *job, int64_t channel, double value),
+                                    const void *job, csrec_error *error) {
+    csrec_measurement m = *recovery->measurement;
+    csrec_recovery own = *recovery;
+    const double *y = m.y;
+    csrec_whole whole;
+    m.y = malloc((size_t)(m.n * m.channels) * sizeof *m.y);
+    if (!m.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < m.n * m.channels; i++) m.y[i] = tones(job, i % m.channels, y[i]);
+    m.sigma = sigma;
+    m.scale[0] = 0.0;
+    m.scale[1] = 255.0;
+    csrec_status status = csrec_whole_copy(recovery->whole, m.channels, &whole, error);
+    for (int64_t c = 0; c < m.channels && !status; c++) {
+        const double a = tones(job, c, whole.least[c]), b = tones(job, c, whole.most[c]);
+        whole.least[c] = fmin(a, b);
+        whole.most[c] = fmax(a, b);
+    }
+    own.measurement = &m;
+    own.whole = &whole;
+    own.unit = 1.0;
+    if (!status) status = csrec_recover_start(&own, options, error);
+    csrec_whole_clear(&whole);
+    free(m.y);
+    return status;
 }

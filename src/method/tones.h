@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tones.h - the range from black to white: methods with constants for values of 0 to 255 work in
  * tones, so that results do not depend on the units. */
 #ifndef CSREC_METHOD_TONES_H
 #define CSREC_METHOD_TONES_H
 
-#include "csrec/measurement.h"
-#include "base/error.h"
+#include "method/method.h"
 
 struct csrec_gaussian_axes; /* of gaussian_colour.h */
 
@@ -32,6 +32,13 @@ double csrec_tones_half(const csrec_measurement *measurement, double half);
  * middle: NULL or [channels], between each channel's least and most sample. */
 double csrec_tones_unit(const csrec_measurement *measurement, const csrec_whole *whole,
                         double *middle);
+
+/* csrec_recover_start of the same samples in tones: `tones` tells those of a value of a channel,
+ * sigma is the noise in them. So is the signal. */
+csrec_status csrec_recover_in_tones(const csrec_recovery *recovery, csrec_recover_options *options,
+                                    double sigma,
+                                    double (*tones)(const void *job, int64_t channel, double value),
+                                    const void *job, csrec_error *error);
 
 /* Upper limit of the noise: above it, samples have no effect. Its square is finite in a float. */
 #define CSREC_TONES_NOISE 1e15

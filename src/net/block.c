@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* block.c - products of a network's layers: tiles of pictures, shared among threads. */
 #include "net/block.h"
 
@@ -68,7 +69,7 @@ void csrec_block_conv3(const csrec_block_work *work, const csrec_block_shape *sh
     csrec_block_cut cut = csrec_block_cut_of(work->simd, shape, work->threads);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(work->threads)
     for (int64_t first = 0; first < c.tiles.count; first += cut.tiles) {
-        if (csrec_call_poll(work->team)) continue;
+        if (csrec_call_poll(work->call)) continue;
         float *V = work->memory + (int64_t)omp_get_thread_num() * cut.floats;
         float *M = V + CSREC_BLOCK_TAPS * cut.V_apart;
         int64_t left = c.tiles.count - first;
@@ -106,7 +107,7 @@ void csrec_block_down(const csrec_block_work *work, const csrec_block_shape *sha
     int64_t pair = 2 * shape->in, count = stretches(simd, shape);
 #pragma omp parallel for schedule(static) num_threads(work->threads)
     for (int64_t i = 0; i < count; i++) {
-        if (csrec_call_poll(work->team)) continue;
+        if (csrec_call_poll(work->call)) continue;
         float sums[CSREC_BLOCK_ROWS * CSREC_BLOCK_WIDTH];
         stretch s = stretch_of(simd, shape, i);
         const float *from = x + (2 * s.line * shape->width + s.column) * pair;
@@ -131,7 +132,7 @@ void csrec_block_up(const csrec_block_work *work, const csrec_block_shape *shape
     int64_t in = shape->in, out = shape->out, count = stretches(simd, shape);
 #pragma omp parallel for schedule(static) num_threads(work->threads)
     for (int64_t i = 0; i < count; i++) {
-        if (csrec_call_poll(work->team)) continue;
+        if (csrec_call_poll(work->call)) continue;
         float sums[CSREC_BLOCK_ROWS * CSREC_BLOCK_WIDTH];
         stretch s = stretch_of(simd, shape, i);
         const float *from = x + (s.line * shape->width + s.column) * in;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* block.h - the convolutions of a network's layers on the CPU.
  *
  * Arrays are [batch][height][width][channels], float, channels padded with zeros to whole blocks of
@@ -77,7 +78,7 @@ typedef struct csrec_block_work {
     const csrec_block_simd *simd;
     int threads;
     float *memory;    /* csrec_block_room bytes, aligned to 64 */
-    csrec_call *team; /* or NULL; if stopped, results are incomplete */
+    csrec_call *call; /* or NULL; if stopped, results are incomplete */
 } csrec_block_work;
 
 /* Shapes of a product; in and out are padded. height and width: the pixels of conv3's picture, and

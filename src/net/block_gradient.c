@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* block_gradient.c - gradients of a network's weights: sums over all positions, in one order. */
 #include <string.h>
 
@@ -47,10 +48,10 @@ static void add_tiles(const gradient3 *g) {
         int count = (int)(left < g->cut.tiles ? left : g->cut.tiles);
 #pragma omp for schedule(static)
         for (int t = 0; t < count; t++)
-            if (!csrec_call_poll(g->work->team)) spread_tile(g, first + t, t);
+            if (!csrec_call_poll(g->work->call)) spread_tile(g, first + t, t);
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < CSREC_BLOCK_TAPS * blocks; i++)
-            if (!csrec_call_poll(g->work->team))
+            if (!csrec_call_poll(g->work->call))
                 add_rows(g, i / blocks, i % blocks * g->work->simd->rows, count, first > 0);
     }
 }
@@ -121,7 +122,7 @@ void csrec_block_gradient2(const csrec_block_work *work, const csrec_block_shape
     int64_t blocks = (shape->in + work->simd->rows - 1) / work->simd->rows;
 #pragma omp parallel for schedule(static) num_threads(work->threads)
     for (int64_t i = 0; i < 4 * blocks; i++)
-        if (!csrec_call_poll(work->team))
+        if (!csrec_call_poll(work->call))
             add_lines(&g, (int)(i / blocks), i % blocks * work->simd->rows);
     for (int64_t s = 0; s < channels_small; s++)
         for (int64_t l = 0; l < channels_large; l++)

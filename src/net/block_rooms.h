@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* block_rooms.h - how the products of block.h cut pictures into tiles. Only for src/conv. */
 #ifndef CSREC_NET_BLOCK_ROOMS_H
 #define CSREC_NET_BLOCK_ROOMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* block_simd.h - inner loops of a network's convolutions, a template over instruction sets
  * (cmake/simd.cmake). A lane is a channel, so nothing is summed across lanes. */
 #include "net/block.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - the products of a network on a device. net.c has checked all arguments, plans memory
  * and calls them in order; arrays have the engine's own layout and are in its memory. */
 #ifndef CSREC_NET_ENGINE_H
@@ -60,10 +61,10 @@ typedef struct csrec_net_engine {
     /* After weights have changed. backward: also for adjoint products. */
     csrec_status (*pack)(void *state, const float *weights, bool backward, csrec_error *error);
     /* The layer's product of x, or its adjoint, which takes results to inputs; extent: that of the
-     * layer's input either way. team: NULL, or stopped while it runs, with y undefined. */
+     * layer's input either way. call: NULL, or stopped while it runs, with y undefined. */
     csrec_status (*product)(void *state, int layer, bool adjoint, const csrec_net_extent *extent,
                             const float *x, const csrec_net_finish *finish, float *y,
-                            csrec_call *team, csrec_error *error);
+                            csrec_call *call, csrec_error *error);
     /* gradient: of all weights; sets the layer's part. */
     csrec_status (*gradient)(void *state, int layer, const csrec_net_extent *extent, const float *x,
                              const float *dy, float *gradient, csrec_error *error);

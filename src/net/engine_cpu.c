@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - a network's products on the CPU: arrays as net/block.h has them. */
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +18,9 @@ typedef struct cpu {
     int n, threads;
     const csrec_net_node *nodes;
     const csrec_block_simd *simd;
-    packed_layer *packed; /* [n] */
     float *scratch;
-    size_t bytes; /* of scratch */
+    size_t bytes;          /* of scratch */
+    packed_layer packed[]; /* [n] */
 } cpu;
 
 /* ------------------------------------------------------------------ memory */
@@ -46,12 +47,11 @@ static void cpu_release(void *state, float *memory) {
 
 static void cpu_destroy(void *state) {
     cpu *c = state;
-    for (int i = 0; c->packed && i < c->n; i++) {
+    for (int i = 0; i < c->n; i++) {
         free(c->packed[i].forward);
         free(c->packed[i].back);
         free(c->packed[i].bias);
     }
-    free(c->packed);
     free(c->scratch);
     free(c);
 }
@@ -60,18 +60,12 @@ static csrec_status cpu_create(const csrec_context *context, const csrec_net_opt
                                int n, const csrec_net_node *nodes, void **state,
                                csrec_error *error) {
     (void)context;
-    cpu *c = calloc(1, sizeof *c);
-    packed_layer *packed = calloc((size_t)n, sizeof *packed);
-    if (!c || !packed) {
-        free(c);
-        free(packed);
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    }
-    *c = (cpu){.n = n,
-               .threads = csrec_threads(options->threads),
-               .nodes = nodes,
-               .simd = csrec_block_simd_choose(),
-               .packed = packed};
+    cpu *c = calloc(1, sizeof *c + (size_t)n * sizeof *c->packed);
+    if (!c) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    c->n = n;
+    c->threads = csrec_threads(options->threads);
+    c->nodes = nodes;
+    c->simd = csrec_block_simd_choose();
     *state = c;
     return CSREC_OK;
 }
@@ -200,12 +194,12 @@ static csrec_status cpu_pack(void *state, const float *weights, bool backward, c
 
 static csrec_status cpu_product(void *state, int layer, bool adjoint,
                                 const csrec_net_extent *extent, const float *x,
-                                const csrec_net_finish *finish, float *y, csrec_call *team,
+                                const csrec_net_finish *finish, float *y, csrec_call *call,
                                 csrec_error *error) {
     cpu *c = state;
     const csrec_net_node *node = &c->nodes[layer];
     const packed_layer *p = &c->packed[layer];
-    csrec_block_work work = {c->simd, c->threads, c->scratch, team};
+    csrec_block_work work = {c->simd, c->threads, c->scratch, call};
     csrec_block_shape shape = shape_of(node, adjoint, extent);
     csrec_block_finish own = {finish->bias ? p->bias : NULL, finish->add, finish->gate,
                               finish->relu};

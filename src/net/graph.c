@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* graph.c - checks a list of layers, and places its results in memory. */
-#include "net/graph.h"
+#include "net/net.h"
 
 /* ------------------------------------------------------------------ the list */
 

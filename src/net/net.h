@@ -1,8 +1,39 @@
-/* net.h - a network inside the library: with a team that can stop it. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* net.h - a network inside the library: with a call that can stop it; its results: shapes, the
+ * memory that they share, and their reach. */
 #ifndef CSREC_NET_NET_H
 #define CSREC_NET_NET_H
 
-#include "net/graph.h"
+#include "net/engine.h"
+
+typedef struct csrec_net_graph {
+    int n; /* layers; results 0 .. n */
+    csrec_net_node node[CSREC_NET_LAYERS];
+    int depth[CSREC_NET_LAYERS + 1];    /* of result i: its size is the input's / 2^depth */
+    int last_use[CSREC_NET_LAYERS + 1]; /* the last layer that reads result i */
+    int added_by[CSREC_NET_LAYERS + 1]; /* the layer that adds result i, or -1 */
+    int64_t weights, multiple, reach;
+} csrec_net_graph;
+
+/* CSREC_ARGUMENT names the layer. */
+csrec_status csrec_net_graph_of(int64_t channels, int n, const csrec_net_layer *layers,
+                                csrec_net_graph *graph, csrec_error *error);
+
+/* Extent of result i for an input of this extent; its channels. */
+csrec_net_extent csrec_net_extent_of(const csrec_net_graph *graph, const csrec_net_extent *input,
+                                     int i);
+int64_t csrec_net_channels(const csrec_net_graph *graph, int i);
+
+/* Places in one memory, in floats. -1: none. */
+typedef struct csrec_net_places {
+    int64_t result[CSREC_NET_LAYERS + 1], gradient[CSREC_NET_LAYERS + 1];
+    int64_t floats;
+} csrec_net_places;
+
+/* keep: all results stay, and gradients have places, too. Otherwise a result's place is used again
+ * after its last use. */
+void csrec_net_place(const csrec_net_graph *graph, const csrec_net_engine *engine,
+                     const csrec_net_extent *input, bool keep, csrec_net_places *places);
 
 struct csrec_net {
     csrec_net_graph graph;
@@ -25,17 +56,15 @@ csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int 
                             const csrec_net_layer *layers, const csrec_net_options *options,
                             csrec_net **net, csrec_error *error);
 
-/* Steps of a pass: checks a size; packs weights and places results (keep: for backward, too); runs
+/* Steps of a pass: packs weights and places results (keep: for backward, too); runs
  * all layers on result 0, which is in its place. */
-csrec_status csrec_net_check(const csrec_net *net, int64_t batch, int64_t height, int64_t width,
-                             csrec_error *error);
 csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool keep,
                              csrec_error *error);
-csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *team,
+csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *call,
                               csrec_error *error);
 
-/* csrec_net_apply whose stop is the team's; lines of X and Y are `width` floats. */
+/* csrec_net_apply whose stop is the call's; lines of X and Y are `width` floats. */
 csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const float *X, float *Y,
-                           uint64_t memory, csrec_call *team, csrec_error *error);
+                           uint64_t memory, csrec_call *call, csrec_error *error);
 
 #endif

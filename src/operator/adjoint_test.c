@@ -1,14 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* adjoint_test.c - whether an adjoint that the caller wrote belongs to the forward product. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "csrec/sampling.h"
+#include "base/random.h"
 #include "base/unit.h"
 #include "operator/operator.h"
-
-static void draw(int64_t n, uint64_t stream, double *v) {
-    for (int64_t i = 0; i < n; i++) v[i] = csrec_random_normal(1, stream, (uint64_t)i);
-}
 
 static double dot(int64_t n, double unit, const double *u, const double *v) {
     double sum = 0.0;
@@ -81,8 +78,8 @@ static void multiply(int64_t n, int shift, double *v) {
 
 /* Products of random x [n] and y [m], times 2^shift for these, into what follows x and y. */
 static csrec_status take_products(const csrec_operator *A, int shift, double *x, double *y) {
-    if (A->doubted) draw(A->n, 0, x);
-    draw(A->m, 1, y);
+    if (A->doubted) csrec_random_normals(0, A->n, x);
+    csrec_random_normals(1, A->m, y);
     multiply(A->doubted ? A->n : 0, shift, x);
     multiply(A->m, shift, y);
     csrec_status status = A->doubted ? A->type->forward(A, x, y + A->m) : CSREC_OK;

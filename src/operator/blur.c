@@ -1,45 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* blur.c - the operator of a convolution, by direct sums: O(positions * weights). */
 #include "operator/blur.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-static void blur_destroy(csrec_operator *A) {
-    csrec_blur *b = A->data;
-    if (!b) return;
-    csrec_mask_clear(&b->mask);
-    free(b->h);
-    free(b);
-}
 
 static csrec_status blur_create(csrec_operator *A, const csrec_operator_spec *spec,
                                 csrec_error *error) {
-    int64_t rows, weights = 1;
-    csrec_status status = csrec_rows_of(spec, "blur", &rows, error);
+    csrec_status status = csrec_rows_of(spec, "blur", &A->n, error);
     if (status) return status;
-    csrec_blur *b = calloc(1, sizeof *b);
-    if (!b) return csrec_fail(error, CSREC_MEMORY, "operator blur: out of memory");
-    A->data = b;
-    status = csrec_mask_create(spec, "blur", &b->mask, error);
+    csrec_blur *b = csrec_operator_data(A, sizeof *b);
+    status = b ? csrec_mask_attach(A, spec, &b->mask, error) : CSREC_MEMORY;
+    if (status) return status;
     csrec_mask_extents(spec->shape, b->extent);
-    for (int a = 0; a < 3; a++) {
-        int own = a - (3 - spec->shape->dims);
-        b->kernel[a] = own >= 0 ? spec->kernel[own] : 1;
-        weights *= b->kernel[a];
-    }
-    b->h = malloc((size_t)weights * sizeof *b->h);
-    if (!status && !b->h) status = csrec_fail(error, CSREC_MEMORY, "operator blur: out of memory");
-    if (status) {
-        blur_destroy(A);
-        return status;
-    }
+    csrec_mask_axes(spec->shape, spec->kernel, b->kernel);
+    const int64_t weights = b->kernel[0] * b->kernel[1] * b->kernel[2];
+    if (!CSREC_TAKE(&A->pool, b->h, weights)) return CSREC_MEMORY;
     for (int64_t k = 0; k < weights; k++) {
         b->h[k] = spec->filters[k];
         A->norm += fabs(b->h[k]);
     }
-    A->m = b->mask.m;
-    A->n = rows;
     return CSREC_OK;
 }
 
@@ -92,6 +72,5 @@ const csrec_operator_type csrec_operator_blur = {.name = "blur",
                                                  .brief = "a convolution, at some positions",
                                                  .takes = CSREC_TAKES_INDEX,
                                                  .create = blur_create,
-                                                 .destroy = blur_destroy,
                                                  .forward = blur_forward,
                                                  .adjoint = blur_adjoint};

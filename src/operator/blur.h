@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* blur.h - a blurred signal at some positions, and means of boxes. */
 #ifndef CSREC_OPERATOR_BLUR_H
 #define CSREC_OPERATOR_BLUR_H

@@ -1,7 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* callback.c - an operator whose products are the caller's functions. */
 #include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "operator/operator.h"
 
@@ -37,11 +37,8 @@ static csrec_status callback_create(csrec_operator *A, const csrec_operator_spec
         spec->n > INT64_MAX / 2)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator callback: needs forward, adjoint, and m and n from 1 to 2^62");
-    callback *c = calloc(1, sizeof *c);
-    if (!c || !create_lock(&c->lock)) {
-        free(c);
-        return csrec_fail(error, CSREC_MEMORY, "operator callback: out of memory");
-    }
+    callback *c = csrec_operator_data(A, sizeof *c);
+    if (!c || !create_lock(&c->lock)) return CSREC_MEMORY;
     c->forward = spec->forward;
     c->adjoint = spec->adjoint;
     c->context = spec->context;
@@ -51,14 +48,11 @@ static csrec_status callback_create(csrec_operator *A, const csrec_operator_spec
     A->n = A->complex_x ? 2 * spec->n : spec->n;
     A->serial = !spec->parallel;
     A->doubted = !spec->unchecked;
-    A->data = c;
     return CSREC_OK;
 }
 
 static void callback_destroy(csrec_operator *A) {
-    callback *c = A->data;
-    pthread_mutex_destroy(&c->lock);
-    free(c);
+    pthread_mutex_destroy(&((callback *)A->data)->lock);
 }
 
 /* The solvers rely on finite numbers. */

@@ -1,7 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.c - the product of two operators: A = second first. */
 #include "operator/chain.h"
-
-#include <stdlib.h>
 
 typedef csrec_chain chain;
 
@@ -12,24 +11,21 @@ static csrec_status chain_create(csrec_operator *A, const csrec_operator_spec *s
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator chain: first returns %lld entries, second takes %lld",
                           (long long)(first ? first->m : 0), (long long)(second ? second->n : 0));
-    chain *c = malloc(sizeof *c);
-    if (!c) return csrec_fail(error, CSREC_MEMORY, "operator chain: out of memory");
-    *c = (chain){first, second};
-    if (first->complex_y != second->complex_x) {
-        free(c);
+    if (first->complex_y != second->complex_x)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator chain: first returns %s values, second takes %s ones; use "
                           "operator pairs",
                           first->complex_y ? "complex" : "real",
                           second->complex_x ? "complex" : "real");
-    }
+    chain *c = csrec_operator_data(A, sizeof *c);
+    if (!c) return CSREC_MEMORY;
+    *c = (chain){first, second};
     A->m = second->m;
     A->n = first->n;
     A->complex_x = first->complex_x;
     A->complex_y = second->complex_y;
-    A->serial = first->serial || second->serial;
-    A->doubted = first->doubted || second->doubted;
-    A->data = c;
+    csrec_operator_inherit(A, first);
+    csrec_operator_inherit(A, second);
     return CSREC_OK;
 }
 
@@ -37,10 +33,6 @@ bool csrec_chain_explain(const csrec_operator *A, csrec_error *error) {
     const chain *c = A->data;
     return csrec_operator_explain(c->first, error) ||
            (c->second && csrec_operator_explain(c->second, error));
-}
-
-static void chain_destroy(csrec_operator *A) {
-    free(A->data);
 }
 
 static csrec_status chain_forward(const csrec_operator *A, const double *x, double *y) {
@@ -74,7 +66,6 @@ static csrec_status chain_column(const csrec_operator *A, int64_t j, double *a) 
 const csrec_operator_type csrec_operator_chain = {.name = "chain",
                                                   .brief = "the product of two operators",
                                                   .create = chain_create,
-                                                  .destroy = chain_destroy,
                                                   .forward = chain_forward,
                                                   .adjoint = chain_adjoint,
                                                   .column = chain_column,

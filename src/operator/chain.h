@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.h - the product of two operators, for devices. */
 #ifndef CSREC_OPERATOR_CHAIN_H
 #define CSREC_OPERATOR_CHAIN_H

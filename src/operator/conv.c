@@ -1,19 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.c - the operator of a convolutional dictionary: products by im2col (conv/conv.h). */
 #include "operator/conv.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void conv_destroy(csrec_operator *A) {
-    csrec_conv_dictionary *d = A->data;
-    csrec_mask_clear(&d->mask);
-    free(d->filters);
-    free(d->packed[0]);
-    free(d->packed[1]);
-    free(d->norms);
-    free(d);
-}
 
 static double *conv_allocate(size_t count) {
     return aligned_alloc(64, (count * sizeof(double) + 63) / 64 * 64);
@@ -62,13 +53,12 @@ static csrec_status conv_check(const csrec_operator_spec *spec, csrec_conv *conv
                           "operator conv: needs filters; learn a model of them with cslearn conv");
     *conv = (csrec_conv){.batch = 1, .channels_in = 1, .channels_out = spec->n_filters};
     double entries = (double)spec->n_filters, volume = 1.0;
+    csrec_mask_axes(spec->shape, spec->kernel, conv->kernel);
     for (int a = 0; a < 3; a++) {
-        int own = a - (3 - spec->shape->dims);
-        conv->kernel[a] = own < 0 ? 1 : spec->kernel[own];
         if (conv->kernel[a] < 1 || conv->kernel[a] > 4096)
             return csrec_fail(error, CSREC_ARGUMENT,
-                              "operator conv: kernel[%d] = %lld; must be 1 to 4096", own,
-                              (long long)conv->kernel[a]);
+                              "operator conv: kernel[%d] = %lld; must be 1 to 4096",
+                              a - (3 - spec->shape->dims), (long long)conv->kernel[a]);
         conv->size[a] = extent[a];
         conv->stride[a] = conv->dilation[a] = 1;
         conv->padding[a] = conv->kernel[a] - 1;
@@ -90,14 +80,16 @@ static csrec_status check_filters(const csrec_operator_spec *spec, int64_t count
     return CSREC_OK;
 }
 
-static csrec_status fill(csrec_conv_dictionary *d, const csrec_operator_spec *spec) {
+static csrec_status fill(csrec_operator *A, csrec_conv_dictionary *d,
+                         const csrec_operator_spec *spec) {
     const csrec_conv_simd *simd = csrec_conv_simd_choose();
     size_t count = (size_t)(d->conv.channels_out * d->size);
-    d->filters = malloc(count * sizeof *d->filters);
-    d->norms = malloc((size_t)(d->conv.channels_out * d->places) * sizeof *d->norms);
+    CSREC_TAKE(&A->pool, d->filters, count);
+    CSREC_TAKE(&A->pool, d->norms, A->n);
     for (int t = 0; t < 2; t++)
-        d->packed[t] = conv_allocate((size_t)csrec_conv_packed(&d->conv, t, simd));
-    if (!d->filters || !d->norms || !d->packed[0] || !d->packed[1]) return CSREC_MEMORY;
+        d->packed[t] =
+            csrec_pool_keep(&A->pool, conv_allocate((size_t)csrec_conv_packed(&d->conv, t, simd)));
+    if (csrec_pool_status(&A->pool)) return CSREC_MEMORY;
     memcpy(d->filters, spec->filters, count * sizeof *d->filters);
     for (int t = 0; t < 2; t++) csrec_conv_pack_f64(&d->conv, t, simd, d->filters, d->packed[t]);
     return find_norms(d);
@@ -110,26 +102,20 @@ static csrec_status conv_create(csrec_operator *A, const csrec_operator_spec *sp
     csrec_status status = conv_check(spec, &conv, error);
     if (status) return status;
     csrec_conv_outputs(&conv, &axis);
-    csrec_conv_dictionary *d = calloc(1, sizeof *d);
-    if (!d) return csrec_fail(error, CSREC_MEMORY, "operator conv: out of memory");
-    A->data = d;
+    csrec_conv_dictionary *d = csrec_operator_data(A, sizeof *d);
+    if (!d) return CSREC_MEMORY;
     d->conv = conv;
     d->places = conv.out[0] * conv.out[1] * conv.out[2];
     d->size = conv.kernel[0] * conv.kernel[1] * conv.kernel[2];
     d->threads = spec->threads > 0 ? spec->threads : 1;
     status = check_filters(spec, conv.channels_out * d->size, error);
-    if (!status) status = csrec_mask_create(spec, "conv", &d->mask, error);
-    if (!status && (status = fill(d, spec)))
-        csrec_fail(error, status, "operator conv: out of memory for %lld coefficients",
-                   (long long)(conv.channels_out * d->places));
-    if (status) {
-        conv_destroy(A);
-        return status;
-    }
-    A->mask = &d->mask;
-    A->m = d->mask.m;
+    if (!status) status = csrec_mask_attach(A, spec, &d->mask, error);
+    if (status) return status;
     A->n = conv.channels_out * d->places;
-    return CSREC_OK;
+    status = fill(A, d, spec);
+    return status ? csrec_fail(error, status, "operator conv: out of memory for %lld coefficients",
+                               (long long)A->n)
+                  : CSREC_OK;
 }
 
 static csrec_status conv_synthesize(const csrec_operator *A, const double *x, double *signal) {
@@ -213,7 +199,6 @@ const csrec_operator_type csrec_operator_conv = {
     .params = params,
     .takes = CSREC_TAKES_INDEX,
     .create = conv_create,
-    .destroy = conv_destroy,
     .forward = csrec_mask_forward,
     .adjoint = conv_adjoint,
     .search = &csrec_conv_search,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.h - the convolutional dictionary of a sampled signal.
  *
  * K filters d_k of extents h (one to three axes), each at every place where it overlaps the signal,

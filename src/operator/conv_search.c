@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv_search.c - Matching Pursuit on a convolutional dictionary: an atom changes the correlations
  * of its neighbours only, and the largest is kept in a tree over the places (as MPTK does for
  * time-frequency atoms: Krstulovic and Gribonval 2006).
@@ -20,6 +21,7 @@ typedef struct change {
 } change;
 
 typedef struct search {
+    csrec_pool pool; /* first */
     const csrec_operator *A;
     const csrec_conv_dictionary *d;
     const csrec_conv_simd *simd;
@@ -38,33 +40,20 @@ typedef struct search {
     int64_t taken;
 } search;
 
-static void conv_search_destroy(void *state) {
-    search *s = state;
-    if (!s) return;
-    void *all[] = {s->sampled, s->r,    s->filters, s->c,       s->weight,
-                   s->best,    s->tree, s->x,       s->changes, s->dense};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    free(s);
-}
-
 static csrec_status conv_search_allocate(search *s) {
-    size_t n = (size_t)s->A->n, places = (size_t)s->d->places, size = (size_t)s->d->size;
-    size_t entries = (size_t)s->d->mask.entries, K = (size_t)s->d->conv.channels_out;
+    const int64_t n = s->A->n, size = s->d->size, entries = s->d->mask.entries;
     for (s->leaves = 1; s->leaves < s->d->places;) s->leaves *= 2;
-    s->sampled = calloc(entries, sizeof *s->sampled);
-    s->r = malloc(entries * sizeof *s->r);
-    s->filters = malloc(size * K * sizeof *s->filters);
-    s->c = malloc(n * sizeof *s->c);
-    s->weight = malloc(n * sizeof *s->weight);
-    s->best = malloc(places * sizeof *s->best);
-    s->tree = malloc(2 * (size_t)s->leaves * sizeof *s->tree);
-    s->x = calloc(n, sizeof *s->x);
-    s->changes = malloc(size * sizeof *s->changes);
-    s->dense = malloc(n * sizeof *s->dense);
-    return s->sampled && s->r && s->filters && s->c && s->weight && s->best && s->tree && s->x &&
-                   s->changes && s->dense
-               ? CSREC_OK
-               : CSREC_MEMORY;
+    CSREC_ZEROS(&s->pool, s->sampled, entries);
+    CSREC_TAKE(&s->pool, s->r, entries);
+    CSREC_TAKE(&s->pool, s->filters, size * s->d->conv.channels_out);
+    CSREC_TAKE(&s->pool, s->c, n);
+    CSREC_TAKE(&s->pool, s->weight, n);
+    CSREC_TAKE(&s->pool, s->best, s->d->places);
+    CSREC_TAKE(&s->pool, s->tree, 2 * s->leaves);
+    CSREC_ZEROS(&s->pool, s->x, n);
+    CSREC_TAKE(&s->pool, s->changes, size);
+    CSREC_TAKE(&s->pool, s->dense, n);
+    return csrec_pool_status(&s->pool);
 }
 
 /* to[b][a] = from[a][b]. */
@@ -123,7 +112,7 @@ static csrec_status conv_search_start(search *s, const double *y) {
 
 static csrec_status conv_search_create(const csrec_operator *A, bool reference, const double *y,
                                        void **state) {
-    search *s = calloc(1, sizeof *s);
+    search *s = csrec_pool_create(sizeof *s);
     if (!s) return CSREC_MEMORY;
     s->A = A;
     s->d = csrec_conv_dictionary_of(A);
@@ -132,7 +121,7 @@ static csrec_status conv_search_create(const csrec_operator *A, bool reference, 
     csrec_status status = conv_search_allocate(s);
     if (!status) status = conv_search_start(s, y);
     if (status)
-        conv_search_destroy(s);
+        csrec_pool_destroy(s);
     else
         *state = s;
     return status;
@@ -275,6 +264,6 @@ static csrec_status conv_search_result(const void *state, csrec_atoms *atoms, do
     return atoms ? csrec_atoms_from_dense(s->A->n, s->x, atoms) : CSREC_OK;
 }
 
-const csrec_atom_search csrec_conv_search = {conv_search_create, conv_search_destroy,
+const csrec_atom_search csrec_conv_search = {conv_search_create, csrec_pool_destroy,
                                              select_atom,        conv_search_update,
                                              conv_search_energy, conv_search_result};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dct.c - overlapping block cosine frame of a signal with one to three axes, sampled. */
 #include "operator/dct.h"
 
@@ -9,19 +10,6 @@
 
 static const double PI = 3.14159265358979323846;
 
-static void axis_clear(csrec_dct_axis *axis) {
-    free(axis->first);
-    free(axis->weight);
-    free(axis->cosine);
-}
-
-static void dct_destroy(csrec_operator *A) {
-    csrec_dct *d = A->data;
-    for (int a = 0; a < 3; a++) axis_clear(&d->axis[a]);
-    csrec_mask_clear(&d->mask);
-    free(d);
-}
-
 static void place_blocks(csrec_dct_axis *axis, int step) {
     for (int64_t k = 0; k < axis->count; k++) {
         int64_t first = k * step, last = axis->extent - axis->edge;
@@ -31,15 +19,16 @@ static void place_blocks(csrec_dct_axis *axis, int step) {
     for (int64_t i = 0; i < axis->extent; i++) axis->weight[i] = 1.0 / axis->weight[i];
 }
 
-static csrec_status axis_create(int64_t extent, int block, int step, csrec_dct_axis *axis) {
+static csrec_status axis_create(csrec_pool *pool, int64_t extent, int block, int step,
+                                csrec_dct_axis *axis) {
     axis->extent = extent;
     axis->edge = extent < block ? (int)extent : block;
     axis->count = (extent - axis->edge + step - 1) / step + 1;
     int edge = axis->edge;
-    axis->first = malloc((size_t)axis->count * sizeof *axis->first);
-    axis->weight = calloc((size_t)extent, sizeof *axis->weight);
-    axis->cosine = malloc((size_t)(edge * edge) * sizeof *axis->cosine);
-    if (!axis->first || !axis->weight || !axis->cosine) return CSREC_MEMORY;
+    CSREC_TAKE(pool, axis->first, axis->count);
+    CSREC_ZEROS(pool, axis->weight, extent);
+    CSREC_TAKE(pool, axis->cosine, edge * edge);
+    if (csrec_pool_status(pool)) return CSREC_MEMORY;
     place_blocks(axis, step);
     for (int k = 0; k < edge; k++)
         for (int i = 0; i < edge; i++)
@@ -67,28 +56,19 @@ static csrec_status dct_create(csrec_operator *A, const csrec_operator_spec *spe
     int64_t extent[3];
     csrec_status status = dct_check(spec, extent, error);
     if (status) return status;
-    csrec_dct *d = calloc(1, sizeof *d);
-    if (!d) return csrec_fail(error, CSREC_MEMORY, "operator dct: out of memory");
-    A->data = d;
+    csrec_dct *d = csrec_operator_data(A, sizeof *d);
+    if (!d) return CSREC_MEMORY;
     d->block = spec->block;
     d->step = spec->step;
     d->blocks = d->size = 1;
-    status = csrec_mask_create(spec, "dct", &d->mask, error);
-    bool complete = true;
+    status = csrec_mask_attach(A, spec, &d->mask, error);
     for (int a = 0; a < 3 && !status; a++) {
-        complete = complete && !axis_create(extent[a], spec->block, spec->step, &d->axis[a]);
+        status = axis_create(&A->pool, extent[a], spec->block, spec->step, &d->axis[a]);
         d->blocks *= d->axis[a].count;
         d->size *= d->axis[a].edge;
     }
-    if (!complete) status = csrec_fail(error, CSREC_MEMORY, "operator dct: out of memory");
-    if (status) {
-        dct_destroy(A);
-        return status;
-    }
-    A->mask = &d->mask;
-    A->m = d->mask.m;
     A->n = d->blocks * d->size;
-    return CSREC_OK;
+    return status;
 }
 
 /* out[o][k][i] = sum_j matrix(k, j) in[o][j][i], or matrix(j, k) if transposed. */
@@ -301,7 +281,6 @@ const csrec_operator_type csrec_operator_dct = {
     .params = params,
     .takes = CSREC_TAKES_INDEX,
     .create = dct_create,
-    .destroy = dct_destroy,
     .forward = csrec_mask_forward,
     .adjoint = dct_adjoint,
     .column_norms = dct_column_norms,

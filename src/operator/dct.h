@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dct.h - the frame of overlapping block cosines.
  *
  * Blocks of b entries an axis (fewer if the axis is shorter) start every `step` entries, with one

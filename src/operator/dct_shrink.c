@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dct_shrink.c - the picture in cells, its samples, and one iteration. */
 #include "operator/dct_shrink.h"
 
@@ -16,6 +17,7 @@ typedef struct lattice {
 } lattice;
 
 typedef struct state {
+    csrec_pool pool; /* first */
     const csrec_dct *d;
     csrec_dct_pass pass;
     const csrec_dct_simd *simd;
@@ -30,38 +32,25 @@ static const csrec_dct_simd *choose_simd(void) {
     return CSREC_CPU_CHOOSE(csrec_dct);
 }
 
-static void dct_shrink_destroy(void *data) {
-    state *s = data;
-    if (!s) return;
-    free(s->memory);
-    free(s->pass.work);
-    free(s->at);
-    free(s->axis[0].share);
-    free(s->axis[1].share);
-    free(s);
-}
-
 static bool suits(const csrec_dct *d) {
     bool power = d->block == 4 || d->block == 8 || d->block == 16 || d->block == 32;
     return power && d->block % d->step == 0 && d->axis[0].extent == 1 &&
            d->axis[1].extent >= d->block && d->axis[2].extent >= d->block;
 }
 
-static csrec_status lay_axis(const csrec_dct *d, int64_t extent, lattice *axis) {
+static void lay_axis(csrec_pool *pool, const csrec_dct *d, int64_t extent, lattice *axis) {
     int64_t step = d->step, beyond = step - 1 + extent - d->block;
     axis->extent = extent;
     axis->blocks = (beyond + step - 1) / step + 1;
     axis->cells = axis->blocks + d->block / step; /* one more than the blocks need, for offsets */
-    axis->share = malloc((size_t)(axis->cells * step) * sizeof *axis->share);
-    return axis->share ? CSREC_OK : CSREC_MEMORY;
+    CSREC_TAKE(pool, axis->share, axis->cells * step);
 }
 
 static csrec_status dct_shrink_allocate(state *s) {
     const csrec_dct *d = s->d;
     csrec_dct_pass *p = &s->pass;
-    csrec_status status = lay_axis(d, d->axis[1].extent, &s->axis[0]);
-    if (!status) status = lay_axis(d, d->axis[2].extent, &s->axis[1]);
-    if (status) return status;
+    lay_axis(&s->pool, d, d->axis[1].extent, &s->axis[0]);
+    lay_axis(&s->pool, d, d->axis[2].extent, &s->axis[1]);
     p->block = d->block;
     p->step = d->step;
     p->across = s->axis[1].cells;
@@ -70,11 +59,12 @@ static csrec_status dct_shrink_allocate(state *s) {
      * do not compete for the same sets of the cache. */
     p->plane = (s->axis[0].cells * p->across + 2 * CSREC_DCT_LANES) / 16 * 16 + 16;
     s->planes = p->plane * d->step * d->step;
-    s->memory = calloc((size_t)(4 * s->planes + p->plane), sizeof *s->memory);
-    s->at = malloc((size_t)d->mask.m * sizeof *s->at);
+    CSREC_ZEROS(&s->pool, s->memory, 4 * s->planes + p->plane);
+    CSREC_TAKE(&s->pool, s->at, d->mask.m);
     const size_t vector = CSREC_DCT_LANES * sizeof *s->memory; /* stacks of threads may be small */
-    p->work = aligned_alloc(vector, vector * (size_t)(d->block * d->block));
-    if (!s->memory || !s->at || !p->work) return CSREC_MEMORY;
+    p->work =
+        csrec_pool_keep(&s->pool, aligned_alloc(vector, vector * (size_t)(d->block * d->block)));
+    if (csrec_pool_status(&s->pool)) return CSREC_MEMORY;
     s->picture = s->memory;
     s->sum = s->picture + s->planes;
     s->sampled = s->sum + s->planes;
@@ -121,14 +111,14 @@ static void fill(state *s, const double *y, const double *start) {
 static csrec_status dct_shrink_create(const csrec_operator *A, const double *y, const double *start,
                                       void **data) {
     if (!suits(A->data)) return CSREC_UNSUPPORTED;
-    state *s = calloc(1, sizeof *s);
+    state *s = csrec_pool_create(sizeof *s);
     if (!s) return CSREC_MEMORY;
     s->d = A->data;
     s->simd = choose_simd();
     s->y = y;
     csrec_status status = dct_shrink_allocate(s);
     if (status) {
-        dct_shrink_destroy(s);
+        csrec_pool_destroy(s);
         return status;
     }
     fill(s, y, start);
@@ -212,5 +202,5 @@ static void dct_shrink_signal(const void *data, double *out) {
             *out++ = s->picture[place(p, i + p->step - 1, j + p->step - 1)];
 }
 
-const csrec_shrink_type csrec_dct_shrink = {dct_shrink_create, dct_shrink_destroy, take_step,
+const csrec_shrink_type csrec_dct_shrink = {dct_shrink_create, csrec_pool_destroy, take_step,
                                             dct_shrink_energy, dct_shrink_signal};

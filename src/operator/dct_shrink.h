@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dct_shrink.h - thresholding a picture's block cosines in float, many blocks at once.
  *
  * The picture lies in a frame of whole cells of step x step pixels; pixel (y, x) of cell (cy, cx)

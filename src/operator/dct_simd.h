@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dct_simd.h - one pass over all blocks of a picture, a template over instruction sets
  * (cmake/simd.cmake). Every block has the same operations for any LANES, and every pixel the same
  * order of additions, so all sets give the same bits. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.c - any m x n matrix, stored by columns; columns may have any length. A complex one is
  * stored as the real matrix that it is for pairs: [re, -im; im, re] for each entry. */
 #include <cblas.h>
@@ -20,11 +21,7 @@ const csrec_dense_simd *csrec_dense_simd_choose(void) {
 }
 
 static void dense_destroy(csrec_operator *A) {
-    csrec_dense *d = A->data;
-    free(d->columns);
-    free(d->norms);
-    csrec_screen_destroy(d->screen);
-    free(d);
+    csrec_pool_destroy(((csrec_dense *)A->data)->screen);
 }
 
 /* For infinities and NaN, adding one to the exponent overflows into the sign bit. */
@@ -86,17 +83,17 @@ static bool fill(csrec_dense *d, const csrec_operator_spec *spec) {
 
 static csrec_status create_real(csrec_operator *A, const csrec_operator_spec *spec,
                                 csrec_error *error) {
-    csrec_dense *d = calloc(1, sizeof *d);
-    if (!d) return csrec_fail(error, CSREC_MEMORY, "operator dense: out of memory");
-    A->data = d;
+    csrec_dense *d = csrec_operator_data(A, sizeof *d);
+    if (!d) return CSREC_MEMORY;
     A->m = spec->m;
     A->n = spec->n;
-    d->columns = csrec_memory_allocate((size_t)spec->m * (size_t)spec->n * sizeof *d->columns);
-    d->norms = malloc((size_t)spec->n * sizeof *d->norms);
+    const size_t bytes = (size_t)spec->m * (size_t)spec->n * sizeof *d->columns;
+    d->columns = csrec_pool_keep(&A->pool, csrec_memory_allocate(bytes));
+    CSREC_TAKE(&A->pool, d->norms, spec->n);
     /* For a large matrix the screen is made now, because reading the matrix again costs more. */
     bool large = spec->m * spec->n >= 1 << 20;
     if (large) d->screen = csrec_screen_create(spec->m, spec->n);
-    if (!d->columns || !d->norms || (large && !d->screen)) {
+    if (csrec_pool_status(&A->pool) || (large && !d->screen)) {
         dense_destroy(A);
         return csrec_fail(error, CSREC_MEMORY, "operator dense: out of memory for %lld x %lld",
                           (long long)spec->m, (long long)spec->n);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.h - the stored matrix, for solvers with faster algorithms on it (OMP). */
 #ifndef CSREC_OPERATOR_DENSE_H
 #define CSREC_OPERATOR_DENSE_H
@@ -58,14 +59,13 @@ extern const csrec_dense_simd csrec_dense_avx2, csrec_dense_avx512, csrec_dense_
 /* c_j = <a_j, r> / ||a_j|| as dot rounds it; 0 for a column of zeros. */
 double csrec_dense_correlation(const csrec_operator *A, int64_t j, const double *r);
 
-/* 8-bit copy of the matrix that finds the best column (dense_screen.c). NULL with CSREC_MEMORY: out
- * of memory. */
+/* 8-bit copy of the matrix that finds the best column (dense_screen.c); csrec_pool_destroy frees
+ * it. NULL: out of memory. */
 csrec_screen *csrec_screen_create(int64_t m, int64_t n);
 /* Columns first .. end - 1, whose norms are known. */
 void csrec_screen_encode(csrec_screen *screen, int64_t m, const csrec_dense *dense, int64_t first,
                          int64_t end);
 csrec_status csrec_screen_of(const csrec_operator *A, const csrec_screen **screen);
-void csrec_screen_destroy(csrec_screen *screen);
 
 /* upper[k][j] >= |csrec_dense_correlation(j)| with the k-th of count <= CSREC_SCREEN_COUNT
  * residuals r [count][m], in one pass over the screen. p: [CSREC_SCREEN_COUNT][csrec_screen_padded]

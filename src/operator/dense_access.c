@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense_access.c - a few columns of a stored matrix: products, Gram matrix, sums. */
 #include <stdlib.h>
 
@@ -8,6 +9,7 @@
 enum { SCREEN_FROM = 1 << 14 };
 
 typedef struct access {
+    csrec_pool pool; /* first */
     const csrec_operator *A;
     const csrec_dense *dense;
     const csrec_dense_simd *simd;
@@ -15,15 +17,8 @@ typedef struct access {
     int8_t *p;                  /* scratch of the screen */
 } access;
 
-static void access_destroy(void *state) {
-    access *a = state;
-    if (!a) return;
-    free(a->p);
-    free(a);
-}
-
 static csrec_status access_create(const csrec_operator *A, void **state) {
-    access *a = calloc(1, sizeof *a);
+    access *a = csrec_pool_create(sizeof *a);
     if (!a) return CSREC_MEMORY;
     a->A = A;
     a->dense = csrec_dense_of(A);
@@ -31,11 +26,11 @@ static csrec_status access_create(const csrec_operator *A, void **state) {
     csrec_status status = CSREC_OK;
     if (A->m * A->n >= SCREEN_FROM) {
         size_t bytes = CSREC_SCREEN_COUNT * (size_t)csrec_screen_padded(A->m);
-        a->p = aligned_alloc(64, bytes);
+        a->p = csrec_pool_keep(&a->pool, aligned_alloc(64, bytes));
         status = a->p ? csrec_screen_of(A, &a->screen) : CSREC_MEMORY;
     }
     if (status)
-        access_destroy(a);
+        csrec_pool_destroy(a);
     else
         *state = a;
     return status;
@@ -97,5 +92,5 @@ static void access_subtract(const void *state, int64_t size, const int64_t *list
             a->simd->subtract(a->A->m, 1, access_column(a, list[k]), a->A->m, w + k, r);
 }
 
-const csrec_column_access csrec_dense_access = {access_create,  access_destroy, access_bounds,
-                                                access_product, access_gram,    access_subtract};
+const csrec_column_access csrec_dense_access = {
+    access_create, csrec_pool_destroy, access_bounds, access_product, access_gram, access_subtract};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense_screen.c - finds the column with the largest correlation without reading the whole matrix.
  *
  * Each column of unit length is kept as a_j = s_j q_j + e_j with q_j of 8-bit integers, the
@@ -12,7 +13,6 @@
  */
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -20,19 +20,12 @@
 #include "operator/dense.h"
 
 struct csrec_screen {
-    int64_t stride; /* m rounded up to 64 */
-    uint8_t *coded; /* [n + 1][stride] q_j + 128; columns are read in pairs */
-    double *scale;  /* [n] s_j */
-    double *error;  /* [n] ||e_j||; infinite if lengths leave the range of safe products */
+    csrec_pool pool; /* first */
+    int64_t stride;  /* m rounded up to 64 */
+    uint8_t *coded;  /* [n + 1][stride] q_j + 128; columns are read in pairs */
+    double *scale;   /* [n] s_j */
+    double *error;   /* [n] ||e_j||; infinite if lengths leave the range of safe products */
 };
-
-void csrec_screen_destroy(csrec_screen *screen) {
-    if (!screen) return;
-    free(screen->coded);
-    free(screen->scale);
-    free(screen->error);
-    free(screen);
-}
 
 /* Beyond these lengths squares leave the normal range and the bounds would not hold. */
 static bool safe(double length) {
@@ -59,18 +52,19 @@ void csrec_screen_encode(csrec_screen *s, int64_t m, const csrec_dense *d, int64
 }
 
 csrec_screen *csrec_screen_create(int64_t m, int64_t n) {
-    csrec_screen *s = calloc(1, sizeof *s);
+    csrec_screen *s = csrec_pool_create(sizeof *s);
     if (!s) return NULL;
     s->stride = csrec_screen_padded(m);
-    s->coded = csrec_memory_allocate((size_t)(n + 1) * (size_t)s->stride);
-    s->scale = malloc((size_t)n * sizeof *s->scale);
-    s->error = malloc((size_t)n * sizeof *s->error);
-    if (s->coded && s->scale && s->error) {
-        memset(s->coded + n * s->stride, 0, (size_t)s->stride);
-        return s;
+    s->coded =
+        csrec_pool_keep(&s->pool, csrec_memory_allocate((size_t)(n + 1) * (size_t)s->stride));
+    CSREC_TAKE(&s->pool, s->scale, n);
+    CSREC_TAKE(&s->pool, s->error, n);
+    if (csrec_pool_status(&s->pool)) {
+        csrec_pool_destroy(s);
+        return NULL;
     }
-    csrec_screen_destroy(s);
-    return NULL;
+    memset(s->coded + n * s->stride, 0, (size_t)s->stride);
+    return s;
 }
 
 csrec_status csrec_screen_of(const csrec_operator *A, const csrec_screen **screen) {
@@ -82,7 +76,7 @@ csrec_status csrec_screen_of(const csrec_operator *A, const csrec_screen **scree
         csrec_screen_encode(made, A->m, d, 0, A->n);
         /* If another thread was faster, its copy is used. */
         if (!atomic_compare_exchange_strong(&d->screen, &none, made)) {
-            csrec_screen_destroy(made);
+            csrec_pool_destroy(made);
             made = none;
         }
     }
@@ -139,7 +133,7 @@ void csrec_screen_bounds(const csrec_operator *A, const csrec_screen *s, int cou
     for (int k = 0; k < count; k++) of[k] = round_one(A, r + k * A->m, p + k * s->stride);
     for (int k = count; k % 4 != 0; k++) /* coded_dots takes four */
         memset(p + k * s->stride, 0, (size_t)s->stride * sizeof *p);
-    /* A smaller pass takes less time than starting a team of threads on busy cores. */
+    /* A smaller pass takes less time than starting a call of threads on busy cores. */
     const int threads = csrec_threads_for(A->m * A->n >> 10, 0);
 #pragma omp parallel for schedule(dynamic, 128) num_threads(threads)
     for (int64_t pair = 0; pair < A->n; pair += 2) {

@@ -1,34 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* downsample.c - the operator of means of boxes. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "operator/blur.h"
 
-static void downsample_destroy(csrec_operator *A) {
-    free(A->data);
-}
-
 static csrec_status downsample_create(csrec_operator *A, const csrec_operator_spec *spec,
                                       csrec_error *error) {
-    int64_t rows, entries;
-    csrec_status status = csrec_rows_of(spec, "downsample", &rows, error);
+    csrec_status status = csrec_rows_of(spec, "downsample", &A->m, error);
     if (status) return status;
-    csrec_shape_count(spec->shape, &entries);
-    csrec_downsample *d = calloc(1, sizeof *d);
-    if (!d) return csrec_fail(error, CSREC_MEMORY, "operator downsample: out of memory");
+    csrec_shape_count(spec->shape, &A->n);
+    csrec_downsample *d = csrec_operator_data(A, sizeof *d);
+    if (!d) return CSREC_MEMORY;
     csrec_mask_extents(spec->shape, d->extent);
+    csrec_mask_axes(spec->shape, spec->factor, d->factor);
     A->norm = 1.0;
     for (int a = 0; a < 3; a++) {
-        int own = a - (3 - spec->shape->dims);
-        d->factor[a] = own >= 0 ? spec->factor[own] : 1;
         d->boxes[a] = (d->extent[a] + d->factor[a] - 1) / d->factor[a];
         int64_t rest = d->extent[a] - (d->boxes[a] - 1) * d->factor[a]; /* in the smallest box */
         A->norm /= sqrt((double)rest);
     }
-    A->data = d;
-    A->m = rows;
-    A->n = entries;
     return CSREC_OK;
 }
 
@@ -65,6 +56,5 @@ const csrec_operator_type csrec_operator_downsample = {.name = "downsample",
                                                        .brief = "means of boxes",
                                                        .takes = CSREC_TAKES_FACTOR,
                                                        .create = downsample_create,
-                                                       .destroy = downsample_destroy,
                                                        .forward = downsample_forward,
                                                        .adjoint = downsample_adjoint};

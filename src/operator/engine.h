@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - an operator's products as a device computes them. */
 #ifndef CSREC_OPERATOR_ENGINE_H
 #define CSREC_OPERATOR_ENGINE_H
@@ -11,8 +12,8 @@ typedef struct csrec_operator_engine {
     void (*release)(csrec_operator *A); /* A->type and A->state are as before */
 } csrec_operator_engine;
 
-/* The CPU's products are those of the operator's own row. */
-extern const csrec_operator_engine csrec_operator_cpu, csrec_operator_cuda;
+/* The CPU has none: its products are those of the operator's own row, the reference of all. */
+extern const csrec_operator_engine csrec_operator_cuda;
 
 /* csrec_operator_create with products on a device that is passed down; it must outlive A. */
 csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_operator_spec *spec,

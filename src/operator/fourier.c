@@ -1,8 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fourier.c - the operator of a signal's frequencies. */
 #include "operator/fourier.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "measurement/through.h"
@@ -13,12 +13,7 @@ typedef csrec_fourier fourier;
 /* ------------------------------------------------------------------ creation ------------------ */
 
 static void fourier_destroy(csrec_operator *A) {
-    fourier *f = A->data;
-    if (!f) return;
-    csrec_fft_destroy(f->fft);
-    free(f->index);
-    free(f->coils);
-    free(f);
+    csrec_fft_destroy(((fourier *)A->data)->fft);
 }
 
 static csrec_status fourier_check(const csrec_operator_spec *spec, int64_t *rows, int64_t *m,
@@ -39,14 +34,13 @@ static double largest_gain(const fourier *f) {
     return sqrt((double)f->entries * most);
 }
 
-static csrec_status fill(const csrec_operator_spec *spec, fourier *f) {
-    f->index = malloc((size_t)f->m * sizeof *f->index);
-    if (!f->index) return CSREC_MEMORY;
+static csrec_status fill(csrec_pool *pool, const csrec_operator_spec *spec, fourier *f) {
+    if (!CSREC_TAKE(pool, f->index, f->m)) return CSREC_MEMORY;
     for (int64_t k = 0; k < f->m; k++) f->index[k] = spec->index ? spec->index[k] : k;
     if (spec->coils) {
-        size_t bytes = (size_t)(2 * f->n_coils * f->entries) * sizeof *f->coils;
-        if (!(f->coils = malloc(bytes))) return CSREC_MEMORY;
-        memcpy(f->coils, spec->coils, bytes);
+        const int64_t numbers = 2 * f->n_coils * f->entries;
+        if (!CSREC_TAKE(pool, f->coils, numbers)) return CSREC_MEMORY;
+        memcpy(f->coils, spec->coils, (size_t)numbers * sizeof *f->coils);
     }
     return csrec_fft_create(spec->shape, &f->fft);
 }
@@ -56,19 +50,15 @@ static csrec_status fourier_create(csrec_operator *A, const csrec_operator_spec 
     int64_t rows, m;
     csrec_status status = fourier_check(spec, &rows, &m, error);
     if (status) return status;
-    fourier *f = calloc(1, sizeof *f);
-    if (!f) return csrec_fail(error, CSREC_MEMORY, "operator fourier: out of memory");
-    A->data = f;
+    fourier *f = csrec_operator_data(A, sizeof *f);
+    if (!f) return CSREC_MEMORY;
     *f = (fourier){.shape = *spec->shape,
                    .entries = rows,
                    .m = m,
                    .n_coils = csrec_through_coils(spec),
                    .complex_x = spec->complex_signal};
-    status = fill(spec, f);
-    if (status) {
-        fourier_destroy(A);
-        return csrec_fail(error, status, "operator fourier: %s", csrec_status_text(status));
-    }
+    status = fill(&A->pool, spec, f); /* the transform last, which the pool does not free */
+    if (status) return status;
     A->m = 2 * f->m * f->n_coils;
     A->n = f->complex_x ? 2 * rows : rows;
     A->complex_x = f->complex_x;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fourier.h - frequencies of a signal, as magnetic resonance measures: perhaps by several coils. */
 #ifndef CSREC_OPERATOR_FOURIER_H
 #define CSREC_OPERATOR_FOURIER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar.c - the sampled Haar matrix as an operator: its distinct columns, ascending. */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -15,9 +16,7 @@ typedef csrec_haar haar;
 static void haar_destroy(csrec_operator *A) {
     haar *h = A->data;
     csrec_tree_clear(&h->tree);
-    csrec_tree_map_destroy(h->map);
-    free(h->rows);
-    free(h);
+    csrec_pool_destroy(h->map);
 }
 
 static csrec_status check_rows(const csrec_operator_spec *spec, csrec_error *error) {
@@ -44,22 +43,13 @@ static csrec_status haar_create(csrec_operator *A, const csrec_operator_spec *sp
                                 csrec_error *error) {
     csrec_status status = check_rows(spec, error);
     if (status) return status;
-    haar *h = calloc(1, sizeof *h);
-    size_t bytes = (size_t)spec->m * sizeof *h->rows;
-    if (h) h->rows = malloc(bytes);
-    if (!h || !h->rows) {
-        free(h);
-        return csrec_fail(error, CSREC_MEMORY, "operator haar: out of memory");
-    }
-    memcpy(h->rows, spec->rows, bytes);
-    A->data = h;
+    haar *h = csrec_operator_data(A, sizeof *h);
+    if (!h || !CSREC_TAKE(&A->pool, h->rows, spec->m)) return CSREC_MEMORY;
+    memcpy(h->rows, spec->rows, (size_t)spec->m * sizeof *h->rows);
     status = csrec_tree_create(spec->levels, spec->m, h->rows, spec->columns, &h->tree);
-    if (status) {
-        free(h->rows);
-        free(h);
+    if (status)
         return csrec_fail(error, status, "operator haar: out of memory for %lld samples",
                           (long long)spec->m);
-    }
     A->m = spec->m;
     A->n = csrec_tree_places(&h->tree, NULL);
     return CSREC_OK;
@@ -84,7 +74,7 @@ static csrec_status map_of(const csrec_operator *A, const csrec_tree_map **map) 
         if (status) return status;
         /* If another thread was faster, its map is used. */
         if (!atomic_compare_exchange_strong(&h->map, &none, made)) {
-            csrec_tree_map_destroy(made);
+            csrec_pool_destroy(made);
             made = none;
         }
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* haar.h - functions of the sampled Haar matrix alone, and its data for devices. */
 #ifndef CSREC_OPERATOR_HAAR_H
 #define CSREC_OPERATOR_HAAR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hadamard.c - the operator of Hadamard's rows. */
 #include "operator/hadamard.h"
 
@@ -6,6 +7,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "base/inline.h"
 #include "sampling/permutation.h"
 #include "measurement/through.h"
 #include "operator/mask.h"
@@ -15,12 +17,6 @@ void csrec_hadamard_transform(int64_t n, double *x) {
 }
 
 /* ------------------------------------------------------------------ orderings ----------------- */
-
-static int bits_of(int64_t n) {
-    int bits = 0;
-    while (INT64_C(1) << bits < n) bits++;
-    return bits;
-}
 
 /* Row k of the Walsh ordering is the natural row of the Gray code of k, bits reversed. */
 int64_t csrec_hadamard_sequency(int bits, int64_t k) {
@@ -55,7 +51,7 @@ static void place_row(const char *ordering, int axes, const int64_t extent[], in
         rest /= extent[a];
     }
     for (int a = 0; a < axes; a++) {
-        natural = natural * extent[a] + csrec_hadamard_sequency(bits_of(extent[a]), s[a]);
+        natural = natural * extent[a] + csrec_hadamard_sequency(csrec_bits_for(extent[a]), s[a]);
         pieces *= s[a] + 1;
         sum += s[a];
     }
@@ -74,7 +70,8 @@ csrec_status csrec_hadamard_rows(const char *ordering, int axes, const int64_t e
         return CSREC_OK;
     }
     if (strcmp(ordering, "sequency") == 0) {
-        for (int64_t k = 0; k < n; k++) rows[k] = (int32_t)csrec_hadamard_sequency(bits_of(n), k);
+        for (int64_t k = 0; k < n; k++)
+            rows[k] = (int32_t)csrec_hadamard_sequency(csrec_bits_for(n), k);
         return CSREC_OK;
     }
     sorted_row *sorted = malloc((size_t)n * sizeof *sorted);
@@ -117,14 +114,6 @@ static void place_entries(const csrec_operator_spec *spec, csrec_hadamard *h) {
     }
 }
 
-static void hadamard_destroy(csrec_operator *A) {
-    csrec_hadamard *h = A->data;
-    if (!h) return;
-    free(h->row);
-    free(h->place);
-    free(h);
-}
-
 static csrec_status hadamard_check(const csrec_operator_spec *spec, int64_t *rows, int64_t *m,
                                    csrec_error *error) {
     csrec_status status = csrec_rows_of(spec, "hadamard", rows, error);
@@ -141,19 +130,16 @@ static csrec_status hadamard_create(csrec_operator *A, const csrec_operator_spec
     int64_t rows, m;
     csrec_status status = hadamard_check(spec, &rows, &m, error);
     if (status) return status;
-    csrec_hadamard *h = calloc(1, sizeof *h);
-    if (!h) return csrec_fail(error, CSREC_MEMORY, "operator hadamard: out of memory");
-    A->data = h;
+    csrec_hadamard *h = csrec_operator_data(A, sizeof *h);
+    if (!h) return CSREC_MEMORY;
     h->padded = rows;
     h->m = m;
     csrec_shape_count(spec->shape, &h->entries);
-    h->row = malloc((size_t)h->m * sizeof *h->row);
-    h->place = malloc((size_t)h->entries * sizeof *h->place);
-    status = h->row && h->place ? choose_rows(spec, h) : CSREC_MEMORY;
-    if (status) {
-        hadamard_destroy(A);
-        return csrec_fail(error, status, "operator hadamard: out of memory");
-    }
+    CSREC_TAKE(&A->pool, h->row, h->m);
+    CSREC_TAKE(&A->pool, h->place, h->entries);
+    status = csrec_pool_status(&A->pool);
+    if (!status) status = choose_rows(spec, h);
+    if (status) return status;
     place_entries(spec, h);
     A->m = h->m;
     A->n = h->entries;
@@ -205,7 +191,6 @@ const csrec_operator_type csrec_operator_hadamard = {
     .brief = "rows of Hadamard's matrix, +1 and -1, in several orders",
     .takes = CSREC_TAKES_INDEX,
     .create = hadamard_create,
-    .destroy = hadamard_destroy,
     .forward = hadamard_forward,
     .adjoint = hadamard_adjoint,
     .column_norms = hadamard_column_norms,

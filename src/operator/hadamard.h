@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hadamard.h - rows of Hadamard's matrix, as a single-pixel camera measures: +1 and -1. */
 #ifndef CSREC_OPERATOR_HADAMARD_H
 #define CSREC_OPERATOR_HADAMARD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hadamard_simd.h - the fast transform of Hadamard's matrix, a template over instruction sets
  * (cmake/simd.cmake): levels from neighbours on, in the same order for every set and size of a
  * block, so they give the same bits. */

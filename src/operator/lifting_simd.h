@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lifting_simd.h - predict and update along one line, or along eight lines side by side (entry i of
  * line l is v[8 i + l]), a template over instruction sets (cmake/simd.cmake). Every entry has the
  * same operations in the same order in both, and in all sets: they give the same bits. */

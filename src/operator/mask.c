@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask.c - the operator that samples a signal: m of its n entries; and what operators that measure
  * signals check alike. */
 #include "operator/mask.h"
@@ -66,6 +67,16 @@ void csrec_mask_clear(csrec_mask *mask) {
     *mask = (csrec_mask){0};
 }
 
+csrec_status csrec_mask_attach(csrec_operator *A, const csrec_operator_spec *spec, csrec_mask *mask,
+                               csrec_error *error) {
+    csrec_status status = csrec_mask_create(spec, A->row->name, mask, error);
+    if (status) return status;
+    csrec_pool_keep(&A->pool, mask->index);
+    A->m = mask->m;
+    A->mask = A->row->synthesize ? mask : NULL;
+    return csrec_pool_status(&A->pool);
+}
+
 void csrec_mask_gather(const csrec_mask *mask, const double *signal, double *y) {
     for (int64_t k = 0; k < mask->m; k++) y[k] = signal[mask->index[k]];
 }
@@ -85,30 +96,21 @@ csrec_status csrec_mask_forward(const csrec_operator *A, const double *x, double
 
 bool csrec_mask_extents(const csrec_shape *shape, int64_t extent[3]) {
     if (!shape || shape->dims < 1 || shape->dims > 3) return false;
-    for (int a = 0; a < 3; a++)
-        extent[a] = a < 3 - shape->dims ? 1 : shape->dim[a - (3 - shape->dims)];
+    csrec_mask_axes(shape, shape->dim, extent);
     return true;
+}
+
+void csrec_mask_axes(const csrec_shape *shape, const int64_t *of, int64_t three[3]) {
+    const int missing = 3 - shape->dims;
+    for (int a = 0; a < 3; a++) three[a] = a < missing ? 1 : of[a - missing];
 }
 
 static csrec_status mask_create(csrec_operator *A, const csrec_operator_spec *spec,
                                 csrec_error *error) {
-    csrec_mask *mask = calloc(1, sizeof *mask);
-    if (!mask) return csrec_fail(error, CSREC_MEMORY, "operator mask: out of memory");
-    csrec_status status = csrec_mask_create(spec, "mask", mask, error);
-    if (status) {
-        free(mask);
-        return status;
-    }
-    A->m = mask->m;
-    A->n = mask->entries;
-    A->data = mask;
-    A->mask = mask;
-    return CSREC_OK;
-}
-
-static void mask_destroy(csrec_operator *A) {
-    csrec_mask_clear(A->data);
-    free(A->data);
+    csrec_mask *mask = csrec_operator_data(A, sizeof *mask);
+    csrec_status status = mask ? csrec_mask_attach(A, spec, mask, error) : CSREC_MEMORY;
+    if (!status) A->n = mask->entries;
+    return status;
 }
 
 static csrec_status mask_forward(const csrec_operator *A, const double *x, double *y) {
@@ -147,9 +149,9 @@ static csrec_operator_need identity_need(const csrec_operator_spec *spec) {
 
 /* As a basis, whose coefficients are the entries of the signal, and as an operator by itself. */
 #define MASK_CALLS                                                                                 \
-    .takes = CSREC_TAKES_INDEX, .create = mask_create, .destroy = mask_destroy,                    \
-    .forward = mask_forward, .adjoint = mask_adjoint, .column_norms = mask_column_norms,           \
-    .correlate = mask_adjoint, .synthesize = copy, .analyze = copy
+    .takes = CSREC_TAKES_INDEX, .create = mask_create, .forward = mask_forward,                    \
+    .adjoint = mask_adjoint, .column_norms = mask_column_norms, .correlate = mask_adjoint,         \
+    .synthesize = copy, .analyze = copy
 
 const csrec_operator_type csrec_operator_identity = {
     .name = "identity",

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask.h - the sampled entries of a signal; also the last factor of the operators on a signal. */
 #ifndef CSREC_OPERATOR_MASK_H
 #define CSREC_OPERATOR_MASK_H
@@ -10,8 +11,8 @@ struct csrec_mask {
     int64_t *index; /* [m] */
 };
 
-/* Of an operator that measures whole signals (measurement/through.h): its rows, after its parameters are
- * checked. CSREC_ARGUMENT: no shape; errors as of csrec_measurement_rows. */
+/* Of an operator that measures whole signals (measurement/through.h): its rows, after its
+ * parameters are checked. CSREC_ARGUMENT: no shape; errors as of csrec_measurement_rows. */
 csrec_status csrec_rows_of(const csrec_operator_spec *spec, const char *name, int64_t *rows,
                            csrec_error *error);
 
@@ -24,6 +25,13 @@ csrec_status csrec_rows_chosen(const csrec_operator_spec *spec, const char *name
 csrec_status csrec_mask_create(const csrec_operator_spec *spec, const char *name, csrec_mask *mask,
                                csrec_error *error);
 void csrec_mask_clear(csrec_mask *mask);
+
+/* The mask of an operator, whose pool keeps it: sets m, and A->mask of one that has synthesize. */
+csrec_status csrec_mask_attach(csrec_operator *A, const csrec_operator_spec *spec, csrec_mask *mask,
+                               csrec_error *error);
+
+/* Values of up to three axes as three, ones in front where the shape has fewer axes. */
+void csrec_mask_axes(const csrec_shape *shape, const int64_t *of, int64_t three[3]);
 
 void csrec_mask_gather(const csrec_mask *mask, const double *signal, double *y);
 void csrec_mask_scatter(const csrec_mask *mask, const double *y, double *signal);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* matrix.c - the operator of a matrix, by one product for all blocks. */
 #include "operator/matrix.h"
 
@@ -9,14 +10,6 @@
 
 #include "base/blas.h"
 #include "operator/mask.h"
-
-static void matrix_destroy(csrec_operator *A) {
-    csrec_matrix *t = A->data;
-    if (!t) return;
-    free(t->values);
-    free(t->place);
-    free(t);
-}
 
 /* Entry `at` of the signal is in block *block, as its entry *within. */
 static void find_block(const csrec_shape *shape, const int64_t *edge, int64_t at, int64_t *block,
@@ -33,15 +26,14 @@ static void find_block(const csrec_shape *shape, const int64_t *edge, int64_t at
     }
 }
 
-static bool place_blocks(const csrec_operator_spec *spec, csrec_matrix *t) {
-    if (t->blocks == 1) return true;
+static void place_blocks(csrec_pool *pool, const csrec_operator_spec *spec, csrec_matrix *t) {
+    if (t->blocks == 1) return;
     const int64_t entries = t->blocks * t->each;
-    t->place = malloc((size_t)entries * sizeof *t->place);
+    CSREC_TAKE(pool, t->place, entries);
     for (int64_t i = 0, block, within; i < entries && t->place; i++) {
         find_block(spec->shape, spec->kernel, i, &block, &within);
         t->place[block * t->each + within] = i;
     }
-    return t->place != NULL;
 }
 
 static csrec_status matrix_create(csrec_operator *A, const csrec_operator_spec *spec,
@@ -54,15 +46,12 @@ static csrec_status matrix_create(csrec_operator *A, const csrec_operator_spec *
     if (spec->m > INT_MAX || each > INT_MAX || blocks > INT_MAX)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "operator matrix: more than 2^31 - 1 rows, entries or blocks");
-    csrec_matrix *t = calloc(1, sizeof *t);
-    if (!t) return csrec_fail(error, CSREC_MEMORY, "operator matrix: out of memory");
-    A->data = t;
+    csrec_matrix *t = csrec_operator_data(A, sizeof *t);
+    if (!t) return CSREC_MEMORY;
     *t = (csrec_matrix){.rows = spec->m, .each = each, .blocks = blocks};
-    t->values = malloc((size_t)(t->rows * each) * sizeof *t->values);
-    if (!t->values || !place_blocks(spec, t)) {
-        matrix_destroy(A);
-        return csrec_fail(error, CSREC_MEMORY, "operator matrix: out of memory");
-    }
+    CSREC_TAKE(&A->pool, t->values, t->rows * each);
+    place_blocks(&A->pool, spec, t);
+    if (csrec_pool_status(&A->pool)) return CSREC_MEMORY;
     memcpy(t->values, spec->matrix, (size_t)(t->rows * each) * sizeof *t->values);
     A->m = all;
     A->n = entries;
@@ -134,7 +123,6 @@ const csrec_operator_type csrec_operator_matrix = {
     .name = "matrix",
     .brief = "any matrix, of the whole signal or of each block",
     .create = matrix_create,
-    .destroy = matrix_destroy,
     .forward = matrix_forward,
     .adjoint = matrix_adjoint,
     .column_norms = matrix_column_norms};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* matrix.h - a matrix of any values, applied to the whole signal or to each block of it. */
 #ifndef CSREC_OPERATOR_MATRIX_H
 #define CSREC_OPERATOR_MATRIX_H

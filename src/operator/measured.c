@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measured.c - the operator of a measurement, its products for all channels, and its norm. */
 #include "operator/measured.h"
 
@@ -5,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csrec/sampling.h"
+#include "base/random.h"
+#include "base/unit.h"
 #include "measurement/through.h"
 
 static csrec_operator_spec spec_of(const csrec_measurement *m) {
@@ -148,29 +150,19 @@ csrec_status csrec_measurement_simulate(const csrec_measurement *measurement, co
 
 enum { POWERS = 16, TRIALS = 2 };
 
-static double length(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sqrt(sum);
-}
-
-static void draw(int64_t n, uint64_t stream, double *v) {
-    for (int64_t i = 0; i < n; i++) v[i] = csrec_random_normal(1, stream, (uint64_t)i);
-}
-
 /* Whether A A^T v = c v for random v, with c = v^T A A^T v / v^T v in *square. */
 static csrec_status try_tight(const csrec_operator *A, double *x, double *v, double *w, bool *tight,
                               double *square) {
     csrec_status status = CSREC_OK;
     *tight = true;
     for (int t = 0; t < TRIALS && *tight && !status; t++) {
-        draw(A->m, (uint64_t)t, v);
+        csrec_random_normals((uint64_t)t, A->m, v);
         status = A->type->adjoint(A, v, x);
         if (!status) status = A->type->forward(A, x, w);
-        double along = length(A->n, x), own = length(A->m, v);
+        const double along = sqrt(csrec_squares(A->n, x)), own = sqrt(csrec_squares(A->m, v));
         *square = along * along / (own * own);
         for (int64_t i = 0; i < A->m; i++) w[i] -= *square * v[i];
-        *tight = length(A->m, w) <= 1e-9 * *square * own;
+        *tight = sqrt(csrec_squares(A->m, w)) <= 1e-9 * *square * own;
     }
     return status;
 }
@@ -181,12 +173,12 @@ csrec_status csrec_measured_norm(csrec_measured *d) {
     double square = 0.0;
     csrec_status status = v ? try_tight(A, x, v, v + A->m, &d->tight, &square) : CSREC_MEMORY;
     const bool powers = !status && !d->tight && A->norm == 0.0;
-    if (powers) draw(A->n, TRIALS, x);
+    if (powers) csrec_random_normals(TRIALS, A->n, x);
     for (int i = 0; i < POWERS && powers && !status; i++) {
-        double size = length(A->n, x);
+        double size = sqrt(csrec_squares(A->n, x));
         for (int64_t j = 0; j < A->n && size > 0.0; j++) x[j] /= size;
         status = A->type->forward(A, x, v);
-        square = length(A->m, v);
+        square = sqrt(csrec_squares(A->m, v)); /* and squared: the last digit of the results */
         square *= square;
         if (!status) status = A->type->adjoint(A, v, x);
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measured.h - the operator A of a measurement y = A x, with what methods need to know of it. */
 #ifndef CSREC_OPERATOR_MEASURED_H
 #define CSREC_OPERATOR_MEASURED_H

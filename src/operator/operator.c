@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.c - the table of operators and the calls that go through it. */
 #include "operator/engine.h"
 
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/unit.h"
 
 /* Two blocks: that of a column's unit vector, and that of its product. */
 struct csrec_spare {
@@ -46,10 +48,7 @@ bool csrec_operator_is_basis(int number) {
 }
 
 const csrec_param *csrec_operator_param(int number, int i) {
-    if (number < 0 || number >= TYPES || !types[number]->params) return NULL;
-    const csrec_param *param = types[number]->params;
-    for (; i > 0 && param->name; i--) param++;
-    return i == 0 && param->name ? param : NULL;
+    return number < 0 || number >= TYPES ? NULL : csrec_param_at(types[number]->params, i);
 }
 
 static bool is_complete(const csrec_atom_search *search) {
@@ -82,10 +81,11 @@ csrec_status csrec_operator_check_row(const csrec_operator_type *row, csrec_erro
 }
 
 static const csrec_operator_engine *const engines[CSREC_DEVICE_KINDS] =
-    CSREC_ENGINES(&csrec_operator_cpu, &csrec_operator_cuda);
+    CSREC_ENGINES(NULL, &csrec_operator_cuda);
 
 static csrec_status take(csrec_operator *A, csrec_error *error) {
     const csrec_operator_engine *engine = engines[A->context.kind];
+    if (A->context.kind == CSREC_DEVICE_CPU) return CSREC_OK; /* the row's own functions */
     return engine ? engine->take(A, error)
                   : csrec_device_lacks(&A->context, "products of operators", NULL, error);
 }
@@ -140,6 +140,7 @@ csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_
         if (type->destroy) type->destroy(made);
     }
     if (status) {
+        if (made) csrec_pool_clear(&made->pool);
         free(made);
         free(spare);
         return status;
@@ -177,9 +178,19 @@ void csrec_operator_destroy(csrec_operator *A) {
     if (A->state) engines[A->context.kind]->release(A);
     if (A->row->destroy) A->row->destroy(A);
     if (A->owned) csrec_context_destroy(&A->context);
+    csrec_pool_clear(&A->pool);
     for (int i = 0; i < 2 && A->spare; i++) free(atomic_load(&A->spare->block[i]));
     free(A->spare);
     free(A);
+}
+
+void *csrec_operator_data(csrec_operator *A, size_t size) {
+    return A->data = csrec_pool_zeros(&A->pool, 1, size);
+}
+
+void csrec_operator_inherit(csrec_operator *A, const csrec_operator *factor) {
+    A->serial = A->serial || factor->serial;
+    A->doubted = A->doubted || factor->doubted;
 }
 
 double *csrec_operator_borrow(const csrec_operator *A, int64_t n) {
@@ -242,9 +253,7 @@ csrec_status csrec_operator_column_norms(const csrec_operator *A, double *norms)
     csrec_status status = a ? CSREC_OK : CSREC_MEMORY;
     for (int64_t j = 0; j < A->n && !status; j++) {
         status = csrec_operator_column(A, j, a);
-        double sum = 0.0;
-        for (int64_t i = 0; i < A->m && !status; i++) sum += a[i] * a[i];
-        norms[j] = sqrt(sum);
+        if (!status) norms[j] = sqrt(csrec_squares(A->m, a));
     }
     if (!status) csrec_norms_clean(A->n, norms);
     free(a);

@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.h - the interface of an operator; a new one is a file that ends in its row, and a line
  * in CSREC_OPERATORS. */
 #ifndef CSREC_OPERATOR_OPERATOR_H
 #define CSREC_OPERATOR_OPERATOR_H
 
+#include "base/pool.h"
 #include "base/rows.h"
 #include "csrec/operator.h"
 #include "device/device.h"
@@ -86,9 +88,11 @@ typedef struct csrec_operator_type {
     const char *name, *brief;
     int takes;                 /* a sum of CSREC_TAKES_... */
     const csrec_param *params; /* of a basis for csrec_recover; ends with a row without a name */
-    /* Sets at least m and n. The arrays of spec live as long as A. */
+    /* Sets at least m and n. The arrays of spec live as long as A, and so do those of its pool. A
+     * status without words gets them: CSREC_MEMORY is "operator NAME: out of memory". */
     csrec_status (*create)(csrec_operator *A, const csrec_operator_spec *spec, csrec_error *error);
-    void (*destroy)(csrec_operator *A); /* not after a failed create; NULL: nothing to free */
+    /* Not after a failed create; NULL: nothing to free but the pool. */
+    void (*destroy)(csrec_operator *A);
     csrec_status (*forward)(const csrec_operator *A, const double *x, double *y); /* y = A x   */
     csrec_status (*adjoint)(const csrec_operator *A, const double *y, double *x); /* x = A^T y */
     /* x = A^T y on the chosen columns [n], 0 elsewhere. Default: the whole product. */
@@ -133,17 +137,24 @@ struct csrec_operator {
     int exponent;              /* the caller's A is 2^exponent times this one, and its x divided by
                                   it (ordinary.h); else 0 */
     bool complex_x, complex_y; /* x, or y, is pairs of real and imaginary parts: n, or m, is even */
-    int64_t parts; /* columns of an entry of x: unless create sets it, 1, or 2 where x is complex:
-                      a_j and i a_j, of real and imaginary part, which are orthogonal and equally
-                      long, as are those of several x at once (pairs).
-                      (Not computed where it is used: a loop that GCC 12 knows to run once or twice
-                      it vectorises wrongly.) */
-    bool serial;   /* a function of the caller's is called by one thread at a time */
-    bool doubted;  /* so is the adjoint: csrec_adjoint_test */
-    void *data;    /* of the type */
+    int64_t parts;   /* columns of an entry of x: unless create sets it, 1, or 2 where x is complex:
+                        a_j and i a_j, of real and imaginary part, which are orthogonal and equally
+                        long, as are those of several x at once (pairs).
+                        (Not computed where it is used: a loop that GCC 12 knows to run once or twice
+                        it vectorises wrongly.) */
+    bool serial;     /* a function of the caller's is called by one thread at a time */
+    bool doubted;    /* so is the adjoint: csrec_adjoint_test */
+    void *data;      /* of the type */
+    csrec_pool pool; /* of the type: freed after destroy, and where create fails */
     const csrec_mask *mask; /* where there is synthesize, else NULL */
     csrec_spare *spare;     /* NULL: products keep no memory */
 };
+
+/* A->data: `size` bytes of the pool, zeros. NULL: out of memory. */
+void *csrec_operator_data(csrec_operator *A, size_t size);
+
+/* A factor's flags: what it is to the operator that is made of it. */
+void csrec_operator_inherit(csrec_operator *A, const csrec_operator *factor);
 
 /* Memory for one product: a block of an earlier one where none has it at this time, as the pages of
  * a new one cost more than a fast product. Its entries are not set. NULL: out of memory. Any thread

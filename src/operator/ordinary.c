@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ordinary.c - measures the size of an operator, and divides it by a power of two. */
 #include "operator/ordinary.h"
 
@@ -38,16 +39,11 @@ static csrec_status quotient_adjoint(const csrec_operator *A, const double *y, d
     return apply(q, q->base->type->adjoint, A->m, y, A->n, x);
 }
 
-static void quotient_destroy(csrec_operator *A) {
-    free(A->data);
-}
-
 static bool quotient_explain(const csrec_operator *A, csrec_error *error) {
     return csrec_operator_explain(((const quotient *)A->data)->base, error);
 }
 
 static const csrec_operator_type quotient_type = {.name = "quotient",
-                                                  .destroy = quotient_destroy,
                                                   .forward = quotient_forward,
                                                   .adjoint = quotient_adjoint,
                                                   .explain = quotient_explain};
@@ -55,21 +51,20 @@ static const csrec_operator_type quotient_type = {.name = "quotient",
 static csrec_status by_products(const csrec_operator *A, int exponent, csrec_operator **made,
                                 csrec_error *error) {
     csrec_operator *o = malloc(sizeof *o);
-    quotient *q = malloc(sizeof *q);
-    if (!o || !q) {
+    if (o) *o = *A;
+    if (o) o->pool = (csrec_pool){0};
+    quotient *q = o ? csrec_operator_data(o, sizeof *q) : NULL;
+    if (!q) {
         free(o);
-        free(q);
         return csrec_fail(error, CSREC_MEMORY, "operator %s: out of memory", A->row->name);
     }
     *q = (quotient){A, ldexp(1.0, -exponent / 2), ldexp(1.0, -(exponent - exponent / 2))};
-    *o = *A;
     o->type = o->row = &quotient_type;
     o->owned = false;
     o->state = NULL;
     o->mask = NULL;
     o->spare = NULL;
     o->norm = 0.0;
-    o->data = q;
     *made = o;
     return CSREC_OK;
 }

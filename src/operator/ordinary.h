@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ordinary.h - operators of ordinary size: no square of their entries leaves the range of doubles.
  */
 #ifndef CSREC_OPERATOR_ORDINARY_H

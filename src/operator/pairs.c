@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pairs.c - an operator of real vectors, applied to real and imaginary parts; or any operator,
  * applied to several x and y: the copies of an entry follow each other, and are one entry of as
  * many parts. */
@@ -16,23 +17,17 @@ static csrec_status pairs_create(csrec_operator *A, const csrec_operator_spec *s
     if (!first || (spec->n == 0 && (first->complex_x || first->complex_y)))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator pairs: needs an operator of real vectors as first");
-    pairs *c = malloc(sizeof *c);
-    if (!c) return csrec_fail(error, CSREC_MEMORY, "operator pairs: out of memory");
+    pairs *c = csrec_operator_data(A, sizeof *c);
+    if (!c) return CSREC_MEMORY;
     *c = (pairs){{first, NULL}, spec->n ? spec->n : 2, first->parts, first->complex_y ? 2 : 1};
-    A->data = c;
     A->m = c->copies * first->m;
     A->n = c->copies * first->n;
     A->complex_x = A->complex_y = spec->n == 0;
     A->parts = c->copies * first->parts;
     A->norm = first->norm;
     A->exponent = first->exponent;
-    A->serial = first->serial;
-    A->doubted = first->doubted;
+    csrec_operator_inherit(A, first);
     return CSREC_OK;
-}
-
-static void pairs_destroy(csrec_operator *A) {
-    free(A->data);
 }
 
 typedef csrec_status (*product_fn)(const csrec_operator *A, const double *in, double *out);
@@ -79,7 +74,6 @@ const csrec_operator_type csrec_operator_pairs = {.name = "pairs",
                                                   .brief =
                                                       "an operator on real and imaginary parts",
                                                   .create = pairs_create,
-                                                  .destroy = pairs_destroy,
                                                   .forward = pairs_forward,
                                                   .adjoint = pairs_adjoint,
                                                   .column_norms = pairs_column_norms,

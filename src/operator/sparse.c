@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.c - a matrix of which only the entries that are not 0 are stored, by columns. A complex
  * one is stored as the real matrix that it is for pairs: [re, -im; im, re] for each entry. */
 #include <cblas.h>
@@ -14,15 +15,6 @@ typedef struct sparse {
     double *value;
     double *norms; /* [n] */
 } sparse;
-
-static void sparse_destroy(csrec_operator *A) {
-    sparse *s = A->data;
-    free(s->first);
-    free(s->row);
-    free(s->value);
-    free(s->norms);
-    free(s);
-}
 
 /* ---- creation */
 
@@ -63,14 +55,6 @@ static csrec_status sparse_check(const csrec_operator_spec *spec, csrec_error *e
     return status;
 }
 
-static bool sparse_allocate(const csrec_operator *A, int64_t entries, sparse *s) {
-    s->first = malloc(((size_t)A->n + 1) * sizeof *s->first);
-    s->row = malloc(((size_t)entries + 1) * sizeof *s->row);
-    s->value = malloc(((size_t)entries + 1) * sizeof *s->value);
-    s->norms = malloc((size_t)A->n * sizeof *s->norms);
-    return s->first && s->row && s->value && s->norms;
-}
-
 /* Part p of column j, that of the entry's real or imaginary part, begins at `at`; returns its end.
  */
 static int64_t fill_column(const csrec_operator_spec *spec, int64_t j, int p, sparse *s,
@@ -106,17 +90,18 @@ static csrec_status sparse_create(csrec_operator *A, const csrec_operator_spec *
     csrec_status status = sparse_check(spec, error);
     if (status) return status;
     const int64_t parts = spec->complex_signal ? 2 : 1, entries = spec->offset[spec->n];
-    sparse *s = calloc(1, sizeof *s);
-    if (!s) return csrec_fail(error, CSREC_MEMORY, "operator sparse: out of memory");
-    A->data = s;
+    sparse *s = csrec_operator_data(A, sizeof *s);
+    if (!s) return CSREC_MEMORY;
     A->m = parts * spec->m;
     A->n = parts * spec->n;
     A->complex_x = A->complex_y = spec->complex_signal;
-    if (!sparse_allocate(A, parts * parts * entries, s)) {
-        sparse_destroy(A);
+    CSREC_TAKE(&A->pool, s->first, A->n + 1);
+    CSREC_TAKE(&A->pool, s->row, parts * parts * entries + 1);
+    CSREC_TAKE(&A->pool, s->value, parts * parts * entries + 1);
+    CSREC_TAKE(&A->pool, s->norms, A->n);
+    if (csrec_pool_status(&A->pool))
         return csrec_fail(error, CSREC_MEMORY, "operator sparse: out of memory for %lld entries",
                           (long long)entries);
-    }
     fill(A, spec, s);
     return CSREC_OK;
 }
@@ -250,7 +235,6 @@ const csrec_operator_type csrec_operator_sparse = {.name = "sparse",
                                                             "not 0",
                                                    .takes = CSREC_TAKES_INDEX | CSREC_TAKES_COMPLEX,
                                                    .create = sparse_create,
-                                                   .destroy = sparse_destroy,
                                                    .forward = sparse_forward,
                                                    .adjoint = sparse_adjoint,
                                                    .adjoint_on = sparse_adjoint_on,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wavelet.c - separable wavelets of a signal with one to three axes, sampled: x holds the
  * coefficients in the signal's shape, coarse ones first on every axis (Mallat's layout). */
 #include "operator/wavelet.h"
@@ -10,12 +11,6 @@ enum { LEVELS = CSREC_WAVELET_LEVELS, SQUARES = 16 };
 
 typedef csrec_wavelet wavelet;
 
-static void wavelet_destroy(csrec_operator *A) {
-    wavelet *w = A->data;
-    csrec_mask_clear(&w->mask);
-    free(w);
-}
-
 /* Levels until every axis has one entry left; fills the regions. */
 static int count_levels(wavelet *w) {
     int levels = 0;
@@ -25,7 +20,10 @@ static int count_levels(wavelet *w) {
     return levels;
 }
 
-static csrec_status set_up(wavelet *w, const csrec_operator_spec *spec, csrec_error *error) {
+static csrec_status wavelet_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                   csrec_error *error) {
+    wavelet *w = csrec_operator_data(A, sizeof *w);
+    if (!w) return CSREC_MEMORY;
     w->lifting = csrec_lifting_find(spec->kind);
     if (!w->lifting)
         return csrec_fail(error, CSREC_ARGUMENT,
@@ -34,31 +32,14 @@ static csrec_status set_up(wavelet *w, const csrec_operator_spec *spec, csrec_er
     if (!csrec_mask_extents(spec->shape, w->extent))
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "operator wavelet: needs a shape of 1 to 3 axes");
-    csrec_status status = csrec_mask_create(spec, "wavelet", &w->mask, error);
+    csrec_status status = csrec_mask_attach(A, spec, &w->mask, error);
     if (status) return status;
     int most = count_levels(w);
-    if (spec->levels < 0 || spec->levels > most) {
-        csrec_mask_clear(&w->mask);
+    if (spec->levels < 0 || spec->levels > most)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator wavelet: levels = %d; this shape allows 0 (all) to %d",
                           spec->levels, most);
-    }
     w->levels = spec->levels ? spec->levels : most;
-    return CSREC_OK;
-}
-
-static csrec_status wavelet_create(csrec_operator *A, const csrec_operator_spec *spec,
-                                   csrec_error *error) {
-    wavelet *w = calloc(1, sizeof *w);
-    if (!w) return csrec_fail(error, CSREC_MEMORY, "operator wavelet: out of memory");
-    csrec_status status = set_up(w, spec, error);
-    if (status) {
-        free(w);
-        return status;
-    }
-    A->data = w;
-    A->mask = &w->mask;
-    A->m = w->mask.m;
     A->n = w->mask.entries;
     return CSREC_OK;
 }
@@ -226,7 +207,6 @@ const csrec_operator_type csrec_operator_wavelet = {
     .params = params,
     .takes = CSREC_TAKES_INDEX,
     .create = wavelet_create,
-    .destroy = wavelet_destroy,
     .forward = csrec_mask_forward,
     .adjoint = wavelet_adjoint,
     .column_norms = wavelet_column_norms,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wavelet.h - lifting along one axis (Park 2015; Sweldens 1996; Daubechies and Sweldens 1998).
  *
  * A line v of n entries splits into s_i = v_2i and d_i = v_2i+1. Steps alternate between predict,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wavelet_lifting.c - the taps of Haar, CDF 5/3 and CDF 9/7. */
 #include <string.h>
 

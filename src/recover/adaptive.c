@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* adaptive.c - csrec_adaptive: rounds of measuring where a recovery expects errors. */
 #include "csrec/sampling.h"
 #include "files/measurement.h"

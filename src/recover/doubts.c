@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* doubts.c - what about samples lets their recovery fail: holes, regular grids, constant samples,
  * gross errors. */
 #include <math.h>

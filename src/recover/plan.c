@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* plan.c - resolves options to a plan, with the largest tiles that fit into memory. */
-#include "recover/plan.h"
+#include "recover/recover.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +8,6 @@
 
 #include "base/memory.h"
 #include "measurement/through.h"
-#include "recover/recover.h"
 #include "solver/solver.h"
 
 /* ------------------------------------------------------------------ memory and time */
@@ -38,21 +38,11 @@ static int threads_within(const csrec_task *task, double taken, double memory) {
 }
 
 static void set_estimate(csrec_layout *plan, double bytes, double seconds, int threads) {
-    csrec_estimate *e = &plan->plan.estimate;
+    csrec_estimate *e = &plan->resolved.estimate;
     e->bytes = bytes < 0x1p63 ? (uint64_t)bytes : UINT64_MAX;
     e->seconds = seconds;
     e->threads = threads;
     e->tiles = plan->tiling.tiles;
-}
-
-static void set_stages(const csrec_task *task, int threads, csrec_estimate *e) {
-    const csrec_method_type *method = csrec_method_of(task->options);
-    csrec_task own = *task;
-    csrec_stages stages = {.n = 0};
-    own.threads = threads;
-    if (method->stages) method->stages(&own, &stages);
-    e->n_stages = stages.n;
-    memcpy(e->stage, stages.stage, sizeof e->stage);
 }
 
 static void plan_whole(const csrec_task *task, double memory, csrec_layout *plan) {
@@ -60,8 +50,9 @@ static void plan_whole(const csrec_task *task, double memory, csrec_layout *plan
     csrec_need need = need_of(task, threads);
     plan->tiling = (csrec_tiling){.shape = task->shape, .tiles = 1};
     set_estimate(plan, need.bytes, need.seconds, threads);
-    set_stages(task, threads, &plan->plan.estimate);
-    plan->plan.estimate.tile = task->shape;
+    plan->resolved.estimate.n_stages = need.n_stages;
+    memcpy(plan->resolved.estimate.stage, need.stage, sizeof need.stage);
+    plan->resolved.estimate.tile = task->shape;
 }
 
 /* Of the signal that is in memory: all, or a line of tiles. These also with their samples, and as
@@ -97,8 +88,8 @@ static csrec_status plan_tiles(const csrec_measurement *measurement, const csrec
     int threads = threads_within(&tile, beside, memory);
     csrec_need need = need_of(&tile, threads);
     set_estimate(plan, beside + need.bytes, (double)plan->tiling.tiles * need.seconds, threads);
-    plan->plan.estimate.n_stages = 0; /* tiles count */
-    plan->plan.estimate.tile = csrec_tiling_largest(&plan->tiling);
+    plan->resolved.estimate.n_stages = 0; /* tiles count */
+    plan->resolved.estimate.tile = csrec_tiling_largest(&plan->tiling);
     return CSREC_OK;
 }
 
@@ -112,8 +103,8 @@ static bool has_parts(const csrec_task *task) {
 /* Chooses threads and tiles for the available memory. */
 static csrec_status fit(const csrec_measurement *measurement, const csrec_task *task, bool slabs,
                         csrec_layout *plan, csrec_error *error) {
-    csrec_estimate *e = &plan->plan.estimate;
-    uint64_t given = plan->plan.options.memory;
+    csrec_estimate *e = &plan->resolved.estimate;
+    uint64_t given = plan->resolved.options.memory;
     bool whole = !slabs && (!plan->parts || csrec_tiling_usual(task).tiles == 1);
     plan_whole(task, INFINITY, plan);
     plan->available = UINT64_MAX;
@@ -134,19 +125,19 @@ static csrec_status fit_cpu(const csrec_measurement *measurement, const csrec_ta
                             csrec_wanted wanted, csrec_layout *plan, csrec_error *error) {
     plan->parts = wanted.signal && !wanted.atoms && has_parts(task);
     csrec_status status = fit(measurement, task, wanted.slabs, plan, error);
-    plan->plan.estimate.method = plan->method->info.name;
-    if (plan->plan.estimate.threads < task->threads)
-        plan->plan.options.threads = plan->plan.estimate.threads;
+    plan->resolved.estimate.method = plan->method->info.name;
+    if (plan->resolved.estimate.threads < task->threads)
+        plan->resolved.options.threads = plan->resolved.estimate.threads;
     return status;
 }
 
 /* Fewer threads have been tried, and tiles, if the method has parts. */
 static const char *remedy(const csrec_layout *plan) {
-    bool more = plan->plan.estimate.memory < plan->available;
+    bool more = plan->resolved.estimate.memory < plan->available;
     if (plan->through)
         return more ? "give it more memory, or measure a smaller signal"
                     : "measure a smaller signal";
-    if (!plan->parts && plan->plan.estimate.tile.dims <= CSREC_TILE_AXES)
+    if (!plan->parts && plan->resolved.estimate.tile.dims <= CSREC_TILE_AXES)
         return more ? "give it more memory, or use a preset that works in tiles: fast, balanced, "
                       "best"
                     : "use a preset that works in tiles: fast, balanced, best";
@@ -155,7 +146,7 @@ static const char *remedy(const csrec_layout *plan) {
 }
 
 csrec_status csrec_layout_check(const csrec_layout *plan, csrec_error *error) {
-    const csrec_estimate *e = &plan->plan.estimate;
+    const csrec_estimate *e = &plan->resolved.estimate;
     uint64_t memory = e->memory < plan->available ? e->memory : plan->available;
     if (!e->method || e->bytes <= memory) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY,
@@ -221,8 +212,8 @@ static csrec_status resolve_l1(csrec_recover_options *o, csrec_error *error) {
 csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
                                   const csrec_recover_options *options, csrec_wanted wanted,
                                   csrec_layout *plan, csrec_error *error) {
-    *plan = (csrec_layout){.plan.options = *options};
-    csrec_recover_options *o = &plan->plan.options;
+    *plan = (csrec_layout){.resolved.options = *options};
+    csrec_recover_options *o = &plan->resolved.options;
     csrec_status status = check(o, error);
     if (!status)
         status = csrec_method_resolve(measurement, o, false, wanted.atoms, &plan->method, error);
@@ -241,18 +232,18 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);
     const csrec_solver_type *solver = solver_of(o);
     plan->bounded = plan->bounded || (solver && solver->constrained);
-    plan->plan.method = plan->method->info;
-    plan->plan.by_channels = plan->method->by_channels;
+    plan->resolved.method = plan->method->info;
+    plan->resolved.by_channels = plan->method->by_channels;
     csrec_owner owner[3];
     csrec_method_owners(o, owner);
-    list_parameters(owner, &plan->plan);
+    list_parameters(owner, &plan->resolved);
     return csrec_settings_check(&o->solve, 3, owner, error);
 }
 
 void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *report) {
-    const csrec_solver_type *solver = solver_of(&layout->plan.options);
+    const csrec_solver_type *solver = solver_of(&layout->resolved.options);
     report->method = layout->method->info.name;
-    report->estimate = layout->plan.estimate;
+    report->estimate = layout->resolved.estimate;
     report->bounded = layout->bounded;
     if (report->outcome == CSREC_UNMET && solver && !layout->bounded)
         report->outcome = solver->select ? CSREC_EXHAUSTED : CSREC_CONVERGED;
@@ -260,9 +251,11 @@ void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *repor
 
 /* ------------------------------------------------------------------ device */
 
-bool csrec_layout_pays(const csrec_measurement *measurement, const csrec_layout *plan) {
-    csrec_task task = csrec_task_of(measurement, &plan->plan.options);
-    const csrec_method_type *method = plan->method;
+bool csrec_layout_faster(csrec_device_kind kind, const void *job) {
+    const csrec_layout_job *j = job;
+    const csrec_task task = csrec_task_of(j->measurement, &j->layout->resolved.options);
+    const csrec_method_type *method = j->layout->method;
+    (void)kind;
     return method->on_device && method->on_device(&task) && method->device_faster &&
            method->device_faster(&task);
 }
@@ -280,18 +273,18 @@ static void list_device_methods(size_t room, char *text) {
 csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wanted wanted,
                                const csrec_context *context, csrec_layout *plan,
                                csrec_error *error) {
-    csrec_task task = csrec_task_of(measurement, &plan->plan.options);
+    csrec_task task = csrec_task_of(measurement, &plan->resolved.options);
     task.atoms_alone = wanted.atoms && !wanted.signal;
     const csrec_method_type *method = plan->method;
     char what[64], names[160];
     plan->through = task.through;
-    plan->plan.backend = csrec_device_name(context->kind);
-    plan->plan.estimate = (csrec_estimate){0};
+    plan->resolved.backend = csrec_device_name(context->kind);
+    plan->resolved.estimate = (csrec_estimate){0};
     plan->tiling = (csrec_tiling){.tiles = 1};
     if (context->kind == CSREC_DEVICE_CPU) return fit_cpu(measurement, &task, wanted, plan, error);
     plan->parts = wanted.signal && !wanted.atoms && has_parts(&task);
     if (plan->parts) plan->tiling = csrec_tiling_usual(&task);
-    plan->plan.estimate.tiles = plan->tiling.tiles;
+    plan->resolved.estimate.tiles = plan->tiling.tiles;
     if (method->on_device && method->on_device(&task)) return CSREC_OK;
     snprintf(what, sizeof what, "method %s", method->info.name);
     list_device_methods(sizeof names, names);
@@ -301,21 +294,16 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
 /* ------------------------------------------------------------------ on any device */
 
 typedef struct plan_job {
-    const csrec_measurement *measurement;
+    csrec_layout_job of;
     csrec_wanted wanted;
     const char *where;
-    csrec_layout *layout;
+    csrec_layout *layout; /* made */
 } plan_job;
-
-static bool plan_pays(csrec_device_kind kind, const void *job) {
-    const plan_job *j = job;
-    (void)kind;
-    return csrec_layout_pays(j->measurement, j->layout);
-}
 
 static csrec_status plan_on(const csrec_context *context, void *job, csrec_error *error) {
     const plan_job *j = job;
-    csrec_status status = csrec_layout_make(j->measurement, j->wanted, context, j->layout, error);
+    csrec_status status =
+        csrec_layout_make(j->of.measurement, j->wanted, context, j->layout, error);
     if (status || !j->where) return status;
     if (!j->layout->parts)
         return csrec_fail(error, CSREC_UNSUPPORTED,
@@ -328,8 +316,8 @@ static csrec_status plan_on(const csrec_context *context, void *job, csrec_error
 csrec_status csrec_layout_plan(const csrec_measurement *measurement,
                                const csrec_recover_options *options, csrec_wanted wanted,
                                const char *where, csrec_layout *layout, csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = plan_pays, .run = plan_on};
-    plan_job j = {measurement, wanted, where, layout};
+    static const csrec_device_work work = {.device_faster = csrec_layout_faster, .run = plan_on};
+    plan_job j = {{measurement, layout}, wanted, where, layout};
     csrec_status status = csrec_layout_resolve(measurement, options, wanted, layout, error);
     return status ? status : csrec_device_run(options->backend, &work, &j, NULL, error);
 }
@@ -344,7 +332,7 @@ csrec_status csrec_recover_plan(const csrec_measurement *measurement,
     csrec_status status = csrec_measurement_check(measurement, "measurement", error);
     if (!status) status = csrec_layout_plan(&real, options, wanted, NULL, &layout, error);
     if (status) return status;
-    *plan = layout.plan;
+    *plan = layout.resolved;
     if (plan->estimate.memory == UINT64_MAX) plan->estimate.memory = csrec_memory_available();
     return CSREC_OK;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* preset.c - the table of presets: methods with settings, from fast to best. */
 #include <string.h>
 

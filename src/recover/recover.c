@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* recover.c - csrec_recover: makes a plan and runs it. */
 #include "recover/recover.h"
 
@@ -9,14 +10,13 @@
 #include "method/model.h"
 #include "method/normal.h"
 #include "method/tones.h"
-#include "recover/plan.h"
 #include "solver/units.h"
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
 static int64_t sharers(const csrec_layout *layout, int64_t n, csrec_device_kind kind) {
     const csrec_method_type *method = layout->method;
     return layout->tiling.tiles == 1 && method->shares
-               ? method->shares(&layout->plan.options, n, kind)
+               ? method->shares(&layout->resolved.options, n, kind)
                : 1;
 }
 
@@ -42,6 +42,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
 
 /* The arguments of csrec_recover, and its plan. */
 typedef struct recover_job {
+    csrec_layout_job of; /* its own */
     const csrec_measurement *measurement;
     double *signal;
     double *variance;
@@ -114,8 +115,8 @@ static csrec_status recover_normal(csrec_normal *normal, const csrec_context *co
  * alone, which the first rank has. */
 static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, csrec_error *error) {
     const bool by_method = sharers(&j->layout, j->measurement->n, kind) > 1;
-    const bool steps = kind == CSREC_DEVICE_CPU && j->layout.plan.options.history;
-    if (!j->signal && !j->atoms && csrec_comm_rank(j->layout.plan.options.comm) == 0)
+    const bool steps = kind == CSREC_DEVICE_CPU && j->layout.resolved.options.history;
+    if (!j->signal && !j->atoms && csrec_comm_rank(j->layout.resolved.options.comm) == 0)
         return csrec_fail(error, CSREC_ARGUMENT, "the first of several processes needs a signal");
     if (((j->atoms || j->variance) && !by_method) || steps)
         return csrec_fail(error, CSREC_ARGUMENT,
@@ -136,12 +137,12 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
     j->report = (csrec_recover_report){0};
     csrec_status status = csrec_layout_make(m, j->wanted, context, &j->layout, error);
     if (!status) status = csrec_layout_check(&j->layout, error);
-    if (!status && csrec_comm_size(j->layout.plan.options.comm) > 1)
+    if (!status && csrec_comm_size(j->layout.resolved.options.comm) > 1)
         status = check_shared(j, context->kind, error);
     if (status) return status;
     double unit = csrec_unit_of(csrec_largest(csrec_measurement_values(m), m->y));
     csrec_normal normal;
-    status = csrec_normal_create(m, &j->layout.plan.options, unit, &normal, error);
+    status = csrec_normal_create(m, &j->layout.resolved.options, unit, &normal, error);
     if (!status) status = recover_normal(&normal, context, j, error);
     csrec_normal_clear(&normal);
     return status;
@@ -162,12 +163,12 @@ static csrec_status recover_rank(const csrec_context *context, const csrec_recov
                                  void *job, csrec_error *error) {
     recover_job *all = job, own = *all;
     const bool first = csrec_comm_rank(options->comm) == 0;
-    own.layout.plan.options = *options;
+    own.layout.resolved.options = *options;
     own.common = all->signal;
     if (!first) {
         own.signal = own.variance = NULL;
         own.atoms = NULL;
-        own.layout.plan.options.history = NULL;
+        own.layout.resolved.options.history = NULL;
     }
     csrec_status status = recover_on(context, &own, error);
     if (first) all->report = own.report;
@@ -190,7 +191,7 @@ static csrec_status recover_alone(csrec_device_list *list, int device, recover_j
 static csrec_status recover_on_many(csrec_device_list *list, void *job, csrec_error *error) {
     recover_job *j = job;
     const csrec_context kind = {.kind = list->kind};
-    const csrec_recover_options options = j->layout.plan.options;
+    const csrec_recover_options options = j->layout.resolved.options;
     if (csrec_comm_size(options.comm) > 1)
         return recover_alone(list, csrec_comm_local_rank(options.comm) % list->n, j, error);
     csrec_status status = csrec_layout_make(j->measurement, j->wanted, &kind, &j->layout, error);
@@ -202,16 +203,10 @@ static csrec_status recover_on_many(csrec_device_list *list, void *job, csrec_er
 
 /* ------------------------------------------------------------------ the device or devices ----- */
 
-static bool recover_pays(csrec_device_kind kind, const void *job) {
-    const recover_job *j = job;
-    (void)kind;
-    return csrec_layout_pays(j->measurement, &j->layout);
-}
-
 static csrec_status run(recover_job *j, const csrec_recover_options *options,
                         csrec_recover_report *report, csrec_error *error) {
     static const csrec_device_work work = {
-        .device_faster = recover_pays, .run = recover_on, .run_many = recover_on_many};
+        .device_faster = csrec_layout_faster, .run = recover_on, .run_many = recover_on_many};
     csrec_device_ran ran;
     const csrec_measurement real = csrec_measurement_real(j->measurement);
     bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
@@ -223,6 +218,7 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
                             "coefficients are those of real samples, and these are complex; "
                             "recover real and imaginary parts each, or omit the coefficients");
     j->measurement = &real;
+    j->of = (csrec_layout_job){&real, &j->layout};
     if (!status)
         status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
     if (!status) status = csrec_device_run(options->backend, &work, j, &ran, error);

@@ -1,8 +1,62 @@
-/* recover.h - the parts of csrec_recover: plan, tiles, units. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* recover.h - how a recovery runs: method and options, as a whole or in tiles, number of threads,
+ * memory and time; presets. */
 #ifndef CSREC_RECOVER_RECOVER_H
 #define CSREC_RECOVER_RECOVER_H
 
-#include "method/method.h"
+#include "recover/parts/parts.h"
+
+/* A plan, and the internal data to run it. */
+typedef struct csrec_layout {
+    csrec_plan resolved;
+    const csrec_method_type *method;
+    csrec_tiling tiling;
+    uint64_t available; /* to the process, whatever the options allow */
+    bool parts;         /* can be recovered in tiles */
+    bool through;       /* measured through an operator */
+    bool bounded;       /* as in csrec_recover_report */
+} csrec_layout;
+
+/* Requested results: coefficients, the signal, or both. */
+typedef struct csrec_wanted {
+    bool signal, atoms;
+    bool slabs; /* of the signal no more than a line of tiles at a time */
+} csrec_wanted;
+
+/* Resolves the options. The measurement is checked. */
+csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
+                                  const csrec_recover_options *options, csrec_wanted wanted,
+                                  csrec_layout *layout, csrec_error *error);
+
+/* What a job of csrec_device_work begins with whose device the layout chooses, */
+typedef struct csrec_layout_job {
+    const csrec_measurement *measurement;
+    const csrec_layout *layout;
+} csrec_layout_job;
+
+/* and its device_faster: whether "auto" should try a device. */
+bool csrec_layout_faster(csrec_device_kind kind, const void *job);
+
+/* Plans the recovery for a device: threads and tiles by its memory. CSREC_UNSUPPORTED: the method
+ * has no engine there. */
+csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wanted wanted,
+                               const csrec_context *context, csrec_layout *layout,
+                               csrec_error *error);
+
+/* Both, on the device of options->backend. where: NULL, or where a method that has no parts needs
+ * the whole, for a message: then it has to have parts that fit into memory. */
+csrec_status csrec_layout_plan(const csrec_measurement *measurement,
+                               const csrec_recover_options *options, csrec_wanted wanted,
+                               const char *where, csrec_layout *layout, csrec_error *error);
+
+/* Completes the report of what ran: a default epsilon was not asked for, so missing it is what a
+ * solver without a bound would have told. */
+void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *report);
+
+/* CSREC_MEMORY if it does not fit. */
+csrec_status csrec_layout_check(const csrec_layout *layout, csrec_error *error);
+
+/* ------------------------------------------------------------------ presets, variances */
 
 /* The default preset of a measurement: sets the method and its settings; the options are unchanged
  * if no method of it suits. */

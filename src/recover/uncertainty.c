@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* uncertainty.c - expected errors of a recovery: recovers again without a share of the samples, in
  * windows of large signals, and compares the squared errors at the samples left out with those that
  * the method, or else the signal's local variance, lets expect. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "csrec/sampling.h"
 #include "files/measurement.h"
 #include "base/random.h"
+#include "base/pool.h"
 #include "recover/recover.h"
 
 enum { FOLDS = 4, WHOLE = -1, WINDOW = 1 << 16, LEAST_HIDDEN = 16, STREAM_HIDDEN = 1 << 21 };
@@ -32,6 +33,7 @@ typedef struct glance {
     int64_t values;      /* entries * channels */
     double *signal, *variance;
     uint8_t *state; /* [entries] of the following */
+    csrec_pool pool;
 } glance;
 
 enum { UNKNOWN, SHOWN, LEFT_OUT };
@@ -104,14 +106,6 @@ static void place_window(const csrec_shape *whole, const csrec_shape *window, in
 
 /* ------------------------------------------------------------------ a recovery to compare with */
 
-static void glance_clear(glance *g) {
-    free(g->m.index);
-    free(g->m.y);
-    free(g->signal);
-    free(g->variance);
-    free(g->state);
-}
-
 static csrec_status glance_create(const csrec_measurement *m, const csrec_shape *window, glance *g,
                                   csrec_error *error) {
     int64_t entries = 0;
@@ -122,12 +116,12 @@ static csrec_status glance_create(const csrec_measurement *m, const csrec_shape 
     g->m.shape = *window;
     g->m.pattern = CSREC_PATTERN_NONE;
     g->m.count = g->m.n = 0;
-    g->m.index = malloc((size_t)room * sizeof *g->m.index);
-    g->m.y = malloc((size_t)(room * m->channels) * sizeof *g->m.y);
-    g->signal = malloc((size_t)g->values * sizeof *g->signal);
-    g->variance = malloc((size_t)g->values * sizeof *g->variance);
-    g->state = calloc((size_t)entries, 1);
-    if (g->m.index && g->m.y && g->signal && g->variance && g->state) return CSREC_OK;
+    CSREC_TAKE(&g->pool, g->m.index, room);
+    CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
+    CSREC_TAKE(&g->pool, g->signal, g->values);
+    CSREC_TAKE(&g->pool, g->variance, g->values);
+    CSREC_ZEROS(&g->pool, g->state, entries);
+    if (!g->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors of %lld entries",
                       (long long)entries);
 }
@@ -187,11 +181,10 @@ static csrec_status guess_variance(glance *g, csrec_error *error) {
     int64_t longest = 1, entries = g->values / g->m.channels;
     for (int a = 0; a < shape->dims; a++)
         if (shape->dim[a] > longest) longest = shape->dim[a];
-    double *sum = malloc((size_t)g->values * sizeof *sum),
-           *count = malloc((size_t)g->values * sizeof *count);
-    double *line = malloc((size_t)longest * sizeof *line), mean = 0.0;
-    csrec_status status =
-        sum && count && line ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_pool pool = {0};
+    double *sum = CSREC_TAKE(&pool, sum, g->values), *count = CSREC_TAKE(&pool, count, g->values);
+    double *line = CSREC_TAKE(&pool, line, longest), mean = 0.0;
+    csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
     int64_t radius =
         (int64_t)ceil(0.5 * pow((double)entries / (double)(g->m.n + 1), 1.0 / shape->dims));
     for (int64_t i = 0; i < g->values && !status; i++) {
@@ -212,9 +205,7 @@ static csrec_status guess_variance(glance *g, csrec_error *error) {
         bool sampled = noise > 0.0 && g->state[i / g->m.channels] == SHOWN;
         g->variance[i] = sampled ? v * (noise / (v + noise)) : v; /* both say something */
     }
-    free(sum);
-    free(count);
-    free(line);
+    csrec_pool_clear(&pool);
     return status;
 }
 
@@ -267,7 +258,7 @@ static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
         status = glance_run(e, &g, error);
         if (!status) add_fold(e, &g, origin);
     }
-    glance_clear(&g);
+    csrec_pool_clear(&g.pool);
     return status;
 }
 
@@ -334,7 +325,7 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
     }
     for (int64_t i = 0; i < g.values && !status; i++)
         map[i] = sqrt(scale[g.state[i / g.m.channels] == SHOWN] * map[i]);
-    glance_clear(&g);
+    csrec_pool_clear(&g.pool);
     return status;
 }
 
@@ -394,6 +385,6 @@ csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
         for (int64_t c = 0; c < g.m.channels; c++) sum += g.variance[i * g.m.channels + c];
         density[i] = is_kept(&g, i) ? 0.0 : sqrt(sum);
     }
-    glance_clear(&g);
+    csrec_pool_clear(&g.pool);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ball.h - the entries of a signal of up to three axes that are near one of them. */
 #ifndef CSREC_SAMPLING_BALL_H
 #define CSREC_SAMPLING_BALL_H
@@ -5,18 +6,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline int64_t csrec_larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static inline int64_t csrec_smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
+#include "base/inline.h"
+#include "csrec/array.h"
 
 /* floor(sqrt(v)), v >= 0. */
 int64_t csrec_root(int64_t v);
 
-/* The coordinates of a flat position; extents of missing axes are 1, in front. */
+/* The extents of a shape of one to three axes, those of missing axes 1, in front. */
+void csrec_extents(const csrec_shape *shape, int64_t extent[3]);
+
+/* The same, and the number of entries, of a signal of at most 2^31 entries and n positions in it;
+ * else a line in error, which begins with `what` where the signal is too large. */
+csrec_status csrec_extents_check(const csrec_shape *shape, int64_t n, const int64_t *index,
+                                 const char *what, int64_t extent[3], int64_t *entries,
+                                 csrec_error *error);
+
+/* The coordinates of a flat position. */
 void csrec_locate(const int64_t extent[3], int64_t point, int64_t at[3]);
 
 /* A run of the last axis inside the ball. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* darts.c - dart throwing at the largest scale of distances that leaves room for enough darts.
  *
  * A map holds the squared distance of every entry to the nearest position that is measured or
@@ -7,11 +8,11 @@
 #include "sampling/darts.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sampling/ball.h"
 #include "base/memory.h"
+#include "base/pool.h"
 
 /* Scales are squares of distances: 4 % of them is 2 % of the distances. */
 static const double TOLERANCE = 1.04;
@@ -114,23 +115,21 @@ static void find_range(search *s) {
 }
 
 csrec_status csrec_darts_place(const csrec_darts *darts, int64_t *place, double *squared) {
-    size_t bytes = (size_t)darts->count * sizeof *place;
+    csrec_pool pool = {0};
     search s = {.darts = darts, .best_squared = 1.0};
-    s.map = csrec_memory_allocate((size_t)darts->entries * sizeof *s.map);
-    s.place = malloc(bytes);
-    s.best = malloc(bytes);
-    csrec_status status = s.map && s.place && s.best ? CSREC_OK : CSREC_MEMORY;
+    s.map = csrec_pool_keep(&pool, csrec_memory_allocate((size_t)darts->entries * sizeof *s.map));
+    CSREC_TAKE(&pool, s.place, darts->count);
+    CSREC_TAKE(&pool, s.best, darts->count);
+    csrec_status status = csrec_pool_status(&pool);
     if (!status) {
         find_range(&s);
         find_scale(&s);
         if (s.stopped) status = CSREC_STOPPED;
     }
     if (!status) {
-        memcpy(place, s.best, bytes);
+        memcpy(place, s.best, (size_t)darts->count * sizeof *place);
         *squared = s.best_squared;
     }
-    free(s.best);
-    free(s.place);
-    free(s.map);
+    csrec_pool_clear(&pool);
     return status;
 }

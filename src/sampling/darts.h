@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* darts.h - places that keep their distances: dart throwing in a given order. */
 #ifndef CSREC_SAMPLING_DARTS_H
 #define CSREC_SAMPLING_DARTS_H

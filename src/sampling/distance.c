@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* distance.c - the Euclidean distance transform, one axis after the other.
  *
  * P. Felzenszwalb and D. Huttenlocher, "Distance transforms of sampled functions", 2012: along a
@@ -6,7 +7,9 @@
 #include "sampling/distance.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "base/inline.h"
+#include "base/pool.h"
 
 typedef struct {
     double *height; /* [longest] of the line before */
@@ -45,19 +48,18 @@ static void transform_line(int64_t n, int64_t stride, uint32_t *line, const enve
 }
 
 csrec_status csrec_distance_squared(const int64_t extent[3], uint32_t *squared) {
-    size_t longest = 1;
-    for (int a = 0; a < 3; a++)
-        if ((size_t)extent[a] > longest) longest = (size_t)extent[a];
-    envelope e = {malloc(longest * sizeof(double)), malloc(longest * sizeof(double)),
-                  malloc(longest * sizeof(int64_t))};
+    csrec_pool pool = {0};
     int64_t entries = extent[0] * extent[1] * extent[2], stride = 1;
-    bool room = e.height && e.from && e.foot;
-    for (int a = 2; room && a >= 0; stride *= extent[a--])
+    const int64_t longest = csrec_larger(csrec_larger(extent[0], extent[1]), extent[2]);
+    envelope e;
+    CSREC_TAKE(&pool, e.height, longest);
+    CSREC_TAKE(&pool, e.from, longest);
+    CSREC_TAKE(&pool, e.foot, longest);
+    const csrec_status status = csrec_pool_status(&pool);
+    for (int a = 2; !status && a >= 0; stride *= extent[a--])
         for (int64_t first = 0; first < entries && extent[a] > 1; first += stride * extent[a])
             for (int64_t i = first; i < first + stride; i++)
                 transform_line(extent[a], stride, squared + i, &e);
-    free(e.height);
-    free(e.from);
-    free(e.foot);
-    return room ? CSREC_OK : CSREC_MEMORY;
+    csrec_pool_clear(&pool);
+    return status;
 }

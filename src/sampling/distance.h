@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* distance.h - how far every entry of a signal is from the nearest of some positions. */
 #ifndef CSREC_SAMPLING_DISTANCE_H
 #define CSREC_SAMPLING_DISTANCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hilbert.c - Hilbert curves in any number of dimensions.
  *
  * J. Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004): within a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* jitter.c - jittered sampling with exactly the count that was asked for.
  *
  * A regular grid of cells fits few counts and few shapes. Here the signal is halved along its

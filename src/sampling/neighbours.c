@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* neighbours.c - near points from Hilbert curves that are shifted against each other. */
 #include "sampling/neighbours.h"
 

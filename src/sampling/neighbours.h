@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* neighbours.h - positions near each other, and the order of a Hilbert curve. */
 #ifndef CSREC_SAMPLING_NEIGHBOURS_H
 #define CSREC_SAMPLING_NEIGHBOURS_H

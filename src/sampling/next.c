@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* next.c - where to measure next: darts weighted by the error that is thought to be left.
  *
  * The order of the darts must not depend on the platform, but the C library's log does, in the last
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #include "csrec/sampling.h"
+#include "sampling/ball.h"
 #include "sampling/darts.h"
 #include "sampling/distance.h"
 #include "base/error.h"
@@ -20,8 +22,6 @@
 static const double SPACING = 1.5;
 
 static const double REACH_MAX = 65535; /* its square is below CSREC_FAR */
-
-static const int64_t ENTRIES_MAX = INT64_C(1) << 31;
 
 typedef struct {
     const double *density; /* NULL: even */
@@ -176,22 +176,11 @@ static csrec_status check_frame(search *s, const csrec_measurement *m, csrec_err
         return csrec_fail(
             error, CSREC_UNSUPPORTED,
             "is measured through an operator; places are found for entries of a signal");
-    if (csrec_shape_count(&m->shape, &s->darts.entries))
-        return csrec_fail(error, CSREC_DATA,
-                          "shape: an extent is below 1 or the product overflows; "
-                          "use 1 to 3 extents whose product is at most 2^31");
-    if (m->shape.dims > 3 || s->darts.entries > ENTRIES_MAX)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "places are found in signals of 1 to 3 axes and at most 2^31 entries, "
-                          "not %d axes and %lld entries; divide the signal",
-                          m->shape.dims, (long long)s->darts.entries);
-    for (int a = 0; a < 3; a++) s->darts.extent[a] = 1;
-    for (int a = 0; a < m->shape.dims; a++) {
-        s->darts.extent[3 - m->shape.dims + a] = m->shape.dim[a];
-        s->dims += m->shape.dim[a] > 1;
-    }
+    csrec_status status = csrec_extents_check(&m->shape, m->n, m->index, "places are found in",
+                                              s->darts.extent, &s->darts.entries, error);
+    for (int a = 0; a < 3 && !status; a++) s->dims += s->darts.extent[a] > 1;
     if (s->dims == 0) s->dims = 1;
-    return CSREC_OK;
+    return status;
 }
 
 static csrec_status check_density(search *s, csrec_error *error) {
@@ -204,19 +193,12 @@ static csrec_status check_density(search *s, csrec_error *error) {
     return CSREC_OK;
 }
 
-static csrec_status map_measured(search *s, const csrec_measurement *m, csrec_error *error) {
+static csrec_status map_measured(search *s, const csrec_measurement *m) {
     const int64_t entries = s->darts.entries;
     s->nearest = malloc((size_t)entries * sizeof *s->nearest);
     if (!s->nearest) return CSREC_MEMORY;
     for (int64_t i = 0; i < entries; i++) s->nearest[i] = CSREC_FAR;
-    for (int64_t k = 0; k < m->n; k++) {
-        if (m->index[k] < 0 || m->index[k] >= entries)
-            return csrec_fail(error, CSREC_DATA,
-                              "index: element %lld is %lld, outside 0 to %lld; give flat C-order "
-                              "positions",
-                              (long long)k, (long long)m->index[k], (long long)entries - 1);
-        s->nearest[m->index[k]] = 0;
-    }
+    for (int64_t k = 0; k < m->n; k++) s->nearest[m->index[k]] = 0;
     return csrec_distance_squared(s->darts.extent, s->nearest);
 }
 
@@ -246,7 +228,7 @@ csrec_status csrec_where_next(const csrec_measurement *measurement, const double
     s.darts.progress = options->progress;
     s.darts.context = options->context;
     status = check_density(&s, error);
-    if (!status) status = map_measured(&s, measurement, error);
+    if (!status) status = map_measured(&s, measurement);
     if (!status) status = place_all(&s, error);
     if (!status) {
         *next = (csrec_sampling){options->count, s.place, sqrt(fmax(s.squared, 1.0))};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* order.c - rows of N-d positions: Morton, Hilbert and raster order.
  *
  * An axis of extent dim has b = ceil(log2 dim) bits. Morton order interleaves the bits of all
@@ -7,6 +8,7 @@
  * coordinates, those which all axes have, by hilbert.c; everything else is the same. */
 #include "sampling/order.h"
 
+#include "base/inline.h"
 #include "base/threads.h"
 #include "csrec/haar.h"
 
@@ -27,13 +29,6 @@ typedef struct {
     int64_t count;
     field field[CSREC_DIMS_MAX];
 } plan;
-
-/* Smallest b with 2^b >= count. */
-static int bits_for(int64_t count) {
-    int bits = 0;
-    while (((int64_t)1 << bits) < count) bits++;
-    return bits;
-}
 
 /* Bits of groups 2^t long, the first of every m groups. */
 static uint64_t group_mask(int t, int m) {
@@ -67,7 +62,7 @@ static void field_init(field *f, const plan *p, int low, int base) {
         f->axis[f->axes++] = a;
         if (p->bits[a] - low < f->width) f->width = p->bits[a] - low;
     }
-    if (f->axes > 1) f->steps = bits_for(f->width);
+    if (f->axes > 1) f->steps = csrec_bits_for(f->width);
     for (int t = 0; t < f->steps; t++) f->mask[t] = group_mask(t, f->axes);
 }
 
@@ -76,13 +71,13 @@ static csrec_status plan_init(plan *p, const csrec_shape *shape, csrec_order ord
     csrec_status status = csrec_shape_count(shape, &p->count);
     if (status) return status;
     if (order == CSREC_ORDER_RASTER) {
-        p->levels = bits_for(p->count);
+        p->levels = csrec_bits_for(p->count);
         return CSREC_OK;
     }
     for (int a = 0; a < shape->dims; a++) {
         if (shape->dim[a] == 1) continue;
         p->dim[p->axes] = (uint64_t)shape->dim[a];
-        p->bits[p->axes] = bits_for(shape->dim[a]);
+        p->bits[p->axes] = csrec_bits_for(shape->dim[a]);
         p->levels += p->bits[p->axes++];
     }
     if (p->levels > 62) return CSREC_DATA;

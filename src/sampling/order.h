@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* order.h - conversion of blocks of positions between coordinates and rows. */
 #ifndef CSREC_SAMPLING_ORDER_H
 #define CSREC_SAMPLING_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* path.c - a short path over positions: 2-opt and Or-opt moves between neighbours.
  *
  * J. Bentley, "Fast algorithms for geometric traveling salesman problems", 1992: from a
@@ -11,18 +12,18 @@
 #include "csrec/sampling.h"
 #include "sampling/ball.h"
 #include "base/error.h"
+#include "base/pool.h"
 #include "sampling/neighbours.h"
 #include "base/call.h"
 
 /* SEGMENT: the longest piece that an Or-opt move takes elsewhere. */
 enum { LONGEST = 50000, SEGMENT = 3 };
 
-static const int64_t ENTRIES_MAX = INT64_C(1) << 31;
-
 /* A move must shorten the path by more than rounding. */
 static const double LEAST_GAIN = 1e-7;
 
 typedef struct {
+    csrec_pool pool;
     csrec_points points;
     int32_t *near;  /* [n][CSREC_NEIGHBOURS] */
     int64_t *path;  /* [n] points in the order of the path */
@@ -171,47 +172,15 @@ static double length_of(const route *r) {
 }
 
 static csrec_status allocate(route *r) {
-    size_t n = (size_t)r->points.n + 1;
-    r->points.at = malloc(3 * n * sizeof *r->points.at);
-    r->near = malloc(CSREC_NEIGHBOURS * n * sizeof *r->near);
-    r->path = malloc(n * sizeof *r->path);
-    r->place = malloc(n * sizeof *r->place);
-    r->queue = malloc(n * sizeof *r->queue);
-    r->queued = calloc(n, sizeof *r->queued);
-    bool room = r->points.at && r->near && r->path && r->place && r->queue && r->queued;
-    return room ? CSREC_OK : CSREC_MEMORY;
-}
-
-static void release(route *r) {
-    free(r->points.at);
-    free(r->near);
-    free(r->path);
-    free(r->place);
-    free(r->queue);
-    free(r->queued);
-}
-
-static csrec_status check(const csrec_shape *shape, int64_t n, const int64_t *index, route *r,
-                          csrec_error *error) {
-    int64_t entries;
-    if (csrec_shape_count(shape, &entries))
-        return csrec_fail(error, CSREC_DATA,
-                          "shape: an extent is below 1 or the product overflows; "
-                          "use 1 to 3 extents whose product is at most 2^31");
-    if (shape->dims > 3 || entries > ENTRIES_MAX || n >= ENTRIES_MAX)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "paths are for signals of 1 to 3 axes and at most 2^31 entries, not %d "
-                          "axes and %lld entries; divide the signal",
-                          shape->dims, (long long)entries);
-    for (int64_t k = 0; k < n; k++)
-        if (index[k] < 0 || index[k] >= entries)
-            return csrec_fail(error, CSREC_DATA,
-                              "index: element %lld is %lld, outside 0 to %lld; give flat C-order "
-                              "positions",
-                              (long long)k, (long long)index[k], (long long)entries - 1);
-    for (int d = 0; d < 3; d++) r->points.extent[d] = 1;
-    for (int d = 0; d < shape->dims; d++) r->points.extent[3 - shape->dims + d] = shape->dim[d];
-    return CSREC_OK;
+    csrec_pool *pool = &r->pool;
+    const int64_t n = r->points.n + 1;
+    CSREC_TAKE(pool, r->points.at, 3 * n);
+    CSREC_TAKE(pool, r->near, CSREC_NEIGHBOURS * n);
+    CSREC_TAKE(pool, r->path, n);
+    CSREC_TAKE(pool, r->place, n);
+    CSREC_TAKE(pool, r->queue, n);
+    CSREC_ZEROS(pool, r->queued, n);
+    return csrec_pool_status(pool);
 }
 
 /* Fills the points and finds the path; length[0]: of the order given. */
@@ -241,7 +210,9 @@ csrec_status csrec_path_order(const csrec_shape *shape, int64_t n, int64_t *inde
     route r = {.points = {.n = n}, .shifted = 256 * n};
     double found[2] = {0.0, 0.0};
     if (error) error->text[0] = '\0';
-    csrec_status status = check(shape, n, index, &r, error);
+    int64_t entries;
+    csrec_status status =
+        csrec_extents_check(shape, n, index, "paths are for", r.points.extent, &entries, error);
     if (status) return status;
     status = find_path(&r, index, progress, context, found);
     if (!status && found[1] < found[0]) {
@@ -252,7 +223,7 @@ csrec_status csrec_path_order(const csrec_shape *shape, int64_t n, int64_t *inde
         length[0] = found[0];
         length[1] = fmin(found[0], found[1]);
     }
-    release(&r);
+    csrec_pool_clear(&r.pool);
     if (status == CSREC_STOPPED)
         return csrec_fail(error, status, "the search for a path was stopped");
     return status

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* permutation.c - keyed permutation of any size: a Feistel network with cycle walking.
  *
  * (left, right) -> (right, left xor F(right)) is invertible for any F, so the rounds permute the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* permutation.h - a random order of 0 .. entries - 1 that is computed, not stored. */
 #ifndef CSREC_SAMPLING_PERMUTATION_H
 #define CSREC_SAMPLING_PERMUTATION_H

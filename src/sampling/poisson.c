@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* poisson.c - Poisson-disc sampling on pixel centres, with exactly the count asked for.
  *
  * R. Bridson, "Fast Poisson disk sampling in arbitrary dimensions", 2007: from a random sample of
@@ -209,12 +210,8 @@ csrec_status csrec_sampling_poisson(const csrec_sampling_plan *plan, csrec_sampl
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "poisson sampling needs a byte an entry and takes at most 2^31 entries; "
                           "use jitter or uniform");
-    disc d = {.extent = {1},
-              .entries = plan->entries,
-              .count = plan->count,
-              .seed = plan->seed,
-              .plan = plan};
-    for (int a = 0; a < shape->dims; a++) d.extent[3 - shape->dims + a] = shape->dim[a];
+    disc d = {.entries = plan->entries, .count = plan->count, .seed = plan->seed, .plan = plan};
+    csrec_extents(shape, d.extent);
     d.point = sampling->index;
     d.blocked = malloc((size_t)d.entries);
     csrec_status status = d.blocked ? run(&d) : CSREC_MEMORY;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.c - chooses the rows of an operator to measure. */
 #include <math.h>
 #include <stdlib.h>

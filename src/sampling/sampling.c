@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sampling.c - sampling patterns: the table of them, and uniform sampling without replacement. */
 #include "sampling/sampling.h"
 

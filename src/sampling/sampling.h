@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sampling.h - one function per sampling pattern, called by csrec_sampling_create. */
 #ifndef CSREC_SAMPLING_SAMPLING_H
 #define CSREC_SAMPLING_SAMPLING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bpdn.c - min ||x||_1 subject to ||A x - y|| <= goal, and basis pursuit, A x = y, for goal 0; or
  * min ||A x - y|| subject to ||x||_1 <= tau.
  *
@@ -26,28 +27,17 @@
  */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "solver/fista_active.h"
-#include "solver/l1_newton.h"
-#include "solver/l1_steps.h"
+#include "solver/bpdn.h"
 #include "solver/sparse.h"
 
-/* Shares: of max |<a_j, y>|, the first lambda and the last; of lambda, by how much a minimum found
- * by steps may miss its conditions at first and at the end; of the goal, or of y, the error of
- * ||r||; of ||x||_1, the gap to its bound where A x = y; and of lambda, the change below which
- * Newton's step is taken, and that two minima of a line are apart; of the goal and ||x||_1, what
- * the dual may leave at the end. The least factor from one lambda to the next, also where entries
- * of several parts bend the path; the width of the last interval of them. */
+/* Shares: of max |<a_j, y>|, the first lambda; of lambda, by how much a minimum found by steps may
+ * miss its conditions at first, the change below which Newton's step is taken, and that two minima
+ * of a line are apart. The least factor from one lambda to the next, also where entries of several
+ * parts bend the path; the width of the last interval of them. */
 #define BPDN_FIRST  0.25
-#define BPDN_LAST   1e-14
 #define BPDN_ROUGH  0.1
-#define BPDN_FINE   1e-10
-#define BPDN_EXACT  1e-9
-#define BPDN_GAP    1e-8
-#define BPDN_CLOSE  1e-7
-#define BPDN_PROVED 1e-6
 #define BPDN_NEAR   0.25
 #define BPDN_FACTOR 0.1
 #define BPDN_CURVED 0.4
@@ -60,42 +50,17 @@
  */
 enum { STEPS_FIRST = 10, TANGENTS_MOST = 60, LINES_MOST = 30 };
 
-typedef struct bpdn {
-    csrec_support s;              /* first */
-    csrec_active *active;         /* or NULL */
-    csrec_active_columns columns; /* of an operator that is known by products */
-    csrec_l1_steps steps;         /* where active is NULL, and for all below, too */
-    csrec_l1_newton newton;
-    bool begun;
-    double goal, whole, largest; /* bound of ||r||, ||y||, max |<a_j, y>| */
-    double tau;                  /* bound of ||x||_1 in its place, or 0 */
-    double lambda, miss;         /* of the minimum looked for */
-    double rough;                /* miss for a lambda that is far from the last */
-    double above, below;         /* lambdas with ||r|| above and below the goal */
-    double lambda_before;        /* of the minimum before */
-    double *x_before, *r_before; /* [n], [m] */
-    bool anew;                   /* it has begun anew, without Newton's steps, */
-    int tangents;                /* of which there were so many */
-    int lines;                   /* tried between two lambdas */
-    int64_t left, most;          /* steps until Newton's, and after it; most 0: far from the end */
-} bpdn;
-
 static void bpdn_destroy(csrec_run *run) {
-    bpdn *o = run->state;
+    csrec_bpdn *o = run->state;
     if (o) {
         csrec_active_destroy(o->active);
         csrec_operator_destroy(o->columns.stored);
-        csrec_l1_steps_clear(&o->steps);
-        csrec_l1_newton_clear(&o->newton);
-        free(o->x_before);
-        free(o->r_before);
     }
-    csrec_sparse_destroy(run);
 }
 
 static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
-    csrec_status status = csrec_sparse_create(run, sizeof(bpdn), error);
-    bpdn *o = run->state;
+    csrec_status status = csrec_sparse_create(run, sizeof(csrec_bpdn), error);
+    csrec_bpdn *o = run->state;
     if (status) return status;
     csrec_rules rules = csrec_rules_of(&run->options->stop, -1, run->A->m, run->y);
     status = csrec_l1_read(run, &o->s, error);
@@ -107,9 +72,9 @@ static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
                           "tau bounds ||x||_1 in place of epsilon and sigma; leave them out");
     o->whole = sqrt(rules.whole);
     o->miss = o->rough = BPDN_ROUGH;
-    o->x_before = calloc((size_t)run->A->n, sizeof *o->x_before);
-    o->r_before = malloc((size_t)run->A->m * sizeof *o->r_before);
-    status = o->x_before && o->r_before ? csrec_l1_steps_create(&o->s, &o->steps) : CSREC_MEMORY;
+    CSREC_ZEROS(&run->pool, o->x_before, run->A->n);
+    CSREC_TAKE(&run->pool, o->r_before, run->A->m);
+    status = csrec_l1_steps_create(&o->s, &o->steps);
     if (!status) status = csrec_l1_newton_create(&o->s, &o->newton);
     if (!status && !csrec_run_stops(run))
         status = csrec_active_create(&o->s, run->A, BPDN_FIRST, &o->active);
@@ -118,41 +83,21 @@ static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
                   : CSREC_OK;
 }
 
-/* By how much rounding may change r = y - A x, by the sizes of the terms: sqrt(L) is ||A||. */
-static double rounding_of_r(const bpdn *o) {
-    const csrec_support *s = &o->s;
-    double sum = 0.0;
-    if (!o->active)
-        return o->steps.rounding * (o->whole + sqrt(o->steps.L * csrec_squares(s->A->n, s->x)));
-    for (int64_t j = 0; j < s->A->n; j++) sum += (s->x[j] * s->norms[j]) * (s->x[j] * s->norms[j]);
-    return CSREC_L1_ROUNDING * (o->whole + sqrt(sum));
-}
-
-/* The same of A^T r, as a share of lambda: by how much a minimum misses its conditions at least. */
-static double least_miss(const bpdn *o) {
-    return o->active ? 0.0 : csrec_l1_steps_rounding(&o->steps) / o->lambda;
-}
-
-/* Below this lambda A^T r is rounding. */
-static bool is_last(const bpdn *o) {
-    return o->lambda < fmax(BPDN_LAST, o->active ? 0.0 : 8.0 * o->steps.rounding) * o->largest;
-}
-
-static void set_lambda(bpdn *o, double lambda) {
+static void set_lambda(csrec_bpdn *o, double lambda) {
     o->lambda = o->steps.lambda = lambda;
     if (o->active) csrec_active_aim(o->active, lambda);
     csrec_l1_steps_restart(&o->steps);
 }
 
 /* The path begins at x = 0, r = y, the minimum for the largest lambda. */
-static void start_line(bpdn *o) {
+static void start_line(csrec_bpdn *o) {
     const csrec_support *s = &o->s;
     memset(o->x_before, 0, (size_t)s->A->n * sizeof *o->x_before);
     memcpy(o->r_before, s->y, (size_t)s->A->m * sizeof *o->r_before);
     o->lambda_before = o->largest;
 }
 
-static csrec_status begin(bpdn *o) {
+static csrec_status begin(csrec_bpdn *o) {
     o->begun = true;
     csrec_status status = CSREC_OK;
     if (o->active)
@@ -168,19 +113,8 @@ static csrec_status begin(bpdn *o) {
     return status;
 }
 
-/* x = 0 is the solution: it meets the constraint, or no column meets y. */
-static void take_nothing(bpdn *o) {
-    csrec_support_zero(&o->s);
-    o->s.run->solved = true;
-}
-
-/* v = from + t slope */
-static void combine(int64_t n, const double *from, double t, const double *slope, double *v) {
-    for (int64_t j = 0; j < n; j++) v[j] = from[j] + t * slope[j];
-}
-
 /* The line through the last two minima, as Newton's step has it: from the last, by slope. */
-static void draw_line(bpdn *o) {
+static void draw_line(csrec_bpdn *o) {
     const csrec_support *s = &o->s;
     int64_t n = s->A->n, m = s->A->m;
     double span = o->lambda - o->lambda_before;
@@ -191,7 +125,7 @@ static void draw_line(bpdn *o) {
 }
 
 /* The lambda at which ||x||_1 on the line is tau, as its signs stay. */
-static double lambda_of_norm(const bpdn *o) {
+static double lambda_of_norm(const csrec_bpdn *o) {
     const csrec_operator *A = o->s.A;
     const double *x = o->newton.x, *d = o->newton.slope_x;
     double slope = 0.0;
@@ -203,7 +137,7 @@ static double lambda_of_norm(const bpdn *o) {
 }
 
 /* The lambda at which r on the line has the length of the goal, or where it is shortest. */
-static double lambda_on_line(const bpdn *o) {
+static double lambda_on_line(const csrec_bpdn *o) {
     const double *r = o->newton.r, *d = o->newton.slope_r;
     int64_t m = o->s.A->m;
     if (o->tau > 0.0) return lambda_of_norm(o);
@@ -217,7 +151,7 @@ static double lambda_on_line(const bpdn *o) {
 }
 
 /* Goes on to another lambda, from the point of the line there; rounds keep their x. */
-static void go_on(bpdn *o, double lambda) {
+static void go_on(csrec_bpdn *o, double lambda) {
     csrec_support *s = &o->s;
     int64_t n = s->A->n, m = s->A->m;
     double t = lambda - o->lambda;
@@ -227,60 +161,16 @@ static void go_on(bpdn *o, double lambda) {
         o->lambda_before = o->lambda;
     }
     if (!o->active) {
-        combine(n, o->newton.x, t, o->newton.slope_x, s->x);
-        combine(m, o->newton.r, t, o->newton.slope_r, s->r);
+        csrec_bpdn_combine(n, o->newton.x, t, o->newton.slope_x, s->x);
+        csrec_bpdn_combine(m, o->newton.r, t, o->newton.slope_r, s->r);
         s->energy = csrec_squares(m, s->r);
     }
     set_lambda(o, lambda);
 }
 
-/* The length of r on the line at lambda = 0, as a share of its length at lambda. */
-static double share_that_stays(bpdn *o) {
-    int64_t m = o->s.A->m;
-    combine(m, o->newton.r, -o->lambda, o->newton.slope_r, o->s.q);
-    return sqrt(csrec_squares(m, o->s.q) / csrec_squares(m, o->newton.r));
-}
-
-/* x and its residual, if that is short enough for A x = y. */
-static bool takes(bpdn *o, const double *x, double most) {
-    csrec_support *s = &o->s;
-    s->run->fault = csrec_support_forward(s, x, s->q);
-    if (s->run->fault) return false;
-    for (int64_t i = 0; i < s->A->m; i++) s->q[i] = s->y[i] - s->q[i];
-    const double energy = csrec_squares(s->A->m, s->q);
-    if (sqrt(energy) > most) return false;
-    memcpy(s->x, x, (size_t)s->A->n * sizeof *s->x);
-    memcpy(s->r, s->q, (size_t)s->A->m * sizeof *s->r);
-    s->energy = energy;
-    return true;
-}
-
-/* Whether the line at lambda = 0 is the solution of A x = y; then x is. */
-static bool line_ends(bpdn *o) {
-    csrec_support *s = &o->s;
-    int64_t n = s->A->n, m = s->A->m;
-    double product = 0.0, *x = o->steps.next, rounding = rounding_of_r(o);
-    double most = BPDN_EXACT * o->whole + 4.0 * rounding;
-    for (int64_t i = 0; i < m; i++) product += s->y[i] * o->newton.r[i];
-    if (share_that_stays(o) * sqrt(csrec_squares(m, o->newton.r)) > most) return false;
-    combine(n, o->newton.x, -o->lambda, o->newton.slope_x, x);
-    double norm = csrec_l1_norm(s->A, x);
-    if (fabs(norm - product / o->lambda) > BPDN_GAP * norm + o->whole * rounding / o->lambda)
-        return false;
-    /* Entries that end at 0 end there but for rounding. */
-    for (int64_t j = 0; j < n; j++)
-        if (!(fabs(x[j]) * s->norms[j] > 1e-13 * o->whole) || (s->nonnegative && x[j] < 0.0))
-            x[j] = 0.0;
-    /* The products may round more than columns that were computed by them. */
-    if (o->columns.stored)
-        most = fmax(most, o->steps.rounding * (o->whole + sqrt(o->steps.L * csrec_squares(n, x))));
-    s->run->solved = takes(o, x, 4.0 * most);
-    return s->run->solved;
-}
-
 /* 1/2 ||r||^2 + lambda ||x||_1 is no larger at the end of Newton's step. It is if the signs of x
  * are not those of a minimum, and columns that nearly depend on each other carry x far away. */
-static bool step_descends(const bpdn *o) {
+static bool step_descends(const csrec_bpdn *o) {
     const csrec_support *s = &o->s;
     double here = 0.5 * s->energy + o->lambda * csrec_l1_norm(s->A, s->x);
     double there =
@@ -290,7 +180,7 @@ static bool step_descends(const bpdn *o) {
 
 /* Newton's step and the tangent in place of the line, from a minimum that is roughly known. False:
  * there are none; the line is as it was. */
-static bool take_tangent(bpdn *o) {
+static bool take_tangent(csrec_bpdn *o) {
     bool found = false;
     o->s.run->fault = csrec_l1_newton_find(&o->newton, o->lambda, &found);
     found = found && step_descends(o);
@@ -304,13 +194,13 @@ static bool take_tangent(bpdn *o) {
 
 /* A x = y: smaller and smaller lambda until the line through the minima ends. fine: x is one to
  * high accuracy. */
-static bool approach(bpdn *o, bool fine) {
+static bool approach(csrec_bpdn *o, bool fine) {
     draw_line(o);
-    double stays = share_that_stays(o);
+    double stays = csrec_bpdn_share_that_stays(o);
     bool near = !o->active && stays < BPDN_NEAR && take_tangent(o);
-    if (o->s.run->fault || ((fine || o->active) && line_ends(o))) return false;
-    if (o->s.run->fault || is_last(o)) return false;
-    if (near && !fine && share_that_stays(o) < BPDN_NEAR) {
+    if (o->s.run->fault || ((fine || o->active) && csrec_bpdn_line_ends(o))) return false;
+    if (o->s.run->fault || csrec_bpdn_is_last(o)) return false;
+    if (near && !fine && csrec_bpdn_share_that_stays(o) < BPDN_NEAR) {
         go_on(o, o->lambda); /* to where Newton's step leads */
         return true;
     }
@@ -320,81 +210,10 @@ static bool approach(bpdn *o, bool fine) {
     return true;
 }
 
-/* v = r of t x. */
-static void scale_residual(const csrec_support *s, double t, double *v) {
-    for (int64_t i = 0; i < s->A->m; i++) v[i] = s->y[i] + t * (s->r[i] - s->y[i]);
-}
-
-/* The path begins as a ray from x = 0, where ||x||_1 near 0 leaves no digits to lambda. Whether x
- * times a number, with ||x||_1 = tau, misses the conditions by at most `most`; then x is that. */
-static bool takes_scaled(bpdn *o, double most) {
-    csrec_support *s = &o->s;
-    const double norm = csrec_l1_norm(s->A, s->x), t = o->tau / norm;
-    if (!(norm > 0.0)) return false;
-    scale_residual(s, t, s->q);
-    s->run->fault = csrec_support_adjoint(s, s->q, s->g);
-    if (s->run->fault) return false;
-    const double lambda = csrec_l1_largest(s, s->g);
-    if (!(csrec_l1_miss(s, s->g, lambda) <= fmax(most, least_miss(o)) * lambda)) return false;
-    for (int64_t j = 0; j < s->A->n; j++) s->x[j] *= t;
-    s->run->fault = csrec_support_subtract(s);
-    s->run->solved = !s->run->fault;
-    return s->run->solved;
-}
-
-/* Whether ||r|| is least but for the last digits: A^T r is near 0, as at the last lambda, if x is
- * its minimum. */
-static bool is_shortest(bpdn *o) {
-    csrec_support *s = &o->s;
-    double longest = 0.0;
-    for (int64_t j = 0; j < s->A->n; j++) longest = fmax(longest, s->norms[j]);
-    const double rounding =
-        o->active ? longest * rounding_of_r(o) : csrec_l1_steps_rounding(&o->steps);
-    s->run->fault = csrec_support_adjoint(s, s->r, s->g);
-    return !s->run->fault && csrec_l1_largest(s, s->g) <= 1e-9 * o->largest + 8.0 * rounding;
-}
-
-/* x is the solution if it is near the bound tau of ||x||_1, where least squares may have a shorter
- * x. */
-static void end_at_norm(bpdn *o) {
-    const double norm = csrec_l1_norm(o->s.A, o->s.x), off = norm / o->tau - 1.0;
-    if (off < 0.0 && is_last(o))
-        o->s.run->solved = is_shortest(o);
-    else if (!takes_scaled(o, BPDN_CLOSE))
-        o->s.run->solved = fabs(off) <= BPDN_CLOSE;
-}
-
-/* Whether ||x||_1 is the least but for a share of BPDN_PROVED: v = r / max |<a_j, r>| is feasible
- * for the dual, so that none within the goal is below <y, v> - goal ||v||. */
-static bool is_proved(bpdn *o) {
-    csrec_support *s = &o->s;
-    const double length = sqrt(s->energy), norm = csrec_l1_norm(s->A, s->x);
-    double product = 0.0;
-    if (!(length <= (1.0 + BPDN_CLOSE) * o->goal)) return false;
-    s->run->fault = csrec_support_adjoint(s, s->r, s->g);
-    if (s->run->fault) return false;
-    for (int64_t i = 0; i < s->A->m; i++) product += s->y[i] * s->r[i];
-    const double least = (product - o->goal * length) / csrec_l1_largest(s, s->g);
-    return fabs(norm - least) <= BPDN_PROVED * norm;
-}
-
-/* There is no other lambda. x is the solution but for the last digits if ||r|| is near the goal, or
- * below one that is small beside y. False. */
-static bool end_here(bpdn *o) {
-    const double length = sqrt(o->s.energy);
-    if (o->tau > 0.0)
-        end_at_norm(o);
-    else
-        o->s.run->solved = fabs(length - o->goal) <= BPDN_CLOSE * o->goal ||
-                           (length < o->goal && o->goal - length <= BPDN_EXACT * o->whole) ||
-                           is_proved(o);
-    return false;
-}
-
 /* Minima that were not left no lambda between those known: the last is looked for again, closer,
  * and at last without Newton's steps, whose end may be none; false: that was so before. */
-static bool look_again(bpdn *o) {
-    if (o->anew && o->miss <= BPDN_FINE) return end_here(o);
+static bool look_again(csrec_bpdn *o) {
+    if (o->anew && o->miss <= BPDN_FINE) return csrec_bpdn_end_here(o);
     o->anew = o->miss <= BPDN_FINE;
     o->above = o->largest;
     o->below = 0.0;
@@ -408,9 +227,9 @@ static bool look_again(bpdn *o) {
 /* ||r|| rises with lambda, and ||r|| / lambda falls (r / lambda is the point of a convex set that
  * is next to y / lambda): the lambda sought is beyond lambda goal / ||r|| of a minimum, as far as
  * this one is known. */
-static void bound(bpdn *o) {
+static void bound(csrec_bpdn *o) {
     double length = sqrt(o->s.energy), at = o->lambda * (o->goal / length);
-    double miss = fmax(o->miss, least_miss(o)) + rounding_of_r(o) / length;
+    double miss = fmax(o->miss, csrec_bpdn_least_miss(o)) + csrec_bpdn_rounding(o) / length;
     double norm = o->tau > 0.0 ? csrec_l1_norm(o->s.A, o->s.x) : 0.0;
     if (o->tau > 0.0 && norm < o->tau)
         o->above = fmin(o->above, (1.0 + o->miss) * o->lambda);
@@ -423,18 +242,18 @@ static void bound(bpdn *o) {
 }
 
 /* Minima have left no lambda between those known; it is one if they are exact. */
-static bool is_narrow(const bpdn *o) {
+static bool is_narrow(const csrec_bpdn *o) {
     return o->above - o->below <= (o->below > 0.0 ? BPDN_WIDTH * o->lambda : 0.0);
 }
 
 /* The next lambda by the line, between those known; false: there is none. */
-static bool next_by_line(bpdn *o, double next) {
+static bool next_by_line(csrec_bpdn *o, double next) {
     const double factor = o->s.A->parts > 1 ? BPDN_CURVED : BPDN_FACTOR;
     bound(o);
     o->most = 0;
-    if (is_last(o)) return end_here(o);
+    if (csrec_bpdn_is_last(o)) return csrec_bpdn_end_here(o);
     if (is_narrow(o)) {
-        end_here(o);
+        csrec_bpdn_end_here(o);
         return !o->s.run->solved && look_again(o);
     }
     if (o->below == 0.0)
@@ -446,19 +265,13 @@ static bool next_by_line(bpdn *o, double next) {
     return true;
 }
 
-/* The constraint is met with equality. */
-static bool is_met(const bpdn *o) {
-    if (o->tau > 0.0) return fabs(csrec_l1_norm(o->s.A, o->s.x) - o->tau) <= BPDN_EXACT * o->tau;
-    return fabs(sqrt(o->s.energy) - o->goal) <= BPDN_EXACT * o->goal + 4.0 * rounding_of_r(o);
-}
-
 /* The next lambda after a minimum; false: it is the solution, or there is none. */
-static bool advance(bpdn *o, bool fine) {
+static bool advance(csrec_bpdn *o, bool fine) {
     if (o->goal == 0.0 && o->tau == 0.0) return approach(o, fine);
-    o->s.run->solved = fine && is_met(o);
+    o->s.run->solved = fine && csrec_bpdn_is_met(o);
     if (o->s.run->solved) return false;
     const bool longer = fine && o->tau > 0.0 && csrec_l1_norm(o->s.A, o->s.x) > o->tau;
-    if (longer && (takes_scaled(o, BPDN_FINE) || o->s.run->fault)) return false;
+    if (longer && (csrec_bpdn_takes_scaled(o, BPDN_FINE) || o->s.run->fault)) return false;
     draw_line(o);
     double next = lambda_on_line(o);
     bool near = !o->active && !o->anew && fabs(next / o->lambda - 1.0) < BPDN_NEAR;
@@ -476,7 +289,7 @@ static bool advance(bpdn *o, bool fine) {
 
 /* A round or a step. Returns whether x is the minimum for lambda, roughly or `fine`, or whether it
  * is time for Newton's step. */
-static bool improve(bpdn *o, bool *fine) {
+static bool improve(csrec_bpdn *o, bool *fine) {
     csrec_l1_steps *steps = &o->steps;
     if (!o->active && csrec_active_is_due(&o->columns, &o->s)) {
         o->s.run->fault =
@@ -495,18 +308,18 @@ static bool improve(bpdn *o, bool *fine) {
     }
     bool still = !csrec_l1_steps_step(steps);
     double miss = steps->L * steps->moved / o->lambda;
-    *fine = still || miss <= fmax(BPDN_FINE, least_miss(o));
+    *fine = still || miss <= fmax(BPDN_FINE, csrec_bpdn_least_miss(o));
     return *fine || miss <= o->miss || (o->most && --o->left == 0);
 }
 
-/* r is 0 but for its last digits within ||x||_1 <= tau: no minimum has to be known. */
-static bool fits_within(const bpdn *o) {
-    return o->tau > 0.0 && o->s.energy <= (BPDN_EXACT * o->whole) * (BPDN_EXACT * o->whole) &&
-           csrec_l1_norm(o->s.A, o->s.x) <= o->tau;
+/* x = 0 is the solution: it meets the constraint, or no column meets y. */
+static void take_nothing(csrec_bpdn *o) {
+    csrec_support_zero(&o->s);
+    o->s.run->solved = true;
 }
 
 static bool bpdn_update(csrec_run *run) {
-    bpdn *o = run->state;
+    csrec_bpdn *o = run->state;
     bool fine = false;
     if (!o->begun) {
         const bool nothing = o->whole <= o->goal;
@@ -517,7 +330,7 @@ static bool bpdn_update(csrec_run *run) {
     if (run->fault) return false;
     bool found = improve(o, &fine);
     if (run->fault || run->stopped) return false;
-    run->solved = fits_within(o);
+    run->solved = csrec_bpdn_fits_within(o);
     return !run->solved && (!found || advance(o, fine));
 }
 
@@ -530,13 +343,13 @@ static const char *const lengths[] = {"tau", NULL};
 
 /* A run that ends before its end may be beyond tau: then x is a multiple of it that is not. */
 static csrec_status bpdn_result(const csrec_run *run, csrec_atoms *atoms, double *r) {
-    bpdn *o = run->state;
+    csrec_bpdn *o = run->state;
     csrec_support *s = &o->s;
     const double norm = o->tau > 0.0 ? csrec_l1_norm(s->A, s->x) : 0.0,
                  t = norm > 0.0 ? o->tau / norm : 1.0;
     if (t < 1.0 - BPDN_CLOSE && !run->looking) {
         for (int64_t j = 0; j < s->A->n; j++) s->x[j] *= t;
-        scale_residual(s, t, s->r);
+        csrec_bpdn_scale_residual(s, t, s->r);
         s->energy = csrec_squares(s->A->m, s->r);
     }
     return csrec_support_result(run, atoms, r);

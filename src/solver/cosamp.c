@@ -1,34 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cosamp.c - Compressive Sampling Matching Pursuit: add 2 k candidates, fit, keep the k largest. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/sparse.h"
 
 typedef struct cosamp {
-    csrec_support s; /* first */
-    int64_t k;
+    csrec_support s;         /* first */
     double *best_x, *best_r; /* of the previous iteration */
 } cosamp;
 
-static void cosamp_destroy(csrec_run *run) {
-    cosamp *o = run->state;
-    if (o) {
-        free(o->best_x);
-        free(o->best_r);
-    }
-    csrec_sparse_destroy(run);
-}
-
 static csrec_status cosamp_create(csrec_run *run, csrec_error *error) {
-    int64_t k = 0;
-    csrec_status status = csrec_sparse_begin(run, sizeof(cosamp), &k, error);
+    csrec_status status = csrec_sparse_begin(run, sizeof(cosamp), error);
     cosamp *o = run->state;
     if (status) return status;
-    o->k = k;
-    o->best_x = malloc((size_t)run->A->n * sizeof *o->best_x);
-    o->best_r = malloc((size_t)run->A->m * sizeof *o->best_r);
-    return o->best_x && o->best_r ? CSREC_OK
-                                  : csrec_fail(error, CSREC_MEMORY, "solver cosamp: out of memory");
+    CSREC_TAKE(&run->pool, o->best_x, run->A->n);
+    CSREC_TAKE(&run->pool, o->best_r, run->A->m);
+    return csrec_pool_status(&run->pool);
 }
 
 /* More columns than samples cannot be fitted, so the number of candidates is limited. */
@@ -41,12 +28,12 @@ static bool cosamp_update(csrec_run *run) {
     memcpy(o->best_r, s->r, r_bytes);
     run->fault = csrec_support_correlate(s);
     if (run->fault) return false;
-    int64_t room = (run->A->m - s->size) / run->A->parts, most = 2 * o->k < room ? 2 * o->k : room;
+    int64_t room = (run->A->m - s->size) / run->A->parts, most = 2 * s->k < room ? 2 * s->k : room;
     int64_t joined = csrec_support_largest(s, s->c, most);
     for (int64_t i = 0; i < joined; i++) s->chosen[s->largest[i]] = true;
     s->size += joined;
     run->fault = csrec_support_fit(s, CSREC_FIT_CLOSE);
-    csrec_support_prune(s, o->k);
+    csrec_support_prune(s, s->k);
     if (!run->fault) run->fault = csrec_support_residual(s);
     if (!run->fault && s->energy < before) return true;
     memcpy(s->x, o->best_x, x_bytes);
@@ -71,7 +58,6 @@ const csrec_solver_type csrec_solver_cosamp = {
     .pursues = true,
     .create = cosamp_create,
     .need = cosamp_need,
-    .destroy = cosamp_destroy,
     .update = cosamp_update,
     .energy = csrec_support_energy,
     .result = csrec_support_result};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - what solvers do on the device that has the operator. */
 #ifndef CSREC_SOLVER_ENGINE_H
 #define CSREC_SOLVER_ENGINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fista.c - min 1/2 ||A x - y||^2 + lambda ||x||_1 by accelerated proximal gradient steps.
  *
  * lambda has the units of <a_j, y>. For lambda >= max_j |<a_j, y>| the minimum is x = 0, so the
@@ -50,10 +51,7 @@ static void fista_destroy(csrec_run *run) {
     if (o) {
         csrec_active_destroy(o->active);
         csrec_operator_destroy(o->columns.stored);
-        csrec_l1_steps_clear(&o->steps);
-        csrec_l1_newton_clear(&o->newton);
     }
-    csrec_sparse_destroy(run);
 }
 
 /* Whether a run of so many steps at most, 0: without a limit, may come to Newton's. */
@@ -70,7 +68,7 @@ static csrec_status fista_create(csrec_run *run, csrec_error *error) {
     bool leaps = may_leap(run->options->stop.atoms);
     if (csrec_l1_steps_create(&o->s, &o->steps) ||
         (leaps && csrec_l1_newton_create(&o->s, &o->newton)))
-        return csrec_fail(error, CSREC_MEMORY, "solver fista: out of memory");
+        return CSREC_MEMORY;
     o->debias = csrec_run_param(run, "debias") != 0.0;
     if (o->debias && o->s.nonnegative)
         return csrec_fail(error, CSREC_ARGUMENT,

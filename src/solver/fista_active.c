@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fista_active.c - a working set W of columns for the l1 problem.
  *
  * x is the minimum if and only if with c = A^T (y - A x)
@@ -47,6 +48,7 @@ static const int64_t JOINED = INT64_C(1) << 28;
 
 struct csrec_active {
     csrec_support *s;
+    csrec_pool pool;
     const csrec_operator *A; /* the columns of s->A */
     const csrec_column_access *access;
     void *state;     /* of access */
@@ -63,8 +65,7 @@ struct csrec_active {
 void csrec_active_destroy(csrec_active *a) {
     if (!a) return;
     if (a->state) a->access->destroy(a->state);
-    csrec_l1_gram_clear(&a->on);
-    free(a->list);
+    csrec_pool_clear(&a->pool);
     free(a);
 }
 
@@ -141,9 +142,7 @@ static csrec_status active_start(csrec_active *a, double share) {
     csrec_support *s = a->s;
     csrec_status status = a->access->create(a->A, &a->state);
     if (status) return status;
-    double squares = 0.0;
-    for (int64_t i = 0; i < s->A->m; i++) squares += s->y[i] * s->y[i];
-    a->y_length = sqrt(squares);
+    a->y_length = sqrt(csrec_squares(s->A->m, s->y));
     double largest = largest_product(a, s->y);
     a->lambda = share * largest;
     int64_t room = 2 * s->A->m + ADD_LEAST;
@@ -153,12 +152,12 @@ static csrec_status active_start(csrec_active *a, double share) {
     if (room > s->A->n) room = s->A->n;
     if (room > ROOM_MOST) room = ROOM_MOST;
     room -= room % s->A->parts;
-    a->list = malloc((size_t)room * sizeof *a->list);
-    status =
-        csrec_l1_gram_create(s->run, room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest), &a->on);
+    CSREC_TAKE(&a->pool, a->list, room);
+    status = csrec_l1_gram_create(s->run, room, fmax(a->lambda, CSREC_ACTIVE_FIRST * largest),
+                                  &a->pool, &a->on);
     a->on.parts = s->A->parts;
     a->on.nonnegative = s->nonnegative;
-    return a->list ? status : CSREC_MEMORY;
+    return status;
 }
 
 csrec_status csrec_active_create(csrec_support *s, const csrec_operator *A, double lambda,
@@ -270,8 +269,7 @@ static void settle(csrec_active *a) {
     csrec_support *s = a->s;
     memcpy(s->r, s->y, (size_t)s->A->m * sizeof *s->r);
     a->access->subtract(a->state, a->on.size, a->list, a->on.x, s->r);
-    s->energy = 0.0;
-    for (int64_t i = 0; i < s->A->m; i++) s->energy += s->r[i] * s->r[i];
+    s->energy = csrec_squares(s->A->m, s->r);
     for (int64_t k = 0; k < a->on.size; k++) {
         s->x[a->list[k]] = a->on.x[k];
         a->on.c[k] = active_product(a, a->list[k], s->r);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fista_active.h - the l1 problem on an operator with its columns in memory: solves it on a working
  * set of columns and proves that no other column belongs to the set. */
 #ifndef CSREC_SOLVER_FISTA_ACTIVE_H

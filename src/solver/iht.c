@@ -1,43 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* iht.c - Normalised Iterative Hard Thresholding: a gradient step whose length depends on the
  * support, then the k largest entries are kept; and HTP, which fits on the support it finds and
  * needs no step length. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/sparse.h"
 
 typedef struct iht {
     csrec_support s; /* first */
-    int64_t k;
-    double *z;    /* [n] the next x */
-    double *r;    /* [m] y - A x before a step */
-    bool *before; /* [n] its predecessor's support, */
-    bool rough;   /* and whether it was a rough fit */
+    double *z;       /* [n] the next x */
+    double *r;       /* [m] y - A x before a step */
+    bool *before;    /* [n] its predecessor's support, */
+    bool rough;      /* and whether it was a rough fit */
 } iht;
 
-static void iht_destroy(csrec_run *run) {
-    iht *o = run->state;
-    if (o) {
-        free(o->z);
-        free(o->r);
-        free(o->before);
-    }
-    csrec_sparse_destroy(run);
-}
-
 static csrec_status iht_create(csrec_run *run, csrec_error *error) {
-    int64_t k = 0;
-    csrec_status status = csrec_sparse_begin(run, sizeof(iht), &k, error);
+    csrec_status status = csrec_sparse_begin(run, sizeof(iht), error);
     iht *o = run->state;
     if (status) return status;
-    o->k = k;
-    o->z = malloc((size_t)run->A->n * sizeof *o->z);
-    o->r = malloc((size_t)run->A->m * sizeof *o->r);
-    o->before = malloc((size_t)run->A->n * sizeof *o->before);
-    return o->z && o->r && o->before
-               ? CSREC_OK
-               : csrec_fail(error, CSREC_MEMORY, "solver %s: out of memory", run->type->name);
+    CSREC_TAKE(&run->pool, o->z, run->A->n);
+    CSREC_TAKE(&run->pool, o->r, run->A->m);
+    CSREC_TAKE(&run->pool, o->before, run->A->n);
+    return csrec_pool_status(&run->pool);
 }
 
 /* The best step length on the chosen columns: ||g_S||^2 / ||A g_S||^2, for columns of unit length.
@@ -55,7 +40,7 @@ static double step_length(csrec_support *s, csrec_status *status) {
 }
 
 static void choose_largest(iht *o, const double *v) {
-    int64_t kept = csrec_support_largest(&o->s, v, o->k);
+    int64_t kept = csrec_support_largest(&o->s, v, o->s.k);
     memset(o->s.chosen, 0, (size_t)o->s.A->n * sizeof *o->s.chosen);
     for (int64_t i = 0; i < kept; i++) o->s.chosen[o->s.largest[i]] = true;
     o->s.size = kept;
@@ -193,7 +178,6 @@ const csrec_solver_type csrec_solver_iht = {
     .pursues = true,
     .create = iht_create,
     .need = iht_need,
-    .destroy = iht_destroy,
     .update = iht_update,
     .energy = csrec_support_energy,
     .result = csrec_support_result};
@@ -207,7 +191,6 @@ const csrec_solver_type csrec_solver_htp = {
     .fits = true,
     .pursues = true,
     .create = iht_create,
-    .destroy = iht_destroy,
     .need = iht_need,
     .update = htp_update,
     .energy = csrec_support_energy,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* joint.c - many right-hand sides as one problem, whose entries are rows of X: the operator of all
  * x, in which the copies of an entry follow each other (operator/pairs.c). */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_gram.c - the Gram matrix, and accelerated proximal steps on it, with Newton's step between
  * them.
  *
@@ -9,7 +10,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/l1_groups.h"
@@ -20,27 +20,17 @@
 #define CSREC_RESTRICTED_WORK 0x1p29
 enum { NEWTON_MOST = 1024, NEWTON_TRIES = 32, STEPS_LEAST = 30, STEPS_MOST = 1000 };
 
-csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_l1_gram *q) {
+csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_pool *pool,
+                                  csrec_l1_gram *q) {
     *q = (csrec_l1_gram){
         .run = run, .room = room, .parts = 1, .lambda = lambda, .simd = csrec_dense_simd_choose()};
     double **all[] = {&q->x,      &q->c, &q->allowed, &q->x0, &q->c0,   &q->next,
                       &q->c_next, &q->z, &q->c_z,     &q->d,  &q->slope};
-    bool complete = true;
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        complete = (*all[i] = malloc((size_t)room * sizeof(double))) && complete;
-    size_t square = (size_t)room * (size_t)(room + 7) / 8 * 8 * sizeof(double);
-    q->G = malloc(square);
-    q->R = malloc(square);
-    q->free = malloc((size_t)room * sizeof *q->free);
-    return complete && q->G && q->R && q->free ? CSREC_OK : CSREC_MEMORY;
-}
-
-void csrec_l1_gram_clear(csrec_l1_gram *q) {
-    double *all[] = {q->x, q->c,   q->allowed, q->x0, q->c0, q->next, q->c_next,
-                     q->z, q->c_z, q->d,       q->G,  q->R,  q->slope};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
-    free(q->free);
-    *q = (csrec_l1_gram){0};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) CSREC_TAKE(pool, *all[i], room);
+    CSREC_TAKE(pool, q->G, room * (room + 7) / 8 * 8);
+    CSREC_TAKE(pool, q->R, room * (room + 7) / 8 * 8);
+    CSREC_TAKE(pool, q->free, room);
+    return csrec_pool_status(pool);
 }
 
 void csrec_l1_gram_keep(csrec_l1_gram *q, int64_t count, const int64_t *kept) {

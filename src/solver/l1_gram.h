@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_gram.h - the l1 problem on a few columns W, by their Gram matrix G:
  *
  *     min 1/2 ||A_W x - y||^2 + lambda ||x||_1,   c = A_W^T (y - A_W x),   G = A_W^T A_W
@@ -26,9 +27,9 @@ typedef struct csrec_l1_gram {
     int64_t *free; /* [room] columns that Newton's step moves */
 } csrec_l1_gram;
 
-/* No columns yet. Memory that no column uses is not touched. CSREC_MEMORY. */
-csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_l1_gram *q);
-void csrec_l1_gram_clear(csrec_l1_gram *q);
+/* No columns yet. Memory of the pool that no column uses is not touched. CSREC_MEMORY. */
+csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_pool *pool,
+                                  csrec_l1_gram *q);
 
 /* Makes place for `size` <= room columns; the caller fills x, c, allowed and the rows of G. */
 void csrec_l1_gram_grow(csrec_l1_gram *q, int64_t size);

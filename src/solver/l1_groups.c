@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_groups.c - groups of columns in the l1 problem on a Gram matrix, by proximal points:
  *
  *     x+ = argmin 1/2 ||A v - y||^2 + lambda sum |v| + 1/2 sum |v - x|^2 / s,    s = sigma /
@@ -60,10 +61,7 @@ void csrec_l1_groups_shrink(csrec_l1_gram *q) {
     const double limit = q->lambda / q->L;
     const int64_t parts = q->parts;
     for (int64_t j = 0; j < q->size; j++) q->next[j] = q->z[j] + q->c_z[j] / q->L;
-    for (int64_t j = 0; j < q->size; j += parts) {
-        double size = size_at(q, q->next, j), kept = size > limit ? 1.0 - limit / size : 0.0;
-        for (int64_t p = j; p < j + parts; p++) q->next[p] *= kept;
-    }
+    for (int64_t j = 0; j < q->size; j += parts) csrec_entry_shorten(parts, limit, q->next + j);
 }
 
 /* sigma / ||a_j||^2; 0 for a column of zeros. */
@@ -78,9 +76,7 @@ static void soften(const csrec_l1_gram *q, double t, const double *slope, double
         const double s = reach(q, j);
         for (int64_t p = j; p < j + q->parts; p++)
             to[p] = q->x[p] + s * (slope ? q->c_z[p] - t * slope[p] : q->c_z[p]);
-        double size = size_at(q, to, j), limit = s * q->lambda;
-        double kept = s > 0.0 && size > limit ? 1.0 - limit / size : 0.0;
-        for (int64_t p = j; p < j + q->parts; p++) to[p] *= kept;
+        csrec_entry_shorten(q->parts, s > 0.0 ? s * q->lambda : INFINITY, to + j);
     }
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_groups.h - the l1 problem on a Gram matrix (l1_gram.h) whose entries are groups of `parts`
  * columns, as of complex x, whose norm is the sum of the lengths of the groups. */
 #ifndef CSREC_SOLVER_L1_GROUPS_H

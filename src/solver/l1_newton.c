@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_newton.c - with the signs u = x / |x| of the entries F that x uses, the conditions of the
  * minimum, A_F^T (y - A_F x) = lambda u, are solved by Newton's step d, and differentiated by
  * lambda:
@@ -9,7 +10,6 @@
 #include "solver/l1_newton.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Products of a solution at most; its residual at the end as a share of that at the begin, that it
@@ -26,19 +26,11 @@ enum { PRODUCTS_MOST = 300 };
 
 csrec_status csrec_l1_newton_create(csrec_support *s, csrec_l1_newton *o) {
     *o = (csrec_l1_newton){.s = s};
-    o->x = malloc((size_t)s->A->n * sizeof *o->x);
-    o->r = malloc((size_t)s->A->m * sizeof *o->r);
-    o->slope_x = malloc((size_t)s->A->n * sizeof *o->slope_x);
-    o->slope_r = malloc((size_t)s->A->m * sizeof *o->slope_r);
-    return o->x && o->r && o->slope_x && o->slope_r ? CSREC_OK : CSREC_MEMORY;
-}
-
-void csrec_l1_newton_clear(csrec_l1_newton *o) {
-    free(o->x);
-    free(o->r);
-    free(o->slope_x);
-    free(o->slope_r);
-    *o = (csrec_l1_newton){0};
+    CSREC_TAKE(&s->run->pool, o->x, s->A->n);
+    CSREC_TAKE(&s->run->pool, o->r, s->A->m);
+    CSREC_TAKE(&s->run->pool, o->slope_x, s->A->n);
+    CSREC_TAKE(&s->run->pool, o->slope_r, s->A->m);
+    return csrec_pool_status(&s->run->pool);
 }
 
 /* v += scale u on F, 0 elsewhere. */

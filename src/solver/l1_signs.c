@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_signs.c - columns enter F and leave it until x is the minimum on W. */
 #include "solver/l1_signs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_signs.h - the l1 problem on a Gram matrix (l1_gram.h) by the signs of x: the feature-sign
  * search of Lee, Battle, Raina and Ng 2006, with a Cholesky factor that follows the columns in use.
  *

@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_steps.c - accelerated proximal gradient steps on all columns (Beck and Teboulle 2009,
  * equations 4.1 to 4.3), with backtracking and restart. */
 #include "solver/l1_steps.h"
 #include "csrec/sampling.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Power iteration is within a small factor of ||A||^2. If 1.5^100 times more is not enough, the
@@ -29,17 +29,10 @@ csrec_status csrec_l1_read(csrec_run *run, csrec_support *s, csrec_error *error)
 
 csrec_status csrec_l1_steps_create(csrec_support *s, csrec_l1_steps *o) {
     *o = (csrec_l1_steps){.s = s};
-    o->z = malloc((size_t)s->A->n * sizeof *o->z);
-    o->next = malloc((size_t)s->A->n * sizeof *o->next);
-    o->at_z = malloc((size_t)s->A->m * sizeof *o->at_z);
-    return o->z && o->next && o->at_z ? CSREC_OK : CSREC_MEMORY;
-}
-
-void csrec_l1_steps_clear(csrec_l1_steps *o) {
-    free(o->z);
-    free(o->next);
-    free(o->at_z);
-    *o = (csrec_l1_steps){0};
+    CSREC_TAKE(&s->run->pool, o->z, s->A->n);
+    CSREC_TAKE(&s->run->pool, o->next, s->A->n);
+    CSREC_TAKE(&s->run->pool, o->at_z, s->A->m);
+    return csrec_pool_status(&s->run->pool);
 }
 
 /* v has all frequencies and is the same in every run. */
@@ -147,11 +140,7 @@ static void shrink_entries(csrec_l1_steps *o, int64_t n) {
     const double limit = o->lambda / o->L;
     const int64_t parts = o->s->A->parts;
     for (int64_t j = 0; j < n; j++) o->next[j] = o->z[j] + o->s->p[j] / o->L;
-    for (int64_t j = 0; j < n; j += parts) {
-        double size = csrec_entry_size(parts, o->next + j);
-        double kept = size > limit ? 1.0 - limit / size : 0.0;
-        for (int64_t p = j; p < j + parts; p++) o->next[p] *= kept;
-    }
+    for (int64_t j = 0; j < n; j += parts) csrec_entry_shorten(parts, limit, o->next + j);
 }
 
 static void shrink(csrec_l1_steps *o) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_steps.h - accelerated proximal gradient steps on all columns for
  *
  *     min 1/2 ||A x - y||^2 + lambda ||x||_1,
@@ -26,9 +27,8 @@ typedef struct csrec_l1_steps {
     double change;    /* of x by the last step, as a share of ||x||^2 */
 } csrec_l1_steps;
 
-/* Memory only. CSREC_MEMORY. */
+/* Memory only, of the run's pool. CSREC_MEMORY. */
 csrec_status csrec_l1_steps_create(csrec_support *s, csrec_l1_steps *steps);
-void csrec_l1_steps_clear(csrec_l1_steps *steps);
 
 /* The rows `nonnegative` and `joint` of the parameters of solvers of l1 problems (l1_read). */
 #define CSREC_L1_PARAMS                                                                            \

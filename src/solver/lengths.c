@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lengths.c - lengths of columns, exact or estimated, and the pick of the best column by them. */
 #include "solver/lengths.h"
-#include "csrec/sampling.h"
+#include "base/random.h"
 
 #include <stdlib.h>
 
@@ -43,8 +44,7 @@ static csrec_status probe(csrec_lengths *l, int probes) {
     double *image = malloc((size_t)n * sizeof *image), *sum = calloc((size_t)n, sizeof *sum);
     csrec_status status = image && sum ? CSREC_OK : CSREC_MEMORY;
     for (int t = l->probes; t < l->probes + probes && !status; t++) {
-        for (int64_t i = 0; i < l->A->m; i++)
-            l->column[i] = csrec_random_normal(1, (uint64_t)t, (uint64_t)i);
+        csrec_random_normals((uint64_t)t, l->A->m, l->column);
         status = stops(l) ? CSREC_STOPPED : l->A->type->adjoint(l->A, l->column, image);
         for (int64_t j = 0; j < n && !status; j++) sum[j] += image[j] * image[j];
     }
@@ -62,7 +62,7 @@ static csrec_status probe(csrec_lengths *l, int probes) {
 /* noise[j] += the squares by which products of v and of 3 v differ, which only rounding does. */
 static csrec_status add_noise(csrec_lengths *l, uint64_t probe, double *images, double *noise) {
     const int64_t n = l->A->n, m = l->A->m;
-    for (int64_t i = 0; i < m; i++) l->column[i] = csrec_random_normal(1, PROBES_MOST + probe, i);
+    csrec_random_normals(PROBES_MOST + probe, m, l->column);
     csrec_status status = stops(l) ? CSREC_STOPPED : l->A->type->adjoint(l->A, l->column, images);
     for (int64_t i = 0; i < m; i++) l->column[i] *= 3.0;
     if (!status) status = l->A->type->adjoint(l->A, l->column, images + n);
@@ -109,31 +109,23 @@ static csrec_status drop_rounding(csrec_lengths *l) {
     return status;
 }
 
-static csrec_status find(csrec_lengths *l, bool compared) {
+static csrec_status find(csrec_lengths *l, bool compared, csrec_pool *pool) {
     const csrec_operator *A = l->A;
     /* The row's: a device computes norms that the operator does not know by n products. */
     if (A->row->column_norms) return stops(l) ? CSREC_OK : csrec_operator_column_norms(A, l->norms);
     const bool few = compared && A->n <= FEW * A->parts;
-    l->column = malloc((size_t)A->m * sizeof *l->column);
-    if (compared && !few) l->known = calloc((size_t)A->n, sizeof *l->known);
-    if (!l->column || (compared && !few && !l->known)) return CSREC_MEMORY;
+    CSREC_TAKE(pool, l->column, A->m);
+    if (compared && !few) CSREC_ZEROS(pool, l->known, A->n);
+    if (csrec_pool_status(pool)) return CSREC_MEMORY;
     csrec_status status = few ? measure_all(l) : probe(l, compared ? PROBES : PROBES_ROUGH);
     if (compared && !status) status = drop_rounding(l);
     return status == CSREC_STOPPED ? CSREC_OK : status;
 }
 
 csrec_status csrec_lengths_create(const csrec_operator *A, bool compared, csrec_run *run,
-                                  csrec_lengths *lengths) {
+                                  csrec_pool *pool, csrec_lengths *lengths) {
     *lengths = (csrec_lengths){.A = A, .run = run};
-    lengths->norms = calloc((size_t)A->n, sizeof *lengths->norms);
-    return lengths->norms ? find(lengths, compared) : CSREC_MEMORY;
-}
-
-void csrec_lengths_clear(csrec_lengths *lengths) {
-    free(lengths->norms);
-    free(lengths->known);
-    free(lengths->column);
-    *lengths = (csrec_lengths){0};
+    return CSREC_ZEROS(pool, lengths->norms, A->n) ? find(lengths, compared, pool) : CSREC_MEMORY;
 }
 
 double csrec_lengths_products(bool compared, double n) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lengths.h - lengths of columns, by few products: an operator that does not know them is probed
  * with random vectors, and a length is computed where it decides a pick.
  *
@@ -24,10 +25,9 @@ typedef struct csrec_lengths {
  * compared, those that A does not know are estimates from 12 probes. Compared columns that rounding
  * of the products hides, but for a third of the digits of the longest or less, have the length 0:
  * where the shortest is below 2^-12 of the longest, 12 more products tell them. If stopped, 0.
- * CSREC_MEMORY, or the status of a product; csrec_lengths_clear after a failure, too. */
+ * The pool has the arrays. CSREC_MEMORY, or the status of a product. */
 csrec_status csrec_lengths_create(const csrec_operator *A, bool compared, csrec_run *run,
-                                  csrec_lengths *lengths);
-void csrec_lengths_clear(csrec_lengths *lengths);
+                                  csrec_pool *pool, csrec_lengths *lengths);
 
 /* Products that csrec_lengths_create takes for n entries whose lengths A does not know. */
 double csrec_lengths_products(bool compared, double n);

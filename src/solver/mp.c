@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mp.c - Matching Pursuit: while r is long, subtract the column with the largest correlation. */
 #include "solver/search.h"
 #include "solver/solver.h"

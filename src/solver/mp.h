@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mp.h - Matching Pursuit on the sampled Haar matrix by several processes or threads. */
 #ifndef CSREC_SOLVER_MP_H
 #define CSREC_SOLVER_MP_H

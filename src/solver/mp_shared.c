@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mp_shared.c - the rules and reports of the solvers' loop for a pursuit by several processes. */
 #include <math.h>
 #include <string.h>

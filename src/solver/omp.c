@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp.c - Orthogonal Matching Pursuit: after each pick, a least squares fit on all picked columns.
  *
  * With unit columns q_1, q_2, .. that span the picked ones (omp_qr.c), r -= <q, r> q is the new
@@ -6,7 +7,6 @@
  * it instead; on a dense matrix omp_predict.c finds the picks.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "operator/dense.h"
@@ -32,14 +32,7 @@ typedef struct omp {
 
 static void omp_destroy(csrec_run *run) {
     omp *o = run->state;
-    if (!o) return;
-    if (o->own) o->own->destroy(o->search);
-    csrec_support_clear(&o->s);
-    csrec_qr_clear(&o->qr);
-    csrec_omp_predictor_destroy(o->predictor);
-    free(o->picks);
-    free(o->t);
-    free(o);
+    if (o && o->own) o->own->destroy(o->search);
 }
 
 static csrec_status omp_check(const csrec_run *run, csrec_error *error) {
@@ -65,25 +58,25 @@ static csrec_status create_own(csrec_run *run, omp *o, csrec_error *error) {
 
 static csrec_status omp_create(csrec_run *run, csrec_error *error) {
     csrec_status status = omp_check(run, error);
-    omp *o = status ? NULL : calloc(1, sizeof *o);
     if (status) return status;
-    if (!o) return csrec_fail(error, CSREC_MEMORY, "solver omp: out of memory");
-    run->state = o;
+    omp *o = csrec_run_state(run, sizeof *o);
+    if (!o) return CSREC_MEMORY;
     if (run->A->type->orthogonal) return create_own(run, o, error);
     status = csrec_support_create(run, &o->s, error);
     if (status) return status;
     int64_t room = run->A->m < run->A->n ? run->A->m : run->A->n;
     if (run->options->stop.atoms) room = run->options->stop.atoms * run->A->parts;
-    o->picks = malloc((size_t)room * sizeof *o->picks);
-    o->t = malloc(2 * (size_t)room * sizeof *o->t);
+    CSREC_TAKE(&run->pool, o->picks, room);
+    CSREC_TAKE(&run->pool, o->t, 2 * room);
     o->by_products = csrec_omp_products_from(run->A, room);
     int64_t columns = o->by_products + run->A->parts; /* one pick may pass it */
-    status = csrec_qr_create(run->A, o->s.norms, room, columns < room ? columns : room, &o->qr);
+    status = csrec_qr_create(run->A, o->s.norms, room, columns < room ? columns : room, &run->pool,
+                             &o->qr);
     if (!status && !csrec_run_stops(run))
-        status = csrec_omp_predictor_create(run->A, &o->predictor);
-    if (!status && o->picks && o->t) return CSREC_OK;
-    return csrec_fail(error, CSREC_MEMORY, "solver omp: out of memory for %lld atoms; ask for fewer",
-                      (long long)room);
+        status = csrec_omp_predictor_create(run->A, &run->pool, &o->predictor);
+    if (!status) return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY,
+                      "solver omp: out of memory for %lld atoms; ask for fewer", (long long)room);
 }
 
 static double select_column(csrec_run *run) {

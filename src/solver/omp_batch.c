@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_batch.c - Batch-OMP (Rubinstein, Zibulevsky and Elad 2008): with unit columns U, G = U^T U
  * and a = U^T y, the correlations with the residual of the picked columns I are
  *
@@ -36,6 +37,7 @@ typedef struct batch {
     float *U1, *G1; /* [padded][m], [n][padded]: rounded, zeros behind */
     float *Y1, *a1; /* [CHUNK][m], [CHUNK][padded] */
     int64_t done;   /* signals, all chunks */
+    csrec_pool pool;
 } batch;
 
 /* Of one signal, owned by a thread. */
@@ -58,32 +60,28 @@ typedef struct signal {
     csrec_ticker ticker;
     int64_t steps_done; /* of all signals */
     bool fine;          /* r holds the residual */
+    csrec_pool pool;
 } signal;
 
-static void batch_clear(batch *b) {
-    free(b->U);
-    free(b->G);
-    free(b->U1);
-    free(b->G1);
-    free(b->Y1);
-    free(b->a1);
+/* Floats of combine, which begin at a line of the cache. */
+static float *take_lines(csrec_pool *pool, int64_t count) {
+    return csrec_pool_keep(pool, aligned_alloc(64, (size_t)count * sizeof(float)));
 }
 
-static bool batch_allocate(batch *b) {
-    size_t m = (size_t)b->m, n = (size_t)b->n, padded = (size_t)b->padded;
-    b->U = malloc(n * m * sizeof *b->U);
-    b->G = malloc(n * n * sizeof *b->G);
-    b->U1 = calloc(padded * m, sizeof *b->U1);
-    b->G1 = aligned_alloc(64, n * padded * sizeof *b->G1);
-    b->Y1 = malloc(CHUNK * m * sizeof *b->Y1);
-    b->a1 = aligned_alloc(64, CHUNK * padded * sizeof *b->a1);
-    return b->U && b->G && b->U1 && b->G1 && b->Y1 && b->a1;
+static csrec_status batch_allocate(batch *b) {
+    CSREC_TAKE(&b->pool, b->U, b->n * b->m);
+    CSREC_TAKE(&b->pool, b->G, b->n * b->n);
+    CSREC_ZEROS(&b->pool, b->U1, b->padded * b->m);
+    b->G1 = take_lines(&b->pool, b->n * b->padded);
+    CSREC_TAKE(&b->pool, b->Y1, CHUNK * b->m);
+    b->a1 = take_lines(&b->pool, CHUNK * b->padded);
+    return csrec_pool_status(&b->pool);
 }
 
 /* Computes G, some columns at a time; incomplete if stopped. */
 static void multiply_columns(batch *b) {
     int64_t m = b->m, n = b->n;
-    for (int64_t j = 0; j < n && !csrec_call_poll(b->job->team); j += PIECE) {
+    for (int64_t j = 0; j < n && !csrec_call_poll(b->job->call); j += PIECE) {
         int64_t some = n - j < PIECE ? n - j : PIECE;
         cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)n, (int)some, (int)m, 1.0, b->U,
                     (int)m, b->U + j * m, (int)m, 0.0, b->G + j * n, (int)n);
@@ -102,38 +100,27 @@ static csrec_status batch_fill(batch *b) {
     }
     multiply_columns(b);
     csrec_blas_end(1);
-    for (int64_t j = 0; j < n && !csrec_call_stopped(b->job->team); j++)
+    for (int64_t j = 0; j < n && !csrec_call_stopped(b->job->call); j++)
         for (int64_t i = 0; i < b->padded; i++)
             b->G1[j * b->padded + i] = i < n ? (float)b->G[j * n + i] : 0.0f;
     return CSREC_OK;
 }
 
-static void signal_clear(signal *s) {
-    void *all[] = {s->c, s->w, s->unit, s->r,   s->exact, s->L,    s->Lt,   s->inverse,
-                   s->z, s->x, s->left, s->row, s->close, s->pick, s->steps};
-    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++) free(all[k]);
-}
-
-static bool signal_allocate(const batch *b, signal *s) {
-    size_t room = (size_t)b->room;
+static csrec_status signal_allocate(const batch *b, signal *s) {
     *s = (signal){.b = b, .ticker = {.next = 1, .stride = 1}};
-    s->c = aligned_alloc(64, (size_t)b->padded * sizeof *s->c);
-    s->w = malloc(room * sizeof *s->w);
-    s->close = malloc((size_t)b->padded * sizeof *s->close);
-    s->row = malloc(room * sizeof *s->row);
-    s->pick = malloc(room * sizeof *s->pick);
-    double **of_m[] = {&s->unit, &s->r};
+    csrec_pool *pool = &s->pool;
+    double **of_m[] = {&s->unit, &s->r}, **of_square[] = {&s->L, &s->Lt};
     double **of_room[] = {&s->inverse, &s->z, &s->x, &s->left, &s->steps};
-    double **of_square[] = {&s->L, &s->Lt};
-    bool complete = s->c && s->close && s->w && s->row && s->pick;
-    for (int k = 0; k < 2; k++)
-        complete = (*of_m[k] = malloc((size_t)b->m * sizeof(double))) && complete;
-    for (int k = 0; k < 5; k++)
-        complete = (*of_room[k] = malloc(room * sizeof(double))) && complete;
-    for (int k = 0; k < 2; k++)
-        complete = (*of_square[k] = malloc(room * room * sizeof(double))) && complete;
-    s->exact = malloc((size_t)b->n * sizeof *s->exact);
-    return complete && s->exact;
+    for (int k = 0; k < 2; k++) CSREC_TAKE(pool, *of_m[k], b->m);
+    for (int k = 0; k < 5; k++) CSREC_TAKE(pool, *of_room[k], b->room);
+    for (int k = 0; k < 2; k++) CSREC_TAKE(pool, *of_square[k], b->room * b->room);
+    s->c = take_lines(pool, b->padded);
+    CSREC_TAKE(pool, s->w, b->room);
+    CSREC_TAKE(pool, s->close, b->padded);
+    CSREC_TAKE(pool, s->row, b->room);
+    CSREC_TAKE(pool, s->pick, b->room);
+    CSREC_TAKE(pool, s->exact, b->n);
+    return csrec_pool_status(pool);
 }
 
 static bool picked(const signal *s, int64_t j) {
@@ -267,16 +254,16 @@ static void begin(signal *s, int64_t at, int64_t in_chunk) {
 /* The loop of solve.c for one signal. false: this signal is for omp itself. */
 static bool pursue(signal *s, csrec_solve_report *report) {
     const csrec_stop *stop = &s->b->job->options->stop;
-    csrec_call *team = s->b->job->team;
+    csrec_call *call = s->b->job->call;
     double scale = s->scale, noise = stop->sigma * sqrt((double)s->b->m);
     double goal = fmax(fmax(stop->epsilon, csrec_stop_rounding(stop, s->b->m)),
                        scale > 0.0 ? noise / scale : 0.0);
     double keep = (1.0 - stop->stagnation) * (1.0 - stop->stagnation);
     for (report->iterations = 0;; report->iterations++) {
         double c = 0.0, a = 0.0, before = s->energy;
-        if (csrec_ticker_due(&s->ticker, s->steps_done++)) csrec_call_poll(team);
+        if (csrec_ticker_due(&s->ticker, s->steps_done++)) csrec_call_poll(call);
         report->outcome = CSREC_INTERRUPTED;
-        if (csrec_call_stopped(team)) break;
+        if (csrec_call_stopped(call)) break;
         report->outcome = CSREC_CONVERGED;
         if (s->energy <= goal * goal) break;
         report->outcome = CSREC_STEP_LIMIT;
@@ -317,10 +304,7 @@ static csrec_status solve_one(signal *s, int64_t at, int64_t in_chunk) {
     const csrec_solve_options options = csrec_many_options(job, at);
     csrec_solve_report report;
     begin(s, at, in_chunk);
-    if (!pursue(s, &report))
-        return csrec_solve(job->A, s->y, &options, job->atoms ? job->atoms + at : NULL,
-                           job->r ? job->r + at * s->b->m : NULL,
-                           job->reports ? job->reports + at : NULL, NULL);
+    if (!pursue(s, &report)) return csrec_many_solve(job, at, NULL);
     if (job->reports) job->reports[at] = report;
     for (int64_t k = 0; options.history && k < report.iterations && k < options.history_size; k++)
         options.history[k] = s->steps[k];
@@ -341,7 +325,7 @@ static csrec_status multiply(batch *b, int64_t start, int64_t count) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(callers)
     for (int64_t k = 0; k < count; k += PIECE) {
         int64_t columns = count - k < PIECE ? count - k : PIECE;
-        if (csrec_call_poll(b->job->team)) continue;
+        if (csrec_call_poll(b->job->call)) continue;
         cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)b->padded, (int)columns,
                     (int)b->m, 1.0f, b->U1, (int)b->m, b->Y1 + k * b->m, (int)b->m, 0.0f,
                     b->a1 + k * b->padded, (int)b->padded);
@@ -351,12 +335,12 @@ static csrec_status multiply(batch *b, int64_t start, int64_t count) {
 }
 
 static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
-    csrec_status status = csrec_call_stopped(b->job->team) ? CSREC_OK : multiply(b, start, count);
+    csrec_status status = csrec_call_stopped(b->job->call) ? CSREC_OK : multiply(b, start, count);
     if (status) return status;
 #pragma omp parallel num_threads(b->job->threads)
     {
         signal s;
-        csrec_status own = signal_allocate(b, &s) ? CSREC_OK : CSREC_MEMORY;
+        csrec_status own = signal_allocate(b, &s);
 #pragma omp for schedule(dynamic, 8) nowait
         for (int64_t k = 0; k < count; k++) {
             if (!own) own = solve_one(&s, start + k, k);
@@ -369,8 +353,8 @@ static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
 #pragma omp atomic write
             status = own;
         }
-        signal_clear(&s);
-        csrec_call_gather(b->job->team);
+        csrec_pool_clear(&s.pool);
+        csrec_call_gather(b->job->call);
     }
     return status;
 }
@@ -387,14 +371,14 @@ static csrec_status run(const csrec_many *job, int64_t room) {
     b.dense = csrec_dense_of(job->A);
     b.simd = csrec_dense_simd_choose();
     b.padded = (b.n + LINE - 1) / LINE * LINE;
-    csrec_status status = batch_allocate(&b) ? CSREC_OK : CSREC_MEMORY;
+    csrec_status status = batch_allocate(&b);
     if (!status) status = batch_fill(&b);
     for (int64_t at = 0; at < job->count && !status; at += CHUNK) {
         int64_t count = job->count - at < CHUNK ? job->count - at : CHUNK;
         status = solve_chunk(&b, at, count);
         csrec_many_stops(job, at + count);
     }
-    batch_clear(&b);
+    csrec_pool_clear(&b.pool);
     return status;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_batch.h - OMP of many right-hand sides on one dense matrix, through its Gram matrix. */
 #ifndef CSREC_SOLVER_OMP_BATCH_H
 #define CSREC_SOLVER_OMP_BATCH_H

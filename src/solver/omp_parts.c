@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_parts.c - Batch-OMP on a device, in parts, between which an interruption is noticed. omp
  * solves the right-hand sides that the device leaves. */
 #include <stdlib.h>
@@ -12,21 +13,16 @@ enum { PART = 16384 };
 
 typedef csrec_status (*solve_fn)(const csrec_omp_part *part, const csrec_omp_result *result);
 
-static void parts_clear(csrec_omp_result *result) {
-    void *all[] = {result->outcome,  result->size,   result->iterations,
-                   result->residual, result->column, result->coefficient};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
-}
-
-static bool parts_allocate(size_t count, size_t room, csrec_omp_result *result) {
-    *result = (csrec_omp_result){.outcome = malloc(count * sizeof *result->outcome),
-                                 .size = malloc(count * sizeof *result->size),
-                                 .iterations = malloc(count * sizeof *result->iterations),
-                                 .residual = malloc(count * sizeof *result->residual),
-                                 .column = malloc(count * room * sizeof *result->column),
-                                 .coefficient = malloc(count * room * sizeof *result->coefficient)};
-    return result->outcome && result->size && result->iterations && result->residual &&
-           result->column && result->coefficient;
+static csrec_status parts_allocate(csrec_pool *pool, int64_t count, int64_t room,
+                                   csrec_omp_result *result) {
+    *result = (csrec_omp_result){0};
+    CSREC_TAKE(pool, result->outcome, count);
+    CSREC_TAKE(pool, result->size, count);
+    CSREC_TAKE(pool, result->iterations, count);
+    CSREC_TAKE(pool, result->residual, count);
+    CSREC_TAKE(pool, result->column, count * room);
+    CSREC_TAKE(pool, result->coefficient, count * room);
+    return csrec_pool_status(pool);
 }
 
 /* By column; zeros are no atoms. */
@@ -56,21 +52,15 @@ static csrec_status make_atoms(int64_t size, int32_t *column, double *coefficien
 /* Right-hand side `at` of the job is number k of the part. */
 static csrec_status parts_deliver(const csrec_many *job, int64_t at, const csrec_omp_result *result,
                                   int64_t room, int64_t k) {
-    int64_t m = job->A->m;
-    csrec_atoms *atoms = job->atoms ? job->atoms + at : NULL;
-    const csrec_solve_options options = csrec_many_options(job, at);
-    if (result->outcome[k] < 0)
-        return csrec_solve(job->A, job->y + at * m, &options, atoms,
-                           job->r ? job->r + at * m : NULL, job->reports ? job->reports + at : NULL,
-                           NULL);
+    if (result->outcome[k] < 0) return csrec_many_solve(job, at, NULL);
     csrec_outcome reached = (csrec_outcome)result->outcome[k];
     if (job->reports)
-        job->reports[at] =
-            (csrec_solve_report){csrec_stop_verdict(&options.stop, m, result->residual[k], reached),
-                                 result->iterations[k], result->residual[k]};
-    return atoms ? make_atoms(result->size[k], result->column + k * room,
-                              result->coefficient + k * room, atoms)
-                 : CSREC_OK;
+        job->reports[at] = (csrec_solve_report){
+            csrec_stop_verdict(&job->options->stop, job->A->m, result->residual[k], reached),
+            result->iterations[k], result->residual[k]};
+    return job->atoms ? make_atoms(result->size[k], result->column + k * room,
+                                   result->coefficient + k * room, job->atoms + at)
+                      : CSREC_OK;
 }
 
 static csrec_status solve_part(const csrec_many *job, int64_t start, int64_t count, int64_t room,
@@ -90,36 +80,25 @@ static csrec_status solve_part(const csrec_many *job, int64_t start, int64_t cou
                 status = own;
             }
         }
-        csrec_call_gather(job->team);
+        csrec_call_gather(job->call);
     }
     return status;
-}
-
-/* x = 0 for the right-hand sides that an interruption leaves out. */
-static csrec_status leave_out(const csrec_many *job, int64_t at) {
-    const double *y = job->y + at * job->A->m;
-    bool zero = true;
-    for (int64_t i = 0; i < job->A->m; i++) zero = zero && y[i] == 0.0;
-    if (job->r) memcpy(job->r + at * job->A->m, y, (size_t)job->A->m * sizeof *y);
-    if (job->reports)
-        job->reports[at] = (csrec_solve_report){CSREC_INTERRUPTED, 0, zero ? 0.0 : 1.0};
-    return job->atoms ? csrec_atoms_create(0, job->atoms + at) : CSREC_OK;
 }
 
 csrec_status csrec_omp_in_parts(const csrec_many *job, int64_t room, solve_fn solve) {
     /* A device returns results only, without the residual of each step. */
     if (job->options->history) return CSREC_UNSUPPORTED;
     csrec_omp_result result;
+    csrec_pool pool = {0};
     int64_t most = job->count < PART ? job->count : PART, at = 0;
-    csrec_status status =
-        parts_allocate((size_t)most, (size_t)room, &result) ? CSREC_OK : CSREC_MEMORY;
+    csrec_status status = parts_allocate(&pool, most, room, &result);
     for (bool stopped = false; at < job->count && !status && !stopped;) {
         int64_t count = job->count - at < most ? job->count - at : most;
         status = solve_part(job, at, count, room, solve, &result);
         at += count;
         stopped = !status && csrec_many_stops(job, at);
     }
-    for (; at < job->count && !status; at++) status = leave_out(job, at);
-    parts_clear(&result);
+    for (; at < job->count && !status; at++) status = csrec_many_leave_out(job, at);
+    csrec_pool_clear(&pool);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_predict.c - predicts the next picks, then verifies or corrects them in one pass.
  *
  * A large matrix is limited by memory bandwidth: a step costs one pass over the screen, which for
@@ -30,29 +31,18 @@ struct csrec_omp_predictor {
     int8_t *p;         /* scratch of the screen */
 };
 
-void csrec_omp_predictor_destroy(csrec_omp_predictor *a) {
-    if (!a) return;
-    free(a->r);
-    free(a->upper);
-    free(a->p);
-    free(a);
-}
-
-csrec_status csrec_omp_predictor_create(const csrec_operator *A, csrec_omp_predictor **predictor) {
+csrec_status csrec_omp_predictor_create(const csrec_operator *A, csrec_pool *pool,
+                                        csrec_omp_predictor **predictor) {
     *predictor = NULL;
     if (!csrec_dense_of(A) || A->complex_x || A->m * A->n < SCREEN_FROM) return CSREC_OK;
-    csrec_omp_predictor *a = calloc(1, sizeof *a);
+    csrec_omp_predictor *a = CSREC_ZEROS(pool, *predictor, 1);
     if (!a) return CSREC_MEMORY;
     a->A = A;
-    a->r = malloc(COUNT * (size_t)A->m * sizeof *a->r);
-    a->upper = malloc(COUNT * (size_t)A->n * sizeof *a->upper);
-    a->p = aligned_alloc(64, COUNT * (size_t)csrec_screen_padded(A->m) * sizeof *a->p);
-    csrec_status status = a->r && a->upper && a->p ? csrec_screen_of(A, &a->screen) : CSREC_MEMORY;
-    if (status)
-        csrec_omp_predictor_destroy(a);
-    else
-        *predictor = a;
-    return status;
+    CSREC_TAKE(pool, a->r, COUNT * A->m);
+    CSREC_TAKE(pool, a->upper, COUNT * A->n);
+    a->p = csrec_pool_keep(
+        pool, aligned_alloc(64, COUNT * (size_t)csrec_screen_padded(A->m) * sizeof *a->p));
+    return csrec_pool_status(pool) ? CSREC_MEMORY : csrec_screen_of(A, &a->screen);
 }
 
 static int64_t best_in_pool(const csrec_omp_predictor *a, const bool *skip, const double *r) {

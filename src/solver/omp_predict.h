@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_predict.h - predicts OMP's next picks on a dense matrix and verifies several in one pass over
  * the screen. */
 #ifndef CSREC_SOLVER_OMP_PREDICT_H
@@ -8,10 +9,10 @@
 
 typedef struct csrec_omp_predictor csrec_omp_predictor;
 
-/* *predictor is NULL if the matrix is not dense, is complex, or is too small to gain. CSREC_MEMORY.
- */
-csrec_status csrec_omp_predictor_create(const csrec_operator *A, csrec_omp_predictor **predictor);
-void csrec_omp_predictor_destroy(csrec_omp_predictor *predictor);
+/* *predictor, of the pool, is NULL if the matrix is not dense, is complex, or is too small to gain.
+ * CSREC_MEMORY. */
+csrec_status csrec_omp_predictor_create(const csrec_operator *A, csrec_pool *pool,
+                                        csrec_omp_predictor **predictor);
 
 /* The column, not in `skip`, with the largest correlation c with r; -1: none. */
 int64_t csrec_omp_predictor_select(csrec_omp_predictor *predictor, csrec_qr *qr, bool *skip,

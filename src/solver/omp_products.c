@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_products.c - R of the picked columns and the fit, by products with A. */
 #include "solver/omp_products.h"
 

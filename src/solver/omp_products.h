@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_products.h - the fit of OMP by products: of A_I = Q R only R is kept, as R^T R = A_I^T A_I
  * solves the normal equations (Bjorck 1996, 2.4.6: corrected seminormal equations).
  *

@@ -1,27 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_qr.c - Gram-Schmidt, repeated if a pass removes most of the column: orthogonal to rounding
  * (Kahan's "twice is enough", Giraud, Langou and Rozloznik 2005). */
 #include "solver/omp_qr.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "operator/dense.h"
 
 csrec_status csrec_qr_create(const csrec_operator *A, const double *norms, int64_t room,
-                             int64_t columns, csrec_qr *qr) {
+                             int64_t columns, csrec_pool *pool, csrec_qr *qr) {
     *qr = (csrec_qr){.A = A, .norms = norms, .room = room};
-    qr->Q = malloc((size_t)columns * (size_t)A->m * sizeof *qr->Q);
-    qr->R = malloc((size_t)room * (size_t)room * sizeof *qr->R);
-    qr->share = malloc((size_t)room * sizeof *qr->share);
-    return qr->Q && qr->R && qr->share ? CSREC_OK : CSREC_MEMORY;
-}
-
-void csrec_qr_clear(csrec_qr *qr) {
-    free(qr->Q);
-    free(qr->R);
-    free(qr->share);
-    *qr = (csrec_qr){0};
+    CSREC_TAKE(pool, qr->Q, columns * A->m);
+    CSREC_TAKE(pool, qr->R, room * room);
+    CSREC_TAKE(pool, qr->share, room);
+    return csrec_pool_status(pool);
 }
 
 /* q -= Q Q^T q; adds Q^T q to column. */

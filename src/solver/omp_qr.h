@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_qr.h - the QR factorisation of the picked columns, one column at a time: A_I = Q R. */
 #ifndef CSREC_SOLVER_OMP_QR_H
 #define CSREC_SOLVER_OMP_QR_H
@@ -14,8 +15,7 @@ typedef struct csrec_qr {
 
 /* For at most `room` columns, of which csrec_qr_add adds the first `columns`. CSREC_MEMORY. */
 csrec_status csrec_qr_create(const csrec_operator *A, const double *norms, int64_t room,
-                             int64_t columns, csrec_qr *qr);
-void csrec_qr_clear(csrec_qr *qr);
+                             int64_t columns, csrec_pool *pool, csrec_qr *qr);
 
 /* Adds column j; false if it lies in the span of those before, or *status is set. */
 bool csrec_qr_add(csrec_qr *qr, int64_t j, csrec_status *status);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* romp.c - Regularised OMP: each pick takes many columns of comparable correlation. */
 #include <math.h>
 #include <stdlib.h>
@@ -10,24 +11,15 @@ typedef struct candidate {
 } candidate;
 
 typedef struct romp {
-    csrec_support s; /* first */
-    int64_t k;
+    csrec_support s;       /* first */
     candidate *candidates; /* [k] */
 } romp;
 
-static void romp_destroy(csrec_run *run) {
-    if (run->state) free(((romp *)run->state)->candidates);
-    csrec_sparse_destroy(run);
-}
-
 static csrec_status romp_create(csrec_run *run, csrec_error *error) {
-    int64_t k = 0;
-    csrec_status status = csrec_sparse_begin(run, sizeof(romp), &k, error);
+    csrec_status status = csrec_sparse_begin(run, sizeof(romp), error);
     romp *o = run->state;
-    if (status) return status;
-    o->k = k;
-    o->candidates = malloc((size_t)o->k * sizeof *o->candidates);
-    return o->candidates ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "solver romp: out of memory");
+    if (!status) CSREC_TAKE(&run->pool, o->candidates, o->s.k);
+    return status ? status : csrec_pool_status(&run->pool);
 }
 
 static double select_columns(csrec_run *run) {
@@ -69,7 +61,7 @@ static bool romp_update(csrec_run *run) {
     romp *o = run->state;
     if (run->fault) return false;
     int64_t parts = run->A->parts, first = 0, end = 0;
-    int64_t found = csrec_support_largest(&o->s, o->s.c, o->k) / parts;
+    int64_t found = csrec_support_largest(&o->s, o->s.c, o->s.k) / parts;
     if (found == 0 || o->s.size >= run->A->m) return csrec_support_settle(&o->s);
     for (int64_t i = 0; i < found; i++) {
         int64_t j = o->s.largest[parts * i];
@@ -102,7 +94,6 @@ const csrec_solver_type csrec_solver_romp = {
     .pursues = true,
     .create = romp_create,
     .need = romp_need,
-    .destroy = romp_destroy,
     .select = select_columns,
     .update = romp_update,
     .energy = csrec_support_energy,

@@ -1,14 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* search.c - Matching Pursuit's pick and update for any operator, by its correlations. */
 #include "solver/search.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "haar/atoms.h"
 #include "solver/lengths.h"
 
 typedef struct search {
+    csrec_pool pool; /* first */
     const csrec_operator *A;
     csrec_lengths lengths;
     double *r, *a; /* [m] residual, picked column */
@@ -17,31 +18,20 @@ typedef struct search {
     double energy;
 } search;
 
-static void search_destroy(void *state) {
-    search *s = state;
-    if (!s) return;
-    free(s->r);
-    free(s->a);
-    free(s->c);
-    csrec_lengths_clear(&s->lengths);
-    free(s->x);
-    free(s);
-}
-
 static csrec_status search_create(const csrec_operator *A, bool reference, const double *y,
                                   void **state) {
     (void)reference; /* this is already the readable reference */
-    search *s = calloc(1, sizeof *s);
+    search *s = csrec_pool_create(sizeof *s);
     if (!s) return CSREC_MEMORY;
     s->A = A;
-    s->r = malloc((size_t)A->m * sizeof *s->r);
-    s->a = malloc((size_t)A->m * sizeof *s->a);
-    s->c = malloc((size_t)A->n * sizeof *s->c);
-    s->x = calloc((size_t)A->n, sizeof *s->x);
-    csrec_status status = s->r && s->a && s->c && s->x ? CSREC_OK : CSREC_MEMORY;
-    if (!status) status = csrec_lengths_create(A, true, NULL, &s->lengths);
+    CSREC_TAKE(&s->pool, s->r, A->m);
+    CSREC_TAKE(&s->pool, s->a, A->m);
+    CSREC_TAKE(&s->pool, s->c, A->n);
+    CSREC_ZEROS(&s->pool, s->x, A->n);
+    csrec_status status = csrec_pool_status(&s->pool);
+    if (!status) status = csrec_lengths_create(A, true, NULL, &s->pool, &s->lengths);
     if (status) {
-        search_destroy(s);
+        csrec_pool_destroy(s);
         return status;
     }
     memcpy(s->r, y, (size_t)A->m * sizeof *s->r);
@@ -96,5 +86,5 @@ static csrec_status search_result(const void *state, csrec_atoms *atoms, double 
     return atoms ? csrec_atoms_from_dense(s->A->n, s->x, atoms) : CSREC_OK;
 }
 
-const csrec_atom_search csrec_search_any = {search_create, search_destroy, select_column,
-                                            search_update, search_energy,  search_result};
+const csrec_atom_search csrec_search_any = {search_create, csrec_pool_destroy, select_column,
+                                            search_update, search_energy,      search_result};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* search.h - Matching Pursuit's search for any operator: all correlations, argmax, subtract. Used
  * if an operator has no search of its own. */
 #ifndef CSREC_SOLVER_SEARCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* settings.c - looks settings up in the tables of parameters, and checks them. */
 #include "solver/settings.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* settings.h - named numbers, and whose parameters they are: a method's, a solver's, a basis's. */
 #ifndef CSREC_SOLVER_SETTINGS_H
 #define CSREC_SOLVER_SETTINGS_H

@@ -1,4 +1,5 @@
-/* solve.c - the one loop: the table of solvers, stopping rules, progress, reports. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* solve.c - the one loop: stopping rules, progress, reports. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,91 +13,8 @@
 #include "solver/units.h"
 #include "solver/weights.h"
 
-static const csrec_solver_type *const types[] = {
-#define CSREC_SOLVER_LISTED(name) &csrec_solver_##name,
-    CSREC_SOLVERS(CSREC_SOLVER_LISTED)
-#undef CSREC_SOLVER_LISTED
-};
-
-enum { TYPES = sizeof types / sizeof types[0] };
-
-bool csrec_solver_info(int i, const char **name, const char **brief, const char **source) {
-    if (i < 0 || i >= TYPES) return false;
-    *name = types[i]->name;
-    *brief = types[i]->brief;
-    *source = types[i]->source;
-    return true;
-}
-
-const csrec_solver_type *csrec_solver_find(const char *name) {
-    for (int i = 0; i < TYPES; i++)
-        if (strcmp(types[i]->name, name ? name : "mp") == 0) return types[i];
-    return NULL;
-}
-
-void csrec_solver_names(csrec_names *names) {
-    for (int i = 0; i < TYPES; i++) csrec_names_add(names, types[i]->name);
-}
-
-csrec_status csrec_solver_take(const char *name, const csrec_solver_type **type,
-                               csrec_error *error) {
-    csrec_names names = {.given = name};
-    *type = csrec_solver_find(name);
-    if (*type) return CSREC_OK;
-    csrec_solver_names(&names);
-    return csrec_names_unknown(&names, "solver", error);
-}
-
-const csrec_param *csrec_solver_param(int solver, int i) {
-    if (solver < 0 || solver >= TYPES || !types[solver]->params) return NULL;
-    const csrec_param *param = types[solver]->params;
-    while (i > 0 && param->name) {
-        param++;
-        i--;
-    }
-    return i == 0 && param->name ? param : NULL;
-}
-
-/* Whether all of names, up to a NULL, are parameters of the row. */
-static bool has_params(const csrec_solver_type *row, const char *const *names) {
-    for (; names && *names; names++)
-        if (!csrec_param_find(row->params, *names)) return false;
-    return true;
-}
-
-csrec_status csrec_solver_check_row(const csrec_solver_type *row, csrec_error *error) {
-    const csrec_rule rules[] = {
-        {csrec_is_name(row->name) && csrec_is_own(csrec_solver_find(row->name), row), "name",
-         CSREC_MUST_NAME},
-        {csrec_is_line(row->brief), "brief", CSREC_MUST_LINE},
-        {csrec_is_line(row->source), "source", CSREC_MUST_LINE},
-        {csrec_is_params(row->params), "params", CSREC_MUST_PARAMS},
-        {has_params(row, row->lengths), "lengths", "names of its parameters, then NULL"},
-        {has_params(row, row->reals), "reals", "names of its parameters, then NULL"},
-        {!row->tones || csrec_param_find(row->params, "range"), "tones",
-         "false without a parameter `range`"},
-        {row->steps >= 0, "steps", "0 or more"},
-        {row->create && row->destroy, "create", "set, and destroy, which frees what it makes"},
-        {row->update, "update", "the function that takes a step"},
-        {row->energy, "energy", "the function that returns the squared length of r"},
-        {row->result, "result", "the function that delivers the atoms and r"}};
-    return csrec_rules_check("solver", row->name, CSREC_RULES(rules), error);
-}
-
-/* Of some vectors, and steps of two products. */
-csrec_solver_need csrec_solver_need_of(const csrec_solver_type *type,
-                                       const csrec_solver_size *size) {
-    if (type->need) return type->need(size);
-    return (csrec_solver_need){8.0 * (4.0 * size->n + 4.0 * size->m), 200.0, 0.0};
-}
-
-bool csrec_solver_measures(const char *solver, const char *setting) {
-    for (int i = 0; i < TYPES; i++) {
-        if (solver && strcmp(types[i]->name, solver) != 0) continue;
-        for (const char *const *name = types[i]->lengths; name && *name; name++)
-            if (csrec_setting_is(setting, CSREC_OF_SOLVER, *name)) return true;
-    }
-    return false;
+void *csrec_run_state(csrec_run *run, size_t size) {
+    return run->state = csrec_pool_zeros(&run->pool, 1, size);
 }
 
 double csrec_run_param(const csrec_run *run, const char *name) {
@@ -300,7 +218,7 @@ static void tell_residual(const csrec_run *run, csrec_solve_report *report) {
     look_on(run, report->iterations, true, energy, whole);
 }
 
-/* The common part of csrec_solve and csrec_solve_signal: `deliver` returns the result. */
+/* Where the result goes, of csrec_solve and csrec_solve_watched. */
 typedef struct delivery {
     csrec_atoms *atoms;
     double *r, *signal;
@@ -340,7 +258,8 @@ static csrec_status solve(csrec_run *run, const delivery *to, csrec_solve_report
             tell_residual(run, report);
         if (run->stopped) report->outcome = CSREC_INTERRUPTED;
     }
-    run->type->destroy(run);
+    if (run->type->destroy) run->type->destroy(run);
+    csrec_pool_clear(&run->pool);
     return status;
 }
 
@@ -439,13 +358,6 @@ csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
     csrec_scaled_clear(&scaled);
     free(scaled_y);
     return status;
-}
-
-csrec_status csrec_solve_signal(const csrec_operator *A, const double *y,
-                                const csrec_solve_options *options, const double *start,
-                                double *signal, csrec_solve_report *report, csrec_error *error) {
-    csrec_run run = {.A = A, .y = y, .options = options, .start = start};
-    return solve(&run, &(delivery){.signal = signal}, report, error);
 }
 
 csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* solve_many.c - many right-hand sides: in parallel, or all at once by a solver that can. */
 #include <string.h>
 
@@ -18,26 +19,25 @@ csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k) {
     options.look = NULL;
     if (options.history) options.history += k * options.history_size;
     if (options.progress) options.progress = hear_stop;
-    options.context = job->team;
+    options.context = job->call;
     return options;
 }
 
 bool csrec_many_stops(const csrec_many *job, int64_t done) {
     csrec_progress progress = {"right-hand sides", done, job->count, -1.0};
-    return csrec_call_report(job->team, &progress);
+    return csrec_call_report(job->call, &progress);
 }
 
-/* x = 0 for the right-hand sides that an interruption leaves out. */
-static csrec_status leave_out(const csrec_many *job, int64_t k) {
-    size_t m = (size_t)job->A->m;
-    if (job->r) memcpy(job->r + (size_t)k * m, job->y + (size_t)k * m, m * sizeof *job->r);
-    if (job->reports) job->reports[k] = (csrec_solve_report){CSREC_INTERRUPTED, 0, 1.0};
+csrec_status csrec_many_leave_out(const csrec_many *job, int64_t k) {
+    const double *y = job->y + k * job->A->m;
+    const double residual = csrec_largest(job->A->m, y) > 0.0 ? 1.0 : 0.0;
+    if (job->r) memcpy(job->r + k * job->A->m, y, (size_t)job->A->m * sizeof *y);
+    if (job->reports) job->reports[k] = (csrec_solve_report){CSREC_INTERRUPTED, 0, residual};
     return job->atoms ? csrec_atoms_create(0, job->atoms + k) : CSREC_OK;
 }
 
-static csrec_status solve_in_team(const csrec_many *job, int64_t k, csrec_error *error) {
+csrec_status csrec_many_solve(const csrec_many *job, int64_t k, csrec_error *error) {
     csrec_solve_options options = csrec_many_options(job, k);
-    if (csrec_call_stopped(job->team)) return leave_out(job, k);
     return csrec_solve_one(
         job->A, job->y + k * job->A->m, &options, job->atoms ? job->atoms + k : NULL,
         job->r ? job->r + k * job->A->m : NULL, job->reports ? job->reports + k : NULL, error);
@@ -50,18 +50,19 @@ static csrec_status one_by_one(const csrec_many *job, csrec_error *error) {
 #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t k = 0; k < job->count; k++) {
             csrec_error text = {"out of memory"};
-            csrec_status own = solve_in_team(job, k, &text);
+            csrec_status own = csrec_call_stopped(job->call) ? csrec_many_leave_out(job, k)
+                                                             : csrec_many_solve(job, k, &text);
             int64_t so_far;
 #pragma omp atomic capture
             so_far = ++done;
-            if (own) csrec_call_fail(job->team, k, own, text.text);
+            if (own) csrec_call_fail(job->call, k, own, text.text);
             csrec_many_stops(job, so_far);
         }
-        csrec_call_gather(job->team);
+        csrec_call_gather(job->call);
     }
-    const csrec_call *team = job->team;
-    return team->status ? csrec_fail(error, team->status, "right-hand side %lld: %.400s",
-                                     (long long)team->place, team->error.text)
+    const csrec_call *call = job->call;
+    return call->status ? csrec_fail(error, call->status, "right-hand side %lld: %.400s",
+                                     (long long)call->place, call->error.text)
                         : CSREC_OK;
 }
 
@@ -101,7 +102,7 @@ static csrec_status solve_apart(const csrec_solver_type *type, const csrec_many 
 
 static csrec_status solve_all(const csrec_solver_type *type, csrec_many *job, int threads,
                               csrec_error *error) {
-    csrec_call team;
+    csrec_call call;
     const csrec_solve_options *options = job->options;
     const double work = (double)job->count * (double)job->A->m * (double)job->A->n;
     const bool single = job->count == 1 || job->A->serial;
@@ -109,14 +110,14 @@ static csrec_status solve_all(const csrec_solver_type *type, csrec_many *job, in
                                      : work < 0x1p62 ? (int64_t)work
                                                      : INT64_MAX,
                                      threads);
-    job->team = &team;
-    csrec_call_begin(&team, options->progress, options->context,
+    job->call = &call;
+    csrec_call_begin(&call, options->progress, options->context,
                      (csrec_progress){"right-hand sides", 0, job->count, -1.0});
     if (job->atoms) memset(job->atoms, 0, (size_t)job->count * sizeof *job->atoms);
     csrec_status status = csrec_setting_value(options, CSREC_OF_SOLVER, "joint", 0.0) != 0.0
                               ? csrec_joint_solve(job, error)
                               : solve_apart(type, job, error);
-    csrec_call_end(&team);
+    csrec_call_end(&call);
     for (int64_t k = 0; status && job->atoms && k < job->count; k++)
         csrec_atoms_clear(job->atoms + k);
     return status;

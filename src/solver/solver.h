@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* solver.h - the interface of a solver; a new one is a file that ends in its row, and a line in
  * CSREC_SOLVERS. Stopping rules,
  * progress, history and reports are in solve.c, never in a solver. */
@@ -8,8 +9,10 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/pool.h"
 #include "base/rows.h"
 #include "base/call.h"
+#include "base/unit.h"
 #include "operator/operator.h"
 #include "solver/settings.h"
 
@@ -31,7 +34,7 @@ struct csrec_run {
     const double *y; /* [m] */
     const csrec_solve_options *options;
     void *state;              /* of the solver */
-    const double *start;      /* a whole signal to start from, or NULL */
+    csrec_pool pool;          /* of the solver: freed after destroy */
     csrec_status fault;       /* set by a step that fails; the loop ends and returns it */
     const csrec_watch *watch; /* or NULL */
     csrec_progress now;       /* state of the loop */
@@ -51,7 +54,7 @@ typedef struct csrec_many {
     csrec_atoms *atoms;
     double *r;
     csrec_solve_report *reports;
-    csrec_call *team;
+    csrec_call *call;
 } csrec_many;
 
 /* Problem size, from which a solver's memory and time are estimated: a matrix of m x n; atoms of
@@ -66,7 +69,7 @@ typedef struct csrec_solver_need {
     double bytes, products, seconds;
 } csrec_solver_need;
 
-/* A row must have name, brief, source, create, destroy, update, energy and result;
+/* A row must have name, brief, source, create, update, energy and result;
  * csrec_solver_check_row has all rules. The rest may be NULL or 0. */
 struct csrec_solver_type {
     const char *name, *brief, *source; /* source: paper and equation */
@@ -82,8 +85,9 @@ struct csrec_solver_type {
     bool weighted;    /* its problem has an l1 norm, which options.weights may change */
     bool norms;       /* it compares columns of unit length (lengths.h) */
     bool products_alone; /* it does little but products, which a device may do sooner */
+    /* A status without words gets them: CSREC_MEMORY is "solver NAME: out of memory". */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
-    void (*destroy)(csrec_run *run); /* also after a failed create */
+    void (*destroy)(csrec_run *run); /* also after a failed create; NULL: the pool has all */
     /* Finds the next step; returns the size of the best coefficient, in the units of y. NULL: the
      * solver has no such value, and min_coefficient is refused. */
     double (*select)(csrec_run *run);
@@ -137,6 +141,10 @@ csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);
  * are of the caller to clear. */
 csrec_status csrec_joint_solve(const csrec_many *job, csrec_error *error);
 
+/* Right-hand side k alone, and x = 0 for one that an interruption leaves out. */
+csrec_status csrec_many_solve(const csrec_many *job, int64_t k, csrec_error *error);
+csrec_status csrec_many_leave_out(const csrec_many *job, int64_t k);
+
 /* Reports `done` right-hand sides; true: stop. Any thread of the job may call it. */
 bool csrec_many_stops(const csrec_many *job, int64_t done);
 
@@ -150,17 +158,16 @@ typedef struct csrec_rules {
 /* planned: iterations of a solver that plans them; -1: it does not. y: [m] */
 csrec_rules csrec_rules_of(const csrec_stop *stop, int64_t planned, int64_t m, const double *y);
 
-/* ||v||^2. */
-static inline double csrec_squares(int64_t n, const double *v) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += v[i] * v[i];
-    return sum;
-}
-
 /* The magnitude of an entry of so many parts. */
 static inline double csrec_entry_size(int64_t parts, const double *v) {
     if (parts > 2) return sqrt(csrec_squares(parts, v));
     return parts == 2 ? sqrt(v[0] * v[0] + v[1] * v[1]) : fabs(v[0]);
+}
+
+/* Shortens it by `limit`, to 0 if it is no longer. */
+static inline void csrec_entry_shorten(int64_t parts, double limit, double *v) {
+    const double size = csrec_entry_size(parts, v), kept = size > limit ? 1.0 - limit / size : 0.0;
+    for (int64_t p = 0; p < parts; p++) v[p] *= kept;
 }
 
 /* Whether a setting's parameter of the solver (NULL: of any solver) has the units of y. */
@@ -171,6 +178,9 @@ bool csrec_solver_measures(const char *solver, const char *setting);
  * may then set the fault CSREC_STOPPED. */
 bool csrec_run_stops(csrec_run *run);
 
+/* run->state: `size` bytes of the pool, zeros. NULL: out of memory. */
+void *csrec_run_state(csrec_run *run, size_t size);
+
 /* The value of a parameter: that of the options, else its default. */
 double csrec_run_param(const csrec_run *run, const char *name);
 
@@ -180,13 +190,8 @@ csrec_status csrec_run_atoms(const csrec_run *run, const double *x, csrec_atoms 
 /* Fills x [n] from options->start, else with 0. CSREC_ARGUMENT: a column out of range. */
 csrec_status csrec_run_start(const csrec_run *run, double *x, csrec_error *error);
 
-/* As csrec_solve, for an operator with synthesize: returns the whole signal [entries]. start: a
- * signal for solvers that can start from one, or NULL. */
-csrec_status csrec_solve_signal(const csrec_operator *A, const double *y,
-                                const csrec_solve_options *options, const double *start,
-                                double *signal, csrec_solve_report *report, csrec_error *error);
-
-/* The same with an observer; if signal is NULL, atoms are returned. */
+/* As csrec_solve, with an observer, which may be NULL: of an operator with synthesize the whole
+ * signal [entries]; if signal is NULL, atoms. */
 csrec_status csrec_solve_watched(const csrec_operator *A, const double *y,
                                  const csrec_solve_options *options, const csrec_watch *watch,
                                  double *signal, csrec_atoms *atoms, csrec_solve_report *report,

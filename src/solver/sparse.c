@@ -1,7 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.c - shared by solvers with a target sparsity. */
 #include "solver/sparse.h"
-
-#include <stdlib.h>
 
 static csrec_status find_target(const csrec_run *run, int64_t *k, csrec_error *error) {
     int64_t parts = run->A->parts;
@@ -19,25 +18,16 @@ static csrec_status find_target(const csrec_run *run, int64_t *k, csrec_error *e
 }
 
 csrec_status csrec_sparse_create(csrec_run *run, size_t size, csrec_error *error) {
-    run->state = calloc(1, size);
-    if (!run->state)
-        return csrec_fail(error, CSREC_MEMORY, "solver %s: out of memory", run->type->name);
-    return csrec_support_create(run, run->state, error);
+    void *state = csrec_run_state(run, size);
+    return state ? csrec_support_create(run, state, error) : CSREC_MEMORY;
 }
 
-csrec_status csrec_sparse_begin(csrec_run *run, size_t size, int64_t *k, csrec_error *error) {
+csrec_status csrec_sparse_begin(csrec_run *run, size_t size, csrec_error *error) {
     csrec_status status = csrec_sparse_create(run, size, error);
-    if (!status) status = find_target(run, k, error);
+    csrec_support *s = run->state;
+    if (!status) status = find_target(run, &s->k, error);
     if (status || !run->options->start) return status;
-    csrec_support_prune(run->state, *k);
-    status = run->type->fits ? csrec_support_fit(run->state, CSREC_FIT_EXACT) : CSREC_STOPPED;
-    if (status == CSREC_STOPPED) status = csrec_support_subtract(run->state);
-    return status ? csrec_fail(error, status, "solver %s: %s", run->type->name,
-                               csrec_status_text(status))
-                  : CSREC_OK;
-}
-
-void csrec_sparse_destroy(csrec_run *run) {
-    if (run->state) csrec_support_clear(run->state);
-    free(run->state);
+    csrec_support_prune(s, s->k);
+    status = run->type->fits ? csrec_support_fit(s, CSREC_FIT_EXACT) : CSREC_STOPPED;
+    return status == CSREC_STOPPED ? csrec_support_subtract(s) : status;
 }

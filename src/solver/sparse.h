@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.h - the target sparsity k of the solvers that keep k columns. */
 #ifndef CSREC_SOLVER_SPARSE_H
 #define CSREC_SOLVER_SPARSE_H
@@ -11,10 +12,9 @@
 /* run->state = a csrec_support at the front of `size` zeroed bytes. */
 csrec_status csrec_sparse_create(csrec_run *run, size_t size, csrec_error *error);
 
-/* The same, and the value of k, where 0 stands for a quarter of the samples. Refuses more than m or
- * n. Of complex x, k, m and n count complex numbers. Of a start the k entries are kept that have
- * the largest share ||a_j|| |x_j|; their columns are chosen. */
-csrec_status csrec_sparse_begin(csrec_run *run, size_t size, int64_t *k, csrec_error *error);
-void csrec_sparse_destroy(csrec_run *run);
+/* The same, and its k, where 0 stands for a quarter of the samples. Refuses more than m or n. Of
+ * complex x, k, m and n count complex numbers. Of a start the k entries are kept that have the
+ * largest share ||a_j|| |x_j|; their columns are chosen. */
+csrec_status csrec_sparse_begin(csrec_run *run, size_t size, csrec_error *error);
 
 #endif

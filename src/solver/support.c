@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* support.c - the dense x, its residual, the largest entries, least squares on a support. */
 #include "solver/support.h"
 
@@ -32,37 +33,19 @@ csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error 
     const csrec_operator *A = run->A;
     *s = (csrec_support){.run = run, .A = A, .y = run->y};
     double **columns[] = {&s->x, &s->c, &s->g, &s->p}, **rows[] = {&s->r, &s->q};
-    bool complete = true;
-    for (int i = 0; i < 4; i++)
-        complete = (*columns[i] = calloc((size_t)A->n, sizeof(double))) && complete;
-    for (int i = 0; i < 2; i++)
-        complete = (*rows[i] = calloc((size_t)A->m, sizeof(double))) && complete;
-    s->chosen = calloc((size_t)A->n, sizeof *s->chosen);
-    s->largest = malloc((size_t)A->n * sizeof *s->largest);
-    if (A->parts > 1)
-        complete = (s->sizes = malloc((size_t)(A->n / A->parts) * sizeof *s->sizes)) && complete;
-    csrec_status status = complete && s->chosen && s->largest ? CSREC_OK : CSREC_MEMORY;
-    if (!status) status = csrec_lengths_create(A, run->type->norms, run, &s->lengths);
+    for (int i = 0; i < 4; i++) CSREC_ZEROS(&run->pool, *columns[i], A->n);
+    for (int i = 0; i < 2; i++) CSREC_ZEROS(&run->pool, *rows[i], A->m);
+    CSREC_ZEROS(&run->pool, s->chosen, A->n);
+    CSREC_TAKE(&run->pool, s->largest, A->n);
+    if (A->parts > 1) CSREC_TAKE(&run->pool, s->sizes, A->n / A->parts);
+    csrec_status status = csrec_pool_status(&run->pool);
+    if (!status) status = csrec_lengths_create(A, run->type->norms, run, &run->pool, &s->lengths);
     s->norms = s->lengths.norms;
     if (!status) status = set_out(run, s, error);
     if (status && status != CSREC_ARGUMENT)
         csrec_fail(error, status, "solver %s: %s for %lld columns", run->type->name,
                    csrec_status_text(status), (long long)A->n);
     return status;
-}
-
-void csrec_support_clear(csrec_support *s) {
-    csrec_lengths_clear(&s->lengths);
-    free(s->x);
-    free(s->c);
-    free(s->g);
-    free(s->p);
-    free(s->r);
-    free(s->q);
-    free(s->chosen);
-    free(s->largest);
-    free(s->sizes);
-    *s = (csrec_support){0};
 }
 
 csrec_status csrec_support_forward(const csrec_support *s, const double *x, double *y) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* support.h - shared by the greedy and thresholding solvers: a dense x, r = y - A x, the k largest
  * entries, and least squares on a support. */
 #ifndef CSREC_SOLVER_SUPPORT_H
@@ -20,6 +21,7 @@ typedef struct csrec_support {
     double *g, *p, *q; /* [n], [n], [m] of the least squares */
     int64_t *largest;  /* [n] scratch of the selection */
     double *sizes;     /* [n / parts] magnitudes, where an entry has several parts; else NULL */
+    int64_t k;         /* solvers of sparse.h: entries to keep */
     bool nonnegative;  /* solvers of l1 problems: x >= 0 is a constraint */
     bool rough;        /* x is that of a rough fit */
 } csrec_support;
@@ -30,10 +32,9 @@ static inline double csrec_support_bytes(const csrec_solver_size *size) {
            size->m * 2 * sizeof(double);
 }
 
-/* Allocates all; x is the run's start or 0. If stopped, norms are not computed. CSREC_MEMORY,
- * CSREC_ARGUMENT. */
+/* The run's pool has all arrays; x is the run's start or 0. If stopped, norms are not computed.
+ * CSREC_MEMORY, CSREC_ARGUMENT. */
 csrec_status csrec_support_create(csrec_run *run, csrec_support *s, csrec_error *error);
-void csrec_support_clear(csrec_support *s);
 
 /* x = 0 and r = y. */
 void csrec_support_zero(csrec_support *s);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* threshold.c - iterative thresholding with a falling threshold; samples are put back in each step.
  */
 #include "solver/threshold.h"
@@ -21,7 +22,6 @@ typedef struct threshold {
 static void threshold_destroy(csrec_run *run) {
     threshold *t = run->state;
     if (t && t->state) t->way->destroy(t->state);
-    free(t);
 }
 
 void csrec_threshold_plan(const csrec_run *run, csrec_threshold_schedule *t) {
@@ -68,20 +68,15 @@ static csrec_status make_start(const csrec_run *run, double *signal, csrec_error
 
 static csrec_status start_way(csrec_run *run, threshold *t, csrec_error *error) {
     const csrec_operator *A = run->A;
-    double *own = NULL;
-    csrec_status status = CSREC_OK;
-    if (!run->start) {
-        own = malloc((size_t)A->mask->entries * sizeof *own);
-        status = own ? make_start(run, own, error) : CSREC_MEMORY;
-    }
-    const double *start = run->start ? run->start : own;
+    double *start = malloc((size_t)A->mask->entries * sizeof *start);
+    csrec_status status = start ? make_start(run, start, error) : CSREC_MEMORY;
     t->way = A->type->shrink;
     if (!status) status = t->way ? t->way->create(A, run->y, start, &t->state) : CSREC_UNSUPPORTED;
     if (status == CSREC_UNSUPPORTED) {
         t->way = &csrec_threshold_plain;
         status = t->way->create(A, run->y, start, &t->state);
     }
-    free(own);
+    free(start);
     return status;
 }
 
@@ -91,8 +86,7 @@ static csrec_status threshold_create(csrec_run *run, csrec_error *error) {
                           "solver threshold: operator %s is not a basis of a sampled signal; use "
                           "dct or wavelet",
                           run->A->type->name);
-    threshold *t = calloc(1, sizeof *t);
-    run->state = t;
+    threshold *t = csrec_run_state(run, sizeof *t);
     if (t) t->reached = -1.0;
     csrec_status status = t ? CSREC_OK : CSREC_MEMORY;
     if (!status) csrec_threshold_plan(run, &t->schedule);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* threshold.h - thresholding on a frame with stored coefficients, for frames without `shrink`.
  */
 #ifndef CSREC_SOLVER_THRESHOLD_H

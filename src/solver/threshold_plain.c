@@ -1,13 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* threshold_plain.c - u -> synthesize(threshold(analyze(u))) in double, coefficients stored. */
 #include "solver/threshold.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "operator/mask.h"
 
 typedef struct state {
+    csrec_pool pool; /* first */
     const csrec_operator *A;
     const double *y;
     double *x, *u, *v; /* [n], [entries], [entries] */
@@ -20,28 +21,19 @@ void csrec_threshold_apply(int64_t n, double threshold, bool soft, double *x) {
     }
 }
 
-static void plain_destroy(void *data) {
-    state *s = data;
-    if (!s) return;
-    free(s->x);
-    free(s->u);
-    free(s->v);
-    free(s);
-}
-
 static csrec_status plain_create(const csrec_operator *A, const double *y, const double *start,
                                  void **data) {
     if (!A->mask) return CSREC_UNSUPPORTED;
-    state *s = calloc(1, sizeof *s);
+    state *s = csrec_pool_create(sizeof *s);
     if (!s) return CSREC_MEMORY;
     size_t entries = (size_t)A->mask->entries;
     s->A = A;
     s->y = y;
-    s->x = malloc((size_t)A->n * sizeof *s->x);
-    s->u = malloc(entries * sizeof *s->u);
-    s->v = calloc(entries, sizeof *s->v);
-    if (!s->x || !s->u || !s->v) {
-        plain_destroy(s);
+    CSREC_TAKE(&s->pool, s->x, A->n);
+    CSREC_TAKE(&s->pool, s->u, entries);
+    CSREC_ZEROS(&s->pool, s->v, entries);
+    if (csrec_pool_status(&s->pool)) {
+        csrec_pool_destroy(s);
         return CSREC_MEMORY;
     }
     memcpy(s->u, start, entries * sizeof *s->u);
@@ -82,5 +74,5 @@ static void plain_signal(const void *data, double *out) {
     memcpy(out, s->u, (size_t)s->A->mask->entries * sizeof *out);
 }
 
-const csrec_shrink_type csrec_threshold_plain = {plain_create, plain_destroy, take_step,
+const csrec_shrink_type csrec_threshold_plain = {plain_create, csrec_pool_destroy, take_step,
                                                  plain_energy, plain_signal};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* threshold_start.c - a first guess of a signal from its samples: means over a pyramid of cells. */
 #include <stdlib.h>
 #include <string.h>

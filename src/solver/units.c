@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* units.c - lengths in another unit, and back. */
 #include "solver/units.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* units.h - scales values to ordinary size before a solver runs, so that no square of them
  * overflows or underflows, and scales results back.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* weights.c - an operator with its columns divided by weights. */
 #include "solver/weights.h"
 
@@ -135,15 +136,16 @@ csrec_status csrec_weighted_create(const csrec_operator *A, const double *weight
     csrec_weighted *o = calloc(1, sizeof *o);
     *weighted = o;
     if (!o) return CSREC_MEMORY;
-    o->weight = malloc((size_t)A->n * sizeof *o->weight);
-    o->scratch = malloc((size_t)A->n * sizeof *o->scratch);
-    if (!o->weight || !o->scratch) return CSREC_MEMORY;
+    o->A = *A;
+    o->A.pool = (csrec_pool){0};
+    CSREC_TAKE(&o->A.pool, o->weight, A->n);
+    CSREC_TAKE(&o->A.pool, o->scratch, A->n);
+    if (csrec_pool_status(&o->A.pool)) return CSREC_MEMORY;
     const double unit = unit_of_weights(A->n / A->parts, weights);
     for (int64_t j = 0; j < A->n; j++) o->weight[j] = fmin(weights[j / A->parts] / unit, HEAVY);
     o->base = A;
     o->weights = weights;
     set_type(o);
-    o->A = *A;
     o->A.type = o->A.row = &o->type;
     o->A.owned = false;
     o->A.state = NULL;
@@ -155,8 +157,7 @@ csrec_status csrec_weighted_create(const csrec_operator *A, const double *weight
 
 void csrec_weighted_destroy(csrec_weighted *weighted) {
     if (!weighted) return;
-    free(weighted->weight);
-    free(weighted->scratch);
+    csrec_pool_clear(&weighted->A.pool);
     free(weighted);
 }
 

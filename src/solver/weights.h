@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* weights.h - sum_j w_j |x_j| in place of ||x||_1: the problem of the columns a_j / w_j and of the
  * unknowns w_j x_j. */
 #ifndef CSREC_SOLVER_WEIGHTS_H

@@ -1,6 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* descent.c - the solver descent: x goes along A^T r as far as r becomes shorter. From x = 0 it
  * ends at the shortest x among those with the shortest r. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/solver.h"
@@ -10,26 +10,18 @@ typedef struct descent {
     double *r, *Ag; /* [m] */
 } descent;
 
-static void descent_destroy(csrec_run *run) {
-    descent *d = run->state;
-    if (!d) return;
-    free(d->x);
-    free(d->r);
-    free(d);
-}
-
 static csrec_status descent_create(csrec_run *run, csrec_error *error) {
-    const size_t m = (size_t)run->A->m, n = (size_t)run->A->n;
-    descent *d = run->state = calloc(1, sizeof *d);
-    if (d) d->x = malloc(2 * n * sizeof *d->x);
-    if (d) d->r = malloc(2 * m * sizeof *d->r);
-    if (!d || !d->x || !d->r)
-        return csrec_fail(error, CSREC_MEMORY, "solver descent: out of memory");
-    d->g = d->x + n;
-    d->Ag = d->r + m;
+    const int64_t m = run->A->m, n = run->A->n;
+    descent *d = csrec_run_state(run, sizeof *d);
+    if (!d) return CSREC_MEMORY;
+    CSREC_TAKE(&run->pool, d->x, n);
+    CSREC_TAKE(&run->pool, d->g, n);
+    CSREC_TAKE(&run->pool, d->r, m);
+    CSREC_TAKE(&run->pool, d->Ag, m);
+    if (csrec_pool_status(&run->pool)) return CSREC_MEMORY;
     csrec_status status = csrec_run_start(run, d->x, error);
     if (!status) status = csrec_operator_forward(run->A, d->x, d->r);
-    for (size_t i = 0; i < m; i++) d->r[i] = run->y[i] - d->r[i];
+    for (int64_t i = 0; i < m; i++) d->r[i] = run->y[i] - d->r[i];
     return status;
 }
 
@@ -61,7 +53,6 @@ const csrec_solver_type csrec_solver_descent = {.name = "descent",
                                                 .source = "CONTRIBUTING.md",
                                                 .pursues = true,
                                                 .create = descent_create,
-                                                .destroy = descent_destroy,
                                                 .update = descent_update,
                                                 .energy = descent_energy,
                                                 .result = descent_result};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pgm.c - the format pgm: gray pictures of 8 or 16 bits, P5 of netpbm. */
 #include <ctype.h>
 #include <stdio.h>

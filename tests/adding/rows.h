@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.h - the rows of the examples in CONTRIBUTING.md, which a build with CSREC_MORE_ROWS has
  * beside the library's own. In the library, each is a line in the table of its header. */
 #define CSREC_MORE_METHODS(X)   X(smear)

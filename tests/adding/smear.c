@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* smear.c - the method smear: entries without a sample become the mean of their neighbours, again
  * and again. */
 #include <stdlib.h>
@@ -38,13 +39,13 @@ static void smear_once(smear *s, int threads) {
 }
 
 static void smear_channel(smear *s, const csrec_recovery *r, int64_t c, int64_t rounds,
-                          csrec_call *team) {
+                          csrec_call *call) {
     const int64_t channels = s->m->channels;
     memset(s->u, 0, (size_t)s->entries * sizeof *s->u);
     for (int64_t k = 0; k < s->m->n; k++) s->u[s->m->index[k]] = s->m->y[k * channels + c];
     for (int64_t k = 0; k < rounds; k++) {
         const csrec_progress now = {"rounds", c * rounds + k, channels * rounds, -1.0};
-        if (csrec_call_report(team, &now)) break;
+        if (csrec_call_report(call, &now)) break;
         smear_once(s, r->options->threads);
         r->report->iterations++;
     }
@@ -55,20 +56,20 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     const double rounds =
         csrec_setting_value(&r->options->solve, CSREC_OF_METHOD, params[0].name, params[0].value);
     smear s = {.m = r->measurement};
-    csrec_call team;
+    csrec_call call;
     csrec_shape_count(&s.m->shape, &s.entries);
     s.known = calloc((size_t)s.entries, sizeof *s.known);
     s.u = malloc((size_t)s.entries * sizeof *s.u);
     s.next = malloc((size_t)s.entries * sizeof *s.next);
     csrec_status status = s.known && s.u && s.next ? CSREC_OK : CSREC_MEMORY;
-    csrec_call_begin(&team, r->options->solve.progress, r->options->solve.context,
+    csrec_call_begin(&call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){.stage = "rounds", .residual = -1.0});
     for (int64_t k = 0; k < s.m->n && !status; k++) s.known[s.m->index[k]] = true;
     for (int64_t c = 0; c < s.m->channels && !status; c++)
-        smear_channel(&s, r, c, (int64_t)rounds, &team);
+        smear_channel(&s, r, c, (int64_t)rounds, &call);
     r->report->pursuits = s.m->channels;
-    r->report->outcome = csrec_call_stopped(&team) ? CSREC_INTERRUPTED : CSREC_DONE;
-    csrec_call_end(&team);
+    r->report->outcome = csrec_call_stopped(&call) ? CSREC_INTERRUPTED : CSREC_DONE;
+    csrec_call_end(&call);
     free(s.known);
     free(s.u);
     free(s.next);

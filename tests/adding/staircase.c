@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* staircase.c - the operator staircase: running sums, y_k = x_0 + ... + x_k, so a sparse x is a
  * signal of few jumps. */
 #include "operator/operator.h"

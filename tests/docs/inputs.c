@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* inputs.c - the files that the commands of the handbook and of the tools' help begin with, small.
  */
 #include <math.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # run.sh BUILD COMPILER VERSION [--update] - README.md and docs/*.md hold: every sh block runs, in a
 # folder of small inputs, and so does every example of a --help; every C block is compiled and run
 # (what CONTRIBUTING.md quotes, by the tests of these files); links lead somewhere; the index names every page; tables made

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """The command lines that the tests of failures run: one row each.
 
 Every file name is relative to a folder of inputs (harness.Inputs). `results` are the files that a

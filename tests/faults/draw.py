@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """draw.py BUILD [--count N] [--only I] - random commands of cssample and csrecover.
 
 Options, choices, parameters and their ranges are read from --help, --list and from what the tools say
@@ -23,13 +24,14 @@ import random
 import re
 import shutil
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
-import zipfile
 
 import harness
+
+sys.path.append(str(pathlib.Path(__file__).parents[1]))
+from npy import npy, npz, read_npy  # noqa: E402
 
 SECONDS, GRACE = 15, 300
 KEEPS = ("frames", "gaussian", "mixture", "net")
@@ -40,42 +42,6 @@ NOT_DRAWN = {"output", "threads", "json", "quiet", "quality", "method", "solver"
              "model", "mask", "unknown", "merge", "grid", "history", "format", "reference",
              "next", "density", "even", "path", "operator", "matrix", "coils", "kernel", "count", "rate",
              "block", "factor", "mask-out", "channels-last", "verbose", "scale"}
-CODES = {"b": 1, "B": 1, "h": 2, "H": 2, "i": 4, "q": 8, "Q": 8, "f": 4, "d": 8}
-
-
-# ---------------------------------------------------------------------- arrays
-
-
-def npy(values, shape, descr="<f8"):
-    """The bytes of an array; complex values are pairs."""
-    code = {"<f8": "d", "<f4": "f", "<i8": "q", "|u1": "B", "|b1": "B", "<c16": "d"}[descr]
-    if descr == "<c16":
-        values = [part for v in values for part in (complex(v).real, complex(v).imag)]
-    extents = "(" + "".join(f"{n}," for n in shape) + ")"
-    head = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {extents}, }}"
-    head += " " * (-(len(head) + 11) % 64) + "\n"
-    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode()
-            + struct.pack(f"<{len(values)}{code}", *values))
-
-
-def read_npy(path):
-    """(shape, dtype, values), pairs for complex ones."""
-    data = path.read_bytes()
-    size = struct.unpack("<H", data[8:10])[0]
-    head = data[10:10 + size].decode()
-    shape = tuple(int(n) for n in re.search(r"'shape': \(([^)]*)\)", head)[1].split(",") if n.strip())
-    kind, width = re.search(r"'descr': '[<|=]([a-z])(\d+)'", head).groups()
-    count = math.prod(shape) * (2 if kind == "c" else 1)
-    width = int(width) // (2 if kind == "c" else 1)
-    code = {"f4": "f", "f8": "d", "c4": "f", "c8": "d", "b1": "B", "u1": "B", "i1": "b", "u2": "H", "i2": "h",
-            "u4": "I", "i4": "i", "u8": "Q", "i8": "q"}[kind + str(width)]
-    return shape, kind + str(width), struct.unpack_from(f"<{count}{code}", data, 10 + size)
-
-
-def npz(path, **arrays):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, data in arrays.items():
-            archive.writestr(f"{name}.npy", data)
 
 
 # ---------------------------------------------------------------------- what the tools say

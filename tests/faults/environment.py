@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """environment.py BUILD - the same command in other surroundings gives the same files.
 
   threads    OMP_NUM_THREADS and --threads of 1, 2, 3 and 7

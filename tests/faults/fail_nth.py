@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """fail_nth.py BUILD [--long] [--command NAME] [--kind KIND] - the n-th allocation or system call of a
 command fails, once, or with every one after it; or moves half of what was asked.
 

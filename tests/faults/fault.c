@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fault.c - the plan, the counters, and the allocations that fail. */
 #define _GNU_SOURCE
 #include "fault.h"

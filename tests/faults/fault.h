@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fault.h - a preloaded library that counts a process's allocations and system calls, lets the n-th
  * fail, and logs what it does to files.
  *

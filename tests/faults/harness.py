@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs the tools under the preloaded library of fault.h, in a folder whose files are compared."""
 
 import contextlib

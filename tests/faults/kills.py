@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """kills.py BUILD [--random N] - runs that are killed or interrupted, and go on.
 
 A command is ended at a chosen call: by SIGKILL before and after every rename, before and after the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* log.c - what was done to files, in order, for the replay.
  *
  * A record is a line of text and its bytes:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """replay.py BUILD - what a power cut may leave of a command's files.
 
 A command runs once while every change of a file is logged in order. For every beginning of the log the

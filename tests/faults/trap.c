@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* trap.c - system calls caught below the C library: a seccomp filter raises SIGSYS for those that
  * count, unless they come from fault_call, and the handler makes them, or lets them fail. */
 #define _GNU_SOURCE

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # abi.sh HEADER COMPILER LIBRARY.so LIBRARY.a - the shared library exports what the header declares
 # with CSREC_API, no more and no less, and the static one defines no global C name outside csrec_.
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* main.c - a user's program: built against an installed libcsrec by tests/install/run.sh. */
 #include <csrec.h>
 

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # mpi.sh BUILD VERSION openmpi|mpich - installs BUILD into a temporary prefix, builds docs/examples/mpi.c
 # against it through find_package and through pkg-config, and runs it under that MPI's launcher. Exit
 # code 77 without that MPI.

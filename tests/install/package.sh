@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # package.sh BUILD VERSION COMPILER - cpack makes the Debian packages; they are installed by dpkg into a
 # root that holds nothing but Debian's shell and what they depend on, and run there.
 #

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run.sh BUILD COMPILER VERSION - installs BUILD into a temporary prefix, moves that tree, and builds
 # and runs main.c against it through find_package and through pkg-config, shared and static.
 set -eu

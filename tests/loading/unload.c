@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* unload.c LIBRARY - loads libcsrec, recovers on two threads, closes the library while OpenMP's
  * threads spin in it, and ends. The library stays: exit code 0. This program has no OpenMP. */
 #define _DEFAULT_SOURCE /* usleep */

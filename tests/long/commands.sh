@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # commands.sh BUILD - 3000 random commands, times CSREC_LONG, of the tools under the address and the
 # undefined-behaviour sanitizer (../faults/draw.py), which have a build of their own; some hours.
 set -eu

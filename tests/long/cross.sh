@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # cross.sh [BUILD [PROCESSOR...]] - the library and the tools for arm64 (aarch64) and for s390x, whose
 # bytes come in the other order, built by Debian's cross compilers and run by QEMU: the test programs,
 # and the results of the tools beside those of BUILD (build-cpu if not given). Exit code 77 where

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # fuzz.sh BUILD - the fuzz targets for CSREC_LONG hours in all (default 1), from CSREC_TEST_SEED; the
 # hours are written down in fuzz/log.csv. It has a build of its own, with clang.
 set -euo pipefail

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # kills.sh BUILD - 1000 runs, times CSREC_LONG, are killed or interrupted at random calls and go on
 # (../faults/kills.py); some minutes.
 count=$(awk "BEGIN { print int(1000 * ${CSREC_LONG:-1}) }")

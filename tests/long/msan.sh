@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # msan.sh - the test programs under clang's memory sanitizer (preset msan), on one thread: OpenMP's
 # runtime is not instrumented. Nor are OpenBLAS, libpng, zlib and libzip: tests/msan/*.c stand before
 # their calls. Left out are the tests that limit or measure the memory of the process, which is mostly

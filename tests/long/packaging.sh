@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # packaging.sh BUILD - what other systems build from is well-formed; a wheel is built, repaired and
 # used. Exit code 77 without a network.
 set -eu

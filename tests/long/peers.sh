@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # peers.sh [BUILD [NAME...]] - tests that other packages wrote, with their functions swapped for ours:
 # every tests/long/peers/peer_NAME.py, or those named, in an environment of their own with the newest
 # release of the package. A package or tests that cannot be had are skipped, and said; exit code 77

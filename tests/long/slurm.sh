@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # slurm.sh BUILD - the tests of ranks with Slurm's srun as the launcher, for Open MPI (pmix) and MPICH
 # (pmi2); two minutes each. Skips without a Slurm that has an idle machine; one of a single machine
 # will do (slurmctld, slurmd and munged beside each other).

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # tsan.sh - every test program under clang's thread sanitizer (preset tsan). What OpenMP orders the
 # sanitizer learns from Archer, libomp's tool: its own instructions are not instrumented, and without
 # it each barrier would look like a race. Left out are the tests that measure the memory of the

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
 # completion.sh TOOL... - the completions that each tool prints: what bash, zsh and fish offer for
 # half-typed lines. A shell that is not here is left out, and named.
 set -euo pipefail

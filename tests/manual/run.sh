@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # run.sh TOOL... - the manual page that each tool prints: every section is there, every option of
 # --help is in it, and roff finds nothing to warn of.
 set -eu

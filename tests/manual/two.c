@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* two.c - a program of two commands, for the tests of manual pages and completions. */
 #include "tools/common/options.h"
 

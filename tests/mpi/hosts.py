@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """hosts.py BUILD openmpi|mpich - ranks on two "hosts": network namespaces with an address and a host
 name each, which the launcher reaches by a script instead of ssh. The bytes are those of one process,
 with a common file system and without; a rank killed on the other host ends the run. Exit code 77

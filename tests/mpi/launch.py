@@ -1,17 +1,18 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """launch.py - what the tests of ranks share: arguments BUILD openmpi|mpich, a printed seed, the
 launcher of that MPI, and inputs. Exit code 77 without that MPI. With CSREC_TEST_SLURM set, Slurm's
 srun is the launcher (tests/long/slurm.sh)."""
-import array
 import math
 import os
 import random
 import re
-import struct
 import subprocess
 import sys
 import tempfile
 import time
-import zipfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from npy import npy, npz, read_npy  # noqa: E402
 
 build, mpi = os.path.abspath(sys.argv[1]), sys.argv[2]
 seed = int(os.environ.get("CSREC_TEST_SEED", time.time_ns() // 1000))
@@ -133,51 +134,36 @@ def write_npy(path, shape, known=0.25):
     height, width = shape
     a, b, c = (draw.uniform(20, 60) for _ in range(3))
     across = [math.sin(x / a) for x in range(width)]
-    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % shape
-    header += " " * (-(len(header) + 11) % 64) + "\n"
+    values = []
+    for y in range(height):
+        down = math.cos(y / b)
+        values += (
+            across[x] * down + (int(x / c + y / a) & 1) if draw.random() < known else math.nan
+            for x in range(width)
+        )
     with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        for y in range(height):
-            down = math.cos(y / b)
-            row = (
-                across[x] * down + (int(x / c + y / a) & 1) if draw.random() < known else math.nan
-                for x in range(width)
-            )
-            file.write(array.array("f", row).tobytes())
+        file.write(npy(values, shape, "<f4"))
 
 
 def write_mask(path, like):
     """A quarter of the entries of a .npy of write_npy."""
-    data = bytes_of(like)
-    head = 10 + int.from_bytes(data[8:10], "little")
-    text = data[10:head].replace(b"<f4", b"|u1")
-    count = (len(data) - head) // 4
+    shape, _, values = read_npy(like)
     with open(path, "wb") as file:
-        file.write(data[:10] + text + bytes(draw.random() < 0.25 for _ in range(count)))
+        file.write(npy([draw.random() < 0.25 for _ in values], shape, "|u1"))
 
 
 def write_npz(path, like):
     """The known entries of a .npy of write_npy, stored as numpy.savez does, in any order."""
-    data = bytes_of(like)
-    head = 10 + int.from_bytes(data[8:10], "little")
-    values = array.array("f", data[head:])
+    shape, _, values = read_npy(like)
     index = [i for i, value in enumerate(values) if not math.isnan(value)]
     if draw.random() < 0.5:
         draw.shuffle(index)
-    shape = eval(data[10:head])["shape"]
-
-    def npy(descr, code, numbers):
-        header = "{'descr': '%s', 'fortran_order': False, 'shape': (%d,), }\n" % (
-            descr,
-            len(numbers),
-        )
-        packed = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
-        return packed + array.array(code, numbers).tobytes()
-
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("y.npy", npy("<f4", "f", [values[i] for i in index]))
-        file.writestr("index.npy", npy("<i8", "q", index))
-        file.writestr("shape.npy", npy("<i8", "q", shape))
+    npz(
+        path,
+        y=npy([values[i] for i in index], (len(index),), "<f4"),
+        index=npy(index, (len(index),), "<i8"),
+        shape=npy(shape, (2,), "<i8"),
+    )
 
 
 def run_tests(*tests):

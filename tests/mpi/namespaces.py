@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """namespaces.py - "hosts" on one machine: network namespaces with an address and a host name each, which
 a launcher of MPI reaches by a script instead of ssh; and networks between them: a cable, or one on
 which every packet takes a set time. Only root may make them."""

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """pursuit.py BUILD openmpi|mpich - one pursuit by several ranks: csrecover --shifts 1 under a launcher
 of MPI gives the bytes of one process, atoms and signal; what cannot be shared is refused by one line.
 Exit code 77 without that MPI."""
 import math
 import os
-import struct
 
-from launch import bytes_of, draw, lines_of_ours, run, run_tests
+from launch import bytes_of, draw, lines_of_ours, npy, run, run_tests
 
 
 def recover(ranks, *words, code=0):
@@ -33,13 +33,8 @@ def write_npy(path, shape, kind):
         for x in range(shape[1]):
             sampled = draw.random() < known
             values += [value(x, y, c, kind) if sampled else math.nan for c in range(shape[2])]
-    header = "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }" % (
-        shape if shape[2] > 1 else shape[:2],
-    )
-    header += " " * (-(len(header) + 11) % 64) + "\n"
     with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(struct.pack(f"<{len(values)}d", *values))
+        file.write(npy(values, shape if shape[2] > 1 else shape[:2]))
 
 
 RULES = (

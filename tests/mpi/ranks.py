@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """ranks.py BUILD openmpi|mpich - csrecover under a launcher of MPI: files, tiles and slabs shared by
 1 to 5 ranks give the bytes of one process; wrong use is one line. Exit code 77 without that MPI."""
 import json

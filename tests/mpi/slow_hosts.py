@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """slow_hosts.py BUILD openmpi|mpich - "hosts" on a network on which every packet takes a set time: none
 comes earlier, and none is lost or changed; a pursuit shared over it gives the bytes of one process, and
 tells its messages. Exit code 77 without that MPI, or where the machine does not allow namespaces."""

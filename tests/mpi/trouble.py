@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """trouble.py BUILD openmpi|mpich - killed ranks end the run and leave no half-written output;
 --resume goes on with files and tiles, by any number of ranks, to the same bytes; two runs on one
 output refuse each other. Exit code 77 without that MPI."""

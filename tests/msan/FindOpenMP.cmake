@@ -1,5 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # OpenMP for the preset msan: clang's runtime is not instrumented, so that each value that passes
-# through it would count as never written. The pragmas are ignored, and every team is one thread.
+# through it would count as never written. The pragmas are ignored, and every call is one thread.
 if(NOT TARGET OpenMP::OpenMP_C)
   add_library(OpenMP::OpenMP_C INTERFACE IMPORTED)
   target_include_directories(OpenMP::OpenMP_C INTERFACE ${CMAKE_CURRENT_LIST_DIR})

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* archive.c - calls of zlib and libzip under the memory sanitizer. */
 #include <string.h>
 #include <zip.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* blas.c - calls of OpenBLAS under the memory sanitizer. */
 #include <cblas.h>
 

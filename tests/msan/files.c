@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* files.c - what is told of a file, for the memory sanitizer: it knows the names that these
  * functions had before version 2.33 of the C library. */
 #define _GNU_SOURCE /* AT_EMPTY_PATH, fopencookie */

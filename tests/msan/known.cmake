@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The library, the tests that are linked with it and the tools call the functions of tests/msan/*.c in
 # the place of those of other libraries.
 file(GLOB CSREC_KNOWN CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/*.c)

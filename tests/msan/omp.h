@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* omp.h - OpenMP's functions where its pragmas are ignored: one thread. */
 #ifndef CSREC_TESTS_MSAN_OMP_H
 #define CSREC_TESTS_MSAN_OMP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* picture.c - calls of libpng under the memory sanitizer. */
 #include <png.h>
 

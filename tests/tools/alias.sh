@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
 # alias.sh FOLDER - no tool of FOLDER writes over a file that the command line names elsewhere: every
 # option whose value is a FILE in --help, with every other one and with the input, by the same name,
 # another spelling, a symbolic link, a hard link, and names of nothing that is there yet. A new

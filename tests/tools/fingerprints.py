@@ -1,19 +1,21 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """fingerprints.py FOLDER - every option of csrecover's --help that changes a result changes the
 fingerprint of the result, so that --resume recovers it again, and no other option does; so do other
 bytes of each file that is read, and of the prior that is installed. A new option is to be added to
 `changes` or to `keeps`."""
-import array
 import os
 import random
 import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 import zipfile
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from npy import npy  # noqa: E402
 
 tools = os.path.abspath(sys.argv[1])
 seed = int(os.environ.get("CSREC_TEST_SEED", time.time_ns() // 1000))
@@ -88,21 +90,17 @@ def is_done(words, tool=f"{tools}/csrecover"):
     return '"skipped"' in run(words + " --resume --json", tool)
 
 
-def write_npy(name, shape, known, code="f"):
+def write_npy(name, shape, known, descr="<f4"):
     """Random values, of which that share of the pixels is known; channels are the last of three axes.
-    code B: a mask of those that are known."""
+    descr |u1: a mask of those that are known."""
     channels = shape[2] if len(shape) > 2 else 1
-    descr = {"f": "<f4", "B": "|u1"}[code]
-    header = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, shape)
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    values = array.array(code)
+    values = []
     for _ in range(shape[0] * shape[1]):
         is_known = draw.random() < known
-        one = is_known if code == "B" else draw.random() if is_known else float("nan")
+        one = is_known if descr == "|u1" else draw.random() if is_known else float("nan")
         values.extend([one] * channels)
     with open(name, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        file.write(values.tobytes())
+        file.write(npy(values, shape, descr))
 
 
 def write_files():
@@ -111,7 +109,7 @@ def write_files():
     for name in ("full.npy", "full2.npy"):
         write_npy(name, (24, 28), 1.0)
     for name in ("mask.npy", "mask2.npy"):
-        write_npy(name, (24, 28), 0.5, "B")
+        write_npy(name, (24, 28), 0.5, "|u1")
     write_npy("c.npy", (12, 14, 2), 0.5)
     with open("p.csv", "w", encoding="ascii") as file:
         file.writelines(f"{x / 7},{x * x % 11},{x % 5}\n" for x in range(40))

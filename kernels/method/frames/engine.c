@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - a schedule of thresholds on the device. */
 #include <string.h>
 

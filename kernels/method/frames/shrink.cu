@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shrink.cu - an iteration over all blocks of a picture; operator/dct_shrink.c is the reference. */
 #include <math.h>
 #include <stdlib.h>
@@ -161,7 +162,7 @@ __device__ __forceinline__ int64_t reflected(int64_t i, int step, int64_t extent
 }
 
 __global__ void fill_frame(frame f, int64_t height, int64_t width, const double *start) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= f.pixels) return;
     int64_t i = at / f.W, j = at % f.W;
     f.picture[at] =
@@ -175,14 +176,14 @@ __device__ __forceinline__ int64_t place(const frame *f, int64_t at, int64_t wid
 
 __global__ void put_samples(frame f, int64_t width, int64_t m, const int64_t *index,
                             const double *y) {
-    const int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t k = csrec_cuda_thread();
     if (k < m) f.target[place(&f, index[k], width)] = (float)y[k];
 }
 
 /* The frames' sum is taken in the CPU's order. */
 __global__ void mean_frames(const __grid_constant__ work w, int64_t pixels, int64_t width,
                             double *mean) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= pixels) return;
     double sum = 0.0;
     for (int k = 0; k < w.n; k++)
@@ -247,14 +248,14 @@ static void lay_out(csrec_cuda_shrink *s) {
     for (int k = 0; k < s->job.n; k++) {
         frame *f = &s->job.frames[k];
         int64_t planes = (int64_t)f->ratio * f->ratio;
-        f->picture = (float *)csrec_cuda_block_take(block, f->pixels, sizeof(float));
-        f->target = (float *)csrec_cuda_block_take(block, f->pixels, sizeof(float));
-        f->planes = (float *)csrec_cuda_block_take(block, f->pixels * planes, sizeof(float));
+        csrec_cuda_take(block, f->pixels, &f->picture);
+        csrec_cuda_take(block, f->pixels, &f->target);
+        csrec_cuda_take(block, f->pixels * planes, &f->planes);
     }
-    s->index = (int64_t *)csrec_cuda_block_take(block, s->m, sizeof(int64_t));
-    s->y = (double *)csrec_cuda_block_take(block, s->m, sizeof(double));
-    s->picture = (double *)csrec_cuda_block_take(block, s->height * s->width, sizeof(double));
-    s->sums = (double *)csrec_cuda_block_take(block, s->job.n * SUMS, sizeof(double));
+    csrec_cuda_take(block, s->m, &s->index);
+    csrec_cuda_take(block, s->m, &s->y);
+    csrec_cuda_take(block, s->height * s->width, &s->picture);
+    csrec_cuda_take(block, s->job.n * SUMS, &s->sums);
 }
 
 csrec_status csrec_cuda_shrink_create(const csrec_cuda_shrink_spec *spec,
@@ -269,17 +270,15 @@ csrec_status csrec_cuda_shrink_create(const csrec_cuda_shrink_spec *spec,
     s->width = spec->width;
     s->m = spec->m;
     lay_frames(spec, &s->job);
-    lay_out(s);
-    csrec_status status = csrec_cuda_block_create(&s->memory, "thresholding a picture", error);
-    if (!status) lay_out(s);
+    csrec_status status =
+        csrec_cuda_lay(&s->memory, "thresholding a picture", error, [&] { lay_out(s); });
     if (!status)
         status = csrec_cuda_copy(s->index, spec->index, (size_t)s->m * sizeof(int64_t), error);
-    if (status) {
+    if (status)
         csrec_cuda_shrink_destroy(s);
-        return status;
-    }
-    *shrink = s;
-    return CSREC_OK;
+    else
+        *shrink = s;
+    return status;
 }
 
 void csrec_cuda_shrink_destroy(csrec_cuda_shrink *s) {
@@ -295,8 +294,7 @@ csrec_status csrec_cuda_shrink_start(csrec_cuda_shrink *s, const double *start, 
     for (int k = 0; k < s->job.n && !status; k++) {
         const frame *f = &s->job.frames[k];
         fill_frame<<<csrec_cuda_blocks(f->pixels, 256), 256>>>(*f, s->height, s->width, s->picture);
-        put_samples<<<csrec_cuda_blocks(s->m, 256), 256>>>(*f, s->width, s->m, s->index, s->y);
-        status = csrec_cuda_launched("put_samples", error);
+        status = CSREC_CUDA_EACH(put_samples, s->m, 256, error, *f, s->width, s->m, s->index, s->y);
     }
     return status;
 }
@@ -331,15 +329,15 @@ csrec_status csrec_cuda_shrink_step(csrec_cuda_shrink *s, const csrec_cuda_shrin
         int64_t blocks = f->blocks[0] * f->blocks[1];
         w->first[k + 1] = w->first[k] + whole(blocks, WARPS * (32 / f->block));
     }
-    shrink_blocks<<<(unsigned)w->first[w->n], 32 * WARPS>>>(*w);
-    csrec_status status = csrec_cuda_launched("shrink_blocks", error);
+    csrec_status status =
+        CSREC_CUDA_RUN(shrink_blocks, (unsigned)w->first[w->n], 32 * WARPS, error, *w);
     for (int k = 0; k < w->n; k++) {
         const frame *f = &w->frames[k];
         w->first[k + 1] = w->first[k] + whole(f->H, TILE_DOWN) * whole(f->W, TILE_ACROSS);
     }
     if (status) return status;
-    blend_planes<<<(unsigned)w->first[w->n], TILE_ACROSS * TILE_DOWN>>>(*w);
-    return csrec_cuda_launched("blend_planes", error);
+    return CSREC_CUDA_RUN(blend_planes, (unsigned)w->first[w->n], TILE_ACROSS * TILE_DOWN, error,
+                          *w);
 }
 
 csrec_status csrec_cuda_shrink_wait(csrec_cuda_shrink *s, csrec_error *error) {
@@ -352,13 +350,11 @@ csrec_status csrec_cuda_shrink_result(csrec_cuda_shrink *s, double *mean, double
     const work *w = &s->job;
     double sums[CSREC_SHRINK_FRAMES * SUMS];
     int64_t pixels = s->height * s->width;
-    mean_frames<<<csrec_cuda_blocks(pixels, 256), 256>>>(*w, pixels, s->width, s->picture);
-    csrec_status status = csrec_cuda_launched("mean_frames", error);
-    for (int k = 0; k < w->n && !status; k++) {
-        sum_errors<<<SUMS, SUM_THREADS>>>(w->frames[k], s->width, s->m, s->index,
-                                          s->sums + k * SUMS);
-        status = csrec_cuda_launched("sum_errors", error);
-    }
+    csrec_status status =
+        CSREC_CUDA_EACH(mean_frames, pixels, 256, error, *w, pixels, s->width, s->picture);
+    for (int k = 0; k < w->n && !status; k++)
+        status = CSREC_CUDA_RUN(sum_errors, SUMS, SUM_THREADS, error, w->frames[k], s->width, s->m,
+                                s->index, s->sums + k * SUMS);
     size_t bytes = (size_t)pixels * sizeof(double);
     if (!status) status = csrec_cuda_copy(mean, s->picture, bytes, error);
     if (!status) status = csrec_cuda_copy(sums, s->sums, w->n * SUMS * sizeof(double), error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shrink.h - thresholding a picture's block cosines on the device: the iteration of
  * operator/dct_shrink.h, for up to CSREC_SHRINK_FRAMES sizes of blocks side by side.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* shrink_dct.cuh - the DCT-II of a power of two in registers and its transpose, operation by
  * operation as in operator/dct_simd.h (Lee 1984). */
 #ifndef CSREC_KERNELS_METHOD_FRAMES_SHRINK_DCT_CUH

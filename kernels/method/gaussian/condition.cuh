@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* condition.cuh - a patch conditioned on its samples by a warp. Only for kernels/.
  *
  * V = L^-1 C_o with L L^T = C_oo + noise I, sample after sample: row n of V is row o_n of C minus

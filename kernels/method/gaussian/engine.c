@@ -1,17 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - rounds of Gaussian groups: reference positions, and the picture to a device
  * and back. */
-#include <stdlib.h>
-
-#include "csrec/sampling.h"
+#include "base/pool.h"
 #include "kernels/device/device.h"
 #include "kernels/method/gaussian/gaussian.h"
 #include "method/gaussian/engine.h"
 
-static int smaller(int a, int b) {
-    return a < b ? a : b;
-}
-
 typedef struct state {
+    csrec_pool pool;
     csrec_gaussian_plan plan;
     csrec_cuda_gaussian *gaussian;
     int depth, height, width, *at; /* [depth + height + width] */
@@ -20,36 +16,26 @@ typedef struct state {
 
 static void destroy(void *data) {
     state *s = data;
-    if (!s) return;
-    csrec_cuda_gaussian_destroy(s->gaussian);
-    free(s->at);
-    free(s);
-}
-
-/* Reference positions into s->at: slices, rows, columns. */
-static void lay_lines(const state *s, const csrec_gaussian_round *r, uint64_t seed,
-                      csrec_cuda_gaussian_round *round) {
-    const int deep = r->deep_step > 0 ? r->deep_step : r->step;
-    int *row = s->at + s->depth, *column = row + s->height;
-    round->slices = csrec_gaussian_line(s->depth, round->patch_depth, deep,
-                                        csrec_random_u64(seed, 0, 2), s->at);
-    round->rows = csrec_gaussian_line(s->height, round->patch_height, r->step,
-                                      csrec_random_u64(seed, 0, 0), row);
-    round->columns = csrec_gaussian_line(s->width, round->patch_width, r->step,
-                                         csrec_random_u64(seed, 0, 1), column);
-    round->slice = s->at;
-    round->row = row;
-    round->column = column;
+    if (s) csrec_cuda_gaussian_destroy(s->gaussian);
+    csrec_pool_destroy(s);
 }
 
 static void lay_round(const state *s, const csrec_gaussian_round *r, uint64_t seed,
                       csrec_cuda_gaussian_round *round) {
+    const int extent[] = {s->depth, s->height, s->width};
+    const csrec_gaussian_lines l = csrec_gaussian_lay(extent, r, seed, s->at);
     *round = (csrec_cuda_gaussian_round){
-        .patch_depth = smaller(r->deep > 0 ? r->deep : r->patch, s->depth),
-        .patch_height = smaller(r->patch, s->height),
-        .patch_width = smaller(r->patch, s->width),
-        .group = smaller(r->group, CSREC_CUDA_GAUSSIAN_GROUP),
-        .deep = smaller(r->deep_radius > 0 ? r->deep_radius : r->radius, s->depth - 1),
+        .slices = l.count[0],
+        .rows = l.count[1],
+        .columns = l.count[2],
+        .slice = l.at[0],
+        .row = l.at[1],
+        .column = l.at[2],
+        .patch_depth = l.patch[0],
+        .patch_height = l.patch[1],
+        .patch_width = l.patch[2],
+        .group = r->group < CSREC_CUDA_GAUSSIAN_GROUP ? r->group : CSREC_CUDA_GAUSSIAN_GROUP,
+        .deep = l.deep,
         .radius = r->radius,
         .em = r->em,
         .margin = r->margin,
@@ -61,7 +47,6 @@ static void lay_round(const state *s, const csrec_gaussian_round *r, uint64_t se
         .em_diagonal = r->em_diagonal,
         .evenness = r->evenness,
         .floor = r->floor};
-    lay_lines(s, r, seed, round);
 }
 
 /* Memory for the largest of the rounds. */
@@ -90,14 +75,14 @@ static csrec_status create(const csrec_context *context, csrec_gaussian_picture 
                            const csrec_gaussian_plan *plan, void **made, csrec_error *error) {
     csrec_status status = csrec_cuda_enter(context, error);
     if (status) return status;
-    state *s = calloc(1, sizeof *s);
+    state *s = csrec_pool_create(sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->plan = *plan;
     s->depth = p->depth;
     s->height = p->height;
     s->width = p->width;
     s->noise = p->sigma * p->sigma;
-    s->at = malloc(((size_t)p->depth + (size_t)p->height + (size_t)p->width) * sizeof *s->at);
+    CSREC_TAKE(&s->pool, s->at, (int64_t)p->depth + p->height + p->width);
     status = s->at ? make(p, s, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (status)
         destroy(s);
@@ -110,7 +95,7 @@ static csrec_status run(void *data, const csrec_gaussian_round *r, int number, c
     state *s = data;
     csrec_cuda_gaussian_round round;
     csrec_progress progress = {CSREC_STAGE_GROUPS, number, s->plan.count, -1.0};
-    if (csrec_call_report(s->plan.team, &progress)) return CSREC_OK;
+    if (csrec_call_report(s->plan.call, &progress)) return CSREC_OK;
     lay_round(s, r, s->plan.seed, &round);
     return csrec_cuda_gaussian_run(s->gaussian, &round, error);
 }

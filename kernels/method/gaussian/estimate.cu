@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* estimate.cu - mean and covariance of each group of patches, steps of expectation
  * maximisation, and each patch conditioned on its samples; method/gaussian/gaussian_simd.h is the
  * reference.
@@ -139,7 +140,7 @@ __global__ void __launch_bounds__(shape<WIDE>::THREADS, shape<WIDE>::BLOCKS)
 
 /* Noise-free samples are restored: they are exact. */
 __global__ void finish_round(const __grid_constant__ csrec_gaussian_device g) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x, all = g.channels * g.entries;
+    const int64_t at = csrec_cuda_thread(), all = g.channels * g.entries;
     if (at >= all) return;
     const int64_t entry = at % g.entries;
     const unsigned long long *weights = g.sums + all + at / g.entries / g.pooled * g.entries;
@@ -212,10 +213,9 @@ csrec_status csrec_gaussian_estimate(const csrec_gaussian_device *g,
 csrec_status csrec_gaussian_clear(const csrec_gaussian_device *g, csrec_error *error) {
     const int64_t planes = g->channels + 2 * csrec_gaussian_spreads(g);
     const size_t bytes = (size_t)(planes * g->entries) * sizeof *g->sums;
-    return csrec_cuda_check(cudaMemsetAsync(g->sums, 0, bytes), "clear", error);
+    return csrec_cuda_clear(g->sums, bytes, NULL, error);
 }
 
 csrec_status csrec_gaussian_finish(const csrec_gaussian_device *g, csrec_error *error) {
-    finish_round<<<csrec_cuda_blocks(g->channels * g->entries, 256), 256>>>(*g);
-    return csrec_cuda_launched("finish_round", error);
+    return CSREC_CUDA_EACH(finish_round, g->channels * g->entries, 256, error, *g);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian.cu - device state of a picture and the rounds of Gaussian groups that improve it. */
 #include <stdlib.h>
 
@@ -18,14 +19,14 @@ struct csrec_cuda_gaussian {
 
 /* Where there is no sample y is NaN. */
 __global__ void mark_unknown(csrec_gaussian_device g) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at < g.entries * g.channels && !g.mask[at % g.entries])
         g.y[at] = __int_as_float(0x7fffffff);
 }
 
 /* The most samples in any patch. Whole warps take part in the maximum. */
 __global__ void count_samples(csrec_gaussian_device g) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     const int64_t row = at / g.width;
     const int x = (int)(at % g.width), y = (int)(row % g.height);
     const bool whole = at < g.entries && x + g.patch_width <= g.width &&
@@ -40,33 +41,27 @@ __global__ void count_samples(csrec_gaussian_device g) {
     if (threadIdx.x % 32 == 0) atomicMax(g.most, count);
 }
 
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static void lay_out(csrec_cuda_gaussian *s) {
     csrec_gaussian_device *g = &s->g;
     csrec_cuda_block *block = &s->memory;
     const int64_t all = g->entries * g->channels, spreads = g->entries * csrec_gaussian_spreads(g);
-    const int64_t part = smaller(s->references, CSREC_GAUSSIAN_PART);
-    g->mask = (unsigned char *)csrec_cuda_block_take(block, g->entries, 1);
-    g->y = (float *)csrec_cuda_block_take(block, all, sizeof(float));
-    g->u = (float *)csrec_cuda_block_take(block, all, sizeof(float));
-    g->variance = (float *)csrec_cuda_block_take(block, all, sizeof(float));
+    const int64_t part = csrec_smaller(s->references, CSREC_GAUSSIAN_PART);
+    csrec_cuda_take(block, g->entries, &g->mask);
+    csrec_cuda_take(block, all, &g->y);
+    csrec_cuda_take(block, all, &g->u);
+    csrec_cuda_take(block, all, &g->variance);
     g->guide = g->guides == g->channels
                    ? g->u
                    : (float *)csrec_cuda_block_take(block, g->entries, sizeof(float));
-    g->sums =
-        (unsigned long long *)csrec_cuda_block_take(block, all + 2 * spreads, sizeof *g->sums);
-    g->slice = (int *)csrec_cuda_block_take(block, g->depth, sizeof(int));
-    g->row = (int *)csrec_cuda_block_take(block, g->height, sizeof(int));
-    g->column = (int *)csrec_cuda_block_take(block, g->width, sizeof(int));
-    g->corner = (int64_t *)csrec_cuda_block_take(block, part * s->group, sizeof *g->corner);
-    g->size = (int *)csrec_cuda_block_take(block, part, sizeof(int));
-    g->count = (int *)csrec_cuda_block_take(block, s->references, sizeof(int));
-    g->shift = (unsigned short *)csrec_cuda_block_take(
-        block, s->references * CSREC_CUDA_GAUSSIAN_KEPT, sizeof *g->shift);
-    g->most = (int *)csrec_cuda_block_take(block, 1, sizeof(int));
+    csrec_cuda_take(block, all + 2 * spreads, &g->sums);
+    csrec_cuda_take(block, g->depth, &g->slice);
+    csrec_cuda_take(block, g->height, &g->row);
+    csrec_cuda_take(block, g->width, &g->column);
+    csrec_cuda_take(block, part * s->group, &g->corner);
+    csrec_cuda_take(block, part, &g->size);
+    csrec_cuda_take(block, s->references, &g->count);
+    csrec_cuda_take(block, s->references * CSREC_CUDA_GAUSSIAN_KEPT, &g->shift);
+    csrec_cuda_take(block, 1, &g->most);
 }
 
 /* Counted anew where the patches' size has changed. */
@@ -79,11 +74,8 @@ static csrec_status set_patch(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_
     g->patch_depth = round->patch_depth;
     g->patch_height = round->patch_height;
     g->patch_width = round->patch_width;
-    csrec_status status =
-        csrec_cuda_check(cudaMemsetAsync(g->most, 0, sizeof(int)), "clear", error);
-    if (status) return status;
-    count_samples<<<csrec_cuda_blocks(g->entries, 256), 256>>>(*g);
-    status = csrec_cuda_launched("count_samples", error);
+    csrec_status status = csrec_cuda_clear(g->most, sizeof(int), NULL, error);
+    if (!status) status = CSREC_CUDA_EACH(count_samples, g->entries, 256, error, *g);
     if (!status) status = csrec_cuda_copy(&s->most, g->most, sizeof(int), error);
     if (s->most < 1) s->most = 1;
     return status;
@@ -111,8 +103,7 @@ static csrec_status fill(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_spec 
         status = csrec_cuda_copy(s->g.y + c * entries, spec->y[c], (size_t)entries * sizeof(float),
                                  error);
     if (status) return status;
-    mark_unknown<<<csrec_cuda_blocks(entries * s->g.channels, 256), 256>>>(s->g);
-    return csrec_cuda_launched("mark_unknown", error);
+    return CSREC_CUDA_EACH(mark_unknown, entries * s->g.channels, 256, error, s->g);
 }
 
 csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
@@ -135,18 +126,13 @@ csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
     s->references = spec->references;
     s->group = spec->group;
     s->shared = size.shared;
-    lay_out(s);
-    status = csrec_cuda_block_create(&s->memory, "the groups of a picture", error);
-    if (!status) {
-        lay_out(s);
-        status = fill(s, spec, error);
-    }
-    if (status) {
+    status = csrec_cuda_lay(&s->memory, "the groups of a picture", error, [&] { lay_out(s); });
+    if (!status) status = fill(s, spec, error);
+    if (status)
         csrec_cuda_gaussian_destroy(s);
-        return status;
-    }
-    *gaussian = s;
-    return CSREC_OK;
+    else
+        *gaussian = s;
+    return status;
 }
 
 void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *s) {
@@ -154,28 +140,27 @@ void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *s) {
     free(s);
 }
 
-csrec_status csrec_cuda_gaussian_set(csrec_cuda_gaussian *s, float *const *u,
-                                     float *const *variance, csrec_error *error) {
-    const size_t bytes = (size_t)s->g.entries * sizeof(float);
+/* u and variance of all channels, to the device or from it. */
+static csrec_status copy_estimate(const csrec_gaussian_device *g, float *const *u,
+                                  float *const *variance, bool back, csrec_error *error) {
+    const size_t bytes = (size_t)g->entries * sizeof(float);
     csrec_status status = CSREC_OK;
-    for (int c = 0; c < s->g.channels && !status; c++) {
-        status = csrec_cuda_copy(s->g.u + c * s->g.entries, u[c], bytes, error);
-        if (!status)
-            status = csrec_cuda_copy(s->g.variance + c * s->g.entries, variance[c], bytes, error);
+    for (int k = 0; k < 2 * g->channels && !status; k++) {
+        float *host = (k % 2 ? variance : u)[k / 2];
+        float *own = (k % 2 ? g->variance : g->u) + k / 2 * g->entries;
+        status = csrec_cuda_copy(back ? host : own, back ? own : host, bytes, error);
     }
     return status;
 }
 
+csrec_status csrec_cuda_gaussian_set(csrec_cuda_gaussian *s, float *const *u,
+                                     float *const *variance, csrec_error *error) {
+    return copy_estimate(&s->g, u, variance, false, error);
+}
+
 csrec_status csrec_cuda_gaussian_get(const csrec_cuda_gaussian *s, float *const *u,
                                      float *const *variance, csrec_error *error) {
-    const size_t bytes = (size_t)s->g.entries * sizeof(float);
-    csrec_status status = CSREC_OK;
-    for (int c = 0; c < s->g.channels && !status; c++) {
-        status = csrec_cuda_copy(u[c], s->g.u + c * s->g.entries, bytes, error);
-        if (!status)
-            status = csrec_cuda_copy(variance[c], s->g.variance + c * s->g.entries, bytes, error);
-    }
-    return status;
+    return copy_estimate(&s->g, u, variance, true, error);
 }
 
 static int64_t references_of(const csrec_cuda_gaussian_round *round) {
@@ -224,7 +209,7 @@ csrec_status csrec_cuda_gaussian_run(csrec_cuda_gaussian *s, const csrec_cuda_ga
     if (!status) status = csrec_gaussian_clear(&s->g, error);
     const int64_t all = references_of(round);
     for (int64_t first = 0; first < all && !status; first += CSREC_GAUSSIAN_PART) {
-        const int n = (int)smaller(all - first, CSREC_GAUSSIAN_PART);
+        const int n = (int)csrec_smaller(all - first, CSREC_GAUSSIAN_PART);
         status = csrec_gaussian_match(&s->g, round, first, n, s->shared, error);
         if (!status) status = csrec_gaussian_estimate(&s->g, round, n, s->most, s->shared, error);
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian.h - rounds of Gaussian groups on a device; method/gaussian/round.c is the reference.
  *
  * The device does the whole round: matches of the reference patches, mean, covariance and steps of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* group.cuh - the moments of a group by a thread block: its patches, their means and the products
  * of rows. Only for kernels/.
  *

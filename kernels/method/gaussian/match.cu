@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* match.cu - the patches most like each reference patch, within a window.
  *
  * One thread block per reference: the window's guide in shared memory, one guide after another, and
@@ -20,7 +21,7 @@ enum {
 /* ---- kernels */
 
 __global__ void mean_channels(csrec_gaussian_device g) {
-    const int64_t at = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t at = csrec_cuda_thread();
     if (at >= g.entries) return;
     float sum = 0.0f;
     for (int c = 0; c < g.channels; c++) sum += g.u[c * g.entries + at];
@@ -231,8 +232,7 @@ __global__ void __launch_bounds__(THREADS)
 
 csrec_status csrec_gaussian_guide(const csrec_gaussian_device *g, csrec_error *error) {
     if (g->guides == g->channels) return CSREC_OK; /* u */
-    mean_channels<<<csrec_cuda_blocks(g->entries, 256), 256>>>(*g);
-    return csrec_cuda_launched("mean_channels", error);
+    return CSREC_CUDA_EACH(mean_channels, g->entries, 256, error, *g);
 }
 
 /* Of dynamic shared memory: the window and, in a search of all of it, the patch and the keys. */

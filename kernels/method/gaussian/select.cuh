@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* select.cuh - the least of an array of keys, by a thread block. Only for kernels/.
  *
  * The last one wanted is found by counting eight bits at a time; then the keys below it are listed

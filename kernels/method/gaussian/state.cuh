@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* state.cuh - arguments of the kernels of a round of Gaussian groups. Only for kernels/.
  */
 #ifndef CSREC_KERNELS_METHOD_GAUSSIAN_STATE_CUH

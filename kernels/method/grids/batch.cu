@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch.cu - many eager pursuits at once, one thread block per signal.
  *
  * The readable counterpart is src/haar/eager.c; the tree, its buckets and tops are described in

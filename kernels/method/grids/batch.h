@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch.h - many eager pursuits at once on the device, one thread block per signal. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_H
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_H
@@ -75,17 +76,6 @@ csrec_status csrec_cuda_batch_norms(csrec_cuda_batch *batch, csrec_error *error)
 csrec_status csrec_cuda_batch_run(csrec_cuda_batch *batch, int warps,
                                   bool (*seen)(int64_t iterations, void *context), void *context,
                                   csrec_error *error);
-
-/* Copies between host and device, in the order of the stream; those to the host wait. */
-csrec_status csrec_cuda_upload(void *device, const void *host, size_t bytes, void *stream,
-                               csrec_error *error);
-csrec_status csrec_cuda_download(void *host, const void *device, size_t bytes, void *stream,
-                                 csrec_error *error);
-
-/* Zeroes. */
-csrec_status csrec_cuda_clear(void *device, size_t bytes, void *stream, csrec_error *error);
-/* Waits for the stream. */
-csrec_status csrec_cuda_wait(void *stream, csrec_error *error);
 
 #ifdef __cplusplus
 }

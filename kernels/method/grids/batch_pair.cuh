@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_pair.cuh - picks inside a bucket by two warps: the first moves the bucket's items, the
  * second the tops above and keeps the energy. One warp alone waits for the latency of every
  * instruction in turn; two halve their number.

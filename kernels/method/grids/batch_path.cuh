@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_path.cuh - the tops above a unit, a lane each; and a pursuit's ledger: energy, gains,
  * stopping rules. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_PATH_CUH

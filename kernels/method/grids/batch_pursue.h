@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_pursue.h - the launch of a batch of pursuits, used by batch_run.cu. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_PURSUE_H
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_PURSUE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_run.cu - a batch of pursuits: memory, start from the samples, run, results. */
 #include <stdlib.h>
 #include <time.h>
@@ -9,14 +10,14 @@ enum { THREADS = 256 };
 
 __global__ static void round_samples(int64_t n, const double *y, int64_t stride,
                                      const uint32_t *order, double units, double *r) {
-    int64_t j = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t j = csrec_cuda_thread();
     if (j < n) r[j] = rint(y[(order ? (int64_t)order[j] : j) * stride] * units);
     if (j == n) r[n] = 0.0;
 }
 
 /* Block sums are differences of prefix sums: exact on the grid. */
 __global__ static void start_values(csrec_cuda_tree tree, const double *sums, double *value) {
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t i = csrec_cuda_thread();
     if (i >= tree.items) return;
     uint64_t shape = tree.shape[i];
     int64_t first = tree.first[i], size = shape & 0xfffffff, left = shape >> 28 & 0xfffffff;
@@ -26,7 +27,7 @@ __global__ static void start_values(csrec_cuda_tree tree, const double *sums, do
 
 __global__ static void start_records(csrec_cuda_tree tree, const double *value,
                                      csrec_cuda_record *record) {
-    int64_t t = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t t = csrec_cuda_thread();
     if (t >= tree.tops) return;
     uint32_t item = tree.path[(size_t)tree.top[t].unit * tree.stride + CSREC_UNIT_ITEM];
     csrec_cuda_record r = {value[item], {0, 0}, {CSREC_UNIT_NONE, CSREC_UNIT_NONE}};
@@ -49,50 +50,22 @@ __global__ static void norms(const csrec_cuda_tree *trees, csrec_cuda_signal *si
     if (threadIdx.x == 0) signal->whole = sum;
 }
 
-csrec_status csrec_cuda_upload(void *device, const void *host, size_t bytes, void *stream,
-                               csrec_error *error) {
-    return csrec_cuda_check(
-        cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, (cudaStream_t)stream),
-        "upload", error);
-}
-
-csrec_status csrec_cuda_download(void *host, const void *device, size_t bytes, void *stream,
-                                 csrec_error *error) {
-    csrec_status status = csrec_cuda_check(
-        cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, (cudaStream_t)stream),
-        "download", error);
-    if (status) return status;
-    return csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "download", error);
-}
-
-csrec_status csrec_cuda_clear(void *device, size_t bytes, void *stream, csrec_error *error) {
-    return csrec_cuda_check(cudaMemsetAsync(device, 0, bytes, (cudaStream_t)stream), "memset",
-                            error);
-}
-
-csrec_status csrec_cuda_wait(void *stream, csrec_error *error) {
-    return csrec_cuda_check(cudaStreamSynchronize((cudaStream_t)stream), "kernels", error);
-}
-
 static void lay_out(csrec_cuda_block *block, csrec_cuda_batch *batch) {
     int64_t n = 0;
     for (int64_t t = 0; t < batch->trees; t++)
         if (batch->tree[t].n > n) n = batch->tree[t].n;
-    batch->device_tree =
-        (csrec_cuda_tree *)csrec_cuda_block_take(block, batch->trees, sizeof *batch->device_tree);
-    batch->device_signal = (csrec_cuda_signal *)csrec_cuda_block_take(block, batch->signals,
-                                                                      sizeof *batch->device_signal);
-    batch->sums = (double *)csrec_cuda_block_take(block, n + 1, 8);
+    csrec_cuda_take(block, batch->trees, &batch->device_tree);
+    csrec_cuda_take(block, batch->signals, &batch->device_signal);
+    csrec_cuda_take(block, n + 1, &batch->sums);
     batch->scratch_bytes = csrec_shim_sums_bytes(n + 1);
     batch->scratch = csrec_cuda_block_take(block, (int64_t)batch->scratch_bytes, 1);
     for (int64_t s = 0; s < batch->signals; s++) {
         csrec_cuda_signal *signal = &batch->signal[s];
         const csrec_cuda_tree *tree = &batch->tree[s / batch->channels];
         signal->tree = (int32_t)(s / batch->channels);
-        signal->value = (double *)csrec_cuda_block_take(block, tree->items, 8);
-        signal->x = (double *)csrec_cuda_block_take(block, tree->items, 8);
-        signal->record =
-            (csrec_cuda_record *)csrec_cuda_block_take(block, tree->tops, sizeof *signal->record);
+        csrec_cuda_take(block, tree->items, &signal->value);
+        csrec_cuda_take(block, tree->items, &signal->x);
+        csrec_cuda_take(block, tree->tops, &signal->record);
     }
 }
 
@@ -115,12 +88,10 @@ csrec_status csrec_cuda_batch_create(int64_t trees, csrec_cuda_tree *tree, int64
     batch->signal = (csrec_cuda_signal *)calloc((size_t)batch->signals, sizeof *batch->signal);
     csrec_status status =
         batch->signal ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status)
+        status = csrec_cuda_lay(&batch->block, "a batch of pursuits", error,
+                                [&] { lay_out(&batch->block, batch); });
     if (!status) {
-        lay_out(&batch->block, batch);
-        status = csrec_cuda_block_create(&batch->block, "a batch of pursuits", error);
-    }
-    if (!status) {
-        lay_out(&batch->block, batch);
         void *seen = NULL;
         size_t bytes = (size_t)(1 + batch->signals) * sizeof *batch->seen;
         status = csrec_cuda_check(cudaHostAlloc(&seen, bytes, cudaHostAllocMapped), "pinned memory",
@@ -161,9 +132,8 @@ csrec_status csrec_cuda_batch_start(csrec_cuda_batch *batch, int64_t s, const do
         status = csrec_shim_sums_f64(batch->sums, batch->sums, n + 1, batch->scratch,
                                      batch->scratch_bytes, stream, error);
     if (!status)
-        status = csrec_cuda_check(
-            cudaMemsetAsync(signal->x, 0, (size_t)tree->items * sizeof *signal->x, stream),
-            "memset", error);
+        status =
+            csrec_cuda_clear(signal->x, (size_t)tree->items * sizeof *signal->x, stream, error);
     if (status || tree->items < 1) return status;
     start_values<<<csrec_cuda_blocks(tree->items, THREADS), THREADS, 0, stream>>>(
         *tree, batch->sums, signal->value);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_shift.cuh - picks above the buckets: ranges of tops and buckets move, all warps join, and
  * the largest keys climb from the lowest tops to the highest. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_SHIFT_CUH

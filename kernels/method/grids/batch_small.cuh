@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_small.cuh - picks inside a bucket by one warp: see batch.cu. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_SMALL_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_SMALL_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_state.cuh - keys, slots and the shared state of a block's warps; overview in batch.cu. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_STATE_CUH
 #define CSREC_KERNELS_METHOD_GRIDS_BATCH_STATE_CUH

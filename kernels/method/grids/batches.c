@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batches.c - grids in parts: the pursuits of as many grids as fit into memory run at once. */
 #include "kernels/method/grids/job.h"
 

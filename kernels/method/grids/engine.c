@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - recovery as the mean over dyadic grids on a CUDA device.
  *
  * The counterpart of src/method/grids/grids.c. Positions and samples are uploaded once; each grid's
  * rows are computed and sorted on the device; the pursuits run many at once (batches.c) or one
  * after another (sequential.c); their fits are added to the signal on the device, grid by grid. */
+#include "base/inline.h"
 #include "kernels/method/grids/engine.h"
 
 #include <math.h>
@@ -32,14 +34,137 @@ csrec_cuda_grids_engine csrec_cuda_grids_choose(int64_t signals, int64_t n) {
     return sequential ? CSREC_CUDA_GRIDS_SEQUENTIAL : CSREC_CUDA_GRIDS_BATCHES;
 }
 
+/* ------------------------------------------------------------------ planes
+ *
+ * A dyadic grid as the device reads it, and the sorted rows of the samples on it. */
+
+/* Where the bits of each axis lie in the row: interleaved, least significant first, the last axis
+ * lowest; an axis without bits left is skipped. */
+static void place_bits(csrec_cuda_grid *g) {
+    int place = 0;
+    for (int b = 0; b < 64; b++)
+        for (int a = g->axes - 1; a >= 0; a--)
+            if (b < g->bits[a]) g->place[a][b] = (uint8_t)place++;
+}
+
+static void describe_grid(const csrec_grid *grid, csrec_cuda_grid *g) {
+    *g = (csrec_cuda_grid){.dims = grid->shape.dims};
+    int64_t stride = 1;
+    for (int a = 0; a < g->dims; a++) {
+        g->dim[a] = grid->shape.dim[a];
+        g->axis[a] = -1;
+    }
+    for (int d = g->dims - 1; d >= 0; d--) {
+        const csrec_grid_axis *axis = &grid->axis[d];
+        int a = axis->axis;
+        g->shift[a] = axis->shift;
+        g->unit_bits[a] = axis->bits;
+        g->units[a] = (uint32_t)axis->units;
+        g->slots[a] = (uint32_t)axis->slots;
+        g->phase[a] = (uint32_t)axis->phase;
+        if (grid->order == CSREC_ORDER_RASTER) g->stride[a] = stride;
+        stride *= grid->domain.dim[d];
+    }
+    if (grid->order == CSREC_ORDER_RASTER) return;
+    int fewest = 64;
+    for (int d = 0; d < g->dims; d++) {
+        if (grid->domain.dim[d] == 1) continue;
+        g->axis[grid->axis[d].axis] = g->axes;
+        g->bits[g->axes] = csrec_bits_for(grid->domain.dim[d]);
+        if (g->bits[g->axes] < fewest) fewest = g->bits[g->axes];
+        g->axes++;
+    }
+    if (grid->order == CSREC_ORDER_HILBERT && g->axes) g->hilbert_bits = fewest;
+    place_bits(g);
+}
+
+static csrec_status take_memory(csrec_cuda_plane *p, int64_t n, csrec_error *error) {
+    *p = (csrec_cuda_plane){0};
+    for (int pass = 0; pass < 2; pass++) {
+        p->rows = csrec_cuda_block_take(&p->block, n, sizeof *p->rows);
+        p->order = csrec_cuda_block_take(&p->block, n, sizeof *p->order);
+        csrec_status status =
+            pass ? CSREC_OK : csrec_cuda_block_create(&p->block, "the rows of a grid", error);
+        if (status) return status;
+    }
+    return CSREC_OK;
+}
+
+static csrec_status sort_rows(csrec_cuda_job *j, int levels, const csrec_cuda_grid *described,
+                              csrec_cuda_grid *grid, csrec_cuda_plane *p) {
+    csrec_cuda_workspace *s = &j->work;
+    int64_t n = j->m->n;
+    csrec_status status = csrec_cuda_upload(grid, described, sizeof *grid, NULL, j->error);
+    if (!status)
+        status = csrec_cuda_grid_rows(grid, n, s->index, s->rows, s->sample, NULL, j->error);
+    return status ? status
+                  : csrec_cuda_sort(n, levels, s->rows, s->sample, p->rows, p->order, s->scratch,
+                                    j->error);
+}
+
+csrec_status csrec_cuda_plane_create(csrec_cuda_job *j, int64_t number, int64_t place,
+                                     csrec_cuda_plane *p) {
+    csrec_grid grid;
+    *p = (csrec_cuda_plane){0};
+    csrec_status status = csrec_grid_create(&j->m->shape, j->options->order, number,
+                                            j->options->shifts, j->options->seed, &grid);
+    if (status)
+        return csrec_fail(j->error, status,
+                          "the shape needs more than 62 levels; sample a smaller shape or use "
+                          "order raster");
+    csrec_cuda_grid described;
+    describe_grid(&grid, &described);
+    j->report.levels = grid.levels;
+    status = take_memory(p, j->m->n, j->error);
+    return status ? status : sort_rows(j, grid.levels, &described, j->work.grid + place, p);
+}
+
+/* ------------------------------------------------------------------ sums between ranks
+ *
+ * (src/method/grids/chain.h), through host memory: a hand-over is short beside the pursuits of a
+ * batch. */
+
+bool csrec_cuda_hear(csrec_cuda_job *j, const csrec_progress *now) {
+    const csrec_solve_options *solve = &j->options->solve;
+    j->last = *now;
+    if (!j->stopped && solve->progress) j->stopped = solve->progress(now, solve->context);
+    return j->stopped;
+}
+
+static csrec_status pass_chunk(csrec_cuda_job *j, const csrec_cuda_pass *p, int64_t at,
+                               int64_t count, double *values) {
+    const int64_t channels = j->m->channels;
+    double *sums = j->work.signal + at;
+    const size_t bytes = (size_t)count * sizeof *sums;
+    csrec_status status = CSREC_OK;
+    if (p->receive) status = csrec_grids_chain_receive(&j->chain, at, values, j->error);
+    if (!status && p->receive) status = csrec_cuda_copy(sums, values, bytes, j->error);
+    if (!status && p->add) status = p->add(p->context, at / channels, count / channels, j->error);
+    if (status || !p->send) return status;
+    status = csrec_cuda_copy(values, sums, bytes, j->error);
+    return status ? status : csrec_grids_chain_send(&j->chain, at, values, j->error);
+}
+
+csrec_status csrec_cuda_sum_pass(csrec_cuda_job *j, const csrec_cuda_pass *p) {
+    csrec_status status = CSREC_OK;
+    if (!csrec_grids_chain_shared(&j->chain))
+        return p->add ? p->add(p->context, 0, j->entries, j->error) : CSREC_OK;
+    int64_t most = csrec_grids_chain_chunk(&j->chain, 0);
+    double *values = malloc((size_t)most * sizeof *values);
+    if (!values) return csrec_fail(j->error, CSREC_MEMORY, "out of memory for a message");
+    for (int64_t at = 0, count; !status && (count = csrec_grids_chain_chunk(&j->chain, at)) > 0;
+         at += count)
+        status = pass_chunk(j, p, at, count, values);
+    free(values);
+    return status;
+}
+
+/* ------------------------------------------------------------------ a recovery */
+
 static bool supported(const csrec_recover_options *options) {
     const char *solver = options->solve.solver;
     return (!solver || strcmp(solver, csrec_solver_mp.name) == 0) && !options->solve.reference &&
            options->shifts >= 1;
-}
-
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
 }
 
 static void lay_out_workspace(csrec_cuda_job *j, bool batches) {
@@ -52,7 +177,7 @@ static void lay_out_workspace(csrec_cuda_job *j, bool batches) {
     s->sample = csrec_cuda_block_take(block, n, sizeof *s->sample);
     s->grid = csrec_cuda_block_take(block, CSREC_CUDA_PART, sizeof *s->grid);
     size_t bytes = csrec_cuda_sort_scratch(n);
-    if (batches) bytes = larger(bytes, csrec_cuda_tree_scratch(n, j->options->columns));
+    if (batches) bytes = csrec_cuda_larger(bytes, csrec_cuda_tree_scratch(n, j->options->columns));
     s->scratch = csrec_cuda_block_take(block, (int64_t)bytes, 1);
     s->signal = NULL;
     if (j->entries)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - the mean over dyadic grids on a CUDA device. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_ENGINE_H
 #define CSREC_KERNELS_METHOD_GRIDS_ENGINE_H

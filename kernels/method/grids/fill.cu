@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fill.cu - the signal that a list of atoms stands for: the inverse fast Haar transform.
  *
  * The readable counterpart is synthesize_tile of src/haar/atoms.c: one value per block of a level
@@ -22,11 +23,11 @@ typedef struct fill_memory {
 } fill_memory;
 
 static void lay_out(fill_memory *m, int levels, int64_t atoms) {
-    m->column = (uint64_t *)csrec_cuda_block_take(&m->block, atoms, 8);
-    m->coefficient = (double *)csrec_cuda_block_take(&m->block, atoms, 8);
-    m->count = (int64_t *)csrec_cuda_block_take(&m->block, atoms, 8);
-    m->value[0] = (double *)csrec_cuda_block_take(&m->block, INT64_C(1) << levels, 8);
-    m->value[1] = (double *)csrec_cuda_block_take(&m->block, (INT64_C(1) << levels) / 2, 8);
+    csrec_cuda_take(&m->block, atoms, &m->column);
+    csrec_cuda_take(&m->block, atoms, &m->coefficient);
+    csrec_cuda_take(&m->block, atoms, &m->count);
+    csrec_cuda_take(&m->block, INT64_C(1) << levels, &m->value[0]);
+    csrec_cuda_take(&m->block, (INT64_C(1) << levels) / 2, &m->value[1]);
 }
 
 size_t csrec_cuda_fill_bytes(int levels, int64_t atoms) {
@@ -37,7 +38,7 @@ size_t csrec_cuda_fill_bytes(int levels, int64_t atoms) {
 }
 
 __global__ static void halve(int64_t blocks, const double *from, double2 *to) {
-    int64_t b = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t b = csrec_cuda_thread();
     if (b < blocks) to[b] = make_double2(from[b], from[b]);
 }
 
@@ -45,7 +46,7 @@ __global__ static void halve(int64_t blocks, const double *from, double2 *to) {
 __global__ static void add_atoms(int64_t atoms, const uint64_t *column, const double *coefficient,
                                  const int64_t *count, uint64_t first, const double *from,
                                  double2 *to) {
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t i = csrec_cuda_thread();
     if (i >= atoms) return;
     uint64_t b = column[i] - first;
     double sum = from[b], x = coefficient[i] / sqrt((double)count[i]);
@@ -54,7 +55,7 @@ __global__ static void add_atoms(int64_t atoms, const uint64_t *column, const do
 
 __global__ static void add_entries(const csrec_cuda_grid *grid, int64_t entries, int64_t channels,
                                    const double *value, double *signal) {
-    int64_t entry = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t entry = csrec_cuda_thread();
     if (entry < entries) signal[entry * channels] += value[row_of(*grid, entry)];
 }
 
@@ -93,17 +94,13 @@ csrec_status csrec_cuda_fill(const csrec_cuda_grid *grid, int levels, const csre
     if (levels > LEVELS_MAX)
         return csrec_fail(error, CSREC_UNSUPPORTED, "%d levels, at most %d; use backend cpu",
                           levels, LEVELS_MAX);
-    lay_out(&m, levels, atoms->n);
-    csrec_status status = csrec_cuda_block_create(&m.block, "the synthesis", error);
-    if (status) return status;
-    lay_out(&m, levels, atoms->n);
-    status = upload(&m, atoms, error);
+    csrec_status status =
+        csrec_cuda_lay(&m.block, "the synthesis", error, [&] { lay_out(&m, levels, atoms->n); });
+    if (!status) status = upload(&m, atoms, error);
     if (!status) status = descend(&m, levels, atoms, error);
-    if (!status) {
-        add_entries<<<csrec_cuda_blocks(entries, THREADS), THREADS>>>(grid, entries, channels,
-                                                                      m.value[0], signal);
-        status = csrec_cuda_launched("sum over grids", error);
-    }
+    if (!status)
+        status = CSREC_CUDA_EACH(add_entries, entries, THREADS, error, grid, entries, channels,
+                                 m.value[0], signal);
     if (!status) status = csrec_cuda_check(cudaDeviceSynchronize(), "synthesis", error);
     csrec_cuda_block_destroy(&m.block);
     return status;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fill.h - the signal that a list of atoms stands for, on the device. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_FILL_H
 #define CSREC_KERNELS_METHOD_GRIDS_FILL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* grid_rows.cuh - the row of the Haar matrix that an entry becomes on a dyadic grid. The readable
  * counterparts are src/sampling/order.c and src/method/grid.c. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_GRID_ROWS_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* job.h - shared state of the parts of a recovery on a CUDA device. */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_JOB_H
 #define CSREC_KERNELS_METHOD_GRIDS_JOB_H
@@ -51,7 +52,7 @@ csrec_status csrec_cuda_plane_create(csrec_cuda_job *job, int64_t number, int64_
 /* Reports progress; returns true after a request to stop. */
 bool csrec_cuda_hear(csrec_cuda_job *job, const csrec_progress *now);
 
-/* Adds the sums over this rank's grids to those of the grids before (sum.c): without ranks to
+/* Adds the sums over this rank's grids to those of the grids before (engine.c): without ranks to
  * work.signal, over all grids. atoms: as those of a csrec_recovery. */
 csrec_status csrec_cuda_run_batches(csrec_cuda_job *job, csrec_atoms *atoms);
 csrec_status csrec_cuda_run_sequential(csrec_cuda_job *job, csrec_atoms *atoms);

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sequential.c - few and large signals: one pursuit after another, each with the whole device
  * (kernels/haar/speculate.h). */
 #include "kernels/method/grids/job.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/stop.h"
+#include "base/pool.h"
 #include "base/threads.h"
 #include "haar/atoms.h"
 #include "kernels/method/grids/fill.h"
@@ -18,6 +19,7 @@ typedef struct run {
     csrec_atoms *found; /* [channels] of one grid */
     uint32_t *order;    /* [n] on the host */
     double *y;          /* [n] one channel in the order of the rows */
+    csrec_pool pool;    /* of these arrays */
     int64_t iterations; /* of finished pursuits */
 } run;
 
@@ -126,21 +128,18 @@ static csrec_status run_grid(run *r, int64_t number, csrec_atoms *atoms, bool fi
 csrec_status csrec_cuda_run_sequential(csrec_cuda_job *j, csrec_atoms *atoms) {
     const size_t n = (size_t)j->m->n;
     int64_t first, count;
-    run r = {.job = j,
-             .found = calloc((size_t)j->m->channels, sizeof *r.found),
-             .order = malloc(n * sizeof *r.order),
-             .y = malloc(n * sizeof *r.y)};
+    run r = {.job = j};
+    CSREC_ZEROS(&r.pool, r.found, j->m->channels);
+    CSREC_TAKE(&r.pool, r.order, n);
+    CSREC_TAKE(&r.pool, r.y, n);
     csrec_status status =
-        r.found && r.order && r.y
-            ? csrec_grids_chain_open(&j->chain, 1, j->error)
-            : csrec_fail(j->error, CSREC_MEMORY, "out of memory for %zu samples", n);
+        r.pool.lacks ? csrec_fail(j->error, CSREC_MEMORY, "out of memory for %zu samples", n)
+                     : csrec_grids_chain_open(&j->chain, 1, j->error);
     while (!status && !j->stopped && csrec_grids_chain_next(&j->chain, &first, &count)) {
         for (int64_t g = 0; g < count && !status && !j->chain.over && (g == 0 || !j->stopped); g++)
             status = run_grid(&r, first + g, atoms, g == 0, g + 1 == count);
         j->chain.turn++;
     }
-    free(r.found);
-    free(r.order);
-    free(r.y);
+    csrec_pool_clear(&r.pool);
     return status;
 }

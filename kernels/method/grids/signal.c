@@ -1,9 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* signal.c - the start of a signal and its stopping rules as integers, for the device. */
 #include "kernels/method/grids/signal.h"
 
-#include <stdlib.h>
-
 #include "base/stop.h"
+#include "base/pool.h"
 #include "haar/atoms.h"
 #include "haar/column_order.h"
 
@@ -75,22 +75,18 @@ typedef struct host_items {
     uint64_t *rows, *shape;
     uint32_t *first;
     double *x;
+    csrec_pool pool;
 } host_items;
-
-static void clear_items(host_items *h) {
-    free(h->rows);
-    free(h->shape);
-    free(h->first);
-    free(h->x);
-}
 
 static csrec_status download_items(const csrec_cuda_tree *tree, const csrec_cuda_signal *signal,
                                    host_items *h, csrec_error *error) {
-    size_t n = (size_t)tree->n, items = (size_t)tree->items + 1;
-    *h = (host_items){malloc(n * 8), malloc(items * 8), malloc(items * 4), malloc(items * 8)};
-    if (!h->rows || !h->shape || !h->first || !h->x)
-        return csrec_fail(error, CSREC_MEMORY, "out of memory for the coefficients");
-    items = (size_t)tree->items;
+    const size_t n = (size_t)tree->n, items = (size_t)tree->items;
+    *h = (host_items){0};
+    CSREC_TAKE(&h->pool, h->rows, n);
+    CSREC_TAKE(&h->pool, h->shape, items);
+    CSREC_TAKE(&h->pool, h->first, items);
+    CSREC_TAKE(&h->pool, h->x, items);
+    if (h->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory for the coefficients");
     csrec_status status = csrec_cuda_download(h->rows, tree->rows, n * 8, NULL, error);
     if (!status) status = csrec_cuda_download(h->shape, tree->shape, items * 8, NULL, error);
     if (!status) status = csrec_cuda_download(h->first, tree->first, items * 4, NULL, error);
@@ -131,6 +127,6 @@ csrec_status csrec_cuda_signal_atoms(const csrec_cuda_tree *tree, const csrec_cu
         else
             list_items(tree, signal, &h, &listing, atoms);
     }
-    clear_items(&h);
+    csrec_pool_clear(&h.pool);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* signal.h - how a signal of a CUDA batch starts and where it stops, to the bit as on the CPU.
  */
 #ifndef CSREC_KERNELS_METHOD_GRIDS_SIGNAL_H

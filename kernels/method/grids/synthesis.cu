@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* synthesis.cu - rows of samples and entries, and the signal that pursuits have found.
  *
  * The readable counterpart is src/haar/atoms.c. An
@@ -14,7 +15,7 @@ enum { THREADS = 256, CHANNELS = 4 };
 
 __global__ static void entry_rows(const csrec_cuda_grid *grid, int64_t n, const int64_t *index,
                                   uint64_t *rows, uint32_t *order) {
-    int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t k = csrec_cuda_thread();
     if (k >= n) return;
     rows[k] = row_of(*grid, index[k]);
     order[k] = (uint32_t)k;
@@ -50,7 +51,7 @@ __device__ static inline double atom_value(double x, double count, double unit) 
 
 /* x becomes the item's value. */
 __global__ static void scale_atoms(csrec_cuda_tree tree, double unit, double *x) {
-    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t i = csrec_cuda_thread();
     if (i >= tree.items) return;
     uint64_t shape = tree.shape[i];
     double value = x[i];
@@ -87,7 +88,7 @@ __global__ static void add_grids(int64_t first, int64_t entries, int64_t grids,
                                  const csrec_cuda_grid *grid, const csrec_cuda_tree *trees,
                                  const csrec_cuda_signal *signals, int64_t channels,
                                  int64_t channel, double *signal) {
-    int64_t entry = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t entry = csrec_cuda_thread();
     if (entry >= entries) return;
     entry += first;
     double *out = signal + entry * channels + channel;
@@ -153,7 +154,7 @@ csrec_status csrec_cuda_synthesize(const csrec_cuda_batch *batch, const csrec_cu
 }
 
 __global__ static void divide(int64_t count, double *signal, double divisor) {
-    int64_t k = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    int64_t k = csrec_cuda_thread();
     if (k < count) signal[k] /= divisor;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* synthesis.h - rows of samples and entries, and the signal that pursuits have found, on the
  * device.
  */

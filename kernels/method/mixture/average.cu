@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* average.cu - the next estimate, the means of the patches that cover each value, weighted by their
  * posterior variances; and their distance to the samples. A thread gathers a value, patches in the
  * order of engine_cpu.c; a thread adds a row's distances, values in order. */
@@ -53,11 +54,9 @@ __global__ void add_distances(const __grid_constant__ csrec_mixture_device g) {
 }
 
 csrec_status csrec_mixture_average_on(const csrec_mixture_device *g, csrec_error *error) {
-    average_patches<<<csrec_cuda_blocks(g->values, THREADS), THREADS>>>(*g);
-    return csrec_cuda_launched("average_patches", error);
+    return CSREC_CUDA_EACH(average_patches, g->values, THREADS, error, *g);
 }
 
 csrec_status csrec_mixture_energy_on(const csrec_mixture_device *g, csrec_error *error) {
-    add_distances<<<csrec_cuda_blocks(g->patches.height, 64), 64>>>(*g);
-    return csrec_cuda_launched("add_distances", error);
+    return CSREC_CUDA_EACH(add_distances, g->patches.height, 64, error, *g);
 }

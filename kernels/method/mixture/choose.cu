@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* choose.cu - the most likely component of each patch of the estimate.
  *
  * A block has 32 patches, a lane one, in shared memory; its warps take turns at the components, and

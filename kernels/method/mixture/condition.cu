@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* condition.cu - each patch conditioned on its samples under its component, and the sums of V^T V;
  * method/condition_simd.h and method/mixture/engine_cpu.c are the reference, operation by
  * operation: the same bits.

@@ -1,14 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.c - rounds of a mixture: the mixtures of a round to a device, pictures and moments back.
  */
 #include <math.h>
-#include <stdlib.h>
 
+#include "base/pool.h"
 #include "kernels/device/device.h"
 #include "kernels/method/mixture/mixture.h"
 #include "method/mixture/engine.h"
 #include "method/mixture/patch.h"
 
 typedef struct state {
+    csrec_pool pool;
     csrec_context context;
     csrec_fit_picture *picture;
     csrec_fit_plan plan;
@@ -20,12 +22,8 @@ typedef struct state {
 
 static void destroy(void *data) {
     state *s = data;
-    if (!s) return;
-    csrec_cuda_mixture_destroy(s->mixture);
-    free(s->first);
-    free(s->C);
-    free(s->mean);
-    free(s);
+    if (s) csrec_cuda_mixture_destroy(s->mixture);
+    csrec_pool_destroy(s);
 }
 
 static csrec_status make(state *s, int K, csrec_error *error) {
@@ -44,18 +42,18 @@ static csrec_status make(state *s, int K, csrec_error *error) {
                                     .evenness = CSREC_FIT_EVENNESS * p->tone * p->tone};
     csrec_status status = csrec_cuda_mixture_create(&spec, &s->mixture, error);
     if (status) return status;
-    s->first = calloc(components + 1, sizeof *s->first);
-    s->C = calloc(components * d * stride, sizeof *s->C);
-    s->mean = calloc(components * stride, sizeof *s->mean);
-    if (s->first && s->C && s->mean) return CSREC_OK;
-    return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    CSREC_ZEROS(&s->pool, s->first, components + 1);
+    CSREC_ZEROS(&s->pool, s->C, components * d * stride);
+    CSREC_ZEROS(&s->pool, s->mean, components * stride);
+    status = csrec_pool_status(&s->pool);
+    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
 
 static csrec_status create(const csrec_context *context, csrec_fit_picture *picture, int K,
                            const csrec_fit_plan *plan, void **made, csrec_error *error) {
     csrec_status status = csrec_cuda_enter(context, error);
     if (status) return status;
-    state *s = calloc(1, sizeof *s);
+    state *s = csrec_pool_create(sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->context = *context;
     s->picture = picture;
@@ -74,7 +72,7 @@ static csrec_status run(void *data, const csrec_mixture *mixture, const csrec_mi
                         int number, csrec_error *error) {
     state *s = data;
     const csrec_progress progress = {"mixture", number, s->plan.rounds, -1.0};
-    if (csrec_call_report(s->picture->team, &progress)) return CSREC_OK;
+    if (csrec_call_report(s->picture->call, &progress)) return CSREC_OK;
     csrec_fit_floats(mixture, s->picture->tone, s->stride, s->C, s->mean);
     const csrec_cuda_mixture_round round = {.whiten = wide->whiten,
                                             .offset = wide->offset,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.cu - device state of a picture and its patches, and a round. */
 #include <stdlib.h>
 
@@ -37,49 +38,45 @@ __global__ void find_firsts(const __grid_constant__ csrec_mixture_device g) {
 }
 
 __global__ void find_places(const __grid_constant__ csrec_mixture_device g) {
-    const int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const int64_t i = csrec_cuda_thread();
     if (i < g.count) g.place[g.order[i]] = (uint32_t)i;
 }
 
 /* ---- memory */
-
-template <typename T> static void take(csrec_cuda_block *block, T **array, int64_t count) {
-    *array = (T *)csrec_cuda_block_take(block, count, sizeof(T));
-}
 
 static void lay_out(csrec_cuda_mixture *s, bool variance) {
     csrec_mixture_device *g = &s->g;
     csrec_cuda_block *m = &s->memory;
     const int64_t K = g->K, d = g->d, wide = g->stride;
     const int64_t batches = g->adapt ? s->most : 0, squares = g->adapt ? K * d * d : 0;
-    take(m, &g->mask, (int64_t)g->patches.height * g->patches.width);
-    take(m, &g->y, g->values);
-    take(m, &g->u, g->values);
-    take(m, &g->means, g->values);
-    if (variance) take(m, &g->variance, g->values);
-    take(m, &g->whiten, K * (int64_t)csrec_whiten_size(g->d));
-    take(m, &g->offset, K);
-    take(m, &g->centre, K * d);
-    take(m, &g->C, K * d * wide);
-    take(m, &g->mean, K * wide);
-    take(m, &g->key, g->count);
-    take(m, &g->sorted, g->count);
-    take(m, &g->number, g->count);
-    take(m, &g->order, g->count);
-    take(m, &g->place, g->count);
-    take(m, &g->first, K + 1);
-    take(m, &g->component, s->most);
-    take(m, &g->from, s->most + 1);
-    take(m, &g->batch, K + 1);
-    take(m, &g->x, g->count * d);
-    take(m, &g->v, g->count * d);
-    take(m, &g->G, batches * wide * wide);
-    take(m, &g->sums, batches * d);
-    take(m, &g->centres, K * d);
-    take(m, &g->S, squares);
-    take(m, &g->T, squares);
-    take(m, &g->energy, g->patches.height);
-    if (s->blocks) take(m, &g->scratch, (int64_t)s->blocks * s->rows * wide);
+    csrec_cuda_take(m, (int64_t)g->patches.height * g->patches.width, &g->mask);
+    csrec_cuda_take(m, g->values, &g->y);
+    csrec_cuda_take(m, g->values, &g->u);
+    csrec_cuda_take(m, g->values, &g->means);
+    if (variance) csrec_cuda_take(m, g->values, &g->variance);
+    csrec_cuda_take(m, K * (int64_t)csrec_whiten_size(g->d), &g->whiten);
+    csrec_cuda_take(m, K, &g->offset);
+    csrec_cuda_take(m, K * d, &g->centre);
+    csrec_cuda_take(m, K * d * wide, &g->C);
+    csrec_cuda_take(m, K * wide, &g->mean);
+    csrec_cuda_take(m, g->count, &g->key);
+    csrec_cuda_take(m, g->count, &g->sorted);
+    csrec_cuda_take(m, g->count, &g->number);
+    csrec_cuda_take(m, g->count, &g->order);
+    csrec_cuda_take(m, g->count, &g->place);
+    csrec_cuda_take(m, K + 1, &g->first);
+    csrec_cuda_take(m, s->most, &g->component);
+    csrec_cuda_take(m, s->most + 1, &g->from);
+    csrec_cuda_take(m, K + 1, &g->batch);
+    csrec_cuda_take(m, g->count * d, &g->x);
+    csrec_cuda_take(m, g->count * d, &g->v);
+    csrec_cuda_take(m, batches * wide * wide, &g->G);
+    csrec_cuda_take(m, batches * d, &g->sums);
+    csrec_cuda_take(m, K * d, &g->centres);
+    csrec_cuda_take(m, squares, &g->S);
+    csrec_cuda_take(m, squares, &g->T);
+    csrec_cuda_take(m, g->patches.height, &g->energy);
+    if (s->blocks) csrec_cuda_take(m, (int64_t)s->blocks * s->rows * wide, &g->scratch);
     s->temporary = csrec_cuda_block_take(m, (int64_t)s->temporary_bytes, 1);
 }
 
@@ -140,20 +137,15 @@ csrec_status csrec_cuda_mixture_create(const csrec_cuda_mixture_spec *spec,
     set_sizes(s, spec, &size);
     status = csrec_shim_sort(NULL, &s->temporary_bytes, s->g.count, s->bits, NULL, NULL, NULL, NULL,
                              error);
-    if (!status) {
-        lay_out(s, spec->variance);
-        status = csrec_cuda_block_create(&s->memory, "the patches of a picture", error);
-    }
-    if (!status) {
-        lay_out(s, spec->variance);
-        status = fill(s, spec, error);
-    }
-    if (status) {
+    if (!status)
+        status = csrec_cuda_lay(&s->memory, "the patches of a picture", error,
+                                [&] { lay_out(s, spec->variance); });
+    if (!status) status = fill(s, spec, error);
+    if (status)
         csrec_cuda_mixture_destroy(s);
-        return status;
-    }
-    *mixture = s;
-    return CSREC_OK;
+    else
+        *mixture = s;
+    return status;
 }
 
 void csrec_cuda_mixture_destroy(csrec_cuda_mixture *s) {
@@ -187,8 +179,7 @@ static csrec_status sort(csrec_cuda_mixture *s, int64_t *first, csrec_error *err
                                           g->sorted, g->number, g->order, error);
     if (status) return status;
     find_firsts<<<csrec_cuda_blocks(g->K + 1, 64), 64>>>(*g);
-    find_places<<<csrec_cuda_blocks(g->count, 256), 256>>>(*g);
-    status = csrec_cuda_launched("find_places", error);
+    status = CSREC_CUDA_EACH(find_places, g->count, 256, error, *g);
     if (status) return status;
     return csrec_cuda_copy(first, g->first, (size_t)(g->K + 1) * sizeof *first, error);
 }

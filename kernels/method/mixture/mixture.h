@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.h - rounds of a mixture of Gaussians over the patches of a picture, on a device;
  * method/mixture/engine_cpu.c is the reference, operation by operation, with fused multiply-add:
  * the same picture, to the bit, as by its code for AVX2 and AVX-512. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* moments.cu - mean and covariance of the patches of each component, and the sum of their V^T V.
  * Sums are in double and in a fixed order: batches for the means, rows for the covariances. */
 #include "kernels/learn/gram.cuh"
@@ -53,10 +54,8 @@ __global__ void __launch_bounds__(CSREC_GRAM_THREADS)
 }
 
 csrec_status csrec_mixture_moments_on(const csrec_mixture_device *g, csrec_error *error) {
-    find_centres<<<csrec_cuda_blocks((int64_t)g->K * g->d, THREADS), THREADS>>>(*g);
-    csrec_status status = csrec_cuda_launched("find_centres", error);
+    csrec_status status = CSREC_CUDA_EACH(find_centres, (int64_t)g->K * g->d, THREADS, error, *g);
     if (status) return status;
     const dim3 grid((unsigned)csrec_gram_tiles(g->d), (unsigned)g->K);
-    find_moments<<<grid, CSREC_GRAM_THREADS>>>(*g);
-    return csrec_cuda_launched("find_moments", error);
+    return CSREC_CUDA_RUN(find_moments, grid, CSREC_GRAM_THREADS, error, *g);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* state.cuh - arguments of the kernels of a round of a mixture. Only for kernels/. */
 #ifndef CSREC_KERNELS_METHOD_MIXTURE_STATE_CUH
 #define CSREC_KERNELS_METHOD_MIXTURE_STATE_CUH

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fftw.c - Fourier transforms by FFTW 3. */
 #include <fftw3.h>
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* none.c - csrec is built without a library for Fourier transforms. */
 #include "base/fft.h"
 

@@ -1,9 +1,213 @@
-/* csv.c - the row of text in the table of formats: content tells samples from a matrix. */
-#include "files/csv/csv.h"
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* csv.c - a plain matrix of numbers as text, unknown ones left empty; the row of text in the table
+ * of formats: content tells samples from a matrix. */
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "files/csv/csv.h"
 #include "files/format.h"
 #include "files/measurement.h"
+#include "files/output.h"
+
+static int64_t count_fields(csrec_csv_line line, char separator) {
+    csrec_csv_line field;
+    int64_t n = 0;
+    while (csrec_csv_field(&line, separator, &field)) n++;
+    return n;
+}
+
+static bool lacks_coordinate(csrec_csv_line line, char separator) {
+    csrec_csv_line field;
+    for (int k = 0; k < 2; k++)
+        if (csrec_csv_field(&line, separator, &field) && csrec_csv_is_unknown(&field)) return true;
+    return false;
+}
+
+bool csrec_csv_is_matrix(const char *text, uint64_t size) {
+    csrec_csv_cursor cursor = csrec_csv_start(text, size);
+    csrec_csv_line line;
+    if (!csrec_csv_next_data(&cursor, &line)) return false;
+    char separator = csrec_csv_separator(&line);
+    int64_t fields = count_fields(line, separator);
+    if (csrec_csv_is_header(line, separator) || fields == 2) return false;
+    if (fields != 3) return true;
+    do
+        if (lacks_coordinate(line, separator)) return true;
+    while (csrec_csv_next_data(&cursor, &line));
+    return false;
+}
+
+/* ------------------------------------------------------------------ reading ------------------- */
+
+typedef struct {
+    const char *name;
+    csrec_error *error;
+    csrec_csv_cursor start;
+    char separator;
+    int64_t height, width;
+    bool whole; /* all numbers are whole, none is unknown */
+} matrix;
+
+/* Size and separator. */
+static csrec_status measure(matrix *t) {
+    csrec_csv_cursor cursor = t->start;
+    csrec_csv_line line;
+    while (csrec_csv_next_data(&cursor, &line)) {
+        if (t->height == 0) t->separator = csrec_csv_separator(&line);
+        int64_t fields = count_fields(line, t->separator);
+        if (t->height++ == 0) t->width = fields;
+        if (fields != t->width)
+            return csrec_fail(t->error, CSREC_FORMAT,
+                              "%s: line %lld: has %lld fields, the first line %lld; give each line "
+                              "as many, empty where unknown (or name the columns in a header, if "
+                              "lines are samples)",
+                              t->name, (long long)line.number, (long long)fields,
+                              (long long)t->width);
+    }
+    return CSREC_OK;
+}
+
+static csrec_status take_line(matrix *t, csrec_csv_line line, double *row) {
+    csrec_csv_line field;
+    char shown[32];
+    for (int64_t k = 0; csrec_csv_field(&line, t->separator, &field); k++) {
+        if (csrec_csv_is_unknown(&field))
+            row[k] = NAN;
+        else if (!csrec_csv_number(&field, &row[k]))
+            return csrec_fail(t->error, CSREC_FORMAT,
+                              "%s: line %lld: value '%s'; values are numbers with a decimal point, "
+                              "or empty where unknown",
+                              t->name, (long long)line.number, csrec_csv_show(&field, shown));
+        t->whole = t->whole && fabs(row[k]) < 0x1p53 && row[k] == trunc(row[k]);
+    }
+    return CSREC_OK;
+}
+
+static csrec_status read_lines(matrix *t, double *values) {
+    csrec_csv_cursor cursor = t->start;
+    csrec_csv_line line;
+    csrec_status status = CSREC_OK;
+    t->whole = true;
+    for (int64_t k = 0; !status && csrec_csv_next_data(&cursor, &line); k++)
+        status = take_line(t, line, &values[k * t->width]);
+    return status;
+}
+
+static void make_whole(csrec_array *array) {
+    const double *from = array->data;
+    int64_t *to = array->data;
+    for (int64_t i = 0; i < array->count; i++) {
+        double value = from[i];
+        to[i] = (int64_t)value;
+    }
+    array->dtype = CSREC_I64;
+}
+
+static csrec_status parse(matrix *t, csrec_image *signal) {
+    csrec_status status = measure(t);
+    if (status) return status;
+    csrec_shape shape = {t->width == 1 ? 1 : 2, {t->height, t->width}};
+    if (csrec_array_create(CSREC_F64, &shape, &signal->pixels))
+        return csrec_fail(t->error, CSREC_MEMORY, "%s: out of memory", t->name);
+    status = read_lines(t, signal->pixels.data);
+    if (status)
+        csrec_image_clear(signal);
+    else if (t->whole)
+        make_whole(&signal->pixels);
+    return status;
+}
+
+csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char *name,
+                                    csrec_image *signal, csrec_error *error) {
+    matrix t = {.name = name, .error = error, .start = csrec_csv_start(text, size)};
+    csrec_csv_locale locale;
+    *signal = (csrec_image){0};
+    if (!csrec_csv_locale_enter(&locale))
+        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    csrec_status status = parse(&t, signal);
+    csrec_csv_locale_leave(&locale);
+    return status;
+}
+
+/* ------------------------------------------------------------------ writing ------------------- */
+
+/* That of the file to be like, or a comma. */
+static char separator_of(const char *like) {
+    csrec_input input;
+    csrec_csv_line line;
+    char separator = ',';
+    if (!csrec_format_open_like(&csrec_csv_format, like, &input)) return separator;
+    if (csrec_input_load(&input, NULL) == CSREC_OK) {
+        csrec_csv_cursor cursor = csrec_csv_start((const char *)input.bytes, input.size);
+        if (csrec_csv_next_data(&cursor, &line) &&
+            count_fields(line, csrec_csv_separator(&line)) > 1)
+            separator = csrec_csv_separator(&line);
+    }
+    csrec_input_close(&input);
+    return separator;
+}
+
+/* The shortest of 15 to 17 digits that is the double; 9 for a float. */
+static void put_value(FILE *file, const csrec_array *pixels, int64_t i) {
+    char text[32];
+    double value = csrec_array_value(pixels, i);
+    if (pixels->dtype == CSREC_U64)
+        fprintf(file, "%llu", (unsigned long long)((const uint64_t *)pixels->data)[i]);
+    else if (pixels->dtype == CSREC_I64)
+        fprintf(file, "%lld", (long long)((const int64_t *)pixels->data)[i]);
+    else if (pixels->dtype != CSREC_F64)
+        fprintf(file, "%.9g", value);
+    else {
+        for (int digits = 15; digits <= 17; digits++) {
+            snprintf(text, sizeof text, "%.*g", digits, value);
+            if (strtod(text, NULL) == value) break;
+        }
+        fputs(text, file);
+    }
+}
+
+static csrec_status write_lines(const csrec_array *pixels, int64_t width, char separator,
+                                csrec_output *output, csrec_error *error) {
+    const char *fingerprint = csrec_output_fingerprint(output);
+    for (int64_t i = 0; i < pixels->count; i++) {
+        put_value(output->file, pixels, i);
+        fputc((i + 1) % width ? separator : '\n', output->file);
+    }
+    if (fingerprint) fprintf(output->file, "# " CSREC_FINGERPRINT "%s\n", fingerprint);
+    return ferror(output->file) ? csrec_output_failed(output->name, error) : CSREC_OK;
+}
+
+static csrec_status write_signal(csrec_files *files, const char *path, const csrec_image *signal,
+                                 const char *like, csrec_error *error) {
+    const csrec_array *pixels = &signal->pixels;
+    csrec_shape shape;
+    int64_t channels;
+    csrec_output output;
+    csrec_csv_locale locale;
+    char separator = separator_of(like);
+    csrec_status status = csrec_image_split(signal, false, path, &shape, &channels, error);
+    if (status) return status;
+    const char *reason = csrec_format_refusal(&csrec_csv_format.format, &shape, channels);
+    if (reason || signal->alpha)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: %s", path,
+                          reason ? reason : "a CSV is written without transparency");
+    if (!csrec_csv_locale_enter(&locale))
+        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
+    if (!status) {
+        status = write_lines(pixels, shape.dims == 2 ? shape.dim[1] : 1, separator, &output, error);
+        status = csrec_output_close(&output, status, error);
+    }
+    csrec_csv_locale_leave(&locale);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the row ------------------- */
 
 /* The name only shows which format the user expects. */
 static csrec_status check_name(const csrec_input *input, csrec_status status,
@@ -18,7 +222,7 @@ static csrec_status check_name(const csrec_input *input, csrec_status status,
 static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
     csrec_error told = {{0}};
     csrec_status status = csrec_input_load(input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     const char *text = (const char *)input->bytes;
     if (csrec_csv_is_matrix(text, input->size))
         status = csrec_csv_matrix_parse(text, input->size, input->name, signal, &told);
@@ -35,12 +239,12 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
                                      csrec_measurement *m, csrec_error *error) {
     csrec_error told = {{0}};
     csrec_status status = csrec_input_load(input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     const char *text = (const char *)input->bytes;
     if (csrec_csv_is_matrix(text, input->size))
         return csrec_measurement_from_signal(input, options, m, error);
     status = csrec_read_options_check(options, false, true, input->name, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = csrec_csv_parse(text, input->size, input->name, options, m, &told);
     return check_name(input, status, &told, error);
 }
@@ -57,5 +261,5 @@ const csrec_format_row csrec_csv_format = {
     .signal = read_signal,
     .measurement = read_measurement,
     .refusal = refusal,
-    .write = csrec_csv_matrix_write,
+    .write = write_signal,
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csv.h - text: samples, one a line with its coordinates, or a matrix with empty fields. */
 #ifndef CSREC_FILES_CSV_CSV_H
 #define CSREC_FILES_CSV_CSV_H
@@ -87,7 +88,7 @@ csrec_status csrec_csv_place(const double *coordinates, int dims, const csrec_sh
                              const char *name, csrec_measurement *measurement,
                              csrec_placement *placement, csrec_error *error);
 
-/* ------------------------------------------------------------------ matrices (csv_matrix.c) --- */
+/* ------------------------------------------------------------------ matrices (csv.c) ---------- */
 
 /* Whether the text is a matrix: without a header, its lines have one field or more than three, or
  * three of which the first or second is unknown in some line. */
@@ -97,8 +98,5 @@ bool csrec_csv_is_matrix(const char *text, uint64_t size);
  * NaN where unknown. */
 csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char *name,
                                     csrec_image *signal, csrec_error *error);
-
-csrec_status csrec_csv_matrix_write(csrec_files *files, const char *path, const csrec_image *signal,
-                                    const char *like, csrec_error *error);
 
 #endif

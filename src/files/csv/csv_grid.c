@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csv_grid.c - samples at real coordinates, each put into the nearest cell of a regular grid. */
 #include <float.h>
 #include <math.h>

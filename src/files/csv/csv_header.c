@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csv_header.c - which columns are coordinates, of which axes, and which are values. */
 #include <string.h>
 #include <strings.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csv_line.c - lines, fields and numbers of a CSV text. */
 #define _XOPEN_SOURCE 700 /* uselocale */
 #include "files/csv/csv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csv_list.c - from lines of coordinates and values to samples, in two passes: the first finds the
  * table's size and shape, so that the second fills arrays of the right size. */
 #include <math.h>
@@ -162,15 +163,15 @@ static csrec_status measure(table *t) {
     csrec_csv_cursor cursor = t->start;
     csrec_csv_line line;
     csrec_status status = CSREC_OK;
-    while (status == CSREC_OK && csrec_csv_next(&cursor, &line)) {
+    while (!status && csrec_csv_next(&cursor, &line)) {
         if (csrec_csv_is_comment(line)) {
             status = take_comment(t, line);
             continue;
         }
         if (t->columns.dims == 0) status = take_first(t, line);
-        if (status == CSREC_OK && line.number != t->columns.header) status = measure_line(t, line);
+        if (!status && line.number != t->columns.header) status = measure_line(t, line);
     }
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     if (t->n == 0 && t->columns.header)
         return bad_line(t, t->columns.header, "names columns, but no samples follow", "",
                         "write lines 'row,col,value'");
@@ -180,8 +181,7 @@ static csrec_status measure(table *t) {
     if (t->declared.dims && t->declared.dims != t->columns.dims)
         return csrec_fail(
             t->error, CSREC_DATA,
-            "%s: the shape comment has %d extents but lines have %d coordinates; make "
-            "them agree",
+            "%s: the shape comment has %d extents but lines have %d coordinates; make them agree",
             t->name, t->declared.dims, t->columns.dims);
     if (t->real && t->declared.dims)
         return csrec_fail(t->error, CSREC_DATA,
@@ -264,7 +264,7 @@ static csrec_status check_repeats(const table *t, csrec_measurement *m) {
             "%s: line %lld: the position is that of an earlier line; keep one of them", t->name,
             (long long)line);
     }
-    if (status != CSREC_OK) csrec_fail(t->error, status, "%s: out of memory", t->name);
+    if (status) csrec_fail(t->error, status, "%s: out of memory", t->name);
     return status;
 }
 
@@ -321,6 +321,6 @@ csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
         return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     csrec_status status = parse(&t, &result);
     csrec_csv_locale_leave(&locale);
-    if (status == CSREC_OK) *measurement = result;
+    if (!status) *measurement = result;
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* exr.h - OpenEXR files by OpenEXRCore: opening them over an input or an output, their attributes.
  */
 #ifndef CSREC_FILES_EXR_EXR_H

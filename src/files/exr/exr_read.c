@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* exr_read.c - OpenEXR to samples: scanlines or tiles of the first part. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/half.h"
 #include "base/memory.h"
 #include "files/exr/exr.h"
 
@@ -104,20 +106,12 @@ typedef struct reader {
     int64_t row, column; /* where the chunk begins */
 } reader;
 
-static float half_value(uint16_t bits) {
-    int exponent = bits >> 10 & 31, mantissa = bits & 1023;
-    double size = exponent == 0    ? ldexp(mantissa, -24)
-                  : exponent == 31 ? (mantissa ? (double)NAN : (double)INFINITY)
-                                   : ldexp(1024 + mantissa, exponent - 25);
-    return (float)(bits >> 15 ? -size : size);
-}
-
 /* A sample of the file, which is little-endian, as 4 bytes of that type. */
 static void take(const uint8_t *from, int type, csrec_dtype dtype, uint8_t *to) {
     uint32_t bits = (uint32_t)(from[0] | from[1] << 8);
     float number;
     if (type == EXR_PIXEL_HALF) {
-        number = half_value((uint16_t)bits);
+        number = csrec_half_value((uint16_t)bits);
     } else {
         bits |= (uint32_t)from[2] << 16 | (uint32_t)from[3] << 24;
         memcpy(&number, &bits, sizeof number);
@@ -236,10 +230,7 @@ static csrec_status allocate(const csrec_exr *exr, const csrec_exr_layout *l, cs
                      : dwa                                  ? EXPANSION_DWA
                                                             : EXPANSION_MOST;
     if (l->stored > expands * (double)exr->input->size)
-        return csrec_fail(error, CSREC_FORMAT,
-                          "%s: declares more pixels than its bytes can hold; the file is truncated "
-                          "or forged, write or copy it again",
-                          exr->name);
+        return csrec_fail_forged(exr->name, "pixels", error);
     csrec_status status =
         csrec_memory_check(entries * (4 * (uint64_t)l->channels + 5), 2, exr->name, error);
     if (status) return status;
@@ -276,9 +267,5 @@ csrec_status csrec_exr_signal(csrec_input *input, csrec_image *signal, csrec_err
     if (status) return status;
     status = read_signal(&exr, &read, error);
     csrec_exr_close(&exr);
-    if (status)
-        csrec_image_clear(&read);
-    else
-        *signal = read;
-    return status;
+    return csrec_image_deliver(status, &read, signal);
 }

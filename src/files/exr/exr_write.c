@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* exr_write.c - signals to OpenEXR: scanlines, compressed without loss. */
 #include <float.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fits.h - FITS files by cfitsio: opening them in memory, their image, its header.
  *
  * cfitsio sees memory only, never a name: brackets, pipes and URLs in names, which it would follow,
@@ -49,10 +50,12 @@ typedef struct csrec_fits_image {
 /* Goes to the first image that has data, and checks that the file is as long as it says. */
 csrec_status csrec_fits_find(csrec_fits *fits, csrec_fits_image *image, csrec_error *error);
 
-/* What cfitsio calls the type in memory. */
-int csrec_fits_type(csrec_dtype dtype);
+/* What cfitsio calls the type in memory and in an image. */
+typedef struct csrec_fits_types {
+    int memory, image;
+} csrec_fits_types;
+csrec_fits_types csrec_fits_types_of(csrec_dtype dtype);
 
-csrec_status csrec_fits_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_fits_write(csrec_files *files, const char *path, const csrec_image *signal,
                               const char *like, csrec_error *error);
 

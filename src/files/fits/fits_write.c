@@ -1,9 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fits_write.c - signals to FITS: one image, with the header of the file that it is like. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "files/fingerprint.h"
 #include "files/fits/fits.h"
 #include "files/format.h"
 #include "files/output.h"
@@ -87,36 +87,11 @@ static void copy_header(writer *w) {
     }
 }
 
-static int image_type(csrec_dtype dtype) {
-    switch (dtype) {
-    case CSREC_I8:
-        return SBYTE_IMG;
-    case CSREC_U16:
-        return USHORT_IMG;
-    case CSREC_I16:
-        return SHORT_IMG;
-    case CSREC_U32:
-        return ULONG_IMG;
-    case CSREC_I32:
-        return LONG_IMG;
-    case CSREC_U64:
-        return ULONGLONG_IMG;
-    case CSREC_I64:
-        return LONGLONG_IMG;
-    case CSREC_F32:
-        return FLOAT_IMG;
-    case CSREC_F64:
-        return DOUBLE_IMG;
-    default:
-        return BYTE_IMG;
-    }
-}
-
 static void write_header(writer *w) {
     char line[64];
     csrec_fits *fits = &w->fits;
-    fits_create_imgll(fits->file, image_type(w->signal->pixels.dtype), w->naxis, w->naxes,
-                      &fits->status);
+    fits_create_imgll(fits->file, csrec_fits_types_of(w->signal->pixels.dtype).image, w->naxis,
+                      w->naxes, &fits->status);
     if (w->like.file) copy_header(w);
     snprintf(line, sizeof line, "recovered by csrecover %s", csrec_version());
     fits_write_history(fits->file, line, &fits->status);
@@ -142,7 +117,7 @@ static void write_values(writer *w) {
     csrec_fits *fits = &w->fits;
     uint8_t *planes = w->channels > 1 ? in_planes(w) : NULL;
     if (w->channels > 1 && !planes && !fits->status) fits->status = MEMORY_ALLOCATION;
-    fits_write_img(fits->file, csrec_fits_type(pixels->dtype), 1, pixels->count,
+    fits_write_img(fits->file, csrec_fits_types_of(pixels->dtype).memory, 1, pixels->count,
                    planes ? planes : pixels->data, &fits->status);
     free(planes);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5.c - libhdf5 over files and memory, one caller at a time; the row of the format. */
 #include "files/hdf5/hdf5.h"
 
@@ -182,28 +183,13 @@ bool csrec_hdf5_close(csrec_hdf5 *h5) {
 /* ------------------------------------------------------------------ types --------------------- */
 
 hid_t csrec_hdf5_type(csrec_dtype dtype) {
-    switch (dtype) {
-    case CSREC_I8:
-        return H5T_NATIVE_INT8;
-    case CSREC_U16:
-        return H5T_NATIVE_UINT16;
-    case CSREC_I16:
-        return H5T_NATIVE_INT16;
-    case CSREC_U32:
-        return H5T_NATIVE_UINT32;
-    case CSREC_I32:
-        return H5T_NATIVE_INT32;
-    case CSREC_U64:
-        return H5T_NATIVE_UINT64;
-    case CSREC_I64:
-        return H5T_NATIVE_INT64;
-    case CSREC_F32:
-        return H5T_NATIVE_FLOAT;
-    case CSREC_F64:
-        return H5T_NATIVE_DOUBLE;
-    default:
-        return H5T_NATIVE_UINT8;
-    }
+    const hid_t types[] = {[CSREC_BOOL] = H5T_NATIVE_UINT8, [CSREC_U8] = H5T_NATIVE_UINT8,
+                           [CSREC_I8] = H5T_NATIVE_INT8,    [CSREC_U16] = H5T_NATIVE_UINT16,
+                           [CSREC_I16] = H5T_NATIVE_INT16,  [CSREC_U32] = H5T_NATIVE_UINT32,
+                           [CSREC_I32] = H5T_NATIVE_INT32,  [CSREC_U64] = H5T_NATIVE_UINT64,
+                           [CSREC_I64] = H5T_NATIVE_INT64,  [CSREC_F32] = H5T_NATIVE_FLOAT,
+                           [CSREC_F64] = H5T_NATIVE_DOUBLE};
+    return types[dtype];
 }
 
 /* ------------------------------------------------------------------ the row ------------------- */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5.h - HDF5 and NetCDF-4 files by libhdf5: opening them, finding a dataset, its attributes.
  *
  * libhdf5 keeps everything in globals, and most builds of it are not for several threads: a lock of
@@ -11,7 +12,7 @@
 #define H5_USE_110_API /* later ones have these functions, too */
 #include <hdf5.h>
 
-#include "files/frame.h"
+#include "files/output.h"
 #include "files/input.h"
 
 /* ------------------------------------------------------------------ hdf5.c: files ------------- */
@@ -72,8 +73,6 @@ bool csrec_hdf5_is_plain(hid_t type, bool texts);
  * left out by a list of names that NULL ends. */
 void csrec_hdf5_copy_attributes(const csrec_hdf5 *h5, hid_t from, hid_t to,
                                 const char *const *without);
-
-/* ------------------------------------------------------------------ hdf5_heap.c --------------- */
 
 /* The sequences of variable length of an attribute, whose items take `each` bytes in the file, each
  * with a byte 0 after its end; or NULL: none, damaged or very many. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_chunks.c - chunks of a dataset, unpacked here where they have the usual filters.
  * libhdf5 1.10 trusts the sizes in the index of chunks and those that filters end with, which
  * crashes on damaged files: so it is only asked for the bytes of each chunk. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_find.c - which dataset of a file is meant: the one that the path names, the one that NeXus
  * marks, or the only one. */
 #include <stdlib.h>

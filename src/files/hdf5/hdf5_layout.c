@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_layout.c - what a dataset holds: its type, its axes, and how its numbers are packed. */
 #include <stdlib.h>
 #include <string.h>

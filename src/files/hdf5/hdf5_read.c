@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_read.c - a dataset to values. */
 #include <stdlib.h>
 #include <string.h>
@@ -78,10 +79,7 @@ static csrec_status check_sizes(const csrec_hdf5 *h5, hid_t dataset, hid_t creat
     if (stored <= UINT64_MAX / RATIO_MOST && (uint64_t)l->count <= most / each &&
         *chunk <= 8 * most)
         return CSREC_OK;
-    return csrec_fail(error, CSREC_FORMAT,
-                      "%s: declares more values than its bytes can hold; the file is truncated or "
-                      "forged, write or copy it again",
-                      h5->name);
+    return csrec_fail_forged(h5->name, "values", error);
 }
 
 static csrec_status check_storage(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *l,
@@ -169,11 +167,7 @@ static csrec_status read_one(csrec_input *input, bool peek, csrec_image *signal,
     csrec_hdf5_enter(&calls);
     csrec_status status = read_file(input, peek, &read, error);
     csrec_hdf5_leave(&calls);
-    if (status)
-        csrec_image_clear(&read);
-    else
-        *signal = read;
-    return status;
+    return csrec_image_deliver(status, &read, signal);
 }
 
 csrec_status csrec_hdf5_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_scales.c - dimension scales of a dataset: copied, and attached as libhdf5's high-level
  * library does (HDF5 Dimension Scale Specification), which not every installation has. */
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_unpack.c - the conventions of NetCDF: values for unknown, valid ranges, packed numbers; and
  * chunks that were never written. */
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* npy.c - reads and writes whole arrays as .npy files. */
 #include "files/npy/npy.h"
 
@@ -6,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "files/fingerprint.h"
 #include "files/format.h"
 #include "files/measurement.h"
 #include "files/output.h"
@@ -14,7 +14,7 @@
 static csrec_status read_header(csrec_reader *reader, const char *name, csrec_npy_header *header,
                                 csrec_error *error) {
     csrec_status status = csrec_npy_header_read(reader, name, header, error);
-    if (status == CSREC_OK && (header->kind == 'U' || header->kind == 'S'))
+    if (!status && (header->kind == 'U' || header->kind == 'S'))
         return csrec_fail(error, CSREC_FORMAT, "%s: holds text; save numbers", name);
     return status;
 }
@@ -24,20 +24,19 @@ static csrec_status read_array(csrec_reader *reader, const csrec_npy_header *hea
     csrec_array result;
     csrec_status status =
         csrec_memory_check((uint64_t)header->count * header->bytes, 1, name, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = csrec_array_create(header->dtype, &header->shape, &result);
-    if (status != CSREC_OK)
-        return csrec_fail(error, status, "%s: %s", name, csrec_status_text(status));
+    if (status) return csrec_fail(error, status, "%s: %s", name, csrec_status_text(status));
     status = csrec_npy_values(reader, header, name, result.data, error);
-    if (status != CSREC_OK)
+    if (status)
         csrec_array_clear(&result);
     else
         *array = result;
     return status;
 }
 
-csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
-                             csrec_error *error) {
+static csrec_status parse(csrec_reader *reader, const char *name, csrec_array *array,
+                          csrec_error *error) {
     csrec_npy_header header;
     csrec_status status = read_header(reader, name, &header, error);
     return status ? status : read_array(reader, &header, name, array, error);
@@ -47,13 +46,13 @@ csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name,
                              csrec_error *error) {
     csrec_input input = csrec_input_memory(bytes, size, name);
     csrec_reader reader = csrec_input_reader(&input);
-    return csrec_npy_array(&reader, name, array, error);
+    return parse(&reader, name, array, error);
 }
 
 csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error *error) {
     csrec_input input;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     csrec_reader reader = csrec_input_reader(&input);
     if (input.size == 0)
         status =
@@ -63,7 +62,7 @@ csrec_status csrec_array_read(const char *path, csrec_array *array, csrec_error 
                             "%s: is a .npz where a .npy is needed; save one array with numpy.save",
                             input.name);
     else
-        status = csrec_npy_array(&reader, input.name, array, error);
+        status = parse(&reader, input.name, array, error);
     csrec_input_close(&input);
     return status;
 }
@@ -109,7 +108,7 @@ static csrec_status add(csrec_files *files, const char *path, const values *v, c
         return csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
     const csrec_image signal = {.pixels = *array, .is_complex = v->is_complex};
     csrec_status status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = csrec_framed_write(&output, &csrec_npy_format.framing, path, &signal, v->take,
                                 v->context, NULL, error);
     return csrec_output_close(&output, status, error);
@@ -148,8 +147,7 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     csrec_npy_header header;
     *signal = (csrec_image){0};
     csrec_status status = read_header(&reader, input->name, &header, error);
-    if (status == CSREC_OK && input->slab.count > 0)
-        status = narrow(input, &reader, &header, error);
+    if (!status && input->slab.count > 0) status = narrow(input, &reader, &header, error);
     if (!status) status = read_array(&reader, &header, input->name, &signal->pixels, error);
     signal->is_complex = !status && header.is_complex;
     return status;

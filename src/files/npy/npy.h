@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* npy.h - the NumPy .npy format: header, values, conversions while reading. */
 #ifndef CSREC_FILES_NPY_NPY_H
 #define CSREC_FILES_NPY_NPY_H
@@ -25,11 +26,6 @@ typedef struct csrec_npy_header {
 csrec_status csrec_npy_header_read(csrec_reader *reader, const char *name, csrec_npy_header *header,
                                    csrec_error *error);
 
-/* The element type from its NumPy code such as "<f4"; refuses types that are no real numbers or
- * text, with a remedy. */
-csrec_status csrec_npy_descr(const char *descr, const char *name, csrec_npy_header *header,
-                             csrec_error *error);
-
 /* All elements, C order, host byte order, as header->dtype. */
 csrec_status csrec_npy_values(csrec_reader *reader, const csrec_npy_header *header,
                               const char *name, void *data, csrec_error *error);
@@ -45,8 +41,6 @@ csrec_status csrec_npy_text(csrec_reader *reader, const csrec_npy_header *header
                             char *text, size_t room, csrec_error *error);
 
 /* A whole array. */
-csrec_status csrec_npy_array(csrec_reader *reader, const char *name, csrec_array *array,
-                             csrec_error *error);
 csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name, csrec_array *array,
                              csrec_error *error);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* values.c - the elements of a .npy: converts byte order, axis order and type in one pass. */
 #include <stdlib.h>
 #include <string.h>
@@ -10,23 +11,13 @@
 /* Elements converted at a time: a buffer that stays in the first-level cache. */
 enum { CHUNK = 2048 };
 
-static uint16_t swap16(uint16_t v) {
-    return (uint16_t)(v >> 8 | v << 8);
-}
-static uint32_t swap32(uint32_t v) {
-    return (uint32_t)swap16((uint16_t)v) << 16 | swap16((uint16_t)(v >> 16));
-}
-static uint64_t swap64(uint64_t v) {
-    return (uint64_t)swap32((uint32_t)v) << 32 | swap32((uint32_t)(v >> 32));
-}
-
 static void swap_all(void *data, int64_t n, size_t bytes) {
     if (bytes == 2)
-        for (uint16_t *v = data; n-- > 0; v++) *v = swap16(*v);
+        for (uint16_t *v = data; n-- > 0; v++) *v = __builtin_bswap16(*v);
     else if (bytes == 4)
-        for (uint32_t *v = data; n-- > 0; v++) *v = swap32(*v);
+        for (uint32_t *v = data; n-- > 0; v++) *v = __builtin_bswap32(*v);
     else if (bytes == 8)
-        for (uint64_t *v = data; n-- > 0; v++) *v = swap64(*v);
+        for (uint64_t *v = data; n-- > 0; v++) *v = __builtin_bswap64(*v);
 }
 
 /* In place, from the last. */
@@ -96,7 +87,7 @@ static csrec_status read_flat(csrec_reader *reader, const csrec_npy_header *head
         void *into = direct ? (char *)data + (size_t)i * bytes : (void *)buffer;
         csrec_status status =
             csrec_reader_take(reader, into, (uint64_t)n * header->bytes, name, error);
-        if (status != CSREC_OK) return status;
+        if (status) return status;
         if (header->swap) swap_all(into, n, (size_t)header->bytes);
         if (header->half) expand_half(into, n);
         if (header->dtype == CSREC_BOOL) clean_bool(into, n);
@@ -140,15 +131,13 @@ static csrec_status read_values(csrec_reader *reader, const csrec_npy_header *he
     size_t bytes = target == AS_STORED ? csrec_dtype_size(header->dtype) : target == AS_F32 ? 4 : 8;
     csrec_status status = csrec_memory_check((uint64_t)header->count * bytes, 1, name, error);
     char *flat = status == CSREC_OK ? malloc((size_t)header->count * bytes) : NULL;
-    if (status == CSREC_OK && !flat)
-        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
-    if (status == CSREC_OK) status = read_flat(reader, header, name, target, flat, error);
+    if (!status && !flat) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    if (!status) status = read_flat(reader, header, name, target, flat, error);
     /* The parts of a complex number stay together. */
     csrec_shape shape = header->shape;
     shape.dims -= header->is_complex;
     int64_t each = header->is_complex ? 2 : 1;
-    if (status == CSREC_OK)
-        transpose(&shape, header->count / each, bytes * (size_t)each, flat, data);
+    if (!status) transpose(&shape, header->count / each, bytes * (size_t)each, flat, data);
     free(flat);
     return status;
 }
@@ -186,11 +175,11 @@ csrec_status csrec_npy_text(csrec_reader *reader, const csrec_npy_header *header
     for (uint64_t i = 0; i < header->bytes / width; i++) {
         uint32_t letter = 0;
         csrec_status status = csrec_reader_take(reader, &letter, width, name, error);
-        if (status != CSREC_OK) return status;
+        if (status) return status;
         if (width == 1)
             letter = *(uint8_t *)&letter;
         else if (header->swap)
-            letter = swap32(letter);
+            letter = __builtin_bswap32(letter);
         if (letter == 0) continue; /* padding */
         if (length + 1 >= room)
             return csrec_fail(error, CSREC_DATA, "%s: the text is too long", name);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement.c - a measurement from the arrays of a .npz, every variant of the positions. */
 #include <math.h>
 #include <stdlib.h>
@@ -8,9 +9,7 @@
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/measurement.h"
-#include "files/npz/measurement.h"
-#include "files/npz/through.h"
-#include "files/npz/signal.h"
+#include "files/npz/npz.h"
 
 #define MISSING                                                                                    \
     "%s: array 'mask': missing, as are 'index' and 'pattern'; save positions, as in "              \
@@ -24,7 +23,7 @@ enum { PATTERN_SURPLUS = 16 };
 static csrec_status begin_small(const csrec_npz *npz, const char *field, int room,
                                 csrec_npz_member *member, int64_t *count, csrec_error *error) {
     csrec_status status = csrec_npz_begin(npz, field, member, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     *count = member->header.count;
     if (*count <= room) return CSREC_OK;
     status = csrec_fail(error, CSREC_DATA, "%s: has %lld elements; save at most %d", member->name,
@@ -36,7 +35,7 @@ static csrec_status read_numbers(const csrec_npz *npz, const char *field, int ro
                                  int64_t *count, csrec_error *error) {
     csrec_npz_member member;
     csrec_status status = begin_small(npz, field, room, &member, count, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = csrec_npy_values_f64(&member.reader, &member.header, member.name, values, error);
     return csrec_npz_end(&member, status, error);
 }
@@ -46,12 +45,12 @@ static csrec_status read_integers(const csrec_npz *npz, const char *field, int r
                                   int64_t *values, int64_t *count, csrec_error *error) {
     csrec_npz_member member;
     csrec_status status = begin_small(npz, field, room, &member, count, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     if (wrap && member.header.kind == 'u' && member.header.dtype == CSREC_U64)
         status = csrec_npy_values(&member.reader, &member.header, member.name, values, error);
     else
         status = csrec_npy_values_i64(&member.reader, &member.header, member.name, values, error);
-    if (status == CSREC_OK && wrap && member.header.kind != 'u' && values[0] < 0)
+    if (!status && wrap && member.header.kind != 'u' && values[0] < 0)
         status = csrec_fail(error, CSREC_DATA, "%s: %lld is negative; save a number >= 0",
                             member.name, (long long)values[0]);
     return csrec_npz_end(&member, status, error);
@@ -60,7 +59,7 @@ static csrec_status read_integers(const csrec_npz *npz, const char *field, int r
 csrec_status csrec_npz_begin_y(const csrec_npz *npz, csrec_measurement *m, csrec_npz_member *member,
                                csrec_error *error) {
     csrec_status status = csrec_npz_begin(npz, "y", member, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     const csrec_shape *shape = &member->header.shape;
     m->is_complex = member->header.is_complex;
     const int dims = shape->dims - m->is_complex;
@@ -73,10 +72,11 @@ csrec_status csrec_npz_begin_y(const csrec_npz *npz, csrec_measurement *m, csrec
     return csrec_npz_end(member, status, error);
 }
 
-csrec_status csrec_npz_measure(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+/* The same of y that is not read then. */
+static csrec_status measure(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
     csrec_status status = csrec_npz_begin_y(npz, m, &member, error);
-    if (status == CSREC_OK) csrec_npz_leave(&member);
+    if (!status) csrec_npz_leave(&member);
     return status;
 }
 
@@ -94,7 +94,7 @@ static csrec_status read_y(const csrec_npz *npz, csrec_measurement *m, csrec_err
     csrec_npz_member member;
     csrec_measurement again = {0};
     csrec_status status = csrec_npz_begin_y(npz, &again, &member, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     const int64_t values = csrec_measurement_values(m);
     const bool split = m->through && member.header.count == 2 * values;
     double *room = split ? realloc(m->y, 2 * (size_t)values * sizeof *room) : m->y;
@@ -122,7 +122,7 @@ csrec_status csrec_npz_shape(const csrec_npz *npz, csrec_measurement *m, csrec_e
     int64_t dims, entries;
     csrec_status status =
         read_integers(npz, "shape", CSREC_DIMS_MAX, false, m->shape.dim, &dims, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     m->shape.dims = (int)dims;
     if (csrec_shape_count(&m->shape, &entries) != CSREC_OK)
         return csrec_fail(
@@ -141,11 +141,10 @@ static csrec_status read_places(const csrec_npz *npz, csrec_npz_member *member,
                                 csrec_measurement *m, csrec_error *error) {
     csrec_npy_header part = member->header;
     csrec_status status = CSREC_OK;
-    for (int64_t at = 0; at < m->n && status == CSREC_OK; at += part.count) {
+    for (int64_t at = 0; at < m->n && !status; at += part.count) {
         part.count = m->n - at < PIECE ? m->n - at : PIECE;
         status = csrec_npy_values_i64(&member->reader, &part, member->name, m->index + at, error);
-        if (status == CSREC_OK)
-            status = csrec_measurement_check_next(m, at, part.count, npz->name, error);
+        if (!status) status = csrec_measurement_check_next(m, at, part.count, npz->name, error);
     }
     return status;
 }
@@ -166,12 +165,12 @@ csrec_status csrec_npz_check_index(const csrec_npz_member *member, int64_t n, cs
 static csrec_status read_index(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_npz_member member;
     csrec_status status = csrec_npz_shape(npz, m, error);
-    if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
-    if (status == CSREC_OK) status = csrec_npz_begin(npz, "index", &member, error);
-    if (status != CSREC_OK) return status;
+    if (!status) status = csrec_through_read(npz, m, error);
+    if (!status) status = csrec_npz_begin(npz, "index", &member, error);
+    if (status) return status;
     status = csrec_npz_check_index(&member, m->n, error);
-    if (status == CSREC_OK) status = make_room(npz, m, error);
-    if (status == CSREC_OK) status = read_places(npz, &member, m, error);
+    if (!status) status = make_room(npz, m, error);
+    if (!status) status = read_places(npz, &member, m, error);
     return csrec_npz_end(&member, status, error);
 }
 
@@ -181,7 +180,7 @@ static csrec_status agree_shape(const csrec_npz *npz, const csrec_measurement *m
     csrec_measurement other = {0};
     if (!csrec_npz_has(npz, "shape")) return CSREC_OK;
     csrec_status status = csrec_npz_shape(npz, &other, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     if (csrec_shape_equal(&other.shape, &m->shape)) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: array 'shape': differs from the shape of 'mask'; leave 'shape' out",
@@ -197,7 +196,7 @@ static csrec_status collect_mask(csrec_npz_member *member, int64_t size, uint8_t
     for (int64_t at = 0; at < entries; at += part.count) {
         part.count = entries - at < size ? entries - at : size;
         csrec_status status = csrec_npy_values(&member->reader, &part, member->name, piece, error);
-        if (status != CSREC_OK) return status;
+        if (status) return status;
         for (int64_t i = 0; i < part.count; i++) {
             if (!piece[i]) continue;
             if (found < m->n) m->index[found] = at + i;
@@ -234,14 +233,14 @@ static csrec_status read_mask(const csrec_npz *npz, csrec_measurement *m, csrec_
     csrec_npz_member member;
     uint8_t *piece = NULL;
     csrec_status status = csrec_npz_begin(npz, "mask", &member, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     int64_t size = member.header.fortran ? member.header.count : PIECE;
     status = csrec_npz_check_mask(npz, &member, m, error);
-    if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
-    if (status == CSREC_OK) status = make_room(npz, m, error);
-    if (status == CSREC_OK && !(piece = malloc((size_t)size)))
+    if (!status) status = csrec_through_read(npz, m, error);
+    if (!status) status = make_room(npz, m, error);
+    if (!status && !(piece = malloc((size_t)size)))
         status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
-    if (status == CSREC_OK) status = collect_mask(&member, size, piece, m, error);
+    if (!status) status = collect_mask(&member, size, piece, m, error);
     free(piece);
     return csrec_npz_end(&member, status, error);
 }
@@ -251,7 +250,7 @@ static csrec_status read_pattern(const csrec_npz *npz, csrec_pattern *pattern, c
     csrec_npz_member member;
     char text[32] = "";
     csrec_status status = csrec_npz_begin(npz, "pattern", &member, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     int64_t number = -1;
     bool named = member.header.kind == 'U' || member.header.kind == 'S';
     if (named)
@@ -263,7 +262,7 @@ static csrec_status read_pattern(const csrec_npz *npz, csrec_pattern *pattern, c
     else
         status = csrec_npy_values_i64(&member.reader, &member.header, member.name, &number, error);
     status = csrec_npz_end(&member, status, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     bool known =
         named ? csrec_pattern_parse(text, pattern) : number >= 0 && number <= CSREC_PATTERN_JITTER;
     if (known && !named) *pattern = (csrec_pattern)number;
@@ -277,7 +276,7 @@ static csrec_status check_poisson(const csrec_npz *npz, const csrec_measurement 
                                   csrec_error *error) {
     int64_t entries;
     csrec_status status = csrec_shape_count(&m->shape, &entries);
-    if (status != CSREC_OK || m->pattern != CSREC_PATTERN_POISSON) return status;
+    if (status || m->pattern != CSREC_PATTERN_POISSON) return status;
     return csrec_memory_check((uint64_t)entries, 2, npz->name, error);
 }
 
@@ -291,13 +290,13 @@ static csrec_status regenerate(const csrec_npz *npz, csrec_measurement *m, csrec
             "that the pattern was drawn with",
             npz->name, (long long)m->count, (long long)m->n);
     csrec_status status = check_poisson(npz, m, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = csrec_sampling_create_watched(&m->shape, m->pattern, m->count, m->seed, npz->progress,
                                            npz->context, &sampling, &reason);
     if (status == CSREC_STOPPED)
         return csrec_fail(error, status, "%s: stopped while its pattern was drawn again",
                           npz->name);
-    if (status != CSREC_OK)
+    if (status)
         return csrec_fail(error, status, "%s: array 'pattern': %s; save 'index' instead", npz->name,
                           *reason.text ? reason.text : csrec_status_text(status));
     if (sampling.n == m->n)
@@ -316,23 +315,21 @@ static csrec_status read_procedural(const csrec_npz *npz, csrec_measurement *m,
                                     csrec_error *error) {
     int64_t seed = 0, count;
     csrec_status status = csrec_npz_shape(npz, m, error);
-    if (status == CSREC_OK) status = read_pattern(npz, &m->pattern, error);
-    if (status == CSREC_OK) status = read_integers(npz, "seed", 1, true, &seed, &count, error);
-    if (status == CSREC_OK)
-        status = read_integers(npz, "count", 1, false, &m->count, &count, error);
+    if (!status) status = read_pattern(npz, &m->pattern, error);
+    if (!status) status = read_integers(npz, "seed", 1, true, &seed, &count, error);
+    if (!status) status = read_integers(npz, "count", 1, false, &m->count, &count, error);
     m->seed = (uint64_t)seed;
-    if (status == CSREC_OK) status = make_room(npz, m, error);
+    if (!status) status = make_room(npz, m, error);
     return status == CSREC_OK ? regenerate(npz, m, error) : status;
 }
 
 /* All rows of an operator, in their order. */
 static csrec_status read_all_rows(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_status status = csrec_npz_shape(npz, m, error);
-    if (status == CSREC_OK) status = csrec_through_read(npz, m, error);
-    if (status == CSREC_OK && !m->through)
-        return csrec_fail(error, CSREC_FORMAT, MISSING, npz->name);
-    if (status == CSREC_OK) status = make_room(npz, m, error);
-    for (int64_t k = 0; status == CSREC_OK && k < m->n; k++) m->index[k] = k;
+    if (!status) status = csrec_through_read(npz, m, error);
+    if (!status && !m->through) return csrec_fail(error, CSREC_FORMAT, MISSING, npz->name);
+    if (!status) status = make_room(npz, m, error);
+    for (int64_t k = 0; !status && k < m->n; k++) m->index[k] = k;
     return status;
 }
 
@@ -353,9 +350,9 @@ csrec_status csrec_npz_tones(const csrec_npz *npz, csrec_measurement *m, csrec_e
     csrec_status status = CSREC_OK;
     if (csrec_npz_has(npz, "sigma"))
         status = read_numbers(npz, "sigma", 1, &m->sigma, &count, error);
-    if (status != CSREC_OK || !csrec_npz_has(npz, "scale")) return status;
+    if (status || !csrec_npz_has(npz, "scale")) return status;
     status = read_numbers(npz, "scale", 2, m->scale, &count, error);
-    if (status == CSREC_OK && count != 2)
+    if (!status && count != 2)
         status = csrec_fail(
             error, CSREC_DATA,
             "%s: array 'scale': has one element; save the values of black and white", npz->name);
@@ -367,21 +364,17 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     csrec_npz npz;
     csrec_measurement m = {0};
     csrec_status status = csrec_read_options_check(options, false, false, input->name, error);
-    if (status == CSREC_OK) status = csrec_npz_open(input, &npz, error);
-    if (status != CSREC_OK) return status;
+    if (!status) status = csrec_npz_open(input, &npz, error);
+    if (status) return status;
     npz.progress = input->progress;
     npz.context = input->context;
     /* Small arrays first, y last: a file refused for a small array has not unpacked y. */
-    status = csrec_npz_measure(&npz, &m, error);
-    if (status == CSREC_OK) status = csrec_npz_tones(&npz, &m, error);
-    if (status == CSREC_OK) status = read_positions(&npz, &m, error);
-    if (status == CSREC_OK) status = read_y(&npz, &m, error);
+    status = measure(&npz, &m, error);
+    if (!status) status = csrec_npz_tones(&npz, &m, error);
+    if (!status) status = read_positions(&npz, &m, error);
+    if (!status) status = read_y(&npz, &m, error);
     csrec_npz_close(&npz);
-    if (status == CSREC_OK)
-        *measurement = m;
-    else
-        csrec_measurement_clear(&m);
-    return status;
+    return csrec_measurement_deliver(status, &m, measurement);
 }
 
 static csrec_status refuse_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {

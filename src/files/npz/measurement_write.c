@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement_write.c - a measurement as .npz. */
 #include <math.h>
 #include <stdlib.h>
@@ -7,45 +8,22 @@
 #include "base/error.h"
 #include "files/measurement.h"
 #include "base/memory.h"
-#include "files/npz/through.h"
 #include "measurement/through.h"
+#include "files/npz/npz.h"
 
 /* Returns the first value that the type cannot hold, or -1. Integers must be held exactly: rounding
  * silently would change samples. F32 rounds, as the type promises, but must stay finite. */
 static int64_t convert(csrec_dtype dtype, const double *from, int64_t count, void *to) {
-    switch (dtype) {
-    case CSREC_F64:
-        memcpy(to, from, (size_t)count * sizeof *from);
-        return -1;
-    case CSREC_F32:
-        for (int64_t i = 0; i < count; i++) {
-            /* 2^128 - 2^103: from here on, rounding to nearest gives infinity. */
-            if (fabs(from[i]) >= 0x1.ffffffp127) return i;
-            ((float *)to)[i] = (float)from[i];
-        }
-        return -1;
-#define CSREC_DTYPE_STORE(name, type, code, bytes)                                                 \
-    case CSREC_##name: {                                                                           \
-        bool negative = (type)-1 < (type)1;                                                        \
-        double low = negative ? -ldexp(1, 8 * (bytes)-1) : 0;                                      \
-        double high = CSREC_##name == CSREC_BOOL ? 2 : ldexp(1, 8 * (bytes)-negative);             \
-        for (int64_t i = 0; i < count; i++) {                                                      \
-            if (!(from[i] >= low && from[i] < high) || from[i] != trunc(from[i])) return i;        \
-            ((type *)to)[i] = (type)from[i];                                                       \
-        }                                                                                          \
-        return -1;                                                                                 \
+    csrec_array made = {.dtype = dtype, .count = count, .data = to};
+    if (dtype == CSREC_F64) memcpy(to, from, (size_t)count * sizeof *from);
+    for (int64_t i = 0; i < count && dtype != CSREC_F64; i++) {
+        csrec_array_set(&made, i, from[i]);
+        /* 2^128 - 2^103: from here on, rounding to nearest gives infinity. */
+        if (dtype == CSREC_F32 ? fabs(from[i]) >= 0x1.ffffffp127
+                               : csrec_array_value(&made, i) != from[i])
+            return i;
     }
-        CSREC_DTYPE_STORE(BOOL, uint8_t, "b1", 1)
-        CSREC_DTYPE_STORE(U8, uint8_t, "u1", 1)
-        CSREC_DTYPE_STORE(I8, int8_t, "i1", 1)
-        CSREC_DTYPE_STORE(U16, uint16_t, "u2", 2)
-        CSREC_DTYPE_STORE(I16, int16_t, "i2", 2)
-        CSREC_DTYPE_STORE(U32, uint32_t, "u4", 4)
-        CSREC_DTYPE_STORE(I32, int32_t, "i4", 4)
-        CSREC_DTYPE_STORE(U64, uint64_t, "u8", 8)
-        CSREC_DTYPE_STORE(I64, int64_t, "i8", 8)
-    }
-    return 0;
+    return -1;
 }
 
 static csrec_status convert_y(const csrec_measurement *m, const char *path, void **y,
@@ -71,8 +49,7 @@ static csrec_status verify_pattern(const csrec_measurement *m, int64_t count, co
     csrec_error reason = {""};
     csrec_status status =
         csrec_sampling_create(&m->shape, m->pattern, count, m->seed, &sampling, &reason);
-    if (status != CSREC_OK)
-        return csrec_fail(error, status, "%s: array 'pattern': %.300s", path, reason.text);
+    if (status) return csrec_fail(error, status, "%s: array 'pattern': %.300s", path, reason.text);
     if (sampling.n != m->n ||
         memcmp(sampling.index, m->index, (size_t)m->n * sizeof *m->index) != 0)
         status = csrec_fail(error, CSREC_DATA,
@@ -129,10 +106,9 @@ csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
     void *y = NULL;
     procedural = procedural && m->pattern != CSREC_PATTERN_NONE && !m->through;
     csrec_status status = csrec_measurement_check(m, path, error);
-    if (status == CSREC_OK && procedural)
-        status = verify_pattern(m, m->count ? m->count : m->n, path, error);
-    if (status == CSREC_OK) status = convert_y(m, path, &y, error);
-    if (status == CSREC_OK) status = write_fields(files, path, m, y, procedural, error);
+    if (!status && procedural) status = verify_pattern(m, m->count ? m->count : m->n, path, error);
+    if (!status) status = convert_y(m, path, &y, error);
+    if (!status) status = write_fields(files, path, m, y, procedural, error);
     free(y);
     return status;
 }

@@ -1,9 +1,11 @@
-/* npz.h - zip archives of .npy members, by libzip. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* npz.h - zip archives of .npy members, by libzip; measurements and signals in them. */
 #ifndef CSREC_FILES_NPZ_NPZ_H
 #define CSREC_FILES_NPZ_NPZ_H
 
 #include <zip.h>
 
+#include "files/format.h"
 #include "files/npy/npy.h"
 #include "files/output.h"
 
@@ -51,10 +53,6 @@ csrec_status csrec_npz_check_end(csrec_npz_member *member, csrec_error *error);
 /* Closes the member; with status CSREC_OK checks its end and its checksum first. */
 csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_error *error);
 
-/* The whole array; not text. */
-csrec_status csrec_npz_array(const csrec_npz *npz, const char *field, csrec_array *array,
-                             csrec_error *error);
-
 /* A member to write: `bytes` bytes of data behind a .npy header for `descr` and shape. */
 typedef struct csrec_npz_field {
     const char *name;  /* without ".npy" */
@@ -72,5 +70,67 @@ csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
 /* The same as a file by itself. */
 csrec_status csrec_npz_save(const char *path, int count, const csrec_npz_field *fields, bool stored,
                             csrec_error *error);
+
+/* ------------------------------------------------------------------ measurements -------------- */
+
+/* Elements read and checked at a time. */
+enum { CSREC_NPZ_PIECE = 1 << 16 };
+
+/* Opens y, and stores the number of samples, channels and the type. */
+csrec_status csrec_npz_begin_y(const csrec_npz *npz, csrec_measurement *measurement,
+                               csrec_npz_member *member, csrec_error *error);
+csrec_status csrec_npz_shape(const csrec_npz *npz, csrec_measurement *measurement,
+                             csrec_error *error);
+/* sigma and scale, where there are such. */
+csrec_status csrec_npz_tones(const csrec_npz *npz, csrec_measurement *measurement,
+                             csrec_error *error);
+
+/* Whether an open member can be the positions of n samples; the mask, whose shape is stored; a mask
+ * of so many true entries. */
+csrec_status csrec_npz_check_index(const csrec_npz_member *member, int64_t n, csrec_error *error);
+csrec_status csrec_npz_check_mask(const csrec_npz *npz, const csrec_npz_member *member,
+                                  csrec_measurement *measurement, csrec_error *error);
+csrec_status csrec_npz_check_count(const csrec_npz_member *member, int64_t found, int64_t n,
+                                   csrec_error *error);
+
+csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *options,
+                                  csrec_measurement *form, csrec_slab_source *source,
+                                  csrec_error *error);
+
+/* ------------------------------------------------------------------ operators (through.c) ----- */
+
+/* Reads `operator` and what belongs to it into measurement->through, which stays NULL for points.
+ * The shape is known, and n and channels as y has them; they are corrected for coils, and for the
+ * two values of each row of `split`. */
+csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *measurement,
+                                csrec_error *error);
+
+/* Adds the arrays of measurement->through to the `count` fields, of at most
+ * CSREC_THROUGH_FIELDS. texts: memory for them. */
+enum { CSREC_THROUGH_FIELDS = 6 };
+typedef struct csrec_through_texts {
+    uint32_t letters[2][16];
+    char descr[2][16];
+    uint8_t flag;
+} csrec_through_texts;
+void csrec_through_add(const csrec_measurement *measurement, csrec_through_texts *texts,
+                       csrec_npz_field *fields, int *count);
+
+/* One 'U' element of ASCII letters, at most 16. */
+csrec_npz_field csrec_npz_text(const char *name, const char *text, uint32_t letters[16],
+                               char descr[16]);
+
+/* ------------------------------------------------------------------ a signal (signal.c) ------- */
+
+/* As the one stored array x. */
+csrec_status csrec_npz_make_frame(const struct csrec_output *output, const char *path,
+                                  const csrec_image *signal, const char *like, uint32_t crc,
+                                  csrec_frame *frame, csrec_error *error);
+
+csrec_status csrec_npz_write_signal(csrec_files *files, const char *path, const csrec_image *signal,
+                                    const char *like, csrec_error *error);
+csrec_status csrec_npz_write_slabs(csrec_files *files, const char *path, const csrec_image *signal,
+                                   csrec_slab_fn take, void *context, const char *like,
+                                   csrec_error *error);
 
 #endif

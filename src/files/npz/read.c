@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* read.c - arrays from the members of a zip archive. */
 #include <errno.h>
 #include <stdio.h>
@@ -102,7 +103,7 @@ csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_
                           field);
     uint64_t size = 0;
     csrec_status status = check_member(npz, (zip_uint64_t)index, member->name, &size, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     member->file = zip_fopen_index(npz->zip, (zip_uint64_t)index, 0);
     if (!member->file)
         return csrec_fail(error, CSREC_FORMAT,
@@ -144,28 +145,28 @@ csrec_status csrec_npz_check_end(csrec_npz_member *member, csrec_error *error) {
 }
 
 csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_error *error) {
-    if (status == CSREC_OK) status = csrec_npz_check_end(member, error);
+    if (!status) status = csrec_npz_check_end(member, error);
     csrec_npz_leave(member);
     return status;
 }
 
-csrec_status csrec_npz_array(const csrec_npz *npz, const char *field, csrec_array *array,
-                             csrec_error *error) {
+/* The whole array; not text. */
+static csrec_status read_array(const csrec_npz *npz, const char *field, csrec_array *array,
+                               csrec_error *error) {
     csrec_npz_member member;
     csrec_array result = {0};
     csrec_status status = csrec_npz_begin(npz, field, &member, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     if (member.header.kind == 'U' || member.header.kind == 'S')
         status = csrec_fail(error, CSREC_FORMAT, "%s: holds text; save numbers", member.name);
-    if (status == CSREC_OK) {
+    if (!status) {
         status = csrec_array_create(member.header.dtype, &member.header.shape, &result);
-        if (status != CSREC_OK)
-            csrec_fail(error, status, "%s: %s", member.name, csrec_status_text(status));
+        if (status) csrec_fail(error, status, "%s: %s", member.name, csrec_status_text(status));
     }
-    if (status == CSREC_OK)
+    if (!status)
         status = csrec_npy_values(&member.reader, &member.header, member.name, result.data, error);
     status = csrec_npz_end(&member, status, error);
-    if (status == CSREC_OK)
+    if (!status)
         *array = result;
     else
         csrec_array_clear(&result);
@@ -177,10 +178,10 @@ csrec_status csrec_npz_read(const char *path, const char *name, csrec_array *arr
     csrec_input input;
     csrec_npz npz;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = csrec_npz_open(&input, &npz, error);
-    if (status == CSREC_OK) {
-        status = csrec_npz_array(&npz, name, array, error);
+    if (!status) {
+        status = read_array(&npz, name, array, error);
         csrec_npz_close(&npz);
     }
     csrec_input_close(&input);

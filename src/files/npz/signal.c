@@ -1,14 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* signal.c - a signal as a .npz of one stored member x, and one of the fingerprint: a frame
  * around the values, so that it is written in slabs, and by several processes. All numbers of the
  * zip that grow have 64 bits (APPNOTE.TXT, 4.5.3). */
-#include "files/npz/signal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "base/error.h"
-#include "files/fingerprint.h"
+#include "files/output.h"
 #include "files/format.h"
 #include "files/npz/npz.h"
 

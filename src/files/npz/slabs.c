@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* slabs.c - the samples of slabs from the stored arrays of a .npz. One pass through all of them
  * finds errors, and in which zones of the file the positions of a slab are. */
 #include <stdlib.h>
@@ -5,7 +6,7 @@
 
 #include "base/error.h"
 #include "files/measurement.h"
-#include "files/npz/measurement.h"
+#include "files/npz/npz.h"
 
 enum { PIECE = CSREC_NPZ_PIECE };
 
@@ -225,11 +226,7 @@ static csrec_status read_slab(void *state, csrec_slab slab, csrec_measurement *p
     csrec_status status = csrec_input_narrow(&asked, &made.shape, error);
     if (!status && !s->seen) status = look(s, error);
     if (!status) status = take_samples(s, &r, &made, error);
-    if (status)
-        csrec_measurement_clear(&made);
-    else
-        *part = made;
-    return status;
+    return csrec_measurement_deliver(status, &made, part);
 }
 
 static void close_slabs(void *state) {

@@ -1,11 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* through.c - the arrays that describe the operator through which a signal was
  * measured: operator; ordering, scramble; coils, complex; matrix, block; kernel; factor. */
-#include "files/npz/through.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "measurement/through.h"
+#include "files/npz/npz.h"
 
 /* ------------------------------------------------------------------ reading ------------------- */
 
@@ -155,8 +156,7 @@ static csrec_status read_matrix(const csrec_npz *npz, const csrec_shape *shape,
     if (seen.dims != 2 || seen.dim[1] != each)
         return csrec_fail(
             error, CSREC_DATA,
-            "%s: array 'matrix': does not fit a %s of %lld entries; save it as [rows, "
-            "%lld]",
+            "%s: array 'matrix': does not fit a %s of %lld entries; save it as [rows, %lld]",
             npz->name, spec->kernel ? "block" : "signal", (long long)each, (long long)each);
     spec->m = seen.dim[0];
     return CSREC_OK;

@@ -1,10 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - a zip archive of .npy members, written through csrec_output. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "files/fingerprint.h"
+#include "files/output.h"
 #include "files/npz/npz.h"
 
 /* libzip's view of a csrec_output: it writes local headers, then seeks back to complete them. */
@@ -175,13 +176,13 @@ csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
     char descr[32], *line = NULL;
     zip_sink sink = {.output = &output};
     csrec_status status = check_count(path, count, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     memcpy(all, fields, (size_t)count * sizeof *fields);
     status = csrec_output_open(files, path, CSREC_OUTPUT_SEEK, &output, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     zip_error_init(&sink.error);
     status = add_fingerprint(&output, &all[count], descr, &count, &line, error);
-    if (status == CSREC_OK) status = write_zip(&sink, count, all, stored, error);
+    if (!status) status = write_zip(&sink, count, all, stored, error);
     zip_error_fini(&sink.error);
     free(line);
     return csrec_output_close(&output, status, error);
@@ -192,7 +193,7 @@ csrec_status csrec_files_add_npz(csrec_files *files, const char *path, int count
                                  csrec_error *error) {
     csrec_npz_field fields[CSREC_NPZ_FIELDS_MAX];
     csrec_status status = check_count(path, count, error);
-    for (int i = 0; status == CSREC_OK && i < count; i++) {
+    for (int i = 0; !status && i < count; i++) {
         const csrec_array *a = arrays[i];
         size_t bytes = csrec_dtype_size(a->dtype);
         if (bytes == 0 || a->shape.dims < 0 || a->shape.dims > CSREC_DIMS_MAX || !a->data ||

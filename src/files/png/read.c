@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* read.c - PNG to samples as stored, by libpng. */
 #include "files/png/png.h"
 
@@ -135,25 +136,18 @@ static csrec_status decode(decoder *d) {
 }
 
 /* Moves colours to the front of raw, their final place; alpha goes to its own plane. */
-static void split_alpha8(decoder *d, size_t pixels) {
+static void split_alpha(decoder *d, size_t pixels) {
+    const size_t colours = (size_t)d->channels * d->bytes;
     const uint8_t *from = d->raw;
-    uint8_t *to = d->raw;
-    for (size_t i = 0; i < pixels; i++) {
-        for (int c = 0; c < d->channels; c++) *to++ = *from++;
-        uint8_t alpha = *from++;
+    uint16_t alpha = 0;
+    for (size_t i = 0; i < pixels; i++, from += colours + d->bytes) {
+        memmove(d->raw + i * colours, from, colours);
+        if (d->bytes == 2)
+            memcpy(&alpha, from + colours, sizeof alpha);
+        else
+            alpha = from[colours];
         d->image.alpha[i] = alpha > 0;
-        d->image.partial += alpha > 0 && alpha < 255;
-    }
-}
-
-static void split_alpha16(decoder *d, size_t pixels) {
-    const uint16_t *from = (const uint16_t *)(void *)d->raw;
-    uint16_t *to = (uint16_t *)(void *)d->raw;
-    for (size_t i = 0; i < pixels; i++) {
-        for (int c = 0; c < d->channels; c++) *to++ = *from++;
-        uint16_t alpha = *from++;
-        d->image.alpha[i] = alpha > 0;
-        d->image.partial += alpha > 0 && alpha < 65535;
+        d->image.partial += alpha > 0 && alpha < (d->bytes == 2 ? 65535 : 255);
     }
 }
 
@@ -183,8 +177,7 @@ static csrec_status arrange(decoder *d) {
         if (!d->image.alpha)
             return csrec_fail(d->error, CSREC_MEMORY, "%s: out of memory", d->name);
     }
-    if (transparent && d->bytes == 1) split_alpha8(d, pixels);
-    if (transparent && d->bytes == 2) split_alpha16(d, pixels);
+    if (transparent) split_alpha(d, pixels);
     if (d->keyed) compare_key(d, pixels);
     if (transparent) {
         uint8_t *smaller = realloc(d->raw, pixels * (size_t)d->channels * d->bytes);
@@ -218,19 +211,19 @@ static csrec_status run(decoder *d, csrec_input *input, csrec_error *error) {
 csrec_status csrec_image_decode(csrec_input *input, csrec_image *image, csrec_error *error) {
     decoder d = {.peek = false};
     csrec_status status = run(&d, input, error);
-    if (status == CSREC_OK) status = arrange(&d);
-    if (status == CSREC_OK) *image = d.image;
-    if (status != CSREC_OK) free(d.image.alpha);
+    if (!status) status = arrange(&d);
+    if (!status) *image = d.image;
+    if (status) free(d.image.alpha);
     free(d.raw);
     return status;
 }
 
-csrec_status csrec_image_peek(csrec_input *input, csrec_image *image, bool *transparent,
-                              csrec_error *error) {
+static csrec_status peek(csrec_input *input, csrec_image *image, bool *transparent,
+                         csrec_error *error) {
     decoder d = {.peek = true};
     csrec_status status = run(&d, input, error);
     if (input->file) rewind(input->file);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     *image = d.image;
     image->pixels = describe(&d);
     *transparent = d.stored > d.channels || d.keyed;
@@ -240,7 +233,7 @@ csrec_status csrec_image_peek(csrec_input *input, csrec_image *image, bool *tran
 csrec_status csrec_image_read(const char *path, csrec_image *image, csrec_error *error) {
     csrec_input input;
     csrec_status status = csrec_input_open(path, &input, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = csrec_image_decode(&input, image, error);
     csrec_input_close(&input);
     return status;
@@ -269,7 +262,7 @@ const csrec_format_row csrec_png_format = {
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_PICTURE | CSREC_USE_SAMPLES, NULL},
     .magic = {{"\x89PNG\r\n\x1a\n", 8}},
     .signal = csrec_image_decode,
-    .peek = csrec_image_peek,
+    .peek = peek,
     .refusal = refusal,
     .write = write_signal,
 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - samples to PNG, by libpng. */
 #include <errno.h>
 #include <png.h>
@@ -5,7 +6,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "files/fingerprint.h"
 #include "files/output.h"
 
 /* As in image_read.c: what must survive a longjmp lives behind a pointer. */
@@ -136,10 +136,10 @@ static encoder encoder_of(const csrec_image *image, csrec_error *error) {
 csrec_status csrec_files_add_image(csrec_files *files, const char *path, const csrec_image *image,
                                    csrec_error *error) {
     csrec_status status = check_picture(path, image, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     encoder e = encoder_of(image, error);
     status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &e.output, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     status = encode_picture(&e);
     return csrec_output_close(&e.output, status, error);
 }
@@ -154,7 +154,7 @@ csrec_status csrec_image_write(const char *path, const csrec_image *image, csrec
 csrec_status csrec_image_encode(const csrec_image *image, uint8_t **bytes, size_t *n,
                                 csrec_error *error) {
     csrec_status status = check_picture("picture", image, error);
-    if (status != CSREC_OK) return status;
+    if (status) return status;
     char *text = NULL;
     size_t size = 0;
     encoder e = encoder_of(image, error);
@@ -163,9 +163,9 @@ csrec_status csrec_image_encode(const csrec_image *image, uint8_t **bytes, size_
     if (!e.output.file) return csrec_fail(error, CSREC_MEMORY, "picture: out of memory");
     status = encode_picture(&e);
     /* glibc's fclose succeeds without a text if it has no memory to shrink it to its length. */
-    if ((fclose(e.output.file) != 0 || !text) && status == CSREC_OK)
+    if ((fclose(e.output.file) != 0 || !text) && !status)
         status = csrec_fail(error, CSREC_MEMORY, "picture: out of memory");
-    if (status == CSREC_OK) {
+    if (!status) {
         *bytes = (uint8_t *)text;
         *n = size;
     } else {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiff.c - libtiff over an input or an output; the pages of a file; the row of the format. */
 #include "files/tiff/tiff.h"
 

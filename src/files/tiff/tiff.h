@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiff.h - TIFF files by libtiff: opening them over an input or an output, pages, their metadata.
  */
 #ifndef CSREC_FILES_TIFF_TIFF_H
@@ -49,11 +50,6 @@ bool csrec_tiff_next(csrec_tiff *tiff);
 /* Reads and checks the layout of all pages. */
 csrec_status csrec_tiff_layout_read(csrec_tiff *tiff, csrec_tiff_layout *layout,
                                     csrec_error *error);
-
-/* Copies what describes the picture, not how it is stored, from the page of one file to that of
- * another: resolution, orientation, texts, dates, profiles, and tags of GeoTIFF, GDAL and ImageJ.
- * Not the nodata value: in a recovery everything is known. */
-void csrec_tiff_copy_tags(TIFF *from, TIFF *to);
 
 /* The tag of GDAL whose text is the value of unknown entries. */
 enum { CSREC_TIFF_NODATA = 42113 };

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiff_read.c - TIFF to samples as stored: strips or tiles, interleaved or in planes, of any page.
  */
 #include <math.h>
@@ -23,22 +24,13 @@ static bool find_type(TIFF *file, uint16_t *bits, csrec_dtype *dtype) {
     if (!number && !negative && kind != SAMPLEFORMAT_UINT && kind != SAMPLEFORMAT_VOID)
         return false;
     if (number && *bits != 32 && *bits != 64) return false;
-    switch (*bits) {
-    case 8:
-        *dtype = negative ? CSREC_I8 : CSREC_U8;
-        return true;
-    case 16:
-        *dtype = negative ? CSREC_I16 : CSREC_U16;
-        return true;
-    case 32:
-        *dtype = number ? CSREC_F32 : negative ? CSREC_I32 : CSREC_U32;
-        return true;
-    case 64:
-        *dtype = number ? CSREC_F64 : negative ? CSREC_I64 : CSREC_U64;
-        return true;
-    default:
-        return false;
-    }
+    static const csrec_dtype types[][3] = {{CSREC_U8, CSREC_I8, CSREC_U8},
+                                           {CSREC_U16, CSREC_I16, CSREC_U16},
+                                           {CSREC_U32, CSREC_I32, CSREC_F32},
+                                           {CSREC_U64, CSREC_I64, CSREC_F64}};
+    for (int i = 0; i < 4; i++)
+        if (*bits == 8 << i) *dtype = types[i][number ? 2 : negative];
+    return *bits == 8 || *bits == 16 || *bits == 32 || *bits == 64;
 }
 
 static void find_channels(TIFF *file, csrec_tiff_layout *layout) {
@@ -306,10 +298,7 @@ static csrec_status describe(const csrec_tiff *tiff, const csrec_tiff_layout *l,
     double expands = l->compression == COMPRESSION_NONE ? 1.0 : EXPANSION_MOST;
     bool bounded = !l->nodata && !palette && l->compression != COMPRESSION_ZSTD;
     if (bounded && (double)bytes > expands * (double)tiff->input->size)
-        return csrec_fail(error, CSREC_FORMAT,
-                          "%s: declares more pixels than its bytes can hold; the file is truncated "
-                          "or forged, write or copy it again",
-                          tiff->name);
+        return csrec_fail_forged(tiff->name, "pixels", error);
     return CSREC_OK;
 }
 
@@ -405,9 +394,5 @@ csrec_status csrec_tiff_signal(csrec_input *input, csrec_image *signal, csrec_er
     if (!status && layout.nodata && !read.palette)
         drop_nodata(&read.pixels, layout.channels, layout.unknown, read.alpha);
     csrec_tiff_close(&tiff);
-    if (status)
-        csrec_image_clear(&read);
-    else
-        *signal = read;
-    return status;
+    return csrec_image_deliver(status, &read, signal);
 }

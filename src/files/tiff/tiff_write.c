@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiff_write.c - signals to TIFF: pages of strips, compressed without loss. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "files/format.h"
+#include "files/npy/npy.h"
 #include "files/output.h"
 #include "files/tiff/tiff.h"
 
@@ -23,6 +25,86 @@ typedef struct writer {
     int64_t pages;
     uint16_t channels, compression, photometric;
 } writer;
+
+/* ------------------------------------------------------------------ tags ---------------------- */
+
+/* Of the tags that libtiff knows by itself, those with one float. */
+static const uint32_t floats[] = {TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, TIFFTAG_XPOSITION,
+                                  TIFFTAG_YPOSITION};
+static const uint32_t shorts[] = {TIFFTAG_RESOLUTIONUNIT, TIFFTAG_ORIENTATION};
+
+/* Tags of how a picture is stored, or that point into their own file. */
+static bool is_storage(uint32_t tag) {
+    static const uint32_t tags[] = {TIFFTAG_PREDICTOR,
+                                    TIFFTAG_JPEGTABLES,
+                                    TIFFTAG_JPEGQUALITY,
+                                    TIFFTAG_SUBIFD,
+                                    TIFFTAG_EXIFIFD,
+                                    TIFFTAG_GPSIFD,
+                                    TIFFTAG_INTEROPERABILITYIFD,
+                                    TIFFTAG_TRANSFERFUNCTION,
+                                    TIFFTAG_REFERENCEBLACKWHITE,
+                                    TIFFTAG_YCBCRSUBSAMPLING,
+                                    TIFFTAG_PAGENUMBER,
+                                    CSREC_TIFF_NODATA};
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        if (tags[i] == tag) return true;
+    return tag >= 0x10000; /* libtiff's own, in no file */
+}
+
+/* A description as tifffile writes it, which is of the arrangement in that file. */
+static bool is_layout(uint32_t tag, const char *text) {
+    return tag == TIFFTAG_IMAGEDESCRIPTION && strncmp(text, "{\"shape\":", 9) == 0;
+}
+
+/* Makes the tag known to the other file, as it is in this one. */
+static void declare(const TIFFField *field, TIFF *to) {
+    if (TIFFFindField(to, TIFFFieldTag(field), TIFF_ANY)) return;
+    TIFFFieldInfo info = {TIFFFieldTag(field),
+                          (short)TIFFFieldReadCount(field),
+                          (short)TIFFFieldWriteCount(field),
+                          TIFFFieldDataType(field),
+                          FIELD_CUSTOM,
+                          1,
+                          (unsigned char)TIFFFieldPassCount(field),
+                          (char *)(uintptr_t)TIFFFieldName(field)};
+    TIFFMergeFieldInfo(to, &info, 1);
+}
+
+/* Lists come with their length, of 16 or 32 bits; texts end by themselves. */
+static void copy_custom(TIFF *from, TIFF *to, uint32_t tag) {
+    const TIFFField *field = TIFFFieldWithTag(from, tag);
+    void *data = NULL;
+    uint32_t count = 0;
+    uint16_t short_count = 0;
+    if (!field || is_storage(tag)) return;
+    if (TIFFFieldPassCount(field) && TIFFFieldReadCount(field) == TIFF_VARIABLE2) {
+        if (!TIFFGetField(from, tag, &count, &data) || !data) return;
+        declare(field, to);
+        TIFFSetField(to, tag, count, data);
+    } else if (TIFFFieldPassCount(field)) {
+        if (!TIFFGetField(from, tag, &short_count, &data) || !data) return;
+        declare(field, to);
+        TIFFSetField(to, tag, (int)short_count, data);
+    } else if (TIFFFieldDataType(field) == TIFF_ASCII) {
+        if (!TIFFGetField(from, tag, &data) || !data || is_layout(tag, data)) return;
+        TIFFSetField(to, tag, data);
+    }
+}
+
+/* What describes the picture, not how it is stored, from the page of one file to that of another:
+ * resolution, orientation, texts, dates, profiles, and tags of GeoTIFF, GDAL and ImageJ. Not the
+ * nodata value: in a recovery everything is known. */
+static void copy_tags(TIFF *from, TIFF *to) {
+    float value;
+    uint16_t number;
+    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
+        if (TIFFGetField(from, floats[i], &value)) TIFFSetField(to, floats[i], (double)value);
+    for (size_t i = 0; i < sizeof shorts / sizeof *shorts; i++)
+        if (TIFFGetField(from, shorts[i], &number)) TIFFSetField(to, shorts[i], (int)number);
+    int count = TIFFGetTagListCount(from);
+    for (int i = 0; i < count; i++) copy_custom(from, to, TIFFGetTagListEntry(from, i));
+}
 
 /* ------------------------------------------------------------------ what it is like ----------- */
 
@@ -54,21 +136,6 @@ static void compare(writer *w) {
 
 /* ------------------------------------------------------------------ pages --------------------- */
 
-static int sample_format(csrec_dtype dtype) {
-    switch (dtype) {
-    case CSREC_F32:
-    case CSREC_F64:
-        return SAMPLEFORMAT_IEEEFP;
-    case CSREC_I8:
-    case CSREC_I16:
-    case CSREC_I32:
-    case CSREC_I64:
-        return SAMPLEFORMAT_INT;
-    default:
-        return SAMPLEFORMAT_UINT;
-    }
-}
-
 static void describe_extra(writer *w) {
     uint16_t kinds[UINT16_MAX];
     int colours = w->photometric == PHOTOMETRIC_RGB         ? 3
@@ -92,12 +159,16 @@ static uint32_t strip_rows(const writer *w) {
 static void describe_page(writer *w, int64_t page) {
     TIFF *file = w->tiff.file;
     csrec_dtype dtype = w->signal->pixels.dtype;
-    bool number = dtype == CSREC_F32 || dtype == CSREC_F64;
+    const char kind = *csrec_dtype_code(dtype);
+    bool number = kind == 'f';
     bool whole = w->compression != COMPRESSION_NONE && w->compression != COMPRESSION_PACKBITS;
     TIFFSetField(file, TIFFTAG_IMAGEWIDTH, w->width);
     TIFFSetField(file, TIFFTAG_IMAGELENGTH, w->height);
     TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, (int)(8 * csrec_dtype_size(dtype)));
-    TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, sample_format(dtype));
+    TIFFSetField(file, TIFFTAG_SAMPLEFORMAT,
+                 number        ? SAMPLEFORMAT_IEEEFP
+                 : kind == 'i' ? SAMPLEFORMAT_INT
+                               : SAMPLEFORMAT_UINT);
     TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, (int)w->channels);
     TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(file, TIFFTAG_PHOTOMETRIC, (int)w->photometric);
@@ -112,7 +183,7 @@ static void describe_page(writer *w, int64_t page) {
         if (w->pages <= UINT16_MAX)
             TIFFSetField(file, TIFFTAG_PAGENUMBER, (int)page, (int)w->pages);
     }
-    if (w->like.file) csrec_tiff_copy_tags(w->like.file, file);
+    if (w->like.file) copy_tags(w->like.file, file);
 }
 
 /* The first axis of a volume are its pages, of a picture its rows. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data.c - batches of parts of pictures, and samples of them, to train a network on. */
 #include "learn/net/data.h"
 
@@ -8,7 +9,7 @@
 #include "csrec/sampling.h"
 #include "base/random.h"
 #include "learn/net/mask.h"
-#include "learn/net/turn.h"
+#include "learn/net/pass.h"
 
 /* Each part serves three samples on average. */
 enum { POOL = 4096, FIRST = 512, REUSE = 3 };
@@ -75,20 +76,18 @@ csrec_status csrec_net_data_create(const csrec_net_data_options *options, csrec_
 }
 
 void csrec_net_batch_clear(csrec_net_batch *batch) {
-    free(batch->X);
-    free(batch->target);
-    free(batch->weight);
-    free(batch->unit);
-    *batch = (csrec_net_batch){0};
+    csrec_pool_clear(&batch->pool);
 }
 
 csrec_status csrec_net_batch_create(const csrec_net_data *d, csrec_net_batch *batch,
                                     csrec_error *error) {
     size_t n = (size_t)(d->o.batch * pixels(d)), channels = (size_t)d->o.channels;
-    *batch = (csrec_net_batch){malloc((2 * channels + 2) * n * sizeof(float)),
-                               malloc(channels * n * sizeof(float)), malloc(n * sizeof(float)),
-                               calloc((size_t)d->o.batch, sizeof(double))};
-    if (batch->X && batch->target && batch->weight && batch->unit) return CSREC_OK;
+    *batch = (csrec_net_batch){0};
+    CSREC_TAKE(&batch->pool, batch->X, (2 * channels + 2) * n);
+    CSREC_TAKE(&batch->pool, batch->target, channels * n);
+    CSREC_TAKE(&batch->pool, batch->weight, n);
+    CSREC_ZEROS(&batch->pool, batch->unit, d->o.batch);
+    if (!batch->pool.lacks) return CSREC_OK;
     csrec_net_batch_clear(batch);
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a batch of %lld pictures",
                       (long long)d->o.batch);
@@ -124,10 +123,10 @@ static char *own_work(const csrec_net_data *d) {
 }
 
 /* Parts up to number `end` - 1. */
-static void extend(csrec_net_data *d, int64_t end, csrec_call *team) {
+static void extend(csrec_net_data *d, int64_t end, csrec_call *call) {
 #pragma omp parallel for schedule(dynamic, 1) num_threads(d->o.threads)
     for (int64_t i = d->made; i < end; i++)
-        if (!csrec_call_poll(team)) cut(d, i, i % d->slots);
+        if (!csrec_call_poll(call)) cut(d, i, i % d->slots);
     d->made = end;
 }
 
@@ -197,13 +196,13 @@ static void make_sample(const csrec_net_data *d, const float *picture, const uin
 }
 
 void csrec_net_data_make(csrec_net_data *d, int64_t step, csrec_net_batch *batch,
-                         csrec_call *team) {
+                         csrec_call *call) {
     int64_t fresh = (d->o.batch + REUSE - 1) / REUSE;
-    extend(d, FIRST + fresh * (step + 1), team);
+    extend(d, FIRST + fresh * (step + 1), call);
     int64_t oldest = d->made > d->slots ? d->made - d->slots : 0;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(d->o.threads)
     for (int64_t i = 0; i < d->o.batch; i++) {
-        if (csrec_call_poll(team)) continue;
+        if (csrec_call_poll(call)) continue;
         uint64_t number = (uint64_t)(step * d->o.batch + i);
         uint32_t word[4];
         csrec_random_words(d->o.seed, STREAM_SAMPLE, number, word);

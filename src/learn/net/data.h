@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data.h - what a network is trained on: for each step a batch of parts of pictures, of
  * which it is shown samples.
  *
@@ -6,6 +7,7 @@
 #ifndef CSREC_LEARN_NET_DATA_H
 #define CSREC_LEARN_NET_DATA_H
 
+#include "base/pool.h"
 #include "learn/net/prior.h"
 
 typedef struct csrec_net_data csrec_net_data;
@@ -15,6 +17,7 @@ typedef struct csrec_net_batch {
     float *target; /* [batch][C][side][side] the whole pictures, in normal values */
     float *weight; /* [batch][side][side] of a pixel's error: 0 or 1 */
     double *unit;  /* [batch] of the normal values */
+    csrec_pool pool;
 } csrec_net_batch;
 
 typedef struct csrec_net_data_options {
@@ -33,13 +36,24 @@ csrec_status csrec_net_batch_create(const csrec_net_data *data, csrec_net_batch 
                                     csrec_error *error);
 void csrec_net_batch_clear(csrec_net_batch *batch);
 
-/* The batch of a step. Steps are made in order, from 0 on, by one caller at a time; team: NULL, or
+/* The batch of a step. Steps are made in order, from 0 on, by one caller at a time; call: NULL, or
  * if stopped, the batch is incomplete. */
 void csrec_net_data_make(csrec_net_data *data, int64_t step, csrec_net_batch *batch,
-                         csrec_call *team);
+                         csrec_call *call);
 
 /* Before the first step: a batch of other parts, which may overlap those of steps; sampled
  * uniformly at random, picture i at 10 % if it is even, else at 25 %. */
 void csrec_net_data_validation(csrec_net_data *data, csrec_net_batch *batch);
+
+/* ------------------------------------------------------------------ options of csrec_net_learn */
+
+/* Defaults in place of zeros. */
+void csrec_net_learn_complete(csrec_net_learn_options *options);
+
+/* Of complete options. */
+csrec_status csrec_net_learn_check(const csrec_net_learn_options *options, csrec_error *error);
+
+csrec_status csrec_net_pictures_check(int64_t count, const csrec_net_picture *pictures,
+                                      int64_t channels, csrec_error *error);
 
 #endif

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fit.c - fits a network further to the samples of one picture (docs/prior.md). */
-#include "learn/net/fit.h"
+#include "learn/net/pass.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 #include "csrec/sampling.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "learn/net/turn.h"
+#include "base/pool.h"
 
 /* Shares of the samples that are shown, and the mean of weights. */
 static const double SHOWN_LEAST = 0.60, SHOWN_MOST = 0.95, AVERAGE = 0.95;
@@ -27,6 +28,7 @@ typedef struct fit {
     uint8_t *known;          /* [copies][pixels] */
     uint8_t *hidden;         /* [copies][plane] */
     csrec_prior_frame *frames;
+    csrec_pool pool; /* of all arrays */
 } fit;
 
 static int64_t longest(const fit *f, int64_t extent) {
@@ -45,29 +47,17 @@ static void measure_parts(fit *f) {
 
 static csrec_status allocate(fit *f, csrec_error *error) {
     size_t copies = (size_t)f->o->copies, plane = (size_t)f->plane;
-    f->X = malloc(copies * plane * (size_t)f->in * sizeof(float));
-    f->Y = malloc(copies * plane * (size_t)f->out * sizeof(float));
-    f->dY = malloc(copies * plane * (size_t)f->out * sizeof(float));
-    f->values = malloc(copies * (size_t)(f->s->channels * f->pixels) * sizeof(float));
-    f->work = malloc(copies * (size_t)f->room * sizeof(float));
-    f->known = malloc(copies * (size_t)f->pixels);
-    f->hidden = malloc(copies * plane);
-    f->frames = calloc(copies, sizeof *f->frames);
-    if (f->X && f->Y && f->dY && f->values && f->work && f->known && f->hidden && f->frames)
-        return CSREC_OK;
+    CSREC_TAKE(&f->pool, f->X, copies * plane * (size_t)f->in);
+    CSREC_TAKE(&f->pool, f->Y, copies * plane * (size_t)f->out);
+    CSREC_TAKE(&f->pool, f->dY, copies * plane * (size_t)f->out);
+    CSREC_TAKE(&f->pool, f->values, copies * (size_t)(f->s->channels * f->pixels));
+    CSREC_TAKE(&f->pool, f->work, copies * (size_t)f->room);
+    CSREC_TAKE(&f->pool, f->known, copies * (size_t)f->pixels);
+    CSREC_TAKE(&f->pool, f->hidden, copies * plane);
+    CSREC_ZEROS(&f->pool, f->frames, copies);
+    if (!f->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY,
                       "out of memory to fit a network to %d parts of a picture", f->o->copies);
-}
-
-static void clear(fit *f) {
-    free(f->X);
-    free(f->Y);
-    free(f->dY);
-    free(f->values);
-    free(f->work);
-    free(f->known);
-    free(f->hidden);
-    free(f->frames);
 }
 
 /* ------------------------------------------------------------------ parts */
@@ -194,7 +184,7 @@ static csrec_status use_mean(csrec_net *net, csrec_error *error) {
 }
 
 csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
-                           const csrec_fit_options *options, csrec_call *team, int64_t *done,
+                           const csrec_fit_options *options, csrec_call *call, int64_t *done,
                            csrec_error *error) {
     fit f = {.net = net, .s = samples, .o = options};
     double began = csrec_seconds();
@@ -204,11 +194,11 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
     csrec_status status = allocate(&f, error);
     while (!status && *done < options->steps) {
         csrec_progress now = {"fitting the network", *done, options->steps, -1.0};
-        if (csrec_call_report(team, &now)) break;
+        if (csrec_call_report(call, &now)) break;
         if (options->seconds > 0.0 && csrec_seconds() - began >= options->seconds) break;
         status = take_step(&f, *done, error);
         if (!status) ++*done;
     }
-    clear(&f);
+    csrec_pool_clear(&f.pool);
     return status || *done == 0 ? status : use_mean(net, error);
 }

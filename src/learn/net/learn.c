@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* learn.c - adapts a prior to pictures: batches, steps of Adam, validation (docs/prior.md). */
 #include <math.h>
 #include <pthread.h>
@@ -8,10 +9,9 @@
 #include "base/clock.h"
 #include "base/call.h"
 #include "base/threads.h"
-#include "learn/build.h"
+#include "learn/model.h"
 #include "learn/net/data.h"
-#include "learn/net/options.h"
-#include "learn/net/prior_files.h"
+#include "learn/net/prior.h"
 
 enum { WARM = 500, RECORDS = 64 };
 
@@ -32,11 +32,12 @@ typedef struct training {
     csrec_net_data *data;
     csrec_net_batch batch[2], validation;
     float *Y, *dY, *w; /* w: [weights] */
+    csrec_pool pool;   /* of these */
     double loss[RECORDS], psnr[RECORDS], sum, began;
     int64_t summed, records, step;
     char stage[64];
     csrec_model *model;
-    csrec_call team;
+    csrec_call call;
 } training;
 
 /* ------------------------------------------------------------------ creation */
@@ -48,8 +49,9 @@ static csrec_status open_networks(training *t, const csrec_context *context, csr
         status = csrec_prior_create(t->o.from, context, &options, i ? &t->trial : &t->net, error);
     if (status) return status;
     csrec_net_info(t->net, &t->weights, NULL, NULL);
-    t->w = malloc((size_t)t->weights * sizeof *t->w);
-    return t->w ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory for the weights");
+    return CSREC_TAKE(&t->pool, t->w, t->weights)
+               ? CSREC_OK
+               : csrec_fail(error, CSREC_MEMORY, "out of memory for the weights");
 }
 
 static csrec_status prepare(training *t, const csrec_context *context, csrec_error *error) {
@@ -67,9 +69,9 @@ static csrec_status prepare(training *t, const csrec_context *context, csrec_err
     if (!status) status = csrec_net_batch_create(t->data, &t->validation, error);
     if (!status) status = open_networks(t, context, error);
     size_t floats = (size_t)(t->o.batch * 2 * t->o.channels * t->o.patch * t->o.patch);
-    t->Y = malloc(floats * sizeof *t->Y);
-    t->dY = malloc(floats * sizeof *t->dY);
-    if (!status && (!t->Y || !t->dY))
+    CSREC_TAKE(&t->pool, t->Y, floats);
+    CSREC_TAKE(&t->pool, t->dY, floats);
+    if (!status && t->pool.lacks)
         status = csrec_fail(error, CSREC_MEMORY, "out of memory for a batch");
     if (!status) csrec_net_data_validation(t->data, &t->validation);
     return status;
@@ -83,12 +85,9 @@ static void training_clear(training *t) {
     csrec_net_batch_clear(&t->batch[0]);
     csrec_net_batch_clear(&t->batch[1]);
     csrec_net_batch_clear(&t->validation);
-    free(t->Y);
-    free(t->dY);
-    free(t->w);
+    csrec_pool_clear(&t->pool);
     t->net = t->trial = NULL;
     t->data = NULL;
-    t->Y = t->dY = t->w = NULL;
     t->step = t->records = t->summed = 0;
     t->sum = 0.0;
 }
@@ -189,7 +188,7 @@ typedef struct maker {
 
 static void *make_batch(void *context) {
     maker *m = context;
-    csrec_net_data_make(m->t->data, m->step, &m->t->batch[m->step % 2], &m->t->team);
+    csrec_net_data_make(m->t->data, m->step, &m->t->batch[m->step % 2], &m->t->call);
     return NULL;
 }
 
@@ -238,7 +237,7 @@ static bool report(training *t, double share) {
         snprintf(t->stage, sizeof t->stage, "training, loss %.3f, %.2f dB", t->loss[last],
                  t->psnr[last]);
     csrec_progress now = {last < 0 ? "training" : t->stage, (int64_t)(share * 1e6), 1000000, -1.0};
-    return csrec_call_report(&t->team, &now);
+    return csrec_call_report(&t->call, &now);
 }
 
 static csrec_status train(training *t, csrec_error *error) {
@@ -326,15 +325,15 @@ csrec_status csrec_net_learn(int64_t count, const csrec_net_picture *pictures,
     t->count = count;
     t->pictures = pictures;
     csrec_net_learn_complete(&t->o);
-    csrec_call_begin(&t->team, options->progress, options->context,
+    csrec_call_begin(&t->call, options->progress, options->context,
                      (csrec_progress){"training", 0, 1000000, -1.0});
     csrec_status status = csrec_net_learn_check(&t->o, error);
     if (!status) status = csrec_net_pictures_check(count, pictures, t->o.channels, error);
     if (!status) status = find_start(t, error);
     if (!status) status = csrec_device_run(options->backend, &work, t, NULL, error);
     if (!status) *model = t->model;
-    if (!status && stopped) *stopped = csrec_call_stopped(&t->team);
-    csrec_call_end(&t->team);
+    if (!status && stopped) *stopped = csrec_call_stopped(&t->call);
+    csrec_call_end(&t->call);
     csrec_model_destroy(t->installed);
     free(t);
     return status;

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask.c - which pixels are known, and how noisy they are. */
 #include <string.h>
 
-#include "learn/net/mask_pattern.h"
+#include "learn/net/mask.h"
 
 /* In the order of csrec_mask_pattern. */
 static const float pattern_share[CSREC_MASK_PATTERNS] = {0.44f, 0.20f, 0.05f, 0.04f, 0.07f,

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask_damage.c - what removes known pixels: lines, holes, scratches. */
 #include <string.h>
 
-#include "learn/net/mask_pattern.h"
+#include "learn/net/mask.h"
 
 /* Makes row `line` unknown, or column `line`. */
 static void line_remove(csrec_mask_plan *p, bool column, int line) {

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mask_samples.c - patterns of samples: uniform, jitter, clustered, Poisson-disc. */
 #include <string.h>
 
-#include "learn/net/mask_pattern.h"
+#include "learn/net/mask.h"
 
 static size_t pixels(const csrec_mask_plan *p) {
     return (size_t)p->size * (size_t)p->size;

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* options.c - what csrec_net_learn is given: defaults and checks. */
-#include "learn/net/options.h"
+#include "learn/net/data.h"
 
 #include <math.h>
 #include <string.h>

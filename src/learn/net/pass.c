@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pass.c - passes of a learned prior's network over a picture. */
 #include "learn/net/pass.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/threads.h"
-#include "learn/net/prior_files.h"
-#include "learn/net/turn.h"
+#include "learn/net/prior.h"
 
 /* Log variances that training tells apart are below. */
 static const double LOG_MOST = 20.0;
@@ -42,12 +41,12 @@ csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels,
     size_t n = (size_t)(height * width), own = (size_t)p->channels;
     size_t plane =
         (size_t)(csrec_prior_padded(height, p->multiple) * csrec_prior_padded(width, p->multiple));
-    p->turned = malloc(own * n * sizeof *p->turned);
-    p->known = malloc(n);
-    p->work = malloc((size_t)csrec_prior_work(height, width) * sizeof *p->work);
-    p->planes = malloc((2 * own + 2) * plane * sizeof *p->planes);
-    p->out = malloc(2 * own * plane * sizeof *p->out);
-    if (p->turned && p->known && p->work && p->planes && p->out) return CSREC_OK;
+    CSREC_TAKE(&p->pool, p->turned, own * n);
+    CSREC_TAKE(&p->pool, p->known, n);
+    CSREC_TAKE(&p->pool, p->work, csrec_prior_work(height, width));
+    CSREC_TAKE(&p->pool, p->planes, (2 * own + 2) * plane);
+    CSREC_TAKE(&p->pool, p->out, 2 * own * plane);
+    if (!p->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
                       (long long)height, (long long)width);
 }
@@ -55,11 +54,7 @@ csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels,
 void csrec_prior_pass_clear(csrec_prior_pass *p) {
     csrec_net_destroy(p->net);
     csrec_model_destroy(p->found);
-    free(p->turned);
-    free(p->known);
-    free(p->work);
-    free(p->planes);
-    free(p->out);
+    csrec_pool_clear(&p->pool);
 }
 
 static void turn_samples(csrec_prior_pass *p, const csrec_turn *t, csrec_prior_samples *s) {
@@ -96,7 +91,7 @@ static void add_line(const csrec_prior_pass *p, const csrec_turn *t, const csrec
 }
 
 csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples *samples, int turn,
-                                  csrec_call *team, float *result, float *squares,
+                                  csrec_call *call, float *result, float *squares,
                                   csrec_error *error) {
     const csrec_turn t = {turn, p->width, 0, 0, p->height, p->width};
     csrec_prior_samples s = *samples;
@@ -104,9 +99,9 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples
     turn_samples(p, &t, &s);
     csrec_prior_planes(&s, p->multiple, p->work, p->planes, &frame);
     csrec_status status =
-        csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, team, error);
+        csrec_net_run(p->net, frame.height, frame.width, p->planes, p->out, 0, call, error);
     if (status) return status;
-    const bool stopped = csrec_call_stopped(team);
+    const bool stopped = csrec_call_stopped(call);
     const int threads = csrec_threads_for(s.height * s.width, s.threads);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t r = 0; r < s.height; r++)

@@ -1,9 +1,39 @@
-/* pass.h - passes of a learned prior's network over a picture, flipped and turned. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* pass.h - passes of a learned prior's network over a picture, flipped and turned; a network that
+ * is fitted further to the samples of one picture. */
 #ifndef CSREC_LEARN_NET_PASS_H
 #define CSREC_LEARN_NET_PASS_H
 
 #include "base/call.h"
+#include "base/pool.h"
 #include "learn/net/prior.h"
+
+/* ------------------------------------------------------------------ flips and turns */
+
+/* A part of a picture of `width` pixels a line: rows x columns pixels from (top, left), mirrored by
+ * bits 0 (left to right) and 1 (top to bottom) of `turn`, then transposed by bit 2. */
+typedef struct csrec_turn {
+    int turn;
+    int64_t width, top, left, rows, columns;
+} csrec_turn;
+
+static inline int64_t csrec_turned_rows(const csrec_turn *t) {
+    return t->turn & 4 ? t->columns : t->rows;
+}
+
+static inline int64_t csrec_turned_columns(const csrec_turn *t) {
+    return t->turn & 4 ? t->rows : t->columns;
+}
+
+/* The picture's pixel that is shown at row r, column c. */
+static inline int64_t csrec_turn_source(const csrec_turn *t, int64_t r, int64_t c) {
+    int64_t y = t->turn & 4 ? c : r, x = t->turn & 4 ? r : c;
+    if (t->turn & 2) y = t->rows - 1 - y;
+    if (t->turn & 1) x = t->columns - 1 - x;
+    return (t->top + y) * t->width + t->left + x;
+}
+
+/* ------------------------------------------------------------------ passes */
 
 /* The network, and memory for pictures of one size. */
 typedef struct csrec_prior_pass {
@@ -13,6 +43,7 @@ typedef struct csrec_prior_pass {
     int64_t height, width, multiple;
     float *turned, *work, *planes, *out;
     uint8_t *known;
+    csrec_pool pool; /* of these arrays */
 } csrec_prior_pass;
 
 /* model NULL: the installed prior for so many channels, 1 or 3. A model for 1 channel serves any
@@ -26,9 +57,29 @@ void csrec_prior_pass_clear(csrec_prior_pass *pass);
 
 /* Adds what the network makes of the samples, of pass->channels channels, seen flipped and turned
  * by `turn`, 0 to 7, to result [channels][height][width]; and to squares, if not NULL, the squared
- * errors that it expects. Stopped by the team, it adds the spread samples. */
+ * errors that it expects. Stopped by the call, it adds the spread samples. */
 csrec_status csrec_prior_pass_add(csrec_prior_pass *pass, const csrec_prior_samples *samples,
-                                  int turn, csrec_call *team, float *result, float *squares,
+                                  int turn, csrec_call *call, float *result, float *squares,
                                   csrec_error *error);
+
+/* ------------------------------------------------------------------ a fit */
+
+typedef struct csrec_fit_options {
+    int64_t steps;
+    int copies;     /* parts of the picture in a step */
+    int side;       /* of a part, in pixels, at most; a multiple of 32 */
+    double rate;    /* of Adam */
+    double seconds; /* at most; 0: no limit */
+    uint64_t seed;
+    int threads; /* at least 1; the result does not depend on it */
+} csrec_fit_options;
+
+/* Each step shows the network a random share of the samples of parts of the picture, flipped and
+ * turned, and takes a step of Adam on the mean squared error of the others; only samples are used.
+ * The network then has the mean of the weights of the last steps. Stops early, with the weights so
+ * far, if the call is stopped or the time is over; *done steps were taken. */
+csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
+                           const csrec_fit_options *options, csrec_call *call, int64_t *done,
+                           csrec_error *error);
 
 #endif

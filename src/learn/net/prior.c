@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* prior.c - models of kind net: checks, and the planes that their network takes. */
 #include "learn/net/prior.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* prior.h - the network of a model of kind net, and the planes that it takes and makes.
  *
  * A picture of C channels has samples v_c at known pixels, of noise sigma. In normal values
@@ -14,6 +15,9 @@
 #include "net/net.h"
 
 enum { CSREC_PRIOR_CHANNELS = 16 };
+
+/* Reads the prior that csrec_prior_installed finds. CSREC_FILE: there is none, with the remedy. */
+csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error);
 
 int csrec_prior_channels(const csrec_model *model);
 

@@ -1,7 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* prior_files.c - finds priors beside the library. */
 #define _GNU_SOURCE /* dladdr */
 
-#include "learn/net/prior_files.h"
+#include "learn/net/prior.h"
 #include "csrec/net.h"
 
 #include <dlfcn.h>

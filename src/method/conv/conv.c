@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.c - recovery of a picture with learned filters: a smooth layer plus a sparse sum of filters
  * (docs/conv.md). */
 #include <stdlib.h>
@@ -5,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/threads.h"
-#include "learn/conv_base.h"
+#include "learn/conv.h"
 #include "method/history.h"
 #include "method/model.h"
 #include "method/sparse/sparse.h"
@@ -13,7 +14,7 @@
 enum { ITERATIONS = 100 };
 
 /* Computes base [entries * channels]; y [n * channels] becomes the samples minus the base. */
-static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_call *team, double *y,
+static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_call *call, double *y,
                               double *base) {
     int64_t entries = m->shape.dim[0] * m->shape.dim[1];
     double *layer = malloc((size_t)(entries + m->n) * sizeof *layer);
@@ -21,7 +22,7 @@ static csrec_status take_base(const csrec_measurement *m, double sigma, csrec_ca
     for (int64_t c = 0; c < m->channels && !status; c++) {
         double *own = layer + entries;
         for (int64_t k = 0; k < m->n; k++) own[k] = m->y[k * m->channels + c];
-        status = csrec_conv_base(m->shape.dim[0], m->shape.dim[1], m->n, m->index, own, sigma, team,
+        status = csrec_conv_base(m->shape.dim[0], m->shape.dim[1], m->n, m->index, own, sigma, call,
                                  layer);
         for (int64_t i = 0; i < entries && !status; i++) base[i * m->channels + c] = layer[i];
         for (int64_t k = 0; k < m->n && !status; k++)
@@ -54,7 +55,7 @@ static csrec_status make_spec(const csrec_recovery *r, csrec_operator_spec *spec
 }
 
 /* The solver gets the samples minus the base. */
-static csrec_status solve(const csrec_recovery *r, csrec_call *team, double *y,
+static csrec_status solve(const csrec_recovery *r, csrec_call *call, double *y,
                           csrec_error *error) {
     csrec_measurement rest = *r->measurement;
     csrec_recover_options options = *r->options;
@@ -65,7 +66,7 @@ static csrec_status solve(const csrec_recovery *r, csrec_call *team, double *y,
     double *filters = NULL;
     rest.y = y;
     options.solve.progress = csrec_call_hear;
-    options.solve.context = team;
+    options.solve.context = call;
     bool fista = strcmp(options.solve.solver, csrec_solver_fista.name) == 0;
     if (fista && options.solve.n_settings < CSREC_SPARSE_SETTINGS)
         csrec_setting_prepend(&options.solve, (csrec_setting){"lambda", 0.001}, settings);
@@ -90,23 +91,23 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     const csrec_recover_options *options = r->options;
     int64_t values = m->shape.dim[0] * m->shape.dim[1] * m->channels;
     double *base = malloc((size_t)(values + m->n * m->channels) * sizeof *base);
-    csrec_call team;
-    csrec_call_begin(&team, options->solve.progress, options->solve.context,
+    csrec_call call;
+    csrec_call_begin(&call, options->solve.progress, options->solve.context,
                      (csrec_progress){"base layer", 0, 0, -1.0});
     csrec_status status =
-        base ? take_base(m, base_width(options), &team, base + values, base) : CSREC_MEMORY;
+        base ? take_base(m, base_width(options), &call, base + values, base) : CSREC_MEMORY;
     if (status)
         csrec_fail(error, status, "out of memory for the base layer");
     else {
         csrec_history_layer(options->history, base);
-        status = solve(r, &team, base + values, error);
+        status = solve(r, &call, base + values, error);
         csrec_history_layer(options->history, NULL);
     }
     for (int64_t i = 0; i < values && !status; i++) r->signal[i] += base[i];
     if (!status) csrec_samples_restore(m, r->signal);
     if (r->report->outcome == CSREC_STEP_LIMIT && options->solve.stop.atoms == ITERATIONS)
         r->report->outcome = CSREC_DONE;
-    csrec_call_end(&team);
+    csrec_call_end(&call);
     free(base);
     return status;
 }
@@ -115,7 +116,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
  *
  * A device computes the products; the base layer and the solver run on the CPU. For 33 filters on
  * 512 x 512 pixels a product and its adjoint take 3.8 ms on an H200, 3.4 of them to move the
- * vectors, and 5.2 ms on 16 threads (bench/cuda_operators.c), which besides skip filters without
+ * vectors, and 5.2 ms on 16 threads (bench/cuda.py), which besides skip filters without
  * coefficients (solver/fista_active.h): auto never takes the device. */
 
 static bool suits(const csrec_measurement *measurement) {
@@ -151,6 +152,7 @@ static csrec_need need_of(const csrec_task *task) {
     spec.threads = task->channels > 1 ? 1 : task->threads;
     csrec_need need = csrec_sparse_need(task, 1, &spec);
     need.bytes += csrec_signal_bytes(task) + 8.0 * (double)(task->n * task->channels);
+    need.n_stages = 0; /* the smooth layer is not counted apart */
     return need;
 }
 

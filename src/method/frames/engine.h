@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - a device's interface for thresholding all frames of a picture at once. The CPU has no
  * engine: on it the solver processes each frame separately. */
 #ifndef CSREC_METHOD_FRAMES_ENGINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* frames.c - recovery by thresholded blocks: the mean over frames of cosine blocks of several
  * sizes, each with a falling threshold and the samples put back (docs/bases.md). */
 #include <math.h>
@@ -90,7 +91,7 @@ static csrec_status run_channel(csrec_sparse_job *j, const csrec_context *contex
         work.step[f] = j->spec[f].step;
     }
     work.round = *rounds;
-    if (csrec_call_stopped(&j->team))
+    if (csrec_call_stopped(&j->call))
         work.rounds = 0;
     else
         status = engines[context->kind]->threshold(context, &work, mean, energy, error);
@@ -157,10 +158,6 @@ static csrec_need need_of(const csrec_task *task) {
     return csrec_sparse_need(task, frames, specs);
 }
 
-static void stages_of(const csrec_task *task, csrec_stages *stages) {
-    csrec_sparse_stages(task, need_of(task).seconds, stages);
-}
-
 /* Blocks are local; a given start covers the whole signal. */
 static bool has_parts(const csrec_task *task) {
     return !task->options->solve.start;
@@ -189,7 +186,6 @@ const csrec_method_type csrec_method_frames = {
     .complete = complete,
     .by_channels = true,
     .need = need_of,
-    .stages = stages_of,
     .parts = has_parts,
     .on_device = csrec_task_always,
     .device_faster = device_faster,

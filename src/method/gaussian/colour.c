@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* colour.c - principal colours: all channels are sampled at the same pixels, so rotating the
  * samples' channels rotates those of the picture. */
 #include "method/gaussian/colour.h"
@@ -5,10 +6,6 @@
 #include "learn/eigen.h"
 
 enum { MOST = CSREC_GAUSSIAN_POOLED };
-
-static int64_t entries_of(const csrec_gaussian_picture *p) {
-    return (int64_t)p->depth * p->height * p->width;
-}
 
 csrec_gaussian_colours csrec_gaussian_colours_of(int64_t channels) {
     return (csrec_gaussian_colours){.channels = channels <= MOST ? (int)channels : 0};
@@ -69,7 +66,7 @@ void csrec_gaussian_axes_of(const csrec_gaussian_colours *g, csrec_gaussian_axes
 void csrec_gaussian_axes_find(const csrec_gaussian_picture *p, csrec_gaussian_axes *axes) {
     csrec_gaussian_colours colours = csrec_gaussian_colours_of(p->channels);
     double values[MOST];
-    for (int64_t i = 0; i < entries_of(p); i++) {
+    for (int64_t i = 0; i < csrec_gaussian_entries(p); i++) {
         if (!p->mask[i]) continue;
         for (int c = 0; c < colours.channels; c++) values[c] = (double)p->y[c][i];
         csrec_gaussian_colours_add(&colours, values, 1.0);
@@ -85,7 +82,7 @@ static void turn(const csrec_gaussian_axes *axes, float *const *u, int64_t i) {
 }
 
 void csrec_gaussian_axes_turn(const csrec_gaussian_axes *axes, csrec_gaussian_picture *p) {
-    for (int64_t i = 0; i < entries_of(p); i++) {
+    for (int64_t i = 0; i < csrec_gaussian_entries(p); i++) {
         turn(axes, p->y, i);
         turn(axes, p->u, i);
     }

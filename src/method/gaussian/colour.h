@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* colour.h - channels of noisy pictures along the principal colours of their samples. */
 #ifndef CSREC_METHOD_GAUSSIAN_COLOUR_H
 #define CSREC_METHOD_GAUSSIAN_COLOUR_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - rounds of Gaussian groups on the CPU, the reference for every device. The picture
  * is updated in place. */
 #include "method/gaussian/engine.h"
@@ -11,10 +12,6 @@ typedef struct engine {
     csrec_gaussian_matches matches;
     float *guide; /* NULL: one channel, whose estimate is the guide */
 } engine;
-
-static int64_t entries_of(const csrec_gaussian_picture *p) {
-    return (int64_t)p->depth * p->height * p->width;
-}
 
 static void destroy(void *state) {
     engine *e = state;
@@ -32,7 +29,7 @@ static csrec_status create(const csrec_context *context, csrec_gaussian_picture 
     e->picture = picture;
     e->plan = *plan;
     size_t guides = picture->guides > 0 ? (size_t)picture->guides : 1;
-    size_t bytes = guides * (size_t)entries_of(picture) * sizeof *e->guide;
+    size_t bytes = guides * (size_t)csrec_gaussian_entries(picture) * sizeof *e->guide;
     e->guide = picture->channels > 1 ? malloc(bytes) : NULL;
     if (picture->channels > 1 && !e->guide) {
         destroy(e);
@@ -46,7 +43,7 @@ static csrec_status create(const csrec_context *context, csrec_gaussian_picture 
 /* Patches are compared over all channels: on their mean, or on each. */
 static void set_guide(const engine *e) {
     const csrec_gaussian_picture *p = e->picture;
-    int64_t entries = entries_of(p);
+    int64_t entries = csrec_gaussian_entries(p);
     for (int64_t c = 0; p->guides > 0 && c < p->channels; c++)
         memcpy(e->guide + c * entries, p->u[c], (size_t)entries * sizeof *e->guide);
     if (p->guides > 0 || p->channels == 1) return;
@@ -63,7 +60,7 @@ static csrec_status run(void *state, const csrec_gaussian_round *round, int numb
     const csrec_gaussian_plan *plan = &e->plan;
     set_guide(e);
     csrec_status status = csrec_gaussian_run(e->picture, round, plan->seed, plan->threads,
-                                             &e->matches, plan->team, number, plan->count);
+                                             &e->matches, plan->call, number, plan->count);
     return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
 }
 

@@ -1,9 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian.c - recovery of pictures and volumes by Gaussian groups: start, rounds, result. */
 #include "method/gaussian/engine.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/threads.h"
@@ -21,8 +20,7 @@
         .em = e, .em_diagonal = 0.2f, .evenness = 5, .every = 3, .again = a, .deep_radius = 4,     \
         .floor = 10                                                                                \
     }
-static const csrec_gaussian_round quick_rounds[] = {ROUND(8, 6, 40, 24, 1, false),
-                                                    ROUND(8, 6, 40, 24, 1, true)};
+/* The first two, QUICK, are all that quick ones have. */
 static const csrec_gaussian_round best_rounds[] = {
     ROUND(8, 6, 40, 24, 1, false), ROUND(8, 6, 40, 24, 1, true),   ROUND(8, 4, 48, 48, 2, false),
     ROUND(8, 4, 48, 48, 2, true),  ROUND(10, 5, 64, 48, 1, false), ROUND(10, 5, 64, 48, 1, true)};
@@ -32,8 +30,6 @@ static const csrec_gaussian_round best_cubes[] = {
     ROUND(4, 2, 80, 8, 1, false), ROUND(4, 2, 80, 8, 1, true), ROUND(5, 3, 96, 8, 1, false)};
 
 /* For pictures with pooled channels, which give the same amount of data from fewer patches. */
-static const csrec_gaussian_round quick_pooled[] = {ROUND(8, 6, 24, 24, 1, false),
-                                                    ROUND(8, 6, 24, 24, 1, true)};
 static const csrec_gaussian_round best_pooled[] = {
     ROUND(8, 6, 24, 24, 1, false), ROUND(8, 6, 24, 24, 1, true),   ROUND(8, 4, 24, 48, 2, false),
     ROUND(8, 4, 24, 48, 2, true),  ROUND(10, 5, 32, 48, 1, false), ROUND(10, 5, 32, 48, 1, true)};
@@ -46,7 +42,7 @@ static const csrec_param params[] = {
 static const csrec_setting small_blocks[] = {{"block", 8}};
 
 enum {
-    QUICK = sizeof quick_rounds / sizeof *quick_rounds,
+    QUICK = 2,
     BEST = sizeof best_rounds / sizeof *best_rounds,
     QUICK_CUBES = sizeof quick_cubes / sizeof *quick_cubes,
     BEST_CUBES = sizeof best_cubes / sizeof *best_cubes,
@@ -60,9 +56,8 @@ enum {
 static const double SPARSE = 0.17;
 
 typedef struct job {
+    const csrec_recovery *r;
     const csrec_measurement *m;
-    const csrec_whole *whole;
-    const csrec_recover_options *options;
     csrec_shape shape; /* of two axes: a picture, or three */
     const csrec_gaussian_round *rounds;
     int count, round, threads;
@@ -72,11 +67,11 @@ typedef struct job {
     unsigned char *mask;
     csrec_gaussian_picture picture;
     csrec_gaussian_axes axes; /* axes of y and u */
-    const csrec_context *context;
     const csrec_gaussian_engine *engine;
     void *state; /* the engine's, or NULL */
     bool stopped;
-    csrec_call team;
+    csrec_pool pool; /* of all arrays */
+    csrec_call call;
 } job;
 
 static bool suits(const csrec_measurement *measurement) {
@@ -109,10 +104,9 @@ static bool is_volume(const job *j) {
 
 const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, bool given,
                                                   int *count) {
-    const int skipped = given && !volume && !quick ? 2 : 0; /* quick rounds, for a better start */
+    const int skipped = given && !volume && !quick ? QUICK : 0; /* for a better start */
     *count = volume ? quick ? QUICK_CUBES : BEST_CUBES : quick ? QUICK : BEST - skipped;
     return skipped + (volume   ? quick ? quick_cubes : best_cubes
-                      : quick  ? pooled ? quick_pooled : quick_rounds
                       : pooled ? best_pooled
                                : best_rounds);
 }
@@ -126,22 +120,13 @@ static void choose_rounds(job *j, double effort, bool given) {
         csrec_gaussian_rounds(is_volume(j), j->picture.pooled, effort < 1.0, given, &j->count);
 }
 
-static void clear(job *j) {
-    free(j->middle);
-    free(j->values);
-    free(j->mask);
-    j->engine->destroy(j->state);
-    free(j->picture.y);
-}
-
 static csrec_status allocate(job *j) {
     size_t entries = (size_t)j->entries, channels = (size_t)j->m->channels;
-    j->middle = malloc(channels * sizeof *j->middle);
-    j->values = calloc(3 * entries * channels, sizeof *j->values);
-    j->mask = calloc(entries, 1);
-    float **rows = malloc(3 * channels * sizeof *rows);
-    j->picture.y = rows;
-    if (!j->middle || !j->values || !j->mask || !rows) return CSREC_MEMORY;
+    float **rows = CSREC_TAKE(&j->pool, j->picture.y, 3 * channels);
+    CSREC_TAKE(&j->pool, j->middle, channels);
+    CSREC_ZEROS(&j->pool, j->values, 3 * entries * channels);
+    CSREC_ZEROS(&j->pool, j->mask, entries);
+    if (j->pool.lacks) return CSREC_MEMORY;
     for (size_t i = 0; i < 3 * channels; i++) rows[i] = j->values + i * entries;
     j->picture.u = rows + channels;
     j->picture.variance = rows + 2 * channels;
@@ -156,7 +141,7 @@ static csrec_status set_up(job *j) {
     const csrec_measurement *m = j->m;
     csrec_status status = allocate(j);
     if (status) return status;
-    j->unit = csrec_tones_unit(m, j->whole, j->middle);
+    j->unit = csrec_tones_unit(m, j->r->whole, j->middle);
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;
         for (int64_t c = 0; c < m->channels; c++)
@@ -173,18 +158,14 @@ static csrec_status set_up(job *j) {
 
 /* ------------------------------------------------------------------ running */
 
-static csrec_status scale_whole(const job *j, csrec_whole *to, csrec_error *error) {
-    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
-    for (int64_t c = 0; c < j->m->channels && !status; c++) {
-        to->least[c] = value_of(j, c, to->least[c]);
-        to->most[c] = value_of(j, c, to->most[c]);
-    }
-    return status;
+static double tones_of(const void *context, int64_t channel, double y) {
+    return (double)value_of(context, channel, y);
 }
 
 /* The estimate from a whole signal in units of `unit` from `middle`; samples without noise stay. */
-static void take_start(job *j, const double *signal, double unit, const double *middle) {
-    int64_t channels = j->m->channels;
+static void take_start(job *j, double unit, const double *middle) {
+    const int64_t channels = j->m->channels;
+    const double *signal = j->r->signal;
     for (int64_t i = 0; i < j->entries; i++)
         for (int64_t c = 0; c < channels; c++) {
             double value = (signal[i * channels + c] - (middle ? middle[c] : 0.0)) / unit;
@@ -194,44 +175,31 @@ static void take_start(job *j, const double *signal, double unit, const double *
 }
 
 /* Thresholded blocks, on scaled samples: squares are finite. */
-static csrec_status start(job *j, double *signal, csrec_recover_report *report,
-                          csrec_error *error) {
-    int64_t channels = j->m->channels;
-    csrec_measurement scaled = *j->m;
-    scaled.y = malloc((size_t)(scaled.n * channels) * sizeof *scaled.y);
-    if (!scaled.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    scaled.shape = j->shape;
-    scaled.sigma /= j->unit;
-    scaled.scale[0] = 0.0;
-    scaled.scale[1] = 255.0;
-    for (int64_t i = 0; i < scaled.n; i++)
-        for (int64_t c = 0; c < channels; c++)
-            scaled.y[i * channels + c] = j->picture.y[c][scaled.index[i]];
-    csrec_recover_options options = csrec_options_within(j->options, &j->team);
+static csrec_status start(job *j, csrec_error *error) {
+    csrec_measurement shaped = *j->m;
+    csrec_recover_options options = csrec_options_within(j->r->options, &j->call);
     options.method = csrec_method_frames.info.name;
     if (is_volume(j)) { /* larger blocks are worse: docs/gaussian.md */
         options.solve.settings = small_blocks;
         options.solve.n_settings = 1;
     }
-    csrec_whole whole;
-    csrec_recovery own = {.measurement = &scaled,
-                          .whole = &whole,
-                          .context = j->context,
-                          .signal = signal,
-                          .report = report,
-                          .unit = 1.0};
-    csrec_status status = scale_whole(j, &whole, error);
-    if (!status) status = csrec_recover_start(&own, &options, error);
-    csrec_whole_clear(&whole);
-    free(scaled.y);
+    shaped.shape = j->shape;
+    const csrec_recovery own = {.measurement = &shaped,
+                                .whole = j->r->whole,
+                                .context = j->r->context,
+                                .signal = j->r->signal,
+                                .report = j->r->report};
+    csrec_status status =
+        csrec_recover_in_tones(&own, &options, j->m->sigma / j->unit, tones_of, j, error);
     if (status) return status;
-    j->stopped = csrec_call_stopped(&j->team);
-    take_start(j, signal, 1.0, NULL);
+    j->stopped = csrec_call_stopped(&j->call);
+    take_start(j, 1.0, NULL);
     return CSREC_OK;
 }
 
-static void deliver(const job *j, double *signal) {
+static void deliver(const job *j) {
     const csrec_measurement *m = j->m;
+    double *signal = j->r->signal;
     for (int64_t i = 0; i < j->entries; i++)
         for (int64_t c = 0; c < m->channels; c++)
             signal[i * m->channels + c] =
@@ -260,31 +228,33 @@ static void choose_colours(job *j) {
 
 static void turn_colours(job *j) {
     if (j->picture.guides == 0 || j->picture.pooled) return;
-    if (j->whole->axes)
-        j->axes = *j->whole->axes;
+    if (j->r->whole->axes)
+        j->axes = *j->r->whole->axes;
     else
         csrec_gaussian_axes_find(&j->picture, &j->axes);
     csrec_gaussian_axes_turn(&j->axes, &j->picture);
 }
 
 /* The start counts as a round of the history. */
-static csrec_status run(job *j, double *signal, csrec_error *error) {
-    const csrec_gaussian_plan plan = {j->rounds, j->count, j->options->seed, j->threads, &j->team};
+static csrec_status run(job *j, csrec_error *error) {
+    const csrec_gaussian_plan plan = {j->rounds, j->count, j->r->options->seed, j->threads,
+                                      &j->call};
     csrec_status status = CSREC_OK;
-    if (!j->stopped) status = j->engine->create(j->context, &j->picture, &plan, &j->state, error);
-    csrec_record *record = csrec_history_record(j->options->history, 0,
+    if (!j->stopped)
+        status = j->engine->create(j->r->context, &j->picture, &plan, &j->state, error);
+    csrec_record *record = csrec_history_record(j->r->options->history, 0,
                                                 "rounds of groups, after the start", "round", -1);
-    csrec_record_signal(record, 1, signal);
+    csrec_record_signal(record, 1, j->r->signal);
     for (j->round = 0; j->round < j->count && !j->stopped && !status; j->round++) {
         csrec_gaussian_round round = j->rounds[j->round];
-        round.margin =
-            csrec_gaussian_margin((double)j->whole->n, (double)j->whole->entries, is_volume(j));
+        round.margin = csrec_gaussian_margin((double)j->r->whole->n, (double)j->r->whole->entries,
+                                             is_volume(j));
         status = j->engine->run(j->state, &round, j->round, error);
-        j->stopped = csrec_call_stopped(&j->team);
+        j->stopped = csrec_call_stopped(&j->call);
         if (!status && record) status = j->engine->get(j->state, &j->picture, error);
         if (status || !record) continue;
-        deliver(j, signal);
-        csrec_record_signal(record, j->round + 2, signal);
+        deliver(j);
+        csrec_record_signal(record, j->round + 2, j->r->signal);
     }
     return status || !j->state ? status : j->engine->get(j->state, &j->picture, error);
 }
@@ -296,39 +266,38 @@ static csrec_status recover_from(const csrec_recovery *r, bool given, csrec_erro
     const csrec_measurement *measurement = r->measurement;
     const csrec_recover_options *options = r->options;
     csrec_recover_report *report = r->report;
-    double began = csrec_seconds(), *signal = r->signal;
+    double began = csrec_seconds();
     double effort =
         csrec_setting_value(&options->solve, CSREC_OF_METHOD, params->name, params->value);
-    job j = {.m = measurement,
-             .whole = r->whole,
-             .options = options,
+    job j = {.r = r,
+             .m = measurement,
              .shape = shape_of(measurement),
-             .context = r->context,
              .engine = engines[r->context->kind],
              .threads = csrec_threads(options->threads)};
     if (j.threads > THREADS_MOST) j.threads = THREADS_MOST;
     csrec_shape_count(&measurement->shape, &j.entries);
     choose_colours(&j);
     choose_rounds(&j, effort, given);
-    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){CSREC_STAGE_GROUPS, 0, j.count, -1.0});
     csrec_status status = set_up(&j);
     if (status) csrec_fail(error, status, "out of memory");
     if (!status && given)
-        take_start(&j, signal, j.unit, j.middle);
+        take_start(&j, j.unit, j.middle);
     else if (!status)
-        status = start(&j, signal, report, error);
+        status = start(&j, error);
     if (!status) {
-        deliver(&j, signal);
+        deliver(&j);
         turn_colours(&j);
-        status = run(&j, signal, error);
+        status = run(&j, error);
     }
-    if (!status) deliver(&j, signal);
+    if (!status) deliver(&j);
     if (!status && r->variance && !j.stopped) deliver_variance(&j, r->variance);
     report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
     report->seconds_pursuit = csrec_seconds() - began;
-    csrec_call_end(&j.team);
-    clear(&j);
+    csrec_call_end(&j.call);
+    j.engine->destroy(j.state);
+    csrec_pool_clear(&j.pool);
     return status;
 }
 
@@ -344,7 +313,7 @@ csrec_status csrec_gaussian_refine(const csrec_recovery *recovery, csrec_error *
 
 /* The rounds, by the estimate of the CPU's time (need.c), against a device's first use. Pictures
  * start on the device as well, volumes do not. Milliseconds on 16 threads and on an H200
- * (bench/cuda_gaussian.c), one channel:
+ * (bench/cuda.py), one channel:
  *
  *                      256 x 256   512 x 512
  *     effort 0           103, 5     396, 22
@@ -371,7 +340,6 @@ const csrec_method_type csrec_method_gaussian = {
     .suits = suits,
     .wants = "a picture or a volume, two or three axes and at most 2^30 entries",
     .need = csrec_gaussian_need,
-    .stages = csrec_gaussian_stages,
     .parts = csrec_task_always,
     .on_device = csrec_task_always,
     .device_faster = device_faster,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian.h - recovery of pictures and volumes by Gaussians of groups of similar patches
  * (docs/gaussian.md). */
 #ifndef CSREC_METHOD_GAUSSIAN_GAUSSIAN_H
@@ -5,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/call.h"
+#include "base/pool.h"
 #include "method/gaussian/whiten.h"
 #include "method/need.h"
 
@@ -47,23 +49,32 @@ typedef struct csrec_gaussian_matches {
     int rows, columns, radius; /* references, rows of all slices; window */
     int *count;                /* [rows * columns] */
     uint16_t *shift;           /* [rows * columns][CSREC_GAUSSIAN_KEPT] places in the window */
+    csrec_pool pool;           /* of both */
 } csrec_gaussian_matches;
 
 enum { CSREC_GAUSSIAN_KEPT = 128, CSREC_GAUSSIAN_RADIUS = 127 };
 
-/* Corners of reference patches along an axis into at [size]: `step` apart, moved by less than that
- * at random, and both ends. Returns their number. */
-int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at);
+/* A round's reference patches by their corners: slices, rows and columns, each `step` apart, moved
+ * by less than that at random, and both ends. The sizes fit into the picture. */
+typedef struct csrec_gaussian_lines {
+    int patch[3], step[3], count[3];
+    const int *at[3]; /* [count] */
+    int deep;         /* of the search window: +-deep slices */
+} csrec_gaussian_lines;
+
+/* extent: depth, height, width; at: room for their sum. */
+csrec_gaussian_lines csrec_gaussian_lay(const int extent[3], const csrec_gaussian_round *round,
+                                        uint64_t seed, int *at);
 
 void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches);
 
-/* Replaces u and variance by those of the next round, unless the team is stopped; reports to the
- * team round `number`, from 0, of `count`. `seed` shifts the reference patches. matches: zeroed
+/* Replaces u and variance by those of the next round, unless the call is stopped; reports to the
+ * call round `number`, from 0, of `count`. `seed` shifts the reference patches. matches: zeroed
  * before the first round; a round `again` needs the seed of the one before. The result does not
  * depend on the number of threads. */
 csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
                                 uint64_t seed, int threads, csrec_gaussian_matches *matches,
-                                csrec_call *team, int number, int count);
+                                csrec_call *call, int number, int count);
 
 /* Bytes that such a round uses besides the picture. */
 double csrec_gaussian_round_bytes(const csrec_gaussian_picture *picture,
@@ -78,8 +89,11 @@ int csrec_gaussian_margin(double n, double entries, bool volume);
 /* Memory and time of a recovery. */
 csrec_need csrec_gaussian_need(const csrec_task *task);
 
+static inline int64_t csrec_gaussian_entries(const csrec_gaussian_picture *picture) {
+    return (int64_t)picture->depth * picture->height * picture->width;
+}
+
 #define CSREC_STAGE_GROUPS "Gaussian groups"
-void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages);
 
 struct csrec_recovery;
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian_simd.h - distances between patches, and mean, covariance and conditioning of a group: a
  * template over instruction sets (cmake/simd.cmake). */
 #include <string.h>

@@ -1,7 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* group.h - the hot loops of a Gaussian round, one table per instruction set. */
 #ifndef CSREC_METHOD_GAUSSIAN_GROUP_H
 #define CSREC_METHOD_GAUSSIAN_GROUP_H
 
+#include "base/pool.h"
 #include "method/gaussian/gaussian.h"
 
 enum {
@@ -78,8 +80,7 @@ typedef struct csrec_group_finder {
     int32_t *chosen;
 } csrec_group_finder;
 
-csrec_status csrec_group_finder_create(int references, int shifts, csrec_group_finder *finder);
-void csrec_group_finder_clear(csrec_group_finder *finder);
+csrec_group_finder csrec_group_finder_of(int references, int shifts, csrec_pool *pool);
 
 /* Allocates matches for so many references; keeps those of the round before if `again`.
  * CSREC_ARGUMENT: they are not of such references. */
@@ -94,9 +95,8 @@ void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *
                         csrec_group_work *work);
 
 /* For patches of so many slices, rows and columns of the picture. */
-csrec_status csrec_group_work_create(const csrec_gaussian_picture *picture, const int patch[3],
-                                     csrec_group_work *work);
-void csrec_group_work_clear(csrec_group_work *work);
+csrec_group_work csrec_group_work_of(const csrec_gaussian_picture *picture, const int patch[3],
+                                     csrec_pool *pool);
 
 extern const csrec_group_simd csrec_group_generic;
 #if defined(__x86_64__)

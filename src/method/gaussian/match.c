@@ -1,35 +1,13 @@
-/* match.c - the nearest patches of a reference: from a search of its whole window, or from the
- * candidates of an earlier search. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* match.c - the nearest patches of a reference, from a search of its whole window, or from the
+ * candidates of an earlier search; work arrays of a thread. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "method/gaussian/group.h"
 
-void csrec_group_finder_clear(csrec_group_finder *f) {
-    free(f->distance);
-    free(f->ranked);
-    free(f->key);
-    free(f->chosen);
-    *f = (csrec_group_finder){0};
-}
-
-csrec_status csrec_group_finder_create(int references, int shifts, csrec_group_finder *f) {
-    size_t window = (size_t)shifts, most = window;
-    if (most < CSREC_GAUSSIAN_KEPT) most = CSREC_GAUSSIAN_KEPT;
-    *f = (csrec_group_finder){0};
-    f->distance = malloc(((size_t)references * window + 1) * sizeof *f->distance);
-    f->ranked = malloc(most * sizeof *f->ranked);
-    f->key = malloc(most * sizeof *f->key);
-    f->chosen = malloc(most * sizeof *f->chosen);
-    bool ok = f->distance && f->ranked && f->key && f->chosen;
-    if (!ok) csrec_group_finder_clear(f);
-    return ok ? CSREC_OK : CSREC_MEMORY;
-}
-
 void csrec_gaussian_matches_clear(csrec_gaussian_matches *matches) {
-    free(matches->count);
-    free(matches->shift);
+    csrec_pool_clear(&matches->pool);
     *matches = (csrec_gaussian_matches){0};
 }
 
@@ -40,12 +18,10 @@ csrec_status csrec_group_matches_prepare(csrec_gaussian_matches *m, int rows, in
                                                                                : CSREC_ARGUMENT;
     csrec_gaussian_matches_clear(m);
     size_t references = (size_t)rows * (size_t)columns;
-    m->rows = rows;
-    m->columns = columns;
-    m->radius = radius;
-    m->count = calloc(references, sizeof *m->count);
-    m->shift = malloc(references * CSREC_GAUSSIAN_KEPT * sizeof *m->shift);
-    return m->count && m->shift ? CSREC_OK : CSREC_MEMORY;
+    *m = (csrec_gaussian_matches){.rows = rows, .columns = columns, .radius = radius};
+    CSREC_ZEROS(&m->pool, m->count, references);
+    CSREC_TAKE(&m->pool, m->shift, references * CSREC_GAUSSIAN_KEPT);
+    return m->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* The k-th smallest of n, k counted from 0; reorders a. */
@@ -135,4 +111,39 @@ void csrec_group_choose(const csrec_group_simd *simd, const csrec_group_search *
         w->top[i] = at[1] + by[1];
         w->left[i] = at[2] + by[2];
     }
+}
+
+/* ------------------------------------------------------------------ work arrays */
+
+csrec_group_finder csrec_group_finder_of(int references, int shifts, csrec_pool *pool) {
+    const int most = shifts < CSREC_GAUSSIAN_KEPT ? CSREC_GAUSSIAN_KEPT : shifts;
+    csrec_group_finder f;
+    CSREC_TAKE(pool, f.distance, (size_t)references * (size_t)shifts + 1);
+    CSREC_TAKE(pool, f.ranked, most);
+    CSREC_TAKE(pool, f.key, most);
+    CSREC_TAKE(pool, f.chosen, most);
+    return f;
+}
+
+csrec_group_work csrec_group_work_of(const csrec_gaussian_picture *p, const int patch[3],
+                                     csrec_pool *pool) {
+    int d = patch[0] * patch[1] * patch[2];
+    size_t stride = (size_t)((d + CSREC_GROUP_LANES - 1) / CSREC_GROUP_LANES * CSREC_GROUP_LANES);
+    csrec_group_work w = {.patch_height = patch[1],
+                          .patch_width = patch[2],
+                          .d = d,
+                          .stride = (int)stride,
+                          .rows = patch[0] * patch[1],
+                          .channels = p->pooled ? p->channels : 1};
+    for (int i = 0; i < w.rows; i++)
+        w.row[i] = (i / patch[1] * p->height + i % patch[1]) * p->width;
+    size_t channels = (size_t)w.channels;
+    CSREC_TAKE(pool, w.mean, channels * stride);
+    CSREC_TAKE(pool, w.C, stride * stride);
+    CSREC_TAKE(pool, w.gram, stride * stride);
+    CSREC_TAKE(pool, w.X, channels * CSREC_GROUP_MOST * stride);
+    CSREC_TAKE(pool, w.V, (CSREC_GROUP_ROWS + CSREC_GROUP_PIXELS) * stride);
+    CSREC_TAKE(pool, w.posterior, stride);
+    CSREC_TAKE(pool, w.column, 2 * (2 * CSREC_GROUP_TILE + 3 * CSREC_GROUP_EDGE));
+    return w;
 }

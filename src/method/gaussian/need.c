@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* need.c - memory and time of a recovery by Gaussian groups. */
 #include <limits.h>
 #include <math.h>
@@ -40,15 +41,14 @@ static double round_seconds(const csrec_gaussian_picture *p, const csrec_gaussia
     return search + p->channels * patches * (PER_COVARIANCE + condition);
 }
 
-/* Thresholded blocks. Adds to stages if not NULL. */
-static csrec_need start_need(const csrec_task *task, csrec_stages *stages) {
+/* Thresholded blocks. */
+static csrec_need start_need(const csrec_task *task) {
     static const csrec_setting small_blocks[] = {{"block", 8}};
     csrec_recover_options own = csrec_options_within(task->options, NULL);
     own.solve.settings = small_blocks;
     own.solve.n_settings = picture_of(task).depth > 1 ? 1 : 0;
     csrec_method_frames.complete(NULL, false, &own);
     csrec_task start = csrec_task_with(task, &own);
-    if (stages) csrec_method_frames.stages(&start, stages);
     return csrec_method_frames.need(&start);
 }
 
@@ -71,20 +71,18 @@ static csrec_need rounds_need(const csrec_task *task, bool given, csrec_need sta
     double guides = p.channels > 1 ? fmax(p.guides, 1) : 0.0;
     double values = (4.0 * channels + 1.0) * entries; /* samples and mask, touched earlier */
     double rest = (8.0 * channels + 4.0 * guides) * entries;
-    return (csrec_need){values + fmax(start.bytes + 8.0 * n * channels,
-                                      rest + csrec_signal_bytes(task) + need.bytes),
-                        start.seconds + csrec_task_share(task, need.seconds, 256)};
+    csrec_need all = start; /* with its stages */
+    all.bytes = values + fmax(start.bytes + 8.0 * n * channels,
+                              rest + csrec_signal_bytes(task) + need.bytes);
+    all.seconds += csrec_task_share(task, need.seconds, 256);
+    csrec_need_stage(&all, CSREC_STAGE_GROUPS, all.seconds - start.seconds);
+    return all;
 }
 
 csrec_need csrec_gaussian_need(const csrec_task *task) {
-    return rounds_need(task, false, start_need(task, NULL));
+    return rounds_need(task, false, start_need(task));
 }
 
 csrec_need csrec_gaussian_refine_need(const csrec_task *task) {
-    return rounds_need(task, true, (csrec_need){0});
-}
-
-void csrec_gaussian_stages(const csrec_task *task, csrec_stages *stages) {
-    csrec_need start = start_need(task, stages);
-    csrec_stages_add(stages, CSREC_STAGE_GROUPS, csrec_gaussian_need(task).seconds - start.seconds);
+    return rounds_need(task, true, (csrec_need){.bytes = 0.0});
 }

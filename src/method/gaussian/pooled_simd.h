@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pooled_simd.h - one covariance for all channels of a group, part of gaussian_simd.h.
  *
  * The patches of a group are modelled as draws of a Gaussian with covariance S (x) C: S between

@@ -1,9 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* round.c - one round over all groups: tiles of reference patches, their matches, and the
  * sums of the estimates. Each tile has its own sums, which are added in order: the result does not
  * depend on the number of threads. */
 #include <math.h>
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "csrec/sampling.h"
@@ -17,7 +17,7 @@ enum {
 };
 
 typedef struct line { /* reference positions along one axis */
-    int *at;
+    const int *at;
     int count, per_tile, tiles;
 } line;
 
@@ -33,18 +33,19 @@ typedef struct round_state {
     float *framed;                    /* the guides with `margin` pixels around them, or NULL */
     csrec_group_sums *sums;           /* [WAVE][channels] */
     float *weight, *value, *variance; /* [channels][depth * height * width] */
-    csrec_call *team;
+    csrec_pool pool;                  /* of all arrays, those of the threads, too */
+    csrec_call *call;
     int number, count; /* of the round within all rounds */
     int64_t done, total;
 } round_state;
 
-static const csrec_group_simd *choose_simd(void) {
-    return CSREC_CPU_CHOOSE(csrec_group);
-}
-
 /* ------------------------------------------------------------------ memory */
 
-int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at) {
+static int smaller(int a, int b) {
+    return a < b ? a : b;
+}
+
+static int lay_line(int size, int patch, int step, uint64_t random, int *at) {
     int shift = (int)(random % (uint64_t)step), last = size - patch, count = 0;
     if (shift > 0 && last > 0) at[count++] = 0;
     for (int x = shift; x < last; x += step) at[count++] = x;
@@ -52,33 +53,23 @@ int csrec_gaussian_line(int size, int patch, int step, uint64_t random, int *at)
     return count;
 }
 
-static csrec_status create_line(int size, int patch, int step, uint64_t random, int tile, line *l) {
-    l->at = malloc((size_t)size * sizeof *l->at);
-    if (!l->at) return CSREC_MEMORY;
-    l->count = csrec_gaussian_line(size, patch, step, random, l->at);
-    l->per_tile = tile / step > 0 ? tile / step : 1;
-    l->tiles = (l->count + l->per_tile - 1) / l->per_tile;
-    return CSREC_OK;
-}
-
-static void clear(round_state *s) {
-    for (int t = 0; t < s->threads; t++) {
-        if (s->work) csrec_group_work_clear(&s->work[t]);
-        if (s->finder) csrec_group_finder_clear(&s->finder[t]);
+/* Numbers are drawn for rows, columns, slices. */
+csrec_gaussian_lines csrec_gaussian_lay(const int extent[3], const csrec_gaussian_round *round,
+                                        uint64_t seed, int *at) {
+    const int deep_radius = round->deep_radius ? round->deep_radius : round->radius;
+    csrec_gaussian_lines l = {.deep = smaller(deep_radius, extent[0] - 1)};
+    for (int a = 0; a < 3; at += extent[a++]) {
+        l.patch[a] = smaller(a == 0 && round->deep ? round->deep : round->patch, extent[a]);
+        l.step[a] = a == 0 && round->deep_step ? round->deep_step : round->step;
+        l.at[a] = at;
+        l.count[a] = lay_line(extent[a], l.patch[a], l.step[a],
+                              csrec_random_u64(seed, 0, (uint64_t)(a + 2) % 3), at);
     }
-    for (int i = 0; s->sums && i < WAVE * s->p->channels; i++) free(s->sums[i].weight);
-    free(s->work);
-    free(s->finder);
-    free(s->framed);
-    free(s->sums);
-    free(s->weight);
-    free(s->slices.at);
-    free(s->rows.at);
-    free(s->columns.at);
+    return l;
 }
 
-static int64_t entries_of(const csrec_gaussian_picture *p) {
-    return (int64_t)p->depth * p->height * p->width;
+static int edge_of(const csrec_gaussian_picture *p) {
+    return p->depth > 1 ? CUBE : TILE;
 }
 
 static int guides_of(const csrec_gaussian_picture *p) {
@@ -91,8 +82,7 @@ static int64_t tiles_of(const round_state *s) {
 
 /* The extent of a tile's groups along an axis. */
 static size_t reach(const round_state *s, int size, int patch, int radius) {
-    int most = (s->p->depth > 1 ? CUBE : TILE) + patch + 2 * radius;
-    return (size_t)(size < most ? size : most);
+    return (size_t)smaller(size, edge_of(s->p) + patch + 2 * radius);
 }
 
 static csrec_status create_sums(round_state *s) {
@@ -100,28 +90,25 @@ static csrec_status create_sums(round_state *s) {
     size_t sums = reach(s, p->depth, s->patch[0], s->deep) *
                   reach(s, p->height, s->patch[1], s->radius) *
                   reach(s, p->width, s->patch[2], s->radius);
-    int64_t values = entries_of(p) * p->channels;
-    s->weight = calloc(3 * (size_t)values, sizeof *s->weight);
-    s->sums = calloc((size_t)(WAVE * s->p->channels), sizeof *s->sums);
-    if (!s->weight || !s->sums) return CSREC_MEMORY;
+    int64_t values = csrec_gaussian_entries(p) * p->channels;
+    CSREC_ZEROS(&s->pool, s->weight, 3 * values);
+    CSREC_ZEROS(&s->pool, s->sums, WAVE * s->p->channels);
+    if (s->pool.lacks) return CSREC_MEMORY;
     s->value = s->weight + values;
     s->variance = s->value + values;
     int tiles = tiles_of(s) < WAVE ? (int)tiles_of(s) : WAVE;
-    for (int i = 0; i < tiles * p->channels; i++) {
-        s->sums[i].weight = malloc(3 * sums * sizeof(float));
-        if (!s->sums[i].weight) return CSREC_MEMORY;
-    }
-    return CSREC_OK;
+    for (int i = 0; i < tiles * p->channels; i++) CSREC_TAKE(&s->pool, s->sums[i].weight, 3 * sums);
+    return s->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* Bytes touched by csrec_gaussian_run and its matches. */
 double csrec_gaussian_round_bytes(const csrec_gaussian_picture *p,
                                   const csrec_gaussian_round *round, int threads) {
-    double entries = (double)entries_of(p), references = 1.0, shifts = 1.0, box = 1.0;
+    double entries = (double)csrec_gaussian_entries(p), references = 1.0, shifts = 1.0, box = 1.0;
     int steps[3] = {round->deep_step ? round->deep_step : round->step, round->step, round->step};
     const int extents[3] = {p->depth, p->height, p->width};
     int deep = round->deep_radius ? round->deep_radius : round->radius;
-    int edge = p->depth > 1 ? CUBE : TILE, inner = 1;
+    int edge = edge_of(p), inner = 1;
     for (int a = 0; a < 3; a++) {
         int radius = a == 0 ? deep : round->radius, most = edge + round->patch + 2 * radius;
         if (extents[a] == 1) continue;
@@ -134,10 +121,6 @@ double csrec_gaussian_round_bytes(const csrec_gaussian_picture *p,
     double framed = round->margin > 0 ? sizeof(float) * entries * guides_of(p) : 0.0;
     double sums = 3.0 * sizeof(float) * p->channels * (entries + WAVE * box);
     return kept + framed + sums + threads * shifts * (double)inner * sizeof(float);
-}
-
-static int smaller(int a, int b) {
-    return a < b ? a : b;
 }
 
 static int margin_of_slices(const round_state *s) {
@@ -162,57 +145,43 @@ static csrec_status frame_guides(round_state *s) {
     size_t width = (size_t)(p->width + 2 * m), height = (size_t)(p->height + 2 * m);
     size_t entries = (size_t)(p->depth + 2 * front) * height * width;
     if (m == 0) return CSREC_OK;
-    s->framed = malloc((size_t)guides * entries * sizeof *s->framed);
-    if (!s->framed) return CSREC_MEMORY;
+    if (!CSREC_TAKE(&s->pool, s->framed, (size_t)guides * entries)) return CSREC_MEMORY;
     for (int g = 0; g < guides; g++)
-        frame_one(p, p->guide + g * entries_of(p), front, m, s->framed + (size_t)g * entries);
+        frame_one(p, p->guide + g * csrec_gaussian_entries(p), front, m,
+                  s->framed + (size_t)g * entries);
     return CSREC_OK;
 }
 
-static void set_sizes(round_state *s) {
-    const csrec_gaussian_picture *p = s->p;
-    const csrec_gaussian_round *round = s->round;
-    s->patch[0] = smaller(round->deep ? round->deep : round->patch, p->depth);
-    s->patch[1] = smaller(round->patch, p->height);
-    s->patch[2] = smaller(round->patch, p->width);
-    s->deep = smaller(round->deep_radius ? round->deep_radius : round->radius, p->depth - 1);
-    s->radius = round->radius;
-    s->group = smaller(round->group, CSREC_GROUP_MOST);
-}
-
 static csrec_status create_lines(round_state *s, uint64_t seed) {
-    const csrec_gaussian_picture *p = s->p;
-    int step = s->round->step, deep = s->round->deep_step ? s->round->deep_step : step;
-    int tile = p->depth > 1 ? CUBE : TILE;
-    csrec_status status =
-        create_line(p->height, s->patch[1], step, csrec_random_u64(seed, 0, 0), tile, &s->rows);
-    if (!status)
-        status = create_line(p->width, s->patch[2], step, csrec_random_u64(seed, 0, 1), tile,
-                             &s->columns);
-    if (!status)
-        status = create_line(p->depth, s->patch[0], deep, csrec_random_u64(seed, 0, 2), tile,
-                             &s->slices);
-    return status;
+    const int extent[] = {s->p->depth, s->p->height, s->p->width}, tile = edge_of(s->p);
+    line *const lines[] = {&s->slices, &s->rows, &s->columns};
+    int *at = CSREC_TAKE(&s->pool, at, extent[0] + extent[1] + extent[2]);
+    if (!at) return CSREC_MEMORY;
+    const csrec_gaussian_lines l = csrec_gaussian_lay(extent, s->round, seed, at);
+    memcpy(s->patch, l.patch, sizeof s->patch);
+    s->deep = l.deep;
+    s->radius = s->round->radius;
+    s->group = smaller(s->round->group, CSREC_GROUP_MOST);
+    for (int a = 0; a < 3; a++) {
+        const int each = tile / l.step[a] > 0 ? tile / l.step[a] : 1;
+        *lines[a] = (line){l.at[a], l.count[a], each, (l.count[a] + each - 1) / each};
+    }
+    return CSREC_OK;
 }
 
 static csrec_status create_threads(round_state *s) {
     int side = 2 * s->radius + 1, shifts = (2 * s->deep + 1) * side * side;
     int references = s->slices.per_tile * s->rows.per_tile * s->columns.per_tile;
-    csrec_status status = CSREC_OK;
-    s->work = calloc((size_t)s->threads, sizeof *s->work);
-    s->finder = calloc((size_t)s->threads, sizeof *s->finder);
-    if (!s->work || !s->finder) return CSREC_MEMORY;
-    for (int t = 0; t < s->threads && !status; t++) {
-        status = csrec_group_work_create(s->p, s->patch, &s->work[t]);
-        if (!status)
-            status =
-                csrec_group_finder_create(s->round->again ? 0 : references, shifts, &s->finder[t]);
+    CSREC_TAKE(&s->pool, s->work, s->threads);
+    CSREC_TAKE(&s->pool, s->finder, s->threads);
+    for (int t = 0; t < s->threads && !s->pool.lacks; t++) {
+        s->work[t] = csrec_group_work_of(s->p, s->patch, &s->pool);
+        s->finder[t] = csrec_group_finder_of(s->round->again ? 0 : references, shifts, &s->pool);
     }
-    return status;
+    return s->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
 static csrec_status create(round_state *s, uint64_t seed) {
-    set_sizes(s);
     csrec_status status = create_lines(s, seed);
     if (!status) status = create_threads(s);
     if (!status) status = create_sums(s);
@@ -304,12 +273,12 @@ static bool is_stopped(round_state *s) {
     done = s->done++;
     csrec_progress progress = {CSREC_STAGE_GROUPS, s->number * s->total + done, s->count * s->total,
                                -1.0};
-    return csrec_call_report(s->team, &progress);
+    return csrec_call_report(s->call, &progress);
 }
 
 /* Adds the sums of the wave's tiles in one row of the picture. */
 static void add_row(round_state *s, int64_t row, int tiles) {
-    int64_t entries = entries_of(s->p), z = row / s->p->height, y = row % s->p->height;
+    int64_t entries = csrec_gaussian_entries(s->p), z = row / s->p->height, y = row % s->p->height;
     for (int i = 0; i < tiles * s->p->channels; i++) {
         const csrec_group_sums *sums = &s->sums[i];
         if (z < sums->front || z >= sums->front + sums->depth) continue;
@@ -331,16 +300,16 @@ static void run_wave(round_state *s, int64_t first, int tiles) {
         for (int i = 0; i < tiles; i++)
             if (!is_stopped(s))
                 run_tile(s, first + i, omp_get_thread_num(), &s->sums[i * s->p->channels]);
-        csrec_call_gather(s->team);
+        csrec_call_gather(s->call);
     }
-    if (csrec_call_stopped(s->team)) return;
+    if (csrec_call_stopped(s->call)) return;
 #pragma omp parallel for schedule(static) num_threads(s->threads)
     for (int64_t row = 0; row < (int64_t)s->p->depth * s->p->height; row++) add_row(s, row, tiles);
 }
 
 /* Samples without noise are put back. */
 static void finish(round_state *s) {
-    int64_t entries = entries_of(s->p);
+    int64_t entries = csrec_gaussian_entries(s->p);
     for (int c = 0; c < s->p->channels; c++)
         for (int64_t i = 0; i < entries; i++) {
             float scale = 1.0f / s->weight[c * entries + i];
@@ -352,23 +321,23 @@ static void finish(round_state *s) {
 
 csrec_status csrec_gaussian_run(csrec_gaussian_picture *picture, const csrec_gaussian_round *round,
                                 uint64_t seed, int threads, csrec_gaussian_matches *matches,
-                                csrec_call *team, int number, int count) {
+                                csrec_call *call, int number, int count) {
     round_state s = {.p = picture,
                      .round = round,
-                     .simd = choose_simd(),
+                     .simd = CSREC_CPU_CHOOSE(csrec_group),
                      .threads = threads,
                      .matches = matches,
-                     .team = team,
+                     .call = call,
                      .number = number,
                      .count = count};
     csrec_status status = create(&s, seed);
     s.total = tiles_of(&s);
-    for (int64_t first = 0; !status && first < s.total && !csrec_call_stopped(team);
+    for (int64_t first = 0; !status && first < s.total && !csrec_call_stopped(call);
          first += WAVE) {
         int64_t left = s.total - first;
         run_wave(&s, first, (int)(left < WAVE ? left : WAVE));
     }
-    if (!status && !csrec_call_stopped(team)) finish(&s);
-    clear(&s);
+    if (!status && !csrec_call_stopped(call)) finish(&s);
+    csrec_pool_clear(&s.pool);
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* whiten.h - pooled channels made uncorrelated, on the CPU and in kernels. */
 #ifndef CSREC_METHOD_GAUSSIAN_WHITEN_H
 #define CSREC_METHOD_GAUSSIAN_WHITEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.c - sums over grids that travel from rank to rank.
  *
  * Messages: START, grids of a batch, from rank 0 to all. HEAD and the chunks after it, from the
@@ -124,20 +125,13 @@ int64_t csrec_grids_chain_chunk(const csrec_grids_chain *c, int64_t at) {
     return rest < most ? rest : most;
 }
 
-static csrec_status receive_from(const csrec_grids_chain *c, int from, int64_t count,
-                                 double **values, csrec_error *error) {
-    size_t bytes = (size_t)count * sizeof **values;
-    *values = malloc(bytes);
-    return *values ? take(c, &from, CHUNK, *values, bytes, error)
-                   : csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
-}
-
-csrec_status csrec_grids_chain_receive(const csrec_grids_chain *c, int64_t at, double **values,
+csrec_status csrec_grids_chain_receive(const csrec_grids_chain *c, int64_t at, double *values,
                                        csrec_error *error) {
-    int64_t count = csrec_grids_chain_chunk(c, at);
-    if (number(c) > 0) return receive_from(c, before(c), count, values, error);
-    *values = calloc((size_t)count, sizeof **values); /* the sums over no grids */
-    return *values ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
+    const size_t bytes = (size_t)csrec_grids_chain_chunk(c, at) * sizeof *values;
+    int from = before(c);
+    if (number(c) > 0) return take(c, &from, CHUNK, values, bytes, error);
+    memset(values, 0, bytes); /* the sums over no grids */
+    return CSREC_OK;
 }
 
 static csrec_status send_to(const csrec_grids_chain *c, int to, int64_t at, const double *values,
@@ -160,14 +154,15 @@ csrec_status csrec_grids_chain_send(const csrec_grids_chain *c, int64_t at, cons
 static csrec_status hand_in(csrec_grids_chain *c, csrec_error *error) {
     csrec_status status = csrec_grids_chain_take(c, error);
     if (status || c->over) return status;
-    status = announce(c, 0, FINAL, error);
+    double *values = malloc((size_t)csrec_grids_chain_chunk(c, 0) * sizeof *values);
+    status = values ? announce(c, 0, FINAL, error)
+                    : csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
     for (int64_t at = 0, count; !status && (count = csrec_grids_chain_chunk(c, at)) > 0;
          at += count) {
-        double *values = NULL;
-        status = csrec_grids_chain_receive(c, at, &values, error);
+        status = csrec_grids_chain_receive(c, at, values, error);
         if (!status) status = send_to(c, 0, at, values, error);
-        free(values);
     }
+    free(values);
     return status;
 }
 
@@ -175,12 +170,8 @@ static csrec_status collect(csrec_grids_chain *c, csrec_error *error) {
     int from = -1;
     csrec_status status = take_head(c, &from, FINAL, error);
     for (int64_t at = 0, count; !status && (count = csrec_grids_chain_chunk(c, at)) > 0;
-         at += count) {
-        double *values = NULL;
-        status = receive_from(c, from, count, &values, error);
-        if (!status) memcpy(c->sum + at, values, (size_t)count * sizeof *values);
-        free(values);
-    }
+         at += count)
+        status = take(c, &from, CHUNK, c->sum + at, (size_t)count * sizeof *c->sum, error);
     return status;
 }
 

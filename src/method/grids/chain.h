@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.h - grids over the ranks of a communicator. Batches of consecutive grids go to the ranks in
  * turn, and each rank runs the pursuits of its batches without waiting. The sums over the grids
  * then travel from the rank of a batch to that of the next one, which adds its grids one after
@@ -60,8 +61,8 @@ csrec_status csrec_grids_chain_give(csrec_grids_chain *chain, int64_t added, csr
 /* Values of the chunk from `at` on, of whole entries; 0: no more. */
 int64_t csrec_grids_chain_chunk(const csrec_grids_chain *chain, int64_t at);
 
-/* A chunk, in its turn: *values is to be freed. */
-csrec_status csrec_grids_chain_receive(const csrec_grids_chain *chain, int64_t at, double **values,
+/* A chunk, in its turn: values has room for that at 0, which is the longest. */
+csrec_status csrec_grids_chain_receive(const csrec_grids_chain *chain, int64_t at, double *values,
                                        csrec_error *error);
 csrec_status csrec_grids_chain_send(const csrec_grids_chain *chain, int64_t at,
                                     const double *values, csrec_error *error);

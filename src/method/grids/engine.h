@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - a device's interface for the mean over plain grids. */
 #ifndef CSREC_METHOD_GRIDS_ENGINE_H
 #define CSREC_METHOD_GRIDS_ENGINE_H

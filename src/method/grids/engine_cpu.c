@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - the mean over dyadic grids on the CPU: a pursuit on each, in parallel.
  *
  * Grids are worked through in batches: the pursuits of a batch (grids x channels) run in parallel,
@@ -33,9 +34,10 @@ typedef struct job {
     const csrec_context *context; /* the operators' device, for the reference pursuit */
     int threads;
     bool shared; /* all ranks and threads work on one pursuit after another */
-    csrec_call team;
+    csrec_call call;
     csrec_grids_chain chain; /* chain.added: grids in the signal */
     double *fits;            /* [batch][values] of ranks */
+    csrec_pool pool;         /* of these and chain.sum */
     int64_t pursuits_done;
     csrec_record *mean; /* of the grids so far */
 } job;
@@ -51,7 +53,7 @@ static bool pass_progress(const csrec_progress *progress, void *context) {
 #pragma omp atomic read
         seen.done = j->pursuits_done;
     }
-    return csrec_call_report(&j->team, &seen);
+    return csrec_call_report(&j->call, &seen);
 }
 
 static csrec_status solve_alone(job *j, csrec_grid_run *run, int64_t channel, const double *y,
@@ -214,20 +216,21 @@ static csrec_status add_to_chain(job *j, const csrec_grid_run *runs, int64_t cou
         if (used[g]) add_report(j, &runs[g]);
         n += used[g];
     }
-    status = csrec_grids_chain_give(chain, chain->added + n, error);
+    double *sums = malloc((size_t)csrec_grids_chain_chunk(chain, 0) * sizeof *sums);
+    status = sums ? csrec_grids_chain_give(chain, chain->added + n, error)
+                  : csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
     for (int64_t at = 0, size; !status && (size = csrec_grids_chain_chunk(chain, at)) > 0;
          at += size) {
-        double *sums = NULL;
-        status = csrec_grids_chain_receive(chain, at, &sums, error);
+        status = csrec_grids_chain_receive(chain, at, sums, error);
         if (!status) add_fits(j, used, count, at, size, sums);
         if (!status) status = csrec_grids_chain_send(chain, at, sums, error);
-        free(sums);
     }
+    free(sums);
     return status;
 }
 
-static void poll_team(void *team) {
-    csrec_call_poll(team);
+static void poll_team(void *call) {
+    csrec_call_poll(call);
 }
 
 /* Squares travel after the values; rank 0 takes them apart. */
@@ -239,14 +242,13 @@ static csrec_status open_chain(job *j, csrec_error *error) {
                                  .channels = j->measurement->channels,
                                  .length = j->squares ? 2 * j->values : j->values,
                                  .waits = poll_team,
-                                 .context = &j->team};
+                                 .context = &j->call};
     csrec_status status =
         csrec_grids_chain_open(chain, csrec_grids_batch(j->threads, j->options), error);
     if (status || !shared) return status;
-    j->fits = malloc((size_t)(chain->batch * j->values) * sizeof *j->fits);
-    if (csrec_comm_rank(chain->comm) == 0)
-        chain->sum = malloc((size_t)chain->length * sizeof *chain->sum);
-    if (j->fits && (chain->sum || csrec_comm_rank(chain->comm) > 0)) return CSREC_OK;
+    CSREC_TAKE(&j->pool, j->fits, chain->batch * j->values);
+    if (csrec_comm_rank(chain->comm) == 0) CSREC_TAKE(&j->pool, chain->sum, chain->length);
+    if (!j->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for %lld grids", (long long)chain->batch);
 }
 
@@ -279,11 +281,11 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, csrec_grid_r
         for (int64_t p = 0; p < count * channels; p++) {
             csrec_error text = {{0}};
             csrec_status own = pursue(j, &runs[p / channels], p % channels, &text);
-            if (own) csrec_call_fail(&j->team, p, own, text.text);
+            if (own) csrec_call_fail(&j->call, p, own, text.text);
         }
-        csrec_call_gather(&j->team);
+        csrec_call_gather(&j->call);
     }
-    if (j->team.status) status = csrec_fail(error, j->team.status, "%s", j->team.error.text);
+    if (j->call.status) status = csrec_fail(error, j->call.status, "%s", j->call.error.text);
     double pursued = csrec_seconds();
     if (!status)
         status =
@@ -299,9 +301,9 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     csrec_grid_run *runs = calloc(BATCH, sizeof *runs);
     csrec_status status =
         runs ? open_chain(j, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
-    while (!status && !csrec_call_stopped(&j->team) &&
+    while (!status && !csrec_call_stopped(&j->call) &&
            csrec_grids_chain_next(&j->chain, &first, &count)) {
-        csrec_call_poll(&j->team);
+        csrec_call_poll(&j->call);
         status = run_batch(j, first, count, runs, error);
         for (int64_t c = 0; atoms && !status && c < channels; c++) {
             atoms[c] = runs[0].atoms[c];
@@ -312,11 +314,10 @@ static csrec_status run_all(job *j, csrec_atoms *atoms, csrec_error *error) {
     }
     if (!status) status = close_chain(j, error);
     free(runs);
-    free(j->fits);
-    free(j->chain.sum);
+    csrec_pool_clear(&j->pool);
     for (int64_t k = 0; j->signal && j->chain.added > 1 && k < j->values; k++)
         j->signal[k] /= (double)j->chain.added;
-    if (csrec_call_stopped(&j->team)) j->report.outcome = CSREC_INTERRUPTED;
+    if (csrec_call_stopped(&j->call)) j->report.outcome = CSREC_INTERRUPTED;
     return status;
 }
 
@@ -365,10 +366,10 @@ static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     if (r->signal) memset(r->signal, 0, (size_t)j.values * sizeof *r->signal);
     if (r->variance && j.signal) j.squares = r->variance;
     if (j.squares) memset(j.squares, 0, (size_t)j.values * sizeof *j.squares);
-    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){"grids", 0, options->shifts, -1.0});
     status = run_all(&j, r->atoms, error);
-    csrec_call_end(&j.team);
+    csrec_call_end(&j.call);
     if (j.squares) set_variance(&j);
     if (j.shared && csrec_comm_rank(options->comm) > 0) keep_messages(&j.report);
     if (!status) *r->report = j.report;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* grids.c - the method of the mean over dyadic grids: its row, and what it needs. */
 #include <string.h>
 
@@ -20,9 +21,9 @@ static csrec_need need_of(const csrec_task *task) {
     double work = (double)shifts * channels * (per_row * rows + per_sample * n);
     int ranks = csrec_comm_size(task->options->comm);
     double signals = task->atoms_alone ? 0.0 : ranks > 1 ? (double)kept + 2.0 : 1.0;
-    return (csrec_need){(double)kept * n * (tree + atoms * channels / 3.0) + abreast * n * pursuit +
-                            signals * csrec_signal_bytes(task),
-                        csrec_task_share(task, work / ranks, shifts * task->channels)};
+    return (csrec_need){.bytes = (double)kept * n * (tree + atoms * channels / 3.0) +
+                                 abreast * n * pursuit + signals * csrec_signal_bytes(task),
+                        .seconds = csrec_task_share(task, work / ranks, shifts * task->channels)};
 }
 
 static bool works_with(const char *solver, const char *basis) {

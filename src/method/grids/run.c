@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* run.c - one grid on the CPU. */
 #include "method/grids/run.h"
 
@@ -12,11 +13,9 @@ enum { BLOCK = 1 << 14 };
 
 void csrec_grid_run_clear(csrec_grid_run *run, int64_t channels) {
     csrec_operator_destroy(run->A);
-    free(run->rows);
-    free(run->order);
     for (int64_t c = 0; run->atoms && c < channels; c++) csrec_atoms_clear(&run->atoms[c]);
-    free(run->atoms);
-    free(run->reports);
+    csrec_pool_clear(&run->pool);
+    free(run->rows);
     *run = (csrec_grid_run){0};
 }
 
@@ -30,10 +29,10 @@ csrec_status csrec_grid_run_create(const csrec_measurement *m, const csrec_recov
                           "the shape needs more than 62 levels; sample a "
                           "smaller shape or use order raster");
     uint64_t *rows = malloc((size_t)m->n * sizeof *rows);
-    run->order = malloc((size_t)m->n * sizeof *run->order);
-    run->atoms = calloc((size_t)m->channels, sizeof *run->atoms);
-    run->reports = calloc((size_t)m->channels, sizeof *run->reports);
-    status = rows && run->order && run->atoms && run->reports ? CSREC_OK : CSREC_MEMORY;
+    CSREC_TAKE(&run->pool, run->order, m->n);
+    CSREC_ZEROS(&run->pool, run->atoms, m->channels);
+    CSREC_ZEROS(&run->pool, run->reports, m->channels);
+    status = rows && !run->pool.lacks ? CSREC_OK : CSREC_MEMORY;
     if (!status) status = csrec_grid_rows(&run->grid, m->n, m->index, rows);
     for (int64_t k = 0; !status && k < m->n; k++) run->order[k] = k;
     if (!status) status = csrec_sort_rows(m->n, rows, run->order);
@@ -75,10 +74,11 @@ csrec_status csrec_grid_run_add(const csrec_grid_run *run, int64_t channels, int
     csrec_status status = CSREC_OK;
 #pragma omp parallel num_threads(threads)
     {
-        uint64_t *row = malloc(BLOCK * sizeof *row);
-        int64_t *entry = malloc(BLOCK * sizeof *entry);
-        double *value = malloc(BLOCK * sizeof *value);
-        csrec_status own = row && entry && value ? CSREC_OK : CSREC_MEMORY;
+        csrec_pool pool = {0};
+        uint64_t *row = CSREC_TAKE(&pool, row, BLOCK);
+        int64_t *entry = CSREC_TAKE(&pool, entry, BLOCK);
+        double *value = CSREC_TAKE(&pool, value, BLOCK);
+        csrec_status own = pool.lacks ? CSREC_MEMORY : CSREC_OK;
 #pragma omp for schedule(dynamic, 4)
         for (int64_t b = 0; b < blocks; b++) {
             int64_t first = b * BLOCK, count = rows - first < BLOCK ? rows - first : BLOCK;
@@ -90,9 +90,7 @@ csrec_status csrec_grid_run_add(const csrec_grid_run *run, int64_t channels, int
 #pragma omp atomic write
             status = own;
         }
-        free(row);
-        free(entry);
-        free(value);
+        csrec_pool_clear(&pool);
     }
     return status;
 }

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* run.h - one grid of the mean on the CPU: its samples in the order of their rows, its operator,
  * the pursuits' results, and their fit. */
 #ifndef CSREC_METHOD_GRIDS_RUN_H
 #define CSREC_METHOD_GRIDS_RUN_H
 
 #include "csrec/recover.h"
+#include "base/pool.h"
 #include "method/grid.h"
 #include "operator/operator.h"
 
@@ -14,6 +16,7 @@ typedef struct csrec_grid_run {
     int64_t *order;     /* [n] sample of each row */
     csrec_atoms *atoms; /* [channels] */
     csrec_solve_report *reports;
+    csrec_pool pool;     /* of the following arrays */
     csrec_status status; /* status of building it */
     csrec_error error;
 } csrec_grid_run;

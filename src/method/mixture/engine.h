@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - a device's interface for rounds of a mixture over the patches of a picture. */
 #ifndef CSREC_METHOD_MIXTURE_ENGINE_H
 #define CSREC_METHOD_MIXTURE_ENGINE_H
@@ -16,7 +17,7 @@ typedef struct csrec_fit_engine {
                            const csrec_fit_plan *plan, void **state, csrec_error *error);
     void (*destroy)(void *state);
     /* Round `number` from 0: assigns patches under `wide`, conditions them under `mixture`, and
-     * averages them into the engine's picture, unless the team is stopped, to which it reports. */
+     * averages them into the engine's picture, unless the call is stopped, to which it reports. */
     csrec_status (*run)(void *state, const csrec_mixture *mixture, const csrec_mixture *wide,
                         int number, csrec_error *error);
     /* Of the last round: patches of component k; and unless there are none their mean [d], their

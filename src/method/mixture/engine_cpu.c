@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - rounds of a mixture on the CPU, the reference for every device. Patches are sorted
  * by their components and processed in batches of a fixed size, whose sums are added in order. The
  * picture is updated in place.
@@ -8,7 +9,8 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "learn/statistics.h"
+#include "base/pool.h"
+#include "learn/data.h"
 #include "learn/whiten.h"
 #include "method/mixture/engine.h"
 #include "method/mixture/patch.h"
@@ -32,29 +34,15 @@ typedef struct engine {
     size_t work_size, room_size;
     double energy;
     int round;
+    csrec_pool pool; /* of all arrays */
 } engine;
-
-static const csrec_patch_simd *choose_simd(void) {
-    return CSREC_CPU_CHOOSE(csrec_patch);
-}
 
 /* ------------------------------------------------------------------ memory */
 
 static void destroy(void *state) {
     engine *f = state;
     if (!f) return;
-    free(f->first);
-    free(f->order);
-    free(f->choice);
-    free(f->begin);
-    free(f->from);
-    free(f->x);
-    free(f->variance);
-    free(f->C);
-    free(f->mean);
-    free(f->G);
-    free(f->work);
-    free(f->room);
+    csrec_pool_clear(&f->pool);
     free(f);
 }
 
@@ -62,22 +50,22 @@ static bool allocate(engine *f) {
     size_t K = (size_t)f->K, d = (size_t)f->d, stride = (size_t)f->stride;
     size_t count = (size_t)f->count, batches = (size_t)f->batches, threads = (size_t)f->p->threads;
     const csrec_mixture size = {.K = f->K, .d = f->d};
+    csrec_pool *pool = &f->pool;
     f->work_size = csrec_mixture_work(&size) + ROWS * K;
     f->room_size = (d + CSREC_PATCH_ROWS + 3) * stride + 2 * d + ROWS * d;
-    f->first = malloc((K + 1) * sizeof *f->first);
-    f->order = malloc(count * sizeof *f->order);
-    f->choice = malloc(count * sizeof *f->choice);
-    f->begin = malloc(batches * sizeof *f->begin);
-    f->from = malloc((batches + 1) * sizeof *f->from);
-    f->x = malloc(count * d * sizeof *f->x);
-    f->variance = malloc(count * d * sizeof *f->variance);
-    f->C = calloc(K * d * stride, sizeof *f->C);
-    f->mean = calloc(K * stride, sizeof *f->mean);
-    f->G = malloc(batches * stride * stride * sizeof *f->G);
-    f->work = malloc(threads * f->work_size * sizeof *f->work);
-    f->room = malloc(threads * f->room_size * sizeof *f->room);
-    return f->first && f->order && f->choice && f->begin && f->from && f->x && f->variance &&
-           f->C && f->mean && f->G && f->work && f->room;
+    CSREC_TAKE(pool, f->first, K + 1);
+    CSREC_TAKE(pool, f->order, count);
+    CSREC_TAKE(pool, f->choice, count);
+    CSREC_TAKE(pool, f->begin, batches);
+    CSREC_TAKE(pool, f->from, batches + 1);
+    CSREC_TAKE(pool, f->x, count * d);
+    CSREC_TAKE(pool, f->variance, count * d);
+    CSREC_ZEROS(pool, f->C, K * d * stride);
+    CSREC_ZEROS(pool, f->mean, K * stride);
+    CSREC_TAKE(pool, f->G, batches * stride * stride);
+    CSREC_TAKE(pool, f->work, threads * f->work_size);
+    CSREC_TAKE(pool, f->room, threads * f->room_size);
+    return !pool->lacks;
 }
 
 /* The sizes of allocate(), and of `place` in average(). */
@@ -98,7 +86,7 @@ static csrec_status create(const csrec_context *context, csrec_fit_picture *p, i
     if (!f) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     f->p = p;
     f->plan = *plan;
-    f->simd = choose_simd();
+    f->simd = CSREC_CPU_CHOOSE(csrec_patch);
     f->K = K;
     f->d = csrec_patches_size(&p->patches);
     f->stride = csrec_patch_stride(f->d);
@@ -127,8 +115,8 @@ static void choose(engine *f, const csrec_mixture *wide) {
     {
 #pragma omp for schedule(static) nowait
         for (int64_t first = 0; first < f->count; first += ROWS)
-            if (!csrec_call_poll(f->p->team)) choose_rows(f, wide, first);
-        csrec_call_gather(f->p->team);
+            if (!csrec_call_poll(f->p->call)) choose_rows(f, wide, first);
+        csrec_call_gather(f->p->call);
     }
 }
 
@@ -197,7 +185,7 @@ static void run_batch(engine *f, int64_t b) {
 static bool is_stopped(const engine *f, int64_t batch) {
     csrec_progress progress = {"mixture", f->round * f->batches + batch,
                                f->plan.rounds * f->batches, -1.0};
-    return csrec_call_report(f->p->team, &progress);
+    return csrec_call_report(f->p->call, &progress);
 }
 
 static void condition(engine *f, const csrec_mixture *mixture) {
@@ -207,7 +195,7 @@ static void condition(engine *f, const csrec_mixture *mixture) {
 #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t b = 0; b < f->batches; b++)
             if (!is_stopped(f, b)) run_batch(f, b);
-        csrec_call_gather(f->p->team);
+        csrec_call_gather(f->p->call);
     }
 }
 
@@ -266,10 +254,11 @@ static csrec_status average(engine *f, csrec_error *error) {
     csrec_fit_picture *p = f->p;
     int height = p->patches.height;
     size_t line = 3 * (size_t)p->patches.width * (size_t)p->patches.joint;
-    int64_t *place = malloc((size_t)f->count * sizeof *place);
-    float *sums = malloc((size_t)p->threads * line * sizeof *sums);
-    double *rows = malloc((size_t)height * sizeof *rows);
-    bool room = place && sums && rows;
+    csrec_pool pool = {0};
+    int64_t *place = CSREC_TAKE(&pool, place, f->count);
+    float *sums = CSREC_TAKE(&pool, sums, (size_t)p->threads * line);
+    double *rows = CSREC_TAKE(&pool, rows, height);
+    const bool room = !pool.lacks;
     for (int64_t i = 0; room && i < f->count; i++) place[f->order[i]] = i;
     if (room) {
 #pragma omp parallel for schedule(static) num_threads(p->threads)
@@ -278,9 +267,7 @@ static csrec_status average(engine *f, csrec_error *error) {
     }
     f->energy = 0.0;
     for (int y = 0; room && y < height; y++) f->energy += rows[y];
-    free(place);
-    free(sums);
-    free(rows);
+    csrec_pool_clear(&pool);
     return room ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
 
@@ -289,10 +276,10 @@ static csrec_status run(void *state, const csrec_mixture *mixture, const csrec_m
     engine *f = state;
     f->round = number;
     choose(f, wide);
-    if (csrec_call_stopped(f->p->team)) return CSREC_OK;
+    if (csrec_call_stopped(f->p->call)) return CSREC_OK;
     sort(f);
     condition(f, mixture);
-    return csrec_call_stopped(f->p->team) ? CSREC_OK : average(f, error);
+    return csrec_call_stopped(f->p->call) ? CSREC_OK : average(f, error);
 }
 
 /* ------------------------------------------------------------------ results */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fit.c - rounds of a mixture over the patches of a picture, by the engine of a device.
  */
 #include "method/mixture/fit.h"
@@ -41,7 +42,7 @@ static csrec_status widen(const csrec_fit_picture *p, const csrec_mixture *m, cs
     memcpy(wide->C, m->C, (size_t)m->K * squares * sizeof *m->C);
     for (int k = 0; k < m->K; k++)
         for (size_t i = 0; i < d; i++) wide->C[(size_t)k * squares + i * (d + 1)] += more;
-    return csrec_mixture_prepare(wide, 0.5 * more, p->threads, p->team, error);
+    return csrec_mixture_prepare(wide, 0.5 * more, p->threads, p->call, error);
 }
 
 /* ------------------------------------------------------------------ the next mixture */
@@ -71,7 +72,7 @@ static csrec_status adapt_mixture(const csrec_fit_engine *engine, void *state,
 #pragma omp parallel for schedule(dynamic, 1) num_threads(p->threads)
     for (int k = 0; k < m->K; k++) {
         int64_t n = engine->count(state, k);
-        if (csrec_call_poll(p->team)) continue;
+        if (csrec_call_poll(p->call)) continue;
         csrec_status status = n > 0 ? update(engine, state, m, k) : CSREC_OK;
         m->weights[k] = ((double)n + 1.0) / (double)(patches + m->K);
         if (status) {
@@ -93,7 +94,7 @@ static csrec_status run_round(const csrec_fit_engine *engine, void *state, csrec
                               csrec_error *error) {
     csrec_status status = widen(p, mixture, wide, error);
     if (!status) status = engine->run(state, mixture, wide, round, error);
-    *done = !status && !csrec_call_stopped(p->team);
+    *done = !status && !csrec_call_stopped(p->call);
     if (!*done || !p->round_done) return status;
     double energy;
     status = engine->get(state, &energy, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fit.h - a mixture of Gaussians over all patches of a picture, fitted to its samples. */
 #ifndef CSREC_METHOD_MIXTURE_FIT_H
 #define CSREC_METHOD_MIXTURE_FIT_H
@@ -21,7 +22,7 @@ typedef struct csrec_fit_picture {
     float noise, tone;         /* variance of a sample's noise; unit */
     bool keep;                 /* samples have no noise and are put back */
     int threads;
-    csrec_call *team;
+    csrec_call *call;
     csrec_fit_round round_done; /* may be NULL */
     void *context;
 } csrec_fit_picture;
@@ -45,7 +46,7 @@ void csrec_fit_floats(const csrec_mixture *mixture, float tone, int stride, floa
  * estimate, conditioned on its samples under it, and patches are averaged by their posterior
  * variance; with `adapt`, mean and covariance of each component then become those of its patches,
  * posterior covariances included (the maximisation step with missing entries: Yu, Sapiro and Mallat
- * 2012, section III). Where the team is stopped, u is that of the last whole round. The result does
+ * 2012, section III). Where the call is stopped, u is that of the last whole round. The result does
  * not depend on the number of threads. */
 csrec_status csrec_fit_run(const csrec_context *context, csrec_fit_picture *picture,
                            csrec_mixture *mixture, int rounds, bool adapt, csrec_error *error);

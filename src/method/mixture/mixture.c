@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.c - recovery of pictures by a mixture of Gaussians: start, mixture, result.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
+#include "base/pool.h"
 #include "base/threads.h"
 #include "learn/gmm.h"
 #include "learn/model.h"
@@ -29,11 +29,8 @@ typedef struct settings {
 
 /* Values of patches = gain * values of the measurement + offset. */
 typedef struct job {
+    const csrec_recovery *r;
     const csrec_measurement *m;
-    const csrec_whole *whole;
-    const csrec_recover_options *options;
-    const csrec_context *context;
-    double unit; /* of y, in the model's units */
     double span; /* one of 255 tones, in the model's units */
     settings set;
     csrec_model_units units;
@@ -42,10 +39,10 @@ typedef struct job {
     int64_t entries;
     float *values; /* [entries * channels] samples, estimate and, if asked for, its variance */
     unsigned char *mask;
-    bool expects, stopped; /* expects: variances are asked for */
-    csrec_call team;
+    bool stopped;
+    csrec_pool pool; /* of values and mask */
+    csrec_call call;
     csrec_record *record;
-    double *signal; /* in units of the result, if rounds are recorded */
 } job;
 
 /* ------------------------------------------------------------------ settings */
@@ -72,15 +69,15 @@ static csrec_status check_settings(const csrec_recover_options *options, csrec_e
 }
 
 static csrec_status read_settings(job *j, csrec_error *error) {
-    const csrec_solve_options *solve = &j->options->solve;
-    csrec_status status = check_settings(j->options, error);
+    const csrec_solve_options *solve = &j->r->options->solve;
+    csrec_status status = check_settings(j->r->options, error);
     int value[ADAPT];
     if (status) return status;
     for (int i = 0; i < ADAPT; i++)
         value[i] =
             (int)csrec_setting_value(solve, CSREC_OF_METHOD, params[i].name, params[i].value);
     bool adapt = csrec_setting_value(solve, CSREC_OF_METHOD, params[ADAPT].name,
-                                     j->options->model ? 0.0 : 1.0);
+                                     j->r->options->model ? 0.0 : 1.0);
     j->set = (settings){value[COMPONENTS], value[ROUNDS], value[PATCH], value[STEP], adapt};
     return CSREC_OK;
 }
@@ -91,18 +88,18 @@ static csrec_status read_settings(job *j, csrec_error *error) {
  * so that differences of large values do not overflow. */
 static void set_units(job *j) {
     const csrec_measurement *m = j->m;
-    double least = j->whole->least[0], most = j->whole->most[0];
+    double least = j->r->whole->least[0], most = j->r->whole->most[0];
     for (int64_t c = 1; c < m->channels; c++) {
-        least = fmin(least, j->whole->least[c]);
-        most = fmax(most, j->whole->most[c]);
+        least = fmin(least, j->r->whole->least[c]);
+        most = fmax(most, j->r->whole->most[c]);
     }
     double half = csrec_tones_half(m, most / 2 - least / 2), middle = least / 2 + most / 2;
     if (!(half > 0.0)) half = 127.5;
     j->picture.tone = 1.0f;
     j->units = (csrec_model_units){127.5 / half, -middle * (127.5 / half)};
-    if (!j->options->model) return;
-    const csrec_array *scale = csrec_model_array(j->options->model, "scale");
-    j->units = csrec_model_units_of(j->options->model, m, j->unit);
+    if (!j->r->options->model) return;
+    const csrec_array *scale = csrec_model_array(j->r->options->model, "scale");
+    j->units = csrec_model_units_of(j->r->options->model, m, j->r->unit);
     j->span = fabs(j->units.gain) * 2.0 * half;
     if (scale) j->span = fabs(csrec_array_value(scale, 1) - csrec_array_value(scale, 0));
 }
@@ -128,7 +125,7 @@ static void set_unit_of_model(job *j) {
 /* The patches of a model. */
 static csrec_status check_model(job *j, csrec_error *error) {
     int64_t channels;
-    csrec_shape shape = csrec_model_shape(j->options->model, &channels);
+    csrec_shape shape = csrec_model_shape(j->r->options->model, &channels);
     const csrec_measurement *m = j->m;
     bool fits =
         shape.dims == 2 && shape.dim[0] <= m->shape.dim[0] && shape.dim[1] <= m->shape.dim[1];
@@ -146,14 +143,14 @@ static csrec_status check_model(job *j, csrec_error *error) {
     j->picture.patches.patch_height = (int)shape.dim[0];
     j->picture.patches.patch_width = (int)shape.dim[1];
     j->picture.patches.joint = (int)channels;
-    csrec_status status = csrec_mixture_from(j->options->model, &j->mixture, error);
+    csrec_status status = csrec_mixture_from(j->r->options->model, &j->mixture, error);
     if (!status) set_unit_of_model(j);
     return status;
 }
 
 static csrec_status make_mixture(job *j, csrec_error *error) {
     csrec_fit_picture *p = &j->picture;
-    if (j->options->model) return check_model(j, error);
+    if (j->r->options->model) return check_model(j, error);
     p->patches.joint = 1;
     p->patches.patch_height = j->set.patch < p->patches.height ? j->set.patch : p->patches.height;
     p->patches.patch_width = j->set.patch < p->patches.width ? j->set.patch : p->patches.width;
@@ -175,9 +172,9 @@ static csrec_status set_up(job *j, csrec_error *error) {
     set_units(j);
     csrec_status status = make_mixture(j, error);
     if (status) return status;
-    j->values = calloc((j->expects ? 3 : 2) * values, sizeof *j->values);
-    j->mask = calloc((size_t)j->entries, 1);
-    if (!j->values || !j->mask) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    CSREC_ZEROS(&j->pool, j->values, (j->r->variance ? 3 : 2) * values);
+    CSREC_ZEROS(&j->pool, j->mask, j->entries);
+    if (j->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < m->n; i++) {
         j->mask[m->index[i]] = 1;
         for (int64_t c = 0; c < m->channels; c++)
@@ -190,7 +187,7 @@ static csrec_status set_up(job *j, csrec_error *error) {
     p->mask = j->mask;
     p->y = j->values;
     p->u = j->values + values;
-    p->variance = j->expects ? p->u + values : NULL;
+    p->variance = j->r->variance ? p->u + values : NULL;
     int edge = p->patches.patch_height < p->patches.patch_width ? p->patches.patch_height
                                                                 : p->patches.patch_width;
     p->patches.step = j->set.step < edge ? j->set.step : edge;
@@ -199,52 +196,32 @@ static csrec_status set_up(job *j, csrec_error *error) {
 
 /* ------------------------------------------------------------------ running */
 
-/* A negative gain reverses the order of values. */
-static csrec_status scale_whole(const job *j, double tone, csrec_whole *to, csrec_error *error) {
-    csrec_status status = csrec_whole_copy(j->whole, j->m->channels, to, error);
-    for (int64_t c = 0; c < j->m->channels && !status; c++) {
-        double a = (double)value_of(j, to->least[c]) / tone;
-        double b = (double)value_of(j, to->most[c]) / tone;
-        to->least[c] = fmin(a, b);
-        to->most[c] = fmax(a, b);
-    }
-    return status;
+static double tones_of(const void *context, int64_t channel, double y) {
+    const job *j = context;
+    (void)channel;
+    return (double)value_of(j, y) / (double)j->picture.tone;
 }
 
 /* Quick rounds of Gaussian groups, on values of about 0 to 255, whose squares are finite. */
-static csrec_status start(job *j, double *signal, csrec_recover_report *report,
-                          csrec_error *error) {
-    int64_t channels = j->m->channels;
-    double tone = (double)j->picture.tone;
-    csrec_measurement scaled = *j->m;
-    scaled.y = malloc((size_t)(scaled.n * channels) * sizeof *scaled.y);
-    if (!scaled.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    scaled.sigma *= fabs(j->units.gain) / tone;
-    scaled.scale[0] = 0.0;
-    scaled.scale[1] = 255.0;
-    for (int64_t i = 0; i < scaled.n; i++)
-        for (int64_t c = 0; c < channels; c++)
-            scaled.y[i * channels + c] =
-                (double)j->picture.y[scaled.index[i] * channels + c] / tone;
-    csrec_recover_options options = csrec_options_within(j->options, &j->team);
+static csrec_status start(job *j, csrec_error *error) {
+    const int64_t channels = j->m->channels;
+    const double tone = (double)j->picture.tone;
+    csrec_recover_options options = csrec_options_within(j->r->options, &j->call);
     options.method = csrec_method_gaussian.info.name;
     options.solve.settings = quick_groups;
     options.solve.n_settings = 1;
-    csrec_whole whole;
-    csrec_recovery own = {.measurement = &scaled,
-                          .whole = &whole,
-                          .context = j->context,
-                          .unit = 1.0,
-                          .signal = signal,
-                          .report = report};
-    csrec_status status = scale_whole(j, tone, &whole, error);
-    if (!status) status = csrec_recover_start(&own, &options, error);
-    csrec_whole_clear(&whole);
-    free(scaled.y);
-    j->stopped = csrec_call_stopped(&j->team);
+    const csrec_recovery own = {.measurement = j->m,
+                                .whole = j->r->whole,
+                                .context = j->r->context,
+                                .signal = j->r->signal,
+                                .report = j->r->report};
+    csrec_status status = csrec_recover_in_tones(
+        &own, &options, j->m->sigma * (fabs(j->units.gain) / tone), tones_of, j, error);
+    j->stopped = csrec_call_stopped(&j->call);
     for (int64_t i = 0; i < j->entries * channels && !status; i++)
-        j->picture.u[i] =
-            j->mask[i / channels] && j->picture.keep ? j->picture.y[i] : (float)(tone * signal[i]);
+        j->picture.u[i] = j->mask[i / channels] && j->picture.keep
+                              ? j->picture.y[i]
+                              : (float)(tone * j->r->signal[i]);
     return status;
 }
 
@@ -274,12 +251,12 @@ static csrec_status start_mixture(job *j, csrec_error *error) {
     csrec_learn_options o = {.components = j->mixture.K,
                              .rounds = LEARNING,
                              .least = LEAST,
-                             .seed = j->options->seed,
+                             .seed = j->r->options->seed,
                              .threads = j->picture.threads,
-                             .progress = j->options->solve.progress,
-                             .context = j->options->solve.context};
+                             .progress = j->r->options->solve.progress,
+                             .context = j->r->options->solve.context};
     csrec_model *model = NULL;
-    csrec_status status = csrec_gmm_learn_on(j->context, &data, &o, &model, &j->stopped, error);
+    csrec_status status = csrec_gmm_learn_on(j->r->context, &data, &o, &model, &j->stopped, error);
     if (status == CSREC_DATA) return start_edges(j, error);
     if (status || j->stopped) return status;
     csrec_mixture_clear(&j->mixture);
@@ -288,7 +265,8 @@ static csrec_status start_mixture(job *j, csrec_error *error) {
     return status;
 }
 
-static void deliver(const job *j, double *signal) {
+static void deliver(const job *j) {
+    double *signal = j->r->signal;
     for (int64_t i = 0; i < j->entries * j->m->channels; i++)
         signal[i] = ((double)j->picture.u[i] - j->units.offset) / j->units.gain;
     csrec_samples_restore(j->m, signal);
@@ -307,20 +285,20 @@ static void note_round(int round, double energy, void *context) {
         double y = j->units.gain * j->m->y[i];
         whole += y * y;
     }
-    deliver(j, j->signal);
-    csrec_record_add(j->record, round, energy, whole, csrec_record_error(j->record, j->signal));
+    deliver(j);
+    csrec_record_add(j->record, round, energy, whole, csrec_record_error(j->record, j->r->signal));
 }
 
 static csrec_status run(job *j, csrec_error *error) {
     csrec_status status = CSREC_OK;
-    if (!j->options->model) status = start_mixture(j, error);
-    j->picture.team = &j->team;
+    if (!j->r->options->model) status = start_mixture(j, error);
+    j->picture.call = &j->call;
     j->picture.round_done = j->record ? note_round : NULL;
     j->picture.context = j;
     if (!status && !j->stopped)
-        status =
-            csrec_fit_run(j->context, &j->picture, &j->mixture, j->set.rounds, j->set.adapt, error);
-    j->stopped = j->stopped || csrec_call_stopped(&j->team);
+        status = csrec_fit_run(j->r->context, &j->picture, &j->mixture, j->set.rounds, j->set.adapt,
+                               error);
+    j->stopped = j->stopped || csrec_call_stopped(&j->call);
     return status;
 }
 
@@ -328,35 +306,28 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *measurement = r->measurement;
     const csrec_recover_options *options = r->options;
     csrec_recover_report *report = r->report;
-    double began = csrec_seconds(), *signal = r->signal;
-    job j = {.m = measurement,
-             .whole = r->whole,
-             .options = options,
-             .context = r->context,
-             .unit = r->unit,
-             .expects = r->variance != NULL};
+    double began = csrec_seconds();
+    job j = {.r = r, .m = measurement};
     csrec_status status = read_settings(&j, error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
     j.picture.threads = csrec_threads(options->threads);
     if (j.picture.threads > THREADS_MOST) j.picture.threads = THREADS_MOST;
-    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){"mixture", 0, 0, -1.0});
     status = set_up(&j, error);
     j.record = csrec_history_record(options->history, 0, "rounds of the mixture", "round", -1);
-    j.signal = signal;
-    if (!status) status = start(&j, signal, report, error);
+    if (!status) status = start(&j, error);
     if (!status && !j.stopped) status = run(&j, error);
     if (!status) {
-        deliver(&j, signal);
-        if (j.expects && !j.stopped) deliver_variance(&j, r->variance);
+        deliver(&j);
+        if (r->variance && !j.stopped) deliver_variance(&j, r->variance);
         report->outcome = j.stopped ? CSREC_INTERRUPTED : CSREC_DONE;
         report->seconds_pursuit = csrec_seconds() - began;
     }
-    csrec_call_end(&j.team);
+    csrec_call_end(&j.call);
     csrec_mixture_clear(&j.mixture);
-    free(j.values);
-    free(j.mask);
+    csrec_pool_clear(&j.pool);
     return status;
 }
 
@@ -364,8 +335,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
  * assignment, per component; each round of conditioning. */
 static const double PER_POSTERIOR = 4e-11, PER_CONDITION = 2.5e-10;
 
-/* stages: NULL, or adds them. */
-static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
+static csrec_need need_of(const csrec_task *task) {
     const csrec_model *model = task->options->model;
     double value[ADAPT], joint = 1.0, channels = (double)task->channels;
     for (int i = 0; i < ADAPT; i++) value[i] = csrec_task_param(task, &params[i]);
@@ -390,7 +360,7 @@ static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
     for (int a = 0; a < 2; a++) count *= ceil((extent[a] - sides[a]) / step) + 1.0;
     const csrec_recover_options own = {.solve = {.settings = quick_groups, .n_settings = 1}};
     csrec_task first = csrec_task_with(task, &own);
-    csrec_need start = csrec_method_gaussian.need(&first);
+    csrec_need need = csrec_method_gaussian.need(&first); /* of the start, with its stages */
     double values = (8.0 * channels + 1.0) * entries;
     double learner = model ? 0.0 : csrec_gmm_learn_bytes((int64_t)count, (int64_t)d, (int)K);
     double learning = model ? 0.0 : LEARNING * count * K * d * d;
@@ -398,28 +368,17 @@ static csrec_need need_by_stages(const csrec_task *task, csrec_stages *stages) {
         PER_POSTERIOR * rounds * count * K * d * d + PER_CONDITION * rounds * count * d * d * 2.0;
     double learned = csrec_task_share(task, PER_POSTERIOR * learning, THREADS_MOST);
     double fitted = csrec_task_share(task, fitting, THREADS_MOST);
-    if (stages) {
-        csrec_method_gaussian.stages(&first, stages);
-        csrec_stages_add(stages, "learning", learned);
-        csrec_stages_add(stages, "mixture", fitted);
-    }
-    return (csrec_need){
-        values + fmax(start.bytes + 8.0 * (double)task->n * channels,
-                      csrec_signal_bytes(task) +
-                          fmax(learner, csrec_fit_run_bytes(count, K, d, task->threads))),
-        start.seconds + learned + fitted};
-}
-
-static csrec_need need_of(const csrec_task *task) {
-    return need_by_stages(task, NULL);
-}
-
-static void stages_of(const csrec_task *task, csrec_stages *stages) {
-    need_by_stages(task, stages);
+    need.bytes = values + fmax(need.bytes + 8.0 * (double)task->n * channels,
+                               csrec_signal_bytes(task) +
+                                   fmax(learner, csrec_fit_run_bytes(count, K, d, task->threads)));
+    need.seconds = need.seconds + learned + fitted;
+    csrec_need_stage(&need, "learning", learned);
+    csrec_need_stage(&need, "mixture", fitted);
+    return need;
 }
 
 /* On a device some 0.3 s remain: its first use, k-means++ and the factors of each round, which the
- * CPU computes (bench/cuda_models.c). */
+ * CPU computes (bench/cuda.py). */
 static bool device_faster(const csrec_task *task) {
     static const double remains = 0.6;
     return need_of(task).seconds > remains;
@@ -443,7 +402,6 @@ const csrec_method_type csrec_method_mixture = {
     .suits = suits,
     .wants = "a picture, two axes and at most 2^30 pixels",
     .need = need_of,
-    .stages = stages_of,
     .parts = csrec_task_always,
     .on_device = csrec_task_always,
     .device_faster = device_faster,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* patch.h - patches conditioned on their samples, one table per instruction set. */
 #ifndef CSREC_METHOD_MIXTURE_PATCH_H
 #define CSREC_METHOD_MIXTURE_PATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* patch_simd.h - conditioning of a patch on its samples, a template over instruction sets
  * (cmake/simd.cmake). */
 #include "method/condition_simd.h"

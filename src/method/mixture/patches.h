@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* patches.h - positions of the patches of a picture, for the CPU and its devices. */
 #ifndef CSREC_METHOD_MIXTURE_PATCHES_H
 #define CSREC_METHOD_MIXTURE_PATCHES_H

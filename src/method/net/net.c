@@ -1,14 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.c - recovery of pictures by a network that was trained on synthetic ones (docs/prior.md). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/pool.h"
 #include "base/threads.h"
 #include "method/gaussian/gaussian.h"
 #include "method/method.h"
 #include "method/model.h"
-#include "learn/net/fit.h"
 #include "learn/net/pass.h"
 #include "method/tones.h"
 #include "solver/solver.h"
@@ -45,7 +46,8 @@ typedef struct job {
     float *values, *result; /* [channels][height][width] in tones */
     float *squares;         /* as result: expected squared errors, or NULL */
     uint8_t *known;
-    csrec_call team;
+    csrec_pool pool; /* of all arrays */
+    csrec_call call;
 } job;
 
 static csrec_status open_network(job *j, csrec_error *error) {
@@ -60,24 +62,14 @@ static csrec_status open_network(job *j, csrec_error *error) {
 
 static csrec_status allocate(job *j, csrec_error *error) {
     size_t n = (size_t)(j->height * j->width), channels = (size_t)j->m->channels;
-    j->middle = calloc(channels, sizeof *j->middle);
-    j->values = calloc(channels * n, sizeof *j->values);
-    j->result = calloc(channels * n, sizeof *j->result);
-    if (j->r->variance) j->squares = calloc(channels * n, sizeof *j->squares);
-    j->known = calloc(n, 1);
-    if (j->middle && j->values && j->result && j->known && (j->squares || !j->r->variance))
-        return CSREC_OK;
+    CSREC_ZEROS(&j->pool, j->middle, channels);
+    CSREC_ZEROS(&j->pool, j->values, channels * n);
+    CSREC_ZEROS(&j->pool, j->result, channels * n);
+    if (j->r->variance) CSREC_ZEROS(&j->pool, j->squares, channels * n);
+    CSREC_ZEROS(&j->pool, j->known, n);
+    if (!j->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
                       (long long)j->height, (long long)j->width);
-}
-
-static void job_clear(job *j) {
-    csrec_prior_pass_clear(&j->pass);
-    free(j->middle);
-    free(j->values);
-    free(j->result);
-    free(j->squares);
-    free(j->known);
 }
 
 static int threads_for(const job *j) {
@@ -141,14 +133,14 @@ static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) 
     fit.rate = fit.copies > 1 ? RATE_MANY : RATE_ONE;
     int64_t done = 0, n = j->height * j->width;
     csrec_status status = CSREC_OK;
-    if (fit.steps > 0) status = csrec_net_fit(j->pass.net, &s, &fit, &j->team, &done, error);
+    if (fit.steps > 0) status = csrec_net_fit(j->pass.net, &s, &fit, &j->call, &done, error);
     int passes = 0;
     for (; passes < turns && !status; passes++) {
         csrec_progress now = {"network", passes, turns, -1.0};
-        bool stop = csrec_call_report(&j->team, &now);
+        bool stop = csrec_call_report(&j->call, &now);
         if (stop && passes > 0) break;
         /* what was fitted before the stop deserves a pass */
-        status = csrec_prior_pass_add(&j->pass, &s, passes, stop && done > 0 ? NULL : &j->team,
+        status = csrec_prior_pass_add(&j->pass, &s, passes, stop && done > 0 ? NULL : &j->call,
                                       j->result + first * n,
                                       j->squares ? j->squares + first * n : NULL, error);
     }
@@ -175,7 +167,7 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
              .m = r->measurement,
              .height = r->measurement->shape.dim[0],
              .width = r->measurement->shape.dim[1]};
-    csrec_call_begin(&j.team, r->options->solve.progress, r->options->solve.context,
+    csrec_call_begin(&j.call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"network", 0, 1, -1.0});
     csrec_status status = open_network(&j, error);
     if (!status) status = allocate(&j, error);
@@ -183,9 +175,10 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
     for (int64_t c = 0; c < j.m->channels && !status && !constant(&j); c += j.pass.channels)
         status = recover_channels(&j, c, error);
     if (!status) deliver(&j);
-    r->report->outcome = csrec_call_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
-    csrec_call_end(&j.team);
-    job_clear(&j);
+    r->report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
+    csrec_call_end(&j.call);
+    csrec_prior_pass_clear(&j.pass);
+    csrec_pool_clear(&j.pool);
     return status;
 }
 
@@ -235,7 +228,7 @@ static bool suits(const csrec_measurement *measurement) {
            measurement->channels <= 4096;
 }
 
-/* Of a network of 32 to 256 channels, by 16.9 GMAC for 256 x 256 pixels (bench/net.c). */
+/* Of a network of 32 to 256 channels, by 16.9 GMAC for 256 x 256 pixels (bench/cuda.py). */
 static const double PASS = 3.4e-6, STEP = 1.1e-5; /* seconds a pixel and channel, one thread */
 
 /* Bytes of its weights, also packed, and of results a pixel; the same of fitting. */
@@ -272,9 +265,9 @@ static csrec_need need_of(const csrec_task *task) {
     double passes = runs * turns * PASS * worked_pixels(task->shape.dim);
     double seconds = passes + runs * steps * copies * STEP * part;
     if (task->options->seconds > 0.0) seconds = fmin(seconds, task->options->seconds + passes);
-    csrec_need need = {csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) + WEIGHTS +
-                           fmax(tile, fit),
-                       0.2 + csrec_task_share(task, seconds, 1 << 20)};
+    csrec_need need = {.bytes = csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) +
+                                WEIGHTS + fmax(tile, fit),
+                       .seconds = 0.2 + csrec_task_share(task, seconds, 1 << 20)};
     if (csrec_task_param(task, &params[3]) == 0.0) return need;
     csrec_recover_options plain = csrec_options_within(task->options, NULL);
     csrec_task groups = csrec_task_with(task, &plain);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pca.c - recovery by a model of principal components: coefficients from the samples alone.
  *
  * x = mean + Phi_all^T z + e with z ~ N(0, Lambda), e ~ N(0, s2) (Tipping and Bishop 1999). With
@@ -7,13 +8,12 @@
  * samples. */
 #include <cblas.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/clock.h"
 #include "base/call.h"
-#include "learn/lapack.h"
+#include "base/pool.h"
+#include "learn/eigen.h"
 #include "learn/model.h"
 #include "method/method.h"
 #include "method/model.h"
@@ -30,7 +30,8 @@ typedef struct job {
     double *B, *Q, *D, *c;  /* [k][k], [k][k] rows, [k], [k] */
     double *b, *z, *root;   /* [k]; root: square roots of the variances */
     double *Phi, *rest;     /* [ROWS][k], [ROWS] */
-    csrec_call team;
+    csrec_pool pool;        /* of all arrays */
+    csrec_call call;
 } job;
 
 /* ------------------------------------------------------------------ setting up */
@@ -54,25 +55,16 @@ static csrec_status check(const csrec_measurement *m, const csrec_model *model,
                       has, (long long)channels, needs, (long long)m->channels);
 }
 
-static void clear(job *j) {
-    free(j->B);
-    free(j->b);
-    free(j->Phi);
-}
-
 static csrec_status allocate(job *j) {
-    size_t k = (size_t)j->k;
-    j->B = malloc(2 * k * k * sizeof *j->B);
-    j->b = malloc(5 * k * sizeof *j->b);
-    j->Phi = malloc(ROWS * (k + 1) * sizeof *j->Phi);
-    if (!j->B || !j->b || !j->Phi) return CSREC_MEMORY;
-    j->Q = j->B + k * k;
-    j->z = j->b + k;
-    j->D = j->b + 2 * k;
-    j->c = j->b + 3 * k;
-    j->root = j->b + 4 * k;
-    for (size_t a = 0; a < k; a++) j->root[a] = sqrt(j->variances[a]);
-    j->rest = j->Phi + ROWS * k;
+    double **const vectors[] = {&j->b, &j->z, &j->D, &j->c, &j->root};
+    CSREC_TAKE(&j->pool, j->B, j->k * j->k);
+    CSREC_TAKE(&j->pool, j->Q, j->k * j->k);
+    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
+        CSREC_TAKE(&j->pool, *vectors[i], j->k);
+    CSREC_TAKE(&j->pool, j->Phi, ROWS * j->k);
+    CSREC_TAKE(&j->pool, j->rest, ROWS);
+    if (j->pool.lacks) return CSREC_MEMORY;
+    for (int64_t a = 0; a < j->k; a++) j->root[a] = sqrt(j->variances[a]);
     return CSREC_OK;
 }
 
@@ -97,7 +89,7 @@ static void sum_samples(job *j) {
     for (int64_t first = 0; first < j->samples; first += ROWS) {
         int count = (int)(j->samples - first < ROWS ? j->samples - first : ROWS);
         csrec_progress progress = {"principal components", first, j->samples, -1.0};
-        if (csrec_call_report(&j->team, &progress)) return;
+        if (csrec_call_report(&j->call, &progress)) return;
         gather(j, first, count);
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, k, count, 1.0, j->Phi, k, 1.0, j->B, k);
         cblas_dgemv(CblasRowMajor, CblasTrans, count, k, 1.0, j->Phi, k, j->rest, 1, 1.0, j->b, 1);
@@ -164,7 +156,7 @@ static void solve(job *j) {
 /* If stopped, the remaining components are omitted: the first are the largest. */
 static void deliver(job *j, double *signal) {
     memcpy(signal, j->mean, (size_t)j->n * sizeof *signal);
-    for (int64_t a = 0; a < j->k && !csrec_call_poll(&j->team); a++)
+    for (int64_t a = 0; a < j->k && !csrec_call_poll(&j->call); a++)
         cblas_daxpy((int)j->n, j->z[a], j->components + a * j->n, 1, signal, 1);
     for (int64_t i = 0; i < j->n; i++) signal[i] = (signal[i] - j->units.offset) / j->units.gain;
     csrec_samples_restore(j->m, signal);
@@ -173,8 +165,9 @@ static void deliver(job *j, double *signal) {
 /* Of x = mean + Phi^T Lambda^(1/2) u + e: u has the posterior covariance Q s2 / (D + s2) Q^T. */
 static csrec_status deliver_variance(job *j, double *variance, csrec_error *error) {
     int k = (int)j->k;
-    double *T = malloc((size_t)(ROWS * j->k) * sizeof *T), gain = j->units.gain;
-    if (!T) return csrec_fail(error, CSREC_MEMORY, "out of memory for %d components", k);
+    double *T, gain = j->units.gain;
+    if (!CSREC_TAKE(&j->pool, T, ROWS * j->k))
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for %d components", k);
     for (int64_t first = 0; first < j->n; first += ROWS) {
         int count = (int)(j->n - first < ROWS ? j->n - first : ROWS);
         for (int64_t i = 0; i < count; i++)
@@ -189,7 +182,6 @@ static csrec_status deliver_variance(job *j, double *variance, csrec_error *erro
             variance[first + i] = sum / (gain * gain);
         }
     }
-    free(T);
     return CSREC_OK;
 }
 
@@ -198,7 +190,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     const csrec_recover_options *options = r->options;
     const csrec_model *model = options->model;
     csrec_recover_report *report = r->report;
-    double began = csrec_seconds();
     csrec_status status = check(measurement, model, error);
     if (status) return status;
     const csrec_array *components = csrec_model_array(model, "components");
@@ -211,7 +202,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
              .components = components->data,
              .variances = csrec_model_array(model, "variances")->data,
              .noise = csrec_array_value(csrec_model_array(model, "noise"), 0)};
-    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){"principal components", 0, j.samples, -1.0});
     status = allocate(&j);
     bool begun = !status && csrec_blas_begin(1);
@@ -220,20 +211,19 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
         csrec_fail(error, status, "out of memory for %lld components", (long long)j.k);
     } else {
         sum_samples(&j);
-        if (!csrec_call_stopped(&j.team)) status = diagonalise(&j, error);
+        if (!csrec_call_stopped(&j.call)) status = diagonalise(&j, error);
     }
     if (!status) {
-        if (!csrec_call_stopped(&j.team)) solve(&j);
+        if (!csrec_call_stopped(&j.call)) solve(&j);
         deliver(&j, r->signal);
-        if (r->variance && !csrec_call_stopped(&j.team))
+        if (r->variance && !csrec_call_stopped(&j.call))
             status = deliver_variance(&j, r->variance, error);
-        report->outcome = csrec_call_stopped(&j.team) ? CSREC_INTERRUPTED : CSREC_DONE;
+        report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
         report->pursuits = report->iterations = 1;
-        report->seconds_pursuit = csrec_seconds() - began;
     }
     if (begun) csrec_blas_end(1);
-    csrec_call_end(&j.team);
-    clear(&j);
+    csrec_call_end(&j.call);
+    csrec_pool_clear(&j.pool);
     return status;
 }
 
@@ -243,9 +233,9 @@ static csrec_need need_of(const csrec_task *task) {
     double k = (double)csrec_model_array(task->options->model, "components")->shape.dim[0];
     double samples = (double)(task->n * task->channels);
     double values = (double)(task->entries * task->channels);
-    return (csrec_need){csrec_signal_bytes(task) + 8.0 * (4.0 * k * k + ROWS * (k + 1.0)),
-                        per_product * (samples * k * (k + 8.0) + 4.0 * values * k) +
-                            per_eigen * k * k * k};
+    return (csrec_need){.bytes = csrec_signal_bytes(task) + 8.0 * (4.0 * k * k + ROWS * (k + 1.0)),
+                        .seconds = per_product * (samples * k * (k + 8.0) + 4.0 * values * k) +
+                                   per_eigen * k * k * k};
 }
 
 const csrec_method_type csrec_method_pca = {

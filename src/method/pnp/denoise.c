@@ -1,8 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* denoise.c - the denoisers of plug-and-play recovery. */
 #include "method/pnp/denoise.h"
 #include "csrec/sampling.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Of a probe in the noise: large enough for the network's floats. */
@@ -17,11 +17,10 @@ static csrec_status create_network(csrec_denoiser *d, csrec_error *error) {
         csrec_prior_pass_create(r->options->model, d->channels, false, r->context, &options,
                                 shape->dim[0], shape->dim[1], &d->pass, error);
     if (status) return status;
-    d->values = malloc(values * sizeof *d->values);
-    d->result = malloc(values * sizeof *d->result);
-    d->known = malloc(n);
-    if (!d->values || !d->result || !d->known)
-        return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
+    CSREC_TAKE(&d->pool, d->values, values);
+    CSREC_TAKE(&d->pool, d->result, values);
+    CSREC_TAKE(&d->pool, d->known, n);
+    if (d->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
     memset(d->known, 1, n);
     return CSREC_OK;
 }
@@ -33,9 +32,9 @@ static csrec_status create_groups(csrec_denoiser *d, csrec_error *error) {
     all->is_complex = false;
     all->n = d->data->entries;
     all->channels = d->channels;
-    all->index = malloc((size_t)all->n * sizeof *all->index);
-    all->y = malloc((size_t)d->data->values * sizeof *all->y);
-    if (!all->index || !all->y) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
+    CSREC_TAKE(&d->pool, all->index, all->n);
+    CSREC_TAKE(&d->pool, all->y, d->data->values);
+    if (d->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "denoiser: out of memory");
     for (int64_t i = 0; i < all->n; i++) all->index[i] = i;
     return CSREC_OK;
 }
@@ -50,15 +49,11 @@ csrec_status csrec_denoiser_create(const csrec_recovery *recovery, const csrec_m
 
 void csrec_denoiser_clear(csrec_denoiser *d) {
     csrec_prior_pass_clear(&d->pass);
-    free(d->values);
-    free(d->result);
-    free(d->known);
-    free(d->all.index);
-    free(d->all.y);
+    csrec_pool_clear(&d->pool);
 }
 
 static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma, int turns,
-                               csrec_call *team, double *z, csrec_error *error) {
+                               csrec_call *call, double *z, csrec_error *error) {
     const int64_t n = d->data->entries, channels = d->channels, own = d->pass.channels;
     csrec_status status = CSREC_OK;
     for (int64_t i = 0; i < n; i++)
@@ -75,7 +70,7 @@ static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma,
                                        .tone = 1.0f,
                                        .threads = d->recovery->options->threads};
         for (int t = 0; t < turns && !status; t++)
-            status = csrec_prior_pass_add(&d->pass, &s, (int)((d->calls + t) % 8), team,
+            status = csrec_prior_pass_add(&d->pass, &s, (int)((d->calls + t) % 8), call,
                                           d->result + c * n, NULL, error);
     }
     for (int64_t i = 0; i < n && !status; i++)
@@ -86,10 +81,10 @@ static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma,
 }
 
 /* Groups begin with thresholded blocks of the noisy signal. */
-static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, csrec_call *team,
+static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, csrec_call *call,
                               double *z, csrec_error *error) {
     const csrec_recovery *r = d->recovery;
-    csrec_recover_options options = csrec_options_within(r->options, team);
+    csrec_recover_options options = csrec_options_within(r->options, call);
     csrec_recover_report report = {0};
     csrec_recovery own = *r;
     csrec_whole whole;
@@ -107,13 +102,13 @@ static csrec_status by_groups(csrec_denoiser *d, const double *x, double sigma, 
 }
 
 csrec_status csrec_denoise(csrec_denoiser *d, const double *x, double sigma, int turns,
-                           csrec_call *team, double *z, csrec_error *error) {
-    return d->groups ? by_groups(d, x, sigma, team, z, error)
-                     : by_network(d, x, sigma, turns, team, z, error);
+                           csrec_call *call, double *z, csrec_error *error) {
+    return d->groups ? by_groups(d, x, sigma, call, z, error)
+                     : by_network(d, x, sigma, turns, call, z, error);
 }
 
 csrec_status csrec_denoiser_slope(csrec_denoiser *d, const double *x, const double *z, double sigma,
-                                  int turns, csrec_call *team, double *probe, double *moved,
+                                  int turns, csrec_call *call, double *probe, double *moved,
                                   double *slope, csrec_error *error) {
     const int64_t n = d->data->values;
     const uint64_t stream = (uint64_t)d->calls, seed = d->recovery->options->seed;
@@ -122,7 +117,7 @@ csrec_status csrec_denoiser_slope(csrec_denoiser *d, const double *x, const doub
     for (int64_t i = 0; i < n; i++)
         probe[i] = x[i] + step * csrec_random_normal(seed, stream, (uint64_t)i);
     d->calls -= turns; /* as the picture was turned for z */
-    csrec_status status = csrec_denoise(d, probe, sigma, turns, team, moved, error);
+    csrec_status status = csrec_denoise(d, probe, sigma, turns, call, moved, error);
     for (int64_t i = 0; i < n; i++) sum += (probe[i] - x[i]) * (moved[i] - z[i]);
     *slope = step > 0.0 ? sum / (step * step * (double)n) : 0.0;
     return status;

@@ -1,8 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* denoise.h - the denoiser of plug-and-play recovery: the learned prior's network, or a method of
  * recovery that is told all entries and their noise. */
 #ifndef CSREC_METHOD_PNP_DENOISE_H
 #define CSREC_METHOD_PNP_DENOISE_H
 
+#include "base/pool.h"
 #include "learn/net/pass.h"
 #include "method/products.h"
 #include "method/tones.h"
@@ -18,6 +20,7 @@ typedef struct csrec_denoiser {
     uint8_t *known;
     csrec_measurement all; /* every entry, for groups */
     int64_t calls;         /* turns go round */
+    csrec_pool pool;       /* of all arrays */
 } csrec_denoiser;
 
 /* May be cleared after a failure, too. */
@@ -29,13 +32,13 @@ void csrec_denoiser_clear(csrec_denoiser *denoiser);
 /* z [data->values] = the signal that x is with noise of this standard deviation, in units of the
  * signal; the mean over `turns` flips and turns of the picture. */
 csrec_status csrec_denoise(csrec_denoiser *denoiser, const double *x, double sigma, int turns,
-                           csrec_call *team, double *z, csrec_error *error);
+                           csrec_call *call, double *z, csrec_error *error);
 
 /* slope: the mean over all values of d z_i / d x_i, for z of csrec_denoise(x, sigma, turns) just
  * before, by one random probe (Ramani, Blu and Unser 2008, equation 14); exact in expectation, its
  * error falls as 1 / sqrt(values). probe, moved: [data->values] to work in. */
 csrec_status csrec_denoiser_slope(csrec_denoiser *denoiser, const double *x, const double *z,
-                                  double sigma, int turns, csrec_call *team, double *probe,
+                                  double sigma, int turns, csrec_call *call, double *probe,
                                   double *moved, double *slope, csrec_error *error);
 
 #endif

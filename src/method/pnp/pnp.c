@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pnp.c - plug-and-play recovery, a denoiser as the prior: parameters, the choice of the way, and
  * the row. */
 #include "method/pnp/pnp.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "solver/solver.h"
 
 enum { ITERATIONS, TURNS = 4, GROUPS };
@@ -40,32 +39,81 @@ void csrec_pnp_keep(csrec_pnp *p) {
     for (int64_t i = 0; i < p->data.values; i++) p->mean[i] += LAST * (p->z[i] - p->mean[i]);
 }
 
-static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
-    const size_t values = (size_t)p->data.values, rows = (size_t)p->data.y_values;
-    p->x = malloc(values * sizeof *p->x);
-    p->z = malloc(values * sizeof *p->z);
-    p->w = malloc(values * sizeof *p->w);
-    p->mean = malloc(values * sizeof *p->mean);
-    p->back = malloc(values * sizeof *p->back);
-    p->along = malloc(values * sizeof *p->along);
-    p->r = malloc(rows * sizeof *p->r);
-    p->q = malloc(rows * sizeof *p->q);
-    return p->x && p->z && p->w && p->mean && p->back && p->along && p->r && p->q
-               ? CSREC_OK
-               : csrec_fail(error, CSREC_MEMORY, "plug-and-play: out of memory");
+/* ------------------------------------------------------------------ the data step
+ *
+ * Towards the measurements. Where A A^T = c I it is a division; else conjugate gradients. */
+
+/* Of a data step, and of the last, at most. */
+enum { GRADIENTS = 20, LAST_GRADIENTS = 60 };
+
+/* x, from z on, towards the least ||A x - y||^2 + share ||x - z||^2, by conjugate gradients on its
+ * normal equations: they hold where y is no product of A, too. r = y - A z, then y - A x. Until the
+ * energy of r is `goal`, or that of the gradient 1e-10 of its first. */
+static csrec_status descend(csrec_pnp *p, const double *z, double share, int steps, double goal) {
+    const int64_t n = p->data.values, m = p->data.y_values;
+    csrec_status status = csrec_measured_adjoint(&p->data, p->r, p->back);
+    double energy = csrec_squares(n, p->back);
+    const double least = 1e-10 * energy;
+    memcpy(p->x, z, (size_t)n * sizeof *p->x);
+    memcpy(p->along, p->back, (size_t)n * sizeof *p->along);
+    for (int k = 0; k < steps && energy > least && csrec_squares(m, p->r) > goal && !status; k++) {
+        status = csrec_measured_product(&p->data, p->along, p->q);
+        const double curved = csrec_squares(m, p->q) + share * csrec_squares(n, p->along);
+        if (status || !(curved > 0.0)) break;
+        for (int64_t i = 0; i < n; i++) p->x[i] += energy / curved * p->along[i];
+        for (int64_t i = 0; i < m; i++) p->r[i] -= energy / curved * p->q[i];
+        status = csrec_measured_adjoint(&p->data, p->r, p->back);
+        for (int64_t i = 0; i < n; i++) p->back[i] -= share * (p->x[i] - z[i]);
+        const double next = csrec_squares(n, p->back);
+        for (int64_t i = 0; i < n; i++) p->along[i] = p->back[i] + next / energy * p->along[i];
+        energy = next;
+    }
+    return status;
 }
 
-static void clear(csrec_pnp *p) {
-    csrec_denoiser_clear(&p->denoiser);
-    csrec_measured_clear(&p->data);
-    free(p->x);
-    free(p->z);
-    free(p->w);
-    free(p->mean);
-    free(p->back);
-    free(p->along);
-    free(p->r);
-    free(p->q);
+/* r = y - A z */
+static csrec_status misfit(csrec_pnp *p, const double *z) {
+    csrec_status status = csrec_measured_residual(&p->data, z, p->r);
+    for (int64_t i = 0; i < p->data.y_values; i++) p->r[i] = -p->r[i];
+    return status;
+}
+
+/* x = z + part A^T r: both steps, where A A^T = c I. */
+static csrec_status add(csrec_pnp *p, const double *z, double part) {
+    csrec_status status = csrec_measured_adjoint(&p->data, p->r, p->back);
+    for (int64_t i = 0; i < p->data.values; i++) p->x[i] = z[i] + part * p->back[i];
+    return status;
+}
+
+csrec_status csrec_pnp_fit(csrec_pnp *p, const double *z, double share) {
+    const csrec_measured *d = &p->data;
+    csrec_status status = misfit(p, z);
+    if (status) return status;
+    return d->tight ? add(p, z, 1.0 / (d->norm * d->norm + share))
+                    : descend(p, z, share, GRADIENTS, 0.0);
+}
+
+csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z) {
+    const csrec_measured *d = &p->data;
+    csrec_status status = misfit(p, z);
+    const double length = sqrt(csrec_squares(d->y_values, p->r));
+    const double part = length > d->eps ? (1.0 - d->eps / length) / (d->norm * d->norm) : 0.0;
+    if (status) return status;
+    return d->tight
+               ? add(p, z, part)
+               : descend(p, z, 0.0, LAST_GRADIENTS, fmax(d->eps * d->eps, 1e-8 * length * length));
+}
+
+/* ------------------------------------------------------------------ the method */
+
+static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
+    double **const signals[] = {&p->x, &p->z, &p->w, &p->mean, &p->back, &p->along};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        CSREC_TAKE(&p->pool, *signals[i], p->data.values);
+    CSREC_TAKE(&p->pool, p->r, p->data.y_values);
+    CSREC_TAKE(&p->pool, p->q, p->data.y_values);
+    return p->pool.lacks ? csrec_fail(error, CSREC_MEMORY, "plug-and-play: out of memory")
+                         : CSREC_OK;
 }
 
 static csrec_status choose(csrec_pnp *p, int *way, csrec_error *error) {
@@ -116,20 +164,20 @@ static csrec_status recover(csrec_pnp *p, csrec_error *error) {
     if (!status) status = solve(p, way, &done, error);
     if (status) return status;
     memcpy(r->signal, p->x, (size_t)p->data.values * sizeof *p->x);
-    return csrec_products_report(r, &p->data, done, csrec_call_stopped(&p->team));
+    return csrec_products_report(r, &p->data, done, csrec_call_stopped(&p->call));
 }
 
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_pnp p = {.recovery = r};
-    double began = csrec_seconds();
     csrec_call_begin(
-        &p.team, r->options->solve.progress, r->options->solve.context,
+        &p.call, r->options->solve.progress, r->options->solve.context,
         (csrec_progress){"plug-and-play", 0, (int64_t)csrec_pnp_setting(&p, "iterations"), -1.0});
     csrec_status status = csrec_products_create(r, &p.data, error);
     if (!status) status = recover(&p, error);
-    csrec_call_end(&p.team);
-    r->report->seconds_pursuit = csrec_seconds() - began;
-    clear(&p);
+    csrec_call_end(&p.call);
+    csrec_denoiser_clear(&p.denoiser);
+    csrec_measured_clear(&p.data);
+    csrec_pool_clear(&p.pool);
     return status;
 }
 
@@ -147,8 +195,8 @@ static csrec_need need_of(const csrec_task *task) {
                  turns = csrec_task_param(task, &params[TURNS]);
     csrec_need one = (groups ? &csrec_method_gaussian : &csrec_method_net)->need(&inner);
     csrec_need first = csrec_method_tv.need(&inner);
-    return (csrec_need){fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
-                        first.seconds + steps * one.seconds * (groups ? 1.0 : turns)};
+    return (csrec_need){.bytes = fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
+                        .seconds = first.seconds + steps * one.seconds * (groups ? 1.0 : turns)};
 }
 
 static bool device_faster(const csrec_task *task) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pnp.h - plug-and-play recovery: what its ways share. Two ways:
  *
  * Splitting (splitting.c): steps towards the measurements in turn with a denoiser, for any A.
@@ -6,6 +7,7 @@
 #ifndef CSREC_METHOD_PNP_PNP_H
 #define CSREC_METHOD_PNP_PNP_H
 
+#include "base/pool.h"
 #include "method/pnp/denoise.h"
 
 /* Values of the parameter `splitting`. */
@@ -15,7 +17,8 @@ typedef struct csrec_pnp {
     const csrec_recovery *recovery;
     csrec_measured data;
     csrec_denoiser denoiser;
-    csrec_call team;
+    csrec_call call;
+    csrec_pool pool;      /* of all arrays */
     double sigma;         /* of the noise on y */
     double tone;          /* 1/255 of white less black, in units of the signal */
     double gain;          /* of the mean's step of message passing */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* splitting.c - plug-and-play recovery by splitting, for any A: half-quadratic (Zhang et al. 2021,
  * algorithm 1), or the alternating direction method of multipliers (Venkatakrishnan, Bouman and
  * Wohlberg 2013; Chan, Wang and Elgendy 2017) with the scaled multiplier w:
@@ -21,7 +22,7 @@ static csrec_status start(csrec_pnp *p) {
     int64_t done;
     t.iterations = 300;
     csrec_status status = csrec_measured_start(&p->data, p->z);
-    return status ? status : csrec_tv_solve(&t, &p->team, p->z, &done);
+    return status ? status : csrec_tv_solve(&t, &p->call, p->z, &done);
 }
 
 /* 1/255 of white less black: of the measurement's scale, else of the start. */
@@ -63,7 +64,7 @@ static csrec_status step(csrec_pnp *p, bool admm, double sigma, double next, csr
     csrec_status status = approach(p, sigma);
     if (!status)
         status = csrec_denoise(&p->denoiser, p->x, sigma, (int)csrec_pnp_setting(p, "turns"),
-                               &p->team, p->z, error);
+                               &p->call, p->z, error);
     if (!status) csrec_pnp_keep(p);
     const double scale = next * next / (sigma * sigma);
     for (int64_t i = 0; i < p->data.values && admm && !status; i++)
@@ -81,7 +82,7 @@ csrec_status csrec_pnp_split(csrec_pnp *p, bool admm, int64_t *done, csrec_error
     memset(p->w, 0, (size_t)p->data.values * sizeof *p->w);
     for (*done = 0; *done < K && !status; ++*done) {
         const csrec_progress now = {"plug-and-play", *done, K, -1.0};
-        if (csrec_call_report(&p->team, &now)) break;
+        if (csrec_call_report(&p->call, &now)) break;
         status = step(p, admm, noise_at(p, *done, K), noise_at(p, *done + 1, K), error);
     }
     return status ? status : csrec_pnp_meet(p, p->mean);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* need.c - memory and time of a recovery in a basis or frame. */
 #include <math.h>
 
@@ -14,8 +15,8 @@ static csrec_need threshold_need(const csrec_task *task, const csrec_operator_ne
     double start = 8.0 * entries * (1.0 + 2.0 * cells);
     double kept = f->own + f->kept + 8.0 * entries; /* the iterations keep the guess */
     if (f->stored) kept += 8.0 * (f->n + 2.0 * entries);
-    return (csrec_need){8.0 * (double)task->n + fmax(start, kept),
-                        steps * (f->stored ? 2.0 * f->product : f->step)};
+    return (csrec_need){.bytes = 8.0 * (double)task->n + fmax(start, kept),
+                        .seconds = steps * (f->stored ? 2.0 * f->product : f->step)};
 }
 
 static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f) {
@@ -30,8 +31,8 @@ static csrec_need one_need(const csrec_task *task, const csrec_operator_need *f)
         need.seconds += need.products * measured.seconds;
         need.bytes += measured.bytes;
     }
-    return (csrec_need){f->own + 16.0 * size.m + 8.0 * (double)task->entries + need.bytes,
-                        need.products * f->product + need.seconds};
+    return (csrec_need){.bytes = f->own + 16.0 * size.m + 8.0 * (double)task->entries + need.bytes,
+                        .seconds = need.products * f->product + need.seconds};
 }
 
 /* Bytes of the `abreast` largest tasks; each frame has one task per channel. */
@@ -67,15 +68,13 @@ csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_ope
         own += f.own; /* operators are there all the time, once for all channels */
         work += one.seconds * (double)task->channels;
     }
-    return (csrec_need){own + peak_of(task, bytes, frames),
-                        csrec_task_share(task, work, task->channels * frames)};
+    csrec_need need = {.bytes = own + peak_of(task, bytes, frames),
+                       .seconds = csrec_task_share(task, work, task->channels * frames)};
+    const csrec_solver_type *solver = csrec_solver_find(task->options->solve.solver);
+    if (solver) csrec_need_stage(&need, csrec_sparse_stage(solver), need.seconds);
+    return need;
 }
 
 const char *csrec_sparse_stage(const csrec_solver_type *solver) {
     return solver == &csrec_solver_threshold ? "thresholding" : solver->name;
-}
-
-void csrec_sparse_stages(const csrec_task *task, double seconds, csrec_stages *stages) {
-    const csrec_solver_type *solver = csrec_solver_find(task->options->solve.solver);
-    csrec_stages_add(stages, csrec_sparse_stage(solver), seconds);
 }

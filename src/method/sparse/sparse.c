@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.c - recovery in a basis or frame: each channel on each frame, then the mean of the frames.
  * Of what is measured through an operator, A is its product with the basis. The result does not
  * depend on the number of threads. */
@@ -76,7 +77,7 @@ bool csrec_sparse_progress(const csrec_progress *progress, void *context) {
     int64_t each = j->tasks == 1 || planned ? progress->total : 1;
     seen.total = j->tasks * each;
     seen.done = j->tasks == 1 || planned ? done * each + progress->done : done;
-    return csrec_call_report(&j->team, &seen);
+    return csrec_call_report(&j->call, &seen);
 }
 
 /* One history track for each block size, or for the basis. */
@@ -148,11 +149,11 @@ static csrec_status run_tasks(job *j, csrec_error *error) {
         for (int64_t task = 0; task < j->tasks; task++) {
             csrec_error text = {{0}};
             csrec_status own = run_task(j, j->tasks - 1 - task, &text); /* large blocks first */
-            if (own) csrec_call_fail(&j->team, task, own, text.text);
+            if (own) csrec_call_fail(&j->call, task, own, text.text);
         }
-        csrec_call_gather(&j->team);
+        csrec_call_gather(&j->call);
     }
-    return j->team.status ? csrec_fail(error, j->team.status, "%s", j->team.error.text) : CSREC_OK;
+    return j->call.status ? csrec_fail(error, j->call.status, "%s", j->call.error.text) : CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ all tasks */
@@ -218,18 +219,6 @@ static void deliver(const job *j, double *signal, csrec_recover_report *report) 
     }
 }
 
-/* Of the signal, which may be a mean over frames: ||y - A x|| / ||y|| over all channels. */
-static csrec_status take_residual(const job *j, const double *signal,
-                                  csrec_recover_report *report) {
-    const csrec_measured *A = &j->measured;
-    double *r = malloc((size_t)A->y_values * sizeof *r);
-    csrec_status status = r ? csrec_measured_residual(A, signal, r) : CSREC_MEMORY;
-    const double whole = csrec_squares(A->y_values, A->m->y);
-    if (!status) report->residual = whole > 0.0 ? sqrt(csrec_squares(A->y_values, r) / whole) : 0.0;
-    free(r);
-    return status;
-}
-
 static void clear(job *j) {
     for (int f = 0; f < j->frames; f++) {
         if (j->A[f] != j->measured.A) csrec_operator_destroy(j->A[f]);
@@ -251,16 +240,18 @@ static csrec_status recover(const csrec_recovery *r, int frames, const csrec_ope
              .spec = specs,
              .frames = frames};
     double start = csrec_seconds();
-    csrec_call_begin(&j.team, options->solve.progress, options->solve.context,
+    csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){csrec_sparse_stage(j.solver), 0, 0, -1.0});
     csrec_status status = set_up(&j, engine ? &csrec_context_cpu : r->context, error);
     double ready = csrec_seconds();
     if (!status) status = engine ? engine(&j, r->context, error) : run_tasks(&j, error);
     if (!status) deliver(&j, r->signal, r->report);
-    if (!status && j.measured.A) status = take_residual(&j, r->signal, r->report);
+    if (!status && j.measured.A) /* of the signal, which may be a mean over frames */
+        status =
+            csrec_products_residual(&j.measured, r->signal, (double[2]){0}, &r->report->residual);
     r->report->seconds_tree = ready - start;
     r->report->seconds_pursuit = csrec_seconds() - ready;
-    csrec_call_end(&j.team);
+    csrec_call_end(&j.call);
     clear(&j);
     return status;
 }
@@ -331,10 +322,6 @@ static csrec_need need_of(const csrec_task *task) {
     return csrec_sparse_need(task, 1, &spec);
 }
 
-static void stages_of(const csrec_task *task, csrec_stages *stages) {
-    csrec_sparse_stages(task, need_of(task).seconds, stages);
-}
-
 static csrec_status check_through(const csrec_recover_options *options, csrec_error *error) {
     if (csrec_solver_find(options->solve.solver)->planned)
         return csrec_fail(error, CSREC_ARGUMENT,
@@ -362,7 +349,7 @@ static bool on_device(const csrec_task *task) {
 }
 
 /* For solvers that do little between products. Milliseconds of 40 iterations, products on 16
- * threads of the CPU and on the device (bench/cuda_calls.c), whose first use takes 200:
+ * threads of the CPU and on the device (bench/cuda.py), whose first use takes 200:
  *
  *                     dct, fista   dct, iht   wavelet, fista   wavelet, iht
  *     128 x 128          112, 42    157, 53           29, 20         76, 64
@@ -389,7 +376,6 @@ const csrec_method_type csrec_method_sparse = {
     .complete = complete,
     .by_channels = true,
     .need = need_of,
-    .stages = stages_of,
     .on_device = on_device,
     .device_faster = device_faster,
     .run = run};

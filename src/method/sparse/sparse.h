@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.h - recovery in a basis or frame of the signal by any solver: each channel on each frame,
  * then the mean of the frames (docs/bases.md). */
 #ifndef CSREC_METHOD_SPARSE_SPARSE_H
@@ -31,7 +32,7 @@ typedef struct csrec_sparse_job {
     int64_t entries, tasks, done;
     double *result;              /* [tasks][entries][wide], task = channel * frames + frame */
     csrec_solve_report *reports; /* [tasks] */
-    csrec_call team;
+    csrec_call call;
     bool joined; /* the first frame's result is the mean of all */
 } csrec_sparse_job;
 
@@ -59,9 +60,6 @@ csrec_solve_options csrec_sparse_options(const csrec_sparse_job *job, int64_t ch
 
 /* Memory and time with these operators. */
 csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_operator_spec *specs);
-
-/* Adds the stages of so many seconds. */
-void csrec_sparse_stages(const csrec_task *task, double seconds, csrec_stages *stages);
 
 /* The name of a solver's stage. */
 const char *csrec_sparse_stage(const csrec_solver_type *solver);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tv.h - the signal of least total variation among those that fit the measurements:
  *
  *     min_x sum_i sqrt(sum_a (w_a D_a x)_i^2)    such that ||A x - y||_2 <= eps
@@ -28,11 +29,8 @@ typedef struct csrec_tv_problem {
 csrec_tv_problem csrec_tv_defaults(const csrec_measured *data, int threads);
 
 /* x [data->values]: the start, then the result. *done receives the iterations;
- * stopped by the team, x is the best so far. CSREC_MEMORY, and faults of A. */
-csrec_status csrec_tv_solve(const csrec_tv_problem *problem, csrec_call *team, double *x,
+ * stopped by the call, x is the best so far. CSREC_MEMORY, and faults of A. */
+csrec_status csrec_tv_solve(const csrec_tv_problem *problem, csrec_call *call, double *x,
                             int64_t *done);
-
-/* sum_i sqrt(...) of x: what is minimised. */
-double csrec_tv_value(const csrec_tv_problem *problem, const double *x);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* devices.c - one recovery on several devices of this process. */
 #include <omp.h>
 #include <stdlib.h>

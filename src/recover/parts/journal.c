@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* journal.c - recovered tiles in a file: a head, and for each tile a record of fixed size. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* mosaic.c - values of boxes, and the cells that tiles are blended into. */
 #include <math.h>
 #include <stdlib.h>
@@ -134,7 +135,7 @@ struct csrec_mosaic {
     const csrec_tiling *tiling;
     int64_t channels;
     double *signal;
-    slot *cells; /* [tiles] */
+    slot cells[]; /* [tiles] */
 };
 
 static csrec_status allocate(const csrec_mosaic *m, const csrec_box *box, csrec_boxed *boxed,
@@ -228,16 +229,13 @@ void csrec_mosaic_drop(csrec_mosaic *m, int64_t number) {
 csrec_status csrec_mosaic_create(const csrec_tiling *tiling, int64_t channels, double *signal,
                                  csrec_mosaic **mosaic, csrec_error *error) {
     csrec_box unused;
-    csrec_mosaic *m = malloc(sizeof *m);
-    slot *cells = calloc((size_t)tiling->tiles, sizeof *cells);
-    if (!m || !cells) {
-        free(m);
-        free(cells);
-        return csrec_fail(error, CSREC_MEMORY, "out of memory for tiles");
-    }
-    *m = (csrec_mosaic){.tiling = tiling, .channels = channels, .signal = signal, .cells = cells};
+    csrec_mosaic *m = calloc(1, sizeof *m + (size_t)tiling->tiles * sizeof *m->cells);
+    if (!m) return csrec_fail(error, CSREC_MEMORY, "out of memory for tiles");
+    m->tiling = tiling;
+    m->channels = channels;
+    m->signal = signal;
     for (int64_t k = 0; k < tiling->tiles; k++)
-        cells[k].next = csrec_tiling_near(tiling, k, -1, &unused);
+        m->cells[k].next = csrec_tiling_near(tiling, k, -1, &unused);
     *mosaic = m;
     return CSREC_OK;
 }
@@ -245,6 +243,5 @@ csrec_status csrec_mosaic_create(const csrec_tiling *tiling, int64_t channels, d
 void csrec_mosaic_destroy(csrec_mosaic *m) {
     if (!m) return;
     for (int64_t k = 0; k < m->tiling->tiles; k++) csrec_mosaic_drop(m, k);
-    free(m->cells);
     free(m);
 }

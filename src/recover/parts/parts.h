@@ -1,17 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* parts.h - recoveries that work in parts: in memory, larger than memory, one tile at a time, on
  * several devices and in several processes.
  *
  * A signal is cut into overlapping tiles (tiling.c). One loop (run.c) takes the samples in the box
  * of each, recovers it by the method of the plan, and delivers what it has a share in: source ->
  * recover -> sink.
- *   sources   samples in memory (select.c), rows that the caller reads (slabs.c), or the samples of
- *             one tile from the caller (tiles.c)
- *   sinks     cells that tiles are blended into (mosaic.c): of one signal in memory; of their own
- *             memory, which the caller takes in order or each process hands over (slabs.c). The
- *             journal stands before them: a tile that it has is not recovered again
- *   who       consecutive tiles for each process of a communicator (ranks.c). Devices of a process
- *             are threads with such a communicator (devices.c)
- * Whatever is chosen, the bits are the same. */
+ *   sources   samples in memory (samples.c), rows that the caller reads (slabs.c), or the samples
+ * of one tile from the caller (tiles.c) sinks     cells that tiles are blended into (mosaic.c): of
+ * one signal in memory; of their own memory, which the caller takes in order or each process hands
+ * over (slabs.c). The journal stands before them: a tile that it has is not recovered again who
+ * consecutive tiles for each process of a communicator (ranks.c). Devices of a process are threads
+ * with such a communicator (devices.c) Whatever is chosen, the bits are the same. */
 #ifndef CSREC_RECOVER_PARTS_H
 #define CSREC_RECOVER_PARTS_H
 
@@ -136,9 +135,6 @@ void csrec_mosaic_drop(csrec_mosaic *mosaic, int64_t cell);
  * threads: as csrec_threads takes them. */
 bool csrec_samples_ascend(const csrec_measurement *measurement, int threads);
 
-/* Of positions that ascend: the number of samples before `position`. */
-int64_t csrec_samples_before(const csrec_measurement *measurement, int64_t position);
-
 /* The samples in a box of the tiling's signal, in their order, with positions in it; O(log n) for
  * each of its lines beside the copy if positions ascend, else O(n). csrec_measurement_clear
  * frees the part, even on failure. CSREC_MEMORY. */
@@ -156,7 +152,7 @@ typedef struct csrec_survey {
     csrec_gaussian_axes axes; /* of these three csrec_survey_end */
     csrec_whole whole;
     const double *mean; /* [channels] */
-    double value[];     /* [channels] of the least, of the most; the rest is survey.c's */
+    double value[];     /* [channels] of the least, of the most; the rest is samples.c's */
 } csrec_survey;
 
 /* Bytes of a survey, which may be sent: csrec_survey_end again makes it whole. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.c - tiles over the processes of a communicator: each recovers consecutive tiles and owns
  * their cells. It sends what reaches into cells of others to their owners, and in the end its cells
  * to the first process, or only that they are whole where the processes are threads that blend into

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* run.c - the one loop over tiles: the samples of each, its recovery, and where it goes. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* slabs.c - recovery of signals larger than memory: tiles are recovered line by line along the
  * first axis, from rows that are read for each line, and cells are in memory until they are handed
  * over. */
@@ -7,7 +8,7 @@
 #include "csrec/slabs.h"
 #include "base/clock.h"
 #include "base/memory.h"
-#include "recover/plan.h"
+#include "recover/recover.h"
 
 struct csrec_slabs {
     csrec_measurement form; /* without positions and values; n: of the whole */
@@ -148,7 +149,7 @@ void csrec_slabs_destroy(csrec_slabs *s) {
 }
 
 const csrec_plan *csrec_slabs_plan(const csrec_slabs *s) {
-    return &s->layout.plan;
+    return &s->layout.resolved;
 }
 
 int64_t csrec_slabs_samples(const csrec_slabs *s) {
@@ -168,23 +169,18 @@ void csrec_slabs_report(const csrec_slabs *s, csrec_recover_report *report) {
 /* ------------------------------------------------------------------ a line of tiles ----------- */
 
 typedef struct line_job {
+    csrec_layout_job of;
     csrec_slabs *s;
     csrec_measurement rows; /* positions of the whole */
     int64_t end;            /* of this process's tiles in the line */
 } line_job;
-
-static bool line_pays(csrec_device_kind kind, const void *job) {
-    const csrec_slabs *s = ((const line_job *)job)->s;
-    (void)kind;
-    return csrec_layout_pays(&s->form, &s->layout);
-}
 
 /* Tiles that a device has recovered before it failed stay. */
 static csrec_status run_line(const csrec_context *context, void *job, csrec_error *error) {
     line_job *j = job;
     csrec_slabs *s = j->s;
     const csrec_recovery recovery = {.measurement = &j->rows,
-                                     .options = &s->layout.plan.options,
+                                     .options = &s->layout.resolved.options,
                                      .context = context,
                                      .unit = s->unit,
                                      .report = &s->report};
@@ -193,11 +189,13 @@ static csrec_status run_line(const csrec_context *context, void *job, csrec_erro
 
 /* Recovers the next line. CSREC_STOPPED: the progress asked for it. */
 static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = line_pays, .run = run_line};
+    static const csrec_device_work work = {.device_faster = csrec_layout_faster, .run = run_line};
     const csrec_runner *r = &s->runner;
     const int64_t n = csrec_tiling_line(r->tiling), line = r->done / n;
     const csrec_slab rows = csrec_tiling_rows(r->tiling, line);
-    line_job j = {.s = s, .end = (line + 1) * n < r->end ? (line + 1) * n : r->end};
+    line_job j = {.of = {&s->form, &s->layout},
+                  .s = s,
+                  .end = (line + 1) * n < r->end ? (line + 1) * n : r->end};
     double start = csrec_seconds();
     csrec_status status = read_part(s, rows, &j.rows, error);
     if (status) return status;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiles.c - the tiles of a recovery one by one, in any process. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -5,7 +6,7 @@
 
 #include "csrec/tiles.h"
 #include "measurement/measurement.h"
-#include "recover/plan.h"
+#include "recover/recover.h"
 
 struct csrec_tiles {
     csrec_measurement form; /* without positions and values; n: of the whole */
@@ -28,7 +29,7 @@ static csrec_status make(csrec_tiles *t, const csrec_measurement *m, csrec_error
     csrec_tiling *tiling = &t->layout.tiling;
     csrec_status status = csrec_layout_plan(m, &t->given, wanted, ", not tiles", &t->layout, error);
     if (status) return status;
-    const csrec_task task = csrec_task_of(m, &t->layout.plan.options);
+    const csrec_task task = csrec_task_of(m, &t->layout.resolved.options);
     if (tiling->tiles == 1) *tiling = csrec_tiling_whole(&task);
     status = csrec_survey_of(m, tiling, &t->survey, error);
     if (!status) finish(t);
@@ -173,6 +174,7 @@ static csrec_status check_number(const csrec_tiles *t, int64_t k, csrec_error *e
 /* ------------------------------------------------------------------ one tile ------------------ */
 
 typedef struct run_job {
+    csrec_layout_job of;
     const csrec_tiles *tiles;
     csrec_measurement samples; /* in the box */
     double *values;
@@ -188,7 +190,7 @@ static csrec_status run_on(const csrec_context *context, void *job, csrec_error 
     csrec_status status = csrec_layout_make(&t->form, wanted, context, &layout, error);
     if (status) return status;
     const csrec_recovery recovery = {.measurement = &j->samples,
-                                     .options = &layout.plan.options,
+                                     .options = &layout.resolved.options,
                                      .context = context,
                                      .unit = t->survey->unit,
                                      .signal = j->values,
@@ -198,12 +200,6 @@ static csrec_status run_on(const csrec_context *context, void *job, csrec_error 
     status = csrec_runner_run_in_unit(&runner, &recovery, 1, error);
     csrec_layout_report(&layout, &j->report);
     return status;
-}
-
-static bool run_pays(csrec_device_kind kind, const void *job) {
-    const csrec_tiles *t = ((const run_job *)job)->tiles;
-    (void)kind;
-    return csrec_layout_pays(&t->form, &t->layout);
 }
 
 /* The samples in the box, with what is known of the whole. */
@@ -228,8 +224,8 @@ static csrec_status take_samples(run_job *j, int64_t k, const csrec_measurement 
 
 csrec_status csrec_tiles_run(const csrec_tiles *t, int64_t k, const csrec_measurement *samples,
                              double *values, csrec_recover_report *report, csrec_error *error) {
-    static const csrec_device_work work = {.device_faster = run_pays, .run = run_on};
-    run_job j = {.tiles = t, .values = values};
+    static const csrec_device_work work = {.device_faster = csrec_layout_faster, .run = run_on};
+    run_job j = {.of = {&t->form, &t->layout}, .tiles = t, .values = values};
     int64_t entries = 0;
     csrec_status status = check_number(t, k, error);
     if (!status) status = take_samples(&j, k, samples, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* tiling.c - cuts a signal into overlapping tiles. */
 #include <math.h>
 #include <stdlib.h>

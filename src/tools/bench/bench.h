@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* bench.h - the commands of csbench: one file and one row of the table in csbench.c each, and what
  * they share: random problems, and solvers that are counted on them. */
 #ifndef CSREC_TOOLS_BENCH_BENCH_H
@@ -48,6 +49,12 @@ const char *bench_ensemble_refusal(int ensemble, int64_t n);
  * CSREC_ARGUMENT, CSREC_MEMORY. */
 csrec_status bench_matrix_draw(int ensemble, int64_t m, int64_t n, uint64_t key, double *matrix,
                                csrec_error *error);
+
+/* A column of Haar's matrix of 2^levels rows at `rows`, by its definition (Park 2015), of unit
+ * length; its entries are `step` apart. false: zeros, as are those that have samples in one half
+ * only, where two sides are asked for. */
+bool bench_haar_column(int levels, int64_t m, const uint64_t *rows, uint64_t column, bool two_sided,
+                       int64_t step, double *a);
 
 /* Distributions of the entries of x that are not 0. */
 const char *bench_amplitudes_name(int i);

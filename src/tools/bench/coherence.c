@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* coherence.c - how alike the columns of a matrix are: mutual coherence, its histogram,
  * Welch's bound, and the cumulative coherence (Tropp 2004). */
 #include <math.h>
@@ -19,19 +20,18 @@ typedef struct {
     bool json, no_sync;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     {"ensemble", 'e', CLI_CHOICE, "NAME", "Random matrix, without an input (default gaussian).",
-     AT(ensemble), .choice = bench_ensemble_name},
-    {"columns", 'n', CLI_INTEGER, "N", "Its columns (default 256).", AT(n), .low = 2,
+     CLI_AT(ensemble), .choice = bench_ensemble_name},
+    {"columns", 'n', CLI_INTEGER, "N", "Its columns (default 256).", CLI_AT(n), .low = 2,
      .high = BENCH_COLUMNS_MOST},
-    {"samples", 'm', CLI_INTEGER, "M", "Its rows (default n / 4).", AT(m), .low = 1,
+    {"samples", 'm', CLI_INTEGER, "M", "Its rows (default n / 4).", CLI_AT(m), .low = 1,
      .high = BENCH_COLUMNS_MOST},
-    {"seed", 0, CLI_SEED, "S", "Seed of the draw (default 1).", AT(seed)},
+    {"seed", 0, CLI_SEED, "S", "Seed of the draw (default 1).", CLI_AT(seed)},
     {"haar", 0, CLI_CHOICE, "NAME", "Haar's columns, for an input of points (default paper).",
-     AT(columns), .choice = bench_columns_name},
+     CLI_AT(columns), .choice = bench_columns_name},
     {"plot", 0, CLI_WRITE, "FILE", "Draw histogram and cumulative coherence, .svg or {picture or}.",
-     AT(plot)},
+     CLI_AT(plot)},
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
     CLI_STANDARD};
@@ -54,8 +54,7 @@ static const cli_tool tool = {
         "Exit code: 0 done, 1 failure, 2 wrong usage.",
     .examples = "csbench coherence -e dct -n 64 -m 32\n"
                 "csbench coherence scan.npz --json --plot coherence.svg",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, input),
     .optional = true};
 
@@ -205,8 +204,7 @@ static csrec_status write_plot(const arguments *a, const coherence *c, csrec_err
     cli_chart charts[2] = {{.n_series = 0}, {.n_series = 0}};
     csrec_files *files = NULL;
     const csrec_files_options o = {.no_sync = a->no_sync};
-    csrec_status status = CSREC_MEMORY;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", a->plot);
+    csrec_status status = cli_fail(error, CSREC_MEMORY, "%s: out of memory", a->plot);
     if (fill_chart(c, true, &charts[0]) && fill_chart(c, false, &charts[1]))
         status = csrec_files_create(&o, &files, error);
     if (!status) status = cli_charts_add(files, a->plot, charts, 2, 2, c->what, NULL, error);
@@ -222,9 +220,9 @@ static csrec_status measure_drawn(const arguments *a, coherence *c, csrec_error 
     c->n = a->n;
     c->m = a->m;
     snprintf(c->what, sizeof c->what, "%s", bench_ensemble_name(a->ensemble));
-    snprintf(error->text, sizeof error->text, "out of memory");
     double *matrix = malloc((size_t)(c->m * c->n) * sizeof *matrix);
     csrec_status status = matrix ? CSREC_OK : CSREC_MEMORY;
+    cli_fail(error, CSREC_MEMORY, "out of memory");
     uint64_t key = bench_key(a->seed, BENCH_MATRIX, c->m, 0, 0);
     if (!status) status = bench_matrix_draw(a->ensemble, c->m, c->n, key, matrix, error);
     if (!status) status = measure(matrix, c);
@@ -241,7 +239,7 @@ static csrec_status measure_read(const arguments *a, coherence *c, csrec_error *
         c->n = o.n;
         snprintf(c->what, sizeof c->what, "%s", o.what);
         status = measure(o.matrix, c);
-        snprintf(error->text, sizeof error->text, "%s: out of memory", a->input);
+        cli_fail(error, CSREC_MEMORY, "%s: out of memory", a->input);
     }
     bench_operator_clear(&o);
     return status;

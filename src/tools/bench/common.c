@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* common.c - choices and checks of several commands. */
 #include <stdio.h>
 #include <string.h>
@@ -6,8 +7,7 @@
 #include "tools/common/output.h"
 
 csrec_status bench_in_words(csrec_status status, csrec_error *error) {
-    if (status) snprintf(error->text, sizeof error->text, "%s", csrec_status_text(status));
-    return status;
+    return status ? cli_fail(error, status, "%s", csrec_status_text(status)) : CSREC_OK;
 }
 
 int bench_plot_check(const cli_tool *tool, const char *plot) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csbench.c - the benchmark suite of a researcher: the table of commands. */
 #include "bench.h"
 #include "tools/common/progress.h"

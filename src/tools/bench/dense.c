@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.c - an operator against its matrix: products, picks and coefficients. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pair.h"
+#include "operator.h"
 #include "tools/common/report.h"
 
 typedef struct {
@@ -16,21 +17,20 @@ typedef struct {
     bool json;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     {"solver", 's', CLI_TEXTS, "NAME",
-     "Solver; may be repeated (default: all that take a matrix and need no k).", AT(solvers)},
-    {"rows", 'n', CLI_INTEGER, "M", "Rows of Haar's matrix, a power of two (default 64).", AT(n),
-     .low = 2, .high = 1 << 14},
-    {"samples", 'm', CLI_INTEGER, "N", "Of which are sampled (default M / 4).", AT(m), .low = 1,
+     "Solver; may be repeated (default: all that take a matrix and need no k).", CLI_AT(solvers)},
+    {"rows", 'n', CLI_INTEGER, "M", "Rows of Haar's matrix, a power of two (default 64).",
+     CLI_AT(n), .low = 2, .high = 1 << 14},
+    {"samples", 'm', CLI_INTEGER, "N", "Of which are sampled (default M / 4).", CLI_AT(m), .low = 1,
      .high = 4096},
-    {"atoms", 'k', CLI_INTEGER, "K", "Entries of the signal (default N / 4).", AT(k), .low = 1,
+    {"atoms", 'k', CLI_INTEGER, "K", "Entries of the signal (default N / 4).", CLI_AT(k), .low = 1,
      .high = 4096},
-    {"haar", 0, CLI_CHOICE, "NAME", "Haar's columns (default two-sided).", AT(columns),
+    {"haar", 0, CLI_CHOICE, "NAME", "Haar's columns (default two-sided).", CLI_AT(columns),
      .choice = bench_columns_name},
     {"tolerance", 0, CLI_REAL, "E", "Largest difference, as a share of the values (default 1e-6).",
-     AT(tolerance), .low = 1e-15, .high = 1.0},
-    {"seed", 0, CLI_SEED, "S", "Seed of all draws (default 1).", AT(seed)},
+     CLI_AT(tolerance), .low = 1e-15, .high = 1.0},
+    {"seed", 0, CLI_SEED, "S", "Seed of all draws (default 1).", CLI_AT(seed)},
     CLI_JSON(arguments),
     CLI_STANDARD};
 
@@ -46,15 +46,13 @@ static const cli_tool tool = {
         "Compared are products with random vectors, lengths of columns, correlations, and from the "
         "samples of a random signal of K entries the columns and coefficients that each solver "
         "finds on the operator and on the matrix. Where two columns are correlated equally with "
-        "the "
-        "residual mp and omp may pick either, and where the l1 norm has several minima fista and "
-        "bpdn may find either: this is checked, and counts as agreeing. Solvers with a parameter k "
-        "have such choices, too, and are left out unless --solver names them.\n"
+        "the residual mp and omp may pick either, and where the l1 norm has several minima fista "
+        "and bpdn may find either: this is checked, and counts as agreeing. Solvers with a "
+        "parameter k have such choices, too, and are left out unless --solver names them.\n"
         "Exit code: 0 they agree, 1 they differ, or failure, 2 wrong usage.",
     .examples = "csbench dense -n 64 -m 16\n"
                 "csbench dense scan.npz -s mp -s omp -k 20 --haar paper",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, input),
     .optional = true};
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* draw.c - random matrices and sparse signals, each drawn from one key. */
 #include <math.h>
 #include <stdio.h>
@@ -10,11 +11,11 @@ static const double PI = 3.14159265358979323846;
 
 typedef struct ensemble_row {
     const char *name, *brief;
-    /* Entries of a matrix of the rows [m], or of all random entries if `pattern` is none. */
+    /* Entries of a matrix of the rows [m], or of all random entries if `pattern` is none. NULL: of
+     * Haar's matrix, for n that are a power of two. */
     void (*fill)(int64_t m, int64_t n, const int64_t *rows, uint64_t key, double *matrix);
     csrec_pattern pattern; /* how m of n rows are chosen */
     bool two_sided;        /* of Haar's matrix: columns of one half are set to 0 */
-    bool haar;             /* n is a power of two, and columns get length 1 */
 } ensemble_row;
 
 static void fill_gaussian(int64_t m, int64_t n, const int64_t *rows, uint64_t key, double *matrix) {
@@ -44,28 +45,48 @@ static void fill_dct(int64_t m, int64_t n, const int64_t *rows, uint64_t key, do
     }
 }
 
-/* Rows of Haar's matrix (Park 2015): column n / span + g is 1 on the left and -1 on the right half
- * of group g, and column 0 is 1 everywhere. */
-static void fill_haar(int64_t m, int64_t n, const int64_t *rows, uint64_t key, double *matrix) {
-    (void)key;
+/* Haar's matrix (Park 2015): column 2^level + g is 1 on the left and -1 on the right half of group
+ * g of span M / 2^level, and column 0 is 1 everywhere. */
+static double haar_entry(int levels, uint64_t row, uint64_t column) {
+    if (column == 0) return 1.0;
+    int level = 0;
+    while (column >> (level + 1)) level++;
+    uint64_t span = UINT64_C(1) << (levels - level), group = column - (UINT64_C(1) << level);
+    if (row / span != group) return 0.0;
+    return row % span < span / 2 ? 1.0 : -1.0;
+}
+
+bool bench_haar_column(int levels, int64_t m, const uint64_t *rows, uint64_t column, bool two_sided,
+                       int64_t step, double *a) {
+    int64_t sides[2] = {0, 0};
     for (int64_t i = 0; i < m; i++) {
-        memset(matrix + i * n, 0, (size_t)n * sizeof *matrix);
-        matrix[i * n] = 1.0;
-        for (int64_t span = 2; span <= n; span *= 2)
-            matrix[i * n + n / span + rows[i] / span] = rows[i] % span < span / 2 ? 1.0 : -1.0;
+        a[i * step] = haar_entry(levels, rows[i], column);
+        if (a[i * step] != 0.0) sides[a[i * step] < 0.0]++;
     }
+    bool kept =
+        sides[0] + sides[1] > 0 && (!two_sided || column == 0 || (sides[0] > 0 && sides[1] > 0));
+    double scale = kept ? 1.0 / sqrt((double)(sides[0] + sides[1])) : 0.0;
+    for (int64_t i = 0; i < m; i++) a[i * step] *= scale;
+    return kept;
+}
+
+static void fill_haar(int64_t m, int64_t n, const int64_t *rows, bool two_sided, double *matrix) {
+    int levels = 0;
+    while (INT64_C(1) << levels < n) levels++;
+    for (int64_t j = 0; j < n; j++)
+        bench_haar_column(levels, m, (const uint64_t *)rows, (uint64_t)j, two_sided, n, matrix + j);
 }
 
 static const ensemble_row ensembles[] = {
-    {"gaussian", "independent normal entries", fill_gaussian, CSREC_PATTERN_NONE, false, false},
-    {"bernoulli", "independent signs", fill_bernoulli, CSREC_PATTERN_NONE, false, false},
-    {"dct", "random rows of the cosine transform", fill_dct, CSREC_PATTERN_UNIFORM, false, false},
-    {"haar", "random rows of Haar's matrix, all columns that are not zero (Park 2015)", fill_haar,
-     CSREC_PATTERN_UNIFORM, false, true},
-    {"haar-jitter", "the same of one random row in each of m parts", fill_haar,
-     CSREC_PATTERN_JITTER, false, true},
-    {"haar-two-sided", "haar without columns that have samples in one half only", fill_haar,
-     CSREC_PATTERN_UNIFORM, true, true}};
+    {"gaussian", "independent normal entries", fill_gaussian, CSREC_PATTERN_NONE, false},
+    {"bernoulli", "independent signs", fill_bernoulli, CSREC_PATTERN_NONE, false},
+    {"dct", "random rows of the cosine transform", fill_dct, CSREC_PATTERN_UNIFORM, false},
+    {"haar", "random rows of Haar's matrix, all columns that are not zero (Park 2015)", NULL,
+     CSREC_PATTERN_UNIFORM, false},
+    {"haar-jitter", "the same of one random row in each of m parts", NULL, CSREC_PATTERN_JITTER,
+     false},
+    {"haar-two-sided", "haar without columns that have samples in one half only", NULL,
+     CSREC_PATTERN_UNIFORM, true}};
 
 enum { ENSEMBLES = sizeof ensembles / sizeof *ensembles };
 
@@ -78,22 +99,9 @@ const char *bench_ensemble_brief(int i) {
 }
 
 const char *bench_ensemble_refusal(int ensemble, int64_t n) {
-    return ensembles[ensemble].haar && (n & (n - 1)) != 0
+    return !ensembles[ensemble].fill && (n & (n - 1)) != 0
                ? "Haar's matrix needs a power of two, as 256"
                : NULL;
-}
-
-/* Unit length; columns of one half are dropped if two_sided. */
-static void finish_haar(int64_t m, int64_t n, bool two_sided, double *matrix) {
-    for (int64_t j = 0; j < n; j++) {
-        int64_t sides[2] = {0, 0};
-        for (int64_t i = 0; i < m; i++)
-            if (matrix[i * n + j] != 0.0) sides[matrix[i * n + j] < 0.0]++;
-        bool drop = two_sided && j > 0 && (sides[0] == 0 || sides[1] == 0);
-        double scale =
-            drop || sides[0] + sides[1] == 0 ? 0.0 : 1.0 / sqrt((double)(sides[0] + sides[1]));
-        for (int64_t i = 0; i < m; i++) matrix[i * n + j] *= scale;
-    }
 }
 
 csrec_status bench_matrix_draw(int number, int64_t m, int64_t n, uint64_t key, double *matrix,
@@ -104,8 +112,10 @@ csrec_status bench_matrix_draw(int number, int64_t m, int64_t n, uint64_t key, d
     if (e->pattern != CSREC_PATTERN_NONE)
         status = csrec_sampling_create(&(csrec_shape){1, {n}}, e->pattern, m, key, &rows, error);
     if (status) return status;
-    e->fill(m, n, rows.index, key, matrix);
-    if (e->haar) finish_haar(m, n, e->two_sided, matrix);
+    if (e->fill)
+        e->fill(m, n, rows.index, key, matrix);
+    else
+        fill_haar(m, n, rows.index, e->two_sided, matrix);
     csrec_sampling_clear(&rows);
     return CSREC_OK;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* example.c - prints the worked example of Park 2015 step by step. */
 #include <math.h>
 #include <stdio.h>
@@ -14,11 +15,10 @@ typedef struct {
 
 enum { ATOMS_MOST = 200 };
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     {"atoms", 'k', CLI_INTEGER, "T", "Iterations of Matching Pursuit at most (default 10).",
-     AT(atoms), .low = 1, .high = ATOMS_MOST},
-    {"epsilon", 'e', CLI_REAL, "E", "It ends at ||r|| <= E ||y|| (default 0.001).", AT(epsilon),
+     CLI_AT(atoms), .low = 1, .high = ATOMS_MOST},
+    {"epsilon", 'e', CLI_REAL, "E", "It ends at ||r|| <= E ||y|| (default 0.001).", CLI_AT(epsilon),
      .low = 0.0, .high = 1.0},
     CLI_JSON(arguments),
     CLI_STANDARD};
@@ -35,8 +35,7 @@ static const cli_tool tool = {
         "Exit code: 0 done, 1 the library differs, or failure, 2 wrong usage.",
     .examples = "csbench example\n"
                 "csbench example --json",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, operand),
     .optional = true};
 

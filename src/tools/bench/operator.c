@@ -1,4 +1,6 @@
-/* operator.c - operators of files and of Haar's matrix, with their matrices. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* operator.c - operators of files and of Haar's matrix, with their matrices; what a solver finds on
+ * both, which tells ties from mistakes. */
 #include "operator.h"
 
 #include <math.h>
@@ -13,43 +15,16 @@ void bench_operator_clear(bench_operator *o) {
 }
 
 static csrec_status allocate(bench_operator *o, csrec_error *error) {
-    if (o->n > BENCH_COLUMNS_MOST || o->m * o->n > 1 << 26) {
-        snprintf(error->text, sizeof error->text,
-                 "%s: %lld x %lld is too large to be written out; at most %d columns and 2^26 "
-                 "entries",
-                 o->what, (long long)o->m, (long long)o->n, BENCH_COLUMNS_MOST);
-        return CSREC_DATA;
-    }
+    if (o->n > BENCH_COLUMNS_MOST || o->m * o->n > 1 << 26)
+        return cli_fail(error, CSREC_DATA,
+                        "%s: %lld x %lld is too large to be written out; at most %d columns and "
+                        "2^26 entries",
+                        o->what, (long long)o->m, (long long)o->n, BENCH_COLUMNS_MOST);
     o->matrix = calloc((size_t)(o->m * o->n), sizeof *o->matrix);
-    if (o->matrix) return CSREC_OK;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", o->what);
-    return CSREC_MEMORY;
+    return o->matrix ? CSREC_OK : cli_fail(error, CSREC_MEMORY, "%s: out of memory", o->what);
 }
 
 /* ------------------------------------------------------------------ Haar's matrix ------------- */
-
-/* Entry of Haar's matrix by its definition. */
-static double haar_entry(int levels, uint64_t row, uint64_t column) {
-    if (column == 0) return 1.0;
-    int level = 0; /* of the column: 2^level groups, of span M / 2^level */
-    while (column >> (level + 1)) level++;
-    uint64_t span = UINT64_C(1) << (levels - level), group = column - (UINT64_C(1) << level);
-    if (row / span != group) return 0.0;
-    return row % span < span / 2 ? 1.0 : -1.0;
-}
-
-/* The column, of unit length; false: zero, or of one half where two sides are asked for. */
-static bool haar_column(int levels, int64_t m, const uint64_t *rows, uint64_t column,
-                        bool two_sided, double *a) {
-    int64_t sides[2] = {0, 0};
-    for (int64_t i = 0; i < m; i++) {
-        a[i] = haar_entry(levels, rows[i], column);
-        if (a[i] != 0.0) sides[a[i] < 0.0]++;
-    }
-    double length = sqrt((double)(sides[0] + sides[1]));
-    for (int64_t i = 0; i < m && length > 0.0; i++) a[i] /= length;
-    return length > 0.0 && (!two_sided || column == 0 || (sides[0] > 0 && sides[1] > 0));
-}
 
 static bool are_equal_up_to_sign(int64_t m, const double *a, const double *b) {
     bool same = true, opposite = true;
@@ -66,7 +41,7 @@ static int64_t collect(int levels, int64_t m, const uint64_t *rows, bool two_sid
     int64_t n = 0;
     for (uint64_t c = 0; c >> levels == 0 && n < most; c++) {
         double *a = columns + n * m;
-        bool known = !haar_column(levels, m, rows, c, two_sided, a);
+        bool known = !bench_haar_column(levels, m, rows, c, two_sided, 1, a);
         for (int64_t j = 0; j < n && !known; j++)
             known = are_equal_up_to_sign(m, columns + j * m, a);
         if (!known) number[n++] = c;
@@ -84,12 +59,11 @@ static csrec_status fill_haar(int levels, const uint64_t *rows, bool two_sided, 
     for (int64_t j = 0; j < n && j < o->n; j++)
         for (int64_t i = 0; i < o->m; i++) o->matrix[i * o->n + j] = columns[j * o->m + i];
     free(columns);
-    if (status) snprintf(error->text, sizeof error->text, "%s: out of memory", o->what);
-    if (status || n == o->n) return status;
-    snprintf(error->text, sizeof error->text,
-             "%s: the operator has %lld columns, but the definition gives %s%lld", o->what,
-             (long long)o->n, n > o->n ? "at least " : "", (long long)n);
-    return CSREC_DATA;
+    if (status) return cli_fail(error, status, "%s: out of memory", o->what);
+    if (n == o->n) return CSREC_OK;
+    return cli_fail(error, CSREC_DATA,
+                    "%s: the operator has %lld columns, but the definition gives %s%lld", o->what,
+                    (long long)o->n, n > o->n ? "at least " : "", (long long)n);
 }
 
 csrec_status bench_operator_haar(int levels, int64_t m, const uint64_t *rows, csrec_columns columns,
@@ -99,10 +73,8 @@ csrec_status bench_operator_haar(int levels, int64_t m, const uint64_t *rows, cs
     *o = (bench_operator){.m = m};
     snprintf(o->what, sizeof o->what, "haar of %lld rows of 2^%d, %s columns", (long long)m, levels,
              csrec_columns_name(columns));
-    if (levels > 20) {
-        snprintf(error->text, sizeof error->text, "%s: at most 2^20 can be written out", o->what);
-        return CSREC_DATA;
-    }
+    if (levels > 20)
+        return cli_fail(error, CSREC_DATA, "%s: at most 2^20 can be written out", o->what);
     csrec_status status = csrec_operator_create(&spec, &o->A, error);
     if (status) return status;
     csrec_operator_size(o->A, &o->m, &o->n);
@@ -163,6 +135,153 @@ csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_
         if (!status) status = fill_products(o, &why);
     }
     csrec_measurement_clear(&m);
-    if (status) snprintf(error->text, sizeof error->text, "%.100s: %.390s", path, why.text);
+    return status ? cli_fail(error, status, "%.100s: %.390s", path, why.text) : CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ solvers on both ----------- */
+
+/* Smaller entries than this share of the largest are rounding. */
+static const double ROUNDING = 1e-9;
+
+double bench_difference(int64_t n, const double *a, const double *b) {
+    double most = 0.0, whole = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(a[i] - b[i]));
+        whole = fmax(whole, fabs(b[i]));
+    }
+    return most > 0.0 ? most / fmax(whole, 1e-300) : 0.0;
+}
+
+/* x of the atoms; mp on haar names columns by their numbers in Haar's matrix. */
+static csrec_status spread(const bench_operator *o, const csrec_atoms *atoms, bool numbered,
+                           double *x) {
+    memset(x, 0, (size_t)o->n * sizeof *x);
+    for (int64_t a = 0; a < atoms->n; a++) {
+        int64_t j = numbered ? 0 : (int64_t)atoms->column[a];
+        while (numbered && j < o->n && o->number[j] != atoms->column[a]) j++;
+        if (j >= o->n) return CSREC_DATA;
+        x[j] = atoms->coefficient[a];
+    }
+    return CSREC_OK;
+}
+
+static csrec_status solve(const bench_pair *p, bool dense, const csrec_solve_options *how,
+                          double *x, csrec_error *error) {
+    csrec_atoms atoms;
+    csrec_status status =
+        csrec_solve(dense ? p->dense : p->o->A, p->y, how, &atoms, NULL, NULL, error);
+    if (status) return status;
+    bool numbered = !dense && p->o->number && atoms.n > 0 && atoms.count[0] > 0;
+    status = spread(p->o, &atoms, numbered, x);
+    if (status) cli_fail(error, status, "solver %s: found a column that is not there", how->solver);
+    csrec_atoms_clear(&atoms);
+    return status;
+}
+
+static csrec_status solve_both(const bench_pair *p, const csrec_solve_options *how,
+                               csrec_error *error) {
+    csrec_status status = solve(p, false, how, p->one, error);
+    return status ? status : solve(p, true, how, p->two, error);
+}
+
+static void count_columns(const bench_pair *p, bench_agreement *to) {
+    double most = 0.0;
+    for (int64_t j = 0; j < p->o->n; j++) most = fmax(most, fabs(p->two[j]));
+    for (int64_t j = 0; j < p->o->n; j++) {
+        bool one = fabs(p->one[j]) > ROUNDING * most, two = fabs(p->two[j]) > ROUNDING * most;
+        to->columns += two;
+        to->others += one != two;
+    }
+}
+
+static bool are_same(const bench_pair *p, const bench_agreement *found) {
+    return found->difference <= p->tolerance && found->others == 0;
+}
+
+/* ------------------------------------------------------------------ ties ---------------------- */
+
+/* The column of a step from `before` to x: the new one, else the one that changed most. */
+static int64_t pick_of(const bench_pair *p, const double *x) {
+    int64_t pick = 0;
+    for (int64_t j = 0; j < p->o->n; j++) {
+        if (p->before[j] == 0.0 && x[j] != 0.0) return j;
+        if (fabs(x[j] - p->before[j]) > fabs(x[pick] - p->before[pick])) pick = j;
+    }
+    return pick;
+}
+
+/* |<a_j, r>| / ||a_j|| with r = y - A before. */
+static double correlation(const bench_pair *p, int64_t j) {
+    double c = 0.0;
+    for (int64_t i = 0; i < p->o->m; i++) c += p->o->matrix[i * p->o->n + j] * p->r[i];
+    return p->norms[j] > 0.0 ? fabs(c) / p->norms[j] : 0.0;
+}
+
+static void set_residual(const bench_pair *p, double *length) {
+    *length = 0.0;
+    for (int64_t i = 0; i < p->o->m; i++) {
+        p->r[i] = p->y[i];
+        for (int64_t j = 0; j < p->o->n; j++)
+            p->r[i] -= p->o->matrix[i * p->o->n + j] * p->before[j];
+        *length = hypot(*length, p->y[i]);
+    }
+}
+
+/* Of a solver that picks a column an iteration: whether the first picks that differ have equal
+ * correlations, the largest there are. */
+static csrec_status find_tie(const bench_pair *p, csrec_solve_options how, bool *tie,
+                             csrec_error *error) {
+    const int64_t most = how.stop.atoms;
+    csrec_status status = CSREC_OK;
+    memset(p->before, 0, (size_t)p->o->n * sizeof *p->before);
+    for (int64_t t = 1; t <= most && !status; t++) {
+        how.stop.atoms = t;
+        status = solve_both(p, &how, error);
+        if (status || bench_difference(p->o->n, p->one, p->two) > ROUNDING) break;
+        memcpy(p->before, p->two, (size_t)p->o->n * sizeof *p->before);
+    }
+    if (status) return status;
+    double length, best = 0.0;
+    set_residual(p, &length);
+    for (int64_t j = 0; j < p->o->n; j++) best = fmax(best, correlation(p, j));
+    double worse = fmin(correlation(p, pick_of(p, p->one)), correlation(p, pick_of(p, p->two)));
+    *tie = worse >= best - ROUNDING * length;
+    return CSREC_OK;
+}
+
+/* Of a solver that minimises sum |x_j| for the residual, or with a weight: the same norm, and the
+ * same A x, which is unique. */
+static bool is_other_minimum(const bench_pair *p) {
+    double one = 0.0, two = 0.0, length, wrong = 0.0;
+    for (int64_t j = 0; j < p->o->n; j++) {
+        one += fabs(p->one[j]);
+        two += fabs(p->two[j]);
+        p->before[j] = p->one[j] - p->two[j];
+    }
+    set_residual(p, &length);
+    for (int64_t i = 0; i < p->o->m; i++) wrong = hypot(wrong, p->r[i] - p->y[i]);
+    return fabs(one - two) <= p->tolerance * two && wrong <= p->tolerance * length;
+}
+
+csrec_status bench_pair_compare(const bench_pair *p, const char *solver, int64_t k,
+                                bench_agreement *to, csrec_error *error) {
+    csrec_setting set[BENCH_SETTINGS];
+    csrec_solve_options how = bench_solver_options(solver, p->o->m, k, set);
+    const bool greedy = strcmp(solver, "mp") == 0 || strcmp(solver, "omp") == 0;
+    bool tie = false;
+    if (strcmp(solver, "mp") == 0) how.stop.atoms = 4 * k;
+    if (bench_solver_has(solver, "debias")) { /* the minimum itself, to its last digits */
+        how.n_settings--;
+        how.stop = (csrec_stop){.atoms = 1000000};
+    }
+    *to = (bench_agreement){.name = solver};
+    csrec_status status = solve_both(p, &how, error);
+    if (status) return status;
+    to->difference = bench_difference(p->o->n, p->one, p->two);
+    count_columns(p, to);
+    if (are_same(p, to) || bench_solver_has(solver, "k")) return CSREC_OK;
+    if (greedy) status = find_tie(p, how, &tie, error);
+    if (tie) to->equal = "columns of equal correlation";
+    if (!greedy && is_other_minimum(p)) to->equal = "another minimum";
     return status;
 }

@@ -1,4 +1,5 @@
-/* operator.h - an operator and its matrix, written out. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* operator.h - an operator and its matrix, written out; solvers on both. */
 #ifndef CSREC_TOOLS_BENCH_OPERATOR_H
 #define CSREC_TOOLS_BENCH_OPERATOR_H
 
@@ -26,5 +27,27 @@ csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_
                                  csrec_error *error);
 
 void bench_operator_clear(bench_operator *o);
+
+typedef struct bench_pair {
+    const bench_operator *o;
+    const csrec_operator *dense; /* of o's matrix */
+    const double *y, *norms;     /* [m]; [n] lengths of the columns */
+    double tolerance;
+    double *one, *two, *before, *r; /* scratch: [n] three times, [m] */
+} bench_pair;
+
+typedef struct bench_agreement {
+    const char *name;
+    double difference;       /* bench_difference of the results */
+    int64_t columns, others; /* columns that the matrix's result has; in one result only; -1, 0 of
+                                products */
+    const char *equal;       /* NULL, or why the results are equally good although they differ */
+} bench_agreement;
+
+/* max |a - b| / max |b|; 0 of equal vectors. */
+double bench_difference(int64_t n, const double *a, const double *b);
+
+csrec_status bench_pair_compare(const bench_pair *pair, const char *solver, int64_t k,
+                                bench_agreement *to, csrec_error *error);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* oracle.c - what who knows the support S of x would miss it by: least squares on its columns
  * has the error (A_S^T A_S)^-1 A_S^T w for the noise w, whose mean square is sigma^2 times the
  * trace of (A_S^T A_S)^-1. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* paper.c - what Park 2015 prints beside what is computed here, and the transform at the
  * sizes that the paper names. */
 #include <math.h>
@@ -15,10 +16,9 @@ typedef struct {
     bool json;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {{"levels", 'L', CLI_INTEGER, "L",
                                       "Largest M = 2^L of the timed transforms (default 20).",
-                                      AT(levels), .low = 5, .high = 40},
+                                      CLI_AT(levels), .low = 5, .high = 40},
                                      CLI_JSON(arguments),
                                      CLI_STANDARD};
 
@@ -36,8 +36,7 @@ static const cli_tool tool = {
         "Exit code: 0 all numbers agree, 1 some differ, or failure, 2 wrong usage.",
     .examples = "csbench paper\n"
                 "csbench paper -L 12 --json",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, operand),
     .optional = true};
 
@@ -60,97 +59,73 @@ static void put(line *to, double value) {
     snprintf(to->text + used, sizeof to->text - used, "%s%.6g", used ? " " : "", value);
 }
 
-/* Columns of step n that the transform found. */
-static void put_columns(const numbers *v, int n, line *to) {
-    for (int c = M >> (n + 1); c < M >> n; c++)
+/* Columns of a step, counted from 0, that the transform found. */
+static void put_columns(const numbers *v, int step, line *to) {
+    for (int c = M >> (step + 1); c < M >> step; c++)
         if (!isnan(v->product[c])) put(to, c);
 }
 
-static void put_1_columns(const numbers *v, line *to) {
-    put_columns(v, 0, to);
-}
-static void put_4_columns(const numbers *v, line *to) {
-    put_columns(v, 3, to);
-}
-static void put_5_columns(const numbers *v, line *to) {
-    put_columns(v, 4, to);
+static void put_subs(const numbers *v, int step, line *to) {
+    for (int i = 0; i < v->steps[step].n; i++) put(to, v->steps[step].entry[i].sub);
 }
 
-static void put_1_sub(const numbers *v, line *to) {
-    for (int i = 0; i < v->steps[0].n; i++) put(to, v->steps[0].entry[i].sub);
+static void put_adds(const numbers *v, int step, line *to) {
+    for (int i = 0; i < v->steps[step].n; i++) put(to, v->steps[step].entry[i].add);
 }
 
-static void put_1_count(const numbers *v, line *to) {
-    for (int i = 0; i < v->steps[0].n; i++) put(to, (double)v->steps[0].entry[i].count);
+static void put_counts(const numbers *v, int step, line *to) {
+    for (int i = 0; i < v->steps[step].n; i++) put(to, (double)v->steps[step].entry[i].count);
 }
 
-static void put_psi_16(const numbers *v, line *to) {
+static void put_psi(const numbers *v, int column, line *to) {
     double psi[N];
     (void)v;
-    bench_worked_column(16, psi);
+    bench_worked_column(column, psi);
     for (int j = 0; j < N; j++) put(to, psi[j]);
 }
 
-static void put_product_16(const numbers *v, line *to) {
-    put(to, v->product[16]);
-}
-static void put_product_1(const numbers *v, line *to) {
-    put(to, v->product[1]);
-}
-static void put_product_0(const numbers *v, line *to) {
-    put(to, v->product[0]);
-}
-static void put_5_sub(const numbers *v, line *to) {
-    put(to, v->steps[4].entry[0].sub);
-}
-static void put_5_add(const numbers *v, line *to) {
-    put(to, v->steps[4].entry[0].add);
-}
-static void put_5_count(const numbers *v, line *to) {
-    put(to, (double)v->steps[4].entry[0].count);
+static void put_product(const numbers *v, int column, line *to) {
+    put(to, v->product[column]);
 }
 
-static void put_levels(const csrec_shape *shape, line *to) {
+static const csrec_shape example = {1, {M}}, picture = {2, {1024, 1024}},
+                         volume = {3, {512, 512, 512}},
+                         *const shapes[] = {&example, &picture, &volume};
+
+static void put_levels(const numbers *v, int shape, line *to) {
     int levels = 0;
-    csrec_rows_levels(shape, CSREC_ORDER_MORTON, &levels);
+    (void)v;
+    csrec_rows_levels(shapes[shape], CSREC_ORDER_MORTON, &levels);
     put(to, levels);
-}
-
-static void put_steps(const numbers *v, line *to) {
-    (void)v;
-    put_levels(&(csrec_shape){1, {M}}, to);
-}
-
-static void put_picture(const numbers *v, line *to) {
-    (void)v;
-    put_levels(&(csrec_shape){2, {1024, 1024}}, to);
-}
-
-static void put_volume(const numbers *v, line *to) {
-    (void)v;
-    put_levels(&(csrec_shape){3, {512, 512, 512}}, to);
 }
 
 static const struct {
     const char *what, *where, *paper;
-    void (*put)(const numbers *v, line *to);
-} facts[] = {{"steps, log2 of M = 32", "section 4", "5", put_steps},
-             {"Psi_16", "section 3.1", "-1 0 0 0 0 0", put_psi_16},
-             {"columns of step 1", "figure 6", "16 19 21 24 27 29", put_1_columns},
-             {"sub of step 1", "figure 6", "-7 7 7 4 -4 -6", put_1_sub},
-             {"# of step 1", "figure 6", "1 1 1 1 1 1", put_1_count},
-             {"<r, Psi_16>", "section 3.1", "-7", put_product_16},
-             {"columns of step 4", "figure 7", "2 3", put_4_columns},
-             {"columns of step 5", "figure 7", "1", put_5_columns},
-             {"sub of step 5", "figure 7", "7", put_5_sub},
-             {"add of step 5", "figure 7", "35", put_5_add},
-             {"# of step 5", "figure 7", "6", put_5_count},
-             {"<r, Psi_1>, 7 / sqrt 6", "figure 7", "2.85774", put_product_1},
-             {"<r, Psi_0>, 35 / sqrt 6", "figure 7", "14.2887", put_product_0},
-             {"log2 M of 1024 x 1024", "section 1.2", "20", put_picture},
-             {"log2 M of 512^3", "section 2.3", "27", put_volume}};
+    void (*put)(const numbers *v, int of, line *to);
+    int of; /* the step, column or shape */
+} facts[] = {{"steps, log2 of M = 32", "section 4", "5", put_levels, 0},
+             {"Psi_16", "section 3.1", "-1 0 0 0 0 0", put_psi, 16},
+             {"columns of step 1", "figure 6", "16 19 21 24 27 29", put_columns, 0},
+             {"sub of step 1", "figure 6", "-7 7 7 4 -4 -6", put_subs, 0},
+             {"# of step 1", "figure 6", "1 1 1 1 1 1", put_counts, 0},
+             {"<r, Psi_16>", "section 3.1", "-7", put_product, 16},
+             {"columns of step 4", "figure 7", "2 3", put_columns, 3},
+             {"columns of step 5", "figure 7", "1", put_columns, 4},
+             {"sub of step 5", "figure 7", "7", put_subs, 4},
+             {"add of step 5", "figure 7", "35", put_adds, 4},
+             {"# of step 5", "figure 7", "6", put_counts, 4},
+             {"<r, Psi_1>, 7 / sqrt 6", "figure 7", "2.85774", put_product, 1},
+             {"<r, Psi_0>, 35 / sqrt 6", "figure 7", "14.2887", put_product, 0},
+             {"log2 M of 1024 x 1024", "section 1.2", "20", put_levels, 1},
+             {"log2 M of 512^3", "section 2.3", "27", put_levels, 2}};
 
 enum { FACTS = sizeof facts / sizeof *facts };
+
+static line fact_of(const numbers *v, int i) {
+    line here = {""};
+    facts[i].put(v, facts[i].of, &here);
+    return here;
+}
 
 static csrec_status find_numbers(numbers *v, csrec_error *error) {
     csrec_product found[N * LEVELS + 1];
@@ -180,7 +155,7 @@ static csrec_status time_one(timing *t, const uint64_t *rows, const double *r, c
     int64_t room = t->n * t->levels + 1, n;
     csrec_product *products = malloc((size_t)room * sizeof *products);
     csrec_status status = products ? CSREC_OK : CSREC_MEMORY;
-    snprintf(error->text, sizeof error->text, "out of memory for 2^%d rows", t->levels);
+    if (status) return cli_fail(error, status, "out of memory for 2^%d rows", t->levels);
     for (int i = 0; i < 2 && !status; i++) {
         t->seconds[i] = INFINITY;
         for (int repeat = 0; repeat < 3 && !status; repeat++) {
@@ -210,8 +185,8 @@ static csrec_status time_size(int levels, timing *t, csrec_error *error) {
         rows[i] = (uint64_t)drawn.index[i];
         r[i] = csrec_random_normal(1, 0, (uint64_t)i);
     }
-    snprintf(error->text, sizeof error->text, "out of memory for 2^%d rows", levels);
-    status = rows && r ? time_one(t, rows, r, error) : CSREC_MEMORY;
+    status = rows && r ? time_one(t, rows, r, error)
+                       : cli_fail(error, CSREC_MEMORY, "out of memory for 2^%d rows", levels);
     free(rows);
     free(r);
     csrec_sampling_clear(&drawn);
@@ -238,8 +213,7 @@ static void put_bytes(double bytes, char text[16]) {
 static bool print_text(const numbers *v, int n, const timing *timings) {
     printf("%-26s%-14s%-22s%-22s\n", "Park 2015", "where", "printed", "here");
     for (int i = 0; i < FACTS; i++) {
-        line here = {""};
-        facts[i].put(v, &here);
+        const line here = fact_of(v, i);
         printf("%-26s%-14s%-22s%-22s%s\n", facts[i].what, facts[i].where, facts[i].paper, here.text,
                strcmp(here.text, facts[i].paper) ? "DIFFERS" : "same");
     }
@@ -260,8 +234,7 @@ static bool print_json(const numbers *v, int n, const timing *timings) {
     cli_json_open(&json, stdout);
     cli_json_begin_list(&json, "numbers");
     for (int i = 0; i < FACTS; i++) {
-        line here = {""};
-        facts[i].put(v, &here);
+        const line here = fact_of(v, i);
         cli_json_begin_item(&json);
         cli_json_text(&json, "what", facts[i].what);
         cli_json_text(&json, "where", facts[i].where);
@@ -287,11 +260,7 @@ static bool print_json(const numbers *v, int n, const timing *timings) {
 
 static bool agrees(const numbers *v) {
     bool all = true;
-    for (int i = 0; i < FACTS; i++) {
-        line here = {""};
-        facts[i].put(v, &here);
-        all = all && strcmp(here.text, facts[i].paper) == 0;
-    }
+    for (int i = 0; i < FACTS; i++) all = all && strcmp(fact_of(v, i).text, facts[i].paper) == 0;
     return all;
 }
 

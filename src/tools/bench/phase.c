@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* phase.c - phase transitions (Donoho and Tanner 2009): the share of signals recovered over
  * delta = m / n and rho = k / m. */
 #include <math.h>
@@ -34,12 +35,10 @@ static const cli_tool tool = {
         "minimisation, Gaussian matrices and large n (Donoho, Maleki and Montanari 2009, equation "
         "5).\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM (the file "
-        "has "
-        "what is known).",
+        "has what is known).",
     .examples = "csbench phase -o phase.npz -s omp -s iht -n 32 -g 4 -T 4 --plot phase.svg\n"
                 "csbench phase -o haar.npz -e haar -s omp -n 32 -g 4 -T 4 --json",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .listing = bench_study_list,
     .operand = offsetof(arguments, study.operand),
     .optional = true};
@@ -84,13 +83,8 @@ static bool print(const bench_study *study) {
     return fflush(stdout) == 0;
 }
 
-typedef struct column_of {
-    const bench_study *study;
-    int solver;
-} column_of;
-
 static double number_middle(int64_t c, const void *context) {
-    return middle(((const column_of *)context)->study, c);
+    return middle(((const bench_curve *)context)->study, c);
 }
 
 static double number_l1(int64_t c, const void *context) {
@@ -98,28 +92,25 @@ static double number_l1(int64_t c, const void *context) {
 }
 
 static double number_half(int64_t c, const void *context) {
-    const column_of *of = context;
+    const bench_curve *of = context;
     return half_of(of->study, of->solver, c);
 }
 
 static double number_success(int64_t i, const void *context) {
-    const column_of *of = context;
+    const bench_curve *of = context;
     return of->study->successes[of->solver * of->study->columns * of->study->rows + i];
 }
 
 static void add_json(const bench_study *study, cli_json *json) {
-    column_of of = {study, 0};
-    cli_json_numbers(json, "m_over_n", study->columns, number_middle, &of);
-    cli_json_numbers(json, "l1", study->columns, number_l1, &of);
-    cli_json_begin_list(json, "solvers");
-    for (; of.solver < study->trials.n_solvers; of.solver++) {
-        cli_json_begin_item(json);
-        cli_json_text(json, "solver", study->trials.solver[of.solver]);
-        cli_json_numbers(json, "half", study->columns, number_half, &of);
-        cli_json_numbers(json, "successes", study->columns * study->rows, number_success, &of);
-        cli_json_end(json);
-    }
-    cli_json_end_list(json);
+    const bench_curve all = {study, 0};
+    cli_json_numbers(json, "m_over_n", study->columns, number_middle, &all);
+    cli_json_numbers(json, "l1", study->columns, number_l1, &all);
+}
+
+static void add_solver(const bench_curve *of, cli_json *json) {
+    const bench_study *study = of->study;
+    cli_json_numbers(json, "half", study->columns, number_half, of);
+    cli_json_numbers(json, "successes", study->columns * study->rows, number_success, of);
 }
 
 /* ------------------------------------------------------------------ plot ---------------------- */
@@ -177,30 +168,28 @@ static bool draw(const bench_study *study, cli_chart charts[BENCH_CHARTS_MOST], 
 
 /* ------------------------------------------------------------------ the command --------------- */
 
-static void set_sizes(bench_study *study, int64_t grid) {
-    for (int64_t c = 0; c < grid; c++) {
+static void set_sizes(bench_study *study, const void *given) {
+    (void)given;
+    for (int64_t c = 0; c < study->columns; c++) {
         study->m[c] = (int64_t)fmax(1.0, round(middle(study, c) * (double)study->trials.n));
-        for (int64_t r = 0; r < grid; r++)
-            study->k[c * grid + r] =
+        for (int64_t r = 0; r < study->rows; r++)
+            study->k[c * study->rows + r] =
                 (int64_t)fmax(1.0, round(middle(study, r) * (double)study->m[c]));
     }
 }
 
 static int phase_run(int argc, char **argv) {
     arguments a = {.study = BENCH_STUDY_DEFAULTS, .grid = 16};
-    bench_study study = {
-        .tool = &tool, .options = &a.study, .draw = draw, .print = print, .add_json = add_json};
+    bench_study study = {&tool,
+                         &a.study,
+                         .draw = draw,
+                         .print = print,
+                         .add_json = add_json,
+                         .add_solver = add_solver,
+                         .set_sizes = set_sizes};
     int code = cli_parse(&tool, argc, argv, &a);
     if (code == CLI_CONTINUE) code = bench_study_check(&study);
-    if (code != CLI_CONTINUE) return code;
-    if (bench_study_create(&study, a.grid, a.grid)) {
-        set_sizes(&study, a.grid);
-        code = bench_study_run(&study);
-    } else {
-        code = cli_failure(&tool, "out of memory");
-    }
-    bench_study_clear(&study);
-    return code;
+    return code == CLI_CONTINUE ? bench_study_run(&study, a.grid, a.grid, &a) : code;
 }
 
 const bench_command bench_phase = {&tool, phase_run};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* problems.c - standard problems, in the manner of Sparco (van den Berg et al. 2009) and of
  * the solver papers: a matrix, a sparse signal, and what is measured of it. */
 #include <math.h>
@@ -18,21 +19,21 @@ typedef struct {
     bool sigma_given, no_sync, json;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE", "Measurement to write, {arrays or}, with the matrix.",
-     AT(output)},
-    {"truth", 'x', CLI_WRITE, "FILE", "The signal to write, .npy.", AT(truth)},
+     CLI_AT(output)},
+    {"truth", 'x', CLI_WRITE, "FILE", "The signal to write, .npy.", CLI_AT(truth)},
     {"solver", 's', CLI_TEXTS, "NAME",
      "Solver to run if nothing is written; may be repeated (default: all that take a matrix).",
-     AT(solvers)},
-    {"columns", 'n', CLI_INTEGER, "N", "Entries of the signal, instead of the problem's.", AT(n),
-     .low = 4, .high = 8192},
-    {"samples", 'm', CLI_INTEGER, "M", "Rows of the matrix.", AT(m), .low = 1, .high = 8192},
-    {"nonzeros", 'k', CLI_INTEGER, "K", "Entries that are not 0.", AT(k), .low = 1, .high = 8192},
-    {"sigma", 0, CLI_REAL, "S", "Standard deviation of the noise of each value of y.", AT(sigma),
-     .given = offsetof(arguments, sigma_given), .low = 0.0, .high = 1e300},
-    {"seed", 0, CLI_SEED, "S", "Seed of all draws (default 1).", AT(seed)},
+     CLI_AT(solvers)},
+    {"columns", 'n', CLI_INTEGER, "N", "Entries of the signal, instead of the problem's.",
+     CLI_AT(n), .low = 4, .high = 8192},
+    {"samples", 'm', CLI_INTEGER, "M", "Rows of the matrix.", CLI_AT(m), .low = 1, .high = 8192},
+    {"nonzeros", 'k', CLI_INTEGER, "K", "Entries that are not 0.", CLI_AT(k), .low = 1,
+     .high = 8192},
+    {"sigma", 0, CLI_REAL, "S", "Standard deviation of the noise of each value of y.",
+     CLI_AT(sigma), .given = offsetof(arguments, sigma_given), .low = 0.0, .high = 1e300},
+    {"seed", 0, CLI_SEED, "S", "Seed of all draws (default 1).", CLI_AT(seed)},
     {"list", 'l', CLI_LISTING, .help = "List the problems, then exit."},
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
@@ -88,8 +89,7 @@ static const cli_tool tool = {
     .examples = "csbench problems\n"
                 "csbench problems gaussian -s omp -s fista\n"
                 "csbench problems haar -n 64 -m 32 -k 4 -o haar.npz --truth x.npy",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .listing = list_problems,
     .operand = offsetof(arguments, name),
     .optional = true};
@@ -161,7 +161,7 @@ static csrec_status draw(const arguments *a, problem *p, csrec_error *error) {
     p->matrix = malloc((size_t)(p->m * p->n) * sizeof *p->matrix);
     p->x = calloc((size_t)p->n, sizeof *p->x);
     p->y = calloc((size_t)p->m, sizeof *p->y);
-    snprintf(error->text, sizeof error->text, "problem %s: out of memory", row->name);
+    cli_fail(error, CSREC_MEMORY, "problem %s: out of memory", row->name);
     if (!p->matrix || !p->x || !p->y) return CSREC_MEMORY;
     uint64_t key = bench_key(a->seed, BENCH_MATRIX, p->m, p->k, 0);
     csrec_status status = bench_matrix_draw(ensemble, p->m, p->n, key, p->matrix, error);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sparsity.c - the share of signals recovered against their number of entries that are not 0,
  * at one m. */
 #include "study.h"
@@ -27,8 +28,7 @@ static const cli_tool tool = {
                "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM (the "
                "file has what is known).",
     .examples = "csbench sparsity -o success.npz -n 64 -m 24 -s omp -s htp -T 4 --plot success.svg",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .listing = bench_study_list,
     .operand = offsetof(arguments, study.operand),
     .optional = true};
@@ -47,27 +47,17 @@ static bool print(const bench_study *study) {
     return fflush(stdout) == 0;
 }
 
-typedef struct row_of {
-    const bench_study *study;
-    int solver;
-} row_of;
-
 static double number_share(int64_t r, const void *context) {
-    const row_of *of = context;
+    const bench_curve *of = context;
     return bench_study_share(of->study, of->solver, 0, r);
 }
 
 static void add_json(const bench_study *study, cli_json *json) {
-    row_of of = {study, 0};
     cli_json_integers(json, "k", (int)study->rows, study->k);
-    cli_json_begin_list(json, "solvers");
-    for (; of.solver < study->trials.n_solvers; of.solver++) {
-        cli_json_begin_item(json);
-        cli_json_text(json, "solver", study->trials.solver[of.solver]);
-        cli_json_numbers(json, "share", study->rows, number_share, &of);
-        cli_json_end(json);
-    }
-    cli_json_end_list(json);
+}
+
+static void add_solver(const bench_curve *of, cli_json *json) {
+    cli_json_numbers(json, "share", of->study->rows, number_share, of);
 }
 
 static bool draw(const bench_study *study, cli_chart charts[BENCH_CHARTS_MOST], int *n) {
@@ -105,23 +95,25 @@ static int check_sizes(arguments *a) {
                              : CLI_CONTINUE;
 }
 
+static void set_sizes(bench_study *study, const void *given) {
+    const arguments *a = given;
+    study->m[0] = a->samples;
+    for (int64_t r = 0; r < study->rows; r++) study->k[r] = (r + 1) * a->step;
+}
+
 static int sparsity_run(int argc, char **argv) {
     arguments a = {.study = BENCH_STUDY_DEFAULTS};
-    bench_study study = {
-        .tool = &tool, .options = &a.study, .draw = draw, .print = print, .add_json = add_json};
+    bench_study study = {&tool,
+                         &a.study,
+                         .draw = draw,
+                         .print = print,
+                         .add_json = add_json,
+                         .add_solver = add_solver,
+                         .set_sizes = set_sizes};
     int code = cli_parse(&tool, argc, argv, &a);
     if (code == CLI_CONTINUE) code = check_sizes(&a);
     if (code == CLI_CONTINUE) code = bench_study_check(&study);
-    if (code != CLI_CONTINUE) return code;
-    if (bench_study_create(&study, 1, a.most / a.step)) {
-        study.m[0] = a.samples;
-        for (int64_t r = 0; r < study.rows; r++) study.k[r] = (r + 1) * a.step;
-        code = bench_study_run(&study);
-    } else {
-        code = cli_failure(&tool, "out of memory");
-    }
-    bench_study_clear(&study);
-    return code;
+    return code == CLI_CONTINUE ? bench_study_run(&study, 1, a.most / a.step, &a) : code;
 }
 
 const bench_command bench_sparsity = {&tool, sparsity_run};

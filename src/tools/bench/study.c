@@ -1,9 +1,12 @@
-/* study.c - runs a study: checks, an estimate from timed sizes, progress, and the report. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* study.c - runs a study: checks, an estimate from timed sizes, progress, the report, and the file
+ * of what is known so far, from which a run goes on. */
 #include "study.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/common/fingerprint.h"
 #include "tools/common/output.h"
@@ -34,7 +37,7 @@ void bench_study_list(FILE *out) {
             if (strcmp(name, trials.solver[s]) == 0) fprintf(out, "  %-15s %s\n", name, brief);
 }
 
-bool bench_study_create(bench_study *study, int64_t columns, int64_t rows) {
+static bool create(bench_study *study, int64_t columns, int64_t rows) {
     int64_t cells = columns * rows;
     study->columns = columns;
     study->rows = rows;
@@ -46,7 +49,7 @@ bool bench_study_create(bench_study *study, int64_t columns, int64_t rows) {
     return true;
 }
 
-void bench_study_clear(bench_study *study) {
+static void clear(bench_study *study) {
     free(study->m);
     free(study->k);
     free(study->successes);
@@ -122,6 +125,100 @@ static char *fingerprint_of(const bench_study *study) {
     return cli_fingerprint_end(&line);
 }
 
+/* ------------------------------------------------------------------ the file ------------------ */
+
+static int64_t cells_of(const bench_study *study) {
+    return study->trials.n_solvers * study->columns * study->rows;
+}
+
+/* Takes the counts, if the array is one that this study wrote. */
+static bool take_counts(bench_study *study, const csrec_array *found) {
+    bool fits = found->dtype == CSREC_I32 && found->count == cells_of(study);
+    const int32_t *counts = found->data;
+    for (int64_t i = 0; fits && i < found->count; i++)
+        fits = counts[i] >= -1 && counts[i] <= study->trials.count;
+    if (fits) memcpy(study->successes, counts, (size_t)found->count * sizeof *counts);
+    return fits;
+}
+
+static int resume(bench_study *study) {
+    const char *path = study->options->output;
+    char text[4096];
+    csrec_error error;
+    csrec_array found;
+    if (study->options->fresh || access(path, F_OK) != 0) return CLI_CONTINUE;
+    if (csrec_fingerprint_read(path, text, sizeof text, &error))
+        return cli_failure(study->tool, "%s", error.text);
+    cli_fingerprint_set_whole(study->fingerprint, strncmp(text, CLI_WHOLE, 7) == 0);
+    if (strcmp(text, study->fingerprint) != 0)
+        return cli_failure(study->tool,
+                           "%s: has results of other settings; name another file, or give --fresh "
+                           "to replace it",
+                           path);
+    if (csrec_npz_read(path, "successes", &found, &error))
+        return cli_failure(study->tool, "%s", error.text);
+    bool fits = take_counts(study, &found);
+    csrec_array_clear(&found);
+    return fits ? CLI_CONTINUE
+                : cli_failure(study->tool,
+                              "%s: successes: not the counts of these settings; give --fresh to "
+                              "replace the file",
+                              path);
+}
+
+/* Names one after another, each up to a zero, as NumPy's array of bytes. */
+static size_t join_solvers(const bench_trials *trials, char *names, size_t room) {
+    size_t used = 0;
+    for (int s = 0; s < trials->n_solvers; s++)
+        used +=
+            (size_t)snprintf(names + used, room - used, "%s%s", s ? " " : "", trials->solver[s]);
+    return used;
+}
+
+static csrec_status add_arrays(void *context, csrec_files *files, csrec_error *error) {
+    const bench_study *study = context;
+    static const char *const names[] = {"successes", "trials", "n", "m", "k", "solvers"};
+    char solvers[512];
+    const bench_trials *t = &study->trials;
+    int64_t length = (int64_t)join_solvers(t, solvers, sizeof solvers), n = t->n, count = t->count;
+    int64_t cells = study->columns * study->rows;
+    const csrec_array arrays[] = {{CSREC_I32,
+                                   {3, {t->n_solvers, study->columns, study->rows}},
+                                   cells_of(study),
+                                   study->successes},
+                                  {CSREC_I64, {0, {0}}, 1, &count},
+                                  {CSREC_I64, {0, {0}}, 1, &n},
+                                  {CSREC_I64, {1, {study->columns}}, study->columns, study->m},
+                                  {CSREC_I64, {2, {study->columns, study->rows}}, cells, study->k},
+                                  {CSREC_U8, {1, {length}}, length, solvers}};
+    enum { ARRAYS = sizeof arrays / sizeof *arrays };
+    const csrec_array *list[ARRAYS];
+    for (int i = 0; i < ARRAYS; i++) list[i] = &arrays[i];
+    return csrec_files_add_npz(files, study->options->output, ARRAYS, names, list, error);
+}
+
+static csrec_status add_plot(void *context, csrec_files *files, csrec_error *error) {
+    const bench_study *study = context;
+    cli_chart charts[BENCH_CHARTS_MOST] = {{.n_series = 0}};
+    int n = 0;
+    cli_fail(error, CSREC_MEMORY, "%s: out of memory", study->options->plot);
+    csrec_status status = study->draw(study, charts, &n) ? CSREC_OK : CSREC_MEMORY;
+    if (!status)
+        status = cli_charts_add(files, study->options->plot, charts, n, 3, study->tool->name,
+                                study->fingerprint, error);
+    while (n > 0) cli_chart_clear(&charts[--n]);
+    return status;
+}
+
+static csrec_status save(bench_study *study, csrec_error *error) {
+    cli_fingerprint_set_whole(study->fingerprint, study->complete);
+    const csrec_files_options options = {.no_sync = study->options->no_sync,
+                                         .fingerprint = study->fingerprint};
+    cli_product products[] = {{study->options->output, add_arrays, false},
+                              {study->complete ? study->options->plot : NULL, add_plot, false}};
+    return cli_products_write(&options, 0, 2, products, study, error);
+}
+
 /* ------------------------------------------------------------------ the run ------------------- */
 
 typedef struct runner {
@@ -157,7 +254,7 @@ static csrec_status solve_size(runner *r, int64_t cell, csrec_error *error) {
     study->solved++;
     if (cli_seconds() - r->saved < SAVE_EVERY) return CSREC_OK;
     r->saved = cli_seconds();
-    return bench_study_save(study, error);
+    return save(study, error);
 }
 
 /* The sizes that are timed first: Gauss's two points of each axis, which integrate times that are
@@ -172,15 +269,6 @@ static int64_t timed_size(const bench_study *study, int i) {
     return cell;
 }
 
-static void put_time(double seconds, char text[32]) {
-    if (seconds < 100.0)
-        snprintf(text, 32, "%.0f s", ceil(seconds));
-    else if (seconds < 6000.0)
-        snprintf(text, 32, "%.0f min", seconds / 60.0);
-    else
-        snprintf(text, 32, "%.1f h", seconds / 3600.0);
-}
-
 static csrec_status estimate(runner *r, csrec_error *error) {
     const bench_study *study = r->study;
     const bench_trials *t = &study->trials;
@@ -191,7 +279,7 @@ static csrec_status estimate(runner *r, csrec_error *error) {
     for (int i = 0; i < 4 && !status; i++) status = solve_size(r, timed_size(study, i), error);
     int64_t timed = r->done - before;
     if (status || timed == 0 || study->options->quiet || r->done == r->total) return status;
-    put_time((double)(r->total - r->done) * (cli_seconds() - began) / (double)timed, time);
+    cli_time_text((double)(r->total - r->done) * (cli_seconds() - began) / (double)timed, time);
     cli_note(study->tool, "%lld of %lld sizes left, %d solvers, %lld signals each: about %s",
              (long long)(r->total - r->done), (long long)r->total, t->n_solvers,
              (long long)t->count, time);
@@ -215,7 +303,7 @@ static int run_and_save(bench_study *study) {
     csrec_status status = solve_all(&r, &error);
     study->seconds = cli_seconds() - began;
     cli_progress_finish(&r.progress);
-    csrec_status saved = r.done > 0 ? bench_study_save(study, &lost) : CSREC_OK;
+    csrec_status saved = r.done > 0 ? save(study, &lost) : CSREC_OK;
     if (status && status != CSREC_STOPPED) return cli_failure(study->tool, "%s", error.text);
     if (saved) return cli_failure(study->tool, "%s", lost.text);
     if (!status) return CLI_CONTINUE;
@@ -243,18 +331,26 @@ static bool print_json(const bench_study *study) {
     cli_json_integer(&json, "sizes_solved", study->solved);
     cli_json_real(&json, "seconds", study->seconds);
     study->add_json(study, &json);
+    cli_json_begin_list(&json, "solvers");
+    for (bench_curve of = {study, 0}; of.solver < t->n_solvers; of.solver++) {
+        cli_json_begin_item(&json);
+        cli_json_text(&json, "solver", t->solver[of.solver]);
+        study->add_solver(&of, &json);
+        cli_json_end(&json);
+    }
+    cli_json_end_list(&json);
     return cli_json_close(&json);
 }
 
 static int run_locked(bench_study *study) {
-    int code = bench_study_resume(study);
+    int code = resume(study);
     if (code == CLI_CONTINUE) code = run_and_save(study);
     if (code != CLI_CONTINUE) return code;
     bool written = study->options->json ? print_json(study) : study->print(study);
     return written ? CLI_DONE : cli_stdout_failed(study->tool);
 }
 
-int bench_study_run(bench_study *study) {
+static int run(bench_study *study) {
     csrec_file_lock *lock;
     csrec_error error;
     study->fingerprint = fingerprint_of(study);
@@ -263,5 +359,17 @@ int bench_study_run(bench_study *study) {
         return cli_failure(study->tool, "%s", error.text);
     int code = run_locked(study);
     csrec_file_lock_drop(lock);
+    return code;
+}
+
+int bench_study_run(bench_study *study, int64_t columns, int64_t rows, const void *given) {
+    int code = CLI_FAILURE;
+    if (create(study, columns, rows)) {
+        study->set_sizes(study, given);
+        code = run(study);
+    } else {
+        cli_failure(study->tool, "out of memory");
+    }
+    clear(study);
     return code;
 }

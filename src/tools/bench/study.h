@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* study.h - the runner of phase and sparsity: signals recovered, by solver, over m and k. */
 #ifndef CSREC_TOOLS_BENCH_STUDY_H
 #define CSREC_TOOLS_BENCH_STUDY_H
@@ -6,7 +7,7 @@
 #include "tools/common/chart.h"
 #include "tools/common/report.h"
 
-/* What both commands take; the fields of BENCH_STUDY_OPTIONS. */
+/* What both commands take; the fields of BENCH_STUDY_OPTIONS. Their arguments begin with it. */
 typedef struct bench_study_options {
     cli_texts solvers;
     int ensemble, amplitudes, backend;
@@ -21,8 +22,8 @@ typedef struct bench_study_options {
     { .n = 256, .count = 20, .seed = 1, .tolerance = 0.01, .factor = 3.0, .backend = -1 }
 
 #define BENCH_OPTION(letter_, name_, type_, argument_, help_, field_)                              \
-    .name = name_, .letter = letter_, .type = type_, .argument = argument_, .help = help_,         \
-    .offset = offsetof(arguments, study.field_)
+    CLI_ROW(letter_, name_, type_, argument_, help_),                                              \
+        .offset = offsetof(bench_study_options, field_)
 
 #define BENCH_STUDY_OPTIONS                                                                        \
     {BENCH_OPTION('o', "output", CLI_WRITE, "FILE",                                                \
@@ -66,16 +67,10 @@ typedef struct bench_study_options {
         {BENCH_OPTION(0, "seed", CLI_SEED, "S", "Seed of all draws (default 1).", seed)},          \
         {BENCH_OPTION(0, "fresh", CLI_FLAG, NULL,                                                  \
                       "Begin anew if the output has other settings or is complete.", fresh)},      \
-        {BENCH_OPTION('t', "threads", CLI_INTEGER, "T",                                            \
-                      "Threads; 0 for all cores (default). The result does not depend on it.",     \
-                      threads),                                                                    \
-         .low = 0, .high = 4096},                                                                  \
-        {BENCH_OPTION('b', "backend", CLI_CHOICE, "NAME", "Where to compute.", backend),           \
-         .choice = cli_backend_name},                                                              \
+        CLI_THREADS(bench_study_options), CLI_BACKEND(bench_study_options),                        \
         {BENCH_OPTION(0, "no-sync", CLI_FLAG, NULL,                                                \
                       "Do not wait until files are on the disk (fsync).", no_sync)},               \
-        {BENCH_OPTION('j', "json", CLI_FLAG, NULL, "Report as JSON on stdout.", json)},            \
-        {BENCH_OPTION('q', "quiet", CLI_FLAG, NULL, "No progress bar and no notes.", quiet)}, {    \
+        CLI_JSON(bench_study_options), CLI_QUIET(bench_study_options), {                           \
         BENCH_OPTION('l', "list", CLI_LISTING, NULL,                                               \
                      "List ensembles, amplitudes and solvers, then exit.", output)                 \
     }
@@ -86,6 +81,13 @@ void bench_study_list(FILE *out);
 enum { BENCH_CHARTS_MOST = BENCH_SOLVERS_MOST + 1 };
 
 typedef struct bench_study bench_study;
+
+/* What a solver does in it: the context of functions for cli_json_numbers. */
+typedef struct bench_curve {
+    const bench_study *study;
+    int solver;
+} bench_curve;
+
 struct bench_study {
     const cli_tool *tool;
     const bench_study_options *options;
@@ -98,7 +100,9 @@ struct bench_study {
     /* Draws the results; sets *n. false: out of memory. */
     bool (*draw)(const bench_study *study, cli_chart charts[BENCH_CHARTS_MOST], int *n);
     bool (*print)(const bench_study *study);                    /* text on stdout */
-    void (*add_json)(const bench_study *study, cli_json *json); /* members of each solver */
+    void (*add_json)(const bench_study *study, cli_json *json); /* members */
+    void (*add_solver)(const bench_curve *of, cli_json *json);  /* those of each solver */
+    void (*set_sizes)(bench_study *study, const void *given);   /* m and k, which have room */
     char *fingerprint;                                          /* owned */
     bool complete;
 };
@@ -106,19 +110,11 @@ struct bench_study {
 /* Share of signals recovered. */
 double bench_study_share(const bench_study *study, int solver, int64_t column, int64_t row);
 
-/* Room for the sizes; the caller fills m and k. false: out of memory. */
-bool bench_study_create(bench_study *study, int64_t columns, int64_t rows);
-void bench_study_clear(bench_study *study);
-
 /* Checks the options, before the sizes are set. CLI_CONTINUE, or the exit code after a message. */
 int bench_study_check(bench_study *study);
 
-/* Solves what the output file does not have yet, writes it and reports. Returns the exit code. */
-int bench_study_run(bench_study *study);
-
-/* The file of a study (study_file.c). Reads what it has: CLI_CONTINUE, or the exit code. */
-int bench_study_resume(bench_study *study);
-/* Writes it, with the plot if it is complete. */
-csrec_status bench_study_save(bench_study *study, csrec_error *error);
+/* Solves what the output file does not have yet of columns x rows sizes, writes it, reports and
+ * frees the study. Returns the exit code. */
+int bench_study_run(bench_study *study, int64_t columns, int64_t rows, const void *given);
 
 #endif

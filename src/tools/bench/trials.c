@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* trials.c - draws problems of one size, solves them, and counts what is recovered. */
 #include <math.h>
 #include <stdio.h>
@@ -66,20 +67,17 @@ static csrec_status take_named(const cli_texts *names, bench_trials *trials, csr
         const char *name = names->text[i];
         bool again = false;
         for (int j = 0; j < i; j++) again = again || strcmp(names->text[j], name) == 0;
-        if (solver_number(name) < 0 || again || i == BENCH_SOLVERS_MOST) {
-            snprintf(error->text, sizeof error->text, "--solver %s: %s", name,
-                     again                    ? "is given twice"
-                     : i < BENCH_SOLVERS_MOST ? "is not a solver; csrecover --list shows them"
-                                              : "too many solvers");
-            return CSREC_ARGUMENT;
-        }
+        if (solver_number(name) < 0 || again || i == BENCH_SOLVERS_MOST)
+            return cli_fail(error, CSREC_ARGUMENT, "--solver %s: %s", name,
+                            again ? "is given twice"
+                            : i < BENCH_SOLVERS_MOST
+                                ? "is not a solver; csrecover --list shows them"
+                                : "too many solvers");
         csrec_error why;
         csrec_status status = try_solver(name, &why);
-        if (status) {
-            snprintf(error->text, sizeof error->text,
-                     "--solver %s does not solve with a matrix: %.400s", name, why.text);
-            return status == CSREC_MEMORY ? CSREC_MEMORY : CSREC_ARGUMENT;
-        }
+        if (status)
+            return cli_fail(error, status == CSREC_MEMORY ? CSREC_MEMORY : CSREC_ARGUMENT,
+                            "--solver %s does not solve with a matrix: %.400s", name, why.text);
         trials->solver[trials->n_solvers++] = name;
     }
     return CSREC_OK;
@@ -141,9 +139,8 @@ static csrec_status problems_allocate(problems *p, csrec_error *error) {
     p->most = malloc((size_t)p->count * sizeof *p->most);
     p->atoms = calloc((size_t)p->count, sizeof *p->atoms);
     if (p->matrix && p->x && p->y && p->most && p->atoms) return CSREC_OK;
-    snprintf(error->text, sizeof error->text, "out of memory for a matrix of %lld x %lld",
-             (long long)p->m, (long long)p->n);
-    return CSREC_MEMORY;
+    return cli_fail(error, CSREC_MEMORY, "out of memory for a matrix of %lld x %lld",
+                    (long long)p->m, (long long)p->n);
 }
 
 /* y += noise; where the oracle has no error to compare with, no one succeeds. */
@@ -182,7 +179,7 @@ static csrec_status problems_draw(const bench_trials *t, int64_t k, int64_t q, i
     if (!status) status = csrec_operator_create(&spec, &p->A, error);
     for (int64_t i = 0; i < p->count && !status; i++) {
         status = draw_one(t, k, first + i, p, i);
-        if (status) snprintf(error->text, sizeof error->text, "%s", csrec_status_text(status));
+        if (status) cli_fail(error, status, "%s", csrec_status_text(status));
     }
     return status;
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* worked.c - the worked example of Park 2015, by the text of the paper. */
 #include "worked.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* worked.h - the worked example of Park 2015: six rows of the 32 x 32 Haar matrix, step by
  * step as section 3.1 does it, apart from the library. */
 #ifndef CSREC_TOOLS_BENCH_WORKED_H

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* alias.c - refuses an output file that the command line names elsewhere, too. */
-#include "alias.h"
+#include "options.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* canvas.h - the surface that charts are drawn on: SVG text, or pixels for a PNG. Coordinates are
  * the chart's, with y downwards. */
 #ifndef CSREC_TOOLS_COMMON_CANVAS_H

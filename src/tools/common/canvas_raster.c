@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* canvas_raster.c - charts as pixels. The distance from the middle of a pixel gives its coverage,
  * which smooths edges. */
 #include <math.h>

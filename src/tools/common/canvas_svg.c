@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* canvas_svg.c - charts as SVG. */
 #include "canvas.h"
-#include "html.h"
+#include "report.h"
 
 /* Plain colours, because not every SVG reader supports variables. */
 const char cli_svg_style[] =

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* chart.h - charts of a few series, drawn on a canvas. */
 #ifndef CSREC_TOOLS_COMMON_CHART_H
 #define CSREC_TOOLS_COMMON_CHART_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.c - builds and compares the lines that say what a result was made from. */
 #include "fingerprint.h"
 
@@ -35,31 +36,17 @@ void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value)
 
 /* ------------------------------------------------------------------ options ------------------ */
 
-static size_t size_of(cli_type type) {
-    switch (type) {
-    case CLI_FLAG:
-        return sizeof(bool);
-    case CLI_CHOICE:
-        return sizeof(int);
-    case CLI_INTEGER:
-    case CLI_SEED:
-    case CLI_REAL:
-        return sizeof(int64_t);
-    case CLI_TEXT:
-    case CLI_READ:
-    case CLI_WRITE:
-        return sizeof(char *);
-    case CLI_TEXTS:
-        return sizeof(cli_texts);
-    default:
-        return 0; /* prints something and exits */
-    }
-}
+/* Of the fields of options; 0: the option prints something and exits. */
+static const size_t sizes[] = {
+    [CLI_FLAG] = sizeof(bool),    [CLI_TEXT] = sizeof(char *),     [CLI_READ] = sizeof(char *),
+    [CLI_WRITE] = sizeof(char *), [CLI_INTEGER] = sizeof(int64_t), [CLI_SEED] = sizeof(uint64_t),
+    [CLI_REAL] = sizeof(double),  [CLI_CHOICE] = sizeof(int),      [CLI_TEXTS] = sizeof(cli_texts),
+    [CLI_COMPLETION] = 0};
 
 static bool is_given(const cli_tool *tool, const cli_option *option, const void *arguments) {
     const char *at = (const char *)arguments, *defaults = tool->defaults;
     if (option->given) return *(const bool *)(at + option->given);
-    return memcmp(at + option->offset, defaults + option->offset, size_of(option->type)) != 0;
+    return memcmp(at + option->offset, defaults + option->offset, sizes[option->type]) != 0;
 }
 
 /* The parameter that a text KEY=VALUE sets, without whose it is; NULL: it is none. */
@@ -135,7 +122,7 @@ void cli_fingerprint_options(cli_fingerprint *line, const cli_tool *tool, const 
                              cli_effect most) {
     for (int i = 0; i < tool->n_options; i++) {
         const cli_option *option = &tool->options[i];
-        if (size_of(option->type) && option->effect <= most && is_given(tool, option, arguments))
+        if (sizes[option->type] && option->effect <= most && is_given(tool, option, arguments))
             add_option(line, option, (const char *)arguments + option->offset);
     }
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.h - one line in each result that says what it was made from. */
 #ifndef CSREC_TOOLS_COMMON_FINGERPRINT_H
 #define CSREC_TOOLS_COMMON_FINGERPRINT_H
@@ -5,7 +6,7 @@
 #include <stdio.h>
 
 #include "options.h"
-#include "text.h"
+#include "report.h"
 
 /* A line begins with 1 if the result is whole, 0 if the run was interrupted. */
 #define CLI_WHOLE "whole=1; "

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* font.c - letters of 5 x 7 dots for charts that become PNG. */
 #include "canvas.h"
 

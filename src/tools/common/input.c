@@ -1,15 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.c - reads PNG pictures and .npy arrays as signals with channels. */
 #include "input.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static csrec_status fail(csrec_error *error, csrec_status status, const char *path,
-                         const char *what) {
-    snprintf(error->text, sizeof error->text, "%s: %s", path, what);
-    return status;
-}
 
 csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *signal,
                              csrec_error *error) {
@@ -25,8 +20,8 @@ csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *s
     status = csrec_image_split(&image, channels_last, path, &read.shape, &read.channels, error);
     if (!status) read.entries = read.values.count / read.channels;
     if (!status && read.shape.dims > 4)
-        status = fail(error, CSREC_UNSUPPORTED, path,
-                      "signals have 1 to 4 axes; reshape, or use --channels-last");
+        status = cli_fail(error, CSREC_UNSUPPORTED,
+                          "%s: signals have 1 to 4 axes; reshape, or use --channels-last", path);
     if (status)
         cli_signal_clear(&read);
     else
@@ -46,5 +41,15 @@ const char *cli_shape_text(const csrec_shape *shape, char text[192]) {
     for (int d = 0; d < shape->dims; d++)
         used += (size_t)snprintf(text + used, 192 - used, "%s%lld", d ? " x " : "",
                                  (long long)shape->dim[d]);
+    return text;
+}
+
+const char *cli_place_text(const csrec_shape *shape, int64_t position, char text[192]) {
+    int64_t at[CSREC_DIMS_MAX];
+    size_t used = 0;
+    for (int d = shape->dims - 1; d >= 0; position /= shape->dim[d--])
+        at[d] = position % shape->dim[d];
+    for (int d = 0; d < shape->dims; d++)
+        used += (size_t)snprintf(text + used, 192 - used, "%s%lld", d ? "," : "", (long long)at[d]);
     return text;
 }

@@ -1,8 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.h - whole signals from files: the input of cssample, the reference of csrecover. */
 #ifndef CSREC_TOOLS_COMMON_INPUT_H
 #define CSREC_TOOLS_COMMON_INPUT_H
 
-#include "csrec.h"
+#include "options.h"
 
 typedef struct cli_signal {
     csrec_array values; /* C order, channels fastest */
@@ -23,5 +24,8 @@ void cli_signal_clear(cli_signal *signal);
 
 /* "height x width" and so on, for messages. */
 const char *cli_shape_text(const csrec_shape *shape, char text[192]);
+
+/* A position as coordinates, "row,col". */
+const char *cli_place_text(const csrec_shape *shape, int64_t position, char text[192]);
 
 #endif

@@ -1,11 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* man.c - the manual page of a program, from the tables that also parse its command line. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "options.h"
-#include "roff.h"
-#include "text.h"
+#include "report.h"
 
 /* Arrays of a measurement file, for FILES. tests/docs compares the handbook's table with them. */
 static const struct {
@@ -13,8 +13,7 @@ static const struct {
 } arrays[] = {
     {"y", "float32/64, complex64/128 or integer, [N] or [N, C]",
      "the samples; C channels share the sampled positions. Complex samples of a complex signal; "
-     "with "
-     "coils [N, coils]"},
+     "with coils [N, coils]"},
     {"shape", "int64 [D]", "the signal's shape, e.g. height, width (C order)"},
     {"index", "int64/uint64 [N]", "flat C-order position of each sample, any order, no repeats"},
     {"mask", "bool/uint8, the signal's shape",
@@ -25,8 +24,7 @@ static const struct {
      "optional: the values of black and white for picture output, e.g. 0, 255"},
     {"operator", "text",
      "optional: y = A x, A being hadamard, fourier, matrix, blur or downsample; points (default): "
-     "y "
-     "has entries of the signal. index then numbers the measured rows, and shape is required"},
+     "y has entries of the signal. index then numbers the measured rows, and shape is required"},
     {"ordering, scramble, split", "text, integer, bool",
      "of hadamard: the order of the rows (natural, sequency, cake-cutting, zig-zag); the seed of a "
      "permutation of the entries; y has two values a row, of the pattern's ones and of its other "
@@ -40,6 +38,99 @@ static const struct {
     {"factor", "integer or [D]", "of downsample: entries along each axis that are averaged"},
 };
 
+/* ------------------------------------------------------------------ roff source --------------- */
+
+/* Escapes one character. A plain - would become a hyphen, which does not work if pasted into a
+ * shell; a . or ' at the start of a line would be a request. */
+static void put(char c, bool begins) {
+    static const char special[] = "\\-'`^~\"";
+    static const char *const escaped[] = {"e", "-", "(aq", "(ga", "(ha", "(ti", "(dq"};
+    const char *found = c ? strchr(special, c) : NULL;
+    if (found) {
+        printf("\\%s", escaped[found - special]);
+        return;
+    }
+    if (begins && c == '.') printf("\\&");
+    putchar(c);
+}
+
+static void put_all(const char *text, size_t length, bool begins) {
+    for (size_t i = 0; i < length; i++) put(text[i], begins && i == 0);
+}
+
+/* Bytes of an option's name at `text`, such as -o or --mask-out; 0: it is none. */
+static size_t option_length(const char *text, size_t length) {
+    size_t i = 0;
+    while (i < length && i < 2 && text[i] == '-') i++;
+    if (i == 0 || i == length || !isalpha((unsigned char)text[i])) return 0;
+    while (i < length && (isalnum((unsigned char)text[i]) || text[i] == '-')) i++;
+    return i;
+}
+
+/* Bytes of a name in capitals, such as FILE; 0: it is none. */
+static size_t name_length(const char *text, size_t length) {
+    size_t i = 0;
+    while (i < length && isupper((unsigned char)text[i])) i++;
+    return i < length && isalnum((unsigned char)text[i]) ? 0 : i;
+}
+
+/* Running text of `length` bytes on one input line, without a newline: options in bold, and words
+ * of capitals in italics where `names`. */
+static void put_text(const char *text, size_t length, bool names) {
+    bool begins = true; /* a word */
+    for (size_t i = 0; i < length;) {
+        size_t option = begins ? option_length(text + i, length - i) : 0;
+        size_t name = begins && names ? name_length(text + i, length - i) : 0;
+        if (option || name) {
+            printf("\\f%c", option ? 'B' : 'I');
+            put_all(text + i, option + name, false);
+            printf("\\fR");
+            i += option + name;
+            begins = false;
+            continue;
+        }
+        /* Between letters - is a hyphen, as in 2-D. */
+        if (text[i] == '-' && !begins)
+            putchar('-');
+        else
+            put(text[i], i == 0);
+        begins = !isalnum((unsigned char)text[i]) && text[i] != '-';
+        i++;
+    }
+}
+
+/* Lines unchanged, indented; the last may lack a newline. */
+static void put_lines(const char *lines) {
+    printf(".RS 4\n.nf\n");
+    while (*lines) {
+        size_t length = strcspn(lines, "\n");
+        put_all(lines, length, true);
+        putchar('\n');
+        lines += length + (lines[length] != '\0');
+    }
+    printf(".fi\n.RE\n");
+}
+
+/* The paragraph of the details that lists the exit codes. */
+static const char EXIT[] = "Exit code: ";
+
+/* A paragraph for each line of a text, but for that one and empty ones. */
+static void put_paragraphs(const char *unfilled) {
+    char room[CLI_FILLED];
+    const char *text = cli_fill(unfilled, room);
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        if (length > 0 && strncmp(text, EXIT, sizeof EXIT - 1) != 0) {
+            printf(".PP\n");
+            put_text(text, length, false);
+            putchar('\n');
+        }
+        text += length + (text[length] != '\0');
+    }
+}
+
+/* ------------------------------------------------------------------ parts of the page --------- */
+
 static void print_upper(const char *text) {
     for (; *text; text++) putchar(*text == ' ' ? '-' : toupper((unsigned char)*text));
 }
@@ -49,33 +140,16 @@ static void print_option(const cli_option *option) {
     if (option->letter) printf("\\fB\\-%c\\fR, ", option->letter);
     char name[64];
     int length = snprintf(name, sizeof name, "--%s", option->name);
-    cli_roff_text(name, (size_t)length, false);
+    put_text(name, (size_t)length, false);
     if (option->argument) printf(" \\fI%s\\fR", option->argument);
     printf("\n");
     char text[CLI_FILLED];
     cli_fill(option->help, text);
-    cli_roff_text(text, strlen(text), false);
+    put_text(text, strlen(text), false);
     for (int i = 0; option->choice && option->choice(i); i++)
         printf("%s\\fB%s\\fR%s", i ? ", " : " One of: ", option->choice(i),
                option->choice(i + 1) ? "" : ".");
     printf("\n");
-}
-
-/* The paragraph of the details that lists the exit codes. */
-static const char EXIT[] = "Exit code: ";
-
-static void print_details(const char *unfilled) {
-    char text[CLI_FILLED];
-    const char *details = cli_fill(unfilled, text);
-    while (*details) {
-        size_t length = strcspn(details, "\n");
-        if (strncmp(details, EXIT, sizeof EXIT - 1) != 0) {
-            printf(".PP\n");
-            cli_roff_text(details, length, false);
-            printf("\n");
-        }
-        details += length + (details[length] != '\0');
-    }
 }
 
 /* For a program, the command that lists the most exit codes. */
@@ -97,7 +171,7 @@ static void print_exit_codes(const char *text) {
             end++;
         printf(".TP\n\\fB%.*s\\fR\n", (int)digits, text);
         size_t blank = text[digits] == ' ', stop = end > digits && text[end - 1] == '.';
-        cli_roff_text(text + digits + blank, end - digits - blank - stop, false);
+        put_text(text + digits + blank, end - digits - blank - stop, false);
         printf("\n");
         text += end + (text[end] == ',' ? 2 : 0);
     }
@@ -114,20 +188,19 @@ static bool take_listings(const cli_program *program, cli_text *text) {
 
 static void print_synopsis(const cli_tool *tool) {
     printf(".PP\n\\fB%s\\fR ", tool->name);
-    cli_roff_text(tool->synopsis, strlen(tool->synopsis), true);
+    put_text(tool->synopsis, strlen(tool->synopsis), true);
     printf("\n");
 }
 
 /* A program of one command is described by it; otherwise each command is a part of OPTIONS. */
 static void print_commands(const cli_program *program) {
     bool single = cli_program_is_tool(program);
-    char text[CLI_FILLED];
     printf(".SH DESCRIPTION\n");
-    if (!single) cli_roff_paragraphs(program->brief);
+    if (!single) put_paragraphs(program->brief);
     for (int c = 0; c < program->n_commands; c++) {
         if (!single) printf(".SS %s\n", program->commands[c]->name);
-        cli_roff_paragraphs(cli_fill(program->commands[c]->brief, text));
-        print_details(program->commands[c]->details);
+        put_paragraphs(program->commands[c]->brief);
+        put_paragraphs(program->commands[c]->details);
     }
     printf(".SH OPTIONS\n");
     for (int c = 0; c < program->n_commands; c++) {
@@ -144,7 +217,7 @@ static void print_files(void) {
         printf(".TP\n\\fB%s\\fR (%s)\n%s\n", arrays[i].name, arrays[i].type, arrays[i].meaning);
     printf(".PP\nAlso read: a whole picture or array, ");
     cli_fill("{read or}", text);
-    cli_roff_text(text, strlen(text), false);
+    put_text(text, strlen(text), false);
     printf(", of which transparent pixels, NaN or what a mask leaves out are unknown; and a CSV of "
            "coordinates and values.\n");
 }
@@ -169,17 +242,17 @@ int cli_man(const cli_program *program) {
     printf("\" 1 \"\" \"csrecover %s\" \"User Commands\"\n.nh\n.SH NAME\n", csrec_version());
     for (const char *c = program->name; *c; c++) putchar(*c == ' ' ? '-' : *c);
     printf(" \\- ");
-    cli_roff_text(text, brief - (brief && text[brief - 1] == '.'), false);
+    put_text(text, brief - (brief && text[brief - 1] == '.'), false);
     printf("\n.SH SYNOPSIS\n");
     for (int c = 0; c < program->n_commands; c++) print_synopsis(program->commands[c]);
     print_commands(program);
     if (listings.size > 0) {
         printf(".SH METHODS\n");
-        cli_roff_lines(listings.bytes);
+        put_lines(listings.bytes);
     }
     free(listings.bytes);
     printf(".SH EXAMPLES\n");
-    for (int c = 0; c < program->n_commands; c++) cli_roff_lines(program->commands[c]->examples);
+    for (int c = 0; c < program->n_commands; c++) put_lines(program->commands[c]->examples);
     printf(".SH EXIT STATUS\n");
     print_exit_codes(exit_codes(program));
     print_files();

@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* options.c - parses a command line by the tool's table. */
-#include "alias.h"
+#include "options.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,35 +12,16 @@
 #include <unistd.h>
 
 /* A message stays on one line, whatever bytes a file name has. */
-static void print_line(const cli_tool *tool, const char *format, va_list values) {
+int cli_say(int code, const cli_tool *tool, const char *format, ...) {
     char text[1024];
+    va_list values;
+    va_start(values, format);
     vsnprintf(text, sizeof text, format, values);
+    va_end(values);
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
     fprintf(stderr, "%s: %s\n", tool->name, text);
-}
-
-int cli_usage(const cli_tool *tool, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    print_line(tool, format, values);
-    va_end(values);
-    return CLI_USAGE;
-}
-
-int cli_failure(const cli_tool *tool, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    print_line(tool, format, values);
-    va_end(values);
-    return CLI_FAILURE;
-}
-
-void cli_note(const cli_tool *tool, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    print_line(tool, format, values);
-    va_end(values);
+    return code;
 }
 
 static void *field(void *arguments, size_t offset) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* options.h - command lines: each tool has one table of options, which parses them and prints the
  * help.
  *
@@ -7,6 +8,7 @@
 #ifndef CSREC_TOOLS_COMMON_OPTIONS_H
 #define CSREC_TOOLS_COMMON_OPTIONS_H
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "csrec.h"
@@ -68,6 +70,15 @@ typedef struct cli_option {
     cli_effect effect;
 } cli_option;
 
+/* The field of a row, in the tool's type `arguments`; and a row of a macro, its other fields
+ * follow. */
+#define CLI_AT(member) .offset = offsetof(arguments, member)
+#define CLI_ROW(letter_, name_, type_, argument_, help_)                                           \
+    .name = name_, .letter = letter_, .type = type_, .argument = argument_, .help = help_
+
+/* Of a tool: its table. */
+#define CLI_OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
+
 /* bash, zsh, fish (completion.c). */
 const char *cli_shell_name(int i);
 /* auto, cpu, cuda; NULL past the end, and for -1. */
@@ -75,54 +86,62 @@ const char *cli_backend_name(int i);
 
 /* The last rows of every table. */
 #define CLI_STANDARD                                                                               \
-    {.name = "help", .letter = 'h', .type = CLI_HELP, .help = "Show this text and exit."},         \
-        {.name = "version",                                                                        \
-         .letter = 'V',                                                                            \
-         .type = CLI_VERSION,                                                                      \
-         .help = "Show the version and exit."},                                                    \
-        {.name = "man",                                                                            \
-         .type = CLI_MAN,                                                                          \
-         .help = "Print the manual page (to be piped into man -l -) and exit."},                   \
+    {CLI_ROW('h', "help", CLI_HELP, NULL, "Show this text and exit.")},                            \
+        {CLI_ROW('V', "version", CLI_VERSION, NULL, "Show the version and exit.")},                \
+        {CLI_ROW(0, "man", CLI_MAN, NULL,                                                          \
+                 "Print the manual page (to be piped into man -l -) and exit.")},                  \
     {                                                                                              \
-        .name = "completion", .type = CLI_COMPLETION, .argument = "SHELL",                         \
-        .help = "Print the completion of this tool's options for a shell and exit.",               \
-        .choice = cli_shell_name                                                                   \
+        CLI_ROW(0, "completion", CLI_COMPLETION, "SHELL",                                          \
+                "Print the completion of this tool's options for a shell and exit."),              \
+            .choice = cli_shell_name                                                               \
     }
 
 /* Rows of several tools; their fields are members of the tool's structure of arguments, `struct_`.
  */
 #define CLI_THREADS(struct_)                                                                       \
     {                                                                                              \
-        .name = "threads", .letter = 't', .type = CLI_INTEGER, .argument = "T",                    \
-        .help = "Threads; 0 for all cores (default). The result does not depend on it.",           \
-        .offset = offsetof(struct_, threads), .low = 0, .high = 4096, .effect = CLI_ON_PROCESS     \
+        CLI_ROW('t', "threads", CLI_INTEGER, "T",                                                  \
+                "Threads; 0 for all cores (default). The result does not depend on it."),          \
+            .offset = offsetof(struct_, threads), .low = 0, .high = 4096, .effect = CLI_ON_PROCESS \
     }
 /* An int; -1 if it is not given. */
 #define CLI_BACKEND(struct_)                                                                       \
     {                                                                                              \
-        .name = "backend", .letter = 'b', .type = CLI_CHOICE, .argument = "NAME",                  \
-        .help = "Where to compute.", .offset = offsetof(struct_, backend),                         \
-        .choice = cli_backend_name                                                                 \
+        CLI_ROW('b', "backend", CLI_CHOICE, "NAME", "Where to compute."),                          \
+            .offset = offsetof(struct_, backend), .choice = cli_backend_name                       \
     }
 #define CLI_JSON(struct_)                                                                          \
     {                                                                                              \
-        .name = "json", .letter = 'j', .type = CLI_FLAG, .help = "Report as JSON on stdout.",      \
-        .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS                                \
+        CLI_ROW('j', "json", CLI_FLAG, NULL, "Report as JSON on stdout."),                         \
+            .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS                            \
     }
 #define CLI_NO_SYNC(struct_)                                                                       \
     {                                                                                              \
-        .name = "no-sync", .type = CLI_FLAG,                                                       \
-        .help = "Do not wait until files are on the disk (fsync): faster, but a power cut "        \
-                "may lose what was just written.",                                                 \
-        .offset = offsetof(struct_, no_sync), .effect = CLI_ON_PROCESS                             \
+        CLI_ROW(0, "no-sync", CLI_FLAG, NULL,                                                      \
+                "Do not wait until files are on the disk (fsync): faster, but a power cut may "    \
+                "lose what was just written."),                                                    \
+            .offset = offsetof(struct_, no_sync), .effect = CLI_ON_PROCESS                         \
     }
 #define CLI_QUIET(struct_)                                                                         \
     {                                                                                              \
-        .name = "quiet", .letter = 'q', .type = CLI_FLAG, .help = "No progress bar and no notes.", \
-        .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS                               \
+        CLI_ROW('q', "quiet", CLI_FLAG, NULL, "No progress bar and no notes."),                    \
+            .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS                           \
     }
 
-typedef struct cli_paths cli_paths; /* alias.h */
+typedef struct cli_path {
+    const char *option;    /* "output", or NULL: the operand */
+    const char *of;        /* the operand that implies it, or NULL */
+    const char *may_alias; /* name of the option that may replace the file, or NULL */
+    char *path;
+    bool written;
+} cli_path;
+
+/* Every path that a command line reads or writes. */
+typedef struct cli_paths {
+    cli_path *path; /* [n] */
+    int n, room;
+    bool failed; /* out of memory */
+} cli_paths;
 
 typedef struct cli_tool {
     const char *name, *brief; /* a command of a program is named "program command" */
@@ -144,10 +163,36 @@ typedef struct cli_tool {
  * after --help, --version and --list-devices, CLI_USAGE after one line on stderr. */
 int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments);
 
-/* One line "tool: message" on stderr; return CLI_USAGE and CLI_FAILURE. */
-int cli_usage(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int cli_failure(const cli_tool *tool, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* ------------------------------------------------------------------ alias.c ------------------- */
+
+/* Adds a copy of path; ignores NULL, "-" and folders, which end in /. */
+void cli_paths_add(cli_paths *paths, const cli_path *path);
+
+/* Compares the paths of the tool's options, its operands and tool->paths. Two names are one file if
+ * links or hard links refer to the same file, or if neither exists yet and both would be created at
+ * the same place. Returns CLI_CONTINUE, or CLI_USAGE after a line that names both. Devices and
+ * pipes may be named twice. */
+int cli_alias_check(const cli_tool *tool, const void *arguments);
+
+/* ------------------------------------------------------------------ messages ------------------ */
+
+/* One line "tool: message" on stderr; returns the code, of wrong usage, a failure, or no error. */
+int cli_say(int code, const cli_tool *tool, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define cli_usage(...)   cli_say(CLI_USAGE, __VA_ARGS__)
+#define cli_failure(...) cli_say(CLI_FAILURE, __VA_ARGS__)
+#define cli_note(...)    (void)cli_say(CLI_CONTINUE, __VA_ARGS__)
+
+/* Formats one line into error and returns status, as csrec_fail in the library. Here, so that parts
+ * of a tool can be tested without the others. */
+__attribute__((format(printf, 3, 4))) static inline csrec_status
+cli_fail(csrec_error *error, csrec_status status, const char *format, ...) {
+    va_list values;
+    va_start(values, format);
+    if (error) vsnprintf(error->text, sizeof error->text, format, values);
+    va_end(values);
+    return status;
+}
 
 /* "; did you mean omp?" for what is none of n names, "" if it is not near any; into text, which it
  * returns. */
@@ -159,11 +204,8 @@ const char *cli_hint(const char *given, int n, const char *const *names, char te
 int cli_stdout_failed(const cli_tool *tool);
 int cli_stdout_flush(const cli_tool *tool);
 
-/* The same for a note that is not an error. */
-void cli_note(const cli_tool *tool, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* A text of a table with the formats of a use in the place of its name: "{read or}" becomes their
- * endings, ".png, .npy or .csv", and "{Read and}" their titles, "PNG, .npy and CSV" (fill.c). Into
+ * endings, ".png, .npy or .csv", and "{Read and}" their titles, "PNG, .npy and CSV" (help.c). Into
  * text, which it returns. Briefs, helps and details are printed by it. */
 enum { CLI_FILLED = 4096 };
 const char *cli_fill(const char *from, char text[CLI_FILLED]);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* output.c - output files of the tools. */
 #include "output.h"
 
@@ -104,11 +105,6 @@ const char *cli_signal_refusal(const csrec_format *format, const csrec_measureme
     return NULL;
 }
 
-static csrec_status fail_memory(const char *path, csrec_error *error) {
-    snprintf(error->text, sizeof error->text, "%s: out of memory", path);
-    return CSREC_MEMORY;
-}
-
 static double share_of(const cli_tones *tones, double value) {
     double share = (value - tones->scale[0]) / (tones->scale[1] - tones->scale[0]);
     return fmin(fmax(share, 0.0), 1.0);
@@ -116,27 +112,6 @@ static double share_of(const cli_tones *tones, double value) {
 
 static double tone(const cli_tones *tones, double value) {
     return round(share_of(tones, value) * (tones->bits == 16 ? 65535.0 : 255.0));
-}
-
-static csrec_status write_picture(csrec_files *files, const char *path, const csrec_format *format,
-                                  const cli_form *form, const csrec_measurement *measurement,
-                                  const double *signal, csrec_error *error) {
-    const cli_tones *tones = &form->tones;
-    csrec_image image = {.bits = form->colors ? 8 : tones->bits};
-    csrec_shape shape = measurement->shape;
-    shape.dim[shape.dims++] = form->colors ? 3 : measurement->channels;
-    if (csrec_array_create(image.bits == 16 ? CSREC_U16 : CSREC_U8, &shape, &image.pixels))
-        return fail_memory(path, error);
-    if (form->colors)
-        for (int64_t i = 0; i < image.pixels.count / 3; i++)
-            cli_colormap_color(form->colors, share_of(tones, signal[i]),
-                               (uint8_t *)image.pixels.data + 3 * i);
-    else
-        for (int64_t i = 0; i < image.pixels.count; i++)
-            csrec_array_set(&image.pixels, i, tone(tones, signal[i]));
-    csrec_status status = csrec_files_add_signal(files, path, format, &image, form->like, error);
-    csrec_image_clear(&image);
-    return status;
 }
 
 /* Of what is not asked for: the type of the samples where the format keeps it; else float32, whose
@@ -153,32 +128,46 @@ csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csr
     return largest > FLT_MAX || (largest > 0.0 && largest < FLT_MIN) ? CSREC_F64 : type;
 }
 
-static csrec_status write_array(csrec_files *files, const char *path, const csrec_format *format,
-                                const cli_form *form, const csrec_measurement *measurement,
-                                const double *signal, csrec_error *error) {
-    csrec_image image = {.has_channels = measurement->channels > 1};
-    csrec_shape shape = measurement->shape;
-    int64_t entries = 0;
-    csrec_shape_count(&shape, &entries);
-    const int64_t parts = form->is_complex ? 2 : 1;
-    csrec_dtype type = cli_array_type(format, form, measurement->dtype,
-                                      entries * measurement->channels * parts, signal);
-    image.is_complex = form->is_complex;
-    if (image.has_channels) shape.dim[shape.dims++] = measurement->channels;
-    if (image.is_complex) shape.dim[shape.dims++] = parts;
-    if (csrec_array_create(type, &shape, &image.pixels)) return fail_memory(path, error);
-    for (int64_t i = 0; i < image.pixels.count; i++) csrec_array_set(&image.pixels, i, signal[i]);
-    csrec_status status = csrec_files_add_signal(files, path, format, &image, form->like, error);
-    csrec_image_clear(&image);
-    return status;
+/* The shape and type of what is written. */
+static csrec_image image_of(const csrec_format *format, const cli_form *form,
+                            const csrec_measurement *measurement, const double *signal) {
+    const bool picture = cli_format_has(format, CSREC_USE_PICTURE);
+    csrec_image image = {.bits = !picture       ? 0
+                                 : form->colors ? 8
+                                                : form->tones.bits,
+                         .has_channels = !picture && measurement->channels > 1,
+                         .is_complex = !picture && form->is_complex};
+    csrec_shape *shape = &image.pixels.shape;
+    *shape = measurement->shape;
+    csrec_shape_count(shape, &image.pixels.count);
+    if (picture || image.has_channels)
+        shape->dim[shape->dims++] = picture && form->colors ? 3 : measurement->channels;
+    if (image.is_complex) shape->dim[shape->dims++] = 2;
+    const int64_t values = image.pixels.count * measurement->channels * (image.is_complex ? 2 : 1);
+    image.pixels.dtype = !picture ? cli_array_type(format, form, measurement->dtype, values, signal)
+                         : image.bits == 16 ? CSREC_U16
+                                            : CSREC_U8;
+    return image;
 }
 
 csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
                               const cli_form *form, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error) {
-    bool picture = cli_format_has(format, CSREC_USE_PICTURE);
-    return (picture ? write_picture : write_array)(files, path, format, form, measurement, signal,
-                                                   error);
+    csrec_image image = image_of(format, form, measurement, signal);
+    const bool colors = image.bits && form->colors;
+    const csrec_shape shape = image.pixels.shape;
+    if (csrec_array_create(image.pixels.dtype, &shape, &image.pixels))
+        return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    for (int64_t i = 0; i < image.pixels.count / (colors ? 3 : 1); i++)
+        if (colors)
+            cli_colormap_color(form->colors, share_of(&form->tones, signal[i]),
+                               (uint8_t *)image.pixels.data + 3 * i);
+        else
+            csrec_array_set(&image.pixels, i,
+                            image.bits ? tone(&form->tones, signal[i]) : signal[i]);
+    csrec_status status = csrec_files_add_signal(files, path, format, &image, form->like, error);
+    csrec_image_clear(&image);
+    return status;
 }
 
 /* ------------------------------------------------------------------ several files ------------ */
@@ -202,7 +191,7 @@ static void list_products(int n, const cli_product *products, bool written, int 
 static void name_product(const cli_product *product, csrec_error *error) {
     const csrec_error told = *error;
     if (!cli_is_dash(product->path) && !strstr(told.text, product->path))
-        snprintf(error->text, sizeof error->text, "%.200s: %.250s", product->path, told.text);
+        cli_fail(error, CSREC_FILE, "%.200s: %.250s", product->path, told.text);
 }
 
 /* Each has its own csrec_files, so that one that fails leaves the others. The result is added last:

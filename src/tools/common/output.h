@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* output.h - output files: formats by name, early checks, pictures from recovered values.
  */
 #ifndef CSREC_TOOLS_COMMON_OUTPUT_H
@@ -5,7 +6,6 @@
 
 #include <sys/stat.h>
 
-#include "colormap.h"
 #include "options.h"
 
 /* Whether the format has the use (CSREC_USE_...); NULL has none. */
@@ -56,6 +56,16 @@ cli_tones cli_tones_of(const csrec_measurement *measurement);
  */
 const char *cli_signal_refusal(const csrec_format *format, const csrec_measurement *measurement,
                                const cli_tones *tones);
+
+/* Colours that stand for numbers (colormap.c). */
+typedef struct cli_colormap cli_colormap;
+
+/* Map i, the first is that of errors; NULL past the end. */
+const cli_colormap *cli_colormap_info(int i);
+const char *cli_colormap_name(int i);
+
+/* The colour of a share 0 .. 1 of the scale; what is outside has that of the nearer end. */
+void cli_colormap_color(const cli_colormap *map, double share, uint8_t rgb[3]);
 
 /* How a signal is written. */
 typedef struct cli_form {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* progress.c - the progress bar and the interrupt flag of the tools. */
 #include "progress.h"
 
@@ -109,14 +110,13 @@ static double share_of(const cli_progress *progress, const csrec_progress *now) 
     return fmin(share, 1.0);
 }
 
-/* 12 s, 4 min, 2.5 h. */
-static void put_time(char *text, size_t size, double seconds) {
+void cli_time_text(double seconds, char text[32]) {
     if (seconds < 100.0)
-        snprintf(text, size, "%.0f s", ceil(seconds));
+        snprintf(text, 32, "%.0f s", ceil(seconds));
     else if (seconds < 6000.0)
-        snprintf(text, size, "%.0f min", seconds / 60.0);
+        snprintf(text, 32, "%.0f min", seconds / 60.0);
     else
-        snprintf(text, size, "%.1f h", seconds / 3600.0);
+        snprintf(text, 32, "%.1f h", seconds / 3600.0);
 }
 
 /* 870 it/s, 12.3k it/s, 1.2M it/s; or grids or samples a second. */
@@ -181,7 +181,7 @@ static void compose(const cli_progress *progress, const csrec_progress *now, dou
         append(line, text);
     }
     if (left >= 0.0 && (seconds > 0.5 || second - progress->run.began > 0.5)) {
-        put_time(time, sizeof time, left);
+        cli_time_text(left, time);
         snprintf(text, sizeof text, "  %s left", time);
         append(line, text);
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* progress.h - a progress bar on a terminal, and signals that stop the work and keep the best
  * result so far. */
 #ifndef CSREC_TOOLS_COMMON_PROGRESS_H
@@ -70,6 +71,9 @@ bool cli_terminated(void);
 
 /* The exit code: for CLI_INTERRUPTED, 128 plus the number of the signal. */
 int cli_exit_code(int code);
+
+/* 12 s, 4 min, 2.5 h. */
+void cli_time_text(double seconds, char text[32]);
 
 /* Seconds of a monotonic clock. */
 double cli_seconds(void);

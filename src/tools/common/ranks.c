@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.c - the ranks of a tool. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "ranks.h"
@@ -139,9 +140,9 @@ static csrec_status take_text(csrec_comm *comm, int from, char **text, csrec_err
     csrec_status status = csrec_comm_receive(comm, &from, RANK_CARD, &data, &bytes, error);
     if (status) return status;
     *text = data;
-    if (bytes > 0 && (*text)[bytes - 1] == '\0') return CSREC_OK;
-    snprintf(error->text, sizeof error->text, "process %d is another program", from);
-    return CSREC_DATA;
+    return bytes > 0 && (*text)[bytes - 1] == '\0'
+               ? CSREC_OK
+               : cli_fail(error, CSREC_DATA, "process %d is another program", from);
 }
 
 static csrec_status meet(csrec_comm *comm, int from, hello *h, csrec_error *error) {

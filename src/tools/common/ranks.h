@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.h - a tool that a launcher of MPI started as several processes, the ranks: one speaks for
  * all, and each has its own device and its share of the cores. */
 #ifndef CSREC_TOOLS_COMMON_RANKS_H

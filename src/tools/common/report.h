@@ -1,10 +1,26 @@
-/* report.h - a small JSON writer for --json. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* report.h - a stream into memory, a small JSON writer for --json; text and bytes of the report
+ * page. */
 #ifndef CSREC_TOOLS_COMMON_REPORT_H
 #define CSREC_TOOLS_COMMON_REPORT_H
 
 #include <stdio.h>
 
 #include "csrec.h"
+
+/* A stream into memory. Unlike open_memstream, it reports output that was lost because memory was
+ * short. */
+typedef struct cli_text {
+    FILE *file;  /* print here */
+    char *bytes; /* [size], then a zero; free them */
+    size_t size, room;
+} cli_text;
+
+/* false: out of memory. `text` must not be moved before the close. */
+bool cli_text_open(cli_text *text);
+
+/* Closes the stream. false: out of memory; output is incomplete, and there is nothing to free. */
+bool cli_text_close(cli_text *text);
 
 typedef struct cli_json {
     FILE *file;
@@ -35,5 +51,12 @@ void cli_json_reals(cli_json *json, const char *key, int n, const double *values
 void cli_json_numbers(cli_json *json, const char *key, int64_t n,
                       double (*number)(int64_t k, const void *context), const void *context);
 void cli_json_texts(cli_json *json, const char *key, int n, const char *const *texts);
+
+/* Any bytes as the text of an element or of a quoted attribute, in HTML and in XML: markup is
+ * escaped; bytes that are not UTF-8 and characters that XML forbids become U+FFFD. */
+void cli_html_text(FILE *file, const char *text);
+
+/* src="data:image/png;base64,...". */
+void cli_html_png(FILE *file, const uint8_t *bytes, size_t n);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* wait.c - how OpenMP's threads wait in a tool, and that OpenBLAS has none; part of each tool's
  * program.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.c - filters of a convolutional dictionary, from pictures or samples of them. */
 #include <math.h>
 #include <stdio.h>
@@ -5,8 +6,6 @@
 #include <string.h>
 
 #include "learn.h"
-#include "input.h"
-#include "plot.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
@@ -20,28 +19,27 @@ typedef struct {
     bool no_sync, json, quiet;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
-    {"filters", 'k', CLI_INTEGER, "K", "Filters to learn (default 64).", AT(filters), .low = 1,
+    {"filters", 'k', CLI_INTEGER, "K", "Filters to learn (default 64).", CLI_AT(filters), .low = 1,
      .high = 4096},
-    {"size", 'p', CLI_TEXT, "HxW", "Pixels of a filter, 8x8 or 8 (default 8).", AT(size)},
+    {"size", 'p', CLI_TEXT, "HxW", "Pixels of a filter, 8x8 or 8 (default 8).", CLI_AT(size)},
     {"lambda", 'l', CLI_REAL, "L", "Weight of the codes, black to white being 1 (default 0.005).",
-     AT(lambda), .low = 1e-9, .high = 1e3},
+     CLI_AT(lambda), .low = 1e-9, .high = 1e3},
     {"base", 0, CLI_REAL, "S",
      "Width in pixels of the smooth layer that is subtracted before filters are learned (default "
      "8); 0: the mean.",
-     AT(base), .low = 0.0, .high = 64.0},
+     CLI_AT(base), .low = 0.0, .high = 64.0},
     {"iterations", 'i', CLI_INTEGER, "N", "Rounds of codes and filters (default 40).",
-     AT(iterations), .low = 1, .high = 1e6},
-    {"codings", 0, CLI_INTEGER, "N", "Steps on the codes in a round (default 5).", AT(codings),
+     CLI_AT(iterations), .low = 1, .high = 1e6},
+    {"codings", 0, CLI_INTEGER, "N", "Steps on the codes in a round (default 5).", CLI_AT(codings),
      .low = 1, .high = 1e4},
     {"crop", 'c', CLI_INTEGER, "N",
-     "Learn from a random part of N x N of larger pictures (default 256).", AT(crop), .low = 16,
+     "Learn from a random part of N x N of larger pictures (default 256).", CLI_AT(crop), .low = 16,
      .high = 65536},
     CLI_LEARN_SOURCES(in, "filters"),
-    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this picture, {picture or}.", AT(plot)},
-    {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", AT(seed)},
+    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this picture, {picture or}.", CLI_AT(plot)},
+    {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", CLI_AT(seed)},
     CLI_THREADS(arguments),
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
@@ -64,8 +62,7 @@ static const cli_tool tool = {
                 "cslearn conv scan.npz -o own.npz --filters 48 --size 12 # from its samples alone\n"
                 "cslearn conv photo*.png -o filters.npz --resume filters.npz --iterations 20\n"
                 "csrecover scan.npz --basis conv --model filters.npz -o photo.png",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, in.inputs),
     .many = true};
 
@@ -82,20 +79,9 @@ typedef struct {
 } conv_command;
 
 static int read_size(conv_command *j) {
-    char rest;
-    long long h, w;
-    const char *text = j->a.size;
-    if (!text) return CLI_CONTINUE;
-    int found = sscanf(text, "%lldx%lld%c", &h, &w, &rest);
-    if (found != 2) {
-        found = sscanf(text, "%lld%c", &h, &rest) == 1 ? 2 : 0;
-        w = h;
-    }
-    if (found != 2 || h < 1 || h > 64 || w < 1 || w > 64)
-        return cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", text);
-    j->size[0] = h;
-    j->size[1] = w;
-    return CLI_CONTINUE;
+    return !j->a.size || cli_extents_read(j->a.size, 64, j->size)
+               ? CLI_CONTINUE
+               : cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", j->a.size);
 }
 
 static int check_arguments(conv_command *j) {
@@ -253,8 +239,7 @@ static int report(const conv_command *j) {
     if (!j->a.json) {
         if (!j->a.quiet)
             cli_note(&tool,
-                     "%s: %lld filters from %lld pictures, objective %.6g to %.6g in %lld "
-                     "rounds%s",
+                     "%s: %lld filters from %lld pictures, objective %.6g to %.6g in %lld rounds%s",
                      j->a.output, (long long)filters->shape.dim[0], (long long)j->n, first, last,
                      (long long)rounds, j->stopped ? ", interrupted" : "");
         return done;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cslearn.c - learns models from pictures and arrays: the table of learners. */
 #include "learn.h"
 #include "tools/common/progress.h"

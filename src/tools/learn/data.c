@@ -1,26 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data.c - cuts pictures and arrays into the rows of a data matrix. Only one picture is in
  * memory at a time, so the inputs may be larger than memory. */
 #include "data.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "learn.h"
-#include "files.h"
-
-static csrec_status refuse(csrec_error *error, csrec_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static csrec_status refuse(csrec_error *error, csrec_status status, const char *format, ...) {
-    va_list values;
-    va_start(values, format);
-    if (error) vsnprintf(error->text, sizeof error->text, format, values);
-    va_end(values);
-    return status;
-}
 
 /* ------------------------------------------------------------------ reading rows */
 
@@ -36,10 +24,11 @@ static csrec_status hold_picture(cli_data *d, const cli_data_file *file, int64_t
     int64_t count = file->entries / file->stored * file->channels;
     for (int64_t i = 0; i < count && !status; i++)
         if (!isfinite(d->picture[i]))
-            status = refuse(error, CSREC_DATA,
-                            "%s: entry %lld of row or picture %lld is not finite or too large for "
-                            "float32; leave it out (numpy.isfinite)",
-                            file->path, (long long)i, (long long)number);
+            status =
+                cli_fail(error, CSREC_DATA,
+                         "%s: entry %lld of row or picture %lld is not finite or too large for "
+                         "float32; leave it out (numpy.isfinite)",
+                         file->path, (long long)i, (long long)number);
     if (!status) d->held = file->first_picture + number;
     return status;
 }
@@ -82,18 +71,11 @@ static csrec_status read_rows(void *context, int64_t first, int64_t count, float
 /* ------------------------------------------------------------------ opening */
 
 static int parse_patch(const cli_tool *tool, const cli_data_options *o, cli_data *d) {
-    long long h = 0, w = 0;
-    char rest;
     if (!o->patch) return CLI_CONTINUE;
-    if (sscanf(o->patch, "%lldx%lld%c", &h, &w, &rest) != 2) {
-        if (sscanf(o->patch, "%lld%c", &h, &rest) != 1) h = 0;
-        w = h;
-    }
-    if (h < 1 || w < 1 || h > 65535 || w > 65535)
+    if (!cli_extents_read(o->patch, 65535, d->patch))
         return cli_usage(tool, "--patch: '%s' is not HEIGHTxWIDTH, such as 8x8", o->patch);
-    d->patch[0] = h;
-    d->patch[1] = w;
-    d->stride = o->stride ? o->stride : h < w ? (h + 3) / 4 : (w + 3) / 4;
+    const int64_t least = d->patch[0] < d->patch[1] ? d->patch[0] : d->patch[1];
+    d->stride = o->stride ? o->stride : (least + 3) / 4;
     return CLI_CONTINUE;
 }
 
@@ -101,22 +83,22 @@ static int parse_patch(const cli_tool *tool, const cli_data_options *o, cli_data
 static csrec_status check_alike(const cli_data *d, const cli_data_file *file, csrec_error *error) {
     const cli_data_file *one = d->files;
     if (file->channels != one->channels)
-        return refuse(error, CSREC_DATA, "%s: has %lld channels where %s has %lld; give --gray",
-                      file->path, (long long)file->channels, one->path, (long long)one->channels);
+        return cli_fail(error, CSREC_DATA, "%s: has %lld channels where %s has %lld; give --gray",
+                        file->path, (long long)file->channels, one->path, (long long)one->channels);
     if (file->scale[1] != one->scale[1])
-        return refuse(error, CSREC_DATA,
-                      "%s: its values have another range than those of %s; learn from files of "
-                      "one range",
-                      file->path, one->path);
+        return cli_fail(error, CSREC_DATA,
+                        "%s: its values have another range than those of %s; learn from files of "
+                        "one range",
+                        file->path, one->path);
     for (int a = 0; !d->patch[0] && a < CSREC_DIMS_MAX; a++)
         if (file->shape.dims != one->shape.dims || file->shape.dim[a] != one->shape.dim[a])
-            return refuse(error, CSREC_DATA,
-                          "%s: its size differs from that of %s; give --patch HxW, or pictures "
-                          "of one size",
-                          file->path, one->path);
+            return cli_fail(error, CSREC_DATA,
+                            "%s: its size differs from that of %s; give --patch HxW, or pictures "
+                            "of one size",
+                            file->path, one->path);
     if (d->patch[0] && file->patches == 0)
-        return refuse(error, CSREC_DATA, "%s: is smaller than the patch; give a smaller --patch",
-                      file->path);
+        return cli_fail(error, CSREC_DATA, "%s: is smaller than the patch; give a smaller --patch",
+                        file->path);
     return CSREC_OK;
 }
 
@@ -142,7 +124,7 @@ static csrec_status allocate(cli_data *d, csrec_error *error) {
     for (int i = 0; i < d->n_files; i++)
         if (d->files[i].entries > largest) largest = d->files[i].entries;
     d->picture = malloc((size_t)largest * sizeof *d->picture);
-    if (!d->picture) return refuse(error, CSREC_MEMORY, "out of memory for a picture");
+    if (!d->picture) return cli_fail(error, CSREC_MEMORY, "out of memory for a picture");
     if (d->options->most == 0 || d->options->most >= d->patches) return CSREC_OK;
     csrec_shape line = {1, {d->patches}};
     csrec_status status = csrec_sampling_create(&line, CSREC_PATTERN_UNIFORM, d->options->most,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* data.h - the input of learners: pictures and arrays as rows of a data matrix. */
 #ifndef CSREC_TOOLS_LEARN_DATA_H
 #define CSREC_TOOLS_LEARN_DATA_H
@@ -16,44 +17,52 @@ typedef struct cli_data_options {
 } cli_data_options;
 
 #define CLI_DATA_OPTIONS(member)                                                                   \
-    {.name = "patch",                                                                              \
-     .letter = 'p',                                                                                \
-     .type = CLI_TEXT,                                                                             \
-     .argument = "HxW",                                                                            \
-     .help = "Learn from all patches of this size, e.g. 8x8 or 8. Without it, learn from whole "   \
-             "pictures or rows.",                                                                  \
-     .offset = offsetof(arguments, member.patch)},                                                 \
-        {.name = "stride",                                                                         \
-         .letter = 's',                                                                            \
-         .type = CLI_INTEGER,                                                                      \
-         .argument = "S",                                                                          \
-         .help = "Pixels between patches (default a quarter of the patch).",                       \
-         .offset = offsetof(arguments, member.stride),                                             \
-         .low = 1,                                                                                 \
-         .high = 1e6},                                                                             \
-        {.name = "most",                                                                           \
-         .letter = 'n',                                                                            \
-         .type = CLI_INTEGER,                                                                      \
-         .argument = "N",                                                                          \
-         .help = "Use this many patches or pictures, chosen at random, if there are more.",        \
-         .offset = offsetof(arguments, member.most),                                               \
-         .low = 1,                                                                                 \
-         .high = 1e12},                                                                            \
-        {.name = "seed",                                                                           \
-         .type = CLI_SEED,                                                                         \
-         .argument = "S",                                                                          \
-         .help = "Seed of all random choices (default 1).",                                        \
-         .offset = offsetof(arguments, member.seed)},                                              \
-        {.name = "gray",                                                                           \
-         .letter = 'g',                                                                            \
-         .type = CLI_FLAG,                                                                         \
-         .help = "Learn from the luminance of colour pictures.",                                   \
-         .offset = offsetof(arguments, member.gray)},                                              \
+    {CLI_ROW('p', "patch", CLI_TEXT, "HxW",                                                        \
+             "Learn from all patches of this size, e.g. 8x8 or 8. Without it, learn from whole "   \
+             "pictures or rows."),                                                                 \
+     CLI_AT(member.patch)},                                                                        \
+        {CLI_ROW('s', "stride", CLI_INTEGER, "S",                                                  \
+                 "Pixels between patches (default a quarter of the patch)."),                      \
+         CLI_AT(member.stride), .low = 1, .high = 1e6},                                            \
+        {CLI_ROW('n', "most", CLI_INTEGER, "N",                                                    \
+                 "Use this many patches or pictures, chosen at random, if there are more."),       \
+         CLI_AT(member.most), .low = 1, .high = 1e12},                                             \
+        {CLI_ROW(0, "seed", CLI_SEED, "S", "Seed of all random choices (default 1)."),             \
+         CLI_AT(member.seed)},                                                                     \
+        {CLI_ROW('g', "gray", CLI_FLAG, NULL, "Learn from the luminance of colour pictures."),     \
+         CLI_AT(member.gray)},                                                                     \
     {                                                                                              \
-        .name = "channels-last", .letter = 'c', .type = CLI_FLAG,                                  \
-        .help = "The last axis of an array is channels.",                                          \
-        .offset = offsetof(arguments, member.channels_last)                                        \
+        CLI_ROW('c', "channels-last", CLI_FLAG, NULL, "The last axis of an array is channels."),   \
+            CLI_AT(member.channels_last)                                                           \
     }
+
+/* A file that learners read pictures from (files.c). */
+typedef struct cli_data_file {
+    char *path;
+    csrec_shape shape;     /* of a picture or row, without channels */
+    int64_t height, width; /* of a picture, where it is cut into patches */
+    int64_t channels;      /* that rows have */
+    int64_t stored;        /* channels in the file */
+    int64_t entries;       /* of a picture as stored, with channels */
+    int64_t pictures;      /* in the file */
+    double scale[2];
+    csrec_rows *rows_file; /* .npy; NULL: a PNG */
+    csrec_data rows_data;
+    int64_t rows_each; /* rows of the .npy that make a picture */
+    int64_t patches, across, rows, first_row, first_picture; /* by data.c */
+} cli_data_file;
+
+/* The inputs, with folders replaced by their .png and .npy files, sorted by name. */
+csrec_status cli_data_files_list(const cli_data_options *options, cli_data_file **files, int *count,
+                                 csrec_error *error);
+
+csrec_status cli_data_file_open(cli_data_file *file, const cli_data_options *options,
+                                csrec_error *error);
+void cli_data_file_close(cli_data_file *file);
+
+/* Reads picture `number` of the file, channels fastest, into to [file->entries]. */
+csrec_status cli_data_file_picture(const cli_data_file *file, int64_t number, bool gray, float *to,
+                                   csrec_error *error);
 
 typedef struct cli_data {
     csrec_data data;
@@ -62,7 +71,7 @@ typedef struct cli_data {
     double scale[2];
     char source[1024], settings[256];
     char contents[CLI_CONTENTS_ROOM]; /* of the files, before they were opened */
-    struct cli_data_file *files;
+    cli_data_file *files;
     int n_files;
     const cli_data_options *options;
     csrec_sampling picked; /* rows taken at random */

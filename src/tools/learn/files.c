@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* files.c - lists folders, opens picture and array files, reads their pictures. */
-#include "files.h"
+#include "data.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,15 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/common/alias.h"
 #include "tools/common/input.h"
 #include "tools/common/output.h"
-
-static csrec_status refuse(csrec_error *error, csrec_status status, const char *path,
-                           const char *what) {
-    snprintf(error->text, sizeof error->text, "%.300s: %s", path, what);
-    return status;
-}
 
 /* ------------------------------------------------------------------ folders */
 
@@ -47,27 +41,22 @@ static int by_path(const void *a, const void *b) {
 
 static csrec_status add_folder(list *l, const char *folder, csrec_error *error) {
     DIR *dir = opendir(folder);
-    if (!dir) {
-        char text[128];
-        const char *remedy = csrec_errno_remedy(errno, "check the name");
-        snprintf(text, sizeof text, "cannot be read (%s); %s", strerror(errno), remedy);
-        return refuse(error, CSREC_FILE, folder, text);
-    }
+    if (!dir)
+        return cli_fail(error, CSREC_FILE, "%.300s: cannot be read (%s); %s", folder,
+                        strerror(errno), csrec_errno_remedy(errno, "check the name"));
     int first = l->n;
     bool room = true;
+    char endings[64];
     for (struct dirent *entry; room && (entry = readdir(dir));) {
         const csrec_format *format = csrec_format_of(entry->d_name);
         if (cli_format_has(format, CSREC_USE_READ) && !cli_format_has(format, CSREC_USE_TEXT))
             room = add(l, folder, entry->d_name);
     }
     closedir(dir);
-    if (!room) return refuse(error, CSREC_MEMORY, folder, "out of memory");
-    if (l->n == first) {
-        char endings[64], text[128];
-        csrec_format_list(CSREC_USE_READ, false, "or", endings, sizeof endings);
-        snprintf(text, sizeof text, "has no %s files; name another folder", endings);
-        return refuse(error, CSREC_DATA, folder, text);
-    }
+    if (!room) return cli_fail(error, CSREC_MEMORY, "%.300s: out of memory", folder);
+    if (l->n == first)
+        return cli_fail(error, CSREC_DATA, "%.300s: has no %s files; name another folder", folder,
+                        csrec_format_list(CSREC_USE_READ, false, "or", endings, sizeof endings));
     qsort(l->file + first, (size_t)(l->n - first), sizeof *l->file, by_path);
     return CSREC_OK;
 }
@@ -82,7 +71,7 @@ csrec_status cli_data_files_list(const cli_data_options *options, cli_data_file 
         if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
             status = add_folder(&l, path, error);
         else if (!add(&l, "", path))
-            status = refuse(error, CSREC_MEMORY, path, "out of memory");
+            status = cli_fail(error, CSREC_MEMORY, "%.300s: out of memory", path);
     }
     *files = l.file;
     *count = l.n;
@@ -108,8 +97,9 @@ static csrec_status read_image(const char *path, csrec_image *image, csrec_error
     csrec_status status = csrec_signal_read(path, image, error);
     if (status || image->bits) return status;
     csrec_image_clear(image);
-    return refuse(error, CSREC_FORMAT, path,
-                  "is an array, not a picture; save it as .npy, whose name says so");
+    return cli_fail(error, CSREC_FORMAT,
+                    "%.300s: is an array, not a picture; save it as .npy, whose name says so",
+                    path);
 }
 
 static csrec_status open_picture(cli_data_file *file, csrec_error *error) {
@@ -117,8 +107,8 @@ static csrec_status open_picture(cli_data_file *file, csrec_error *error) {
     csrec_status status = read_image(file->path, &image, error);
     if (status) return status;
     if (image.alpha)
-        status = refuse(error, CSREC_DATA, file->path,
-                        "has transparent pixels; learn from whole pictures");
+        status = cli_fail(error, CSREC_DATA,
+                          "%.300s: has transparent pixels; learn from whole pictures", file->path);
     file->shape = (csrec_shape){2, {image.pixels.shape.dim[0], image.pixels.shape.dim[1]}};
     file->stored = image.pixels.shape.dim[2];
     file->entries = image.pixels.count;
@@ -137,9 +127,11 @@ static csrec_status open_array(cli_data_file *file, const cli_data_options *o, c
     int axes = row.dims - (o->channels_last ? 1 : 0);
     bool single = o->patch && axes == 1;
     if (axes < 0 || (o->patch && axes != 2 && !single))
-        return refuse(error, CSREC_DATA, file->path,
-                      "patches need an array [height, width] or [pictures, height, width], with "
-                      "a further axis for channels under --channels-last");
+        return cli_fail(
+            error, CSREC_DATA,
+            "%.300s: patches need an array [height, width] or [pictures, height, width], with "
+            "a further axis for channels under --channels-last",
+            file->path);
     file->stored = o->channels_last ? row.dim[axes] : 1;
     file->rows_each = single ? file->rows_data.m : 1;
     file->pictures = file->rows_data.m / file->rows_each;
@@ -157,7 +149,7 @@ csrec_status cli_data_file_open(cli_data_file *file, const cli_data_options *opt
     csrec_status status = array ? open_array(file, options, error) : open_picture(file, error);
     if (status) return status;
     if (options->gray && file->stored != 1 && file->stored != 3)
-        return refuse(error, CSREC_DATA, file->path, "--gray needs 3 channels");
+        return cli_fail(error, CSREC_DATA, "%.300s: --gray needs 3 channels", file->path);
     file->channels = options->gray ? 1 : file->stored;
     file->height = file->shape.dim[0];
     file->width = file->shape.dims > 1 ? file->shape.dim[1] : 1;
@@ -185,7 +177,7 @@ static csrec_status read_picture(const cli_data_file *file, float *to, csrec_err
     if (status) return status;
     double unit = 255.0 / (double)((1 << image.bits) - 1);
     if (image.pixels.count != file->entries)
-        status = refuse(error, CSREC_FILE, file->path, "changed while it was read");
+        status = cli_fail(error, CSREC_FILE, "%.300s: changed while it was read", file->path);
     for (int64_t i = 0; i < image.pixels.count && !status; i++)
         to[i] = (float)(unit * csrec_array_value(&image.pixels, i));
     csrec_image_clear(&image);

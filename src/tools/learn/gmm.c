@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* gmm.c - mixtures of Gaussians of patches, pictures and rows. */
 #include <errno.h>
 #include <stdio.h>
@@ -5,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/common/alias.h"
 #include "learn.h"
 #include "data.h"
 #include "tools/common/output.h"
@@ -26,31 +26,30 @@ static const char *start_name(int i) {
     return i >= 0 && i < 2 ? names[i] : NULL;
 }
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
     CLI_DATA_OPTIONS(in),
-    {"components", 'k', CLI_INTEGER, "K", "Gaussians in the mixture (default 20).", AT(components),
-     .low = 1, .high = 4096},
+    {"components", 'k', CLI_INTEGER, "K", "Gaussians in the mixture (default 20).",
+     CLI_AT(components), .low = 1, .high = 4096},
     {"start", 0, CLI_CHOICE, "NAME",
      "Start of the rounds: clusters of the data (default), or, for gray patches, edges of K - 1 "
      "directions and cosines.",
-     AT(start), .choice = start_name},
-    {"rounds", 'r', CLI_INTEGER, "R", "Maximum number of rounds (default 50).", AT(rounds),
+     CLI_AT(start), .choice = start_name},
+    {"rounds", 'r', CLI_INTEGER, "R", "Maximum number of rounds (default 50).", CLI_AT(rounds),
      .low = 1, .high = 100000},
     {"tolerance", 'e', CLI_REAL, "E",
      "Stop when a round raises the mean log-likelihood by less than this (default 0.005).",
-     AT(tolerance), .low = 1e-12, .high = 1e9},
+     CLI_AT(tolerance), .low = 1e-12, .high = 1e9},
     {"least", 0, CLI_REAL, "V",
      "Least variance of a Gaussian in any direction (default 1e-4 of the data's mean variance).",
-     AT(least), .low = 1e-300, .high = 1e300},
+     CLI_AT(least), .low = 1e-300, .high = 1e300},
     {"fresh", 'f', CLI_FLAG, NULL, "Start over, even if an interrupted run can be continued.",
-     AT(fresh)},
+     CLI_AT(fresh)},
     CLI_THREADS(arguments),
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
     {"verbose", 'v', CLI_FLAG, NULL, "Report the log-likelihood of each round on stderr.",
-     AT(verbose)},
+     CLI_AT(verbose)},
     CLI_QUIET(arguments),
     CLI_STANDARD};
 
@@ -77,8 +76,7 @@ static const cli_tool tool = {
     .synopsis = "INPUT... -o MODEL.npz --patch 8x8 [OPTION...]",
     .details =
         "An INPUT is a picture, a .npy [m, ...] of m pictures or rows, or a folder of both. At "
-        "most "
-        "200000 patches, chosen at random, are used; --most changes that.\n"
+        "most 200000 patches, chosen at random, are used; --most changes that.\n"
         "Each round is a step of expectation maximisation over all patches; the log-likelihood "
         "never falls. After each round the mixture is saved in MODEL.npz.state. After an "
         "interruption the same command continues from there and gives the same model.\n"
@@ -87,8 +85,7 @@ static const cli_tool tool = {
     .examples = "cslearn gmm photos/ -o photos.npz --patch 8x8 --gray\n"
                 "cslearn gmm photo.png -o photo.npz -p 8 --stride 1 -k 40 --seed 7 --verbose\n"
                 "csrecover scan.npz --model photos.npz -o photo.png",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, in.inputs),
     .many = true,
     .paths = add_paths};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* info.c - describes a model file. */
 #include <stdio.h>
 #include <string.h>
@@ -11,23 +12,17 @@ typedef struct {
     bool json;
 } arguments;
 
-static const cli_option options[] = {{.name = "json",
-                                      .letter = 'j',
-                                      .type = CLI_FLAG,
-                                      .help = "As JSON.",
-                                      .offset = offsetof(arguments, json)},
+static const cli_option options[] = {{"json", 'j', CLI_FLAG, NULL, "As JSON.", CLI_AT(json)},
                                      CLI_STANDARD};
 
-static const cli_tool tool = {.name = "cslearn info",
-                              .brief = "Describes a model file on stdout.",
-                              .synopsis = "MODEL.npz [OPTION...]",
-                              .details = "MODEL.npz - is stdin.\n"
-                                         "Exit code: 0 done, 1 failure, 2 wrong usage.",
-                              .examples = "cslearn info faces.npz\n"
-                                          "cslearn info faces.npz --json",
-                              .options = options,
-                              .n_options = sizeof options / sizeof *options,
-                              .operand = offsetof(arguments, input)};
+static const cli_tool tool = {
+    .name = "cslearn info",
+    .brief = "Describes a model file on stdout.",
+    .synopsis = "MODEL.npz [OPTION...]",
+    .details = "MODEL.npz - is stdin.\nExit code: 0 done, 1 failure, 2 wrong usage.",
+    .examples = "cslearn info faces.npz\ncslearn info faces.npz --json",
+    CLI_OPTIONS(options),
+    .operand = offsetof(arguments, input)};
 
 static const char *const texts[] = {"source", "settings", "backend", "version", "note"};
 

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* input.c - reads pictures to learn from, whole or sampled, and a model to continue from. */
-#include "input.h"
+#include "learn.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -62,12 +63,10 @@ void cli_learn_input_clear(cli_learn_input *in) {
 static csrec_status read_samples(const char *path, const char *mask, cli_learn_input *in,
                                  csrec_error *error) {
     csrec_status status = csrec_measurement_read(path, mask, &in->samples, error);
-    if (!status && (in->samples.through || in->samples.is_complex)) {
-        snprintf(error->text, sizeof error->text,
-                 "%s: has no real samples of entries to learn from; recover it first", path);
-        return CSREC_DATA;
-    }
     if (status) return status;
+    if (in->samples.through || in->samples.is_complex)
+        return cli_fail(error, CSREC_DATA,
+                        "%s: has no real samples of entries to learn from; recover it first", path);
     in->shape = in->samples.shape;
     in->channels = in->samples.channels;
     memcpy(in->scale, cli_tones_of(&in->samples).scale, sizeof in->scale);
@@ -77,18 +76,16 @@ static csrec_status read_samples(const char *path, const char *mask, cli_learn_i
 static csrec_status read_picture(const char *path, cli_learn_input *in, csrec_error *error) {
     csrec_status status = cli_signal_read(path, false, &in->picture, error);
     if (status) return status;
-    if (in->picture.is_complex) {
-        snprintf(error->text, sizeof error->text,
-                 "%s: has complex numbers; save real ones, as with .real.astype(np.float32)", path);
-        return CSREC_DATA;
-    }
-    for (int64_t i = 0; i < in->picture.values.count; i++) {
-        if (isfinite(csrec_array_value(&in->picture.values, i))) continue;
-        snprintf(error->text, sizeof error->text,
-                 "%s: entry %lld is not finite; put a number there, or save samples with a mask",
-                 path, (long long)i);
-        return CSREC_DATA;
-    }
+    if (in->picture.is_complex)
+        return cli_fail(error, CSREC_DATA,
+                        "%s: has complex numbers; save real ones, as with .real.astype(np.float32)",
+                        path);
+    for (int64_t i = 0; i < in->picture.values.count; i++)
+        if (!isfinite(csrec_array_value(&in->picture.values, i)))
+            return cli_fail(error, CSREC_DATA,
+                            "%s: entry %lld is not finite; put a number there, or save samples "
+                            "with a mask",
+                            path, (long long)i);
     in->shape = in->picture.shape;
     in->channels = in->picture.channels;
     if (in->picture.bits) in->scale[1] = (double)((1 << in->picture.bits) - 1);

@@ -1,4 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* model.c - the files that a learner writes: its model and a plot of it. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -17,6 +19,18 @@ int cli_model_check(const cli_tool *tool, const char *output, const char *plot) 
     return code == CLI_CONTINUE && plot ? cli_output_check(tool, plot) : code;
 }
 
+bool cli_extents_read(const char *text, int64_t most, int64_t extents[2]) {
+    long long h = 0, w = 0;
+    char rest;
+    if (sscanf(text, "%lldx%lld%c", &h, &w, &rest) != 2) {
+        if (sscanf(text, "%lld%c", &h, &rest) != 1) h = 0;
+        w = h;
+    }
+    extents[0] = h;
+    extents[1] = w;
+    return h >= 1 && h <= most && w >= 1 && w <= most;
+}
+
 void cli_inputs_list(const cli_operands *inputs, const char *between, bool names, char *text,
                      size_t room) {
     size_t used = 0;
@@ -26,6 +40,108 @@ void cli_inputs_list(const cli_operands *inputs, const char *between, bool names
                                  slash ? slash + 1 : path);
     }
 }
+
+/* ------------------------------------------------------------------ plots: sheets of small
+ * pictures */
+
+enum { MOST = 64, GAP = 2 };
+
+typedef struct sheet {
+    int64_t height, width, channels, columns, zoom;
+    csrec_image image;
+} sheet;
+
+static uint8_t tone(double share) {
+    return (uint8_t)lround(255.0 * fmin(fmax(share, 0.0), 1.0));
+}
+
+/* Vector number i, value v at (v - low) / (high - low). */
+static void draw(sheet *s, int64_t i, const double *values, double low, double high) {
+    int64_t across = s->image.pixels.shape.dim[1];
+    int64_t top = GAP + i / s->columns * (s->height * s->zoom + GAP);
+    int64_t left = GAP + i % s->columns * (s->width * s->zoom + GAP);
+    for (int64_t y = 0; y < s->height * s->zoom; y++)
+        for (int64_t x = 0; x < s->width * s->zoom; x++)
+            for (int64_t c = 0; c < s->channels; c++) {
+                double v = values[(y / s->zoom * s->width + x / s->zoom) * s->channels + c];
+                ((uint8_t *)
+                     s->image.pixels.data)[((top + y) * across + left + x) * s->channels + c] =
+                    tone((v - low) / (high - low));
+            }
+}
+
+static void draw_all(sheet *s, const csrec_model *model, int64_t count) {
+    const double *mean = csrec_model_array(model, "mean")->data;
+    const double *components = csrec_model_array(model, "components")->data;
+    int64_t n = s->height * s->width * s->channels;
+    double low = mean[0], high = mean[0];
+    for (int64_t i = 0; i < n; i++) {
+        low = fmin(low, mean[i]);
+        high = fmax(high, mean[i]);
+    }
+    draw(s, 0, mean, low, high > low ? high : low + 1.0);
+    for (int64_t k = 0; k + 1 < count; k++) {
+        double most = 1e-300;
+        for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(components[k * n + i]));
+        draw(s, k + 1, components + k * n, -most, most);
+    }
+}
+
+/* A sheet for `count` vectors. */
+static csrec_status open_sheet(sheet *s, int64_t count, const char *path, csrec_error *error) {
+    s->image.bits = 8;
+    s->zoom = s->height < 32 ? 32 / s->height : 1;
+    s->columns = (int64_t)ceil(sqrt((double)count));
+    int64_t lines = (count + s->columns - 1) / s->columns;
+    csrec_shape shape = {3,
+                         {GAP + lines * (s->height * s->zoom + GAP),
+                          GAP + s->columns * (s->width * s->zoom + GAP), s->channels}};
+    csrec_status status = csrec_array_create(CSREC_U8, &shape, &s->image.pixels);
+    return status ? cli_fail(error, status, "%s: out of memory for the plot", path) : CSREC_OK;
+}
+
+static csrec_status write_sheet(csrec_files *files, sheet *s, const char *path,
+                                csrec_error *error) {
+    csrec_status status =
+        csrec_files_add_signal(files, path, csrec_format_of(path), &s->image, NULL, error);
+    csrec_image_clear(&s->image);
+    return status;
+}
+
+csrec_status cli_plot_components(csrec_files *files, const char *path, const csrec_model *model,
+                                 csrec_error *error) {
+    const csrec_array *extents = csrec_model_array(model, "shape");
+    int64_t channels = (int64_t)csrec_array_value(csrec_model_array(model, "channels"), 0);
+    if (extents->count != 2 || (channels != 1 && channels != 3))
+        return cli_fail(error, CSREC_UNSUPPORTED,
+                        "%s: only 2-D components of 1 or 3 channels can be drawn; omit --plot",
+                        path);
+    const int64_t *size = extents->data;
+    int64_t count = 1 + csrec_model_array(model, "variances")->count;
+    if (count > MOST) count = MOST;
+    sheet s = {.height = size[0], .width = size[1], .channels = channels};
+    csrec_status status = open_sheet(&s, count, path, error);
+    if (status) return status;
+    draw_all(&s, model, count);
+    return write_sheet(files, &s, path, error);
+}
+
+csrec_status cli_plot_filters(csrec_files *files, const char *path, const csrec_model *model,
+                              csrec_error *error) {
+    const csrec_array *filters = csrec_model_array(model, "filters");
+    int64_t count = filters->shape.dim[0], n = filters->count / count;
+    const double *values = filters->data;
+    sheet s = {.height = filters->shape.dim[1], .width = filters->shape.dim[2], .channels = 1};
+    csrec_status status = open_sheet(&s, count, path, error);
+    for (int64_t k = 0; k < count && !status; k++) {
+        double most = 1e-300;
+        for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(values[k * n + i]));
+        draw(&s, k, values + k * n, -most, most);
+    }
+    return status ? status : write_sheet(files, &s, path, error);
+}
+
+/* ------------------------------------------------------------------ both ---------------------- */
 
 typedef struct saving {
     csrec_model *model;
@@ -44,10 +160,8 @@ static csrec_status add_plot(void *context, csrec_files *files, csrec_error *err
 
 csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec_error *error) {
     if (!to->fingerprint || csrec_model_set_text(model, "source", to->source) ||
-        csrec_model_set_text(model, "settings", to->settings)) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", to->output);
-        return CSREC_MEMORY;
-    }
+        csrec_model_set_text(model, "settings", to->settings))
+        return cli_fail(error, CSREC_MEMORY, "%s: out of memory", to->output);
     const csrec_files_options options = {.no_sync = to->no_sync, .fingerprint = to->fingerprint};
     cli_product products[] = {{to->output, add_model, false}, {to->plot, add_plot, false}};
     return cli_products_write(&options, 0, 2, products, &(saving){model, to}, error);

@@ -1,11 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* net.c - priors: networks that complete pictures, adapted to given ones. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "learn.h"
-#include "files.h"
-#include "input.h"
+#include "data.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
@@ -25,28 +25,27 @@ static const char *channels_name(int i) {
     return i >= 0 && i < 2 ? names[i] : NULL;
 }
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
     {"channels", 'c', CLI_CHOICE, "1|3",
-     "Channels of the pictures (default 1, or those of --resume).", AT(channels),
+     "Channels of the pictures (default 1, or those of --resume).", CLI_AT(channels),
      .choice = channels_name},
-    {"minutes", 'T', CLI_REAL, "M", "Time to train (default 10).", AT(minutes), .low = 1e-3,
+    {"minutes", 'T', CLI_REAL, "M", "Time to train (default 10).", CLI_AT(minutes), .low = 1e-3,
      .high = 1e5},
     {"steps", 'n', CLI_INTEGER, "N",
-     "Train for so many steps; without --minutes, the same steps give the same model.", AT(steps),
-     .low = 1, .high = 1e9},
-    {"rate", 'R', CLI_REAL, "R", "Rate of Adam at its peak (default 1e-4).", AT(rate), .low = 1e-9,
-     .high = 1.0},
-    {"batch", 'B', CLI_INTEGER, "N", "Pictures in a step (default 64).", AT(batch), .low = 1,
+     "Train for so many steps; without --minutes, the same steps give the same model.",
+     CLI_AT(steps), .low = 1, .high = 1e9},
+    {"rate", 'R', CLI_REAL, "R", "Rate of Adam at its peak (default 1e-4).", CLI_AT(rate),
+     .low = 1e-9, .high = 1.0},
+    {"batch", 'B', CLI_INTEGER, "N", "Pictures in a step (default 64).", CLI_AT(batch), .low = 1,
      .high = 4096},
     {"patch", 'p', CLI_INTEGER, "N", "Their side in pixels, a multiple of 8 (default 128).",
-     AT(patch), .low = 16, .high = 1024},
+     CLI_AT(patch), .low = 16, .high = 1024},
     CLI_LEARN_SOURCES(in, "weights"),
     {"exact", 'e', CLI_FLAG, NULL,
      "On a device, multiply as accurately as floats instead of in tf32, in about twice the time.",
-     AT(exact)},
-    {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", AT(seed)},
+     CLI_AT(exact)},
+    {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", CLI_AT(seed)},
     CLI_BACKEND(arguments),
     CLI_THREADS(arguments),
     CLI_NO_SYNC(arguments),
@@ -60,19 +59,18 @@ static const cli_tool tool = {
     .synopsis = "INPUT... -o PRIOR.npz [OPTION...]",
     .details =
         "An INPUT is a picture ({read or}), or a folder of them, in which transparent pixels, or "
-        "with --mask masked pixels, are unknown; or a measurement ({arrays or}, .csv). The installed "
-        "prior, for gray or with --channels 3 for colour, or that of --resume, is trained further "
-        "on parts of them. A GPU takes a minute for what takes a CPU two hours. The arrays `loss` "
-        "and `psnr` of the model show the progress, PSNR on other parts, which may overlap, at 10 "
-        "and 25 % known. Ctrl-C writes the weights so far; --resume continues from them. Without "
-        "pictures, priors are trained from nothing by training/ of the source.\n"
+        "with --mask masked pixels, are unknown; or a measurement ({arrays or}, .csv). The "
+        "installed prior, for gray or with --channels 3 for colour, or that of --resume, is "
+        "trained further on parts of them. A GPU takes a minute for what takes a CPU two hours. "
+        "The arrays `loss` and `psnr` of the model show the progress, PSNR on other parts, which "
+        "may overlap, at 10 and 25 % known. Ctrl-C writes the weights so far; --resume continues "
+        "from them. Without pictures, priors are trained from nothing by training/ of the source.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM, with the "
         "weights so far written.",
     .examples = "cslearn net photo.png -o own.npz --steps 2 --batch 2 --patch 32 # to try; in "
                 "earnest, --minutes 5 on a GPU\n"
                 "csrecover scan.npz --model own.npz -o photo.png",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, in.inputs),
     .many = true,
     .optional = true};

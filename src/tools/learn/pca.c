@@ -1,12 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* pca.c - principal components of pictures, patches and rows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/alias.h"
 #include "learn.h"
 #include "data.h"
-#include "plot.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
 
@@ -19,17 +18,16 @@ typedef struct {
     bool no_sync, json, quiet;
 } arguments;
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
     CLI_DATA_OPTIONS(in),
-    {"components", 'k', CLI_INTEGER, "K", "Keep at most K components.", AT(components), .low = 1,
-     .high = 32768},
+    {"components", 'k', CLI_INTEGER, "K", "Keep at most K components.", CLI_AT(components),
+     .low = 1, .high = 32768},
     {"energy", 'e', CLI_REAL, "E",
      "Keep the components that hold this share of the variance (default 0.99, or all K).",
-     AT(energy), .low = 1e-6, .high = 1.0},
+     CLI_AT(energy), .low = 1e-6, .high = 1.0},
     {"plot", 0, CLI_WRITE, "FILE",
-     "Draw the mean and the components as this picture, {picture or}.", AT(plot)},
+     "Draw the mean and the components as this picture, {picture or}.", CLI_AT(plot)},
     CLI_THREADS(arguments),
     CLI_BACKEND(arguments),
     CLI_NO_SYNC(arguments),
@@ -47,10 +45,9 @@ static const cli_tool tool = {
     .synopsis = "INPUT... -o MODEL.npz [OPTION...]",
     .details =
         "An INPUT is a picture, a .npy [m, ...] of m pictures or rows, or a folder of both. "
-        "Without "
-        "--patch all pictures must have one size and be aligned, like faces. With it, patches of "
-        "all pictures are used, and a .npy may also be one picture. Data are read twice in "
-        "pieces, so files may be larger than memory, unless there are fewer rows than pixels. "
+        "Without --patch all pictures must have one size and be aligned, like faces. With it, "
+        "patches of all pictures are used, and a .npy may also be one picture. Data are read twice "
+        "in pieces, so files may be larger than memory, unless there are fewer rows than pixels. "
         "Values of pictures are scaled to 0 to 255; the model records this for csrecover.\n"
         "With --backend cuda, covariance and eigenvectors (by cuSOLVER) are computed on a GPU; "
         "auto does so if it is faster. The model records the backend.\n"
@@ -60,8 +57,7 @@ static const cli_tool tool = {
                 "cslearn pca faces.npy -o faces.npz --energy 0.98 --plot faces.png\n"
                 "cslearn pca photo.png -o patches.npz --patch 8x8 --stride 2\n"
                 "csrecover scan.npz --model faces.npz -o face.png",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, in.inputs),
     .many = true,
     .paths = add_paths};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* batch.c - recovers every input of a command line; failures are listed and do not stop the
  * others. */
 #include <stdio.h>
@@ -6,9 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "describe.h"
 #include "recover.h"
-#include "tools/common/text.h"
 
 /* Limits of inputs that share a recovery: their number, and their values, 128 MiB; a recovery needs
  * a few times that. */
@@ -275,9 +274,7 @@ static csrec_status send_tally(batch *b, csrec_error *error) {
 }
 
 static csrec_status lost_count(int from, csrec_error *error) {
-    snprintf(error->text, sizeof error->text, "rank %d has other inputs; start all ranks alike",
-             from);
-    return CSREC_DATA;
+    return cli_fail(error, CSREC_DATA, "rank %d has other inputs; start all ranks alike", from);
 }
 
 /* The rank's counts and failed inputs become part of this one's. */
@@ -360,9 +357,7 @@ static void tell_not_begun(const batch *b) {
     if (is_single(b))
         cli_note(b->request->all, "%s: interrupted before its start", inputs->text[0]);
     else
-        cli_note(b->request->all,
-                 "interrupted: %d inputs were not started; continue with "
-                 "--resume",
+        cli_note(b->request->all, "interrupted: %d inputs were not started; continue with --resume",
                  left);
 }
 

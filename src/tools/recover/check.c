@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* check.c - checks of the command line alone. */
 #include <math.h>
 #include <stdio.h>

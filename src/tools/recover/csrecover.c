@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover.c - recovers whole signals from measurement files. */
 #include <stdlib.h>
 #ifdef __GLIBC__
@@ -6,167 +7,165 @@
 
 #include "recover.h"
 
-#define AT(member) .offset = offsetof(cli_recover_arguments, member)
+typedef cli_recover_arguments arguments;
+
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
      "The recovered signal: {write or}; {arrays or} (array x); or - for stdout (npy without "
-     "--format). "
-     "A {Types or} has the metadata of an input of its format; OUT.h5:/NAME names its dataset. If "
-     "it is a folder or ends in /, each INPUT's recovery is written there under the name of the "
-     "INPUT.",
-     AT(output), .effect = CLI_ON_OUTPUTS},
+     "--format). A {Types or} has the metadata of an input of its format; OUT.h5:/NAME names its "
+     "dataset. If it is a folder or ends in /, each INPUT's recovery is written there under the "
+     "name of the INPUT.",
+     CLI_AT(output), .effect = CLI_ON_OUTPUTS},
     {"format", 0, CLI_CHOICE, "NAME",
      "Format of -o - and -o FOLDER/ (default for a folder: that of the INPUT, else png for "
-     "pictures, else "
-     "npy).",
-     AT(format), .effect = CLI_ON_OUTPUTS, .choice = cli_format_name},
+     "pictures, else npy).",
+     CLI_AT(format), .effect = CLI_ON_OUTPUTS, .choice = cli_format_name},
     {"bits", 0, CLI_INTEGER, "8|16",
      "Bits per sample of a picture, {picture or} (default 16 if the samples have more than 8 "
      "bits).",
-     AT(bits), .low = 8, .high = 16},
+     CLI_AT(bits), .low = 8, .high = 16},
     {"dtype", 0, CLI_CHOICE, "NAME",
      "Type of the values in an array (default float32, or float64 for samples that have more bits; "
      "in a {Types or} that of the samples). Integers are rounded and clamped.",
-     AT(dtype), .choice = cli_dtype_name},
+     CLI_AT(dtype), .choice = cli_dtype_name},
     {"scale", 0, CLI_TEXT, "LOW,HIGH",
-     "Values of black and white in a picture, instead of the file's scale.", AT(scale)},
+     "Values of black and white in a picture, instead of the file's scale.", CLI_AT(scale)},
     {"colormap", 0, CLI_CHOICE, "NAME",
      "Colours of a picture of one channel, between the values of --scale; also of --uncertainty.",
-     AT(colormap), .choice = cli_colormap_name},
+     CLI_AT(colormap), .choice = cli_colormap_name},
     {"coefficients", 'C', CLI_WRITE, "FILE",
      "Write the atoms as .npz: column, coefficient, count, levels, and channel if there are "
      "several. Needs a single grid, --shifts 1.",
-     AT(coefficients), .effect = CLI_ON_OUTPUTS},
+     CLI_AT(coefficients), .effect = CLI_ON_OUTPUTS},
     {"mask", 'm', CLI_READ, "FILE",
      "INPUT is a whole picture or array; only entries that are not zero in this one are samples.",
-     AT(mask)},
+     CLI_AT(mask)},
     {"unknown", 'U', CLI_REAL, "VALUE",
      "INPUT is a whole picture or array; entries of this value (in all channels) are unknown, as "
      "are those that are NaN.",
-     AT(unknown), .low = -1e300, .high = 1e300,
+     CLI_AT(unknown), .low = -1e300, .high = 1e300,
      .given = offsetof(cli_recover_arguments, unknown_given)},
     {"grid", 0, CLI_TEXT, "H,W",
      "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "
      "axis are in the middle of theirs. Default: the step that the coordinates have, else square "
      "cells, about four for each sample. Samples of one cell are averaged.",
-     AT(grid)},
+     CLI_AT(grid)},
     {"channels-last", 'c', CLI_FLAG, NULL,
      "The last axis of an array INPUT has channels, as colours, and is no axis of the signal.",
-     AT(channels_last)},
+     CLI_AT(channels_last)},
     {"merge", 0, CLI_FLAG, NULL,
      "Join all INPUTs, scans of one signal, and recover once. Positions that several have are "
      "averaged, weighted by 1/sigma^2 where each has sigma; contradictions are reported.",
-     AT(merge)},
+     CLI_AT(merge)},
     {"sigma", 0, CLI_TEXT, "S|auto",
      "Standard deviation of the noise in units of the samples, instead of the file's; auto: "
      "estimated from the samples.",
-     AT(sigma)},
+     CLI_AT(sigma)},
     {"robust", 0, CLI_FLAG, NULL,
      "First drop outliers: samples that are far from all of their neighbours, as dead pixels.",
-     AT(robust)},
+     CLI_AT(robust)},
     {"quality", 'Q', CLI_CHOICE, "NAME",
      "A preset that trades time for quality: a method and its parameters. Other options override "
      "it. For pictures, all but fast use weights that were learned from synthetic pictures.",
-     AT(quality), .choice = cli_quality_name},
+     CLI_AT(quality), .choice = cli_quality_name},
     {"method", 0, CLI_CHOICE, "NAME",
      "The method of recovery, see --list (default: the one that the other options need; without "
      "any, --quality balanced for pictures and volumes).",
-     AT(method), .choice = cli_method_name, .instead = csrec_method_instead},
+     CLI_AT(method), .choice = cli_method_name, .instead = csrec_method_instead},
     {"solver", 'S', CLI_CHOICE, "NAME",
      "The solver that finds the coefficients. gaussian and gmm stand for the methods gaussian and "
      "mixture.",
-     AT(solver), .choice = cli_solver_name},
+     CLI_AT(solver), .choice = cli_solver_name},
     {"basis", 'B', CLI_CHOICE, "NAME", "The basis in which the signal is sparse (default haar).",
-     AT(basis), .choice = cli_basis_name},
+     CLI_AT(basis), .choice = cli_basis_name},
     {"model", 'M', CLI_READ, "FILE",
      "Recover with a model from cslearn: pca for aligned pictures of its size; gmm, conv and net "
      "for any picture.",
-     AT(model)},
+     CLI_AT(model)},
     {"set", 0, CLI_TEXTS, "KEY=VALUE",
      "Set a parameter of the method, the solver or the basis, see --list. A name that several of "
      "them have says whose it is: solver.k=8. May be given several times.",
-     AT(set), .key = cli_setting_key},
+     CLI_AT(set), .key = cli_setting_key},
     {"list", 0, CLI_LISTING, NULL,
      "List methods, solvers and bases with their parameters and exit.", .offset = 0},
     {"reference-pursuit", 0, CLI_FLAG, NULL,
-     "Compute a full transform for every atom: slow, with the same picks.", AT(reference_pursuit)},
+     "Compute a full transform for every atom: slow, with the same picks.",
+     CLI_AT(reference_pursuit)},
     {"epsilon", 'e', CLI_REAL, "E",
      "Stop when the residual is at most E times the norm of the samples (default 0.001; 0.01 for "
      "the mean of several grids).",
-     AT(epsilon), .low = 0.0, .high = 0.999999},
+     CLI_AT(epsilon), .low = 0.0, .high = 0.999999},
     {"atoms", 'k', CLI_INTEGER, "K",
      "Stop after K iterations of the solver in each grid and channel: of mp and omp, K atoms. The "
      "number of coefficients that iht, htp and cosamp keep is their parameter k.",
-     AT(atoms), .low = 1, .high = 0x1p62},
+     CLI_AT(atoms), .low = 1, .high = 0x1p62},
     {"min-coefficient", 0, CLI_REAL, "V",
-     "Stop when the largest coefficient is below V, in units of the samples.", AT(min_coefficient),
-     .low = 0.0, .high = 1e300},
+     "Stop when the largest coefficient is below V, in units of the samples.",
+     CLI_AT(min_coefficient), .low = 0.0, .high = 1e300},
     {"columns", 0, CLI_CHOICE, "NAME",
-     "Columns to use: all that are not zero, or those with samples in both halves.", AT(columns),
-     .choice = cli_columns_name},
-    {"order", 0, CLI_CHOICE, "NAME", "Order in which positions become rows.", AT(order),
+     "Columns to use: all that are not zero, or those with samples in both halves.",
+     CLI_AT(columns), .choice = cli_columns_name},
+    {"order", 0, CLI_CHOICE, "NAME", "Order in which positions become rows.", CLI_AT(order),
      .choice = cli_order_name},
     {"shifts", 's', CLI_INTEGER, "S",
      "Average S pursuits on random grids (default 64 for pictures, else 1); 1: one plain grid.",
-     AT(shifts), .low = 1, .high = 1e9},
+     CLI_AT(shifts), .low = 1, .high = 1e9},
     {"minutes", 'T', CLI_REAL, "M",
      "Time to improve a result, for methods that do as long as they run (net with --set steps).",
-     AT(minutes), .low = 1e-3, .high = 1e5},
-    {"seed", 0, CLI_SEED, "S", "Seed of random choices.", AT(seed),
+     CLI_AT(minutes), .low = 1e-3, .high = 1e5},
+    {"seed", 0, CLI_SEED, "S", "Seed of random choices.", CLI_AT(seed),
      .given = offsetof(cli_recover_arguments, seed_given)},
     CLI_THREADS(cli_recover_arguments),
     {"memory", 0, CLI_INTEGER, "MIB",
      "Memory that the recovery may use, in MiB (default: what is available). A recovery that "
      "needs more runs in smaller tiles or is refused. --verbose and --json report them. A "
      "{Slabs or}, or a stored .npz, that is too large is read, recovered and written in slabs.",
-     AT(memory), .low = 1, .high = 0x1p40},
+     CLI_AT(memory), .low = 1, .high = 0x1p40},
     {"tile", 0, CLI_INTEGER, "N",
      "Recover larger signals in overlapping tiles of at most N values (default 16777216). The "
      "result depends on it a little, and not on the memory as long as such tiles fit.",
-     AT(tile), .low = 1, .high = 0x1p62},
+     CLI_AT(tile), .low = 1, .high = 0x1p62},
     CLI_BACKEND(cli_recover_arguments),
     {"devices", 0, CLI_TEXT, "0,2",
      "Use these GPUs, by the numbers of --list-devices, with --backend cuda. Without it --backend "
      "cuda uses all, and so does auto for one input, where it uses a GPU: they share inputs, tiles "
      "or grids. The result does not depend on their number.",
-     AT(devices), .effect = CLI_ON_PROCESS, .missing = "--list-devices lists them"},
+     CLI_AT(devices), .effect = CLI_ON_PROCESS, .missing = "--list-devices lists them"},
     {.name = "list-devices",
      .type = CLI_DEVICES,
      .help = "List the backends and their devices and exit."},
     {"reference", 'r', CLI_READ, "FILE",
      "Compare with the truth, {read or}, or a folder with a file for each INPUT: prints PSNR over "
      "all channels and the mean SSIM of the channels, before values are rounded or clamped.",
-     AT(reference), .effect = CLI_ON_OUTPUTS},
+     CLI_AT(reference), .effect = CLI_ON_OUTPUTS},
     {"report", 0, CLI_WRITE, "FILE",
      "Write a self-contained page, .html: how well it was recovered, samples, recovery, "
      "reference, true and expected errors, residual and PSNR over the iterations, levels of "
      "atoms, settings, the command, times and warnings. For several INPUTs name a folder.",
-     AT(report), .effect = CLI_ON_OUTPUTS},
+     CLI_AT(report), .effect = CLI_ON_OUTPUTS},
     {"plot", 0, CLI_WRITE, "FILE",
      "Write charts, .svg or {picture or}: samples, reference and recovery along the signal or the "
-     "line in "
-     "its middle, errors there, and residual, PSNR and levels of atoms of that page.",
-     AT(plot), .effect = CLI_ON_OUTPUTS},
+     "line in its middle, errors there, and residual, PSNR and levels of atoms of that page.",
+     CLI_AT(plot), .effect = CLI_ON_OUTPUTS},
     {"uncertainty", 'u', CLI_WRITE, "FILE",
      "Write the expected root mean square error of each value, in units of the samples, "
      "{write or}; of a picture white is the largest. For several INPUTs name a folder.",
-     AT(uncertainty), .effect = CLI_ON_OUTPUTS},
+     CLI_AT(uncertainty), .effect = CLI_ON_OUTPUTS},
     {"history", 0, CLI_FLAG, NULL, "Add residual and PSNR over the iterations to --json.",
-     AT(history), .effect = CLI_ON_OUTPUTS},
+     CLI_AT(history), .effect = CLI_ON_OUTPUTS},
     {"resume", 0, CLI_FLAG, NULL,
      "Skip inputs whose outputs (also page, plot and atoms, if requested) are complete and were "
      "made by this version from the same input, mask, model, learned prior and settings. Their "
      "fingerprints tell. An input that is recovered in tiles keeps them in OUT.part until OUT is "
-     "written, and "
-     "goes on with what a killed run left there.",
-     AT(resume), .effect = CLI_ON_OUTPUTS},
-    {"info", 'i', CLI_FLAG, NULL, "Describe the measurement file and stop.", AT(info),
+     "written, and goes on with what a killed run left there.",
+     CLI_AT(resume), .effect = CLI_ON_OUTPUTS},
+    {"info", 'i', CLI_FLAG, NULL, "Describe the measurement file and stop.", CLI_AT(info),
      .effect = CLI_ON_OUTPUTS},
     CLI_NO_SYNC(cli_recover_arguments),
     CLI_JSON(cli_recover_arguments),
     {"verbose", 'v', CLI_FLAG, NULL, "Report iterations, residual and times on stderr.",
-     AT(verbose), .effect = CLI_ON_PROCESS},
-    {"quiet", 'q', CLI_FLAG, NULL, "No progress bar, no summary and no notes.", AT(quiet),
+     CLI_AT(verbose), .effect = CLI_ON_PROCESS},
+    {"quiet", 'q', CLI_FLAG, NULL, "No progress bar, no summary and no notes.", CLI_AT(quiet),
      .effect = CLI_ON_PROCESS},
     CLI_STANDARD};
 
@@ -190,13 +189,10 @@ static const cli_tool tool = {
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
         "and values or of a matrix with empty fields, a whole signal ({read or}; IN.h5:/NAME names "
-        "a "
-        "dataset), or - for stdin. Of whole arrays NaN is unknown, of "
-        "pictures transparent pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK, of HDF5 "
-        "and NetCDF _FillValue; or --mask and --unknown "
-        "tell. If you give no method, solver "
-        "or basis, a default is chosen for the "
-        "input.\n"
+        "a dataset), or - for stdin. Of whole arrays NaN is unknown, of pictures transparent "
+        "pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK, of HDF5 and NetCDF "
+        "_FillValue; or --mask and --unknown tell. If you give no method, solver or basis, a "
+        "default is chosen for the input.\n"
         "With several inputs, an input that fails does not stop the others; failures are listed "
         "at the end. Consecutive inputs with the same sampled positions, such as the frames of a "
         "sequence, are recovered together if the method treats channels separately; the result "
@@ -218,9 +214,8 @@ static const cli_tool tool = {
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"
                 "csrecover scans/*.npz --merge -o recovered.png\n"
                 "csrecover scan.npz --info --json",
-    .options = options,
+    CLI_OPTIONS(options),
     .listing = cli_methods_list,
-    .n_options = sizeof options / sizeof *options,
     .defaults = &defaults,
     .operand = offsetof(cli_recover_arguments, inputs),
     .many = true,

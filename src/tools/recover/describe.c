@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* describe.c - describes a measurement file as text or JSON. */
-#include "describe.h"
+#include "recover.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,14 +13,10 @@ typedef struct {
 } summary;
 
 static summary summarize(const csrec_measurement *measurement) {
-    summary s = {0, measurement->y[0], measurement->y[0], 0.0};
+    summary s = {.entries = cli_entries(measurement)};
     int64_t count = csrec_measurement_values(measurement);
-    csrec_shape_count(&measurement->shape, &s.entries); /* checked when it was read */
-    for (int64_t i = 0; i < count; i++) {
-        s.least = fmin(s.least, measurement->y[i]);
-        s.most = fmax(s.most, measurement->y[i]);
-        s.mean += measurement->y[i] / (double)count;
-    }
+    cli_range_of(count, measurement->y, &s.least, &s.most);
+    for (int64_t i = 0; i < count; i++) s.mean += measurement->y[i] / (double)count;
     return s;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* devices.c - the GPUs of one process: --devices, and several inputs over them. One input
  * is shared by the library. Of several inputs each thread is a rank, as a process under MPI is: it
  * reads, recovers and writes the next input that no other has taken. A device has two threads where

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* expect.c - the expected errors of a recovery: --uncertainty, the page, the summary,
  * --json. */
 #include <math.h>

@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* facts.c - describes a recovery in words: command, settings, seconds. */
-#include "facts.h"
+#include "page.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 
 #include "tools/common/input.h"
-#include "tools/common/text.h"
 
 /* ------------------------------------------------------------------ command ----------------- */
 
@@ -67,8 +67,7 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     const csrec_measurement *m = &job->in.measurement;
     facts f = {list, 0};
     char shape[192];
-    int64_t entries = 0;
-    csrec_shape_count(&m->shape, &entries);
+    const int64_t entries = cli_entries(m);
     add(&f, "shape", "%.150s", cli_shape_text(&m->shape, shape));
     add(&f, "channels", "%lld", (long long)m->channels);
     add(&f, m->through ? "rows" : "samples", "%lld of %lld %s (%.4g %%)", (long long)m->n,

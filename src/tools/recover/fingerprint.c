@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.c - what a recovery depends on: as the fingerprint of its results, and as the
  * card by which ranks find out whether they were started alike. */
 #include <stdio.h>

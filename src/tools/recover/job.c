@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* job.c - a recovery: load, recover, write. */
 #include <math.h>
 #include <stdarg.h>
@@ -6,7 +7,7 @@
 #include <string.h>
 
 #include "tools/common/fingerprint.h"
-#include "facts.h"
+#include "page.h"
 
 static int end_ranks(cli_job *job) {
     csrec_comm *comm = job->request->tiles;
@@ -98,15 +99,10 @@ static int allocate(cli_job *job) {
 
 void cli_job_range(const cli_job *job, double *low, double *high) {
     const csrec_measurement *m = &job->in.measurement;
-    const bool points = cli_job_has_points(job);
-    const double *values = points ? m->y : job->result.signal;
-    int64_t n = m->n;
-    if (!points) csrec_shape_count(&m->shape, &n);
-    *low = *high = values[0];
-    for (int64_t i = 1; i < n * m->channels; i++) {
-        *low = fmin(*low, values[i]);
-        *high = fmax(*high, values[i]);
-    }
+    if (cli_job_has_points(job))
+        cli_range_of(m->n * m->channels, m->y, low, high);
+    else
+        cli_range_of(cli_signal_values(m), job->result.signal, low, high);
 }
 
 static void tell_tones(const cli_job *job) {
@@ -170,6 +166,13 @@ static int add_prior(cli_job *job) {
     return job->out.fingerprint ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
 }
 
+static int read_model(cli_job *job) {
+    csrec_error error;
+    return job->a->model && csrec_model_read(job->a->model, &job->setup.model, &error)
+               ? cli_job_fail(job, "%s", error.text)
+               : CLI_CONTINUE;
+}
+
 static int load(cli_job *job) {
     csrec_error error;
     int code = cli_job_find_large(job);
@@ -187,7 +190,7 @@ static int load(cli_job *job) {
     if (job->out.reference && cli_truth_read(job->out.reference, &job->in.measurement,
                                              &job->in.tones, &job->result.truth, &error))
         return cli_job_fail(job, "%s", error.text);
-    code = cli_job_model(job);
+    code = read_model(job);
     if (code == CLI_CONTINUE) code = add_prior(job);
     if (code == CLI_CONTINUE) code = cli_job_options(job);
     if (code != CLI_CONTINUE || !job->large.on) return code;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* large.c - an input that does not fit into memory, or that ranks share: it is recovered in
  * slabs while its output is written, with the same result. */
 #include <stdio.h>
@@ -69,7 +70,7 @@ int cli_job_find_large(cli_job *job) {
 static void name_input(const cli_job *job, csrec_error *error) {
     const csrec_error told = *error;
     if (!strstr(told.text, job->input))
-        snprintf(error->text, sizeof error->text, "%.200s: %.250s", job->input, told.text);
+        cli_fail(error, CSREC_DATA, "%.200s: %.250s", job->input, told.text);
 }
 
 int cli_job_begin_large(cli_job *job) {
@@ -89,10 +90,8 @@ int cli_job_begin_large(cli_job *job) {
     if (status) return status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
     job->setup.plan = *csrec_slabs_plan(job->large.slabs);
     job->in.measurement.n = csrec_slabs_samples(job->large.slabs);
-    int64_t entries = 0;
-    csrec_shape_count(&job->in.measurement.shape, &entries);
-    if (job->in.measurement.n < entries || job->large.placed || job->a->mask ||
-        job->a->unknown_given)
+    if (job->in.measurement.n < cli_entries(&job->in.measurement) || job->large.placed ||
+        job->a->mask || job->a->unknown_given)
         return CLI_CONTINUE;
     return cli_job_fail(job,
                         "%s: nothing tells which entries are known (NaN, transparent pixels); give "
@@ -113,10 +112,7 @@ typedef struct writer {
 
 static csrec_status make_room(writer *w, int64_t count, csrec_error *error) {
     void *more = count > w->room ? realloc(w->values, (size_t)count * sizeof(double)) : w->values;
-    if (!more) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", w->job->out.output);
-        return CSREC_MEMORY;
-    }
+    if (!more) return cli_fail(error, CSREC_MEMORY, "%s: out of memory", w->job->out.output);
     w->values = more;
     w->room = count > w->room ? count : w->room;
     return CSREC_OK;

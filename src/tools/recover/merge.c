@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* merge.c - reads the measurement of a recovery: one input, or all joined by --merge. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +29,11 @@ static csrec_status read_one(cli_job *job, const char *input, csrec_measurement 
     csrec_status status = csrec_measurement_read_with(input, &options, measurement, error);
     if (status || !a->merge || !job->in.placement.dims) return status;
     csrec_measurement_clear(measurement);
-    snprintf(
-        error->text, sizeof error->text,
+    return cli_fail(
+        error, CSREC_UNSUPPORTED,
         "%.200s: has real coordinates, whose grid may differ from file to file; join the lines "
         "of the files instead of --merge",
         input);
-    return CSREC_UNSUPPORTED;
 }
 
 void cli_job_tell_placement(const cli_job *job) {
@@ -69,8 +69,7 @@ static void name_part(const cli_operands *inputs, csrec_error *error) {
     int part = 0, length = 0;
     csrec_error told = *error;
     if (sscanf(told.text, "part %d: %n", &part, &length) == 1 && part >= 1 && part <= inputs->n)
-        snprintf(error->text, sizeof error->text, "%.200s: %.250s", inputs->text[part - 1],
-                 told.text + length);
+        cli_fail(error, CSREC_DATA, "%.200s: %.250s", inputs->text[part - 1], told.text + length);
 }
 
 static csrec_status read_all(cli_job *job, csrec_measurement *part, const csrec_measurement **parts,
@@ -88,16 +87,6 @@ static csrec_status read_all(cli_job *job, csrec_measurement *part, const csrec_
     return status;
 }
 
-/* The position as coordinates. */
-static const char *place_text(const csrec_shape *shape, int64_t flat, char text[192]) {
-    int64_t at[CSREC_DIMS_MAX];
-    size_t used = 0;
-    for (int d = shape->dims - 1; d >= 0; flat /= shape->dim[d--]) at[d] = flat % shape->dim[d];
-    for (int d = 0; d < shape->dims; d++)
-        used += (size_t)snprintf(text + used, 192 - used, "%s%lld", d ? "," : "", (long long)at[d]);
-    return text;
-}
-
 bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SIZE]) {
     char place[192];
     if (!samples->contradictions[0]) return false;
@@ -105,7 +94,7 @@ bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SI
              "Merged scans contradict each other at %lld position%s, first at %.80s; their mean is "
              "used.",
              (long long)samples->contradictions[0], samples->contradictions[0] == 1 ? "" : "s",
-             place_text(&samples->measurement.shape, samples->contradictions[1], place));
+             cli_place_text(&samples->measurement.shape, samples->contradictions[1], place));
     return true;
 }
 
@@ -114,9 +103,9 @@ csrec_status cli_job_read(cli_job *job, csrec_error *error) {
     if (!job->a->merge) return read_one(job, job->input, &job->in.measurement, error);
     csrec_measurement *part = calloc((size_t)n, sizeof *part);
     const csrec_measurement **parts = calloc((size_t)n, sizeof *parts);
-    csrec_status status = part && parts ? CSREC_OK : CSREC_MEMORY;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", job->input);
-    if (!status) status = read_all(job, part, parts, error);
+    csrec_status status = part && parts
+                              ? read_all(job, part, parts, error)
+                              : cli_fail(error, CSREC_MEMORY, "%s: out of memory", job->input);
     for (int i = 0; part && i < n; i++) csrec_measurement_clear(&part[i]);
     free(parts);
     free(part);

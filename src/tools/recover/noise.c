@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* noise.c - what the samples themselves say about their noise and gross errors: --sigma,
  * --robust, and hints at them. */
 #include <math.h>
@@ -6,12 +7,15 @@
 
 #include "recover.h"
 
+/* More is not given to a recovery, nor hinted at. */
+static const double SIGMA_MOST = 1e300;
+
 int cli_sigma_check(cli_request *request) {
     const char *text = request->a.sigma;
     char *end;
     if (!text || strcmp(text, "auto") == 0) return CLI_CONTINUE;
     request->sigma = strtod(text, &end);
-    if (end != text && !*end && request->sigma >= 0.0 && request->sigma <= 1e300)
+    if (end != text && !*end && request->sigma >= 0.0 && request->sigma <= SIGMA_MOST)
         return CLI_CONTINUE;
     return cli_usage(request->tool, "--sigma: '%s' is neither a number from 0 on nor auto", text);
 }
@@ -50,10 +54,7 @@ static void drop_samples(csrec_measurement *m, const uint8_t *outlier) {
 static csrec_status drop_outliers(cli_job *job, csrec_error *error) {
     csrec_measurement *m = &job->in.measurement;
     uint8_t *outlier = malloc((size_t)m->n);
-    if (!outlier) {
-        strcpy(error->text, "out of memory");
-        return CSREC_MEMORY;
-    }
+    if (!outlier) return cli_fail(error, CSREC_MEMORY, "out of memory");
     csrec_status status =
         csrec_outliers_find(m, (int)job->a->threads, outlier, &job->in.dropped, error);
     if (!status && !job->a->quiet)
@@ -67,7 +68,7 @@ static csrec_status drop_outliers(cli_job *job, csrec_error *error) {
 static void suspect_noise(const cli_job *job) {
     const csrec_measurement part = part_of(&job->in.measurement);
     double sigma;
-    if (!csrec_noise_likely(&part, &sigma, NULL) && sigma > 0.0)
+    if (!csrec_noise_likely(&part, &sigma, NULL) && sigma > 0.0 && sigma <= SIGMA_MOST)
         cli_note(job->tool,
                  "note: %s: the samples look noisy (sigma about %.2g); give --sigma auto",
                  job->input, sigma);

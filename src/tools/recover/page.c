@@ -1,23 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* page.c - a recovery as one self-contained page: verdict, pictures, charts, tables. */
 #include "page.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "tools/common/fingerprint.h"
-#include "tools/common/html.h"
-#include "chart.h"
-#include "facts.h"
-#include "tools/common/text.h"
+#include "tools/common/input.h"
 
 csrec_status cli_page_no_memory(const cli_page *p) {
-    snprintf(p->error->text, sizeof p->error->text, "%s: out of memory for its report",
-             p->job->input);
-    return CSREC_MEMORY;
+    return cli_fail(p->error, CSREC_MEMORY, "%s: out of memory for its report", p->job->input);
 }
 
-void cli_page_text(const cli_page *p, const char *element, const char *text) {
+/* An element with a text. */
+static void put_element(const cli_page *p, const char *element, const char *text) {
     fprintf(p->file, "<%s>", element);
     cli_html_text(p->file, text);
     fprintf(p->file, "</%s>\n", element);
@@ -30,6 +28,97 @@ static void open_section(const cli_page *p, const char *id, const char *title) {
 static void close_section(const cli_page *p) {
     fputs("</section>\n", p->file);
 }
+
+/* ------------------------------------------------------------------ verdict: the sentences on top
+ */
+
+/* "a picture of 240 x 360 pixels". */
+static void put_object(const cli_page *p) {
+    static const char *const nouns[][2] = {
+        {"signal", "values"}, {"picture", "pixels"}, {"volume", "values"}};
+    const csrec_measurement *m = &p->job->in.measurement;
+    const char *const *noun = nouns[m->shape.dims < 3 ? m->shape.dims - 1 : 2];
+    char shape[192];
+    fprintf(p->file, "a %s of %s %s", noun[0], cli_shape_text(&m->shape, shape), noun[1]);
+    if (m->channels > 1) fprintf(p->file, " with %lld channels", (long long)m->channels);
+}
+
+static void put_samples(const cli_page *p) {
+    const csrec_measurement *m = &p->job->in.measurement;
+    const int64_t entries = cli_entries(m);
+    fprintf(p->file, " from %lld samples, %.3g %% of its positions: ", (long long)m->n,
+            100.0 * (double)m->n / (double)entries);
+}
+
+/* In units of the samples, and as a PSNR, which an error of 0 does not have. */
+static void put_expected(const cli_page *p) {
+    double error = p->job->result.expected;
+    if (!isfinite(error))
+        fputs("the expected error is not known", p->file);
+    else if (error > 0.0)
+        fprintf(p->file, "<strong>expected error about %.3g (%.1f dB)</strong>", error,
+                cli_job_expected_psnr(p->job));
+    else
+        fputs("<strong>expected error about 0</strong>", p->file);
+}
+
+static void put_true(const cli_page *p) {
+    const cli_quality *q = &p->job->result.quality;
+    if (!p->job->result.truth) return;
+    if (!isfinite(q->psnr)) {
+        fputs("; it is equal to the reference", p->file);
+        return;
+    }
+    fprintf(p->file, "; <strong>true error %.3g (%.2f dB)</strong>",
+            q->peak * pow(10.0, -q->psnr / 20.0), q->psnr);
+    if (isfinite(q->ssim)) fprintf(p->file, ", SSIM %.4f", q->ssim);
+}
+
+static void put_units(const cli_page *p) {
+    const double *scale = p->job->in.tones.scale;
+    fputs("<p class=\"units\">Errors are root mean squares in units of the samples", p->file);
+    if (scale[0] != scale[1]) fprintf(p->file, ", which reach from %g to %g", scale[0], scale[1]);
+    fputs("; in dB (PSNR), more is better.</p>\n", p->file);
+}
+
+static void put_list(const cli_page *p, const char *kind, const cli_sentences *s, int from) {
+    if (s->n <= from) return;
+    fprintf(p->file, "<ul class=\"%s\">\n", kind);
+    for (int i = from; i < s->n; i++) put_element(p, "li", s->text[i]);
+    fputs("</ul>\n", p->file);
+}
+
+/* The most important warning comes first; the others follow in a list. */
+static void put_warnings(const cli_page *p) {
+    const cli_sentences warnings = cli_job_warnings(p->job), remarks = cli_job_remarks(p->job);
+    if (warnings.n) {
+        fputs("<p class=\"warning\" role=\"note\"><strong>Warning:</strong> ", p->file);
+        put_element(p, "span", warnings.text[0]);
+        fputs("</p>\n", p->file);
+    }
+    put_list(p, "warning", &warnings, 1);
+    put_list(p, "remark", &remarks, 0);
+}
+
+static const char *opening(const cli_page *p) {
+    char doubt[CSREC_DOUBT_SIZE];
+    const csrec_recover_report *r = &p->job->result.report;
+    if (r->outcome == CSREC_INTERRUPTED) return "Interrupted, the best so far: recovered";
+    return csrec_doubt_result(r, doubt) ? "Not recovered:" : "Recovered";
+}
+
+static void put_verdict(const cli_page *p) {
+    fprintf(p->file, "<p class=\"verdict\" id=\"verdict\">%s ", opening(p));
+    put_object(p);
+    put_samples(p);
+    put_expected(p);
+    put_true(p);
+    fputs(".</p>\n", p->file);
+    put_units(p);
+    put_warnings(p);
+}
+
+/* ------------------------------------------------------------------ head -------------------- */
 
 /* Nothing is loaded from elsewhere. */
 static void put_head(const cli_page *p) {
@@ -50,7 +139,7 @@ static void put_head(const cli_page *p) {
           file);
     cli_html_text(file, p->job->input);
     fputs("</h1>\n", file);
-    cli_page_verdict(p);
+    put_verdict(p);
     fputs("</header>\n<main id=\"main\" tabindex=\"-1\">\n", file);
 }
 
@@ -127,7 +216,7 @@ static void put_facts(const cli_page *p, const char *id, const char *title, cons
         fputs("<tr><th scope=\"row\">", p->file);
         cli_html_text(p->file, facts[i].name);
         fputs("</th>", p->file);
-        cli_page_text(p, "td", facts[i].value);
+        put_element(p, "td", facts[i].value);
         fputs("</tr>\n", p->file);
     }
     fputs("</table></div>\n", p->file);
@@ -144,8 +233,7 @@ static void put_stages(const cli_page *p) {
     for (int i = 0; i < CLI_STAGES; i++)
         fprintf(p->file,
                 "<tr><th scope=\"row\">%s</th><td class=\"seconds\">%.3f s</td><td><span "
-                "class=\"time\" "
-                "role=\"presentation\" style=\"width:%.2frem\"></span></td></tr>\n",
+                "class=\"time\" role=\"presentation\" style=\"width:%.2frem\"></span></td></tr>\n",
                 stages[i].name, stages[i].seconds,
                 whole > 0.0 ? 5.0 * stages[i].seconds / whole : 0.0);
     fputs("</table>\n", p->file);
@@ -189,7 +277,7 @@ static csrec_status put_page(const cli_page *p) {
 csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error) {
     const char *path = job->out.page;
     cli_text text;
-    snprintf(error->text, sizeof error->text, "%s: out of memory for the report", path);
+    cli_fail(error, CSREC_MEMORY, "%s: out of memory for the report", path);
     if (!cli_text_open(&text)) return CSREC_MEMORY;
     csrec_status status = put_page(&(cli_page){job, text.file, error});
     if (!cli_text_close(&text)) return status ? status : CSREC_MEMORY;

@@ -1,4 +1,5 @@
-/* page.h - csrecover --report: one self-contained page, and its parts. */
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* page.h - what shows a recovery: --report, one self-contained page, and its parts; --plot. */
 #ifndef CSREC_TOOLS_RECOVER_PAGE_H
 #define CSREC_TOOLS_RECOVER_PAGE_H
 
@@ -15,16 +16,10 @@ typedef struct cli_page {
     csrec_error *error;
 } cli_page;
 
-/* What was recovered, how good it is, the first warning (verdict.c). */
-void cli_page_verdict(const cli_page *page);
-
 /* Samples, recovery and errors: pictures (panels.c), or charts of a signal of one axis
- * (lines.c). */
+ * (chart.c). */
 csrec_status cli_page_panels(const cli_page *page);
 csrec_status cli_page_lines(const cli_page *page);
-
-/* An element with a text. */
-void cli_page_text(const cli_page *page, const char *element, const char *text);
 
 /* A figure with a chart; the numbers as a table if `numbers`. */
 void cli_page_chart(const cli_page *page, const cli_chart *chart, bool numbers);
@@ -35,5 +30,82 @@ csrec_status cli_page_no_memory(const cli_page *page);
 /* Contents of <style> and <script> (style.c). The script has no "<" and "&", which XML
  * would read as markup. */
 extern const char cli_page_style[], cli_page_script[];
+
+/* ------------------------------------------------------------------ charts (chart.c) ---------- */
+
+enum { CLI_JOB_CHARTS = 3, CLI_JOB_LINES = 2 };
+
+/* Makes the charts that have data, of a job with a history; returns their number, or -1 if memory
+ * is short. Clear each with cli_chart_clear. */
+int cli_result_charts(const cli_result *result, cli_chart charts[CLI_JOB_CHARTS]);
+
+/* Adds job->out.plot: all charts below each other as .png or .svg. */
+csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error);
+
+/* ------------------------------------------------------------------ words (facts.c) ----------- */
+
+typedef struct cli_fact {
+    char name[40], value[160];
+} cli_fact;
+
+enum { CLI_FACTS_MOST = 64 };
+
+/* The command line that repeats the recovery of this input, quoted for a shell; free it. NULL: out
+ * of memory. */
+char *cli_job_command(const cli_job *job);
+
+/* The measurement, the settings of the recovery, and seconds by step. They return the number of
+ * facts. */
+int cli_job_measured(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
+int cli_job_settings(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
+
+typedef struct cli_stage {
+    const char *name;
+    double seconds;
+} cli_stage;
+
+enum { CLI_STAGES = 6 };
+
+void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]);
+
+/* ------------------------------------------------------------------ pictures (view.c) --------- */
+
+/* Which part of the signal is shown, and how. */
+typedef struct cli_view {
+    int64_t height, width; /* of the plane */
+    int64_t base;          /* its first entry */
+    int64_t shown;         /* channels: 1 or 3 */
+    int64_t factor;        /* pixels of the plane, along each axis, that become one */
+    double black, white;
+} cli_view;
+
+/* A plane of a signal of 2 axes or more: all of it, or the middle one. false: 1-D. */
+bool cli_view_of(const cli_job *job, cli_view *view);
+
+/* The pixels shown. */
+typedef struct cli_plane {
+    int64_t height, width, channels;
+    double *value;  /* [height][width][channels], means */
+    int64_t *count; /* [height][width], positions behind each; 0: not known */
+} cli_plane;
+
+/* CSREC_MEMORY. Clear all of them with cli_plane_clear. Errors: root mean squares of a - b, or of
+ * a alone if b is NULL, over all channels. */
+csrec_status cli_plane_samples(const csrec_measurement *m, const cli_view *view, cli_plane *plane);
+csrec_status cli_plane_signal(const csrec_measurement *m, const cli_view *view,
+                              const double *signal, cli_plane *plane);
+csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, const double *a,
+                              const double *b, cli_plane *plane);
+void cli_plane_clear(cli_plane *plane);
+
+/* Fills what is not known from its surroundings. CSREC_MEMORY. */
+csrec_status cli_plane_blend(cli_plane *plane);
+
+/* The 99th percentile of the values, between ranks as NumPy's, and the largest. CSREC_MEMORY. */
+csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double *largest);
+
+/* Pictures: with transparent pixels where nothing is known; in false colours from 0 to `most`. */
+csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image);
+csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image);
 
 #endif

@@ -1,11 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* panels.c - the pictures of the report page: what was measured, recovered and is true, and
  * the errors with their scales. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/common/html.h"
 #include "page.h"
-#include "view.h"
 
 /* ------------------------------------------------------------------ one panel --------------- */
 
@@ -51,31 +50,22 @@ static csrec_status put_tones(const cli_page *p, const panel *own, const cli_vie
 
 /* ------------------------------------------------------------------ samples, signals -------- */
 
-static csrec_status put_samples(const cli_page *p, const cli_view *view) {
-    static const panel own = {"samples", "Samples", "The samples; other pixels are not known",
-                              true};
+/* Blended: a picture's only; elsewhere they have neighbours outside of the plane. */
+static csrec_status put_samples(const cli_page *p, const cli_view *view, bool blended) {
+    static const panel own[2] = {
+        {"samples", "Samples", "The samples; other pixels are not known", true},
+        {"blend", "Samples, blended", "The samples, blended linearly", true}};
     cli_plane plane;
+    if (blended && p->job->in.measurement.shape.dims > 2) return CSREC_OK;
     if (cli_plane_samples(&p->job->in.measurement, view, &plane)) return cli_page_no_memory(p);
-    csrec_status status = put_tones(p, &own, view, &plane);
-    if (status) return status;
-    fputs("<span class=\"key\"></span> not sampled\n", p->file);
-    close_panel(p);
-    return CSREC_OK;
-}
-
-/* Blends a picture's samples; elsewhere they have neighbours outside of the plane. */
-static csrec_status put_blend(const cli_page *p, const cli_view *view) {
-    static const panel own = {"blend", "Samples, blended", "The samples, blended linearly", true};
-    cli_plane plane;
-    if (p->job->in.measurement.shape.dims > 2) return CSREC_OK;
-    if (cli_plane_samples(&p->job->in.measurement, view, &plane)) return cli_page_no_memory(p);
-    if (cli_plane_blend(&plane)) {
+    if (blended && cli_plane_blend(&plane)) {
         cli_plane_clear(&plane);
         return cli_page_no_memory(p);
     }
-    csrec_status status = put_tones(p, &own, view, &plane);
+    csrec_status status = put_tones(p, &own[blended], view, &plane);
     if (status) return status;
-    fputs("linearly, without a recovery\n", p->file);
+    fputs(blended ? "linearly, without a recovery\n" : "<span class=\"key\"></span> not sampled\n",
+          p->file);
     close_panel(p);
     return CSREC_OK;
 }
@@ -173,8 +163,7 @@ static void put_notes(const cli_page *p, const cli_view *view) {
                 (long long)m->channels);
     if (view->factor > 1)
         fprintf(p->file,
-                "<p>A pixel is the mean of %lld x %lld, of errors the root mean square."
-                "</p>\n",
+                "<p>A pixel is the mean of %lld x %lld, of errors the root mean square.</p>\n",
                 (long long)view->factor, (long long)view->factor);
 }
 
@@ -190,8 +179,8 @@ static csrec_status put_all(const cli_page *p, const cli_view *view) {
     const cli_job *job = p->job;
     csrec_status status = CSREC_OK;
     if (cli_job_has_points(job)) {
-        status = put_samples(p, view);
-        if (!status) status = put_blend(p, view);
+        status = put_samples(p, view, false);
+        if (!status) status = put_samples(p, view, true);
     }
     if (!status) status = put_signal(p, &panels[RECOVERY], view, job->result.signal);
     if (!status && job->result.truth)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* paths.c - paths of the results of several inputs, and which results exist already. */
 #include <errno.h>
 #include <stdio.h>
@@ -6,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/common/alias.h"
 #include "tools/common/fingerprint.h"
 #include "recover.h"
 

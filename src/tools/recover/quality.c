@@ -1,5 +1,6 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* quality.c - PSNR and SSIM of a recovered signal against a file. */
-#include "quality.h"
+#include "recover.h"
 
 #include <float.h>
 #include <math.h>
@@ -14,12 +15,11 @@ static csrec_status check_shape(const char *path, const csrec_measurement *measu
     char has[192], needs[192];
     const csrec_shape *a = &measurement->shape, *b = &truth->shape;
     if (csrec_shape_equal(a, b) && measurement->channels == truth->channels) return CSREC_OK;
-    snprintf(error->text, sizeof error->text,
-             "%s: its shape is %s with %lld channels, that of the measurement is %s with %lld; "
-             "give the signal that was sampled",
-             path, cli_shape_text(b, has), (long long)truth->channels, cli_shape_text(a, needs),
-             (long long)measurement->channels);
-    return CSREC_DATA;
+    return cli_fail(error, CSREC_DATA,
+                    "%s: its shape is %s with %lld channels, that of the measurement is %s with "
+                    "%lld; give the signal that was sampled",
+                    path, cli_shape_text(b, has), (long long)truth->channels,
+                    cli_shape_text(a, needs), (long long)measurement->channels);
 }
 
 /* Of complex values magnitudes are compared, as csrecover shows them. */
@@ -39,20 +39,16 @@ csrec_status cli_truth_read(const char *path, const csrec_measurement *measureme
     if (!status && truth.is_complex) take_magnitudes(&truth);
     if (!status) status = check_shape(path, measurement, &truth, error);
     double *read = NULL;
-    if (!status && !(read = malloc((size_t)truth.values.count * sizeof *read))) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", path);
-        status = CSREC_MEMORY;
-    }
+    if (!status && !(read = malloc((size_t)truth.values.count * sizeof *read)))
+        status = cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     double low = tones->scale[0], high = tones->scale[1];
     double white = truth.bits ? (double)((1 << truth.bits) - 1) : 0.0;
     for (int64_t i = 0; !status && i < truth.values.count; i++) {
         read[i] = csrec_array_value(&truth.values, i);
-        if (!isfinite(read[i])) {
-            snprintf(error->text, sizeof error->text,
-                     "%s: entry %lld is not finite; nothing can be compared with it", path,
-                     (long long)i);
-            status = CSREC_DATA;
-        }
+        if (!isfinite(read[i]))
+            status = cli_fail(error, CSREC_DATA,
+                              "%s: entry %lld is not finite; nothing can be compared with it", path,
+                              (long long)i);
         if (truth.bits && low != high) read[i] = low + read[i] * (high - low) / white;
     }
     if (status)
@@ -63,18 +59,18 @@ csrec_status cli_truth_read(const char *path, const csrec_measurement *measureme
     return status;
 }
 
-static double span_of(const double *values, int64_t n) {
-    double low = values[0], high = values[0];
+void cli_range_of(int64_t n, const double *values, double *low, double *high) {
+    *low = *high = values[0];
     for (int64_t i = 1; i < n; i++) {
-        low = fmin(low, values[i]);
-        high = fmax(high, values[i]);
+        *low = fmin(*low, values[i]);
+        *high = fmax(*high, values[i]);
     }
-    return high - low;
 }
 
 double cli_peak_of(const cli_tones *tones, int64_t n, const double *truth) {
-    double peak = fabs(tones->scale[1] - tones->scale[0]);
-    return fmin(peak > 0.0 ? peak : span_of(truth, n), DBL_MAX); /* of -1e308 to 1e308, too */
+    double peak = fabs(tones->scale[1] - tones->scale[0]), low = 0.0, high = 0.0;
+    if (!(peak > 0.0)) cli_range_of(n, truth, &low, &high);
+    return fmin(peak > 0.0 ? peak : high - low, DBL_MAX); /* of -1e308 to 1e308, too */
 }
 
 static void take_channel(const double *from, int64_t n, int64_t channels, int64_t channel,
@@ -84,9 +80,8 @@ static void take_channel(const double *from, int64_t n, int64_t channels, int64_
 
 csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
                             const double *truth, const double *signal, cli_quality *quality) {
-    int64_t n = 0, channels = measurement->channels;
-    csrec_status status = csrec_shape_count(&measurement->shape, &n);
-    if (status) return status;
+    const int64_t n = cli_entries(measurement), channels = measurement->channels;
+    csrec_status status = CSREC_OK;
     double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
     cli_quality sum = {.peak = cli_peak_of(tones, n * channels, truth)};
     sum.psnr = csrec_psnr(n * channels, truth, signal, sum.peak);

@@ -1,15 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* recover.h - one recovery of csrecover: the request, the state of a run, and its steps. */
 #ifndef CSREC_TOOLS_RECOVER_RECOVER_H
 #define CSREC_TOOLS_RECOVER_RECOVER_H
 
-#include "describe.h"
 #include <pthread.h>
 
 #include "tools/common/fingerprint.h"
-#include "methods.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
-#include "quality.h"
 #include "tools/common/ranks.h"
 #include "tools/common/report.h"
 
@@ -34,6 +32,9 @@ typedef struct cli_prior {
     bool found;
     char text[CLI_CONTENTS_ROOM];
 } cli_prior;
+
+/* Settings that a preset has, at most. */
+enum { CLI_PRESET_SETTINGS = 4 };
 
 /* The checked arguments, the same for every input. */
 typedef struct cli_request {
@@ -97,6 +98,12 @@ typedef struct cli_large {
     csrec_slabs *slabs;
 } cli_large;
 
+typedef struct cli_quality {
+    double psnr; /* dB, of the values of all channels together; infinity if equal */
+    double ssim; /* mean over channels; NaN if it is not defined: not 2-D, or below 11 x 11 */
+    double peak;
+} cli_quality;
+
 /* Step 4, recovering: the signal, and what is known about it. */
 typedef struct cli_result {
     double *signal, *truth, *uncertainty; /* uncertainty: with a map or page */
@@ -133,12 +140,19 @@ typedef struct cli_job {
     char failure[sizeof(csrec_error)]; /* the error message, or empty */
 } cli_job;
 
-/* Values of the signal, of complex ones the magnitudes. */
-static inline int64_t cli_signal_values(const csrec_measurement *measurement) {
+/* Entries of the signal, whose shape was checked when it was read; its values, of complex ones the
+ * magnitudes. */
+static inline int64_t cli_entries(const csrec_measurement *measurement) {
     int64_t entries = 0;
     csrec_shape_count(&measurement->shape, &entries);
-    return entries * measurement->channels;
+    return entries;
 }
+static inline int64_t cli_signal_values(const csrec_measurement *measurement) {
+    return cli_entries(measurement) * measurement->channels;
+}
+
+/* The smallest and largest of n >= 1 values. */
+void cli_range_of(int64_t n, const double *values, double *low, double *high);
 
 /* Whether the measurement has real entries of the signal, about which samples tell something. */
 static inline bool cli_job_has_points(const cli_job *job) {
@@ -281,9 +295,6 @@ cli_sentences cli_job_remarks(const cli_job *job);
 /* Where the measurement's sigma is from: "file", "option", "estimate"; NULL: there is none. */
 const char *cli_sigma_source(const cli_job *job);
 
-/* Reads --model, if given (model.c). */
-int cli_job_model(cli_job *job);
-
 /* Sets the options of csrec_recover and makes the plan. */
 int cli_job_options(cli_job *job);
 
@@ -318,5 +329,48 @@ int cli_job_write(cli_job *job);
 void cli_job_tell(const cli_job *job);
 void cli_job_json(const cli_job *job, cli_json *json);
 void cli_job_clear(cli_job *job);
+
+/* ------------------------------------------------------------------ options.c ----------------- */
+
+/* Every method, solver and basis, one line each with their parameters below. */
+void cli_methods_list(FILE *out);
+
+/* Name i of a method; of what --solver takes; of a basis for csrec_recover. NULL past the end. */
+const char *cli_method_name(int i);
+const char *cli_solver_name(int i);
+const char *cli_basis_name(int i);
+
+/* Key i of --set: every parameter of a method, solver or basis once; NULL past the end. */
+const char *cli_setting_key(int i);
+
+/* key=value texts as settings [texts->n]; names stay in `names`, [CLI_TEXTS_MOST][32].
+ * CLI_CONTINUE, or CLI_USAGE after one line. */
+int cli_settings_read(const cli_tool *tool, const cli_texts *texts, char names[][32],
+                      csrec_setting *settings);
+
+/* ------------------------------------------------------------------ describe.c: --info -------- */
+
+/* Describes a measurement on stdout. false: a write to stdout failed. */
+bool cli_describe(const char *path, const csrec_measurement *measurement);
+
+/* The same as members of an object. */
+void cli_describe_json(const csrec_measurement *measurement, cli_json *json);
+
+/* NumPy's name of type i of csrec_dtype; NULL past the end. */
+const char *cli_dtype_name(int i);
+
+/* ------------------------------------------------------------------ quality.c ----------------- */
+
+/* Reads the truth, a PNG or .npy with the measurement's shape and channels, into values [entries *
+ * channels], which the caller frees. Black and white of a PNG become the measurement's scale. */
+csrec_status cli_truth_read(const char *path, const csrec_measurement *measurement,
+                            const cli_tones *tones, double **values, csrec_error *error);
+
+/* The span of the scale, else of the truth's n values. */
+double cli_peak_of(const cli_tones *tones, int64_t n, const double *truth);
+
+/* peak: the span of the scale, else of the truth's values. */
+csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
+                            const double *truth, const double *signal, cli_quality *quality);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* share.c - recovers inputs with the same sampled positions together, as channels: rows are
  * sorted and trees and operators made once for all. */
 #include <math.h>
@@ -38,14 +39,13 @@ static void move_channels(double *all, int64_t entries, int64_t stride, int64_t 
 static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_report *report,
                                      csrec_error *error) {
     csrec_measurement all = jobs[0]->in.measurement;
-    int64_t entries = 0, first = 0;
-    csrec_shape_count(&all.shape, &entries);
+    int64_t entries = cli_entries(&all), first = 0;
     all.channels = 0;
     for (int k = 0; k < n; k++) all.channels += jobs[k]->in.measurement.channels;
     all.y = malloc((size_t)(all.n * all.channels) * sizeof *all.y);
     double *signal = malloc((size_t)(entries * all.channels) * sizeof *signal);
-    csrec_status status = all.y && signal ? CSREC_OK : CSREC_MEMORY;
-    memcpy(error->text, "out of memory", sizeof "out of memory");
+    csrec_status status =
+        all.y && signal ? CSREC_OK : cli_fail(error, CSREC_MEMORY, "out of memory");
     for (int k = 0; k < n && !status; first += jobs[k++]->in.measurement.channels)
         move_channels(all.y, all.n, all.channels, first, jobs[k]->in.measurement.channels,
                       jobs[k]->in.measurement.y, false);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* style.c - style and script of the report page. */
 #include "page.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* warn.c - warnings: what lets a result be worthless; remarks: what else to know of it. */
 #include <math.h>
 #include <stdarg.h>
@@ -61,23 +62,20 @@ void cli_job_warn(const cli_job *job) {
 static double clamped_share(const cli_job *job) {
     double low = fmin(job->in.tones.scale[0], job->in.tones.scale[1]);
     double high = fmax(job->in.tones.scale[0], job->in.tones.scale[1]);
-    int64_t entries = 0, outside = 0;
+    int64_t values = cli_signal_values(&job->in.measurement), outside = 0;
     if (!job->result.signal || low == high) return 0.0;
-    csrec_shape_count(&job->in.measurement.shape, &entries);
-    entries *= job->in.measurement.channels;
     /* Half a step of an 8-bit picture does not count. */
     double margin = (high - low) / 510.0;
-    for (int64_t i = 0; i < entries; i++)
+    for (int64_t i = 0; i < values; i++)
         outside += job->result.signal[i] < low - margin || job->result.signal[i] > high + margin;
-    return (double)outside / (double)entries;
+    return (double)outside / (double)values;
 }
 
 cli_sentences cli_job_remarks(const cli_job *job) {
     const csrec_measurement *m = &job->in.measurement;
     const csrec_recover_report *r = &job->result.report;
     cli_sentences s = {.n = 0};
-    int64_t entries = 0;
-    csrec_shape_count(&m->shape, &entries);
+    const int64_t entries = cli_entries(m);
     double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
     if (r->outcome == CSREC_INTERRUPTED) add(&s, "Interrupted: this is the best result so far.");
     if ((r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET) && !r->remark)

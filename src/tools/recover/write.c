@@ -1,12 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - the files of a recovery: the signal, and what tells about it. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "coefficients.h"
 #include "tools/common/fingerprint.h"
-#include "chart.h"
 #include "page.h"
 
 /* A picture of samples without black and white has those of the smallest and largest of them. */
@@ -31,10 +31,55 @@ static csrec_status add_signal(void *context, csrec_files *files, csrec_error *e
                             pairs ? job->result.pairs : job->result.signal, error);
 }
 
+enum { COLUMN, COEFFICIENT, COUNT, LEVELS, CHANNEL, ARRAYS };
+
+static const char *const names[ARRAYS] = {"column", "coefficient", "count", "levels", "channel"};
+
+/* An array of n >= 0 elements. */
+static bool create(csrec_dtype dtype, int dims, int64_t n, csrec_array *array) {
+    *array = (csrec_array){dtype, {dims, {n}}, dims ? n : 1, NULL};
+    array->data = calloc((size_t)array->count + 1, 8);
+    return array->data != NULL;
+}
+
+static void append(csrec_array arrays[ARRAYS], int64_t at, int64_t channel,
+                   const csrec_atoms *atoms) {
+    size_t bytes = (size_t)atoms->n * 8;
+    if (atoms->n == 0) return;
+    memcpy((uint64_t *)arrays[COLUMN].data + at, atoms->column, bytes);
+    memcpy((double *)arrays[COEFFICIENT].data + at, atoms->coefficient, bytes);
+    memcpy((int64_t *)arrays[COUNT].data + at, atoms->count, bytes);
+    for (int64_t i = 0; i < atoms->n; i++) ((int64_t *)arrays[CHANNEL].data)[at + i] = channel;
+}
+
+/* A channel's atoms ascend by column and follow those of the channel before. */
+static bool gather(int levels, int64_t channels, const csrec_atoms *atoms,
+                   csrec_array arrays[ARRAYS]) {
+    static const csrec_dtype types[ARRAYS] = {CSREC_U64, CSREC_F64, CSREC_I64, CSREC_I64,
+                                              CSREC_I64};
+    int64_t total = 0;
+    for (int64_t c = 0; c < channels; c++) total += atoms[c].n;
+    for (int i = 0; i < ARRAYS; i++)
+        if (!create(types[i], i == LEVELS ? 0 : 1, total, &arrays[i])) return false;
+    *(int64_t *)arrays[LEVELS].data = levels;
+    for (int64_t c = 0, at = 0; c < channels; at += atoms[c++].n) append(arrays, at, c, &atoms[c]);
+    return true;
+}
+
+/* The channel only if there are several. */
 static csrec_status add_coefficients(void *context, csrec_files *files, csrec_error *error) {
-    cli_job *job = context;
-    return cli_coefficients_write(files, job->a->coefficients, job->result.report.levels,
-                                  job->in.measurement.channels, job->result.atoms, error);
+    const cli_job *job = context;
+    const char *path = job->a->coefficients;
+    const int64_t channels = job->in.measurement.channels;
+    csrec_array arrays[ARRAYS] = {{0}};
+    const csrec_array *list[ARRAYS];
+    for (int i = 0; i < ARRAYS; i++) list[i] = &arrays[i];
+    csrec_status status =
+        gather(job->result.report.levels, channels, job->result.atoms, arrays)
+            ? csrec_files_add_npz(files, path, channels > 1 ? ARRAYS : CHANNEL, names, list, error)
+            : cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    for (int i = 0; i < ARRAYS; i++) free(arrays[i].data);
+    return status;
 }
 
 /* What could not be found about the signal, for want of memory, say: no file, but a failure. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* cssample.c - samples a picture or array into a measurement file. */
 #include <math.h>
 #include <stdio.h>
@@ -13,72 +14,70 @@ static const char *pattern_name(int i) {
     return i < 3 ? csrec_pattern_name((csrec_pattern)(i + 1)) : NULL;
 }
 
-#define AT(member) .offset = offsetof(arguments, member)
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
-     "Measurement file to write, {arrays or}, or - for stdout; with --next also .csv.", AT(output)},
+     "Measurement file to write, {arrays or}, or - for stdout; with --next also .csv.",
+     CLI_AT(output)},
     {"pattern", 'p', CLI_CHOICE, "NAME",
-     "Sampling pattern (default poisson for 2-D and 3-D, else jitter).", AT(pattern),
+     "Sampling pattern (default poisson for 2-D and 3-D, else jitter).", CLI_AT(pattern),
      .choice = pattern_name},
     {"rate", 'r', CLI_REAL, "R", "Fraction of the positions to sample, above 0, at most 1.",
-     AT(rate), .low = 1e-19, .high = 1.0},
-    {"count", 'n', CLI_INTEGER, "N", "Number of positions to sample, instead of --rate.", AT(count),
-     .low = 1, .high = 0x1p62},
-    {"seed", 's', CLI_SEED, "S", "Seed of all random numbers (default 1).", AT(seed)},
+     CLI_AT(rate), .low = 1e-19, .high = 1.0},
+    {"count", 'n', CLI_INTEGER, "N", "Number of positions to sample, instead of --rate.",
+     CLI_AT(count), .low = 1, .high = 0x1p62},
+    {"seed", 's', CLI_SEED, "S", "Seed of all random numbers (default 1).", CLI_AT(seed)},
     {"noise", 0, CLI_REAL, "SIGMA",
      "Add Gaussian noise of this standard deviation, in units of the data, and store it as "
      "sigma. The samples become float32 (float64 stays float64).",
-     AT(noise), .low = 0.0, .high = 1e300, .given = offsetof(arguments, noise_given)},
+     CLI_AT(noise), .low = 0.0, .high = 1e300, .given = offsetof(arguments, noise_given)},
     {"operator", 'O', CLI_CHOICE, "NAME",
      "Measure the whole signal through this operator instead of sampling entries: y = A x. --rate "
      "and --count then are of its rows.",
-     AT(through), .choice = cli_through_name},
-    {"ordering", 0, CLI_CHOICE, "NAME", "Order of Hadamard's rows (default natural).", AT(ordering),
-     .choice = cli_ordering_name},
+     CLI_AT(through), .choice = csrec_through_info},
+    {"ordering", 0, CLI_CHOICE, "NAME", "Order of Hadamard's rows (default natural).",
+     CLI_AT(ordering), .choice = csrec_ordering_info},
     {"scramble", 0, CLI_FLAG, NULL,
-     "Permute the entries at random, by --seed, before Hadamard's transform.", AT(scramble)},
+     "Permute the entries at random, by --seed, before Hadamard's transform.", CLI_AT(scramble)},
     {"rows", 0, CLI_CHOICE, "NAME",
      "How rows are chosen: uniform at random; the first of the ordering (of frequencies the "
-     "lowest); "
-     "frequencies of variable density, or whole lines of them. Default: lines for fourier, first "
-     "for "
-     "an ordering, else uniform.",
-     AT(rows), .choice = cli_rows_name},
+     "lowest); frequencies of variable density, or whole lines of them. Default: lines for "
+     "fourier, first for an ordering, else uniform.",
+     CLI_AT(rows), .choice = cli_rows_name},
     {"coils", 0, CLI_READ, "FILE",
      "Sensitivities of receivers for fourier, an array [coils, shape], complex or real.",
-     AT(coils)},
+     CLI_AT(coils)},
     {"matrix", 0, CLI_READ, "FILE",
      "The matrix, an array [rows, entries of the signal or block] (default: random Gaussian "
      "numbers).",
-     AT(matrix)},
-    {"block", 0, CLI_TEXT, "H,W", "Apply the matrix to each block of this size.", AT(block)},
+     CLI_AT(matrix)},
+    {"block", 0, CLI_TEXT, "H,W", "Apply the matrix to each block of this size.", CLI_AT(block)},
     {"kernel", 0, CLI_READ, "FILE", "Weights of the blur, an array with the axes of the signal.",
-     AT(kernel)},
+     CLI_AT(kernel)},
     {"factor", 0, CLI_TEXT, "F[,F]", "Entries along each axis that downsample averages.",
-     AT(factor)},
+     CLI_AT(factor)},
     {"next", 'N', CLI_INTEGER, "K",
      "INPUT is a measurement: find the K positions to measure next, of those that it lacks, and "
      "write them to -o NEXT.csv (a line for each: row,col) or {arrays or} (index, shape).",
-     AT(next), .low = 1, .high = 0x1p31},
+     CLI_AT(next), .low = 1, .high = 0x1p31},
     {"density", 'd', CLI_READ, "FILE",
      "With --next: where the error is thought to be large, an array or gray picture of the "
      "measurement's shape, values >= 0 in any unit (default: the errors that a recovery expects).",
-     AT(density)},
+     CLI_AT(density)},
     {"even", 0, CLI_FLAG, NULL, "With --next: fill the largest gaps evenly, whatever the values.",
-     AT(even)},
+     CLI_AT(even)},
     {"path", 0, CLI_FLAG, NULL,
-     "With --next: order the positions as a short path, and report its length.", AT(path)},
+     "With --next: order the positions as a short path, and report its length.", CLI_AT(path)},
     {"mask-out", 'm', CLI_WRITE, "FILE",
      "Also write the mask, {write or}: of a picture sampled pixels are white, of an array 1.",
-     AT(mask_out)},
+     CLI_AT(mask_out)},
     {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of an array is channels.",
-     AT(channels_last)},
+     CLI_AT(channels_last)},
     {"procedural", 0, CLI_FLAG, NULL,
      "Store pattern, seed and count instead of the positions, which readers then draw again.",
-     AT(procedural)},
+     CLI_AT(procedural)},
     CLI_NO_SYNC(arguments),
-    {"json", 'j', CLI_FLAG, NULL, "Describe what was written as JSON on stdout.", AT(json)},
-    {"verbose", 'v', CLI_FLAG, NULL, "Describe what was written on stderr.", AT(verbose)},
+    {"json", 'j', CLI_FLAG, NULL, "Describe what was written as JSON on stdout.", CLI_AT(json)},
+    {"verbose", 'v', CLI_FLAG, NULL, "Describe what was written on stderr.", CLI_AT(verbose)},
     CLI_QUIET(arguments),
     CLI_STANDARD};
 
@@ -89,8 +88,7 @@ static const cli_tool tool = {
         "csrecover.",
     .synopsis = "INPUT -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
     .details =
-        "INPUT - is stdin. Samples are distinct positions; the channels of a picture share "
-        "them.\n"
+        "INPUT - is stdin. Samples are distinct positions; the channels of a picture share them.\n"
         "uniform draws positions independently, all with equal probability. jitter draws one "
         "position in each cell of a partition. poisson keeps all samples at least a certain "
         "distance apart, which --verbose and --json report. All give exactly the requested "
@@ -103,15 +101,12 @@ static const cli_tool tool = {
         "than requested (then --procedural is refused). Partial opacity is ignored. Notes on "
         "stderr report both.\n"
         "--operator: hadamard has rows of 1 and -1, fourier is the sum of numpy.fft.fftn, matrix "
-        "any "
-        "matrix, blur a convolution, downsample means of boxes. Noise is that of each value of y, "
-        "of "
-        "real and imaginary parts each. A complex .npy is measured as it is.\n"
+        "any matrix, blur a convolution, downsample means of boxes. Noise is that of each value of "
+        "y, of real and imaginary parts each. A complex .npy is measured as it is.\n"
         "--next spreads positions so that their density follows the expected errors, and none is "
-        "too near "
-        "another or one that is measured. Columns of the .csv are i; row,col; or z,y,x. With "
-        "values added in further columns it is a measurement, which csrecover --merge joins with "
-        "the first.\n"
+        "too near another or one that is measured. Columns of the .csv are i; row,col; or z,y,x. "
+        "With values added in further columns it is a measurement, which csrecover --merge joins "
+        "with the first.\n"
         "Ctrl-C stops and writes nothing.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (143 by SIGTERM).",
     .examples = "cssample photo.png -o scan.npz --rate 0.25\n"
@@ -122,8 +117,7 @@ static const cli_tool tool = {
                 "cssample photo.png -o camera.npz --operator hadamard --scramble --rate 0.25\n"
                 "cssample truth.png -o slice.npz --operator fourier --rate 0.25 --coils coils.npy\n"
                 "cssample scan.npz --next 500 -o next.csv --path",
-    .options = options,
-    .n_options = sizeof options / sizeof *options,
+    CLI_OPTIONS(options),
     .operand = offsetof(arguments, input)};
 
 static int check_arguments(const arguments *a) {
@@ -280,10 +274,7 @@ static csrec_status add_mask(const arguments *a, const csrec_measurement *measur
     csrec_image image = {.bits = 8};
     csrec_status status =
         csrec_array_create(picture ? CSREC_U8 : CSREC_BOOL, &measurement->shape, &image.pixels);
-    if (status) {
-        snprintf(error->text, sizeof error->text, "%s: out of memory", a->mask_out);
-        return status;
-    }
+    if (status) return cli_fail(error, status, "%s: out of memory", a->mask_out);
     uint8_t *mask = image.pixels.data;
     for (int64_t i = 0; i < measurement->n; i++) mask[measurement->index[i]] = picture ? 255 : 1;
     status = csrec_files_add_signal(files, a->mask_out, format, &image, NULL, error);

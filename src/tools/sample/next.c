@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* next.c - cssample --next: the positions to measure next. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "sample.h"
-#include "tools/common/text.h"
+#include "tools/common/report.h"
 
 typedef struct {
     const cli_tool *tool;
@@ -120,23 +121,19 @@ static int find(job *j) {
 /* Coordinates as in a measurement's .csv, to which values can be added. */
 static void print_table(const job *j, FILE *file) {
     static const char *const header[] = {"i", "row,col", "z,y,x"};
+    char place[192];
     const csrec_shape *shape = &j->measurement.shape;
     fprintf(file, "# shape: ");
     for (int d = 0; d < shape->dims; d++)
         fprintf(file, "%s%lld", d ? "," : "", (long long)shape->dim[d]);
     fprintf(file, "\n%s\n", header[shape->dims - 1]);
-    for (int64_t k = 0; k < j->next.n; k++) {
-        int64_t at[CSREC_DIMS_MAX], rest = j->next.index[k];
-        for (int d = shape->dims - 1; d >= 0; rest /= shape->dim[d--]) at[d] = rest % shape->dim[d];
-        for (int d = 0; d < shape->dims; d++)
-            fprintf(file, "%s%lld", d ? "," : "", (long long)at[d]);
-        fputc('\n', file);
-    }
+    for (int64_t k = 0; k < j->next.n; k++)
+        fprintf(file, "%s\n", cli_place_text(shape, j->next.index[k], place));
 }
 
 static csrec_status add_table(const job *j, csrec_files *files, csrec_error *error) {
     cli_text text;
-    snprintf(error->text, sizeof error->text, "%s: out of memory", j->a->output);
+    cli_fail(error, CSREC_MEMORY, "%s: out of memory", j->a->output);
     if (!cli_text_open(&text)) return CSREC_MEMORY;
     print_table(j, text.file);
     if (!cli_text_close(&text)) return CSREC_MEMORY;
@@ -179,8 +176,7 @@ static int report(const job *j) {
                  j->length[0]);
     if (a->verbose)
         cli_note(j->tool,
-                 "%s: %lld positions beside %lld that are measured, seed %llu, at least "
-                 "%.4g apart",
+                 "%s: %lld positions beside %lld that are measured, seed %llu, at least %.4g apart",
                  a->input, (long long)j->next.n, (long long)m->n, (unsigned long long)a->seed,
                  j->next.min_distance);
     if (!a->json) return CLI_DONE;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sample.h - what cssample is asked for, and its --next. */
 #ifndef CSREC_TOOLS_SAMPLE_SAMPLE_H
 #define CSREC_TOOLS_SAMPLE_SAMPLE_H
@@ -23,10 +24,7 @@ typedef struct cli_sample_arguments {
 /* The noise has its own random stream, named by the letters "noise". */
 #define CLI_NOISE_STREAM UINT64_C(0x6e6f697365)
 
-/* Names of operators, of orderings of Hadamard's rows, and of ways to choose rows; NULL past the
- * end. */
-const char *cli_through_name(int i);
-const char *cli_ordering_name(int i);
+/* Names of ways to choose rows; NULL past the end. */
 const char *cli_rows_name(int i);
 
 /* Checks the command line of --operator, also where it is not given; and measures the signal. */

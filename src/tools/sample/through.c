@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* through.c - cssample --operator: measures a whole signal through an operator. */
 #include <math.h>
 #include <stdio.h>
@@ -7,14 +8,6 @@
 #include "sample.h"
 
 typedef cli_sample_arguments arguments;
-
-const char *cli_through_name(int i) {
-    return csrec_through_info(i);
-}
-
-const char *cli_ordering_name(int i) {
-    return csrec_ordering_info(i);
-}
 
 const char *cli_rows_name(int i) {
     return csrec_row_choice_name((csrec_row_choice)i);
@@ -81,11 +74,10 @@ static csrec_status read_values(const char *path, bool parts, csrec_shape *shape
     *shape = image.pixels.shape;
     *values = calloc((size_t)(n * each), sizeof **values);
     if (image.is_complex) shape->dims--;
-    if (!*values || (image.is_complex && !parts)) {
-        status = *values ? CSREC_DATA : CSREC_MEMORY;
-        snprintf(error->text, sizeof error->text, "%s: %s", path,
-                 *values ? "is complex; save real numbers" : "out of memory");
-    }
+    if (!*values)
+        status = cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    else if (image.is_complex && !parts)
+        status = cli_fail(error, CSREC_DATA, "%s: is complex; save real numbers", path);
     for (int64_t i = 0; i < n && !status; i++)
         (*values)[i * each] = csrec_array_value(&image.pixels, i);
     csrec_image_clear(&image);
@@ -107,10 +99,9 @@ static csrec_status parse_extents(const char *option, const char *text, const cs
     for (int d = 1; n == 1 && d < shape->dims; d++) made[d] = made[0];
     *extents = made;
     if (n == 1 || n == shape->dims) return CSREC_OK;
-    snprintf(error->text, sizeof error->text,
-             "--%s %s: give one whole number, or %d with commas, one for each axis", option, text,
-             shape->dims);
-    return CSREC_ARGUMENT;
+    return cli_fail(error, CSREC_ARGUMENT,
+                    "--%s %s: give one whole number, or %d with commas, one for each axis", option,
+                    text, shape->dims);
 }
 
 /* Independent Gaussian numbers of variance 1 / rows, so that ||A x|| is ||x|| in the mean. */
@@ -123,12 +114,10 @@ static csrec_status draw_matrix(const arguments *a, csrec_operator_spec *spec,
     if (spec->m < 1) spec->m = 1;
     double *matrix =
         spec->m <= INT64_MAX / 8 / each ? malloc((size_t)(spec->m * each) * sizeof *matrix) : NULL;
-    if (!matrix) {
-        snprintf(error->text, sizeof error->text,
-                 "%s: out of memory for a matrix of %lld x %lld; give --block H,W", a->input,
-                 (long long)spec->m, (long long)each);
-        return CSREC_MEMORY;
-    }
+    if (!matrix)
+        return cli_fail(error, CSREC_MEMORY,
+                        "%s: out of memory for a matrix of %lld x %lld; give --block H,W", a->input,
+                        (long long)spec->m, (long long)each);
     for (int64_t i = 0; i < spec->m * each; i++)
         matrix[i] = csrec_random_normal(a->seed, stream, (uint64_t)i) / sqrt((double)spec->m);
     spec->matrix = matrix;
@@ -149,10 +138,9 @@ static csrec_status read_matrix(const arguments *a, csrec_operator_spec *spec,
     for (int d = 0; d < shape->dims; d++) each *= spec->kernel ? spec->kernel[d] : shape->dim[d];
     spec->m = seen.dim[0];
     if (seen.dims == 2 && seen.dim[1] == each) return CSREC_OK;
-    snprintf(error->text, sizeof error->text,
-             "%s: does not fit a %s of %lld entries; save it as [rows, %lld]", a->matrix,
-             spec->kernel ? "block" : "signal", (long long)each, (long long)each);
-    return CSREC_DATA;
+    return cli_fail(error, CSREC_DATA,
+                    "%s: does not fit a %s of %lld entries; save it as [rows, %lld]", a->matrix,
+                    spec->kernel ? "block" : "signal", (long long)each, (long long)each);
 }
 
 static csrec_status read_coils(const arguments *a, csrec_operator_spec *spec,
@@ -166,9 +154,9 @@ static csrec_status read_coils(const arguments *a, csrec_operator_spec *spec,
     bool same = seen.dims == shape->dims + 1;
     for (int d = 0; d < shape->dims && same; d++) same = seen.dim[d + 1] == shape->dim[d];
     if (same) return CSREC_OK;
-    snprintf(error->text, sizeof error->text,
-             "%s: its axes are not coils and those of the signal; save [coils, shape]", a->coils);
-    return CSREC_DATA;
+    return cli_fail(error, CSREC_DATA,
+                    "%s: its axes are not coils and those of the signal; save [coils, shape]",
+                    a->coils);
 }
 
 static csrec_status read_kernel(const arguments *a, csrec_operator_spec *spec,
@@ -183,9 +171,8 @@ static csrec_status read_kernel(const arguments *a, csrec_operator_spec *spec,
     if (status || !extents) return status ? status : CSREC_MEMORY;
     memcpy(extents, seen.dim, (size_t)seen.dims * sizeof *extents);
     if (seen.dims == shape->dims) return CSREC_OK;
-    snprintf(error->text, sizeof error->text, "%s: has %d axes, the signal %d; save one of as many",
-             a->kernel, seen.dims, shape->dims);
-    return CSREC_DATA;
+    return cli_fail(error, CSREC_DATA, "%s: has %d axes, the signal %d; save one of as many",
+                    a->kernel, seen.dims, shape->dims);
 }
 
 static csrec_status specify(const arguments *a, const cli_signal *signal, csrec_operator_spec *spec,
@@ -236,7 +223,7 @@ static csrec_status take_values(const arguments *a, const cli_signal *signal, cs
     csrec_status status = x && m->y ? CSREC_OK : CSREC_MEMORY;
     for (int64_t i = 0; i < values && !status; i++) x[i] = csrec_array_value(&signal->values, i);
     if (status)
-        snprintf(error->text, sizeof error->text, "%s: out of memory", a->input);
+        cli_fail(error, status, "%s: out of memory", a->input);
     else
         status = csrec_measurement_simulate(m, x, m->y, error);
     for (int64_t i = 0; i < n && !status && a->noise > 0.0; i++)
@@ -264,11 +251,10 @@ int cli_through_measure(const cli_tool *tool, const arguments *a, const cli_sign
     if (signal->bits) m->scale[1] = (double)((1 << signal->bits) - 1);
     m->through = calloc(1, sizeof *m->through);
     if (!m->through) return cli_failure(tool, "%s: out of memory", a->input);
-    if (is_transparent(signal)) status = CSREC_DATA;
-    if (status)
-        snprintf(error.text, sizeof error.text,
-                 "%s: has transparent pixels, but operator %s needs all", a->input,
-                 csrec_through_info(a->through));
+    if (is_transparent(signal))
+        status =
+            cli_fail(&error, CSREC_DATA, "%s: has transparent pixels, but operator %s needs all",
+                     a->input, csrec_through_info(a->through));
     if (!status) status = specify(a, signal, m->through, &error);
     if (!status) status = choose_rows(a, signal, m, &error);
     if (!status) status = take_values(a, signal, m, &error);

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """PyLops' tests of sparse solvers: its omp (also as Matching Pursuit), soft ista and fista, and spgl1
 are ours on its operators.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's tests of Orthogonal Matching Pursuit, and of the dictionary learning that codes by
 it, on orthogonal_mp, orthogonal_mp_gram and OrthogonalMatchingPursuit of csrecover."""
 from peers import installed, swap

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """scikit-learn's checks of estimators, of its newest release, on ours, and both side by side."""
 from pathlib import Path
 

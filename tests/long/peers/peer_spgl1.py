@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """SPGL1's tests: spg_bp, spg_bpdn, spg_lasso and spg_mmv are ours.
 
 Not ours, and left to SPGL1: oneprojector and lsqr, parts of its inside, and spg_mmv of several

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """peers.py needs|tests NAME - what pip installs for peer_NAME.py, or what pytest is given to run.
 
 An adapter is a module peer_NAME with NEEDS, requirements of pip; tests(), the arguments of pytest,

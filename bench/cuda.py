@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""cuda.py [PART...] - what runs on a device beside the CPU, in the same run, into OUT/cuda.json; of
+given parts these are measured anew and the others stay. bench/cuda.sh builds, runs the tests and calls
+it. Needs NumPy, cffi and a built library; the part `reference` PyTorch.
+
+  threshold, gaussian, methods, batch, recover   recoveries
+  rounds, net, operators, omp, calls             other calls of the library
+  transform, statistics, conv2d, loop            kernels, by programs of bench (cuda_kernels.cu, cuda_loop.c)
+  reference                                      cuBLAS and cuDNN on the shapes of statistics and conv2d
+  tool                                           csrecover from its start to its end
+
+--device cpu --brief tries the parts of the library without a device."""
+import argparse
+import datetime
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import binding
+import machine
+
+KERNELS = ("transform", "statistics", "conv2d")
+
+
+def program(built, name):
+    """Beside the others, or where CMake puts it; None: not built."""
+    return next((str(path) for path in (Path(built) / name, Path(built) / "bench" / name)
+                 if path.is_file()), None)
+
+
+def lines(command):
+    """Of a program that prints a JSON object a line."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=180)
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def kernels(arguments, parts):
+    """Its rows name their parts; those of eigenvectors are calls."""
+    found = {}
+    name = program(arguments.built, "bench_cuda_kernels")
+    for row in shown(lines([name]) if name else ()):
+        found.setdefault(row.pop("part"), []).append(row)
+    return {part: rows for part, rows in found.items() if part in parts}
+
+
+def loop(arguments):
+    name = program(arguments.built, "bench_cuda_loop")
+    if not name:
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        image = ["--image", arguments.image] if arguments.image else []
+        subprocess.run([name, "--json", f"{folder}/loop.json", "--largest", "22", "--volume", "10",
+                        *image], check=True, timeout=180)
+        path = Path(folder) / "loop.json"
+        return json.loads(path.read_text()) if path.exists() else None
+
+
+def pixels(path):
+    """A PNG up to the fingerprint at its end, which names the backend."""
+    data = path.read_bytes()
+    return data[:data.rindex(b"tEXtComment") - 4]
+
+
+def tool(arguments):
+    """Seconds of 64 grids of a picture in colours at 25 %, .npz to PNG."""
+    import csrecover
+    from library import picture, side_of
+    found, made = {}, []
+    with tempfile.TemporaryDirectory() as folder:
+        scan, out = Path(folder) / "scan.npz", Path(folder) / "out.png"
+        colours = picture(side_of(1024), 3).astype("uint8")
+        csrecover.write(scan, csrecover.sample(colours, 0.25, "uniform", 1, channel_axis=-1))
+        for name in (arguments.device, f"{arguments.device}_again", "cpu"):
+            start = time.perf_counter()
+            subprocess.run([program(arguments.built, "csrecover"), scan, "-o", out, "--quiet",
+                            "--shifts", "64", "--atoms", "65536", "--epsilon", "0", "--backend",
+                            name.removesuffix("_again")], check=True, timeout=180)
+            found[name] = round(time.perf_counter() - start, 3)
+            made.append(pixels(out))
+    return {**found, "same_png": made[0] == made[-1]}
+
+
+def measure(arguments):
+    """name -> function that gives a part; kernels give several."""
+    import cuda_products
+    import cuda_recoveries
+    of_library = {f.__name__: f for f in (*cuda_recoveries.PARTS, *cuda_products.PARTS)}
+    others = {"loop": lambda: loop(arguments), "tool": lambda: tool(arguments),
+              "reference": lambda: lines([sys.executable,
+                                          str(Path(__file__).with_name("cuda_reference.py"))])}
+    wanted = arguments.part or [*of_library, *KERNELS, *others]
+    if unknown := set(wanted) - {*of_library, *KERNELS, *others}:
+        sys.exit(f"cuda.py: no part {', '.join(sorted(unknown))}; --help lists them")
+    todo = {name: of_library.get(name) or others[name] for name in wanted if name not in KERNELS}
+    if set(wanted) & {*KERNELS, "calls"}:
+        todo["kernels"] = lambda: kernels(arguments, wanted)
+    data, failed = {}, []
+    for name, function in todo.items():
+        print(f"== {name}", flush=True)
+        try:
+            found = function()
+            if name == "kernels":
+                data |= {part: data.get(part, []) + rows for part, rows in found.items()}
+            elif found is not None:
+                data[name] = found if isinstance(found, dict) else list(shown(found))
+        except Exception as error:  # the other parts are measured all the same
+            failed.append(name)
+            print(f"{name} FAILED: {error}", flush=True)
+    return data, failed
+
+
+def shown(rows):
+    for row in rows:
+        row = {k: float(f"{v:.6g}") if isinstance(v, float) else v for k, v in row.items()}
+        print(json.dumps(row), flush=True)
+        yield row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", nargs="*")
+    parser.add_argument("--built", default=str(binding.ROOT / "build"))
+    parser.add_argument("--json", default=str(binding.ROOT / "bench" / "results" / "cuda.json"))
+    parser.add_argument("--image", help="a PNG, of whose pixels one signal more of `loop` is made")
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--brief", action="store_true", help="small sizes, to try it")
+    arguments = parser.parse_args()
+    csrecover = binding.load(arguments.built)
+    import library
+    library.BACKENDS[0] = arguments.device
+    library.BRIEF.extend(["brief"] * arguments.brief)
+    there = [text for name, text in csrecover.backends() if name.startswith(arguments.device)]
+    if not there or "GiB" not in there[0] and arguments.device != "cpu":
+        print(f"SKIPPED: no device: {there}")
+        return
+    path = Path(arguments.json)
+    data = json.loads(path.read_text()) if arguments.part and path.exists() else {}
+    found, failed = measure(arguments)
+    described = found.get("loop", {}).get("machine") or machine.describe(arguments.built)
+    machine.write(path, {**data, "created": datetime.datetime.utcnow().isoformat("T", "seconds") + "Z",
+                         "device": there[0].split(",")[0], "machine": described, **found})
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

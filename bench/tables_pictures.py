@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tables_pictures.py - tables of pictures recovered from some of their pixels, and noise, for tables.py."""
+from table_text import named, number, seconds, shown, table
+
+
+@shown("pictures")
+def quality(data):
+    rates = sorted({r["rate"] for r in data["mean"]})
+    at = {(r["method"], r["rate"]): r for r in data["mean"]}
+    rows = []
+    for method in dict.fromkeys(r["method"] for r in data["mean"]):
+        high = at[method, rates[-1]]
+        rows.append((f"`{method}`" if method.startswith("csrecover --") else method,
+                     *(f"{at[method, rate]['psnr']:.2f}" for rate in rates),
+                     f"{high['seconds']:.3f}", number(high.get("psnr_over_delaunay"), "{:+.2f}"),
+                     number(high.get("times_faster_than_delaunay"), "{:.2f}")))
+    header = ("method", *(f"dB at {100 * rate:.0f} %" for rate in rates),
+              f"s at {100 * rates[-1]:.0f} %", "dB over Delaunay", "times faster than Delaunay")
+    pictures = dict.fromkeys(r["picture"].removesuffix("-256") for r in data["pictures"])
+    return table(header, rows) + (f"\n\nMean PSNR over {len(pictures)} pictures of 256 x 256 "
+                                  f"({', '.join(pictures)}), one thread. {named(data['machine'])}; "
+                                  "bench/run.sh pictures --images FOLDER (without a folder: "
+                                  "pictures made by code, with other figures).")
+
+
+@shown("sidebyside")
+def sidebyside(data):
+    rows = [(r["method"], r["lines"], f"{r['psnr']:.2f}", seconds(r["seconds"]))
+            for r in data["methods"]]
+    first = {}
+    for r in data["methods"]:  # of each package
+        first.setdefault(r["method"].split(",")[0].split(":")[0], r)
+    blocks = "\n\n".join(f"{package}:\n\n```python\n{r['code']}\n```"
+                         for package, r in first.items())
+    return table(("", "lines", "dB", "seconds"), rows) + (
+        f"\n\nMean over {len(data['methods'][0]['pictures'])} pictures of 256 x 256 of which "
+        f"{100 * data['rate']:.0f} % are known, one thread. These are the lines that were measured, "
+        f"with `y = image[mask]`:\n\n{blocks}\n\n{named(data['machine'])}; "
+        f"bench/run.sh sidebyside.")
+
+
+@shown("presets")
+def presets(data):
+    """Mean PSNR of each preset; below it the pictures that a costlier preset recovers worse."""
+    ways = ("fast", "balanced", "best", "gaussian")
+    rows = [(m["set"], m["pattern"], f"{100 * m['rate']:.0f} %", f"{m['sigma']:.0f}",
+             *(number(m[k], "{:.2f}") for k in ways)) for m in data["mean"]]
+    worst = max(data["misordered"], key=lambda row: row["lost"], default=None)
+    most = (f", by {worst['lost']:.1f} dB at most ({worst['picture'].replace('-256', '')}, "
+            f"{worst['pattern']}, {100 * worst['rate']:.0f} %)" if worst else "")
+    others = dict.fromkeys(r["picture"] for r in data["pictures"] if r["set"] == "others")
+    return table(("pictures", "pattern", "sampled", "sigma", *ways), rows) + (
+        f"\n\nMean PSNR in dB, 256 x 256, gray: the five pictures of the first table, and others of "
+        f"scikit-image ({', '.join(others)}). Of single pictures "
+        f"{len(data['misordered'])} of the cases are in another order{most}. gaussian: `--method gaussian`, without learned weights. "
+        f"{named(data['machine'])}; bench/presets.py.")
+
+
+@shown("uncertainty")
+def uncertainty(data):
+    quality = ("fast", "balanced", "best", "max")
+    rows = [(m["preset"] if m["preset"] in quality else f"`--method {m['preset']}`",
+             f"{100 * m['rate']:.0f} %", f"{m['sigma']:.0f}", str(m["pictures"]),
+             f"{100 * m['within_1_db']:.0f} %",
+             f"{100 * m['within_1']:.0f}, {100 * m['within_2']:.0f} %",
+             f"{m['area']:.2f} ({m['area_ideal']:.2f})") for m in data["summary"]]
+    return table(("preset", "sampled", "sigma", "pictures", "within 1 dB", "1, 2 sigma",
+                  "area (true order)"), rows) + (
+        f"\n\nPictures of 256 x 256, uniform samples. {named(data['machine'])}.")
+
+
+@shown("adaptive")
+def rounds(data):
+    mean = {(m["preset"], m["rate"], m["pattern"]): m["psnr"] for m in data["mean"]}
+    patterns = ("uniform", "poisson", "rounds")
+    rows = [(f"`{preset}`", f"{100 * rate:g} %",
+             *(number(mean[preset, rate, pattern], "{:.2f}") for pattern in patterns))
+            for preset, rate in dict.fromkeys((p, r) for p, r, _ in mean)]
+    slowest = max(r["seconds"] for r in data["pictures"] if r["seconds"])
+    return table(("preset", "samples", "uniform", "Poisson-disc", "in rounds"), rows) + (
+        f"\n\nMean PSNR in dB over the five pictures, 256 x 256; a round takes {slowest:.2f} s at "
+        f"most, the start of the program included. {named(data['machine'])}; bench/adaptive.py.")
+
+
+@shown("adaptive_peers")
+def places(data):
+    """Ways to choose places, each with recoveries of its own and ours."""
+    rates = data["rates"]
+
+    def samples(share):
+        if share:
+            return f"{100 * share:.1f} %"
+        return f"> {100 * rates[-1]:g} %" if share is None else f"< {100 * rates[0]:g} %"
+
+    ours = ("balanced", "best")
+    rows = [(f"`{m['places']}`" if "." in m["places"] else m["places"],
+             f"`{m['recovery']}`" if m["recovery"] in ours else m["recovery"],
+             *(f"{value:.2f}" for value in m["psnr"]), samples(m["needed"]),
+             number(m["choosing"] or None, "{:.1f}"), seconds(m["seconds"])) for m in data["mean"]]
+    header = ("places", "recovered by", *(f"dB at {100 * rate:g} %" for rate in rates),
+              f"samples for {data['target']:g} dB", "s to choose", "s to recover")
+    return table(header, rows) + (
+        f"\n\nMean PSNR over the five pictures, 256 x 256; samples for {data['target']:g} dB between "
+        f"the rates by their logarithm; seconds of one thread's processor, at {100 * rates[-1]:g} %. "
+        f"Both kinds of SLADS were trained in {data['training']:.0f} s. "
+        f"{named(data['machine'])}; bench/run.sh adaptive_peers --images FOLDER.")
+
+
+NOISE_SETS = {"five": "five", "others": "others", "kinds": "drawings and others",
+              "made": "synthetic"}
+
+
+@shown("noise")
+def noise(data):
+    """Errors of the estimated noise, and how often it is thought likely."""
+    rows = [(NOISE_SETS[m["set"]], m["pattern"], f"{100 * m['rate']:.0f} %",
+             *(f"{100 * e:.0f} %" for e in m["error"].values()), f"{100 * m['within']:.0f} %",
+             number(m["clean"], "{:.1f}"),
+             *(f"{100 * m['likely'][s]:.0f} %" for s in ("0", "5", "10", "20")))
+            for m in data["mean"]]
+    header = ("pictures", "pattern", "sampled", "error at sigma 5", "10", "20", "50", "within 15 %",
+              "found of none", "said to be noisy, of none", "5", "10", "20")
+    hinted = sorted({r["picture"] for r in data["pictures"] if r["likely"]["0"]})
+    wrong = f"Taken for noisy without noise: {', '.join(hinted)}." if hinted else ""
+    return table(header, rows) + (
+        f"\n\nRoot mean square of the relative error; share of estimates within 15 %; the median that "
+        f"is found where there is no noise. Pictures of 256 x 256 with values of 0 to 255, "
+        f"{data['seeds']} draws each. {wrong} {named(data['machine'])}; bench/noise.py.")
+
+
+@shown("noise")
+def outliers(data):
+    """What is dropped by --robust of samples with and without gross errors."""
+    rows = [(NOISE_SETS[m["set"]], m["pattern"], f"{100 * m['rate']:.0f} %",
+             f"{100 * m['outliers']:.0f} %", f"{100 * m['dropped']:.2f} %",
+             f"{100 * m['dropped_clean']:.3f} %") for m in data["mean"]]
+    return table(("pictures", "pattern", "sampled", "found", "good ones dropped",
+                  "dropped where all are good, at most"), rows) + (
+        f"\n\nOf 1 % of the samples that are anything more than 80 from the truth, in the same run as "
+        f"the noise. {named(data['machine'])}; bench/noise.py.")
+
+
+@shown("net_peers")
+def prior(data):
+    """The learned prior beside other programs, by kinds of pictures."""
+    means, kinds = data["mean"], list(data["mean"])
+    at = {(k, r["method"], r["rate"]): r for k in kinds for r in means[k]}
+    rows = [(method.replace("csrecover ", "`") + "`" if "csrecover" in method else method,
+             *(f"{at[k, method, 0.1]['psnr']:.2f} / {at[k, method, 0.25]['psnr']:.2f}"
+               for k in kinds), f"{at[kinds[0], method, 0.25]['seconds']:.2f}")
+            for method in dict.fromkeys(r["method"] for r in means["five"])]
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    without = "; ".join(f"{name}: {why}" for name, why in data["left_out"].items())
+    return table(("PSNR, 10 / 25 %", *kinds, "s, one thread"), rows) + (
+        f"\n\n{versions}. Left out: {without}. {named(data['machine'])}; bench/run.sh net_peers.")
+
+
+@shown("colours")
+def colours(data):
+    """Colour pictures, one mask for all channels."""
+    rows = [(r["method"].replace("csrecover --quality", "`csrecover --quality") + "`" * (
+        "csrecover" in r["method"]), f"{r['psnr']:.2f}", f"{r['seconds']:.2f}")
+        for r in sorted(data["mean"], key=lambda r: r["psnr"])]
+    names = ", ".join(dict.fromkeys(r["picture"] for r in data["pictures"]))
+    packages = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    left = "".join(f" Not had: {name}: its weights have to be downloaded, which this machine cannot."
+                   for name in data["left_out"])
+    return table(("method", "PSNR, dB", "seconds"), rows) + (
+        f"\n\nMeans of {names}, 256 x 256, {100 * data['rate']:.0f} % known, one thread. DPIR "
+        f"begins with Delaunay's triangulation. Other work shared the machine's cores.{left} {named(data['machine'])}; {packages}; "
+        f"bench/colours.py.")

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""tables_solvers.py - tables of solvers, operators, learning, for tables.py."""
+from table_text import named, number, seconds, shown, table
+
+
+def milliseconds(value):
+    return f"{1e3 * value:.1f}" if value < 0.01 else f"{1e3 * value:.0f}"
+
+
+def dense(data):
+    """The sentences on dense problems."""
+    omp, l1 = data["dense"].get("omp"), data["dense"].get("l1")
+    if omp:
+        same = "the same picks" if omp["same_picks"] else "OTHER PICKS"
+        yield (f"OMP on a dense {omp['m']:,} x {omp['n']:,} matrix, {omp['k']} atoms: "
+               f"{1e3 * omp['solve']:.0f} ms, and {1e3 * omp['operator']:.0f} ms once for the "
+               f"operator; scikit-learn's orthogonal_mp {1e3 * omp['sklearn']:.0f} ms: "
+               f"{omp['ratio']:.1f} times, {omp['ratio_with_operator']:.1f} times with the "
+               f"operator, {same}.")
+    if l1:
+        rows = ", ".join(f"{r['method']} {milliseconds(r['seconds'])} ms ({r['iterations']:,} "
+                         f"iterations)" for r in l1["rows"])
+        yield (f"l1 on a dense {l1['m']:,} x {l1['n']:,} matrix, to within {l1['gap']:g} of the "
+               f"least objective: {rows}; and {milliseconds(l1['operator'])} ms once for our operator.")
+
+
+@shown("peers")
+def solvers(data):
+    rates = [r["rate"] for r in data["pictures"][0]["rates"]]
+    rows = [(f"`{r['method']}`" if r["whose"] == "csrecover" else r["method"], r["basis"] or "-",
+             *(f"{each['psnr']:.2f}" for each in r["rates"]),
+             *(seconds(each["seconds"]) for each in r["rates"])) for r in data["pictures"]]
+    header = ("solver", "basis", *(f"dB at {100 * rate:.0f} %" for rate in rates),
+              *(f"s at {100 * rate:.0f} %" for rate in rates))
+    return table(header, rows) + (
+        "\n\nOurs by name, each on the basis that suits it best; then what other packages have. "
+        f"One thread. {' '.join(dense(data))} {named(data['machine'])}; "
+        "bench/run.sh peers --images FOLDER.")
+
+
+PRESETS = {f"--quality {name}": f"`csrecover --quality {name}`"
+           for name in ("fast", "balanced", "best")}
+FIRST = ("Delaunay linear", "Clough-Tocher cubic", "biharmonic (scikit-image)",
+         "split Bregman (PyLops)", "OMP (scikit-learn)", *PRESETS)
+
+
+@shown("peers")
+def first(data):
+    """README's table: the rows of peers that a user would choose from, and the presets."""
+    rates = [r["rate"] for r in data["pictures"][0]["rates"]]
+    at = {r["method"]: r["rates"] for r in data["pictures"]}
+    rows = [(PRESETS.get(name, name), *(f"{each['psnr']:.2f}" for each in at[name]),
+             seconds(at[name][-1]["seconds"])) for name in FIRST]
+    header = ("method", *(f"dB at {100 * rate:.0f} %" for rate in rates),
+              f"s at {100 * rates[-1]:.0f} %")
+    return table(header, rows) + (
+        "\n\nMean PSNR over five pictures (camera, astronaut, chelsea, moon, brick), one thread. "
+        f"{named(data['machine'])}; bench/run.sh peers --images FOLDER.")
+
+
+@shown("operators")
+def operators(data):
+    groups = {}
+    for row in data["rows"]:
+        kind = {"phantom": "phantom", "head": "synthetic head, complex"}.get(row["picture"], "five pictures")
+        key = row["what"], row["rate"], kind
+        groups.setdefault(key, {}).setdefault(row["method"], []).append(row)
+    rows = []
+    for (what, rate, kind), methods in groups.items():
+        cells = []
+        for method in ("fast", "balanced", "best"):
+            mean = [sum(r[k] for r in methods[method]) / len(methods[method])
+                    for k in ("psnr", "seconds")]
+            cells.append(f"{mean[0]:.2f} ({mean[1]:.1f} s)")
+        rows.append((what, f"{100 * rate:g} %", kind, *cells))
+    header = ("measured", "rows", "signal", "`fast`: total variation", "`balanced`", "`best`")
+    exact = "; ".join(f"from {256 * r['rate']:g} lines {r['error']:.1e} in {r['seconds']:.0f} s"
+                      for r in data["rows"] if r["method"] == "exact")
+    return table(header, rows) + (
+        f"\n\nRelative error of the phantom after 5,000 steps of total variation: {exact}."
+        f"\n\nPSNR in dB and processor seconds on one core, 256 x 256, the mean of the five pictures of "
+        f"bench/pictures.py. bench/operators.py; {named(data['machine'])}.")
+
+
+@shown("phase")
+def phase(data):
+    at = [min(range(16), key=lambda i: abs(data["phase"][0]["m_over_n"][i] - x))
+          for x in (0.1, 0.25, 0.5, 0.75, 0.9)]
+    rows, first = [("l1, n large", "", *(f"{data['phase'][0]['l1'][i]:.2f}" for i in at))], data["phase"][0]
+    for run in data["phase"]:
+        rows += [(f"`{run['ensemble']}`, {run['amplitudes']}", f"`{s['solver']}`",
+                  *(f"{s['half'][i]:.2f}" for i in at)) for s in run["solvers"]]
+    header = ("matrix, entries", "solver", *(f"m/n = {first['m_over_n'][i]:.2f}" for i in at))
+    return table(header, rows) + (
+        f"\n\nk/m at which half of the signals come back, n = {first['n']}, {first['trials']} signals of "
+        f"each of 16 x 16 sizes; the diagram of all solvers took {first['seconds']:.0f} s. "
+        f"bench/phase.py; {named(data['machine'])}.")
+
+
+@shown("phase")
+def coherence(data):
+    rows = [(f"`{c['matrix']}`", c["zeros"], c["equal_pairs"], f"{c['coherence']:.2f}",
+             f"{c['welch']:.2f}" if c["welch"] else "-", f"{c['root_mean_square']:.2f}",
+             max(c["sure_mutual"], c["sure_cumulative"])) for c in data["coherence"]]
+    header = ("64 x 256", "columns of zeros", "equal pairs", "mu", "Welch's bound",
+              "root mean square", "certain k")
+    return table(header, rows) + f"\n\nbench/phase.py; {named(data['machine'])}."
+
+
+@shown("phase")
+def paper(data):
+    rows = [(f"2^{t['levels']}", f"{t['n']:,}", number(t["matrix_bytes"] / 2**30, "{:,.0f}" if t["levels"] > 14 else "{:.1g}"),
+             f"{t['read_bytes'] / 1024:,.4g}", f"{1e3 * t['seconds_levels']:.3g}",
+             f"{1e3 * t['seconds_tree']:.3g}") for t in data["paper"]]
+    header = ("M", "N", "stored matrix, GiB", "rows and r, KiB", "level by level, ms", "row tree, ms")
+    return table(header, rows) + (
+        f"\n\nThe stored matrix in single precision. One transform with all its products in the order "
+        f"of columns, the fastest of three. bench/phase.py; {named(data['machine'])}.")
+
+
+@shown("l1")
+def l1(data):
+    rays = next((r["machine"] for r in data["rows"] if "machine" in r), data["machine"])
+    def short(value):
+        return f"{value:.2g}" if value < 99 else f"{value:.0f}"
+    rows = [(r["problem"], r["size"], r["peer"], short(1000 * r["ours_seconds"]),
+             short(1000 * r["peer_seconds"]), short(r["ratio"]), f"{r['difference']:.1e}")
+            for r in data["rows"]]
+    header = ("problem", "size", "peer", "ms here", "ms of the peer", "ratio", "difference of x")
+    return table(header, rows) + (
+        "\n\nA peer iterates, in doublings or powers of 100 of its tolerance, until x is within 1e-5 "
+        "of ours, or at the last of its tolerances (scikit-learn: 1e-8); processor time, best of "
+        "five, one thread, matrices prepared and step lengths given; "
+        f"others worked on the machine at the same time (load {data['machine']['load']}). bench/l1.py; "
+        f"SPGL1 {data['machine'].get('spgl1')}, SigPy {data['machine'].get('sigpy')}; "
+        f"{named(data['machine'])}. Rays: {named(rays)}.")
+
+
+@shown("bart")
+def bart(data):
+    pictures = {"phantom": "phantom", "head": "synthetic head, 4 coils"}
+    groups = {}
+    for row in data["pictures"]:
+        groups.setdefault((row["picture"], row["rate"]), {})[row["method"]] = row
+    def cell(row):
+        return f"{row['psnr']:.2f} ({row['seconds']:.1f} s)" if row else "-"
+    methods = ("fast", "bart 100", "bart 300", "bart 1000", "balanced")
+    rows = [(pictures[name], f"{100 * rate:g} %", *(cell(found.get(m)) for m in methods))
+            for (name, rate), found in groups.items()]
+    header = ("signal", "rows", "`fast`: total variation", "BART, 100 steps", "300 steps",
+              "1,000 steps", "`balanced`: plug-and-play")
+    same = [(r["problem"], r["size"], f"{1000 * r['ours_seconds']:.0f}",
+             f"{1000 * r['peer_seconds']:.0f}", f"{r['peer_seconds'] / r['ours_seconds']:.1f}",
+             f"{r['steps']:,}", f"{r['difference']:.1e}", f"{r['objective']:.0e}")
+            for r in data["l1"]]
+    return table(header, rows) + "\n\n" + table(
+        ("problem of `fista`", "size", "ms here", "ms of BART", "ratio", "steps of BART",
+         "difference of x", "of the objective"), same) + (
+        f"\n\nPSNR in dB and processor seconds on one core. BART is `bart pics`, in float32; its rho "
+        f"is the better of 10 and 30 (phantom), 30 and 100 (head) by the true signal, and its times are those of the whole "
+        f"program. Steps for l1: the first of 100, 300, 1,000, ... that is within 1e-5 of our x. "
+        f"Load {data['machine']['load']}. bench/bart.py; BART {data['machine']['bart']}; "
+        f"{named(data['machine'])}.")
+
+
+@shown("learn")
+def learn(data):
+    st, one, em = data["statistics"], data["statistics"]["threads"][0], data["em"]
+    best, copy = st["threads"][-1], st["memcpy_gbs"]
+    rows = [("mean, of a copy's bandwidth", *(f"{t['mean_gbs'] / copy:.2f}" for t in (one, best))),
+            ("centring, of a copy's bandwidth",
+             *(f"{t['centre_gbs'] / copy:.2f}" for t in (one, best))),
+            (f"covariance of {st['rows']:,} x {st['columns']:,}, s",
+             *(f"{t['covariance_s']:.2f}" for t in (one, best))),
+            (f"EM, a round of {em['rows']:,} x 64, {em['components']} Gaussians, s",
+             f"{em['round_s_one']:.3f}", f"{em['round_s_all']:.3f}")]
+    pca = data["pca"]
+    note = (f"Copy {copy:.1f} GB/s. BLAS ssyrk of centred rows: {st['ssyrk_s']:.2f} s. Largest error "
+            f"against float64 sums: {best['covariance_error']:.1e}, ssyrk {st['ssyrk_error']:.1e}. "
+            f"Components of {pca['few']:,} pictures of 55 x 45 in {pca['few_s']:.1f} s, of "
+            f"{pca['many']:,} in {pca['many_s']:.1f} s. {named(data['machine'])}.")
+    return table(("learning", "one core", "all cores"), rows) + "\n\n" + note
+
+
+@shown("learn")
+def family(data):
+    rows = [(f"{100 * r['rate']:g} %", f"{r['pca_db']:.2f}", f"{r['haar_db']:.2f}",
+             f"{r['dct_db']:.2f}") for r in data["family"]["rates"]]
+    return table(("samples", "components, dB", "Haar pursuit, dB", "dct, dB"), rows) + (
+        f"\n\nMean PSNR over 10 generated faces of 55 x 45; {data['family']['components']} components "
+        f"of {data['family']['members']:,} others. {named(data['machine'])}.")
+
+
+@shown("estimate", "estimate")
+def estimates(data):
+    rows = [(f"`{r['options']}`", " x ".join(map(str, r["shape"])) + (
+             ", colour" if r["channels"] == 3 else ""), f"{r['bytes'] / 2 ** 20:,.0f}",
+             f"{r['peak'] / 2 ** 20:,.0f}", f"{r['seconds']:.2f}", f"{r['wall']:.2f}",
+             f"{r['wall'] / r['seconds']:.2f}") for r in data["rows"]]
+    return table(("recovery", "signal", "MiB estimated", "MiB measured", "s estimated",
+                  "s measured", "measured / estimated"), rows) + (
+        f"\n\n25 % of the entries, {data['rows'][0]['threads']} threads. Memory is the tool's whole "
+        f"peak, of which some 20 MiB are programs and libraries. {named(data['machine'])}.")
+
+
+@shown("silences")
+def silences(data):
+    rows = [(r["way"], f"{r['seconds']:.1f}", f"{r['longest']:.2f}", f"{r['stop']:.2f}")
+            for r in data["rows"]]
+    return table(("recovery", "s in all", "longest silence, s", "from a request to stop, s"),
+                 rows) + (f"\n\nOne thread, a picture of {data['edge']} x {data['edge']} of which 25 % "
+                          f"are known, filters of one half as wide; asked to stop after {data['limit']:g} "
+                          "s. Times of the thread's processor. "
+                          f"{named(data['machine'])}.")

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* models.h - models of given numbers, as learners would deliver them. */
+#ifndef CSREC_TESTS_MODELS_H
+#define CSREC_TESTS_MODELS_H
+
+#include "check.h"
+#include "learn/model.h"
+#include "method/method.h"
+
+static inline csrec_model *assemble_model(const char *kind, const csrec_model_parts *parts) {
+    csrec_model *model = NULL;
+    csrec_error error = {""};
+    if (csrec_model_assemble(kind, parts, &model, &error)) fail_msg("%s", error.text);
+    return model;
+}
+
+/* What the model's signals are; scale: NULL, or black and white. */
+static inline void add_form(csrec_model_parts *parts, csrec_shape shape, int64_t channels,
+                            const double *scale) {
+    double axes[CSREC_DIMS_MAX], count = (double)channels;
+    for (int d = 0; d < shape.dims; d++) axes[d] = (double)shape.dim[d];
+    csrec_model_add(parts, "shape", (csrec_shape){1, {shape.dims}}, axes);
+    csrec_model_add(parts, "channels", (csrec_shape){0}, &count);
+    if (scale) csrec_model_add(parts, "scale", (csrec_shape){1, {2}}, scale);
+}
+
+/* Components V [k][values of a signal], orthonormal, and their variances [k]. */
+typedef struct components {
+    csrec_shape shape;
+    int64_t channels, k;
+    const double *mean, *V, *variances, *scale;
+    double noise;
+} components;
+
+static inline csrec_model *model_of_components(const components *c) {
+    csrec_model_parts parts = {0};
+    const int64_t n = entries_in(&c->shape) * c->channels;
+    csrec_model_add(&parts, "mean", (csrec_shape){1, {n}}, c->mean);
+    csrec_model_add(&parts, "components", (csrec_shape){2, {c->k, n}}, c->V);
+    csrec_model_add(&parts, "variances", (csrec_shape){1, {c->k}}, c->variances);
+    csrec_model_add(&parts, "noise", (csrec_shape){0}, &c->noise);
+    add_form(&parts, c->shape, c->channels, c->scale);
+    return assemble_model("pca", &parts);
+}
+
+/* Gaussians of patches: means [K][d], covariances C [K][d][d]. */
+typedef struct gaussians {
+    csrec_shape shape;
+    int64_t channels, K;
+    const double *weights, *means, *C, *scale;
+} gaussians;
+
+static inline csrec_model *model_of_gaussians(const gaussians *g) {
+    const int64_t d = g->shape.dim[0] * g->shape.dim[1] * g->channels;
+    csrec_model_parts parts = {0};
+    csrec_model_add(&parts, "weights", (csrec_shape){1, {g->K}}, g->weights);
+    csrec_model_add(&parts, "means", (csrec_shape){2, {g->K, d}}, g->means);
+    csrec_model_add(&parts, "covariances", (csrec_shape){3, {g->K, d, d}}, g->C);
+    add_form(&parts, g->shape, g->channels, g->scale);
+    return assemble_model("gmm", &parts);
+}
+
+/* Filters [K][edge][edge]; amplitudes: NULL, or one each. */
+static inline csrec_model *model_of_filters(int64_t K, int64_t edge, const double *filters,
+                                            const double *amplitudes) {
+    csrec_model_parts parts = {0};
+    csrec_model_add(&parts, "filters", (csrec_shape){3, {K, edge, edge}}, filters);
+    if (amplitudes) csrec_model_add(&parts, "amplitudes", (csrec_shape){1, {K}}, amplitudes);
+    return assemble_model("conv", &parts);
+}
+
+/* The least model for signals of a shape that a method can work with; NULL: it needs none. */
+static inline csrec_model *least_model(const csrec_method_type *method, csrec_shape shape,
+                                       int64_t channels) {
+    static const double filter[9] = {0.5, -0.25, 1.0, 0.125, -0.5, 0.25, 0.75, -1.0, 0.375};
+    const double one = 1.0;
+    if (!method->needs_model) return NULL;
+    if (strcmp(method->info.model, "conv") == 0) return model_of_filters(1, 3, filter, NULL);
+    assert_string_equal(method->info.model, "pca");
+    const int64_t n = entries_in(&shape) * channels;
+    OWNED double *unit = malloc((size_t)n * sizeof *unit);
+    for (int64_t i = 0; i < n; i++) unit[i] = 1.0 / sqrt((double)n);
+    return model_of_components(&(components){.shape = shape,
+                                             .channels = channels,
+                                             .k = 1,
+                                             .mean = unit,
+                                             .V = unit,
+                                             .variances = &one,
+                                             .noise = 1.0});
+}
+
+#endif
