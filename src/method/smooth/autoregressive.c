@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* autoregressive.c - the posterior mean of an autoregressive process in white noise, fitted by
  * expectation maximisation.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* plate.c - the smoothest signal through samples: multigrid and conjugate gradients. */
 #include "method/smooth/plate.h"
 
@@ -83,11 +84,11 @@ csrec_status csrec_plate_create(const int64_t extent[3], int order, const uint8_
     p->levels = 1;
     csrec_plate_level *finest = &p->level[0];
     csrec_status status = csrec_plate_level_create(n, h, order, weight != NULL, threads, finest);
-    p->p = malloc((size_t)finest->count * sizeof *p->p);
-    p->q = malloc((size_t)finest->count * sizeof *p->q);
-    if (!p->p || !p->q) status = CSREC_MEMORY;
+    CSREC_TAKE(&finest->pool, p->p, finest->count);
+    CSREC_TAKE(&finest->pool, p->q, finest->count);
+    if (!status) status = csrec_pool_status(&finest->pool);
     if (!status) {
-        memcpy(finest->fixed, fixed, (size_t)finest->count);
+        if (fixed) memcpy(finest->fixed, fixed, (size_t)finest->count);
         if (weight) memcpy(finest->weight, weight, (size_t)finest->count * sizeof *weight);
         csrec_plate_level_scale(finest);
     }
@@ -106,9 +107,7 @@ csrec_status csrec_plate_create(const int64_t extent[3], int order, const uint8_
 
 void csrec_plate_destroy(csrec_plate *p) {
     if (!p) return;
-    for (int k = 0; k < p->levels; k++) csrec_plate_level_clear(&p->level[k]);
-    free(p->p);
-    free(p->q);
+    for (int k = 0; k < p->levels; k++) csrec_pool_clear(&p->level[k].pool);
     free(p);
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* plate.h - the smoothest signal on a grid of one to three axes that passes through samples:
  *
  *     min_u E(u) + sum_k w_k (u_k - y_k)^2,    E_1 = sum over axes a of |D_a u|^2    (a membrane)
@@ -16,9 +17,9 @@
 
 typedef struct csrec_plate csrec_plate;
 
-/* extent: of three axes, 1 for those that are missing. order 1: E_1, 2: E_2. fixed [entries]: not 0
- * where u keeps its value. weight [entries], or NULL: w_k, 0 where no sample is. Both are copied.
- * CSREC_MEMORY. */
+/* extent: of three axes, 1 for those that are missing. order 1: E_1, 2: E_2. fixed [entries], or
+ * NULL: not 0 where u keeps its value. weight [entries], or NULL: w_k, 0 where no sample is. Both
+ * are copied. CSREC_MEMORY. */
 csrec_status csrec_plate_create(const int64_t extent[3], int order, const uint8_t *fixed,
                                 const double *weight, int threads, csrec_plate **plate);
 void csrec_plate_destroy(csrec_plate *plate);

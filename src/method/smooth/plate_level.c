@@ -1,8 +1,8 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* plate_level.c - one grid of the multigrid cycle. */
 #include "method/smooth/plate_level.h"
 
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/threads.h"
@@ -29,39 +29,23 @@ static void fill_axis(csrec_plate_axis *axis, int order) {
 
 csrec_status csrec_plate_level_create(const int64_t extent[3], const double h[3], int order,
                                       bool weighted, int threads, csrec_plate_level *l) {
-    bool room = true;
     *l = (csrec_plate_level){.count = 1, .cell = 1.0, .crossed = order == 2};
     for (int a = 0; a < 3; a++) {
         l->count *= extent[a];
         l->cell *= h[a];
-        l->axis[a] = (csrec_plate_axis){.n = extent[a],
-                                        .h = h[a],
-                                        .B = calloc((size_t)extent[a], 5 * sizeof(double)),
-                                        .G = calloc((size_t)extent[a], 3 * sizeof(double))};
-        room = room && l->axis[a].B && l->axis[a].G;
+        l->axis[a] = (csrec_plate_axis){.n = extent[a], .h = h[a]};
+        CSREC_ZEROS(&l->pool, l->axis[a].B, 5 * extent[a]);
+        CSREC_ZEROS(&l->pool, l->axis[a].G, 3 * extent[a]);
     }
     l->threads = csrec_threads_for(l->count * 16, threads);
     l->most = order == 2 ? 4.0 : 2.0;
-    const size_t count = (size_t)l->count;
-    l->fixed = calloc(count, 1);
-    l->weight = weighted ? calloc(count, sizeof(double)) : NULL;
+    CSREC_ZEROS(&l->pool, l->fixed, l->count);
+    if (weighted) CSREC_ZEROS(&l->pool, l->weight, l->count);
     double **all[] = {&l->scale, &l->x, &l->b, &l->r, &l->d, &l->t};
-    for (int i = 0; i < 6; i++) room = (*all[i] = malloc(count * sizeof(double))) && room;
-    l->rows = malloc((size_t)l->threads * 2 * (size_t)extent[2] * sizeof *l->rows);
-    if (!room || !l->fixed || (weighted && !l->weight) || !l->rows) return CSREC_MEMORY;
-    for (int a = 0; a < 3; a++) fill_axis(&l->axis[a], order);
-    return CSREC_OK;
-}
-
-void csrec_plate_level_clear(csrec_plate_level *l) {
-    for (int a = 0; a < 3; a++) {
-        free(l->axis[a].B);
-        free(l->axis[a].G);
-    }
-    free(l->fixed);
-    free(l->weight);
-    double *all[] = {l->scale, l->x, l->b, l->r, l->d, l->t, l->rows};
-    for (int i = 0; i < 7; i++) free(all[i]);
+    for (int i = 0; i < 6; i++) CSREC_TAKE(&l->pool, *all[i], l->count);
+    CSREC_TAKE(&l->pool, l->rows, l->threads * 2 * extent[2]);
+    for (int a = 0; a < 3 && !l->pool.lacks; a++) fill_axis(&l->axis[a], order);
+    return csrec_pool_status(&l->pool);
 }
 
 void csrec_plate_level_scale(csrec_plate_level *l) {

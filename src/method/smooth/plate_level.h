@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* plate_level.h - one grid of the multigrid cycle: the matrix A of the energy, times the volume of
  * a cell, and its smoother. */
 #ifndef CSREC_METHOD_SMOOTH_PLATE_LEVEL_H
@@ -6,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "csrec/status.h"
+#include "base/pool.h"
 
 /* An axis of n entries with spacing h: rows of B, the axis's own part of the energy's matrix, and
  * of G = D^T D / h^2. E_1: B = G. E_2: B = G^2 without the differences that the edge cuts. */
@@ -18,6 +19,7 @@ typedef struct csrec_plate_axis {
 } csrec_plate_axis;
 
 typedef struct csrec_plate_level {
+    csrec_pool pool; /* of all arrays */
     csrec_plate_axis axis[3];
     int64_t count;
     double cell;    /* volume of a cell, in cells of the finest grid */
@@ -31,9 +33,9 @@ typedef struct csrec_plate_level {
     double most; /* of the spectrum of the diagonal's inverse times A, a bound */
 } csrec_plate_level;
 
+/* Its pool is to be cleared, also after a failure. */
 csrec_status csrec_plate_level_create(const int64_t extent[3], const double h[3], int order,
                                       bool weighted, int threads, csrec_plate_level *level);
-void csrec_plate_level_clear(csrec_plate_level *level);
 
 /* After fixed and weight are set. */
 void csrec_plate_level_scale(csrec_plate_level *level);

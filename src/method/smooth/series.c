@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* series.c - interpolation along one axis, and the Gaussian process of exponential covariance. */
 #include "method/smooth/series.h"
 

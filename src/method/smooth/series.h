@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* series.h - ways to fill a signal of one axis. Samples v_k lie at entries at_k; entry i is at the
  * time t_i. */
 #ifndef CSREC_METHOD_SMOOTH_SERIES_H

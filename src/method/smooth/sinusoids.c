@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* sinusoids.c - a line and a few sinusoids by orthogonal matching pursuit: the next frequency is
  * the largest of the residual's spectrum, all frequencies are refined by a step of Gauss and
  * Newton, and generalised cross-validation tells how many there are. */

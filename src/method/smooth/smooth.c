@@ -1,10 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* smooth.c - the method smooth: a signal of one axis by interpolation, or by a vote of four ways;
  * of two and three axes the membrane or thin plate through the samples (docs/smooth.md). */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
+#include "base/pool.h"
 #include "method/method.h"
 #include "method/smooth/plate.h"
 #include "method/smooth/series.h"
@@ -24,6 +24,7 @@ static const csrec_param params[] = {
 enum { ITERATIONS = 1000, ORDER = 16, FITS = 8 };
 
 typedef struct job {
+    csrec_pool pool;
     const csrec_recovery *r;
     const csrec_measurement *m;
     csrec_call call;
@@ -44,9 +45,11 @@ static int setting(const job *j, const csrec_param *param) {
 
 static csrec_status fill_series(job *j) {
     csrec_series s = {.n = j->entries};
-    int64_t *at = malloc((size_t)j->m->n * sizeof *at);
-    double *v = malloc((size_t)j->m->n * sizeof *v);
-    csrec_status status = at && v ? CSREC_OK : CSREC_MEMORY;
+    int64_t *at;
+    double *v;
+    CSREC_TAKE(&j->pool, at, j->m->n);
+    CSREC_TAKE(&j->pool, v, j->m->n);
+    csrec_status status = csrec_pool_status(&j->pool);
     for (int64_t i = 0; i < j->entries && !status; i++)
         if (j->known[i]) {
             at[s.m] = i;
@@ -65,8 +68,6 @@ static csrec_status fill_series(job *j) {
         const double noise = j->sigma > 0.0 ? j->sigma * j->sigma : p.s * p.noise;
         status = csrec_series_autoregressive(&s, ORDER, noise, j->u);
     }
-    free(at);
-    free(v);
     return status;
 }
 
@@ -74,17 +75,13 @@ static csrec_status fill_series(job *j) {
 
 static csrec_status solve(job *j, const double *weight) {
     csrec_plate *plate = NULL;
-    uint8_t *none = weight ? calloc((size_t)j->entries, 1) : NULL;
     const int order = j->kind == FIRST ? 1 : 2;
-    csrec_status status = weight && !none ? CSREC_MEMORY : CSREC_OK;
-    if (!status)
-        status = csrec_plate_create(j->extent, order, weight ? none : j->known, weight,
-                                    j->r->options->threads, &plate);
+    csrec_status status = csrec_plate_create(j->extent, order, weight ? NULL : j->known, weight,
+                                             j->r->options->threads, &plate);
     if (!status)
         j->iterations += csrec_plate_solve(plate, weight ? j->y : NULL, j->tolerance, ITERATIONS,
                                            &j->call, j->u);
     csrec_plate_destroy(plate);
-    free(none);
     return status;
 }
 
@@ -98,9 +95,10 @@ static double misfit(const job *j) {
 /* Noisy samples weigh so much that the plate misses them by sigma (Morozov's discrepancy): the
  * logarithm of the misfit is near linear in that of the weight. */
 static csrec_status smooth_noise(job *j) {
-    double *weight = calloc((size_t)j->entries, sizeof *weight);
+    double *weight;
+    CSREC_TAKE(&j->pool, weight, j->entries);
     double low = -12.0, high = 12.0, at = -1.0; /* of log10 w, in units of the energy */
-    csrec_status status = weight ? CSREC_OK : CSREC_MEMORY;
+    csrec_status status = csrec_pool_status(&j->pool);
     for (int k = 0; k < FITS && !status && !csrec_call_stopped(&j->call); k++) {
         for (int64_t i = 0; i < j->entries; i++) weight[i] = j->known[i] ? pow(10.0, at) : 0.0;
         status = solve(j, weight);
@@ -110,7 +108,6 @@ static csrec_status smooth_noise(job *j) {
         double next = at + 2.0 * log10(fmax(off, 1e-3 * j->sigma) / j->sigma);
         at = next > low && next < high ? next : 0.5 * (low + high);
     }
-    free(weight);
     return status;
 }
 
@@ -140,11 +137,10 @@ static csrec_status recover(job *j, csrec_error *error) {
     if (j->kind == AUTOREGRESSIVE && m->shape.dims > 1)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "method smooth: kind 3 is for one axis; use 1 or 2");
-    j->known = calloc((size_t)j->entries, 1);
-    j->u = malloc((size_t)j->entries * sizeof *j->u);
-    j->y = calloc((size_t)j->entries, sizeof *j->y);
-    if (!j->known || !j->u || !j->y)
-        return csrec_fail(error, CSREC_MEMORY, "method smooth: out of memory");
+    CSREC_ZEROS(&j->pool, j->known, j->entries);
+    CSREC_TAKE(&j->pool, j->u, j->entries);
+    CSREC_ZEROS(&j->pool, j->y, j->entries);
+    if (j->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "method smooth: out of memory");
     for (int64_t k = 0; k < m->n; k++) j->known[m->index[k]] = 1;
     csrec_status status = CSREC_OK;
     for (int64_t c = 0; c < m->channels && !status; c++) status = fill_channel(j, c);
@@ -169,9 +165,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     r->report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
     r->report->seconds_pursuit = csrec_seconds() - began;
     csrec_call_end(&j.call);
-    free(j.known);
-    free(j.u);
-    free(j.y);
+    csrec_pool_clear(&j.pool);
     return status;
 }
 
@@ -190,8 +184,8 @@ static csrec_need need_of(const csrec_task *task) {
     const double bytes = line ? 16.0 + 8.0 * 24.0 : 17.0 + csrec_plate_bytes(task->noisy);
     const double steps = 30.0 * (task->noisy ? FITS : 1.0);
     const double step = csrec_task_share(task, steps * PER_STEP * entries, task->entries);
-    return (csrec_need){csrec_signal_bytes(task) + bytes * entries,
-                        channels * (line ? PER_VOTE * entries : step)};
+    return (csrec_need){.bytes = csrec_signal_bytes(task) + bytes * entries,
+                        .seconds = channels * (line ? PER_VOTE * entries : step)};
 }
 
 const csrec_method_type csrec_method_smooth = {

@@ -1,9 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* vote.c - which way fills a series best, by samples left out in holes like the real ones. A
  * left-out error counts as often as missing entries are as far from a sample as it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/random.h"
 #include "csrec/sampling.h"
 #include "method/smooth/series.h"
@@ -12,6 +14,7 @@ enum { WAYS = 5, FOLDS = 6, FEW = 8, MANY = 60, BINS = 8, ORDER = 16, LONG = 819
 enum { LINEAR, CUBIC, PROCESS, AUTOREGRESSIVE, SINUSOIDS };
 
 typedef struct vote {
+    csrec_pool pool;
     const csrec_series *s;
     csrec_series_process process;
     double noise;
@@ -240,7 +243,7 @@ static csrec_status blend(vote *j, double *all, double *x, double share[WAYS]) {
 
 csrec_status csrec_series_vote(const csrec_series *s, uint64_t seed, double *x,
                                double share[WAYS]) {
-    double least, most, own[WAYS] = {1.0};
+    double least, most, *all, own[WAYS] = {1.0};
     vote j = {.s = s, .seed = seed, .use = {true, true, true, !s->t, !s->t && s->n <= LONG}};
     limits(s, &least, &most);
     csrec_series_linear(s, x);
@@ -248,19 +251,16 @@ csrec_status csrec_series_vote(const csrec_series *s, uint64_t seed, double *x,
         const size_t m = (size_t)s->m, n = (size_t)s->n;
         j.process = csrec_series_process_fit(s);
         j.noise = j.process.s * j.process.noise;
-        j.fold = malloc(m);
-        j.at = malloc(2 * m * sizeof *j.at);
-        j.v = malloc(((WAYS + 1) * m + (WAYS + 1) * n) * sizeof *j.v);
-        csrec_status status = j.fold && j.at && j.v ? make_folds(&j) : CSREC_MEMORY;
-        if (!status) {
-            j.far = j.at + m;
-            j.y = j.v + m;
-            j.x = j.y + WAYS * m;
-            status = blend(&j, j.x + n, x, own);
-        }
-        free(j.fold);
-        free(j.at);
-        free(j.v);
+        CSREC_TAKE(&j.pool, j.fold, m);
+        CSREC_TAKE(&j.pool, j.at, m);
+        CSREC_TAKE(&j.pool, j.far, m);
+        CSREC_TAKE(&j.pool, j.v, m);
+        CSREC_TAKE(&j.pool, j.y, WAYS * m);
+        CSREC_TAKE(&j.pool, j.x, n);
+        CSREC_TAKE(&j.pool, all, WAYS * n);
+        csrec_status status = j.pool.lacks ? CSREC_MEMORY : make_folds(&j);
+        if (!status) status = blend(&j, all, x, own);
+        csrec_pool_clear(&j.pool);
         if (status) return status;
     }
     if (share) memcpy(share, own, sizeof own);
