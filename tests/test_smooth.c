@@ -16,31 +16,55 @@ static int64_t count_of(const int64_t n[3]) {
     return n[0] * n[1] * n[2];
 }
 
-/* Adds d d^T, d the product of the first differences along axes a and b (b < 0: a alone) from entry
- * i; nothing where they leave the grid. */
-static void add_difference(const int64_t n[3], int64_t i, int a, int b, double *E) {
-    const int64_t stride[3] = {n[1] * n[2], n[2], 1}, count = count_of(n);
-    int64_t at[3] = {i / stride[0], i / stride[1] % n[1], i % n[2]}, place[4];
-    double part[4];
-    int terms = 0;
-    for (int k = 0; k < (b < 0 ? 2 : 4); k++) {
-        int64_t c[3] = {at[0], at[1], at[2]};
-        c[a] += k % 2;
-        if (b >= 0) c[b] += k / 2;
-        if (c[a] >= n[a] || (b >= 0 && c[b] >= n[b])) return;
-        place[terms] = c[0] * stride[0] + c[1] * stride[1] + c[2];
-        part[terms++] = (k % 2 ? 1.0 : -1.0) * (b < 0 || k / 2 ? 1.0 : -1.0);
-    }
+/* E += d d^T of a difference: `terms` entries and their factors. */
+static void add_square(int64_t count, int terms, const int64_t *place, const double *part,
+                       double *E) {
     for (int k = 0; k < terms; k++)
         for (int l = 0; l < terms; l++) E[place[k] * count + place[l]] += part[k] * part[l];
 }
 
-static double *energy(const int64_t n[3], int order) {
+/* D_a u, or D_a D_b u, at entry i; nothing where it leaves the grid. */
+static void add_difference(const int64_t n[3], int64_t i, int a, int b, double *E) {
+    const int64_t stride[3] = {n[1] * n[2], n[2], 1};
+    int64_t place[4];
+    double part[4];
+    const int terms = b < 0 ? 2 : 4;
+    for (int k = 0; k < terms; k++) {
+        int64_t c[3] = {i / stride[0], i / stride[1] % n[1], i % n[2]};
+        c[a] += k % 2;
+        if (b >= 0) c[b] += k / 2;
+        if (c[a] >= n[a] || (b >= 0 && c[b] >= n[b])) return;
+        place[k] = c[0] * stride[0] + c[1] * stride[1] + c[2];
+        part[k] = (k % 2 ? 1.0 : -1.0) * (b < 0 || k / 2 ? 1.0 : -1.0);
+    }
+    add_square(count_of(n), terms, place, part, E);
+}
+
+/* (L u)_i = sum over the neighbours j of entry i of u_i - u_j. */
+static void add_laplacian(const int64_t n[3], int64_t i, double *E) {
+    const int64_t stride[3] = {n[1] * n[2], n[2], 1};
+    int64_t place[7] = {i};
+    double part[7] = {0.0};
+    int terms = 1;
+    for (int a = 0; a < 3; a++)
+        for (int64_t step = -1; step <= 1; step += 2) {
+            const int64_t at = i / stride[a] % n[a] + step;
+            if (at < 0 || at >= n[a]) continue;
+            part[0] += 1.0;
+            place[terms] = i + step * stride[a];
+            part[terms++] = -1.0;
+        }
+    add_square(count_of(n), terms, place, part, E);
+}
+
+static double *energy(const int64_t n[3], csrec_plate_kind kind) {
     double *E = calloc((size_t)(count_of(n) * count_of(n)), sizeof *E);
-    for (int64_t i = 0; i < count_of(n); i++)
-        for (int a = 0; a < 3; a++)
-            for (int b = order == 2 ? 0 : -1; b < (order == 2 ? 3 : 0); b++)
-                add_difference(n, i, a, b, E);
+    for (int64_t i = 0; i < count_of(n); i++) {
+        if (kind == CSREC_PLATE_BIHARMONIC) add_laplacian(n, i, E);
+        for (int a = 0; a < 3 && kind != CSREC_PLATE_BIHARMONIC; a++)
+            for (int b = 0; b < (kind == CSREC_PLATE_THIN ? 3 : 1); b++)
+                add_difference(n, i, a, kind == CSREC_PLATE_THIN ? b : -1, E);
+    }
     return E;
 }
 
@@ -71,7 +95,8 @@ static double *dense_minimum(const int64_t n[3], const double *E, const uint8_t 
  * energy has one minimum. */
 TEST(plates_are_the_minima_of_their_energies) {
     for (int round = 0; round < 40; round++) {
-        const int axes = 1 + round % 3, order = 1 + round / 3 % 2;
+        const int axes = 1 + round % 3;
+        const csrec_plate_kind kind = (csrec_plate_kind)(1 + round / 3 % 3);
         int64_t n[3] = {1, 1, 1};
         for (int a = 3 - axes; a < 3; a++)
             n[a] = 3 + check_below(&seed, axes == 1 ? 60 : axes == 2 ? 14 : 5);
@@ -80,7 +105,7 @@ TEST(plates_are_the_minima_of_their_energies) {
         OWNED uint8_t *fixed = calloc((size_t)count, 1);
         OWNED double *weight = calloc((size_t)count, sizeof *weight);
         OWNED double *y = malloc((size_t)count * sizeof *y), *u = malloc((size_t)count * sizeof *u);
-        OWNED double *wanted = malloc((size_t)count * sizeof *wanted), *E = energy(n, order);
+        OWNED double *wanted = malloc((size_t)count * sizeof *wanted), *E = energy(n, kind);
         for (int64_t i = 0; i < count; i++) {
             y[i] = 100.0 * check_normal(&seed);
             fixed[i] = check_uniform(&seed) < 0.3;
@@ -95,14 +120,14 @@ TEST(plates_are_the_minima_of_their_energies) {
         }
         csrec_plate *plate;
         assert_ok(
-            csrec_plate_create(n, order, fixed, weighted ? weight : NULL, 1 + round % 3, &plate));
+            csrec_plate_create(n, kind, fixed, weighted ? weight : NULL, 1 + round % 3, &plate));
         const int64_t steps = csrec_plate_solve(plate, weighted ? y : NULL, 1e-11, 2000, NULL, u);
         assert_true(steps < 400);
         dense_minimum(n, E, fixed, weight, y, wanted);
         for (int64_t i = 0; i < count; i++)
             if (!(fabs(u[i] - wanted[i]) <= 1e-5))
-                fail_msg("%d x %d x %d, order %d: entry %d is %.9g, not %.9g", (int)n[0], (int)n[1],
-                         (int)n[2], order, (int)i, u[i], wanted[i]);
+                fail_msg("%d x %d x %d, kind %d: entry %d is %.9g, not %.9g", (int)n[0], (int)n[1],
+                         (int)n[2], (int)kind, (int)i, u[i], wanted[i]);
         csrec_plate_destroy(plate);
     }
 }
@@ -114,7 +139,7 @@ TEST(large_holes_take_few_iterations) {
     const int64_t n[3] = {1, SIDE, SIDE};
     OWNED uint8_t *fixed = malloc(SIDE * SIDE);
     OWNED double *u = malloc(SIDE * SIDE * sizeof *u);
-    for (int order = 1; order <= 2; order++)
+    for (int kind = 1; kind <= 3; kind++)
         for (int edge = 20; edge <= 100; edge += 80) {
             for (int i = 0; i < SIDE * SIDE; i++) {
                 const int y = i / SIDE - 30, x = i % SIDE - 30;
@@ -122,7 +147,7 @@ TEST(large_holes_take_few_iterations) {
                 u[i] = fixed[i] ? 50.0 * sin(0.05 * y) + 30.0 * cos(0.08 * x) : 0.0;
             }
             csrec_plate *plate;
-            assert_ok(csrec_plate_create(n, order, fixed, NULL, 1, &plate));
+            assert_ok(csrec_plate_create(n, (csrec_plate_kind)kind, fixed, NULL, 1, &plate));
             assert_true(csrec_plate_solve(plate, NULL, 1e-6, 1000, NULL, u) < 60);
             csrec_plate_destroy(plate);
         }

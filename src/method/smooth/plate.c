@@ -11,12 +11,13 @@
 enum { LEVELS = 24, DEGREE = 3, LAST_DEGREE = 60 };
 
 /* The part of the spectrum that smoothing leaves to coarser grids, and on the last grid none. */
-static const double PART = 12.0, LAST_PART = 4e3;
+static const double PART = 30.0, LAST_PART = 4e3;
 
 struct csrec_plate {
-    int levels, order;
+    int levels;
     csrec_plate_level level[LEVELS];
-    double *p, *q; /* of conjugate gradients, on the finest grid */
+    double *r, *z, *p, *q; /* of conjugate gradients, on the finest grid */
+    double *rows;          /* scratch of products */
 };
 
 /* ------------------------------------------------------------------ grids --------------------- */
@@ -74,18 +75,19 @@ static bool next_extents(const csrec_plate_level *f, int64_t extent[3], double h
     return any && memchr(f->fixed, 0, (size_t)f->count);
 }
 
-csrec_status csrec_plate_create(const int64_t extent[3], int order, const uint8_t *fixed,
-                                const double *weight, int threads, csrec_plate **plate) {
+csrec_status csrec_plate_create(const int64_t extent[3], csrec_plate_kind kind,
+                                const uint8_t *fixed, const double *weight, int threads,
+                                csrec_plate **plate) {
     csrec_plate *p = calloc(1, sizeof *p);
     if (!p) return CSREC_MEMORY;
     int64_t n[3] = {extent[0], extent[1], extent[2]};
     double h[3] = {1.0, 1.0, 1.0};
-    p->order = order;
     p->levels = 1;
     csrec_plate_level *finest = &p->level[0];
-    csrec_status status = csrec_plate_level_create(n, h, order, weight != NULL, threads, finest);
-    CSREC_TAKE(&finest->pool, p->p, finest->count);
-    CSREC_TAKE(&finest->pool, p->q, finest->count);
+    csrec_status status = csrec_plate_level_create(n, h, kind, weight != NULL, threads, finest);
+    double **all[] = {&p->r, &p->z, &p->p, &p->q};
+    for (int i = 0; i < 4; i++) CSREC_TAKE(&finest->pool, *all[i], finest->count);
+    CSREC_TAKE(&finest->pool, p->rows, finest->threads * 2 * n[2]);
     if (!status) status = csrec_pool_status(&finest->pool);
     if (!status) {
         if (fixed) memcpy(finest->fixed, fixed, (size_t)finest->count);
@@ -94,7 +96,7 @@ csrec_status csrec_plate_create(const int64_t extent[3], int order, const uint8_
     }
     while (!status && p->levels < LEVELS && next_extents(&p->level[p->levels - 1], n, h)) {
         csrec_plate_level *c = &p->level[p->levels++];
-        status = csrec_plate_level_create(n, h, order, weight != NULL, threads, c);
+        status = csrec_plate_level_create(n, h, kind, weight != NULL, threads, c);
         if (!status) coarsen(c - 1, c);
     }
     if (status) {
@@ -137,7 +139,7 @@ static int see(int64_t i, int64_t n, bool cubic, int64_t at[4], double part[4]) 
 
 /* Along one axis of [outer][n][inner]: fine = P coarse, or coarse = P^T fine if back. */
 static void carry(int64_t outer, int64_t fine, int64_t coarse, int64_t inner, bool cubic, bool back,
-                  const double *from, double *to) {
+                  const float *from, float *to) {
     memset(to, 0, (size_t)(outer * (back ? coarse : fine) * inner) * sizeof *to);
     for (int64_t i = 0; i < fine; i++) {
         int64_t at[4];
@@ -146,17 +148,18 @@ static void carry(int64_t outer, int64_t fine, int64_t coarse, int64_t inner, bo
         for (int64_t o = 0; o < outer; o++)
             for (int j = 0; j < seen; j++) {
                 const int64_t f = (o * fine + i) * inner, c = (o * coarse + at[j]) * inner;
-                const double *restrict source = from + (back ? f : c);
-                double *restrict target = to + (back ? c : f);
-                for (int64_t k = 0; k < inner; k++) target[k] += part[j] * source[k];
+                const float *restrict source = from + (back ? f : c);
+                float *restrict target = to + (back ? c : f);
+                const float weight = (float)part[j];
+                for (int64_t k = 0; k < inner; k++) target[k] += weight * source[k];
             }
     }
 }
 
 /* The axes one after the other, between a and b, which have the fine grid's room; returns the one
  * that holds the result. */
-static double *carry_all(const csrec_plate_level *f, const csrec_plate_level *c, bool back,
-                         double *a, double *b) {
+static float *carry_all(const csrec_plate_level *f, const csrec_plate_level *c, bool back, float *a,
+                        float *b) {
     int64_t n[3];
     for (int i = 0; i < 3; i++) n[i] = back ? f->axis[i].n : c->axis[i].n;
     for (int i = 0; i < 3; i++) {
@@ -165,7 +168,7 @@ static double *carry_all(const csrec_plate_level *f, const csrec_plate_level *c,
         const int64_t inner = i == 2 ? 1 : i == 1 ? n[2] : n[1] * n[2];
         carry(outer, f->axis[i].n, c->axis[i].n, inner, f->crossed, back, a, b);
         n[i] = back ? c->axis[i].n : f->axis[i].n;
-        double *swap = a;
+        float *swap = a;
         a = b;
         b = swap;
     }
@@ -184,51 +187,56 @@ static void cycle(csrec_plate *p, int k) {
     if (last) return;
     csrec_plate_level *c = f + 1;
     memcpy(f->d, f->r, (size_t)f->count * sizeof *f->d);
-    const double *b = carry_all(f, c, true, f->d, f->t);
-    for (int64_t i = 0; i < c->count; i++) c->b[i] = c->fixed[i] ? 0.0 : b[i];
+    const float *b = carry_all(f, c, true, f->d, f->t);
+    for (int64_t i = 0; i < c->count; i++) c->b[i] = c->fixed[i] ? 0 : b[i];
     cycle(p, k + 1);
     memcpy(f->d, c->x, (size_t)c->count * sizeof *c->x);
-    const double *e = carry_all(f, c, false, f->d, f->t);
+    const float *e = carry_all(f, c, false, f->d, f->t);
     for (int64_t i = 0; i < f->count; i++)
         if (!f->fixed[i]) f->x[i] += e[i];
-    csrec_plate_product(f, f->x, f->r);
-    for (int64_t i = 0; i < f->count; i++) f->r[i] = f->b[i] - f->r[i];
+    csrec_plate_residual(f);
     csrec_plate_smooth(f, DEGREE, PART);
 }
 
-/* r = W y - A u where not fixed, into the level's b. */
-static void residual(csrec_plate_level *f, const double *y, const double *u) {
-    csrec_plate_product(f, u, f->b);
-    for (int64_t i = 0; i < f->count; i++) {
-        const double own = f->weight && y && !f->fixed[i] ? f->weight[i] * y[i] : 0.0;
-        f->b[i] = own - f->b[i];
-    }
+/* r = W y - A u where not fixed. */
+static void take_residual(csrec_plate *p, const double *y, const double *u) {
+    const csrec_plate_level *f = &p->level[0];
+    csrec_plate_product(f, u, p->rows, p->r);
+    for (int64_t i = 0; i < f->count; i++)
+        p->r[i] = (f->weight && y && !f->fixed[i] ? f->weight[i] * y[i] : 0.0) - p->r[i];
+}
+
+/* z = about A^-1 r, in floats of about 1. */
+static void precondition(csrec_plate *p) {
+    csrec_plate_level *f = &p->level[0];
+    double most = 0.0;
+    for (int64_t i = 0; i < f->count; i++) most = fmax(most, fabs(p->r[i]));
+    for (int64_t i = 0; i < f->count; i++) f->b[i] = most > 0.0 ? (float)(p->r[i] / most) : 0.0f;
+    cycle(p, 0);
+    for (int64_t i = 0; i < f->count; i++) p->z[i] = most * (double)f->x[i];
 }
 
 int64_t csrec_plate_solve(csrec_plate *p, const double *y, double tolerance, int64_t most,
                           csrec_call *call, double *u) {
     csrec_plate_level *f = &p->level[0];
-    const size_t bytes = (size_t)f->count * sizeof *u;
     double first = 0.0, before = 0.0;
-    residual(f, y, u);
     int64_t done = 0;
+    take_residual(p, y, u);
     for (; done < most; done++) {
-        cycle(p, 0);
-        const double now = csrec_plate_dot(f, f->b, f->x);
+        precondition(p);
+        const double now = csrec_plate_dot(f->count, p->r, p->z);
         if (done == 0) first = now;
         if (!(now > tolerance * tolerance * first)) break;
         const csrec_progress progress = {"smoothing", done, most, sqrt(now / first)};
         if (csrec_call_report(call, &progress)) break;
         const double beta = done == 0 ? 0.0 : now / before;
-        if (done == 0)
-            memcpy(p->p, f->x, bytes);
-        else
-            for (int64_t i = 0; i < f->count; i++) p->p[i] = f->x[i] + beta * p->p[i];
-        csrec_plate_product(f, p->p, p->q);
-        const double alpha = now / csrec_plate_dot(f, p->p, p->q);
+        for (int64_t i = 0; i < f->count; i++)
+            p->p[i] = done == 0 ? p->z[i] : p->z[i] + beta * p->p[i];
+        csrec_plate_product(f, p->p, p->rows, p->q);
+        const double alpha = now / csrec_plate_dot(f->count, p->p, p->q);
         for (int64_t i = 0; i < f->count; i++) {
             u[i] += alpha * p->p[i];
-            f->b[i] -= alpha * p->q[i];
+            p->r[i] -= alpha * p->q[i];
         }
         before = now;
     }
@@ -236,6 +244,6 @@ int64_t csrec_plate_solve(csrec_plate *p, const double *y, double tolerance, int
 }
 
 double csrec_plate_bytes(bool weighted) {
-    const double finest = 1.0 + 8.0 * (weighted ? 9.0 : 8.0);
-    return finest * 4.0 / 3.0;
+    const double each = 1.0 + 6.0 * 4.0 + (weighted ? 8.0 : 0.0);
+    return 4.0 * 8.0 + each * 4.0 / 3.0;
 }

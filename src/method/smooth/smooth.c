@@ -11,13 +11,12 @@
 #include "operator/mask.h"
 #include "solver/solver.h"
 
-enum { AUTO, FIRST, SECOND, AUTOREGRESSIVE };
+enum { AUTO, FIRST, SECOND, THIRD };
 
 static const csrec_param params[] = {
-    {"kind", AUTO, AUTO, AUTOREGRESSIVE,
-     "1: linear, or a membrane; 2: monotone cubic, or a thin plate; 3: autoregressive, of one "
-     "axis; "
-     "0: a vote of one axis, else 2"},
+    {"kind", AUTO, AUTO, THIRD,
+     "of one axis 1: linear, 2: monotone cubic, 3: autoregressive, 0: a vote; of more 1: membrane, "
+     "2: biharmonic, 3: thin plate, 0: 2 of pictures, 3 of volumes"},
     {"digits", 5, 1, 12, "plates end when their error is below 10^-digits of the start's"},
     {0}};
 
@@ -73,14 +72,17 @@ static csrec_status fill_series(job *j) {
 
 /* ------------------------------------------------------------------ plates -------------------- */
 
-static csrec_status solve(job *j, const double *weight) {
+static csrec_plate_kind kind_of(const job *j) {
+    if (j->kind == AUTO) return j->m->shape.dims == 2 ? CSREC_PLATE_BIHARMONIC : CSREC_PLATE_THIN;
+    return (csrec_plate_kind)j->kind;
+}
+
+static csrec_status solve_noisy(job *j, const double *weight) {
     csrec_plate *plate = NULL;
-    const int order = j->kind == FIRST ? 1 : 2;
-    csrec_status status = csrec_plate_create(j->extent, order, weight ? NULL : j->known, weight,
-                                             j->r->options->threads, &plate);
+    csrec_status status =
+        csrec_plate_create(j->extent, kind_of(j), NULL, weight, j->r->options->threads, &plate);
     if (!status)
-        j->iterations += csrec_plate_solve(plate, weight ? j->y : NULL, j->tolerance, ITERATIONS,
-                                           &j->call, j->u);
+        j->iterations += csrec_plate_solve(plate, j->y, j->tolerance, ITERATIONS, &j->call, j->u);
     csrec_plate_destroy(plate);
     return status;
 }
@@ -101,7 +103,7 @@ static csrec_status smooth_noise(job *j) {
     csrec_status status = csrec_pool_status(&j->pool);
     for (int k = 0; k < FITS && !status && !csrec_call_stopped(&j->call); k++) {
         for (int64_t i = 0; i < j->entries; i++) weight[i] = j->known[i] ? pow(10.0, at) : 0.0;
-        status = solve(j, weight);
+        status = solve_noisy(j, weight);
         const double off = misfit(j);
         if (fabs(log(off / j->sigma)) < 0.02) break;
         *(off > j->sigma ? &low : &high) = at;
@@ -111,8 +113,29 @@ static csrec_status smooth_noise(job *j) {
     return status;
 }
 
+/* Within the samples' range: a plate overshoots in holes and beyond the outermost samples. */
+static void clip(job *j) {
+    double least = INFINITY, most = -INFINITY;
+    for (int64_t i = 0; i < j->entries; i++)
+        if (j->known[i]) {
+            least = fmin(least, j->y[i]);
+            most = fmax(most, j->y[i]);
+        }
+    for (int64_t i = 0; i < j->entries; i++) j->u[i] = fmax(least, fmin(j->u[i], most));
+}
+
 static csrec_status fill_plate(job *j) {
-    return j->sigma > 0.0 ? smooth_noise(j) : solve(j, NULL);
+    if (j->sigma > 0.0) return smooth_noise(j);
+    const csrec_plate_fill fill = {.extent = {j->extent[0], j->extent[1], j->extent[2]},
+                                   .known = j->known,
+                                   .kind = kind_of(j),
+                                   .threads = j->r->options->threads,
+                                   .tolerance = j->tolerance,
+                                   .iterations = ITERATIONS};
+    int64_t done;
+    csrec_status status = csrec_plate_holes(&fill, &j->call, j->u, &done);
+    j->iterations += done;
+    return status;
 }
 
 /* ------------------------------------------------------------------ the recovery -------------- */
@@ -125,6 +148,7 @@ static csrec_status fill_channel(job *j, int64_t channel) {
     for (int64_t k = 0; k < m->n; k++)
         j->y[m->index[k]] = j->u[m->index[k]] = m->y[k * m->channels + channel];
     csrec_status status = m->shape.dims == 1 ? fill_series(j) : fill_plate(j);
+    if (!status && m->shape.dims > 1) clip(j);
     for (int64_t i = 0; i < j->entries && !status; i++) {
         const bool kept = j->known[i] && j->sigma == 0.0;
         j->r->signal[i * m->channels + channel] = kept ? j->y[i] : j->u[i];
@@ -134,9 +158,6 @@ static csrec_status fill_channel(job *j, int64_t channel) {
 
 static csrec_status recover(job *j, csrec_error *error) {
     const csrec_measurement *m = j->m;
-    if (j->kind == AUTOREGRESSIVE && m->shape.dims > 1)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "method smooth: kind 3 is for one axis; use 1 or 2");
     CSREC_ZEROS(&j->pool, j->known, j->entries);
     CSREC_TAKE(&j->pool, j->u, j->entries);
     CSREC_ZEROS(&j->pool, j->y, j->entries);
