@@ -6,6 +6,7 @@ samples, holes, clouds, lost lines; a smooth volume; signals of one axis beside 
 SciPy's pchip and cubic spline. Needs NumPy, SciPy and cffi; each peer is left out where it is not
 installed."""
 import time
+import warnings
 
 import onethread  # noqa: F401, before NumPy
 import numpy as np
@@ -130,6 +131,7 @@ def plates(csrecover):
 def main():
     arguments = binding.on_pictures(__doc__, "smooth.json")
     csrecover = binding.load(arguments.build)
+    warnings.simplefilter("ignore", csrecover.RecoveryWarning)  # holes are what is measured
     five, source = pictures.load(arguments.images)
     found, two = [], plates(csrecover)
     for name, truth in [*five[:1 if arguments.quick else None], ("elevation", elevation())]:
