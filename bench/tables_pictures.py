@@ -169,3 +169,33 @@ def colours(data):
         f"\n\nMeans of {names}, 256 x 256, {100 * data['rate']:.0f} % known, one thread. DPIR "
         f"begins with Delaunay's triangulation. Other work shared the machine's cores.{left} {named(data['machine'])}; {packages}; "
         f"bench/colours.py.")
+
+
+SMOOTH_PEERS = "scikit-image {scikit-image}, SciPy {scipy}, rasterio {rasterio}"
+
+
+def _by_mask(data, kinds, ways):
+    """PSNR and seconds by kind of signal and mask, a column a way."""
+    at = {(r["kind"], r["mask"], r["way"]): r for r in data["mean"]}
+    cases = dict.fromkeys((r["kind"], r["mask"]) for r in data["mean"] if r["kind"] in kinds)
+    return [(kind, mask, *(f"{r['psnr']:.2f}, {1e3 * r['seconds']:.0f}" if r else "-"
+                           for r in (at.get((kind, mask, way)) for way in ways)))
+            for kind, mask in cases]
+
+
+@shown("smooth")
+def smooth(data):
+    ways = dict.fromkeys(r["way"] for r in data["mean"] if r["kind"] != "one axis")
+    return table(("", "known", *ways), _by_mask(data, ("pictures", "elevation", "volume"), ways)) + (
+        "\n\nPSNR in dB over the missing entries, of the range of the signal, and milliseconds of the "
+        "processor, one thread. The five pictures of 256 x 256; an elevation of 256 x 256 and a volume "
+        f"of 32 x 32 x 32, made by code. {named(data['machine'])}; "
+        f"{SMOOTH_PEERS.format(**data['versions'])}; bench/run.sh smooth --images FOLDER.")
+
+
+@shown("smooth")
+def series(data):
+    ways = dict.fromkeys(r["way"] for r in data["mean"] if r["kind"] == "one axis")
+    return table(("", "known", *ways), _by_mask(data, ("one axis",), ways)) + (
+        "\n\nThe same, mean over six signals of 1,000 entries: a chirp, steps, pulses, a random walk, a "
+        "slow wave, a wave in noise.")

@@ -86,6 +86,7 @@ typedef struct csrec_method_type {
     X(pca)                                                                                         \
     X(conv)                                                                                        \
     X(net)                                                                                         \
+    X(smooth)                                                                                      \
     X(tv)                                                                                          \
     X(pnp)                                                                                         \
     CSREC_MORE_METHODS(X)

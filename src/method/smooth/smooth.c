@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* smooth.c - the method smooth: a signal of one axis by interpolation, or by a vote of four ways;
+ * of two and three axes the membrane or thin plate through the samples (docs/smooth.md). */
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/pool.h"
+#include "method/method.h"
+#include "method/smooth/plate.h"
+#include "method/smooth/series.h"
+#include "operator/mask.h"
+#include "solver/solver.h"
+
+enum { AUTO, FIRST, SECOND, THIRD };
+
+static const csrec_param params[] = {
+    {"kind", AUTO, AUTO, THIRD,
+     "of one axis 1: linear, 2: monotone cubic, 3: autoregressive, 0: a vote; of more 1: membrane, "
+     "2: biharmonic, 3: thin plate, 0: 2 of pictures, 3 of volumes"},
+    {"digits", 5, 1, 12, "plates end when their error is below 10^-digits of the start's"},
+    {0}};
+
+enum { ITERATIONS = 1000, ORDER = 16, FITS = 8 };
+
+typedef struct job {
+    csrec_pool pool;
+    const csrec_recovery *r;
+    const csrec_measurement *m;
+    csrec_call call;
+    int64_t entries, extent[3];
+    int kind;
+    double sigma, tolerance;
+    uint8_t *known; /* [entries] */
+    double *u, *y;  /* [entries]: one channel */
+    int64_t iterations;
+} job;
+
+static int setting(const job *j, const csrec_param *param) {
+    return (int)csrec_setting_value(&j->r->options->solve, CSREC_OF_METHOD, param->name,
+                                    param->value);
+}
+
+/* ------------------------------------------------------------------ one axis ------------------ */
+
+static csrec_status fill_series(job *j) {
+    csrec_series s = {.n = j->entries};
+    int64_t *at;
+    double *v;
+    CSREC_TAKE(&j->pool, at, j->m->n);
+    CSREC_TAKE(&j->pool, v, j->m->n);
+    csrec_status status = csrec_pool_status(&j->pool);
+    for (int64_t i = 0; i < j->entries && !status; i++)
+        if (j->known[i]) {
+            at[s.m] = i;
+            v[s.m++] = j->y[i];
+        }
+    s.at = at;
+    s.v = v;
+    if (!status && j->kind == AUTO)
+        status = csrec_series_vote(&s, j->r->options->seed, j->u, NULL);
+    else if (!status && j->kind == FIRST)
+        csrec_series_linear(&s, j->u);
+    else if (!status && j->kind == SECOND)
+        status = csrec_series_cubic(&s, j->u);
+    else if (!status) {
+        const csrec_series_process p = csrec_series_process_fit(&s);
+        const double noise = j->sigma > 0.0 ? j->sigma * j->sigma : p.s * p.noise;
+        status = csrec_series_autoregressive(&s, ORDER, noise, j->u);
+    }
+    return status;
+}
+
+/* ------------------------------------------------------------------ plates -------------------- */
+
+static csrec_plate_kind kind_of(const job *j) {
+    if (j->kind == AUTO) return j->m->shape.dims == 2 ? CSREC_PLATE_BIHARMONIC : CSREC_PLATE_THIN;
+    return (csrec_plate_kind)j->kind;
+}
+
+static csrec_status solve_noisy(job *j, const double *weight) {
+    csrec_plate *plate = NULL;
+    csrec_status status =
+        csrec_plate_create(j->extent, kind_of(j), NULL, weight, j->r->options->threads, &plate);
+    if (!status)
+        j->iterations += csrec_plate_solve(plate, j->y, j->tolerance, ITERATIONS, &j->call, j->u);
+    csrec_plate_destroy(plate);
+    return status;
+}
+
+static double misfit(const job *j) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < j->entries; i++)
+        if (j->known[i]) sum += (j->u[i] - j->y[i]) * (j->u[i] - j->y[i]);
+    return sqrt(sum / (double)j->m->n);
+}
+
+/* Noisy samples weigh so much that the plate misses them by sigma (Morozov's discrepancy): the
+ * logarithm of the misfit is near linear in that of the weight. */
+static csrec_status smooth_noise(job *j) {
+    double *weight;
+    CSREC_TAKE(&j->pool, weight, j->entries);
+    double low = -12.0, high = 12.0, at = -1.0; /* of log10 w, in units of the energy */
+    csrec_status status = csrec_pool_status(&j->pool);
+    for (int k = 0; k < FITS && !status && !csrec_call_stopped(&j->call); k++) {
+        for (int64_t i = 0; i < j->entries; i++) weight[i] = j->known[i] ? pow(10.0, at) : 0.0;
+        status = solve_noisy(j, weight);
+        const double off = misfit(j);
+        if (fabs(log(off / j->sigma)) < 0.02) break;
+        *(off > j->sigma ? &low : &high) = at;
+        double next = at + 2.0 * log10(fmax(off, 1e-3 * j->sigma) / j->sigma);
+        at = next > low && next < high ? next : 0.5 * (low + high);
+    }
+    return status;
+}
+
+/* Within the samples' range: a plate overshoots in holes and beyond the outermost samples. */
+static void clip(job *j) {
+    double least = INFINITY, most = -INFINITY;
+    for (int64_t i = 0; i < j->entries; i++)
+        if (j->known[i]) {
+            least = fmin(least, j->y[i]);
+            most = fmax(most, j->y[i]);
+        }
+    for (int64_t i = 0; i < j->entries; i++) j->u[i] = fmax(least, fmin(j->u[i], most));
+}
+
+static csrec_status fill_plate(job *j) {
+    if (j->sigma > 0.0) return smooth_noise(j);
+    const csrec_plate_fill fill = {.extent = {j->extent[0], j->extent[1], j->extent[2]},
+                                   .known = j->known,
+                                   .kind = kind_of(j),
+                                   .threads = j->r->options->threads,
+                                   .tolerance = j->tolerance,
+                                   .iterations = ITERATIONS};
+    int64_t done;
+    csrec_status status = csrec_plate_holes(&fill, &j->call, j->u, &done);
+    j->iterations += done;
+    return status;
+}
+
+/* ------------------------------------------------------------------ the recovery -------------- */
+
+static csrec_status fill_channel(job *j, int64_t channel) {
+    const csrec_measurement *m = j->m;
+    double mean = 0.0;
+    for (int64_t k = 0; k < m->n; k++) mean += m->y[k * m->channels + channel] / (double)m->n;
+    for (int64_t i = 0; i < j->entries; i++) j->u[i] = mean;
+    for (int64_t k = 0; k < m->n; k++)
+        j->y[m->index[k]] = j->u[m->index[k]] = m->y[k * m->channels + channel];
+    csrec_status status = m->shape.dims == 1 ? fill_series(j) : fill_plate(j);
+    if (!status && m->shape.dims > 1) clip(j);
+    for (int64_t i = 0; i < j->entries && !status; i++) {
+        const bool kept = j->known[i] && j->sigma == 0.0;
+        j->r->signal[i * m->channels + channel] = kept ? j->y[i] : j->u[i];
+    }
+    return status;
+}
+
+static csrec_status recover(job *j, csrec_error *error) {
+    const csrec_measurement *m = j->m;
+    CSREC_ZEROS(&j->pool, j->known, j->entries);
+    CSREC_TAKE(&j->pool, j->u, j->entries);
+    CSREC_ZEROS(&j->pool, j->y, j->entries);
+    if (j->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "method smooth: out of memory");
+    for (int64_t k = 0; k < m->n; k++) j->known[m->index[k]] = 1;
+    csrec_status status = CSREC_OK;
+    for (int64_t c = 0; c < m->channels && !status; c++) status = fill_channel(j, c);
+    return status ? csrec_fail(error, status, "method smooth: %s", csrec_status_text(status))
+                  : CSREC_OK;
+}
+
+static csrec_status run(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *m = r->measurement;
+    const double sigma = r->options->solve.stop.sigma;
+    job j = {.r = r, .m = m, .sigma = sigma > 0.0 ? sigma : m->sigma};
+    const double began = csrec_seconds();
+    csrec_shape_count(&m->shape, &j.entries);
+    csrec_mask_extents(&m->shape, j.extent);
+    j.kind = setting(&j, &params[0]);
+    j.tolerance = pow(10.0, -setting(&j, &params[1]));
+    csrec_call_begin(&j.call, r->options->solve.progress, r->options->solve.context,
+                     (csrec_progress){"smoothing", 0, 0, -1.0});
+    csrec_status status = recover(&j, error);
+    r->report->pursuits = 1;
+    r->report->iterations = j.iterations;
+    r->report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
+    r->report->seconds_pursuit = csrec_seconds() - began;
+    csrec_call_end(&j.call);
+    csrec_pool_clear(&j.pool);
+    return status;
+}
+
+/* ------------------------------------------------------------------ the table row ------------- */
+
+static bool suits(const csrec_measurement *measurement) {
+    return measurement->shape.dims <= 3;
+}
+
+/* Seconds of one thread for an entry: of the vote, and of an iteration of a plate. */
+static const double PER_VOTE = 2e-4, PER_STEP = 8e-8;
+
+static csrec_need need_of(const csrec_task *task) {
+    const double entries = (double)task->entries, channels = (double)task->channels;
+    const bool line = task->shape.dims == 1;
+    const double bytes = line ? 16.0 + 8.0 * 24.0 : 17.0 + csrec_plate_bytes(task->noisy);
+    const double steps = 30.0 * (task->noisy ? FITS : 1.0);
+    const double step = csrec_task_share(task, steps * PER_STEP * entries, task->entries);
+    return (csrec_need){.bytes = csrec_signal_bytes(task) + bytes * entries,
+                        .seconds = channels * (line ? PER_VOTE * entries : step)};
+}
+
+const csrec_method_type csrec_method_smooth = {
+    .info = {.name = "smooth",
+             .brief = "the smoothest signal through the samples: interpolation, thin plates",
+             .source = "Duchon 1977; Fritsch and Butland 1984; Janssen et al. 1986; docs/smooth.md",
+             .accepts = CSREC_ACCEPTS(SIGMA)},
+    .params = params,
+    .suits = suits,
+    .wants = "one to three axes",
+    .by_channels = true,
+    .need = need_of,
+    .run = run};
