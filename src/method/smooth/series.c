@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Calls of entries from sample k to the next. */
+/* Entries beyond the outermost samples, and the last of them. */
 static void hold_ends(const csrec_series *s, double *x) {
     for (int64_t i = 0; i < s->at[0]; i++) x[i] = s->v[0];
     for (int64_t i = s->at[s->m - 1]; i < s->n; i++) x[i] = s->v[s->m - 1];
@@ -55,7 +55,7 @@ static double slope_at(const csrec_series *s, int64_t k) {
     return (w0 + w1) / (w0 / a + w1 / b);
 }
 
-csrec_status csrec_series_cubic(const csrec_series *s, double *x) {
+void csrec_series_cubic(const csrec_series *s, double *x) {
     hold_ends(s, x);
     for (int64_t k = 0; k + 1 < s->m; k++) {
         const double h = gap(s, k), from = csrec_series_time(s, s->at[k]);
@@ -67,7 +67,6 @@ csrec_status csrec_series_cubic(const csrec_series *s, double *x) {
                 s->v[k] + p * (d0 + p * (3.0 * rise - 2.0 * d0 - d1 + p * (d0 + d1 - 2.0 * rise)));
         }
     }
-    return CSREC_OK;
 }
 
 /* ------------------------------------------------------------------ the process --------------- */

@@ -9,6 +9,9 @@
 
 #include "csrec/status.h"
 
+/* Longer lines are filled without sinusoids. */
+enum { CSREC_SERIES_LONG = 8192 };
+
 typedef struct csrec_series {
     int64_t n, m;      /* entries, samples; m >= 1 */
     const int64_t *at; /* [m] ascending */
@@ -28,9 +31,8 @@ static inline double csrec_series_time(const csrec_series *s, int64_t i) {
 /* x [n]; beyond the outermost samples their values. */
 void csrec_series_linear(const csrec_series *series, double *x);
 
-/* The same by cubic pieces that are monotone where the samples are (Fritsch and Butland 1984).
- * CSREC_MEMORY. */
-csrec_status csrec_series_cubic(const csrec_series *series, double *x);
+/* The same by cubic pieces that are monotone where the samples are (Fritsch and Butland 1984). */
+void csrec_series_cubic(const csrec_series *series, double *x);
 
 /* The likeliest parameters on a grid of lengths and noise, by the exact likelihood of up to 4,096
  * samples; and the posterior mean (Rauch, Tung and Striebel 1965), O(n). CSREC_MEMORY. */

@@ -124,7 +124,8 @@ static double judge(pursuit *p) {
 
 /* ------------------------------------------------------------------ the next frequency -------- */
 
-/* Cooley and Tukey's transform in place, size a power of two. */
+/* Cooley and Tukey's transform in place, size a power of two: base/fft.h may be built without a
+ * library, and the bits are to be the same. */
 static void transform(int64_t size, double *re, double *im) {
     for (int64_t i = 1, j = 0; i < size; i++) {
         int64_t bit = size >> 1;

@@ -10,7 +10,7 @@
 #include "csrec/sampling.h"
 #include "method/smooth/series.h"
 
-enum { WAYS = 5, FOLDS = 6, FEW = 8, MANY = 60, BINS = 8, ORDER = 16, LONG = 8192 };
+enum { WAYS = 5, FOLDS = 6, FEW = 8, MANY = 60, BINS = 8, ORDER = 16 };
 enum { LINEAR, CUBIC, PROCESS, AUTOREGRESSIVE, SINUSOIDS };
 
 typedef struct vote {
@@ -32,7 +32,7 @@ static csrec_status run(const vote *j, int way, const csrec_series *s, double *x
     csrec_status status = CSREC_OK;
     const int sixteenth = (int)(s->m / 16 < 24 ? s->m / 16 : 24);
     if (way == LINEAR) csrec_series_linear(s, x);
-    if (way == CUBIC) status = csrec_series_cubic(s, x);
+    if (way == CUBIC) csrec_series_cubic(s, x);
     if (way == PROCESS) status = csrec_series_process_fill(s, &j->process, x);
     if (way == AUTOREGRESSIVE) status = csrec_series_autoregressive(s, ORDER, j->noise, x);
     if (way == SINUSOIDS) status = csrec_series_sinusoids(s, sixteenth, x);
@@ -244,7 +244,8 @@ static csrec_status blend(vote *j, double *all, double *x, double share[WAYS]) {
 csrec_status csrec_series_vote(const csrec_series *s, uint64_t seed, double *x,
                                double share[WAYS]) {
     double least, most, *all, own[WAYS] = {1.0};
-    vote j = {.s = s, .seed = seed, .use = {true, true, true, !s->t, !s->t && s->n <= LONG}};
+    vote j = {
+        .s = s, .seed = seed, .use = {true, true, true, !s->t, !s->t && s->n <= CSREC_SERIES_LONG}};
     limits(s, &least, &most);
     csrec_series_linear(s, x);
     if (s->m >= FEW && s->m < s->n && most > least) {
