@@ -65,14 +65,17 @@ class Measurement:
     [N, coils]; None: y has entries of the signal"""
 
     def __post_init__(self) -> None:
-        """Samples that a masked array of numpy.ma hides, in any channel, are not known: they are
-        left out."""
+        """What a masked array of numpy.ma hides is not known: samples are left out that are
+        hidden in all channels, others are NaN in those that are."""
         if isinstance(self.y, np.ma.MaskedArray):
             hidden = np.ma.getmaskarray(self.y)
-            known = ~hidden.any(axis=tuple(range(1, hidden.ndim)))
+            known = ~hidden.all(axis=tuple(range(1, hidden.ndim)))
             if not known.all():
                 self.index, self.pattern, self.count = np.asarray(self.index)[known], None, 0
-            self.y = self.y.data[known]
+            self.y, hidden = self.y.data[known], hidden[known]
+            if hidden.any():
+                none = complex(np.nan, np.nan) if self.y.dtype.kind == "c" else np.nan
+                self.y = np.where(hidden, none, self.y)
 
     @property
     def mask(self) -> np.ndarray:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover.c - recovers whole signals from measurement files. */
+#include <math.h>
 #include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -38,12 +39,13 @@ static const cli_option options[] = {
      "several. Needs a single grid, --shifts 1.",
      CLI_AT(coefficients), .effect = CLI_ON_OUTPUTS},
     {"mask", 'm', CLI_READ, "FILE",
-     "INPUT is a whole picture or array; only entries that are not zero in this one are samples.",
+     "INPUT is a whole picture or array; only values that are not zero in this one are samples. It "
+     "has the channels of INPUT, or one for all.",
      CLI_AT(mask)},
     {"unknown", 'U', CLI_REAL, "VALUE",
-     "INPUT is a whole picture or array; entries of this value (in all channels) are unknown, as "
-     "are those that are NaN.",
-     CLI_AT(unknown), .low = -1e300, .high = 1e300,
+     "INPUT is a whole picture or array; values that are this number (of colours, in all channels) "
+     "are unknown, as are those that are NaN or infinite.",
+     CLI_AT(unknown), .low = -INFINITY, .high = INFINITY,
      .given = offsetof(cli_recover_arguments, unknown_given)},
     {"grid", 0, CLI_TEXT, "H,W",
      "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "

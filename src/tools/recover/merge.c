@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* merge.c - reads the measurement of a recovery: one input, or all joined by --merge. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,7 +13,10 @@ int cli_recoveries(const cli_recover_arguments *a) {
 
 csrec_read_options cli_job_read_options(cli_job *job) {
     const cli_recover_arguments *a = job->a;
+    job->in.nodata = NAN;
     return (csrec_read_options){.mask = a->mask,
+                                .soft = &job->in.soft,
+                                .nodata = &job->in.nodata,
                                 .channels_last = a->channels_last,
                                 .has_unknown = a->unknown_given,
                                 .unknown = a->unknown,

@@ -22,6 +22,7 @@ static csrec_status add_signal(void *context, csrec_files *files, csrec_error *e
     cli_job *job = context;
     cli_form form = {.dtype = job->a->dtype,
                      .colors = cli_colormap_info((int)job->a->colormap),
+                     .unknown = job->a->unknown_given ? job->a->unknown : job->in.nodata,
                      .like = job->input};
     if (job->large.on) return cli_job_write_large(job, files, error);
     form.tones = cli_job_tones(job);
