@@ -99,6 +99,8 @@ typedef struct csrec_image {
     int bits;        /* 1, 2, 4, 8 or 16 bits a sample; 0: numbers without black and white */
     bool palette;    /* the file had a palette */
     int64_t partial; /* pixels with partial alpha; their colour is unchanged */
+    const struct csrec_placement *placement; /* NULL, or of what a .csv lists (its list.dims > 0): a
+                        .csv then has a line for each entry, its coordinates and its values */
 } csrec_image;
 
 /* Splits off the axis of the channels: of a picture, or with channels_last; and that of the parts
@@ -143,13 +145,26 @@ typedef struct csrec_slab {
     int64_t first, count;
 } csrec_slab;
 
+/* How a .csv lists samples, a line for each. */
+typedef struct csrec_list {
+    int dims;                 /* columns of coordinates, before those of values; 0: no such list */
+    int axis[CSREC_DIMS_MAX]; /* of each of them */
+    char separator, decimal;
+    char header[1024]; /* the line that names the columns; "" without one, or a longer one */
+} csrec_list;
+
 /* Where samples of real coordinates were put: cell i of axis d has its middle at origin[d] + i
  * step[d]. */
 typedef struct csrec_placement {
     int dims; /* 0: the positions were whole numbers, and are those of the signal */
     double origin[CSREC_DIMS_MAX], step[CSREC_DIMS_MAX];
-    double farthest; /* most cells, along an axis, from a sample to the middle of its cell */
-    int64_t shared;  /* samples that are not alone in their cell, which has their mean */
+    double farthest;     /* most cells, along an axis, from a sample to the middle of its cell */
+    int64_t shared;      /* samples that are not alone in their cell, which has their mean */
+    bool whole;          /* dims > 0, and all coordinates were whole numbers from 0 that might be
+                            positions: far from 0, with a step, or of too large a signal */
+    csrec_shape lattice; /* dims 0: none; else the numbers were taken for positions, but have a
+                            common step above 1, and would fill this grid */
+    csrec_list list;     /* of any .csv of samples */
 } csrec_placement;
 
 /* Zero-initialised fields mean the defaults. */
@@ -157,7 +172,8 @@ typedef struct csrec_read_options {
     const char *mask; /* a picture or .npy of the signal's shape, with channels or without: entries
                          where it is not 0 in any channel are samples. Replaces transparency */
     bool channels_last; /* the last axis of an array has channels; pictures always have them */
-    bool has_unknown;   /* entries all channels of which have this value are unknown, too */
+    bool has_unknown;   /* entries all channels of which have this value are unknown, too; of a
+                           .csv of samples each value that is this one */
     double unknown;
     csrec_progress_fn progress; /* or NULL. If the file has pattern, seed and count, the positions
                                    are drawn again, see csrec_sampling_create_watched */
@@ -165,7 +181,10 @@ typedef struct csrec_read_options {
     const csrec_shape *grid; /* or NULL: cells of a .csv's coordinates, which the first and the last
                                 cell of an axis have in their middle. Default: the step that the
                                 coordinates have, else square cells, about four for each sample */
-    csrec_placement *placement; /* or NULL: receives how coordinates became cells */
+    const char *coordinates, *values; /* or NULL: columns of a .csv of samples, "lon,lat", by the
+                                         names in its header, or by their numbers from 1. With
+                                         either it is no matrix */
+    csrec_placement *placement;       /* or NULL: receives how coordinates became cells */
     csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`
                         as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
                         file and mask */

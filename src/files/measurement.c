@@ -278,7 +278,7 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
                                      csrec_measurement *measurement, csrec_error *error) {
     static const csrec_read_options defaults = {0};
     csrec_measurement result = {0};
-    if (options && options->placement) options->placement->dims = 0;
+    if (options && options->placement) *options->placement = (csrec_placement){.dims = 0};
     csrec_status status = parse_format(input, options ? options : &defaults, &result, error);
     if (status) return status;
     bool empty = input->slab.count > 0 && result.n == 0;

@@ -74,6 +74,7 @@ typedef struct cli_form {
     const cli_colormap *colors; /* of a picture of one channel, in 8 bits; or NULL */
     bool is_complex;  /* the signal is pairs of real and imaginary parts, written as .npy */
     const char *like; /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
+    const csrec_placement *placement; /* of csrec_image */
 } cli_form;
 
 /* The type of the values in an array, of which `values` are the largest. */
