@@ -51,6 +51,7 @@ bool csrec_csv_integer(const csrec_csv_line *field, csrec_csv_dialect *dialect,
 /* What to say of a field that is no number. */
 #define CSREC_CSV_NUMBERS                                                                          \
     "numbers with a decimal point (or with a comma throughout, where ; or tabs separate columns)"
+#define CSREC_CSV_CHOICE "; choose the columns of coordinates and values if these are others"
 /* Empty, NaN, NA, N/A, null, none or infinite, in upper or lower case. */
 bool csrec_csv_is_unknown(const csrec_csv_line *field);
 /* The field for a message: at most 31 characters, printable. */
@@ -76,22 +77,21 @@ typedef struct csrec_csv_columns {
     bool counts[CSREC_DIMS_MAX]; /* its name, as row and col, numbers cells: it holds no places */
     bool numbers;                /* a name says so, or that it is an index, as i and j */
     bool places;                 /* all have known names that do not */
+    char names[sizeof((csrec_list *)0)->header]; /* "" if there are none, or they are longer */
 } csrec_csv_columns;
 
 /* Whether a line names columns: none of its fields is a number, and one is no unknown value. */
 bool csrec_csv_is_header(csrec_csv_line line, char separator);
 
-/* Columns by their names. Values are those named value..., or all of r, g, b, or re and im; else
- * those behind coordinates with known names (x, y, z, row, col, lon, lat, t, ...), as in
- * x,y,height; else z or y where it is the last of these, as in x,y,z; else the last column.
- * Coordinates with known names become axes by their meaning, x the fastest; others as listed, the
- * slowest first. The options may choose columns (csrec_read_options). */
-csrec_status csrec_csv_header(csrec_csv_line line, const csrec_read_options *options,
-                              const char *name, csrec_csv_columns *columns, csrec_error *error);
-
-/* The columns of lines without a header: row,col,value; i,value; or those chosen by numbers. */
-csrec_status csrec_csv_plain(csrec_csv_line line, const csrec_read_options *options,
-                             const char *name, csrec_csv_columns *columns, csrec_error *error);
+/* The columns of a text whose first line this is, by the names in it. Values are those named
+ * value..., or all of r, g, b, or re and im; else those behind coordinates with known names (x, y,
+ * z, row, col, lon, lat, t, ...), as in x,y,height; else z or y where it is the last of these, as
+ * in x,y,z; else the last column. Coordinates with known names become axes by their meaning, x the
+ * fastest; others as listed, the slowest first. Without names lines are row,col,value or i,value.
+ * The options may choose others (csrec_read_options). */
+csrec_status csrec_csv_find_columns(csrec_csv_line line, const csrec_read_options *options,
+                                    const char *name, csrec_csv_columns *columns,
+                                    csrec_error *error);
 
 /* ------------------------------------------------------------------ samples (csv_list.c) ------ */
 

@@ -40,11 +40,10 @@ static bool is_number(const csrec_csv_line *field) {
 
 /* Names of indices, which are not refused where they are no numbers from 0: i, j, k, r, c, i0. */
 static bool is_index(const csrec_csv_line *field) {
-    const char *at = field->begin, *end = field->end;
-    if (is_number(field)) return true;
-    if (at == end || !strchr("ijkrc", *at | 32)) return false;
-    for (at++; at < end && *at >= '0' && *at <= '9';) at++;
-    return at == end;
+    int64_t length = field->end - field->begin;
+    return is_number(field) ||
+           (length > 0 && length < 3 && strchr("ijkrc", *field->begin | 32) &&
+            (length == 1 || (field->begin[1] >= '0' && field->begin[1] <= '9')));
 }
 
 static int rank_of(const csrec_csv_line *field) {
@@ -62,15 +61,10 @@ static int colour(const csrec_csv_line *field) {
     return found ? 1 << (found - names) : 0;
 }
 
-/* 1, 2 for the real and the imaginary part, as in "re", "imag (mV)", "echo_re"; else 0. */
+/* 1, 2 for the names of the real and the imaginary part, else 0. */
 static int part(const csrec_csv_line *field) {
-    static const char *const names[] = {"re", "real", "im", "imag", "imaginary"};
-    csrec_csv_line last = *field;
-    for (const char *at = field->begin; at < field->end; at++)
-        if (!is_letter(*at)) last.begin = at + 1;
-    for (int k = 0; k < 5; k++)
-        if (has_name(field, names[k]) || has_name(&last, names[k])) return k < 2 ? 1 : 2;
-    return 0;
+    if (has_name(field, "re") || has_name(field, "real")) return 1;
+    return has_name(field, "im") || has_name(field, "imag") || has_name(field, "imaginary") ? 2 : 0;
 }
 
 bool csrec_csv_is_header(csrec_csv_line line, char separator) {
@@ -192,31 +186,19 @@ static csrec_status choose(const names *c, const char *list, int most, bool *tak
     }
 }
 
-/* What is not chosen: all coordinates of known names, all columns named values, or the last one
- * that is left. */
+/* Without a choice of coordinates they are all other columns that have known names. */
 static csrec_status choose_columns(const names *c, const csrec_read_options *options,
                                    csrec_csv_columns *s) {
     bool taken[CSREC_CSV_FIELDS] = {false};
-    csrec_status status = CSREC_OK;
-    int left = 0, last = 0;
-    if (options->values)
-        status = choose(c, options->values, CSREC_CSV_FIELDS, taken, s->value, &s->values);
+    if (!options->values) return fail(c, "choose columns of values, ", "as of coordinates", "");
+    csrec_status status = choose(c, options->values, CSREC_CSV_FIELDS, taken, s->value, &s->values);
     if (!status && options->coordinates)
         status = choose(c, options->coordinates, CSREC_DIMS_MAX, taken, s->coordinate, &s->dims);
-    for (int k = 0; !status && !options->coordinates && k < c->n && s->dims < CSREC_DIMS_MAX; k++)
-        if (c->header && !taken[k] && rank_of(&c->field[k]) != NO_RANK)
-            s->coordinate[s->dims++] = k;
-    for (int k = 0; !status && !options->values && k < c->n; k++) {
-        if (taken[k]) continue;
-        if (c->header && is_value(c, k)) s->value[s->values++] = k;
-        last = k;
-        left++;
-    }
-    if (status) return status;
-    if (!s->values && left == 1) s->value[s->values++] = last;
-    if (s->dims && s->values) return CSREC_OK;
-    return fail(c, "does not tell which columns are ", s->dims ? "values" : "coordinates",
-                "; choose them, too");
+    if (status || options->coordinates) return status;
+    for (int k = 0; k < c->n && s->dims < CSREC_DIMS_MAX && c->header; k++)
+        if (!taken[k] && rank_of(&c->field[k]) != NO_RANK) s->coordinate[s->dims++] = k;
+    return s->dims ? CSREC_OK
+                   : fail(c, "no column has the name of a coordinate", "; choose them, too", "");
 }
 
 /* ------------------------------------------------------------------ what names mean ----------- */
@@ -224,7 +206,6 @@ static csrec_status choose_columns(const names *c, const csrec_read_options *opt
 /* Axes by the meaning of the names, if all are known and distinct; else as listed. */
 static void order_axes(const names *c, csrec_csv_columns *s) {
     int rank[CSREC_DIMS_MAX], seen = 0;
-    for (int k = 0; k < s->dims; k++) s->axis[k] = k;
     for (int k = 0; k < s->dims; k++) {
         rank[k] = rank_of(&c->field[s->coordinate[k]]);
         if (rank[k] == NO_RANK || seen & 1 << rank[k]) return;
@@ -250,37 +231,52 @@ static void join_parts(const names *c, csrec_csv_columns *s) {
     }
 }
 
-csrec_status csrec_csv_header(csrec_csv_line line, const csrec_read_options *options,
-                              const char *name, csrec_csv_columns *columns, csrec_error *error) {
-    names c = {.header = true, .name = name, .error = error};
-    csrec_status status = read_names(line, columns->dialect.separator, &c);
-    if (!status)
-        status = options->coordinates || options->values ? choose_columns(&c, options, columns)
-                                                         : guess_columns(&c, columns);
-    if (status) return status;
-    columns->header = line.number;
-    columns->fields = c.n;
-    for (int k = 0; k < columns->dims; k++) {
-        const csrec_csv_line *field = &c.field[columns->coordinate[k]];
-        columns->counts[k] = is_number(field);
-        columns->numbers = columns->numbers || is_index(field);
+/* The names of the columns in use, coordinates first. */
+static void keep_names(const names *c, csrec_csv_columns *s) {
+    const char separator = s->dialect.separator;
+    size_t used = 0, room = sizeof s->names;
+    for (int k = 0; k < s->dims + s->values && used < room; k++) {
+        const csrec_csv_line *f = &c->field[k < s->dims ? s->coordinate[k] : s->value[k - s->dims]];
+        int length = (int)(f->end - f->begin);
+        const char *quote = memchr(f->begin, separator, (size_t)length) ? "\"" : "";
+        used += (size_t)snprintf(s->names + used, room - used, "%.*s%s%.*s%s", k > 0, &separator,
+                                 quote, length, f->begin, quote);
     }
-    order_axes(&c, columns);
-    join_parts(&c, columns);
-    return CSREC_OK;
+    if (used >= room) s->names[0] = '\0';
 }
 
-csrec_status csrec_csv_plain(csrec_csv_line line, const csrec_read_options *options,
-                             const char *name, csrec_csv_columns *columns, csrec_error *error) {
-    names c = {.name = name, .error = error};
-    csrec_status status = read_names(line, columns->dialect.separator, &c);
-    columns->fields = c.n;
-    for (int k = 0; k < CSREC_DIMS_MAX; k++) columns->axis[k] = columns->coordinate[k] = k;
-    if (status || options->coordinates || options->values)
-        return status ? status : choose_columns(&c, options, columns);
-    columns->dims = c.n == 2 ? 1 : 2;
-    columns->values = 1;
-    columns->value[0] = columns->dims;
-    columns->fields = columns->dims + 1;
+/* Lines without names: row,col,value or i,value. */
+static void default_columns(csrec_csv_columns *s) {
+    s->dims = s->fields == 2 ? 1 : 2;
+    s->fields = s->dims + 1;
+    s->coordinate[1] = 1;
+    s->value[s->values++] = s->dims;
+}
+
+csrec_status csrec_csv_find_columns(csrec_csv_line line, const csrec_read_options *options,
+                                    const char *name, csrec_csv_columns *s, csrec_error *error) {
+    *s = (csrec_csv_columns){.dialect = {csrec_csv_separator(&line), 0}};
+    names c = {
+        .header = csrec_csv_is_header(line, s->dialect.separator), .name = name, .error = error};
+    csrec_status status = read_names(line, s->dialect.separator, &c);
+    if (status) return status;
+    s->fields = c.n;
+    if (options->coordinates || options->values)
+        status = choose_columns(&c, options, s);
+    else if (c.header)
+        status = guess_columns(&c, s);
+    else
+        default_columns(s);
+    if (status) return status;
+    for (int k = 0; k < s->dims; k++) s->axis[k] = k;
+    if (!c.header) return CSREC_OK;
+    s->header = line.number;
+    for (int k = 0; k < s->dims; k++) {
+        s->counts[k] = is_number(&c.field[s->coordinate[k]]);
+        s->numbers = s->numbers || is_index(&c.field[s->coordinate[k]]);
+    }
+    order_axes(&c, s);
+    join_parts(&c, s);
+    keep_names(&c, s);
     return CSREC_OK;
 }

@@ -2,7 +2,6 @@
 /* csv_list.c - from lines of coordinates and values to samples, in two passes: the first finds the
  * table's size and shape, so that the second fills arrays of the right size. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -63,14 +62,6 @@ static csrec_status take_comment(table *t, csrec_csv_line line) {
     return CSREC_OK;
 }
 
-/* The first line that is no comment. */
-static csrec_status take_first(table *t, csrec_csv_line line) {
-    t->columns.dialect.separator = csrec_csv_separator(&line);
-    return csrec_csv_is_header(line, t->columns.dialect.separator)
-               ? csrec_csv_header(line, t->options, t->name, &t->columns, t->error)
-               : csrec_csv_plain(line, t->options, t->name, &t->columns, t->error);
-}
-
 static csrec_status take_fields(const table *t, csrec_csv_line line,
                                 csrec_csv_line fields[CSREC_CSV_FIELDS]) {
     int n = csrec_csv_split(line, t->columns.dialect.separator, fields);
@@ -92,7 +83,7 @@ static csrec_status take_coordinate(table *t, int column, const csrec_csv_line *
     else if (!csrec_csv_number(field, &t->columns.dialect, real) || !isfinite(*real))
         return bad_line(t, field->number, "coordinate", csrec_csv_show(field, shown),
                         t->columns.header
-                            ? "coordinates are " CSREC_CSV_NUMBERS
+                            ? "coordinates are " CSREC_CSV_NUMBERS CSREC_CSV_CHOICE
                             : "coordinates are numbers (without a header the columns are "
                               "row,col,value)");
     if (fabs(*real) >= 0x1p53)
@@ -105,7 +96,7 @@ static csrec_status take_coordinate(table *t, int column, const csrec_csv_line *
 static csrec_status check_declared(table *t, const csrec_csv_line *field, int axis,
                                    int64_t position) {
     char shown[32];
-    if (t->declared.dims == 0 || t->declared.dims != t->columns.dims) return CSREC_OK;
+    if (t->declared.dims == 0) return CSREC_OK;
     if (position < 0)
         return bad_line(t, field->number, "coordinate", csrec_csv_show(field, shown),
                         "with a shape comment, coordinates are whole numbers from 0");
@@ -184,17 +175,9 @@ static bool are_places(const table *t, bool *stepped) {
            (*stepped && (c->places || beyond));
 }
 
-/* The shape of samples at whole numbers: that of the comment, else the largest plus one. */
+/* The shape of samples at positions: that of the comment, else the largest plus one. */
 static csrec_status conclude_shape(table *t) {
     int64_t entries;
-    /* Samples before a late shape comment were not yet checked against that shape. */
-    for (int d = 0; d < t->declared.dims; d++)
-        if (t->shape.dim[d] > t->declared.dim[d])
-            return csrec_fail(t->error, CSREC_DATA,
-                              "%s: coordinate %lld is outside the extent %lld of the shape "
-                              "comment; mend the line or the shape comment",
-                              t->name, (long long)t->shape.dim[d] - 1,
-                              (long long)t->declared.dim[d]);
     t->shape.dims = t->columns.dims;
     if (t->declared.dims) t->shape = t->declared;
     if (csrec_shape_count(&t->shape, &entries) != CSREC_OK)
@@ -205,37 +188,37 @@ static csrec_status conclude_shape(table *t) {
     return CSREC_OK;
 }
 
-/* First pass: separator, columns, shape, n. */
-static csrec_status measure(table *t) {
+/* The comments, wherever they are. */
+static csrec_status read_comments(table *t) {
     csrec_csv_cursor cursor = t->start;
     csrec_csv_line line;
     csrec_status status = CSREC_OK;
-    while (!status && csrec_csv_next(&cursor, &line)) {
-        if (csrec_csv_is_comment(line)) {
-            status = take_comment(t, line);
-            continue;
-        }
-        if (t->columns.dims == 0) status = take_first(t, line);
+    while (!status && csrec_csv_next(&cursor, &line))
+        if (csrec_csv_is_comment(line)) status = take_comment(t, line);
+    return status;
+}
+
+/* First pass: columns, shape, n. */
+static csrec_status measure(table *t) {
+    csrec_csv_cursor cursor = t->start;
+    csrec_csv_line line;
+    csrec_status status = read_comments(t);
+    while (!status && csrec_csv_next_data(&cursor, &line)) {
+        if (t->columns.dims == 0)
+            status = csrec_csv_find_columns(line, t->options, t->name, &t->columns, t->error);
+        if (!status && t->declared.dims && t->declared.dims != t->columns.dims)
+            return csrec_fail(t->error, CSREC_DATA,
+                              "%s: the shape comment has %d extents but lines have %d coordinates; "
+                              "make them agree",
+                              t->name, t->declared.dims, t->columns.dims);
         if (!status && line.number != t->columns.header) status = measure_line(t, line);
     }
-    if (status) return status;
-    if (t->n == 0 && t->columns.header)
+    if (status || t->n) return status;
+    if (t->columns.header)
         return bad_line(t, t->columns.header, "names columns, but no samples follow", "",
                         "write lines 'row,col,value'");
-    if (t->n == 0)
-        return csrec_fail(t->error, CSREC_DATA, "%s: holds no samples; write lines 'row,col,value'",
-                          t->name);
-    if (t->declared.dims && t->declared.dims != t->columns.dims)
-        return csrec_fail(
-            t->error, CSREC_DATA,
-            "%s: the shape comment has %d extents but lines have %d coordinates; make them agree",
-            t->name, t->declared.dims, t->columns.dims);
-    if (t->real && t->declared.dims)
-        return csrec_fail(t->error, CSREC_DATA,
-                          "%s: coordinates are not all whole numbers from 0, as the shape comment "
-                          "needs; remove the comment, and give a grid",
-                          t->name);
-    return CSREC_OK;
+    return csrec_fail(t->error, CSREC_DATA, "%s: holds no samples; write lines 'row,col,value'",
+                      t->name);
 }
 
 /* ------------------------------------------------------------------ second pass --------------- */
@@ -256,7 +239,7 @@ static csrec_status take_sample(table *t, csrec_csv_line line, int64_t *position
             y[c] = NAN;
         else if (!csrec_csv_number(field, &columns->dialect, &y[c]))
             status = bad_line(t, line.number, "value", csrec_csv_show(field, shown),
-                              "values are " CSREC_CSV_NUMBERS);
+                              "values are " CSREC_CSV_NUMBERS CSREC_CSV_CHOICE);
         else if (!isfinite(y[c]))
             status = csrec_fail(t->error, CSREC_DATA,
                                 "%s: line %lld: value '%s' is not finite; leave the sample out",
@@ -326,32 +309,6 @@ static csrec_status take_samples(table *t, double *coordinates, csrec_placement 
     return status;
 }
 
-/* How the text lists samples: the names of the chosen columns, coordinates first. */
-static void keep_list(const table *t, csrec_list *list) {
-    const csrec_csv_columns *c = &t->columns;
-    csrec_csv_cursor cursor = t->start;
-    csrec_csv_line line, fields[CSREC_CSV_FIELDS];
-    size_t used = 0;
-    *list = (csrec_list){.dims = c->dims,
-                         .separator = c->dialect.separator,
-                         .decimal = c->dialect.decimal ? c->dialect.decimal : '.'};
-    memcpy(list->axis, c->axis, sizeof list->axis);
-    while (c->header && csrec_csv_next_data(&cursor, &line) && line.number < c->header) continue;
-    if (!c->header) return;
-    csrec_csv_split(line, c->dialect.separator, fields);
-    for (int k = 0; k < c->dims + c->values; k++) {
-        csrec_csv_line *f = &fields[k < c->dims ? c->coordinate[k] : c->value[k - c->dims]];
-        int length = (int)(f->end - f->begin);
-        bool quotes = memchr(f->begin, c->dialect.separator, (size_t)length) != NULL;
-        int written = snprintf(list->header + used, sizeof list->header - used, "%.*s%s%.*s%s",
-                               k > 0, &c->dialect.separator, quotes ? "\"" : "", length, f->begin,
-                               quotes ? "\"" : "");
-        used += (size_t)written;
-        if (used >= sizeof list->header) break;
-    }
-    if (used >= sizeof list->header) list->header[0] = '\0';
-}
-
 /* The cells that positions with a step would fill as places. */
 static void keep_lattice(const table *t, csrec_shape *lattice) {
     const csrec_csv_columns *c = &t->columns;
@@ -392,7 +349,12 @@ static csrec_status parse(table *t, csrec_measurement *m) {
     status = take_samples(t, coordinates, &placement, m);
     free(coordinates);
     if (status || !t->options->placement) return status;
-    keep_list(t, &placement.list);
+    placement.list =
+        (csrec_list){.dims = columns->dims,
+                     .separator = columns->dialect.separator,
+                     .decimal = columns->dialect.decimal ? columns->dialect.decimal : '.'};
+    memcpy(placement.list.axis, columns->axis, sizeof columns->axis);
+    memcpy(placement.list.header, columns->names, sizeof columns->names);
     *t->options->placement = placement;
     return CSREC_OK;
 }
