@@ -296,7 +296,7 @@ TEST(whole_numbers_are_positions_or_places) {
     static const struct {
         const char *head;
         int64_t first, step;
-        bool places, x_first, lattice;
+        bool places, x_first, stepped;
     } cases[] = {{"", 0, 1, false, false, false},
                  {"", 3, 1, false, false, false},
                  {"", 0, 10, false, false, true},
@@ -331,7 +331,7 @@ TEST(whole_numbers_are_positions_or_places) {
         assert_int_equal(m.n, n);
         assert_int_equal(p.dims, places ? 2 : 0);
         assert_int_equal(p.whole, places);
-        assert_int_equal(p.lattice.dims, cases[i].lattice ? 2 : 0);
+        assert_int_equal(p.stepped, cases[i].stepped);
         for (int64_t k = 0; k < n; k++) {
             int64_t cell[2] = {(int64_t)m.y[k] % w, (int64_t)m.y[k] / w};
             for (int d = 0; d < 2 && !places; d++) cell[d] = first + step * cell[d];

@@ -158,13 +158,12 @@ typedef struct csrec_list {
 typedef struct csrec_placement {
     int dims; /* 0: the positions were whole numbers, and are those of the signal */
     double origin[CSREC_DIMS_MAX], step[CSREC_DIMS_MAX];
-    double farthest;     /* most cells, along an axis, from a sample to the middle of its cell */
-    int64_t shared;      /* samples that are not alone in their cell, which has their mean */
-    bool whole;          /* dims > 0, and all coordinates were whole numbers from 0 that might be
-                            positions: far from 0, with a step, or of too large a signal */
-    csrec_shape lattice; /* dims 0: none; else the numbers were taken for positions, but have a
-                            common step above 1, and would fill this grid */
-    csrec_list list;     /* of any .csv of samples */
+    double farthest; /* most cells, along an axis, from a sample to the middle of its cell */
+    int64_t shared;  /* samples that are not alone in their cell, which has their mean */
+    bool whole;      /* dims > 0, and all coordinates were whole numbers from 0 that might be
+                        positions: far from 0, with a step, or of too large a signal */
+    bool stepped;    /* dims 0, but the numbers have a common step above 1, as coordinates have */
+    csrec_list list; /* of any .csv of samples */
 } csrec_placement;
 
 /* Zero-initialised fields mean the defaults. */

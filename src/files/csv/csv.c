@@ -14,18 +14,10 @@
 #include "files/measurement.h"
 #include "files/output.h"
 
-static int64_t count_fields(csrec_csv_line line, char separator) {
-    csrec_csv_line field;
-    int64_t n = 0;
-    while (csrec_csv_field(&line, separator, &field)) n++;
-    return n;
-}
-
 static bool lacks_coordinate(csrec_csv_line line, char separator) {
-    csrec_csv_line field;
-    for (int k = 0; k < 2; k++)
-        if (csrec_csv_field(&line, separator, &field) && csrec_csv_is_unknown(&field)) return true;
-    return false;
+    csrec_csv_line fields[CSREC_CSV_FIELDS];
+    return csrec_csv_split(line, separator, fields) > 1 &&
+           (csrec_csv_is_unknown(&fields[0]) || csrec_csv_is_unknown(&fields[1]));
 }
 
 bool csrec_csv_is_matrix(const char *text, uint64_t size) {
@@ -33,7 +25,7 @@ bool csrec_csv_is_matrix(const char *text, uint64_t size) {
     csrec_csv_line line;
     if (!csrec_csv_next_data(&cursor, &line)) return false;
     char separator = csrec_csv_separator(&line);
-    int64_t fields = count_fields(line, separator);
+    int64_t fields = csrec_csv_split(line, separator, NULL);
     if (csrec_csv_is_header(line, separator) || fields == 2) return false;
     if (fields != 3) return true;
     do
@@ -59,7 +51,7 @@ static csrec_status measure(matrix *t) {
     csrec_csv_line line;
     while (csrec_csv_next_data(&cursor, &line)) {
         if (t->height == 0) t->dialect.separator = csrec_csv_separator(&line);
-        int64_t fields = count_fields(line, t->dialect.separator);
+        int64_t fields = csrec_csv_split(line, t->dialect.separator, NULL);
         if (t->height++ == 0) t->width = fields;
         if (fields != t->width)
             return csrec_fail(t->error, CSREC_FORMAT,
@@ -147,7 +139,7 @@ static csrec_csv_dialect dialect_of(const char *like) {
         csrec_csv_cursor cursor = csrec_csv_start((const char *)input.bytes, input.size);
         while (csrec_csv_next_data(&cursor, &line) && !own.decimal) {
             if (!own.separator) own.separator = csrec_csv_separator(&line);
-            if (count_fields(line, own.separator) > 1) dialect.separator = own.separator;
+            if (csrec_csv_split(line, own.separator, NULL) > 1) dialect.separator = own.separator;
             while (csrec_csv_field(&line, own.separator, &field))
                 csrec_csv_number(&field, &own, &value);
         }

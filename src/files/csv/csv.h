@@ -38,9 +38,10 @@ char csrec_csv_separator(const csrec_csv_line *line);
 /* Takes the next field off the line, blanks and quotes around it removed; false after the last. */
 bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field);
 
-/* All fields of a line; returns their number, and stores the first CSREC_CSV_FIELDS. */
+/* All fields of a line; returns their number, and stores the first CSREC_CSV_FIELDS if `fields` is
+ * not NULL. */
 enum { CSREC_CSV_FIELDS = 256 };
-int csrec_csv_split(csrec_csv_line line, char separator, csrec_csv_line *fields);
+int64_t csrec_csv_split(csrec_csv_line line, char separator, csrec_csv_line *fields);
 
 /* A comma marks decimals where semicolons or tabs separate fields. All numbers of a text have the
  * same mark: the first one sets it in the dialect. */

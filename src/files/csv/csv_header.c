@@ -100,10 +100,11 @@ static csrec_status fail(const names *c, const char *what, const char *shown, co
 static csrec_status read_names(csrec_csv_line line, char separator, names *c) {
     int seen = 0, real = 0, imaginary = 0;
     c->line = line.number;
-    c->n = csrec_csv_split(line, separator, c->field);
-    if (c->n > CSREC_CSV_FIELDS)
+    int64_t n = csrec_csv_split(line, separator, c->field);
+    if (n > CSREC_CSV_FIELDS)
         return fail(c, "more than 256 columns have names; remove this line if it heads a matrix",
                     "", "");
+    c->n = (int)n;
     for (int k = 0; k < c->n && c->header; k++) {
         seen |= colour(&c->field[k]);
         real += part(&c->field[k]) == 1;

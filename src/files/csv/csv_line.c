@@ -92,11 +92,11 @@ bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field
     return true;
 }
 
-int csrec_csv_split(csrec_csv_line line, char separator, csrec_csv_line *fields) {
+int64_t csrec_csv_split(csrec_csv_line line, char separator, csrec_csv_line *fields) {
     csrec_csv_line field;
-    int n = 0;
+    int64_t n = 0;
     for (; csrec_csv_field(&line, separator, &field); n++)
-        if (n < CSREC_CSV_FIELDS) fields[n] = field;
+        if (fields && n < CSREC_CSV_FIELDS) fields[n] = field;
     return n;
 }
 

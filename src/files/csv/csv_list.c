@@ -64,7 +64,7 @@ static csrec_status take_comment(table *t, csrec_csv_line line) {
 
 static csrec_status take_fields(const table *t, csrec_csv_line line,
                                 csrec_csv_line fields[CSREC_CSV_FIELDS]) {
-    int n = csrec_csv_split(line, t->columns.dialect.separator, fields);
+    int64_t n = csrec_csv_split(line, t->columns.dialect.separator, fields);
     if (n == t->columns.fields) return CSREC_OK;
     return bad_line(t, line.number, n < t->columns.fields ? "too few columns" : "too many columns",
                     "",
@@ -152,13 +152,16 @@ static csrec_status measure_line(table *t, csrec_csv_line line) {
 /* Whether coordinates are places, not positions. Whole numbers from 0 are positions, unless a grid
  * is asked for, or they are like the metres of a map: far from 0; of far more entries than samples;
  * or with a common step, either in columns that have names of places or beginning beyond it. Names
- * of indices and a shape comment always make positions. *stepped: whole numbers that have a step.
- */
+ * of indices and a shape comment make positions. *stepped: without them, and positions all the
+ * same, numbers have a step. */
 static bool are_places(const table *t, bool *stepped) {
     const csrec_csv_columns *c = &t->columns;
     double entries = 1.0;
     bool far = false, beyond = false, spread = false;
-    *stepped = t->n >= MANY && !t->real;
+    *stepped = false;
+    if (t->real || t->options->grid) return true;
+    if (t->declared.dims || c->numbers) return false;
+    bool all = t->n >= MANY;
     for (int d = 0; d < c->dims; d++) {
         int64_t least = t->least[d], range = t->shape.dim[c->axis[d]] - 1 - least;
         entries *= (double)(range + least) + 1.0;
@@ -166,13 +169,13 @@ static bool are_places(const table *t, bool *stepped) {
         spread = true;
         far = far || (least > range && (t->n >= MANY || least >= 1000));
         beyond = beyond || least >= t->step[d];
-        *stepped = *stepped && t->step[d] > 1;
+        all = all && t->step[d] > 1;
     }
-    *stepped = *stepped && spread;
-    if (t->real || t->options->grid) return true;
-    if (t->declared.dims || c->numbers) return false;
-    return far || entries > fmax(entries_most, entries_for_each * (double)t->n) ||
-           (*stepped && (c->places || beyond));
+    all = all && spread;
+    bool places = far || entries > fmax(entries_most, entries_for_each * (double)t->n) ||
+                  (all && (c->places || beyond));
+    *stepped = all && !places;
+    return places;
 }
 
 /* The shape of samples at positions: that of the comment, else the largest plus one. */
@@ -309,33 +312,19 @@ static csrec_status take_samples(table *t, double *coordinates, csrec_placement 
     return status;
 }
 
-/* The cells that positions with a step would fill as places. */
-static void keep_lattice(const table *t, csrec_shape *lattice) {
-    const csrec_csv_columns *c = &t->columns;
-    lattice->dims = c->dims;
-    for (int d = 0; d < c->dims; d++) {
-        int64_t range = t->shape.dim[c->axis[d]] - 1 - t->least[d];
-        lattice->dim[c->header ? c->axis[d] : c->dims - 1 - d] =
-            1 + (t->step[d] ? range / t->step[d] : 0);
-    }
-}
-
 static csrec_status parse(table *t, csrec_measurement *m) {
     csrec_placement placement = {.dims = 0};
     csrec_csv_columns *columns = &t->columns;
     double *coordinates = NULL;
-    bool stepped;
     csrec_status status = measure(t);
     if (status) return status;
-    bool places = are_places(t, &stepped);
+    const bool places = are_places(t, &placement.stepped);
     if (!places) status = conclude_shape(t);
     if (status) return status;
     /* Files of points list x before y. */
     for (int d = 0; d < columns->dims && places && !columns->header; d++)
         columns->axis[d] = columns->dims - 1 - d;
     placement.whole = places && !t->real && !t->options->grid;
-    if (stepped && !places && !columns->numbers && !t->declared.dims)
-        keep_lattice(t, &placement.lattice);
     if (places) {
         uint64_t bytes = (uint64_t)t->n * (uint64_t)columns->dims * sizeof *coordinates;
         coordinates = malloc((size_t)bytes);

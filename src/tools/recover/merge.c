@@ -43,12 +43,11 @@ void cli_job_tell_placement(const cli_job *job) {
     char shape[192], step[192] = "", shared[96] = "";
     size_t used = 0;
     if (job->a->quiet) return;
-    if (p->lattice.dims)
+    if (p->stepped)
         cli_note(job->tool,
-                 "note: %s: whole numbers with a common step, taken as positions, row before "
-                 "column; with --grid they are coordinates%s (%s cells have that step)",
-                 job->input, *p->list.header ? "" : ", x before y",
-                 cli_shape_text(&p->lattice, shape));
+                 "note: %s: whole numbers with a common step, taken as positions%s; --grid H,W "
+                 "makes them coordinates%s",
+                 job->input, *p->list.header ? "" : " row, column", *p->list.header ? "" : " x, y");
     if (!p->dims) return;
     for (int d = 0; d < p->dims; d++)
         used +=
