@@ -62,7 +62,8 @@ def test_rasterio_reads_what_is_written(rng, tool, tmp_path):
     lines = (tmp_path / "out.csv").read_text().splitlines()
     (tmp_path / "plain.xyz").write_text("\n".join(lines[:-1]) + "\n")  # GDAL reads no comments
     with rasterio.open(tmp_path / "plain.xyz", driver="XYZ") as file:
-        column, row = ~file.transform * (at_x, at_y)
+        to = file.transform
+        row, column = (at_y - to.f) / to.e, (at_x - to.c) / to.a
         found = file.read(1)[np.floor(row).astype(int), np.floor(column).astype(int)]
     np.testing.assert_allclose(found, np.load(tmp_path / "out.npy"), rtol=1e-5)
 
