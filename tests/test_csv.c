@@ -95,6 +95,11 @@ TEST(channels_and_axes_come_from_the_header) {
     assert_int_equal(m.channels, 2);
     assert_int_equal(m.index[0], 23);
     csrec_measurement_clear(&m);
+    m = parse("3,5\n41,7\n0,NA\n");
+    assert_int_equal(m.shape.dims, 1);
+    assert_int_equal(m.shape.dim[0], 42);
+    assert_int_equal(m.index[1], 41);
+    csrec_measurement_clear(&m);
     m = parse("t value\n41 7\n");
     assert_int_equal(m.shape.dims, 1);
     assert_int_equal(m.shape.dim[0], 42);

@@ -55,3 +55,5 @@ def test_a_grid_that_does_not_fit(rng, tmp_path):
     np.save(tmp_path / "whole.npy", np.eye(3))
     with pytest.raises(csrecover.ArgumentError, match="leave the grid out"):
         csrecover.read(tmp_path / "whole.npy", grid=(3, 3))
+    with pytest.raises(csrecover.ArgumentError, match="leave the choice of columns out"):
+        csrecover.read(tmp_path / "whole.npy", values="1")
