@@ -507,24 +507,6 @@ TEST(random_matrices_round_trip) {
     remove(path);
 }
 
-TEST(random_tables_round_trip) {
-    for (int trial = 0; trial < 50; trial++) {
-        int64_t h = 1 + check_below(&seed, 40), w = 1 + check_below(&seed, 40), n = 0;
-        OWNED char *text = malloc(1600 * 48 + 64);
-        OWNED int64_t *index = malloc(1600 * 8);
-        OWNED double *y = malloc(1600 * 8);
-        int at = sprintf(text, "# shape: %d,%d\n", (int)h, (int)w);
-        for (int64_t i = h * w; i-- > 0;) {
-            if (check_next(&seed) & 1) continue;
-            index[n] = i;
-            y[n] = check_uniform(&seed) * 1000 - 500;
-            at += sprintf(text + at, "%d,%d,%.17g\n", (int)(i / w), (int)(i % w), y[n]);
-            n++;
-        }
-        if (n > 0) expect(parse(text), h, w, n, index, y);
-    }
-}
-
 /* Where the machine has a locale with decimal commas, texts still have decimal points. */
 TEST(decimal_points_in_every_locale) {
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};

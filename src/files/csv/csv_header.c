@@ -176,7 +176,7 @@ static csrec_status choose(const names *c, const char *list, int most, bool *tak
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         int k = find_column(c, word);
         if (k < 0 || taken[k] || *n == most)
-            return fail(c, k < 0 ? "has no column '" : "too often a column, or too many: '",
+            return fail(c, k < 0 ? "has no column '" : "chosen twice, or one too many: '",
                         csrec_csv_show(&(csrec_csv_line){word, word + strlen(word), 0}, shown),
                         c->header ? "'; choose by the names in this line"
                                   : "'; without a header columns are chosen by number, from 1");
