@@ -105,3 +105,17 @@ def test_memory_names_the_grid(rng, tool, tmp_path):
     done = subprocess.run([tool, tmp_path / "in.csv", "-o", tmp_path / "out.npy", "--memory", "50",
                            "--grid", "9000,9000"], capture_output=True, text=True)
     assert done.returncode == 1 and "--grid" in done.stderr.splitlines()[-1]
+
+
+def test_values_that_one_column_lacks(rng, tmp_path):
+    values = np.round(rng.random((30, 2)), 3)
+    values[rng.random(values.shape) < 0.3] = np.nan
+    cells = rng.permutation(48)[:30]
+    lines = [f"{k // 8},{k % 8}," + ",".join("" if np.isnan(v) else "-1" if v < 0.1 else str(v)
+                                             for v in row) for k, row in zip(cells, values)]
+    (tmp_path / "in.csv").write_text("# shape: 6,8\nrow,col,a,b\n" + "\n".join(lines) + "\n")
+    scan = csrecover.read(tmp_path / "in.csv", coordinates="row,col", values="a,b", unknown=-1)
+    values[values < 0.1] = np.nan
+    known = ~np.isnan(values).all(axis=1)
+    np.testing.assert_array_equal(scan.index, cells[known])
+    np.testing.assert_array_equal(scan.y, values[known])
