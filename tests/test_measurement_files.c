@@ -141,8 +141,8 @@ TEST(refuses_arrays_without_samples) {
     io_free(&b), b = io_npy_u1("|b1", "(2,)", 2, (uint8_t[]){1, 1});
     refuse_file(path, io_save("two.npy", b.data, b.size), "not that of the array");
     io_free(&b);
-    const csrec_read_options with[] = {{.has_unknown = true}, {.channels_last = true}};
-    const char *const words[] = {"value for unknown", "axis of channels"};
+    const csrec_read_options with[] = {{.mask = "two.npy"}, {.channels_last = true}};
+    const char *const words[] = {"mask", "axis of channels"};
     csrec_measurement m;
     csrec_error error;
     for (int k = 0; k < 2; k++) {

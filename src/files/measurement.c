@@ -316,11 +316,11 @@ csrec_status csrec_read_options_check(const csrec_read_options *options, bool wh
     if (options->slab.count != 0 && !whole)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "%s: has its positions inside, and is read as a whole", name);
-    if (options->grid && !coordinates)
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "%s: has a shape; leave the grid out (it goes with coordinates, .csv)",
-                          name);
-    return CSREC_OK;
+    if (coordinates || (!options->grid && !options->coordinates && !options->values))
+        return CSREC_OK;
+    return csrec_fail(error, CSREC_ARGUMENT,
+                      "%s: has a shape; leave the %s out (it goes with coordinates, .csv)", name,
+                      options->grid ? "grid" : "choice of columns");
 }
 
 static csrec_status parse_format(csrec_input *input, const csrec_read_options *options,
@@ -335,7 +335,7 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
                                      csrec_measurement *measurement, csrec_error *error) {
     static const csrec_read_options defaults = {0};
     csrec_measurement result = {0};
-    if (options && options->placement) options->placement->dims = 0;
+    if (options && options->placement) *options->placement = (csrec_placement){.dims = 0};
     csrec_status status = parse_format(input, options ? options : &defaults, &result, error);
     if (status) return status;
     bool empty = input->slab.count > 0 && result.n == 0;

@@ -136,7 +136,8 @@ static csrec_image image_of(const csrec_format *format, const cli_form *form,
                                  : form->colors ? 8
                                                 : form->tones.bits,
                          .has_channels = !picture && measurement->channels > 1,
-                         .is_complex = !picture && form->is_complex};
+                         .is_complex = !picture && form->is_complex,
+                         .placement = form->placement};
     csrec_shape *shape = &image.pixels.shape;
     *shape = measurement->shape;
     csrec_shape_count(shape, &image.pixels.count);

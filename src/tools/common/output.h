@@ -76,6 +76,7 @@ typedef struct cli_form {
     double unknown;   /* of integers, stands for values that are NaN, of a channel that is measured
                          nowhere; NaN: none does */
     const char *like; /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
+    const csrec_placement *placement; /* of csrec_image */
 } cli_form;
 
 /* The type of the values in an array, of which `values` are the largest. */

@@ -14,7 +14,7 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty, *sigma, *grid, *devices;
+        *uncertainty, *sigma, *grid, *coordinates, *values, *devices;
     int format, method, solver, basis, quality, columns, order, backend, dtype,
         colormap; /* of names; -1: not given */
     cli_texts set;
@@ -324,6 +324,9 @@ bool cli_jobs_share(const cli_job *a, const cli_job *b);
  * fails with it once the signal is written. */
 void cli_result_lose(cli_result *result, csrec_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* cli_signal_refusal; a .csv of samples is written as one, whatever the shape. */
+const char *cli_job_refusal(const cli_job *job, const csrec_format *format, const cli_tones *tones);
 
 /* Black, white and bits of a picture of the signal. */
 cli_tones cli_job_tones(const cli_job *job);
