@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Union, overload
 import numpy as np
 
 from ._info import RecoverInfo
-from ._labels import along, axis_of
+from ._labels import along, axis_of, unlabelled
 from ._recover import recover
 from ._typing import Array, InpaintOptions, L, Mask
 from ._whole import filled
@@ -103,5 +103,5 @@ def inpaint(image: Any, mask: Any, *, channel_axis: Union[int, str, None] = None
     (dtype('uint8'), True)
     """
     axis = axis_of(image, channel_axis)
-    known = filled(image, along(mask, image), axis)
+    known = filled(unlabelled(image), along(mask, image), axis)
     return recover(image, known, channel_axis=axis, **options)

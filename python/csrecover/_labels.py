@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Arrays of xarray, which is never imported here: who gives one has it."""
+"""Arrays of xarray, pandas and astropy, which are never imported here: who gives one has it."""
 from __future__ import annotations
 
 import sys
@@ -10,9 +10,24 @@ import numpy as np
 from ._errors import ArgumentError
 
 
+def _is(y: Any, module: str, *names: str) -> bool:
+    found = sys.modules.get(module)
+    return found is not None and isinstance(y, tuple(getattr(found, name) for name in names))
+
+
 def is_labelled(y: Any) -> bool:
-    xarray = sys.modules.get("xarray")
-    return xarray is not None and isinstance(y, xarray.DataArray)
+    return _is(y, "xarray", "DataArray")
+
+
+def unlabelled(y: Any) -> Any:
+    """What of a Quantity, NDData, CCDData, Series or DataFrame is an array: masked, or with NaN."""
+    if _is(y, "astropy.nddata", "NDData"):
+        return y.data if y.mask is None else np.ma.MaskedArray(y.data, y.mask)
+    if _is(y, "astropy.units", "Quantity"):
+        return y.value
+    if _is(y, "pandas", "Series", "DataFrame"):
+        return y.to_numpy(dtype=float, na_value=np.nan)
+    return y
 
 
 def along(other: Any, y: Any) -> Any:
@@ -34,14 +49,30 @@ def axis_of(y: Any, channel_axis: Any) -> Any:
     return y.get_axis_num(channel_axis)
 
 
+def _copy_of(y: Any, signal: np.ndarray) -> Any:
+    """y with other values, all of them known."""
+    if is_labelled(y):
+        return y.copy(data=signal)
+    if _is(y, "astropy.nddata", "NDData"):
+        meta = {} if y.meta is None else dict(y.meta)
+        return type(y)(signal, unit=y.unit, wcs=y.wcs, meta=meta)
+    labels = {"columns": y.columns} if _is(y, "pandas", "DataFrame") else {"name": y.name}
+    return type(y)(signal, index=y.index, **labels)
+
+
 def restored(y: Any) -> Callable[[np.ndarray], Any]:
-    """What gives a result the dims, coords, attrs and name of y, if y has them."""
-    if not is_labelled(y):
+    """What gives a result the labels and units of y, if y has them: dims, coords, attrs, name;
+    index and columns; unit, wcs and meta."""
+    if unlabelled(y) is y and not is_labelled(y):
         return lambda signal: signal
 
     def label(signal: np.ndarray) -> Any:
+        if _is(y, "astropy.units", "Quantity"):
+            return type(y)(signal, unit=y.unit)
+        if signal.shape != y.shape and _is(y, "pandas", "Series", "DataFrame"):
+            return signal  # y lists samples
         if signal.shape != y.shape:
-            raise ArgumentError(f"y is a DataArray of shape {y.shape}, the signal has shape "
-                                f"{signal.shape}; give a whole array, or y.values")
-        return y.copy(data=signal)
+            raise ArgumentError(f"y is a {type(y).__name__} of shape {y.shape}, the signal has shape "
+                                f"{signal.shape}; give a whole array, or the values of y")
+        return _copy_of(y, signal)
     return label

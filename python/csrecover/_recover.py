@@ -10,7 +10,7 @@ from ._arguments import SEED, flag, pair, scalar, whole
 from ._comm import Ranks
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._info import RecoverInfo, tracks_of
-from ._labels import along, axis_of, restored
+from ._labels import along, axis_of, restored, unlabelled
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        take_atoms, text)
 from ._measurement import Measurement, to_c
@@ -164,8 +164,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     y : array_like or Measurement
         [N] samples, or [N, C] of C channels; a :class:`Measurement`; or the whole array, with
         ``mask``, masked (:mod:`numpy.ma`), or with NaN where it is not known. A channel that is not
-        measured in a sample is NaN there. Of a ``DataArray`` of xarray
-        comes one with the same dims, coords, attrs and name
+        measured in a sample is NaN there. Of a ``DataArray`` of
+        xarray comes one with the same dims, coords, attrs and name; of a ``Series`` or ``DataFrame``
+        of pandas one with its labels; of a ``Quantity``, ``NDData`` or ``CCDData`` of astropy, whose
+        mask says what is not known, one with its unit, wcs and meta
     mask : array_like of bool, optional
         bool, the signal's shape: **true where sampled**; y lists its true entries in C order.
         :func:`inpaint` takes the opposite
@@ -267,6 +269,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     return_uncertainty = flag(return_uncertainty, "return_uncertainty")
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
     where = axis_of(y, channel_axis)
+    y = unlabelled(y)
     m = taken_as(y, mask, index, shape, where)
     _doubt_mask(m, y, mask)
     axis = where if isinstance(where, int) else -1

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Arrays with labels and units, of pandas and astropy: the values of plain arrays, as such arrays."""
+import numpy as np
+import pytest
+
+import csrecover
+
+METHOD = {"method": "smooth"}
+
+
+def _field(rng):
+    y, x = np.mgrid[:20, :17]
+    return 280 + np.sin(x / 3) * y, rng.random(x.shape) < 0.5
+
+
+def test_pandas(rng):
+    pandas = pytest.importorskip("pandas")
+    line = np.where(rng.random(90) < 0.6, np.sin(np.arange(90) / 9), np.nan)
+    series = pandas.Series(line, index=pandas.date_range("2026-01-01", periods=90), name="level")
+    found = csrecover.recover(series, **METHOD)
+    assert found.index.equals(series.index) and found.name == "level"
+    np.testing.assert_array_equal(found.to_numpy(), csrecover.recover(line, **METHOD))
+    known = np.isfinite(line)
+    samples = csrecover.recover(series[known], known, **METHOD)
+    np.testing.assert_array_equal(samples, found.to_numpy())
+    field, known = _field(rng)
+    frame = pandas.DataFrame(np.where(known, field, np.nan), columns=[f"c{k}" for k in range(17)])
+    found = csrecover.recover(frame, **METHOD)
+    assert list(found.columns) == list(frame.columns)
+    np.testing.assert_array_equal(found.to_numpy(), csrecover.recover(frame.to_numpy(), **METHOD))
+
+
+def test_astropy(rng):
+    units = pytest.importorskip("astropy.units")
+    nddata = pytest.importorskip("astropy.nddata")
+    field, known = _field(rng)
+    wanted = csrecover.recover(field, known, **METHOD)
+    found = csrecover.recover(np.where(known, field, np.nan) * units.K, **METHOD)
+    assert found.unit == units.K
+    np.testing.assert_array_equal(found.value, wanted)
+    frame = nddata.CCDData(field, mask=~known, unit="adu", meta={"EXPTIME": 30.0})
+    found, error = csrecover.recover(frame, return_uncertainty=True, **METHOD)
+    assert found.unit == frame.unit and found.meta["EXPTIME"] == 30.0 and found.mask is None
+    np.testing.assert_array_equal(found.data, wanted)
+    assert error.unit == frame.unit and (error.data[known] == 0).all()
+    filled = csrecover.inpaint(frame, np.zeros(field.shape, bool), **METHOD)
+    np.testing.assert_array_equal(filled.data, wanted)
