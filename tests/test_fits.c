@@ -333,23 +333,124 @@ TEST(parameters_count_as_values) {
     io_free(&b);
 }
 
-TEST(compressed_images_are_refused) {
+/* ------------------------------------------------------------------ several images ---------- */
+
+/* Units of 10 rows of 20 by cfitsio: "SCI", "DQ" and a second "SCI", packed in tiles, if asked. */
+static void write_units(const char *path, int packing, int16_t values[3][200]) {
+    static const char *const names[3] = {"SCI", "DQ", "SCI"};
     fitsfile *file = NULL;
-    int status = 0;
+    int status = 0, yes = 1, versions[3] = {1, 1, 2};
     LONGLONG naxes[2] = {20, 10};
-    int16_t values[200] = {0};
-    const char *path = io_path("packed.fits");
-    csrec_image image = {0};
-    csrec_error error = {""};
     fits_create_diskfile(&file, path, &status);
-    fits_set_compression_type(file, RICE_1, &status);
-    fits_create_imgll(file, SHORT_IMG, 2, naxes, &status);
-    fits_write_img(file, TSHORT, 1, 200, values, &status);
+    fits_create_imgll(file, BYTE_IMG, 0, naxes, &status);
+    fits_write_key(file, TSTRING, "TELESCOP", (void *)(uintptr_t) "one", NULL, &status);
+    fits_write_key(file, TSTRING, "OBJECT", (void *)(uintptr_t) "all", NULL, &status);
+    for (int k = 0; k < 3; k++) {
+        fits_set_compression_type(file, packing, &status);
+        fits_create_imgll(file, SHORT_IMG, 2, naxes, &status);
+        fits_write_key(file, TSTRING, "EXTNAME", (void *)(uintptr_t)names[k], NULL, &status);
+        fits_write_key(file, TINT, "EXTVER", &versions[k], NULL, &status);
+        fits_write_key(file, TSTRING, "OBJECT", (void *)(uintptr_t)names[k], NULL, &status);
+        if (k == 0) fits_write_key(file, TLOGICAL, "INHERIT", &yes, NULL, &status);
+        fits_write_img(file, TSHORT, 1, 200, values[k], &status);
+        fits_write_chksum(file, &status);
+    }
     fits_close_file(file, &status);
     assert_int_equal(status, 0);
-    assert_int_equal(csrec_signal_read(path, &image, &error), CSREC_UNSUPPORTED);
-    io_assert_line(&error, path, "funpack");
+}
+
+static void draw_units(int16_t values[3][200]) {
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 200; i++)
+            values[k][i] = (int16_t)(k == 1 ? 64 * check_below(&seed, 2) : check_below(&seed, 999));
+    values[1][7] = 0;
+}
+
+TEST(images_are_found_by_name_also_in_tiles) {
+    static const struct {
+        const char *name;
+        int unit;
+    } asked[] = {{"", 0},        {"[SCI]", 0},   {"[1]", 0},   {"[sci,1]", 0}, {"[DQ]", 1},
+                 {"[SCI,2]", 2}, {":/SCI,2", 2}, {"[3]", 2},   {"[9]", -1},    {"[DQ,2]", -1},
+                 {"[]", -1},     {"[0]", -1},    {"[ERR]", -1}};
+    static const int packings[] = {0, RICE_1, GZIP_1, GZIP_2, HCOMPRESS_1, PLIO_1};
+    const char *path = io_path("units.fits");
+    int16_t values[3][200];
+    for (size_t p = 0; p < sizeof packings / sizeof *packings; p++) {
+        draw_units(values);
+        write_units(path, packings[p], values);
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+            char name[300];
+            csrec_image image = {0};
+            csrec_error error = {""};
+            snprintf(name, sizeof name, "%s%s", path, asked[i].name);
+            csrec_status status = csrec_signal_read(name, &image, &error);
+            assert_int_equal(status, asked[i].unit < 0 ? CSREC_DATA : CSREC_OK);
+            if (status) io_assert_line(&error, path, "[1] SCI,1, [2] DQ,1, [3] SCI,2");
+            if (!status) assert_memory_equal(image.pixels.data, values[asked[i].unit], 400);
+            csrec_image_clear(&image);
+        }
+        io_bytes b = io_load(path);
+        expect_cuts(&csrec_fits_format, &b, 20, &seed);
+        io_free(&b);
+        remove(path);
+    }
+}
+
+/* Flags of a plane called DQ are of bad pixels; in other planes samples are not 0. */
+TEST(quality_masks) {
+    const char *path = io_path("units.fits");
+    char name[300], mask[300];
+    int16_t values[3][200];
+    csrec_measurement m = {0};
+    csrec_facts facts = {.note = ""};
+    const csrec_read_options options = {.mask = mask, .facts = &facts};
+    draw_units(values);
+    write_units(path, RICE_1, values);
+    snprintf(name, sizeof name, "%s[SCI]", path);
+    for (int turn = 0; turn < 2; turn++) {
+        int64_t k = 0;
+        snprintf(mask, sizeof mask, "%s[%s]", path, turn ? "DQ" : "3");
+        assert_ok(csrec_measurement_read_with(turn ? name : path, &options, &m, NULL));
+        for (int i = 0; i < 200; i++) {
+            if ((values[2 - turn][i] != 0) == turn) continue;
+            assert_int_equal(m.index[k], i);
+            assert_true(m.y[k++] == values[0][i]);
+        }
+        assert_int_equal(m.n, k);
+        assert_int_equal(strstr(facts.note, "[2] DQ") != NULL, !turn); /* if no name was given */
+        csrec_measurement_clear(&m);
+    }
     remove(path);
+}
+
+static int has_text(const char *path, const char *key, const char *text) {
+    fitsfile *file = NULL;
+    int status = 0;
+    char value[FLEN_VALUE] = "";
+    fits_open_diskfile(&file, path, READONLY, &status);
+    fits_read_key(file, TSTRING, key, value, NULL, &status);
+    fits_close_file(file, &(int){0});
+    return !status && strcmp(value, text) == 0;
+}
+
+TEST(primary_cards_are_inherited) {
+    const char *path = io_path("units.fits"), *to = io_path("full.fits");
+    char name[300];
+    int16_t values[3][200];
+    draw_units(values);
+    for (int inherit = 0; inherit < 2; inherit++) {
+        write_units(path, inherit ? GZIP_1 : 0, values);
+        snprintf(name, sizeof name, "%s[%d]", path, inherit ? 1 : 3);
+        csrec_image image = read_well(name);
+        write_well(to, &image, name);
+        assert_int_equal(has_text(to, "TELESCOP", "one"), inherit);
+        assert_true(has_text(to, "OBJECT", "SCI") && has_text(to, "EXTNAME", "SCI"));
+        assert_false(has_text(to, "ZCMPTYPE", "GZIP_1"));
+        csrec_image_clear(&image);
+        remove(path);
+        remove(to);
+    }
 }
 
 FIXTURE(io_setup, io_teardown);

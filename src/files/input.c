@@ -3,6 +3,7 @@
 #include "files/input.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,16 +98,33 @@ csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_
 
 /* On failure the input is closed. */
 static csrec_status check_member(csrec_input *input, csrec_error *error) {
-    if (!input->member || csrec_input_format(input) == &csrec_hdf5_format) return CSREC_OK;
+    const char *member = input->member;
+    const csrec_format_row *row = csrec_input_format(input);
+    if (!member) return CSREC_OK;
+    if (row && row->members && (*member == '/' || row == &csrec_fits_format)) return CSREC_OK;
     csrec_input_close(input);
-    return csrec_fail(error, CSREC_FORMAT,
-                      "%s: the file is no HDF5, which has arrays with names; leave out :%s",
-                      input->name, csrec_path_member(input->name));
+    return csrec_fail(error, CSREC_FORMAT, "%s: the file is no %s; leave out %s%s", input->name,
+                      *member == '/' ? "HDF5, OpenEXR or FITS, which have arrays with names"
+                                     : "FITS, whose images are named so",
+                      *member == '/' ? ":" : "", member);
+}
+
+void csrec_input_note(csrec_input *input, const char *format, ...) {
+    char *note = input->facts.note;
+    size_t room = sizeof input->facts.note, used = strlen(note);
+    va_list values;
+    va_start(values, format);
+    if (used) used += (size_t)snprintf(note + used, room - used, "; ");
+    if (used < room) vsnprintf(note + used, room - used, format, values);
+    va_end(values);
+    for (char *at = note; *at; at++)
+        if (*at < 32 || *at > 126) *at = '?';
 }
 
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {
     csrec_status status = csrec_input_open_whole(path, input, error);
     if (!status) status = check_readable(input, error);
+    if (!status) status = csrec_input_unpack(input, error);
     if (!status) status = check_member(input, error);
     if (!status) input->size -= csrec_fingerprint_record(input);
     return status;

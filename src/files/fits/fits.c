@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fits.c - cfitsio over memory; the first image of a file to values, BSCALE and BZERO applied,
- * BLANK unknown; the row of the format. */
+/* fits.c - cfitsio over memory; an image of a file to values, BSCALE and BZERO applied, BLANK
+ * unknown; the row of the format. */
 #include "files/fits/fits.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -39,7 +41,7 @@ static csrec_status pad(csrec_fits *fits, const csrec_input *input, csrec_error 
 }
 
 csrec_status csrec_fits_open(csrec_input *input, csrec_fits *fits, csrec_error *error) {
-    *fits = (csrec_fits){.name = input->name};
+    *fits = (csrec_fits){.name = input->name, .input = input};
     csrec_status status = csrec_input_load(input, error);
     if (!status) status = pad(fits, input, error);
     if (status) return status;
@@ -82,104 +84,6 @@ bool csrec_fits_close(csrec_fits *fits) {
     return fits->status == 0;
 }
 
-/* ------------------------------------------------------------------ header -------------------- */
-
-static double number_of(csrec_fits *fits, const char *key, double absent) {
-    double value = absent;
-    int status = 0;
-    fits_read_key(fits->file, TDOUBLE, key, &value, NULL, &status);
-    return status ? absent : value;
-}
-
-/* FITS has signed integers, and unsigned ones of 8 bits: the others are told by an offset. */
-static csrec_dtype type_of(int bitpix, double scale, double zero) {
-    static const struct {
-        int bitpix;
-        double zero; /* of the other sign */
-        csrec_dtype plain, moved, scaled;
-    } types[] = {{BYTE_IMG, -128.0, CSREC_U8, CSREC_I8, CSREC_F32},
-                 {SHORT_IMG, 32768.0, CSREC_I16, CSREC_U16, CSREC_F32},
-                 {LONG_IMG, 2147483648.0, CSREC_I32, CSREC_U32, CSREC_F64},
-                 {LONGLONG_IMG, 0x1p63, CSREC_I64, CSREC_U64, CSREC_F64}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (bitpix != types[i].bitpix) continue;
-        if (scale == 1.0 && zero == 0.0) return types[i].plain;
-        return scale == 1.0 && zero == types[i].zero ? types[i].moved : types[i].scaled;
-    }
-    return bitpix == FLOAT_IMG ? CSREC_F32 : CSREC_F64;
-}
-
-/* Whether the unit has an image with data. */
-static bool has_image(csrec_fits *fits, csrec_fits_image *image) {
-    int kind = ANY_HDU;
-    fits_get_hdu_type(fits->file, &kind, &fits->status);
-    if (fits->status || kind != IMAGE_HDU) return false;
-    fits_get_img_paramll(fits->file, CSREC_FITS_AXES, &image->bitpix, &image->naxis, image->naxes,
-                         &fits->status);
-    bool filled = image->naxis > 0;
-    for (int a = 0; a < image->naxis && filled; a++) filled = image->naxes[a] > 0;
-    return !fits->status && filled;
-}
-
-static csrec_status find_shape(const csrec_fits *fits, csrec_fits_image *image,
-                               csrec_error *error) {
-    int dims = image->naxis;
-    while (dims > 1 && image->naxes[dims - 1] == 1) dims--;
-    if (dims > 4)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: its image has %d axes; save one of 1 to 4 axes", fits->name, dims);
-    image->shape = (csrec_shape){.dims = dims};
-    for (int a = 0; a < dims; a++) image->shape.dim[a] = image->naxes[dims - 1 - a];
-    return CSREC_OK;
-}
-
-/* A group's parameters, PCOUNT values, precede its image. cfitsio reads large images without a look
- * at where memory ends. */
-static csrec_status check_length(csrec_fits *fits, const csrec_fits_image *image,
-                                 csrec_error *error) {
-    LONGLONG data = 0;
-    long before = 0;
-    int64_t count = 0;
-    fits_get_hduaddrll(fits->file, NULL, &data, NULL, &fits->status);
-    fits_read_imghdrll(fits->file, 0, NULL, NULL, NULL, NULL, &before, NULL, NULL, &fits->status);
-    if (fits->status) return csrec_fits_damaged(fits, error);
-    uint64_t bytes = (uint64_t)abs(image->bitpix) / 8, left = 0;
-    if (data > 0 && (uint64_t)data < fits->there) left = fits->there - (uint64_t)data;
-    uint64_t most = left / bytes;
-    if (!csrec_shape_count(&image->shape, &count) && before >= 0 && (uint64_t)before <= most &&
-        (uint64_t)count <= most - (uint64_t)before)
-        return CSREC_OK;
-    return csrec_fail_forged(fits->name, "values", error);
-}
-
-/* The layout of the image of the current unit. A compressed one is refused: the bytes of each tile
- * would be unpacked without a look at their number. */
-static csrec_status take_image(csrec_fits *fits, csrec_fits_image *image, csrec_error *error) {
-    LONGLONG blank;
-    int absent = 0;
-    if (fits_is_compressed_image(fits->file, &fits->status))
-        return csrec_fail(
-            error, CSREC_UNSUPPORTED,
-            "%s: its image is compressed in tiles, which are not read; unpack it with funpack",
-            fits->name);
-    image->dtype =
-        type_of(image->bitpix, number_of(fits, "BSCALE", 1.0), number_of(fits, "BZERO", 0.0));
-    fits_read_key(fits->file, TLONGLONG, "BLANK", &blank, NULL, &absent);
-    image->blank = image->bitpix > 0 && !absent;
-    csrec_status status = find_shape(fits, image, error);
-    return status ? status : check_length(fits, image, error);
-}
-
-csrec_status csrec_fits_find(csrec_fits *fits, csrec_fits_image *image, csrec_error *error) {
-    for (int unit = 1; !fits->status; unit++) {
-        fits_movabs_hdu(fits->file, unit, NULL, &fits->status);
-        if (has_image(fits, image)) return take_image(fits, image, error);
-    }
-    if (fits->status != END_OF_FILE) return csrec_fits_damaged(fits, error);
-    return csrec_fail(error, CSREC_DATA, "%s: has no image with data; save an image, not a table",
-                      fits->name);
-}
-
 /* ------------------------------------------------------------------ values -------------------- */
 
 csrec_fits_types csrec_fits_types_of(csrec_dtype dtype) {
@@ -207,19 +111,32 @@ static csrec_status allocate(const csrec_fits *fits, const csrec_fits_image *ima
 }
 
 /* Without a request for unknown values cfitsio leaves NaN, infinities and subnormals as they are.
- */
-static csrec_status read_values(csrec_fits *fits, csrec_image *signal, csrec_error *error) {
+ * Of floats in tiles its flags of unknown ones are wrong (those of another tile, up to 4.6), NaN in
+ * their place is not. */
+static csrec_status read_values(csrec_fits *fits, const csrec_fits_image *image,
+                                csrec_image *signal, csrec_error *error) {
     const csrec_array *pixels = &signal->pixels;
     int type = csrec_fits_types_of(pixels->dtype).memory, any;
+    float single = NAN;
+    double number = NAN;
+    void *unknown = !image->holes ? NULL : type == TFLOAT ? (void *)&single : &number;
     if (signal->alpha)
         fits_read_imgnull(fits->file, type, 1, pixels->count, pixels->data, (char *)signal->alpha,
                           &any, &fits->status);
     else
-        fits_read_img(fits->file, type, 1, pixels->count, NULL, pixels->data, &any, &fits->status);
+        fits_read_img(fits->file, type, 1, pixels->count, unknown, pixels->data, &any,
+                      &fits->status);
     if (fits->status) return csrec_fits_damaged(fits, error);
     for (int64_t i = 0; signal->alpha && i < pixels->count; i++)
         signal->alpha[i] = !signal->alpha[i];
     return CSREC_OK;
+}
+
+/* A plane of data quality, or of bad pixels, has 0 where a mask must not. */
+static void turn_flags(const csrec_fits_image *image, csrec_image *signal) {
+    if (strcasecmp(image->name, "DQ") != 0 && strcasecmp(image->name, "BPM") != 0) return;
+    for (int64_t i = 0; i < signal->pixels.count; i++)
+        csrec_array_set(&signal->pixels, i, csrec_array_value(&signal->pixels, i) == 0.0);
 }
 
 static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
@@ -230,7 +147,8 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     if (status) return status;
     status = csrec_fits_find(&fits, &image, error);
     if (!status) status = allocate(&fits, &image, &read, error);
-    if (!status) status = read_values(&fits, &read, error);
+    if (!status) status = read_values(&fits, &image, &read, error);
+    if (!status && input->is_mask) turn_flags(&image, &read);
     csrec_fits_close(&fits);
     return csrec_image_deliver(status, &read, signal);
 }
@@ -247,6 +165,7 @@ const csrec_format_row csrec_fits_format = {
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES | CSREC_USE_TYPES,
                CSREC_FITS_NEEDS},
     .magic = {{CSREC_FITS_MAGIC, sizeof CSREC_FITS_MAGIC - 1}},
+    .members = CSREC_USE_READ,
     .signal = read_signal,
     .refusal = refusal,
     .write = csrec_fits_write,

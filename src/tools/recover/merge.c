@@ -19,7 +19,8 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .progress = cli_progress_report,
                                 .context = job->progress,
                                 .grid = a->grid ? &job->request->grid : NULL,
-                                .placement = &job->in.placement};
+                                .placement = &job->in.placement,
+                                .facts = &job->in.facts};
 }
 
 static csrec_status read_one(cli_job *job, const char *input, csrec_measurement *measurement,
@@ -40,6 +41,8 @@ void cli_job_tell_placement(const cli_job *job) {
     const csrec_placement *p = &job->in.placement;
     char shape[192], step[192] = "", shared[96] = "";
     size_t used = 0;
+    if (job->in.facts.note[0] && !job->a->quiet)
+        cli_note(job->tool, "note: %s: %s", job->input, job->in.facts.note);
     if (!p->dims || job->a->quiet) return;
     for (int d = 0; d < p->dims; d++)
         used +=

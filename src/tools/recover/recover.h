@@ -63,6 +63,7 @@ enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map 
 typedef struct cli_samples {
     csrec_measurement measurement;
     csrec_placement placement; /* of samples at real coordinates */
+    csrec_facts facts;         /* of the input that was read last */
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     int64_t dropped;           /* outliers, by --robust */
     csrec_doubts doubts;
@@ -204,6 +205,9 @@ int cli_job_fail(cli_job *job, const char *format, ...) __attribute__((format(pr
 /* The name of the input, without folder and ending, in a folder of outputs. */
 int cli_input_name(const char *input, const char **name);
 
+/* The format of a new file for the result of that input, by its name, which may go on with .gz. */
+const csrec_format *cli_input_format(const char *input);
+
 enum { CLI_FOLDERS = 4 };
 
 /* Folders that did not exist before. */
@@ -249,7 +253,7 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 /* Reads the measurement, and with --merge those of all inputs (merge.c). */
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
 
-/* Tells how samples at real coordinates became cells. */
+/* Tells what the file says beside its samples, and how those at real coordinates became cells. */
 void cli_job_tell_placement(const cli_job *job);
 void cli_placement_json(const csrec_placement *placement, cli_json *json);
 
