@@ -63,44 +63,32 @@ TEST(reads_memory) {
     }
 }
 
-/* What a name asks for, with the rest in a note; the result keeps the channel's name. */
+/* What a name asks for, with the rest in a note. */
 TEST(layers_are_named) {
-    static const struct {
-        const char *asked, *channel, *rest;
-    } cases[] = {{"Z", "Z", "B, G, R, albedo, normal"},
-                 {"albedo", "albedo.R", "B, G, R, Z, normal"},
-                 {"normal.X", "normal.X", "B, G, R, Z, albedo"},
-                 {"A", "A", "B, G, R, Z, albedo, normal"}};
-    const char *path = io_path("drawn.exr"), *to = io_path("full.exr");
+    static const char *const cases[4][3] = {{"Z", "Z", "B, G, R, albedo, normal"},
+                                            {"albedo", "albedo.R", "B, G, R, Z, normal"},
+                                            {"normal.X", "normal.X", "B, G, R, Z, albedo"},
+                                            {"A", "A", "B, G, R, Z, albedo, normal"}};
+    const char *path = io_path("drawn.exr");
     for (int trial = 0; trial < 40; trial++) {
         drawn d = draw(2);
         char name[300];
-        int k = trial % 4, c = channel_of(&d, cases[k].channel);
+        const int k = trial % 4, c = channel_of(&d, cases[k][1]);
         csrec_input input;
         csrec_image image = {0};
         write_drawn(path, &d);
-        snprintf(name, sizeof name, "%s:/%s", path, cases[k].asked);
+        snprintf(name, sizeof name, "%s:/%s", path, cases[k][0]);
         assert_ok(csrec_input_open(name, &input, NULL));
         assert_ok(csrec_exr_format.signal(&input, &image, NULL));
         for (int64_t i = 0; i < image.pixels.count; i++)
             assert_true((float)csrec_array_value(&image.pixels, i) ==
                         (float)value_of(&d, c, (size_t)i));
         assert_int_equal(image.alpha != NULL, k != 3);
-        assert_non_null(strstr(input.facts.note, cases[k].rest));
-        assert_false(input.facts.linear);
-        free(image.alpha);
-        image.alpha = NULL;
-        write_well(to, &image, name);
-        exr_context_t file = open_file(to);
-        const exr_attr_chlist_t *list = NULL;
-        assert_int_equal(exr_get_channels(file, 0, &list), 0);
-        assert_string_equal(list->entries[0].name.str, cases[k].channel);
-        exr_finish(&file);
+        assert_non_null(strstr(input.facts.note, cases[k][2]));
         csrec_input_close(&input);
         csrec_image_clear(&image);
         drop(&d);
         remove(path);
-        remove(to);
     }
 }
 

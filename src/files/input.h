@@ -42,10 +42,10 @@ void csrec_input_close(csrec_input *input);
 size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count);
 /* Makes the whole contents available as input->bytes. */
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error);
-/* Of what gzip made the contents are unpacked (gzip.c). */
-csrec_status csrec_input_unpack(csrec_input *input, csrec_error *error);
 
-/* Adds a sentence to input->facts.note, in printable ASCII. */
+/* Makes text of a file printable ASCII, for messages of one line. */
+void csrec_text_clean(char *text);
+/* Adds a sentence to input->facts.note, cleaned. */
 void csrec_input_note(csrec_input *input, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -23,8 +23,7 @@ static void on_error(exr_const_context_t file, exr_result_t code, const char *me
     csrec_exr *exr = data;
     if (exr->text[0]) return;
     snprintf(exr->text, sizeof exr->text, "%s", message);
-    for (char *at = exr->text; *at; at++)
-        if (*at < 32 || *at > 126) *at = '?';
+    csrec_text_clean(exr->text);
 }
 
 static int64_t on_size(exr_const_context_t file, void *data) {

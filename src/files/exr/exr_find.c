@@ -26,13 +26,15 @@ static size_t layer_of(const char *channel) {
     return dot ? (size_t)(dot - channel) : 0;
 }
 
+static bool is_of(const char *channel, const char *layer) {
+    return layer_of(channel) == strlen(layer) && strncmp(channel, layer, strlen(layer)) == 0;
+}
+
 /* The only channel of a layer, of all channels if it is "", besides A; -1: there are others. */
 static int find_only(const exr_attr_chlist_t *list, const char *layer, int alpha) {
     int only = -1;
-    const size_t length = strlen(layer);
     for (int i = 0; i < list->num_channels; i++) {
-        const char *name = list->entries[i].name.str;
-        if (length && (layer_of(name) != length || strncmp(name, layer, length) != 0)) continue;
+        if (*layer && !is_of(list->entries[i].name.str, layer)) continue;
         if (i == alpha && list->num_channels > 1) continue;
         if (only >= 0) return -1;
         only = i;
@@ -40,66 +42,42 @@ static int find_only(const exr_attr_chlist_t *list, const char *layer, int alpha
     return only;
 }
 
-/* The layer that all channels besides A are of; false: there are others. */
-static bool find_layer(const exr_attr_chlist_t *list, char layer[NAME]) {
-    layer[0] = '\0';
-    for (int i = 0; i < list->num_channels; i++) {
-        const char *name = list->entries[i].name.str;
-        const size_t length = layer_of(name);
-        if (strcmp(name, "A") == 0) continue;
-        if (!layer[0]) snprintf(layer, NAME, "%.*s", (int)length, name);
-        if (length == 0 || strlen(layer) != length || strncmp(name, layer, length) != 0)
-            return false;
-    }
-    return layer[0] != '\0';
-}
-
-/* R, G and B of the layer, or X, Y and Z, as of normals, or Y, or its only channel; and its A, or
- * that of the part. false: it has none of these. */
+/* R, G and B of the layer, or X, Y and Z, as of normals, or Y, or the channel of that name, or the
+ * only one; and A of the layer, or of the part. false: it has none of these. */
 static bool choose(const exr_attr_chlist_t *list, const char *layer, csrec_exr_layout *l) {
-    static const char *const names[2][3] = {{"R", "G", "B"}, {"X", "Y", "Z"}};
+    static const char *const names[4][4] = {{"R", "G", "B"}, {"X", "Y", "Z"}, {"Y"}, {""}};
     l->alpha = find(list, layer, "A");
     if (l->alpha < 0) l->alpha = find(list, "", "A");
-    for (int set = 0; set < 2; set++) {
-        bool all = true;
-        for (int c = 0; c < 3; c++) {
-            l->channel[c] = find(list, layer, names[set][c]);
-            all = all && l->channel[c] >= 0;
+    bool all = false;
+    for (int set = 0; set < 4 && !all; set++) {
+        all = true;
+        for (l->channels = 0; names[set][l->channels]; l->channels++) {
+            l->channel[l->channels] = find(list, layer, names[set][l->channels]);
+            all = all && l->channel[l->channels] >= 0;
         }
-        l->channels = 3;
-        l->linear = set == 0;
-        if (all) return true;
+        l->linear = set != 1;
+        l->chroma = all && set == 2 && find(list, layer, "RY") >= 0;
     }
-    l->channels = 1;
-    l->channel[0] = find(list, layer, "Y");
-    l->linear = l->channel[0] >= 0;
-    l->chroma = l->linear && (find(list, layer, "RY") >= 0 || find(list, layer, "BY") >= 0);
-    if (!l->linear) l->channel[0] = find_only(list, layer, l->alpha);
+    if (!all) l->channel[0] = find_only(list, layer, l->alpha);
+    if (l->channel[0] < 0) return false;
+    const char *name = list->entries[l->channel[0]].name.str;
+    const size_t length = layer_of(name);
+    l->linear = l->linear && (l->channels == 3 || strcmp(name + length + (length > 0), "Y") == 0);
     if (l->channel[0] == l->alpha) l->alpha = -1;
-    return l->channel[0] >= 0;
-}
-
-/* By the name of a channel, or of a layer. */
-static bool choose_named(const exr_attr_chlist_t *list, const char *name, csrec_exr_layout *l) {
-    int exact = find(list, name, "");
-    if (exact < 0) return choose(list, name, l);
-    char layer[NAME];
-    snprintf(layer, sizeof layer, "%.*s", (int)layer_of(name), name);
-    choose(list, layer, l);
-    const size_t length = strlen(layer);
-    l->linear = strcmp(name + length + (length > 0), "Y") == 0;
-    l->channels = 1;
-    l->channel[0] = exact;
-    l->chroma = false;
-    if (l->alpha == exact) l->alpha = -1;
     return true;
 }
 
-/* By what the path names, or what is shown of all. */
-static bool choose_any(const exr_attr_chlist_t *list, const char *name, csrec_exr_layout *l) {
+/* What is shown of all: of no layer, or of the only one. */
+static bool choose_default(const exr_attr_chlist_t *list, csrec_exr_layout *l) {
     char layer[NAME];
-    if (*name) return choose_named(list, name, l);
-    return choose(list, "", l) || (find_layer(list, layer) && choose(list, layer, l));
+    const char *name = list->entries[0].name.str;
+    const bool alpha = strcmp(name, "A") == 0 && list->num_channels > 1;
+    if (choose(list, "", l)) return true;
+    if (alpha) name = list->entries[1].name.str;
+    snprintf(layer, sizeof layer, "%.*s", (int)layer_of(name), name);
+    for (int i = alpha; i < list->num_channels; i++)
+        if (!*layer || !is_of(list->entries[i].name.str, layer)) return false;
+    return choose(list, layer, l);
 }
 
 /* ------------------------------------------------------------------ parts --------------------- */
@@ -142,8 +120,7 @@ static void list_names(csrec_exr *exr, const csrec_exr_layout *l, char *text, si
         if (p != exr->part)
             used += (size_t)snprintf(text + used, room - used, "%s%.40s", used ? ", " : "",
                                      name_of(exr, p));
-    for (char *at = text; *at; at++)
-        if (*at < 32 || *at > 126) *at = '?';
+    csrec_text_clean(text);
 }
 
 static csrec_status refuse(csrec_exr *exr, const char *name, csrec_error *error) {
@@ -169,7 +146,7 @@ csrec_status csrec_exr_choose(csrec_exr *exr, csrec_exr_layout *l, csrec_error *
             rest = pass ? name : within(name_of(exr, p), name);
             exr_result_t result = exr_get_channels(exr->file, p, &list);
             if (result || list->num_channels < 1) return csrec_exr_failed(exr, result, error);
-            found = rest && choose_any(list, rest, l);
+            found = rest && (*rest ? choose(list, rest, l) : choose_default(list, l));
             exr->part = found ? p : 0;
         }
     if (!found) return refuse(exr, name, error);

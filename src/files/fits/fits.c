@@ -84,6 +84,171 @@ bool csrec_fits_close(csrec_fits *fits) {
     return fits->status == 0;
 }
 
+/* ------------------------------------------------------------------ layout -------------------- */
+
+static double number_of(csrec_fits *fits, const char *key, double absent) {
+    double value = absent;
+    int status = 0;
+    fits_read_key(fits->file, TDOUBLE, key, &value, NULL, &status);
+    return status ? absent : value;
+}
+
+/* FITS has signed integers, and unsigned ones of 8 bits: the others are told by an offset. */
+static csrec_dtype type_of(int bitpix, double scale, double zero) {
+    static const struct {
+        int bitpix;
+        double zero; /* of the other sign */
+        csrec_dtype plain, moved, scaled;
+    } types[] = {{BYTE_IMG, -128.0, CSREC_U8, CSREC_I8, CSREC_F32},
+                 {SHORT_IMG, 32768.0, CSREC_I16, CSREC_U16, CSREC_F32},
+                 {LONG_IMG, 2147483648.0, CSREC_I32, CSREC_U32, CSREC_F64},
+                 {LONGLONG_IMG, 0x1p63, CSREC_I64, CSREC_U64, CSREC_F64}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (bitpix != types[i].bitpix) continue;
+        if (scale == 1.0 && zero == 0.0) return types[i].plain;
+        return scale == 1.0 && zero == types[i].zero ? types[i].moved : types[i].scaled;
+    }
+    return bitpix == FLOAT_IMG ? CSREC_F32 : CSREC_F64;
+}
+
+/* Whether the unit has an image with data; one that is compressed in tiles counts. */
+static bool has_image(csrec_fits *fits, csrec_fits_image *image) {
+    int kind = ANY_HDU, absent = 0;
+    fits_get_hdu_type(fits->file, &kind, &fits->status);
+    if (fits->status || kind != IMAGE_HDU) return false;
+    fits_get_img_paramll(fits->file, CSREC_FITS_AXES, &image->bitpix, &image->naxis, image->naxes,
+                         &fits->status);
+    bool filled = image->naxis > 0;
+    for (int a = 0; a < image->naxis && filled; a++) filled = image->naxes[a] > 0;
+    image->name[0] = '\0';
+    fits_read_key(fits->file, TSTRING, "EXTNAME", image->name, NULL, &absent);
+    return !fits->status && filled;
+}
+
+static csrec_status find_shape(const csrec_fits *fits, csrec_fits_image *image,
+                               csrec_error *error) {
+    int dims = image->naxis;
+    while (dims > 1 && image->naxes[dims - 1] == 1) dims--;
+    if (dims > 4)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: its image has %d axes; save one of 1 to 4 axes", fits->name, dims);
+    image->shape = (csrec_shape){.dims = dims};
+    for (int a = 0; a < dims; a++) image->shape.dim[a] = image->naxes[dims - 1 - a];
+    return CSREC_OK;
+}
+
+/* A group's parameters, PCOUNT values, precede its image. cfitsio reads large images without a look
+ * at where memory ends. Of tiles all there is to see is where their table ends. */
+static csrec_status check_length(csrec_fits *fits, const csrec_fits_image *image, bool packed,
+                                 csrec_error *error) {
+    LONGLONG data = 0, end = 0;
+    long before = 0;
+    int64_t count = 0;
+    fits_get_hduaddrll(fits->file, NULL, &data, &end, &fits->status);
+    if (!packed)
+        fits_read_imghdrll(fits->file, 0, NULL, NULL, NULL, NULL, &before, NULL, NULL,
+                           &fits->status);
+    if (fits->status) return csrec_fits_damaged(fits, error);
+    uint64_t bytes = (uint64_t)abs(image->bitpix) / 8, left = 0;
+    if (data > 0 && (uint64_t)data < fits->there) left = fits->there - (uint64_t)data;
+    uint64_t most = packed ? INT64_MAX : left / bytes;
+    if (!csrec_shape_count(&image->shape, &count) && before >= 0 && (uint64_t)before <= most &&
+        (uint64_t)count <= most - (uint64_t)before && (!packed || (uint64_t)end <= fits->size))
+        return CSREC_OK;
+    return csrec_fail_forged(fits->name, "values", error);
+}
+
+static bool has_key(csrec_fits *fits, const char *key) {
+    int absent = 0;
+    char card[FLEN_CARD];
+    fits_read_card(fits->file, key, card, &absent);
+    return !absent;
+}
+
+/* Tiles are unpacked without a look at what they hold; damage shows by their sums, if there are. */
+static csrec_status check_sums(csrec_fits *fits, csrec_error *error) {
+    int data = 0, whole = 0;
+    fits_verify_chksum(fits->file, &data, &whole, &fits->status);
+    if (!fits->status && (data < 0 || whole < 0)) fits->status = DATA_DECOMPRESSION_ERR;
+    return fits->status ? csrec_fits_damaged(fits, error) : CSREC_OK;
+}
+
+/* The layout of the image of the current unit. */
+static csrec_status take_image(csrec_fits *fits, csrec_fits_image *image, csrec_error *error) {
+    const bool packed = fits_is_compressed_image(fits->file, &fits->status) != 0;
+    image->dtype =
+        type_of(image->bitpix, number_of(fits, "BSCALE", 1.0), number_of(fits, "BZERO", 0.0));
+    image->blank = image->bitpix > 0 && has_key(fits, "BLANK");
+    image->holes = packed && image->bitpix < 0;
+    if (packed && image->bitpix > 0 && has_key(fits, "ZBLANK")) image->blank = true;
+    csrec_status status = find_shape(fits, image, error);
+    if (!status) status = check_length(fits, image, packed, error);
+    return status || !packed ? status : check_sums(fits, error);
+}
+
+/* ------------------------------------------------------------------ choice -------------------- */
+
+/* Fills text with the first images that have data, "[1] SCI,2", and returns their number; a
+ * fingerprint of ours is none. Goes to the last unit. */
+static int list_images(csrec_fits *fits, char text[300]) {
+    csrec_fits_image image;
+    int count = 0, ended = 0;
+    size_t used = 0;
+    text[0] = '\0';
+    fits->status = 0;
+    for (int unit = 0; !fits_movabs_hdu(fits->file, unit + 1, NULL, &ended); unit++) {
+        if (!has_image(fits, &image) || strcmp(image.name, "FINGERPRINT") == 0) continue;
+        if (count++ < 6)
+            used += (size_t)snprintf(text + used, 300 - used, "%s[%d] %.32s,%.0f", used ? ", " : "",
+                                     unit, image.name, number_of(fits, "EXTVER", 1.0));
+    }
+    if (count > 6) snprintf(text + used, 300 - used, ", ...");
+    csrec_text_clean(text);
+    fits->status = 0;
+    return count;
+}
+
+static csrec_status refuse_name(csrec_fits *fits, csrec_error *error) {
+    char list[300];
+    if (list_images(fits, list) > 0)
+        return csrec_fail(error, CSREC_DATA, "%s: has no such image with data; it has %s",
+                          fits->name, list);
+    return csrec_fail(error, CSREC_DATA, "%s: has no image with data; save an image, not a table",
+                      fits->name);
+}
+
+/* To the unit that cfitsio would take for FILE[NAME]. */
+static void go_to(csrec_fits *fits, const char *member) {
+    char spec[FLEN_VALUE], name[FLEN_VALUE], column[FLEN_FILENAME], row[FLEN_FILENAME];
+    int number, version, kind;
+    snprintf(spec, sizeof spec, "%.*s", (int)strcspn(member + 1, "];"), member + 1);
+    fits_parse_extspec(spec, &number, name, &version, &kind, column, row, &fits->status);
+    if (name[0])
+        fits_movnam_hdu(fits->file, IMAGE_HDU, name, version, &fits->status);
+    else
+        fits_movabs_hdu(fits->file, number + 1, NULL, &fits->status);
+}
+
+csrec_status csrec_fits_find(csrec_fits *fits, csrec_fits_image *image, csrec_error *error) {
+    char list[300];
+    int unit = 1;
+    const char *member = fits->input->member;
+    if (member) {
+        go_to(fits, member);
+        return has_image(fits, image) ? take_image(fits, image, error) : refuse_name(fits, error);
+    }
+    while (!fits_movabs_hdu(fits->file, unit, NULL, &fits->status) && !has_image(fits, image))
+        unit++;
+    if (fits->status == END_OF_FILE) return refuse_name(fits, error);
+    if (fits->status) return csrec_fits_damaged(fits, error);
+    if (list_images(fits, list) > 1)
+        csrec_input_note(fits->input, "its first image is read, of %s; FILE[NAME] reads another",
+                         list);
+    fits_movabs_hdu(fits->file, unit, NULL, &fits->status);
+    has_image(fits, image);
+    return take_image(fits, image, error);
+}
+
 /* ------------------------------------------------------------------ values -------------------- */
 
 csrec_fits_types csrec_fits_types_of(csrec_dtype dtype) {

@@ -50,8 +50,8 @@ typedef struct csrec_fits_image {
     char name[FLEN_VALUE]; /* EXTNAME, or "" */
 } csrec_fits_image;
 
-/* Goes to the image that input->member names, "[NUMBER]", "[NAME]" or "[NAME,VERSION]" as cfitsio
- * writes them, or "/NAME"; else to the first one that has data. Checks that the file is as long as
+/* Goes to the image that input->member names, "[NUMBER]", "[NAME]", "[NAME,VERSION]" or "/NAME";
+ * else to the first one that has data. Checks that the file is as long as
  * it says. */
 csrec_status csrec_fits_find(csrec_fits *fits, csrec_fits_image *image, csrec_error *error);
 

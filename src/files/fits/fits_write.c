@@ -76,37 +76,34 @@ static bool is_storage(const char *card) {
     }
 }
 
-/* A card that is not as the standard wants it is left out. again: cards of the same key are there
- * already, and are replaced. */
-static void copy_cards(writer *w, bool again) {
+/* The cards of the unit but for those of storage and, of a primary header that is inherited, its
+ * name. A card that is not as the standard wants it is left out; later ones replace earlier ones.
+ */
+static void copy_cards(writer *w, bool inherited) {
     int count = 0, more, length, status = 0;
     char card[FLEN_CARD], key[FLEN_KEYWORD];
     fits_get_hdrspace(w->like.file, &count, &more, &status);
     for (int i = 1; i <= count && !w->fits.status; i++) {
-        status = 0;
+        int none = status = 0;
         if (fits_read_record(w->like.file, i, card, &status) || is_storage(card)) continue;
-        int class = fits_get_keyclass(card), none = 0;
-        if (again && class != TYP_COMM_KEY && class != TYP_CONT_KEY &&
+        const int class = fits_get_keyclass(card);
+        if (inherited && class == TYP_HDUID_KEY) continue;
+        if (class != TYP_COMM_KEY && class != TYP_CONT_KEY &&
             !fits_get_keyname(card, key, &length, &none))
             fits_delete_key(w->fits.file, key, &none);
         fits_write_record(w->fits.file, card, &status);
     }
 }
 
-/* An extension with INHERIT has the cards of the primary header that it lacks; not its name. */
+/* An extension with INHERIT has the cards of the primary header that it lacks. */
 static void copy_header(writer *w) {
-    static const char *const own[] = {"EXTNAME", "EXTVER", "EXTLEVEL"};
     int unit = 1, inherits = 0, status = 0, absent = 0;
     fits_get_hdu_num(w->like.file, &unit);
     fits_read_key(w->like.file, TLOGICAL, "INHERIT", &inherits, NULL, &absent);
-    inherits = inherits && !absent && unit > 1;
-    if (inherits && !fits_movabs_hdu(w->like.file, 1, NULL, &status)) copy_cards(w, false);
-    for (int i = 0; inherits && i < 3; i++) {
-        absent = 0;
-        fits_delete_key(w->fits.file, (char *)(uintptr_t)own[i], &absent);
-    }
+    if (inherits && unit > 1 && !fits_movabs_hdu(w->like.file, 1, NULL, &status))
+        copy_cards(w, true);
     status = 0;
-    if (!fits_movabs_hdu(w->like.file, unit, NULL, &status)) copy_cards(w, inherits);
+    if (!fits_movabs_hdu(w->like.file, unit, NULL, &status)) copy_cards(w, false);
 }
 
 static void write_header(writer *w) {

@@ -29,9 +29,7 @@ static const char *in_the_way(const cli_job *job) {
 static bool writes_slabs(const cli_job *job) {
     const csrec_format *format = job->request->format;
     if (!job->a->output) return false;
-    if (!format)
-        format =
-            job->request->folder ? cli_input_format(job->input) : csrec_format_of(job->a->output);
+    if (!format) format = csrec_format_of(job->request->folder ? job->input : job->a->output);
     return cli_format_has(format, CSREC_USE_SLABS) ||
            (!job->request->folder && cli_format_has(format, CSREC_USE_NAMED));
 }

@@ -11,30 +11,19 @@
 #include "tools/common/fingerprint.h"
 #include "recover.h"
 
-/* The length of ".gz" and ".fz", as of sky.fits.gz, at the end of a name. */
-static int packed_ending(const char *start, const char *end) {
-    bool has = end - start > 3 &&
-               (strncasecmp(end - 3, ".gz", 3) == 0 || strncasecmp(end - 3, ".fz", 3) == 0);
-    return has ? 3 : 0;
-}
-
-const csrec_format *cli_input_format(const char *input) {
-    char room[CSREC_PATH_ROOM], file[CSREC_PATH_ROOM];
-    int length = snprintf(file, sizeof file, "%s", csrec_path_file(input, room));
-    if (length < 0 || length >= (int)sizeof file) return NULL;
-    file[length - packed_ending(file, file + length)] = '\0';
-    return csrec_format_of(file);
+/* Of the last four bytes of sky.fits.gz and sky.fits.fz. */
+static bool is_packed_ending(const char *at) {
+    return strncasecmp(at, ".gz", 3) == 0 || strncasecmp(at, ".fz", 3) == 0;
 }
 
 int cli_input_name(const char *input, const char **name) {
     const char *member = csrec_path_member(input), *dot = NULL;
     const char *start = cli_is_dash(input) ? "stdin" : input;
     const char *end = member ? member - (*member == '/') : start + strlen(start);
-    end -= packed_ending(start, end);
     for (const char *at = start; at < end; at++)
         if (*at == '/')
             start = at + 1, dot = NULL;
-        else if (*at == '.' && at > start)
+        else if (*at == '.' && at > start && !(dot && at + 3 == end && is_packed_ending(at)))
             dot = at;
     *name = start;
     return (int)((dot ? dot : end) - start);
@@ -196,7 +185,12 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
 /* The input's, or the first format in which the signal can be written; if there is none, the last.
  */
 static const csrec_format *suiting_format(const cli_job *job) {
-    const csrec_format *format = cli_input_format(job->input), *last = NULL;
+    const char *name;
+    char ending[16];
+    const int length = cli_input_name(job->input, &name);
+    const int size = name[length] == '.' ? 1 + (int)strcspn(name + length + 1, ".:[") : 0;
+    snprintf(ending, sizeof ending, "%.*s", size, name + length);
+    const csrec_format *format = csrec_format_of(ending), *last = NULL;
     if (cli_format_has(format, CSREC_USE_WRITE) &&
         !cli_signal_refusal(format, &job->in.measurement, &job->in.tones))
         return format;

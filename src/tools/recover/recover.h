@@ -205,9 +205,6 @@ int cli_job_fail(cli_job *job, const char *format, ...) __attribute__((format(pr
 /* The name of the input, without folder and ending, in a folder of outputs. */
 int cli_input_name(const char *input, const char **name);
 
-/* The format of a new file for the result of that input, by its name, which may go on with .gz. */
-const csrec_format *cli_input_format(const char *input);
-
 enum { CLI_FOLDERS = 4 };
 
 /* Folders that did not exist before. */
