@@ -24,6 +24,7 @@ const csrec_format_row csrec_tiff_format = {
 const csrec_format_row csrec_fits_format = {
     .format = {"fits", ".fits .fit .fts", "FITS", "a FITS", 0, CSREC_FITS_NEEDS},
     .magic = {{CSREC_FITS_MAGIC, sizeof CSREC_FITS_MAGIC - 1}},
+    .members = CSREC_USE_READ,
 };
 #endif
 
@@ -31,6 +32,7 @@ const csrec_format_row csrec_fits_format = {
 const csrec_format_row csrec_exr_format = {
     .format = {"exr", ".exr", "OpenEXR", "an OpenEXR picture", 0, CSREC_EXR_NEEDS},
     .magic = {{"\x76\x2f\x31\x01", 4}},
+    .members = CSREC_USE_READ,
 };
 #endif
 
