@@ -198,11 +198,13 @@ static int list_images(csrec_fits *fits, char text[300]) {
     fits->status = 0;
     for (int unit = 0; !fits_movabs_hdu(fits->file, unit + 1, NULL, &ended); unit++) {
         if (!has_image(fits, &image) || strcmp(image.name, "FINGERPRINT") == 0) continue;
-        if (count++ < 6)
-            used += (size_t)snprintf(text + used, 300 - used, "%s[%d] %.32s,%.0f", used ? ", " : "",
-                                     unit, image.name, number_of(fits, "EXTVER", 1.0));
+        if (count++ < 6 && used < 300)
+            used += (size_t)snprintf(text + used, 300 - used, "%s[%d]", used ? ", " : "", unit);
+        if (count <= 6 && image.name[0] && used < 300)
+            used += (size_t)snprintf(text + used, 300 - used, " %.32s,%.6g", image.name,
+                                     number_of(fits, "EXTVER", 1.0));
     }
-    if (count > 6) snprintf(text + used, 300 - used, ", ...");
+    if (count > 6 && used < 300) snprintf(text + used, 300 - used, ", ...");
     csrec_text_clean(text);
     fits->status = 0;
     return count;
