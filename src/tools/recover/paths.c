@@ -191,11 +191,10 @@ static const csrec_format *suiting_format(const cli_job *job) {
     const int size = name[length] == '.' ? 1 + (int)strcspn(name + length + 1, ".:[") : 0;
     snprintf(ending, sizeof ending, "%.*s", size, name + length);
     const csrec_format *format = csrec_format_of(ending), *last = NULL;
-    if (cli_format_has(format, CSREC_USE_WRITE) &&
-        !cli_signal_refusal(format, &job->in.measurement, &job->in.tones))
+    if (cli_format_has(format, CSREC_USE_WRITE) && !cli_job_refusal(job, format, &job->in.tones))
         return format;
     for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++) {
-        if (!cli_signal_refusal(format, &job->in.measurement, &job->in.tones)) return format;
+        if (!cli_job_refusal(job, format, &job->in.tones)) return format;
         last = format;
     }
     return last;
