@@ -36,7 +36,6 @@ static const struct {
              {{"R", "G", "B", "A", "Z", "albedo.R", "normal.X"}, "RGB"},
              {{"Y"}, "Y"},
              {{"Y", "A"}, "Y"},
-             {{"Y", "RY", "BY"}, "Y"},
              {{"Z"}, "Z"},
              {{"A", "Z"}, "Z"},
              {{"A"}, "A"}};
@@ -57,7 +56,7 @@ static inline void draw_channel(drawn *d, int c, const char *name, exr_pixel_typ
     d->channel[c].name = name;
     d->channel[c].type = type;
     d->channel[c].size = half ? 2 : 4;
-    d->channel[c].step = name[1] == 'Y' ? 2 : 1;
+    d->channel[c].step = 1;
     d->channel[c].samples = malloc(4 * count);
     for (size_t i = 0; i < count; i++) {
         uint32_t bits = draw_bits(type);
@@ -77,13 +76,7 @@ static inline drawn draw(int trial) {
                .y = (int32_t)check_below(&seed, 60) - 30,
                .compression = compressions[check_below(&seed, 5)],
                .shown = lists[list].shown};
-    bool coarse = strcmp(lists[list].names[1] ? lists[list].names[1] : "", "RY") == 0;
-    if (coarse) {
-        d.height += d.height & 1;
-        d.width += d.width & 1;
-        d.x *= 2;
-        d.y *= 2;
-    } else if (check_below(&seed, 2)) {
+    if (check_below(&seed, 2)) {
         d.across = 1 + (int32_t)check_below(&seed, 40);
         d.down = 1 + (int32_t)check_below(&seed, 40);
         d.mip = check_below(&seed, 3) == 0;

@@ -63,6 +63,35 @@ TEST(reads_memory) {
     }
 }
 
+/* What a name asks for, with the rest in a note. */
+TEST(layers_are_named) {
+    static const char *const cases[4][3] = {{"Z", "Z", "B, G, R, albedo, normal"},
+                                            {"albedo", "albedo.R", "B, G, R, Z, normal"},
+                                            {"normal.X", "normal.X", "B, G, R, Z, albedo"},
+                                            {"A", "A", "B, G, R, Z, albedo, normal"}};
+    const char *path = io_path("drawn.exr");
+    for (int trial = 0; trial < 40; trial++) {
+        drawn d = draw(2);
+        char name[300];
+        const int k = trial % 4, c = channel_of(&d, cases[k][1]);
+        csrec_input input;
+        csrec_image image = {0};
+        write_drawn(path, &d);
+        snprintf(name, sizeof name, "%s:/%s", path, cases[k][0]);
+        assert_ok(csrec_input_open(name, &input, NULL));
+        assert_ok(csrec_exr_format.signal(&input, &image, NULL));
+        for (int64_t i = 0; i < image.pixels.count; i++)
+            assert_true((float)csrec_array_value(&image.pixels, i) ==
+                        (float)value_of(&d, c, (size_t)i));
+        assert_int_equal(image.alpha != NULL, k != 3);
+        assert_non_null(strstr(input.facts.note, cases[k][2]));
+        csrec_input_close(&input);
+        csrec_image_clear(&image);
+        drop(&d);
+        remove(path);
+    }
+}
+
 /* ------------------------------------------------------------------ writing ----------------- */
 
 /* The channel's stored samples, of 2 or 4 bytes, by the library's planes; free them. */
@@ -123,7 +152,7 @@ TEST(written_signals_are_read_by_the_library) {
 TEST(halves_stay_halves) {
     const char *like = io_path("like.exr"), *path = io_path("full.exr");
     for (int trial = 0; trial < 40; trial++) {
-        drawn d = draw(6);
+        drawn d = draw(5);
         d.channel[0].type = EXR_PIXEL_HALF;
         d.channel[0].size = 2;
         for (int i = 0; i < d.height * d.width; i++)
@@ -217,11 +246,15 @@ TEST(refuses_by_name) {
     draw_channel(&d, 0, "u", EXR_PIXEL_FLOAT);
     draw_channel(&d, 1, "v", EXR_PIXEL_FLOAT);
     write_drawn(path, &d);
-    expect_refusal(path, CSREC_UNSUPPORTED, "has 2 channels, neither R, G and B nor Y");
+    expect_refusal(path, CSREC_DATA, "it has u, v; name one");
     d.channel[1].name = "A";
     d.channel[1].step = 2;
     write_drawn(path, &d);
     expect_refusal(path, CSREC_UNSUPPORTED, "fewer samples than pixels");
+    d.channel[0].name = "Y";
+    d.channel[1].name = "RY";
+    write_drawn(path, &d);
+    expect_refusal(path, CSREC_UNSUPPORTED, "luminance and chroma");
     write_deep(path);
     expect_refusal(path, CSREC_UNSUPPORTED, "deep");
     drop(&d);

@@ -21,7 +21,12 @@ TEST(endings_name_formats) {
     assert_string_equal(name_of("s.exr"), "exr");
     assert_string_equal(name_of("s.nc"), "hdf5");
     assert_string_equal(name_of("s.h5:/entry/data.png"), "hdf5");
-    static const char *const none[] = {"", "png", "x.pn", "x.pngg", "x.", "x.png/", "x.npy~"};
+    assert_string_equal(csrec_path_member("a/s.fits[SCI,2]"), "[SCI,2]");
+    assert_string_equal(csrec_path_member("a/s[1].fits[2]"), "[2]");
+    assert_string_equal(csrec_path_member("r.exr:/left/albedo"), "/left/albedo");
+    assert_null(csrec_path_member("a[1].fits"));
+    static const char *const none[] = {"",       "png",    "x.pn",        "x.pngg",  "x.",
+                                       "x.png/", "x.npy~", "s.fits[SCI]", "r.exr:/Y"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_string_equal(name_of(none[i]), "none");
     for (int i = 0; csrec_format_info(i); i++) {

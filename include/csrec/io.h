@@ -43,9 +43,10 @@ typedef struct csrec_format {
 /* Row i; NULL past the end. */
 CSREC_API const csrec_format *csrec_format_info(int i);
 
-/* A path may name an array within a file, FILE:/NAME, if its format has several (HDF5). A file that
- * has the whole path as its name goes first; else FILE exists, or has the ending of such a format.
- * Returns "/NAME", within path; NULL: the path is that of a file. */
+/* A path may name an array within a file, FILE:/NAME, if its format has several (HDF5, OpenEXR), or
+ * FILE[NAME], as FITS does. A file that has the whole path as its name goes first; else FILE
+ * exists, or has the ending of such a format. Returns "/NAME" or "[NAME]", within path; NULL: the
+ * path is that of a file. */
 CSREC_API const char *csrec_path_member(const char *path);
 
 /* The path without the part that csrec_path_member returns: path itself where there is none, else
@@ -53,8 +54,8 @@ CSREC_API const char *csrec_path_member(const char *path);
 enum { CSREC_PATH_ROOM = 4096 };
 CSREC_API const char *csrec_path_file(const char *path, char file[CSREC_PATH_ROOM]);
 
-/* The format whose ending the path has, in upper or lower case; NULL: none, or one that has no
- * arrays with names although the path names one. */
+/* The format whose ending the path of a new file has, in upper or lower case; NULL: none, or one
+ * that is not written with names of arrays although the path has one. */
 CSREC_API const csrec_format *csrec_format_of(const char *path);
 
 /* Lists the formats with a use, by their endings (".png or .npy") or their titles; returns text. */
@@ -169,6 +170,12 @@ typedef struct csrec_placement {
     csrec_list list; /* of any .csv of samples */
 } csrec_placement;
 
+/* What a file says beside its samples. */
+typedef struct csrec_facts {
+    bool linear;    /* they are light, 0 black and 1 white: colours or Y of an OpenEXR */
+    char note[320]; /* what else is in the file, or was lost before: for the user; or "" */
+} csrec_facts;
+
 /* Zero-initialised fields mean the defaults. */
 typedef struct csrec_read_options {
     const char *mask;   /* a picture or array of the signal's shape: entries where it is not 0 are
@@ -192,6 +199,7 @@ typedef struct csrec_read_options {
                                          names in its header, or by their numbers from 1. With
                                          either it is no matrix */
     csrec_placement *placement;       /* or NULL: receives how coordinates became cells */
+    csrec_facts *facts;               /* or NULL: receives what the file says beside its samples */
     csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`
                         as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
                         file and mask */

@@ -24,6 +24,7 @@ const csrec_format_row csrec_tiff_format = {
 const csrec_format_row csrec_fits_format = {
     .format = {"fits", ".fits .fit .fts", "FITS", "a FITS", 0, CSREC_FITS_NEEDS},
     .magic = {{CSREC_FITS_MAGIC, sizeof CSREC_FITS_MAGIC - 1}},
+    .members = CSREC_USE_READ,
 };
 #endif
 
@@ -31,6 +32,7 @@ const csrec_format_row csrec_fits_format = {
 const csrec_format_row csrec_exr_format = {
     .format = {"exr", ".exr", "OpenEXR", "an OpenEXR picture", 0, CSREC_EXR_NEEDS},
     .magic = {{"\x76\x2f\x31\x01", 4}},
+    .members = CSREC_USE_READ,
 };
 #endif
 
@@ -38,7 +40,7 @@ const csrec_format_row csrec_exr_format = {
 const csrec_format_row csrec_hdf5_format = {
     .format = {"hdf5", CSREC_HDF5_ENDINGS, "HDF5", "an HDF5 file", 0, CSREC_HDF5_NEEDS},
     .magic = {{CSREC_HDF5_MAGIC, sizeof CSREC_HDF5_MAGIC - 1}},
-    .members = true,
+    .members = CSREC_USE_READ | CSREC_USE_WRITE,
 };
 #endif
 
@@ -93,8 +95,11 @@ static bool is_file(const char *path, size_t length) {
 
 const char *csrec_path_member(const char *path) {
     struct stat info;
-    const char *at = strstr(path, ":/");
-    if (!at || stat(path, &info) == 0) return NULL;
+    const size_t length = strlen(path);
+    const char *at = strstr(path, ":/"), *open = strrchr(path, '[');
+    if (open && path[length - 1] != ']') open = NULL;
+    if ((!at && !open) || stat(path, &info) == 0) return NULL;
+    if (open > path && is_file(path, (size_t)(open - path))) return open;
     for (; at; at = strstr(at + 1, ":/"))
         if (at > path && is_file(path, (size_t)(at - path))) return at + 1;
     return NULL;
@@ -103,7 +108,7 @@ const char *csrec_path_member(const char *path) {
 const char *csrec_path_file(const char *path, char file[CSREC_PATH_ROOM]) {
     const char *member = csrec_path_member(path);
     if (!member) return path;
-    size_t length = (size_t)(member - 1 - path); /* is_file has found that it fits */
+    size_t length = (size_t)(member - (*member == '/') - path); /* is_file: it fits */
     memcpy(file, path, length);
     file[length] = '\0';
     return file;
@@ -112,7 +117,8 @@ const char *csrec_path_file(const char *path, char file[CSREC_PATH_ROOM]) {
 const csrec_format *csrec_format_of(const char *path) {
     char file[CSREC_PATH_ROOM];
     const csrec_format_row *row = named(csrec_path_file(path, file));
-    return row && (row->members || !csrec_path_member(path)) ? &row->format : NULL;
+    return row && (row->members & CSREC_USE_WRITE || !csrec_path_member(path)) ? &row->format
+                                                                               : NULL;
 }
 
 const char *csrec_format_list(int use, bool titles, const char *word, char *text, size_t room) {

@@ -46,7 +46,7 @@ typedef struct csrec_format_row {
     csrec_status (*open_slabs)(csrec_input *input, const csrec_read_options *options,
                                csrec_measurement *form, csrec_slab_source *source,
                                csrec_error *error);
-    bool members; /* a path may go on with :/NAME, input->member */
+    int members; /* CSREC_USE_READ, CSREC_USE_WRITE: where a path may go on with input->member */
     /* Why signals of that shape cannot be written, and the remedy; or NULL, as all can without it.
      */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);

@@ -3,10 +3,13 @@
 #include "files/input.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -41,32 +44,51 @@ static csrec_status ends_early(const char *name, csrec_error *error) {
 }
 
 /* Doubles the buffer as the pipe delivers, so only memory limits the length of a pipe. */
-static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
-    size_t room = 1 << 16, size = 0, got;
-    uint8_t *bytes = malloc(room);
-    if (!bytes) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
-    while ((got = fread(bytes + size, 1, room - size, file)) > 0) {
-        size += got;
-        if (size < room) continue;
-        csrec_status status = csrec_memory_check(room, 1, input->name, error);
-        uint8_t *grown = status == CSREC_OK ? realloc(bytes, 2 * room) : NULL;
-        if (!grown) {
-            free(bytes);
-            return status != CSREC_OK
-                       ? status
-                       : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
-        }
-        bytes = grown;
-        room *= 2;
+static csrec_status read_all(gzFile file, csrec_input *input, csrec_error *error) {
+    size_t room = 1 << 16;
+    int got, reason = Z_OK;
+    csrec_status status = CSREC_OK;
+    input->owned = malloc(room);
+    if (!input->owned) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    while (!status && (got = gzread(file, input->owned + input->size,
+                                    (unsigned)fmin((double)(room - input->size), 1e9))) > 0) {
+        input->size += (size_t)got;
+        if (input->size < room) continue;
+        status = csrec_memory_check(room, 1, input->name, error);
+        uint8_t *grown = status ? NULL : realloc(input->owned, room *= 2);
+        if (grown) input->owned = grown;
+        if (!status && !grown)
+            status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
     }
-    if (ferror(file)) {
-        csrec_status status = csrec_read_failed(input->name, error);
-        free(bytes);
-        return status;
-    }
-    input->bytes = input->owned = bytes;
-    input->size = size;
+    gzerror(file, &reason);
+    if (status) return status;
+    if (reason == Z_ERRNO) return csrec_read_failed(input->name, error);
+    if (reason != Z_OK)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: its gzip data are damaged or end early; copy the file again",
+                          input->name);
+    input->bytes = input->owned;
     return CSREC_OK;
+}
+
+/* A pipe, or a file that gzip has packed, which is unpacked. */
+static csrec_status slurp(FILE *file, csrec_input *input, csrec_error *error) {
+    const int fd = dup(fileno(file));
+    gzFile packed = fd < 0 ? NULL : gzdopen(fd, "rb");
+    csrec_status status = packed
+                              ? read_all(packed, input, error)
+                              : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    if (packed) gzclose(packed);
+    if (!packed && fd >= 0) close(fd);
+    if (status) free(input->owned);
+    if (status) *input = (csrec_input){.name = input->name};
+    return status;
+}
+
+static bool is_packed(FILE *file) {
+    uint8_t head[3];
+    return pread(fileno(file), head, 3, 0) == 3 && head[0] == 0x1f && head[1] == 0x8b &&
+           head[2] == Z_DEFLATED;
 }
 
 csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error) {
@@ -83,7 +105,7 @@ csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_
         if (file) fclose(file);
         return status;
     }
-    if (S_ISREG(info.st_mode)) {
+    if (S_ISREG(info.st_mode) && !is_packed(file)) {
         input->file = file;
         input->size = (uint64_t)info.st_size;
         return CSREC_OK;
@@ -97,11 +119,31 @@ csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_
 
 /* On failure the input is closed. */
 static csrec_status check_member(csrec_input *input, csrec_error *error) {
-    if (!input->member || csrec_input_format(input) == &csrec_hdf5_format) return CSREC_OK;
+    const char *member = input->member;
+    const csrec_format_row *row = csrec_input_format(input);
+    if (!member) return CSREC_OK;
+    if (row && row->members && (*member == '/' || row == &csrec_fits_format)) return CSREC_OK;
     csrec_input_close(input);
-    return csrec_fail(error, CSREC_FORMAT,
-                      "%s: the file is no HDF5, which has arrays with names; leave out :%s",
-                      input->name, csrec_path_member(input->name));
+    return csrec_fail(error, CSREC_FORMAT, "%s: the file is no %s; leave out %s%s", input->name,
+                      *member == '/' ? "HDF5, OpenEXR or FITS, which have arrays with names"
+                                     : "FITS, whose images are named so",
+                      *member == '/' ? ":" : "", member);
+}
+
+void csrec_text_clean(char *text) {
+    for (; *text; text++)
+        if (*text < 32 || *text > 126) *text = '?';
+}
+
+void csrec_input_note(csrec_input *input, const char *format, ...) {
+    char *note = input->facts.note;
+    size_t room = sizeof input->facts.note, used = strlen(note);
+    va_list values;
+    va_start(values, format);
+    if (used) used += (size_t)snprintf(note + used, room - used, "; ");
+    if (used < room) vsnprintf(note + used, room - used, format, values);
+    va_end(values);
+    csrec_text_clean(note);
 }
 
 csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error) {

@@ -11,7 +11,7 @@
  * regular file stays a FILE, and anything else (stdin, pipes) is read into memory whole. */
 typedef struct csrec_input {
     const char *name;     /* for messages: the path */
-    const char *member;   /* "/NAME" at the end of the path: what is read of the file; or NULL */
+    const char *member;   /* as csrec_path_member: what is read of the file; or NULL */
     FILE *file;           /* a regular file, or NULL */
     const uint8_t *bytes; /* the whole contents, or NULL while they are in `file` */
     uint8_t *owned;       /* memory to free, or NULL */
@@ -20,7 +20,9 @@ typedef struct csrec_input {
     const struct csrec_format_row *row; /* what csrec_input_format found, or NULL */
     csrec_progress_fn progress;         /* of what takes long, or NULL */
     void *context;
-    csrec_slab slab; /* to read, by formats with CSREC_USE_SLABS; count 0: all */
+    csrec_slab slab;   /* to read, by formats with CSREC_USE_SLABS; count 0: all */
+    bool is_mask;      /* what is read tells samples by values other than 0 */
+    csrec_facts facts; /* that the reader found */
 } csrec_input;
 
 /* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with
@@ -40,6 +42,12 @@ void csrec_input_close(csrec_input *input);
 size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count);
 /* Makes the whole contents available as input->bytes. */
 csrec_status csrec_input_load(csrec_input *input, csrec_error *error);
+
+/* Makes text of a file printable ASCII, for messages of one line. */
+void csrec_text_clean(char *text);
+/* Adds a sentence to input->facts.note, cleaned. */
+void csrec_input_note(csrec_input *input, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* An .npy file of ours ends in a second record (as numpy.save twice into one file), which holds the
  * line; its bytes, or 0 if there is none. numpy.load reads the first record alone. */

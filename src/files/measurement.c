@@ -103,6 +103,7 @@ static csrec_status read_mask(const csrec_read_options *options, const csrec_sha
     csrec_status status = csrec_input_open(options->mask, &input, error);
     if (status) return status;
     input.slab = options->slab;
+    input.is_mask = true;
     status = decode_mask(&input, shape, &image, error);
     if (!status) status = csrec_input_narrow(&input, &part, error);
     if (!status) status = check_mask(&image.pixels, input.name, &part, error);
@@ -356,6 +357,7 @@ csrec_status csrec_measurement_read_with(const char *path, const csrec_read_opti
     if (status) return status;
     if (options) input.progress = options->progress, input.context = options->context;
     status = csrec_measurement_parse(&input, options, measurement, error);
+    if (options && options->facts) *options->facts = input.facts;
     csrec_input_close(&input);
     return status;
 }

@@ -23,8 +23,7 @@ static void on_error(exr_const_context_t file, exr_result_t code, const char *me
     csrec_exr *exr = data;
     if (exr->text[0]) return;
     snprintf(exr->text, sizeof exr->text, "%s", message);
-    for (char *at = exr->text; *at; at++)
-        if (*at < 32 || *at > 126) *at = '?';
+    csrec_text_clean(exr->text);
 }
 
 static int64_t on_size(exr_const_context_t file, void *data) {
@@ -190,12 +189,12 @@ static void copy(exr_context_t to, const exr_attribute_t *a) {
 }
 
 /* Not by exr_copy_unset_attributes, which takes tiles and preview as well. */
-void csrec_exr_copy_attributes(exr_const_context_t from, exr_context_t to) {
+void csrec_exr_copy_attributes(const csrec_exr *from, exr_context_t to) {
     int32_t count = 0;
     const exr_attribute_t *a;
-    if (exr_get_attribute_count(from, CSREC_EXR_PART, &count)) return;
+    if (exr_get_attribute_count(from->file, from->part, &count)) return;
     for (int32_t i = 0; i < count; i++)
-        if (!exr_get_attribute_by_index(from, CSREC_EXR_PART, EXR_ATTR_LIST_FILE_ORDER, i, &a) &&
+        if (!exr_get_attribute_by_index(from->file, from->part, EXR_ATTR_LIST_FILE_ORDER, i, &a) &&
             !is_storage(a->name))
             copy(to, a);
 }
@@ -212,6 +211,7 @@ const csrec_format_row csrec_exr_format = {
     .format = {"exr", ".exr", "OpenEXR", "an OpenEXR picture",
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES, CSREC_EXR_NEEDS},
     .magic = {{"\x76\x2f\x31\x01", 4}},
+    .members = CSREC_USE_READ,
     .signal = csrec_exr_signal,
     .refusal = refusal,
     .write = csrec_exr_write,

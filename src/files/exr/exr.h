@@ -14,12 +14,13 @@ typedef struct csrec_exr {
     exr_context_t file;
     const char *name; /* for messages */
     csrec_input *input;
+    int part; /* of an input, that is read: csrec_exr_layout_read finds it */
     FILE *output;
     uint64_t at; /* position in output */
     char text[160];
 } csrec_exr;
 
-/* The first part is read and written, others are not looked at. */
+/* The part that is written, the only one. */
 enum { CSREC_EXR_PART = 0 };
 
 /* On failure nothing is open. The input must outlive the file. */
@@ -31,12 +32,14 @@ exr_result_t csrec_exr_close(csrec_exr *exr);
 /* "NAME: damaged OpenEXR (what the library said)", or that the output cannot be written. */
 csrec_status csrec_exr_failed(csrec_exr *exr, exr_result_t result, csrec_error *error);
 
-/* What is read of a file: R, G and B, or Y, or its only channel besides A. */
+/* What is read of a file. */
 typedef struct csrec_exr_layout {
     exr_attr_box2i_t window; /* of the data: its extents are the signal's */
     int32_t height, width;
     int channels, channel[3]; /* in the file's list */
     int alpha;                /* the channel A there, -1: none */
+    bool linear;              /* R, G and B, or Y: light */
+    bool chroma;              /* Y has RY or BY beside it */
     csrec_dtype dtype;        /* U32 if all channels are, else F32 */
     bool half;                /* one of them has 16 bits */
     bool tiled;
@@ -44,11 +47,20 @@ typedef struct csrec_exr_layout {
     double stored; /* bytes of all channels in the file, unpacked */
 } csrec_exr_layout;
 
+/* Finds the part, the channels and alpha: R, G and B, or X, Y and Z, or Y, or the only channel
+ * besides A; of the layer or part that input->member names, or else of the first part. */
+csrec_status csrec_exr_choose(csrec_exr *exr, csrec_exr_layout *layout, csrec_error *error);
+/* Tells input->facts of what is read, what is not, and what its compression lost. */
+void csrec_exr_tell(csrec_exr *exr, const csrec_exr_layout *layout);
+
+/* What a lossy compression is called; NULL: it has no loss, or is unknown. */
+const char *csrec_exr_lossy(exr_compression_t compression);
+
 csrec_status csrec_exr_layout_read(csrec_exr *exr, csrec_exr_layout *layout, csrec_error *error);
 
 /* Copies what describes the picture, not how it is stored: windows, camera, colours, texts, and
  * what is unknown to OpenEXR. Not the preview, which shows the picture with its holes. */
-void csrec_exr_copy_attributes(exr_const_context_t from, exr_context_t to);
+void csrec_exr_copy_attributes(const csrec_exr *from, exr_context_t to);
 
 csrec_status csrec_exr_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_exr_write(csrec_files *files, const char *path, const csrec_image *signal,

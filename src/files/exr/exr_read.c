@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exr_read.c - OpenEXR to samples: scanlines or tiles of the first part. */
+/* exr_read.c - OpenEXR to samples: scanlines or tiles of a part. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,41 +16,10 @@ enum { CHUNK_MOST = 1 << 24, EXPANSION_MOST = 1400, EXPANSION_DWA = 140000 };
 
 /* ------------------------------------------------------------------ layout -------------------- */
 
-static int find(const exr_attr_chlist_t *list, const char *name) {
-    for (int i = 0; i < list->num_channels; i++)
-        if (strcmp(list->entries[i].name.str, name) == 0) return i;
-    return -1;
-}
-
-/* What is shown, of all that a renderer may put beside it. */
-static bool choose(const exr_attr_chlist_t *list, csrec_exr_layout *l) {
-    static const char *const rgb[3] = {"R", "G", "B"};
-    int alpha = find(list, "A"), count = list->num_channels, y = find(list, "Y");
-    bool colours = true;
-    l->alpha = alpha;
-    for (int c = 0; c < 3; c++) {
-        l->channel[c] = find(list, rgb[c]);
-        colours = colours && l->channel[c] >= 0;
-    }
-    l->channels = colours ? 3 : 1;
-    if (colours) return true;
-    l->channel[0] = y >= 0 ? y : alpha == 0 ? 1 : 0;
-    if (count == 1) {
-        l->channel[0] = 0;
-        l->alpha = -1;
-    }
-    return y >= 0 || count == 1 || (count == 2 && alpha >= 0);
-}
-
 static csrec_status find_channels(csrec_exr *exr, csrec_exr_layout *l, csrec_error *error) {
     const exr_attr_chlist_t *list = NULL;
-    exr_result_t result = exr_get_channels(exr->file, CSREC_EXR_PART, &list);
-    if (result || list->num_channels < 1) return csrec_exr_failed(exr, result, error);
-    if (!choose(list, l))
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: has %d channels, neither R, G and B nor Y nor one alone; save what "
-                          "to recover under these names",
-                          exr->name, list->num_channels);
+    exr_result_t result = exr_get_channels(exr->file, exr->part, &list);
+    if (result) return csrec_exr_failed(exr, result, error);
     bool whole = true, integer = true;
     for (int c = -1; c < l->channels; c++) {
         if (c < 0 && l->alpha < 0) continue;
@@ -61,6 +30,7 @@ static csrec_status find_channels(csrec_exr *exr, csrec_exr_layout *l, csrec_err
         l->half = l->half || e->pixel_type == EXR_PIXEL_HALF;
     }
     l->dtype = integer ? CSREC_U32 : CSREC_F32;
+    l->linear = l->linear && !integer;
     for (int i = 0; i < list->num_channels; i++) {
         const exr_attr_chlist_entry_t *e = &list->entries[i];
         double pixels =
@@ -76,9 +46,11 @@ static csrec_status find_channels(csrec_exr *exr, csrec_exr_layout *l, csrec_err
 csrec_status csrec_exr_layout_read(csrec_exr *exr, csrec_exr_layout *layout, csrec_error *error) {
     exr_storage_t storage = EXR_STORAGE_SCANLINE;
     csrec_exr_layout l = {.alpha = -1};
-    exr_result_t result = exr_get_storage(exr->file, CSREC_EXR_PART, &storage);
-    if (!result) result = exr_get_data_window(exr->file, CSREC_EXR_PART, &l.window);
-    if (!result) result = exr_get_compression(exr->file, CSREC_EXR_PART, &l.compression);
+    csrec_status status = csrec_exr_choose(exr, &l, error);
+    if (status) return status;
+    exr_result_t result = exr_get_storage(exr->file, exr->part, &storage);
+    if (!result) result = exr_get_data_window(exr->file, exr->part, &l.window);
+    if (!result) result = exr_get_compression(exr->file, exr->part, &l.compression);
     if (result) return csrec_exr_failed(exr, result, error);
     if (storage != EXR_STORAGE_SCANLINE && storage != EXR_STORAGE_TILED)
         return csrec_fail(error, CSREC_UNSUPPORTED,
@@ -171,14 +143,14 @@ static exr_result_t decode(reader *r, const exr_chunk_info_t *chunk, int64_t row
         chunk->packed_size > chunk->unpacked_size ||
         (!packed && chunk->packed_size != chunk->unpacked_size))
         return EXR_ERR_BAD_CHUNK_LEADER;
-    exr_result_t result = exr_decoding_initialize(file, CSREC_EXR_PART, chunk, &pipeline);
+    exr_result_t result = exr_decoding_initialize(file, r->exr->part, chunk, &pipeline);
     if (result) return result;
     r->row = row;
     r->column = column;
-    result = exr_decoding_choose_default_routines(file, CSREC_EXR_PART, &pipeline);
+    result = exr_decoding_choose_default_routines(file, r->exr->part, &pipeline);
     pipeline.decoding_user_data = r;
     pipeline.unpack_and_convert_fn = place;
-    if (!result) result = exr_decoding_run(file, CSREC_EXR_PART, &pipeline);
+    if (!result) result = exr_decoding_run(file, r->exr->part, &pipeline);
     exr_decoding_destroy(file, &pipeline);
     return result;
 }
@@ -191,10 +163,10 @@ static exr_result_t read_lines(reader *r) {
     const csrec_exr_layout *l = r->layout;
     int32_t lines = 0;
     exr_chunk_info_t chunk;
-    exr_result_t result = exr_get_scanlines_per_chunk(r->exr->file, CSREC_EXR_PART, &lines);
+    exr_result_t result = exr_get_scanlines_per_chunk(r->exr->file, r->exr->part, &lines);
     if (!result && lines < 1) result = EXR_ERR_FILE_BAD_HEADER;
     for (int64_t y = 0; y < l->height && !result; y += lines) {
-        result = exr_read_scanline_chunk_info(r->exr->file, CSREC_EXR_PART,
+        result = exr_read_scanline_chunk_info(r->exr->file, r->exr->part,
                                               (int)(l->window.min.y + y), &chunk);
         if (!result) result = decode(r, &chunk, y, 0, least(lines, l->height - y), l->width);
     }
@@ -206,11 +178,11 @@ static exr_result_t read_tiles(reader *r) {
     const csrec_exr_layout *l = r->layout;
     int32_t across = 0, down = 0;
     exr_chunk_info_t chunk;
-    exr_result_t result = exr_get_tile_sizes(r->exr->file, CSREC_EXR_PART, 0, 0, &across, &down);
+    exr_result_t result = exr_get_tile_sizes(r->exr->file, r->exr->part, 0, 0, &across, &down);
     if (!result && (across < 1 || down < 1)) result = EXR_ERR_FILE_BAD_HEADER;
     for (int64_t y = 0; y < l->height && !result; y += down)
         for (int64_t x = 0; x < l->width && !result; x += across) {
-            result = exr_read_tile_chunk_info(r->exr->file, CSREC_EXR_PART, (int)(x / across),
+            result = exr_read_tile_chunk_info(r->exr->file, r->exr->part, (int)(x / across),
                                               (int)(y / down), 0, 0, &chunk);
             if (!result)
                 result = decode(r, &chunk, y, x, least(down, l->height - y),
@@ -248,11 +220,19 @@ static csrec_status read_signal(csrec_exr *exr, csrec_image *signal, csrec_error
     csrec_exr_layout layout;
     reader r = {.exr = exr, .layout = &layout};
     csrec_status status = csrec_exr_layout_read(exr, &layout, error);
+    if (!status) csrec_exr_tell(exr, &layout);
     if (!status) status = allocate(exr, &layout, signal, &r.alpha, error);
     if (!status) {
         r.pixels = signal->pixels.data;
         exr_result_t result = layout.tiled ? read_tiles(&r) : read_lines(&r);
-        if (result) status = csrec_exr_failed(exr, result, error);
+        const char *lossy = csrec_exr_lossy(layout.compression);
+        if (result == EXR_ERR_FEATURE_NOT_IMPLEMENTED && lossy)
+            status = csrec_fail(error, CSREC_UNSUPPORTED,
+                                "%s: its compression, %s, is lossy, and this OpenEXR does not "
+                                "unpack it; save it with ZIP",
+                                exr->name, lossy);
+        else if (result)
+            status = csrec_exr_failed(exr, result, error);
     }
     int64_t entries = status ? 0 : (int64_t)layout.height * layout.width;
     for (int64_t i = 0; i < entries && r.alpha; i++) signal->alpha[i] = r.alpha[i] > 0.0f;

@@ -31,11 +31,6 @@ typedef struct writer {
 
 /* ------------------------------------------------------------------ what it is like ----------- */
 
-static bool is_lossless(exr_compression_t c) {
-    return c == EXR_COMPRESSION_NONE || c == EXR_COMPRESSION_RLE || c == EXR_COMPRESSION_ZIPS ||
-           c == EXR_COMPRESSION_ZIP || c == EXR_COMPRESSION_PIZ;
-}
-
 /* A file of other extents or channels describes another picture. */
 static void compare(writer *w) {
     csrec_exr_layout l;
@@ -44,14 +39,14 @@ static void compare(writer *w) {
     if (!w->like.file) return;
     if (csrec_exr_layout_read(&w->like, &l, &ignored) || l.height != w->height ||
         l.width != w->width || l.channels != w->channels ||
-        exr_get_channels(w->like.file, CSREC_EXR_PART, &list)) {
+        exr_get_channels(w->like.file, w->like.part, &list)) {
         csrec_exr_close(&w->like);
         return;
     }
     w->window = l.window;
-    if (is_lossless(l.compression)) w->compression = l.compression;
+    if (l.compression <= EXR_COMPRESSION_PIZ) w->compression = l.compression;
     if (l.half && w->largest <= HALF_MOST) w->type = EXR_PIXEL_HALF;
-    if (w->channels == 1) w->name[0] = list->entries[l.channel[0]].name.str;
+    for (int c = 0; c < w->channels; c++) w->name[c] = list->entries[l.channel[c]].name.str;
 }
 
 /* ------------------------------------------------------------------ header -------------------- */
@@ -86,7 +81,7 @@ static exr_result_t write_header(writer *w) {
     for (int c = 0; c < w->channels && !result; c++)
         result =
             exr_add_channel(file, part, w->name[c], w->type, EXR_PERCEPTUALLY_LOGARITHMIC, 1, 1);
-    if (!result && w->like.file) csrec_exr_copy_attributes(w->like.file, file);
+    if (!result && w->like.file) csrec_exr_copy_attributes(&w->like, file);
     w->exr.text[0] = '\0'; /* of what could not be copied */
     if (!result) result = set_required(w);
     return result ? result : exr_write_header(file);

@@ -20,12 +20,13 @@ enum { CSREC_FITS_AXES = 999 };   /* that the standard allows */
  * while it is open. */
 typedef struct csrec_fits {
     fitsfile *file;
-    const char *name; /* for messages */
-    void *bytes;      /* read: of the input, or padded; created: to be freed by the caller */
-    size_t size;      /* whole blocks if read */
-    void *padded;     /* to be freed, or NULL */
-    uint64_t there;   /* bytes of the input */
-    int status;       /* cfitsio's: calls do nothing while it is not 0 */
+    csrec_input *input; /* that is read, or NULL */
+    const char *name;   /* for messages */
+    void *bytes;        /* read: of the input, or padded; created: to be freed by the caller */
+    size_t size;        /* whole blocks if read */
+    void *padded;       /* to be freed, or NULL */
+    uint64_t there;     /* bytes of the input */
+    int status;         /* cfitsio's: calls do nothing while it is not 0 */
 } csrec_fits;
 
 /* Loads the input, which must outlive the file. On failure nothing is open. */
@@ -44,10 +45,14 @@ typedef struct csrec_fits_image {
     LONGLONG naxes[CSREC_FITS_AXES]; /* fastest first */
     csrec_shape shape;               /* slowest first, without axes of extent 1 at the end */
     csrec_dtype dtype;               /* of the values, BSCALE and BZERO applied */
-    bool blank;                      /* integers, one of which stands for unknown */
+    bool blank;                      /* one of the integers that are stored stands for unknown */
+    bool holes;            /* floats in tiles, of integers one of which stands for unknown */
+    char name[FLEN_VALUE]; /* EXTNAME, or "" */
 } csrec_fits_image;
 
-/* Goes to the first image that has data, and checks that the file is as long as it says. */
+/* Goes to the image that input->member names, "[NUMBER]", "[NAME]", "[NAME,VERSION]" or "/NAME";
+ * else to the first one that has data. Checks that the file is as long as
+ * it says. */
 csrec_status csrec_fits_find(csrec_fits *fits, csrec_fits_image *image, csrec_error *error);
 
 /* What cfitsio calls the type in memory and in an image. */

@@ -71,20 +71,39 @@ static bool is_storage(const char *card) {
     case TYP_CKSUM_KEY:
         return true;
     default:
-        return strncmp(card, "INHERIT ", 8) == 0;
+        return strncmp(card, "INHERIT ", 8) == 0 || strncmp(card, "NEXTEND ", 8) == 0 ||
+               strncmp(card, "ZHECKSUM", 8) == 0 || strncmp(card, "ZDATASUM", 8) == 0;
     }
 }
 
-/* A card that is not as the standard wants it is left out. */
-static void copy_header(writer *w) {
-    int count = 0, more, status = 0;
-    char card[FLEN_CARD];
+/* The cards of the unit but for those of storage and, of a primary header that is inherited, its
+ * name. A card that is not as the standard wants it is left out; later ones replace earlier ones.
+ */
+static void copy_cards(writer *w, bool inherited) {
+    int count = 0, more, length, status = 0;
+    char card[FLEN_CARD], key[FLEN_KEYWORD];
     fits_get_hdrspace(w->like.file, &count, &more, &status);
     for (int i = 1; i <= count && !w->fits.status; i++) {
-        status = 0;
+        int none = status = 0;
         if (fits_read_record(w->like.file, i, card, &status) || is_storage(card)) continue;
+        const int class = fits_get_keyclass(card);
+        if (inherited && class == TYP_HDUID_KEY) continue;
+        if (class != TYP_COMM_KEY && class != TYP_CONT_KEY &&
+            !fits_get_keyname(card, key, &length, &none))
+            fits_delete_key(w->fits.file, key, &none);
         fits_write_record(w->fits.file, card, &status);
     }
+}
+
+/* An extension with INHERIT has the cards of the primary header that it lacks. */
+static void copy_header(writer *w) {
+    int unit = 1, inherits = 0, status = 0, absent = 0;
+    fits_get_hdu_num(w->like.file, &unit);
+    fits_read_key(w->like.file, TLOGICAL, "INHERIT", &inherits, NULL, &absent);
+    if (inherits && unit > 1 && !fits_movabs_hdu(w->like.file, 1, NULL, &status))
+        copy_cards(w, true);
+    status = 0;
+    if (!fits_movabs_hdu(w->like.file, unit, NULL, &status)) copy_cards(w, false);
 }
 
 static void write_header(writer *w) {

@@ -207,7 +207,7 @@ const csrec_format_row csrec_hdf5_format = {
                    CSREC_USE_SLABS,
                CSREC_HDF5_NEEDS},
     .magic = {{CSREC_HDF5_MAGIC, sizeof CSREC_HDF5_MAGIC - 1}},
-    .members = true,
+    .members = CSREC_USE_READ | CSREC_USE_WRITE,
     .signal = csrec_hdf5_signal,
     .peek = csrec_hdf5_peek,
     .refusal = refusal,

@@ -88,7 +88,7 @@ static double type_white(csrec_dtype dtype) {
 }
 
 cli_tones cli_tones_of(const csrec_measurement *measurement) {
-    cli_tones tones = {{measurement->scale[0], measurement->scale[1]}, 8};
+    cli_tones tones = {.scale = {measurement->scale[0], measurement->scale[1]}, .bits = 8};
     if (tones.scale[0] == tones.scale[1]) tones.scale[1] = type_white(measurement->dtype);
     bool fine = fabs(tones.scale[1] - tones.scale[0]) > 255.0;
     if (fine || measurement->dtype == CSREC_U16) tones.bits = 16;
@@ -110,8 +110,14 @@ static double share_of(const cli_tones *tones, double value) {
     return fmin(fmax(share, 0.0), 1.0);
 }
 
+double cli_srgb(double light) {
+    return light <= 0.0031308 ? 12.92 * light : 1.055 * pow(light, 1.0 / 2.4) - 0.055;
+}
+
 static double tone(const cli_tones *tones, double value) {
-    return round(share_of(tones, value) * (tones->bits == 16 ? 65535.0 : 255.0));
+    double share = share_of(tones, value);
+    if (tones->light) share = cli_srgb(share);
+    return round(share * (tones->bits == 16 ? 65535.0 : 255.0));
 }
 
 /* Of what is not asked for: the type of the samples where the format keeps it; else float32, whose

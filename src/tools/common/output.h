@@ -46,7 +46,11 @@ int cli_stdout_check(const cli_tool *tool);
 typedef struct cli_tones {
     double scale[2]; /* equal: not known */
     int bits;        /* 8 or 16 */
+    bool light;      /* values are linear light: pictures have them in the encoding of sRGB */
 } cli_tones;
+
+/* Light 0 .. 1 in the encoding of sRGB (IEC 61966-2-1), 0 .. 1. */
+double cli_srgb(double light);
 
 /* The measurement's scale, else the range of its integer type; 16 bits if that has more than 256
  * steps or the samples have 16 bits. */

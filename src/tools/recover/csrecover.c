@@ -196,8 +196,9 @@ static const cli_tool tool = {
     .synopsis = "INPUT... [-o OUT|FOLDER/] [OPTION...]",
     .details =
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
-        "and values or of a matrix with empty fields, a whole signal ({read or}; IN.h5:/NAME names "
-        "a dataset), or - for stdin. Of whole arrays NaN is unknown, of pictures transparent "
+        "and values or of a matrix with empty fields, a whole signal ({read or}; IN.h5:/NAME, "
+        "IN.exr:/NAME and IN.fits[NAME] name one of several), or - for stdin. Of whole arrays NaN "
+        "is unknown, of pictures transparent "
         "pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK, of HDF5 and NetCDF "
         "_FillValue; or --mask and --unknown tell. If you give no method, solver or basis, a "
         "default is chosen for the input.\n"

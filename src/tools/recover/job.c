@@ -51,6 +51,7 @@ void cli_result_lose(cli_result *result, csrec_status status, const char *format
 
 static void set_tones(cli_job *job) {
     job->in.tones = cli_tones_of(&job->in.measurement);
+    job->in.tones.light = job->in.facts.linear;
     if (job->a->scale) memcpy(job->in.tones.scale, job->request->scale, sizeof job->request->scale);
     if (job->a->bits) job->in.tones.bits = (int)job->a->bits;
 }
@@ -109,15 +110,24 @@ void cli_job_range(const cli_job *job, double *low, double *high) {
 }
 
 static void tell_tones(const cli_job *job) {
+    const csrec_measurement *m = &job->in.measurement;
     const double *scale = job->in.tones.scale;
     if (scale[0] != scale[1] || job->a->quiet || !job->out.output || !cli_job_has_points(job) ||
         !cli_format_has(job->out.format, CSREC_USE_PICTURE))
         return;
     cli_tones tones = cli_job_tones(job);
-    cli_note(job->tool,
-             "note: %s: black is %.6g and white %.6g, the smallest and largest sample; --scale "
-             "LOW,HIGH gives others",
-             job->out.output, tones.scale[0], tones.scale[1]);
+    int64_t beyond = 0;
+    for (int64_t i = 0; tones.light && i < m->n * m->channels; i++) beyond += m->y[i] > 1.0;
+    if (tones.light)
+        cli_note(job->tool,
+                 "note: %s: light from 0 to 1, in the encoding of sRGB; %.3g %% of the values of "
+                 "samples are above and become white; --scale LOW,HIGH gives other ends",
+                 job->out.output, 100.0 * (double)beyond / (double)(m->n * m->channels));
+    else
+        cli_note(job->tool,
+                 "note: %s: black is %.6g and white %.6g, the smallest and largest sample; --scale "
+                 "LOW,HIGH gives others",
+                 job->out.output, tones.scale[0], tones.scale[1]);
 }
 
 static const char *colormap_refusal(const cli_job *job) {
@@ -130,7 +140,7 @@ static const char *colormap_refusal(const cli_job *job) {
 
 /* Refuses everything that can be refused before the recovery. */
 static int check_output(cli_job *job) {
-    static const cli_tones any = {{0.0, 1.0}, 8};
+    static const cli_tones any = {.scale = {0.0, 1.0}, .bits = 8};
     const char *refusal = job->out.output ? cli_job_refusal(job, job->out.format, &any) : NULL;
     if (job->out.output && job->a->dtype >= 0 && cli_format_has(job->out.format, CSREC_USE_PICTURE))
         refusal = "a PNG has 8 or 16 bits; leave out --dtype, or write another format";

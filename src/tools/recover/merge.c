@@ -25,7 +25,8 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .grid = a->grid ? &job->request->grid : NULL,
                                 .coordinates = a->coordinates,
                                 .values = a->values,
-                                .placement = &job->in.placement};
+                                .placement = &job->in.placement,
+                                .facts = &job->in.facts};
 }
 
 static csrec_status read_one(cli_job *job, const char *input, csrec_measurement *measurement,
@@ -47,6 +48,7 @@ void cli_job_tell_placement(const cli_job *job) {
     char shape[192], step[192] = "", shared[96] = "";
     size_t used = 0;
     if (job->a->quiet) return;
+    if (job->in.facts.note[0]) cli_note(job->tool, "note: %s: %s", job->input, job->in.facts.note);
     if (p->stepped)
         cli_note(job->tool,
                  "note: %s: whole numbers with a common step, taken as positions%s; --grid H,W "

@@ -77,6 +77,7 @@ typedef struct cli_view {
     int64_t shown;         /* channels: 1 or 3 */
     int64_t factor;        /* pixels of the plane, along each axis, that become one */
     double black, white;
+    bool light; /* as cli_tones */
 } cli_view;
 
 /* A plane of a signal of 2 axes or more: all of it, or the middle one. false: 1-D. */

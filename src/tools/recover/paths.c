@@ -4,20 +4,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/common/fingerprint.h"
 #include "recover.h"
 
+/* Of the last four bytes of sky.fits.gz and sky.fits.fz. */
+static bool is_packed_ending(const char *at) {
+    return strncasecmp(at, ".gz", 3) == 0 || strncasecmp(at, ".fz", 3) == 0;
+}
+
 int cli_input_name(const char *input, const char **name) {
     const char *member = csrec_path_member(input), *dot = NULL;
     const char *start = cli_is_dash(input) ? "stdin" : input;
-    const char *end = member ? member - 1 : start + strlen(start);
+    const char *end = member ? member - (*member == '/') : start + strlen(start);
     for (const char *at = start; at < end; at++)
         if (*at == '/')
             start = at + 1, dot = NULL;
-        else if (*at == '.' && at > start)
+        else if (*at == '.' && at > start && !(dot && at + 3 == end && is_packed_ending(at)))
             dot = at;
     *name = start;
     return (int)((dot ? dot : end) - start);
@@ -179,7 +185,12 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
 /* The input's, or the first format in which the signal can be written; if there is none, the last.
  */
 static const csrec_format *suiting_format(const cli_job *job) {
-    const csrec_format *format = csrec_format_of(job->input), *last = NULL;
+    const char *name;
+    char ending[16];
+    const int length = cli_input_name(job->input, &name);
+    const int size = name[length] == '.' ? 1 + (int)strcspn(name + length + 1, ".:[") : 0;
+    snprintf(ending, sizeof ending, "%.*s", size, name + length);
+    const csrec_format *format = csrec_format_of(ending), *last = NULL;
     if (cli_format_has(format, CSREC_USE_WRITE) && !cli_job_refusal(job, format, &job->in.tones))
         return format;
     for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++) {

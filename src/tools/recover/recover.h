@@ -63,6 +63,7 @@ enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map 
 typedef struct cli_samples {
     csrec_measurement measurement;
     csrec_placement placement; /* of samples at real coordinates */
+    csrec_facts facts;         /* of the input that was read last */
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     int64_t dropped;           /* outliers, by --robust */
     int64_t soft;              /* values of the mask that are neither black nor white */
@@ -251,7 +252,7 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 /* Reads the measurement, and with --merge those of all inputs (merge.c). */
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
 
-/* Tells how samples at real coordinates became cells. */
+/* Tells what the file says beside its samples, and how those at real coordinates became cells. */
 void cli_job_tell_placement(const cli_job *job);
 void cli_placement_json(const csrec_placement *placement, cli_json *json);
 

@@ -13,6 +13,8 @@ enum { LARGEST = 1024 };
 static void set_tones(const cli_job *job, cli_view *view) {
     view->black = job->in.tones.scale[0];
     view->white = job->in.tones.scale[1];
+    view->light = job->in.tones.light;
+    if (view->light && view->black == view->white) view->white = view->black + 1.0;
     if (view->black != view->white) return;
     cli_job_range(job, &view->black, &view->white);
     if (view->black == view->white) view->white += 1.0;
@@ -140,8 +142,8 @@ csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double 
 }
 
 static uint8_t tone(const cli_view *view, double value) {
-    double share = (value - view->black) / (view->white - view->black);
-    return (uint8_t)lround(255.0 * fmin(fmax(share, 0.0), 1.0));
+    double share = fmin(fmax((value - view->black) / (view->white - view->black), 0.0), 1.0);
+    return (uint8_t)lround(255.0 * (view->light ? cli_srgb(share) : share));
 }
 
 static csrec_status create_image(const cli_plane *plane, int64_t channels, csrec_image *image) {

@@ -89,8 +89,8 @@ void cli_job_warn(const cli_job *job) {
 /* ------------------------------------------------------------------ remarks ------------------- */
 
 static double clamped_share(const cli_job *job) {
-    double low = fmin(job->in.tones.scale[0], job->in.tones.scale[1]);
-    double high = fmax(job->in.tones.scale[0], job->in.tones.scale[1]);
+    const cli_tones tones = job->in.tones.light ? cli_job_tones(job) : job->in.tones;
+    double low = fmin(tones.scale[0], tones.scale[1]), high = fmax(tones.scale[0], tones.scale[1]);
     int64_t values = cli_signal_values(&job->in.measurement), outside = 0;
     if (!job->result.signal || low == high) return 0.0;
     /* Half a step of an 8-bit picture does not count. */
@@ -120,7 +120,8 @@ cli_sentences cli_job_remarks(const cli_job *job) {
             "%.2g %% of the values lie outside black and white; pictures clamp them, .npy keeps "
             "them.",
             100.0 * clamped);
-    if (job->in.tones.scale[0] == job->in.tones.scale[1] && m->shape.dims > 1)
+    if (job->in.tones.scale[0] == job->in.tones.scale[1] && m->shape.dims > 1 &&
+        !job->in.tones.light)
         add(&s,
             "The file has no scale: black and white are the smallest and largest %s; give --scale "
             "LOW,HIGH.",

@@ -9,10 +9,13 @@
 #include "tools/common/fingerprint.h"
 #include "page.h"
 
-/* A picture of samples without black and white has those of the smallest and largest of them. */
+/* A picture of samples without black and white has those of the smallest and largest of them; of
+ * light 0 and 1. */
 cli_tones cli_job_tones(const cli_job *job) {
     cli_tones tones = job->in.tones;
     if (tones.scale[0] != tones.scale[1]) return tones;
+    if (tones.light) tones.scale[1] = 1.0;
+    if (tones.light) return tones;
     cli_job_range(job, &tones.scale[0], &tones.scale[1]);
     if (tones.scale[0] == tones.scale[1]) tones.scale[1] = nextafter(tones.scale[1], INFINITY);
     return tones;
