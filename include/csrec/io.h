@@ -44,8 +44,9 @@ typedef struct csrec_format {
 CSREC_API const csrec_format *csrec_format_info(int i);
 
 /* A path may name an array within a file, FILE:/NAME, if its format has several (HDF5). A file that
- * has the whole path as its name goes first; else FILE exists, or has the ending of such a format.
- * Returns "/NAME", within path; NULL: the path is that of a file. */
+ * has the whole path as its name goes first; else FILE exists, or has the ending of such a format,
+ * after which the slash may be left out. Returns "/NAME" or "NAME", within path; NULL: the path is
+ * that of a file. */
 CSREC_API const char *csrec_path_member(const char *path);
 
 /* The path without the part that csrec_path_member returns: path itself where there is none, else
@@ -153,6 +154,7 @@ typedef struct csrec_placement {
 } csrec_placement;
 
 /* Zero-initialised fields mean the defaults. */
+enum { CSREC_NOTE_ROOM = 256 };
 typedef struct csrec_read_options {
     const char *mask; /* a picture or .npy of the signal's shape, with channels or without: entries
                          where it is not 0 in any channel are samples. Replaces transparency */
@@ -166,6 +168,8 @@ typedef struct csrec_read_options {
                                 cell of an axis have in their middle. Default: the step that the
                                 coordinates have, else square cells, about four for each sample */
     csrec_placement *placement; /* or NULL: receives how coordinates became cells */
+    char *note; /* or NULL: room for CSREC_NOTE_ROOM bytes, receives what the file left open and how
+                   it is read: a line for the user; or "" */
     csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`
                         as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
                         file and mask */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* format.c - the table of file formats; a row is found by content or by name; paths that name an
- * array within a file, FILE:/NAME. */
+ * array within a file, FILE:/NAME or FILE:NAME. */
 #include "files/format.h"
 
 #include <stdio.h>
@@ -80,23 +80,24 @@ static const csrec_format_row *named(const char *file) {
     return NULL;
 }
 
-/* Whether the first bytes of the path name a file, by what exists or else by its ending. */
-static bool is_file(const char *path, size_t length) {
+/* Whether the first bytes of the path name a file that may have arrays, by its ending; or else, if
+ * others do, by what exists. */
+static bool is_file(const char *path, size_t length, bool others) {
     struct stat info;
     char file[CSREC_PATH_ROOM];
     if (length >= sizeof file) return false;
     memcpy(file, path, length);
     file[length] = '\0';
     const csrec_format_row *row = named(file);
-    return (row && row->members) || (stat(file, &info) == 0 && !S_ISDIR(info.st_mode));
+    return (row && row->members) || (others && stat(file, &info) == 0 && !S_ISDIR(info.st_mode));
 }
 
 const char *csrec_path_member(const char *path) {
     struct stat info;
-    const char *at = strstr(path, ":/");
+    const char *at = strchr(path, ':');
     if (!at || stat(path, &info) == 0) return NULL;
-    for (; at; at = strstr(at + 1, ":/"))
-        if (at > path && is_file(path, (size_t)(at - path))) return at + 1;
+    for (; at; at = strchr(at + 1, ':'))
+        if (at > path && at[1] && is_file(path, (size_t)(at - path), at[1] == '/')) return at + 1;
     return NULL;
 }
 

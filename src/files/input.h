@@ -20,7 +20,8 @@ typedef struct csrec_input {
     const struct csrec_format_row *row; /* what csrec_input_format found, or NULL */
     csrec_progress_fn progress;         /* of what takes long, or NULL */
     void *context;
-    csrec_slab slab; /* to read, by formats with CSREC_USE_SLABS; count 0: all */
+    char note[CSREC_NOTE_ROOM]; /* "", or what the file left open and how it is read */
+    csrec_slab slab;            /* to read, by formats with CSREC_USE_SLABS; count 0: all */
 } csrec_input;
 
 /* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with

@@ -299,6 +299,7 @@ csrec_status csrec_measurement_read_with(const char *path, const csrec_read_opti
     if (status) return status;
     if (options) input.progress = options->progress, input.context = options->context;
     status = csrec_measurement_parse(&input, options, measurement, error);
+    if (options && options->note) memcpy(options->note, input.note, sizeof input.note);
     csrec_input_close(&input);
     return status;
 }

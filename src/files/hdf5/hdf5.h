@@ -32,7 +32,7 @@ void csrec_hdf5_leave(const csrec_hdf5_calls *calls);
 typedef struct csrec_hdf5 {
     hid_t file;         /* -1: none */
     const char *name;   /* for messages */
-    const char *member; /* "/NAME", or NULL */
+    const char *member; /* "/NAME" or "NAME", or NULL */
     uint64_t size;      /* bytes, of a file that is read */
     csrec_input *input; /* NULL: a new file */
     uint64_t base;      /* addresses in the file count from here */
@@ -105,7 +105,8 @@ csrec_status csrec_hdf5_layout_narrow(const csrec_input *input, csrec_hdf5_layou
 
 /* ------------------------------------------------------------------ hdf5_find.c --------------- */
 
-/* Opens the dataset that the path names, or else the only one, to be closed with the file. */
+/* Opens the dataset that the path names, or else the only one that belongs to no other, to be
+ * closed with the file. */
 csrec_status csrec_hdf5_find(const csrec_hdf5 *h5, hid_t *dataset, csrec_error *error);
 
 /* Its path in the file, to be freed; NULL: unknown. */
@@ -113,6 +114,15 @@ char *csrec_hdf5_path(hid_t object);
 
 /* Opens an object of this file, -1 if there is none; links to other files are not followed. */
 hid_t csrec_hdf5_object(hid_t from, const char *name);
+
+/* ------------------------------------------------------------------ hdf5_named.c -------------- */
+
+/* Visits the objects that the attributes of an object name: coordinates, bounds, cell measures. */
+typedef void (*csrec_hdf5_named_fn)(void *context, hid_t object);
+void csrec_hdf5_named(const csrec_hdf5 *h5, hid_t object, csrec_hdf5_named_fn visit, void *context);
+
+/* Whether a dataset says where or when others are: latitudes, longitudes, times, an axis. */
+bool csrec_hdf5_is_place(const csrec_hdf5 *h5, hid_t dataset);
 
 /* ------------------------------------------------------------------ hdf5_chunks.c ------------- */
 
@@ -144,14 +154,18 @@ csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
 
 /* ------------------------------------------------------------------ reading and writing ------- */
 
+/* Whether a filter keeps values as they are. */
+bool csrec_hdf5_is_exact(H5Z_filter_t id);
+
 /* Marks entries that have a value for unknown, are not in the valid range, or were never written:
  * signal->alpha, which stays NULL if the dataset tells of none. The values are then scaled. */
 csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *layout,
                                csrec_image *signal, csrec_error *error);
 
-/* Copies the scales of the axes of `like` (dimension scales, NetCDF's coordinate variables) to the
- * new file, and attaches them to its dataset. */
-void csrec_hdf5_copy_scales(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file);
+/* Copies what belongs to `like` to the new file: the scales of its axes (dimension scales, NetCDF's
+ * coordinate variables), which are attached to the dataset, latitudes, longitudes and times beside
+ * it, what its attributes name, and what belongs to these. */
+void csrec_hdf5_copy_beside(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file);
 
 csrec_status csrec_hdf5_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_hdf5_peek(csrec_input *input, csrec_image *signal, bool *transparent,

@@ -61,21 +61,44 @@ static void add_fills(hid_t dataset, const char *name, const csrec_hdf5_layout *
     }
 }
 
-/* Limits of another kind than packed integers are of the unpacked values. */
+/* Limits of another kind than packed integers are of the unpacked values, which are rounded. */
 static void take_limit(hid_t dataset, const char *name, const csrec_hdf5_layout *l, double *low,
                        double *high, rules *r) {
     double range[2];
     H5T_class_t class = H5T_INTEGER;
     int most = low && high ? 2 : 1;
     if (csrec_hdf5_numbers(dataset, name, H5T_NATIVE_DOUBLE, most, range, &class) != most) return;
+    for (int k = 0; k < most && l->stored == CSREC_F32; k++) range[k] = (float)range[k];
     r->unpacked = class == H5T_FLOAT && is_integer(l->stored) && !is_integer(l->dtype);
-    if (low) *low = r->unpacked ? range[0] : unwrap(l, range[0]);
-    if (high) *high = r->unpacked ? range[most - 1] : unwrap(l, range[most - 1]);
+    const double near = 1e-3 * fabs(l->scale);
+    if (low) *low = r->unpacked ? range[0] - near : unwrap(l, range[0]);
+    if (high) *high = r->unpacked ? range[most - 1] + near : unwrap(l, range[most - 1]);
     r->limited = true;
+}
+
+/* NetCDF's value for what was not written, which its library sets as that of the dataset; not of
+ * bytes, all of which may be values. */
+static void add_default(hid_t dataset, const csrec_hdf5_layout *l, rules *r) {
+    static const double defaults[] = {
+        [CSREC_U16] = 65535.0,       [CSREC_I16] = -32767.0, [CSREC_U32] = 4294967295.0,
+        [CSREC_I32] = -2147483647.0, [CSREC_U64] = 0x1p64,   [CSREC_I64] = -0x1p63,
+        [CSREC_F32] = 0x1.ep122,     [CSREC_F64] = 0x1.ep122};
+    uint64_t bits = 0;
+    H5D_fill_value_t state = H5D_FILL_VALUE_UNDEFINED;
+    hid_t creation = H5Dget_create_plist(dataset);
+    bool set = creation >= 0 && H5Pfill_value_defined(creation, &state) >= 0 &&
+               state == H5D_FILL_VALUE_USER_DEFINED &&
+               H5Pget_fill_value(creation, csrec_hdf5_type(l->stored), &bits) >= 0;
+    if (creation >= 0) H5Pclose(creation);
+    double value = csrec_array_value(&(csrec_array){.dtype = l->stored, .data = &bits}, 0);
+    if (!set || csrec_dtype_size(l->stored) == 1 || value != defaults[l->stored]) return;
+    memcpy(r->fill[r->fills].bits, &bits, sizeof bits);
+    r->fill[r->fills++].value = unwrap(l, value);
 }
 
 static void read_rules(hid_t dataset, const csrec_hdf5_layout *l, rules *r) {
     *r = (rules){.low = -INFINITY, .high = INFINITY};
+    if (H5Aexists(dataset, "_FillValue") <= 0) add_default(dataset, l, r);
     add_fills(dataset, "_FillValue", l, r);
     add_fills(dataset, "missing_value", l, r);
     take_limit(dataset, "valid_min", l, &r->low, NULL, r);

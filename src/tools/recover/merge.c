@@ -19,7 +19,8 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .progress = cli_progress_report,
                                 .context = job->progress,
                                 .grid = a->grid ? &job->request->grid : NULL,
-                                .placement = &job->in.placement};
+                                .placement = &job->in.placement,
+                                .note = job->in.note};
 }
 
 static csrec_status read_one(cli_job *job, const char *input, csrec_measurement *measurement,
@@ -36,10 +37,11 @@ static csrec_status read_one(cli_job *job, const char *input, csrec_measurement 
         input);
 }
 
-void cli_job_tell_placement(const cli_job *job) {
+void cli_job_tell_reading(const cli_job *job) {
     const csrec_placement *p = &job->in.placement;
     char shape[192], step[192] = "", shared[96] = "";
     size_t used = 0;
+    if (*job->in.note) cli_note(job->tool, "note: %s: %s", job->input, job->in.note);
     if (!p->dims || job->a->quiet) return;
     for (int d = 0; d < p->dims; d++)
         used +=

@@ -62,9 +62,10 @@ enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map 
 /* Step 1, reading: the samples, and what is known about them. */
 typedef struct cli_samples {
     csrec_measurement measurement;
-    csrec_placement placement; /* of samples at real coordinates */
-    int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
-    int64_t dropped;           /* outliers, by --robust */
+    csrec_placement placement;  /* of samples at real coordinates */
+    char note[CSREC_NOTE_ROOM]; /* of the file that is read last */
+    int64_t contradictions[2];  /* of --merge, as csrec_measurement_merge */
+    int64_t dropped;            /* outliers, by --robust */
     csrec_doubts doubts;
     cli_tones tones;
     double seconds;
@@ -250,7 +251,7 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
 
 /* Tells how samples at real coordinates became cells. */
-void cli_job_tell_placement(const cli_job *job);
+void cli_job_tell_reading(const cli_job *job);
 void cli_placement_json(const csrec_placement *placement, cli_json *json);
 
 /* The warning that merged inputs contradict each other; false if they do not. */
