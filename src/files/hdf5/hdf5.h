@@ -74,10 +74,12 @@ bool csrec_hdf5_is_plain(hid_t type, bool texts);
 void csrec_hdf5_copy_attributes(const csrec_hdf5 *h5, hid_t from, hid_t to,
                                 const char *const *without);
 
-/* The sequences of variable length of an attribute, whose items take `each` bytes in the file, each
- * with a byte 0 after its end; or NULL: none, damaged or very many. */
-hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t attribute, int count, size_t each);
+/* The sequences of variable length of an attribute or a dataset, whose items take `each` bytes in
+ * the file, each with a byte 0 after its end; or NULL: none, damaged or very many. */
+hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t object, int count, size_t each);
 void csrec_hdf5_sequences_free(hvl_t *sequences, int count);
+/* Writes these, which are texts, as an attribute or a dataset of the type. */
+bool csrec_hdf5_copy_texts(const csrec_hdf5 *h5, hid_t from, int count, hid_t type, hid_t to);
 
 /* ------------------------------------------------------------------ hdf5_layout.c ------------- */
 

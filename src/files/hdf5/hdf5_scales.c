@@ -8,7 +8,7 @@
 #include "files/hdf5/hdf5.h"
 
 /* Bytes and texts of one variable, variables, and references to a scale. */
-enum { BYTES_MOST = 1 << 30, TEXTS_MOST = 1024, COPIES_MOST = 256, REFERENCES_MOST = 256 };
+enum { BYTES_MOST = 1 << 30, TEXTS_MOST = 4096, COPIES_MOST = 256, REFERENCES_MOST = 256 };
 
 /* Both files, and what was copied. */
 typedef struct copier {
@@ -69,14 +69,24 @@ static bool is_in_file(hid_t dataset) {
     return good;
 }
 
-/* Whether the object is a dataset of numbers or short texts that lies in the file itself. */
+/* Of variable length; those in chunks are left out, as libhdf5 unpacks these. */
+static bool are_texts(hid_t object, hid_t type, hssize_t count) {
+    hid_t creation = H5Dget_create_plist(object);
+    bool good = H5Tis_variable_str(type) > 0 && count <= TEXTS_MOST && creation >= 0 &&
+                H5Pget_layout(creation) != H5D_CHUNKED;
+    if (creation >= 0) H5Pclose(creation);
+    return good;
+}
+
+/* Whether the object is a dataset of numbers or texts that lies in the file itself. */
 static bool is_copied(const csrec_hdf5 *h5, hid_t object) {
     if (object < 0 || H5Iget_type(object) != H5I_DATASET) return false;
     hid_t type = H5Dget_type(object), space = H5Dget_space(object);
     size_t each = type < 0 ? 0 : H5Tget_size(type);
     hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     uint64_t stored = H5Dget_storage_size(object);
-    bool good = each > 0 && csrec_hdf5_is_plain(type, false) && count >= 0 &&
+    bool good = each > 0 && count >= 0 &&
+                (csrec_hdf5_is_plain(type, false) || are_texts(object, type, count)) &&
                 (uint64_t)count <= BYTES_MOST / each && stored <= BYTES_MOST &&
                 stored <= h5->size && is_in_file(object);
     if (space >= 0) H5Sclose(space);
@@ -95,12 +105,36 @@ static bool is_scale(const csrec_hdf5 *h5, hid_t object, hsize_t extent) {
     return good;
 }
 
-/* Values and layout. libhdf5 would copy all attributes, in a way that damage makes crash. */
-static void copy_values(hid_t object, hid_t file, const char *path) {
+static void copy_texts(const csrec_hdf5 *h5, hid_t object, hid_t type, hid_t file, const char *path,
+                       hid_t links) {
+    hsize_t extent[H5S_MAX_RANK];
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE), from = H5Dget_space(object);
+    int rank = H5Sget_simple_extent_dims(from, extent, NULL);
+    hid_t space = rank > 0 ? H5Screate_simple(rank, extent, NULL) : H5Screate(H5S_SCALAR);
+    H5Pset_obj_track_times(creation, false);
+    H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+    hid_t copy = H5Dcreate2(file, path, type, space, links, creation, H5P_DEFAULT);
+    if (copy >= 0)
+        csrec_hdf5_copy_texts(h5, object, (int)H5Sget_simple_extent_npoints(space), type, copy);
+    if (copy >= 0) H5Dclose(copy);
+    H5Sclose(space);
+    H5Sclose(from);
+    H5Pclose(creation);
+}
+
+/* Values and layout. libhdf5 would copy all attributes, and texts, in a way that damage makes
+ * crash. */
+static void copy_values(const csrec_hdf5 *h5, hid_t object, hid_t file, const char *path) {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), how = H5Pcreate(H5P_OBJECT_COPY);
+    hid_t type = H5Dget_type(object), plain = H5Tcopy(type);
     H5Pset_create_intermediate_group(links, 1);
     H5Pset_copy_object(how, H5O_COPY_WITHOUT_ATTR_FLAG);
-    H5Ocopy(object, ".", file, path, how, links);
+    if (H5Tis_variable_str(type) > 0)
+        copy_texts(h5, object, plain, file, path, links);
+    else
+        H5Ocopy(object, ".", file, path, how, links);
+    H5Tclose(plain);
+    H5Tclose(type);
     H5Pclose(how);
     H5Pclose(links);
 }
@@ -132,7 +166,7 @@ static hid_t copy_object(copier *c, hid_t object) {
     if (!path) return -1;
     hid_t copy = H5Oopen(c->file, path, H5P_DEFAULT);
     if (copy < 0 && c->copies++ < COPIES_MOST) {
-        copy_values(object, c->file, path);
+        copy_values(c->h5, object, c->file, path);
         copy = H5Oopen(c->file, path, H5P_DEFAULT);
         if (copy >= 0)
             csrec_hdf5_copy_attributes(c->h5, object, copy, scale ? of_scales : of_others);
