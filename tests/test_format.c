@@ -21,6 +21,9 @@ TEST(endings_name_formats) {
     assert_string_equal(name_of("s.exr"), "exr");
     assert_string_equal(name_of("s.nc"), "hdf5");
     assert_string_equal(name_of("s.h5:/entry/data.png"), "hdf5");
+    assert_string_equal(name_of("s.h5:data.png"), "hdf5");
+    assert_string_equal(name_of("s:data.png"), "png");
+    assert_null(csrec_path_member("s.h5:"));
     static const char *const none[] = {"", "png", "x.pn", "x.pngg", "x.", "x.png/", "x.npy~"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         assert_string_equal(name_of(none[i]), "none");
