@@ -135,52 +135,6 @@ static void check_scale(hid_t file, hid_t dataset, int rank, int axis) {
     H5Tclose(list);
 }
 
-/* What attributes of the field name, of its scale, and of what they name: places with bounds in the
- * group above, and names. */
-static void put_beside(hid_t file, hid_t dataset) {
-    const hsize_t extent[3] = {4, 3, 2};
-    const char *const texts[4] = {"north", "", "of here", "a"};
-    double values[24];
-    hid_t type = H5Tcopy(H5T_C_S1);
-    H5Tset_size(type, H5T_VARIABLE);
-    for (int i = 0; i < 24; i++) values[i] = 2.0 * i;
-    for (int rank = 1; rank <= 3; rank++) {
-        static const char *const names[] = {"/g/names", "/g/place", "/corners"};
-        hid_t space = H5Screate_simple(rank, extent, NULL),
-              stored = rank > 1 ? H5T_IEEE_F32BE : type;
-        hid_t made =
-            H5Dcreate2(file, names[rank - 1], stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        assert_true(H5Dwrite(made, rank > 1 ? H5T_NATIVE_DOUBLE : type, H5S_ALL, H5S_ALL,
-                             H5P_DEFAULT, rank > 1 ? (const void *)values : texts) >= 0);
-        if (rank == 2) put_text(made, "bounds", "corners", toss());
-        H5Dclose(made);
-        H5Sclose(space);
-    }
-    put_text(dataset, "coordinates", "place names absent", toss());
-    H5Tclose(type);
-}
-
-static void check_beside(hid_t file) {
-    double values[24];
-    char *texts[4];
-    hid_t corners = H5Dopen2(file, "/corners", H5P_DEFAULT), type = H5Tcopy(H5T_C_S1);
-    hid_t names = H5Dopen2(file, "/g/names", H5P_DEFAULT), space = H5Dget_space(names);
-    H5Tset_size(type, H5T_VARIABLE);
-    assert_true(H5Dread(corners, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-    for (int i = 0; i < 24; i++) assert_true(values[i] == 2.0 * i);
-    assert_true(H5Dread(names, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) >= 0);
-    assert_string_equal(texts[0], "north");
-    assert_string_equal(texts[2], "of here");
-    H5Dvlen_reclaim(type, space, H5P_DEFAULT, texts);
-    hid_t place = H5Dopen2(file, "/g/place", H5P_DEFAULT);
-    check_text(place, "bounds", "corners");
-    H5Dclose(place);
-    H5Dclose(corners);
-    H5Dclose(names);
-    H5Sclose(space);
-    H5Tclose(type);
-}
-
 /* A field of 1 x 4 x 3 with everything that is kept or left out. */
 static void put_field(const char *path) {
     static const int16_t values[12] = {1, -9, 3, 4, 5, 6, -9, 8, 9, 10, 11, -9};
@@ -202,7 +156,6 @@ static void put_field(const char *path) {
     hid_t group = H5Gopen2(file, "/g", H5P_DEFAULT);
     put_text(group, "place", "Uppsala", toss());
     put_scale(file, dataset, 3, 1, 4);
-    put_beside(file, dataset);
     H5Fclose(file);
     H5Sclose(space);
     H5Pclose(creation);
@@ -232,7 +185,6 @@ static void check_field(const char *path, const csrec_image *image) {
     assert_true(H5Aexists(dataset, "_FillValue") == 0);
     assert_true(H5Aexists(dataset, "scale_factor") == 0);
     check_scale(file, dataset, 3, 1);
-    check_beside(file);
     H5Aclose(attribute);
     H5Sclose(space);
     H5Pclose(creation);

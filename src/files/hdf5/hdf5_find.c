@@ -7,7 +7,14 @@
 #include "base/error.h"
 #include "files/hdf5/hdf5.h"
 
-enum { OBJECTS_MOST = 10000, NAMES_MOST = 40000, DEPTH_MOST = 32, LISTED = 8, LIST_ROOM = 320 };
+enum {
+    OBJECTS_MOST = 10000,
+    NAMES_MOST = 40000,
+    DEPTH_MOST = 32,
+    LISTED = 8,
+    LIST_ROOM = 320,
+    LONGEST = 100
+};
 
 /* ------------------------------------------------------------------ objects ------------------- */
 
@@ -159,7 +166,7 @@ static void list(const search *s, char *text, size_t room) {
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < s->count && listed <= LISTED; i++) {
             if (s->found[i].aside || is_described(s->found[i].dataset) == pass) continue;
-            if (listed++ < LISTED)
+            if (listed++ < LISTED && strlen(text) < room - LONGEST)
                 list_one(s->found[i].dataset, text, room);
             else
                 strncat(text, ", ...", room - strlen(text) - 1);

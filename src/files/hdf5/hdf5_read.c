@@ -9,7 +9,7 @@
 
 /* Bytes that a byte of a compressed chunk can stand for: deflate makes 1032 of one, and a part of
  * the chunks may not have been written. */
-enum { RATIO_MOST = 2048, PLUG_INS = 256 /* numbers of filters from here on */ };
+enum { RATIO_MOST = 2048 };
 
 /* ------------------------------------------------------------------ storage ------------------- */
 
@@ -35,15 +35,10 @@ static csrec_status refuse_filter(const csrec_hdf5 *h5, H5Z_filter_t id, const c
     const char *name = *text ? text : "an unknown filter";
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         if (filters[i].id == id) name = filters[i].name;
-    if (id < PLUG_INS)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: its dataset is compressed by %.60s (filter %d), without which this "
-                          "libhdf5 was built; install one with it, or write the dataset with gzip",
-                          h5->name, name, (int)id);
     return csrec_fail(error, CSREC_UNSUPPORTED,
-                      "%s: its dataset is compressed by %.60s (filter %d), a plug-in that libhdf5 "
-                      "does not find; pip install hdf5plugin, and set HDF5_PLUGIN_PATH to its "
-                      "folder of plugins; or write the dataset with gzip",
+                      "%s: its dataset is compressed by %.60s (filter %d), which libhdf5 does not "
+                      "find; pip install hdf5plugin and set HDF5_PLUGIN_PATH to its folder of "
+                      "plugins, or write the dataset with gzip",
                       h5->name, name, (int)id);
 }
 

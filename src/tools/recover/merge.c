@@ -41,8 +41,9 @@ void cli_job_tell_reading(const cli_job *job) {
     const csrec_placement *p = &job->in.placement;
     char shape[192], step[192] = "", shared[96] = "";
     size_t used = 0;
+    if (job->a->quiet) return;
     if (*job->in.note) cli_note(job->tool, "note: %s: %s", job->input, job->in.note);
-    if (!p->dims || job->a->quiet) return;
+    if (!p->dims) return;
     for (int d = 0; d < p->dims; d++)
         used +=
             (size_t)snprintf(step + used, sizeof step - used, "%s%.6g", d ? " x " : "", p->step[d]);
