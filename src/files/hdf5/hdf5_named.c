@@ -9,22 +9,28 @@
 
 enum { NAMES_ROOM = 4096 };
 
-static const char *const naming[] = {"coordinates",
-                                     "bounds",
-                                     "climatology",
-                                     "cell_measures",
-                                     "formula_terms",
-                                     "grid_mapping",
-                                     "ancillary_variables",
-                                     "mesh",
-                                     "node_coordinates",
-                                     "face_coordinates",
-                                     "face_node_connectivity",
-                                     "geometry",
-                                     "node_count",
-                                     "part_node_count",
-                                     "interior_ring",
-                                     NULL};
+static const char *const naming[] = {
+    /* CF */ "coordinates",
+    "bounds",
+    "climatology",
+    "cell_measures",
+    "formula_terms",
+    "grid_mapping",
+    "ancillary_variables",
+    "geometry",
+    "node_count",
+    "part_node_count",
+    "interior_ring",
+    /* UGRID */ "mesh",
+    "node_coordinates",
+    "edge_coordinates",
+    "face_coordinates",
+    "edge_node_connectivity",
+    "edge_face_connectivity",
+    "face_node_connectivity",
+    "face_edge_connectivity",
+    "face_face_connectivity",
+    NULL};
 
 /* In the group of the object of that path, or else in one around it. */
 static hid_t resolve(const csrec_hdf5 *h5, const char *path, const char *name) {
@@ -87,6 +93,8 @@ bool csrec_hdf5_is_place(const csrec_hdf5 *h5, hid_t dataset) {
     for (size_t k = 0; last && k < sizeof names / sizeof *names; k++)
         found = found || strcasecmp(last, names[k]) == 0;
     free(path);
-    return found || H5Aexists(dataset, "axis") > 0 ||
-           H5Aexists(dataset, "_CoordinateAxisType") > 0 || has_units_of_places(h5, dataset);
+    return found || csrec_hdf5_text_is(h5, dataset, "standard_name", "latitude") ||
+           csrec_hdf5_text_is(h5, dataset, "standard_name", "longitude") ||
+           H5Aexists(dataset, "axis") > 0 || H5Aexists(dataset, "_CoordinateAxisType") > 0 ||
+           has_units_of_places(h5, dataset);
 }

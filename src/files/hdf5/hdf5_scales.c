@@ -69,15 +69,6 @@ static bool is_in_file(hid_t dataset) {
     return good;
 }
 
-/* Of variable length; those in chunks are left out, as libhdf5 unpacks these. */
-static bool are_texts(hid_t object, hid_t type, hssize_t count) {
-    hid_t creation = H5Dget_create_plist(object);
-    bool good = H5Tis_variable_str(type) > 0 && count <= TEXTS_MOST && creation >= 0 &&
-                H5Pget_layout(creation) != H5D_CHUNKED;
-    if (creation >= 0) H5Pclose(creation);
-    return good;
-}
-
 /* Whether the object is a dataset of numbers or texts that lies in the file itself. */
 static bool is_copied(const csrec_hdf5 *h5, hid_t object) {
     if (object < 0 || H5Iget_type(object) != H5I_DATASET) return false;
@@ -86,7 +77,8 @@ static bool is_copied(const csrec_hdf5 *h5, hid_t object) {
     hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
     uint64_t stored = H5Dget_storage_size(object);
     bool good = each > 0 && count >= 0 &&
-                (csrec_hdf5_is_plain(type, false) || are_texts(object, type, count)) &&
+                (csrec_hdf5_is_plain(type, false) ||
+                 (H5Tis_variable_str(type) > 0 && count <= TEXTS_MOST)) &&
                 (uint64_t)count <= BYTES_MOST / each && stored <= BYTES_MOST &&
                 stored <= h5->size && is_in_file(object);
     if (space >= 0) H5Sclose(space);
@@ -94,13 +86,15 @@ static bool is_copied(const csrec_hdf5 *h5, hid_t object) {
     return good;
 }
 
+/* The scale of an axis that can grow may not have grown with it. */
 static bool is_scale(const csrec_hdf5 *h5, hid_t object, hsize_t extent) {
     if (!is_copied(h5, object) || !csrec_hdf5_text_is(h5, object, "CLASS", "DIMENSION_SCALE"))
         return false;
     hid_t space = H5Dget_space(object);
-    hsize_t found = 0;
+    hsize_t found = 0, most = 0;
     bool good = space >= 0 && H5Sget_simple_extent_ndims(space) == 1 &&
-                H5Sget_simple_extent_dims(space, &found, NULL) == 1 && found == extent;
+                H5Sget_simple_extent_dims(space, &found, &most) == 1 &&
+                (found == extent || most == H5S_UNLIMITED);
     if (space >= 0) H5Sclose(space);
     return good;
 }
@@ -114,8 +108,9 @@ static void copy_texts(const csrec_hdf5 *h5, hid_t object, hid_t type, hid_t fil
     H5Pset_obj_track_times(creation, false);
     H5Pset_attr_creation_order(creation, H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
     hid_t copy = H5Dcreate2(file, path, type, space, links, creation, H5P_DEFAULT);
-    if (copy >= 0)
-        csrec_hdf5_copy_texts(h5, object, (int)H5Sget_simple_extent_npoints(space), type, copy);
+    int count = (int)H5Sget_simple_extent_npoints(space);
+    if (copy >= 0 && !csrec_hdf5_copy_texts(h5, object, count, type, copy))
+        H5Ldelete(file, path, H5P_DEFAULT);
     if (copy >= 0) H5Dclose(copy);
     H5Sclose(space);
     H5Sclose(from);
