@@ -9,28 +9,13 @@
 
 enum { NAMES_ROOM = 4096 };
 
-static const char *const naming[] = {
-    /* CF */ "coordinates",
-    "bounds",
-    "climatology",
-    "cell_measures",
-    "formula_terms",
-    "grid_mapping",
-    "ancillary_variables",
-    "geometry",
-    "node_count",
-    "part_node_count",
-    "interior_ring",
-    /* UGRID */ "mesh",
-    "node_coordinates",
-    "edge_coordinates",
-    "face_coordinates",
-    "edge_node_connectivity",
-    "edge_face_connectivity",
-    "face_node_connectivity",
-    "face_edge_connectivity",
-    "face_face_connectivity",
-    NULL};
+/* Attributes that name variables, one after the other. */
+static const char naming[] =
+    "coordinates\0bounds\0climatology\0cell_measures\0formula_terms\0grid_mapping\0"
+    "ancillary_variables\0geometry\0node_count\0part_node_count\0interior_ring\0"
+    "mesh\0node_coordinates\0edge_coordinates\0face_coordinates\0edge_node_connectivity\0"
+    "edge_face_connectivity\0face_node_connectivity\0face_edge_connectivity\0"
+    "face_face_connectivity\0";
 
 /* In the group of the object of that path, or else in one around it. */
 static hid_t resolve(const csrec_hdf5 *h5, const char *path, const char *name) {
@@ -64,9 +49,9 @@ static void visit_words(const csrec_hdf5 *h5, const char *path, char *words, boo
 void csrec_hdf5_named(const csrec_hdf5 *h5, hid_t object, csrec_hdf5_named_fn visit,
                       void *context) {
     char *path = csrec_hdf5_path(object), *words = malloc(NAMES_ROOM);
-    for (int k = 0; path && words && naming[k]; k++)
-        if (csrec_hdf5_text(h5, object, naming[k], words, NAMES_ROOM))
-            visit_words(h5, path, words, strcmp(naming[k], "grid_mapping") == 0, visit, context);
+    for (const char *name = naming; path && words && *name; name += strlen(name) + 1)
+        if (csrec_hdf5_text(h5, object, name, words, NAMES_ROOM))
+            visit_words(h5, path, words, strcmp(name, "grid_mapping") == 0, visit, context);
     free(words);
     free(path);
 }
