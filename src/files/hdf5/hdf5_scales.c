@@ -273,30 +273,24 @@ static bool fits(hid_t object, hid_t dataset) {
     return rank >= 0 && at == rank;
 }
 
-typedef struct neighbours {
-    copier *copier;
-    hid_t dataset;
-} neighbours;
-
 static herr_t copy_place(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    const neighbours *n = data;
+    const copier *c = data;
     hid_t object = info->type == H5L_TYPE_HARD ? H5Oopen(group, name, H5P_DEFAULT) : -1;
-    if (object >= 0 && H5Iget_type(object) == H5I_DATASET &&
-        csrec_hdf5_is_place(n->copier->h5, object) && fits(object, n->dataset))
-        copy_named(n->copier, object);
+    if (object >= 0 && H5Iget_type(object) == H5I_DATASET && csrec_hdf5_is_place(c->h5, object) &&
+        fits(object, c->like))
+        copy_named(data, object);
     if (object >= 0) H5Oclose(object);
     return 0;
 }
 
 void csrec_hdf5_copy_beside(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file) {
     copier c = {.h5 = h5, .like = like, .file = file};
-    neighbours n = {&c, dataset};
     copy_axes_of(&c, like, dataset);
     csrec_hdf5_named(h5, like, copy_named, &c);
     char *path = csrec_hdf5_path(like), *slash = path ? strrchr(path, '/') : NULL;
     if (slash) slash[1] = '\0';
     hid_t group = slash ? csrec_hdf5_object(h5->file, path) : -1;
-    if (group >= 0) H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_place, &n);
+    if (group >= 0) H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_place, &c);
     if (group >= 0) H5Oclose(group);
     free(path);
 }

@@ -250,7 +250,7 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 /* Reads the measurement, and with --merge those of all inputs (merge.c). */
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
 
-/* Tells how samples at real coordinates became cells. */
+/* Tells what the file left open, and how samples at real coordinates became cells. */
 void cli_job_tell_reading(const cli_job *job);
 void cli_placement_json(const csrec_placement *placement, cli_json *json);
 
