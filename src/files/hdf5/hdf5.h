@@ -138,10 +138,9 @@ typedef struct csrec_hdf5_grid {
 /* false: there are no chunks. */
 bool csrec_hdf5_grid_open(hid_t creation, const csrec_hdf5_layout *layout, csrec_hdf5_grid *grid);
 bool csrec_hdf5_grid_next(csrec_hdf5_grid *grid);
-/* The rows of a chunk that are between from and end, of the first axes: where they begin there and
- * in the chunk. */
+/* The rows of a chunk that are between from and end: where they begin there and in the chunk. */
 typedef void (*csrec_hdf5_row)(void *context, hsize_t whole, hsize_t part, hsize_t length);
-void csrec_hdf5_grid_rows(const csrec_hdf5_grid *grid, int axes, csrec_hdf5_row row, void *context);
+void csrec_hdf5_grid_rows(const csrec_hdf5_grid *grid, csrec_hdf5_row row, void *context);
 
 hsize_t csrec_hdf5_chunks_written(hid_t dataset);
 /* Of the chunk at which the grid is, 0: never written. */

@@ -119,17 +119,11 @@ static bool is_fill(const rules *r, const csrec_array *values, int64_t i) {
     return false;
 }
 
-/* An entry is unknown if all of its channels are. */
-static void mark(const rules *r, bool fills, bool limits, int64_t channels, csrec_image *signal) {
-    int64_t entries = signal->pixels.count / channels;
-    for (int64_t i = 0; i < entries; i++) {
-        bool known = false;
-        for (int64_t k = i * channels; k < (i + 1) * channels && !known; k++) {
-            double value = csrec_array_value(&signal->pixels, k);
-            known = !(fills && is_fill(r, &signal->pixels, k)) &&
-                    !(limits && (value < r->low || value > r->high));
-        }
-        signal->alpha[i] &= known;
+static void mark(const rules *r, bool fills, bool limits, csrec_image *signal) {
+    for (int64_t i = 0; i < signal->pixels.count; i++) {
+        double value = csrec_array_value(&signal->pixels, i);
+        signal->alpha[i] &= !(fills && is_fill(r, &signal->pixels, i)) &&
+                            !(limits && (value < r->low || value > r->high));
     }
 }
 
@@ -167,11 +161,9 @@ static void clear_row(void *alpha, hsize_t whole, hsize_t part, hsize_t length) 
     memset((uint8_t *)alpha + whole, 0, length);
 }
 
-static void mark_unwritten(hid_t dataset, const csrec_hdf5_layout *l, csrec_hdf5_grid *g,
-                           uint8_t *alpha) {
+static void mark_unwritten(hid_t dataset, csrec_hdf5_grid *g, uint8_t *alpha) {
     do
-        if (csrec_hdf5_chunk_bytes(dataset, g) == 0)
-            csrec_hdf5_grid_rows(g, l->rank - l->has_channels, clear_row, alpha);
+        if (csrec_hdf5_chunk_bytes(dataset, g) == 0) csrec_hdf5_grid_rows(g, clear_row, alpha);
     while (csrec_hdf5_grid_next(g));
 }
 
@@ -183,17 +175,17 @@ csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_
     rules r;
     csrec_hdf5_grid g;
     read_rules(dataset, l, &r);
-    int64_t channels = l->has_channels ? values->shape.dim[values->shape.dims - 1] : 1;
     bool missing = H5Aexists(dataset, "_FillValue") <= 0 && open_grid(dataset, l, &g);
     if (r.fills || r.limited || missing) {
-        signal->alpha = malloc((size_t)(values->count / channels));
+        signal->by_channel = l->has_channels;
+        signal->alpha = malloc((size_t)values->count);
         if (!signal->alpha) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
-        memset(signal->alpha, 1, (size_t)(values->count / channels));
+        memset(signal->alpha, 1, (size_t)values->count);
     }
     if (l->wraps && !is_integer(l->dtype)) change(values, l, 1.0, 0.0);
-    if (r.fills || (r.limited && !r.unpacked)) mark(&r, true, !r.unpacked, channels, signal);
+    if (r.fills || (r.limited && !r.unpacked)) mark(&r, true, !r.unpacked, signal);
     if (l->scale != 1.0 || l->offset != 0.0) change(values, l, l->scale, l->offset);
-    if (r.limited && r.unpacked) mark(&r, false, true, channels, signal);
-    if (missing) mark_unwritten(dataset, l, &g, signal->alpha);
+    if (r.limited && r.unpacked) mark(&r, false, true, signal);
+    if (missing) mark_unwritten(dataset, &g, signal->alpha);
     return CSREC_OK;
 }

@@ -236,6 +236,8 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     cli_placement_json(&job->in.placement, json);
     cli_json_integer(json, "channels", job->in.measurement.channels);
     cli_json_integer(json, "samples", job->in.measurement.n);
+    if (cli_job_has_points(job) && !job->large.on)
+        cli_json_integer(json, "unknown", cli_unknown_values(&job->in.measurement, NULL));
     if (job->result.shared > 1) cli_json_integer(json, "inputs_at_once", job->result.shared);
     json_recovery(json, job);
     json_estimate(json, &job->result.report.estimate);
