@@ -41,7 +41,8 @@ typedef struct {
     hid_t type;
     int rank, ones; /* axes of extent 1 come first */
     hsize_t extent[6], chunk[6];
-    bool chunked, filled, packed, limited, wraps;
+    bool chunked, filled, defaults, packed, limited,
+        wraps;    /* defaults: filled, by NetCDF's value */
     int64_t fill; /* which of the values stands for unknown */
     double scale, offset, low, high;
 } drawn;
@@ -65,11 +66,26 @@ static inline void draw_values(csrec_array *values, bool half) {
     }
 }
 
+/* NetCDF's value for what was not written (netcdf.h). */
+static inline void set_default(csrec_array *values, int64_t i) {
+    const size_t size = csrec_dtype_size(values->dtype);
+    const int64_t least = size == 2 ? -32767 : size == 4 ? -2147483647 : -9223372036854775806;
+    const bool sign = (values->dtype - CSREC_U8) % 2;
+    if (!is_integer(values->dtype))
+        csrec_array_set(values, i, 9.9692099683868690e+36);
+    else if (sign)
+        memcpy((uint8_t *)values->data + (size_t)i * size, &least, size);
+    else
+        memset((uint8_t *)values->data + (size_t)i * size, 255, size);
+}
+
 static inline void draw_rules(drawn *d, int kind) {
     const size_t size = csrec_dtype_size(d->values.dtype);
     bool sign = kind < 16 && kind / 2 % 2;
     d->filled = toss();
     d->fill = check_below(&seed, d->values.count);
+    d->defaults = d->filled && size > 1 && kind < HALF && toss();
+    if (d->defaults) set_default(&d->values, d->fill);
     d->packed = check_below(&seed, 3) == 0;
     d->scale = d->packed ? 0.25 + check_uniform(&seed) : 1.0;
     d->offset = d->packed ? 9.0 * check_uniform(&seed) : 0.0;
@@ -120,13 +136,16 @@ static inline void put_text(hid_t object, const char *name, const char *text, bo
     H5Tclose(type);
 }
 
+static inline const void *fill_of(const drawn *d) {
+    return (const uint8_t *)d->values.data + (size_t)d->fill * csrec_dtype_size(d->values.dtype);
+}
+
 static inline void put_rules(const drawn *d, hid_t dataset) {
     const hid_t memory = csrec_hdf5_type(d->values.dtype);
-    const uint8_t *bytes = d->values.data;
-    const uint8_t *fill = bytes + (size_t)d->fill * csrec_dtype_size(d->values.dtype);
     const double limits[2] = {d->low, d->high};
-    if (d->filled)
-        put_numbers(dataset, toss() ? "_FillValue" : "missing_value", d->type, 1, memory, fill);
+    if (d->filled && !d->defaults)
+        put_numbers(dataset, toss() ? "_FillValue" : "missing_value", d->type, 1, memory,
+                    fill_of(d));
     if (d->packed)
         put_numbers(dataset, "scale_factor", H5T_IEEE_F64BE, 1, H5T_NATIVE_DOUBLE, &d->scale);
     if (d->packed)
@@ -144,6 +163,7 @@ static inline hid_t storage(const drawn *d) {
     hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     if (!d->chunked && toss()) H5Pset_layout(creation, H5D_COMPACT);
     if (d->chunked) H5Pset_chunk(creation, d->rank, d->chunk);
+    if (d->defaults) H5Pset_fill_value(creation, csrec_hdf5_type(d->values.dtype), fill_of(d));
     if (d->chunked && toss()) H5Pset_shuffle(creation);
     if (d->chunked && toss()) H5Pset_deflate(creation, 6);
     if (d->chunked && toss()) H5Pset_fletcher32(creation);

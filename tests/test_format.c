@@ -25,6 +25,9 @@ TEST(endings_name_formats) {
     assert_string_equal(csrec_path_member("a/s[1].fits[2]"), "[2]");
     assert_string_equal(csrec_path_member("r.exr:/left/albedo"), "/left/albedo");
     assert_null(csrec_path_member("a[1].fits"));
+    assert_string_equal(name_of("s.h5:data.png"), "hdf5");
+    assert_string_equal(name_of("s:data.png"), "png");
+    assert_null(csrec_path_member("s.h5:"));
     static const char *const none[] = {"",       "png",    "x.pn",        "x.pngg",  "x.",
                                        "x.png/", "x.npy~", "s.fits[SCI]", "r.exr:/Y"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)

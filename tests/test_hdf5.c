@@ -92,7 +92,8 @@ TEST(reads_every_arrangement) {
         drawn d = draw(trial % KINDS);
         char member[300];
         save_drawn(path, &d);
-        snprintf(member, sizeof member, "%s:/entry%s", path, toss() ? "/data" : "");
+        snprintf(member, sizeof member, "%s:%sentry%s", path, toss() ? "/" : "",
+                 toss() ? "/data" : "");
         csrec_image image = read_well(toss() ? member : path);
         check_read(&d, &image);
         check_slabs(path, &image);
@@ -199,6 +200,39 @@ TEST(refuses_by_name) {
     expect_failure(path, ":/text", CSREC_UNSUPPORTED, "has strings");
     expect_failure(path, ":/empty", CSREC_DATA, "never written");
     remove(path);
+}
+
+/* What others name, or are known to be places, is no candidate unless nothing else is left. */
+TEST(what_belongs_to_others_is_left_out) {
+    static const char *const names[] = {"/b", "/LAT", "/w", "/t", "/g/a", "/x"};
+    for (int left = 1; left <= 3; left++) {
+        const char *path = io_path("named.nc");
+        char note[CSREC_NOTE_ROOM], list[300];
+        csrec_measurement m = {0};
+        csrec_error error = {""};
+        hid_t file = new_file(path);
+        H5Gclose(H5Gcreate2(file, "g", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+        for (int k = 0; k < (left < 3 ? 4 + left : 3); k++)
+            put_floats(file, names[k], H5T_IEEE_F32LE, 1 + k % 2);
+        hid_t b = H5Oopen(file, "/b", H5P_DEFAULT);
+        if (left == 3) put_text(b, "bounds", "none w", toss());
+        hid_t a = left < 3 ? H5Oopen(file, "/g/a", H5P_DEFAULT) : -1;
+        if (a >= 0) put_text(a, "coordinates", "w missing\tt /b", toss());
+        if (a >= 0) put_text(a, "cell_measures", "area: b x: t", toss());
+        put_text(b, "units", "days since 1970-1-1", toss());
+        H5Fclose(file);
+        const csrec_read_options options = {.has_unknown = true, .unknown = 1.5, .note = note};
+        csrec_status status = csrec_measurement_read_with(path, &options, &m, &error);
+        snprintf(list, sizeof list,
+                 left == 2   ? "/g/a [2], /x [2 x 3]"
+                 : left == 3 ? "/LAT [2 x 3], /b [2], /w [2]"
+                             : "/g/a [2] is read");
+        if (left == 1 ? !strstr(note, list) : !strstr(error.text, list))
+            fail_msg("%d: %s, %s", left, error.text, note);
+        assert_int_equal(status, left == 1 ? CSREC_OK : CSREC_DATA);
+        csrec_measurement_clear(&m);
+        remove(path);
+    }
 }
 
 TEST(other_files_are_told_by_name) {

@@ -45,8 +45,8 @@ CSREC_API const csrec_format *csrec_format_info(int i);
 
 /* A path may name an array within a file, FILE:/NAME, if its format has several (HDF5, OpenEXR), or
  * FILE[NAME], as FITS does. A file that has the whole path as its name goes first; else FILE
- * exists, or has the ending of such a format. Returns "/NAME" or "[NAME]", within path; NULL: the
- * path is that of a file. */
+ * exists, or has the ending of such a format, after which the slash may be left out. Returns
+ * "/NAME", "NAME" or "[NAME]", within path; NULL: the path is that of a file. */
 CSREC_API const char *csrec_path_member(const char *path);
 
 /* The path without the part that csrec_path_member returns: path itself where there is none, else
@@ -172,8 +172,12 @@ typedef struct csrec_placement {
 
 /* What a file says beside its samples. */
 typedef struct csrec_facts {
-    bool linear;    /* they are light, 0 black and 1 white: colours or Y of an OpenEXR */
-    char note[320]; /* what else is in the file, or was lost before: for the user; or "" */
+    bool linear;  /* they are light, 0 black and 1 white: colours or Y of an OpenEXR */
+    int64_t soft; /* values of the mask between its least and its largest, see `mask` below */
+    bool has_nodata;
+    double nodata;  /* stands for unknown values in the file */
+    char note[320]; /* what else is in the file, was lost before, or was left open: a line for the
+                       user; or "" */
 } csrec_facts;
 
 /* Zero-initialised fields mean the defaults. */
@@ -183,9 +187,7 @@ typedef struct csrec_read_options {
                            an entry counts that has any. In pictures of 8 or 16 bits with values
                            between 0 and their largest, as of soft edges, the upper half counts, and
                            nothing that is transparent. Replaces the signal's transparency */
-    int64_t *soft;      /* or NULL: receives the number of such values between */
     bool channels_last; /* the last axis of an array has channels; pictures always have them */
-    double *nodata;     /* or NULL: receives the file's value for unknown ones; NaN: it has none */
     bool has_unknown;   /* this value is unknown, too; of RGB pictures where all channels have
                            it */
     double unknown;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* format.c - the table of file formats; a row is found by content or by name; paths that name an
- * array within a file, FILE:/NAME. */
+ * array within a file, FILE:/NAME or FILE:NAME. */
 #include "files/format.h"
 
 #include <stdio.h>
@@ -82,33 +82,34 @@ static const csrec_format_row *named(const char *file) {
     return NULL;
 }
 
-/* Whether the first bytes of the path name a file, by what exists or else by its ending. */
-static bool is_file(const char *path, size_t length) {
+/* Whether the first bytes of the path name a file that may have arrays, by its ending; or else, if
+ * others do, by what exists. */
+static bool is_file(const char *path, size_t length, bool others) {
     struct stat info;
     char file[CSREC_PATH_ROOM];
     if (length >= sizeof file) return false;
     memcpy(file, path, length);
     file[length] = '\0';
     const csrec_format_row *row = named(file);
-    return (row && row->members) || (stat(file, &info) == 0 && !S_ISDIR(info.st_mode));
+    return (row && row->members) || (others && stat(file, &info) == 0 && !S_ISDIR(info.st_mode));
 }
 
 const char *csrec_path_member(const char *path) {
     struct stat info;
     const size_t length = strlen(path);
-    const char *at = strstr(path, ":/"), *open = strrchr(path, '[');
+    const char *at = strchr(path, ':'), *open = strrchr(path, '[');
     if (open && path[length - 1] != ']') open = NULL;
     if ((!at && !open) || stat(path, &info) == 0) return NULL;
-    if (open > path && is_file(path, (size_t)(open - path))) return open;
-    for (; at; at = strstr(at + 1, ":/"))
-        if (at > path && is_file(path, (size_t)(at - path))) return at + 1;
+    if (open > path && is_file(path, (size_t)(open - path), true)) return open;
+    for (; at; at = strchr(at + 1, ':'))
+        if (at > path && at[1] && is_file(path, (size_t)(at - path), at[1] == '/')) return at + 1;
     return NULL;
 }
 
 const char *csrec_path_file(const char *path, char file[CSREC_PATH_ROOM]) {
     const char *member = csrec_path_member(path);
     if (!member) return path;
-    size_t length = (size_t)(member - (*member == '/') - path); /* is_file: it fits */
+    size_t length = (size_t)(member - (*member != '[') - path); /* is_file: it fits */
     memcpy(file, path, length);
     file[length] = '\0';
     return file;

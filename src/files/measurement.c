@@ -17,6 +17,7 @@
 typedef struct known_values {
     uint8_t *at;     /* [entries], or of each channel; NULL: not yet found */
     bool by_channel; /* [entries * channels] */
+    int64_t soft;    /* values of the mask that are cut */
 } known_values;
 
 /* A mask of the signal's shape, or with channels. */
@@ -48,7 +49,7 @@ static double cut_of(const csrec_image *mask, int64_t *soft) {
         const double v = csrec_array_value(&mask->pixels, i);
         between += v > 0.0 && v < most;
     }
-    if (soft) *soft = between;
+    *soft = between;
     return between ? most / 2 : 0.0;
 }
 
@@ -59,7 +60,7 @@ static csrec_status take_mask(const csrec_image *mask, const csrec_read_options 
                               const char *name, int64_t size, int64_t channels, known_values *known,
                               csrec_error *error) {
     const int64_t own = mask->pixels.count / size, each = own == channels ? channels : 1;
-    const double cut = cut_of(mask, options->soft);
+    const double cut = cut_of(mask, &known->soft);
     bool any = options->slab.count > 0;
     known->by_channel = each > 1;
     known->at = calloc((size_t)(size * each), 1);
@@ -292,7 +293,9 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     if (!status) status = count_known(&s, input->name, &m, error);
     if (!status) status = take_samples(&s, input->name, &m, error);
     free(s.known.at);
-    if (options->nodata) *options->nodata = image.has_nodata ? image.nodata : NAN;
+    input->facts.soft = s.known.soft;
+    input->facts.has_nodata = image.has_nodata;
+    input->facts.nodata = image.nodata;
     m.is_complex = image.is_complex;
     if (m.is_complex) m.channels /= 2;
     csrec_image_clear(&image);

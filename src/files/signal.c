@@ -71,7 +71,8 @@ csrec_status csrec_signal_read(const char *path, csrec_image *signal, csrec_erro
     return status;
 }
 
-csrec_status csrec_signal_look(const char *path, csrec_image *signal, csrec_error *error) {
+static csrec_status look(const char *path, csrec_image *signal, csrec_facts *facts,
+                         csrec_error *error) {
     csrec_input input;
     bool transparent;
     csrec_status status = csrec_input_open(path, &input, error);
@@ -82,8 +83,13 @@ csrec_status csrec_signal_look(const char *path, csrec_image *signal, csrec_erro
         status = csrec_format_peek(&input, signal, &transparent, error);
     else
         status = csrec_format_no_slabs(&input, error);
+    if (facts) *facts = input.facts;
     csrec_input_close(&input);
     return status;
+}
+
+csrec_status csrec_signal_look(const char *path, csrec_image *signal, csrec_error *error) {
+    return look(path, signal, NULL, error);
 }
 
 csrec_status csrec_image_split(const csrec_image *image, bool channels_last, const char *name,
@@ -120,16 +126,16 @@ static bool is_regular(const char *path) {
 /* A picture or an array, and its mask. */
 static csrec_status look_at_signal(const char *path, const csrec_read_options *options,
                                    csrec_measurement *form, csrec_error *error) {
-    csrec_image look, mask;
-    csrec_status status = csrec_signal_look(path, &look, error);
+    csrec_image seen, mask;
+    csrec_status status = look(path, &seen, options->facts, error);
     if (!status)
-        status = csrec_image_split(&look, options->channels_last, path, &form->shape,
+        status = csrec_image_split(&seen, options->channels_last, path, &form->shape,
                                    &form->channels, error);
     if (status) return status;
-    if (look.is_complex)
+    if (seen.is_complex)
         return csrec_fail(error, CSREC_UNSUPPORTED, "%s: complex values are read as a whole", path);
-    form->dtype = look.pixels.dtype;
-    if (look.bits) form->scale[1] = (double)((1 << look.bits) - 1);
+    form->dtype = seen.pixels.dtype;
+    if (seen.bits) form->scale[1] = (double)((1 << seen.bits) - 1);
     if (!options->mask) return CSREC_OK;
     if (!is_regular(options->mask))
         return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is no regular file", options->mask);
@@ -161,6 +167,7 @@ csrec_status csrec_slab_file_open(const char *path, const csrec_read_options *op
     if (options) made->options = *options;
     made->options.slab = (csrec_slab){0, 0};
     csrec_status status = open_file(made, form, error);
+    made->options.facts = NULL; /* said once */
     if (status)
         free(made);
     else

@@ -162,6 +162,7 @@ int main(void) {
     if (csrec_format_of("sky.fits")->uses) write_gaps("sky.fits", &known, NAN);
     if (csrec_format_of("render.exr")->uses) write_gaps("render.exr", &known, NAN);
     if (csrec_format_of("field.h5")->uses) write_gaps("field.h5:/entry/data", &known, NAN);
+    if (csrec_format_of("ocean.nc")->uses) write_gaps("ocean.nc:sst", &known, NAN);
     write_gaps("depth.npy", &known, 0.0f);
     write_points("points.csv");
     write_volume("volume.npy", DEPTH);

@@ -32,7 +32,7 @@ void csrec_hdf5_leave(const csrec_hdf5_calls *calls);
 typedef struct csrec_hdf5 {
     hid_t file;         /* -1: none */
     const char *name;   /* for messages */
-    const char *member; /* "/NAME", or NULL */
+    const char *member; /* "/NAME" or "NAME", or NULL */
     uint64_t size;      /* bytes, of a file that is read */
     csrec_input *input; /* NULL: a new file */
     uint64_t base;      /* addresses in the file count from here */
@@ -74,10 +74,12 @@ bool csrec_hdf5_is_plain(hid_t type, bool texts);
 void csrec_hdf5_copy_attributes(const csrec_hdf5 *h5, hid_t from, hid_t to,
                                 const char *const *without);
 
-/* The sequences of variable length of an attribute, whose items take `each` bytes in the file, each
- * with a byte 0 after its end; or NULL: none, damaged or very many. */
-hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t attribute, int count, size_t each);
+/* The sequences of variable length of an attribute or a dataset, whose items take `each` bytes in
+ * the file, each with a byte 0 after its end; or NULL: none, damaged or very many. */
+hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t object, int count, size_t each);
 void csrec_hdf5_sequences_free(hvl_t *sequences, int count);
+/* Writes these, which are texts, as an attribute or a dataset of the type. */
+bool csrec_hdf5_copy_texts(const csrec_hdf5 *h5, hid_t from, int count, hid_t type, hid_t to);
 
 /* ------------------------------------------------------------------ hdf5_layout.c ------------- */
 
@@ -105,7 +107,8 @@ csrec_status csrec_hdf5_layout_narrow(const csrec_input *input, csrec_hdf5_layou
 
 /* ------------------------------------------------------------------ hdf5_find.c --------------- */
 
-/* Opens the dataset that the path names, or else the only one, to be closed with the file. */
+/* Opens the dataset that the path names, or else the only one that belongs to no other, to be
+ * closed with the file. */
 csrec_status csrec_hdf5_find(const csrec_hdf5 *h5, hid_t *dataset, csrec_error *error);
 
 /* Its path in the file, to be freed; NULL: unknown. */
@@ -113,6 +116,15 @@ char *csrec_hdf5_path(hid_t object);
 
 /* Opens an object of this file, -1 if there is none; links to other files are not followed. */
 hid_t csrec_hdf5_object(hid_t from, const char *name);
+
+/* ------------------------------------------------------------------ hdf5_named.c -------------- */
+
+/* Visits the objects that the attributes of an object name: coordinates, bounds, cell measures. */
+typedef void (*csrec_hdf5_named_fn)(void *context, hid_t object);
+void csrec_hdf5_named(const csrec_hdf5 *h5, hid_t object, csrec_hdf5_named_fn visit, void *context);
+
+/* Whether a dataset says where or when others are: latitudes, longitudes, times, an axis. */
+bool csrec_hdf5_is_place(const csrec_hdf5 *h5, hid_t dataset);
 
 /* ------------------------------------------------------------------ hdf5_chunks.c ------------- */
 
@@ -126,10 +138,9 @@ typedef struct csrec_hdf5_grid {
 /* false: there are no chunks. */
 bool csrec_hdf5_grid_open(hid_t creation, const csrec_hdf5_layout *layout, csrec_hdf5_grid *grid);
 bool csrec_hdf5_grid_next(csrec_hdf5_grid *grid);
-/* The rows of a chunk that are between from and end, of the first axes: where they begin there and
- * in the chunk. */
+/* The rows of a chunk that are between from and end: where they begin there and in the chunk. */
 typedef void (*csrec_hdf5_row)(void *context, hsize_t whole, hsize_t part, hsize_t length);
-void csrec_hdf5_grid_rows(const csrec_hdf5_grid *grid, int axes, csrec_hdf5_row row, void *context);
+void csrec_hdf5_grid_rows(const csrec_hdf5_grid *grid, csrec_hdf5_row row, void *context);
 
 hsize_t csrec_hdf5_chunks_written(hid_t dataset);
 /* Of the chunk at which the grid is, 0: never written. */
@@ -144,14 +155,18 @@ csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
 
 /* ------------------------------------------------------------------ reading and writing ------- */
 
+/* Whether a filter keeps values as they are. */
+bool csrec_hdf5_is_exact(H5Z_filter_t id);
+
 /* Marks entries that have a value for unknown, are not in the valid range, or were never written:
  * signal->alpha, which stays NULL if the dataset tells of none. The values are then scaled. */
 csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *layout,
                                csrec_image *signal, csrec_error *error);
 
-/* Copies the scales of the axes of `like` (dimension scales, NetCDF's coordinate variables) to the
- * new file, and attaches them to its dataset. */
-void csrec_hdf5_copy_scales(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file);
+/* Copies what belongs to `like` to the new file: the scales of its axes (dimension scales, NetCDF's
+ * coordinate variables), which are attached to the dataset, latitudes, longitudes and times beside
+ * it, what its attributes name, and what belongs to these. */
+void csrec_hdf5_copy_beside(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file);
 
 csrec_status csrec_hdf5_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_hdf5_peek(csrec_input *input, csrec_image *signal, bool *transparent,

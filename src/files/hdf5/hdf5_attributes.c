@@ -11,7 +11,7 @@
 #include "files/hdf5/hdf5.h"
 
 /* BYTES_MOST: of an attribute in memory; longer ones are left out. */
-enum { BYTES_MOST = 1 << 20, OBJECTS_MOST = 1 << 16, SEQUENCES_MOST = 1024 };
+enum { BYTES_MOST = 1 << 20, OBJECTS_MOST = 1 << 16, SEQUENCES_MOST = 4096 };
 
 static uint64_t little_endian(const uint8_t *bytes, size_t count) {
     uint64_t number = 0;
@@ -31,12 +31,15 @@ static herr_t keep_bytes(hid_t from, hid_t to, H5T_cdata_t *data, size_t count, 
 }
 
 /* Length, address and number of each sequence, as bytes of the file. */
-static bool read_references(hid_t attribute, size_t size, uint8_t *references) {
+static bool read_references(hid_t object, size_t size, uint8_t *references) {
     static const char name[] = "csrec sequences";
-    hid_t from = H5Aget_type(attribute), to = H5Tcreate(H5T_OPAQUE, size);
+    const bool attribute = H5Iget_type(object) == H5I_ATTR;
+    hid_t from = attribute ? H5Aget_type(object) : H5Dget_type(object);
+    hid_t to = H5Tcreate(H5T_OPAQUE, size);
     bool good = from >= 0 && H5Tregister(H5T_PERS_SOFT, name, from, to, keep_bytes) >= 0;
     if (good) {
-        good = H5Aread(attribute, to, references) >= 0;
+        good = (attribute ? H5Aread(object, to, references)
+                          : H5Dread(object, to, H5S_ALL, H5S_ALL, H5P_DEFAULT, references)) >= 0;
         H5Tunregister(H5T_PERS_SOFT, name, from, to, keep_bytes);
     }
     if (from >= 0) H5Tclose(from);
@@ -95,13 +98,13 @@ void csrec_hdf5_sequences_free(hvl_t *sequences, int count) {
     free(sequences);
 }
 
-hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t attribute, int count, size_t each) {
+hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t object, int count, size_t each) {
     const size_t size = 4 + h5->address_bytes + 4;
     if (count > SEQUENCES_MOST) return NULL;
     uint8_t *references = calloc((size_t)count, size);
     hvl_t *sequences = calloc((size_t)count, sizeof *sequences);
     bool good = references && sequences && h5->address_bytes <= 8 && h5->length_bytes <= 8 &&
-                read_references(attribute, size, references);
+                read_references(object, size, references);
     for (int k = 0; good && k < count; k++)
         good = read_sequence(h5, references + (size_t)k * size, each, &sequences[k]);
     free(references);
@@ -207,12 +210,15 @@ static bool is_among(const char *const *names, const char *name) {
 }
 
 /* In the native type: of texts of variable length, where they are. */
-static bool write_texts(const csrec_hdf5 *h5, const opened *from, hid_t to) {
-    hvl_t *texts = csrec_hdf5_sequences(h5, from->id, (int)from->count, 1);
-    char **values = calloc((size_t)from->count, sizeof *values);
-    for (hssize_t k = 0; values && texts && k < from->count; k++) values[k] = texts[k].p;
-    bool good = values && texts && H5Awrite(to, from->native, values) >= 0;
-    csrec_hdf5_sequences_free(texts, (int)from->count);
+bool csrec_hdf5_copy_texts(const csrec_hdf5 *h5, hid_t from, int count, hid_t type, hid_t to) {
+    hvl_t *texts = csrec_hdf5_sequences(h5, from, count, 1);
+    char **values = calloc((size_t)count, sizeof *values);
+    for (int k = 0; values && texts && k < count; k++) values[k] = texts[k].p;
+    bool good = values && texts &&
+                (H5Iget_type(to) == H5I_ATTR
+                     ? H5Awrite(to, type, values)
+                     : H5Dwrite(to, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values)) >= 0;
+    csrec_hdf5_sequences_free(texts, count);
     free(values);
     return good;
 }
@@ -230,8 +236,10 @@ static void copy_values(const csrec_hdf5 *h5, const opened *from, const char *na
     hid_t type = H5Tcopy(from->type);
     hid_t to =
         type < 0 ? -1 : H5Acreate2(object, name, type, from->space, H5P_DEFAULT, H5P_DEFAULT);
-    bool good = to >= 0 && (H5Tis_variable_str(from->type) > 0 ? write_texts(h5, from, to)
-                                                               : write_values(from, to));
+    bool good =
+        to >= 0 && (H5Tis_variable_str(from->type) > 0
+                        ? csrec_hdf5_copy_texts(h5, from->id, (int)from->count, from->native, to)
+                        : write_values(from, to));
     if (to >= 0) H5Aclose(to);
     if (to >= 0 && !good) H5Adelete(object, name);
     if (type >= 0) H5Tclose(type);
@@ -258,5 +266,6 @@ static herr_t copy_attribute(hid_t object, const char *name, const H5A_info_t *i
 void csrec_hdf5_copy_attributes(const csrec_hdf5 *h5, hid_t from, hid_t to,
                                 const char *const *without) {
     copying c = {h5, to, without};
-    H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &c);
+    if (H5Aiterate2(from, H5_INDEX_CRT_ORDER, H5_ITER_INC, NULL, copy_attribute, &c) < 0)
+        H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &c);
 }

@@ -36,9 +36,9 @@ bool csrec_hdf5_grid_next(csrec_hdf5_grid *g) {
     return a >= 0;
 }
 
-void csrec_hdf5_grid_rows(const csrec_hdf5_grid *g, int axes, csrec_hdf5_row row, void *context) {
+void csrec_hdf5_grid_rows(const csrec_hdf5_grid *g, csrec_hdf5_row row, void *context) {
     hsize_t at[H5S_MAX_RANK], first[H5S_MAX_RANK], end[H5S_MAX_RANK];
-    const int last = axes - 1;
+    const int axes = g->rank, last = axes - 1;
     for (int a = 0; a < axes; a++) {
         hsize_t left = g->end[a] - g->start[a];
         at[a] = first[a] = g->start[a] < g->from[a] ? g->from[a] : g->start[a];
@@ -207,7 +207,7 @@ static void fill_row(void *context, hsize_t whole, hsize_t part, hsize_t length)
 static bool read_chunk(chunks *c) {
     hsize_t bytes = csrec_hdf5_chunk_bytes(c->dataset, &c->grid);
     if (bytes > 0 && !unpack(c, bytes)) return false;
-    csrec_hdf5_grid_rows(&c->grid, c->grid.rank, bytes > 0 ? copy_row : fill_row, c);
+    csrec_hdf5_grid_rows(&c->grid, bytes > 0 ? copy_row : fill_row, c);
     c->found += bytes > 0;
     return true;
 }

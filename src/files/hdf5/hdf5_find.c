@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_find.c - which dataset of a file is meant: the one that the path names, the one that NeXus
- * marks, or the only one. */
+ * marks, or the only one that belongs to no other. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "files/hdf5/hdf5.h"
 
-enum { OBJECTS_MOST = 10000, DEPTH_MOST = 32, LISTED = 5, KNOWN = 64 };
+enum {
+    OBJECTS_MOST = 10000,
+    NAMES_MOST = 40000,
+    DEPTH_MOST = 32,
+    LISTED = 8,
+    LIST_ROOM = 320,
+    LONGEST = 100
+};
 
 /* ------------------------------------------------------------------ objects ------------------- */
 
@@ -38,56 +45,46 @@ static bool is_a(hid_t object, H5I_type_t type) {
 
 /* ------------------------------------------------------------------ search -------------------- */
 
+typedef struct candidate {
+    hid_t dataset;
+    haddr_t address; /* an object may have several names */
+    bool aside;      /* it belongs to another one */
+} candidate;
+
 typedef struct search {
     const csrec_hdf5 *h5;
-    hid_t only, marked; /* the first of each kind, -1: none */
-    int found, marks, visited, failed, depth;
-    haddr_t known[KNOWN]; /* of the first ones: an object may have several names */
-    char list[320];
+    hid_t marked; /* the first one, -1: none */
+    int count, names, marks, visited, failed, depth;
+    candidate found[OBJECTS_MOST];
+    haddr_t named[NAMES_MOST];
 } search;
 
-static bool is_known(search *s, hid_t dataset) {
+static void take_name(void *data, hid_t object) {
+    search *s = data;
     H5O_info_t info;
-    if (H5Oget_info(dataset, &info) < 0) return true;
-    for (int i = 0; i < s->found && i < KNOWN; i++)
-        if (s->known[i] == info.addr) return true;
-    if (s->found < KNOWN) s->known[s->found] = info.addr;
-    return false;
+    if (s->names < NAMES_MOST && H5Oget_info(object, &info) >= 0) s->named[s->names++] = info.addr;
 }
 
-static void list(search *s, hid_t dataset, const csrec_hdf5_layout *l) {
-    char text[CSREC_HDF5_TEXT];
-    char *path = csrec_hdf5_path(dataset);
-    size_t used = strlen(s->list), room = sizeof s->list;
-    csrec_hdf5_print(path ? path : "?", text);
-    free(path);
-    snprintf(s->list + used, room - used, "%s%.60s [", used ? ", " : "", text);
-    for (int a = 0; a < l->rank && used < room; a++) {
-        used = strlen(s->list);
-        snprintf(s->list + used, room - used, "%s%llu", a ? " x " : "",
-                 (unsigned long long)l->extent[a]);
-    }
-    used = strlen(s->list);
-    snprintf(s->list + used, room - used, "]");
+static bool is_known(const search *s, haddr_t address) {
+    for (int i = 0; i < s->count; i++)
+        if (s->found[i].address == address) return true;
+    return false;
 }
 
 /* A dataset of numbers that is not the scale of an axis. Old NeXus marks one by signal = 1. */
 static void consider(search *s, hid_t dataset) {
     csrec_hdf5_layout l;
+    H5O_info_t info;
     char text[8];
     int mark = 0;
     if (csrec_hdf5_text_is(s->h5, dataset, "CLASS", "DIMENSION_SCALE") ||
-        csrec_hdf5_layout_read(s->h5, dataset, &l, NULL) || is_known(s, dataset))
+        csrec_hdf5_layout_read(s->h5, dataset, &l, NULL) || H5Oget_info(dataset, &info) < 0 ||
+        is_known(s, info.addr) || H5Iinc_ref(dataset) < 0)
         return;
     if (csrec_hdf5_text(s->h5, dataset, "signal", text, sizeof text)) mark = atoi(text);
     csrec_hdf5_numbers(dataset, "signal", H5T_NATIVE_INT, 1, &mark, NULL);
-    hid_t *keep = mark == 1 ? &s->marked : &s->only;
-    if (*keep < 0 && H5Iinc_ref(dataset) >= 0) *keep = dataset;
-    s->marks += mark == 1;
-    if (s->found++ < LISTED)
-        list(s, dataset, &l);
-    else if (s->found == LISTED + 1)
-        strncat(s->list, ", ...", sizeof s->list - strlen(s->list) - 1);
+    if (mark == 1 && s->marks++ == 0) s->marked = dataset;
+    s->found[s->count++] = (candidate){dataset, info.addr, csrec_hdf5_is_place(s->h5, dataset)};
 }
 
 /* Soft links lead to what is found anyway. Groups may contain themselves. */
@@ -98,6 +95,7 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
     s->failed += object < 0 && info->type == H5L_TYPE_HARD;
     if (object < 0) return 0;
     if (is_a(object, H5I_DATASET)) consider(s, object);
+    csrec_hdf5_named(s->h5, object, take_name, s);
     if (is_a(object, H5I_GROUP) && s->depth < DEPTH_MOST) {
         s->depth++;
         H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, s);
@@ -105,6 +103,74 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
     }
     H5Oclose(object);
     return 0;
+}
+
+/* What the others name belongs to them, unless nothing would be left. Returns how many are left. */
+static int set_aside(search *s) {
+    int left = 0;
+    for (int i = 0; i < s->count; i++) {
+        for (int k = 0; k < s->names; k++)
+            s->found[i].aside = s->found[i].aside || s->named[k] == s->found[i].address;
+        left += !s->found[i].aside;
+    }
+    for (int i = 0; i < s->count && left == 0; i++) s->found[i].aside = false;
+    return left ? left : s->count;
+}
+
+/* NULL: out of memory. */
+static search *search_in(const csrec_hdf5 *h5, hid_t group, int *left) {
+    search *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->h5 = h5;
+    s->marked = -1;
+    csrec_hdf5_named(h5, group, take_name, s);
+    H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, s);
+    *left = set_aside(s);
+    return s;
+}
+
+/* ------------------------------------------------------------------ lists --------------------- */
+
+static void list_one(hid_t dataset, char *list, size_t room) {
+    hsize_t extent[H5S_MAX_RANK];
+    char text[CSREC_HDF5_TEXT];
+    char *path = csrec_hdf5_path(dataset);
+    hid_t space = H5Dget_space(dataset);
+    int rank = space < 0 ? 0 : H5Sget_simple_extent_dims(space, extent, NULL);
+    size_t used = strlen(list);
+    csrec_hdf5_print(path ? path : "?", text);
+    free(path);
+    snprintf(list + used, room - used, "%s%.60s [", used ? ", " : "", text);
+    for (int a = 0; a < rank; a++) {
+        used = strlen(list);
+        snprintf(list + used, room - used, "%s%llu", a ? " x " : "", (unsigned long long)extent[a]);
+    }
+    used = strlen(list);
+    snprintf(list + used, room - used, "]");
+    if (space >= 0) H5Sclose(space);
+}
+
+/* Whether it says where its values are, or which of them are none: as what is measured does. */
+static bool is_described(hid_t dataset) {
+    static const char *const signs[] = {"coordinates", "grid_mapping", "_FillValue",
+                                        "missing_value", "cell_methods"};
+    for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
+        if (H5Aexists(dataset, signs[k]) > 0) return true;
+    return false;
+}
+
+/* Those that may be meant, what is described first. */
+static void list(const search *s, char *text, size_t room) {
+    int listed = 0;
+    *text = '\0';
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < s->count && listed <= LISTED; i++) {
+            if (s->found[i].aside || is_described(s->found[i].dataset) == pass) continue;
+            if (listed++ < LISTED && strlen(text) < room - LONGEST)
+                list_one(s->found[i].dataset, text, room);
+            else
+                strncat(text, ", ...", room - strlen(text) - 1);
+        }
 }
 
 /* ------------------------------------------------------------------ choice -------------------- */
@@ -131,9 +197,11 @@ static hid_t marked_in(const csrec_hdf5 *h5, hid_t group) {
 
 static csrec_status refuse_several(const search *s, csrec_error *error) {
     const csrec_hdf5 *h5 = s->h5;
+    char text[LIST_ROOM];
     int length = h5->member ? (int)(h5->member - 1 - h5->name) : (int)strlen(h5->name);
+    list(s, text, sizeof text);
     return csrec_fail(error, CSREC_DATA, "%s: which dataset? %s; name one, as in %.*s:/NAME",
-                      h5->name, s->list, length, h5->name);
+                      h5->name, text, length, h5->name);
 }
 
 static csrec_status refuse_version(const csrec_hdf5 *h5, csrec_error *error) {
@@ -145,32 +213,53 @@ static csrec_status refuse_version(const csrec_hdf5 *h5, csrec_error *error) {
                       h5->name, major, minor, release);
 }
 
+/* What was chosen among several is said. */
+static void take_one(const search *s, hid_t *dataset) {
+    char text[CSREC_HDF5_TEXT] = "";
+    for (int i = 0; i < s->count; i++)
+        if (!s->found[i].aside) *dataset = s->found[i].dataset;
+    if (s->count > 1) list_one(*dataset, text, sizeof text);
+    if (s->count > 1)
+        csrec_input_note(s->h5->input, "%s is read; the other arrays of numbers belong to it",
+                         text);
+}
+
 /* The one that is meant in a group. */
 static csrec_status find_in(const csrec_hdf5 *h5, hid_t group, hid_t *dataset, csrec_error *error) {
-    search s = {.h5 = h5, .only = -1, .marked = -1};
+    int left = 0;
+    csrec_status status = CSREC_OK;
     *dataset = marked_in(h5, group);
     if (*dataset >= 0) return CSREC_OK;
-    H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &s);
-    *dataset = s.marks > 0 ? s.marked : s.only;
-    if (s.marks == 1 || s.found == 1) return CSREC_OK;
-    if (s.found > 1) return refuse_several(&s, error);
-    if (s.failed) return refuse_version(h5, error);
-    return csrec_fail(error, CSREC_DATA,
-                      "%s: has no dataset of numbers with 1 to 4 axes; save an array", h5->name);
+    search *s = search_in(h5, group, &left);
+    if (!s) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
+    if (s->marks > 0) *dataset = s->marked;
+    if (s->marks != 1 && left == 1) take_one(s, dataset);
+    if (s->marks != 1 && left > 1) status = refuse_several(s, error);
+    if (left == 0 && s->failed) status = refuse_version(h5, error);
+    if (left == 0 && !s->failed)
+        status =
+            csrec_fail(error, CSREC_DATA,
+                       "%s: has no dataset of numbers with 1 to 4 axes; save an array", h5->name);
+    free(s);
+    return status;
 }
 
 /* Nothing has the name: what there is. */
 static csrec_status refuse_name(const csrec_hdf5 *h5, csrec_error *error) {
-    search s = {.h5 = h5, .only = -1, .marked = -1};
     H5L_info_t link;
+    char text[LIST_ROOM] = "";
+    int left = 0;
     if (H5Lget_info(h5->file, h5->member, &link, H5P_DEFAULT) >= 0 &&
         link.type == H5L_TYPE_EXTERNAL)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "%s: is a link to another file; name the dataset in that file", h5->name);
     if (H5Lexists(h5->file, h5->member, H5P_DEFAULT) > 0) return refuse_version(h5, error);
-    H5Literate(h5->file, H5_INDEX_NAME, H5_ITER_INC, NULL, visit, &s);
+    hid_t root = csrec_hdf5_object(h5->file, "/");
+    search *s = search_in(h5, root, &left);
+    if (s) list(s, text, sizeof text);
+    free(s);
     return csrec_fail(error, CSREC_DATA, "%s: has no dataset of that name; name one of %s",
-                      h5->name, s.found ? s.list : "none");
+                      h5->name, *text ? text : "none");
 }
 
 csrec_status csrec_hdf5_find(const csrec_hdf5 *h5, hid_t *dataset, csrec_error *error) {

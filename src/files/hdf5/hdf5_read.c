@@ -16,10 +16,17 @@ enum { RATIO_MOST = 2048 };
 static const struct {
     H5Z_filter_t id;
     const char *name;
-} filters[] = {
-    {H5Z_FILTER_SZIP, "szip"}, {307, "bzip2"}, {32000, "lzf"},  {32001, "blosc"},  {32004, "lz4"},
-    {32008, "bitshuffle"},     {32013, "zfp"}, {32015, "zstd"}, {32026, "blosc2"}, {32017, "sz"},
-    {32019, "jpeg-xr"}};
+    bool exact;
+} filters[] = {{H5Z_FILTER_SZIP, "szip", true}, {307, "bzip2", true},   {32000, "lzf", true},
+               {32001, "blosc", true},          {32004, "lz4", true},   {32008, "bitshuffle", true},
+               {32013, "zfp", false},           {32015, "zstd", true},  {32017, "sz", false},
+               {32019, "jpeg-xr", false},       {32026, "blosc2", true}};
+
+bool csrec_hdf5_is_exact(H5Z_filter_t id) {
+    for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+        if (filters[i].id == id) return filters[i].exact;
+    return id == H5Z_FILTER_DEFLATE || id == H5Z_FILTER_SHUFFLE || id == H5Z_FILTER_FLETCHER32;
+}
 
 static csrec_status refuse_filter(const csrec_hdf5 *h5, H5Z_filter_t id, const char *told,
                                   csrec_error *error) {
@@ -29,12 +36,15 @@ static csrec_status refuse_filter(const csrec_hdf5 *h5, H5Z_filter_t id, const c
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         if (filters[i].id == id) name = filters[i].name;
     return csrec_fail(error, CSREC_UNSUPPORTED,
-                      "%s: its dataset is compressed by %.60s (filter %d), which this libhdf5 "
-                      "lacks; write it with gzip, or as h5repack -f GZIP=4 IN OUT does",
+                      "%s: its dataset is compressed by %.60s (filter %d), which libhdf5 does not "
+                      "find; pip install hdf5plugin and set HDF5_PLUGIN_PATH to its folder of "
+                      "plugins, or write the dataset with gzip",
                       h5->name, name, (int)id);
 }
 
-static csrec_status check_filters(const csrec_hdf5 *h5, hid_t creation, csrec_error *error) {
+/* others: whether there are some whose ratio is not known. */
+static csrec_status check_filters(const csrec_hdf5 *h5, hid_t creation, bool *others,
+                                  csrec_error *error) {
     int count = H5Pget_nfilters(creation);
     for (int i = 0; i < count; i++) {
         char name[64] = "";
@@ -45,6 +55,7 @@ static csrec_status check_filters(const csrec_hdf5 *h5, hid_t creation, csrec_er
         name[sizeof name - 1] = '\0';
         if (id < 0) return csrec_hdf5_failed(h5, error);
         if (H5Zfilter_avail(id) <= 0) return refuse_filter(h5, id, name, error);
+        *others = *others || id >= H5Z_FILTER_SZIP;
     }
     return count < 0 ? csrec_hdf5_failed(h5, error) : CSREC_OK;
 }
@@ -64,7 +75,8 @@ static uint64_t chunk_bytes(hid_t creation, const csrec_hdf5_layout *l) {
 }
 
 static csrec_status check_sizes(const csrec_hdf5 *h5, hid_t dataset, hid_t creation,
-                                const csrec_hdf5_layout *l, uint64_t *chunk, csrec_error *error) {
+                                const csrec_hdf5_layout *l, bool others, uint64_t *chunk,
+                                csrec_error *error) {
     uint64_t stored = H5Dget_storage_size(dataset);
     hid_t type = H5Dget_type(dataset);
     size_t each = type < 0 ? 0 : H5Tget_size(type);
@@ -76,6 +88,7 @@ static csrec_status check_sizes(const csrec_hdf5 *h5, hid_t dataset, hid_t creat
     if (stored > h5->size) stored = h5->size;
     *chunk = chunk_bytes(creation, l);
     uint64_t most = *chunk ? stored * RATIO_MOST : stored;
+    if (others && *chunk < UINT64_MAX) return CSREC_OK;
     if (stored <= UINT64_MAX / RATIO_MOST && (uint64_t)l->count <= most / each &&
         *chunk <= 8 * most)
         return CSREC_OK;
@@ -87,13 +100,14 @@ static csrec_status check_storage(const csrec_hdf5 *h5, hid_t dataset, const csr
     hid_t creation = H5Dget_create_plist(dataset);
     if (creation < 0) return csrec_hdf5_failed(h5, error);
     csrec_status status = CSREC_OK;
+    bool others = false;
     if (H5Pget_layout(creation) == H5D_VIRTUAL || H5Pget_external_count(creation) != 0)
         status = csrec_fail(error, CSREC_UNSUPPORTED,
                             "%s: the values of its dataset are in other files; copy them into one, "
                             "as h5repack -l CONTI IN OUT does",
                             h5->name);
-    if (!status) status = check_filters(h5, creation, error);
-    if (!status) status = check_sizes(h5, dataset, creation, l, chunk, error);
+    if (!status) status = check_filters(h5, creation, &others, error);
+    if (!status) status = check_sizes(h5, dataset, creation, l, others, chunk, error);
     H5Pclose(creation);
     return status;
 }

@@ -61,21 +61,44 @@ static void add_fills(hid_t dataset, const char *name, const csrec_hdf5_layout *
     }
 }
 
-/* Limits of another kind than packed integers are of the unpacked values. */
+/* Limits of another kind than packed integers are of the unpacked values, which are rounded. */
 static void take_limit(hid_t dataset, const char *name, const csrec_hdf5_layout *l, double *low,
                        double *high, rules *r) {
     double range[2];
     H5T_class_t class = H5T_INTEGER;
     int most = low && high ? 2 : 1;
     if (csrec_hdf5_numbers(dataset, name, H5T_NATIVE_DOUBLE, most, range, &class) != most) return;
+    for (int k = 0; k < most && l->stored == CSREC_F32; k++) range[k] = (float)range[k];
     r->unpacked = class == H5T_FLOAT && is_integer(l->stored) && !is_integer(l->dtype);
-    if (low) *low = r->unpacked ? range[0] : unwrap(l, range[0]);
-    if (high) *high = r->unpacked ? range[most - 1] : unwrap(l, range[most - 1]);
+    const double near = 1e-3 * fabs(l->scale);
+    if (low) *low = r->unpacked ? range[0] - near : unwrap(l, range[0]);
+    if (high) *high = r->unpacked ? range[most - 1] + near : unwrap(l, range[most - 1]);
     r->limited = true;
+}
+
+/* NetCDF's value for what was not written, which its library sets as that of the dataset; not of
+ * bytes, all of which may be values. */
+static void add_default(hid_t dataset, const csrec_hdf5_layout *l, rules *r) {
+    static const double defaults[] = {
+        [CSREC_U16] = 65535.0,       [CSREC_I16] = -32767.0, [CSREC_U32] = 4294967295.0,
+        [CSREC_I32] = -2147483647.0, [CSREC_U64] = 0x1p64,   [CSREC_I64] = -0x1p63,
+        [CSREC_F32] = 0x1.ep122,     [CSREC_F64] = 0x1.ep122};
+    uint64_t bits = 0;
+    H5D_fill_value_t state = H5D_FILL_VALUE_UNDEFINED;
+    hid_t creation = H5Dget_create_plist(dataset);
+    bool set = creation >= 0 && H5Pfill_value_defined(creation, &state) >= 0 &&
+               state == H5D_FILL_VALUE_USER_DEFINED &&
+               H5Pget_fill_value(creation, csrec_hdf5_type(l->stored), &bits) >= 0;
+    if (creation >= 0) H5Pclose(creation);
+    double value = csrec_array_value(&(csrec_array){.dtype = l->stored, .data = &bits}, 0);
+    if (!set || csrec_dtype_size(l->stored) == 1 || value != defaults[l->stored]) return;
+    memcpy(r->fill[r->fills].bits, &bits, sizeof bits);
+    r->fill[r->fills++].value = unwrap(l, value);
 }
 
 static void read_rules(hid_t dataset, const csrec_hdf5_layout *l, rules *r) {
     *r = (rules){.low = -INFINITY, .high = INFINITY};
+    if (H5Aexists(dataset, "_FillValue") <= 0) add_default(dataset, l, r);
     add_fills(dataset, "_FillValue", l, r);
     add_fills(dataset, "missing_value", l, r);
     take_limit(dataset, "valid_min", l, &r->low, NULL, r);
@@ -96,17 +119,11 @@ static bool is_fill(const rules *r, const csrec_array *values, int64_t i) {
     return false;
 }
 
-/* An entry is unknown if all of its channels are. */
-static void mark(const rules *r, bool fills, bool limits, int64_t channels, csrec_image *signal) {
-    int64_t entries = signal->pixels.count / channels;
-    for (int64_t i = 0; i < entries; i++) {
-        bool known = false;
-        for (int64_t k = i * channels; k < (i + 1) * channels && !known; k++) {
-            double value = csrec_array_value(&signal->pixels, k);
-            known = !(fills && is_fill(r, &signal->pixels, k)) &&
-                    !(limits && (value < r->low || value > r->high));
-        }
-        signal->alpha[i] &= known;
+static void mark(const rules *r, bool fills, bool limits, csrec_image *signal) {
+    for (int64_t i = 0; i < signal->pixels.count; i++) {
+        double value = csrec_array_value(&signal->pixels, i);
+        signal->alpha[i] &= !(fills && is_fill(r, &signal->pixels, i)) &&
+                            !(limits && (value < r->low || value > r->high));
     }
 }
 
@@ -144,11 +161,9 @@ static void clear_row(void *alpha, hsize_t whole, hsize_t part, hsize_t length) 
     memset((uint8_t *)alpha + whole, 0, length);
 }
 
-static void mark_unwritten(hid_t dataset, const csrec_hdf5_layout *l, csrec_hdf5_grid *g,
-                           uint8_t *alpha) {
+static void mark_unwritten(hid_t dataset, csrec_hdf5_grid *g, uint8_t *alpha) {
     do
-        if (csrec_hdf5_chunk_bytes(dataset, g) == 0)
-            csrec_hdf5_grid_rows(g, l->rank - l->has_channels, clear_row, alpha);
+        if (csrec_hdf5_chunk_bytes(dataset, g) == 0) csrec_hdf5_grid_rows(g, clear_row, alpha);
     while (csrec_hdf5_grid_next(g));
 }
 
@@ -160,17 +175,17 @@ csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_
     rules r;
     csrec_hdf5_grid g;
     read_rules(dataset, l, &r);
-    int64_t channels = l->has_channels ? values->shape.dim[values->shape.dims - 1] : 1;
     bool missing = H5Aexists(dataset, "_FillValue") <= 0 && open_grid(dataset, l, &g);
     if (r.fills || r.limited || missing) {
-        signal->alpha = malloc((size_t)(values->count / channels));
+        signal->by_channel = l->has_channels;
+        signal->alpha = malloc((size_t)values->count);
         if (!signal->alpha) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
-        memset(signal->alpha, 1, (size_t)(values->count / channels));
+        memset(signal->alpha, 1, (size_t)values->count);
     }
     if (l->wraps && !is_integer(l->dtype)) change(values, l, 1.0, 0.0);
-    if (r.fills || (r.limited && !r.unpacked)) mark(&r, true, !r.unpacked, channels, signal);
+    if (r.fills || (r.limited && !r.unpacked)) mark(&r, true, !r.unpacked, signal);
     if (l->scale != 1.0 || l->offset != 0.0) change(values, l, l->scale, l->offset);
-    if (r.limited && r.unpacked) mark(&r, false, true, channels, signal);
-    if (missing) mark_unwritten(dataset, l, &g, signal->alpha);
+    if (r.limited && r.unpacked) mark(&r, false, true, signal);
+    if (missing) mark_unwritten(dataset, &g, signal->alpha);
     return CSREC_OK;
 }

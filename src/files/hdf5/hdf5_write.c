@@ -75,29 +75,21 @@ static void choose_name(writer *w, const char *path) {
         w->name = strdup(member);
     else
         w->name = strdup(own ? own : "/data");
-    w->renamed = w->name && own && strcmp(w->name, own) != 0;
+    w->renamed = w->name && own && strcmp(w->name + strspn(w->name, "/"), own + 1) != 0;
     free(own);
 }
 
 /* ------------------------------------------------------------------ storage ------------------- */
 
-/* Filters without loss that every libhdf5 has. */
+/* Filters without loss that this libhdf5 can apply. */
 static void copy_filter(hid_t from, unsigned i, hid_t to) {
-    unsigned flags, config, values[8] = {0};
+    unsigned flags, config = 0, values[32] = {0};
     size_t count = sizeof values / sizeof *values;
-    switch (H5Pget_filter2(from, i, &flags, &count, values, 0, NULL, &config)) {
-    case H5Z_FILTER_DEFLATE:
-        H5Pset_deflate(to, values[0] <= 9 ? values[0] : 6);
-        break;
-    case H5Z_FILTER_SHUFFLE:
-        H5Pset_shuffle(to);
-        break;
-    case H5Z_FILTER_FLETCHER32:
-        H5Pset_fletcher32(to);
-        break;
-    default:
-        break;
-    }
+    H5Z_filter_t id = H5Pget_filter2(from, i, &flags, &count, values, 0, NULL, NULL);
+    if (id == H5Z_FILTER_DEFLATE && values[0] > 9) values[0] = 6;
+    if (csrec_hdf5_is_exact(id) && count <= sizeof values / sizeof *values &&
+        H5Zget_filter_info(id, &config) >= 0 && config & H5Z_FILTER_CONFIG_ENCODE_ENABLED)
+        H5Pset_filter(to, id, flags, count, values);
 }
 
 /* Axes can grow in chunks only. Times would make every file another one. */
@@ -168,7 +160,7 @@ static void copy_groups(const writer *w) {
 static void copy_metadata(const writer *w) {
     if (w->from < 0) return;
     csrec_hdf5_copy_attributes(&w->like, w->from, w->dataset, of_storage);
-    csrec_hdf5_copy_scales(&w->like, w->from, w->dataset, w->h5.file);
+    csrec_hdf5_copy_beside(&w->like, w->from, w->dataset, w->h5.file);
     copy_groups(w);
 }
 

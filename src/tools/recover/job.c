@@ -190,7 +190,7 @@ static int load(cli_job *job) {
     if (code == CLI_CONTINUE) code = read_samples(job);
     if (code != CLI_CONTINUE) return code;
     set_tones(job);
-    cli_job_tell_placement(job);
+    cli_job_tell_reading(job);
     if (job->a->info) return cli_job_doubt(job);
     if (!job->large.on) code = cli_job_noise(job);
     if (code == CLI_CONTINUE) code = cli_job_paths(job);

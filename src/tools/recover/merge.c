@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* merge.c - reads the measurement of a recovery: one input, or all joined by --merge. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,10 +12,7 @@ int cli_recoveries(const cli_recover_arguments *a) {
 
 csrec_read_options cli_job_read_options(cli_job *job) {
     const cli_recover_arguments *a = job->a;
-    job->in.nodata = NAN;
     return (csrec_read_options){.mask = a->mask,
-                                .soft = &job->in.soft,
-                                .nodata = &job->in.nodata,
                                 .channels_last = a->channels_last,
                                 .has_unknown = a->unknown_given,
                                 .unknown = a->unknown,
@@ -43,7 +39,7 @@ static csrec_status read_one(cli_job *job, const char *input, csrec_measurement 
         input);
 }
 
-void cli_job_tell_placement(const cli_job *job) {
+void cli_job_tell_reading(const cli_job *job) {
     const csrec_placement *p = &job->in.placement;
     char shape[192], step[192] = "", shared[96] = "";
     size_t used = 0;

@@ -66,8 +66,6 @@ typedef struct cli_samples {
     csrec_facts facts;         /* of the input that was read last */
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     int64_t dropped;           /* outliers, by --robust */
-    int64_t soft;              /* values of the mask that are neither black nor white */
-    double nodata;             /* the file's value for unknown ones; NaN: none */
     csrec_doubts doubts;
     cli_tones tones;
     double seconds;
@@ -253,7 +251,7 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
 
 /* Tells what the file says beside its samples, and how those at real coordinates became cells. */
-void cli_job_tell_placement(const cli_job *job);
+void cli_job_tell_reading(const cli_job *job);
 void cli_placement_json(const csrec_placement *placement, cli_json *json);
 
 /* The warning that merged inputs contradict each other; false if they do not. */

@@ -45,11 +45,11 @@ static void add_unknown(const cli_job *job, cli_sentences *s) {
     if (nowhere > 0)
         add(s, "%lld of %lld channels are known nowhere and stay unknown.", (long long)nowhere,
             (long long)job->in.measurement.channels);
-    if (job->in.soft > 0)
+    if (job->in.facts.soft > 0)
         add(s,
             "The mask has %lld values between black and white, of which the upper half counts as "
             "known.",
-            (long long)job->in.soft);
+            (long long)job->in.facts.soft);
 }
 
 static cli_sentences of_samples(const cli_job *job) {

@@ -31,7 +31,9 @@ static csrec_status add_signal(void *context, csrec_files *files, csrec_error *e
     cli_job *job = context;
     cli_form form = {.dtype = job->a->dtype,
                      .colors = cli_colormap_info((int)job->a->colormap),
-                     .unknown = job->a->unknown_given ? job->a->unknown : job->in.nodata,
+                     .unknown = job->a->unknown_given      ? job->a->unknown
+                                : job->in.facts.has_nodata ? job->in.facts.nodata
+                                                           : NAN,
                      .like = job->input,
                      .placement = &job->in.placement};
     if (job->large.on) return cli_job_write_large(job, files, error);
