@@ -117,6 +117,11 @@ static void tell_tones(const cli_job *job) {
              job->out.output, tones.scale[0], tones.scale[1]);
 }
 
+static void tell_loss(const cli_job *job) {
+    if (job->out.output && cli_format_has(job->out.format, CSREC_USE_LOSSY) && !job->a->quiet)
+        cli_note(job->tool, "note: %s: %s", job->out.output, CLI_LOSSY);
+}
+
 static const char *colormap_refusal(const cli_job *job) {
     bool picture =
         (job->out.output && cli_format_has(job->out.format, CSREC_USE_PICTURE)) ||
@@ -131,7 +136,9 @@ static int check_output(cli_job *job) {
     const char *refusal =
         job->out.output ? cli_signal_refusal(job->out.format, &job->in.measurement, &any) : NULL;
     if (job->out.output && job->a->dtype >= 0 && cli_format_has(job->out.format, CSREC_USE_PICTURE))
-        refusal = "a PNG has 8 or 16 bits; leave out --dtype, or write another format";
+        refusal = "a picture has 8 or 16 bits; leave out --dtype, or write another format";
+    if (job->out.output && job->a->bits == 16 && cli_format_has(job->out.format, CSREC_USE_LOSSY))
+        refusal = "has 8 bits; leave out --bits, or write a .png";
     if (refusal)
         return cli_job_fail(job, "%s: %s",
                             cli_is_dash(job->out.output) ? "stdout" : job->out.output, refusal);
@@ -275,6 +282,7 @@ int cli_job_load(cli_job *job) {
     if (code == CLI_CONTINUE) code = allocate(job);
     if (code == CLI_CONTINUE && !job->large.on) code = cli_job_doubt(job);
     if (code == CLI_CONTINUE) tell_tones(job);
+    if (code == CLI_CONTINUE) tell_loss(job);
     if (code == CLI_CONTINUE) tell_long(job);
     if (code == CLI_CONTINUE) tell_no_prior(job);
     job->in.seconds = cli_seconds() - start;
