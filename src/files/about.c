@@ -65,10 +65,7 @@ csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_
     const csrec_format_row *row = csrec_input_format(&input);
     csrec_status status = row && row->about ? row->about(&input, about, error) : CSREC_OK;
     csrec_input_close(&input);
-    if (status || about->height != shape->dim[0] || about->width != shape->dim[1]) {
-        free(about->bytes);
-        *about = (csrec_about){0};
-    }
-    about->colours = about->channels == (shape->dims == 3 ? shape->dim[2] : 1);
+    if (about->extent[0] != shape->dim[0] || about->extent[1] != shape->dim[1]) about->size = 0;
+    about->colours = about->extent[2] == (shape->dims == 3 ? shape->dim[2] : 1);
     return status == CSREC_MEMORY ? status : CSREC_OK;
 }

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* about.h - what describes a picture beside its values: colour profile, resolution, EXIF, texts;
- * from one file to another. */
+/* about.h - what describes a picture beside its values: colour profile, resolution, EXIF, texts. */
 #ifndef CSREC_FILES_ABOUT_H
 #define CSREC_FILES_ABOUT_H
 
 #include "files/input.h"
 
-/* Chunks of a PNG are the words between formats: what has one is told as iCCP, eXIf or pHYs, and
- * the rest as its own format has it, for a file of that format. */
+/* Chunks of a PNG are the words between formats: iCCP, eXIf and pHYs. What else a format has is in
+ * chunks that only this format knows. */
 typedef struct csrec_about {
     uint8_t *bytes; /* length, type and data of each chunk */
     size_t size, room;
-    int64_t height, width, channels; /* of the picture */
-    bool colours;                    /* what chunks say of colours holds */
+    int64_t extent[3]; /* height, width and channels of the picture */
+    bool colours;      /* what chunks say of colours holds */
 } csrec_about;
 
 typedef struct csrec_chunk {
@@ -24,22 +23,20 @@ typedef struct csrec_chunk {
 /* Room for the data, to be filled; NULL: out of memory, or of more than 2^31 - 1 bytes. */
 uint8_t *csrec_about_add(csrec_about *about, const char *type, size_t size);
 
-/* The chunk at *at, which begins as 0 and goes to the next; false at the end. Those of colours are
- * left out if they do not hold. */
+/* The chunk at *at, which begins as 0 and goes to the next; false at the end. */
 bool csrec_about_next(const csrec_about *about, size_t *at, csrec_chunk *chunk);
 
-/* Of the file `like`, for a picture that is written; none if it is NULL, no file, no picture of
- * the same size, or of a format that does not tell. A picture of other channels, as in false
- * colours, has other colours. Free the bytes. CSREC_MEMORY. */
+/* Of the file `like`, for a picture that is written; none if it is NULL or no picture of the same
+ * size. One of other channels, as in false colours, has other colours. Free the bytes.
+ * CSREC_MEMORY. */
 csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_about *about,
                               csrec_error *error);
 
-/* A number of 2 or 4 bytes, the highest first; and as it is written. */
+/* A number of 2 or 4 bytes, the highest first; and 4 bytes of it. */
 uint32_t csrec_about_number(const uint8_t *bytes, int n);
 void csrec_about_put(uint8_t *bytes, uint32_t number);
 
-/* Whether the text holds the line that says what a file of ours was made from, which is not true
- * of another. */
+/* Whether a text has a line that is true of its own file alone (csrec_fingerprint_line). */
 bool csrec_about_is_fingerprint(const uint8_t *text, size_t size);
 
 #endif

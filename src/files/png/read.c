@@ -261,9 +261,7 @@ static csrec_status tell(csrec_input *input, csrec_about *about, csrec_error *er
     bool transparent;
     csrec_status status = peek(input, &image, &transparent, error);
     if (status) return status;
-    about->height = image.pixels.shape.dim[0];
-    about->width = image.pixels.shape.dim[1];
-    about->channels = image.pixels.shape.dim[2];
+    for (int i = 0; i < 3; i++) about->extent[i] = image.pixels.shape.dim[i];
     for (uint64_t at = 8; csrec_input_peek(input, at, head, sizeof head) == sizeof head;) {
         const uint32_t size = csrec_about_number(head, 4);
         memcpy(type, head + 4, 4);
