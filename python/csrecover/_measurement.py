@@ -156,7 +156,7 @@ def from_c(made: Any) -> Measurement:
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
          unknown: Optional[float] = None, channels_last: bool = False, grid: Any = None,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
-    """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole .npy or .png.
+    """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole picture or array.
 
     Parameters
     ----------
