@@ -57,13 +57,13 @@ bool csrec_about_is_fingerprint(const uint8_t *text, size_t size) {
 csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_about *about,
                               csrec_error *error) {
     csrec_input input;
-    csrec_error ignored;
     const csrec_shape *shape = &image->pixels.shape;
     *about = (csrec_about){0};
-    if (!like || strcmp(like, "-") == 0 || csrec_input_open(like, &input, &ignored))
-        return CSREC_OK;
+    if (!like || !csrec_path_is_regular(like)) return CSREC_OK;
+    csrec_status status = csrec_input_open(like, &input, error);
+    if (status) return status;
     const csrec_format_row *row = csrec_input_format(&input);
-    csrec_status status = row && row->about ? row->about(&input, about, error) : CSREC_OK;
+    status = row && row->about ? row->about(&input, about, error) : CSREC_OK;
     csrec_input_close(&input);
     if (about->extent[0] != shape->dim[0] || about->extent[1] != shape->dim[1]) about->size = 0;
     about->colours = about->extent[2] == (shape->dims == 3 ? shape->dim[2] : 1);

@@ -26,9 +26,9 @@ uint8_t *csrec_about_add(csrec_about *about, const char *type, size_t size);
 /* The chunk at *at, which begins as 0 and goes to the next; false at the end. */
 bool csrec_about_next(const csrec_about *about, size_t *at, csrec_chunk *chunk);
 
-/* Of the file `like`, for a picture that is written; none if it is NULL or no picture of the same
- * size. One of other channels, as in false colours, has other colours. Free the bytes.
- * CSREC_MEMORY. */
+/* Of the file `like`, for a picture that is written; none if it is NULL, no regular file, or no
+ * picture of the same size. One of other channels, as in false colours, has other colours. Free the
+ * bytes. CSREC_MEMORY, CSREC_FILE. */
 csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_about *about,
                               csrec_error *error);
 

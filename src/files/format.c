@@ -311,7 +311,8 @@ const csrec_format_row *csrec_input_format(csrec_input *input) {
 
 bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec_input *input) {
     csrec_error ignored;
-    if (!path || strcmp(path, "-") == 0 || csrec_input_open(path, input, &ignored)) return false;
+    if (!path || !csrec_path_is_regular(path) || csrec_input_open(path, input, &ignored))
+        return false;
     if (csrec_input_format(input) == row) return true;
     csrec_input_close(input);
     return false;

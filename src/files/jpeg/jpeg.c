@@ -283,7 +283,7 @@ static void write_segments(coder *c) {
 
 /* ------------------------------------------------------------------ reading ------------------- */
 
-/* Its locals are set before the setjmp and not changed after it; as in `encode`. */
+/* After a jump it uses none of its locals; so does `encode`. */
 static csrec_status decode(coder *c) {
     if (setjmp(c->place)) return c->status;
     csrec_status status = read_header(c);
