@@ -67,5 +67,5 @@ csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_
     csrec_input_close(&input);
     if (about->extent[0] != shape->dim[0] || about->extent[1] != shape->dim[1]) about->size = 0;
     about->colours = about->extent[2] == (shape->dims == 3 ? shape->dim[2] : 1);
-    return status == CSREC_MEMORY ? status : CSREC_OK;
+    return status == CSREC_MEMORY || status == CSREC_FILE ? status : CSREC_OK;
 }

@@ -51,8 +51,8 @@ typedef struct csrec_format_row {
     /* Why signals of that shape cannot be written, and the remedy; or NULL, as all can without it.
      */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
-    /* What describes the picture of a file beside its values, and its size; NULL: nothing that
-     * other files could take over. A failure other than CSREC_MEMORY is nothing, too. */
+    /* What describes the picture of a file beside its values; NULL: nothing for other files. After
+     * a failure other than CSREC_MEMORY and CSREC_FILE, what was found before holds. */
     csrec_status (*about)(csrec_input *input, csrec_about *about, csrec_error *error);
     /* Writes a signal as `signal` delivers it, of any type, with the metadata of the file `like` if
      * that has the format (csrec_format_open_like), or tells them (csrec_about_read). */

@@ -259,7 +259,8 @@ static csrec_status tell(csrec_input *input, csrec_about *about, csrec_error *er
     char type[5] = "";
     csrec_image image;
     bool transparent;
-    csrec_status status = peek(input, &image, &transparent, error);
+    csrec_status status = csrec_input_load(input, error);
+    if (!status) status = peek(input, &image, &transparent, error);
     if (status) return status;
     for (int i = 0; i < 3; i++) about->extent[i] = image.pixels.shape.dim[i];
     for (uint64_t at = 8; csrec_input_peek(input, at, head, sizeof head) == sizeof head;) {
@@ -270,9 +271,8 @@ static csrec_status tell(csrec_input *input, csrec_about *about, csrec_error *er
         uint8_t *data = keeps(type) ? csrec_about_add(about, type, size) : NULL;
         if (!data && keeps(type))
             return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
-        if (data && (csrec_input_peek(input, at + sizeof head, data, size) < size ||
-                     csrec_about_is_fingerprint(data, size)))
-            about->size = before;
+        if (data) csrec_input_peek(input, at + sizeof head, data, size);
+        if (data && csrec_about_is_fingerprint(data, size)) about->size = before;
         at += size + 12; /* and a checksum */
     }
     return CSREC_OK;
