@@ -119,7 +119,7 @@ static void tell_tones(const cli_job *job) {
 
 static void tell_loss(const cli_job *job) {
     if (job->out.output && cli_format_has(job->out.format, CSREC_USE_LOSSY) && !job->a->quiet)
-        cli_note(job->tool, "note: %s: %s", job->out.output, CLI_LOSSY);
+        cli_note(job->tool, "note: " CLI_LOSSY, job->out.output);
 }
 
 static const char *colormap_refusal(const cli_job *job) {

@@ -97,7 +97,7 @@ cli_sentences cli_job_remarks(const cli_job *job) {
             "LOW,HIGH.",
             cli_job_has_points(job) ? "sample" : "value");
     if (job->out.output && cli_format_has(job->out.format, CSREC_USE_LOSSY))
-        add(&s, "Of %s %s.", job->out.output, CLI_LOSSY);
+        add(&s, CLI_LOSSY ".", job->out.output);
     if (strcmp(r->backend, "cpu") != 0)
         add(&s, "On a device only the result is recorded; --backend cpu records every step.");
     return s;
