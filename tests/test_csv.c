@@ -10,17 +10,21 @@
 
 SEED(seed);
 
-static csrec_measurement parse(const char *text) {
+static csrec_measurement parse_as(const char *text, const csrec_read_options *options) {
     csrec_measurement m;
     csrec_error error = {""};
     size_t size = strlen(text);
     char *exact = malloc(size + 1); /* without the 0, so that reading past the end is seen */
     memcpy(exact, text, size);
     exact = realloc(exact, size ? size : 1);
-    if (csrec_csv_parse(exact, size, "s.csv", NULL, &m, &error) != CSREC_OK)
+    if (csrec_csv_parse(exact, size, "s.csv", options, &m, &error) != CSREC_OK)
         fail_msg("%s\nfor:\n%s", error.text, text);
     free(exact);
     return m;
+}
+
+static csrec_measurement parse(const char *text) {
+    return parse_as(text, NULL);
 }
 
 static void refuse(const char *text, const char *part) {
@@ -56,6 +60,8 @@ TEST(reads_every_separator_and_header) {
         "# a comment\n0,3,1.75e1\n   # another\n2,1,-2\n# end",
         "0.000000000000000000e+00,3.0e+00,1.75e+01\n2e0,1,-2.0\n",
         "r,c,value\n0,3,17.5\n2,1,-2\n",
+        "0;3;17,5\n2;1;-2\n",
+        "row\tcol\tvalue\n0,0\t3\t1,75e1\n2\t1\t-2,00\n",
         "# shape of it\n0,3,17.5\n2,1,-2\n"};
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         expect(parse(texts[i]), 3, 4, 2, index, y);
@@ -70,7 +76,7 @@ TEST(shape_comes_from_the_comment) {
     refuse("# shape: 2,10\n0,3,1\n2,1,2\n", "line 3: coordinate 2 is outside");
     refuse("# shape: 2,10,3\n0,3,1\n", "shape comment");
     refuse("# shape: 0,10\n0,3,1\n", "line 1");
-    refuse("0,3,1\n# shape: 1,1\n", "coordinate 3 is outside the extent 1 of the shape comment");
+    refuse("0,3,1\n# shape: 1,1\n", "line 1: coordinate 3 is outside the shape's extent 1");
     refuse("# shape: two\n0,3,1\n", "line 1");
     refuse("# shape: 9223372036854775807,10\n0,3,1\n", "line 1");
     refuse("# shape: 1,1,1,1,1,1,1,1,1\n0,3,1\n", "line 1");
@@ -89,6 +95,11 @@ TEST(channels_and_axes_come_from_the_header) {
     assert_int_equal(m.channels, 2);
     assert_int_equal(m.index[0], 23);
     csrec_measurement_clear(&m);
+    m = parse("3,5\n41,7\n0,NA\n");
+    assert_int_equal(m.shape.dims, 1);
+    assert_int_equal(m.shape.dim[0], 42);
+    assert_int_equal(m.index[1], 41);
+    csrec_measurement_clear(&m);
     m = parse("t value\n41 7\n");
     assert_int_equal(m.shape.dims, 1);
     assert_int_equal(m.shape.dim[0], 42);
@@ -105,11 +116,11 @@ TEST(refuses_with_the_line) {
     refuse("0,1,2\n3,x,5\n", "line 2: coordinate 'x'");
     refuse("0,1,2\n3,4,abc\n", "line 2: value 'abc'");
     refuse("0,1,2\n3,4,0x10\n", "line 2: value '0x10'");
-    refuse("0;1;2,5\n", "decimal point");
-    refuse("0,1,2\n3,4,-inf\n", "line 2: value '-inf'");
+    refuse("0;1;2,5\n3;1;2.5\n", "line 2: value '2.5'; values are numbers with a decimal point");
+    refuse("0;1.5;2\n3;1,5;2\n", "line 2: coordinate '1,5'");
     refuse("0,1,2\n3,4,1e999\n", "line 2: value '1e999'");
     refuse("0,1,2\n#\n3,4,5\n0,1,6\n", "line 4: the position");
-    refuse("0,1,2\n900000000000,900000000000,2\n", "2^62");
+    refuse("r,c,value\n0,1,2\n900000000000,900000000000,2\n", "2^62");
     refuse("0,9223372036854775807,2\n", "");
     refuse("0,99999999999999999999,2\n", "line 1: coordinate");
     refuse("row,col\n0,1\n", "line 1: the header");
@@ -117,7 +128,7 @@ TEST(refuses_with_the_line) {
     refuse("row,value,col\n0,1,2\n", "line 1: a column that is no value");
     refuse("# shape: 5,5\n0,1,2\n3,-4,5\n", "line 3: coordinate '-4'");
     refuse("# shape: 5,5\n0,1,2\n3,1.5,5\n", "line 3: coordinate '1.5'");
-    refuse("0,1.5,2\n3,1,5\n# shape: 5,5\n", "remove the comment, and give a grid");
+    refuse("0,1.5,2\n3,1,5\n# shape: 5,5\n", "line 1: coordinate '1.5'");
     refuse("0,1,inf\n0.5,inf,5\n", "line 2: coordinate 'inf'");
     refuse("0,1,NaN\n3,4,\n", "no line has a known value");
     refuse("x,y,value\n0,0,1\n1e308,1,2\n", "use other units");
@@ -157,13 +168,70 @@ TEST(rows_and_columns_are_numbers) {
 
 /* A value that is not known is no sample. */
 TEST(unknown_values_are_left_out) {
-    static const char *const words[] = {"", "nan", "NaN", "NA", "n/a", "null", "None"};
+    static const char *const words[] = {"",     "nan",  "NaN",  "NA", "n/a",
+                                        "null", "None", "-inf", "-9"};
+    const csrec_read_options options = {.has_unknown = true, .unknown = -9};
     char text[128];
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         snprintf(text, sizeof text, "row,col,value\n0,3,17.5\n2,2,%s\n2,1,-2\n", words[i]);
-        expect(parse(text), 3, 4, 2, (const int64_t[]){3, 9}, (const double[]){17.5, -2});
+        expect(parse_as(text, &options), 3, 4, 2, (const int64_t[]){3, 9},
+               (const double[]){17.5, -2});
+        /* Of several values each for itself, of cells, too. */
+        snprintf(text, sizeof text, "%s,value_a,value_b\n0,0,%s,1\n0,1,2,%s\n1,0,%s,%s\n1,1,3,4\n",
+                 i & 1 ? "row,col" : "y,x", words[i], words[i], words[i], words[i]);
+        csrec_read_options cells = options;
+        cells.grid = i & 1 ? NULL : &(csrec_shape){2, {2, 2}};
+        csrec_measurement m = parse_as(text, &cells);
+        assert_int_equal(m.n, 3);
+        assert_memory_equal(m.index, ((const int64_t[]){0, 1, 3}), 24);
+        assert_true(isnan(m.y[0]) && m.y[1] == 1 && m.y[2] == 2 && isnan(m.y[3]) && m.y[4] == 3);
+        csrec_measurement_clear(&m);
     }
     refuse("0,3,1\n1,1,nan\n0,3,2\n", "line 3: the position");
+}
+
+TEST(columns_are_chosen) {
+    static const char named[] = "id,name,row,col,v (m)\n7,\"a, \"\"b\",0,3,17.5\n8,c,2,1,-2\n";
+    static const struct {
+        const char *text, *coordinates, *values, *wrong;
+    } cases[] = {{named, "row,col", "v", NULL},
+                 {named, "ROW, Col", "5", NULL},
+                 {named, NULL, "V (m)", NULL},
+                 {"9,0,3,17.5,8\n9,2,1,-2,8\n", "2,3", "4", NULL},
+                 {named, "row,cool", "v", "line 1: has no column 'cool'"},
+                 {named, "row,row", "v", "'row'"},
+                 {named, "row,col", NULL, "choose columns of values"},
+                 {named, "row,col", "", "has no column ''"},
+                 {named, "row,col", "6", "has no column '6'"},
+                 {named, "row,col", "name", "line 2: value 'a"},
+                 {"1,2,3\n", "x,y", "3", "chosen by number"},
+                 {"a,b,c\n1,2,3\n", NULL, "c", "no column has the name of a coordinate"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const csrec_read_options o = {.coordinates = cases[i].coordinates,
+                                      .values = cases[i].values};
+        csrec_error error;
+        csrec_measurement m;
+        if (!cases[i].wrong)
+            expect(parse_as(cases[i].text, &o), 3, 4, 2, (const int64_t[]){3, 9},
+                   (const double[]){17.5, -2});
+        else if (csrec_csv_parse(cases[i].text, strlen(cases[i].text), "s.csv", &o, &m, &error))
+            io_assert_line(&error, "s.csv", cases[i].wrong);
+        else
+            fail_msg("case %d is accepted", (int)i);
+    }
+}
+
+TEST(real_and_imaginary_parts_are_complex) {
+    static const char *const texts[] = {"i,j,re,im\n0,3,1,2\n2,1,3,4\n0,0,5,\n",
+                                        "x,y,Imag (mV),Real (mV)\n3,0,2,1\n1,2,4,3\n",
+                                        "row,col,re,im\n0,3,1,2\n2,1,3,4\n1,1,,\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        csrec_measurement m = parse(texts[i]);
+        assert_true(m.is_complex && m.channels == 1 && m.n == 2);
+        assert_memory_equal(m.y, ((const double[]){1, 2, 3, 4}), 32);
+        m.channels = 2; /* the values of each */
+        expect(m, 3, 4, 2, (const int64_t[]){3, 9}, (const double[]){1, 2, 3, 4});
+    }
 }
 
 TEST(axes_come_from_known_names) {
@@ -224,6 +292,79 @@ TEST(lattices_are_found) {
         }
         assert_true(placement.farthest < 0.01);
         assert_int_equal(placement.shared, 0);
+    }
+}
+
+/* first + step c, first + step r of cells c, r in the first columns. x_first: the first is the fast
+ * axis; else the slow one. */
+TEST(whole_numbers_are_positions_or_places) {
+    static const struct {
+        const char *head;
+        int64_t first, step;
+        bool places, x_first, stepped;
+    } cases[] = {{"", 0, 1, false, false, false},
+                 {"", 3, 1, false, false, false},
+                 {"", 0, 10, false, false, true},
+                 {"", 20, 10, true, true, false},
+                 {"", 4000, 10, true, true, false},
+                 {"", 4000, 1, true, true, false},
+                 {"x,y,v\n", 0, 1, false, true, false},
+                 {"x,y,v\n", 0, 10, true, true, false},
+                 {"lat,lon,v\n", 70, 1, true, false, false},
+                 {"p,q,v\n", 70, 2, true, false, false},
+                 {"p,q,v\n", 0, 2, false, false, true},
+                 {"row,col,v\n", 400, 9, false, false, false},
+                 {"i,j,v\n", 400, 9, false, false, false},
+                 {"i,j,v\n", 0, 9, false, false, false},
+                 {"# shape: 900,900\n", 400, 9, false, false, false},
+                 {"", 0, 100000, true, true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t w = 8 + check_below(&seed, 20), h = 8 + check_below(&seed, 20), n = 0;
+        const int64_t first = cases[i].first, step = cases[i].step;
+        const bool places = cases[i].places;
+        char text[28 * 28 * 32];
+        int at = sprintf(text, "%s", cases[i].head);
+        for (int64_t k = 0; k < w * h; k++) { /* the diagonal has all coordinates of the corner */
+            int64_t c = k % w, r = k / w;
+            if (c != r && k != w * h - 1 && check_next(&seed) & 1) continue;
+            at += sprintf(text + at, "%d,%d,%d\n", (int)(first + step * c), (int)(first + step * r),
+                          (int)k);
+            n++;
+        }
+        csrec_placement p;
+        csrec_measurement m = parse_as(text, &(csrec_read_options){.placement = &p});
+        assert_int_equal(m.n, n);
+        assert_int_equal(p.dims, places ? 2 : 0);
+        assert_int_equal(p.whole, places);
+        assert_int_equal(p.stepped, cases[i].stepped);
+        for (int64_t k = 0; k < n; k++) {
+            int64_t cell[2] = {(int64_t)m.y[k] % w, (int64_t)m.y[k] / w};
+            for (int d = 0; d < 2 && !places; d++) cell[d] = first + step * cell[d];
+            int64_t row = cell[cases[i].x_first], column = cell[!cases[i].x_first];
+            assert_int_equal(m.index[k], row * m.shape.dim[1] + column);
+        }
+        if (places) assert_int_equal(m.shape.dim[0], cases[i].x_first ? h : w);
+        csrec_measurement_clear(&m);
+    }
+}
+
+/* All numbers of few decimals have a step, but it makes no grid of scattered points; of lines it
+ * does along one axis. */
+TEST(decimals_make_no_grid) {
+    for (int trial = 0; trial < 20; trial++) {
+        int n = 300 + (int)check_below(&seed, 700), lines = 5 + (int)check_below(&seed, 15), at = 0;
+        bool scattered = trial & 1;
+        char text[1000 * 40];
+        csrec_placement p;
+        for (int i = 0; i < n; i++)
+            at += sprintf(text + at, "%.3f %.3f 1\n", 60 * check_uniform(&seed),
+                          scattered ? 60 * check_uniform(&seed) : 2.5 * (i % lines));
+        csrec_measurement m = parse_as(text, &(csrec_read_options){.placement = &p});
+        double cells = (double)(m.shape.dim[0] * m.shape.dim[1]) / n;
+        assert_true(cells > 3.5 && cells < 5);
+        if (scattered) assert_true(fabs(p.step[0] / p.step[1] - 1) < 0.1);
+        if (!scattered) assert_int_equal(m.shape.dim[0], lines);
+        csrec_measurement_clear(&m);
     }
 }
 
@@ -288,13 +429,13 @@ TEST(samples_go_to_the_nearest_cell) {
     csrec_read_options options = {.grid = &(csrec_shape){3, {4, 4, 4}}};
     assert_int_equal(csrec_csv_parse("0,1,2\n", 6, "s.csv", &options, &m, &error), CSREC_ARGUMENT);
     io_assert_line(&error, "s.csv", "3 extents but samples have 2");
-    /* Whole numbers on a grid, all of one row. */
+    /* Whole numbers on a grid, all of one x. */
     options.grid = &(csrec_shape){2, {4, 0}};
     assert_int_equal(csrec_csv_parse("0,1,2\n", 6, "s.csv", &options, &m, &error), CSREC_ARGUMENT);
     io_assert_line(&error, "s.csv", "0 cells along axis 1");
     options.grid = &(csrec_shape){2, {3, 3}};
     assert_ok(csrec_csv_parse("7,10,1\n7,20,2\n7,30,3\n", 21, "s.csv", &options, &m, NULL));
-    expect(m, 3, 3, 3, (const int64_t[]){0, 1, 2}, (const double[]){1, 2, 3});
+    expect(m, 3, 3, 3, (const int64_t[]){0, 3, 6}, (const double[]){1, 2, 3});
 }
 
 /* ------------------------------------------------------------------ matrices ------------------ */
@@ -364,24 +505,6 @@ TEST(random_matrices_round_trip) {
         csrec_image_clear(&back);
     }
     remove(path);
-}
-
-TEST(random_tables_round_trip) {
-    for (int trial = 0; trial < 50; trial++) {
-        int64_t h = 1 + check_below(&seed, 40), w = 1 + check_below(&seed, 40), n = 0;
-        OWNED char *text = malloc(1600 * 48 + 64);
-        OWNED int64_t *index = malloc(1600 * 8);
-        OWNED double *y = malloc(1600 * 8);
-        int at = sprintf(text, "# shape: %d,%d\n", (int)h, (int)w);
-        for (int64_t i = h * w; i-- > 0;) {
-            if (check_next(&seed) & 1) continue;
-            index[n] = i;
-            y[n] = check_uniform(&seed) * 1000 - 500;
-            at += sprintf(text + at, "%d,%d,%.17g\n", (int)(i / w), (int)(i % w), y[n]);
-            n++;
-        }
-        if (n > 0) expect(parse(text), h, w, n, index, y);
-    }
 }
 
 /* Where the machine has a locale with decimal commas, texts still have decimal points. */

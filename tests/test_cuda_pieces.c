@@ -122,6 +122,10 @@ TEST(larger_signals) {
 TEST(one_piece_is_refused) {
     if (no_device()) skip();
     problem p = problem_draw(&seed, 60, 20);
+    while (p.n == 1) { /* of which the CPU has the only pursuit */
+        problem_drop(&p);
+        p = problem_draw(&seed, 60, 20);
+    }
     csrec_shared_job job = job_of(&p);
     csrec_error error = {{0}};
     job.most = p.n;

@@ -54,8 +54,8 @@ TEST(reads_pictures_with_masks) {
     io_empty_folder();
 }
 
-/* An array of random shape and type, whose unknown entries are NaN or of a value, in one channel or
- * in all, or outside of a mask, against a plain count. */
+/* An array of random shape and type, whose unknown values are NaN or of a value, or outside of a
+ * mask, against a plain count: each in its channel. */
 typedef struct whole {
     csrec_array array;
     int64_t entries, channels, n, *index;
@@ -74,21 +74,21 @@ static whole make_whole(bool floats, bool channels_last, bool masked) {
     w.y = malloc((size_t)w.array.count * sizeof *w.y);
     w.marked = malloc((size_t)w.entries * sizeof *w.marked);
     for (int64_t i = 0; i < w.entries; i++) {
-        bool any_nan = false, all_unknown = true;
+        bool any = false;
         w.marked[i] = !masked || check_below(&seed, 4) || i == 0;
         for (int64_t c = 0; c < w.channels; c++) {
             double v = (double)check_below(&seed, 10);
             if (floats && i && check_below(&seed, 9) == 0) v = NAN;
             if (i == 0) v = 1.0; /* one is known */
-            any_nan |= isnan(v) != 0;
-            all_unknown &= v == w.unknown;
-            w.y[w.n * w.channels + c] = v;
+            const bool known = w.marked[i] && !isnan(v) && v != w.unknown;
+            any = any || known;
+            w.y[w.n * w.channels + c] = known ? v : NAN;
             if (floats)
                 ((float *)w.array.data)[i * w.channels + c] = (float)v;
             else
                 ((int16_t *)w.array.data)[i * w.channels + c] = (int16_t)v;
         }
-        if (w.marked[i] && !any_nan && !all_unknown) w.index[w.n++] = i;
+        if (any) w.index[w.n++] = i;
     }
     return w;
 }
@@ -127,19 +127,22 @@ TEST(reads_known_entries_of_arrays) {
 }
 
 TEST(refuses_arrays_without_samples) {
-    io_bytes b = io_npy_f8(3, (double[]){1, 2, 3});
+    io_bytes b = io_npy_u1("|u1", "(3,)", 3, (uint8_t[]){1, 2, 3});
     refuse_file(io_save("all.npy", b.data, b.size), NULL, "nothing tells which entries are known");
-    io_free(&b), b = io_npy_f8(3, (double[]){NAN, NAN, NAN});
+    io_free(&b), b = io_npy_f8(3, (double[]){NAN, NAN, -INFINITY});
     refuse_file(io_save("none.npy", b.data, b.size), NULL, "no entry is known");
     io_free(&b), b = io_npy_f8(3, (double[]){NAN, INFINITY, 2});
-    refuse_file(io_save("inf.npy", b.data, b.size), NULL, "infinite");
+    expect(accept(io_save("inf.npy", b.data, b.size), NULL), 1, 1, &(int64_t){2}, &(double){2});
+    io_free(&b), b = io_npy_f8(2, (double[]){1, 2});
+    expect(accept(io_save("whole.npy", b.data, b.size), NULL), 2, 1, (int64_t[]){0, 1},
+           (double[]){1, 2});
     io_free(&b), b = io_npy_f8(3, (double[]){NAN, 1, 2});
     const char *path = io_save("line.npy", b.data, b.size);
     io_free(&b), b = io_npy_u1("|b1", "(2,)", 2, (uint8_t[]){1, 1});
     refuse_file(path, io_save("two.npy", b.data, b.size), "not that of the array");
     io_free(&b);
-    const csrec_read_options with[] = {{.has_unknown = true}, {.channels_last = true}};
-    const char *const words[] = {"value for unknown", "axis of channels"};
+    const csrec_read_options with[] = {{.mask = "two.npy"}, {.channels_last = true}};
+    const char *const words[] = {"mask", "axis of channels"};
     csrec_measurement m;
     csrec_error error;
     for (int k = 0; k < 2; k++) {
@@ -155,7 +158,7 @@ TEST(refuses_arrays_without_samples) {
 
 /* Each under a wrong extension: the content decides. */
 TEST(finds_the_format_from_the_content) {
-    io_bytes npy = io_npy_f8(2, (double[]){1, 2});
+    io_bytes npy = io_npy_u1("|u1", "(2,)", 2, (uint8_t[]){1, 2});
     expect(accept(io_save("csv.png", "1,2,5\n", 6), NULL), 1, 1, &(int64_t){5}, &(double){5});
     refuse_file(io_save("npy.npz", npy.data, npy.size), NULL, "nothing tells which");
     refuse_file(io_save("empty.npz", "", 0), NULL, "is empty");

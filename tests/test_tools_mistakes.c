@@ -170,7 +170,7 @@ TEST(of_csrecover) {
         {"$R text.csv -o w.png", "text.csv: line 1", "row,col,value", 1},
         {"$R cut.npz -o w.png", "cut.npz", "write it again", 1},
         {"$R nan.npz -o w.npy", "nan.npz: array 'y': sample", "isfinite", 1},
-        {"$R volume.npy -o w.npy", "volume.npy", "cssample", 1},
+        {"$R gray.png -o w.npy", "gray.png", "cssample", 1},
         {"$R scan.npz -o none/w.png", "none/w.png", "choose another", 1},
         {"$R scan.npz -o w.gif", "w.gif", "name a .png", 2},
         {"$R line.npz -o w.png", "w.png", "write .npy", 1},

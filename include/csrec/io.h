@@ -95,11 +95,16 @@ typedef struct csrec_image {
                            = 1 or 3. HDF5: with scale_factor and add_offset applied */
     bool is_complex;    /* the last axis of the pixels, of extent 2, has real and imaginary parts */
     bool has_channels;  /* the last axis has channels; as it always has with bits > 0 */
-    uint8_t *alpha;  /* NULL, or an entry each: 1 where it counts as a sample (alpha > 0), 0 where
+    uint8_t *alpha;  /* NULL, or for each entry 1 where it counts as a sample (alpha > 0), 0 where
                         it is fully transparent, or has the file's value for unknown */
+    bool by_channel; /* alpha has this for each value instead, [pixels.count] */
+    bool has_nodata; /* the file names a value that stands for unknown ones: */
+    double nodata;
     int bits;        /* 1, 2, 4, 8 or 16 bits a sample; 0: numbers without black and white */
     bool palette;    /* the file had a palette */
     int64_t partial; /* pixels with partial alpha; their colour is unchanged */
+    const struct csrec_placement *placement; /* NULL, or of what a .csv lists (its list.dims > 0): a
+                        .csv then has a line for each entry, its coordinates and its values */
 } csrec_image;
 
 /* Splits off the axis of the channels: of a picture, or with channels_last; and that of the parts
@@ -133,9 +138,9 @@ CSREC_API csrec_status csrec_image_encode(const csrec_image *image, uint8_t **by
 /* ------------------------------------------------------------------ measurements -------------- */
 
 /* Reads a measurement of any format that has CSREC_USE_SAMPLES: .npz (see docs/files.md), .csv of
- * coordinates and values, or a whole picture, array or .csv matrix, of which the known entries are
- * the samples: those that are not NaN, or not transparent, or in a mask. The result is checked:
- * finite, distinct, in range, not empty. mask_path as mask below, or NULL. path "-" is stdin. */
+ * coordinates and values, or a whole picture, array or .csv matrix, of which the known values are
+ * the samples: those that are finite, or not transparent, or in a mask. The result is checked:
+ * distinct, in range, not empty. mask_path as mask below, or NULL. path "-" is stdin. */
 CSREC_API csrec_status csrec_measurement_read(const char *path, const char *mask_path,
                                               csrec_measurement *measurement, csrec_error *error);
 
@@ -144,6 +149,14 @@ typedef struct csrec_slab {
     int64_t first, count;
 } csrec_slab;
 
+/* How a .csv lists samples, a line for each. */
+typedef struct csrec_list {
+    int dims;                 /* columns of coordinates, before those of values; 0: no such list */
+    int axis[CSREC_DIMS_MAX]; /* of each of them */
+    char separator, decimal;
+    char header[1024]; /* the line that names the columns; "" without one, or a longer one */
+} csrec_list;
+
 /* Where samples of real coordinates were put: cell i of axis d has its middle at origin[d] + i
  * step[d]. */
 typedef struct csrec_placement {
@@ -151,14 +164,24 @@ typedef struct csrec_placement {
     double origin[CSREC_DIMS_MAX], step[CSREC_DIMS_MAX];
     double farthest; /* most cells, along an axis, from a sample to the middle of its cell */
     int64_t shared;  /* samples that are not alone in their cell, which has their mean */
+    bool whole;      /* dims > 0, and all coordinates were whole numbers from 0 that might be
+                        positions: far from 0, with a step, or of too large a signal */
+    bool stepped;    /* dims 0, but the numbers have a common step above 1, as coordinates have */
+    csrec_list list; /* of any .csv of samples */
 } csrec_placement;
 
 /* Zero-initialised fields mean the defaults. */
 typedef struct csrec_read_options {
-    const char *mask; /* a picture or .npy of the signal's shape, with channels or without: entries
-                         where it is not 0 in any channel are samples. Replaces transparency */
+    const char *mask;   /* a picture or array of the signal's shape: entries where it is not 0 are
+                           samples. With the signal's channels it tells of each channel; with others
+                           an entry counts that has any. In pictures of 8 or 16 bits with values
+                           between 0 and their largest, as of soft edges, the upper half counts, and
+                           nothing that is transparent. Replaces the signal's transparency */
+    int64_t *soft;      /* or NULL: receives the number of such values between */
     bool channels_last; /* the last axis of an array has channels; pictures always have them */
-    bool has_unknown;   /* entries all channels of which have this value are unknown, too */
+    double *nodata;     /* or NULL: receives the file's value for unknown ones; NaN: it has none */
+    bool has_unknown;   /* this value is unknown, too; of RGB pictures where all channels have
+                           it */
     double unknown;
     csrec_progress_fn progress; /* or NULL. If the file has pattern, seed and count, the positions
                                    are drawn again, see csrec_sampling_create_watched */
@@ -166,7 +189,10 @@ typedef struct csrec_read_options {
     const csrec_shape *grid; /* or NULL: cells of a .csv's coordinates, which the first and the last
                                 cell of an axis have in their middle. Default: the step that the
                                 coordinates have, else square cells, about four for each sample */
-    csrec_placement *placement; /* or NULL: receives how coordinates became cells */
+    const char *coordinates, *values; /* or NULL: columns of a .csv of samples, "lon,lat", by the
+                                         names in its header, or by their numbers from 1. With
+                                         either it is no matrix */
+    csrec_placement *placement;       /* or NULL: receives how coordinates became cells */
     csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`
                         as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
                         file and mask */

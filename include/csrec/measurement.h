@@ -24,14 +24,15 @@ CSREC_API bool csrec_pattern_parse(const char *name, csrec_pattern *pattern);
 
 /* Samples of a signal, or measurements through an operator: the contents of a measurement file. */
 typedef struct csrec_measurement {
-    csrec_shape shape;     /* axes of the signal, without channels */
-    int64_t n;             /* sampled positions, or measured rows of the operator */
-    int64_t channels;      /* C >= 1 values a position */
-    int64_t *index;        /* [n] distinct flat C-order positions, or rows, any order */
-    double *y;             /* [n * channels], channels fastest; csrec_measurement_values doubles */
-    csrec_dtype dtype;     /* element type of y in the file */
-    double sigma;          /* standard deviation of the noise in units of y; 0 if unknown or none */
-    double scale[2];       /* values of black and white for picture output; equal: not given */
+    csrec_shape shape; /* axes of the signal, without channels */
+    int64_t n;         /* sampled positions, or measured rows of the operator */
+    int64_t channels;  /* C >= 1 values a position */
+    int64_t *index;    /* [n] distinct flat C-order positions, or rows, any order */
+    double *y;         /* [n * channels], channels fastest; csrec_measurement_values doubles. NaN:
+                          an entry's channel that is not measured; one is of every position */
+    csrec_dtype dtype; /* element type of y in the file */
+    double sigma;      /* standard deviation of the noise in units of y; 0 if unknown or none */
+    double scale[2];   /* values of black and white for picture output; equal: not given */
     csrec_pattern pattern; /* how positions were drawn, if known */
     uint64_t seed;
     int64_t count;   /* `count` of csrec_sampling_create; 0: n */

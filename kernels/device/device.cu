@@ -22,6 +22,21 @@ csrec_status csrec_cuda_check(cudaError_t code, const char *what, csrec_error *e
                       cudaGetErrorString(code));
 }
 
+csrec_status csrec_cuda_allow_shared(const void *kernel, const char *what, int *most,
+                                     csrec_error *error) {
+    cudaFuncAttributes own = {};
+    int device = 0, bytes = 0;
+    cudaError_t code = cudaGetDevice(&device);
+    if (!code)
+        code = cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    if (!code) code = cudaFuncGetAttributes(&own, kernel);
+    bytes -= (int)own.sharedSizeBytes;
+    if (!code)
+        code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (most) *most = bytes;
+    return csrec_cuda_check(code, what, error);
+}
+
 int csrec_cuda_devices(csrec_error *error) {
     int count = 0, driver = 0;
     cudaError_t code = cudaGetDeviceCount(&count);

@@ -90,6 +90,12 @@ csrec_status csrec_cuda_wait(void *stream, csrec_error *error);
  * the runtime's last error, so that no later call reports it again. */
 csrec_status csrec_cuda_check(cudaError_t code, const char *what, csrec_error *error);
 
+/* Lets a kernel have all dynamic shared memory that the device has beside its own; most: NULL, or
+ * how much that is. The limit is one of the kernel, which threads share: set to what one launch
+ * needs, it would fail that of another. */
+csrec_status csrec_cuda_allow_shared(const void *kernel, const char *what, int *most,
+                                     csrec_error *error);
+
 /* After each launch: errors of its configuration. Errors inside a kernel are reported by the next
  * synchronising call. */
 static inline csrec_status csrec_cuda_launched(const char *kernel, csrec_error *error) {

@@ -169,9 +169,7 @@ static csrec_status set_sizes(csrec_cuda_em *s, int K, int d, int64_t rows, int6
     s->e.d = d;
     s->e.piece = piece;
     s->e.rows = s->all ? rows : piece;
-    return csrec_cuda_check(
-        cudaFuncSetAttribute(find_posteriors, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-        "find_posteriors", error);
+    return csrec_cuda_allow_shared((const void *)find_posteriors, "find_posteriors", NULL, error);
 }
 
 csrec_status csrec_cuda_em_create(int K, int d, int64_t rows, int64_t piece, csrec_cuda_em **em,

@@ -192,9 +192,7 @@ static csrec_status make_plan(csrec_cuda_operator *op, const csrec_omp_part *job
         status = fill_plan(plan, op, error);
     }
     if (!status)
-        status = csrec_cuda_check(
-            cudaFuncSetAttribute(pursue, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared),
-            "shared memory", error);
+        status = csrec_cuda_allow_shared((const void *)pursue, "shared memory", NULL, error);
     if (status)
         csrec_cuda_omp_destroy(plan);
     else

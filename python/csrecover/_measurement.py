@@ -59,20 +59,23 @@ class Measurement:
     min_distance: float = 0.0
     """pattern 'poisson': guaranteed distance of any two samples, in pixels"""
     placement: Optional[Placement] = None
-    """of a .csv, the coordinates of which were no whole numbers: how they became cells"""
+    """of a .csv, the coordinates of which are places, not positions: how they became cells"""
     through: Optional[Through] = None
     """the operator that was measured through: index then numbers its rows, and with coils y is
     [N, coils]; None: y has entries of the signal"""
 
     def __post_init__(self) -> None:
-        """Samples that a masked array of numpy.ma hides, in any channel, are not known: they are
-        left out."""
+        """What a masked array of numpy.ma hides is not known: samples are left out that are
+        hidden in all channels, others are NaN in those that are."""
         if isinstance(self.y, np.ma.MaskedArray):
             hidden = np.ma.getmaskarray(self.y)
-            known = ~hidden.any(axis=tuple(range(1, hidden.ndim)))
+            known = ~hidden.all(axis=tuple(range(1, hidden.ndim)))
             if not known.all():
                 self.index, self.pattern, self.count = np.asarray(self.index)[known], None, 0
-            self.y = self.y.data[known]
+            self.y, hidden = self.y.data[known], hidden[known]
+            if hidden.any():
+                none = complex(np.nan, np.nan) if self.y.dtype.kind == "c" else np.nan
+                self.y = np.where(hidden, none, self.y)
 
     @property
     def mask(self) -> np.ndarray:
@@ -155,6 +158,7 @@ def from_c(made: Any) -> Measurement:
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
          unknown: Optional[float] = None, channels_last: bool = False, grid: Any = None,
+         coordinates: Optional[str] = None, values: Optional[str] = None,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole picture or array.
 
@@ -165,12 +169,14 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     mask : str or path, optional
         a picture or array: what is not 0 there is known
     unknown : float, optional
-        entries of this value in all channels are unknown
+        entries of this value in all channels are unknown, and values of a .csv of samples
     channels_last : bool, optional
         the last axis of an .npy has channels
     grid : int or sequence of int, optional
         numbers of cells that the real coordinates of a .csv are put into; default: the step that they
         have, else square cells, about four for each sample
+    coordinates, values : str, optional
+        columns of a .csv, "lon,lat", by the names in its header or their numbers from 1
     callback : callable, optional
         called with a :class:`Progress` where positions are drawn again; a true result raises
         :class:`Stopped`
@@ -202,6 +208,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     if cells and min(cells.dim[0:cells.dims]) < 1:
         raise ArgumentError(f"grid = {shown(grid)}; needs at least 1 cell along each axis")
     options.grid = cells
+    chosen = [NULL if names is None else path_bytes(names) for names in (coordinates, values)]
+    options.coordinates, options.values = chosen
     placement = options.placement = ffi.new("csrec_placement *")
     if unknown is not None:
         options.has_unknown, options.unknown = True, scalar(unknown, "unknown")

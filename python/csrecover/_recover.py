@@ -163,7 +163,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     ----------
     y : array_like or Measurement
         [N] samples, or [N, C] of C channels; a :class:`Measurement`; or the whole array, with
-        ``mask``, masked (:mod:`numpy.ma`), or with NaN where it is not known. Of a ``DataArray`` of xarray
+        ``mask``, masked (:mod:`numpy.ma`), or with NaN where it is not known. A channel that is not
+        measured in a sample is NaN there. Of a ``DataArray`` of xarray
         comes one with the same dims, coords, attrs and name
     mask : array_like of bool, optional
         bool, the signal's shape: **true where sampled**; y lists its true entries in C order.
@@ -172,7 +173,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         instead of mask: [N] flat C-order positions in any order, and the signal's shape
     channel_axis : int, str or None, optional
         of a whole array: the axis of channels, -1 for [H, W, 3], or its name in a DataArray; None:
-        there is none. Where a last axis of 2 to 4 may be either, it must be said. Entries are known where all channels are
+        there is none. Where a last axis of 2 to 4 may be either, it must be said. A mask with channels
+        says where each is known; one that is known nowhere stays NaN
     dtype : dtype, optional
         of the result. Integers are rounded and clipped to their range
     quality : str, optional

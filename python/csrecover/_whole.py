@@ -6,7 +6,7 @@ from typing import Any, Optional, Union
 
 import numpy as np
 
-from ._arguments import as_tuple, shown
+from ._arguments import shown
 from ._errors import ArgumentError
 from ._library import positions, real, unmasked
 from ._measurement import Measurement
@@ -33,22 +33,27 @@ def _said(mask: np.ndarray, channel_axis: ChannelAxis) -> Optional[int]:
     return None
 
 
-def _without_channels(mask: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
-    """Known where all channels are."""
+def _by_channel(mask: np.ndarray, values: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """(where any channel is known, values with channels last, masked where one is not)."""
+    values = np.moveaxis(values, axis, -1)
     if mask.ndim == values.ndim:
-        mask = np.asarray(np.moveaxis(mask, axis, -1).all(-1))
-    if mask.shape != np.moveaxis(values, axis, -1).shape[:-1]:
+        each = np.moveaxis(mask, axis, -1)
+        mask = each.any(-1)
+        if each.shape == values.shape and (each != mask[..., None]).any():
+            values = np.ma.MaskedArray(values, ~each)
+    if mask.shape != values.shape[:-1]:
         raise ArgumentError(f"mask has shape {mask.shape} and y {values.shape} with channel_axis = "
                             f"{axis}; give a mask of y's shape, with the channels or without")
-    return mask
+    return mask, values
 
 
 def taken(y: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """(values, where they are known): not under the mask of numpy.ma, nor where they are NaN."""
+    """(values, where they are known): not under the mask of numpy.ma, nor where they are NaN or
+    infinite."""
     values = real(y.data if isinstance(y, np.ma.MaskedArray) else y, name)
     known = ~np.ma.getmaskarray(y)
     if values.dtype.kind == "f":
-        known &= ~np.isnan(values)
+        known &= np.isfinite(values)
     return values, known
 
 
@@ -71,11 +76,10 @@ def measured(y: Any, mask: Any, index: Any, shape: Any,
     if masked:
         values = np.ma.MaskedArray(values, np.ma.getmaskarray(y))  # a Measurement leaves them out
     if mask is not None:
-        mask = np.asarray(unmasked(mask, "mask"))
+        mask = np.asarray(unmasked(mask, "mask")).astype(bool)
         axis = _said(mask, channel_axis)
         if axis is not None:
-            mask = _without_channels(mask, values, axis)
-            values = np.moveaxis(values, axis, -1)
+            mask, values = _by_channel(mask, values, axis)
     index, shape = positions(mask, index, shape)
     if mask is not None and values.shape[:len(shape)] == shape:
         values = values.reshape(-1, *values.shape[len(shape):])[index]  # a whole array
@@ -108,13 +112,13 @@ def of_dtype(signal: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def filled(image: Any, mask: Any, channel_axis: Optional[int]) -> np.ndarray:
-    """What :func:`csrecover.inpaint` knows: its mask is true where it does not."""
+    """What :func:`csrecover.inpaint` knows, of the image's shape: its mask is true where it does
+    not."""
     values, known = taken(image, "image")
     mask = np.asarray(unmasked(mask, "mask")).astype(bool)
-    if channel_axis is not None and mask.ndim == values.ndim:
-        mask = np.moveaxis(mask, channel_axis, -1).any(-1)
-    shape = values.shape if channel_axis is None else np.moveaxis(values, channel_axis, -1).shape[:-1]
-    if mask.shape != as_tuple(shape):
+    flat = channel_axis is not None and mask.ndim == values.ndim - 1
+    wide = np.expand_dims(mask, channel_axis) if flat else mask
+    if wide.shape != (known.any(channel_axis, keepdims=True).shape if flat else values.shape):
         raise ArgumentError(f"mask has shape {mask.shape} and image {values.shape}; give a mask of "
                             "the image's shape, true where it is to be filled")
-    return ~mask & (known if channel_axis is None else np.moveaxis(known, channel_axis, -1).all(-1))
+    return known & ~wide

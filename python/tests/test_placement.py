@@ -31,17 +31,6 @@ def test_cells_of_a_given_grid(rng, tmp_path):
     assert found.shape == shape and placement.shared == count[count > 1].sum()
 
 
-def test_the_step_that_coordinates_have(rng, tmp_path):
-    cells = np.argwhere(rng.random((7, 5)) < 0.7)
-    cells = np.vstack([cells, [[0, 0], [6, 4], [0, 1], [1, 0]]])
-    cells = np.unique(cells, axis=0)
-    rows = np.c_[0.25 * cells[:, 1] - 1, 0.5 * cells[:, 0] + 3, rng.random(len(cells))]
-    found = csrecover.read(written(tmp_path / "scan.csv", rng.permutation(rows)))
-    assert found.shape == (7, 5) and found.placement.shared == 0
-    np.testing.assert_allclose(found.placement.step, (0.5, 0.25))
-    np.testing.assert_array_equal(np.sort(found.index), 5 * cells[:, 0] + cells[:, 1])
-
-
 def test_whole_numbers_have_no_placement(tmp_path):
     (tmp_path / "scan.csv").write_text("0,0,1.5\n3,2,2.5\n")
     assert csrecover.read(tmp_path / "scan.csv").placement is None
@@ -55,3 +44,5 @@ def test_a_grid_that_does_not_fit(rng, tmp_path):
     np.save(tmp_path / "whole.npy", np.eye(3))
     with pytest.raises(csrecover.ArgumentError, match="leave the grid out"):
         csrecover.read(tmp_path / "whole.npy", grid=(3, 3))
+    with pytest.raises(csrecover.ArgumentError, match="leave the choice of columns out"):
+        csrecover.read(tmp_path / "whole.npy", values="1")

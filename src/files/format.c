@@ -165,10 +165,12 @@ csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                                     const csrec_format *format, const csrec_image *signal,
                                     const char *like, csrec_error *error) {
     const csrec_format_row *row = csrec_format_row_of(format);
-    if (row && signal->is_complex && row != &csrec_npy_format)
+    /* Lines of coordinates and values have any number of them. */
+    const bool lists = row == &csrec_csv_format && csrec_image_is_listed(signal);
+    if (row && signal->is_complex && row != &csrec_npy_format && !lists)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: complex values are written as .npy alone",
                           path);
-    const char *reason = row ? refusal_of(row, signal) : NULL;
+    const char *reason = row && !lists ? refusal_of(row, signal) : NULL;
     if (reason) return csrec_fail(error, CSREC_ARGUMENT, "%s: %s", path, reason);
     if (!row || !row->write)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: not a format that signals are written in",

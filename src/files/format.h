@@ -83,6 +83,11 @@ const csrec_format_row *csrec_format_row_of(const csrec_format *format);
 CSREC_FORMATS(CSREC_FORMAT_DECLARED)
 #undef CSREC_FORMAT_DECLARED
 
+/* Whether a .csv of the signal lists coordinates and values. */
+static inline bool csrec_image_is_listed(const csrec_image *signal) {
+    return signal->placement && signal->placement->list.dims > 0;
+}
+
 /* CSREC_ARGUMENT and a line that names the field, if a row lacks something. */
 csrec_status csrec_format_check_row(const csrec_format_row *row, csrec_error *error);
 

@@ -13,7 +13,13 @@
 
 /* ------------------------------------------------------------------ masks --------------------- */
 
-/* A mask of the signal's shape, or with channels: an entry counts where any of them is not 0. */
+/* Which values of a signal are known, beside what they tell themselves. */
+typedef struct known_values {
+    uint8_t *at;     /* [entries], or of each channel; NULL: not yet found */
+    bool by_channel; /* [entries * channels] */
+} known_values;
+
+/* A mask of the signal's shape, or with channels. */
 static csrec_status check_mask(const csrec_array *mask, const char *name, const csrec_shape *shape,
                                csrec_error *error) {
     if (mask->dtype == CSREC_F32 || mask->dtype == CSREC_F64)
@@ -31,16 +37,40 @@ static csrec_status check_mask(const csrec_array *mask, const char *name, const 
                       name);
 }
 
-/* part: which need not have a sample. */
-static csrec_status flatten(const csrec_array *pixels, const char *name, int64_t size, bool part,
-                            uint8_t **mask, csrec_error *error) {
-    int64_t channels = pixels->count / size;
-    *mask = calloc((size_t)size, 1);
-    if (!*mask) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
-    for (int64_t i = 0; i < size; i++)
-        for (int64_t c = 0; c < channels; c++)
-            (*mask)[i] |= csrec_array_value(pixels, i * channels + c) != 0;
-    if (part || memchr(*mask, 1, (size_t)size)) return CSREC_OK;
+/* Above it a value marks a sample. Of a picture of 8 bits or more with values between 0 and its
+ * largest, which soft edges have, half of the largest; else 0. */
+static double cut_of(const csrec_image *mask, int64_t *soft) {
+    double most = 0.0;
+    int64_t between = 0;
+    for (int64_t i = 0; i < mask->pixels.count && mask->bits >= 8; i++)
+        most = fmax(most, csrec_array_value(&mask->pixels, i));
+    for (int64_t i = 0; i < mask->pixels.count && mask->bits >= 8; i++) {
+        const double v = csrec_array_value(&mask->pixels, i);
+        between += v > 0.0 && v < most;
+    }
+    if (soft) *soft = between;
+    return between ? most / 2 : 0.0;
+}
+
+/* A mask with the signal's channels is of each; with others an entry counts where any of them marks
+ * it, as it does nowhere where the mask itself is transparent. part: which need not have a sample.
+ */
+static csrec_status take_mask(const csrec_image *mask, const csrec_read_options *options,
+                              const char *name, int64_t size, int64_t channels, known_values *known,
+                              csrec_error *error) {
+    const int64_t own = mask->pixels.count / size, each = own == channels ? channels : 1;
+    const double cut = cut_of(mask, options->soft);
+    bool any = options->slab.count > 0;
+    known->by_channel = each > 1;
+    known->at = calloc((size_t)(size * each), 1);
+    if (!known->at) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    for (int64_t i = 0; i < size * own; i++) {
+        const int64_t to = each > 1 ? i : i / own;
+        if (mask->alpha && !mask->alpha[i / own]) continue;
+        known->at[to] |= csrec_array_value(&mask->pixels, i) > cut;
+        any = any || known->at[to];
+    }
+    if (any) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA, "%s: the mask marks no pixel; mark at least one", name);
 }
 
@@ -74,20 +104,20 @@ static csrec_status decode_mask(csrec_input *input, const csrec_shape *shape, cs
 }
 
 /* shape: of the whole, whatever the slab. */
-static csrec_status read_mask(const char *path, const csrec_shape *shape, csrec_slab slab,
-                              uint8_t **mask, csrec_error *error) {
+static csrec_status read_mask(const csrec_read_options *options, const csrec_shape *shape,
+                              int64_t channels, known_values *known, csrec_error *error) {
     csrec_input input;
     csrec_image image = {0};
     csrec_shape part = *shape;
     int64_t entries = 0;
-    csrec_status status = csrec_input_open(path, &input, error);
+    csrec_status status = csrec_input_open(options->mask, &input, error);
     if (status) return status;
-    input.slab = slab;
+    input.slab = options->slab;
     status = decode_mask(&input, shape, &image, error);
     if (!status) status = csrec_input_narrow(&input, &part, error);
     if (!status) status = check_mask(&image.pixels, input.name, &part, error);
     if (!status) status = csrec_shape_count(&part, &entries);
-    if (!status) status = flatten(&image.pixels, input.name, entries, slab.count > 0, mask, error);
+    if (!status) status = take_mask(&image, options, input.name, entries, channels, known, error);
     csrec_image_clear(&image);
     csrec_input_close(&input);
     return status;
@@ -95,42 +125,66 @@ static csrec_status read_mask(const char *path, const csrec_shape *shape, csrec_
 
 /* ------------------------------------------------------------------ samples ------------------- */
 
-/* NaN in any channel, or the value for unknown in all. */
-static bool is_unknown(const csrec_array *pixels, const csrec_read_options *options,
-                       int64_t channels, int64_t entry) {
-    bool all = options->has_unknown;
-    for (int64_t c = 0; c < channels; c++) {
-        double value = csrec_array_value(pixels, entry * channels + c);
-        if (isnan(value)) return true;
-        all = all && value == options->unknown;
-    }
-    return all;
+/* A whole signal, and what is known of it. */
+typedef struct whole_signal {
+    const csrec_image *image;
+    const csrec_read_options *options;
+    known_values known;
+    bool tells; /* values may tell that they are unknown */
+    int64_t channels, entries;
+} whole_signal;
+
+static double stored(const whole_signal *s, int64_t entry, int64_t channel) {
+    return csrec_array_value(&s->image->pixels, entry * s->channels + channel);
+}
+
+static bool is_marked(const whole_signal *s, int64_t entry, int64_t channel) {
+    return s->known.at[s->known.by_channel ? entry * s->channels + channel : entry];
+}
+
+/* Of colours, dark ones of which have 0 in a channel, the value for unknown counts in all of them
+ * alone. */
+static bool is_colour(const whole_signal *s) {
+    return s->image->bits > 0 && s->channels == 3;
+}
+
+/* A value, or NaN where it is unknown: NaN, infinite, marked so, or the value that stands for it.
+ * Of complex numbers both parts are, or none. */
+static double value_at(const whole_signal *s, int64_t i, int64_t c) {
+    const csrec_read_options *o = s->options;
+    const double value = stored(s, i, c);
+    if (!is_marked(s, i, c) || !isfinite(value)) return NAN;
+    if (s->image->is_complex && !isfinite(stored(s, i, c ^ 1))) return NAN;
+    if (!o->has_unknown || value != o->unknown) return value;
+    for (int64_t k = 0; k < s->channels && is_colour(s); k++)
+        if (stored(s, i, k) != o->unknown) return value;
+    return NAN;
+}
+
+static bool is_known(const whole_signal *s, int64_t entry) {
+    for (int64_t c = 0; c < s->channels; c++)
+        if (s->tells ? !isnan(value_at(s, entry, c)) : is_marked(s, entry, c)) return true;
+    return false;
 }
 
 /* Entries of which one thread takes the samples. */
 enum { BLOCK = 1 << 16 };
 
-/* known [entries]: on return 0 also where the values themselves say so. */
-static csrec_status mark_unknown(const csrec_image *image, const csrec_read_options *options,
-                                 const char *name, int64_t entries, uint8_t *known,
-                                 csrec_measurement *m, csrec_error *error) {
-    csrec_dtype dtype = image->pixels.dtype;
-    bool tells = options->has_unknown || dtype == CSREC_F32 || dtype == CSREC_F64;
+static csrec_status count_known(const whole_signal *s, const char *name, csrec_measurement *m,
+                                csrec_error *error) {
+    const csrec_read_options *o = s->options;
     int64_t n = 0;
-    const int threads = csrec_threads_for(entries, 0);
+    const int threads = csrec_threads_for(s->entries, 0);
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n)
-    for (int64_t i = 0; i < entries; i++) {
-        if (tells && known[i] && is_unknown(&image->pixels, options, m->channels, i)) known[i] = 0;
-        n += known[i];
-    }
+    for (int64_t i = 0; i < s->entries; i++) n += is_known(s, i);
     m->n = n;
-    if (options->slab.count > 0) return CSREC_OK; /* the whole need not be as this part */
-    if (m->n == 0)
+    if (o->slab.count > 0) return CSREC_OK; /* the whole need not be as this part */
+    if (n == 0)
         return csrec_fail(error, CSREC_DATA,
                           "%s: no entry is known (all transparent, masked out, NaN or of the value "
                           "for unknown); one must be",
                           name);
-    if (m->n < entries || image->alpha || options->mask || options->has_unknown) return CSREC_OK;
+    if (s->image->alpha || o->mask || s->tells) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: nothing tells which entries are known (NaN, transparent pixels); give a "
                       "mask or the value of unknown ones, or sample it with cssample",
@@ -138,25 +192,23 @@ static csrec_status mark_unknown(const csrec_image *image, const csrec_read_opti
 }
 
 /* The entries from `from` to `end`, as samples from k on. */
-static void take_block(const csrec_array *pixels, const uint8_t *known, int64_t from, int64_t end,
-                       int64_t k, csrec_measurement *m) {
-    int64_t channels = m->channels;
+static void take_block(const whole_signal *s, int64_t from, int64_t end, int64_t k,
+                       csrec_measurement *m) {
     for (int64_t i = from; i < end; i++) {
-        if (!known[i]) continue;
+        if (!is_known(s, i)) continue;
         m->index[k] = i;
-        for (int64_t c = 0; c < channels; c++)
-            m->y[k * channels + c] = csrec_array_value(pixels, i * channels + c);
+        for (int64_t c = 0; c < s->channels; c++) m->y[k * s->channels + c] = value_at(s, i, c);
         k++;
     }
 }
 
 /* first [blocks]: becomes the number of samples before each block. */
-static void number_blocks(const uint8_t *known, int64_t entries, int64_t blocks, int64_t *first) {
-#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(entries, 0))
+static void number_blocks(const whole_signal *s, int64_t blocks, int64_t *first) {
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(s->entries, 0))
     for (int64_t b = 0; b < blocks; b++) {
-        int64_t end = b + 1 < blocks ? (b + 1) * BLOCK : entries;
+        int64_t end = b + 1 < blocks ? (b + 1) * BLOCK : s->entries;
         first[b] = 0;
-        for (int64_t i = b * BLOCK; i < end; i++) first[b] += known[i];
+        for (int64_t i = b * BLOCK; i < end; i++) first[b] += is_known(s, i);
     }
     for (int64_t b = 0, before = 0, n; b < blocks; b++, before += n) {
         n = first[b];
@@ -164,20 +216,19 @@ static void number_blocks(const uint8_t *known, int64_t entries, int64_t blocks,
     }
 }
 
-static csrec_status take_samples(const csrec_image *image, const uint8_t *known, const char *name,
-                                 int64_t entries, csrec_measurement *m, csrec_error *error) {
-    const int64_t blocks = (entries + BLOCK - 1) / BLOCK;
-    m->dtype = image->pixels.dtype;
-    if (image->bits) m->scale[1] = (double)((1 << image->bits) - 1);
+static csrec_status take_samples(const whole_signal *s, const char *name, csrec_measurement *m,
+                                 csrec_error *error) {
+    const int64_t blocks = (s->entries + BLOCK - 1) / BLOCK;
+    m->dtype = s->image->pixels.dtype;
+    if (s->image->bits) m->scale[1] = (double)((1 << s->image->bits) - 1);
     int64_t *first = malloc((size_t)blocks * sizeof *first);
     if (!first) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     csrec_status status = csrec_measurement_allocate(m, name, error);
     if (!status) {
-        number_blocks(known, entries, blocks, first);
-#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(entries, 0))
+        number_blocks(s, blocks, first);
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(s->entries, 0))
         for (int64_t b = 0; b < blocks; b++)
-            take_block(&image->pixels, known, b * BLOCK, b + 1 < blocks ? (b + 1) * BLOCK : entries,
-                       first[b], m);
+            take_block(s, b * BLOCK, b + 1 < blocks ? (b + 1) * BLOCK : s->entries, first[b], m);
     }
     free(first);
     return status;
@@ -186,8 +237,8 @@ static csrec_status take_samples(const csrec_image *image, const uint8_t *known,
 /* What precedes the pixels, if the format tells: then the sizes of the picture and its mask are
  * checked before any pixel is unpacked. */
 static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
-                               const csrec_read_options *options, csrec_image *seen, uint8_t **mask,
-                               csrec_error *error) {
+                               const csrec_read_options *options, csrec_image *seen,
+                               known_values *known, csrec_error *error) {
     bool transparent;
     csrec_measurement m;
     if (!row->peek) return CSREC_OK;
@@ -196,7 +247,7 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
         status = csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels,
                                    error);
     if (status) return status;
-    if (options->mask) return read_mask(options->mask, &m.shape, options->slab, mask, error);
+    if (options->mask) return read_mask(options, &m.shape, m.channels, known, error);
     if (transparent || options->has_unknown) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: has no transparent pixels to tell samples by; give a mask, or sample "
@@ -205,17 +256,20 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
 }
 
 /* A mask replaces transparency. */
-static csrec_status find_known(const csrec_image *image, const csrec_read_options *options,
-                               const char *name, const csrec_measurement *m, int64_t entries,
-                               uint8_t **known, csrec_error *error) {
-    if (*known) return CSREC_OK;
-    if (options->mask) return read_mask(options->mask, &m->shape, options->slab, known, error);
-    *known = malloc((size_t)entries);
-    if (!*known) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+static csrec_status find_known(whole_signal *s, const char *name, const csrec_measurement *m,
+                               csrec_error *error) {
+    known_values *known = &s->known;
+    const csrec_image *image = s->image;
+    if (known->at) return CSREC_OK;
+    if (s->options->mask) return read_mask(s->options, &m->shape, m->channels, known, error);
+    known->by_channel = image->alpha && image->by_channel;
+    const size_t count = (size_t)(s->entries * (known->by_channel ? s->channels : 1));
+    known->at = malloc(count);
+    if (!known->at) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     if (image->alpha)
-        memcpy(*known, image->alpha, (size_t)entries);
+        memcpy(known->at, image->alpha, count);
     else
-        memset(*known, 1, (size_t)entries);
+        memset(known->at, 1, count);
     return CSREC_OK;
 }
 
@@ -224,15 +278,14 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     const csrec_format_row *row = csrec_input_format(input);
     csrec_image seen = {0}, image = {0};
     csrec_measurement m = {0};
-    uint8_t *known = NULL;
-    int64_t entries = 0;
+    whole_signal s = {.image = &image, .options = options};
     csrec_status status = csrec_read_options_check(options, true, false, input->name, error);
     if (!status && options->has_unknown)
         status = refuse_lossy(input, row, "one value stands for unknown", error);
     if (!status && options->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
         status = csrec_format_no_slabs(input, error);
     input->slab = options->slab;
-    if (!status) status = look_ahead(input, row, options, &seen, &known, error);
+    if (!status) status = look_ahead(input, row, options, &seen, &s.known, error);
     if (!status) status = csrec_format_signal(input, &image, error);
     if (!status && row->peek) status = csrec_input_narrow(input, &seen.pixels.shape, error);
     /* The mask is as large as the picture was. */
@@ -242,11 +295,15 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     if (!status)
         status = csrec_image_split(&image, options->channels_last, input->name, &m.shape,
                                    &m.channels, error);
-    if (!status) status = csrec_shape_count(&m.shape, &entries);
-    if (!status) status = find_known(&image, options, input->name, &m, entries, &known, error);
-    if (!status) status = mark_unknown(&image, options, input->name, entries, known, &m, error);
-    if (!status) status = take_samples(&image, known, input->name, entries, &m, error);
-    free(known);
+    const csrec_dtype dtype = image.pixels.dtype;
+    s.tells = options->has_unknown || dtype == CSREC_F32 || dtype == CSREC_F64;
+    s.channels = m.channels;
+    if (!status) status = csrec_shape_count(&m.shape, &s.entries);
+    if (!status) status = find_known(&s, input->name, &m, error);
+    if (!status) status = count_known(&s, input->name, &m, error);
+    if (!status) status = take_samples(&s, input->name, &m, error);
+    free(s.known.at);
+    if (options->nodata) *options->nodata = image.has_nodata ? image.nodata : NAN;
     m.is_complex = image.is_complex;
     if (m.is_complex) m.channels /= 2;
     csrec_image_clear(&image);
@@ -271,11 +328,11 @@ csrec_status csrec_read_options_check(const csrec_read_options *options, bool wh
     if (options->slab.count != 0 && !whole)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "%s: has its positions inside, and is read as a whole", name);
-    if (options->grid && !coordinates)
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "%s: has a shape; leave the grid out (it goes with coordinates, .csv)",
-                          name);
-    return CSREC_OK;
+    if (coordinates || (!options->grid && !options->coordinates && !options->values))
+        return CSREC_OK;
+    return csrec_fail(error, CSREC_ARGUMENT,
+                      "%s: has a shape; leave the %s out (it goes with coordinates, .csv)", name,
+                      options->grid ? "grid" : "choice of columns");
 }
 
 static csrec_status parse_format(csrec_input *input, const csrec_read_options *options,
@@ -290,7 +347,7 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
                                      csrec_measurement *measurement, csrec_error *error) {
     static const csrec_read_options defaults = {0};
     csrec_measurement result = {0};
-    if (options && options->placement) options->placement->dims = 0;
+    if (options && options->placement) *options->placement = (csrec_placement){.dims = 0};
     csrec_status status = parse_format(input, options ? options : &defaults, &result, error);
     if (status) return status;
     bool empty = input->slab.count > 0 && result.n == 0;

@@ -171,17 +171,22 @@ static csrec_status check_positions(const csrec_measurement *m, const char *name
     return status == CSREC_OK ? status : fail_position(m, k, m->index[k], entries, name, error);
 }
 
-csrec_status csrec_values_check_piece(int64_t from, int64_t n, int64_t each, const double *y,
-                                      const char *name, csrec_error *error) {
-    for (int64_t i = 0; i < n * each; i++)
-        if (!isfinite(y[i]))
-            return csrec_fail(error, CSREC_DATA,
-                              "%s: array 'y': sample %lld is %s; leave out samples that are not "
-                              "finite (numpy.isfinite)",
-                              name, (long long)(from + i / each),
-                              isnan(y[i]) ? "nan"
-                              : y[i] > 0  ? "infinite"
-                                          : "-infinite");
+/* Values of entries may be NaN in some channels, which are not measured there. */
+csrec_status csrec_values_check_piece(const csrec_measurement *m, int64_t from, int64_t n,
+                                      const double *y, const char *name, csrec_error *error) {
+    const int64_t each = csrec_measurement_values(m) / m->n;
+    for (int64_t i = 0, known = 0; i < n * each; i++) {
+        known = (i % each ? known : 0) + !isnan(y[i]);
+        if (isfinite(y[i]) || (isnan(y[i]) && !m->through && (known || i % each < each - 1)))
+            continue;
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'y': sample %lld is %s; leave out samples that are not finite "
+                          "(numpy.isfinite)",
+                          name, (long long)(from + i / each),
+                          isnan(y[i]) ? "nan"
+                          : y[i] > 0  ? "infinite"
+                                      : "-infinite");
+    }
     return CSREC_OK;
 }
 
@@ -192,9 +197,8 @@ csrec_status csrec_measurement_check(const csrec_measurement *measurement, const
     if (!sized.index || !sized.y) sized.n = 0;
     csrec_status status = csrec_measurement_check_frame(&sized, name, &entries, error);
     if (status == CSREC_OK)
-        status = csrec_values_check_piece(0, measurement->n,
-                                          csrec_measurement_values(measurement) / measurement->n,
-                                          measurement->y, name, error);
+        status =
+            csrec_values_check_piece(measurement, 0, measurement->n, measurement->y, name, error);
     if (status == CSREC_OK) status = check_positions(measurement, name, entries, error);
     return status;
 }
@@ -210,6 +214,19 @@ csrec_status csrec_measurement_check_points(const csrec_measurement *m, const ch
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "%s: has complex values; give their parts as channels", name);
     return csrec_measurement_check(m, name, error);
+}
+
+/* ------------------------------------------------------------------ types */
+
+bool csrec_dtype_fits_f32(csrec_dtype dtype) {
+    return csrec_dtype_size(dtype) <= 2 || dtype == CSREC_F32;
+}
+
+void csrec_measurement_retype(csrec_dtype dtype, csrec_dtype from, csrec_measurement *m) {
+    const bool small = from == CSREC_U8 || from == CSREC_U16;
+    m->dtype = dtype;
+    if (dtype != from && m->scale[0] == m->scale[1] && small)
+        m->scale[1] = from == CSREC_U8 ? 255.0 : 65535.0;
 }
 
 /* ------------------------------------------------------------------ memory */

@@ -11,6 +11,13 @@
 csrec_status csrec_measurement_allocate(csrec_measurement *measurement, const char *name,
                                         csrec_error *error);
 
+/* Whether float32 holds every value of the type: integers of 16 bits, and itself. */
+bool csrec_dtype_fits_f32(csrec_dtype dtype);
+
+/* Gives a measurement whose values had type `from` another. Integers of 8 and 16 bits have their
+ * range for black and white, which becomes its scale. */
+void csrec_measurement_retype(csrec_dtype dtype, csrec_dtype from, csrec_measurement *measurement);
+
 /* csrec_measurement_check, and real samples of entries. CSREC_UNSUPPORTED: others. */
 csrec_status csrec_measurement_check_points(const csrec_measurement *measurement, const char *name,
                                             csrec_error *error);
@@ -25,13 +32,13 @@ csrec_status csrec_measurement_check_frame(const csrec_measurement *measurement,
 csrec_status csrec_measurement_check_next(const csrec_measurement *measurement, int64_t from,
                                           int64_t count, const char *name, csrec_error *error);
 
-/* The same where index is that of samples `from` on; and whether values [n][each], of samples
- * `from` on, are finite. */
+/* The same where index is that of samples `from` on; and whether values [n][channels], of samples
+ * `from` on, are finite, or NaN in channels that are not measured. */
 csrec_status csrec_positions_check_piece(const csrec_measurement *measurement, int64_t from,
                                          int64_t count, const int64_t *index, const char *name,
                                          csrec_error *error);
-csrec_status csrec_values_check_piece(int64_t from, int64_t n, int64_t each, const double *values,
-                                      const char *name, csrec_error *error);
+csrec_status csrec_values_check_piece(const csrec_measurement *measurement, int64_t from, int64_t n,
+                                      const double *values, const char *name, csrec_error *error);
 
 /* Whether positions are in 0 .. entries - 1 and distinct. CSREC_DATA: *fault is the first that is
  * not in range, or, where all are, the first equal to an earlier one. At most O(n) memory besides

@@ -21,7 +21,8 @@ typedef struct {
     int64_t *sample;    /* [samples] number among the samples of all parts, in their order */
     int64_t *start;     /* [n + 1] number of each part's first sample */
     double unit;        /* the largest sigma, or 1 */
-    double variance;    /* sum over the merged samples, in squares of the unit */
+    double variance;    /* sum over the merged values, in squares of the unit, */
+    int64_t values;     /* and their number */
     int64_t contradictions, first; /* positions, and the first of them or -1 */
     csrec_pool pool;
 } merge;
@@ -64,31 +65,18 @@ static csrec_status check_part(const csrec_measurement *const parts[], int64_t k
 
 /* ------------------------------------------------------------------ types ------------------- */
 
-/* Whether float32 holds every value of the type: integers of 16 bits, and itself. */
-static bool fits_float(csrec_dtype dtype) {
-    return csrec_dtype_size(dtype) <= 2 || dtype == CSREC_F32;
-}
-
-/* The type of values that may be means. */
+/* The type of values that may be means, or not measured in a channel. */
 static csrec_dtype merged_type(const merge *s, const csrec_measurement *merged) {
     csrec_dtype dtype = s->parts[0]->dtype;
     bool same = true, narrow = true, whole = true;
     for (int64_t k = 0; k < s->n; k++) {
         same = same && s->parts[k]->dtype == dtype;
-        narrow = narrow && fits_float(s->parts[k]->dtype);
+        narrow = narrow && csrec_dtype_fits_f32(s->parts[k]->dtype);
     }
     for (int64_t i = 0; i < merged->n * merged->channels; i++)
         whole = whole && merged->y[i] == trunc(merged->y[i]);
     if (same && (whole || dtype == CSREC_F32 || dtype == CSREC_F64)) return dtype;
     return narrow ? CSREC_F32 : CSREC_F64;
-}
-
-/* Samples of integer types have the range of the type for black and white, which means lose. */
-static void keep_scale(const merge *s, csrec_measurement *merged) {
-    csrec_dtype dtype = s->parts[0]->dtype;
-    bool small = dtype == CSREC_U8 || dtype == CSREC_U16;
-    if (merged->dtype == dtype || has_scale(merged) || !small) return;
-    merged->scale[1] = dtype == CSREC_U8 ? 255.0 : 65535.0;
 }
 
 static double range_of(const merge *s, const double scale[2]) {
@@ -140,24 +128,36 @@ static double weight_of(value v, double least) {
     return least > 0.0 ? (least / v.sigma) * (least / v.sigma) : 1.0;
 }
 
-/* The mean of the samples from .. to - 1, all of one position. It is the first value plus a mean of
- * differences, so that equal values stay what they are. */
-static void average(merge *s, int64_t from, int64_t to, double *y) {
-    const int64_t channels = s->parts[0]->channels;
+/* The mean of a channel over the samples from .. to - 1 in which it is measured. It is the first
+ * value plus a mean of differences, so that equal values stay what they are. */
+static double average_channel(merge *s, int64_t from, int64_t to, int64_t channel) {
     const double least = least_sigma(s, from, to);
-    const value first = value_of(s, s->sample[from]);
-    double total = 0.0;
-    bool contradicted = false;
-    for (int64_t i = from; i < to; i++) total += weight_of(value_of(s, s->sample[i]), least);
-    for (int64_t c = 0; c < channels; c++) y[c] = first.y[c];
+    double total = 0.0, first = NAN, mean = 0.0;
     for (int64_t i = from; i < to; i++) {
-        value v = value_of(s, s->sample[i]);
-        double share = weight_of(v, least) / total, deviation = share * (v.sigma / s->unit);
-        for (int64_t c = 0; c < channels; c++) y[c] += share * (v.y[c] - first.y[c]);
-        for (int64_t j = from; j < i && !contradicted; j++)
-            contradicted = contradict(s, value_of(s, s->sample[j]), v);
+        const value v = value_of(s, s->sample[i]);
+        if (isnan(v.y[channel])) continue;
+        if (total == 0.0) first = v.y[channel];
+        total += weight_of(v, least);
+    }
+    if (total == 0.0) return NAN;
+    for (int64_t i = from; i < to; i++) {
+        const value v = value_of(s, s->sample[i]);
+        const double share = weight_of(v, least) / total, deviation = share * (v.sigma / s->unit);
+        if (isnan(v.y[channel])) continue;
+        mean += share * (v.y[channel] - first);
         s->variance += deviation * deviation;
     }
+    s->values++;
+    return first + mean;
+}
+
+/* y [channels]: of the samples from .. to - 1, all of one position. */
+static void average(merge *s, int64_t from, int64_t to, double *y) {
+    bool contradicted = false;
+    for (int64_t c = 0; c < s->parts[0]->channels; c++) y[c] = average_channel(s, from, to, c);
+    for (int64_t i = from; i < to; i++)
+        for (int64_t j = from; j < i && !contradicted; j++)
+            contradicted = contradict(s, value_of(s, s->sample[j]), value_of(s, s->sample[i]));
     if (!contradicted) return;
     if (s->contradictions++ == 0) s->first = (int64_t)s->position[from];
 }
@@ -189,10 +189,10 @@ static csrec_status sort_samples(merge *s) {
     return csrec_sort_rows(s->samples, s->position, s->sample);
 }
 
-static double merged_sigma(const merge *s, int64_t n) {
+static double merged_sigma(const merge *s) {
     bool same = true;
     for (int64_t k = 1; k < s->n; k++) same = same && s->parts[k]->sigma == s->parts[0]->sigma;
-    return same ? s->parts[0]->sigma : s->unit * sqrt(s->variance / (double)n);
+    return same ? s->parts[0]->sigma : s->unit * sqrt(s->variance / (double)s->values);
 }
 
 static csrec_status join(merge *s, csrec_measurement *merged, csrec_error *error) {
@@ -211,9 +211,8 @@ static csrec_status join(merge *s, csrec_measurement *merged, csrec_error *error
         merged->index[k] = (int64_t)s->position[i];
         average(s, i, to, merged->y + k * merged->channels);
     }
-    merged->sigma = merged_sigma(s, k);
-    merged->dtype = merged_type(s, merged);
-    keep_scale(s, merged);
+    merged->sigma = merged_sigma(s);
+    csrec_measurement_retype(merged_type(s, merged), s->parts[0]->dtype, merged);
     return CSREC_OK;
 }
 

@@ -17,6 +17,7 @@
 #include "base/threads.h"
 #include "measurement/measurement.h"
 #include "base/unit.h"
+#include "measurement/channels.h"
 #include "measurement/nearby.h"
 
 enum { LEAVES = 4, BLOCKS_LEAST = 8, LEAF_MOST = 2 * CSREC_DIMS_MAX + 4 };
@@ -231,16 +232,11 @@ static double unit_of(const csrec_measurement *m) {
     return csrec_unit_of(csrec_largest(m->n * m->channels, m->y));
 }
 
-csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *sigma,
-                                  csrec_error *error) {
-    noise_found found = {0};
-    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
-    if (status) return status;
-    double unit = unit_of(measurement);
-    status = find_noise(measurement, unit, &found, error);
-    if (!status) *sigma = found.sigma * unit;
-    return status;
-}
+/* The noise of groups of channels, together; those with too few samples say nothing. */
+typedef struct noise_sum {
+    bool likely; /* noise that is not counts as none */
+    double unit, squares, values;
+} noise_sum;
 
 /* Noise that is visible, in enough flat parts, and white: neighbours differ no less than others.
  * Limits: docs/measured.md. */
@@ -250,18 +246,45 @@ static bool is_likely(const noise_found *found, double range) {
     return found->sigma > VISIBLE * range && found->flat > FLAT && white;
 }
 
+/* A csrec_group_fn. */
+static csrec_status add_group(void *context, const csrec_groups *groups, int64_t k,
+                              const csrec_measurement *part, const int64_t *sample,
+                              csrec_error *error) {
+    noise_sum *sum = context;
+    noise_found found = {0};
+    double range = 0.0, values = (double)(part->n * part->channels);
+    (void)groups, (void)k, (void)sample;
+    csrec_status status = find_noise(part, sum->unit, &found, error);
+    if (status) return status == CSREC_DATA ? CSREC_OK : status;
+    for (int64_t c = 0; c < part->channels && sum->likely; c++)
+        range = fmax(range, csrec_nearby_range(part, sum->unit, c));
+    if (!sum->likely || is_likely(&found, range))
+        sum->squares += values * found.sigma * found.sigma;
+    sum->values += values;
+    return CSREC_OK;
+}
+
+static csrec_status estimate(const csrec_measurement *m, bool likely, double *sigma,
+                             csrec_error *error) {
+    csrec_error few = {""};
+    csrec_status status = csrec_measurement_check_points(m, "measurement", error);
+    if (status) return status;
+    noise_sum sum = {.likely = likely, .unit = unit_of(m)};
+    status = csrec_groups_each(m, add_group, &sum, &few);
+    if (!status && sum.values == 0.0 && !likely) status = CSREC_DATA;
+    if (status) return csrec_fail(error, status, "%s", few.text);
+    *sigma = sum.values > 0.0 ? sqrt(sum.squares / sum.values) * sum.unit : 0.0;
+    return CSREC_OK;
+}
+
+csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *sigma,
+                                  csrec_error *error) {
+    return estimate(measurement, false, sigma, error);
+}
+
 csrec_status csrec_noise_likely(const csrec_measurement *measurement, double *sigma,
                                 csrec_error *error) {
-    noise_found found = {0};
-    csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
-    if (status) return status;
-    *sigma = 0.0;
-    double unit = unit_of(measurement), range = 0.0;
-    for (int64_t c = 0; c < measurement->channels; c++)
-        range = fmax(range, csrec_nearby_range(measurement, unit, c));
-    status = find_noise(measurement, unit, &found, error);
-    if (!status && is_likely(&found, range)) *sigma = found.sigma * unit;
-    return status == CSREC_DATA ? CSREC_OK : status;
+    return estimate(measurement, true, sigma, error);
 }
 
 /* ------------------------------------------------------------------ outliers: samples that are far
@@ -292,13 +315,15 @@ static bool is_far(const noise_job *j, const far_test *test, double range, int64
     return outside > test->of_near * (high - low) && outside > test->of_all * range;
 }
 
-/* Adds to the marks of one channel. */
-static void mark_channel(const noise_job *j, int64_t channel, int threads, uint8_t *mark) {
+/* Adds to the marks of one channel. sample: NULL or the number of each in `mark`. */
+static void mark_channel(const noise_job *j, int64_t channel, const int64_t *sample, int threads,
+                         uint8_t *mark) {
     double range = csrec_nearby_range(j->m, j->unit, channel);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t k = 0; k < j->nearby.n; k++) {
         csrec_neighbour near[NEIGHBOURS];
-        uint8_t *own = &mark[csrec_nearby_sample(&j->nearby, k)];
+        const int64_t at = csrec_nearby_sample(&j->nearby, k);
+        uint8_t *own = &mark[sample ? sample[at] : at];
         csrec_nearby_find(&j->nearby, k, NEIGHBOURS, near);
         if (is_far(j, &STRICT, range, k, channel, near)) *own |= IS_STRICT | IS_LOOSE;
         if (is_far(j, &LOOSE, range, k, channel, near)) *own |= IS_LOOSE;
@@ -318,20 +343,36 @@ static uint8_t mark_of_outliers(int64_t n, const uint8_t *mark) {
     return strict <= n / 2000 ? IS_STRICT : 0;
 }
 
+typedef struct outlier_job {
+    double unit;
+    int threads;
+    uint8_t *mark; /* [samples] */
+} outlier_job;
+
+/* A csrec_group_fn. */
+static csrec_status mark_group(void *context, const csrec_groups *groups, int64_t k,
+                               const csrec_measurement *part, const int64_t *sample,
+                               csrec_error *error) {
+    const outlier_job *all = context;
+    noise_job j = {.m = part, .unit = all->unit};
+    (void)groups, (void)k;
+    if (part->n <= NEIGHBOURS) return CSREC_OK;
+    csrec_status status = csrec_nearby_create(part, NEIGHBOURS, &j.nearby, error);
+    for (int64_t c = 0; c < part->channels && !status; c++)
+        mark_channel(&j, c, sample, csrec_threads(all->threads), all->mark);
+    csrec_nearby_clear(&j.nearby);
+    return status;
+}
+
 csrec_status csrec_outliers_find(const csrec_measurement *measurement, int threads,
                                  uint8_t *outlier, int64_t *found, csrec_error *error) {
-    noise_job j = {.m = measurement};
     int64_t n = measurement->n;
     csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (status) return status;
+    outlier_job j = {unit_of(measurement), threads, outlier};
     *found = 0;
     memset(outlier, 0, (size_t)n);
-    if (n <= NEIGHBOURS) return CSREC_OK;
-    j.unit = unit_of(measurement);
-    status = csrec_nearby_create(measurement, NEIGHBOURS, &j.nearby, error);
-    for (int64_t c = 0; c < measurement->channels && !status; c++)
-        mark_channel(&j, c, csrec_threads(threads), outlier);
-    csrec_nearby_clear(&j.nearby);
+    status = csrec_groups_each(measurement, mark_group, &j, error);
     if (status) return status;
     uint8_t wanted = mark_of_outliers(n, outlier);
     *found = count_marks(n, outlier, wanted);

@@ -203,6 +203,7 @@ void csrec_record_signal(csrec_record *record, int64_t iteration, const double *
     double energy = 0.0, whole = 0.0;
     for (int64_t i = 0; i < m->n * m->channels; i++) {
         double y = m->y[i];
+        if (isnan(y)) continue; /* not measured */
         double r = y - signal[m->index[i / m->channels] * m->channels + i % m->channels];
         energy += r * r;
         whole += y * y;

@@ -54,7 +54,8 @@ typedef struct csrec_method_type {
     /* Sets options that are not given; NULL: nothing to set. atoms: coefficients are requested. */
     void (*complete)(const csrec_measurement *measurement, bool atoms,
                      csrec_recover_options *options);
-    bool by_channels;                           /* channels are recovered separately */
+    bool by_channels; /* channels are recovered separately */
+    bool uneven;      /* it takes channels with positions of their own: NaN in y elsewhere */
     csrec_need (*need)(const csrec_task *task); /* NULL: much more than most need */
     /* Whether parts of the signal can be recovered separately; NULL: never. */
     bool (*parts)(const csrec_task *task);

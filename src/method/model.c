@@ -19,12 +19,14 @@ csrec_model_units csrec_model_units_of(const csrec_model *model,
 }
 
 void csrec_samples_restore(const csrec_measurement *measurement, double *signal) {
-    size_t bytes = (size_t)measurement->channels * sizeof *signal;
+    const int64_t C = measurement->channels;
     if (measurement->sigma > 0.0) return;
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(measurement->n, 0))
     for (int64_t i = 0; i < measurement->n; i++)
-        memcpy(signal + measurement->index[i] * measurement->channels,
-               measurement->y + i * measurement->channels, bytes);
+        for (int64_t c = 0; c < C; c++) {
+            double y = measurement->y[i * C + c];
+            if (!isnan(y)) signal[measurement->index[i] * C + c] = y;
+        }
 }
 
 static double off_sample(const csrec_measurement *m, const double *signal, int64_t i) {
@@ -44,6 +46,7 @@ double csrec_samples_residual(const csrec_measurement *measurement, const double
         farthest = fmax(farthest, fabs(off_sample(measurement, signal, i)));
     }
     for (int64_t i = 0; i < count && most > 0.0 && farthest > 0.0; i++) {
+        if (isnan(measurement->y[i])) continue; /* not measured */
         double value = measurement->y[i] / most;
         double off = off_sample(measurement, signal, i) / farthest;
         r += off * off;
@@ -60,7 +63,7 @@ csrec_status csrec_model_check_scales(const csrec_measurement *measurement,
     csrec_model_units units = csrec_model_units_of(model, measurement, 1.0);
     bool within = units.gain != 0.0;
     for (int64_t i = 0; i < measurement->n * measurement->channels && within; i++)
-        within = fabs(units.gain * measurement->y[i] + units.offset) <= CSREC_MODEL_MOST;
+        within = !(fabs(units.gain * measurement->y[i] + units.offset) > CSREC_MODEL_MOST);
     if (within) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "samples in units of the model are beyond %g: black and white are %g and %g "

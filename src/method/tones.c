@@ -22,13 +22,12 @@ csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole, csre
         memset(whole->least, 0, 2 * (size_t)m->channels * sizeof *whole->least);
         return CSREC_OK;
     }
-    memcpy(whole->least, m->y, (size_t)m->channels * sizeof *m->y);
-    memcpy(whole->most, m->y, (size_t)m->channels * sizeof *m->y);
+    for (int64_t c = 0; c < m->channels; c++) whole->least[c] = whole->most[c] = NAN;
     for (int64_t i = 0; i < m->n; i++)
-        for (int64_t c = 0; c < m->channels; c++) {
+        for (int64_t c = 0; c < m->channels; c++) { /* NaN: not measured, which fmin leaves out */
             double v = m->y[i * m->channels + c];
-            whole->least[c] = v < whole->least[c] ? v : whole->least[c];
-            whole->most[c] = v > whole->most[c] ? v : whole->most[c];
+            whole->least[c] = fmin(v, whole->least[c]);
+            whole->most[c] = fmax(v, whole->most[c]);
         }
     return CSREC_OK;
 }

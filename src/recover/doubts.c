@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files/measurement.h"
+#include "measurement/channels.h"
+#include "measurement/measurement.h"
 #include "sampling/distance.h"
 #include "base/unravel.h"
 #include "recover/recover.h"
@@ -213,16 +214,35 @@ static csrec_status find_holes(const csrec_measurement *m, csrec_doubts *doubts,
 
 /* ------------------------------------------------------------------ all ----------------------- */
 
+typedef struct doubts_job {
+    csrec_doubts *found;
+    int threads;
+} doubts_job;
+
+/* A csrec_group_fn: the worst of all groups counts. */
+static csrec_status find_group(void *context, const csrec_groups *groups, int64_t k,
+                               const csrec_measurement *part, const int64_t *sample,
+                               csrec_error *error) {
+    const doubts_job *j = context;
+    csrec_doubts own = {.constant = is_constant(part), .grid = find_grid(part)}, *all = j->found;
+    (void)groups, (void)k, (void)sample;
+    csrec_status status = find_holes(part, &own, error);
+    if (!status && !own.constant) status = find_outliers(part, j->threads, &own.outliers, error);
+    all->constant = all->constant && own.constant;
+    all->grid = own.grid > all->grid ? own.grid : all->grid;
+    all->outliers = fmax(all->outliers, own.outliers);
+    if (own.unreached < all->unreached || (own.unreached == 0.0 && all->reach > 0.0)) return status;
+    all->unreached = own.unreached;
+    all->reach = own.reach;
+    return status;
+}
+
 csrec_status csrec_doubts_find(const csrec_measurement *measurement, int threads,
                                csrec_doubts *doubts, csrec_error *error) {
-    csrec_doubts found = {.samples = measurement->n};
+    csrec_doubts found = {.samples = measurement->n, .constant = true};
+    doubts_job j = {&found, threads};
     csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
-    if (status) return status;
-    found.constant = is_constant(measurement);
-    found.grid = find_grid(measurement);
-    status = find_holes(measurement, &found, error);
-    if (!status && !found.constant)
-        status = find_outliers(measurement, threads, &found.outliers, error);
+    if (!status) status = csrec_groups_each(measurement, find_group, &j, error);
     if (!status) *doubts = found;
     return status;
 }

@@ -2,9 +2,11 @@
 /* recover.c - csrec_recover: makes a plan and runs it. */
 #include "recover/recover.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "measurement/channels.h"
 #include "measurement/through.h"
 #include "method/history.h"
 #include "method/model.h"
@@ -13,10 +15,11 @@
 #include "solver/units.h"
 
 /* The most ranks that share the work without tiles; 1: it cannot be shared. */
-static int64_t sharers(const csrec_layout *layout, int64_t n, csrec_device_kind kind) {
+static int64_t sharers(const csrec_layout *layout, const csrec_measurement *m,
+                       csrec_device_kind kind) {
     const csrec_method_type *method = layout->method;
-    return layout->tiling.tiles == 1 && method->shares
-               ? method->shares(&layout->resolved.options, n, kind)
+    return layout->tiling.tiles == 1 && method->shares && csrec_measurement_even(m)
+               ? method->shares(&layout->resolved.options, m->n, kind)
                : 1;
 }
 
@@ -24,7 +27,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
                                        csrec_error *error) {
     const csrec_recover_options *options = recovery->options;
     bool ranks = csrec_comm_size(options->comm) > 1;
-    bool shared = ranks && sharers(layout, recovery->measurement->n, recovery->context->kind) > 1;
+    bool shared = ranks && sharers(layout, recovery->measurement, recovery->context->kind) > 1;
     csrec_tiling tiling = layout->tiling;
     csrec_runner alone = {.comm = options->comm};
     csrec_status status = CSREC_OK;
@@ -36,7 +39,7 @@ static csrec_status run_whole_or_tiles(const csrec_layout *layout, csrec_recover
     if (tiling.tiles > 1) return csrec_recover_tiles(layout->method, recovery, &tiling, error);
     /* What cannot be shared the first process does. */
     if (shared || csrec_comm_rank(options->comm) == 0)
-        status = csrec_method_run(layout->method, recovery, error);
+        status = csrec_channels_run(layout->method, recovery, NULL, error);
     return status || !ranks ? status : csrec_runner_report(&alone, recovery->report, error);
 }
 
@@ -67,6 +70,22 @@ static bool go_outside(const csrec_progress *now, void *context) {
     return stops;
 }
 
+/* Back to the units of y; NaN in channels that are measured nowhere. */
+static csrec_status deliver(const csrec_normal *normal, const recover_job *j,
+                            const csrec_whole *whole, csrec_error *error) {
+    const csrec_measurement *m = &normal->m;
+    const int64_t values = csrec_measurement_signal_values(m);
+    csrec_status status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
+    for (int64_t i = 0; i < values && !status; i++) {
+        const bool unknown = !m->through && isnan(whole->least[i % m->channels]);
+        const bool blank = unknown && !j->layout.method->uneven;
+        if (j->variance) j->variance[i] *= blank ? NAN : normal->unit * normal->unit;
+        if (j->signal && blank) j->signal[i] = NAN;
+    }
+    for (int64_t c = 0; status && j->atoms && c < m->channels; c++) csrec_atoms_clear(&j->atoms[c]);
+    return status;
+}
+
 static csrec_status recover_normal(csrec_normal *normal, const csrec_context *context,
                                    recover_job *j, csrec_error *error) {
     double start = csrec_seconds();
@@ -92,29 +111,24 @@ static csrec_status recover_normal(csrec_normal *normal, const csrec_context *co
     csrec_history_begin(history, &normal->m, normal->unit);
     csrec_status status = csrec_whole_of(&normal->m, &whole, error);
     if (!status) status = run_whole_or_tiles(&j->layout, &recovery, error);
-    csrec_whole_clear(&whole);
     csrec_layout_report(&j->layout, report);
     report->seconds_total = csrec_seconds() - start;
-    if (status || csrec_comm_rank(normal->options.comm) > 0) return status;
-    if (!j->signal)
-        report->residual = report->unexplained;
-    else if (!normal->m.through)
-        report->residual = csrec_samples_residual(&normal->m, j->signal);
-    csrec_history_end(history, j->signal, report);
-    status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
-    if (!status && j->variance) {
-        const int64_t values = csrec_measurement_signal_values(&normal->m);
-        for (int64_t i = 0; i < values; i++) j->variance[i] *= normal->unit * normal->unit;
+    if (!status && csrec_comm_rank(normal->options.comm) == 0) {
+        if (!j->signal)
+            report->residual = report->unexplained;
+        else if (!normal->m.through)
+            report->residual = csrec_samples_residual(&normal->m, j->signal);
+        csrec_history_end(history, j->signal, report);
+        status = deliver(normal, j, &whole, error);
     }
-    for (int64_t c = 0; status && j->atoms && c < normal->m.channels; c++)
-        csrec_atoms_clear(&j->atoms[c]);
+    csrec_whole_clear(&whole);
     return status;
 }
 
 /* Ranks share tiles, or what the method shares by itself. On a device a history has the result
  * alone, which the first rank has. */
 static csrec_status check_shared(const recover_job *j, csrec_device_kind kind, csrec_error *error) {
-    const bool by_method = sharers(&j->layout, j->measurement->n, kind) > 1;
+    const bool by_method = sharers(&j->layout, j->measurement, kind) > 1;
     const bool steps = kind == CSREC_DEVICE_CPU && j->layout.resolved.options.history;
     if (!j->signal && !j->atoms && csrec_comm_rank(j->layout.resolved.options.comm) == 0)
         return csrec_fail(error, CSREC_ARGUMENT, "the first of several processes needs a signal");
@@ -152,7 +166,7 @@ static csrec_status recover_on(const csrec_context *context, void *job, csrec_er
 
 /* The number of the list's devices that can share the job, once it is planned. */
 static int devices_for(const recover_job *j, const csrec_device_list *list) {
-    int64_t most = sharers(&j->layout, j->measurement->n, list->kind);
+    int64_t most = sharers(&j->layout, j->measurement, list->kind);
     if (most <= 1) most = j->layout.tiling.tiles;
     if (check_shared(j, list->kind, NULL) || most < 1) return 1;
     return most < list->n ? (int)most : list->n;

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "csrec/sampling.h"
-#include "files/measurement.h"
+#include "measurement/channels.h"
+#include "measurement/measurement.h"
 #include "base/random.h"
 #include "base/pool.h"
 #include "recover/recover.h"
@@ -356,35 +357,80 @@ static csrec_status prepare(estimator *e, const csrec_recover_options *options,
     return CSREC_OK;
 }
 
+typedef struct uncertainty_job {
+    const csrec_recover_options *options;
+    const double *signal;
+    double *map, *density;  /* NULL: not wanted */
+    double squares, values; /* expected, of so many */
+    int64_t entries;
+} uncertainty_job;
+
+/* A csrec_group_fn: of a group of channels, those of a signal. */
+static csrec_status expect_group(void *context, const csrec_groups *groups, int64_t k,
+                                 const csrec_measurement *part, const int64_t *sample,
+                                 csrec_error *error) {
+    uncertainty_job *j = context;
+    csrec_pool pool = {0};
+    const int64_t values = j->entries * part->channels;
+    double *signal = CSREC_TAKE(&pool, signal, values), *map = NULL;
+    estimator e = {.m = part, .signal = signal};
+    if (j->map) CSREC_TAKE(&pool, map, values);
+    csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    (void)sample;
+    if (!status) {
+        csrec_groups_copy(groups, k, j->entries, signal, true, (double *)(uintptr_t)j->signal);
+        status = prepare(&e, j->options, error);
+    }
+    for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
+    double share = (double)part->n / (double)j->entries;
+    double squares[2] = {share < 1.0 ? unknown_square(&e) : 0.0, sampled_square(&e)};
+    j->squares += (double)values * ((1.0 - share) * squares[0] + share * squares[1]);
+    j->values += (double)values;
+    if (!status && map) status = fill_map(&e, squares, map, error);
+    if (!status && map) csrec_groups_copy(groups, k, j->entries, map, false, j->map);
+    csrec_pool_clear(&pool);
+    return status;
+}
+
 csrec_status csrec_uncertainty(const csrec_measurement *measurement,
                                const csrec_recover_options *options, const double *signal,
                                double *uncertainty, double *expected, csrec_error *error) {
-    estimator e = {.m = measurement, .signal = signal};
-    int64_t entries = 0;
+    uncertainty_job j = {.options = options, .signal = signal, .map = uncertainty};
     csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
-    if (!status) status = prepare(&e, options, error);
-    for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
     if (status) return status;
-    csrec_shape_count(&measurement->shape, &entries);
-    double share = (double)measurement->n / (double)entries;
-    double squares[2] = {share < 1.0 ? unknown_square(&e) : 0.0, sampled_square(&e)};
-    if (expected) *expected = sqrt((1.0 - share) * squares[0] + share * squares[1]);
-    return uncertainty ? fill_map(&e, squares, uncertainty, error) : CSREC_OK;
+    csrec_shape_count(&measurement->shape, &j.entries);
+    for (int64_t i = 0; i < j.entries * measurement->channels && uncertainty; i++)
+        uncertainty[i] = NAN; /* as it stays where a channel is measured nowhere */
+    status = csrec_groups_each(measurement, expect_group, &j, error);
+    if (!status && expected) *expected = sqrt(j.squares / j.values);
+    return status;
+}
+
+/* A csrec_group_fn: adds the squares. */
+static csrec_status add_density(void *context, const csrec_groups *groups, int64_t k,
+                                const csrec_measurement *part, const int64_t *sample,
+                                csrec_error *error) {
+    uncertainty_job *j = context;
+    estimator e = {.m = part};
+    glance g = {0};
+    (void)groups, (void)k, (void)sample;
+    csrec_status status = prepare(&e, j->options, error);
+    if (!status) status = glance_whole(&e, &g, error);
+    for (int64_t i = 0; i < g.values && !status; i++)
+        if (!is_kept(&g, i / part->channels)) j->density[i / part->channels] += g.variance[i];
+    csrec_pool_clear(&g.pool);
+    return status;
 }
 
 csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
                                        const csrec_recover_options *options, double *density,
                                        csrec_error *error) {
-    estimator e = {.m = measurement};
-    glance g = {0};
+    uncertainty_job j = {.options = options, .density = density};
     csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
-    if (!status) status = prepare(&e, options, error);
-    if (!status) status = glance_whole(&e, &g, error);
-    for (int64_t i = 0; i < g.values / measurement->channels && !status; i++) {
-        double sum = 0.0;
-        for (int64_t c = 0; c < g.m.channels; c++) sum += g.variance[i * g.m.channels + c];
-        density[i] = is_kept(&g, i) ? 0.0 : sqrt(sum);
-    }
-    csrec_pool_clear(&g.pool);
+    if (status) return status;
+    csrec_shape_count(&measurement->shape, &j.entries);
+    memset(density, 0, (size_t)j.entries * sizeof *density);
+    status = csrec_groups_each(measurement, add_density, &j, error);
+    for (int64_t i = 0; i < j.entries && !status; i++) density[i] = sqrt(density[i]);
     return status;
 }

@@ -164,14 +164,12 @@ static int bytes_for(const csrec_gaussian_device *g, const fitting *f) {
 }
 
 template <int WIDE, int CHANNELS>
-static csrec_status launch(const csrec_gaussian_device *g, int n, fitting f, int shared,
-                           csrec_error *error) {
+static csrec_status launch(const csrec_gaussian_device *g, int n, fitting f, csrec_error *error) {
     const auto kernel = estimate_groups<WIDE, CHANNELS>;
-    cudaFuncAttributes own;
+    int most = 0;
     csrec_status status =
-        csrec_cuda_check(cudaFuncGetAttributes(&own, kernel), "estimate_groups", error);
+        csrec_cuda_allow_shared((const void *)kernel, "estimate_groups", &most, error);
     if (status) return status;
-    const int most = shared - (int)own.sharedSizeBytes;
     while (f.teams > 1 && bytes_for<WIDE, CHANNELS>(g, &f) > most) f.teams--;
     const int bytes = bytes_for<WIDE, CHANNELS>(g, &f);
     if (bytes > most)
@@ -179,25 +177,21 @@ static csrec_status launch(const csrec_gaussian_device *g, int n, fitting f, int
                           "CUDA: a group of %d patches of %d pixels, %d of them samples, does not "
                           "fit into shared memory; use backend cpu",
                           g->group, g->patch_depth * g->patch_height * g->patch_width, f.rows);
-    status = csrec_cuda_check(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-        "estimate_groups", error);
-    if (status) return status;
     const dim3 grid((unsigned)n, (unsigned)csrec_gaussian_spreads(g));
     kernel<<<grid, shape<WIDE>::THREADS, (size_t)bytes>>>(*g, f);
     return csrec_cuda_launched("estimate_groups", error);
 }
 
 template <int WIDE>
-static csrec_status launch_wide(const csrec_gaussian_device *g, int n, const fitting &f, int shared,
+static csrec_status launch_wide(const csrec_gaussian_device *g, int n, const fitting &f,
                                 csrec_error *error) {
-    return g->pooled > 1 ? launch<WIDE, CSREC_GAUSSIAN_POOLED>(g, n, f, shared, error)
-                         : launch<WIDE, 1>(g, n, f, shared, error);
+    return g->pooled > 1 ? launch<WIDE, CSREC_GAUSSIAN_POOLED>(g, n, f, error)
+                         : launch<WIDE, 1>(g, n, f, error);
 }
 
 csrec_status csrec_gaussian_estimate(const csrec_gaussian_device *g,
                                      const csrec_cuda_gaussian_round *round, int n, int most,
-                                     int shared, csrec_error *error) {
+                                     csrec_error *error) {
     const int rows = (most + SAMPLES - 1) / SAMPLES * SAMPLES;
     const int pixels = g->patch_depth * g->patch_height * g->patch_width;
     const fitting f = {round->diagonal, round->trust,
@@ -205,9 +199,9 @@ csrec_status csrec_gaussian_estimate(const csrec_gaussian_device *g,
                        round->evenness, round->floor,
                        round->em,       round->every > 0 ? round->every : 1,
                        TEAMS_MOST,      rows > 0 ? rows : SAMPLES};
-    return pixels <= 64    ? launch_wide<64>(g, n, f, shared, error)
-           : pixels <= 104 ? launch_wide<104>(g, n, f, shared, error)
-                           : launch_wide<128>(g, n, f, shared, error);
+    return pixels <= 64    ? launch_wide<64>(g, n, f, error)
+           : pixels <= 104 ? launch_wide<104>(g, n, f, error)
+                           : launch_wide<128>(g, n, f, error);
 }
 
 csrec_status csrec_gaussian_clear(const csrec_gaussian_device *g, csrec_error *error) {

@@ -11,9 +11,8 @@ struct csrec_cuda_gaussian {
     csrec_cuda_block memory;
     csrec_gaussian_device g;
     int64_t references;
-    int group;  /* most per round */
-    int most;   /* most samples in a patch of the size of g; 0: not counted */
-    int shared; /* bytes a block can have */
+    int group; /* most per round */
+    int most;  /* most samples in a patch of the size of g; 0: not counted */
     int slices, rows, columns, deep, radius; /* of the candidates; slices 0: none */
 };
 
@@ -108,9 +107,7 @@ static csrec_status fill(csrec_cuda_gaussian *s, const csrec_cuda_gaussian_spec 
 
 csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
                                         csrec_cuda_gaussian **gaussian, csrec_error *error) {
-    csrec_cuda_size size;
     csrec_status status = check(spec, error);
-    if (!status) status = csrec_cuda_measure(&size, error);
     if (status) return status;
     csrec_cuda_gaussian *s = (csrec_cuda_gaussian *)calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
@@ -125,7 +122,6 @@ csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
     g->keep = spec->keep;
     s->references = spec->references;
     s->group = spec->group;
-    s->shared = size.shared;
     status = csrec_cuda_lay(&s->memory, "the groups of a picture", error, [&] { lay_out(s); });
     if (!status) status = fill(s, spec, error);
     if (status)
@@ -210,8 +206,8 @@ csrec_status csrec_cuda_gaussian_run(csrec_cuda_gaussian *s, const csrec_cuda_ga
     const int64_t all = references_of(round);
     for (int64_t first = 0; first < all && !status; first += CSREC_GAUSSIAN_PART) {
         const int n = (int)csrec_smaller(all - first, CSREC_GAUSSIAN_PART);
-        status = csrec_gaussian_match(&s->g, round, first, n, s->shared, error);
-        if (!status) status = csrec_gaussian_estimate(&s->g, round, n, s->most, s->shared, error);
+        status = csrec_gaussian_match(&s->g, round, first, n, error);
+        if (!status) status = csrec_gaussian_estimate(&s->g, round, n, s->most, error);
     }
     if (!status) status = csrec_gaussian_finish(&s->g, error);
     if (status) return status;

@@ -274,25 +274,20 @@ static match_kernel *kernel_for(int width) {
 
 csrec_status csrec_gaussian_match(const csrec_gaussian_device *g,
                                   const csrec_cuda_gaussian_round *round, int64_t first, int n,
-                                  int shared, csrec_error *error) {
+                                  csrec_error *error) {
     const int64_t side = 2 * (int64_t)round->radius + 1, bytes = bytes_of(g, round);
     const search f = {first,         round->rows,   round->columns, round->deep,
                       round->radius, round->margin, round->again};
     /* Candidates are compared one by one. */
     match_kernel *kernel = kernel_for(round->again ? ANY : g->patch_width + 2 * round->margin);
-    cudaFuncAttributes own;
+    int most = 0;
     csrec_status status =
-        csrec_cuda_check(cudaFuncGetAttributes(&own, kernel), "match_patches", error);
+        csrec_cuda_allow_shared((const void *)kernel, "match_patches", &most, error);
     if (status) return status;
-    if (bytes + (int64_t)own.sharedSizeBytes > shared ||
-        (2 * round->deep + 1) * side * side > 65535)
+    if (bytes > most || (2 * round->deep + 1) * side * side > 65535)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: a window of radius %d does not fit; use backend cpu",
                           round->radius);
-    status = csrec_cuda_check(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
-        "match_patches", error);
-    if (status) return status;
     kernel<<<(unsigned)n, THREADS, (size_t)bytes>>>(*g, f);
     return csrec_cuda_launched("match_patches", error);
 }

@@ -40,12 +40,12 @@ csrec_status csrec_gaussian_guide(const csrec_gaussian_device *g, csrec_error *e
 /* Of n references from number `first` on. */
 csrec_status csrec_gaussian_match(const csrec_gaussian_device *g,
                                   const csrec_cuda_gaussian_round *round, int64_t first, int n,
-                                  int shared, csrec_error *error);
+                                  csrec_error *error);
 csrec_status csrec_gaussian_clear(const csrec_gaussian_device *g, csrec_error *error);
 /* Adds the estimates of n groups to the sums. most: samples that a patch has. */
 csrec_status csrec_gaussian_estimate(const csrec_gaussian_device *g,
                                      const csrec_cuda_gaussian_round *round, int n, int most,
-                                     int shared, csrec_error *error);
+                                     csrec_error *error);
 /* u and variance from the sums. */
 csrec_status csrec_gaussian_finish(const csrec_gaussian_device *g, csrec_error *error);
 

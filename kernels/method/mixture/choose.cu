@@ -51,9 +51,8 @@ __global__ void __launch_bounds__(WARPS *LANES)
 
 csrec_status csrec_mixture_choose_on(const csrec_mixture_device *g, csrec_error *error) {
     const int bytes = g->d * LANES * (int)sizeof(double);
-    csrec_status status = csrec_cuda_check(
-        cudaFuncSetAttribute(choose_components, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-        "choose_components", error);
+    csrec_status status =
+        csrec_cuda_allow_shared((const void *)choose_components, "choose_components", NULL, error);
     if (status) return status;
     choose_components<<<csrec_cuda_blocks(g->count, LANES), WARPS * LANES, (size_t)bytes>>>(*g);
     return csrec_cuda_launched("choose_components", error);

@@ -190,10 +190,8 @@ template <int Q>
 static csrec_status launch(const csrec_mixture_device *g, int rows, int blocks,
                            csrec_error *error) {
     const int bytes = blocks ? 0 : rows * g->stride * (int)sizeof(float);
-    csrec_status status =
-        csrec_cuda_check(cudaFuncSetAttribute(condition_batches<Q>,
-                                              cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                         "condition_batches", error);
+    csrec_status status = csrec_cuda_allow_shared((const void *)condition_batches<Q>,
+                                                  "condition_batches", NULL, error);
     if (status) return status;
     const int64_t grid = blocks && blocks < g->batches ? blocks : g->batches;
     condition_batches<Q><<<(unsigned)grid, THREADS, (size_t)bytes>>>(*g, rows);

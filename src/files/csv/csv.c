@@ -14,18 +14,10 @@
 #include "files/measurement.h"
 #include "files/output.h"
 
-static int64_t count_fields(csrec_csv_line line, char separator) {
-    csrec_csv_line field;
-    int64_t n = 0;
-    while (csrec_csv_field(&line, separator, &field)) n++;
-    return n;
-}
-
 static bool lacks_coordinate(csrec_csv_line line, char separator) {
-    csrec_csv_line field;
-    for (int k = 0; k < 2; k++)
-        if (csrec_csv_field(&line, separator, &field) && csrec_csv_is_unknown(&field)) return true;
-    return false;
+    csrec_csv_line fields[CSREC_CSV_FIELDS];
+    return csrec_csv_split(line, separator, fields) > 1 &&
+           (csrec_csv_is_unknown(&fields[0]) || csrec_csv_is_unknown(&fields[1]));
 }
 
 bool csrec_csv_is_matrix(const char *text, uint64_t size) {
@@ -33,7 +25,7 @@ bool csrec_csv_is_matrix(const char *text, uint64_t size) {
     csrec_csv_line line;
     if (!csrec_csv_next_data(&cursor, &line)) return false;
     char separator = csrec_csv_separator(&line);
-    int64_t fields = count_fields(line, separator);
+    int64_t fields = csrec_csv_split(line, separator, NULL);
     if (csrec_csv_is_header(line, separator) || fields == 2) return false;
     if (fields != 3) return true;
     do
@@ -48,7 +40,7 @@ typedef struct {
     const char *name;
     csrec_error *error;
     csrec_csv_cursor start;
-    char separator;
+    csrec_csv_dialect dialect;
     int64_t height, width;
     bool whole; /* all numbers are whole, none is unknown */
 } matrix;
@@ -58,8 +50,8 @@ static csrec_status measure(matrix *t) {
     csrec_csv_cursor cursor = t->start;
     csrec_csv_line line;
     while (csrec_csv_next_data(&cursor, &line)) {
-        if (t->height == 0) t->separator = csrec_csv_separator(&line);
-        int64_t fields = count_fields(line, t->separator);
+        if (t->height == 0) t->dialect.separator = csrec_csv_separator(&line);
+        int64_t fields = csrec_csv_split(line, t->dialect.separator, NULL);
         if (t->height++ == 0) t->width = fields;
         if (fields != t->width)
             return csrec_fail(t->error, CSREC_FORMAT,
@@ -75,13 +67,13 @@ static csrec_status measure(matrix *t) {
 static csrec_status take_line(matrix *t, csrec_csv_line line, double *row) {
     csrec_csv_line field;
     char shown[32];
-    for (int64_t k = 0; csrec_csv_field(&line, t->separator, &field); k++) {
+    for (int64_t k = 0; csrec_csv_field(&line, t->dialect.separator, &field); k++) {
         if (csrec_csv_is_unknown(&field))
             row[k] = NAN;
-        else if (!csrec_csv_number(&field, &row[k]))
+        else if (!csrec_csv_number(&field, &t->dialect, &row[k]))
             return csrec_fail(t->error, CSREC_FORMAT,
-                              "%s: line %lld: value '%s'; values are numbers with a decimal point, "
-                              "or empty where unknown",
+                              "%s: line %lld: value '%s'; values are " CSREC_CSV_NUMBERS
+                              ", or empty where unknown",
                               t->name, (long long)line.number, csrec_csv_show(&field, shown));
         t->whole = t->whole && fabs(row[k]) < 0x1p53 && row[k] == trunc(row[k]);
     }
@@ -136,50 +128,94 @@ csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char 
 
 /* ------------------------------------------------------------------ writing ------------------- */
 
-/* That of the file to be like, or a comma. */
-static char separator_of(const char *like) {
+/* That of the matrix to be like, or a comma, and points. */
+static csrec_csv_dialect dialect_of(const char *like) {
     csrec_input input;
-    csrec_csv_line line;
-    char separator = ',';
-    if (!csrec_format_open_like(&csrec_csv_format, like, &input)) return separator;
+    csrec_csv_line line, field;
+    csrec_csv_dialect dialect = {',', '.'}, own = {0};
+    double value;
+    if (!csrec_format_open_like(&csrec_csv_format, like, &input)) return dialect;
     if (csrec_input_load(&input, NULL) == CSREC_OK) {
         csrec_csv_cursor cursor = csrec_csv_start((const char *)input.bytes, input.size);
-        if (csrec_csv_next_data(&cursor, &line) &&
-            count_fields(line, csrec_csv_separator(&line)) > 1)
-            separator = csrec_csv_separator(&line);
+        while (csrec_csv_next_data(&cursor, &line) && !own.decimal) {
+            if (!own.separator) own.separator = csrec_csv_separator(&line);
+            if (csrec_csv_split(line, own.separator, NULL) > 1) dialect.separator = own.separator;
+            while (csrec_csv_field(&line, own.separator, &field))
+                csrec_csv_number(&field, &own, &value);
+        }
+        if (own.decimal == ',') dialect.decimal = ',';
     }
     csrec_input_close(&input);
-    return separator;
+    return dialect;
+}
+
+static void put_text(FILE *file, char decimal, char *text) {
+    char *point = strchr(text, '.');
+    if (point) *point = decimal;
+    fputs(text, file);
 }
 
 /* The shortest of 15 to 17 digits that is the double; 9 for a float. */
-static void put_value(FILE *file, const csrec_array *pixels, int64_t i) {
+static void put_value(FILE *file, char decimal, const csrec_array *pixels, int64_t i) {
     char text[32];
     double value = csrec_array_value(pixels, i);
     if (pixels->dtype == CSREC_U64)
-        fprintf(file, "%llu", (unsigned long long)((const uint64_t *)pixels->data)[i]);
+        snprintf(text, sizeof text, "%llu",
+                 (unsigned long long)((const uint64_t *)pixels->data)[i]);
     else if (pixels->dtype == CSREC_I64)
-        fprintf(file, "%lld", (long long)((const int64_t *)pixels->data)[i]);
+        snprintf(text, sizeof text, "%lld", (long long)((const int64_t *)pixels->data)[i]);
     else if (pixels->dtype != CSREC_F64)
-        fprintf(file, "%.9g", value);
-    else {
+        snprintf(text, sizeof text, "%.9g", value);
+    else
         for (int digits = 15; digits <= 17; digits++) {
             snprintf(text, sizeof text, "%.*g", digits, value);
             if (strtod(text, NULL) == value) break;
         }
-        fputs(text, file);
-    }
+    put_text(file, decimal, text);
 }
 
-static csrec_status write_lines(const csrec_array *pixels, int64_t width, char separator,
-                                csrec_output *output, csrec_error *error) {
+static csrec_status end_lines(csrec_output *output, csrec_error *error) {
     const char *fingerprint = csrec_output_fingerprint(output);
-    for (int64_t i = 0; i < pixels->count; i++) {
-        put_value(output->file, pixels, i);
-        fputc((i + 1) % width ? separator : '\n', output->file);
-    }
     if (fingerprint) fprintf(output->file, "# " CSREC_FINGERPRINT "%s\n", fingerprint);
     return ferror(output->file) ? csrec_output_failed(output->name, error) : CSREC_OK;
+}
+
+static csrec_status write_matrix(const csrec_array *pixels, int64_t width, const char *like,
+                                 csrec_output *output, csrec_error *error) {
+    const csrec_csv_dialect dialect = dialect_of(like);
+    for (int64_t i = 0; i < pixels->count; i++) {
+        put_value(output->file, dialect.decimal, pixels, i);
+        fputc((i + 1) % width ? dialect.separator : '\n', output->file);
+    }
+    return end_lines(output, error);
+}
+
+/* Coordinates have 12 digits: steps are quotients. */
+static csrec_status write_list(const csrec_array *pixels, const csrec_placement *p,
+                               csrec_output *output, csrec_error *error) {
+    const csrec_list *list = &p->list;
+    int64_t entries = 1, place[CSREC_DIMS_MAX];
+    for (int d = 0; d < list->dims; d++) entries *= pixels->shape.dim[d];
+    const int64_t values = pixels->count / entries;
+    if (*list->header) fprintf(output->file, "%s\n", list->header);
+    for (int64_t i = 0; i < entries; i++) {
+        int64_t rest = i;
+        for (int d = list->dims; d-- > 0; rest /= pixels->shape.dim[d])
+            place[d] = rest % pixels->shape.dim[d];
+        for (int k = 0; k < list->dims; k++) {
+            char text[32];
+            int d = list->axis[k];
+            double at = p->dims ? p->origin[d] + p->step[d] * (double)place[d] : (double)place[d];
+            snprintf(text, sizeof text, "%.*g", p->dims ? 12 : 17, at);
+            put_text(output->file, list->decimal, text);
+            fputc(list->separator, output->file);
+        }
+        for (int64_t c = 0; c < values; c++) {
+            put_value(output->file, list->decimal, pixels, i * values + c);
+            fputc(c + 1 < values ? list->separator : '\n', output->file);
+        }
+    }
+    return end_lines(output, error);
 }
 
 static csrec_status write_signal(csrec_files *files, const char *path, const csrec_image *signal,
@@ -189,10 +225,13 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
     int64_t channels;
     csrec_output output;
     csrec_csv_locale locale;
-    char separator = separator_of(like);
+    const bool lists = csrec_image_is_listed(signal);
     csrec_status status = csrec_image_split(signal, false, path, &shape, &channels, error);
     if (status) return status;
-    const char *reason = csrec_format_refusal(&csrec_csv_format.format, &shape, channels);
+    if (lists && signal->placement->list.dims != shape.dims)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: a signal of other axes than its list", path);
+    const char *reason =
+        lists ? NULL : csrec_format_refusal(&csrec_csv_format.format, &shape, channels);
     if (reason || signal->alpha)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: %s", path,
                           reason ? reason : "a CSV is written without transparency");
@@ -200,7 +239,9 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
         return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (!status) {
-        status = write_lines(pixels, shape.dims == 2 ? shape.dim[1] : 1, separator, &output, error);
+        status =
+            lists ? write_list(pixels, signal->placement, &output, error)
+                  : write_matrix(pixels, shape.dims == 2 ? shape.dim[1] : 1, like, &output, error);
         status = csrec_output_close(&output, status, error);
     }
     csrec_csv_locale_leave(&locale);
@@ -241,9 +282,11 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     csrec_status status = csrec_input_load(input, error);
     if (status) return status;
     const char *text = (const char *)input->bytes;
-    if (csrec_csv_is_matrix(text, input->size))
+    if (!options->coordinates && !options->values && csrec_csv_is_matrix(text, input->size))
         return csrec_measurement_from_signal(input, options, m, error);
-    status = csrec_read_options_check(options, false, true, input->name, error);
+    csrec_read_options of_list = *options;
+    of_list.has_unknown = false; /* which a list takes, too */
+    status = csrec_read_options_check(&of_list, false, true, input->name, error);
     if (status) return status;
     status = csrec_csv_parse(text, input->size, input->name, options, m, &told);
     return check_name(input, status, &told, error);
@@ -252,7 +295,8 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
     return shape->dims <= 2 && channels == 1
                ? NULL
-               : "a CSV has one or two axes and one channel; write .npy";
+               : "a CSV has one or two axes and one channel, unless it lists samples as the "
+                 "input does; write .npy";
 }
 
 const csrec_format_row csrec_csv_format = {

@@ -4,6 +4,7 @@
 #define CSREC_FILES_CSV_CSV_H
 
 #include <locale.h>
+#include <math.h>
 
 #include "csrec/io.h"
 
@@ -20,6 +21,11 @@ typedef struct csrec_csv_cursor {
     int64_t number; /* lines read so far */
 } csrec_csv_cursor;
 
+/* How a text separates fields, and the mark of decimals: '.' or ',', 0 until a number has one. */
+typedef struct csrec_csv_dialect {
+    char separator, decimal;
+} csrec_csv_dialect;
+
 /* The beginning of a text, behind its byte order mark. */
 csrec_csv_cursor csrec_csv_start(const char *text, uint64_t size);
 /* The next line that is not blank; comments are lines too. false at the end. */
@@ -32,9 +38,22 @@ char csrec_csv_separator(const csrec_csv_line *line);
 /* Takes the next field off the line, blanks and quotes around it removed; false after the last. */
 bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field);
 
-bool csrec_csv_integer(const csrec_csv_line *field, int64_t *value); /* >= 0 */
-bool csrec_csv_number(const csrec_csv_line *field, double *value);   /* may be infinite or NaN */
-/* Empty, NaN, NA, N/A, null or none, in upper or lower case. */
+/* All fields of a line; returns their number, and stores the first CSREC_CSV_FIELDS if `fields` is
+ * not NULL. */
+enum { CSREC_CSV_FIELDS = 256 };
+int64_t csrec_csv_split(csrec_csv_line line, char separator, csrec_csv_line *fields);
+
+/* A comma marks decimals where semicolons or tabs separate fields. All numbers of a text have the
+ * same mark: the first one sets it in the dialect. */
+bool csrec_csv_number(const csrec_csv_line *field, csrec_csv_dialect *dialect,
+                      double *value); /* may be infinite or NaN */
+bool csrec_csv_integer(const csrec_csv_line *field, csrec_csv_dialect *dialect,
+                       int64_t *value); /* >= 0 */
+/* What to say of a field that is no number. */
+#define CSREC_CSV_NUMBERS                                                                          \
+    "numbers with a decimal point (or with a comma throughout, where ; or tabs separate columns)"
+#define CSREC_CSV_CHOICE "; choose the columns of coordinates and values if these are others"
+/* Empty, NaN, NA, N/A, null, none or infinite, in upper or lower case. */
 bool csrec_csv_is_unknown(const csrec_csv_line *field);
 /* The field for a message: at most 31 characters, printable. */
 const char *csrec_csv_show(const csrec_csv_line *field, char text[32]);
@@ -49,44 +68,62 @@ void csrec_csv_locale_leave(csrec_csv_locale *locale);
 /* ------------------------------------------------------------------ columns (csv_header.c) ---- */
 
 typedef struct csrec_csv_columns {
-    char separator;
-    int64_t header;              /* line of the header, 0 without one */
-    int dims, channels;          /* columns of coordinates, then of values */
+    csrec_csv_dialect dialect;
+    int64_t header; /* line of the header, 0 without one */
+    int fields;     /* of a line; those of coordinates and of values: */
+    int dims, coordinate[CSREC_DIMS_MAX];
+    int values, value[CSREC_CSV_FIELDS];
+    bool is_complex;             /* of two columns of values, the real part first */
     int axis[CSREC_DIMS_MAX];    /* of each column of coordinates */
     bool counts[CSREC_DIMS_MAX]; /* its name, as row and col, numbers cells: it holds no places */
+    bool numbers;                /* a name says so, or that it is an index, as i and j */
+    bool places;                 /* all have known names that do not */
+    char names[sizeof((csrec_list *)0)->header]; /* "" if there are none, or they are longer */
 } csrec_csv_columns;
 
 /* Whether a line names columns: none of its fields is a number, and one is no unknown value. */
 bool csrec_csv_is_header(csrec_csv_line line, char separator);
 
-/* Columns by their names. Values are those named value..., or all of r, g, b; else those behind
- * coordinates with known names (x, y, z, row, col, lon, lat, t, ...), as in x,y,height; else z or y
- * where it is the last of these, as in x,y,z; else the last column. Coordinates with known names
- * become axes by their meaning, x the fastest; others as listed, the slowest first. */
-csrec_status csrec_csv_header(csrec_csv_line line, const char *name, csrec_csv_columns *columns,
-                              csrec_error *error);
+/* The columns of a text whose first line this is, by the names in it. Values are those named
+ * value..., or all of r, g, b, or re and im; else those behind coordinates with known names (x, y,
+ * z, row, col, lon, lat, t, ...), as in x,y,height; else z or y where it is the last of these, as
+ * in x,y,z; else the last column. Coordinates with known names become axes by their meaning, x the
+ * fastest; others as listed, the slowest first. Without names lines are row,col,value or i,value.
+ * The options may choose others (csrec_read_options). */
+csrec_status csrec_csv_find_columns(csrec_csv_line line, const csrec_read_options *options,
+                                    const char *name, csrec_csv_columns *columns,
+                                    csrec_error *error);
 
 /* ------------------------------------------------------------------ samples (csv_list.c) ------ */
 
 /*   # comment; "# shape: H,W" gives the signal's shape, else it is the largest coordinates + 1
- *   row,col,value        header, optional for exactly three columns
+ *   row,col,value        header, optional for exactly two or three columns
  *   0,3,17.5
  * Columns are separated by semicolons, tabs, commas or blanks, whichever of these, in this order,
- * the first line holds. Delivers shape, n, channels, index and y. Coordinates other than whole
- * numbers from 0, or any with options->grid, become cells (csv_grid.c); where the column is called
- * row, col or the like they are refused without a grid. Samples whose value is
- * unknown are left out. options: NULL or checked. */
+ * the first line holds. Delivers shape, n, channels, index and y. Coordinates are positions, or
+ * places that become cells (csv_grid.c): those with options->grid; other than whole numbers from 0,
+ * which are refused where the column is called row, col or the like; and whole numbers that would
+ * be strange positions (are_places). Places without a header are x, y. Of several values those that
+ * are unknown are NaN; samples without any are left out. options: NULL or checked. */
 csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
                              const csrec_read_options *options, csrec_measurement *measurement,
                              csrec_error *error);
 
 /* Puts samples at coordinates [n * dims] into the nearest cells of a grid: of `grid`, else of the
- * step that the coordinates of an axis have, else of square cells such that about a quarter of all
- * get a sample. Values of one cell are averaged. Takes measurement->n, channels and y [n *
- * channels]; delivers shape and index, and fewer samples where cells are shared. */
+ * step that the coordinates of an axis have, if that makes no more than 128 cells for each sample,
+ * else of square cells such that about a quarter of all get a sample. Values of one cell are
+ * averaged, those that are NaN left out; so are cells without a value. Takes measurement->n,
+ * channels and y; delivers shape and index, and fewer samples where cells are shared. */
 csrec_status csrec_csv_place(const double *coordinates, int dims, const csrec_shape *grid,
                              const char *name, csrec_measurement *measurement,
                              csrec_placement *placement, csrec_error *error);
+
+/* Whether one of the values y [values] is known. */
+static inline bool csrec_csv_has_value(const double *y, int64_t values) {
+    for (int64_t c = 0; c < values; c++)
+        if (!isnan(y[c])) return true;
+    return false;
+}
 
 /* ------------------------------------------------------------------ matrices (csv.c) ---------- */
 

@@ -11,8 +11,9 @@
 
 /* An axis has a step of its own if all coordinates are within this part of it ... */
 static const double step_slack = 0.05;
-/* ... and if it has at most this many cells for each distinct coordinate. */
-enum { CELLS_FOR_EACH = 32 };
+/* ... and if it has at most this many cells for each distinct coordinate; and all axes together at
+ * most so many for each sample: any numbers of three decimals have a step of 0.001. */
+enum { CELLS_FOR_EACH = 32, CELLS_FOR_SAMPLE = 128 };
 
 /* ------------------------------------------------------------------ the step of an axis ------- */
 
@@ -71,6 +72,18 @@ static csrec_status measure_axis(const double *coordinates, int dims, int64_t n,
 
 /* ------------------------------------------------------------------ the grid ------------------ */
 
+/* Steps that make too many cells are given up: first of axes that are not full of samples, as the
+ * lines of a survey are, then of all. */
+static void drop_steps(axis *a, int dims, int64_t n) {
+    for (int64_t most = n / 4;; most = 0) {
+        double cells = 1.0;
+        for (int d = 0; d < dims; d++) cells *= a[d].step > 0.0 ? (double)a[d].extent : 1.0;
+        if (cells <= (double)n * CELLS_FOR_SAMPLE) return;
+        for (int d = 0; d < dims; d++)
+            if (a[d].extent > most) a[d].step = 0.0;
+    }
+}
+
 /* Axes without a step of their own get square cells, so that about four cells are there for each
  * sample: h^free = product of their ranges / (4 n / product of the other extents). */
 static void choose_cells(axis *a, int dims, int64_t n) {
@@ -94,6 +107,7 @@ static void choose_cells(axis *a, int dims, int64_t n) {
 static csrec_status choose_grid(axis *a, int dims, const csrec_shape *grid, const char *name,
                                 csrec_measurement *m, csrec_error *error) {
     int64_t entries;
+    if (!grid) drop_steps(a, dims, m->n);
     if (!grid) choose_cells(a, dims, m->n);
     m->shape.dims = dims;
     for (int d = 0; d < dims; d++) {
@@ -129,38 +143,52 @@ static void find_cells(const double *coordinates, const axis *a, csrec_measureme
 
 /* ------------------------------------------------------------------ shared cells -------------- */
 
-/* Sorts the samples by cells; those of one cell become their mean. */
+/* The mean of value c, of `values` each, of those samples of a cell that have it; NaN: none has. */
+static double mean_of(const double *y, int64_t values, int64_t c, const int64_t *order, int64_t n) {
+    double mean = 0.0;
+    int64_t known = 0;
+    for (int64_t k = 0; k < n; k++) known += !isnan(y[order[k] * values + c]);
+    for (int64_t k = 0; k < n; k++) {
+        double value = y[order[k] * values + c];
+        if (!isnan(value)) mean += value / (double)known;
+    }
+    /* Thirds of the largest double, rounded up, make more than it. */
+    return known ? fmin(fmax(mean, -DBL_MAX), DBL_MAX) : NAN;
+}
+
+/* Samples of the sorted cells become one of each cell that has a value; returns their number. */
+static int64_t merge_sorted(const uint64_t *cell, const int64_t *order, int64_t values,
+                            csrec_measurement *m, double *y, csrec_placement *placement) {
+    int64_t kept = 0;
+    for (int64_t i = 0, end; i < m->n; i = end) {
+        int64_t samples = 0;
+        for (end = i; end < m->n && cell[end] == cell[i]; end++)
+            samples += csrec_csv_has_value(&m->y[order[end] * values], values);
+        for (int64_t c = 0; c < values; c++)
+            y[kept * values + c] = mean_of(m->y, values, c, &order[i], end - i);
+        if (samples > 1) placement->shared += samples;
+        if (samples) m->index[kept++] = (int64_t)cell[i];
+    }
+    return kept;
+}
+
 static csrec_status merge_cells(csrec_measurement *m, csrec_placement *placement) {
-    int64_t channels = m->channels, n = m->n, kept = 0;
+    int64_t values = m->channels * (m->is_complex ? 2 : 1), n = m->n;
     uint64_t *cell = malloc((size_t)n * sizeof *cell);
     int64_t *order = malloc((size_t)n * sizeof *order);
-    double *y = malloc((size_t)(n * channels) * sizeof *y);
+    double *y = malloc((size_t)(n * values) * sizeof *y);
     for (int64_t i = 0; cell && order && i < n; i++) cell[i] = (uint64_t)m->index[i], order[i] = i;
     csrec_status status = cell && order && y ? csrec_sort_rows(n, cell, order) : CSREC_MEMORY;
-    for (int64_t i = 0; !status && i < n; kept++) {
-        int64_t end = i;
-        while (end < n && cell[end] == cell[i]) end++;
-        if (end - i > 1) placement->shared += end - i;
-        m->index[kept] = (int64_t)cell[i];
-        for (int64_t c = 0; c < channels; c++) {
-            double mean = 0.0;
-            for (int64_t k = i; k < end; k++)
-                mean += m->y[order[k] * channels + c] / (double)(end - i);
-            /* Thirds of the largest double, rounded up, make more than it. */
-            y[kept * channels + c] = fmin(fmax(mean, -DBL_MAX), DBL_MAX);
-        }
-        i = end;
+    if (!status) {
+        m->n = merge_sorted(cell, order, values, m, y, placement);
+        double *before = m->y;
+        m->y = y;
+        y = before;
     }
     free(cell);
     free(order);
-    if (status) {
-        free(y);
-        return status;
-    }
-    free(m->y);
-    m->y = y;
-    m->n = kept;
-    return CSREC_OK;
+    free(y);
+    return status;
 }
 
 csrec_status csrec_csv_place(const double *coordinates, int dims, const csrec_shape *grid,

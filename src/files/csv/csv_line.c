@@ -63,11 +63,24 @@ static bool take_word(csrec_csv_line *line, csrec_csv_line *field) {
     return true;
 }
 
+/* The separator that ends the first field, outside of its quotes; NULL: the line's end does. */
+static const char *stop_of(const csrec_csv_line *line, char separator) {
+    const char *at = line->begin;
+    while (at < line->end && blank(*at) && *at != separator) at++;
+    if (at < line->end && *at == '"') {
+        const char *quote = memchr(at + 1, '"', (size_t)(line->end - at - 1));
+        while (quote && line->end - quote > 2 && quote[1] == '"')
+            quote = memchr(quote + 2, '"', (size_t)(line->end - quote - 2));
+        if (quote) at = quote;
+    }
+    return at < line->end ? memchr(at, separator, (size_t)(line->end - at)) : NULL;
+}
+
 /* line->begin is set to NULL after the last field, so that "1,2," has three fields. */
 bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field) {
     if (separator == ' ') return take_word(line, field);
     if (!line->begin) return false;
-    const char *stop = memchr(line->begin, separator, (size_t)(line->end - line->begin));
+    const char *stop = stop_of(line, separator);
     *field = *line;
     if (stop) field->end = stop;
     line->begin = stop ? stop + 1 : NULL;
@@ -79,7 +92,15 @@ bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field
     return true;
 }
 
-bool csrec_csv_number(const csrec_csv_line *field, double *value) {
+int64_t csrec_csv_split(csrec_csv_line line, char separator, csrec_csv_line *fields) {
+    csrec_csv_line field;
+    int64_t n = 0;
+    for (; csrec_csv_field(&line, separator, &field); n++)
+        if (fields && n < CSREC_CSV_FIELDS) fields[n] = field;
+    return n;
+}
+
+bool csrec_csv_number(const csrec_csv_line *field, csrec_csv_dialect *dialect, double *value) {
     char text[64], *end;
     size_t length = (size_t)(field->end - field->begin);
     if (length == 0 || length >= sizeof text) return false;
@@ -87,11 +108,18 @@ bool csrec_csv_number(const csrec_csv_line *field, double *value) {
     text[length] = 0;
     /* strtod also reads hexadecimal and nan(...), which are not valid in CSV. */
     if (strlen(text) != length || strpbrk(text, "xX( \t")) return false;
+    char *comma = strchr(text, ',');
+    char mark = comma ? ',' : strchr(text, '.') ? '.' : 0;
+    if (comma && dialect->separator != ';' && dialect->separator != '\t') return false;
+    if (mark && dialect->decimal && mark != dialect->decimal) return false;
+    if (comma) *comma = '.';
     *value = strtod(text, &end);
-    return end == text + length;
+    if (end != text + length) return false;
+    if (mark) dialect->decimal = mark;
+    return true;
 }
 
-bool csrec_csv_integer(const csrec_csv_line *field, int64_t *value) {
+bool csrec_csv_integer(const csrec_csv_line *field, csrec_csv_dialect *dialect, int64_t *value) {
     int64_t sum = 0;
     const char *at = field->begin;
     for (; at < field->end && *at >= '0' && *at <= '9'; at++) {
@@ -101,7 +129,8 @@ bool csrec_csv_integer(const csrec_csv_line *field, int64_t *value) {
     if (at < field->end || at == field->begin) {
         /* numpy.savetxt writes whole numbers as 1.000000e+00; exact below 2^53. */
         double number;
-        if (!csrec_csv_number(field, &number) || !(number >= 0 && number < 0x1p53)) return false;
+        if (!csrec_csv_number(field, dialect, &number) || !(number >= 0 && number < 0x1p53))
+            return false;
         sum = (int64_t)number;
         if ((double)sum != number) return false;
     }
@@ -110,7 +139,8 @@ bool csrec_csv_integer(const csrec_csv_line *field, int64_t *value) {
 }
 
 bool csrec_csv_is_unknown(const csrec_csv_line *field) {
-    static const char *const words[] = {"", "nan", "na", "n/a", "null", "none"};
+    static const char *const words[] = {"",     "nan", "na",   "n/a",  "null",
+                                        "none", "inf", "+inf", "-inf", "infinity"};
     size_t length = (size_t)(field->end - field->begin);
     for (size_t k = 0; k < sizeof words / sizeof *words; k++)
         if (strlen(words[k]) == length && strncasecmp(field->begin, words[k], length) == 0)

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "files/measurement.h"
 #include "base/memory.h"
+#include "measurement/channels.h"
 #include "measurement/through.h"
 #include "files/npz/npz.h"
 
@@ -21,7 +22,7 @@ static int64_t convert(csrec_dtype dtype, const double *from, int64_t count, voi
         /* 2^128 - 2^103: from here on, rounding to nearest gives infinity. */
         if (dtype == CSREC_F32 ? fabs(from[i]) >= 0x1.ffffffp127
                                : csrec_array_value(&made, i) != from[i])
-            return i;
+            return i; /* NaN: not measured, and never of an integer type */
     }
     return -1;
 }
@@ -102,13 +103,16 @@ static csrec_status write_fields(csrec_files *files, const char *path, const csr
 csrec_status csrec_files_add_measurement(csrec_files *files, const char *path,
                                          const csrec_measurement *measurement, bool procedural,
                                          csrec_error *error) {
-    const csrec_measurement *m = measurement;
+    csrec_measurement m = *measurement;
     void *y = NULL;
-    procedural = procedural && m->pattern != CSREC_PATTERN_NONE && !m->through;
-    csrec_status status = csrec_measurement_check(m, path, error);
-    if (!status && procedural) status = verify_pattern(m, m->count ? m->count : m->n, path, error);
-    if (!status) status = convert_y(m, path, &y, error);
-    if (!status) status = write_fields(files, path, m, y, procedural, error);
+    procedural = procedural && m.pattern != CSREC_PATTERN_NONE && !m.through;
+    csrec_status status = csrec_measurement_check(&m, path, error);
+    if (!status && procedural) status = verify_pattern(&m, m.count ? m.count : m.n, path, error);
+    if (!status && m.dtype != CSREC_F64 && !csrec_measurement_even(&m)) /* with NaN */
+        csrec_measurement_retype(csrec_dtype_fits_f32(m.dtype) ? CSREC_F32 : CSREC_F64, m.dtype,
+                                 &m);
+    if (!status) status = convert_y(&m, path, &y, error);
+    if (!status) status = write_fields(files, path, &m, y, procedural, error);
     free(y);
     return status;
 }

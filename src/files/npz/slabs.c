@@ -95,8 +95,7 @@ static csrec_status look_at_y(slabs *s, csrec_error *error) {
         count = piece_at(at, s->form.n);
         status = read_y(s, at, count, s->values, error);
         if (!status)
-            status = csrec_values_check_piece(at, count, s->form.channels, s->values, s->npz.name,
-                                              error);
+            status = csrec_values_check_piece(&s->form, at, count, s->values, s->npz.name, error);
     }
     return status;
 }

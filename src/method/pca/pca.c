@@ -23,7 +23,8 @@ enum { ROWS = 1024, TRUST = 10 };
 typedef struct job {
     const csrec_measurement *m;
     csrec_model_units units;
-    int64_t n, k, samples; /* entries of a vector; components; sampled entries */
+    int64_t n, k, samples; /* entries of a vector; components; measured values, */
+    int64_t *taken;        /* [samples] which are these of y */
     const double *mean, *components, *variances;
     double noise, energy;   /* energy: ||y - mean||^2 */
     double s2, rest_square; /* variance of a sample's noise; of what no component has */
@@ -63,16 +64,19 @@ static csrec_status allocate(job *j) {
         CSREC_TAKE(&j->pool, *vectors[i], j->k);
     CSREC_TAKE(&j->pool, j->Phi, ROWS * j->k);
     CSREC_TAKE(&j->pool, j->rest, ROWS);
+    CSREC_TAKE(&j->pool, j->taken, j->m->n * j->m->channels);
     if (j->pool.lacks) return CSREC_MEMORY;
+    for (int64_t i = 0; i < j->m->n * j->m->channels; i++)
+        if (!isnan(j->m->y[i])) j->taken[j->samples++] = i;
     for (int64_t a = 0; a < j->k; a++) j->root[a] = sqrt(j->variances[a]);
     return CSREC_OK;
 }
 
-/* Rows of Phi and of y - mean for sampled entries first .. first + count - 1. */
+/* Rows of Phi and of y - mean for the measured values first .. first + count - 1. */
 static void gather(job *j, int64_t first, int64_t count) {
     int64_t channels = j->m->channels;
     for (int64_t i = 0; i < count; i++) {
-        int64_t sample = first + i;
+        int64_t sample = j->taken[first + i];
         int64_t at = j->m->index[sample / channels] * channels + sample % channels;
         double y = j->units.gain * j->m->y[sample] + j->units.offset;
         j->rest[i] = y - j->mean[at];
@@ -197,14 +201,13 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
              .units = csrec_model_units_of(model, measurement, r->unit),
              .n = components->shape.dim[1],
              .k = components->shape.dim[0],
-             .samples = measurement->n * measurement->channels,
              .mean = csrec_model_array(model, "mean")->data,
              .components = components->data,
              .variances = csrec_model_array(model, "variances")->data,
              .noise = csrec_array_value(csrec_model_array(model, "noise"), 0)};
+    status = allocate(&j);
     csrec_call_begin(&j.call, options->solve.progress, options->solve.context,
                      (csrec_progress){"principal components", 0, j.samples, -1.0});
-    status = allocate(&j);
     bool begun = !status && csrec_blas_begin(1);
     if (!status && !begun) status = CSREC_MEMORY;
     if (status) {
@@ -233,9 +236,10 @@ static csrec_need need_of(const csrec_task *task) {
     double k = (double)csrec_model_array(task->options->model, "components")->shape.dim[0];
     double samples = (double)(task->n * task->channels);
     double values = (double)(task->entries * task->channels);
-    return (csrec_need){.bytes = csrec_signal_bytes(task) + 8.0 * (4.0 * k * k + ROWS * (k + 1.0)),
-                        .seconds = per_product * (samples * k * (k + 8.0) + 4.0 * values * k) +
-                                   per_eigen * k * k * k};
+    return (csrec_need){
+        .bytes = csrec_signal_bytes(task) + 8.0 * (4.0 * k * k + ROWS * (k + 1.0) + samples),
+        .seconds =
+            per_product * (samples * k * (k + 8.0) + 4.0 * values * k) + per_eigen * k * k * k};
 }
 
 const csrec_method_type csrec_method_pca = {
@@ -245,5 +249,6 @@ const csrec_method_type csrec_method_pca = {
              .model = "pca",
              .accepts = CSREC_ACCEPTS(MODEL)},
     .needs_model = true,
+    .uneven = true,
     .need = need_of,
     .run = recover};

@@ -178,6 +178,13 @@ csrec_status csrec_survey_of(const csrec_measurement *measurement, const csrec_t
 /* Mean, principal colours and the properties of the whole, in units of `unit`. */
 void csrec_survey_end(csrec_survey *survey, const csrec_shape *shape, double unit);
 
+/* ------------------------------------------------------------------ channels ------------------ */
+
+/* csrec_method_run. Where channels are measured at positions of their own, those of the same
+ * positions are recovered together, and channels without a sample get their mean; NULL: 0. */
+csrec_status csrec_channels_run(const csrec_method_type *method, const csrec_recovery *recovery,
+                                const double *mean, csrec_error *error);
+
 /* ------------------------------------------------------------------ journal ------------------- */
 
 /* Recovered tiles kept in a file, so that a recovery that was killed goes on with what it had. Tile
@@ -255,9 +262,10 @@ csrec_status csrec_runner_run(csrec_runner *runner, const csrec_recovery *recove
 csrec_status csrec_runner_run_in_unit(csrec_runner *runner, const csrec_recovery *recovery,
                                       int64_t end, csrec_error *error);
 
-/* Back to the units of y. CSREC_DATA: a value is not finite in a double. */
-csrec_status csrec_runner_scale_back(double unit, int64_t count, double *values,
-                                     csrec_error *error);
+/* Values of entries [entries][channels] of a signal so surveyed, back to the units of y; NaN in
+ * channels that are measured nowhere. CSREC_DATA: a value is not finite in a double. */
+csrec_status csrec_survey_deliver(const csrec_survey *survey, double unit, int64_t entries,
+                                  double *values, csrec_error *error);
 
 /* Reports progress; whether it, or an earlier one, asked to stop. */
 bool csrec_runner_stops(csrec_runner *runner, double residual);

@@ -81,7 +81,7 @@ static csrec_status recover(run *u, const csrec_measurement *part, double *value
         u->tile.measurement = part;
         u->tile.signal = values;
         u->tile.report = one;
-        status = csrec_method_run(r->method, &u->tile, error);
+        status = csrec_channels_run(r->method, &u->tile, r->survey->mean, error);
     }
     if (!status) one->residual = csrec_samples_residual(part, values);
     if (!status && r->stopped) one->outcome = CSREC_INTERRUPTED;
@@ -175,12 +175,17 @@ csrec_status csrec_runner_run_in_unit(csrec_runner *r, const csrec_recovery *giv
     return status;
 }
 
-csrec_status csrec_runner_scale_back(double unit, int64_t count, double *values,
-                                     csrec_error *error) {
-    if (csrec_scale_back(count, unit, values) < 0) return CSREC_OK;
-    return csrec_fail(error, CSREC_DATA,
-                      "a value of the recovery is beyond the range of a double; scale the samples "
-                      "down");
+csrec_status csrec_survey_deliver(const csrec_survey *survey, double unit, int64_t entries,
+                                  double *values, csrec_error *error) {
+    const int64_t C = survey->channels;
+    if (csrec_scale_back(entries * C, unit, values) >= 0)
+        return csrec_fail(error, CSREC_DATA,
+                          "a value of the recovery is beyond the range of a double; scale the "
+                          "samples down");
+    for (int64_t c = 0; c < C; c++)
+        for (int64_t i = 0; i < entries && isnan(survey->whole.least[c]); i++)
+            values[i * C + c] = NAN;
+    return CSREC_OK;
 }
 
 csrec_status csrec_runner_open(csrec_runner *r, int64_t channels, double unit, double *signal,

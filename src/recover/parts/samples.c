@@ -151,7 +151,7 @@ csrec_status csrec_samples_select(const csrec_measurement *m, const csrec_tiling
  *
  * Units are powers of two, so a change of the unit does not round the sums. */
 
-enum { LEAST, MOST, SUM, MEAN, WHOLE_LEAST, WHOLE_MOST, ARRAYS }; /* of survey->value */
+enum { LEAST, MOST, SUM, COUNT, MEAN, WHOLE_LEAST, WHOLE_MOST, ARRAYS }; /* of survey->value */
 
 static double *array(csrec_survey *s, int which) {
     return s->value + which * s->channels;
@@ -166,20 +166,19 @@ static void begin(csrec_survey *s, int64_t channels) {
     s->channels = channels;
     s->unit = 1.0;
     s->colours = csrec_gaussian_colours_of(channels);
+    for (int64_t c = 0; c < channels; c++) array(s, LEAST)[c] = array(s, MOST)[c] = NAN;
 }
 
 static void widen(csrec_survey *s, int64_t n, const double *y) {
     const int64_t C = s->channels;
     for (int64_t c = 0; c < C; c++) {
-        double *ends[] = {array(s, LEAST) + c, array(s, MOST) + c};
-        double least = s->n == 0 ? y[c] : *ends[0], most = s->n == 0 ? y[c] : *ends[1];
-        for (int64_t i = 0; i < n; i++) {
-            double v = y[i * C + c];
-            least = v < least ? v : least;
-            most = v > most ? v : most;
+        double least = array(s, LEAST)[c], most = array(s, MOST)[c];
+        for (int64_t i = 0; i < n; i++) { /* fmin leaves out NaN, which is not measured */
+            least = fmin(y[i * C + c], least);
+            most = fmax(y[i * C + c], most);
         }
-        *ends[0] = least;
-        *ends[1] = most;
+        array(s, LEAST)[c] = least;
+        array(s, MOST)[c] = most;
     }
 }
 
@@ -195,10 +194,17 @@ void csrec_survey_add(csrec_survey *s, int64_t n, const double *y) {
     if (n == 0) return;
     widen(s, n, y);
     set_unit(s);
-    double *sum = array(s, SUM);
+    double *sum = array(s, SUM), *count = array(s, COUNT);
     for (int64_t i = 0; i < n; i++) {
-        for (int64_t c = 0; c < s->channels; c++) sum[c] += y[i * s->channels + c] / s->unit;
-        csrec_gaussian_colours_add(&s->colours, y + i * s->channels, s->unit);
+        const double *own = y + i * s->channels;
+        bool whole = true;
+        for (int64_t c = 0; c < s->channels; c++) {
+            whole = whole && !isnan(own[c]);
+            if (isnan(own[c])) continue;
+            sum[c] += own[c] / s->unit;
+            count[c] += 1.0;
+        }
+        if (whole) csrec_gaussian_colours_add(&s->colours, own, s->unit);
     }
     s->n += n;
 }
@@ -210,7 +216,8 @@ void csrec_survey_end(csrec_survey *s, const csrec_shape *shape, double unit) {
     csrec_shape_count(shape, &s->whole.entries);
     csrec_gaussian_axes_of(&s->colours, &s->axes);
     for (int64_t c = 0; c < s->channels; c++) {
-        array(s, MEAN)[c] = array(s, SUM)[c] / (double)s->n * (s->unit / unit);
+        double count = array(s, COUNT)[c];
+        array(s, MEAN)[c] = count > 0.0 ? array(s, SUM)[c] / count * (s->unit / unit) : 0.0;
         s->whole.least[c] = array(s, LEAST)[c] / unit;
         s->whole.most[c] = array(s, MOST)[c] / unit;
     }
@@ -231,8 +238,9 @@ static void join(csrec_survey *s, csrec_survey *band) {
     if (band->n == 0) return;
     for (int64_t c = 0; c < s->channels; c++) {
         double *least = array(s, LEAST) + c, *most = array(s, MOST) + c;
-        *least = s->n == 0 ? array(band, LEAST)[c] : fmin(*least, array(band, LEAST)[c]);
-        *most = s->n == 0 ? array(band, MOST)[c] : fmax(*most, array(band, MOST)[c]);
+        *least = fmin(*least, array(band, LEAST)[c]);
+        *most = fmax(*most, array(band, MOST)[c]);
+        array(s, COUNT)[c] += array(band, COUNT)[c];
     }
     set_unit(s);
     double factor = band->unit / s->unit;

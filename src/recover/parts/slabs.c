@@ -244,7 +244,8 @@ static csrec_status take_rows(csrec_slabs *s, int64_t most, int64_t *count, doub
     }
     *count = rows.count;
     s->next += rows.count;
-    return csrec_runner_scale_back(s->unit, rows.count * s->row, values, error);
+    return csrec_survey_deliver(s->survey, s->unit, rows.count * s->row / s->form.channels, values,
+                                error);
 }
 
 csrec_status csrec_slabs_take(csrec_slabs *s, csrec_slab slab, double *values, csrec_error *error) {
@@ -281,7 +282,7 @@ static csrec_status put_cell(csrec_slabs *s, int64_t number, csrec_slab_put_fn p
     int64_t wide = box->at[2][1] - box->at[2][0];
     int64_t rows = wide == extent[2] ? box->at[1][1] - box->at[1][0] : 1;
     csrec_status status =
-        csrec_runner_scale_back(s->unit, csrec_box_entries(box) * C, cell->values, error);
+        csrec_survey_deliver(s->survey, s->unit, csrec_box_entries(box), cell->values, error);
     for (at[0] = box->at[0][0]; at[0] < box->at[0][1] && !status; at[0]++)
         for (at[1] = box->at[1][0]; at[1] < box->at[1][1] && !status; at[1] += rows)
             status = put(context, ((at[0] * extent[1] + at[1]) * extent[2] + at[2]) * C,

@@ -233,7 +233,7 @@ csrec_status csrec_tiles_run(const csrec_tiles *t, int64_t k, const csrec_measur
     if (status) return status;
     if (report) *report = j.report;
     csrec_shape_count(&samples->shape, &entries);
-    return csrec_runner_scale_back(t->survey->unit, entries * t->form.channels, values, error);
+    return csrec_survey_deliver(t->survey, t->survey->unit, entries, values, error);
 }
 
 /* ------------------------------------------------------------------ blending ------------------ */

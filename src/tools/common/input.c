@@ -6,6 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Entries of which all channels are known count. */
+static void keep_whole(cli_signal *signal) {
+    for (int64_t i = 0; i < signal->entries; i++) {
+        const uint8_t *own = signal->alpha + i * signal->channels;
+        const bool whole = !memchr(own, 0, (size_t)signal->channels);
+        signal->alpha[i] = whole;
+    }
+}
+
 csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *signal,
                              csrec_error *error) {
     csrec_image image = {0};
@@ -19,6 +28,7 @@ csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *s
                        .partial = image.partial};
     status = csrec_image_split(&image, channels_last, path, &read.shape, &read.channels, error);
     if (!status) read.entries = read.values.count / read.channels;
+    if (!status && image.by_channel) keep_whole(&read);
     if (!status && read.shape.dims > 4)
         status = cli_fail(error, CSREC_UNSUPPORTED,
                           "%s: signals have 1 to 4 axes; reshape, or use --channels-last", path);

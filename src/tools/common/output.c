@@ -137,7 +137,8 @@ static csrec_image image_of(const csrec_format *format, const cli_form *form,
                                  : eight  ? 8
                                           : form->tones.bits,
                          .has_channels = !picture && measurement->channels > 1,
-                         .is_complex = !picture && form->is_complex};
+                         .is_complex = !picture && form->is_complex,
+                         .placement = form->placement};
     csrec_shape *shape = &image.pixels.shape;
     *shape = measurement->shape;
     csrec_shape_count(shape, &image.pixels.count);
@@ -151,6 +152,18 @@ static csrec_image image_of(const csrec_format *format, const cli_form *form,
     return image;
 }
 
+static csrec_status set_unknown(csrec_array *values, int64_t i, double unknown, const char *path,
+                                csrec_error *error) {
+    if (isnan(unknown))
+        return cli_fail(
+            error, CSREC_DATA,
+            "%s: a channel is known nowhere, and integers have no number for that; give "
+            "--unknown, write a .npy of --dtype float32, or leave the channel out",
+            path);
+    csrec_array_set(values, i, unknown);
+    return CSREC_OK;
+}
+
 csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
                               const cli_form *form, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error) {
@@ -161,13 +174,17 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
     const csrec_shape shape = image.pixels.shape;
     if (csrec_array_create(image.pixels.dtype, &shape, &image.pixels))
         return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
-    for (int64_t i = 0; i < image.pixels.count / (colors ? 3 : 1); i++)
+    const bool real = image.pixels.dtype == CSREC_F32 || image.pixels.dtype == CSREC_F64;
+    csrec_status status = CSREC_OK;
+    for (int64_t i = 0; i < image.pixels.count / (colors ? 3 : 1) && !status; i++)
         if (colors)
             cli_colormap_color(form->colors, share_of(&form->tones, signal[i]),
                                (uint8_t *)image.pixels.data + 3 * i);
+        else if (!real && isnan(signal[i]))
+            status = set_unknown(&image.pixels, i, form->unknown, path, error);
         else
             csrec_array_set(&image.pixels, i, image.bits ? tone(&tones, signal[i]) : signal[i]);
-    csrec_status status = csrec_files_add_signal(files, path, format, &image, form->like, error);
+    if (!status) status = csrec_files_add_signal(files, path, format, &image, form->like, error);
     csrec_image_clear(&image);
     return status;
 }

@@ -73,14 +73,17 @@ typedef struct cli_form {
     int dtype;                  /* csrec_dtype of an array, or -1: see below */
     const cli_colormap *colors; /* of a picture of one channel, in 8 bits; or NULL */
     bool is_complex;  /* the signal is pairs of real and imaginary parts, written as .npy */
+    double unknown;   /* of integers, stands for values that are NaN, of a channel that is measured
+                         nowhere; NaN: none does */
     const char *like; /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
+    const csrec_placement *placement; /* of csrec_image */
 } cli_form;
 
 /* The type of the values in an array, of which `values` are the largest. */
 csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
                            int64_t n, const double *values);
 
-/* Writes the recovered signal [entries * channels], finite, to a format that does not refuse it.
+/* Writes the recovered signal [entries * channels] to a format that does not refuse it.
  * Values outside the scale are clamped in a picture; an array holds them in the samples' type, if
  * the format keeps it (CSREC_USE_TYPES); else as they are, in float32 if the samples were float32
  * or of at most 16 bits and all values are in its range. */

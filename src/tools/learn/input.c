@@ -60,6 +60,19 @@ void cli_learn_input_clear(cli_learn_input *in) {
     cli_signal_clear(&in->picture);
 }
 
+/* Models learn from pixels that are known in all channels. */
+static void drop_uneven(csrec_measurement *m) {
+    int64_t kept = 0, C = m->channels;
+    for (int64_t i = 0; i < m->n; i++) {
+        double *own = m->y + kept * C;
+        bool whole = true;
+        for (int64_t c = 0; c < C; c++) whole = whole && !isnan(own[c] = m->y[i * C + c]);
+        m->index[kept] = m->index[i];
+        kept += whole;
+    }
+    m->n = kept;
+}
+
 static csrec_status read_samples(const char *path, const char *mask, cli_learn_input *in,
                                  csrec_error *error) {
     csrec_status status = csrec_measurement_read(path, mask, &in->samples, error);
@@ -67,6 +80,10 @@ static csrec_status read_samples(const char *path, const char *mask, cli_learn_i
     if (in->samples.through || in->samples.is_complex)
         return cli_fail(error, CSREC_DATA,
                         "%s: has no real samples of entries to learn from; recover it first", path);
+    drop_uneven(&in->samples);
+    if (in->samples.n == 0)
+        return cli_fail(error, CSREC_DATA,
+                        "%s: no pixel is known in all channels; learn from one channel", path);
     in->shape = in->samples.shape;
     in->channels = in->samples.channels;
     memcpy(in->scale, cli_tones_of(&in->samples).scale, sizeof in->scale);

@@ -140,6 +140,7 @@ static cli_series *add_series(cli_chart *chart, const char *name) {
 }
 
 static void add_point(cli_series *series, int64_t x, double y) {
+    if (isnan(y)) return; /* not measured */
     series->x[series->n] = (double)x;
     series->y[series->n++] = fmin(fmax(y, -MOST), MOST);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover.c - recovers whole signals from measurement files. */
+#include <math.h>
 #include <stdlib.h>
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -38,18 +39,25 @@ static const cli_option options[] = {
      "several. Needs a single grid, --shifts 1.",
      CLI_AT(coefficients), .effect = CLI_ON_OUTPUTS},
     {"mask", 'm', CLI_READ, "FILE",
-     "INPUT is a whole picture or array; only entries that are not zero in this one are samples.",
+     "INPUT is a whole picture or array; only values that are not zero in this one are samples. It "
+     "has the channels of INPUT, or one for all.",
      CLI_AT(mask)},
     {"unknown", 'U', CLI_REAL, "VALUE",
-     "INPUT is a whole picture or array; entries of this value (in all channels) are unknown, as "
-     "are those that are NaN.",
-     CLI_AT(unknown), .low = -1e300, .high = 1e300,
+     "Values that are this number (of colours, in all channels) are unknown, as are those that are "
+     "NaN or infinite, of a whole picture or array, and of a .csv.",
+     CLI_AT(unknown), .low = -INFINITY, .high = INFINITY,
      .given = offsetof(cli_recover_arguments, unknown_given)},
     {"grid", 0, CLI_TEXT, "H,W",
      "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "
      "axis are in the middle of theirs. Default: the step that the coordinates have, else square "
      "cells, about four for each sample. Samples of one cell are averaged.",
      CLI_AT(grid)},
+    {"coordinates", 0, CLI_TEXT, "NAMES",
+     "Columns of a .csv that are coordinates, as lon,lat: by the names in its header, or by their "
+     "numbers from 1. Default: those with known names, and those before the values.",
+     CLI_AT(coordinates)},
+    {"values", 0, CLI_TEXT, "NAMES",
+     "Columns of a .csv that are values, likewise; other columns are left out.", CLI_AT(values)},
     {"channels-last", 'c', CLI_FLAG, NULL,
      "The last axis of an array INPUT has channels, as colours, and is no axis of the signal.",
      CLI_AT(channels_last)},

@@ -14,9 +14,11 @@ typedef struct {
 
 static summary summarize(const csrec_measurement *measurement) {
     summary s = {.entries = cli_entries(measurement)};
-    int64_t count = csrec_measurement_values(measurement);
+    int64_t count = csrec_measurement_values(measurement), known = 0;
     cli_range_of(count, measurement->y, &s.least, &s.most);
-    for (int64_t i = 0; i < count; i++) s.mean += measurement->y[i] / (double)count;
+    for (int64_t i = 0; i < count; i++) known += !isnan(measurement->y[i]);
+    for (int64_t i = 0; i < count; i++)
+        if (!isnan(measurement->y[i])) s.mean += measurement->y[i] / (double)known;
     return s;
 }
 

@@ -75,8 +75,10 @@ double cli_job_expected_psnr(const cli_job *job) {
 csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error) {
     cli_form form = {.tones = {.bits = 8},
                      .dtype = -1,
+                     .unknown = 0.0,
                      .colors = cli_colormap_info((int)job->a->colormap),
-                     .like = job->input};
+                     .like = job->input,
+                     .placement = &job->in.placement};
     int64_t n = cli_signal_values(&job->in.measurement);
     double *white = &form.tones.scale[1];
     for (int64_t i = 0; i < n; i++) *white = fmax(*white, job->result.uncertainty[i]);

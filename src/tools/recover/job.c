@@ -34,6 +34,9 @@ int cli_job_fail(cli_job *job, const char *format, ...) {
     va_start(values, format);
     vsnprintf(job->failure, sizeof job->failure, format, values);
     va_end(values);
+    const size_t used = strlen(job->failure);
+    if (job->in.placement.list.dims && strstr(job->failure, "memory")) /* the grid may be chosen */
+        snprintf(job->failure + used, sizeof job->failure - used, "; --grid gives fewer cells");
     return job->request->tiles ? end_ranks(job) : cli_failure(job->tool, "%s", job->failure);
 }
 
@@ -133,8 +136,7 @@ static const char *colormap_refusal(const cli_job *job) {
 /* Refuses everything that can be refused before the recovery. */
 static int check_output(cli_job *job) {
     static const cli_tones any = {{0.0, 1.0}, 8};
-    const char *refusal =
-        job->out.output ? cli_signal_refusal(job->out.format, &job->in.measurement, &any) : NULL;
+    const char *refusal = job->out.output ? cli_job_refusal(job, job->out.format, &any) : NULL;
     if (job->out.output && job->a->dtype >= 0 && cli_format_has(job->out.format, CSREC_USE_PICTURE))
         refusal = "a picture has 8 or 16 bits; leave out --dtype, or write another format";
     if (job->out.output && job->a->bits == 16 && cli_format_has(job->out.format, CSREC_USE_LOSSY))
@@ -147,8 +149,7 @@ static int check_output(cli_job *job) {
     if (job->out.map && !cli_job_has_points(job))
         return cli_job_fail(job, "%s: --uncertainty is for samples of entries; leave it out",
                             job->input);
-    if (job->out.map)
-        refusal = cli_signal_refusal(csrec_format_of(job->out.map), &job->in.measurement, &any);
+    if (job->out.map) refusal = cli_job_refusal(job, csrec_format_of(job->out.map), &any);
     return refusal ? cli_job_fail(job, "%s: %s", job->out.map, refusal) : CLI_CONTINUE;
 }
 

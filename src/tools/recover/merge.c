@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* merge.c - reads the measurement of a recovery: one input, or all joined by --merge. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,13 +13,18 @@ int cli_recoveries(const cli_recover_arguments *a) {
 
 csrec_read_options cli_job_read_options(cli_job *job) {
     const cli_recover_arguments *a = job->a;
+    job->in.nodata = NAN;
     return (csrec_read_options){.mask = a->mask,
+                                .soft = &job->in.soft,
+                                .nodata = &job->in.nodata,
                                 .channels_last = a->channels_last,
                                 .has_unknown = a->unknown_given,
                                 .unknown = a->unknown,
                                 .progress = cli_progress_report,
                                 .context = job->progress,
                                 .grid = a->grid ? &job->request->grid : NULL,
+                                .coordinates = a->coordinates,
+                                .values = a->values,
                                 .placement = &job->in.placement};
 }
 
@@ -40,18 +46,28 @@ void cli_job_tell_placement(const cli_job *job) {
     const csrec_placement *p = &job->in.placement;
     char shape[192], step[192] = "", shared[96] = "";
     size_t used = 0;
-    if (!p->dims || job->a->quiet) return;
+    if (job->a->quiet) return;
+    if (p->stepped)
+        cli_note(job->tool,
+                 "note: %s: whole numbers with a common step, taken as positions%s; --grid H,W "
+                 "makes them coordinates%s",
+                 job->input, *p->list.header ? "" : " row, column", *p->list.header ? "" : " x, y");
+    if (!p->dims) return;
     for (int d = 0; d < p->dims; d++)
         used +=
             (size_t)snprintf(step + used, sizeof step - used, "%s%.6g", d ? " x " : "", p->step[d]);
     if (p->shared)
         snprintf(shared, sizeof shared, "; %lld samples share cells, which have their means",
                  (long long)p->shared);
-    cli_note(job->tool,
-             "note: %s: real coordinates, on a grid of %s cells of %s; the farthest sample is %.2g "
-             "cells from the middle of its own%s; --grid gives another",
-             job->input, cli_shape_text(&job->in.measurement.shape, shape), step, p->farthest,
-             shared);
+    cli_note(
+        job->tool,
+        "note: %s: %s, on a grid of %s cells of %s; the farthest sample is %.2g cells from the "
+        "middle of its own%s; --grid gives another%s",
+        job->input,
+        p->whole ? "whole numbers that are no likely positions are coordinates"
+                 : "real coordinates",
+        cli_shape_text(&job->in.measurement.shape, shape), step, p->farthest, shared,
+        p->whole ? ", a header row,col or a comment '# shape: H,W' positions" : "");
 }
 
 void cli_placement_json(const csrec_placement *p, cli_json *json) {

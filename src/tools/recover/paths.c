@@ -180,11 +180,10 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
  */
 static const csrec_format *suiting_format(const cli_job *job) {
     const csrec_format *format = csrec_format_of(job->input), *last = NULL;
-    if (cli_format_has(format, CSREC_USE_WRITE) &&
-        !cli_signal_refusal(format, &job->in.measurement, &job->in.tones))
+    if (cli_format_has(format, CSREC_USE_WRITE) && !cli_job_refusal(job, format, &job->in.tones))
         return format;
     for (int i = 0; (format = cli_format_with(CSREC_USE_WRITE, i)); i++) {
-        if (!cli_signal_refusal(format, &job->in.measurement, &job->in.tones)) return format;
+        if (!cli_job_refusal(job, format, &job->in.tones)) return format;
         last = format;
     }
     return last;

@@ -14,7 +14,7 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty, *sigma, *grid, *devices;
+        *uncertainty, *sigma, *grid, *coordinates, *values, *devices;
     int format, method, solver, basis, quality, columns, order, backend, dtype,
         colormap; /* of names; -1: not given */
     cli_texts set;
@@ -65,6 +65,8 @@ typedef struct cli_samples {
     csrec_placement placement; /* of samples at real coordinates */
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     int64_t dropped;           /* outliers, by --robust */
+    int64_t soft;              /* values of the mask that are neither black nor white */
+    double nodata;             /* the file's value for unknown ones; NaN: none */
     csrec_doubts doubts;
     cli_tones tones;
     double seconds;
@@ -281,12 +283,16 @@ int cli_job_noise(cli_job *job);
 
 /* What a reader of a result should know (warn.c). */
 typedef struct cli_sentences {
-    char text[8][CSREC_DOUBT_SIZE];
+    char text[12][CSREC_DOUBT_SIZE];
     int n;
 } cli_sentences;
 
 /* Finds doubts about the samples that are used, and prints them as warnings. */
 int cli_job_doubt(cli_job *job);
+
+/* Values of entries of the signal that are not known. nowhere: NULL, or receives the number of
+ * channels without a known one. */
+int64_t cli_unknown_values(const csrec_measurement *measurement, int64_t *nowhere);
 
 /* Prints warnings about the result. */
 void cli_job_warn(const cli_job *job);
@@ -321,6 +327,9 @@ bool cli_jobs_share(const cli_job *a, const cli_job *b);
  * fails with it once the signal is written. */
 void cli_result_lose(cli_result *result, csrec_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* cli_signal_refusal; a .csv of samples is written as one, whatever the shape. */
+const char *cli_job_refusal(const cli_job *job, const csrec_format *format, const cli_tones *tones);
 
 /* Black, white and bits of a picture of the signal. */
 cli_tones cli_job_tones(const cli_job *job);

@@ -7,12 +7,6 @@
 #include "tools/common/input.h"
 #include "page.h"
 
-/* Entries without a sample; -1: not known, as of files in slabs and samples through an operator. */
-static int64_t unknown_of(const cli_job *job) {
-    const csrec_measurement *m = &job->in.measurement;
-    return cli_job_has_points(job) && m->n > 0 ? cli_entries(m) - m->n : -1;
-}
-
 /* One line for each recovery at a terminal, or with --verbose. */
 static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->result.report;
@@ -21,9 +15,10 @@ static void tell_summary(const cli_job *job) {
     char unknown[80] = "", together[48] = "", noise[48] = "", expected[64] = "";
     char doubt[CSREC_DOUBT_SIZE];
     if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
-    if (unknown_of(job) >= 0)
-        snprintf(unknown, sizeof unknown, ", %lld of %lld entries were unknown",
-                 (long long)unknown_of(job), (long long)cli_entries(&job->in.measurement));
+    if (cli_job_has_points(job) && !job->large.on)
+        snprintf(unknown, sizeof unknown, ", %lld of %lld values were unknown",
+                 (long long)cli_unknown_values(&job->in.measurement, NULL),
+                 (long long)cli_signal_values(&job->in.measurement));
     if (job->result.shared > 1)
         snprintf(together, sizeof together, " for %d inputs at once", job->result.shared);
     if (source)
@@ -245,10 +240,8 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     cli_placement_json(&job->in.placement, json);
     cli_json_integer(json, "channels", job->in.measurement.channels);
     cli_json_integer(json, "samples", job->in.measurement.n);
-    if (unknown_of(job) >= 0)
-        cli_json_integer(json, "unknown", unknown_of(job));
-    else
-        cli_json_text(json, "unknown", NULL);
+    if (cli_job_has_points(job) && !job->large.on)
+        cli_json_integer(json, "unknown", cli_unknown_values(&job->in.measurement, NULL));
     if (job->result.shared > 1) cli_json_integer(json, "inputs_at_once", job->result.shared);
     json_recovery(json, job);
     json_estimate(json, &job->result.report.estimate);

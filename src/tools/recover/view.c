@@ -63,8 +63,8 @@ static int64_t pixel_of(const cli_view *view, const cli_plane *plane, int64_t pl
 
 static void add(cli_plane *plane, int64_t pixel, const double *values) {
     plane->count[pixel]++;
-    for (int64_t c = 0; c < plane->channels; c++)
-        plane->value[pixel * plane->channels + c] += values[c];
+    for (int64_t c = 0; c < plane->channels; c++) /* what is not measured is drawn as 0 */
+        if (!isnan(values[c])) plane->value[pixel * plane->channels + c] += values[c];
 }
 
 static void divide(cli_plane *plane) {
@@ -96,9 +96,9 @@ csrec_status cli_plane_signal(const csrec_measurement *m, const cli_view *view,
     return CSREC_OK;
 }
 
-/* Finite, also of -1e308 and 1e308. */
+/* Finite, also of -1e308 and 1e308; of what is measured nowhere 0. */
 static double difference(const double *a, const double *b, int64_t i) {
-    return fmin(fabs(a[i] - (b ? b[i] : 0.0)), DBL_MAX);
+    return isnan(a[i]) ? 0.0 : fmin(fabs(a[i] - (b ? b[i] : 0.0)), DBL_MAX);
 }
 
 csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, const double *a,

@@ -24,8 +24,37 @@ static void tell(const cli_job *job, const cli_sentences *s, int from) {
 
 /* ------------------------------------------------------------------ samples ------------------- */
 
+/* Values of entries that are not known; *nowhere: the number of channels without any. */
+int64_t cli_unknown_values(const csrec_measurement *m, int64_t *nowhere) {
+    int64_t known = 0;
+    if (nowhere) *nowhere = 0;
+    for (int64_t c = 0; c < m->channels; c++) {
+        int64_t own = 0;
+        for (int64_t k = 0; k < m->n; k++) own += !isnan(m->y[k * m->channels + c]);
+        if (nowhere) *nowhere += own == 0;
+        known += own;
+    }
+    return cli_entries(m) * m->channels - known;
+}
+
+static void add_unknown(const cli_job *job, cli_sentences *s) {
+    int64_t nowhere = 0;
+    if (!cli_job_has_points(job) || job->large.on) return;
+    if (cli_unknown_values(&job->in.measurement, &nowhere) == 0)
+        add(s, "No value is unknown: the result is a copy.");
+    if (nowhere > 0)
+        add(s, "%lld of %lld channels are known nowhere and stay unknown.", (long long)nowhere,
+            (long long)job->in.measurement.channels);
+    if (job->in.soft > 0)
+        add(s,
+            "The mask has %lld values between black and white, of which the upper half counts as "
+            "known.",
+            (long long)job->in.soft);
+}
+
 static cli_sentences of_samples(const cli_job *job) {
     cli_sentences s = {.n = 0};
+    add_unknown(job, &s);
     if (cli_samples_contradict(&job->in, s.text[0])) s.n++;
     if (csrec_doubt_basis(&job->in.measurement, &job->setup.options, s.text[s.n])) s.n++;
     for (int i = 0; csrec_doubts_text(&job->in.doubts, i, s.text[s.n]); i++) s.n++;

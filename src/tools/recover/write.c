@@ -18,11 +18,19 @@ cli_tones cli_job_tones(const cli_job *job) {
     return tones;
 }
 
+const char *cli_job_refusal(const cli_job *job, const csrec_format *format,
+                            const cli_tones *tones) {
+    const bool listed = job->in.placement.list.dims && cli_format_has(format, CSREC_USE_TEXT);
+    return listed ? NULL : cli_signal_refusal(format, &job->in.measurement, tones);
+}
+
 static csrec_status add_signal(void *context, csrec_files *files, csrec_error *error) {
     cli_job *job = context;
     cli_form form = {.dtype = job->a->dtype,
                      .colors = cli_colormap_info((int)job->a->colormap),
-                     .like = job->input};
+                     .unknown = job->a->unknown_given ? job->a->unknown : job->in.nodata,
+                     .like = job->input,
+                     .placement = &job->in.placement};
     if (job->large.on) return cli_job_write_large(job, files, error);
     form.tones = cli_job_tones(job);
     const bool pairs = job->result.pairs && !cli_format_has(job->out.format, CSREC_USE_PICTURE);

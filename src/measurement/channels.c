@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* channels.c - groups of channels that are measured at the same positions. */
+#include "measurement/channels.h"
+
+#include <math.h>
+
+#include "base/pool.h"
+#include "base/threads.h"
+#include "measurement/measurement.h"
+
+bool csrec_measurement_even(const csrec_measurement *m) {
+    int64_t missing = 0;
+    if (m->channels == 1 || m->through) return true;
+    const int threads = csrec_threads_for(m->n * m->channels, 0);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : missing)
+    for (int64_t i = 0; i < m->n * m->channels; i++) missing += isnan(m->y[i]);
+    return missing == 0;
+}
+
+/* ------------------------------------------------------------------ groups -------------------- */
+
+static bool same_positions(const csrec_measurement *m, int64_t a, int64_t b) {
+    for (int64_t k = 0; k < m->n; k++)
+        if (isnan(m->y[k * m->channels + a]) != isnan(m->y[k * m->channels + b])) return false;
+    return true;
+}
+
+static void count_positions(csrec_groups *g) {
+    const int64_t C = g->m->channels;
+    for (int64_t k = 0; k < g->m->n; k++)
+        for (int64_t c = 0; c < C; c++) g->count[c] += !isnan(g->m->y[k * C + c]);
+}
+
+/* The group of each channel, of: [channels]; -1: measured nowhere. */
+static void number_groups(csrec_groups *g, int64_t *of) {
+    for (int64_t c = 0; c < g->m->channels; c++) {
+        int64_t b = 0; /* an earlier channel of the same positions */
+        while (b < c && (g->count[b] != g->count[c] || !same_positions(g->m, b, c))) b++;
+        of[c] = g->count[c] == 0 ? -1 : b < c ? of[b] : g->n++;
+    }
+}
+
+static csrec_status find(const csrec_measurement *m, bool even, csrec_groups *g, csrec_pool *pool,
+                         csrec_error *error) {
+    const int64_t C = m->channels;
+    int64_t to = 0, *of = CSREC_ZEROS(pool, of, C);
+    *g = (csrec_groups){.m = m, .n = even};
+    CSREC_ZEROS(pool, g->count, C);
+    CSREC_TAKE(pool, g->channel, C);
+    CSREC_TAKE(pool, g->first, C + 1);
+    if (pool->lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!even) {
+        count_positions(g);
+        number_groups(g, of);
+    }
+    for (int64_t k = 0; k <= g->n; k++) {
+        g->first[k] = to;
+        for (int64_t c = 0; c < C; c++)
+            if (of[c] == (k < g->n ? k : -1)) g->channel[to++] = c;
+    }
+    return CSREC_OK;
+}
+
+/* The measurement of group k; sample: [m->n]. */
+static csrec_status take(const csrec_groups *g, int64_t k, csrec_measurement *part, int64_t *sample,
+                         csrec_error *error) {
+    const csrec_measurement *m = g->m;
+    const int64_t first = g->channel[g->first[k]], C = m->channels;
+    *part = *m;
+    part->channels = csrec_groups_channels(g, k);
+    part->n = g->count[first];
+    part->pattern = CSREC_PATTERN_NONE;
+    part->count = 0;
+    csrec_status status = csrec_measurement_allocate(part, "a group of channels", error);
+    if (status) return status;
+    for (int64_t i = 0, to = 0; i < m->n; i++) {
+        if (isnan(m->y[i * C + first])) continue;
+        sample[to] = i;
+        part->index[to] = m->index[i];
+        csrec_groups_copy(g, k, 1, part->y + to++ * part->channels, true, m->y + i * C);
+    }
+    return CSREC_OK;
+}
+
+csrec_status csrec_groups_each(const csrec_measurement *m, csrec_group_fn run, void *context,
+                               csrec_error *error) {
+    csrec_pool pool = {0};
+    csrec_groups g;
+    const bool even = csrec_measurement_even(m);
+    csrec_status status = find(m, even, &g, &pool, error);
+    int64_t *sample = NULL;
+    if (!status && even) status = run(context, &g, 0, m, NULL, error);
+    if (!status && !even && !CSREC_TAKE(&pool, sample, m->n))
+        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t k = 0; k < g.n && !status && !even; k++) {
+        csrec_measurement part;
+        status = take(&g, k, &part, sample, error);
+        if (status) break;
+        status = run(context, &g, k, &part, sample, error);
+        csrec_measurement_clear(&part);
+    }
+    csrec_pool_clear(&pool);
+    return status;
+}
+
+void csrec_groups_copy(const csrec_groups *g, int64_t k, int64_t n, double *values, bool back,
+                       double *all) {
+    const int64_t C = g->m->channels, own = csrec_groups_channels(g, k);
+    const int64_t *channel = g->channel + g->first[k];
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < own; c++) {
+            double *a = all + i * C + channel[c], *v = values + i * own + c;
+            *(back ? v : a) = *(back ? a : v);
+        }
+}
