@@ -14,7 +14,7 @@ macro(csrec_file_format name folder module version deb)
   set_property(CACHE CSREC_${name} PROPERTY STRINGS AUTO ON OFF)
   set(${name}_FOUND OFF)
   if(NOT CSREC_${name} STREQUAL "OFF")
-    pkg_check_modules(${name} QUIET IMPORTED_TARGET ${module}>=${version})
+    pkg_check_modules(${name} QUIET IMPORTED_TARGET ${module}>=${version} ${ARGN})
   endif()
   if(${name}_FOUND)
     list(APPEND CSREC_FORMAT_TARGETS PkgConfig::${name})
@@ -33,6 +33,7 @@ macro(csrec_file_format name folder module version deb)
   endif()
 endmacro()
 
+csrec_file_format(JPEG jpeg libjpeg 2.0 libjpeg-dev "libjpeg<6") # of libjpeg-turbo; others are 6 to 10
 csrec_file_format(TIFF tiff libtiff-4 4.5 libtiff-dev) # whose messages go to a handler a file
 csrec_file_format(FITS fits cfitsio 4.2 libcfitsio-dev) # with its patches against forged files
 csrec_file_format(EXR exr OpenEXR 3.1 libopenexr-dev)

@@ -9,6 +9,7 @@ set(CSREC_PACKAGES
     "libpng-dev libpng-devel libpng"
     "libzip-dev libzip-devel libzip"
     "libopenblas-dev openblas-devel openblas"
+    "libjpeg-dev libjpeg-turbo-devel jpeg-turbo"
     "libtiff-dev libtiff-devel libtiff"
     "libcfitsio-dev cfitsio-devel cfitsio"
     "libopenexr-dev openexr-devel openexr"

@@ -44,6 +44,7 @@ static void try_measurement(const char *path, const char *mask) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *path = fuzz_path(data, size);
     try_image(data, size);
+    fuzz_signal(&csrec_png_format, data, size); /* written again with what describes it */
     try_measurement(path, NULL);
     try_measurement(path, path);
     return 0;

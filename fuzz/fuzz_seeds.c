@@ -455,6 +455,46 @@ static bool write_exrs(const char *folder) {
 }
 #endif
 
+/* ------------------------------------------------------------------ JPEG */
+
+#ifdef CSREC_HAS_JPEG
+#include <jpeglib.h>
+
+/* Gray and colours, at once and progressive, with EXIF of one tag. */
+static bool write_jpeg(const char *name, bool colours, bool progressive) {
+    static const uint8_t exif[] = "Exif\0\0MM\0*\0\0\0\10\0\1\1\22\0\3\0\0\0\1\0\6\0\0\0\0\0\0";
+    uint8_t pixels[3 * 13] = {9, 8, 200};
+    struct jpeg_error_mgr errors;
+    struct jpeg_compress_struct f = {.err = jpeg_std_error(&errors)};
+    FILE *file = fopen(name, "wb");
+    if (!file) return false;
+    jpeg_create_compress(&f);
+    jpeg_stdio_dest(&f, file);
+    f.image_height = f.image_width = 13;
+    f.input_components = colours ? 3 : 1;
+    f.in_color_space = colours ? JCS_RGB : JCS_GRAYSCALE;
+    jpeg_set_defaults(&f);
+    if (progressive) jpeg_simple_progression(&f);
+    jpeg_start_compress(&f, TRUE);
+    jpeg_write_marker(&f, JPEG_APP0 + 1, exif, sizeof exif - 1);
+    for (int y = 0; y < 13; y++) jpeg_write_scanlines(&f, &(JSAMPROW){pixels}, 1);
+    jpeg_finish_compress(&f);
+    jpeg_destroy_compress(&f);
+    return fclose(file) == 0;
+}
+#endif
+
+static bool write_jpegs(const char *folder) {
+    bool good = true;
+#ifdef CSREC_HAS_JPEG
+    for (int kind = 0; kind < 4; kind++)
+        good &= write_jpeg(path(folder, "jpeg/picture", kind), kind & 1, kind & 2);
+#else
+    (void)folder;
+#endif
+    return good;
+}
+
 int main(int argc, char **argv) {
     if (argc != 2) {
         fprintf(stderr, "usage: fuzz_seeds FOLDER\n");
@@ -464,7 +504,7 @@ int main(int argc, char **argv) {
                 write_pictures(argv[1]) && write_palettes(argv[1]) && write_texts(argv[1]) &&
                 write_recoveries(argv[1]) && write_through(argv[1]) && write_systems(argv[1]) &&
                 write_models(argv[1]) && write_tiffs(argv[1]) && write_fits(argv[1]) &&
-                write_exrs(argv[1]) && write_hdf5(argv[1]);
+                write_exrs(argv[1]) && write_hdf5(argv[1]) && write_jpegs(argv[1]);
     if (!good) fprintf(stderr, "%s: seeds cannot be written\n", argv[1]);
     return good ? 0 : 1;
 }

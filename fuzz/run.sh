@@ -35,11 +35,13 @@ model npz 3 10000
 solve npz 2 10000
 npz npz 2 20000
 png png 1 60000
+jpeg jpeg 1 20000
 csv csv 1 500000
 tiff tiff 1 20000
 fits fits 1 20000
 exr exr 1 20000
 hdf5 hdf5 1 20000"
+pkg-config --exists 'libjpeg >= 2.0' 'libjpeg < 6' || all=$(grep -v '^jpeg ' <<<"$all")
 pkg-config --atleast-version=4.5 libtiff-4 || all=$(grep -v '^tiff ' <<<"$all")
 pkg-config --atleast-version=4.2 cfitsio || all=$(grep -v '^fits ' <<<"$all")
 pkg-config --atleast-version=3.1 OpenEXR || all=$(grep -v '^exr ' <<<"$all")

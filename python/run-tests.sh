@@ -4,8 +4,8 @@
 #   BUILD      in place, against BUILD/libcsrec (default build): nothing is compiled. Uses python3 if
 #              it has NumPy, cffi and pytest, else a virtual environment in BUILD/python/venv. What
 #              else is installed (SciPy, scikit-learn, scikit-image, PyLops, and readers of files:
-#              tifffile, rasterio, h5py, xarray with netCDF4, astropy, OpenEXR; mpi4py, Dask) is tested
-#              against.
+#              Pillow, tifffile, rasterio, h5py, xarray with netCDF4, astropy, OpenEXR; mpi4py, Dask)
+#              is tested against.
 #   --install  pip install ./python into a fresh virtual environment, as a user does.
 # Exit code 77, with a line that says why: not possible here, skipped. CSRECOVER_TEST_EXTRAS=1 puts
 # the peers into the virtual environment too.
@@ -36,7 +36,7 @@ python=${PYTHON:-python3}
     skip "no $python of version 3.9 or later"
 extras=
 [ -z "${CSRECOVER_TEST_EXTRAS:-}" ] || extras='scipy scikit-learn scikit-image pylops
-    tifffile rasterio h5py netCDF4 xarray astropy OpenEXR mpi4py dask'
+    Pillow tifffile rasterio h5py netCDF4 xarray astropy OpenEXR mpi4py dask'
 
 if [ "${1:-build}" = --install ]; then
     work=$(mktemp -d)

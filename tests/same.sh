@@ -247,7 +247,7 @@ for threads in 1 3; do
 done
 
 # ---------------------------------------------------------------- mistakes: exit codes
-for wrong in 'none.npz -o o/x.npy' 'gray.npz' 'gray.npz -o o/x.jpg' 'line.npz -o o/x.png' \
+for wrong in 'none.npz -o o/x.npy' 'gray.npz' 'gray.npz -o o/x.gif' 'line.npz -o o/x.png' \
     'gray.png -o o/x.npy' 'volume.npy -o o/x.npy' 'gray.npz -o o/x.npy --wings' \
     'gray.npz -o o/x.npy --solver none' 'gray.npz -o o/x.npy --basis none' \
     'gray.npz -o o/x.npy --set wings=1' 'gray.npz -o o/x.npy --quality fast --solver omp' \

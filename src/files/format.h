@@ -4,6 +4,7 @@
 #define CSREC_FILES_FORMAT_H
 
 #include "base/rows.h"
+#include "files/about.h"
 #include "files/output.h"
 #include "files/input.h"
 
@@ -50,8 +51,11 @@ typedef struct csrec_format_row {
     /* Why signals of that shape cannot be written, and the remedy; or NULL, as all can without it.
      */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
+    /* What describes the picture of a file beside its values; NULL: nothing for other files. After
+     * a failure other than CSREC_MEMORY and CSREC_FILE, what was found before holds. */
+    csrec_status (*about)(csrec_input *input, csrec_about *about, csrec_error *error);
     /* Writes a signal as `signal` delivers it, of any type, with the metadata of the file `like` if
-     * that has the format (csrec_format_open_like). */
+     * that has the format (csrec_format_open_like), or tells them (csrec_about_read). */
     csrec_status (*write)(csrec_files *files, const char *path, const csrec_image *signal,
                           const char *like, csrec_error *error);
     csrec_status (*write_slabs)(csrec_files *files, const char *path, const csrec_image *signal,
@@ -66,6 +70,7 @@ const csrec_format_row *csrec_format_row_of(const csrec_format *format);
 #define CSREC_FORMATS(X)                                                                           \
     X(npz)                                                                                         \
     X(png)                                                                                         \
+    X(jpeg)                                                                                        \
     X(npy)                                                                                         \
     X(tiff)                                                                                        \
     X(fits)                                                                                        \
@@ -92,6 +97,7 @@ csrec_status csrec_format_peek(csrec_input *input, csrec_image *signal, bool *tr
                                csrec_error *error);
 
 /* The libraries of formats that may be missing, with their least versions. */
+#define CSREC_JPEG_NEEDS "libjpeg-turbo 2.0"
 #define CSREC_TIFF_NEEDS "libtiff 4.5"
 #define CSREC_FITS_NEEDS "cfitsio 4.2"
 #define CSREC_EXR_NEEDS  "OpenEXR 3.1"

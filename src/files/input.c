@@ -28,6 +28,13 @@ csrec_status csrec_read_failed(const char *name, csrec_error *error) {
                       remedy);
 }
 
+bool csrec_path_is_regular(const char *path) {
+    struct stat info;
+    char file[CSREC_PATH_ROOM];
+    return strcmp(path, "-") != 0 && stat(csrec_path_file(path, file), &info) == 0 &&
+           S_ISREG(info.st_mode);
+}
+
 /* What cannot be read has no format, but is not empty either. On failure the input is closed. */
 static csrec_status check_readable(csrec_input *input, csrec_error *error) {
     csrec_input_format(input);

@@ -25,6 +25,9 @@ typedef struct csrec_input {
     csrec_facts facts; /* that the reader found */
 } csrec_input;
 
+/* Whether there is a file that can be read again, unlike stdin and pipes. */
+bool csrec_path_is_regular(const char *path);
+
 /* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with
  * it, and nothing is read yet. CSREC_FILE: it cannot be opened or its beginning cannot be read. */
 csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error);

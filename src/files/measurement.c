@@ -75,6 +75,16 @@ static csrec_status take_mask(const csrec_image *mask, const csrec_read_options 
     return csrec_fail(error, CSREC_DATA, "%s: the mask marks no pixel; mark at least one", name);
 }
 
+/* Of files that were compressed with loss values are near what they were. */
+static csrec_status refuse_lossy(const csrec_input *input, const csrec_format_row *row,
+                                 const char *use, csrec_error *error) {
+    if (!row || !(row->format.uses & CSREC_USE_LOSSY)) return CSREC_OK;
+    return csrec_fail(error, CSREC_UNSUPPORTED,
+                      "%s: %s, but the compression of a %s changes values; give a mask of another "
+                      "format, as .png or .npy",
+                      input->name, use, row->format.title);
+}
+
 /* The size of a picture is checked before its pixels are unpacked. */
 static csrec_status decode_mask(csrec_input *input, const csrec_shape *shape, csrec_image *image,
                                 csrec_error *error) {
@@ -88,8 +98,8 @@ static csrec_status decode_mask(csrec_input *input, const csrec_shape *shape, cs
         return csrec_fail(
             error, CSREC_FORMAT, "%s: is no mask; give a %s whose non-zero pixels are samples",
             input->name, csrec_format_list(CSREC_USE_READ, true, "or", list, sizeof list));
-    csrec_status status =
-        row->peek ? csrec_format_peek(input, &seen, &transparent, error) : CSREC_OK;
+    csrec_status status = refuse_lossy(input, row, "a mask says yes or no", error);
+    if (!status && row->peek) status = csrec_format_peek(input, &seen, &transparent, error);
     if (!status && row->peek) status = check_mask(&seen.pixels, input->name, shape, error);
     return status == CSREC_OK ? csrec_format_signal(input, image, error) : status;
 }
@@ -272,6 +282,8 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     csrec_measurement m = {0};
     whole_signal s = {.image = &image, .options = options};
     csrec_status status = csrec_read_options_check(options, true, false, input->name, error);
+    if (!status && options->has_unknown)
+        status = refuse_lossy(input, row, "one value stands for unknown", error);
     if (!status && options->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
         status = csrec_format_no_slabs(input, error);
     input->slab = options->slab;

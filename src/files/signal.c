@@ -4,7 +4,6 @@
  * and arrays, or of one that finds samples by their positions. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "files/format.h"
@@ -116,13 +115,6 @@ struct csrec_slab_file {
     char path[];
 };
 
-static bool is_regular(const char *path) {
-    char file[CSREC_PATH_ROOM];
-    struct stat info;
-    return strcmp(path, "-") != 0 && stat(csrec_path_file(path, file), &info) == 0 &&
-           S_ISREG(info.st_mode);
-}
-
 /* A picture or an array, and its mask. */
 static csrec_status look_at_signal(const char *path, const csrec_read_options *options,
                                    csrec_measurement *form, csrec_error *error) {
@@ -137,7 +129,7 @@ static csrec_status look_at_signal(const char *path, const csrec_read_options *o
     form->dtype = seen.pixels.dtype;
     if (seen.bits) form->scale[1] = (double)((1 << seen.bits) - 1);
     if (!options->mask) return CSREC_OK;
-    if (!is_regular(options->mask))
+    if (!csrec_path_is_regular(options->mask))
         return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is no regular file", options->mask);
     return csrec_signal_look(options->mask, &mask, error);
 }
@@ -159,7 +151,7 @@ csrec_status csrec_slab_file_open(const char *path, const csrec_read_options *op
                                   csrec_error *error) {
     const size_t length = strlen(path) + 1;
     *form = (csrec_measurement){0};
-    if (!is_regular(path))
+    if (!csrec_path_is_regular(path))
         return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is no regular file", path);
     csrec_slab_file *made = calloc(1, sizeof *made + length);
     if (!made) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);

@@ -246,15 +246,41 @@ void csrec_image_clear(csrec_image *image) {
     *image = (csrec_image){0};
 }
 
+/* Chunks that say how a picture is shown, where it was taken and what it is; not how it is stored,
+ * when it was changed, or what belongs to single values. */
+static bool keeps(const char *type) {
+    return strlen(type) == 4 && !strchr(type, ' ') &&
+           strstr("cHRM gAMA iCCP sRGB cICP mDCV cLLI pHYs sCAL oFFs eXIf tEXt zTXt iTXt", type);
+}
+
+/* The decoder has checked the header alone; chunks that do not fit the file end the list. */
+static csrec_status tell(csrec_input *input, csrec_about *about, csrec_error *error) {
+    uint8_t head[8];
+    char type[5] = "";
+    csrec_image image;
+    bool transparent;
+    csrec_status status = csrec_input_load(input, error);
+    if (!status) status = peek(input, &image, &transparent, error);
+    if (status) return status;
+    for (int i = 0; i < 3; i++) about->extent[i] = image.pixels.shape.dim[i];
+    for (uint64_t at = 8; csrec_input_peek(input, at, head, sizeof head) == sizeof head;) {
+        const uint32_t size = csrec_about_number(head, 4);
+        memcpy(type, head + 4, 4);
+        if (size > INT32_MAX || size > input->size - at - sizeof head) break;
+        const size_t before = about->size;
+        uint8_t *data = keeps(type) ? csrec_about_add(about, type, size) : NULL;
+        if (!data && keeps(type))
+            return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+        if (data) csrec_input_peek(input, at + sizeof head, data, size);
+        if (data && csrec_about_is_fingerprint(data, size)) about->size = before;
+        at += size + 12; /* and a checksum */
+    }
+    return CSREC_OK;
+}
+
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
     if (shape->dims != 2) return "only a 2-D signal fits in a PNG; write .npy";
     return channels == 1 || channels == 3 ? NULL : "a PNG has 1 or 3 channels; write .npy";
-}
-
-static csrec_status write_signal(csrec_files *files, const char *path, const csrec_image *signal,
-                                 const char *like, csrec_error *error) {
-    (void)like;
-    return csrec_files_add_image(files, path, signal, error);
 }
 
 const csrec_format_row csrec_png_format = {
@@ -263,6 +289,7 @@ const csrec_format_row csrec_png_format = {
     .magic = {{"\x89PNG\r\n\x1a\n", 8}},
     .signal = csrec_image_decode,
     .peek = peek,
+    .about = tell,
     .refusal = refusal,
-    .write = write_signal,
+    .write = csrec_png_write,
 };

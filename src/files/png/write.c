@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "files/about.h"
 #include "files/output.h"
+#include "files/png/png.h"
 
 /* As in read.c: what must survive a longjmp lives behind a pointer. */
 typedef struct {
@@ -16,6 +18,7 @@ typedef struct {
     png_structp png;
     png_infop info;
     const csrec_image *image;
+    csrec_about about;
     uint8_t *row; /* one row with its alpha */
     char *line;   /* of the fingerprint, or NULL */
     uint32_t width, height;
@@ -59,6 +62,14 @@ static void weave(encoder *e, size_t y) {
     }
 }
 
+/* Types that are no chunks of a PNG have a letter in lower case where it says: reserved. */
+static void describe(encoder *e) {
+    csrec_chunk chunk;
+    for (size_t at = 0; csrec_about_next(&e->about, &at, &chunk);)
+        if (!(chunk.type[2] & 32))
+            png_write_chunk(e->png, (png_const_bytep)chunk.type, chunk.data, chunk.size);
+}
+
 static csrec_status encode(encoder *e) {
     static char comment[] = "Comment";
     if (setjmp(png_jmpbuf(e->png))) return e->status;
@@ -69,6 +80,7 @@ static csrec_status encode(encoder *e) {
     png_set_IHDR(e->png, e->info, e->width, e->height, (int)e->bytes * 8, color, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_write_info(e->png, e->info);
+    describe(e);
     if (e->bytes == 2 && *(const uint8_t *)&(uint16_t){1}) png_set_swap(e->png);
     size_t stride = (size_t)e->width * (size_t)e->channels * e->bytes;
     for (size_t y = 0; y < e->height; y++) {
@@ -133,15 +145,24 @@ static encoder encoder_of(const csrec_image *image, csrec_error *error) {
                      .bytes = image->bits == 16 ? 2 : 1};
 }
 
-csrec_status csrec_files_add_image(csrec_files *files, const char *path, const csrec_image *image,
-                                   csrec_error *error) {
+csrec_status csrec_png_write(csrec_files *files, const char *path, const csrec_image *image,
+                             const char *like, csrec_error *error) {
     csrec_status status = check_picture(path, image, error);
     if (status) return status;
     encoder e = encoder_of(image, error);
-    status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &e.output, error);
-    if (status) return status;
-    status = encode_picture(&e);
-    return csrec_output_close(&e.output, status, error);
+    status = csrec_about_read(like, image, &e.about, error);
+    if (!status) status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &e.output, error);
+    if (!status) {
+        status = encode_picture(&e);
+        status = csrec_output_close(&e.output, status, error);
+    }
+    free(e.about.bytes);
+    return status;
+}
+
+csrec_status csrec_files_add_image(csrec_files *files, const char *path, const csrec_image *image,
+                                   csrec_error *error) {
+    return csrec_png_write(files, path, image, NULL, error);
 }
 
 csrec_status csrec_image_write(const char *path, const csrec_image *image, csrec_error *error) {

@@ -138,9 +138,10 @@ csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csr
 static csrec_image image_of(const csrec_format *format, const cli_form *form,
                             const csrec_measurement *measurement, const double *signal) {
     const bool picture = cli_format_has(format, CSREC_USE_PICTURE);
-    csrec_image image = {.bits = !picture       ? 0
-                                 : form->colors ? 8
-                                                : form->tones.bits,
+    const bool eight = form->colors || cli_format_has(format, CSREC_USE_LOSSY);
+    csrec_image image = {.bits = !picture ? 0
+                                 : eight  ? 8
+                                          : form->tones.bits,
                          .has_channels = !picture && measurement->channels > 1,
                          .is_complex = !picture && form->is_complex,
                          .placement = form->placement};
@@ -172,7 +173,9 @@ static csrec_status set_unknown(csrec_array *values, int64_t i, double unknown, 
 csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
                               const cli_form *form, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error) {
+    cli_tones tones = form->tones;
     csrec_image image = image_of(format, form, measurement, signal);
+    if (image.bits) tones.bits = image.bits;
     const bool colors = image.bits && form->colors;
     const csrec_shape shape = image.pixels.shape;
     if (csrec_array_create(image.pixels.dtype, &shape, &image.pixels))
@@ -186,8 +189,7 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
         else if (!real && isnan(signal[i]))
             status = set_unknown(&image.pixels, i, form->unknown, path, error);
         else
-            csrec_array_set(&image.pixels, i,
-                            image.bits ? tone(&form->tones, signal[i]) : signal[i]);
+            csrec_array_set(&image.pixels, i, image.bits ? tone(&tones, signal[i]) : signal[i]);
     if (!status) status = csrec_files_add_signal(files, path, format, &image, form->like, error);
     csrec_image_clear(&image);
     return status;

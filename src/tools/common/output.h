@@ -20,7 +20,7 @@ typedef struct cli_ending {
 } cli_ending;
 cli_ending cli_ending_of(const csrec_format *format);
 
-/* "--output x.jpg: name a .png or .npy": fails with the endings that have the use. `also` follows
+/* "--output x.gif: name a .png or .npy": fails with the endings that have the use. `also` follows
  * them. */
 int cli_ending_refuse(const cli_tool *tool, const char *option, const char *path, int use,
                       const char *also);

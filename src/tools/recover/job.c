@@ -130,6 +130,11 @@ static void tell_tones(const cli_job *job) {
                  job->out.output, tones.scale[0], tones.scale[1]);
 }
 
+static void tell_loss(const cli_job *job) {
+    if (job->out.output && cli_format_has(job->out.format, CSREC_USE_LOSSY) && !job->a->quiet)
+        cli_note(job->tool, "note: " CLI_LOSSY, job->out.output);
+}
+
 static const char *colormap_refusal(const cli_job *job) {
     bool picture =
         (job->out.output && cli_format_has(job->out.format, CSREC_USE_PICTURE)) ||
@@ -143,7 +148,9 @@ static int check_output(cli_job *job) {
     static const cli_tones any = {.scale = {0.0, 1.0}, .bits = 8};
     const char *refusal = job->out.output ? cli_job_refusal(job, job->out.format, &any) : NULL;
     if (job->out.output && job->a->dtype >= 0 && cli_format_has(job->out.format, CSREC_USE_PICTURE))
-        refusal = "a PNG has 8 or 16 bits; leave out --dtype, or write another format";
+        refusal = "a picture has 8 or 16 bits; leave out --dtype, or write another format";
+    if (job->out.output && job->a->bits == 16 && cli_format_has(job->out.format, CSREC_USE_LOSSY))
+        refusal = "has 8 bits; leave out --bits, or write a .png";
     if (refusal)
         return cli_job_fail(job, "%s: %s",
                             cli_is_dash(job->out.output) ? "stdout" : job->out.output, refusal);
@@ -286,6 +293,7 @@ int cli_job_load(cli_job *job) {
     if (code == CLI_CONTINUE) code = allocate(job);
     if (code == CLI_CONTINUE && !job->large.on) code = cli_job_doubt(job);
     if (code == CLI_CONTINUE) tell_tones(job);
+    if (code == CLI_CONTINUE) tell_loss(job);
     if (code == CLI_CONTINUE) tell_long(job);
     if (code == CLI_CONTINUE) tell_no_prior(job);
     job->in.seconds = cli_seconds() - start;

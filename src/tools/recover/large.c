@@ -31,7 +31,8 @@ static bool writes_slabs(const cli_job *job) {
     if (!job->a->output) return false;
     if (!format) format = csrec_format_of(job->request->folder ? job->input : job->a->output);
     return cli_format_has(format, CSREC_USE_SLABS) ||
-           (!job->request->folder && cli_format_has(format, CSREC_USE_NAMED));
+           (!job->request->folder && cli_format_has(format, CSREC_USE_NAMED) &&
+            !cli_format_has(format, CSREC_USE_LOSSY));
 }
 
 int cli_job_find_large(cli_job *job) {

@@ -35,6 +35,7 @@ static void print_formats(FILE *out) {
         const char *text;
     } uses[] = {{CSREC_USE_READ, " read"},
                 {CSREC_USE_WRITE, " written"},
+                {CSREC_USE_NAMED, " written if named"},
                 {CSREC_USE_SAMPLES, " measurements"},
                 {CSREC_USE_ARRAYS, " models and atoms"},
                 {CSREC_USE_SLABS, " slabs"}};

@@ -155,6 +155,9 @@ static inline int64_t cli_signal_values(const csrec_measurement *measurement) {
 /* The smallest and largest of n >= 1 values. */
 void cli_range_of(int64_t n, const double *values, double *low, double *high);
 
+/* Of what is written with CSREC_USE_LOSSY. */
+#define CLI_LOSSY "%s is compressed: values change, known ones too; a .png keeps them"
+
 /* Whether the measurement has real entries of the signal, about which samples tell something. */
 static inline bool cli_job_has_points(const cli_job *job) {
     return !job->in.measurement.through && !job->in.measurement.is_complex;

@@ -12,9 +12,13 @@ static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->result.report;
     const char *output = cli_is_dash(job->out.output) ? "stdout" : job->out.output;
     const char *source = cli_sigma_source(job);
-    char together[48] = "", noise[48] = "", expected[64] = "";
+    char unknown[80] = "", together[48] = "", noise[48] = "", expected[64] = "";
     char doubt[CSREC_DOUBT_SIZE];
     if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
+    if (cli_job_has_points(job) && !job->large.on)
+        snprintf(unknown, sizeof unknown, ", %lld of %lld values were unknown",
+                 (long long)cli_unknown_values(&job->in.measurement, NULL),
+                 (long long)cli_signal_values(&job->in.measurement));
     if (job->result.shared > 1)
         snprintf(together, sizeof together, " for %d inputs at once", job->result.shared);
     if (source)
@@ -24,12 +28,12 @@ static void tell_summary(const cli_job *job) {
                  job->result.expected, cli_job_expected_psnr(job));
     bool above =
         r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET || csrec_doubt_result(r, doubt);
-    cli_note(job->tool, "%s%s%s: %s, residual %.3g%s, %.2f s%s%s", job->input, output ? " -> " : "",
-             output ? output : "",
+    cli_note(job->tool, "%s%s%s: %s%s, residual %.3g%s, %.2f s%s%s", job->input,
+             output ? " -> " : "", output ? output : "",
              r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far"
              : above                         ? csrec_outcome_text(r->outcome)
                                              : "recovered",
-             r->residual, noise, r->seconds_total, together, expected);
+             unknown, r->residual, noise, r->seconds_total, together, expected);
 }
 
 static void tell_estimate(const cli_job *job) {

@@ -126,6 +126,8 @@ cli_sentences cli_job_remarks(const cli_job *job) {
             "The file has no scale: black and white are the smallest and largest %s; give --scale "
             "LOW,HIGH.",
             cli_job_has_points(job) ? "sample" : "value");
+    if (job->out.output && cli_format_has(job->out.format, CSREC_USE_LOSSY))
+        add(&s, CLI_LOSSY ".", job->out.output);
     if (strcmp(r->backend, "cpu") != 0)
         add(&s, "On a device only the result is recorded; --backend cpu records every step.");
     return s;
