@@ -166,6 +166,8 @@ typedef struct csrec_read_options {
                                 cell of an axis have in their middle. Default: the step that the
                                 coordinates have, else square cells, about four for each sample */
     csrec_placement *placement; /* or NULL: receives how coordinates became cells */
+    csrec_error *remark; /* or NULL: receives what the file does not say, so that it is as the data
+                            show or as usual, with the remedy (csrec_doubt_centred); or "" */
     csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`
                         as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
                         file and mask */

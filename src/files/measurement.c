@@ -237,6 +237,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     free(known);
     m.is_complex = image.is_complex;
     if (m.is_complex) m.channels /= 2;
+    if (!status && options->remark) csrec_doubt_centred(&m, &(bool){false}, options->remark);
     csrec_image_clear(&image);
     if (!status) *measurement = m;
     return status;
@@ -279,6 +280,7 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
     static const csrec_read_options defaults = {0};
     csrec_measurement result = {0};
     if (options && options->placement) options->placement->dims = 0;
+    if (options && options->remark) *options->remark->text = '\0';
     csrec_status status = parse_format(input, options ? options : &defaults, &result, error);
     if (status) return status;
     bool empty = input->slab.count > 0 && result.n == 0;

@@ -19,7 +19,8 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .progress = cli_progress_report,
                                 .context = job->progress,
                                 .grid = a->grid ? &job->request->grid : NULL,
-                                .placement = &job->in.placement};
+                                .placement = &job->in.placement,
+                                .remark = &job->in.remark};
 }
 
 static csrec_status read_one(cli_job *job, const char *input, csrec_measurement *measurement,

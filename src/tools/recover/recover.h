@@ -63,6 +63,7 @@ enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map 
 typedef struct cli_samples {
     csrec_measurement measurement;
     csrec_placement placement; /* of samples at real coordinates */
+    csrec_error remark;        /* what the file does not say */
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     int64_t dropped;           /* outliers, by --robust */
     csrec_doubts doubts;
