@@ -154,6 +154,7 @@ def test_complex_files_without_an_operator(rng, tmp_path):
     with silent():
         np.testing.assert_array_equal(cs.read(tmp_path / "b.npz").y, x[mask])
         cs.read(tmp_path / "c.npy")
+    mask[15:18, 15:18] = True  # the middle
     np.save(tmp_path / "c.npy", np.where(mask, centred(x), np.nan))
     with pytest.warns(cs.RecoveryWarning, match="give operator fourier"):
         cs.read(tmp_path / "c.npy")
