@@ -202,7 +202,7 @@ static bool write_through(const char *folder) {
     const csrec_operator_spec specs[] = {
         {.name = "hadamard", .scrambled = true, .seed = 3, .ordering = "sequency"},
         {.name = "fourier"},
-        {.name = "fourier", .complex_signal = true},
+        {.name = "fourier", .complex_signal = true, .centred = true, .norm = "ortho"},
         {.name = "fourier", .complex_signal = true, .coils = coils, .n_coils = 2},
         {.name = "matrix", .m = 2, .matrix = matrix},
         {.name = "matrix", .m = 2, .matrix = matrix, .kernel = block},

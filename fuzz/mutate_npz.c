@@ -12,7 +12,7 @@ static const char *const names[] = {
     "matrix",  "block",       "kernel",     "factor",    "split",    "kind",    "mean",
     "noise",   "components",  "variances",  "channels",  "weights",  "means",   "source",
     "filters", "covariances", "amplitudes", "objective", "layers",   "loss",    "psnr",
-    "A",       "options"};
+    "A",       "options",     "centred",    "norm"};
 
 enum { NAMES = sizeof names / sizeof *names };
 

@@ -131,7 +131,14 @@ static inline void draw_fourier(uint64_t *seed, drawn *d) {
     const int64_t count = 1 + check_below(seed, 3), parts = 1 + check_below(seed, 2);
     const bool coils = check_below(seed, 2);
     const int64_t each = coils ? count : 1, m = d->m;
+    static const char *const norms[] = {NULL, "backward", "ortho", "forward"};
+    const int norm = (int)check_below(seed, 4);
+    const double n = (double)d->entries, unit = norm < 2    ? 1.0
+                                                : norm == 2 ? 1.0 / sqrt(n)
+                                                            : 1.0 / n;
     d->spec.complex_signal = parts == 2;
+    d->spec.centred = check_below(seed, 2);
+    d->spec.norm = norms[norm];
     if (coils) {
         d->filters = malloc((size_t)(2 * count * d->entries) * sizeof *d->filters);
         for (int64_t i = 0; i < 2 * count * d->entries; i++)
@@ -148,9 +155,12 @@ static inline void draw_fourier(uint64_t *seed, drawn *d) {
             double turns = 0.0;
             coordinates(&d->shape, d->index[k], f);
             coordinates(&d->shape, j, c);
-            for (int a = 0; a < d->shape.dims; a++)
-                turns += (double)(f[a] * c[a] % d->shape.dim[a]) / (double)d->shape.dim[a];
-            const double re = cos(2.0 * acos(-1.0) * turns), im = -sin(2.0 * acos(-1.0) * turns);
+            for (int a = 0; a < d->shape.dims; a++) {
+                const int64_t extent = d->shape.dim[a], middle = d->spec.centred ? extent / 2 : 0;
+                turns += (double)((f[a] - middle) * (c[a] - middle) % extent) / (double)extent;
+            }
+            const double re = unit * cos(2.0 * acos(-1.0) * turns),
+                         im = -unit * sin(2.0 * acos(-1.0) * turns);
             for (int64_t q = 0; q < each; q++) {
                 const double *s = coils ? d->filters + 2 * (q * d->entries + j) : NULL;
                 const double u = s ? re * s[0] - im * s[1] : re, v = s ? re * s[1] + im * s[0] : im;

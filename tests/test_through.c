@@ -60,6 +60,8 @@ static void same_operator(const csrec_measurement *a, const csrec_measurement *b
     assert_int_equal(s->scrambled, t->scrambled);
     if (s->scrambled) assert_int_equal(s->seed, t->seed);
     assert_int_equal(s->complex_signal, t->complex_signal);
+    assert_int_equal(s->centred, t->centred);
+    assert_string_equal(s->norm ? s->norm : "backward", t->norm ? t->norm : "backward");
     for (int d = 0; d < a->shape.dims; d++) each *= s->kernel ? s->kernel[d] : a->shape.dim[d];
     same_values(s->coils ? 2 * s->n_coils * entries : 0, s->coils, t->coils);
     same_values(s->matrix ? s->m * each : 0, s->matrix, t->matrix);
@@ -200,7 +202,7 @@ static const struct {
     {"hadamard", 2, "index", NULL, 2, {0, 4}, "outside 0 to 3"},
     {"hadamard", 2, "index", NULL, 2, {1, 1}, "repeats"},
     {"hadamard", 3, "split", NULL, 0, {1}, "even number"},
-    {"hadamard", 2, "scramble", NULL, 0, {-1}, "is no seed"},
+    {"hadamard", 2, "scramble", NULL, 0, {-1}, "-1 is negative"},
     {"fourier", 2, .words = "complex64"},
     {"matrix", 2, "matrix", "(2, 3)", 6, {1, 2, 3, 4, 5, 6}, "[rows, 4]"},
     {"matrix", 2, .words = "'matrix'"},
@@ -299,6 +301,12 @@ TEST(complex_entries_are_two_channels) {
 
 /* ---- rows to measure */
 
+static int64_t middle_of(const csrec_shape *shape) {
+    int64_t flat = 0;
+    for (int a = 0; a < shape->dims; a++) flat = flat * shape->dim[a] + shape->dim[a] / 2;
+    return flat;
+}
+
 TEST(chosen_rows) {
     for (int round = 0; round < 40; round++) {
         made t;
@@ -318,11 +326,13 @@ TEST(chosen_rows) {
         const int64_t line = way == CSREC_ROWS_LINES ? t.m.shape.dim[t.m.shape.dims - 1] : 1;
         const int64_t lines = count / line > 0 ? count / line : 1;
         assert_int_equal(rows.n, way == CSREC_ROWS_LINES ? lines * line : count);
-        assert_int_equal(rows.index[0], 0);
+        bool has_zero = !t.m.through->centred && rows.index[0] == 0;
         for (int64_t k = 0; k < rows.n; k++) {
             assert_true(rows.index[k] < all && (k == 0 || rows.index[k] > rows.index[k - 1]));
             if (line > 1 && k % line) assert_int_equal(rows.index[k], rows.index[k - 1] + 1);
+            has_zero = has_zero || (t.m.through->centred && rows.index[k] == middle_of(&t.m.shape));
         }
+        assert_true(has_zero);
         csrec_sampling_clear(&rows);
         assert_int_equal(csrec_sampling_rows(&t.m, way, all + 1, 7, &rows, NULL), CSREC_ARGUMENT);
         drop(&t);

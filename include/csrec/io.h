@@ -179,6 +179,8 @@ typedef struct csrec_facts {
     double nodata;  /* stands for unknown values in the file */
     char note[320]; /* what else is in the file, was lost before, or was left open: a line for the
                        user; or "" */
+    csrec_error remark; /* what the file does not say, so that it is as the data show or as usual,
+                           with the remedy (csrec_doubt_centred); or "" */
 } csrec_facts;
 
 /* Zero-initialised fields mean the defaults. */

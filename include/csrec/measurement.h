@@ -46,14 +46,15 @@ typedef struct csrec_measurement {
 /* With `through` every channel of y is A x: A is the operator of this specification (operator.h)
  * and of the measurement's shape, with the rows `index`.
  *   - hadamard: rows of +1 and -1, the first of the ordering being number 0
- *   - fourier: frequencies in the flat order of numpy.fft.fftn; y is complex. With coils, y is [n]
- *     [n_coils], and there is one channel
+ *   - fourier: frequencies in the flat order of numpy.fft.fftn, or of its fftshift if `centred`; y
+ *     is complex. With coils, y is [n][n_coils], and there is one channel
  *   - matrix: all rows, `m` for each block: index is 0 .. n - 1
  *   - blur: positions of the blurred signal
  *   - downsample: all boxes: index is 0 .. n - 1
  * Of the specification name, m (of a matrix), ordering, scrambled, seed, complex_signal, coils,
- * n_coils, matrix, filters, kernel and factor count. csrec_measurement_clear frees it, and its
- * arrays coils, matrix, filters, kernel and factor; name and ordering are not copied. Functions
+ * n_coils, centred, norm, matrix, filters, kernel and factor count. csrec_measurement_clear frees
+ * it, and its arrays coils, matrix, filters, kernel and factor; name, ordering and norm are not
+ * copied. Functions
  * that need entries of the signal refuse such measurements: CSREC_UNSUPPORTED. */
 
 /* Doubles of y; of the signal [entries * channels], two for each complex value. Of a measurement
@@ -71,8 +72,18 @@ CSREC_API csrec_status csrec_measurement_rows(const csrec_measurement *measureme
 CSREC_API const char *csrec_through_info(int i);
 /* Whether index chooses among its rows; else all are measured. */
 CSREC_API bool csrec_through_chooses(int i);
-/* Orderings of Hadamard's rows. */
+/* Orderings of Hadamard's rows; norms of frequencies. */
 CSREC_API const char *csrec_ordering_info(int i);
+CSREC_API const char *csrec_norm_info(int i);
+
+/* What y tells of frequencies of which it is not said whether they are centred, as those of a file
+ * without array `centred`. Sets *centred to whether they are beyond doubt: at least half of the
+ * energy, and four times its share, is within 1/32 of the extents of the middle, of several axes.
+ * remark: a sentence if they are, or may be; else "". Of complex samples of entries: the remark
+ * that these are no frequencies, where y looks like such. The measurement passes
+ * csrec_measurement_check. */
+CSREC_API void csrec_doubt_centred(const csrec_measurement *measurement, bool *centred,
+                                   csrec_error *remark);
 
 /* The checks of csrec_measurement_read, for measurements built in memory. `name` names the data in
  * the error text. */

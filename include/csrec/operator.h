@@ -67,6 +67,10 @@ typedef struct csrec_operator_spec {
                             pairs */
     const double *coils; /* fourier: [n_coils][shape][2] sensitivities; NULL: one of ones */
     int64_t n_coils;
+    bool centred;          /* fourier: frequency 0 and entry 0 are at extent / 2 of each axis, as of
+                              fftshift(fftn(ifftshift(x))): fastMRI, BART and SigPy; coils are as x */
+    const char *norm;      /* fourier: the factor of A, 1, 1 / sqrt(entries) or 1 / entries, as of
+                              numpy.fft: NULL or "backward", "ortho", "forward" */
     const int64_t *factor; /* downsample: [shape->dims] extents of the boxes that are averaged */
     bool parallel;         /* callback: several threads may call both at once; else many
                               right-hand sides are solved by the calling thread alone */

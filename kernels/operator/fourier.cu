@@ -28,8 +28,10 @@ typedef struct fourier_operator {
     cufftHandle plan;
     cufft_calls calls;
     int64_t *index;
-    double *coils; /* [n_coils][entries] pairs, or NULL */
-    double *grid;  /* [entries] pairs */
+    double unit;
+    double *factors; /* [m] pairs, or NULL */
+    double *coils;   /* [n_coils][entries] pairs, or NULL */
+    double *grid;    /* [entries] pairs */
     bool has_coils;
 } fourier_operator;
 
@@ -50,22 +52,22 @@ static __global__ void add_weighed(int64_t n, const double *s, bool pairs, const
 }
 
 static __global__ void get(int64_t m, int64_t coils, int64_t c, const int64_t *index,
-                           const double2 *grid, double2 *y) {
+                           const double *factors, const double *grid, double *y) {
     int64_t k = csrec_cuda_thread();
-    if (k < m) y[k * coils + c] = grid[index[k]];
+    if (k < m) csrec_fourier_turn(factors, k, 1.0, grid + 2 * index[k], y + 2 * (k * coils + c));
 }
 
 static __global__ void put(int64_t m, int64_t coils, int64_t c, const int64_t *index,
-                           const double2 *y, double2 *grid) {
+                           const double *factors, const double *y, double *grid) {
     int64_t k = csrec_cuda_thread();
-    if (k < m) grid[index[k]] = y[k * coils + c];
+    if (k < m) csrec_fourier_turn(factors, k, -1.0, y + 2 * (k * coils + c), grid + 2 * index[k]);
 }
 
 static __global__ void measure(int64_t n, int64_t m, int64_t n_coils, const double *coils,
-                               bool pairs, double *norms) {
+                               double unit, bool pairs, double *norms) {
     int64_t j = csrec_cuda_thread();
     if (j >= n) return;
-    double norm = sqrt((double)m * csrec_fourier_square(coils, n, n_coils, j));
+    double norm = unit * sqrt((double)m * csrec_fourier_square(coils, n, n_coils, j));
     if (pairs)
         norms[2 * j] = norms[2 * j + 1] = norm;
     else
@@ -95,7 +97,7 @@ static csrec_status forward(fourier_operator *own, const double *x, double *y, c
         if (!status) status = transform(own, CUFFT_FORWARD, error);
         if (status) break;
         status = CSREC_CUDA_EACH(get, own->m, THREADS, error, own->m, own->n_coils, c, own->index,
-                                 (const double2 *)own->grid, (double2 *)y);
+                                 own->factors, own->grid, y);
     }
     return status;
 }
@@ -108,7 +110,7 @@ static csrec_status adjoint(fourier_operator *own, const double *y, double *x, c
             csrec_cuda_clear(own->grid, 2 * (size_t)own->entries * sizeof *own->grid, NULL, error);
         if (status) break;
         status = CSREC_CUDA_EACH(put, own->m, THREADS, error, own->m, own->n_coils, c, own->index,
-                                 (const double2 *)y, (double2 *)own->grid);
+                                 own->factors, y, own->grid);
         if (!status) status = transform(own, CUFFT_INVERSE, error);
         if (status) break;
         status = CSREC_CUDA_EACH(add_weighed, own->entries, THREADS, error, own->entries, s,
@@ -124,7 +126,7 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
     if (product == CSREC_CUDA_ADJOINT) return adjoint(own, in, out, error);
     if (product != CSREC_CUDA_NORMS) return CSREC_UNSUPPORTED;
     return CSREC_CUDA_EACH(measure, own->entries, THREADS, error, own->entries, own->m,
-                           own->n_coils, coil(own, 0), own->complex_x, out);
+                           own->n_coils, coil(own, 0), own->unit, own->complex_x, out);
 }
 
 /* ---- creation */
@@ -169,6 +171,8 @@ static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     fourier_operator *own = (fourier_operator *)op;
     csrec_cuda_operator_take(op, block, own->m, &own->index, own->from->index);
     csrec_cuda_take(block, 2 * own->entries, &own->grid);
+    if (own->from->factors)
+        csrec_cuda_operator_take(op, block, 2 * own->m, &own->factors, own->from->factors);
     if (own->has_coils)
         csrec_cuda_operator_take(op, block, 2 * own->n_coils * own->entries, &own->coils,
                                  own->from->coils);
@@ -180,6 +184,7 @@ csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_oper
     own.from = f;
     own.entries = f->entries;
     own.m = f->m;
+    own.unit = f->unit;
     own.n_coils = f->n_coils;
     own.complex_x = f->complex_x;
     own.has_coils = f->coils != NULL;

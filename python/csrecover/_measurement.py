@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Optional
 import numpy as np
 
 from ._arguments import SEED, as_tuple, flag, pair, scalar, seed_of, shown, whole
-from ._errors import ArgumentError
+from ._errors import ArgumentError, RecoveryWarning, warn
 from ._html import picture, table
 from ._library import (NULL, check, copied, doubles, ffi, indices, lib, new_error, new_shape, number,
                        numbers, path_bytes, pointer, real, text, unknown_argument)
@@ -125,6 +125,9 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
         made.through = spec
         if m.through.coils is not None:
             made.channels = 1
+            if y.ndim != 2 or y.shape[1] != spec.n_coils:
+                raise ArgumentError(f"y has shape {y.shape}; give [N, {spec.n_coils}], a value for each "
+                                    "of the coils")
     made.dtype = _NUMBERS.get(y.real.dtype.newbyteorder("="), lib.CSREC_F64)
     made.sigma = scalar(m.sigma, "sigma")
     if m.scale is not None:
@@ -132,7 +135,20 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     if m.pattern is not None:
         made.pattern = number("pattern", "csrec_pattern", m.pattern, PATTERNS)
     made.seed, made.count = seed_of(m.seed, None), whole(m.count, "count")
+    _doubt_centred(made, m.through)
     return made, keep
+
+
+def _doubt_centred(made: Any, through: Optional[Through]) -> None:
+    """Frequencies of which it is not said whether they are centred are as y shows."""
+    unsaid = made.is_complex and (through is None or through.centred is None)
+    if unsaid and lib.csrec_measurement_check(made, b"samples", NULL) == lib.CSREC_OK:
+        centred, remark = ffi.new("bool *"), new_error()
+        lib.csrec_doubt_centred(made, centred, remark)
+        if through is not None and through.name == "fourier":
+            made.through.centred = centred[0]
+        if text(remark.text):
+            warn(text(remark.text), RecoveryWarning)
 
 
 def from_c(made: Any) -> Measurement:
@@ -191,7 +207,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     Notes
     -----
     Of whole arrays NaN is unknown, of pictures transparent pixels. What is read is checked: finite,
-    distinct, in range, not empty.
+    distinct, in range, not empty. Warns with :class:`RecoveryWarning` of what a file does not say:
+    whether frequencies are centred, whether complex values are frequencies.
 
     Examples
     --------
@@ -211,12 +228,15 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     chosen = [NULL if names is None else path_bytes(names) for names in (coordinates, values)]
     options.coordinates, options.values = chosen
     placement = options.placement = ffi.new("csrec_placement *")
+    facts = options.facts = ffi.new("csrec_facts *")
     if unknown is not None:
         options.has_unknown, options.unknown = True, scalar(unknown, "unknown")
     with Watch(callback, progress) as watch:
         options.progress = watch.function
         status = lib.csrec_measurement_read_with(path_bytes(path), options, made, error)
     check(status, error)
+    if text(facts.remark.text):
+        warn(text(facts.remark.text), RecoveryWarning)
     found = from_c(made)
     if placement.dims:
         axes = range(placement.dims)

@@ -13,7 +13,7 @@ from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_sh
                        pairs, pointer, real, text, unknown_argument)
 
 #: Fields that an operator reads; of others each that is given is a mistake.
-_READ = {"hadamard": ("ordering", "scramble"), "fourier": ("complex", "coils"),
+_READ = {"hadamard": ("ordering", "scramble"), "fourier": ("complex", "coils", "centred", "norm"),
          "matrix": ("matrix", "block"), "blur": ("kernel",), "downsample": ("factor",)}
 
 ROWS = ("uniform", "first", "variable", "lines")
@@ -47,6 +47,11 @@ class Through:
     """blur: weights, with the axes of the signal; their middle is at extent // 2"""
     factor: Optional[tuple[int, ...]] = None
     """downsample: entries along each axis that are averaged"""
+    centred: Optional[bool] = None
+    """fourier: frequency 0 and entry 0 are in the middle, y = fftshift(fftn(ifftshift(x))), as of
+    fastMRI, BART and SigPy; False: as numpy.fft.fftn has them; None: as y shows, with a warning"""
+    norm: Optional[str] = None
+    """fourier: 'backward' (default), 'ortho' or 'forward', as of numpy.fft"""
 
 
 def _extents(given: Any, dims: int, name: str) -> tuple[Any, tuple[int, ...]]:
@@ -94,6 +99,10 @@ def through_to_c(t: Through, shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
     made.scrambled = t.scramble is not None
     made.seed = 0 if t.scramble is None else seed_of(t.scramble, None, "scramble")
     made.complex_signal = flag(t.complex, "complex")
+    made.centred = t.centred is not None and flag(t.centred, "centred")
+    if t.norm is not None:
+        keep.append(ffi.new("char[]", word(t.norm, "norm")))
+        made.norm = keep[-1]
     if t.coils is not None:
         coils = numbers(t.coils, "coils")
         if coils.shape[1:] != shape:
@@ -141,7 +150,8 @@ def through_from_c(made: Any, shape: tuple[int, ...]) -> Through:
                    None if coils is None else coils.view(np.complex128)[..., 0],
                    values(made.matrix, (made.m, each)), None if blurs else kernel,
                    values(made.filters, kernel) if blurs and kernel else None,
-                   extents(made.factor))
+                   extents(made.factor),
+                   bool(made.centred) if text(made.name) == "fourier" else None, text(made.norm) or None)
 
 
 def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *,
@@ -155,8 +165,9 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
     image : array_like
         the signal, real or complex, of 1 to 3 axes
     operator : str or Through
-        'hadamard', 'fourier', 'matrix', 'blur', 'downsample', with the fields of :class:`Through` as
-        further parameters; or a :class:`Through`
+        'hadamard' (scrambled by ``seed``, where neither ordering nor scramble is given), 'fourier',
+        'matrix', 'blur', 'downsample', with the fields of :class:`Through` as further parameters; or
+        a :class:`Through`
     rate, count
         rows to measure, as a share of the signal's entries or their number. Default: all
     rows : str, optional
@@ -177,12 +188,17 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
     Examples
     --------
     >>> image = csrecover.datasets.picture("discs", 64)
-    >>> scan = csrecover.measure(image, "hadamard", rate=0.3, scramble=1)
+    >>> scan = csrecover.measure(image, "hadamard", rate=0.3)
     >>> csrecover.psnr(csrecover.recover(scan, method="tv"), image) > 25
     True
     """
     from ._measurement import Measurement, to_c
     through, sigma = _through_of(operator, parameters), deviation(sigma, "sigma")
+    seed = seed_of(seed, rng)
+    if through.name == operator == "hadamard" and not {"ordering", "scramble"} & {*parameters}:
+        through.scramble = seed  # every row then tells as much as any other
+    if through.name == "fourier" and through.centred is None:
+        through.centred = False
     values = numbers(image, "image")
     unknown = values.size - int(np.isfinite(values).sum())
     if unknown:
@@ -197,7 +213,6 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
     through.complex = through.complex or (through.name == "fourier" and values.dtype.kind == "c")
     is_complex = values.dtype.kind == "c" or through.name == "fourier"
     coils = 1 if through.coils is None else len(through.coils)
-    seed = seed_of(seed, rng)
     error, room = new_error(), ffi.new("int64_t *")
     spec, keep = through_to_c(through, shape)
     made = ffi.new("csrec_measurement *", {"shape": new_shape(shape)[0], "through": spec,

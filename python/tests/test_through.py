@@ -2,6 +2,9 @@
 """Measurements through an operator, beside NumPy and SciPy."""
 import json
 import subprocess
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,7 +26,7 @@ def walsh(n):
 def test_hadamard_is_scipys(rng):
     linalg = pytest.importorskip("scipy.linalg")
     x = rng.standard_normal((8, 16))
-    scan = cs.measure(x, "hadamard")
+    scan = cs.measure(x, "hadamard", ordering="natural")
     np.testing.assert_allclose(scan.y, linalg.hadamard(128) @ x.ravel(), atol=1e-12)
     scan = cs.measure(x, "hadamard", ordering="sequency", count=20)
     np.testing.assert_array_equal(scan.index, np.arange(20))
@@ -45,6 +48,133 @@ def test_fourier_is_numpys(rng, complex_signal, coils):
     np.testing.assert_allclose(scan.y, known.T if coils else known[0], atol=1e-11)
 
 
+def centred(x, norm=None):
+    """What fastMRI, BART and SigPy call k-space."""
+    return np.fft.fftshift(np.fft.fftn(np.fft.ifftshift(x), norm=norm))
+
+
+@pytest.fixture
+def fourier():
+    try:
+        cs.measure(np.zeros(4), "fourier")
+    except cs.UnsupportedError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("shape", ((9,), (8,), (6, 5), (5, 8), (4, 5, 6), (3, 1, 7)))
+@pytest.mark.parametrize("norm", (None, "backward", "ortho", "forward"))
+def test_centred_frequencies_are_numpys(rng, fourier, shape, norm):
+    for coils in (0, 2):
+        for x in (rng.standard_normal(shape), rng.standard_normal(shape) + 1j * rng.standard_normal(shape)):
+            s = rng.standard_normal((coils or 1, *shape)) * np.exp(1j * rng.random((coils or 1, *shape)))
+            scan = cs.measure(x, "fourier", rate=0.6, centred=True, norm=norm, coils=s if coils else None,
+                              rows="uniform", seed=int(rng.integers(99)))
+            known = np.stack([centred(each * x, norm).ravel()[scan.index] for each in (s if coils else [1])], -1)
+            np.testing.assert_allclose(scan.y, known if coils else known[:, 0], atol=1e-11)
+            assert np.ravel_multi_index([n // 2 for n in shape], shape) in scan.index
+            plain = cs.measure(x, "fourier", norm=norm, coils=s if coils else None).y.reshape(*shape, -1)
+            again = np.fft.fftn(s[0] * x if coils else x, norm=norm)
+            np.testing.assert_allclose(plain[..., 0], again, atol=1e-11)
+
+
+def test_arrays_of_others(rng, fourier):
+    """[coils, ky, kx] with a mask of lines, noise in its own units: the picture itself comes out."""
+    v, u = np.mgrid[:48, :45] / 48
+    truth = picture(48)[:, :45] * np.exp(1j * (u + v))
+    maps = np.stack([1 + u, 1.5 - v, 1j + u * v])
+    kspace = np.stack([centred(each * truth, "ortho") for each in maps])
+    mask = np.zeros(truth.shape, bool)
+    mask[::2] = mask[20:28] = True
+    noise = rng.standard_normal((2, *kspace.shape))
+    kspace += 0.1 * (noise[0] + 1j * noise[1])
+    through = cs.Through("fourier", complex=True, coils=maps, centred=True, norm="ortho")
+    scan = cs.Measurement(kspace[:, mask].T, np.flatnonzero(mask), mask.shape, sigma=0.1, through=through)
+    found = cs.recover(scan, quality="fast")
+    assert np.sqrt(np.mean(np.abs(found - truth) ** 2)) < 0.5 and np.array_equal(scan.mask, mask)
+    with pytest.raises(cs.ArgumentError, match="y has shape .* give .N, 3.") as caught:
+        cs.recover(cs.Measurement(scan.y[:, :2], scan.index, scan.shape, through=through))
+    through.norm = "orto"
+    with pytest.raises(cs.CsrecError, match="'orto' is unknown") as caught:
+        cs.recover(scan)
+    assert "\n" not in str(caught.value)
+
+
+@contextmanager
+def silent():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def masks_of(rng, shape):
+    lines = rng.random(shape[0]) < 0.25
+    lines[shape[0] // 2 - 8:shape[0] // 2 + 8] = True
+    yield np.repeat(lines[:, None], shape[1], 1)
+    v, u = np.indices(shape)
+    away = np.hypot(v - shape[0] // 2, u - shape[1] // 2)
+    yield (rng.random(shape) < 0.2) | (away < 2)
+    yield away < 30
+
+
+def test_what_is_not_said_is_seen(rng, fourier, tool, tmp_path):
+    """With and without a phase that varies, real pictures and noise: centred frequencies are seen as
+    such, those of fftn never are, and white ones are neither."""
+    data = pytest.importorskip("skimage.data")
+    ramp = np.exp(1j * np.indices((128, 127)).sum(0) / 100)
+    for name in ("camera", "moon", "brick"):
+        x = getattr(data, name)()[:512:4, :508:4] * ramp
+        for mask in masks_of(rng, x.shape):
+            for given, at, sees in ((centred(x), mask, True), (np.fft.fftn(x), np.fft.ifftshift(mask), False)):
+                spec = cs.Through("fourier", complex=True)
+                scan = cs.Measurement(given[at], np.flatnonzero(at), at.shape, through=spec)
+                np.savez(tmp_path / "a.npz", operator="fourier", complex=True, mask=at, y=scan.y)
+                for seen in (lambda: cs.read(tmp_path / "a.npz"), lambda: cs.write(tmp_path / "b.npz", scan)):
+                    with pytest.warns(cs.RecoveryWarning, match="taken as .*give centred") if sees else silent():
+                        found = seen()
+                    with silent():  # what is written says it
+                        assert (found or cs.read(tmp_path / "b.npz")).through.centred is sees
+                assert spec.centred is None
+    white = rng.standard_normal(x.shape) + 1j * rng.standard_normal(x.shape)
+    for given, words in ((white, None), (centred(x + 200 * white), "More energy|taken as centred")):
+        np.savez(tmp_path / "scan.npz", operator="fourier", complex=True, mask=mask, y=given[mask])
+        said = json.loads(subprocess.run([tool, tmp_path / "scan.npz", "-o", tmp_path / "out.npy", "--quality",
+                                          "fast", "--json"], check=True, capture_output=True).stdout)["warnings"]
+        assert len(said) == 0 if words is None else any(part in said[0] for part in words.split("|"))
+
+def test_complex_files_without_an_operator(rng, tmp_path):
+    """A note, but where the file says points: as those that are written do."""
+    x = picture() * np.exp(1j * picture() / 99)
+    mask = rng.random(x.shape) < 0.5
+    np.savez(tmp_path / "a.npz", y=x[mask], mask=mask)
+    with pytest.warns(cs.RecoveryWarning, match="entries of a complex signal; give operator fourier"):
+        scan = cs.read(tmp_path / "a.npz")
+    cs.write(tmp_path / "b.npz", scan)
+    assert str(np.load(tmp_path / "b.npz")["operator"]) == "points"
+    np.save(tmp_path / "c.npy", np.where(mask, x, np.nan))
+    with silent():
+        np.testing.assert_array_equal(cs.read(tmp_path / "b.npz").y, x[mask])
+        cs.read(tmp_path / "c.npy")
+    mask[15:18, 15:18] = True  # the middle
+    np.save(tmp_path / "c.npy", np.where(mask, centred(x), np.nan))
+    with pytest.warns(cs.RecoveryWarning, match="give operator fourier"):
+        cs.read(tmp_path / "c.npy")
+
+
+def test_hadamards_rows_are_scrambled_unless_told(tool, tmp_path):
+    """The default of both front ends."""
+    x = picture()
+    np.save(tmp_path / "x.npy", x)
+    for words, given in (([], {}), (["--ordering", "natural"], {"ordering": "natural"}),
+                         (["--ordering", "zig-zag", "--scramble"], {"ordering": "zig-zag", "scramble": 2**64 - 1})):
+        subprocess.run([Path(tool).parent / "cssample", tmp_path / "x.npy", "-o", tmp_path / "x.npz", "--operator",
+                        "hadamard", "--rate", "0.5", "--seed", str(2**64 - 1), *words], check=True)
+        ours, theirs = cs.read(tmp_path / "x.npz"), cs.measure(x, "hadamard", rate=0.5, seed=2**64 - 1, **given)
+        assert ours.through.scramble == theirs.through.scramble == (None if given == {"ordering": "natural"}
+                                                                   else 2**64 - 1)
+        np.testing.assert_array_equal(ours.y, theirs.y)
+    assert cs.measure(x, "hadamard", scramble=None).through.scramble is None
+
+
 def test_convolution_is_scipys(rng):
     ndimage = pytest.importorskip("scipy.ndimage")
     x, h = rng.standard_normal((9, 11)), rng.standard_normal((3, 5))
@@ -64,6 +194,7 @@ def scans(rng):
     yield cs.measure(x.astype(np.uint8), "downsample", factor=2)
     try:
         yield cs.measure(x, "fourier", rate=0.5)
+        yield cs.measure(x, "fourier", rate=0.5, centred=True, norm="ortho")
         yield cs.measure(x * np.exp(1j * x / 99), "fourier", rate=0.5, coils=np.ones((2, 16, 16)))
     except cs.UnsupportedError:
         return
@@ -78,7 +209,7 @@ def test_files_and_numpy(rng, tmp_path):
         np.testing.assert_array_equal(found.index, scan.index)
         assert found.y.dtype == scan.y.dtype and found.shape == scan.shape
         assert found.sigma == scan.sigma and found.scale == scan.scale
-        for field in ("name", "scramble", "complex"):
+        for field in ("name", "scramble", "complex", "centred", "norm"):
             assert getattr(found.through, field) == getattr(scan.through, field)
         for field in ("coils", "matrix", "kernel"):
             a, b = getattr(found.through, field), getattr(scan.through, field)

@@ -310,6 +310,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     input->facts.nodata = image.nodata;
     m.is_complex = image.is_complex;
     if (m.is_complex) m.channels /= 2;
+    if (!status) csrec_doubt_centred(&m, &(bool){false}, &input->facts.remark);
     csrec_image_clear(&image);
     if (!status) *measurement = m;
     return status;

@@ -34,9 +34,14 @@ int64_t csrec_through_padded(int64_t extent) {
 }
 
 static const char *const orderings[] = {"natural", "sequency", "cake-cutting", "zig-zag"};
+static const char *const norms[] = {"backward", "ortho", "forward"};
 
 const char *csrec_ordering_info(int i) {
     return i >= 0 && i < (int)(sizeof orderings / sizeof *orderings) ? orderings[i] : NULL;
+}
+
+const char *csrec_norm_info(int i) {
+    return i >= 0 && i < (int)(sizeof norms / sizeof *norms) ? norms[i] : NULL;
 }
 
 csrec_status csrec_ordering_find(const char *text, const char *name, const char **ordering,
@@ -47,6 +52,15 @@ csrec_status csrec_ordering_find(const char *text, const char *name, const char 
                       "%s: array 'ordering': '%s' is unknown; save natural, sequency, "
                       "cake-cutting or zig-zag",
                       name, text);
+}
+
+csrec_status csrec_norm_find(const char *text, const char *name, const char **norm,
+                             csrec_error *error) {
+    for (int i = 0; (*norm = csrec_norm_info(i)); i++)
+        if (strcmp(text, *norm) == 0) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "%s: array 'norm': '%s' is unknown; save backward, ortho or forward", name,
+                      text);
 }
 
 static csrec_status hadamard_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
@@ -68,7 +82,9 @@ static csrec_status hadamard_rows(const csrec_operator_spec *spec, const csrec_s
 
 static csrec_status fourier_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
                                  const char *name, int64_t *rows, csrec_error *error) {
+    const char *norm;
     csrec_status status = check_axes(name, spec->name, shape, error);
+    if (!status && spec->norm) status = csrec_norm_find(spec->norm, name, &norm, error);
     if (!status) status = csrec_shape_count(shape, rows);
     if (status || !spec->coils) return status;
     if (spec->n_coils < 1 || spec->n_coils > 4096)

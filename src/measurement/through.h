@@ -40,9 +40,22 @@ const csrec_through_type *csrec_through_find(const char *name);
 csrec_status csrec_through_rows(const csrec_measurement *m, const char *name, int64_t *rows,
                                 csrec_error *error);
 
-/* Hadamard's ordering of this name. CSREC_DATA if there is none; name: of the file. */
+/* Hadamard's ordering, and the norm of frequencies, of this name. CSREC_DATA if there is none;
+ * name: of the file. */
 csrec_status csrec_ordering_find(const char *text, const char *name, const char **ordering,
                                  csrec_error *error);
+csrec_status csrec_norm_find(const char *text, const char *name, const char **norm,
+                             csrec_error *error);
+
+/* Of complex values of a file without an operator. */
+#define CSREC_REMARK_ENTRIES                                                                       \
+    "Complex values are taken as entries of a complex signal; give operator fourier if they are "  \
+    "frequencies (k-space), points if not."
+
+/* Of frequencies that are centred: the flat position that numpy.fft.fftn has it at, or the reverse,
+ * `back`; returns the turns, from 0 to 1, by which its value then differs: y = exp(2 pi i turns) of
+ * that of fftn, both of the signal as it is. */
+double csrec_uncentre(const csrec_shape *shape, bool back, int64_t *index);
 
 /* The power of two that Hadamard's matrix has along an axis of this extent. */
 int64_t csrec_through_padded(int64_t extent);

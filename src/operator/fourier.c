@@ -26,17 +26,35 @@ static csrec_status fourier_check(const csrec_operator_spec *spec, int64_t *rows
                       "-DCSREC_FFT=fftw");
 }
 
-/* sqrt(entries max_j sum_c |s_c(j)|^2): what the transform and the coils make at most. */
+/* unit sqrt(entries max_j sum_c |s_c(j)|^2): what the transform and the coils make at most. */
 static double largest_gain(const fourier *f) {
     double most = 0.0;
     for (int64_t j = 0; j < (f->coils ? f->entries : 1); j++)
         most = fmax(most, csrec_fourier_square(f->coils, f->entries, f->n_coils, j));
-    return sqrt((double)f->entries * most);
+    return f->unit * sqrt((double)f->entries * most);
+}
+
+static double unit_of(const csrec_operator_spec *spec, int64_t entries) {
+    if (!spec->norm || strcmp(spec->norm, "backward") == 0) return 1.0;
+    return strcmp(spec->norm, "ortho") == 0 ? 1.0 / sqrt((double)entries) : 1.0 / (double)entries;
+}
+
+/* Halves of a turn are exact: the signs of even extents. */
+static void set_factor(fourier *f, int64_t k, double turns) {
+    const double angle = 2.0 * 3.14159265358979323846 * turns;
+    f->factors[2 * k] = f->unit * (turns == 0.5 ? -1.0 : cos(angle));
+    f->factors[2 * k + 1] = turns == 0.5 ? 0.0 : f->unit * sin(angle);
 }
 
 static csrec_status fill(csrec_pool *pool, const csrec_operator_spec *spec, fourier *f) {
     if (!CSREC_TAKE(pool, f->index, f->m)) return CSREC_MEMORY;
-    for (int64_t k = 0; k < f->m; k++) f->index[k] = spec->index ? spec->index[k] : k;
+    if ((spec->centred || f->unit != 1.0) && !CSREC_TAKE(pool, f->factors, 2 * f->m))
+        return CSREC_MEMORY;
+    for (int64_t k = 0; k < f->m; k++) {
+        f->index[k] = spec->index ? spec->index[k] : k;
+        double turns = spec->centred ? csrec_uncentre(spec->shape, false, &f->index[k]) : 0.0;
+        if (f->factors) set_factor(f, k, turns);
+    }
     if (spec->coils) {
         const int64_t numbers = 2 * f->n_coils * f->entries;
         if (!CSREC_TAKE(pool, f->coils, numbers)) return CSREC_MEMORY;
@@ -55,6 +73,7 @@ static csrec_status fourier_create(csrec_operator *A, const csrec_operator_spec 
     *f = (fourier){.shape = *spec->shape,
                    .entries = rows,
                    .m = m,
+                   .unit = unit_of(spec, rows),
                    .n_coils = csrec_through_coils(spec),
                    .complex_x = spec->complex_signal};
     status = fill(&A->pool, spec, f); /* the transform last, which the pool does not free */
@@ -93,7 +112,8 @@ static csrec_status fourier_forward(const csrec_operator *A, const double *x, do
         weigh(f, c, x, grid);
         status = csrec_fft_execute(f->fft, -1, grid);
         for (int64_t k = 0; k < f->m; k++)
-            memcpy(y + 2 * (k * f->n_coils + c), grid + 2 * f->index[k], 2 * sizeof *y);
+            csrec_fourier_turn(f->factors, k, 1.0, grid + 2 * f->index[k],
+                               y + 2 * (k * f->n_coils + c));
     }
     csrec_operator_give_back(A, grid);
     return status;
@@ -107,7 +127,8 @@ static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, do
     for (int64_t c = 0; c < f->n_coils && !status; c++) {
         memset(grid, 0, 2 * (size_t)f->entries * sizeof *grid);
         for (int64_t k = 0; k < f->m; k++)
-            memcpy(grid + 2 * f->index[k], y + 2 * (k * f->n_coils + c), 2 * sizeof *y);
+            csrec_fourier_turn(f->factors, k, -1.0, y + 2 * (k * f->n_coils + c),
+                               grid + 2 * f->index[k]);
         status = csrec_fft_execute(f->fft, 1, grid);
         add_weighed(f, c, grid, x);
     }
@@ -115,12 +136,12 @@ static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, do
     return status;
 }
 
-/* Every row has entries of length |s_c(j)|. */
+/* Every row has entries of length unit |s_c(j)|. */
 static csrec_status fourier_column_norms(const csrec_operator *A, double *norms) {
     const fourier *f = A->data;
     for (int64_t j = 0; j < f->entries; j++) {
-        double norm =
-            sqrt((double)f->m * csrec_fourier_square(f->coils, f->entries, f->n_coils, j));
+        double norm = f->unit * sqrt((double)f->m *
+                                     csrec_fourier_square(f->coils, f->entries, f->n_coils, j));
         if (f->complex_x)
             norms[2 * j] = norms[2 * j + 1] = norm;
         else

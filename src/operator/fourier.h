@@ -7,15 +7,26 @@
 #include "base/inline.h"
 #include "operator/operator.h"
 
-/* y_kc = sum_j s_c(j) x_j exp(-2 pi i j k / n), of all axes; y: [m][coils] pairs. */
+/* y_kc = f_k sum_j s_c(j) x_j exp(-2 pi i j k / n), of all axes; y: [m][coils] pairs. */
 typedef struct csrec_fourier {
     csrec_shape shape;
     int64_t entries, m, n_coils;
-    int64_t *index; /* [m] */
-    double *coils;  /* [n_coils][entries] pairs, or NULL: ones */
+    int64_t *index;  /* [m] of fftn */
+    double unit;     /* |f_k| */
+    double *factors; /* [m] pairs f_k: norm, and turns of what is centred; NULL: ones */
+    double *coils;   /* [n_coils][entries] pairs, or NULL: ones */
     bool complex_x;
     csrec_fft *fft; /* of the CPU */
 } csrec_fourier;
+
+/* to = f_k from, or conj(f_k) from; factors NULL: ones. */
+CSREC_BOTH void csrec_fourier_turn(const double *factors, int64_t k, double sign,
+                                   const double *from, double *to) {
+    const double re = from[0], im = from[1];
+    const double u = factors ? factors[2 * k] : 1.0, v = factors ? sign * factors[2 * k + 1] : 0.0;
+    to[0] = factors ? u * re - v * im : re;
+    to[1] = factors ? u * im + v * re : im;
+}
 
 /* sum_c |s_c(j)|^2. coils NULL: one of ones. */
 CSREC_BOTH double csrec_fourier_square(const double *coils, int64_t entries, int64_t n_coils,

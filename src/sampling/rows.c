@@ -116,6 +116,13 @@ static csrec_status check(const csrec_measurement *m, csrec_row_choice rows, boo
     return CSREC_OK;
 }
 
+/* Frequencies of fftn are put where centred ones are. */
+static csrec_status centre(const csrec_measurement *m, csrec_sampling *sampling) {
+    if (!m->through || !m->through->centred) return CSREC_OK;
+    for (int64_t k = 0; k < sampling->n; k++) csrec_uncentre(&m->shape, true, &sampling->index[k]);
+    return csrec_sort_rows(sampling->n, (uint64_t *)sampling->index, NULL);
+}
+
 csrec_status csrec_sampling_rows(const csrec_measurement *m, csrec_row_choice rows, int64_t count,
                                  uint64_t seed, csrec_sampling *sampling, csrec_error *error) {
     int64_t all;
@@ -130,9 +137,13 @@ csrec_status csrec_sampling_rows(const csrec_measurement *m, csrec_row_choice ro
                           (long long)all);
     const int dims = m->shape.dims, axes = rows == CSREC_ROWS_LINES ? dims - 1 : dims;
     const int64_t line = rows == CSREC_ROWS_LINES ? m->shape.dim[dims - 1] : 1;
-    if (rows == CSREC_ROWS_UNIFORM) return draw_uniform(all, count, seed, sampling, error);
+    if (rows == CSREC_ROWS_UNIFORM) {
+        status = draw_uniform(all, count, seed, sampling, error);
+        return status ? status : centre(m, sampling);
+    }
     status = frequencies ? draw_units(&m->shape, axes, line, count, rows != CSREC_ROWS_FIRST, seed,
                                       sampling)
                          : take_first(count, sampling);
+    if (!status) status = centre(m, sampling);
     return status ? csrec_fail(error, status, "rows: %s", csrec_status_text(status)) : CSREC_OK;
 }

@@ -40,9 +40,8 @@ static csrec_status read_numbers(const csrec_npz *npz, const char *field, int ro
     return csrec_npz_end(&member, status, error);
 }
 
-/* The same for integers; a uint64 above 2^63 - 1 is kept in two's complement where `wrap`. */
-static csrec_status read_integers(const csrec_npz *npz, const char *field, int room, bool wrap,
-                                  int64_t *values, int64_t *count, csrec_error *error) {
+csrec_status csrec_npz_integers(const csrec_npz *npz, const char *field, int room, bool wrap,
+                                int64_t *values, int64_t *count, csrec_error *error) {
     csrec_npz_member member;
     csrec_status status = begin_small(npz, field, room, &member, count, error);
     if (status) return status;
@@ -121,7 +120,7 @@ static csrec_status make_room(const csrec_npz *npz, csrec_measurement *m, csrec_
 csrec_status csrec_npz_shape(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     int64_t dims, entries;
     csrec_status status =
-        read_integers(npz, "shape", CSREC_DIMS_MAX, false, m->shape.dim, &dims, error);
+        csrec_npz_integers(npz, "shape", CSREC_DIMS_MAX, false, m->shape.dim, &dims, error);
     if (status) return status;
     m->shape.dims = (int)dims;
     if (csrec_shape_count(&m->shape, &entries) != CSREC_OK)
@@ -316,8 +315,8 @@ static csrec_status read_procedural(const csrec_npz *npz, csrec_measurement *m,
     int64_t seed = 0, count;
     csrec_status status = csrec_npz_shape(npz, m, error);
     if (!status) status = read_pattern(npz, &m->pattern, error);
-    if (!status) status = read_integers(npz, "seed", 1, true, &seed, &count, error);
-    if (!status) status = read_integers(npz, "count", 1, false, &m->count, &count, error);
+    if (!status) status = csrec_npz_integers(npz, "seed", 1, true, &seed, &count, error);
+    if (!status) status = csrec_npz_integers(npz, "count", 1, false, &m->count, &count, error);
     m->seed = (uint64_t)seed;
     if (!status) status = make_room(npz, m, error);
     return status == CSREC_OK ? regenerate(npz, m, error) : status;
@@ -327,6 +326,8 @@ static csrec_status read_procedural(const csrec_npz *npz, csrec_measurement *m,
 static csrec_status read_all_rows(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     csrec_status status = csrec_npz_shape(npz, m, error);
     if (!status) status = csrec_through_read(npz, m, error);
+    if (!status && !m->through && csrec_npz_has(npz, "pattern"))
+        return read_procedural(npz, m, error);
     if (!status && !m->through) return csrec_fail(error, CSREC_FORMAT, MISSING, npz->name);
     if (!status) status = make_room(npz, m, error);
     for (int64_t k = 0; !status && k < m->n; k++) m->index[k] = k;
@@ -373,6 +374,7 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     if (!status) status = csrec_npz_tones(&npz, &m, error);
     if (!status) status = read_positions(&npz, &m, error);
     if (!status) status = read_y(&npz, &m, error);
+    if (!status) csrec_through_look(&npz, &m, &input->facts.remark);
     csrec_npz_close(&npz);
     return csrec_measurement_deliver(status, &m, measurement);
 }

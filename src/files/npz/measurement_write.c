@@ -75,8 +75,8 @@ static csrec_status write_fields(csrec_files *files, const char *path, const csr
                                  const void *y, bool procedural, csrec_error *error) {
     field_list list = {.count = 0};
     csrec_shape scalar = {0}, pair = {1, {2}};
-    char text_type[16];
-    uint32_t letters[16] = {0};
+    char text_type[2][16];
+    uint32_t letters[2][16] = {0};
     csrec_through_texts texts = {0};
     int64_t asked = m->count ? m->count : m->n;
     const bool coils = m->through && m->through->coils;
@@ -88,12 +88,14 @@ static csrec_status write_fields(csrec_files *files, const char *path, const csr
         (uint64_t)m->shape.dims * 8);
     if (procedural) {
         const char *name = csrec_pattern_name(m->pattern);
-        list.field[list.count++] = csrec_npz_text("pattern", name, letters, text_type);
+        list.field[list.count++] = csrec_npz_text("pattern", name, letters[0], text_type[0]);
         add(&list, "seed", "u8", scalar, &m->seed, 8);
         add(&list, "count", "i8", scalar, &asked, 8);
     } else if (!m->through || csrec_through_find(m->through->name)->chosen) {
         add(&list, "index", "i8", (csrec_shape){1, {m->n}}, m->index, (uint64_t)m->n * 8);
     }
+    if (m->is_complex && !m->through)
+        list.field[list.count++] = csrec_npz_text("operator", "points", letters[1], text_type[1]);
     if (m->through) csrec_through_add(m, &texts, list.field, &list.count);
     if (m->sigma > 0) add(&list, "sigma", "f8", scalar, &m->sigma, 8);
     if (m->scale[0] != m->scale[1]) add(&list, "scale", "f8", pair, m->scale, 16);

@@ -105,13 +105,22 @@ csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *
 csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *measurement,
                                 csrec_error *error);
 
+/* What y shows of frequencies, or of complex values, of which the file does not say what they are.
+ */
+void csrec_through_look(const csrec_npz *npz, csrec_measurement *measurement, csrec_error *remark);
+
+/* An integer, or a few; a uint64 above 2^63 - 1 is kept in two's complement where `wrap`, which
+ * refuses negative ones. */
+csrec_status csrec_npz_integers(const csrec_npz *npz, const char *field, int room, bool wrap,
+                                int64_t *values, int64_t *count, csrec_error *error);
+
 /* Adds the arrays of measurement->through to the `count` fields, of at most
  * CSREC_THROUGH_FIELDS. texts: memory for them. */
 enum { CSREC_THROUGH_FIELDS = 6 };
 typedef struct csrec_through_texts {
     uint32_t letters[2][16];
     char descr[2][16];
-    uint8_t flag;
+    uint8_t flag, centred;
 } csrec_through_texts;
 void csrec_through_add(const csrec_measurement *measurement, csrec_through_texts *texts,
                        csrec_npz_field *fields, int *count);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* through.c - the arrays that describe the operator through which a signal was
- * measured: operator; ordering, scramble; coils, complex; matrix, block; kernel; factor. */
+ * measured: operator; ordering, scramble; coils, complex, centred, norm; matrix, block; kernel;
+ * factor. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,19 +104,24 @@ static csrec_status read_flag(const csrec_npz *npz, const char *field, double *v
 static csrec_status read_hadamard(const csrec_npz *npz, csrec_operator_spec *spec,
                                   csrec_error *error) {
     char text[32] = "";
-    double seed;
+    int64_t seed = 0, count;
     csrec_status status = CSREC_OK;
     if (csrec_npz_has(npz, "ordering")) status = read_name(npz, "ordering", text, error);
     if (!status && *text) status = csrec_ordering_find(text, npz->name, &spec->ordering, error);
     spec->scrambled = csrec_npz_has(npz, "scramble");
-    if (!status) status = read_flag(npz, "scramble", &seed, error);
-    if (status || !spec->scrambled) return status;
-    if (!(seed >= 0.0 && seed <= 0x1p53) || seed != (double)(uint64_t)seed)
-        return csrec_fail(error, CSREC_DATA,
-                          "%s: array 'scramble': %g is no seed; save a whole number from 0 to 2^53",
-                          npz->name, seed);
+    if (!status && spec->scrambled)
+        status = csrec_npz_integers(npz, "scramble", 1, true, &seed, &count, error);
     spec->seed = (uint64_t)seed;
-    return CSREC_OK;
+    return status;
+}
+
+static csrec_status read_norm(const csrec_npz *npz, csrec_operator_spec *spec, csrec_error *error) {
+    char text[32] = "";
+    double flag;
+    csrec_status status = read_flag(npz, "centred", &flag, error);
+    spec->centred = flag != 0.0;
+    if (!status && csrec_npz_has(npz, "norm")) status = read_name(npz, "norm", text, error);
+    return status || !*text ? status : csrec_norm_find(text, npz->name, &spec->norm, error);
 }
 
 /* coils: [coils, shape], complex or real. */
@@ -125,6 +131,7 @@ static csrec_status read_fourier(const csrec_npz *npz, const csrec_shape *shape,
     double flag, *coils = NULL;
     csrec_status status = read_flag(npz, "complex", &flag, error);
     spec->complex_signal = flag != 0.0;
+    if (!status) status = read_norm(npz, spec, error);
     if (status || !csrec_npz_has(npz, "coils")) return status;
     status = read_array(npz, "coils", true, &coils, &seen, error);
     if (status) return status;
@@ -229,6 +236,17 @@ csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *m, csre
     return status ? status : correct_sizes(npz, m, error);
 }
 
+/* Repeated positions are found later (csrec_measurement_check); here they do no harm. */
+void csrec_through_look(const csrec_npz *npz, csrec_measurement *m, csrec_error *remark) {
+    csrec_error seen;
+    bool centred;
+    if (csrec_npz_has(npz, m->through ? "centred" : "operator")) return;
+    csrec_doubt_centred(m, &centred, &seen);
+    if (m->through) m->through->centred = m->through->centred || centred;
+    if (!m->through && m->is_complex) csrec_fail(&seen, CSREC_OK, CSREC_REMARK_ENTRIES);
+    if (remark) *remark = seen;
+}
+
 /* ------------------------------------------------------------------ writing ------------------- */
 
 csrec_npz_field csrec_npz_text(const char *name, const char *text, uint32_t letters[16],
@@ -260,6 +278,11 @@ void csrec_through_add(const csrec_measurement *m, csrec_through_texts *texts,
     if (spec->scrambled) add(fields, count, "scramble", "u8", scalar, &spec->seed);
     texts->flag = spec->complex_signal;
     if (texts->flag) add(fields, count, "complex", "b1", scalar, &texts->flag);
+    texts->centred = spec->centred;
+    if (csrec_through_find(spec->name)->complex_y)
+        add(fields, count, "centred", "b1", scalar, &texts->centred);
+    if (spec->norm)
+        fields[(*count)++] = csrec_npz_text("norm", spec->norm, texts->letters[1], texts->descr[1]);
     if (spec->coils) {
         shape = (csrec_shape){m->shape.dims + 1, {spec->n_coils}};
         memcpy(shape.dim + 1, m->shape.dim, (size_t)m->shape.dims * sizeof *shape.dim);

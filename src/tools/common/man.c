@@ -31,6 +31,9 @@ static const struct {
      "pixels"},
     {"complex, coils", "bool, complex [K, shape]",
      "of fourier: the signal is complex; sensitivities of K receivers"},
+    {"centred, norm", "bool, text",
+     "of fourier: frequency 0 and entry 0 are in the middle, fftshift(fft(ifftshift(x))), as of "
+     "fastMRI, BART and SigPy; backward (default), ortho or forward, as of numpy.fft"},
     {"matrix, block", "float [M, entries], integer [D]",
      "of matrix: its rows; the size of the blocks that it is applied to"},
     {"kernel", "float, as many axes as the signal",

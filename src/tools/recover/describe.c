@@ -84,9 +84,10 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
     printf("channels  %lld\n", (long long)m->channels);
     printf("dtype     %s\n", dtype_name(m));
     if (m->through)
-        printf("operator  %s%s%s%s\n", m->through->name, m->through->ordering ? ", " : "",
+        printf("operator  %s%s%s%s%s%s%s\n", m->through->name, m->through->ordering ? ", " : "",
                m->through->ordering ? m->through->ordering : "",
-               m->through->scrambled ? ", scrambled" : "");
+               m->through->scrambled ? ", scrambled" : "", m->through->centred ? ", centred" : "",
+               m->through->norm ? ", " : "", m->through->norm ? m->through->norm : "");
     else if (m->pattern == CSREC_PATTERN_NONE)
         printf("pattern   explicit positions\n");
     else

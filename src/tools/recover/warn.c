@@ -55,7 +55,8 @@ static void add_unknown(const cli_job *job, cli_sentences *s) {
 static cli_sentences of_samples(const cli_job *job) {
     cli_sentences s = {.n = 0};
     add_unknown(job, &s);
-    if (cli_samples_contradict(&job->in, s.text[0])) s.n++;
+    if (*job->in.facts.remark.text) add(&s, "%s", job->in.facts.remark.text);
+    if (cli_samples_contradict(&job->in, s.text[s.n])) s.n++;
     if (csrec_doubt_basis(&job->in.measurement, &job->setup.options, s.text[s.n])) s.n++;
     for (int i = 0; csrec_doubts_text(&job->in.doubts, i, s.text[s.n]); i++) s.n++;
     return s;

@@ -34,10 +34,14 @@ static const cli_option options[] = {
      "Measure the whole signal through this operator instead of sampling entries: y = A x. --rate "
      "and --count then are of its rows.",
      CLI_AT(through), .choice = csrec_through_info},
-    {"ordering", 0, CLI_CHOICE, "NAME", "Order of Hadamard's rows (default natural).",
+    {"ordering", 0, CLI_CHOICE, "NAME",
+     "Order of Hadamard's rows: the entries stay in their places. Default: natural, and "
+     "--scramble.",
      CLI_AT(ordering), .choice = csrec_ordering_info},
     {"scramble", 0, CLI_FLAG, NULL,
-     "Permute the entries at random, by --seed, before Hadamard's transform.", CLI_AT(scramble)},
+     "Permute the entries at random, by --seed, before Hadamard's transform; the default without "
+     "--ordering.",
+     CLI_AT(scramble)},
     {"rows", 0, CLI_CHOICE, "NAME",
      "How rows are chosen: uniform at random; the first of the ordering (of frequencies the "
      "lowest); frequencies of variable density, or whole lines of them. Default: lines for "
@@ -114,7 +118,7 @@ static const cli_tool tool = {
                 "--mask-out mask.png\n"
                 "cssample volume.npy -o scan.npz --count 100000 --noise 0.01 --procedural\n"
                 "cssample photo.png -o - --rate 0.25 | csrecover - -o recovered.png\n"
-                "cssample photo.png -o camera.npz --operator hadamard --scramble --rate 0.25\n"
+                "cssample photo.png -o camera.npz --operator hadamard --rate 0.25\n"
                 "cssample truth.png -o slice.npz --operator fourier --rate 0.25 --coils coils.npy\n"
                 "cssample scan.npz --next 500 -o next.csv --path",
     CLI_OPTIONS(options),

@@ -17,6 +17,11 @@ static bool is_named(const arguments *a, const char *name) {
     return a->through >= 0 && strcmp(csrec_through_info(a->through), name) == 0;
 }
 
+/* By default every row tells as much as any other; who names an ordering wants its first rows. */
+static bool is_scrambled(const arguments *a) {
+    return a->scramble || (is_named(a, "hadamard") && a->ordering < 0);
+}
+
 /* Whether rows are chosen among those of a transform, or of a blur that is not measured whole. */
 static bool chooses_rows(const arguments *a) {
     return csrec_through_chooses(a->through) &&
@@ -179,8 +184,8 @@ static csrec_status specify(const arguments *a, const cli_signal *signal, csrec_
                             csrec_error *error) {
     spec->name = csrec_through_info(a->through);
     if (a->ordering >= 0) spec->ordering = csrec_ordering_info(a->ordering);
-    spec->scrambled = a->scramble;
-    spec->seed = a->scramble ? a->seed : 0;
+    spec->scrambled = is_scrambled(a);
+    spec->seed = spec->scrambled ? a->seed : 0;
     if (is_named(a, "fourier")) spec->complex_signal = signal->is_complex;
     if (is_named(a, "matrix")) return read_matrix(a, spec, &signal->shape, error);
     if (a->coils) return read_coils(a, spec, &signal->shape, error);
@@ -195,8 +200,8 @@ static csrec_status specify(const arguments *a, const cli_signal *signal, csrec_
 static csrec_row_choice rows_of(const arguments *a, const csrec_shape *shape) {
     if (a->rows >= 0) return (csrec_row_choice)a->rows;
     if (is_named(a, "fourier")) return shape->dims > 1 ? CSREC_ROWS_LINES : CSREC_ROWS_VARIABLE;
-    return is_named(a, "hadamard") && a->ordering > 0 && !a->scramble ? CSREC_ROWS_FIRST
-                                                                      : CSREC_ROWS_UNIFORM;
+    return is_named(a, "hadamard") && a->ordering > 0 && !is_scrambled(a) ? CSREC_ROWS_FIRST
+                                                                          : CSREC_ROWS_UNIFORM;
 }
 
 static csrec_status choose_rows(const arguments *a, const cli_signal *signal, csrec_measurement *m,
