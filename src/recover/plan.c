@@ -219,7 +219,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
         status = csrec_method_resolve(measurement, o, false, wanted.atoms, &plan->method, error);
     if (status) return status;
     if (!plan->method) {
-        csrec_preset_default(measurement, o);
+        plan->choice = csrec_preset_default(measurement, o);
         if (!o->method) o->method = csrec_method_grids.info.name;
         plan->method = csrec_method_of(o);
     }
@@ -245,6 +245,7 @@ void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *repor
     report->method = layout->method->info.name;
     report->estimate = layout->resolved.estimate;
     report->bounded = layout->bounded;
+    if (layout->choice) report->choice = layout->choice;
     if (report->outcome == CSREC_UNMET && solver && !layout->bounded)
         report->outcome = solver->select ? CSREC_EXHAUSTED : CSREC_CONVERGED;
 }
