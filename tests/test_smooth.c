@@ -410,3 +410,60 @@ TEST(pictures_are_no_tables) {
         csrec_measurement_clear(&m);
     }
 }
+
+/* ------------------------------------------------------------------ volumes ------------------- */
+
+enum { EDGE = 16 };
+
+/* 0: waves; 1: boxes of noise; 2: planes that have nothing in common. */
+static void draw_volume(int what, double *truth) {
+    double wave[EDGE], turn_by[EDGE];
+    for (int z = 0; z < EDGE; z++) {
+        wave[z] = what == 2 ? 0.2 + 0.3 * check_uniform(&seed) : 0.2;
+        turn_by[z] = what == 2 ? 6.3 * check_uniform(&seed) : 0.1 * z;
+    }
+    for (int i = 0; i < EDGE * EDGE * EDGE; i++) {
+        const int z = i / (EDGE * EDGE), y = i / EDGE % EDGE, x = i % EDGE;
+        truth[i] = 128.0 + 90.0 * sin(wave[z] * x + turn_by[z]) * cos(0.15 * y + turn_by[z]);
+        if (what == 1) truth[i] = 200.0 * ((x / 5 + y / 6 + z / 7) % 2) + check_normal(&seed);
+    }
+}
+
+/* What is chosen is what its method gives, and at most a little worse than the best way. */
+TEST(volumes_are_recovered_by_what_their_samples_choose) {
+    static const char *const methods[] = {"frames", "smooth"};
+    const csrec_shape shape = {3, {EDGE, EDGE, EDGE}}, plane = {2, {EDGE, EDGE}};
+    const int64_t n = entries_in(&shape), area = entries_in(&plane);
+    OWNED double *truth = malloc((size_t)n * sizeof *truth), *x = malloc((size_t)n * sizeof *x);
+    OWNED double *other = malloc((size_t)n * sizeof *other);
+    for (int what = 0; what < 3; what++) {
+        double off = 0.0, least = INFINITY;
+        bool is_one = false;
+        draw_volume(what, truth);
+        csrec_measurement m = some_of(&shape, truth, 0.35);
+        for (int64_t k = 0; what == 2 && k < m.n; k++) /* the first plane's, in all */
+            if (m.index[k] >= area) m.n = k;
+        for (int64_t k = 0, each = m.n; what == 2 && k < each * (EDGE - 1); k++) {
+            m.index[m.n] = m.index[m.n - each] + area;
+            m.y[m.n] = truth[m.index[m.n]];
+            m.n++;
+        }
+        const csrec_recover_report report = recover_by(-1, &m, x);
+        assert_string_equal(report.method, "trial");
+        assert_non_null(strstr(report.choice, what == 0   ? "smoothest"
+                                              : what == 2 ? "plane by"
+                                                          : "block"));
+        for (int64_t i = 0; i < n; i++) off += (x[i] - truth[i]) * (x[i] - truth[i]);
+        for (int way = 0; way < 2; way++) {
+            const csrec_recover_options options = options_by(methods[way]);
+            double sum = 0.0;
+            assert_ok(csrec_recover(&m, &options, other, NULL, NULL, NULL));
+            for (int64_t i = 0; i < n; i++) sum += (other[i] - truth[i]) * (other[i] - truth[i]);
+            least = fmin(least, sum);
+            is_one = is_one || memcmp(other, x, (size_t)n * sizeof *x) == 0;
+        }
+        assert_true(off <= 1.2 * least);
+        assert_true(is_one == (what < 2));
+        csrec_measurement_clear(&m);
+    }
+}

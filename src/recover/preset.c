@@ -27,6 +27,7 @@ static const struct preset {
 } presets[] = {
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
     {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},
+    {.name = "balanced", .method = &csrec_method_trial, .standard = true, .axes = 3},
     {.name = "balanced", .method = &csrec_method_frames, .standard = true},
     {"best", &csrec_method_net, grouped, 2, .prior = true},
     {.name = "best", .method = &csrec_method_gaussian},
