@@ -110,7 +110,7 @@ const char *csrec_preset_default(const csrec_measurement *measurement,
     if (!measurement->through && csrec_table_axis(measurement) >= 0) {
         apply(&of_tables, options);
         return "a table of unlike series, by its samples: each is filled as a line and by the "
-               "others; a quality or a method recovers it as a picture";
+               "others; name a quality or a method to recover it as a picture";
     }
     for (int k = 0; k < PRESETS && has_preset; k++) {
         if (!presets[k].standard || !suits(&presets[k], measurement)) continue;

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/pool.h"
 #include "base/random.h"
-#include "csrec/net.h"
 #include "csrec/sampling.h"
 #include "method/tones.h"
 
@@ -59,21 +58,17 @@ static csrec_status run_as(job *j, const csrec_measurement *m, const csrec_metho
     return status;
 }
 
-/* m: as the default of pictures. Samples are in the order of planes. */
+/* Samples are in the order of planes. By blocks, since volumes do without the learned prior. */
 static csrec_status run_planes(job *j, const csrec_measurement *m, double *signal,
                                csrec_error *error) {
-    const bool prior = m->channels == 1 && csrec_prior_installed(1, 0, NULL);
     csrec_measurement plane = *m;
     csrec_status status = CSREC_OK;
     plane.shape = (csrec_shape){2, {m->shape.dim[1], m->shape.dim[2]}};
     plane.n = m->n / m->shape.dim[0];
-    plane.pattern = CSREC_PATTERN_NONE;
-    const int64_t entries = entries_of(&plane.shape);
-    const csrec_method_type *method =
-        prior && csrec_method_net.suits(&plane) ? &csrec_method_net : &csrec_method_frames;
+    const int64_t values = entries_of(&plane.shape) * m->channels;
     for (int64_t z = 0; z < m->shape.dim[0] && !status; z++) {
         plane.y = m->y + z * plane.n * m->channels;
-        status = run_as(j, &plane, method, signal + z * entries * m->channels, error);
+        status = run_as(j, &plane, &csrec_method_frames, signal + z * values, error);
     }
     return status;
 }
@@ -276,7 +271,7 @@ const csrec_method_type csrec_method_trial = {
              .brief = "of volumes: block cosines, a thin plate or planes, by samples left out",
              .source = "docs/smooth.md",
              .accepts = 0,
-             .device = "what frames and net compute there"},
+             .device = "what frames computes there"},
     .suits = suits,
     .wants = "three axes",
     .need = need_of,
