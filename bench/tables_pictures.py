@@ -193,6 +193,18 @@ def smooth(data):
         f"{SMOOTH_PEERS.format(**data['versions'])}; bench/run.sh smooth --images FOLDER.")
 
 
+@shown("defaults")
+def defaults(data):
+    tables = []
+    for kinds in (("one axis", "table"), ("picture", "elevation"),
+                  [r["kind"] for r in data["mean"] if "volume" in r["kind"]]):
+        ways = dict.fromkeys(r["way"] for r in data["mean"] if r["kind"] in kinds)
+        tables.append(table(("", "gaps", *ways), _by_mask(data, kinds, ways)))
+    return "\n\n".join(tables) + (
+        "\n\nPSNR in dB of the missing entries, of the range of the signal, or of the deviation of a "
+        f"table's columns, and milliseconds. {named(data['machine'])}; bench/run.sh defaults.")
+
+
 @shown("smooth")
 def series(data):
     ways = dict.fromkeys(r["way"] for r in data["mean"] if r["kind"] == "one axis")

@@ -36,6 +36,7 @@ method/sparse
 method/frames
 method/gaussian method/mixture method/pca method/conv method/smooth
 method/net
+method/trial
 recover
 '
 

@@ -97,16 +97,19 @@ typedef struct csrec_recover_report {
                                        or is made in another way than was asked for; or NULL */
     bool bounded; /* epsilon or sigma was given, or a solver's problem has a bound (bpdn): without,
                      missing the default epsilon is CSREC_CONVERGED or CSREC_EXHAUSTED */
+    const char *choice; /* a sentence: what the samples chose where the options left it open, and
+                           why; NULL: nothing was to choose */
 } csrec_recover_report;
 
-/* Sets nothing: all is resolved from the measurement. The default for pictures and volumes is the
- * preset "balanced", otherwise one plain Morton grid. */
+/* Sets nothing: all is resolved from the measurement. The default of one to three axes is the preset
+ * "balanced", of more one plain Morton grid; of two axes of unlike series, as the columns of a
+ * table, it is method smooth of kind 4 (docs/smooth.md). report->choice tells of it. */
 CSREC_API void csrec_recover_defaults(csrec_recover_options *options);
 
-/* Name of preset i for pictures and volumes, NULL past the end: "fast", "balanced", "best", "max".
+/* Name of preset i, NULL past the end: "fast", "balanced", "best", "max".
  * If options is not NULL, it becomes the preset: the defaults with a method and settings for the
- * measurement; measurement NULL: any (docs/bases.md has quality and seconds of each; "best" of a
- * volume docs/gaussian.md). For pictures, all but "fast" use the learned prior that is installed
+ * measurement; measurement NULL: any picture or volume (docs/bases.md has quality and seconds of
+ * each; "best" of a volume docs/gaussian.md). On one axis all are method smooth (docs/smooth.md). For pictures, all but "fast" use the learned prior that is installed
  * with the library (docs/prior.md); without one (csrec_prior_installed), "balanced" is averaged
  * frames of cosines, "best" and "max" are Gaussian groups. */
 CSREC_API const char *csrec_recover_preset(int i, const csrec_measurement *measurement,

@@ -55,6 +55,8 @@ class RecoverInfo:
     """how the signal came about, the last track being the signal as delivered"""
     devices: Optional[list[int]] = None
     """numbers of the GPUs that ran; empty on the CPU"""
+    choice: Optional[str] = None
+    """what the samples chose where the options left it open, and why"""
 
     def _repr_html_(self) -> str:
         return table("Recovery", {

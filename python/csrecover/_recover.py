@@ -181,7 +181,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         of the result. Integers are rounded and clipped to their range
     quality : str, optional
         'fast', 'balanced', 'best' or 'max': a method and its parameters. Without it, and without what
-        follows: 'balanced' for pictures and volumes
+        follows: 'balanced' for up to three axes
     method, solver, basis, **params
         see :func:`methods`, :func:`solvers` and :func:`bases`; ``lambda_`` stands for the
         parameter ``lambda``
@@ -357,4 +357,5 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                report.iterations, report.residual, report.levels,
                                text(report.backend), seconds, taken,
                                None if history == NULL else tracks_of(history),
-                               list(report.device[0:report.n_devices]))
+                               list(report.device[0:report.n_devices]),
+                               None if report.choice == NULL else text(report.choice))

@@ -124,3 +124,18 @@ def test_the_vote_takes_what_the_samples_say(rng):
     walk = 285 + rng.standard_normal(400).cumsum()
     errors = [np.sqrt(np.mean((fill(walk, known, kind) - walk)[~known] ** 2)) for kind in (0, 1)]
     assert errors[0] < 1.25 * errors[1]
+
+
+def test_the_default_keeps_a_series_and_tells_a_table():
+    rng, n = np.random.default_rng(4), np.arange(400)
+    truth = 285 + 8 * np.sin(n / 58)
+    missing = rng.random(400) < 0.3
+    for quality in (None, "fast", "balanced", "best", "max"):
+        full, info = cs.recover(np.where(missing, np.nan, truth), quality=quality, return_info=True)
+        assert (full == truth)[~missing].all() and info.method == "smooth" and info.choice is None
+        assert abs(full - truth).max() <= abs(np.interp(n, n[~missing], truth[~missing]) - truth).max()
+    table = np.stack([truth, 1e5 + rng.standard_normal(400).cumsum(), rng.random(400).cumsum()], 1)
+    missing = rng.random(table.shape) < 0.3
+    full, info = cs.recover(np.where(missing, np.nan, table), channel_axis=None, return_info=True)
+    assert "table" in info.choice and (full == table)[~missing].all()
+    assert (abs(full - table).max(0) < 0.2 * np.ptp(table, 0)).all()

@@ -186,14 +186,15 @@ MODELLED = {"pca", "conv"}
 def test_the_residual_told_is_that_of_the_signal(rng, method, sigma):
     """Of means over grids and frames, of samples that are put back, of channels, tiles and operators."""
     truth = np.cumsum(rng.standard_normal((24, 24, 2)), 0) * (1, 1e-3)
+    truth = truth.reshape(4, 6, 24, 2) if method == "trial" else truth
     matrix = rng.standard_normal((300, 576))
-    ways = [(cs.sample(truth, 0.5, channel_axis=2), {}), (cs.sample(truth[..., 0], 0.5), {"tile": 256})]
+    ways = [(cs.sample(truth, 0.5, channel_axis=-1), {}), (cs.sample(truth[..., 0], 0.5), {"tile": 256})]
     if method == "grids":
         ways.append((cs.sample(truth[..., 0], 0.5), {"shifts": 1}))
     if method == "sparse":
         ways += [(ways[0][0], {"solver": "iht", "basis": "dct", "k": 9})]
     if method in ("sparse", "tv", "pnp"):
-        ways += [(cs.measure(truth, "matrix", matrix=matrix, channel_axis=2), {})]
+        ways += [(cs.measure(truth, "matrix", matrix=matrix, channel_axis=-1), {})]
     for scan, way in ways:
         scan.sigma = sigma
         with warnings.catch_warnings():

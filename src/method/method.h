@@ -88,6 +88,7 @@ typedef struct csrec_method_type {
     X(conv)                                                                                        \
     X(net)                                                                                         \
     X(smooth)                                                                                      \
+    X(trial)                                                                                       \
     X(tv)                                                                                          \
     X(pnp)                                                                                         \
     CSREC_MORE_METHODS(X)

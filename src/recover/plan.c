@@ -219,9 +219,11 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
         status = csrec_method_resolve(measurement, o, false, wanted.atoms, &plan->method, error);
     if (status) return status;
     if (!plan->method) {
-        csrec_preset_default(measurement, o);
+        plan->choice = csrec_preset_default(measurement, o);
         if (!o->method) o->method = csrec_method_grids.info.name;
         plan->method = csrec_method_of(o);
+        /* Who named no method is not refused for one without an engine. */
+        if (!plan->method->on_device) o->backend = csrec_device_name(CSREC_DEVICE_CPU);
     }
     o->method = plan->method->info.name;
     if (!(plan->method->info.accepts & CSREC_ACCEPTS(SOLVER))) o->solve.solver = NULL;
@@ -245,6 +247,7 @@ void csrec_layout_report(const csrec_layout *layout, csrec_recover_report *repor
     report->method = layout->method->info.name;
     report->estimate = layout->resolved.estimate;
     report->bounded = layout->bounded;
+    if (layout->choice) report->choice = layout->choice;
     if (report->outcome == CSREC_UNMET && solver && !layout->bounded)
         report->outcome = solver->select ? CSREC_EXHAUSTED : CSREC_CONVERGED;
 }
@@ -319,7 +322,8 @@ csrec_status csrec_layout_plan(const csrec_measurement *measurement,
     static const csrec_device_work work = {.device_faster = csrec_layout_faster, .run = plan_on};
     plan_job j = {{measurement, layout}, wanted, where, layout};
     csrec_status status = csrec_layout_resolve(measurement, options, wanted, layout, error);
-    return status ? status : csrec_device_run(options->backend, &work, &j, NULL, error);
+    const char *backend = layout->resolved.options.backend;
+    return status ? status : csrec_device_run(backend, &work, &j, NULL, error);
 }
 
 csrec_status csrec_recover_plan(const csrec_measurement *measurement,

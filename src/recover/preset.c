@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "csrec/net.h"
+#include "method/smooth/table.h"
 #include "recover/recover.h"
 
 static const csrec_setting one_block[] = {{"block", 8}};
@@ -10,6 +11,8 @@ static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
 static const csrec_setting more_steps[] = {{"iterations", 40}, {"last", 4}};
 static const csrec_setting most_steps[] = {{"iterations", 80}, {"turns", 2}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
+static const csrec_setting quick_vote[] = {{"ways", 3}};
+static const csrec_setting table[] = {{"kind", 4}};
 
 /* Of several rows with one name, the first whose method suits the measurement is used; rows with
  * `prior` only where a learned prior is installed. */
@@ -20,9 +23,11 @@ static const struct preset {
     int n_settings;
     bool prior, standard; /* standard: the default of pictures, volumes, */
     bool through;         /* and of what is measured through an operator */
+    int axes;             /* for so many alone; 0: for more than one */
 } presets[] = {
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
     {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},
+    {.name = "balanced", .method = &csrec_method_trial, .standard = true, .axes = 3},
     {.name = "balanced", .method = &csrec_method_frames, .standard = true},
     {"best", &csrec_method_net, grouped, 2, .prior = true},
     {.name = "best", .method = &csrec_method_gaussian},
@@ -36,7 +41,11 @@ static const struct preset {
     {"best", &csrec_method_pnp, more_steps, 2, .prior = true, .through = true},
     {.name = "best", .method = &csrec_method_tv, .through = true},
     {"max", &csrec_method_pnp, most_steps, 2, .prior = true, .through = true},
-    {.name = "max", .method = &csrec_method_tv, .through = true}};
+    {.name = "max", .method = &csrec_method_tv, .through = true},
+    {"fast", &csrec_method_smooth, quick_vote, 1, .axes = 1},
+    {.name = "balanced", .method = &csrec_method_smooth, .standard = true, .axes = 1},
+    {.name = "best", .method = &csrec_method_smooth, .axes = 1},
+    {.name = "max", .method = &csrec_method_smooth, .axes = 1}};
 
 enum { PRESETS = sizeof presets / sizeof *presets };
 
@@ -57,15 +66,19 @@ csrec_status csrec_preset_check_row(int i, csrec_error *error) {
 
 static const char *name_of(int i) {
     for (int k = 0; k < PRESETS; k++) {
-        bool repeats = k > 0 && strcmp(presets[k].name, presets[k - 1].name) == 0;
-        if (!repeats && !presets[k].through && i-- == 0) return presets[k].name;
+        const bool repeats = k > 0 && strcmp(presets[k].name, presets[k - 1].name) == 0;
+        const bool other = presets[k].through || presets[k].axes;
+        if (!repeats && !other && i-- == 0) return presets[k].name;
     }
     return NULL;
 }
 
 static bool suits(const struct preset *row, const csrec_measurement *measurement) {
     if (row->prior && !csrec_prior_installed(1, 0, NULL)) return false;
-    if (row->through != (measurement && measurement->through)) return false;
+    const bool through = measurement && measurement->through;
+    if (row->through != through) return false;
+    const int axes = measurement && !through ? measurement->shape.dims : 0;
+    if (row->axes ? row->axes != axes : axes == 1) return false;
     return !measurement || !row->method->suits || row->method->suits(measurement);
 }
 
@@ -89,11 +102,20 @@ const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
     return name;
 }
 
-void csrec_preset_default(const csrec_measurement *measurement, csrec_recover_options *options) {
-    int dims = measurement->shape.dims;
-    for (int k = 0; k < PRESETS && (dims == 2 || dims == 3 || measurement->through); k++) {
+const char *csrec_preset_default(const csrec_measurement *measurement,
+                                 csrec_recover_options *options) {
+    static const struct preset of_tables = {
+        .method = &csrec_method_smooth, .settings = table, .n_settings = 1};
+    const bool has_preset = measurement->shape.dims <= 3 || measurement->through;
+    if (!measurement->through && csrec_table_axis(measurement) >= 0) {
+        apply(&of_tables, options);
+        return "a table of unlike series, by its samples: each is filled as a line and by the "
+               "others; name a quality or a method to recover it as a picture";
+    }
+    for (int k = 0; k < PRESETS && has_preset; k++) {
         if (!presets[k].standard || !suits(&presets[k], measurement)) continue;
         apply(&presets[k], options);
-        return;
+        break;
     }
+    return NULL;
 }

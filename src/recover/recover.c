@@ -235,7 +235,8 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     j->of = (csrec_layout_job){&real, &j->layout};
     if (!status)
         status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
-    if (!status) status = csrec_device_run(options->backend, &work, j, &ran, error);
+    const char *backend = j->layout.resolved.options.backend;
+    if (!status) status = csrec_device_run(backend, &work, j, &ran, error);
     if (status || !report) return status;
     *report = j->report;
     report->given_up = ran.given_up;

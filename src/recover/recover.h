@@ -14,7 +14,8 @@ typedef struct csrec_layout {
     uint64_t available; /* to the process, whatever the options allow */
     bool parts;         /* can be recovered in tiles */
     bool through;       /* measured through an operator */
-    bool bounded;       /* as in csrec_recover_report */
+    bool bounded;       /* as in csrec_recover_report, */
+    const char *choice; /* as there */
 } csrec_layout;
 
 /* Requested results: coefficients, the signal, or both. */
@@ -58,9 +59,10 @@ csrec_status csrec_layout_check(const csrec_layout *layout, csrec_error *error);
 
 /* ------------------------------------------------------------------ presets, variances */
 
-/* The default preset of a measurement: sets the method and its settings; the options are unchanged
- * if no method of it suits. */
-void csrec_preset_default(const csrec_measurement *measurement, csrec_recover_options *options);
+/* The default of a measurement: sets the method and its settings; the options are unchanged if none
+ * suits. Returns what the samples chose, as csrec_recover_report.choice. */
+const char *csrec_preset_default(const csrec_measurement *measurement,
+                                 csrec_recover_options *options);
 
 /* CSREC_ARGUMENT and a line that names the field, if row i lacks something: a preset has a name, a
  * method that suits what the row is for, and at most four settings. CSREC_UNSUPPORTED past the end.

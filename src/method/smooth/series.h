@@ -9,8 +9,8 @@
 
 #include "csrec/status.h"
 
-/* Longer lines are filled without sinusoids. */
-enum { CSREC_SERIES_LONG = 8192 };
+/* Longer lines are filled without sinusoids. Ways that may vote. */
+enum { CSREC_SERIES_LONG = 8192, CSREC_SERIES_WAYS = 5 };
 
 typedef struct csrec_series {
     int64_t n, m;      /* entries, samples; m >= 1 */
@@ -51,11 +51,11 @@ csrec_status csrec_series_autoregressive(const csrec_series *series, int order, 
  * many as generalised cross-validation says, at most `most`. t is not used. CSREC_MEMORY. */
 csrec_status csrec_series_sinusoids(const csrec_series *series, int most, double *x);
 
-/* All of them, in this order, blended by their errors on samples
- * left out in holes like the real ones: weights are errors^-12. share [4], or NULL: the weights.
- * Without equal distances the first three alone. Sinusoids
- * only where they err by less than half of what the linear way does in every fold. CSREC_MEMORY. */
-csrec_status csrec_series_vote(const csrec_series *series, uint64_t seed, double *x,
-                               double share[5]);
+/* The first `ways` of them, in this order, blended by their errors on samples left out in holes
+ * like the real ones: weights are errors^-12. share [5], or NULL: the weights. Without equal
+ * distances the first three alone. Sinusoids only where they err by less than half of what the
+ * linear way does in every fold. CSREC_MEMORY. */
+csrec_status csrec_series_vote(const csrec_series *series, int ways, uint64_t seed, double *x,
+                               double share[CSREC_SERIES_WAYS]);
 
 #endif

@@ -8,18 +8,22 @@
 #include "method/method.h"
 #include "method/smooth/plate.h"
 #include "method/smooth/series.h"
+#include "method/smooth/table.h"
 #include "operator/mask.h"
 #include "solver/solver.h"
 
-enum { AUTO, FIRST, SECOND, THIRD };
+enum { AUTO, FIRST, SECOND, THIRD, TABLE };
 
 static const csrec_param params[] = {
-    {"kind", AUTO, AUTO, THIRD,
+    {"kind", AUTO, AUTO, TABLE,
      "of one axis 1: linear, 2: monotone cubic, 3: autoregressive, 0: a vote; of more 1: membrane, "
-     "2: biharmonic, 3: thin plate, 0: 2 of pictures, 3 of volumes"},
+     "2: biharmonic, 3: thin plate, 0: 2 of pictures, 3 of volumes; of two 4: a table"},
+    {"ways", CSREC_SERIES_WAYS, 1, CSREC_SERIES_WAYS,
+     "of one axis: how many vote, of linear, cubic, Gaussian process, autoregressive, sinusoids"},
     {"digits", 5, 1, 12, "plates end when their error is below 10^-digits of the start's"},
     {0}};
 
+enum { KIND, WAYS, DIGITS }; /* their places */
 enum { ITERATIONS = 1000, ORDER = 16, FITS = 8 };
 
 typedef struct job {
@@ -57,7 +61,7 @@ static csrec_status fill_series(job *j) {
     s.at = at;
     s.v = v;
     if (!status && j->kind == AUTO)
-        status = csrec_series_vote(&s, j->r->options->seed, j->u, NULL);
+        status = csrec_series_vote(&s, setting(j, &params[WAYS]), j->r->options->seed, j->u, NULL);
     else if (!status && j->kind == FIRST)
         csrec_series_linear(&s, j->u);
     else if (!status && j->kind == SECOND)
@@ -67,6 +71,32 @@ static csrec_status fill_series(job *j) {
         const double noise = j->sigma > 0.0 ? j->sigma * j->sigma : p.s * p.noise;
         status = csrec_series_autoregressive(&s, ORDER, noise, j->u);
     }
+    return status;
+}
+
+/* ------------------------------------------------------------------ tables -------------------- */
+
+/* Sinusoids take too long for many series. */
+static csrec_status fill_table(job *j) {
+    const int axis = csrec_table_axis(j->m) == 1;
+    const int64_t n = j->m->shape.dim[axis], series = j->m->shape.dim[1 - axis];
+    const int64_t width = j->m->shape.dim[1], ways = setting(j, &params[WAYS]);
+    uint8_t *known;
+    double *y, *x;
+    CSREC_TAKE(&j->pool, known, j->entries);
+    CSREC_TAKE(&j->pool, y, j->entries);
+    CSREC_TAKE(&j->pool, x, j->entries);
+    csrec_status status = csrec_pool_status(&j->pool);
+    if (status) return status;
+    for (int64_t i = 0; i < j->entries; i++) {
+        const int64_t to = axis ? i : i % width * n + i / width;
+        known[to] = j->known[i];
+        y[to] = j->y[i];
+        x[to] = j->u[i];
+    }
+    status =
+        csrec_table_fill(n, series, known, y, (int)(ways < 4 ? ways : 4), j->r->options->seed, x);
+    for (int64_t i = 0; i < j->entries; i++) j->u[i] = x[axis ? i : i % width * n + i / width];
     return status;
 }
 
@@ -147,8 +177,9 @@ static csrec_status fill_channel(job *j, int64_t channel) {
     for (int64_t i = 0; i < j->entries; i++) j->u[i] = mean;
     for (int64_t k = 0; k < m->n; k++)
         j->y[m->index[k]] = j->u[m->index[k]] = m->y[k * m->channels + channel];
-    csrec_status status = m->shape.dims == 1 ? fill_series(j) : fill_plate(j);
-    if (!status && m->shape.dims > 1) clip(j);
+    const bool line = m->shape.dims == 1, table = j->kind == TABLE;
+    csrec_status status = line ? fill_series(j) : table ? fill_table(j) : fill_plate(j);
+    if (!status && !line && !table) clip(j);
     for (int64_t i = 0; i < j->entries && !status; i++) {
         const bool kept = j->known[i] && j->sigma == 0.0;
         j->r->signal[i * m->channels + channel] = kept ? j->y[i] : j->u[i];
@@ -162,6 +193,9 @@ static csrec_status recover(job *j, csrec_error *error) {
     CSREC_TAKE(&j->pool, j->u, j->entries);
     CSREC_ZEROS(&j->pool, j->y, j->entries);
     if (j->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "method smooth: out of memory");
+    if (j->kind == TABLE && m->shape.dims != 2)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "method smooth: kind = 4 is for two axes; use another kind");
     for (int64_t k = 0; k < m->n; k++) j->known[m->index[k]] = 1;
     csrec_status status = CSREC_OK;
     for (int64_t c = 0; c < m->channels && !status; c++) status = fill_channel(j, c);
@@ -176,8 +210,8 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     const double began = csrec_seconds();
     csrec_shape_count(&m->shape, &j.entries);
     csrec_mask_extents(&m->shape, j.extent);
-    j.kind = setting(&j, &params[0]);
-    j.tolerance = pow(10.0, -setting(&j, &params[1]));
+    j.kind = setting(&j, &params[KIND]);
+    j.tolerance = pow(10.0, -setting(&j, &params[DIGITS]));
     csrec_call_begin(&j.call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"smoothing", 0, 0, -1.0});
     csrec_status status = recover(&j, error);
@@ -196,24 +230,40 @@ static bool suits(const csrec_measurement *measurement) {
     return measurement->shape.dims <= 3;
 }
 
-/* Seconds of one thread for an entry, measured: of the vote without sinusoids and of these, of the
- * other ways of one axis, and of an iteration of a plate. */
-static const double PER_VOTE = 2e-5, PER_SINUSOIDS = 6e-4, PER_FIT = 4e-6, PER_STEP = 8e-8;
+/* Plates need the whole. */
+static bool has_parts(const csrec_task *task) {
+    return task->shape.dims == 1;
+}
+
+/* Seconds of one thread for an entry, measured: of the first three ways of the vote and all but
+ * sinusoids and of these, of the other ways of one axis, and of an iteration of a plate. */
+static const double PER_QUICK = 2e-6, PER_VOTE = 2e-5, PER_SINUSOIDS = 6e-4, PER_FIT = 4e-6,
+                    PER_STEP = 8e-8;
 
 static double line_seconds(const csrec_task *task) {
-    const bool votes = csrec_task_param(task, &params[0]) == AUTO;
-    const double sinusoids = task->entries <= CSREC_SERIES_LONG ? PER_SINUSOIDS : 0.0;
-    return (votes ? PER_VOTE + sinusoids : PER_FIT) * (double)task->entries;
+    const int ways = (int)csrec_task_param(task, &params[WAYS]);
+    const bool swings = ways == CSREC_SERIES_WAYS && task->entries <= CSREC_SERIES_LONG;
+    double entry = ways > 3 ? PER_VOTE : PER_QUICK;
+    if (csrec_task_param(task, &params[KIND]) != AUTO)
+        entry = PER_FIT;
+    else if (swings)
+        entry += PER_SINUSOIDS;
+    return entry * (double)task->entries;
 }
 
 static csrec_need need_of(const csrec_task *task) {
     const double entries = (double)task->entries, channels = (double)task->channels;
     const bool line = task->shape.dims == 1;
-    const double bytes = line ? 16.0 + 8.0 * 24.0 : 17.0 + csrec_plate_bytes(task->noisy);
+    const bool table = csrec_task_param(task, &params[KIND]) == TABLE;
+    const double table_bytes = 17.0 + 8.0 * 4.0 + 2.0;
+    double bytes = line ? 16.0 + 8.0 * 24.0 : 17.0 + csrec_plate_bytes(task->noisy);
+    if (table) bytes = table_bytes;
     const double steps = 30.0 * (task->noisy ? FITS : 1.0);
     const double step = csrec_task_share(task, steps * PER_STEP * entries, task->entries);
     return (csrec_need){.bytes = csrec_signal_bytes(task) + bytes * entries,
-                        .seconds = channels * (line ? line_seconds(task) : step)};
+                        .seconds = channels * (table  ? 2.0 * PER_VOTE * entries
+                                               : line ? line_seconds(task)
+                                                      : step)};
 }
 
 const csrec_method_type csrec_method_smooth = {
@@ -226,4 +276,5 @@ const csrec_method_type csrec_method_smooth = {
     .wants = "one to three axes",
     .by_channels = true,
     .need = need_of,
+    .parts = has_parts,
     .run = run};

@@ -10,7 +10,7 @@
 #include "csrec/sampling.h"
 #include "method/smooth/series.h"
 
-enum { WAYS = 5, FOLDS = 6, FEW = 8, MANY = 60, BINS = 8, ORDER = 16 };
+enum { WAYS = CSREC_SERIES_WAYS, FOLDS = 6, FEW = 8, MANY = 60, BINS = 8, ORDER = 16 };
 enum { LINEAR, CUBIC, PROCESS, AUTOREGRESSIVE, SINUSOIDS };
 
 typedef struct vote {
@@ -128,6 +128,20 @@ static csrec_status run_fold(vote *j, int fold) {
     return status;
 }
 
+/* Sums of absolute errors of a fold. */
+static double fold_error(const vote *j, int fold, int way) {
+    double sum = 0.0;
+    for (int64_t k = 0; k < j->s->m; k++)
+        if (j->fold[k] == fold) sum += fabs(j->y[way * j->s->m + k] - j->s->v[k]);
+    return sum;
+}
+
+/* Sinusoids fit by chance what is left out here and there: they must be far better in every fold,
+ * and are tried no more after the first in which they are not. */
+static bool wins(const vote *j, int fold, int way, double factor) {
+    return !(fold_error(j, fold, way) * factor > fold_error(j, fold, LINEAR));
+}
+
 /* 1, 2, 3 to 4, 5 to 8, ..., above 64. */
 static int bin_of(int64_t far) {
     int bin = 0;
@@ -168,7 +182,7 @@ static void judge(const vote *j, double floor, double error[WAYS]) {
         const double count = counts[bin_of(j->far[k])];
         whole += count;
         for (int way = 0; way < WAYS; way++)
-            error[way] += count * fabs(j->y[way * j->s->m + k] - j->s->v[k]);
+            if (j->use[way]) error[way] += count * fabs(j->y[way * j->s->m + k] - j->s->v[k]);
     }
     for (int way = 0; way < WAYS; way++)
         error[way] = floor + (error[way] - floor) / fmax(whole, 1.0);
@@ -196,35 +210,21 @@ static bool swings(const csrec_series *s, const double *x, double least, double 
     return false;
 }
 
-/* Sums of absolute errors of a fold. */
-static double fold_error(const vote *j, int fold, int way) {
-    double sum = 0.0;
-    for (int64_t k = 0; k < j->s->m; k++)
-        if (j->fold[k] == fold) sum += fabs(j->y[way * j->s->m + k] - j->s->v[k]);
-    return sum;
-}
-
-/* Sinusoids fit by chance what is left out here and there: they must be far better in every fold.
- */
-static bool wins(const vote *j, int way, double factor) {
-    for (int f = 0; f < j->folds; f++)
-        if (fold_error(j, f, way) * factor > fold_error(j, f, LINEAR)) return false;
-    return true;
-}
-
 static csrec_status blend(vote *j, double *all, double *x, double share[WAYS]) {
     const csrec_series *s = j->s;
     double least, most, error[WAYS], best = INFINITY, sum = 0.0;
     csrec_status status = CSREC_OK;
     limits(s, &least, &most);
+    for (int f = 0; f < j->folds && !status; f++) {
+        status = run_fold(j, f);
+        if (!status && j->use[SINUSOIDS]) j->use[SINUSOIDS] = wins(j, f, SINUSOIDS, 2.0);
+    }
     for (int way = 0; way < WAYS && !status; way++) {
         if (j->use[way]) status = run(j, way, s, all + way * s->n);
         if (way == SINUSOIDS && j->use[way] && !status)
             j->use[way] = !swings(s, all + way * s->n, least, most);
     }
-    for (int f = 0; f < j->folds && !status; f++) status = run_fold(j, f);
     if (status) return status;
-    if (j->use[SINUSOIDS]) j->use[SINUSOIDS] = wins(j, SINUSOIDS, 2.0);
     judge(j, 1e-7 * (most - least), error);
     for (int way = 0; way < WAYS; way++)
         if (j->use[way]) best = fmin(best, error[way]);
@@ -241,11 +241,12 @@ static csrec_status blend(vote *j, double *all, double *x, double share[WAYS]) {
     return CSREC_OK;
 }
 
-csrec_status csrec_series_vote(const csrec_series *s, uint64_t seed, double *x,
+csrec_status csrec_series_vote(const csrec_series *s, int ways, uint64_t seed, double *x,
                                double share[WAYS]) {
     double least, most, *all, own[WAYS] = {1.0};
-    vote j = {
-        .s = s, .seed = seed, .use = {true, true, true, !s->t, !s->t && s->n <= CSREC_SERIES_LONG}};
+    vote j = {.s = s, .seed = seed};
+    for (int way = 0; way < ways; way++) j.use[way] = way < AUTOREGRESSIVE || !s->t;
+    if (s->n > CSREC_SERIES_LONG) j.use[SINUSOIDS] = false;
     limits(s, &least, &most);
     csrec_series_linear(s, x);
     if (s->m >= FEW && s->m < s->n && most > least) {

@@ -78,7 +78,7 @@ static const cli_option options[] = {
      CLI_AT(quality), .choice = cli_quality_name},
     {"method", 0, CLI_CHOICE, "NAME",
      "The method of recovery, see --list (default: the one that the other options need; without "
-     "any, --quality balanced for pictures and volumes).",
+     "any, --quality balanced for up to three axes).",
      CLI_AT(method), .choice = cli_method_name, .instead = csrec_method_instead},
     {"solver", 'S', CLI_CHOICE, "NAME",
      "The solver that finds the coefficients. gaussian and gmm stand for the methods gaussian and "

@@ -82,6 +82,7 @@ void cli_job_tell(const cli_job *job) {
     if (r->tiles_resumed > 0 && !job->a->quiet)
         cli_note(job->tool, "%s: %lld of %lld tiles are those of an earlier run", job->input,
                  (long long)r->tiles_resumed, (long long)r->estimate.tiles);
+    if (r->choice && !job->a->quiet) cli_note(job->tool, "%s: note: %s", job->input, r->choice);
     tell_idle(job);
     cli_job_warn(job);
     tell_summary(job);
@@ -145,6 +146,7 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_integer(json, "outliers_dropped", job->in.dropped);
     cli_json_text(json, "backend", r->backend);
     json_devices(json, r);
+    cli_json_text(json, "choice", r->choice);
     cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
     cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);
     json_iterations(json, job);

@@ -107,6 +107,7 @@ cli_sentences cli_job_remarks(const cli_job *job) {
     cli_sentences s = {.n = 0};
     const int64_t entries = cli_entries(m);
     double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
+    if (r->choice) add(&s, "Chosen: %s.", r->choice);
     if (r->outcome == CSREC_INTERRUPTED) add(&s, "Interrupted: this is the best result so far.");
     if ((r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET) && !r->remark)
         add(&s, "A pursuit ended above its tolerance (%s); try another solver.",

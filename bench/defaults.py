@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""defaults.py - what the defaults give on real kinds of gaps, beside what they were before the
+samples chose them and what everyone has: signals of one axis, a table of unlike sensors, holes and
+clouds in pictures and an elevation, volumes. One thread, one run. Needs NumPy, SciPy and cffi;
+scikit-image's biharmonic is left out where it is not installed."""
+import time
+import warnings
+
+import onethread  # noqa: F401, before NumPy
+import numpy as np
+
+import binding
+import machine
+import pictures
+import rows
+import smooth
+
+
+def sensors(n=1440, seed=7):
+    """Ten days of twelve sensors, every ten minutes: daily waves, slow noise, unlike units."""
+    rng, day = np.random.default_rng(seed), np.sin(np.arange(n) / n * 20 * np.pi)
+
+    def slow(a, size):
+        e = np.zeros(n)
+        for i in range(1, n):
+            e[i] = a * e[i - 1] + rng.normal(0, size)
+        return e
+    air = 15 + 5 * day + slow(0.98, 0.2)
+    return np.stack([air, 1013 + slow(0.99, 0.3), 100 - 2.5 * air + slow(0.9, 1), abs(slow(0.9, 1)),
+                     420 - 4 * air + slow(0.9, 4), np.maximum(0, 800 * day) + slow(0.8, 20),
+                     230 + slow(0.7, 1), 0.8 * air - 7 + slow(0.95, 0.1), slow(0.9, 30),
+                     1e-3 * (1 + slow(0.98, 0.1)), air + slow(0.95, 0.2), 3e5 + slow(0.99, 1e3)], 1)
+
+
+def holes_of_a_table(shape):
+    rng = np.random.default_rng(8)
+    gaps = np.ones(shape, bool)
+    for column in range(shape[1]):
+        for start in rng.integers(0, shape[0] - 30, 10):
+            gaps[start:start + 30, column] = False
+    return {"20 % missing": rng.random(shape) < 0.8, "gaps of 30": gaps}
+
+
+def by_column(fill):
+    return lambda y, known: np.stack([fill(y[:, c], known[:, c]) for c in range(y.shape[1])], 1)
+
+
+def volumes(side=32):
+    t = np.arange(side) / side
+    z, v, u = np.meshgrid(t, t, t, indexing="ij")
+    edges = (100.0 * (np.hypot(u - 0.5, v - 0.4) < 0.3) + 60 * ((z + v) % 0.4 < 0.2)
+             + 20 * np.random.default_rng(9).random(u.shape))
+    return {"smooth volume": smooth.volume(side), "volume of edges": edges}
+
+
+def holes_of_a_volume(shape):
+    rng = np.random.default_rng(1)
+    hole, planes = np.ones(shape, bool), np.ones(shape, bool)
+    hole[9:23, 9:23, 9:23] = False
+    planes[:] = smooth.clouds(shape[1:], rng)
+    return {"5 %": rng.random(shape) < 0.05, "25 %": rng.random(shape) < 0.25, "hole of 14": hole,
+            "clouds in all planes": ~planes}
+
+
+def main():
+    arguments = binding.on_pictures(__doc__, "defaults.json")
+    csrecover = binding.load(arguments.build)
+    warnings.simplefilter("ignore", csrecover.RecoveryWarning)  # holes are what is measured
+
+    def by(**options):
+        return lambda y, known: csrecover.recover(y, backend="cpu", threads=1, **options)
+
+    found = []
+
+    def measure(kind, name, truth, masks, ways):
+        for mask, known in masks.items():
+            for way, fill in ways.items():
+                start = time.process_time()
+                try:
+                    error = fill(np.where(known, truth, np.nan), known) - truth
+                except ImportError:
+                    continue
+                scale = truth.std(0) if kind == "table" else np.ptp(truth)
+                rms = np.sqrt(np.mean((error / scale)[~known] ** 2))
+                found.append({"kind": kind, "case": name, "mask": mask, "way": way, "rms": rms,
+                              "psnr": -20 * np.log10(max(rms, 1e-6)),
+                              "seconds": time.process_time() - start})
+    axis = {"default": by(), "fast": by(quality="fast"), "before": by(method="grids"),
+            **{name: smooth.of_one_axis(name) for name in ("linear", "pchip", "cubic")}}
+    for name, truth in smooth.signals().items():
+        measure("one axis", name, truth, smooth.gaps(len(truth)), axis)
+    table = sensors()
+    measure("table", "table", table, holes_of_a_table(table.shape),
+            {"default": by(), "before": by(quality="balanced"), "fast": by(quality="fast"),
+             "smooth by column": by_column(axis["default"]),
+             "linear by column": by_column(axis["linear"])})
+    five, source = pictures.load(arguments.images)
+    plane = {"default": by(), "fast": by(quality="fast"), "biharmonic": smooth.biharmonic,
+             "membrane": smooth.ours(csrecover, 1)}
+    for name, truth in [*five[:1 if arguments.quick else None], ("elevation", smooth.elevation())]:
+        masks = {k: m for k, m in smooth.masks(truth.shape).items() if k in ("hole", "clouds")}
+        measure("elevation" if name == "elevation" else "picture", name, truth, masks, plane)
+    for name, truth in volumes().items():
+        measure(name, name, truth, holes_of_a_volume(truth.shape),
+                {"default": by(), "before": by(method="frames"), "thin plate": by(method="smooth")})
+    mean = rows.means(found, ("kind", "mask", "way"), ("psnr", "rms", "seconds"))
+    for row in mean:
+        print(f"{row['kind']:16s} {row['mask']:20s} {row['way']:18s} {row['psnr']:7.2f} dB "
+              f"{row['rms']:9.4f} {row['seconds']:8.3f} s")
+    machine.save(arguments, source=source, mean=mean, rows=found,
+                 versions=rows.versions("numpy", "scipy", "scikit-image"))
+
+
+if __name__ == "__main__":
+    main()
