@@ -170,6 +170,14 @@ static csrec_status set_unknown(csrec_array *values, int64_t i, double unknown, 
     return CSREC_OK;
 }
 
+/* Sets an integer that is not `unknown`: a depth is at least 1 where 0 means none. */
+void cli_array_set_known(csrec_array *values, int64_t i, double value, double unknown) {
+    const double beside = value < unknown ? -1.0 : 1.0;
+    csrec_array_set(values, i, value);
+    if (csrec_array_value(values, i) == unknown) csrec_array_set(values, i, unknown + beside);
+    if (csrec_array_value(values, i) == unknown) csrec_array_set(values, i, unknown - beside);
+}
+
 csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
                               const cli_form *form, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error) {
@@ -181,6 +189,9 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
     if (csrec_array_create(image.pixels.dtype, &shape, &image.pixels))
         return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     const bool real = image.pixels.dtype == CSREC_F32 || image.pixels.dtype == CSREC_F64;
+    /* Of colours the value for unknown counts in all channels alone. */
+    const bool avoids =
+        form->avoids && !isnan(form->unknown) && !(image.bits && measurement->channels == 3);
     csrec_status status = CSREC_OK;
     for (int64_t i = 0; i < image.pixels.count / (colors ? 3 : 1) && !status; i++)
         if (colors)
@@ -188,8 +199,13 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
                                (uint8_t *)image.pixels.data + 3 * i);
         else if (!real && isnan(signal[i]))
             status = set_unknown(&image.pixels, i, form->unknown, path, error);
-        else
+        else if (real || !avoids)
             csrec_array_set(&image.pixels, i, image.bits ? tone(&tones, signal[i]) : signal[i]);
+        else if (image.bits)
+            cli_array_set_known(&image.pixels, i, tone(&tones, signal[i]),
+                                tone(&tones, form->unknown));
+        else
+            cli_array_set_known(&image.pixels, i, signal[i], form->unknown);
     if (!status) status = csrec_files_add_signal(files, path, format, &image, form->like, error);
     csrec_image_clear(&image);
     return status;

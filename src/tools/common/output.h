@@ -79,6 +79,7 @@ typedef struct cli_form {
     bool is_complex;  /* the signal is pairs of real and imaginary parts, written as .npy */
     double unknown;   /* of integers, stands for values that are NaN, of a channel that is measured
                          nowhere; NaN: none does */
+    bool avoids;      /* no other value becomes it by rounding */
     const char *like; /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
     const csrec_placement *placement; /* of csrec_image */
 } cli_form;
@@ -86,6 +87,9 @@ typedef struct cli_form {
 /* The type of the values in an array, of which `values` are the largest. */
 csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
                            int64_t n, const double *values);
+
+/* Sets an integer that is not `unknown`. */
+void cli_array_set_known(csrec_array *values, int64_t i, double value, double unknown);
 
 /* Writes the recovered signal [entries * channels] to a format that does not refuse it.
  * Values outside the scale are clamped in a picture; an array holds them in the samples' type, if

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* large.c - an input that does not fit into memory, or that ranks share: it is recovered in
  * slabs while its output is written, with the same result. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +122,14 @@ static csrec_status make_room(writer *w, int64_t count, csrec_error *error) {
 
 static void convert(const writer *w, int64_t count, const double *values, void *to) {
     csrec_array out = {.dtype = w->type, .count = count, .data = to};
-    for (int64_t i = 0; i < count; i++) csrec_array_set(&out, i, values[i]);
+    const bool real = w->type == CSREC_F32 || w->type == CSREC_F64;
+    const double unknown = cli_job_unknown(w->job);
+    for (int64_t i = 0; i < count; i++)
+        if (real || isnan(unknown))
+            csrec_array_set(&out, i, values[i]);
+        else
+            cli_array_set_known(&out, i, isnan(values[i]) ? unknown : values[i],
+                                isnan(values[i]) ? NAN : unknown);
 }
 
 static csrec_status take(void *context, csrec_slab slab, void *to, csrec_error *error) {

@@ -330,6 +330,9 @@ void cli_result_lose(cli_result *result, csrec_status status, const char *format
 /* cli_signal_refusal; a .csv of samples is written as one, whatever the shape. */
 const char *cli_job_refusal(const cli_job *job, const csrec_format *format, const cli_tones *tones);
 
+/* The value that stands for unknown ones, of the options or the file; NaN: none. */
+double cli_job_unknown(const cli_job *job);
+
 /* Black, white and bits of a picture of the signal. */
 cli_tones cli_job_tones(const cli_job *job);
 

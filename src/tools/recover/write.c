@@ -27,13 +27,17 @@ const char *cli_job_refusal(const cli_job *job, const csrec_format *format,
     return listed ? NULL : cli_signal_refusal(format, &job->in.measurement, tones);
 }
 
+double cli_job_unknown(const cli_job *job) {
+    if (job->a->unknown_given) return job->a->unknown;
+    return job->in.facts.has_nodata ? job->in.facts.nodata : NAN;
+}
+
 static csrec_status add_signal(void *context, csrec_files *files, csrec_error *error) {
     cli_job *job = context;
     cli_form form = {.dtype = job->a->dtype,
                      .colors = cli_colormap_info((int)job->a->colormap),
-                     .unknown = job->a->unknown_given      ? job->a->unknown
-                                : job->in.facts.has_nodata ? job->in.facts.nodata
-                                                           : NAN,
+                     .unknown = cli_job_unknown(job),
+                     .avoids = true,
                      .like = job->input,
                      .placement = &job->in.placement};
     if (job->large.on) return cli_job_write_large(job, files, error);
