@@ -120,7 +120,8 @@ typedef struct whole_signal {
     const csrec_image *image;
     const csrec_read_options *options;
     known_values known;
-    bool tells; /* values may tell that they are unknown */
+    bool tells;            /* values may tell that they are unknown */
+    const double *unknown; /* the value that does, or NULL */
     int64_t channels, entries;
 } whole_signal;
 
@@ -141,13 +142,12 @@ static bool is_colour(const whole_signal *s) {
 /* A value, or NaN where it is unknown: NaN, infinite, marked so, or the value that stands for it.
  * Of complex numbers both parts are, or none. */
 static double value_at(const whole_signal *s, int64_t i, int64_t c) {
-    const csrec_read_options *o = s->options;
     const double value = stored(s, i, c);
     if (!is_marked(s, i, c) || !isfinite(value)) return NAN;
     if (s->image->is_complex && !isfinite(stored(s, i, c ^ 1))) return NAN;
-    if (!o->has_unknown || value != o->unknown) return value;
+    if (!s->unknown || value != *s->unknown) return value;
     for (int64_t k = 0; k < s->channels && is_colour(s); k++)
-        if (stored(s, i, k) != o->unknown) return value;
+        if (stored(s, i, k) != *s->unknown) return value;
     return NAN;
 }
 
@@ -273,6 +273,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     if (!status && options->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
         status = csrec_format_no_slabs(input, error);
     input->slab = options->slab;
+    input->unknown = options->has_unknown ? &options->unknown : NULL;
     if (!status) status = look_ahead(input, row, options, &seen, &s.known, error);
     if (!status) status = csrec_format_signal(input, &image, error);
     if (!status && row->peek) status = csrec_input_narrow(input, &seen.pixels.shape, error);
@@ -284,7 +285,8 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
         status = csrec_image_split(&image, options->channels_last, input->name, &m.shape,
                                    &m.channels, error);
     const csrec_dtype dtype = image.pixels.dtype;
-    s.tells = options->has_unknown || dtype == CSREC_F32 || dtype == CSREC_F64;
+    s.unknown = input->unknown;
+    s.tells = s.unknown || dtype == CSREC_F32 || dtype == CSREC_F64;
     s.channels = m.channels;
     if (!status) status = csrec_shape_count(&m.shape, &s.entries);
     if (!status) status = find_known(&s, input->name, &m, error);
