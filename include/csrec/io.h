@@ -99,6 +99,7 @@ typedef struct csrec_image {
     bool by_channel; /* alpha has this for each value instead, [pixels.count] */
     bool has_nodata; /* the file names a value that stands for unknown ones: */
     double nodata;
+    bool reduced;    /* the file has reduced copies, overviews, which are not read */
     int bits;        /* 1, 2, 4, 8 or 16 bits a sample; 0: numbers without black and white */
     bool palette;    /* the file had a palette */
     int64_t partial; /* pixels with partial alpha; their colour is unchanged */
@@ -159,13 +160,15 @@ typedef struct csrec_placement {
 typedef struct csrec_read_options {
     const char *mask;   /* a picture or array of the signal's shape: entries where it is not 0 are
                            samples. With the signal's channels it tells of each channel; with others
-                           an entry counts that has any. In pictures of 8 or 16 bits with values between 0 and their
-                           largest, as of soft edges, the upper half counts, and nothing that is
-                           transparent. Replaces the signal's transparency */
+                           an entry counts that has any. In pictures of 8 or 16 bits with values
+                           between 0 and their largest, as of soft edges, the upper half counts, and
+                           nothing that is transparent. Replaces the signal's transparency */
     int64_t *soft;      /* or NULL: receives the number of such values between */
     bool channels_last; /* the last axis of an array has channels; pictures always have them */
     double *nodata;     /* or NULL: receives the file's value for unknown ones; NaN: it has none */
-    bool has_unknown;   /* this value is unknown, too; of RGB pictures where all channels have it */
+    bool *reduced;      /* or NULL: receives whether the file has reduced copies, as csrec_image */
+    bool has_unknown;   /* this value is unknown, too; of RGB pictures where all channels have it;
+                           in a TIFF of a palette it is an index */
     double unknown;
     csrec_progress_fn progress; /* or NULL. If the file has pattern, seed and count, the positions
                                    are drawn again, see csrec_sampling_create_watched */

@@ -156,3 +156,82 @@ def test_unknown_index_of_a_palette(rng, tool, tmp_path, tagged):
     found = np.load(tmp_path / "out.npy")
     np.testing.assert_allclose(found[known], colours[:, index].transpose(1, 2, 0)[known])
     assert (np.abs(found - colours[:, 7])[~known].max(axis=-1) > 2).mean() > 0.9
+
+
+@pytest.mark.parametrize("count, dtype", [(1, "float32"), (3, "uint8"), (4, "int16")])
+def test_tiles_are_kept(rng, tool, tmp_path, count, dtype):
+    rasterio = pytest.importorskip("rasterio")
+    values, known = bands(rng, dtype, count)
+    known[:] = known[0]
+    with rasterio.open(tmp_path / "in.tif", "w", count=count, dtype=dtype, nodata=0, tiled=True,
+                       blockxsize=32, blockysize=16, compress="lzw", **PLACE) as file:
+        file.write(np.where(known, values, 0).astype(dtype))
+    with rasterio.open(tmp_path / "in.tif", "r+") as file:
+        place = file.profile
+        file.build_overviews([2], rasterio.enums.Resampling.nearest)
+    done = run(tool, tmp_path / "in.tif", "-o", tmp_path / "out.tif")
+    assert done.returncode == 0 and "gdaladdo" in done.stderr
+    with rasterio.open(tmp_path / "out.tif") as file:
+        assert_filled(file.read(), values, known, -1)
+        for key in ("tiled", "blockxsize", "blockysize", "compress", "crs", "count", "dtype"):
+            assert file.profile[key] == place[key]
+
+
+def test_channels_of_imagej(rng, tool, tmp_path):
+    """Pages that ImageJ says are channels are those of a picture, and are written as such."""
+    tifffile = pytest.importorskip("tifffile")
+    values, known = bands(rng, "float32", 6)
+    values, known = values.reshape(2, 3, 60, 44), known.reshape(2, 3, 60, 44)
+    tifffile.imwrite(tmp_path / "in.tif", np.where(known, values, np.nan).astype("float32"),
+                     imagej=True, metadata={"axes": "ZCYX"})
+    complete(tool, tmp_path / "in.tif", tmp_path / "out.tif")
+    complete(tool, tmp_path / "in.tif", tmp_path / "out.npy")
+    assert np.load(tmp_path / "out.npy").shape == (2, 60, 44, 3)
+    with tifffile.TiffFile(tmp_path / "out.tif") as file:
+        assert file.series[0].axes == "ZCYX"
+        found = file.asarray()
+    assert_filled(found, values, known, 0)
+    np.testing.assert_array_equal(found, np.moveaxis(np.load(tmp_path / "out.npy"), -1, 1))
+
+
+@pytest.mark.parametrize("axes", ["CZYX", "TCYX", "CYX", "ZCYX"])
+def test_channels_of_ome(rng, tool, tmp_path, axes):
+    tifffile = pytest.importorskip("tifffile")
+    extents = {"C": 2, "Z": 3, "T": 3, "Y": 60, "X": 44}
+    shape = [extents[a] for a in axes]
+    values, known = bands(rng, "uint16", int(np.prod(shape[:-2])))
+    values, known = values.reshape(shape), known.reshape(shape)
+    with tifffile.TiffWriter(tmp_path / "in.ome.tif") as file:
+        for v, k in zip(np.where(known, values, 0).reshape(-1, 60, 44), known.reshape(-1, 60, 44)):
+            file.write(v.astype("uint16"), photometric="minisblack", metadata=None,
+                       description=ome(axes, extents))
+            file.write(k, photometric="mask", subfiletype=4, metadata=None)
+    complete(tool, tmp_path / "in.ome.tif", tmp_path / "out.ome.tif")
+    complete(tool, tmp_path / "in.ome.tif", tmp_path / "out.npy")
+    whole = np.load(tmp_path / "out.npy")
+    assert whole.shape == (*(extents[a] for a in axes if a in "ZT"), 60, 44, 2)
+    with tifffile.TiffFile(tmp_path / "out.ome.tif") as file:
+        assert file.series[0].axes == axes
+        found = file.asarray()
+    np.testing.assert_array_equal(found[known], values[known])
+    near = np.moveaxis(whole, -1, axes.index("C"))
+    np.testing.assert_allclose(found, near.clip(0, 65535), atol=0.5)
+
+
+def ome(axes, extents):
+    order = "XY" + axes[:-2][::-1] + "".join(a for a in "ZCT" if a not in axes)
+    sizes = " ".join(f'Size{a}="{extents[a] if a in axes else 1}"' for a in "XYZCT")
+    channels = "".join(f'<Channel ID="Channel:0:{c}" SamplesPerPixel="1"/>' for c in range(2))
+    return ('<?xml version="1.0" encoding="UTF-8"?>'
+            '<OME xmlns="http://www.openmicroscopy.org/Schemas/OME/2016-06"><Image ID="Image:0">'
+            f'<Pixels ID="Pixels:0" DimensionOrder="{order}" Type="uint16" {sizes}>{channels}'
+            "<TiffData/></Pixels></Image></OME>")
+
+
+def test_channels_that_are_not_there(rng, tool, tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    values = bands(rng, "float32", 3)[0]
+    tifffile.imwrite(tmp_path / "in.tif", values, photometric="minisblack", metadata=None,
+                     description="ImageJ=1.54f\nimages=6\nchannels=2\nslices=3\n")
+    done = run(tool, tmp_path / "in.tif", "--unknown", "0", "-o", tmp_path / "out.tif")
+    assert done.returncode and "a page for each channel" in done.stderr

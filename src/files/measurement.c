@@ -293,6 +293,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     if (!status) status = count_known(&s, input->name, &m, error);
     if (!status) status = take_samples(&s, input->name, &m, error);
     free(s.known.at);
+    if (options->reduced) *options->reduced = image.reduced;
     if (options->nodata) *options->nodata = image.has_nodata ? image.nodata : NAN;
     m.is_complex = image.is_complex;
     if (m.is_complex) m.channels /= 2;

@@ -132,6 +132,7 @@ bool csrec_tiff_next(csrec_tiff *tiff) {
     while (TIFFReadDirectory(tiff->file)) {
         if (csrec_tiff_is_picture(tiff)) return true;
         tiff->masked = tiff->masked || csrec_tiff_is_mask(tiff);
+        tiff->reduced = tiff->reduced || !csrec_tiff_is_mask(tiff);
     }
     return false;
 }

@@ -62,7 +62,7 @@ csrec_status csrec_tiff_page_layout(csrec_tiff *tiff, csrec_tiff_layout *layout,
                                     csrec_error *error) {
     uint16_t bits = 1;
     TIFF *file = tiff->file;
-    *layout = (csrec_tiff_layout){.photometric = PHOTOMETRIC_MINISBLACK};
+    *layout = (csrec_tiff_layout){.photometric = PHOTOMETRIC_MINISBLACK, .split = 1, .stride = 1};
     TIFFGetField(file, TIFFTAG_PHOTOMETRIC, &layout->photometric);
     TIFFGetFieldDefaulted(file, TIFFTAG_COMPRESSION, &layout->compression);
     if (!TIFFGetField(file, TIFFTAG_IMAGEWIDTH, &layout->width) ||
@@ -87,6 +87,8 @@ csrec_status csrec_tiff_layout_read(csrec_tiff *tiff, csrec_tiff_layout *layout,
                                     csrec_error *error) {
     if (!csrec_tiff_first(tiff)) return csrec_tiff_damaged(tiff, error);
     csrec_status status = csrec_tiff_page_layout(tiff, layout, error);
+    if (status) return status;
+    const csrec_tiff_axes axes = csrec_tiff_axes_find(tiff->file, layout->stored);
     for (layout->pages = 1; !status && csrec_tiff_next(tiff); layout->pages++) {
         csrec_tiff_layout page;
         status = csrec_tiff_page_layout(tiff, &page, error);
@@ -97,5 +99,6 @@ csrec_status csrec_tiff_layout_read(csrec_tiff *tiff, csrec_tiff_layout *layout,
                                 tiff->name);
     }
     layout->masked = tiff->masked;
-    return status;
+    layout->reduced = tiff->reduced;
+    return status ? status : csrec_tiff_axes_apply(tiff, &axes, layout, error);
 }

@@ -162,9 +162,20 @@ static void split_alpha(const page_reader *r, uint8_t *to, uint8_t *known) {
     }
 }
 
+/* A page is a channel. */
+static void spread(const page_reader *r, uint8_t *to) {
+    const size_t pixels = pixels_of(r), step = r->layout->channels * r->size;
+    for (size_t i = 0; i < pixels; i++) memcpy(to + i * step, r->pixels + i * r->size, r->size);
+}
+
+/* Where a page says what is known: `each` elements of a pixel, `step` from one to the next. */
+typedef struct known_page {
+    uint8_t *at;
+    size_t step, each;
+} known_page;
+
 /* The page that is open in `from` says which entries of a page are known. */
-static csrec_status apply_mask(const page_reader *r, csrec_tiff *from, uint8_t *known,
-                               size_t each) {
+static csrec_status apply_mask(const page_reader *r, csrec_tiff *from, known_page known) {
     csrec_tiff_layout l;
     page_reader m = {.tiff = from, .layout = &l, .error = r->error, .top = r->top, .rows = r->rows};
     csrec_status status = csrec_tiff_page_layout(from, &l, r->error);
@@ -178,25 +189,23 @@ static csrec_status apply_mask(const page_reader *r, csrec_tiff *from, uint8_t *
         return csrec_fail(r->error, CSREC_MEMORY, "%s: out of memory", from->name);
     status = read_page(&m);
     for (size_t i = 0; i < pixels_of(r) && !status; i++)
-        if (!is_opaque(m.pixels + i * m.size, l.dtype)) memset(known + i * each, 0, each);
+        if (!is_opaque(m.pixels + i * m.size, l.dtype))
+            memset(known.at + i * known.step, 0, known.each);
     free(m.pixels);
     return status;
 }
 
 /* Masks follow their page, perhaps after its reduced copies. */
-static csrec_status apply_masks(page_reader *r, uint8_t *known, size_t each) {
+static csrec_status apply_masks(const page_reader *r, known_page known) {
     csrec_tiff *tiff = r->tiff;
     const tdir_t page = TIFFCurrentDirectory(tiff->file);
     csrec_status status = CSREC_OK;
     while (r->layout->masked && !status && TIFFReadDirectory(tiff->file) &&
            !csrec_tiff_is_picture(tiff))
-        if (csrec_tiff_is_mask(tiff)) status = apply_mask(r, tiff, known, each);
+        if (csrec_tiff_is_mask(tiff)) status = apply_mask(r, tiff, known);
     if (r->layout->masked && !status && !TIFFSetDirectory(tiff->file, page))
         status = csrec_tiff_damaged(tiff, r->error);
-    if (status || !r->beside) return status;
-    status = apply_mask(r, r->beside, known, each);
-    if (!csrec_tiff_next(r->beside)) r->beside = NULL;
-    return status;
+    return status || !r->beside ? status : apply_mask(r, r->beside, known);
 }
 
 /* The value for unknown is that of an index. */
@@ -225,9 +234,11 @@ static csrec_status describe(const csrec_tiff *tiff, const csrec_tiff_layout *l,
     bool palette = l->photometric == PHOTOMETRIC_PALETTE;
     int first = l->pages > 1;
     *signal = (csrec_image){.has_channels = true, .palette = palette};
-    signal->by_channel = l->nodata && l->channels > 1 && !l->alpha && !csrec_tiff_is_colour(l);
+    signal->by_channel = (l->nodata && l->channels > 1 && !l->alpha && !csrec_tiff_is_colour(l)) ||
+                         (l->masked && l->split > 1);
     signal->has_nodata = l->nodata && !palette;
     signal->nodata = l->unknown;
+    signal->reduced = l->reduced;
     csrec_array *pixels = &signal->pixels;
     pixels->dtype = palette ? CSREC_U8 : l->dtype;
     pixels->shape.dims = 3 + first;
@@ -283,34 +294,50 @@ static csrec_slab pages_of(page_reader *r) {
     return single || slab.count == 0 ? (csrec_slab){0, l->pages} : slab;
 }
 
+/* The open page, as channel `channel` of page `page` of the signal, or as all. */
+static csrec_status take_page(page_reader *r, const csrec_image *signal, uint8_t *own, int64_t page,
+                              int64_t channel) {
+    const csrec_tiff_layout *l = r->layout;
+    const size_t pixels = pixels_of(r), first = (size_t)page * pixels;
+    const size_t size = csrec_dtype_size(signal->pixels.dtype);
+    const bool part = l->split > 1;
+    known_page known = {.step = signal->by_channel ? l->channels : 1};
+    uint8_t *to = (uint8_t *)signal->pixels.data + first * l->channels * size;
+    known.each = part ? 1 : known.step;
+    if (signal->alpha)
+        known.at = signal->alpha + first * known.step + (known.each < known.step ? channel : 0);
+    r->pixels = own ? own : to;
+    if (own) memset(own, 0, pixels * l->stored * r->size);
+    if (l->photometric == PHOTOMETRIC_YCBCR)
+        TIFFSetField(r->tiff->file, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    csrec_status status = read_page(r);
+    if (!status && part) spread(r, to + (size_t)channel * size);
+    if (!status && l->alpha) split_alpha(r, to, known.at);
+    if (!status && signal->palette) status = expand_palette(r, to, known.at);
+    if (!status && known.at) status = apply_masks(r, known);
+    return status;
+}
+
 /* A page whose samples are not the result's goes through memory of its own. */
 static csrec_status read_pages(page_reader *r, csrec_image *signal) {
     const csrec_tiff_layout *l = r->layout;
-    csrec_slab slab = pages_of(r);
-    size_t pixels = pixels_of(r);
-    size_t page = pixels * l->channels * csrec_dtype_size(signal->pixels.dtype);
-    uint8_t *own = NULL, *to = signal->pixels.data, *known = signal->alpha;
-    bool other = l->alpha || signal->palette;
+    const csrec_slab slab = pages_of(r);
+    const int64_t end = slab.first + slab.count;
+    const int64_t numbers = l->split * (l->stride == 1 ? end : l->pages);
+    uint8_t *own = NULL;
     csrec_status status = CSREC_OK;
-    if (other && !(own = malloc(pixels * l->stored * r->size))) status = CSREC_MEMORY;
-    if (status) csrec_fail(r->error, status, "%s: out of memory", r->tiff->name);
+    if ((l->alpha || signal->palette || l->split > 1) &&
+        !(own = malloc(pixels_of(r) * l->stored * r->size)))
+        status = csrec_fail(r->error, CSREC_MEMORY, "%s: out of memory", r->tiff->name);
     bool there = csrec_tiff_first(r->tiff);
-    const size_t each = signal->by_channel ? l->channels : 1;
-    for (int64_t p = 0; p < slab.first && there; p++) {
-        there = csrec_tiff_next(r->tiff);
+    for (int64_t p = 0, channel; p < numbers && !status; p++) {
+        const int64_t page = csrec_tiff_page_of(l, p, &channel);
+        if (!there)
+            status = csrec_tiff_damaged(r->tiff, r->error);
+        else if (page >= slab.first && page < end)
+            status = take_page(r, signal, own, page - slab.first, channel);
+        there = there && csrec_tiff_next(r->tiff);
         if (r->beside && !csrec_tiff_next(r->beside)) r->beside = NULL;
-    }
-    for (int64_t p = 0; p < slab.count && !status; p++, there = csrec_tiff_next(r->tiff)) {
-        r->pixels = other ? own : to;
-        if (own) memset(own, 0, pixels * l->stored * r->size);
-        if (l->photometric == PHOTOMETRIC_YCBCR)
-            TIFFSetField(r->tiff->file, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-        status = there ? read_page(r) : csrec_tiff_damaged(r->tiff, r->error);
-        if (!status && l->alpha) split_alpha(r, to, known);
-        if (!status && signal->palette) status = expand_palette(r, to, known);
-        if (!status && known) status = apply_masks(r, known, each);
-        to += page;
-        if (known) known += pixels * each;
     }
     free(own);
     return status;

@@ -17,6 +17,7 @@ csrec_read_options cli_job_read_options(cli_job *job) {
     return (csrec_read_options){.mask = a->mask,
                                 .soft = &job->in.soft,
                                 .nodata = &job->in.nodata,
+                                .reduced = &job->in.reduced,
                                 .channels_last = a->channels_last,
                                 .has_unknown = a->unknown_given,
                                 .unknown = a->unknown,

@@ -66,6 +66,7 @@ typedef struct cli_samples {
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     int64_t dropped;           /* outliers, by --robust */
     int64_t soft;              /* values of the mask that are neither black nor white */
+    bool reduced;              /* the file has reduced copies */
     double nodata;             /* the file's value for unknown ones; NaN: none */
     csrec_doubts doubts;
     cli_tones tones;
