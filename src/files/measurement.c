@@ -66,7 +66,7 @@ static csrec_status take_mask(const csrec_image *mask, const csrec_read_options 
     if (!known->at) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     for (int64_t i = 0; i < size * own; i++) {
         const int64_t to = each > 1 ? i : i / own;
-        if (mask->alpha && !mask->alpha[i / own]) continue;
+        if (mask->alpha && !mask->alpha[mask->by_channel ? i : i / own]) continue;
         known->at[to] |= csrec_array_value(&mask->pixels, i) > cut;
         any = any || known->at[to];
     }
