@@ -14,8 +14,8 @@ typedef struct {
     int pages, channels, alpha, planar, compression;
     int masked, nodata; /* after each page is a mask of 1 bit; 0 is unknown, in its channel */
     csrec_dtype dtype;
-    const char *mode;
-    uint8_t *samples; /* [pages][height][width][channels + alpha] */
+    const char *mode, *description; /* of the first page, or NULL */
+    uint8_t *samples;               /* [pages][height][width][channels + alpha] */
     size_t size, count;
 } drawn;
 
@@ -23,7 +23,8 @@ static int stored(const drawn *d) {
     return d->channels + d->alpha;
 }
 
-static drawn draw(int trial) {
+/* pages, samples: 0, or how many. */
+static drawn draw(int trial, int pages, int samples) {
     static const csrec_dtype types[] = {CSREC_U8,  CSREC_I8,  CSREC_U16, CSREC_I16, CSREC_U32,
                                         CSREC_I32, CSREC_U64, CSREC_I64, CSREC_F32, CSREC_F64};
     static const char *const modes[] = {"w", "wl", "wb", "w8"};
@@ -40,6 +41,9 @@ static drawn draw(int trial) {
                .dtype = types[trial % 10],
                .masked = (int)check_below(&seed, 2),
                .mode = modes[check_below(&seed, 4)]};
+    if (pages) d.pages = pages;
+    if (samples) d.channels = samples;
+    if (samples) d.alpha = 0;
     d.nodata = !d.alpha && check_below(&seed, 2);
     d.down = d.across ? 16 * (1 + (uint32_t)check_below(&seed, 3))
                       : 1 + (uint32_t)check_below(&seed, 50);
@@ -132,6 +136,7 @@ static void write_page(TIFF *file, const drawn *d, int page) {
     TIFFSetField(file, TIFFTAG_COMPRESSION, d->compression);
     if (more) TIFFSetField(file, TIFFTAG_EXTRASAMPLES, more, extra);
     declare(file);
+    if (d->description && page == 0) TIFFSetField(file, TIFFTAG_IMAGEDESCRIPTION, d->description);
     if (d->nodata) TIFFSetField(file, NODATA, "0.0");
     if (d->across) TIFFSetField(file, TIFFTAG_TILEWIDTH, d->across);
     if (d->across) TIFFSetField(file, TIFFTAG_TILELENGTH, d->down);
@@ -197,13 +202,74 @@ static void check_read(const drawn *d, const csrec_image *image) {
             }
 }
 
+/* Rows or pages of their own are those of the whole, and so is what is known of them. */
+static void check_slab(const char *path, const csrec_image *whole) {
+    const int64_t all = whole->pixels.shape.dim[0], first = check_below(&seed, all);
+    const size_t entry = (size_t)(whole->pixels.count / all),
+                 size = csrec_dtype_size(whole->pixels.dtype);
+    csrec_input input;
+    csrec_image part;
+    assert_ok(csrec_input_open(path, &input, NULL));
+    input.slab = (csrec_slab){first, 1 + check_below(&seed, all - first)};
+    const size_t from = (size_t)first * entry, count = (size_t)input.slab.count * entry;
+    assert_ok(csrec_format_signal(&input, &part, NULL));
+    assert_int_equal(part.pixels.count, count);
+    assert_memory_equal(part.pixels.data, (char *)whole->pixels.data + from * size, count * size);
+    const size_t each =
+        whole->by_channel ? 1 : (size_t)whole->pixels.shape.dim[whole->pixels.shape.dims - 1];
+    if (whole->alpha) assert_memory_equal(part.alpha, whole->alpha + from / each, count / each);
+    csrec_image_clear(&part);
+    csrec_input_close(&input);
+}
+
 TEST(reads_every_arrangement) {
     const char *path = io_path("drawn.tif");
     for (int trial = 0; trial < 300; trial++) {
-        drawn d = draw(trial);
+        drawn d = draw(trial, 0, 0);
         write_drawn(path, &d);
         csrec_image image = read_well(path);
         check_read(&d, &image);
+        check_slab(path, &image);
+        csrec_image_clear(&image);
+        free(d.samples);
+        remove(path);
+    }
+}
+
+/* Pages that ImageJ or OME says are channels: [slices, H, W, channels]. */
+TEST(channels_are_pages) {
+    const char *path = io_path("drawn.tif");
+    char text[200];
+    for (int trial = 0; trial < 60; trial++) {
+        const int slices = 1 + (int)check_below(&seed, 3),
+                  channels = 2 + (int)check_below(&seed, 2);
+        const bool fastest = check_below(&seed, 2);
+        drawn d = draw(trial, slices * channels, 1);
+        if (fastest)
+            snprintf(text, sizeof text, "ImageJ=1.54f\nimages=%d\nchannels=%d\nslices=%d\n",
+                     d.pages, channels, slices);
+        else
+            snprintf(text, sizeof text,
+                     "<OME><Pixels SizeC=\"%d\" SizeT=\"1\" DimensionOrder=\"XYZCT\" "
+                     "SizeZ=\"%d\"/></OME>",
+                     channels, slices);
+        d.description = text;
+        write_drawn(path, &d);
+        csrec_image image = read_well(path);
+        assert_int_equal(image.pixels.count, d.count);
+        assert_int_equal(image.pixels.shape.dims, 3 + (slices > 1));
+        const uint8_t *at = image.pixels.data;
+        for (int64_t i = 0; i < image.pixels.count; i++, at += d.size) {
+            const int c = (int)(i % channels), z = (int)(i / channels / d.width / d.height);
+            const uint32_t x = (uint32_t)(i / channels % d.width);
+            const uint32_t y = (uint32_t)(i / channels / d.width % d.height);
+            const int page = fastest ? z * channels + c : c * slices + z;
+            assert_memory_equal(at, sample(&d, page, y, x, 0), d.size);
+            const size_t entry = ((size_t)page * d.height + y) * d.width + x;
+            const bool known = in_mask(&d, entry) && !(d.nodata && value_of(&d, at) == 0.0);
+            if (image.alpha) assert_int_equal(image.alpha[i], known);
+        }
+        check_slab(path, &image);
         csrec_image_clear(&image);
         free(d.samples);
         remove(path);
@@ -240,7 +306,7 @@ static void check_written(const char *path, const drawn *d) {
 TEST(written_signals_are_read_by_libtiff) {
     const char *path = io_path("written.tif");
     for (int trial = 0; trial < 100; trial++) {
-        drawn d = draw(trial);
+        drawn d = draw(trial, 0, 0);
         d.count = d.count / (size_t)stored(&d) * (size_t)d.channels;
         d.alpha = d.masked = d.nodata = 0;
         csrec_image image = signal_of(&d);
@@ -331,7 +397,8 @@ TEST(rasters_keep_their_place) {
 TEST(damage_is_one_line) {
     const char *path = io_path("drawn.tif");
     for (int trial = 0; trial < 20; trial++) {
-        drawn d = draw(trial);
+        drawn d = draw(trial, trial % 2 ? 4 : 0, trial % 2);
+        if (trial % 2) d.description = "ImageJ=1\nimages=4\nchannels=2\nslices=2\n";
         write_drawn(path, &d);
         io_bytes b = io_load(path);
         expect_cuts(&csrec_tiff_format, &b, 40, &seed);
