@@ -172,26 +172,30 @@ def test_tiles_are_kept(rng, tool, tmp_path, count, dtype):
     done = run(tool, tmp_path / "in.tif", "-o", tmp_path / "out.tif")
     assert done.returncode == 0 and "gdaladdo" in done.stderr
     with rasterio.open(tmp_path / "out.tif") as file:
-        assert_filled(file.read(), values, known, -1)
+        assert_filled(file.read(), values, known, -32768)
         for key in ("tiled", "blockxsize", "blockysize", "compress", "crs", "count", "dtype"):
             assert file.profile[key] == place[key]
 
 
-def test_channels_of_imagej(rng, tool, tmp_path):
-    """Pages that ImageJ says are channels are those of a picture, and are written as such."""
+@pytest.mark.parametrize("slices", [1, 2])
+def test_channels_of_imagej(rng, tool, tmp_path, slices):
+    """Pages that ImageJ says are channels are those of a picture, and are written as such: packed,
+    as ImageJ ignores all pages but the first where they are not."""
     tifffile = pytest.importorskip("tifffile")
-    values, known = bands(rng, "float32", 6)
-    values, known = values.reshape(2, 3, 60, 44), known.reshape(2, 3, 60, 44)
+    values, known = bands(rng, "float32", 2 * slices)
+    shape = (slices, 2, 60, 44) if slices > 1 else (2, 60, 44)
+    axes = "ZCYX"[-len(shape):]
+    values, known = values.reshape(shape), known.reshape(shape)
     tifffile.imwrite(tmp_path / "in.tif", np.where(known, values, np.nan).astype("float32"),
-                     imagej=True, metadata={"axes": "ZCYX"})
+                     imagej=True, metadata={"axes": axes})
     complete(tool, tmp_path / "in.tif", tmp_path / "out.tif")
     complete(tool, tmp_path / "in.tif", tmp_path / "out.npy")
-    assert np.load(tmp_path / "out.npy").shape == (2, 60, 44, 3)
+    assert np.load(tmp_path / "out.npy").shape == (*shape[:-3], 60, 44, 2)
     with tifffile.TiffFile(tmp_path / "out.tif") as file:
-        assert file.series[0].axes == "ZCYX"
+        assert file.series[0].axes == axes and file.pages[0].compression != 1
         found = file.asarray()
     assert_filled(found, values, known, 0)
-    np.testing.assert_array_equal(found, np.moveaxis(np.load(tmp_path / "out.npy"), -1, 1))
+    np.testing.assert_array_equal(found, np.moveaxis(np.load(tmp_path / "out.npy"), -1, -3))
 
 
 @pytest.mark.parametrize("axes", ["CZYX", "TCYX", "CYX", "ZCYX"])

@@ -86,8 +86,11 @@ static bool same_layout(const csrec_tiff_layout *a, const csrec_tiff_layout *b) 
 csrec_status csrec_tiff_layout_read(csrec_tiff *tiff, csrec_tiff_layout *layout,
                                     csrec_error *error) {
     if (!csrec_tiff_first(tiff)) return csrec_tiff_damaged(tiff, error);
+    uint16_t copies = 0;
+    const void *at = NULL;
     csrec_status status = csrec_tiff_page_layout(tiff, layout, error);
     if (status) return status;
+    if (TIFFGetField(tiff->file, TIFFTAG_SUBIFD, &copies, &at)) tiff->reduced = copies > 0;
     const csrec_tiff_axes axes = csrec_tiff_axes_find(tiff->file, layout->stored);
     for (layout->pages = 1; !status && csrec_tiff_next(tiff); layout->pages++) {
         csrec_tiff_layout page;

@@ -27,6 +27,9 @@ typedef struct writer {
     uint32_t down, across; /* rows of a strip or tile; across 0: strips */
     int64_t pages;
     uint16_t channels, compression, photometric;
+    /* ImageJ takes what is not packed for one run of values, whatever the pages say, and knows few
+     * predictors. */
+    bool imagej;
     csrec_tiff_layout axes; /* which pages are channels, or split 1: none */
 } writer;
 
@@ -163,6 +166,10 @@ static void compare(writer *w) {
         if (is_lossless(l.compression)) w->compression = l.compression;
         w->axes = l;
         compare_blocks(w);
+        const char *program = csrec_tiff_axes_find(w->like.file, 1).program;
+        w->imagej = program && strcmp(program, "ImageJ") == 0;
+        if (w->imagej && w->compression == COMPRESSION_NONE)
+            w->compression = COMPRESSION_ADOBE_DEFLATE;
     }
     if (!w->across) w->down = row_bytes(w) < STRIP ? (uint32_t)(STRIP / row_bytes(w)) : 1;
 }
@@ -185,7 +192,8 @@ static void describe_page(writer *w, int64_t page) {
     csrec_dtype dtype = w->signal->pixels.dtype;
     const char kind = *csrec_dtype_code(dtype);
     bool number = kind == 'f';
-    bool whole = w->compression != COMPRESSION_NONE && w->compression != COMPRESSION_PACKBITS;
+    bool whole =
+        w->compression != COMPRESSION_NONE && w->compression != COMPRESSION_PACKBITS && !w->imagej;
     TIFFSetField(file, TIFFTAG_IMAGEWIDTH, w->width);
     TIFFSetField(file, TIFFTAG_IMAGELENGTH, w->height);
     TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, (int)(8 * csrec_dtype_size(dtype)));
