@@ -12,9 +12,10 @@ static uint64_t seed;
 typedef struct {
     uint32_t height, width, across, down; /* across 0: strips of `down` rows */
     int pages, channels, alpha, planar, compression;
+    int masked, nodata; /* after each page is a mask of 1 bit; 0 is unknown, in its channel */
     csrec_dtype dtype;
-    const char *mode;
-    uint8_t *samples; /* [pages][height][width][channels + alpha] */
+    const char *mode, *description; /* of the first page, or NULL */
+    uint8_t *samples;               /* [pages][height][width][channels + alpha] */
     size_t size, count;
 } drawn;
 
@@ -22,7 +23,8 @@ static int stored(const drawn *d) {
     return d->channels + d->alpha;
 }
 
-static drawn draw(int trial) {
+/* pages, samples: 0, or how many. */
+static drawn draw(int trial, int pages, int samples) {
     static const csrec_dtype types[] = {CSREC_U8,  CSREC_I8,  CSREC_U16, CSREC_I16, CSREC_U32,
                                         CSREC_I32, CSREC_U64, CSREC_I64, CSREC_F32, CSREC_F64};
     static const char *const modes[] = {"w", "wl", "wb", "w8"};
@@ -37,7 +39,12 @@ static drawn draw(int trial) {
                .planar = 1 + (int)check_below(&seed, 2),
                .compression = compressions[check_below(&seed, 4)],
                .dtype = types[trial % 10],
+               .masked = (int)check_below(&seed, 2),
                .mode = modes[check_below(&seed, 4)]};
+    if (pages) d.pages = pages;
+    if (samples) d.channels = samples;
+    if (samples) d.alpha = 0;
+    d.nodata = !d.alpha && check_below(&seed, 2);
     d.down = d.across ? 16 * (1 + (uint32_t)check_below(&seed, 3))
                       : 1 + (uint32_t)check_below(&seed, 50);
     d.size = csrec_dtype_size(d.dtype);
@@ -52,9 +59,25 @@ static drawn draw(int trial) {
     return d;
 }
 
+static bool in_mask(const drawn *d, size_t entry) {
+    return !d->masked || entry * 2654435761u >> 7 & 3;
+}
+
 static const uint8_t *sample(const drawn *d, int page, uint32_t y, uint32_t x, int c) {
     size_t pixel = ((size_t)page * d->height + y) * d->width + x;
     return d->samples + (pixel * (size_t)stored(d) + (size_t)c) * d->size;
+}
+
+enum { PIXEL_SCALE = 33550, GEO_KEYS = 34735, GEO_TEXT = 34737, NODATA = 42113 };
+
+static void declare(TIFF *file) {
+    static const TIFFFieldInfo fields[] = {
+        {PIXEL_SCALE, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1,
+         (char *)(uintptr_t) "ModelPixelScale"},
+        {GEO_KEYS, -1, -1, TIFF_SHORT, FIELD_CUSTOM, 1, 1, (char *)(uintptr_t) "GeoKeyDirectory"},
+        {GEO_TEXT, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)(uintptr_t) "GeoASCIIParams"},
+        {NODATA, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)(uintptr_t) "GDALNoData"}};
+    TIFFMergeFieldInfo(file, fields, 4);
 }
 
 /* The block at y, x: of one channel, or of all. */
@@ -76,6 +99,23 @@ static void write_block(TIFF *file, const drawn *d, int page, uint32_t y, uint32
     free(block);
 }
 
+static void write_mask(TIFF *file, const drawn *d, int page) {
+    const size_t bytes = (d->width + 7) / 8;
+    OWNED uint8_t *row = malloc(bytes);
+    TIFFSetField(file, TIFFTAG_SUBFILETYPE, FILETYPE_MASK);
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, d->width);
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, d->height);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MASK);
+    for (uint32_t y = 0; y < d->height; y++) {
+        memset(row, 0, bytes);
+        for (uint32_t x = 0; x < d->width; x++)
+            if (in_mask(d, ((size_t)page * d->height + y) * d->width + x))
+                row[x / 8] |= (uint8_t)(128 >> x % 8);
+        assert_int_equal(TIFFWriteScanline(file, row, y, 0), 1);
+    }
+    assert_int_equal(TIFFWriteDirectory(file), 1);
+}
+
 static void write_page(TIFF *file, const drawn *d, int page) {
     bool real = d->dtype == CSREC_F32 || d->dtype == CSREC_F64;
     bool negative = d->dtype == CSREC_I8 || d->dtype == CSREC_I16 || d->dtype == CSREC_I32 ||
@@ -95,6 +135,9 @@ static void write_page(TIFF *file, const drawn *d, int page) {
     TIFFSetField(file, TIFFTAG_PLANARCONFIG, d->planar);
     TIFFSetField(file, TIFFTAG_COMPRESSION, d->compression);
     if (more) TIFFSetField(file, TIFFTAG_EXTRASAMPLES, more, extra);
+    declare(file);
+    if (d->description && page == 0) TIFFSetField(file, TIFFTAG_IMAGEDESCRIPTION, d->description);
+    if (d->nodata) TIFFSetField(file, NODATA, "0.0");
     if (d->across) TIFFSetField(file, TIFFTAG_TILEWIDTH, d->across);
     if (d->across) TIFFSetField(file, TIFFTAG_TILELENGTH, d->down);
     if (!d->across) TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, d->down);
@@ -105,6 +148,7 @@ static void write_page(TIFF *file, const drawn *d, int page) {
             for (uint32_t x = 0; x < d->width; x += d->across ? d->across : d->width)
                 write_block(file, d, page, y, x, plane, number++);
     assert_int_equal(TIFFWriteDirectory(file), 1);
+    if (d->masked) write_mask(file, d, page);
 }
 
 static void write_drawn(const char *path, const drawn *d) {
@@ -115,6 +159,23 @@ static void write_drawn(const char *path, const drawn *d) {
 }
 
 /* ------------------------------------------------------------------ reading ----------------- */
+
+static double value_of(const drawn *d, const uint8_t *at) {
+    csrec_array one = {.dtype = d->dtype, .count = 1, .data = (void *)(uintptr_t)at};
+    return csrec_array_value(&one, 0);
+}
+
+/* At a pixel, of which each channel or all are known or not. */
+static void check_known(const drawn *d, const csrec_image *image, const uint8_t *pixel,
+                        int64_t entry) {
+    const int each = image->by_channel ? d->channels : 1;
+    for (int c = 0; c < each; c++) {
+        bool known = in_mask(d, (size_t)entry);
+        if (d->nodata) known = known && value_of(d, pixel + (size_t)c * d->size) != 0.0;
+        if (d->alpha) known = known && value_of(d, pixel + (size_t)d->channels * d->size) > 0.0;
+        assert_int_equal(image->alpha[entry * each + c], known);
+    }
+}
 
 static void check_read(const drawn *d, const csrec_image *image) {
     const csrec_shape *shape = &image->pixels.shape;
@@ -127,7 +188,9 @@ static void check_read(const drawn *d, const csrec_image *image) {
     assert_int_equal(image->pixels.dtype, d->dtype);
     assert_int_equal(image->bits, d->dtype == CSREC_U8 ? 8 : d->dtype == CSREC_U16 ? 16 : 0);
     assert_true(image->has_channels);
-    assert_int_equal(image->alpha != NULL, d->alpha);
+    assert_int_equal(image->alpha != NULL, d->alpha || d->nodata || d->masked);
+    assert_int_equal(image->by_channel, d->nodata && d->channels > 1);
+    assert_int_equal(image->has_nodata, d->nodata);
     const uint8_t *at = image->pixels.data;
     int64_t entry = 0;
     for (int page = 0; page < d->pages; page++)
@@ -135,20 +198,78 @@ static void check_read(const drawn *d, const csrec_image *image) {
             for (uint32_t x = 0; x < d->width; x++, entry++) {
                 for (int c = 0; c < d->channels; c++, at += d->size)
                     assert_memory_equal(at, sample(d, page, y, x, c), d->size);
-                if (!d->alpha) continue;
-                csrec_array alpha = {.dtype = d->dtype, .count = 1};
-                alpha.data = (void *)(uintptr_t)sample(d, page, y, x, d->channels);
-                assert_int_equal(image->alpha[entry], csrec_array_value(&alpha, 0) > 0.0);
+                if (image->alpha) check_known(d, image, sample(d, page, y, x, 0), entry);
             }
+}
+
+/* Rows or pages of their own are those of the whole, and so is what is known of them. */
+static void check_slab(const char *path, const csrec_image *whole) {
+    const int64_t all = whole->pixels.shape.dim[0], first = check_below(&seed, all);
+    const size_t entry = (size_t)(whole->pixels.count / all),
+                 size = csrec_dtype_size(whole->pixels.dtype);
+    csrec_input input;
+    csrec_image part;
+    assert_ok(csrec_input_open(path, &input, NULL));
+    input.slab = (csrec_slab){first, 1 + check_below(&seed, all - first)};
+    const size_t from = (size_t)first * entry, count = (size_t)input.slab.count * entry;
+    assert_ok(csrec_format_signal(&input, &part, NULL));
+    assert_int_equal(part.pixels.count, count);
+    assert_memory_equal(part.pixels.data, (char *)whole->pixels.data + from * size, count * size);
+    const size_t each =
+        whole->by_channel ? 1 : (size_t)whole->pixels.shape.dim[whole->pixels.shape.dims - 1];
+    if (whole->alpha) assert_memory_equal(part.alpha, whole->alpha + from / each, count / each);
+    csrec_image_clear(&part);
+    csrec_input_close(&input);
 }
 
 TEST(reads_every_arrangement) {
     const char *path = io_path("drawn.tif");
     for (int trial = 0; trial < 300; trial++) {
-        drawn d = draw(trial);
+        drawn d = draw(trial, 0, 0);
         write_drawn(path, &d);
         csrec_image image = read_well(path);
         check_read(&d, &image);
+        check_slab(path, &image);
+        csrec_image_clear(&image);
+        free(d.samples);
+        remove(path);
+    }
+}
+
+/* Pages that ImageJ or OME says are channels: [slices, H, W, channels]. */
+TEST(channels_are_pages) {
+    const char *path = io_path("drawn.tif");
+    char text[200];
+    for (int trial = 0; trial < 60; trial++) {
+        const int slices = 1 + (int)check_below(&seed, 3),
+                  channels = 2 + (int)check_below(&seed, 2);
+        const bool fastest = check_below(&seed, 2);
+        drawn d = draw(trial, slices * channels, 1);
+        if (fastest)
+            snprintf(text, sizeof text, "ImageJ=1.54f\nimages=%d\nchannels=%d\nslices=%d\n",
+                     d.pages, channels, slices);
+        else
+            snprintf(text, sizeof text,
+                     "<OME><Pixels SizeC=\"%d\" SizeT=\"1\" DimensionOrder=\"XYZCT\" "
+                     "SizeZ=\"%d\"/></OME>",
+                     channels, slices);
+        d.description = text;
+        write_drawn(path, &d);
+        csrec_image image = read_well(path);
+        assert_int_equal(image.pixels.count, d.count);
+        assert_int_equal(image.pixels.shape.dims, 3 + (slices > 1));
+        const uint8_t *at = image.pixels.data;
+        for (int64_t i = 0; i < image.pixels.count; i++, at += d.size) {
+            const int c = (int)(i % channels), z = (int)(i / channels / d.width / d.height);
+            const uint32_t x = (uint32_t)(i / channels % d.width);
+            const uint32_t y = (uint32_t)(i / channels / d.width % d.height);
+            const int page = fastest ? z * channels + c : c * slices + z;
+            assert_memory_equal(at, sample(&d, page, y, x, 0), d.size);
+            const size_t entry = ((size_t)page * d.height + y) * d.width + x;
+            const bool known = in_mask(&d, entry) && !(d.nodata && value_of(&d, at) == 0.0);
+            if (image.alpha) assert_int_equal(image.alpha[i], known);
+        }
+        check_slab(path, &image);
         csrec_image_clear(&image);
         free(d.samples);
         remove(path);
@@ -185,9 +306,9 @@ static void check_written(const char *path, const drawn *d) {
 TEST(written_signals_are_read_by_libtiff) {
     const char *path = io_path("written.tif");
     for (int trial = 0; trial < 100; trial++) {
-        drawn d = draw(trial);
+        drawn d = draw(trial, 0, 0);
         d.count = d.count / (size_t)stored(&d) * (size_t)d.channels;
-        d.alpha = 0;
+        d.alpha = d.masked = d.nodata = 0;
         csrec_image image = signal_of(&d);
         write_well(path, &image, NULL);
         check_written(path, &d);
@@ -200,20 +321,8 @@ TEST(written_signals_are_read_by_libtiff) {
 
 /* ------------------------------------------------------------------ metadata ---------------- */
 
-enum { PIXEL_SCALE = 33550, GEO_KEYS = 34735, GEO_TEXT = 34737, NODATA = 42113 };
-
 static const double pixel_scale[3] = {30.0, 20.0, 0.0};
 static const uint16_t geo_keys[8] = {1, 1, 0, 1, 1024, 0, 1, 1};
-
-static void declare(TIFF *file) {
-    static const TIFFFieldInfo fields[] = {
-        {PIXEL_SCALE, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1,
-         (char *)(uintptr_t) "ModelPixelScale"},
-        {GEO_KEYS, -1, -1, TIFF_SHORT, FIELD_CUSTOM, 1, 1, (char *)(uintptr_t) "GeoKeyDirectory"},
-        {GEO_TEXT, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)(uintptr_t) "GeoASCIIParams"},
-        {NODATA, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)(uintptr_t) "GDALNoData"}};
-    TIFFMergeFieldInfo(file, fields, 4);
-}
 
 static void write_raster(const char *path) {
     static const float rows[3][4] = {{1, -9999, 3, 4}, {5, 6, -9999, 8}, {9, 10, 11, -9999}};
@@ -288,7 +397,8 @@ TEST(rasters_keep_their_place) {
 TEST(damage_is_one_line) {
     const char *path = io_path("drawn.tif");
     for (int trial = 0; trial < 20; trial++) {
-        drawn d = draw(trial);
+        drawn d = draw(trial, trial % 2 ? 4 : 0, trial % 2);
+        if (trial % 2) d.description = "ImageJ=1\nimages=4\nchannels=2\nslices=2\n";
         write_drawn(path, &d);
         io_bytes b = io_load(path);
         expect_cuts(&csrec_tiff_format, &b, 40, &seed);

@@ -174,6 +174,7 @@ typedef struct csrec_placement {
 /* What a file says beside its samples. */
 typedef struct csrec_facts {
     bool linear;  /* they are light, 0 black and 1 white: colours or Y of an OpenEXR */
+    bool reduced; /* there are reduced copies, overviews, which are not read */
     int64_t soft; /* values of the mask between its least and its largest, see `mask` below */
     bool has_nodata;
     double nodata;  /* stands for unknown values in the file */
@@ -192,7 +193,7 @@ typedef struct csrec_read_options {
                            nothing that is transparent. Replaces the signal's transparency */
     bool channels_last; /* the last axis of an array has channels; pictures always have them */
     bool has_unknown;   /* this value is unknown, too; of RGB pictures where all channels have
-                           it */
+                           it; in a TIFF with a palette it is an index */
     double unknown;
     csrec_progress_fn progress; /* or NULL. If the file has pattern, seed and count, the positions
                                    are drawn again, see csrec_sampling_create_watched */

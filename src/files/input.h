@@ -20,6 +20,9 @@ typedef struct csrec_input {
     const struct csrec_format_row *row; /* what csrec_input_format found, or NULL */
     csrec_progress_fn progress;         /* of what takes long, or NULL */
     void *context;
+    /* The value that the caller says stands for unknown, or NULL, as after a format that compares
+     * it with what it stores, the indices of a palette. */
+    const double *unknown;
     csrec_slab slab;   /* to read, by formats with CSREC_USE_SLABS; count 0: all */
     bool is_mask;      /* what is read tells samples by values other than 0 */
     csrec_facts facts; /* that the reader found */

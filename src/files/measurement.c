@@ -67,7 +67,7 @@ static csrec_status take_mask(const csrec_image *mask, const csrec_read_options 
     if (!known->at) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     for (int64_t i = 0; i < size * own; i++) {
         const int64_t to = each > 1 ? i : i / own;
-        if (mask->alpha && !mask->alpha[i / own]) continue;
+        if (mask->alpha && !mask->alpha[mask->by_channel ? i : i / own]) continue;
         known->at[to] |= csrec_array_value(&mask->pixels, i) > cut;
         any = any || known->at[to];
     }
@@ -132,7 +132,8 @@ typedef struct whole_signal {
     const csrec_image *image;
     const csrec_read_options *options;
     known_values known;
-    bool tells; /* values may tell that they are unknown */
+    bool tells;            /* values may tell that they are unknown */
+    const double *unknown; /* the value that does, or NULL */
     int64_t channels, entries;
 } whole_signal;
 
@@ -153,13 +154,12 @@ static bool is_colour(const whole_signal *s) {
 /* A value, or NaN where it is unknown: NaN, infinite, marked so, or the value that stands for it.
  * Of complex numbers both parts are, or none. */
 static double value_at(const whole_signal *s, int64_t i, int64_t c) {
-    const csrec_read_options *o = s->options;
     const double value = stored(s, i, c);
     if (!is_marked(s, i, c) || !isfinite(value)) return NAN;
     if (s->image->is_complex && !isfinite(stored(s, i, c ^ 1))) return NAN;
-    if (!o->has_unknown || value != o->unknown) return value;
+    if (!s->unknown || value != *s->unknown) return value;
     for (int64_t k = 0; k < s->channels && is_colour(s); k++)
-        if (stored(s, i, k) != o->unknown) return value;
+        if (stored(s, i, k) != *s->unknown) return value;
     return NAN;
 }
 
@@ -287,6 +287,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     if (!status && options->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
         status = csrec_format_no_slabs(input, error);
     input->slab = options->slab;
+    input->unknown = options->has_unknown ? &options->unknown : NULL;
     if (!status) status = look_ahead(input, row, options, &seen, &s.known, error);
     if (!status) status = csrec_format_signal(input, &image, error);
     if (!status && row->peek) status = csrec_input_narrow(input, &seen.pixels.shape, error);
@@ -298,7 +299,8 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
         status = csrec_image_split(&image, options->channels_last, input->name, &m.shape,
                                    &m.channels, error);
     const csrec_dtype dtype = image.pixels.dtype;
-    s.tells = options->has_unknown || dtype == CSREC_F32 || dtype == CSREC_F64;
+    s.unknown = input->unknown;
+    s.tells = s.unknown || dtype == CSREC_F32 || dtype == CSREC_F64;
     s.channels = m.channels;
     if (!status) status = csrec_shape_count(&m.shape, &s.entries);
     if (!status) status = find_known(&s, input->name, &m, error);

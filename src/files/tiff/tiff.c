@@ -114,21 +114,32 @@ csrec_status csrec_tiff_damaged(csrec_tiff *tiff, csrec_error *error) {
 
 /* ------------------------------------------------------------------ pages --------------------- */
 
-static bool is_picture(TIFF *file) {
+static uint32_t kind_of(const csrec_tiff *tiff) {
     uint32_t kind = 0;
-    TIFFGetFieldDefaulted(file, TIFFTAG_SUBFILETYPE, &kind);
-    return !(kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK));
+    TIFFGetFieldDefaulted(tiff->file, TIFFTAG_SUBFILETYPE, &kind);
+    return kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK);
+}
+
+bool csrec_tiff_is_picture(const csrec_tiff *tiff) {
+    return kind_of(tiff) == 0;
+}
+
+bool csrec_tiff_is_mask(const csrec_tiff *tiff) {
+    return kind_of(tiff) == FILETYPE_MASK;
 }
 
 bool csrec_tiff_next(csrec_tiff *tiff) {
-    while (TIFFReadDirectory(tiff->file))
-        if (is_picture(tiff->file)) return true;
+    while (TIFFReadDirectory(tiff->file)) {
+        if (csrec_tiff_is_picture(tiff)) return true;
+        tiff->masked = tiff->masked || csrec_tiff_is_mask(tiff);
+        tiff->reduced = tiff->reduced || !csrec_tiff_is_mask(tiff);
+    }
     return false;
 }
 
 bool csrec_tiff_first(csrec_tiff *tiff) {
     if (!TIFFSetDirectory(tiff->file, 0)) return false;
-    return is_picture(tiff->file) || csrec_tiff_next(tiff);
+    return csrec_tiff_is_picture(tiff) || csrec_tiff_next(tiff);
 }
 
 /* ------------------------------------------------------------------ the row ------------------- */

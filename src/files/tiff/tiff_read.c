@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -14,113 +15,6 @@
  * can be: LZW's longest strings, of 12 bits each. */
 enum { BLOCK_MOST = 1 << 24, EXPANSION_MOST = 2600 };
 
-/* ------------------------------------------------------------------ layout -------------------- */
-
-static bool find_type(TIFF *file, uint16_t *bits, csrec_dtype *dtype) {
-    uint16_t kind = SAMPLEFORMAT_UINT;
-    TIFFGetFieldDefaulted(file, TIFFTAG_BITSPERSAMPLE, bits);
-    TIFFGetFieldDefaulted(file, TIFFTAG_SAMPLEFORMAT, &kind);
-    bool number = kind == SAMPLEFORMAT_IEEEFP, negative = kind == SAMPLEFORMAT_INT;
-    if (!number && !negative && kind != SAMPLEFORMAT_UINT && kind != SAMPLEFORMAT_VOID)
-        return false;
-    if (number && *bits != 32 && *bits != 64) return false;
-    static const csrec_dtype types[][3] = {{CSREC_U8, CSREC_I8, CSREC_U8},
-                                           {CSREC_U16, CSREC_I16, CSREC_U16},
-                                           {CSREC_U32, CSREC_I32, CSREC_F32},
-                                           {CSREC_U64, CSREC_I64, CSREC_F64}};
-    for (int i = 0; i < 4; i++)
-        if (*bits == 8 << i) *dtype = types[i][number ? 2 : negative];
-    return *bits == 8 || *bits == 16 || *bits == 32 || *bits == 64;
-}
-
-static void find_channels(TIFF *file, csrec_tiff_layout *layout) {
-    uint16_t extra = 0, *kinds = NULL;
-    TIFFGetFieldDefaulted(file, TIFFTAG_SAMPLESPERPIXEL, &layout->stored);
-    TIFFGetFieldDefaulted(file, TIFFTAG_EXTRASAMPLES, &extra, &kinds);
-    layout->alpha =
-        extra > 0 && layout->stored > 1 &&
-        (kinds[extra - 1] == EXTRASAMPLE_ASSOCALPHA || kinds[extra - 1] == EXTRASAMPLE_UNASSALPHA);
-    layout->channels = (uint16_t)(layout->stored - layout->alpha);
-    if (layout->photometric == PHOTOMETRIC_PALETTE) layout->channels = 3;
-}
-
-static void find_nodata(TIFF *file, csrec_tiff_layout *layout) {
-    uint32_t count = 0;
-    const void *text = NULL;
-    char copy[64], *end = copy;
-    if (!TIFFFindField(file, CSREC_TIFF_NODATA, TIFF_ANY) ||
-        !TIFFGetField(file, CSREC_TIFF_NODATA, &count, &text) || !text || count == 0)
-        return;
-    size_t length = count < sizeof copy ? count : sizeof copy - 1;
-    memcpy(copy, text, length);
-    copy[length] = '\0';
-    layout->unknown = strtod(copy, &end);
-    layout->nodata = end > copy;
-    if (layout->dtype == CSREC_F32) layout->unknown = (double)(float)layout->unknown;
-}
-
-/* What makes the samples something else than numbers to recover, or cannot be unpacked. */
-static csrec_status check_page(csrec_tiff *tiff, const csrec_tiff_layout *layout, bool typed,
-                               uint16_t bits, csrec_error *error) {
-    bool jpeg = layout->compression == COMPRESSION_JPEG;
-    if (!typed)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: has values of %d bits of a kind that is not read; save it with 8 to "
-                          "64 bit integers or 32 or 64 bit floats",
-                          tiff->name, bits);
-    if (!TIFFIsCODECConfigured(layout->compression))
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: is compressed by method %d, which this libtiff cannot unpack; save "
-                          "it with deflate or LZW, or without compression",
-                          tiff->name, layout->compression);
-    if (layout->photometric == PHOTOMETRIC_LOGL || layout->photometric == PHOTOMETRIC_LOGLUV ||
-        (layout->photometric == PHOTOMETRIC_YCBCR && !jpeg) ||
-        (layout->photometric == PHOTOMETRIC_PALETTE && (bits != 8 || layout->stored != 1)))
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: has pixels coded in a way that is not read (photometric "
-                          "interpretation %d); save it as gray or RGB",
-                          tiff->name, layout->photometric);
-    return CSREC_OK;
-}
-
-static csrec_status read_page_layout(csrec_tiff *tiff, csrec_tiff_layout *layout,
-                                     csrec_error *error) {
-    uint16_t bits = 1;
-    TIFF *file = tiff->file;
-    *layout = (csrec_tiff_layout){.photometric = PHOTOMETRIC_MINISBLACK};
-    TIFFGetField(file, TIFFTAG_PHOTOMETRIC, &layout->photometric);
-    TIFFGetFieldDefaulted(file, TIFFTAG_COMPRESSION, &layout->compression);
-    if (!TIFFGetField(file, TIFFTAG_IMAGEWIDTH, &layout->width) ||
-        !TIFFGetField(file, TIFFTAG_IMAGELENGTH, &layout->height) || layout->width == 0 ||
-        layout->height == 0 || layout->width > INT32_MAX || layout->height > INT32_MAX)
-        return csrec_tiff_damaged(tiff, error);
-    bool typed = find_type(file, &bits, &layout->dtype);
-    find_channels(file, layout);
-    if (typed) find_nodata(file, layout);
-    return check_page(tiff, layout, typed, bits, error);
-}
-
-static bool same_layout(const csrec_tiff_layout *a, const csrec_tiff_layout *b) {
-    return a->height == b->height && a->width == b->width && a->stored == b->stored &&
-           a->channels == b->channels && a->alpha == b->alpha && a->dtype == b->dtype;
-}
-
-csrec_status csrec_tiff_layout_read(csrec_tiff *tiff, csrec_tiff_layout *layout,
-                                    csrec_error *error) {
-    if (!csrec_tiff_first(tiff)) return csrec_tiff_damaged(tiff, error);
-    csrec_status status = read_page_layout(tiff, layout, error);
-    for (layout->pages = 1; !status && csrec_tiff_next(tiff); layout->pages++) {
-        csrec_tiff_layout page;
-        status = read_page_layout(tiff, &page, error);
-        if (!status && !same_layout(layout, &page))
-            status = csrec_fail(error, CSREC_DATA,
-                                "%s: its pages differ in size, channels or type; save those of one "
-                                "volume, or a single page",
-                                tiff->name);
-    }
-    return status;
-}
-
 /* ------------------------------------------------------------------ pixels -------------------- */
 
 /* A strip, or a tile: `stored` samples a pixel of plane `plane`, or one. */
@@ -128,49 +22,69 @@ typedef struct block {
     uint32_t row, column, rows, columns; /* rows, columns: inside of the picture */
     uint32_t across;                     /* pixels of a row of the block */
     uint16_t plane, samples;
-    bool missing; /* not in the file: GDAL leaves out what is all unknown */
 } block;
 
 typedef struct page_reader {
-    csrec_tiff *tiff;
+    csrec_tiff *tiff, *beside; /* beside: the masks of FILE.msk, or NULL */
     const csrec_tiff_layout *layout;
     csrec_error *error;
     size_t size;        /* of a sample */
     uint32_t top, rows; /* of each page, to read */
     uint8_t *pixels;    /* [rows][width][stored] of the page */
-    uint8_t *missing;   /* [rows][width], or NULL; 1: in no block */
     uint8_t *room;      /* of a block */
     tmsize_t bytes;     /* of a whole block */
 } page_reader;
 
-static void place(page_reader *r, const block *b) {
+/* Of a row of a block, as it is stored. */
+static size_t row_size(const page_reader *r, const block *b) {
+    return r->layout->packed ? ((size_t)b->across + 7) / 8
+                             : (size_t)b->across * b->samples * r->size;
+}
+
+static void place_row(const page_reader *r, const block *b, const uint8_t *from, uint8_t *to) {
     const csrec_tiff_layout *l = r->layout;
-    for (uint32_t i = 0; i < b->rows; i++) {
-        if (b->row + i < r->top || b->row + i >= r->top + r->rows) continue;
-        size_t pixel = (size_t)(b->row + i - r->top) * l->width + b->column;
-        uint8_t *to = r->pixels + (pixel * l->stored + b->plane) * r->size;
-        const uint8_t *from = r->room + (size_t)i * b->across * b->samples * r->size;
-        if (b->missing && r->missing) memset(r->missing + pixel, 1, b->columns);
-        if (b->missing) continue;
-        if (b->samples == l->stored) {
-            memcpy(to, from, (size_t)b->columns * b->samples * r->size);
-            continue;
-        }
+    if (l->packed) {
+        for (uint32_t j = 0; j < b->columns; j++) to[j] = from[j / 8] >> (7 - j % 8) & 1;
+    } else if (b->samples == l->stored) {
+        memcpy(to, from, (size_t)b->columns * b->samples * r->size);
+    } else {
         for (uint32_t j = 0; j < b->columns; j++, from += r->size, to += l->stored * r->size)
             memcpy(to, from, r->size);
     }
 }
 
-static csrec_status read_block(page_reader *r, block *b, uint32_t number, bool tiled) {
+/* GDAL leaves blocks out that are all nodata. */
+static void fill_row(const page_reader *r, const block *b, uint8_t *to) {
+    const csrec_tiff_layout *l = r->layout;
+    csrec_array row = {.dtype = l->dtype, .data = to};
+    for (uint32_t j = 0; j < b->columns && l->nodata; j++)
+        for (uint16_t c = 0; c < b->samples; c++)
+            csrec_array_set(&row, (int64_t)j * l->stored + c, l->unknown);
+}
+
+static void place(const page_reader *r, const block *b, bool missing) {
+    const csrec_tiff_layout *l = r->layout;
+    for (uint32_t i = 0; i < b->rows; i++) {
+        if (b->row + i < r->top || b->row + i >= r->top + r->rows) continue;
+        size_t pixel = (size_t)(b->row + i - r->top) * l->width + b->column;
+        uint8_t *to = r->pixels + (pixel * l->stored + b->plane) * r->size;
+        if (missing)
+            fill_row(r, b, to);
+        else
+            place_row(r, b, r->room + i * row_size(r, b), to);
+    }
+}
+
+static csrec_status read_block(page_reader *r, const block *b, uint32_t number, bool tiled) {
     TIFF *file = r->tiff->file;
-    tmsize_t need = (tmsize_t)((uint64_t)b->rows * b->across * b->samples * r->size);
-    b->missing = TIFFGetStrileByteCount(file, number) == 0;
-    if (!b->missing) {
+    bool missing = TIFFGetStrileByteCount(file, number) == 0;
+    if (!missing) {
         tmsize_t got = tiled ? TIFFReadEncodedTile(file, number, r->room, r->bytes)
                              : TIFFReadEncodedStrip(file, number, r->room, r->bytes);
-        if (got < need) return csrec_tiff_damaged(r->tiff, r->error);
+        if (got < (tmsize_t)(b->rows * row_size(r, b)))
+            return csrec_tiff_damaged(r->tiff, r->error);
     }
-    place(r, b);
+    place(r, b, missing);
     return CSREC_OK;
 }
 
@@ -192,7 +106,7 @@ static csrec_status open_blocks(page_reader *r, bool tiled, block *b, uint32_t *
     r->bytes = tiled ? TIFFTileSize(file) : TIFFStripSize(file);
     double page = (double)l->height * l->width * l->stored * (double)r->size;
     if (b->across == 0 || *down == 0 || r->bytes <= 0 ||
-        (double)r->bytes < (double)b->across * *down * b->samples * (double)r->size ||
+        (double)r->bytes < (double)row_size(r, b) * *down ||
         (double)r->bytes > fmax(4.0 * page, BLOCK_MOST))
         return csrec_tiff_damaged(r->tiff, r->error);
     r->room = malloc((size_t)r->bytes);
@@ -248,30 +162,68 @@ static void split_alpha(const page_reader *r, uint8_t *to, uint8_t *known) {
     }
 }
 
-static csrec_status expand_palette(page_reader *r, uint8_t *to) {
+/* A page is a channel. */
+static void spread(const page_reader *r, uint8_t *to) {
+    const size_t pixels = pixels_of(r), step = r->layout->channels * r->size;
+    for (size_t i = 0; i < pixels; i++) memcpy(to + i * step, r->pixels + i * r->size, r->size);
+}
+
+/* Where a page says what is known: `each` elements of a pixel, `step` from one to the next. */
+typedef struct known_page {
+    uint8_t *at;
+    size_t step, each;
+} known_page;
+
+/* The page that is open in `from` says which entries of a page are known. */
+static csrec_status apply_mask(const page_reader *r, csrec_tiff *from, known_page known) {
+    csrec_tiff_layout l;
+    page_reader m = {.tiff = from, .layout = &l, .error = r->error, .top = r->top, .rows = r->rows};
+    csrec_status status = csrec_tiff_page_layout(from, &l, r->error);
+    if (status) return status;
+    if (l.height != r->layout->height || l.width != r->layout->width || l.stored != 1)
+        return csrec_fail(r->error, CSREC_DATA,
+                          "%s: its mask has another size, or several bands; save one of one band",
+                          from->name);
+    m.size = csrec_dtype_size(l.dtype);
+    if (!(m.pixels = calloc(pixels_of(r), m.size)))
+        return csrec_fail(r->error, CSREC_MEMORY, "%s: out of memory", from->name);
+    status = read_page(&m);
+    for (size_t i = 0; i < pixels_of(r) && !status; i++)
+        if (!is_opaque(m.pixels + i * m.size, l.dtype))
+            memset(known.at + i * known.step, 0, known.each);
+    free(m.pixels);
+    return status;
+}
+
+/* Masks follow their page, perhaps after its reduced copies. */
+static csrec_status apply_masks(const page_reader *r, known_page known) {
+    csrec_tiff *tiff = r->tiff;
+    const tdir_t page = TIFFCurrentDirectory(tiff->file);
+    csrec_status status = CSREC_OK;
+    while (r->layout->masked && !status && TIFFReadDirectory(tiff->file) &&
+           !csrec_tiff_is_picture(tiff))
+        if (csrec_tiff_is_mask(tiff)) status = apply_mask(r, tiff, known);
+    if (r->layout->masked && !status && !TIFFSetDirectory(tiff->file, page))
+        status = csrec_tiff_damaged(tiff, r->error);
+    return status || !r->beside ? status : apply_mask(r, r->beside, known);
+}
+
+/* The value for unknown is that of an index. */
+static csrec_status expand_palette(page_reader *r, uint8_t *to, uint8_t *known) {
+    const csrec_tiff_layout *l = r->layout;
+    const double *unknown = r->tiff->input->unknown;
     uint16_t *red, *green, *blue;
     size_t pixels = pixels_of(r);
     if (!TIFFGetField(r->tiff->file, TIFFTAG_COLORMAP, &red, &green, &blue))
         return csrec_tiff_damaged(r->tiff, r->error);
     for (size_t i = 0; i < pixels; i++) {
-        to[3 * i] = (uint8_t)(red[r->pixels[i]] >> 8);
-        to[3 * i + 1] = (uint8_t)(green[r->pixels[i]] >> 8);
-        to[3 * i + 2] = (uint8_t)(blue[r->pixels[i]] >> 8);
+        const uint8_t at = r->pixels[i];
+        to[3 * i] = (uint8_t)(red[at] >> 8);
+        to[3 * i + 1] = (uint8_t)(green[at] >> 8);
+        to[3 * i + 2] = (uint8_t)(blue[at] >> 8);
+        if ((l->nodata && at == l->unknown) || (unknown && at == *unknown)) known[i] = 0;
     }
     return CSREC_OK;
-}
-
-/* Entries that have the nodata value in all channels are not known. */
-static void drop_nodata(const csrec_array *values, int64_t channels, double unknown,
-                        uint8_t *known) {
-    for (int64_t i = 0; i < values->count / channels; i++) {
-        bool all = true;
-        for (int64_t c = 0; c < channels && all; c++) {
-            double value = csrec_array_value(values, i * channels + c);
-            all = value == unknown || (isnan(value) && isnan(unknown));
-        }
-        if (all) known[i] = 0;
-    }
 }
 
 /* ------------------------------------------------------------------ the whole ----------------- */
@@ -282,6 +234,11 @@ static csrec_status describe(const csrec_tiff *tiff, const csrec_tiff_layout *l,
     bool palette = l->photometric == PHOTOMETRIC_PALETTE;
     int first = l->pages > 1;
     *signal = (csrec_image){.has_channels = true, .palette = palette};
+    signal->by_channel = (l->nodata && l->channels > 1 && !l->alpha && !csrec_tiff_is_colour(l)) ||
+                         (l->masked && l->split > 1);
+    signal->has_nodata = l->nodata && !palette;
+    signal->nodata = l->unknown;
+    tiff->input->facts.reduced = l->reduced;
     csrec_array *pixels = &signal->pixels;
     pixels->dtype = palette ? CSREC_U8 : l->dtype;
     pixels->shape.dims = 3 + first;
@@ -303,8 +260,10 @@ static csrec_status describe(const csrec_tiff *tiff, const csrec_tiff_layout *l,
 }
 
 /* Memory for the input's slab of a signal that is described. */
-static csrec_status allocate(const csrec_tiff *tiff, const csrec_tiff_layout *l,
-                             csrec_image *signal, csrec_error *error) {
+static csrec_status allocate(const page_reader *r, csrec_image *signal) {
+    const csrec_tiff *tiff = r->tiff;
+    const csrec_tiff_layout *l = r->layout;
+    csrec_error *error = r->error;
     csrec_array *pixels = &signal->pixels;
     csrec_shape shape = pixels->shape;
     csrec_dtype dtype = pixels->dtype;
@@ -313,14 +272,15 @@ static csrec_status allocate(const csrec_tiff *tiff, const csrec_tiff_layout *l,
     if (status) return status;
     int64_t count = 0;
     csrec_shape_count(&shape, &count);
-    int64_t entries = count / l->channels;
-    status = csrec_memory_check((uint64_t)count * csrec_dtype_size(dtype) + (uint64_t)entries, 2,
+    const int64_t known = signal->by_channel ? count : count / l->channels;
+    const bool tells = l->alpha || l->nodata || l->masked || r->beside ||
+                       (signal->palette && tiff->input->unknown);
+    status = csrec_memory_check((uint64_t)count * csrec_dtype_size(dtype) + (uint64_t)known, 2,
                                 tiff->name, error);
     if (status) return status;
     status = csrec_array_create(dtype, &shape, pixels);
-    if (!status && (l->alpha || l->nodata) && !(signal->alpha = malloc((size_t)entries)))
-        status = CSREC_MEMORY;
-    if (signal->alpha) memset(signal->alpha, 1, (size_t)entries);
+    if (!status && tells && !(signal->alpha = malloc((size_t)known))) status = CSREC_MEMORY;
+    if (signal->alpha) memset(signal->alpha, 1, (size_t)known);
     return status ? csrec_fail(error, status, "%s: out of memory", tiff->name) : CSREC_OK;
 }
 
@@ -334,34 +294,51 @@ static csrec_slab pages_of(page_reader *r) {
     return single || slab.count == 0 ? (csrec_slab){0, l->pages} : slab;
 }
 
+/* The open page, as channel `channel` of page `page` of the signal, or as all. */
+static csrec_status take_page(page_reader *r, const csrec_image *signal, uint8_t *own, int64_t page,
+                              int64_t channel) {
+    const csrec_tiff_layout *l = r->layout;
+    const size_t pixels = pixels_of(r), first = (size_t)page * pixels;
+    const size_t size = csrec_dtype_size(signal->pixels.dtype);
+    const bool part = l->split > 1;
+    known_page known = {.step = signal->by_channel ? l->channels : 1};
+    uint8_t *to = (uint8_t *)signal->pixels.data + first * l->channels * size;
+    known.each = part ? 1 : known.step;
+    if (signal->alpha)
+        known.at = signal->alpha + first * known.step + (known.each < known.step ? channel : 0);
+    r->pixels = own ? own : to;
+    if (own) memset(own, 0, pixels * l->stored * r->size);
+    if (l->photometric == PHOTOMETRIC_YCBCR)
+        TIFFSetField(r->tiff->file, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    csrec_status status = read_page(r);
+    if (!status && part) spread(r, to + (size_t)channel * size);
+    if (!status && l->alpha) split_alpha(r, to, known.at);
+    if (!status && signal->palette) status = expand_palette(r, to, known.at);
+    if (!status && known.at) status = apply_masks(r, known);
+    return status;
+}
+
 /* A page whose samples are not the result's goes through memory of its own. */
 static csrec_status read_pages(page_reader *r, csrec_image *signal) {
     const csrec_tiff_layout *l = r->layout;
-    csrec_slab slab = pages_of(r);
-    size_t pixels = pixels_of(r);
-    size_t page = pixels * l->channels * csrec_dtype_size(signal->pixels.dtype);
-    uint8_t *own = NULL, *to = signal->pixels.data, *known = signal->alpha;
-    bool other = l->alpha || signal->palette;
+    const csrec_slab slab = pages_of(r);
+    const int64_t end = slab.first + slab.count;
+    const int64_t numbers = l->split * (l->stride == 1 ? end : l->pages);
+    uint8_t *own = NULL;
     csrec_status status = CSREC_OK;
-    if (other && !(own = malloc(pixels * l->stored * r->size))) status = CSREC_MEMORY;
-    if (l->nodata && !(r->missing = malloc(pixels))) status = CSREC_MEMORY;
-    if (status) csrec_fail(r->error, status, "%s: out of memory", r->tiff->name);
+    if ((l->alpha || signal->palette || l->split > 1) &&
+        !(own = malloc(pixels_of(r) * l->stored * r->size)))
+        status = csrec_fail(r->error, CSREC_MEMORY, "%s: out of memory", r->tiff->name);
     bool there = csrec_tiff_first(r->tiff);
-    for (int64_t p = 0; p < slab.first && there; p++) there = csrec_tiff_next(r->tiff);
-    for (int64_t p = 0; p < slab.count && !status; p++, there = csrec_tiff_next(r->tiff)) {
-        r->pixels = other ? own : to;
-        if (own) memset(own, 0, pixels * l->stored * r->size);
-        if (r->missing) memset(r->missing, 0, pixels);
-        if (l->photometric == PHOTOMETRIC_YCBCR)
-            TIFFSetField(r->tiff->file, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-        status = there ? read_page(r) : csrec_tiff_damaged(r->tiff, r->error);
-        if (!status && l->alpha) split_alpha(r, to, known);
-        if (!status && signal->palette) status = expand_palette(r, to);
-        for (size_t i = 0; i < pixels && r->missing; i++) known[i] &= !r->missing[i];
-        to += page;
-        if (known) known += pixels;
+    for (int64_t p = 0, channel; p < numbers && !status; p++) {
+        const int64_t page = csrec_tiff_page_of(l, p, &channel);
+        if (!there)
+            status = csrec_tiff_damaged(r->tiff, r->error);
+        else if (page >= slab.first && page < end)
+            status = take_page(r, signal, own, page - slab.first, channel);
+        there = there && csrec_tiff_next(r->tiff);
+        if (r->beside && !csrec_tiff_next(r->beside)) r->beside = NULL;
     }
-    free(r->missing);
     free(own);
     return status;
 }
@@ -379,20 +356,45 @@ csrec_status csrec_tiff_peek(csrec_input *input, csrec_image *signal, bool *tran
     return status;
 }
 
+/* GDAL's mask of a file is a TIFF beside it. Without one, `tiff` is not open. */
+static csrec_status open_beside(const csrec_input *input, csrec_input *beside, csrec_tiff *tiff,
+                                char path[CSREC_PATH_ROOM], csrec_error *error) {
+    if (!input->file || snprintf(path, CSREC_PATH_ROOM, "%s.msk", input->name) >= CSREC_PATH_ROOM ||
+        access(path, F_OK))
+        return CSREC_OK;
+    csrec_status status = csrec_input_open(path, beside, error);
+    if (status || csrec_input_format(beside) != &csrec_tiff_format) return status;
+    status = csrec_tiff_open(beside, tiff, error);
+    if (!status && !csrec_tiff_first(tiff)) status = csrec_tiff_damaged(tiff, error);
+    return status;
+}
+
+static csrec_status read_whole(csrec_tiff *tiff, csrec_image *read, csrec_error *error) {
+    char path[CSREC_PATH_ROOM];
+    csrec_input input = {0};
+    csrec_tiff beside = {0};
+    csrec_tiff_layout l;
+    page_reader r = {.tiff = tiff, .layout = &l, .error = error};
+    csrec_status status = csrec_tiff_layout_read(tiff, &l, error);
+    if (!status) status = describe(tiff, &l, read, error);
+    if (!status) status = open_beside(tiff->input, &input, &beside, path, error);
+    if (beside.file) r.beside = &beside;
+    if (!status) status = allocate(&r, read);
+    if (!status) r.size = csrec_dtype_size(l.dtype);
+    if (!status) status = read_pages(&r, read);
+    if (!status && read->has_nodata) status = csrec_tiff_drop_nodata(tiff, &l, read, error);
+    csrec_tiff_close(&beside);
+    csrec_input_close(&input);
+    return status;
+}
+
 csrec_status csrec_tiff_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
     csrec_tiff tiff;
-    csrec_tiff_layout layout;
     csrec_image read = {0};
     csrec_status status = csrec_tiff_open(input, &tiff, error);
     if (status) return status;
-    status = csrec_tiff_layout_read(&tiff, &layout, error);
-    if (!status) status = describe(&tiff, &layout, &read, error);
-    if (!status) status = allocate(&tiff, &layout, &read, error);
-    page_reader r = {.tiff = &tiff, .layout = &layout, .error = error};
-    if (!status) r.size = csrec_dtype_size(layout.dtype);
-    if (!status) status = read_pages(&r, &read);
-    if (!status && layout.nodata && !read.palette)
-        drop_nodata(&read.pixels, layout.channels, layout.unknown, read.alpha);
+    status = read_whole(&tiff, &read, error);
     csrec_tiff_close(&tiff);
+    if (read.palette) input->unknown = NULL;
     return csrec_image_deliver(status, &read, signal);
 }

@@ -9,7 +9,8 @@
 #include "files/output.h"
 #include "files/tiff/tiff.h"
 
-enum { STRIP = 1 << 19 }; /* bytes, about */
+/* STRIP: bytes, about. Tiles have a multiple of TILE rows and columns. */
+enum { STRIP = 1 << 19, TILE = 16, TILE_MOST = 1 << 12 };
 
 static const uint64_t CLASSIC_MOST = UINT64_C(0xF0000000); /* offsets have 32 bits */
 
@@ -20,10 +21,16 @@ typedef struct writer {
     const csrec_image *signal;
     csrec_slab_fn take; /* of its values, or NULL: it has data */
     void *context;
-    uint8_t *room; /* of a strip that is taken, or of a page of several */
+    uint8_t *room; /* of rows that are taken, or of a page of several, or of a channel */
+    uint8_t *tile; /* of one, or NULL: strips */
     uint32_t height, width;
+    uint32_t down, across; /* rows of a strip or tile; across 0: strips */
     int64_t pages;
     uint16_t channels, compression, photometric;
+    /* ImageJ takes what is not packed for one run of values, whatever the pages say, and knows few
+     * predictors. */
+    bool imagej;
+    csrec_tiff_layout axes; /* which pages are channels, or split 1: none */
 } writer;
 
 /* ------------------------------------------------------------------ tags ---------------------- */
@@ -117,21 +124,54 @@ static bool is_lossless(uint16_t compression) {
     return false;
 }
 
+/* Of a pixel of a page. */
+static uint16_t samples_of(const writer *w) {
+    return w->axes.split > 1 ? 1 : w->channels;
+}
+
+static size_t row_bytes(const writer *w) {
+    return (size_t)w->width * samples_of(w) * csrec_dtype_size(w->signal->pixels.dtype);
+}
+
+/* Tiles stay as they are, unless they are much larger than the picture. */
+static void compare_blocks(writer *w) {
+    uint32_t across = 0, down = 0;
+    if (!csrec_tiff_first(&w->like) || !TIFFIsTiled(w->like.file) ||
+        !TIFFGetField(w->like.file, TIFFTAG_TILEWIDTH, &across) ||
+        !TIFFGetField(w->like.file, TIFFTAG_TILELENGTH, &down) || across % TILE || down % TILE ||
+        across == 0 || down == 0 || across >= w->width + TILE_MOST || down >= w->height + TILE_MOST)
+        return;
+    w->across = across;
+    w->down = down;
+}
+
+/* Whether the pages are those of the file: channels that are pages are not taken in slabs. */
+static bool is_like(const writer *w, const csrec_tiff_layout *l) {
+    return l->height == w->height && l->width == w->width && l->pages == w->pages &&
+           (l->split == 1 || (l->channels == w->channels && !w->take));
+}
+
 /* Without a file of the same pages and channels the pixels alone say what they are. */
 static void compare(writer *w) {
     csrec_tiff_layout l;
     csrec_error ignored;
     w->photometric = w->channels == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
     w->compression = COMPRESSION_ADOBE_DEFLATE;
-    if (!w->like.file) return;
-    if (csrec_tiff_layout_read(&w->like, &l, &ignored) || l.height != w->height ||
-        l.width != w->width || l.pages != w->pages) {
+    w->axes = (csrec_tiff_layout){.split = 1, .stride = 1};
+    if (w->like.file && (csrec_tiff_layout_read(&w->like, &l, &ignored) || !is_like(w, &l)))
         csrec_tiff_close(&w->like);
-        return;
+    if (w->like.file) {
+        bool plain = l.photometric != PHOTOMETRIC_PALETTE && l.photometric != PHOTOMETRIC_YCBCR;
+        if (l.channels == w->channels && plain) w->photometric = l.photometric;
+        if (is_lossless(l.compression)) w->compression = l.compression;
+        w->axes = l;
+        compare_blocks(w);
+        const char *program = csrec_tiff_axes_find(w->like.file, 1).program;
+        w->imagej = program && strcmp(program, "ImageJ") == 0;
+        if (w->imagej && w->compression == COMPRESSION_NONE)
+            w->compression = COMPRESSION_ADOBE_DEFLATE;
     }
-    bool plain = l.photometric != PHOTOMETRIC_PALETTE && l.photometric != PHOTOMETRIC_YCBCR;
-    if (l.channels == w->channels && plain) w->photometric = l.photometric;
-    if (is_lossless(l.compression)) w->compression = l.compression;
+    if (!w->across) w->down = row_bytes(w) < STRIP ? (uint32_t)(STRIP / row_bytes(w)) : 1;
 }
 
 /* ------------------------------------------------------------------ pages --------------------- */
@@ -141,19 +181,10 @@ static void describe_extra(writer *w) {
     int colours = w->photometric == PHOTOMETRIC_RGB         ? 3
                   : w->photometric == PHOTOMETRIC_SEPARATED ? 4
                                                             : 1;
-    int extra = w->channels - colours;
+    int extra = samples_of(w) - colours;
     if (extra <= 0) return;
     memset(kinds, EXTRASAMPLE_UNSPECIFIED, sizeof kinds);
     TIFFSetField(w->tiff.file, TIFFTAG_EXTRASAMPLES, extra, kinds);
-}
-
-static size_t row_bytes(const writer *w) {
-    return (size_t)w->width * w->channels * csrec_dtype_size(w->signal->pixels.dtype);
-}
-
-static uint32_t strip_rows(const writer *w) {
-    size_t row = row_bytes(w);
-    return (uint32_t)(row < STRIP ? STRIP / row : 1);
 }
 
 static void describe_page(writer *w, int64_t page) {
@@ -161,7 +192,8 @@ static void describe_page(writer *w, int64_t page) {
     csrec_dtype dtype = w->signal->pixels.dtype;
     const char kind = *csrec_dtype_code(dtype);
     bool number = kind == 'f';
-    bool whole = w->compression != COMPRESSION_NONE && w->compression != COMPRESSION_PACKBITS;
+    bool whole =
+        w->compression != COMPRESSION_NONE && w->compression != COMPRESSION_PACKBITS && !w->imagej;
     TIFFSetField(file, TIFFTAG_IMAGEWIDTH, w->width);
     TIFFSetField(file, TIFFTAG_IMAGELENGTH, w->height);
     TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, (int)(8 * csrec_dtype_size(dtype)));
@@ -169,7 +201,7 @@ static void describe_page(writer *w, int64_t page) {
                  number        ? SAMPLEFORMAT_IEEEFP
                  : kind == 'i' ? SAMPLEFORMAT_INT
                                : SAMPLEFORMAT_UINT);
-    TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, (int)w->channels);
+    TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, (int)samples_of(w));
     TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(file, TIFFTAG_PHOTOMETRIC, (int)w->photometric);
     TIFFSetField(file, TIFFTAG_COMPRESSION, (int)w->compression);
@@ -177,13 +209,25 @@ static void describe_page(writer *w, int64_t page) {
         TIFFSetField(file, TIFFTAG_PREDICTOR,
                      number ? PREDICTOR_FLOATINGPOINT : PREDICTOR_HORIZONTAL);
     describe_extra(w);
-    TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, strip_rows(w));
-    if (w->pages > 1) {
+    if (w->across) TIFFSetField(file, TIFFTAG_TILEWIDTH, w->across);
+    TIFFSetField(file, w->across ? TIFFTAG_TILELENGTH : TIFFTAG_ROWSPERSTRIP, w->down);
+    const int64_t pages = w->pages * w->axes.split;
+    if (pages > 1) {
         TIFFSetField(file, TIFFTAG_SUBFILETYPE, FILETYPE_PAGE);
-        if (w->pages <= UINT16_MAX)
-            TIFFSetField(file, TIFFTAG_PAGENUMBER, (int)page, (int)w->pages);
+        if (pages <= UINT16_MAX) TIFFSetField(file, TIFFTAG_PAGENUMBER, (int)page, (int)pages);
     }
     if (w->like.file) copy_tags(w->like.file, file);
+}
+
+/* The values of a page of the file that is a channel. */
+static void gather(const writer *w, int64_t number) {
+    const size_t size = csrec_dtype_size(w->signal->pixels.dtype), step = w->channels * size;
+    const size_t pixels = (size_t)w->height * w->width;
+    int64_t channel;
+    const int64_t page = csrec_tiff_page_of(&w->axes, number, &channel);
+    const uint8_t *from = (const uint8_t *)w->signal->pixels.data + (size_t)page * pixels * step +
+                          (size_t)channel * size;
+    for (size_t i = 0; i < pixels; i++) memcpy(w->room + i * size, from + i * step, size);
 }
 
 /* The first axis of a volume are its pages, of a picture its rows. */
@@ -192,6 +236,11 @@ static csrec_status take_rows(const writer *w, int64_t page, uint64_t y, uint64_
     csrec_slab slab = {(int64_t)y, (int64_t)rows};
     if (w->pages > 1) slab = (csrec_slab){page, 1};
     *at = (uint8_t *)w->signal->pixels.data;
+    if (w->axes.split > 1) {
+        if (y == 0) gather(w, page);
+        *at = w->room + y * row_bytes(w);
+        return CSREC_OK;
+    }
     if (!w->take) {
         *at += ((size_t)page * w->height + y) * row_bytes(w);
         return CSREC_OK;
@@ -201,17 +250,38 @@ static csrec_status take_rows(const writer *w, int64_t page, uint64_t y, uint64_
     return w->take(w->context, slab, w->room, w->error);
 }
 
+/* Rows that begin a strip or a line of tiles; the last tile of a line is filled up with its last
+ * row and column, which packs well. */
+static bool write_blocks(const writer *w, const uint8_t *at, uint32_t rows, uint32_t *number) {
+    TIFF *file = w->tiff.file;
+    const size_t row = row_bytes(w), pixel = row / w->width;
+    if (!w->across)
+        return TIFFWriteEncodedStrip(file, (*number)++, (void *)(uintptr_t)at,
+                                     (tmsize_t)(rows * row)) >= 0;
+    for (uint32_t x = 0; x < w->width; x += w->across) {
+        uint8_t *to = w->tile;
+        for (uint32_t i = 0; i < w->down; i++)
+            for (uint32_t j = 0; j < w->across; j++, to += pixel) {
+                const uint32_t y = i < rows ? i : rows - 1;
+                const uint32_t column = x + j < w->width ? x + j : w->width - 1;
+                memcpy(to, at + y * row + column * pixel, pixel);
+            }
+        if (TIFFWriteEncodedTile(file, (*number)++, w->tile, (tmsize_t)(to - w->tile)) < 0)
+            return false;
+    }
+    return true;
+}
+
 static csrec_status write_page(writer *w, int64_t page) {
     TIFF *file = w->tiff.file;
-    size_t row = row_bytes(w);
     uint8_t *at;
-    uint32_t down = strip_rows(w), strip = 0;
+    uint32_t down = w->down, number = 0;
     csrec_status status = CSREC_OK;
     describe_page(w, page);
     for (uint64_t y = 0; y < w->height && !status; y += down) {
         uint64_t rows = w->height - y < down ? w->height - y : down;
         status = take_rows(w, page, y, rows, &at);
-        if (!status && TIFFWriteEncodedStrip(file, strip++, at, (tmsize_t)(rows * row)) < 0)
+        if (!status && !write_blocks(w, at, (uint32_t)rows, &number))
             status = csrec_tiff_damaged(&w->tiff, w->error);
     }
     if (status) return status;
@@ -221,7 +291,7 @@ static csrec_status write_page(writer *w, int64_t page) {
 static csrec_status write_pages(writer *w) {
     csrec_status status = CSREC_OK;
     bool there = w->like.file && csrec_tiff_first(&w->like);
-    for (int64_t p = 0; p < w->pages && !status; p++) {
+    for (int64_t p = 0; p < w->pages * w->axes.split && !status; p++) {
         status = write_page(w, p);
         there = there && csrec_tiff_next(&w->like);
         if (!there) csrec_tiff_close(&w->like);
@@ -252,13 +322,19 @@ static csrec_status measure(writer *w, const char *path) {
 static csrec_status write_file(writer *w, csrec_output *output) {
     const csrec_array *pixels = &w->signal->pixels;
     uint64_t bytes = (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype);
-    if (w->take && !(w->room = malloc((w->pages > 1 ? w->height : strip_rows(w)) * row_bytes(w))))
+    const bool part = w->axes.split > 1;
+    const size_t rows = part || w->pages > 1 ? w->height : w->down;
+    if (((part || w->take) && !(w->room = malloc(rows * row_bytes(w)))) ||
+        (w->across && !(w->tile = malloc(w->down * row_bytes(w) / w->width * w->across)))) {
+        free(w->room);
         return csrec_fail(w->error, CSREC_MEMORY, "%s: out of memory", output->name);
+    }
     csrec_status status =
         csrec_tiff_create(output->file, output->name, bytes > CLASSIC_MOST, &w->tiff, w->error);
     if (!status) status = write_pages(w);
     csrec_tiff_close(&w->tiff);
     free(w->room);
+    free(w->tile);
     return status ? status : csrec_output_append_fingerprint(output, w->error);
 }
 

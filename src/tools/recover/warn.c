@@ -52,9 +52,18 @@ static void add_unknown(const cli_job *job, cli_sentences *s) {
             (long long)job->in.facts.soft);
 }
 
+/* A new file has none; one of another format never does. */
+static bool loses_overviews(const cli_job *job) {
+    const csrec_format *in = csrec_format_of(job->input);
+    return job->in.facts.reduced && in && in == job->out.format;
+}
+
 static cli_sentences of_samples(const cli_job *job) {
     cli_sentences s = {.n = 0};
     add_unknown(job, &s);
+    if (loses_overviews(job))
+        add(&s, "The overviews are not written: they would be of the old values; make new ones of "
+                "the result, as with gdaladdo.");
     if (*job->in.facts.remark.text) add(&s, "%s", job->in.facts.remark.text);
     if (cli_samples_contradict(&job->in, s.text[s.n])) s.n++;
     if (csrec_doubt_basis(&job->in.measurement, &job->setup.options, s.text[s.n])) s.n++;
