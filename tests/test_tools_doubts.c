@@ -100,7 +100,7 @@ TEST(a_pursuit_above_its_bound_recovered_nothing) {
         if (strncmp(read_text("err"), text, strlen(text)) != 0) fail_msg("%s", read_text("err"));
         snprintf(whole, sizeof whole, "%s --verbose", command);
         run_well(whole);
-        snprintf(text, sizeof text, "-> out.npy: %s, residual ", outcome[k]);
+        snprintf(text, sizeof text, "-> out.npy: %s, ", outcome[k]);
         assert_non_null(strstr(read_text("err"), text));
         assert_null(strstr(read_text("err"), "recovered"));
     }

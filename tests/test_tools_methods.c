@@ -64,7 +64,7 @@ TEST(mistakes_are_one_line) {
         {"--solver bpdn --set tau=-1", "tau = -1; must be 0 or more\n", 1},
         {"--solver iht --set k=.5", "k = 0.5; must be a whole number, 0 or more\n", 1},
         {"--atoms 0", "--atoms: '0' is not a whole number, 1 or more\n", 2},
-        {"--unknown inf", "--unknown: 'inf' is not a finite number\n", 2},
+        {"--unknown nan", "--unknown: 'nan' is not a finite number\n", 2},
         {"--set foo=1 --solver opm", "did you mean omp?", 2},
         {"--qualty fast", "did you mean quality?", 2},
         {"--basis dct -C a.npz", "coefficients", 1},

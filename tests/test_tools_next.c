@@ -166,7 +166,7 @@ TEST(mistakes_are_named) {
         {"gray.png -r 0.1 -o n.npz --path", "--path goes with --next", 2},
         {"gray.png -r 0.1 -o n.npz --density gray.png", "--density goes with --next", 2},
         {"s.npz --next 9999 -o n.csv", "s.npz: count 9999 is not in 1 .. 4557", 1},
-        {"volume.npy --next 3 -o n.csv", "volume.npy: nothing tells which", 1},
+        {"volume.npy --next 3 -o n.csv", "volume.npy: no position is free", 1},
         {"s.npz --next 3 -o n.csv -d volume.npy", "volume.npy: density of shape 17 x 12 x 20", 1},
         {"s.npz --next 3 -o n.csv -d nan.npy", "nan.npy: density: entry 5 is nan", 1},
         {"c.npz --next 3 -o n.csv -d rgb.png", "rgb.png: density has 3 channels", 1},

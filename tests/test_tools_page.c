@@ -114,7 +114,7 @@ TEST(pages_show_what_happened) {
     check_page("c.html", 6, 2);
     run_well("$R c.npz -s 1 --report bare.html");
     check_page("bare.html", 4, 2); /* no reference: no PSNR, but levels */
-    run_well("$S line.npy -o l.npz -r 0.3 && $R l.npz -r line.npy --report l.html");
+    run_well("$S line.npy -o l.npz -r 0.3 && $R l.npz -s 1 -r line.npy --report l.html");
     check_page("l.html", 0, 5);
     run_well("$S volume.npy -o v.npz -r 0.3 && $R v.npz -s 1 -r volume.npy --report v.html");
     check_page("v.html", 5, 3);

@@ -110,6 +110,7 @@ class CommonOptions(TypedDict, total=False):
     steps: float
     together: float
     turns: float
+    ways: float
 
 
 class InpaintOptions(CommonOptions, total=False):

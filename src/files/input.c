@@ -129,12 +129,12 @@ static csrec_status check_member(csrec_input *input, csrec_error *error) {
     const char *member = input->member;
     const csrec_format_row *row = csrec_input_format(input);
     if (!member) return CSREC_OK;
-    if (row && row->members && (*member == '/' || row == &csrec_fits_format)) return CSREC_OK;
+    if (row && row->members && (*member != '[' || row == &csrec_fits_format)) return CSREC_OK;
     csrec_input_close(input);
     return csrec_fail(error, CSREC_FORMAT, "%s: the file is no %s; leave out %s%s", input->name,
-                      *member == '/' ? "HDF5, OpenEXR or FITS, which have arrays with names"
+                      *member != '[' ? "HDF5, OpenEXR or FITS, which have arrays with names"
                                      : "FITS, whose images are named so",
-                      *member == '/' ? ":" : "", member);
+                      *member != '[' ? ":" : "", member);
 }
 
 void csrec_text_clean(char *text) {

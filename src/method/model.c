@@ -63,7 +63,8 @@ csrec_status csrec_model_check_scales(const csrec_measurement *measurement,
     csrec_model_units units = csrec_model_units_of(model, measurement, 1.0);
     bool within = units.gain != 0.0;
     for (int64_t i = 0; i < measurement->n * measurement->channels && within; i++)
-        within = !(fabs(units.gain * measurement->y[i] + units.offset) > CSREC_MODEL_MOST);
+        within = isnan(measurement->y[i]) ||
+                 fabs(units.gain * measurement->y[i] + units.offset) <= CSREC_MODEL_MOST;
     if (within) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "samples in units of the model are beyond %g: black and white are %g and %g "

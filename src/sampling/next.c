@@ -205,6 +205,9 @@ static csrec_status map_measured(search *s, const csrec_measurement *m) {
 static csrec_status place_all(search *s, csrec_error *error) {
     const int64_t count = s->options->count;
     int64_t n = count_free(s, false), n_zero = s->density ? count_free(s, true) : 0;
+    if (n + n_zero == 0)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "no position is free; all are measured or excluded");
     if (count < 1 || count > n + n_zero)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "count %lld is not in 1 .. %lld, the positions that are free; ask for "
