@@ -152,7 +152,7 @@ def networks(data):
         quick = rows.get((what, side, True))
         if not fast and quick:
             yield (f"the prior's network: {names[what].format(side)}", f"{r['ms']:.2f} ms",
-                   f"{2e-3 * r['gmac'] / r['ms']:.0f} Tflop/s; tf32 {quick['ms']:.2f} ms")
+                   f"{2.0 * r['gmac'] / r['ms']:.0f} Tflop/s; tf32 {quick['ms']:.2f} ms")
 
 
 def adaptive(data):
