@@ -170,6 +170,12 @@ static csrec_status set_unknown(csrec_array *values, int64_t i, double unknown, 
     return CSREC_OK;
 }
 
+/* Of colours the value for unknown counts in all channels alone. */
+bool cli_may_avoid(const csrec_measurement *m, double unknown) {
+    const bool colours = m->channels == 3 && (m->dtype == CSREC_U8 || m->dtype == CSREC_U16);
+    return !isnan(unknown) && !colours;
+}
+
 /* Sets an integer that is not `unknown`: a depth is at least 1 where 0 means none. */
 void cli_array_set_known(csrec_array *values, int64_t i, double value, double unknown) {
     const double beside = value < unknown ? -1.0 : 1.0;
@@ -189,9 +195,7 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
     if (csrec_array_create(image.pixels.dtype, &shape, &image.pixels))
         return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     const bool real = image.pixels.dtype == CSREC_F32 || image.pixels.dtype == CSREC_F64;
-    /* Of colours the value for unknown counts in all channels alone. */
-    const bool avoids =
-        form->avoids && !isnan(form->unknown) && !(image.bits && measurement->channels == 3);
+    const bool avoids = form->avoids && cli_may_avoid(measurement, form->unknown);
     csrec_status status = CSREC_OK;
     for (int64_t i = 0; i < image.pixels.count / (colors ? 3 : 1) && !status; i++)
         if (colors)

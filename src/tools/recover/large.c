@@ -124,8 +124,9 @@ static void convert(const writer *w, int64_t count, const double *values, void *
     csrec_array out = {.dtype = w->type, .count = count, .data = to};
     const bool real = w->type == CSREC_F32 || w->type == CSREC_F64;
     const double unknown = cli_job_unknown(w->job);
+    const bool avoids = cli_may_avoid(&w->job->in.measurement, unknown);
     for (int64_t i = 0; i < count; i++)
-        if (real || isnan(unknown))
+        if (real || !avoids)
             csrec_array_set(&out, i, values[i]);
         else
             cli_array_set_known(&out, i, isnan(values[i]) ? unknown : values[i],
