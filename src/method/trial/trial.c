@@ -14,8 +14,7 @@ enum { BLOCKS, PLATE, PLANES, WAYS };
 static const char *const choices[WAYS] = {
     "block cosines (method frames): they err less than the smoothest volume, on samples left out",
     "the smoothest volume (method smooth): it errs less than block cosines, on samples left out",
-    "plane by plane, since the gaps are those of all planes: it errs less than volumes do, on "
-    "samples left out"};
+    "plane by plane, as the gaps are those of all planes: it errs less, on samples left out"};
 
 enum { FOLDS = 2, EDGE = 48, LEAST = 32 };
 
