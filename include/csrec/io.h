@@ -267,10 +267,9 @@ typedef struct csrec_files_options {
     /* One line of ASCII, at most 60000 bytes, that says what the files were made from, or NULL. It
      * must exist as long as the csrec_files. Each file contains it as "csrec-fingerprint: LINE": a
      * PNG as a tEXt chunk "Comment" at its end, a JPEG, TIFF, OpenEXR or HDF5 file after its last
-     * byte, a
-     * FITS in the bytes of a second image, an .npy as a second record after the array (numpy.load
-     * reads the first), an .npz as an array `fingerprint`; bytes, stdout, devices and pipes do not
-     * get it.
+     * byte, a FITS in the bytes of a second image, an .npy as a second record after the array
+     * (numpy.load reads the first), an .npz as an array `fingerprint`; bytes, stdout, devices and
+     * pipes do not get it.
      */
     const char *fingerprint;
 } csrec_files_options;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a TIFF says of unknown values is what GDAL and tifffile say: nodata of bands, masks, indices
 of a palette. Known values come back as they are; unknown ones are recovered."""
+import struct
 import subprocess
 
 import numpy as np
@@ -239,3 +240,29 @@ def test_channels_that_are_not_there(rng, tool, tmp_path):
                      description="ImageJ=1.54f\nimages=6\nchannels=2\nslices=3\n")
     done = run(tool, tmp_path / "in.tif", "--unknown", "0", "-o", tmp_path / "out.tif")
     assert done.returncode and "a page for each channel" in done.stderr
+
+
+def _plain_tiff(path, values, nodata):
+    """8 bits in one strip, with GDAL's tag, by struct alone."""
+    text, (height, width) = nodata.encode() + b"\0", values.shape
+    tags = [(256, 4, 1, width), (257, 4, 1, height), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1),
+            (273, 4, 1, 8), (277, 3, 1, 1), (278, 4, 1, height), (279, 4, 1, values.size),
+            (42113, 2, len(text), int.from_bytes(text, "little"))]
+    start = 8 + values.size + values.size % 2
+    path.write_bytes(struct.pack("<2sHI", b"II", 42, start) + values.tobytes()
+                     + b"\0" * (values.size % 2) + struct.pack("<H", len(tags))
+                     + b"".join(struct.pack("<HHII", *tag) for tag in tags) + b"\0" * 4)
+
+
+def test_a_mask_may_say_that_nodata_is_known(rng, tool, tmp_path):
+    values = rng.integers(0, 3, (30, 41), np.uint8) * 60
+    known = rng.random(values.shape) < 0.6
+    _plain_tiff(tmp_path / "in.tif", values, "0")
+    np.save(tmp_path / "mask.npy", known)
+    for output, more in (("out.npy", ["--mask", tmp_path / "mask.npy"]), ("own.npy", [])):
+        subprocess.run([tool, tmp_path / "in.tif", "-o", tmp_path / output, "--dtype", "uint8", "-q",
+                        *more], check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy")[known], values[known])
+    own = np.load(tmp_path / "own.npy")
+    assert (own != 0).all()
+    np.testing.assert_array_equal(own[values != 0], values[values != 0])

@@ -135,6 +135,7 @@ typedef struct whole_signal {
     bool tells;            /* values may tell that they are unknown */
     const double *unknown; /* the value that does, or NULL */
     int64_t channels, entries;
+    int64_t *before; /* samples before each block of entries */
 } whole_signal;
 
 static double stored(const whole_signal *s, int64_t entry, int64_t channel) {
@@ -172,16 +173,40 @@ static bool is_known(const whole_signal *s, int64_t entry) {
 /* Entries of which one thread takes the samples. */
 enum { BLOCK = 1 << 16 };
 
-static csrec_status count_known(const whole_signal *s, const char *name, csrec_measurement *m,
+static int64_t blocks_of(const whole_signal *s) {
+    return (s->entries + BLOCK - 1) / BLOCK;
+}
+
+static int64_t end_of(const whole_signal *s, int64_t block) {
+    return (block + 1) * BLOCK < s->entries ? (block + 1) * BLOCK : s->entries;
+}
+
+/* Counts the samples, and those before each block. */
+static csrec_status number_blocks(whole_signal *s, const char *name, int64_t *n,
+                                  csrec_error *error) {
+    const int64_t blocks = blocks_of(s);
+    *n = 0;
+    s->before = malloc((size_t)blocks * sizeof *s->before);
+    if (!s->before) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(s->entries, 0))
+    for (int64_t b = 0; b < blocks; b++) {
+        s->before[b] = 0;
+        for (int64_t i = b * BLOCK; i < end_of(s, b); i++) s->before[b] += is_known(s, i);
+    }
+    for (int64_t b = 0; b < blocks; b++) {
+        const int64_t own = s->before[b];
+        s->before[b] = *n;
+        *n += own;
+    }
+    return CSREC_OK;
+}
+
+static csrec_status count_known(whole_signal *s, const char *name, csrec_measurement *m,
                                 csrec_error *error) {
     const csrec_read_options *o = s->options;
-    int64_t n = 0;
-    const int threads = csrec_threads_for(s->entries, 0);
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n)
-    for (int64_t i = 0; i < s->entries; i++) n += is_known(s, i);
-    m->n = n;
-    if (o->slab.count > 0) return CSREC_OK; /* the whole need not be as this part */
-    if (n == 0)
+    csrec_status status = number_blocks(s, name, &m->n, error);
+    if (status || o->slab.count > 0) return status; /* the whole need not be as this part */
+    if (m->n == 0)
         return csrec_fail(error, CSREC_DATA,
                           "%s: no entry is known (all transparent, masked out, NaN or of the value "
                           "for unknown); one must be",
@@ -204,36 +229,16 @@ static void take_block(const whole_signal *s, int64_t from, int64_t end, int64_t
     }
 }
 
-/* first [blocks]: becomes the number of samples before each block. */
-static void number_blocks(const whole_signal *s, int64_t blocks, int64_t *first) {
-#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(s->entries, 0))
-    for (int64_t b = 0; b < blocks; b++) {
-        int64_t end = b + 1 < blocks ? (b + 1) * BLOCK : s->entries;
-        first[b] = 0;
-        for (int64_t i = b * BLOCK; i < end; i++) first[b] += is_known(s, i);
-    }
-    for (int64_t b = 0, before = 0, n; b < blocks; b++, before += n) {
-        n = first[b];
-        first[b] = before;
-    }
-}
-
 static csrec_status take_samples(const whole_signal *s, const char *name, csrec_measurement *m,
                                  csrec_error *error) {
-    const int64_t blocks = (s->entries + BLOCK - 1) / BLOCK;
     m->dtype = s->image->pixels.dtype;
     if (s->image->bits) m->scale[1] = (double)((1 << s->image->bits) - 1);
-    int64_t *first = malloc((size_t)blocks * sizeof *first);
-    if (!first) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     csrec_status status = csrec_measurement_allocate(m, name, error);
-    if (!status) {
-        number_blocks(s, blocks, first);
+    if (status) return status;
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(s->entries, 0))
-        for (int64_t b = 0; b < blocks; b++)
-            take_block(s, b * BLOCK, b + 1 < blocks ? (b + 1) * BLOCK : s->entries, first[b], m);
-    }
-    free(first);
-    return status;
+    for (int64_t b = 0; b < blocks_of(s); b++)
+        take_block(s, b * BLOCK, end_of(s, b), s->before[b], m);
+    return CSREC_OK;
 }
 
 /* What precedes the pixels, if the format tells: then the sizes of the picture and its mask are
@@ -307,6 +312,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     if (!status) status = count_known(&s, input->name, &m, error);
     if (!status) status = take_samples(&s, input->name, &m, error);
     free(s.known.at);
+    free(s.before);
     input->facts.soft = s.known.soft;
     input->facts.has_nodata = image.has_nodata;
     input->facts.nodata = image.nodata;

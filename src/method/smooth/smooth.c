@@ -3,7 +3,6 @@
  * of two and three axes the membrane or thin plate through the samples (docs/smooth.md). */
 #include <math.h>
 
-#include "base/clock.h"
 #include "base/pool.h"
 #include "method/method.h"
 #include "method/smooth/plate.h"
@@ -207,7 +206,6 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const double sigma = r->options->solve.stop.sigma;
     job j = {.r = r, .m = m, .sigma = sigma > 0.0 ? sigma : m->sigma};
-    const double began = csrec_seconds();
     csrec_shape_count(&m->shape, &j.entries);
     csrec_mask_extents(&m->shape, j.extent);
     j.kind = setting(&j, &params[KIND]);
@@ -218,7 +216,6 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     r->report->pursuits = 1;
     r->report->iterations = j.iterations;
     r->report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
-    r->report->seconds_pursuit = csrec_seconds() - began;
     csrec_call_end(&j.call);
     csrec_pool_clear(&j.pool);
     return status;

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/pool.h"
 #include "base/random.h"
 #include "csrec/sampling.h"
@@ -221,7 +220,6 @@ static csrec_status choose(job *j, int *best, csrec_error *error) {
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     job j = {.r = r};
     int best;
-    const double began = csrec_seconds();
     csrec_call_begin(&j.call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"choosing", 0, 0, -1.0});
     csrec_status status = choose(&j, &best, error);
@@ -232,7 +230,6 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
         status = run_way(&j, best == PLANES && !j.planes ? BLOCKS : best, &all, r->signal, error);
     r->report->pursuits = 1;
     r->report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
-    r->report->seconds_pursuit = csrec_seconds() - began;
     csrec_call_end(&j.call);
     csrec_pool_clear(&j.pool);
     return status;

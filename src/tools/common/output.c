@@ -195,7 +195,6 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
     if (csrec_array_create(image.pixels.dtype, &shape, &image.pixels))
         return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     const bool real = image.pixels.dtype == CSREC_F32 || image.pixels.dtype == CSREC_F64;
-    const bool avoids = form->avoids && cli_may_avoid(measurement, form->unknown);
     csrec_status status = CSREC_OK;
     for (int64_t i = 0; i < image.pixels.count / (colors ? 3 : 1) && !status; i++)
         if (colors)
@@ -203,7 +202,7 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
                                (uint8_t *)image.pixels.data + 3 * i);
         else if (!real && isnan(signal[i]))
             status = set_unknown(&image.pixels, i, form->unknown, path, error);
-        else if (real || !avoids)
+        else if (real || !form->avoids)
             csrec_array_set(&image.pixels, i, image.bits ? tone(&tones, signal[i]) : signal[i]);
         else if (image.bits)
             cli_array_set_known(&image.pixels, i, tone(&tones, signal[i]),

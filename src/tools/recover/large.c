@@ -124,7 +124,7 @@ static void convert(const writer *w, int64_t count, const double *values, void *
     csrec_array out = {.dtype = w->type, .count = count, .data = to};
     const bool real = w->type == CSREC_F32 || w->type == CSREC_F64;
     const double unknown = cli_job_unknown(w->job);
-    const bool avoids = cli_may_avoid(&w->job->in.measurement, unknown);
+    const bool avoids = cli_job_avoids(w->job);
     for (int64_t i = 0; i < count; i++)
         if (real || !avoids)
             csrec_array_set(&out, i, values[i]);

@@ -32,12 +32,17 @@ double cli_job_unknown(const cli_job *job) {
     return job->in.facts.has_nodata ? job->in.facts.nodata : NAN;
 }
 
+bool cli_job_avoids(const cli_job *job) {
+    if (job->a->mask && !job->a->unknown_given) return false;
+    return cli_may_avoid(&job->in.measurement, cli_job_unknown(job));
+}
+
 static csrec_status add_signal(void *context, csrec_files *files, csrec_error *error) {
     cli_job *job = context;
     cli_form form = {.dtype = job->a->dtype,
                      .colors = cli_colormap_info((int)job->a->colormap),
                      .unknown = cli_job_unknown(job),
-                     .avoids = true,
+                     .avoids = cli_job_avoids(job),
                      .like = job->input,
                      .placement = &job->in.placement};
     if (job->large.on) return cli_job_write_large(job, files, error);
