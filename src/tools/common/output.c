@@ -170,12 +170,6 @@ static csrec_status set_unknown(csrec_array *values, int64_t i, double unknown, 
     return CSREC_OK;
 }
 
-/* Of colours the value for unknown counts in all channels alone. */
-bool cli_may_avoid(const csrec_measurement *m, double unknown) {
-    const bool colours = m->channels == 3 && (m->dtype == CSREC_U8 || m->dtype == CSREC_U16);
-    return !isnan(unknown) && !colours;
-}
-
 /* Sets an integer that is not `unknown`: a depth is at least 1 where 0 means none. */
 void cli_array_set_known(csrec_array *values, int64_t i, double value, double unknown) {
     const double beside = value < unknown ? -1.0 : 1.0;

@@ -88,8 +88,7 @@ typedef struct cli_form {
 csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
                            int64_t n, const double *values);
 
-/* Sets an integer that is not `unknown`, which a known value of the measurement may not be. */
-bool cli_may_avoid(const csrec_measurement *measurement, double unknown);
+/* Sets an integer that is not `unknown`. */
 void cli_array_set_known(csrec_array *values, int64_t i, double value, double unknown);
 
 /* Writes the recovered signal [entries * channels] to a format that does not refuse it.

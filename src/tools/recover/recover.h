@@ -332,7 +332,7 @@ const char *cli_job_refusal(const cli_job *job, const csrec_format *format, cons
 
 /* The value that stands for unknown ones, of the options or the file; NaN: none. */
 double cli_job_unknown(const cli_job *job);
-/* Whether no known value is that one: a mask may say that nodata is known. */
+/* Whether there is one, and no known value is it. */
 bool cli_job_avoids(const cli_job *job);
 
 /* Black, white and bits of a picture of the signal. */

@@ -32,9 +32,17 @@ double cli_job_unknown(const cli_job *job) {
     return job->in.facts.has_nodata ? job->in.facts.nodata : NAN;
 }
 
+/* Samples in slabs are not looked at: a mask may say that nodata is known, and of colours it counts
+ * in all channels alone. */
 bool cli_job_avoids(const cli_job *job) {
-    if (job->a->mask && !job->a->unknown_given) return false;
-    return cli_may_avoid(&job->in.measurement, cli_job_unknown(job));
+    const csrec_measurement *m = &job->in.measurement;
+    const double unknown = cli_job_unknown(job);
+    bool avoids = !isnan(unknown);
+    if (job->large.on)
+        return avoids && m->channels != 3 && (job->a->unknown_given || !job->a->mask);
+    const int64_t values = csrec_measurement_values(m);
+    for (int64_t i = 0; i < values && avoids; i++) avoids = m->y[i] != unknown;
+    return avoids;
 }
 
 static csrec_status add_signal(void *context, csrec_files *files, csrec_error *error) {
