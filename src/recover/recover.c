@@ -74,7 +74,8 @@ static bool go_outside(const csrec_progress *now, void *context) {
 static csrec_status deliver(const csrec_normal *normal, const recover_job *j,
                             const csrec_whole *whole, csrec_error *error) {
     const csrec_measurement *m = &normal->m;
-    const int64_t values = csrec_measurement_signal_values(m);
+    /* What nobody wants may be longer than any memory. */
+    const int64_t values = j->signal || j->variance ? csrec_measurement_signal_values(m) : 0;
     csrec_status status = csrec_normal_deliver(normal, j->signal, j->atoms, error);
     for (int64_t i = 0; i < values && !status; i++) {
         const bool unknown = !m->through && isnan(whole->least[i % m->channels]);
