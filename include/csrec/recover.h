@@ -18,6 +18,9 @@ typedef struct csrec_model csrec_model; /* learn.h */
 /* csrec_recover_options.solve.stop.epsilon if it is not set: the method's own is used. */
 #define CSREC_EPSILON_UNSET (-1.0)
 
+/* The values in which the signal is recovered, see "range and curve" below. */
+typedef enum csrec_curve { CSREC_CURVE_AUTO, CSREC_CURVE_NONE, CSREC_CURVE_LOG } csrec_curve;
+
 /* Options of csrec_recover. Start from csrec_recover_defaults, in which nothing is set;
  * csrec_recover_plan resolves what is not set. An option that the method does not have is
  * CSREC_ARGUMENT. */
@@ -43,6 +46,8 @@ typedef struct csrec_recover_options {
     csrec_comm *comm; /* processes that share the work, see "several processes" below; NULL: one */
     const char *journal;     /* NULL, or a file that keeps finished tiles, see "going on" below */
     const char *journal_key; /* what the recovery depends on, in one line; NULL: "" */
+    double range[2];         /* bounds of the result; NAN, or equal ones: not given, see below */
+    csrec_curve curve;       /* CSREC_CURVE_AUTO: chosen by the samples */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -99,35 +104,66 @@ typedef struct csrec_recover_report {
                      missing the default epsilon is CSREC_CONVERGED or CSREC_EXHAUSTED */
     const char *choice; /* a sentence: what the samples chose where the options left it open, and
                            why; NULL: nothing was to choose */
+    csrec_curve curve;  /* in whose values it ran: CSREC_CURVE_NONE or _LOG */
+    const char *curve_choice; /* a sentence: why, where samples span decades; else NULL */
+    int64_t clamped;          /* values of the signal that were outside of the range */
 } csrec_recover_report;
 
-/* Sets nothing: all is resolved from the measurement. The default of one to three axes is the preset
- * "balanced", of more one plain Morton grid; of two axes of unlike series, as the columns of a
- * table, it is method smooth of kind 4 (docs/smooth.md). report->choice tells of it. */
+/* Sets nothing: all is resolved from the measurement. The default of one to three axes is the
+ * preset "balanced", of more one plain Morton grid; of two axes of unlike series, as the columns of
+ * a table, it is method smooth of kind 4 (docs/smooth.md). report->choice tells of it. */
 CSREC_API void csrec_recover_defaults(csrec_recover_options *options);
 
 /* Name of preset i, NULL past the end: "fast", "balanced", "best", "max".
  * If options is not NULL, it becomes the preset: the defaults with a method and settings for the
  * measurement; measurement NULL: any picture or volume (docs/bases.md has quality and seconds of
- * each; "best" of a volume docs/gaussian.md). On one axis all are method smooth (docs/smooth.md). For pictures, all but "fast" use the learned prior that is installed
- * with the library (docs/prior.md); without one (csrec_prior_installed), "balanced" is averaged
- * frames of cosines, "best" and "max" are Gaussian groups. */
+ * each; "best" of a volume docs/gaussian.md). On one axis all are method smooth (docs/smooth.md).
+ * For pictures, all but "fast" use the learned prior that is installed with the library
+ * (docs/prior.md); without one (csrec_prior_installed), "balanced" is averaged frames of cosines,
+ * "best" and "max" are Gaussian groups. */
 CSREC_API const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
                                            csrec_recover_options *options);
 
 /* signal: [entries * channels], channels fastest, every entry of the shape; NULL if only the atoms
- * are requested, for a signal that does not fit into memory. atoms: NULL, or [channels] of real samples
- * (options->shifts must be 1 then). Interruption returns the best result so far; report->outcome
- * says so. report may be NULL. y may have any size: outside of 2^-64 to 2^64 it is scaled to 1 to 2
- * by a power of two, with sigma, scale and all lengths among the options (at most 2^300 in that
- * unit), and the results are scaled back. Results are finite, else CSREC_DATA. For c > 0 the
- * recovery of c y, with sigma, scale and lengths times c, is c times that of y: exactly for powers
- * of two, to rounding for others, except for solvers that pick columns (mp, omp, romp, cosamp, iht,
- * htp), where rounding decides between equal columns. A model without a scale has its own units. */
+ * are requested, for a signal that does not fit into memory. atoms: NULL, or [channels] of real
+ * samples (options->shifts must be 1 then). Interruption returns the best result so far;
+ * report->outcome says so. report may be NULL. y may have any size: outside of 2^-64 to 2^64 it is
+ * scaled to 1 to 2 by a power of two, with sigma, scale and all lengths among the options (at most
+ * 2^300 in that unit), and the results are scaled back. Results are finite, else CSREC_DATA. For c
+ * > 0 the recovery of c y, with sigma, scale and lengths times c, is c times that of y: exactly for
+ * powers of two, to rounding for others, except for solvers that pick columns (mp, omp, romp,
+ * cosamp, iht, htp), where rounding decides between equal columns. A model without a scale has its
+ * own units. */
 CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
                                      const csrec_recover_options *options, double *signal,
                                      csrec_atoms *atoms, csrec_recover_report *report,
                                      csrec_error *error);
+
+/* ------------------------------------------------------------------ range and curve ----------- */
+
+/* Values outside of options->range become its nearer end; samples outside of it are kept where
+ * sigma is 0. An end that is not given is open (so is an infinite one), but for the lower end of a
+ * channel whose samples are all >= 0 and reach down to 1/16 of the largest, as those of radiance,
+ * counts and concentrations do: that is 0. Not so for a signal with a scale, which is a picture,
+ * with atoms, and through an operator. CSREC_ARGUMENT: ends in the wrong order, or complex values.
+ *
+ * With CSREC_CURVE_LOG the signal is recovered in u = log(1 + y / c), c the 1 % quantile of the
+ * channel's samples above 0, at least 10^-7 of the largest, and comes back as (c + y) f - c. f is
+ * the mean of exp(e), e the errors in u at a quarter of the samples that are left out of a window
+ * of up to 2^16 entries around the largest sample, cut at 3 of their robust deviations: so the mean
+ * of the result is that of the signal. It is at most twice the largest sample. CSREC_CURVE_AUTO
+ * takes the curve where all samples are >= 0, the largest of a channel is more than four times
+ * their mean, and at the samples left out the product of the root mean square error and the mean of
+ * |e| / (|y| + |x| + c) is below 0.9 of what it is without the curve; not with a scale, sigma,
+ * epsilon, a solver, a basis, a model, atoms, more than 3 axes, fewer than 64 samples, or a method
+ * that takes a solver. It costs up to two recoveries of such windows. Of steps in
+ * options->history the curve leaves residuals in u, and no PSNR. Signals that are recovered in
+ * slabs, for want of memory, have no curve. CSREC_UNSUPPORTED: CSREC_CURVE_LOG of negative or
+ * complex samples, with sigma, a model, atoms or an operator. */
+
+/* "auto", "none", "log". */
+CSREC_API const char *csrec_curve_name(csrec_curve curve);
+CSREC_API bool csrec_curve_parse(const char *name, csrec_curve *curve);
 
 /* ------------------------------------------------------------------ several processes --------- */
 

@@ -234,6 +234,10 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);
     const csrec_solver_type *solver = solver_of(o);
     plan->bounded = plan->bounded || (solver && solver->constrained);
+    const csrec_span span = csrec_span_of(measurement);
+    status = csrec_curve_check(measurement, o, span, wanted.atoms, error);
+    if (status) return status;
+    o->curve = csrec_curve_possible(measurement, o, span, wanted.atoms);
     plan->resolved.method = plan->method->info;
     plan->resolved.by_channels = plan->method->by_channels;
     csrec_owner owner[3];

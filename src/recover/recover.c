@@ -3,6 +3,7 @@
 #include "recover/recover.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -218,11 +219,62 @@ static csrec_status recover_on_many(csrec_device_list *list, void *job, csrec_er
 
 /* ------------------------------------------------------------------ the device or devices ----- */
 
-static csrec_status run(recover_job *j, const csrec_recover_options *options,
-                        csrec_recover_report *report, csrec_error *error) {
+/* On the device or devices; fills the report, but for what curve and range do. */
+static csrec_status run_there(recover_job *j, const csrec_measurement *m, csrec_error *error) {
     static const csrec_device_work work = {
         .device_faster = csrec_layout_faster, .run = recover_on, .run_many = recover_on_many};
     csrec_device_ran ran;
+    j->measurement = m;
+    j->of = (csrec_layout_job){m, &j->layout};
+    csrec_status status =
+        csrec_device_run(j->layout.resolved.options.backend, &work, j, &ran, error);
+    if (status) return status;
+    j->report.given_up = ran.given_up;
+    if (ran.list.kind == CSREC_DEVICE_CPU) return CSREC_OK;
+    j->report.n_devices = ran.list.n;
+    memcpy(j->report.device, ran.list.ordinal, sizeof j->report.device);
+    return CSREC_OK;
+}
+
+/* Known samples stay outside of the range. */
+static void clamp(recover_job *j, const csrec_measurement *m) {
+    const int64_t C = m->channels, values = csrec_measurement_signal_values(m);
+    if (j->wanted.atoms) return;
+    j->report.clamped =
+        csrec_range_clamp(m, &j->layout.resolved.options, csrec_span_of(m), values, j->signal);
+    for (int64_t i = 0; i < m->n * C && j->report.clamped && !m->through && m->sigma == 0.0; i++)
+        if (!isnan(m->y[i])) j->signal[m->index[i / C] * C + i % C] = m->y[i];
+}
+
+/* Back to the values of the samples. Of a history in a curve the result counts. */
+static void finish(recover_job *j, const csrec_measurement *m, const csrec_curved *curved,
+                   csrec_history *history) {
+    const bool in_curve = curved->floor > 0.0;
+    j->report.curve = in_curve ? CSREC_CURVE_LOG : CSREC_CURVE_NONE;
+    j->report.curve_choice = curved->choice;
+    if (!j->signal || csrec_comm_rank(j->layout.resolved.options.comm) > 0) return;
+    if (in_curve) csrec_curve_back(curved, m->y, j->signal, j->variance);
+    clamp(j, m);
+    if (!in_curve) return;
+    j->report.residual = csrec_samples_residual(m, j->signal);
+    csrec_history_begin(history, m, 1.0);
+    csrec_history_end(history, j->signal, &j->report);
+}
+
+static csrec_status run_in_curve(recover_job *j, const csrec_measurement *m, csrec_error *error) {
+    csrec_recover_options *o = &j->layout.resolved.options;
+    csrec_history *history = o->history;
+    csrec_curved curved;
+    csrec_status status = csrec_curve_choose(m, o, &curved, error);
+    if (curved.floor > 0.0) o->history = NULL;
+    if (!status) status = run_there(j, curved.floor > 0.0 ? &curved.m : m, error);
+    if (!status) finish(j, m, &curved, history);
+    free(curved.m.y);
+    return status;
+}
+
+static csrec_status run(recover_job *j, const csrec_recover_options *options,
+                        csrec_recover_report *report, csrec_error *error) {
     const csrec_measurement real = csrec_measurement_real(j->measurement);
     bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
     j->wanted =
@@ -232,19 +284,10 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
         status = csrec_fail(error, CSREC_UNSUPPORTED,
                             "coefficients are those of real samples, and these are complex; "
                             "recover real and imaginary parts each, or omit the coefficients");
-    j->measurement = &real;
-    j->of = (csrec_layout_job){&real, &j->layout};
-    if (!status)
-        status = csrec_layout_resolve(j->measurement, options, j->wanted, &j->layout, error);
-    const char *backend = j->layout.resolved.options.backend;
-    if (!status) status = csrec_device_run(backend, &work, j, &ran, error);
-    if (status || !report) return status;
-    *report = j->report;
-    report->given_up = ran.given_up;
-    if (ran.list.kind == CSREC_DEVICE_CPU) return CSREC_OK;
-    report->n_devices = ran.list.n;
-    memcpy(report->device, ran.list.ordinal, sizeof report->device);
-    return CSREC_OK;
+    if (!status) status = csrec_layout_resolve(&real, options, j->wanted, &j->layout, error);
+    if (!status) status = run_in_curve(j, &real, error);
+    if (!status && report) *report = j->report;
+    return status;
 }
 
 csrec_status csrec_recover(const csrec_measurement *measurement,

@@ -76,4 +76,47 @@ csrec_status csrec_recover_variance(const csrec_measurement *measurement,
                                     double *variance, csrec_recover_report *report,
                                     csrec_error *error);
 
+/* ------------------------------------------------------------------ curve and range */
+
+/* Of all samples; NAN of none. mean: those of channels, NAN is 0. */
+typedef struct csrec_span {
+    double least, most, mean;
+} csrec_span;
+
+csrec_span csrec_span_of(const csrec_measurement *measurement);
+csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit); /* unit: of the mean */
+
+/* Whether they span decades, and none is below 0. */
+bool csrec_span_decades(csrec_span span);
+
+/* Clamps n values of a signal; returns how many. form: a measurement that may have no samples. */
+int64_t csrec_range_clamp(const csrec_measurement *form, const csrec_recover_options *options,
+                          csrec_span span, int64_t n, double *values);
+
+/* Errors of the curve and the range. */
+csrec_status csrec_curve_check(const csrec_measurement *measurement,
+                               const csrec_recover_options *options, csrec_span span, bool atoms,
+                               csrec_error *error);
+
+/* The curve to try, of resolved options: what is given, or AUTO where samples may choose LOG. */
+csrec_curve csrec_curve_possible(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options, csrec_span span, bool atoms);
+
+/* Samples u = log(1 + y / floor), y = factor (floor + floor (e^u - 1)) - floor. */
+typedef struct csrec_curved {
+    csrec_measurement m; /* y: owned */
+    double floor, factor, most;
+    const char *choice; /* as in csrec_recover_report */
+} csrec_curved;
+
+/* floor 0: no curve. options->curve is what is possible. Free m.y even on failure. */
+csrec_status csrec_curve_choose(const csrec_measurement *measurement,
+                                const csrec_recover_options *options, csrec_curved *curved,
+                                csrec_error *error);
+
+/* Signal and variance (or NULL) from the logarithm; samples that the recovery has kept become y, as
+ * it was. Once: it needs the samples. */
+void csrec_curve_back(const csrec_curved *curved, const double *y, double *signal,
+                      double *variance);
+
 #endif

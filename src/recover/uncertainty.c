@@ -3,6 +3,7 @@
  * windows of large signals, and compares the squared errors at the samples left out with those that
  * the method, or else the signal's local variance, lets expect. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "csrec/sampling.h"
@@ -332,6 +333,16 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
 
 /* ------------------------------------------------------------------ the call */
 
+/* Once, by all samples. */
+static csrec_status choose_curve(estimator *e, csrec_error *error) {
+    csrec_curved curved;
+    if (e->options.curve != CSREC_CURVE_AUTO) return CSREC_OK;
+    csrec_status status = csrec_curve_choose(e->m, &e->options, &curved, error);
+    e->options.curve = curved.floor > 0.0 ? CSREC_CURVE_LOG : CSREC_CURVE_NONE;
+    free(curved.m.y);
+    return status;
+}
+
 static csrec_status prepare(estimator *e, const csrec_recover_options *options,
                             csrec_error *error) {
     csrec_plan plan;
@@ -344,7 +355,8 @@ static csrec_status prepare(estimator *e, const csrec_recover_options *options,
     e->share = fmin(fmax(HIDDEN_ENOUGH / in_window, HIDDEN_LEAST), HIDDEN_MOST);
     e->options = plan.options;
     e->options.history = NULL;
-    if (!method->cheap_settings) return CSREC_OK;
+    status = choose_curve(e, error);
+    if (status || !method->cheap_settings) return status;
     e->excess = method->excess;
     e->options.seconds = 0.0;
     int n = 0;

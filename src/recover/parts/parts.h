@@ -213,7 +213,7 @@ void csrec_journal_keep(const csrec_journal *journal, int64_t tile, const csrec_
 /* ------------------------------------------------------------------ processes ----------------- */
 
 /* Tags of messages; others are in ranks.c. */
-enum { CSREC_TAG_TILING = 1 << 20, CSREC_TAG_JOURNAL, CSREC_TAG_RANKS };
+enum { CSREC_TAG_TILING = 1 << 20, CSREC_TAG_JOURNAL, CSREC_TAG_CURVE, CSREC_TAG_RANKS };
 
 /* The first of `n` things in a row that are process `rank`'s: consecutive, equal shares. */
 int64_t csrec_ranks_first(const csrec_comm *comm, int64_t n, int rank);

@@ -89,6 +89,23 @@ bool csrec_slabs_pay(const csrec_measurement *form, const csrec_recover_options 
     return bytes > most;
 }
 
+/* A curve, and samples that no range may change, need the whole. CSREC_UNSUPPORTED: it may fit. */
+static csrec_status check_values(csrec_slabs *s, csrec_error *error) {
+    const csrec_span span = csrec_span_surveyed(s->survey, s->unit);
+    csrec_recover_options o = s->layout.resolved.options;
+    double ends[2] = {span.least, span.most};
+    o.curve = s->given.curve;
+    const bool may = csrec_curve_possible(&s->form, &o, span, false) != CSREC_CURVE_NONE;
+    s->report.curve = CSREC_CURVE_NONE;
+    if (may) s->report.curve_choice = "no curve: values span decades, but slabs have none";
+    if (o.curve == CSREC_CURVE_LOG || (may && !s->pays))
+        return csrec_fail(error, CSREC_UNSUPPORTED, "curve: slabs have none; give more memory");
+    if (csrec_range_clamp(&s->form, &o, span, 2, ends) == 0) return CSREC_OK;
+    return csrec_fail(error, CSREC_UNSUPPORTED,
+                      "range: samples are outside of it, which slabs cannot keep; widen it, or "
+                      "mark them as unknown");
+}
+
 /* Processes that share what one of them could recover at once have the tiles of that. */
 static csrec_status plan(csrec_slabs *s, csrec_error *error) {
     csrec_comm *comm = s->given.comm;
@@ -97,6 +114,7 @@ static csrec_status plan(csrec_slabs *s, csrec_error *error) {
     csrec_tiling *tiling = &s->layout.tiling;
     csrec_status status = csrec_layout_plan(
         &s->form, &s->given, wanted, several ? " in one process" : " in memory", &s->layout, error);
+    if (!status) status = check_values(s, error);
     if (!status) status = csrec_ranks_tell(comm, CSREC_TAG_TILING, tiling, sizeof *tiling, error);
     if (status) return status;
     if (tiling->tiles == 1 && several)
@@ -210,6 +228,14 @@ static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
     return status || !r->stopped ? status : csrec_runner_stopped(error);
 }
 
+static csrec_status deliver(csrec_slabs *s, int64_t n, double *values, csrec_error *error) {
+    csrec_status status =
+        csrec_survey_deliver(s->survey, s->unit, n / s->form.channels, values, error);
+    const csrec_span span = csrec_span_surveyed(s->survey, s->unit);
+    if (!status) s->report.clamped += csrec_range_clamp(&s->form, &s->given, span, n, values);
+    return status;
+}
+
 /* ------------------------------------------------------------------ taken in order ------------ */
 
 /* Recovers, or waits for, the cells of a line. */
@@ -244,8 +270,7 @@ static csrec_status take_rows(csrec_slabs *s, int64_t most, int64_t *count, doub
     }
     *count = rows.count;
     s->next += rows.count;
-    return csrec_survey_deliver(s->survey, s->unit, rows.count * s->row / s->form.channels, values,
-                                error);
+    return deliver(s, rows.count * s->row, values, error);
 }
 
 csrec_status csrec_slabs_take(csrec_slabs *s, csrec_slab slab, double *values, csrec_error *error) {
@@ -281,8 +306,7 @@ static csrec_status put_cell(csrec_slabs *s, int64_t number, csrec_slab_put_fn p
     int64_t C = s->form.channels, at[CSREC_TILE_AXES] = {0, 0, box->at[2][0]};
     int64_t wide = box->at[2][1] - box->at[2][0];
     int64_t rows = wide == extent[2] ? box->at[1][1] - box->at[1][0] : 1;
-    csrec_status status =
-        csrec_survey_deliver(s->survey, s->unit, csrec_box_entries(box), cell->values, error);
+    csrec_status status = deliver(s, csrec_box_entries(box) * C, cell->values, error);
     for (at[0] = box->at[0][0]; at[0] < box->at[0][1] && !status; at[0]++)
         for (at[1] = box->at[1][0]; at[1] < box->at[1][1] && !status; at[1] += rows)
             status = put(context, ((at[0] * extent[1] + at[1]) * extent[2] + at[2]) * C,

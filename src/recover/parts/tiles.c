@@ -251,5 +251,7 @@ csrec_status csrec_tiles_blend(const csrec_tiles *t, int64_t k, const double *co
         csrec_box_common(&place.reach, &to.box, &where);
         csrec_boxed_blend(tiling, tile, t->form.channels, &where, &from, &to);
     }
+    csrec_range_clamp(&t->form, &t->given, csrec_span_surveyed(t->survey, t->survey->unit),
+                      csrec_box_entries(&to.box) * t->form.channels, core);
     return CSREC_OK;
 }
