@@ -57,6 +57,12 @@ class RecoverInfo:
     """numbers of the GPUs that ran; empty on the CPU"""
     choice: Optional[str] = None
     """what the samples chose where the options left it open, and why"""
+    curve: str = "none"
+    """in whose values it ran: 'none', or 'log' of a logarithm"""
+    curve_choice: Optional[str] = None
+    """why, where the samples span decades"""
+    clamped: int = 0
+    """values of the signal that were outside of the range"""
 
     def _repr_html_(self) -> str:
         return table("Recovery", {

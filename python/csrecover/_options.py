@@ -17,6 +17,18 @@ from ._tables import bases, methods, solvers
 
 ORDERS = ("morton", "hilbert", "raster")
 COLUMNS = ("paper", "two-sided")
+CURVES = ("auto", "none", "log")
+
+
+def _bounds(given: Any) -> tuple[float, float]:
+    """The ends of a range, of which one may be None."""
+    try:
+        low, high = (float("nan") if end is None else scalar(end, "range") for end in given)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"range = {given!r}; give (low, high), None for an open end") from None
+    if low >= high or (low != low and high != high):
+        raise ArgumentError(f"range = {given!r}; give (low, high), the lower end first")
+    return low, high
 
 
 def _start(made: Any, quality: Optional[str]) -> Any:
@@ -82,7 +94,8 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
                reference_pursuit: bool = False, atoms: Optional[int] = None,
                epsilon: Optional[float] = None, min_coefficient: Optional[float] = None,
                threads: int = 0, memory: int = 0, tile: int = 0, minutes: float = 0.0,
-               backend: str = "auto", model: Optional[Model] = None, **params: float) -> Any:
+               backend: str = "auto", model: Optional[Model] = None, range: Any = None,
+               curve: Optional[str] = None, **params: float) -> Any:
     """csrec_recover_options * for the measurement ``made``, given to the function ``call``;
     what they point to is added to ``keep``."""
     options = _start(made, quality)
@@ -111,6 +124,10 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
     options.memory = whole(memory, "memory")
     options.tile = whole(tile, "tile")
     options.seconds = 60.0 * scalar(minutes, "minutes")
+    if range is not None:
+        options.range = _bounds(range)
+    if curve is not None:
+        options.curve = number("curve", "csrec_curve", curve, CURVES)
     if model is not None:
         if not isinstance(model, Model):
             raise ArgumentError(f"model = {model!r}; give a Model, as of read_model")

@@ -150,7 +150,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             seed: int = SEED, rng: Any = None, order: Optional[str] = None,
             columns: Optional[str] = None, reference_pursuit: bool = False,
             atoms: Optional[int] = None, epsilon: Optional[float] = None,
-            min_coefficient: Optional[float] = None, callback: Optional[Callback] = None,
+            min_coefficient: Optional[float] = None,
+            range: Optional[tuple[Optional[float], Optional[float]]] = None,
+            curve: Optional[str] = None, callback: Optional[Callback] = None,
             progress: Any = None, threads: int = 0, memory: int = 0, tile: int = 0,
             minutes: float = 0.0, backend: str = "auto", devices: Any = None,
             comm: Any = None, coefficients: bool = False,
@@ -204,6 +206,13 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     atoms, epsilon, min_coefficient
         stop a pursuit after so many atoms, at ||r|| <= epsilon ||y||, or when the best
         coefficient, in units of y, is below
+    range : (float or None, float or None), optional
+        bounds of the result; known samples outside are kept. Default: (0, None) where the samples
+        reach from near 0 up, as radiance does, without ``scale``; else no bounds
+    curve : str, optional
+        'none': the values are recovered; 'log': their logarithm, so that errors beside a lamp are
+        small; 'auto', the default: where they span decades and the logarithm errs less on samples
+        left out. The info says which, and why
     callback : callable, optional
         called with a :class:`Progress`; a true result stops, and the best so far is returned
     progress : bool or tqdm, optional
@@ -244,7 +253,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     -------
     signal : ndarray or DataArray
         of the signal's shape, with C channels last, or in ``channel_axis``, if y has them: float32
-        if y is float32, else float64. Floats are not clipped. With ``return_uncertainty`` and
+        if y is float32, else float64. With ``return_uncertainty`` and
         ``return_info`` a tuple
 
     Notes
@@ -291,7 +300,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                          reference_pursuit=reference_pursuit, atoms=atoms, epsilon=epsilon,
                          min_coefficient=min_coefficient, threads=ranks.threads(threads),
                          memory=memory, tile=tile, minutes=minutes, backend=ranks.backend(backend),
-                         model=model, **params)
+                         model=model, range=range, curve=curve, **params)
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)
@@ -344,7 +353,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         signal = signal.astype(wanted if dtype is None else dtype, copy=False)
     else:
         signal = of_dtype(signal, wanted if dtype is None else dtype)
-    taken = [take_atoms(found[c]) for c in range(int(made.channels))] if coefficients else None
+    taken = [take_atoms(one) for one in found] if coefficients else None
     del keep
     results = tuple(restore(each) for each in (signal, error_map) if each is not None)
     if not return_info:
@@ -358,4 +367,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                text(report.backend), seconds, taken,
                                None if history == NULL else tracks_of(history),
                                list(report.device[0:report.n_devices]),
-                               None if report.choice == NULL else text(report.choice))
+                               None if report.choice == NULL else text(report.choice),
+                               text(lib.csrec_curve_name(report.curve)),
+                               None if report.curve_choice == NULL else text(report.curve_choice),
+                               report.clamped)

@@ -65,6 +65,8 @@ class CommonOptions(TypedDict, total=False):
     atoms: Optional[int]
     epsilon: Optional[float]
     min_coefficient: Optional[float]
+    range: Optional[tuple[Optional[float], Optional[float]]]
+    curve: Optional[Literal["auto", "none", "log"]]
     callback: Optional[Callback]
     progress: Any
     threads: int

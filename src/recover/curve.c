@@ -55,18 +55,21 @@ bool csrec_span_decades(csrec_span s) {
     return s.least >= 0.0 && s.most > DECADES * s.mean;
 }
 
-int64_t csrec_range_clamp(const csrec_measurement *form, const csrec_recover_options *o,
-                          csrec_span span, int64_t n, double *values) {
-    const bool open = !form->through && form->scale[0] == form->scale[1];
-    const bool given = o->range[0] != o->range[1];
+void csrec_range_resolve(const csrec_measurement *m, csrec_span span, bool atoms,
+                         const double given[2], double range[2]) {
+    const bool open = !atoms && !m->through && m->scale[0] == m->scale[1];
     const bool from_0 = span.least >= 0.0 && span.least <= NEAR_0 * span.most;
-    double low = open && from_0 ? 0.0 : -INFINITY, high = INFINITY;
+    const double ends[2] = {open && from_0 ? 0.0 : -INFINITY, INFINITY};
+    const bool none = given[0] == given[1];
+    for (int i = 0; i < 2 && !m->is_complex; i++)
+        range[i] = none || isnan(given[i]) ? ends[i] : given[i];
+}
+
+int64_t csrec_range_clamp(const double range[2], int64_t n, double *values) {
     int64_t clamped = 0;
-    if (given && !isnan(o->range[0])) low = o->range[0];
-    if (given && !isnan(o->range[1])) high = o->range[1];
-    for (int64_t i = 0; i < n; i++) {
-        clamped += values[i] < low || values[i] > high;
-        values[i] = values[i] < low ? low : values[i] > high ? high : values[i];
+    for (int64_t i = 0; i < n && range[0] < range[1]; i++) {
+        clamped += values[i] < range[0] || values[i] > range[1];
+        values[i] = values[i] < range[0] ? range[0] : values[i] > range[1] ? range[1] : values[i];
     }
     return clamped;
 }

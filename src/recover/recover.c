@@ -239,9 +239,7 @@ static csrec_status run_there(recover_job *j, const csrec_measurement *m, csrec_
 /* Known samples stay outside of the range. */
 static void clamp(recover_job *j, const csrec_measurement *m) {
     const int64_t C = m->channels, values = csrec_measurement_signal_values(m);
-    if (j->wanted.atoms) return;
-    j->report.clamped =
-        csrec_range_clamp(m, &j->layout.resolved.options, csrec_span_of(m), values, j->signal);
+    j->report.clamped = csrec_range_clamp(j->layout.resolved.options.range, values, j->signal);
     for (int64_t i = 0; i < m->n * C && j->report.clamped && !m->through && m->sigma == 0.0; i++)
         if (!isnan(m->y[i])) j->signal[m->index[i / C] * C + i % C] = m->y[i];
 }

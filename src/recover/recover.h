@@ -89,9 +89,12 @@ csrec_span csrec_span_surveyed(const csrec_survey *survey, double unit); /* unit
 /* Whether they span decades, and none is below 0. */
 bool csrec_span_decades(csrec_span span);
 
-/* Clamps n values of a signal; returns how many. form: a measurement that may have no samples. */
-int64_t csrec_range_clamp(const csrec_measurement *form, const csrec_recover_options *options,
-                          csrec_span span, int64_t n, double *values);
+/* What bounds results: what is given, else what samples allow. Complex values have no range. */
+void csrec_range_resolve(const csrec_measurement *form, csrec_span span, bool atoms,
+                         const double given[2], double range[2]);
+
+/* Clamps n values of a signal; returns how many. */
+int64_t csrec_range_clamp(const double range[2], int64_t n, double *values);
 
 /* Errors of the curve and the range. */
 csrec_status csrec_curve_check(const csrec_measurement *measurement,

@@ -100,7 +100,9 @@ static csrec_status check_values(csrec_slabs *s, csrec_error *error) {
     if (may) s->report.curve_choice = "no curve: values span decades, but slabs have none";
     if (o.curve == CSREC_CURVE_LOG || (may && !s->pays))
         return csrec_fail(error, CSREC_UNSUPPORTED, "curve: slabs have none; give more memory");
-    if (csrec_range_clamp(&s->form, &o, span, 2, ends) == 0) return CSREC_OK;
+    double *range = s->layout.resolved.options.range;
+    csrec_range_resolve(&s->form, span, false, s->given.range, range);
+    if (csrec_range_clamp(range, 2, ends) == 0) return CSREC_OK;
     return csrec_fail(error, CSREC_UNSUPPORTED,
                       "range: samples are outside of it, which slabs cannot keep; widen it, or "
                       "mark them as unknown");
@@ -231,8 +233,8 @@ static csrec_status next_line(csrec_slabs *s, csrec_error *error) {
 static csrec_status deliver(csrec_slabs *s, int64_t n, double *values, csrec_error *error) {
     csrec_status status =
         csrec_survey_deliver(s->survey, s->unit, n / s->form.channels, values, error);
-    const csrec_span span = csrec_span_surveyed(s->survey, s->unit);
-    if (!status) s->report.clamped += csrec_range_clamp(&s->form, &s->given, span, n, values);
+    if (!status)
+        s->report.clamped += csrec_range_clamp(s->layout.resolved.options.range, n, values);
     return status;
 }
 

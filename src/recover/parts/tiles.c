@@ -22,6 +22,8 @@ static const csrec_wanted wanted = {.signal = true};
 /* A single tile finds the principal colours by itself. */
 static void finish(csrec_tiles *t) {
     csrec_survey_end(t->survey, &t->form.shape, t->survey->unit);
+    const csrec_span span = csrec_span_surveyed(t->survey, t->survey->unit);
+    csrec_range_resolve(&t->form, span, false, t->given.range, t->layout.resolved.options.range);
     if (t->layout.tiling.tiles == 1) t->survey->whole.axes = NULL;
 }
 
@@ -251,7 +253,7 @@ csrec_status csrec_tiles_blend(const csrec_tiles *t, int64_t k, const double *co
         csrec_box_common(&place.reach, &to.box, &where);
         csrec_boxed_blend(tiling, tile, t->form.channels, &where, &from, &to);
     }
-    csrec_range_clamp(&t->form, &t->given, csrec_span_surveyed(t->survey, t->survey->unit),
+    csrec_range_clamp(t->layout.resolved.options.range,
                       csrec_box_entries(&to.box) * t->form.channels, core);
     return CSREC_OK;
 }

@@ -113,6 +113,23 @@ static int check_scale(cli_request *request) {
                      request->a.scale);
 }
 
+/* "LOW,HIGH", "LOW," or ",HIGH". */
+static int check_range(cli_request *request) {
+    const char *at = request->a.range;
+    double *range = request->range;
+    range[0] = range[1] = NAN;
+    for (int i = 0; i < 2 && at; i++) {
+        char *end;
+        const double value = strtod(at, &end);
+        if (end != at) range[i] = value;
+        at = *end == (i ? '\0' : ',') && !(end != at && isnan(value)) ? end + 1 : NULL;
+    }
+    if (!request->a.range || (at && (range[0] < range[1] || isnan(range[0]) != isnan(range[1]))))
+        return CLI_CONTINUE;
+    return cli_usage(request->tool, "--range: '%s' is not LOW,HIGH of which one may be left out",
+                     request->a.range);
+}
+
 /* "H,W" or "HxW": an extent for each axis. */
 static int check_grid(cli_request *request) {
     const char *at = request->a.grid;
@@ -149,6 +166,7 @@ int cli_request_check(cli_request *request) {
     if (cli_is_dash(a->inputs.text[0]) && cli_is_dash(a->mask))
         return cli_usage(request->tool, "the input and --mask cannot both be stdin");
     int code = check_scale(request);
+    if (code == CLI_CONTINUE) code = check_range(request);
     if (code == CLI_CONTINUE) code = check_grid(request);
     if (code == CLI_CONTINUE) code = cli_sigma_check(request);
     if (code == CLI_CONTINUE)

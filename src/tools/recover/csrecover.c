@@ -110,6 +110,16 @@ static const cli_option options[] = {
     {"min-coefficient", 0, CLI_REAL, "V",
      "Stop when the largest coefficient is below V, in units of the samples.",
      CLI_AT(min_coefficient), .low = 0.0, .high = 1e300},
+    {"range", 0, CLI_TEXT, "LOW,HIGH",
+     "Bounds of the values; either may be left out, as in 0, for none below 0. Known samples "
+     "outside "
+     "are kept. Default: none below 0 where the samples reach from there up, unless it is a "
+     "picture; where 0 is unknown, none below the least sample.",
+     CLI_AT(range)},
+    {"curve", 0, CLI_CHOICE, "NAME",
+     "Recover the values (none), or their logarithm (log), so that errors beside a lamp are small; "
+     "auto (default): where they span decades and the logarithm errs less on samples left out.",
+     CLI_AT(curve), .choice = cli_curve_name},
     {"columns", 0, CLI_CHOICE, "NAME",
      "Columns to use: all that are not zero, or those with samples in both halves.",
      CLI_AT(columns), .choice = cli_columns_name},
@@ -187,6 +197,7 @@ static const cli_recover_arguments defaults = {.format = -1,
                                                .backend = -1,
                                                .dtype = -1,
                                                .colormap = -1,
+                                               .curve = -1,
                                                .epsilon = -1.0,
                                                .min_coefficient = -1.0};
 

@@ -177,6 +177,10 @@ const char *cli_order_name(int i) {
     return i < 3 ? csrec_order_name((csrec_order)i) : NULL;
 }
 
+const char *cli_curve_name(int i) {
+    return csrec_curve_name((csrec_curve)i);
+}
+
 const char *cli_quality_name(int i) {
     return csrec_recover_preset(i, NULL, NULL);
 }
@@ -194,6 +198,8 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
     if (a->set.n) add_settings(a->set.n, settings, o);
     if (a->columns >= 0) o->columns = (csrec_columns)a->columns;
     if (a->order >= 0) o->order = (csrec_order)a->order;
+    if (a->curve >= 0) o->curve = (csrec_curve)a->curve;
+    memcpy(o->range, request->range, sizeof o->range);
     if (a->backend >= 0) o->backend = cli_backend_name(a->backend);
     if (*request->backend) o->backend = request->backend;
     if (a->epsilon >= 0.0) o->solve.stop.epsilon = a->epsilon;
@@ -265,11 +271,24 @@ int cli_request_conflicts(const cli_request *request) {
                : CLI_CONTINUE;
 }
 
+/* Where the lower end of the range is the value for unknown, it is the least sample instead. */
+static void bound_below(const cli_job *job, csrec_recover_options *o) {
+    double low, high;
+    const bool given = o->range[0] != o->range[1] && !isnan(o->range[0]);
+    if (job->large.on || !cli_job_has_points(job) || !cli_job_avoids(job)) return;
+    cli_job_range(job, &low, &high);
+    const bool depth = !given && cli_job_unknown(job) == 0.0 && low > 0.0 && low <= high / 16.0;
+    if (!depth && !(given && o->range[0] == cli_job_unknown(job))) return;
+    if (o->range[0] == o->range[1]) o->range[1] = NAN;
+    o->range[0] = low;
+}
+
 int cli_job_options(cli_job *job) {
     csrec_error error;
     csrec_recover_options *o = &job->setup.options;
     set_options(job->request, &job->in.measurement, job->setup.settings, o);
     o->model = job->setup.model;
+    bound_below(job, o);
     o->solve.progress = cli_progress_report;
     o->solve.context = job->progress;
     if (job->a->resume && job->out.known) {

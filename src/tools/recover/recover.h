@@ -14,9 +14,9 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty, *sigma, *grid, *coordinates, *values, *devices;
-    int format, method, solver, basis, quality, columns, order, backend, dtype,
-        colormap; /* of names; -1: not given */
+        *uncertainty, *sigma, *grid, *coordinates, *values, *devices, *range;
+    int format, method, solver, basis, quality, columns, order, backend, dtype, colormap,
+        curve; /* of names; -1: not given */
     cli_texts set;
     int64_t bits, atoms, shifts, threads, memory, tile; /* memory: MiB */
     double epsilon, min_coefficient, minutes;
@@ -51,6 +51,7 @@ typedef struct cli_request {
     char backend[256]; /* "cuda:0,2" of --devices, or a thread's "cuda:2"; else empty */
     int device[CSREC_DEVICES_MOST], n_devices; /* of --devices */
     csrec_shape grid;                          /* of --grid */
+    double range[2];                           /* of --range; NAN: not given */
     double sigma;                              /* of --sigma, unless it is auto */
     csrec_setting settings[CLI_TEXTS_MOST];    /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
@@ -173,6 +174,7 @@ void cli_job_range(const cli_job *job, double *low, double *high);
 const char *cli_format_name(int i);
 const char *cli_columns_name(int i);
 const char *cli_order_name(int i);
+const char *cli_curve_name(int i);
 const char *cli_quality_name(int i);
 
 /* The number of recoveries: of the inputs, or 1 if they are merged. */

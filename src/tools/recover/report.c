@@ -83,6 +83,10 @@ void cli_job_tell(const cli_job *job) {
         cli_note(job->tool, "%s: %lld of %lld tiles are those of an earlier run", job->input,
                  (long long)r->tiles_resumed, (long long)r->estimate.tiles);
     if (r->choice && !job->a->quiet) cli_note(job->tool, "%s: note: %s", job->input, r->choice);
+    if (r->curve_choice && !job->a->quiet)
+        cli_note(job->tool, "%s: note: %s", job->input, r->curve_choice);
+    if (job->a->verbose && r->clamped)
+        cli_note(job->tool, "%lld values were outside of the range", (long long)r->clamped);
     tell_idle(job);
     cli_job_warn(job);
     tell_summary(job);
@@ -147,6 +151,9 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_text(json, "backend", r->backend);
     json_devices(json, r);
     cli_json_text(json, "choice", r->choice);
+    cli_json_text(json, "curve", csrec_curve_name(r->curve));
+    cli_json_text(json, "curve_choice", r->curve_choice);
+    cli_json_integer(json, "clamped", r->clamped);
     cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
     cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);
     json_iterations(json, job);

@@ -10,7 +10,9 @@
 
 /* Whether plans of the same command line for two measurements agree. */
 static bool same_plan(const csrec_plan *a, const csrec_plan *b) {
-    return a->method.name == b->method.name && a->options.shifts == b->options.shifts;
+    return a->method.name == b->method.name && a->options.shifts == b->options.shifts &&
+           a->options.curve == CSREC_CURVE_NONE && b->options.curve == CSREC_CURVE_NONE &&
+           memcmp(a->options.range, b->options.range, sizeof a->options.range) == 0;
 }
 
 static bool same_places(const csrec_measurement *a, const csrec_measurement *b) {
@@ -39,7 +41,10 @@ static void move_channels(double *all, int64_t entries, int64_t stride, int64_t 
 static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_report *report,
                                      csrec_error *error) {
     csrec_measurement all = jobs[0]->in.measurement;
+    csrec_recover_options options = jobs[0]->setup.options;
     int64_t entries = cli_entries(&all), first = 0;
+    memcpy(options.range, jobs[0]->setup.plan.options.range, sizeof options.range);
+    options.curve = CSREC_CURVE_NONE;
     all.channels = 0;
     for (int k = 0; k < n; k++) all.channels += jobs[k]->in.measurement.channels;
     all.y = malloc((size_t)(all.n * all.channels) * sizeof *all.y);
@@ -49,7 +54,7 @@ static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_
     for (int k = 0; k < n && !status; first += jobs[k++]->in.measurement.channels)
         move_channels(all.y, all.n, all.channels, first, jobs[k]->in.measurement.channels,
                       jobs[k]->in.measurement.y, false);
-    if (!status) status = csrec_recover(&all, &jobs[0]->setup.options, signal, NULL, report, error);
+    if (!status) status = csrec_recover(&all, &options, signal, NULL, report, error);
     first = 0;
     for (int k = 0; k < n && !status; first += jobs[k++]->in.measurement.channels)
         move_channels(signal, entries, all.channels, first, jobs[k]->in.measurement.channels,

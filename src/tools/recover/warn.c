@@ -117,6 +117,9 @@ cli_sentences cli_job_remarks(const cli_job *job) {
     const int64_t entries = cli_entries(m);
     double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
     if (r->choice) add(&s, "Chosen: %s.", r->choice);
+    if (r->curve_choice) add(&s, "Chosen: %s.", r->curve_choice);
+    if (r->clamped)
+        add(&s, "%lld values were outside of the range; they are its ends.", (long long)r->clamped);
     if (r->outcome == CSREC_INTERRUPTED) add(&s, "Interrupted: this is the best result so far.");
     if ((r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET) && !r->remark)
         add(&s, "A pursuit ended above its tolerance (%s); try another solver.",
