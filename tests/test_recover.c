@@ -237,3 +237,115 @@ TEST(wrong_options_are_refused) {
     assert_int_equal(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_DATA);
     csrec_measurement_clear(&m);
 }
+
+/* ------------------------------------------------------------------ curve and range ----------- */
+
+enum { SIDE = 48, CURVE_ENTRIES = SIDE * SIDE };
+
+typedef enum kind { LAMP, RAIN, KELVIN, DECIBEL, PICTURE, CURVE_KINDS } kind;
+
+/* x [entries]; samples of two in five entries. */
+static csrec_measurement draw_values(kind k, double *x) {
+    csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64};
+    const double turn = 6.0 * check_uniform(&seed);
+    m.index = malloc(CURVE_ENTRIES * sizeof *m.index);
+    m.y = malloc(CURVE_ENTRIES * sizeof *m.y);
+    if (k == PICTURE) m.scale[1] = 1000.0;
+    for (int64_t i = 0; i < CURVE_ENTRIES; i++) {
+        const double u = (double)(i % SIDE), v = (double)(i / SIDE);
+        const double wave = 2.0 * sin(u / 7.0 + turn) + cos(v / 6.0), decades = 0.05 * exp(wave);
+        const bool lamp = fabs(u - 24.0) < 3.0 && fabs(v - 24.0) < 3.0;
+        x[i] = k == KELVIN    ? 285.0 + wave
+               : k == DECIBEL ? -40.0 + 10.0 * wave
+               : k == RAIN    ? fmax(exp(2.0 * wave) - 1.0, 0.0)
+                              : (lamp ? 1000.0 : decades);
+        if (check_below(&seed, 5) > 1 && i > 0) continue;
+        m.index[m.n] = i;
+        m.y[m.n++] = x[i];
+    }
+    return m;
+}
+
+/* Of entries that are not near the lamp. */
+static double rms_of(const double *x, const double *signal) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < CURVE_ENTRIES; i++)
+        if (llabs(i % SIDE - 24) > 12 || llabs(i / SIDE - 24) > 12)
+            sum += (signal[i] - x[i]) * (signal[i] - x[i]);
+    return sqrt(sum / CURVE_ENTRIES);
+}
+
+static void recover_as(const csrec_measurement *m, csrec_curve curve, double low, double high,
+                       double *signal, csrec_recover_report *report) {
+    csrec_recover_options o;
+    csrec_recover_defaults(&o);
+    o.curve = curve;
+    o.range[0] = low;
+    o.range[1] = high;
+    assert_ok(csrec_recover(m, &o, signal, NULL, report, NULL));
+}
+
+TEST(samples_choose_the_curve_and_the_range) {
+    static double x[CURVE_ENTRIES], signal[CURVE_ENTRIES], plain[CURVE_ENTRIES];
+    for (kind k = LAMP; k < CURVE_KINDS; k++) {
+        csrec_measurement m = draw_values(k, x);
+        csrec_recover_report report;
+        double least = INFINITY, sums[2] = {0.0, 0.0};
+        recover_as(&m, CSREC_CURVE_NONE, -INFINITY, INFINITY, plain, NULL);
+        recover_as(&m, CSREC_CURVE_AUTO, NAN, NAN, signal, &report);
+        assert_int_equal(report.curve, k <= RAIN ? CSREC_CURVE_LOG : CSREC_CURVE_NONE);
+        if (k > RAIN) assert_memory_equal(signal, plain, sizeof signal);
+        for (int64_t i = 0; i < m.n; i++) assert_true(signal[m.index[i]] == m.y[i]);
+        for (int64_t i = 0; i < CURVE_ENTRIES; i++) {
+            least = fmin(least, signal[i]);
+            sums[0] += x[i];
+            sums[1] += signal[i];
+        }
+        if (k <= RAIN) assert_true(least >= 0.0);
+        if (k == RAIN) assert_true(fabs(sums[1] / sums[0] - 1.0) < 0.03);
+        if (k == LAMP) assert_true(rms_of(x, signal) < 0.1 * rms_of(x, plain));
+        for (int64_t i = 0; i < m.n; i++) m.y[i] *= 0x1p40; /* in another unit the same */
+        recover_as(&m, CSREC_CURVE_AUTO, NAN, NAN, plain, NULL);
+        for (int64_t i = 0; i < CURVE_ENTRIES && k <= RAIN; i++)
+            assert_true(plain[i] == signal[i] * 0x1p40);
+        csrec_measurement_clear(&m);
+    }
+}
+
+/* Where errors cannot be told from the samples, exp of their mean is too small. */
+TEST(the_curve_has_no_bias) {
+    static double x[CURVE_ENTRIES], signal[CURVE_ENTRIES];
+    double sums[2] = {0.0, 0.0};
+    for (int trial = 0; trial < 4; trial++) {
+        csrec_measurement m = draw_values(KELVIN, x);
+        for (int64_t i = 0; i < CURVE_ENTRIES; i++) x[i] = exp(0.6 * check_normal(&seed));
+        for (int64_t i = 0; i < m.n; i++) m.y[i] = x[m.index[i]];
+        recover_as(&m, CSREC_CURVE_LOG, NAN, NAN, signal, NULL);
+        for (int64_t i = 0; i < m.n; i++) signal[m.index[i]] = x[m.index[i]] = 0.0;
+        for (int64_t i = 0; i < CURVE_ENTRIES; i++) sums[0] += x[i];
+        for (int64_t i = 0; i < CURVE_ENTRIES; i++) sums[1] += signal[i];
+        csrec_measurement_clear(&m);
+    }
+    assert_true(fabs(sums[1] / sums[0] - 1.0) < 0.08); /* without: exp(-0.18) = 0.84 */
+}
+
+TEST(results_stay_within_a_given_range) {
+    static double x[CURVE_ENTRIES], signal[CURVE_ENTRIES];
+    csrec_recover_options o;
+    csrec_recover_report report;
+    csrec_measurement m = draw_values(DECIBEL, x);
+    recover_as(&m, CSREC_CURVE_AUTO, -45.0, -30.0, signal, &report);
+    for (int64_t i = 0; i < m.n; i++) {
+        assert_true(signal[m.index[i]] == m.y[i]);
+        signal[m.index[i]] = -40.0;
+    }
+    for (int64_t i = 0; i < CURVE_ENTRIES; i++)
+        assert_true(signal[i] >= -45.0 && signal[i] <= -30.0);
+    assert_true(report.clamped > 0);
+    csrec_recover_defaults(&o);
+    o.curve = CSREC_CURVE_LOG;
+    assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, NULL), CSREC_UNSUPPORTED);
+    o = (csrec_recover_options){.range = {1.0, 0.0}};
+    assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, NULL), CSREC_ARGUMENT);
+    csrec_measurement_clear(&m);
+}
