@@ -318,7 +318,7 @@ TEST(the_curve_has_no_bias) {
     double sums[2] = {0.0, 0.0};
     for (int trial = 0; trial < 4; trial++) {
         csrec_measurement m = draw_values(KELVIN, x);
-        for (int64_t i = 0; i < CURVE_ENTRIES; i++) x[i] = exp(0.6 * check_normal(&seed));
+        for (int64_t i = 0; i < CURVE_ENTRIES; i++) x[i] = exp(0.8 * check_normal(&seed));
         for (int64_t i = 0; i < m.n; i++) m.y[i] = x[m.index[i]];
         recover_as(&m, CSREC_CURVE_LOG, NAN, NAN, signal, NULL);
         for (int64_t i = 0; i < m.n; i++) signal[m.index[i]] = x[m.index[i]] = 0.0;
@@ -326,7 +326,7 @@ TEST(the_curve_has_no_bias) {
         for (int64_t i = 0; i < CURVE_ENTRIES; i++) sums[1] += signal[i];
         csrec_measurement_clear(&m);
     }
-    assert_true(fabs(sums[1] / sums[0] - 1.0) < 0.08); /* without: exp(-0.18) = 0.84 */
+    assert_true(fabs(sums[1] / sums[0] - 1.0) < 0.15); /* without: exp(-0.32) = 0.73 */
 }
 
 TEST(results_stay_within_a_given_range) {

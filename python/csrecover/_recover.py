@@ -353,7 +353,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         signal = signal.astype(wanted if dtype is None else dtype, copy=False)
     else:
         signal = of_dtype(signal, wanted if dtype is None else dtype)
-    taken = [take_atoms(one) for one in found] if coefficients else None
+    channels = np.arange(int(made.channels)) if coefficients else None
+    taken = None if channels is None else [take_atoms(found[int(c)]) for c in channels]
     del keep
     results = tuple(restore(each) for each in (signal, error_map) if each is not None)
     if not return_info:

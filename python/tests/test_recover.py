@@ -307,3 +307,25 @@ def test_memory_makes_tiles_or_is_refused(rng):
         cs.recover(truth[mask], mask=mask, quality="fast", tile=-1)
     with pytest.raises(MemoryError, match="but may use"):
         cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", memory=1 << 20)
+
+
+def test_curve_and_range(rng):
+    v, u = np.mgrid[:40, :48]
+    light = 0.05 * np.exp(2 * np.sin(u / 8 + rng.random()) + np.cos(v / 7))
+    light[12:18, 20:26] = 1000
+    known = rng.random(light.shape) < 0.4
+    y = np.where(known, light, np.nan)
+    away = ~known & (np.hypot(v - 15, u - 23) > 15)
+    lit, info = cs.recover(y, backend="cpu", return_info=True)
+    plain, other = cs.recover(y, curve="none", range=(None, 2000), backend="cpu",
+                                     return_info=True)
+    assert (info.curve, other.curve, other.curve_choice) == ("log", "none", None)
+    assert "left out" in info.curve_choice and other.clamped > 0
+    assert min(lit.min(), plain.min()) >= 0 and np.array_equal(lit[known], light[known])
+    assert np.std((lit - light)[away]) < 0.1 * np.std((plain - light)[away])
+    assert cs.recover(y, range=(0.2, 0.3), backend="cpu")[~known].max() == 0.3
+    for wrong in (1, (2, 1), (None, None), ("a", 1)):
+        with pytest.raises(cs.ArgumentError, match="range"):
+            cs.recover(y, range=wrong)
+    with pytest.raises(cs.ArgumentError, match="curve"):
+        cs.recover(y, curve="sqrt")
