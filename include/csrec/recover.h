@@ -141,29 +141,28 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 
 /* ------------------------------------------------------------------ range and curve ----------- */
 
-/* Values outside of options->range become its nearer end; samples outside of it are kept where
- * sigma is 0. An end that is not given is open (so is an infinite one), but for the lower end of a
- * channel whose samples are all >= 0 and reach down to 1/16 of the largest, as those of radiance,
- * counts and concentrations do: that is 0. Not so for a signal with a scale, which is a picture,
- * with atoms, and through an operator. CSREC_ARGUMENT: ends in the wrong order, or complex values.
+/* Values outside of options->range become its nearer end; known samples (sigma 0) outside of it are
+ * kept. An end that is not given is open, as an infinite one is, but for the lower one where all
+ * samples are >= 0 and the least is at most 1/16 of the largest, as of radiance, counts and
+ * concentrations: that is 0. Not so for a signal with a scale, which is a picture, with atoms, and
+ * through an operator. CSREC_ARGUMENT: ends in the wrong order, or complex values.
  *
  * With CSREC_CURVE_LOG the signal is recovered in u = log(1 + y / c), c the 1 % quantile of the
- * channel's samples above 0, at least 10^-7 of the largest, and comes back as (c + y) f - c. f is
- * the mean of exp(e), e the errors in u at a quarter of the samples that are left out of a window
- * of up to 2^16 entries around the largest sample, cut at 3 of their robust deviations: so the mean
- * of the result is that of the signal. It is at most twice the largest sample. CSREC_CURVE_AUTO
- * takes the curve where all samples are >= 0, the largest of a channel is more than four times
- * their mean, and at the samples left out the product of the root mean square error and the mean of
- * |e| / (|y| + |x| + c) is below 0.9 of what it is without the curve; not with a scale, sigma,
- * epsilon, a solver, a basis, a model, atoms, more than 3 axes, fewer than 64 samples, or a method
- * that takes a solver. It costs up to two recoveries of such windows. Of steps in
- * options->history the curve leaves residuals in u, and no PSNR. Signals that are recovered in
- * slabs, for want of memory, have no curve. CSREC_UNSUPPORTED: CSREC_CURVE_LOG of negative or
- * complex samples, with sigma, a model, atoms or an operator. */
+ * samples above 0, at least 2^-23 of the largest, and comes back as (c + y) f - c, at most twice
+ * the largest sample. f is the mean of exp(e), so that the mean of the result is that of the
+ * signal: e are errors in u at a quarter of the samples, which is left out of a strip of about 2^17
+ * entries around the largest, cut at 3 of their robust deviations. Of CSREC_CURVE_AUTO the samples
+ * choose the curve where all are >= 0, the largest is above four times their mean, and the product
+ * of the root mean square error and the mean of |e| / (|y| + |x| + c) at samples left out is below
+ * 0.9 of what it is without the curve; not with a scale, sigma, epsilon, a solver, a basis, a
+ * model, atoms, more than 3 axes, fewer than 64 samples, a table, or a method that takes a solver.
+ * That costs two recoveries of such strips on the CPU, by the preset balanced (of volumes fast).
+ * With a curve options->history has the result alone. Slabs and tiles (csrec_slabs, csrec_tiles)
+ * have no curve. CSREC_UNSUPPORTED: CSREC_CURVE_LOG of negative or complex samples, with sigma, a
+ * model, atoms or an operator, or in slabs. */
 
-/* "auto", "none", "log". */
+/* "auto", "none", "log"; NULL: no curve. */
 CSREC_API const char *csrec_curve_name(csrec_curve curve);
-CSREC_API bool csrec_curve_parse(const char *name, csrec_curve *curve);
 
 /* ------------------------------------------------------------------ several processes --------- */
 

@@ -39,9 +39,9 @@ static csrec_status make(csrec_tiles *t, const csrec_measurement *m, csrec_error
 }
 
 static csrec_status check_options(const csrec_recover_options *o, csrec_error *error) {
-    if (!o->comm && !o->history) return CSREC_OK;
+    if (!o->comm && !o->history && o->curve != CSREC_CURVE_LOG) return CSREC_OK;
     return csrec_fail(error, CSREC_ARGUMENT,
-                      "tiles one by one have no communicator and no history; leave them out");
+                      "tiles one by one have no communicator, history or curve; leave them out");
 }
 
 csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_options *options,
