@@ -206,32 +206,6 @@ TEST(expected_errors_are_written) {
     csrec_image_clear(&shown);
 }
 
-/* A lamp among decades; 0 is unknown in a third. */
-TEST(values_stay_within_a_range) {
-    csrec_shape shape = {2, {40, 40}};
-    csrec_array array = {0};
-    assert_ok(csrec_array_create(CSREC_F32, &shape, &array));
-    for (int64_t i = 0; i < array.count; i++) {
-        const bool lamp = i % 40 / 6 == 3 && i / 40 / 6 == 3;
-        const double light = lamp ? 1000.0 : 0.05 * exp(2.0 * sin((double)(i % 40) / 6.0));
-        ((float *)array.data)[i] = i * 7 % 3 ? (float)light : 0.0f;
-    }
-    assert_ok(csrec_array_write("lamp.npy", &array, NULL));
-    csrec_array_clear(&array);
-    run_well("$R lamp.npy -U 0 -o lit.npy --json > j && grep -q '\"curve\": *\"log\"' j && "
-             "$R lamp.npy -U 0 -o plain.npy --curve none --json > j && "
-             "grep -q '\"curve\": *\"none\"' j && grep -q '\"clamped\": *[1-9]' j && "
-             "$R lamp.npy -U 0 -o high.npy --range 0.5,2 -v 2> e && grep -q 'of the range' e");
-    csrec_array lit = read_values("lit.npy"), plain = read_values("plain.npy");
-    for (int64_t i = 0; i < lit.count; i++)
-        assert_true(csrec_array_value(&lit, i) > 0.0 && csrec_array_value(&plain, i) > 0.0);
-    csrec_array_clear(&lit);
-    csrec_array_clear(&plain);
-    expect_mistake("$R lamp.npy -o o.npy --range 2,1", 2, "--range: '2,1' is not");
-    expect_mistake("$R lamp.npy -o o.npy --range nan,", 2, "may be left out");
-    expect_mistake("$R lamp.npy -U 0 -o o.npy --curve log --sigma 1", 1, "curve log is not for");
-}
-
 TEST(coefficients_make_the_signal) {
     run_well("$S planes.npy -c -o c.npz -r 0.3 && $R c.npz -o c.npy -C atoms.npz --shifts 1 "
              "--order raster --atoms 150");

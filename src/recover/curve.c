@@ -179,18 +179,6 @@ typedef struct trial {
     uint64_t *sizes;
 } trial;
 
-static void set_options(const csrec_recover_options *from, trial *t) {
-    csrec_recover_options *o = &t->options;
-    csrec_recover_preset(t->shown.shape.dims != 3, &t->shown, o); /* fast, or balanced */
-    o->seed = from->seed;
-    o->threads = from->threads;
-    o->memory = from->memory;
-    o->backend = csrec_device_name(CSREC_DEVICE_CPU); /* on all devices the same choice */
-    o->solve.progress = from->solve.progress;
-    o->solve.context = from->solve.context;
-    o->curve = CSREC_CURVE_NONE;
-}
-
 /* By position, so that the order of samples does not matter. */
 static csrec_status leave_out(const csrec_measurement *m, uint64_t seed, trial *t) {
     const int64_t C = m->channels, all = csrec_measurement_signal_values(m);
@@ -247,7 +235,7 @@ static double factor_of(const csrec_measurement *m, const trial *t) {
         const double e = m->y[t->left[k]] - t->signal[t->at[k]];
         mean += exp(fmax(fmin(e, cut), -cut)) / (double)t->n;
     }
-    return mean;
+    return isfinite(mean) ? mean : 1.0;
 }
 
 /* Both ways from the same samples; AUTO: which of them errs less. */
@@ -279,7 +267,10 @@ csrec_status csrec_curve_choose(const csrec_measurement *m, const csrec_recover_
     csrec_status status = begin(m, csrec_span_of(m), to, error);
     if (status || to->floor == 0.0) return status;
     if (leave_out(m, o->seed, &t)) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
-    set_options(o, &t);
+    t.options = csrec_options_within(o, NULL);
+    t.options.backend = csrec_device_name(CSREC_DEVICE_CPU); /* on all devices the same choice */
+    t.options.curve = CSREC_CURVE_NONE;
+    if (m->shape.dims == 3) t.options.method = csrec_method_frames.info.name; /* the fast one */
     to->choice = "the logarithm of values that span decades: it errs less on samples left out";
     if (!choose) to->choice = "the logarithm of the values, as the options say";
     if (!status && t.n && t.shown.n)
