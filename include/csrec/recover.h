@@ -40,6 +40,8 @@ typedef struct csrec_recover_options {
     uint64_t memory;  /* bytes that it may use, see "estimates" below; 0: what is available */
     double seconds;   /* time for methods that improve as long as they run; 0: the method's own */
     int64_t tile;     /* most values of a tile, see "estimates" below; 0: 2^24 */
+    bool holes;       /* large holes of a picture without noise, recovered as a whole, are filled by
+                         what errs least on samples left out (docs/smooth.md); presets set it */
     csrec_comm *comm; /* processes that share the work, see "several processes" below; NULL: one */
     const char *journal;     /* NULL, or a file that keeps finished tiles, see "going on" below */
     const char *journal_key; /* what the recovery depends on, in one line; NULL: "" */
@@ -101,29 +103,31 @@ typedef struct csrec_recover_report {
                            why; NULL: nothing was to choose */
 } csrec_recover_report;
 
-/* Sets nothing: all is resolved from the measurement. The default of one to three axes is the preset
- * "balanced", of more one plain Morton grid; of two axes of unlike series, as the columns of a
- * table, it is method smooth of kind 4 (docs/smooth.md). report->choice tells of it. */
+/* Sets nothing: all is resolved from the measurement. The default of one to three axes is the
+ * preset "balanced", of more one plain Morton grid; of two axes of unlike series, as the columns of
+ * a table, it is method smooth of kind 4 (docs/smooth.md). report->choice tells of it. */
 CSREC_API void csrec_recover_defaults(csrec_recover_options *options);
 
 /* Name of preset i, NULL past the end: "fast", "balanced", "best", "max".
  * If options is not NULL, it becomes the preset: the defaults with a method and settings for the
  * measurement; measurement NULL: any picture or volume (docs/bases.md has quality and seconds of
- * each; "best" of a volume docs/gaussian.md). On one axis all are method smooth (docs/smooth.md). For pictures, all but "fast" use the learned prior that is installed
- * with the library (docs/prior.md); without one (csrec_prior_installed), "balanced" is averaged
- * frames of cosines, "best" and "max" are Gaussian groups. */
+ * each; "best" of a volume docs/gaussian.md). On one axis all are method smooth (docs/smooth.md).
+ * For pictures, all but "fast" use the learned prior that is installed with the library
+ * (docs/prior.md); without one (csrec_prior_installed), "balanced" is averaged frames of cosines,
+ * "best" and "max" are Gaussian groups. */
 CSREC_API const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
                                            csrec_recover_options *options);
 
 /* signal: [entries * channels], channels fastest, every entry of the shape; NULL if only the atoms
- * are requested, for a signal that does not fit into memory. atoms: NULL, or [channels] of real samples
- * (options->shifts must be 1 then). Interruption returns the best result so far; report->outcome
- * says so. report may be NULL. y may have any size: outside of 2^-64 to 2^64 it is scaled to 1 to 2
- * by a power of two, with sigma, scale and all lengths among the options (at most 2^300 in that
- * unit), and the results are scaled back. Results are finite, else CSREC_DATA. For c > 0 the
- * recovery of c y, with sigma, scale and lengths times c, is c times that of y: exactly for powers
- * of two, to rounding for others, except for solvers that pick columns (mp, omp, romp, cosamp, iht,
- * htp), where rounding decides between equal columns. A model without a scale has its own units. */
+ * are requested, for a signal that does not fit into memory. atoms: NULL, or [channels] of real
+ * samples (options->shifts must be 1 then). Interruption returns the best result so far;
+ * report->outcome says so. report may be NULL. y may have any size: outside of 2^-64 to 2^64 it is
+ * scaled to 1 to 2 by a power of two, with sigma, scale and all lengths among the options (at most
+ * 2^300 in that unit), and the results are scaled back. Results are finite, else CSREC_DATA. For c
+ * > 0 the recovery of c y, with sigma, scale and lengths times c, is c times that of y: exactly for
+ * powers of two, to rounding for others, except for solvers that pick columns (mp, omp, romp,
+ * cosamp, iht, htp), where rounding decides between equal columns. A model without a scale has its
+ * own units. */
 CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
                                      const csrec_recover_options *options, double *signal,
                                      csrec_atoms *atoms, csrec_recover_report *report,
