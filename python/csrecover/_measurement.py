@@ -174,7 +174,7 @@ def from_c(made: Any) -> Measurement:
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
          unknown: Optional[float] = None, channels_last: bool = False, grid: Any = None,
-         coordinates: Optional[str] = None, values: Optional[str] = None,
+         coordinates: Optional[str] = None, values: Optional[str] = None, labels: bool = False,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole picture or array.
 
@@ -193,6 +193,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
         have, else square cells, about four for each sample
     coordinates, values : str, optional
         columns of a .csv, "lon,lat", by the names in its header or their numbers from 1
+    labels : bool, optional
+        the values are classes, for ``recover(labels=True)``: indices of a palette, not its colours
     callback : callable, optional
         called with a :class:`Progress` where positions are drawn again; a true result raises
         :class:`Stopped`
@@ -227,6 +229,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     options.grid = cells
     chosen = [NULL if names is None else path_bytes(names) for names in (coordinates, values)]
     options.coordinates, options.values = chosen
+    options.labels = flag(labels, "labels")
     placement = options.placement = ffi.new("csrec_placement *")
     facts = options.facts = ffi.new("csrec_facts *")
     if unknown is not None:

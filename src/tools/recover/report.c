@@ -56,6 +56,7 @@ static void tell_method(const cli_job *job) {
              (long long)job->in.measurement.n, plan->method.name,
              cli_devices_text(r, devices, sizeof devices), csrec_outcome_text(r->outcome), work,
              r->residual);
+    if (job->a->labels) cli_note(job->tool, "classes in the samples: %lld", (long long)r->classes);
     if (*r->given_up.text)
         cli_note(job->tool, "auto runs on the CPU because the device failed: %s", r->given_up.text);
     for (int i = 0; i < plan->n_parameters; i++)
@@ -147,6 +148,7 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_text(json, "backend", r->backend);
     json_devices(json, r);
     cli_json_text(json, "choice", r->choice);
+    if (job->a->labels) cli_json_integer(json, "classes", r->classes);
     cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
     cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);
     json_iterations(json, job);

@@ -19,7 +19,7 @@ static bool same_places(const csrec_measurement *a, const csrec_measurement *b) 
 }
 
 bool cli_jobs_share(const cli_job *a, const cli_job *b) {
-    return cli_job_has_points(a) && cli_job_has_points(b) && !a->setup.model &&
+    return cli_job_has_points(a) && cli_job_has_points(b) && !a->setup.model && !a->a->labels &&
            !a->setup.options.memory && !a->result.atoms && !a->result.history && a->result.signal &&
            b->result.signal && a->setup.plan.by_channels &&
            same_plan(&a->setup.plan, &b->setup.plan) &&
