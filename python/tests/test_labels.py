@@ -27,7 +27,7 @@ def test_classes_and_type_stay(dtype, rng):
     assert np.array_equal(found[known], whole[known])
     assert set(np.unique(found)) <= set(np.unique(whole[known]))
     assert np.array_equal(found, csrecover.inpaint(whole, ~known, labels=True, quality="fast"))
-    with pytest.raises(csrecover.DataError, match="0.5"):
+    with pytest.raises(csrecover.DataError, match=r"is [0-9.]*\.5, and classes"):
         csrecover.recover(whole + 0.5, known, labels=True)
     with pytest.raises(csrecover.ArgumentError, match="labels"):
         csrecover.recover(whole, known, labels=True, return_uncertainty=True)
@@ -95,3 +95,23 @@ def test_flags_and_points(rng, tool, tmp_path):
     bad = subprocess.run([tool, "in.nc", "--labels", "--robust", "-o", "x.nc"], cwd=tmp_path,
                          capture_output=True, text=True)
     assert bad.returncode == 2 and "omit them, or --labels" in bad.stderr
+
+
+def test_channels_are_maps_of_their_own(rng):
+    whole = np.stack([_map(rng, [0, 3, 9]), _map(rng, [9, 4, -5]), _map(rng, [1, 2])], -1)
+    known = rng.random(whole.shape) < 0.3
+    known[..., 2] = False
+    y = np.where(known, whole, np.nan)
+    found = csrecover.recover(y, labels=True, quality="fast", channel_axis=-1)
+    for c in range(2):
+        alone = csrecover.recover(y[..., c], labels=True, quality="fast")
+        assert np.array_equal(found[..., c], alone)
+    assert np.isnan(found[..., 2]).all()
+
+
+def test_ties_and_stops():
+    y = np.array([5.0, np.nan, np.nan, np.nan, 2.0, np.nan, 7.0])
+    assert csrecover.recover(y, labels=True).tolist() == [5, 5, 2, 2, 2, 2, 7]
+    seen = []
+    csrecover.recover(y, labels=True, callback=lambda now: seen.append(now.done) and False)
+    assert seen == sorted(seen)
