@@ -302,13 +302,8 @@ static csrec_status take_samples(table *t, double *coordinates, csrec_placement 
     csrec_status status = csrec_measurement_allocate(m, t->name, t->error);
     if (!status) status = fill(t, m, coordinates, INT64_MAX - 1, &line);
     if (!status && coordinates)
-        status = csrec_csv_place(coordinates, t->columns.dims, t->options->grid, t->name, m,
-                                 placement, t->error);
-    if (!status && t->options->labels && placement->shared)
-        status = csrec_fail(t->error, CSREC_DATA,
-                            "%s: %lld samples share cells, and classes have no mean; give a grid "
-                            "of more cells",
-                            t->name, (long long)placement->shared);
+        status = csrec_csv_place(coordinates, t->columns.dims, t->options, t->name, m, placement,
+                                 t->error);
     if (!status && m->n == 0)
         status = csrec_fail(t->error, CSREC_DATA,
                             "%s: no line has a known value; give at least one a number", t->name);

@@ -23,7 +23,7 @@ typedef struct cli_recover_arguments {
     uint64_t seed;
     double unknown;
     bool seed_given, unknown_given, channels_last, reference_pursuit, info, json, verbose, quiet,
-        resume, history, no_sync, merge, robust, labels;
+        resume, history, no_sync, merge, robust, cell_means, labels;
 } cli_recover_arguments;
 
 /* What the weights that are installed have in them. Of several threads one reads them. */
