@@ -18,7 +18,8 @@ typedef struct label_job {
     csrec_pool pool;
     const csrec_measurement *m;
     csrec_recover_options options; /* of a class */
-    csrec_solve_options asked;     /* with the caller's progress */
+    csrec_solve_options asked;     /* with the caller's progress, */
+    const char *journal;           /* and the caller's */
     int64_t entries, done;         /* done: of the progress, in steps */
     csrec_measurement one;         /* a class of a channel: 1 or 0 at each of its samples */
     double *label;                 /* [one.n] */
@@ -67,7 +68,11 @@ static csrec_status begin(label_job *j, const csrec_measurement *m,
     const csrec_method_type *method;
     csrec_status status = check(m, options, wanted, error);
     if (status) return status;
-    *j = (label_job){.m = m, .options = *options, .asked = options->solve, .one = *m};
+    *j = (label_job){.m = m,
+                     .options = *options,
+                     .asked = options->solve,
+                     .journal = options->journal,
+                     .one = *m};
     csrec_shape_count(&m->shape, &j->entries);
     j->one.channels = 1;
     j->one.dtype = CSREC_U8;
@@ -136,7 +141,7 @@ static csrec_status recover_channel(label_job *j, int64_t c, double *signal,
     csrec_recover_report report;
     csrec_status status = take_channel(j, c, error);
     j->done = 0;
-    for (int64_t i = 0; i < j->entries; i++) signal[i * C + c] = NAN;
+    for (int64_t i = 0; i < j->entries; i++) signal[i * C + c] = j->n ? j->class[0] : NAN;
     for (int k = 0; k < j->n && !status && all->outcome != CSREC_INTERRUPTED; k++) {
         take_class(j, k);
         status = csrec_recover(&j->one, &j->options, j->share, NULL, &report, error);
@@ -152,6 +157,13 @@ static csrec_status recover_channel(label_job *j, int64_t c, double *signal,
     return status;
 }
 
+/* The estimate of a class becomes that of all. */
+static void widen(const label_job *j, int64_t classes, csrec_estimate *e) {
+    e->seconds *= (double)classes;
+    e->bytes += 8 * (uint64_t)(j->entries * j->m->channels + 3 * j->m->n);
+    e->n_stages = 0;
+}
+
 /* Of one that has a class, times all classes. */
 static csrec_status plan_classes(label_job *j, csrec_plan *plan, csrec_error *error) {
     const int64_t C = j->m->channels;
@@ -164,9 +176,10 @@ static csrec_status plan_classes(label_job *j, csrec_plan *plan, csrec_error *er
         classes += j->n;
     }
     plan->options.labels = true;
-    plan->estimate.seconds *= (double)classes;
-    plan->estimate.bytes += 8 * (uint64_t)(j->entries * C + 3 * j->m->n);
-    plan->estimate.n_stages = 0; /* of each class */
+    plan->options.journal = j->journal;
+    plan->options.solve.progress = j->asked.progress;
+    plan->options.solve.context = j->asked.context;
+    widen(j, classes, &plan->estimate);
     return status;
 }
 
@@ -181,6 +194,7 @@ csrec_status csrec_labels_recover(const csrec_measurement *measurement,
     if (!status && plan) status = plan_classes(&j, &planned, error);
     for (int64_t c = 0; !status && !plan && c < measurement->channels; c++)
         status = recover_channel(&j, c, signal, &all, error);
+    if (!status && all.estimate.method) widen(&j, all.classes, &all.estimate);
     csrec_pool_clear(&j.pool);
     if (!status && plan) *plan = planned;
     if (!status && report) *report = all;

@@ -103,6 +103,7 @@ typedef struct cli_quality {
     double psnr; /* dB, of the values of all channels together; infinity if equal */
     double ssim; /* mean over channels; NaN if it is not defined: not 2-D, or below 11 x 11 */
     double peak;
+    double wrong; /* share of the values that differ, which tells of classes */
 } cli_quality;
 
 /* Step 4, recovering: the signal, and what is known about it. */

@@ -92,6 +92,8 @@ void cli_job_tell(const cli_job *job) {
         fprintf(stderr, "PSNR %.2f dB", job->result.quality.psnr);
         if (isfinite(job->result.quality.ssim))
             fprintf(stderr, ", SSIM %.4f", job->result.quality.ssim);
+        if (job->a->labels)
+            fprintf(stderr, ", %.2f %% of all values differ", 100.0 * job->result.quality.wrong);
         fprintf(stderr, "\n");
     }
     if (r->outcome == CSREC_INTERRUPTED && !job->a->quiet)
@@ -257,6 +259,7 @@ void cli_job_json(const cli_job *job, cli_json *json) {
         cli_json_real(json, "peak", job->result.quality.peak);
         cli_json_real(json, "psnr", job->result.quality.psnr); /* null if the signals are equal */
         cli_json_real(json, "ssim", job->result.quality.ssim);
+        if (job->a->labels) cli_json_real(json, "wrong", job->result.quality.wrong);
         cli_json_end(json);
     }
     cli_json_begin(json, "expected");
