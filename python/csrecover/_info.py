@@ -57,6 +57,8 @@ class RecoverInfo:
     """numbers of the GPUs that ran; empty on the CPU"""
     choice: Optional[str] = None
     """what the samples chose where the options left it open, and why"""
+    classes: Optional[int] = None
+    """with ``labels=True``: how many the samples have"""
 
     def _repr_html_(self) -> str:
         return table("Recovery", {

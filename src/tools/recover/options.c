@@ -186,7 +186,9 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
                         csrec_setting *settings, csrec_recover_options *o) {
     const cli_recover_arguments *a = &request->a;
     csrec_recover_defaults(o);
-    if (a->quality >= 0) csrec_recover_preset(a->quality, measurement, o);
+    if (a->quality >= 0)
+        (a->labels ? csrec_labels_preset : csrec_recover_preset)(a->quality, measurement, o);
+    o->labels = a->labels;
     if (a->method >= 0) o->method = cli_method_name(a->method);
     if (a->solver >= 0) o->solve.solver = cli_solver_name(a->solver);
     if (a->basis >= 0) o->basis = cli_basis_name(a->basis);
