@@ -63,6 +63,32 @@ def holes_of_a_volume(shape):
             "clouds in all planes": ~planes}
 
 
+def label_maps(side=256):
+    """Regions of 8 classes with roads of 4 pixels, and warped cells of 60 points."""
+    from scipy import ndimage, spatial
+    rng = np.random.default_rng(10)
+
+    def waves(count, size):
+        made = rng.standard_normal((count, side, side))
+        made = np.stack([ndimage.gaussian_filter(one, size, mode="wrap") for one in made])
+        return made / made.std((1, 2), keepdims=True)
+    regions, road = waves(8, 12).argmax(0), waves(1, 18)[0]
+    regions[np.abs(road) < 2 * np.hypot(*np.gradient(road))] = 8
+    at = np.stack(np.mgrid[:side, :side] + 6 * waves(2, 10), -1).reshape(-1, 2)
+    cells = rng.integers(0, 8, 60)[spatial.cKDTree(rng.random((60, 2)) * side).query(at)[1]]
+    rng, holes = np.random.default_rng(11), np.ones((side, side), bool)
+    for at in rng.integers(0, 232, (25, 2)):
+        holes[tuple(slice(a, a + n) for a, n in zip(at, rng.integers(6, 24, 2)))] = False
+    masks = {"10 %": rng.random(holes.shape) < 0.1, "25 %": rng.random(holes.shape) < 0.25}
+    return {"regions": regions, "cells": cells.reshape(side, side)}, {**masks, "25 holes": holes}
+
+
+def of_classes(y, known):
+    """The class of the largest of the linear interpolations that are 1 in a class and 0 elsewhere."""
+    fill, classes = smooth.griddata("linear"), np.unique(y[known])
+    return classes[np.argmax([fill(np.where(known, y == k, np.nan), known) for k in classes], 0)]
+
+
 def main():
     arguments = binding.on_pictures(__doc__, "defaults.json")
     csrecover = binding.load(arguments.build)
@@ -83,6 +109,7 @@ def main():
                     continue
                 scale = truth.std(0) if kind == "table" else np.ptp(truth)
                 rms = np.sqrt(np.mean((error / scale)[~known] ** 2))
+                rms = np.mean(error[~known] != 0) if kind == "label map" else rms
                 found.append({"kind": kind, "case": name, "mask": mask, "way": way, "rms": rms,
                               "psnr": -20 * np.log10(max(rms, 1e-6)),
                               "seconds": time.process_time() - start})
@@ -104,6 +131,11 @@ def main():
     for name, truth in volumes().items():
         measure(name, name, truth, holes_of_a_volume(truth.shape),
                 {"default": by(), "before": by(method="frames"), "thin plate": by(method="smooth")})
+    maps, gaps = label_maps()
+    for name, truth in maps.items():
+        measure("label map", name, truth.astype(float), gaps,
+                {"default": by(labels=True), "fast": by(labels=True, quality="fast"),
+                 "nearest": smooth.griddata("nearest"), "linear": of_classes})
     mean = rows.means(found, ("kind", "mask", "way"), ("psnr", "rms", "seconds"))
     for row in mean:
         print(f"{row['kind']:16s} {row['mask']:20s} {row['way']:18s} {row['psnr']:7.2f} dB "

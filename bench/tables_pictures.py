@@ -200,6 +200,12 @@ def defaults(data):
                   [r["kind"] for r in data["mean"] if "volume" in r["kind"]]):
         ways = dict.fromkeys(r["way"] for r in data["mean"] if r["kind"] in kinds)
         tables.append(table(("", "gaps", *ways), _by_mask(data, kinds, ways)))
+    maps = [r for r in data["mean"] if r["kind"] == "label map"]
+    ways = dict.fromkeys(r["way"] for r in maps)
+    if maps:
+        tables.append(table(("label map, % wrong", *ways), [
+            (mask, *(f"{100 * r['rms']:.2f}" for r in maps if r["mask"] == mask))
+            for mask in dict.fromkeys(r["mask"] for r in maps)]))
     return "\n\n".join(tables) + (
         "\n\nPSNR in dB of the missing entries, of the range of the signal, or of the deviation of a "
         f"table's columns, and milliseconds. {named(data['machine'])}; bench/run.sh defaults.")

@@ -83,7 +83,7 @@ TEST(too_little_is_refused) {
     expect_mistake("$R m.npz --memory much -o no.png", 2, "--memory");
 }
 
-/* A quarter of a picture of floats, the rest NaN. */
+/* A quarter of a picture of floats but for a hole, the rest NaN. */
 static void write_gappy(const char *path) {
     csrec_image image = {.has_channels = false};
     const csrec_shape shape = {2, {1300, 1100}};
@@ -95,7 +95,8 @@ static void write_gappy(const char *path) {
         double x = (double)(i % 1100), y = (double)(i / 1100);
         double value =
             100.0 + 50.0 * sin(0.02 * x + 0.013 * y) + 20.0 * sin(0.3 * x) * cos(0.2 * y);
-        v[i] = check_below(&random, 4) ? NAN : (float)value;
+        const bool hole = hypot(x - 400.0, y - 700.0) < 30.0;
+        v[i] = hole || check_below(&random, 4) ? NAN : (float)value;
     }
     assert_ok(csrec_files_create(NULL, &files, NULL));
     assert_ok(csrec_files_add_signal(files, path, csrec_format_of(path), &image, NULL, NULL));

@@ -87,6 +87,12 @@ CSREC_API csrec_status csrec_npz_write(const char *path, int count, const char *
 
 /* ------------------------------------------------------------------ whole signals ------------- */
 
+/* Colours of indices 0 .. n - 1: red, green and blue, 0 .. 65535. */
+typedef struct csrec_palette {
+    int n; /* 0: none */
+    uint16_t color[3][256];
+} csrec_palette;
+
 /* A signal as stored, never scaled: a picture of integers 0 .. 2^bits - 1, or numbers. */
 typedef struct csrec_image {
     csrec_array pixels; /* PNG: U8 (bits <= 8) or U16, shape [H, W, C], C = 1 gray or 3 RGB. TIFF:
@@ -103,6 +109,8 @@ typedef struct csrec_image {
     double nodata;
     int bits;        /* 1, 2, 4, 8 or 16 bits a sample; 0: numbers without black and white */
     bool palette;    /* the file had a palette */
+    const csrec_palette *colors; /* NULL, or of indices of one channel of CSREC_U8, to be written as
+                                    a palette by PNG and TIFF */
     int64_t partial; /* pixels with partial alpha; their colour is unchanged */
     const struct csrec_placement *placement; /* NULL, or of what a .csv lists (its list.dims > 0): a
                         .csv then has a line for each entry, its coordinates and its values */
@@ -179,6 +187,8 @@ typedef struct csrec_facts {
     int64_t soft; /* values of the mask between its least and its largest, see `mask` below */
     bool has_nodata;
     double nodata;  /* stands for unknown values in the file */
+    bool flags;     /* an attribute flag_values says that values are classes */
+    csrec_palette palette; /* of a PNG or TIFF */
     char note[320]; /* what else is in the file, was lost before, or was left open: a line for the
                        user; or "" */
     csrec_error remark; /* what the file does not say, so that it is as the data show or as usual,
@@ -196,6 +206,8 @@ typedef struct csrec_read_options {
     bool has_unknown;   /* this value is unknown, too; of RGB pictures where all channels have
                            it; in a TIFF with a palette it is an index */
     double unknown;
+    bool labels; /* for csrec_recover_options.labels: a palette is not expanded, values are indices;
+                    cells have the class of their sample. CSREC_DATA: several share one */
     csrec_progress_fn progress; /* or NULL. If the file has pattern, seed and count, the positions
                                    are drawn again, see csrec_sampling_create_watched */
     void *context;              /* of progress */
@@ -223,8 +235,8 @@ CSREC_API csrec_status csrec_measurement_read_with(const char *path,
                                                    csrec_error *error);
 
 /* The same of samples in memory, as of lines of a .csv: coordinates [n * dims], the slowest axis
- * first, and values y [n * channels], NaN where unknown. Of the options `grid`, `cell_means` and
- * `placement` count. Free the measurement with csrec_measurement_clear. Thread safe.
+ * first, and values y [n * channels], NaN where unknown. Of the options `grid`, `cell_means`,
+ * `labels` and `placement` count. Free the measurement with csrec_measurement_clear. Thread safe.
  * CSREC_ARGUMENT: n, channels or dims below 1, dims above CSREC_DIMS_MAX, or a grid of other axes.
  * CSREC_DATA: a coordinate or value that is infinite, a coordinate that is NaN, or no known value;
  * CSREC_MEMORY. */

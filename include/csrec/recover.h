@@ -43,11 +43,14 @@ typedef struct csrec_recover_options {
     uint64_t memory;  /* bytes that it may use, see "estimates" below; 0: what is available */
     double seconds;   /* time for methods that improve as long as they run; 0: the method's own */
     int64_t tile;     /* most values of a tile, see "estimates" below; 0: 2^24 */
+    bool holes;       /* large holes of a picture without noise, recovered as a whole, are filled by
+                         what errs least on samples left out (docs/smooth.md); presets set it */
     csrec_comm *comm; /* processes that share the work, see "several processes" below; NULL: one */
     const char *journal;     /* NULL, or a file that keeps finished tiles, see "going on" below */
     const char *journal_key; /* what the recovery depends on, in one line; NULL: "" */
     double range[2];         /* bounds of the result; NAN, or equal ones: not given, see below */
     csrec_curve curve;       /* CSREC_CURVE_AUTO: chosen by the samples */
+    bool labels;             /* y are classes, see "label maps" below */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -107,6 +110,7 @@ typedef struct csrec_recover_report {
     csrec_curve curve;  /* in whose values it ran: CSREC_CURVE_NONE or _LOG */
     const char *curve_choice; /* a sentence: why, where samples span decades; else NULL */
     int64_t clamped;          /* values of the signal that were outside of the range */
+    int64_t classes;          /* with options->labels: of all channels together; else 0 */
 } csrec_recover_report;
 
 /* Sets nothing: all is resolved from the measurement. The default of one to three axes is the
@@ -163,6 +167,26 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 
 /* "auto", "none", "log"; NULL: no curve. */
 CSREC_API const char *csrec_curve_name(csrec_curve curve);
+
+/* ------------------------------------------------------------------ label maps ---------------- */
+
+/* With options->labels y are classes: integers, at most CSREC_LABELS_MOST of them in a channel. For
+ * each class k the signal that is 1 in its samples and 0 in others is recovered, as options say,
+ * and an entry has the class of the largest value; of equal ones (to 1e-6) the smallest class. So a
+ * result has classes of the samples alone, and samples are kept. Channels are label maps of their
+ * own. Without a method it is that of csrec_labels_preset "balanced". Time: of a recovery for each
+ * class; memory: 16 bytes an entry and 24 a sample more than one. options->journal is ignored;
+ * after an interruption classes that were not looked at are left out. CSREC_DATA: a value that is
+ * no integer, too many classes. CSREC_UNSUPPORTED: an operator, complex samples, sigma, atoms, a
+ * history, several processes; and functions other than csrec_recover and csrec_recover_plan:
+ * csrec_uncertainty, slabs, tiles. */
+enum { CSREC_LABELS_MOST = 256 };
+
+/* csrec_recover_preset for label maps, of the same names. On one axis all are the nearest sample
+ * (method smooth of kind 1). Of pictures "fast" is the biharmonic signal (smooth), the others the
+ * learned prior (net); without a prior, and of volumes, all are smooth. */
+CSREC_API const char *csrec_labels_preset(int i, const csrec_measurement *measurement,
+                                          csrec_recover_options *options);
 
 /* ------------------------------------------------------------------ several processes --------- */
 

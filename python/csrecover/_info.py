@@ -63,6 +63,8 @@ class RecoverInfo:
     """why, where the samples span decades"""
     clamped: int = 0
     """values of the signal that were outside of the range"""
+    classes: Optional[int] = None
+    """with ``labels=True``: how many the samples have"""
 
     def _repr_html_(self) -> str:
         return table("Recovery", {

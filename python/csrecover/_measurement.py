@@ -177,7 +177,7 @@ def from_c(made: Any) -> Measurement:
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
          unknown: Optional[float] = None, channels_last: bool = False, grid: Any = None,
          coordinates: Optional[str] = None, values: Optional[str] = None,
-         cell_means: bool = False,
+         cell_means: bool = False, labels: bool = False,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole picture or array.
 
@@ -198,6 +198,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
         columns of a .csv, "lon,lat", by the names in its header or their numbers from 1
     cell_means : bool, optional
         as for :func:`place`
+    labels : bool, optional
+        the values are classes, for ``recover(labels=True)``: indices of a palette, not its colours
     callback : callable, optional
         called with a :class:`Progress` where positions are drawn again; a true result raises
         :class:`Stopped`
@@ -230,6 +232,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     chosen = [NULL if names is None else path_bytes(names) for names in (coordinates, values)]
     options.coordinates, options.values = chosen
     options.cell_means = flag(cell_means, "cell_means")
+    options.labels = flag(labels, "labels")
     placement = options.placement = ffi.new("csrec_placement *")
     facts = options.facts = ffi.new("csrec_facts *")
     if unknown is not None:
@@ -257,7 +260,8 @@ def _placement_from(made: Any) -> Optional[Placement]:
     return Placement(origin, step, made.farthest, made.shared, made.moved) if made.dims else None
 
 
-def place(coordinates: Any, y: Any, *, grid: Any = None, cell_means: bool = False) -> Measurement:
+def place(coordinates: Any, y: Any, *, grid: Any = None, cell_means: bool = False,
+          labels: bool = False) -> Measurement:
     """Samples at real coordinates, as soundings or stations, on a grid of cells.
 
     Parameters
@@ -273,6 +277,8 @@ def place(coordinates: Any, y: Any, *, grid: Any = None, cell_means: bool = Fals
     cell_means : bool, optional
         cells have the means of their samples; default: the values in their middles, of the
         smoothest function through neighbouring samples (of up to three axes)
+    labels : bool, optional
+        y are classes: cells have that of their sample, of which each may have one
 
     Returns
     -------
@@ -291,7 +297,8 @@ def place(coordinates: Any, y: Any, *, grid: Any = None, cell_means: bool = Fals
         raise ArgumentError(f"coordinates {at.shape} and values {values.shape}: give [N, D] and "
                             "[N] or [N, C] of the same N")
     made, error = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear), new_error()
-    options = ffi.new("csrec_read_options *", {"cell_means": flag(cell_means, "cell_means")})
+    options = ffi.new("csrec_read_options *", {"cell_means": flag(cell_means, "cell_means"),
+                                               "labels": flag(labels, "labels")})
     cells = options.grid = _new_grid(grid)
     placement = options.placement = ffi.new("csrec_placement *")
     check(lib.csrec_measurement_place(

@@ -31,7 +31,7 @@ def _bounds(given: Any) -> tuple[float, float]:
     return low, high
 
 
-def _start(made: Any, quality: Optional[str]) -> Any:
+def _start(made: Any, quality: Optional[str], labels: bool) -> Any:
     options = ffi.new("csrec_recover_options *")
     lib.csrec_recover_defaults(options)
     if quality is None:
@@ -40,7 +40,8 @@ def _start(made: Any, quality: Optional[str]) -> Any:
     word(quality, "quality")
     while (name := lib.csrec_recover_preset(len(names), NULL, NULL)) != NULL:
         if text(name) == quality:
-            lib.csrec_recover_preset(len(names), made, options)
+            preset = lib.csrec_labels_preset if labels else lib.csrec_recover_preset
+            preset(len(names), made, options)
             return options
         names.append(text(name))
     raise unknown("quality", quality, names)
@@ -94,11 +95,12 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
                reference_pursuit: bool = False, atoms: Optional[int] = None,
                epsilon: Optional[float] = None, min_coefficient: Optional[float] = None,
                threads: int = 0, memory: int = 0, tile: int = 0, minutes: float = 0.0,
-               backend: str = "auto", model: Optional[Model] = None, range: Any = None,
-               curve: Optional[str] = None, **params: float) -> Any:
+               backend: str = "auto", model: Optional[Model] = None, labels: bool = False,
+               range: Any = None, curve: Optional[str] = None, **params: float) -> Any:
     """csrec_recover_options * for the measurement ``made``, given to the function ``call``;
     what they point to is added to ``keep``."""
-    options = _start(made, quality)
+    options = _start(made, quality, labels)
+    options.labels = labels
     solve, stop = options.solve, options.solve.stop
     for name, part, field in ((method, options, "method"), (solver, solve, "solver"),
                               (basis, options, "basis"), (backend, options, "backend")):

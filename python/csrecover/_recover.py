@@ -145,7 +145,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             channel_axis: Union[ChannelAxis, str] = UNSAID, dtype: Any = None,
             quality: Optional[str] = None, method: Optional[str] = None,
             solver: Optional[str] = None, basis: Optional[str] = None, sigma: Union[float, str, None] = None,
-            robust: bool = False,
+            robust: bool = False, labels: bool = False,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
             seed: int = SEED, rng: Any = None, order: Optional[str] = None,
             columns: Optional[str] = None, reference_pursuit: bool = False,
@@ -192,6 +192,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         :func:`estimate_noise`
     robust : bool, optional
         first drop what :func:`find_outliers` finds
+    labels : bool, optional
+        y are classes, integers: the result has classes of the samples alone, in their dtype. Of a
+        DataArray with ``flag_values``, say. Each class is recovered as a signal of 0 and 1, and the
+        largest wins; at most 256 classes. No ``sigma``, ``return_uncertainty`` or ``reference``
     scale : (float, float), optional
         values of black and white, in units of y
     shifts : int, optional
@@ -274,6 +278,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     'grids'
     """
     robust, coefficients = flag(robust, "robust"), flag(coefficients, "coefficients")
+    labels = flag(labels, "labels")
+    if labels and (robust or return_uncertainty or reference is not None):
+        raise ArgumentError("labels: robust, return_uncertainty and reference are for quantities, not "
+                            "for classes; leave them out")
     return_info = flag(return_info, "return_info")
     return_uncertainty = flag(return_uncertainty, "return_uncertainty")
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
@@ -300,12 +308,12 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                          reference_pursuit=reference_pursuit, atoms=atoms, epsilon=epsilon,
                          min_coefficient=min_coefficient, threads=ranks.threads(threads),
                          memory=memory, tile=tile, minutes=minutes, backend=ranks.backend(backend),
-                         model=model, range=range, curve=curve, **params)
+                         model=model, labels=labels, range=range, curve=curve, **params)
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)
     plain = m.through is None and not made.is_complex
-    for sentence in doubts_about(made, options.threads, robust) if ranks.root and plain else ():
+    for sentence in doubts_about(made, options.threads, robust or labels) if ranks.root and plain else ():
         warn(sentence, RecoveryWarning)
     sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
     if ranks.root and lib.csrec_doubt_basis(made, options, sentence):
@@ -318,7 +326,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     truth, values, top = _truth(m, made, reference, peak)
     keep.append(values)
     history = NULL
-    if return_info and not ranks.several:
+    if return_info and not ranks.several and not labels:
         room = ffi.new("csrec_history **")
         check(lib.csrec_history_create(truth, top, room))
         history = ffi.gc(room[0], lib.csrec_history_destroy)
@@ -341,6 +349,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if report.remark != NULL:
         warn(text(report.remark), RecoveryWarning)
     wanted = kept(np.asarray(m.y).real)
+    if labels and np.asarray(m.y).dtype.kind in "iu":
+        wanted = np.asarray(m.y).dtype
     if _parts(m, made) == 2:
         signal = signal.view(np.complex128)[..., 0]
         wanted = np.dtype(np.complex64 if wanted == np.float32 else np.complex128)
@@ -371,4 +381,4 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                None if report.choice == NULL else text(report.choice),
                                text(lib.csrec_curve_name(report.curve)),
                                None if report.curve_choice == NULL else text(report.curve_choice),
-                               report.clamped)
+                               report.clamped, report.classes if labels else None)

@@ -66,6 +66,26 @@ csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_
     status = row && row->about ? row->about(&input, about, error) : CSREC_OK;
     csrec_input_close(&input);
     if (about->extent[0] != shape->dim[0] || about->extent[1] != shape->dim[1]) about->size = 0;
-    about->colours = about->extent[2] == (shape->dims == 3 ? shape->dim[2] : 1);
+    about->colours = image->colors || about->extent[2] == (shape->dims == 3 ? shape->dim[2] : 1);
     return status == CSREC_MEMORY || status == CSREC_FILE ? status : CSREC_OK;
+}
+
+/* A palette of few colours is often one of classes, of many that of a picture. */
+void csrec_about_labels(csrec_input *input, const csrec_measurement *m) {
+    enum { FEW = 32 };
+    double seen[FEW + 1];
+    int n = 0;
+    csrec_error *remark = &input->facts.remark;
+    const bool colours = input->facts.palette.n > 0 && m->channels == 3;
+    for (int64_t i = 0; i < m->n && n <= FEW && colours; i++) {
+        const double colour = (m->y[3 * i] * 256 + m->y[3 * i + 1]) * 256 + m->y[3 * i + 2];
+        int at = n;
+        while (at > 0 && seen[at - 1] != colour) at--;
+        if (at == 0) seen[n++] = colour;
+    }
+    if (input->labels) return;
+    if (input->facts.flags || (colours && n <= FEW))
+        csrec_fail(remark, CSREC_OK,
+                   "%s tells of classes, which are averaged as quantities; labels keeps to them.",
+                   colours ? "Its palette of few colours" : "Its attribute flag_values");
 }

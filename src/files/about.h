@@ -32,6 +32,9 @@ bool csrec_about_next(const csrec_about *about, size_t *at, csrec_chunk *chunk);
 csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_about *about,
                               csrec_error *error);
 
+/* Sets input->facts.remark if the file, which is not read for labels, has what classes have. */
+void csrec_about_labels(csrec_input *input, const csrec_measurement *measurement);
+
 /* A number of 2 or 4 bytes, the highest first; and 4 bytes of it. */
 uint32_t csrec_about_number(const uint8_t *bytes, int n);
 void csrec_about_put(uint8_t *bytes, uint32_t number);

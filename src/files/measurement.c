@@ -292,6 +292,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     if (!status && options->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
         status = csrec_format_no_slabs(input, error);
     input->slab = options->slab;
+    input->labels = options->labels;
     input->unknown = options->has_unknown ? &options->unknown : NULL;
     if (!status) status = look_ahead(input, row, options, &seen, &s.known, error);
     if (!status) status = csrec_format_signal(input, &image, error);
@@ -319,6 +320,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     m.is_complex = image.is_complex;
     if (m.is_complex) m.channels /= 2;
     if (!status) csrec_doubt_centred(&m, &(bool){false}, &input->facts.remark);
+    if (!status && !*input->facts.remark.text) csrec_about_labels(input, &m);
     csrec_image_clear(&image);
     if (!status) *measurement = m;
     return status;

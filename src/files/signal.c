@@ -136,6 +136,9 @@ static csrec_status look_at_signal(const char *path, const csrec_read_options *o
 
 static csrec_status open_file(csrec_slab_file *file, csrec_measurement *form, csrec_error *error) {
     csrec_input input;
+    if (file->options.labels)
+        return csrec_fail(error, CSREC_UNSUPPORTED, "%s: label maps are read as a whole",
+                          file->path);
     csrec_status status = csrec_input_open(file->path, &input, error);
     if (status) return status;
     const csrec_format_row *row = csrec_input_format(&input);

@@ -214,6 +214,10 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
                                   csrec_layout *plan, csrec_error *error) {
     *plan = (csrec_layout){.resolved.options = *options};
     csrec_recover_options *o = &plan->resolved.options;
+    if (o->labels)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "labels: a label map is recovered whole, without expected errors; use "
+                          "csrec_recover, or omit labels");
     csrec_status status = check(o, error);
     if (!status)
         status = csrec_method_resolve(measurement, o, false, wanted.atoms, &plan->method, error);
@@ -338,6 +342,8 @@ csrec_status csrec_recover_plan(const csrec_measurement *measurement,
     const csrec_wanted wanted = {.signal = results != CSREC_RESULT_ATOMS,
                                  .atoms = results != CSREC_RESULT_SIGNAL};
     csrec_layout layout;
+    if (options->labels)
+        return csrec_labels_recover(measurement, options, wanted, NULL, NULL, plan, error);
     csrec_status status = csrec_measurement_check(measurement, "measurement", error);
     if (!status) status = csrec_layout_plan(&real, options, wanted, NULL, &layout, error);
     if (status) return status;

@@ -13,6 +13,8 @@ static const csrec_setting most_steps[] = {{"iterations", 80}, {"turns", 2}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
 static const csrec_setting quick_vote[] = {{"ways", 3}};
 static const csrec_setting table[] = {{"kind", 4}};
+static const csrec_setting line[] = {{"kind", 1}};
+static const csrec_setting rough[] = {{"digits", 2}};
 
 /* Of several rows with one name, the first whose method suits the measurement is used; rows with
  * `prior` only where a learned prior is installed. */
@@ -84,6 +86,7 @@ static bool suits(const struct preset *row, const csrec_measurement *measurement
 
 static void apply(const struct preset *row, csrec_recover_options *options) {
     options->method = row->method->info.name;
+    options->holes = !row->through && row->axes == 0;
     if (row->n_settings == 0) return;
     options->solve.settings = row->settings;
     options->solve.n_settings = row->n_settings;
@@ -105,7 +108,7 @@ const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
 const char *csrec_preset_default(const csrec_measurement *measurement,
                                  csrec_recover_options *options) {
     static const struct preset of_tables = {
-        .method = &csrec_method_smooth, .settings = table, .n_settings = 1};
+        .method = &csrec_method_smooth, .settings = table, .n_settings = 1, .axes = 2};
     const bool has_preset = measurement->shape.dims <= 3 || measurement->through;
     if (!measurement->through && csrec_table_axis(measurement) >= 0) {
         apply(&of_tables, options);
@@ -118,4 +121,31 @@ const char *csrec_preset_default(const csrec_measurement *measurement,
         break;
     }
     return NULL;
+}
+
+/* ------------------------------------------------------------------ label maps ---------------- */
+
+/* More passes of the network, or Gaussian groups, gain nothing. */
+void csrec_labels_default(const csrec_measurement *measurement, bool fast,
+                          csrec_recover_options *options) {
+    static const struct preset nearest = {.method = &csrec_method_smooth,
+                                          .settings = line,
+                                          .n_settings = 1},
+                               plain = {.method = &csrec_method_smooth,
+                                        .settings = rough,
+                                        .n_settings = 1},
+                               learned = {.method = &csrec_method_net, .prior = true};
+    const int axes = measurement ? measurement->shape.dims : 2;
+    const bool has_prior = !fast && suits(&learned, measurement);
+    if (axes <= 3) apply(axes == 1 ? &nearest : has_prior ? &learned : &plain, options);
+}
+
+const char *csrec_labels_preset(int i, const csrec_measurement *measurement,
+                                csrec_recover_options *options) {
+    const char *name = i < 0 ? NULL : name_of(i);
+    if (!name || !options) return name;
+    csrec_recover_defaults(options);
+    options->labels = true;
+    csrec_labels_default(measurement, strcmp(name, "fast") == 0, options);
+    return name;
 }

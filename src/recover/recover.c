@@ -292,6 +292,9 @@ csrec_status csrec_recover(const csrec_measurement *measurement,
                            const csrec_recover_options *options, double *signal, csrec_atoms *atoms,
                            csrec_recover_report *report, csrec_error *error) {
     recover_job j = {.measurement = measurement, .signal = signal, .atoms = atoms};
+    if (options->labels)
+        return csrec_labels_recover(measurement, options, (csrec_wanted){signal, atoms, false},
+                                    signal, report, NULL, error);
     return run(&j, options, report, error);
 }
 

@@ -64,6 +64,16 @@ csrec_status csrec_layout_check(const csrec_layout *layout, csrec_error *error);
 const char *csrec_preset_default(const csrec_measurement *measurement,
                                  csrec_recover_options *options);
 
+/* The same of label maps, or their preset "fast". */
+void csrec_labels_default(const csrec_measurement *measurement, bool fast,
+                          csrec_recover_options *options);
+
+/* csrec_recover of options with labels; plan not NULL: csrec_recover_plan. */
+csrec_status csrec_labels_recover(const csrec_measurement *measurement,
+                                  const csrec_recover_options *options, csrec_wanted wanted,
+                                  double *signal, csrec_recover_report *report, csrec_plan *plan,
+                                  csrec_error *error);
+
 /* CSREC_ARGUMENT and a line that names the field, if row i lacks something: a preset has a name, a
  * method that suits what the row is for, and at most four settings. CSREC_UNSUPPORTED past the end.
  */

@@ -214,7 +214,8 @@ static csrec_status fill_cells(double *coordinates, const axis *axes,
                                csrec_placement *placement, csrec_error *error) {
     find_cells(coordinates, axes, m, placement);
     csrec_status status = merge_cells(m, coordinates, placement);
-    if (status || m->n == 0 || options->cell_means || placement->farthest <= step_slack ||
+    const bool means = options->cell_means || options->labels;
+    if (status || m->n == 0 || means || placement->farthest <= step_slack ||
         m->shape.dims > CSREC_MIDDLE_DIMS)
         return status;
     return csrec_measurement_to_middles(m, coordinates, &placement->moved, error);
@@ -240,6 +241,11 @@ csrec_status csrec_csv_place(double *coordinates, int dims, const csrec_read_opt
     if (status) return status;
     status = fill_cells(coordinates, axes, options, m, placement, error);
     if (status) return csrec_fail(error, status, "%s: out of memory", name);
+    if (options->labels && placement->shared)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: %lld samples share cells, and classes have no mean; give a grid of "
+                          "more cells",
+                          name, (long long)placement->shared);
     placement->dims = dims;
     for (int d = 0; d < dims; d++) {
         placement->origin[d] = axes[d].low;

@@ -147,6 +147,7 @@ static csrec_status read_values(const csrec_hdf5 *h5, hid_t dataset, const csrec
     if (!status && !done && !read_plain(dataset, l, type, signal->pixels.data))
         status = csrec_hdf5_failed(h5, error);
     if (status) return status;
+    h5->input->facts.flags = H5Aexists(dataset, "flag_values") > 0;
     return csrec_hdf5_unpack(h5, dataset, l, signal, error);
 }
 

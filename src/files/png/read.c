@@ -18,6 +18,7 @@ enum { EXPANSION_MAX = 1032 };
  * variable of the function that calls setjmp changes between setjmp and longjmp. */
 typedef struct {
     const char *name;
+    csrec_input *input;
     csrec_reader reader;
     csrec_error *error;
     csrec_status status; /* why decoding stopped */
@@ -31,6 +32,8 @@ typedef struct {
     size_t bytes;    /* of a sample: 1 or 2 */
     bool keyed;      /* tRNS names one colour as transparent */
     uint16_t key[3]; /* that colour */
+    bool indexed;    /* samples are indices of a palette */
+    bool clear[256]; /* indices that tRNS makes transparent, if keyed */
     bool peek;       /* read only what precedes the pixels */
 } decoder;
 
@@ -78,16 +81,35 @@ static void take_key(decoder *d, int color) {
     d->key[2] = key->blue;
 }
 
+/* The palette, and of its indices those that are transparent. */
+static void take_palette(decoder *d) {
+    csrec_palette *to = &d->input->facts.palette;
+    png_colorp list;
+    png_bytep alpha;
+    int n = 0;
+    png_get_PLTE(d->png, d->info, &list, &to->n);
+    for (int i = 0; i < to->n; i++) {
+        to->color[0][i] = (uint16_t)(257 * list[i].red);
+        to->color[1][i] = (uint16_t)(257 * list[i].green);
+        to->color[2][i] = (uint16_t)(257 * list[i].blue);
+    }
+    d->indexed = d->input->labels;
+    d->keyed = d->indexed && png_get_tRNS(d->png, d->info, &alpha, &n, NULL) != 0;
+    for (int i = 0; i < n && d->keyed; i++) d->clear[i] = alpha[i] == 0;
+}
+
 static void take_header(decoder *d) {
     int bits, color;
     uint64_t file_size = d->reader.left;
     png_read_info(d->png, d->info);
     png_get_IHDR(d->png, d->info, &d->width, &d->height, &bits, &color, NULL, NULL, NULL);
     bool palette = color == PNG_COLOR_TYPE_PALETTE;
-    bool transparent = palette ? png_get_valid(d->png, d->info, PNG_INFO_tRNS) != 0
+    if (palette) take_palette(d);
+    const bool expands = palette && !d->indexed;
+    bool transparent = expands ? png_get_valid(d->png, d->info, PNG_INFO_tRNS) != 0
                                : (color & PNG_COLOR_MASK_ALPHA) != 0;
     int file_channels = png_get_channels(d->png, d->info);
-    d->channels = color & PNG_COLOR_MASK_COLOR ? 3 : 1; /* a palette has the colour bit */
+    d->channels = color & PNG_COLOR_MASK_COLOR && !d->indexed ? 3 : 1; /* palettes have this bit */
     d->stored = d->channels + transparent;
     d->image.bits = palette ? 8 : bits;
     d->image.palette = palette;
@@ -96,8 +118,8 @@ static void take_header(decoder *d) {
     d->status = check_size(d, bits, file_channels, file_size);
     if (d->status != CSREC_OK) png_error(d->png, "size");
     if (bits < 8) png_set_packing(d->png);
-    if (palette) png_set_palette_to_rgb(d->png);
-    if (palette && transparent) png_set_tRNS_to_alpha(d->png);
+    if (expands) png_set_palette_to_rgb(d->png);
+    if (expands && transparent) png_set_tRNS_to_alpha(d->png);
     if (bits == 16 && *(const uint8_t *)&(uint16_t){1}) png_set_swap(d->png);
 }
 
@@ -153,7 +175,8 @@ static void split_alpha(decoder *d, size_t pixels) {
 
 static void compare_key(decoder *d, size_t pixels) {
     size_t i = 0;
-    for (size_t p = 0; p < pixels; p++) {
+    for (size_t p = 0; p < pixels && d->indexed; p++) d->image.alpha[p] = !d->clear[d->raw[p]];
+    for (size_t p = 0; p < pixels && !d->indexed; p++) {
         bool equal = true;
         for (int c = 0; c < d->channels; c++, i++) {
             uint16_t value = d->bytes == 2 ? ((uint16_t *)(void *)d->raw)[i] : d->raw[i];
@@ -192,6 +215,7 @@ static csrec_status arrange(decoder *d) {
 /* Runs the decoder; on return everything that libpng allocated is released. */
 static csrec_status run(decoder *d, csrec_input *input, csrec_error *error) {
     d->name = input->name;
+    d->input = input;
     d->reader = csrec_input_reader(input);
     d->error = error;
     if (csrec_input_format(input) != &csrec_png_format)

@@ -70,15 +70,33 @@ static void describe(encoder *e) {
             png_write_chunk(e->png, (png_const_bytep)chunk.type, chunk.data, chunk.size);
 }
 
+/* Indices beyond the palette are black. */
+static void put_palette(encoder *e) {
+    const csrec_palette *from = e->image->colors;
+    const uint8_t *index = e->image->pixels.data;
+    png_color list[256] = {{0}};
+    int n = from->n;
+    for (int64_t i = 0; i < e->image->pixels.count; i++)
+        if (index[i] >= n) n = index[i] + 1;
+    for (int i = 0; i < from->n; i++)
+        list[i] =
+            (png_color){(png_byte)(from->color[0][i] >> 8), (png_byte)(from->color[1][i] >> 8),
+                        (png_byte)(from->color[2][i] >> 8)};
+    png_set_PLTE(e->png, e->info, list, n);
+}
+
 static csrec_status encode(encoder *e) {
     static char comment[] = "Comment";
     if (setjmp(png_jmpbuf(e->png))) return e->status;
+    const bool indexed = e->image->colors && e->channels == 1 && e->bytes == 1;
     int color = (e->channels == 3 ? PNG_COLOR_MASK_COLOR : 0) |
                 (e->image->alpha ? PNG_COLOR_MASK_ALPHA : 0);
+    if (indexed) color = PNG_COLOR_TYPE_PALETTE;
     png_set_write_fn(e->png, e, on_write, on_flush);
     png_set_user_limits(e->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_IHDR(e->png, e->info, e->width, e->height, (int)e->bytes * 8, color, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    if (indexed) put_palette(e);
     png_write_info(e->png, e->info);
     describe(e);
     if (e->bytes == 2 && *(const uint8_t *)&(uint16_t){1}) png_set_swap(e->png);

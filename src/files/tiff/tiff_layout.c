@@ -58,6 +58,21 @@ static csrec_status check_page(csrec_tiff *tiff, const csrec_tiff_layout *layout
     return CSREC_OK;
 }
 
+/* For label maps its indices are as gray. */
+static csrec_status read_palette(csrec_tiff *tiff, csrec_tiff_layout *layout, csrec_error *error) {
+    csrec_palette *to = &tiff->input->facts.palette;
+    uint16_t *color[3];
+    if (layout->photometric != PHOTOMETRIC_PALETTE || layout->dtype != CSREC_U8) return CSREC_OK;
+    if (!TIFFGetField(tiff->file, TIFFTAG_COLORMAP, &color[0], &color[1], &color[2]))
+        return csrec_tiff_damaged(tiff, error);
+    to->n = 256;
+    for (int c = 0; c < 3; c++) memcpy(to->color[c], color[c], sizeof to->color[c]);
+    if (!tiff->input->labels) return CSREC_OK;
+    layout->photometric = PHOTOMETRIC_MINISBLACK;
+    layout->channels = 1;
+    return CSREC_OK;
+}
+
 csrec_status csrec_tiff_page_layout(csrec_tiff *tiff, csrec_tiff_layout *layout,
                                     csrec_error *error) {
     uint16_t bits = 1;
@@ -75,7 +90,8 @@ csrec_status csrec_tiff_page_layout(csrec_tiff *tiff, csrec_tiff_layout *layout,
     layout->packed = bits == 1 && layout->stored == 1 && csrec_tiff_is_mask(tiff);
     if (layout->packed) layout->dtype = CSREC_U8;
     typed = typed || layout->packed;
-    return check_page(tiff, layout, typed, bits, error);
+    csrec_status status = check_page(tiff, layout, typed, bits, error);
+    return status ? status : read_palette(tiff, layout, error);
 }
 
 static bool same_layout(const csrec_tiff_layout *a, const csrec_tiff_layout *b) {

@@ -171,6 +171,8 @@ static void compare(writer *w) {
         if (w->imagej && w->compression == COMPRESSION_NONE)
             w->compression = COMPRESSION_ADOBE_DEFLATE;
     }
+    if (w->signal->colors && w->channels == 1 && w->signal->pixels.dtype == CSREC_U8)
+        w->photometric = PHOTOMETRIC_PALETTE;
     if (!w->across) w->down = row_bytes(w) < STRIP ? (uint32_t)(STRIP / row_bytes(w)) : 1;
 }
 
@@ -204,6 +206,10 @@ static void describe_page(writer *w, int64_t page) {
     TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, (int)samples_of(w));
     TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
     TIFFSetField(file, TIFFTAG_PHOTOMETRIC, (int)w->photometric);
+    if (w->photometric == PHOTOMETRIC_PALETTE) {
+        const csrec_palette *p = w->signal->colors;
+        TIFFSetField(file, TIFFTAG_COLORMAP, p->color[0], p->color[1], p->color[2]);
+    }
     TIFFSetField(file, TIFFTAG_COMPRESSION, (int)w->compression);
     if (whole)
         TIFFSetField(file, TIFFTAG_PREDICTOR,

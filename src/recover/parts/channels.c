@@ -63,6 +63,12 @@ static void deliver(group_job *j, const csrec_groups *g, int64_t k) {
     }
 }
 
+static csrec_status run(const csrec_method_type *method, const csrec_recovery *recovery,
+                        csrec_error *error) {
+    const csrec_status status = csrec_method_run(method, recovery, error);
+    return status ? status : csrec_holes_fill(method, recovery, error);
+}
+
 /* A csrec_group_fn. */
 static csrec_status run_group(void *job, const csrec_groups *g, int64_t k,
                               const csrec_measurement *part, const int64_t *sample,
@@ -81,7 +87,7 @@ static csrec_status run_group(void *job, const csrec_groups *g, int64_t k,
     own.atoms = j->atoms;
     own.report = &one;
     if (j->variance) j->variance[0] = -1.0;
-    csrec_status status = csrec_method_run(j->method, &own, error);
+    csrec_status status = run(j->method, &own, error);
     if (status) return status;
     deliver(j, g, k);
     csrec_report_add(&one, j->all->report);
@@ -92,7 +98,7 @@ csrec_status csrec_channels_run(const csrec_method_type *method, const csrec_rec
                                 const double *mean, csrec_error *error) {
     group_job j = {.method = method, .all = recovery};
     if (method->uneven || csrec_measurement_even(recovery->measurement))
-        return csrec_method_run(method, recovery, error);
+        return run(method, recovery, error);
     csrec_status status = prepare(&j, error);
     if (!status) {
         fill(&j, mean);

@@ -155,6 +155,7 @@ static csrec_image image_of(const csrec_format *format, const cli_form *form,
     image.pixels.dtype = !picture ? cli_array_type(format, form, measurement->dtype, values, signal)
                          : image.bits == 16 ? CSREC_U16
                                             : CSREC_U8;
+    if (image.pixels.dtype == CSREC_U8 && measurement->channels == 1) image.colors = form->palette;
     return image;
 }
 
@@ -190,7 +191,7 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
         return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
     const bool real = image.pixels.dtype == CSREC_F32 || image.pixels.dtype == CSREC_F64;
     csrec_status status = CSREC_OK;
-    for (int64_t i = 0; i < image.pixels.count / (colors ? 3 : 1) && !status; i++)
+    for (int64_t i = 0; i < image.pixels.count / (colors ? 3 : 1) && !status; i++) {
         if (colors)
             cli_colormap_color(form->colors, share_of(&form->tones, signal[i]),
                                (uint8_t *)image.pixels.data + 3 * i);
@@ -203,6 +204,13 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
                                 tone(&tones, form->unknown));
         else
             cli_array_set_known(&image.pixels, i, signal[i], form->unknown);
+        if (form->exact && !status && csrec_array_value(&image.pixels, i) != signal[i])
+            status = isnan(signal[i]) ? CSREC_OK
+                                      : cli_fail(error, CSREC_DATA,
+                                                 "%s: class %.17g is not among its values; choose "
+                                                 "another --dtype, --bits or format",
+                                                 path, signal[i]);
+    }
     if (!status) status = csrec_files_add_signal(files, path, format, &image, form->like, error);
     csrec_image_clear(&image);
     return status;

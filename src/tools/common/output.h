@@ -73,9 +73,11 @@ void cli_colormap_color(const cli_colormap *map, double share, uint8_t rgb[3]);
 
 /* How a signal is written. */
 typedef struct cli_form {
-    cli_tones tones;            /* of a picture */
-    int dtype;                  /* csrec_dtype of an array, or -1: see below */
-    const cli_colormap *colors; /* of a picture of one channel, in 8 bits; or NULL */
+    cli_tones tones;              /* of a picture */
+    int dtype;                    /* csrec_dtype of an array, or -1: see below */
+    const cli_colormap *colors;   /* of a picture of one channel, in 8 bits; or NULL */
+    bool exact;                   /* values that do not fit are an error */
+    const csrec_palette *palette; /* of values that are indices, or NULL */
     bool is_complex;  /* the signal is pairs of real and imaginary parts, written as .npy */
     double unknown;   /* of integers, stands for values that are NaN, of a channel that is measured
                          nowhere; NaN: none does */

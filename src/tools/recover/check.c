@@ -149,6 +149,15 @@ static int check_grid(cli_request *request) {
                      request->a.grid);
 }
 
+/* What has no meaning for classes, and what the library does not refuse. */
+static int check_labels(const cli_request *request) {
+    const cli_recover_arguments *a = &request->a;
+    const bool vain = a->robust || a->merge || a->uncertainty || a->scale || a->colormap >= 0;
+    if (!a->labels || !vain) return CLI_CONTINUE;
+    return cli_usage(request->tool, "--robust, --merge, --uncertainty, --scale and --colormap are "
+                                    "for quantities, not for classes; omit them, or --labels");
+}
+
 int cli_request_check(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     bool results =
@@ -165,7 +174,8 @@ int cli_request_check(cli_request *request) {
         return cli_usage(request->tool, "--colormap: colours have 8 bits; leave out --bits");
     if (cli_is_dash(a->inputs.text[0]) && cli_is_dash(a->mask))
         return cli_usage(request->tool, "the input and --mask cannot both be stdin");
-    int code = check_scale(request);
+    int code = check_labels(request);
+    if (code == CLI_CONTINUE) code = check_scale(request);
     if (code == CLI_CONTINUE) code = check_range(request);
     if (code == CLI_CONTINUE) code = check_grid(request);
     if (code == CLI_CONTINUE) code = cli_sigma_check(request);

@@ -65,6 +65,10 @@ static const cli_option options[] = {
     {"channels-last", 'c', CLI_FLAG, NULL,
      "The last axis of an array INPUT has channels, as colours, and is no axis of the signal.",
      CLI_AT(channels_last)},
+    {"labels", 0, CLI_FLAG, NULL,
+     "The values are classes, whole numbers, as of a land-cover map: the result has classes of the "
+     "samples alone, in their type. Of a palette the indices are recovered, and it is kept.",
+     CLI_AT(labels)},
     {"merge", 0, CLI_FLAG, NULL,
      "Join all INPUTs, scans of one signal, and recover once. Positions that several have are "
      "averaged, weighted by 1/sigma^2 where each has sigma; contradictions are reported.",

@@ -38,7 +38,7 @@ void cli_job_expect(cli_job *job) {
     bool asked = job->out.map != NULL, shown = asked || job->out.page;
     job->result.expected = NAN;
     /* Without points no sample can be left out to be compared with. */
-    if (!cli_job_has_points(job) || !job->result.signal ||
+    if (!cli_job_has_points(job) || !job->result.signal || job->a->labels ||
         job->result.report.outcome == CSREC_INTERRUPTED || cli_interrupted() ||
         (!shown && !is_worth_it(job)))
         return;

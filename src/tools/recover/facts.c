@@ -128,6 +128,7 @@ int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
         add(&f, "pursuits", "%lld", (long long)r->pursuits);
         add(&f, "iterations", "%lld", (long long)r->iterations);
     }
+    if (job->a->labels) add(&f, "classes", "%lld", (long long)r->classes);
     add(&f, "residual", "%.6g", r->residual);
     add(&f, "library", "csrec %s", csrec_version());
     return f.n;

@@ -54,11 +54,14 @@ static void set_tones(cli_job *job) {
     job->in.tones.light = job->in.facts.linear;
     if (job->a->scale) memcpy(job->in.tones.scale, job->request->scale, sizeof job->request->scale);
     if (job->a->bits) job->in.tones.bits = (int)job->a->bits;
+    if (!job->a->labels) return;
+    job->in.tones.scale[0] = 0.0; /* classes are written as they are */
+    job->in.tones.scale[1] = job->in.tones.bits == 16 ? 65535.0 : 255.0;
 }
 
 /* Whether the steps are recorded. */
 static bool wants_history(const cli_job *job) {
-    return job->out.page || job->out.plot || job->a->history;
+    return job->a->history || (!job->a->labels && (job->out.page || job->out.plot));
 }
 
 static int begin_history(cli_job *job) {
@@ -151,6 +154,8 @@ static int check_output(cli_job *job) {
         refusal = "a picture has 8 or 16 bits; leave out --dtype, or write another format";
     if (job->out.output && job->a->bits == 16 && cli_format_has(job->out.format, CSREC_USE_LOSSY))
         refusal = "has 8 bits; leave out --bits, or write a .png";
+    if (job->out.output && job->a->labels && cli_format_has(job->out.format, CSREC_USE_LOSSY))
+        refusal = "compression changes values, and classes are exact; write a .png";
     if (refusal)
         return cli_job_fail(job, "%s: %s",
                             cli_is_dash(job->out.output) ? "stdout" : job->out.output, refusal);

@@ -21,6 +21,7 @@ static const char *in_the_way(const cli_job *job) {
            : a->reference                              ? "--reference"
            : a->robust                                 ? "--robust"
            : a->merge                                  ? "--merge"
+           : a->labels                                 ? "--labels"
            : a->sigma && strcmp(a->sigma, "auto") == 0 ? "--sigma auto"
            : a->minutes > 0.0                          ? "--minutes"
                                                        : NULL;

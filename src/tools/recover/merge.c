@@ -16,6 +16,7 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .channels_last = a->channels_last,
                                 .has_unknown = a->unknown_given,
                                 .unknown = a->unknown,
+                                .labels = a->labels,
                                 .progress = cli_progress_report,
                                 .context = job->progress,
                                 .grid = a->grid ? &job->request->grid : NULL,

@@ -84,6 +84,6 @@ int cli_job_noise(cli_job *job) {
     if (!status && source && strcmp(source, "estimate") == 0)
         status = csrec_noise_estimate(m, &m->sigma, &error);
     if (status) return cli_job_fail(job, "%s: %s", job->input, error.text);
-    if (!source && !job->a->quiet && cli_job_has_points(job)) suspect_noise(job);
+    if (!source && !job->a->quiet && !job->a->labels && cli_job_has_points(job)) suspect_noise(job);
     return CLI_CONTINUE;
 }

@@ -190,7 +190,9 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
                         csrec_setting *settings, csrec_recover_options *o) {
     const cli_recover_arguments *a = &request->a;
     csrec_recover_defaults(o);
-    if (a->quality >= 0) csrec_recover_preset(a->quality, measurement, o);
+    if (a->quality >= 0)
+        (a->labels ? csrec_labels_preset : csrec_recover_preset)(a->quality, measurement, o);
+    o->labels = a->labels;
     if (a->method >= 0) o->method = cli_method_name(a->method);
     if (a->solver >= 0) o->solve.solver = cli_solver_name(a->solver);
     if (a->basis >= 0) o->basis = cli_basis_name(a->basis);
@@ -275,7 +277,7 @@ int cli_request_conflicts(const cli_request *request) {
 static void bound_below(const cli_job *job, csrec_recover_options *o) {
     double low, high;
     const bool given = o->range[0] != o->range[1] && !isnan(o->range[0]);
-    if (job->large.on || !cli_job_has_points(job) || !cli_job_avoids(job)) return;
+    if (job->large.on || job->a->labels || !cli_job_has_points(job) || !cli_job_avoids(job)) return;
     cli_job_range(job, &low, &high);
     const bool depth = !given && cli_job_unknown(job) == 0.0 && low > 0.0 && low <= high / 16.0;
     if (!depth && !(given && o->range[0] == cli_job_unknown(job))) return;

@@ -85,6 +85,8 @@ csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tone
     double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
     cli_quality sum = {.peak = cli_peak_of(tones, n * channels, truth)};
     sum.psnr = csrec_psnr(n * channels, truth, signal, sum.peak);
+    for (int64_t i = 0; i < n * channels; i++)
+        sum.wrong += (truth[i] != signal[i]) / (double)(n * channels);
     if (!a || !b) status = CSREC_MEMORY;
     for (int64_t c = 0; !status && c < channels; c++) {
         double ssim = NAN;

@@ -23,7 +23,7 @@ typedef struct cli_recover_arguments {
     uint64_t seed;
     double unknown;
     bool seed_given, unknown_given, channels_last, reference_pursuit, info, json, verbose, quiet,
-        resume, history, no_sync, merge, robust, cell_means;
+        resume, history, no_sync, merge, robust, cell_means, labels;
 } cli_recover_arguments;
 
 /* What the weights that are installed have in them. Of several threads one reads them. */
@@ -104,6 +104,7 @@ typedef struct cli_quality {
     double psnr; /* dB, of the values of all channels together; infinity if equal */
     double ssim; /* mean over channels; NaN if it is not defined: not 2-D, or below 11 x 11 */
     double peak;
+    double wrong; /* share of the values that differ, which tells of classes */
 } cli_quality;
 
 /* Step 4, recovering: the signal, and what is known about it. */

@@ -56,6 +56,7 @@ static void tell_method(const cli_job *job) {
              (long long)job->in.measurement.n, plan->method.name,
              cli_devices_text(r, devices, sizeof devices), csrec_outcome_text(r->outcome), work,
              r->residual);
+    if (job->a->labels) cli_note(job->tool, "classes in the samples: %lld", (long long)r->classes);
     if (*r->given_up.text)
         cli_note(job->tool, "auto runs on the CPU because the device failed: %s", r->given_up.text);
     for (int i = 0; i < plan->n_parameters; i++)
@@ -95,6 +96,8 @@ void cli_job_tell(const cli_job *job) {
         fprintf(stderr, "PSNR %.2f dB", job->result.quality.psnr);
         if (isfinite(job->result.quality.ssim))
             fprintf(stderr, ", SSIM %.4f", job->result.quality.ssim);
+        if (job->a->labels)
+            fprintf(stderr, ", %.2f %% of all values differ", 100.0 * job->result.quality.wrong);
         fprintf(stderr, "\n");
     }
     if (r->outcome == CSREC_INTERRUPTED && !job->a->quiet)
@@ -154,6 +157,7 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_text(json, "curve", csrec_curve_name(r->curve));
     cli_json_text(json, "curve_choice", r->curve_choice);
     cli_json_integer(json, "clamped", r->clamped);
+    if (job->a->labels) cli_json_integer(json, "classes", r->classes);
     cli_json_text(json, "outcome", csrec_outcome_text(r->outcome));
     cli_json_flag(json, "interrupted", r->outcome == CSREC_INTERRUPTED);
     json_iterations(json, job);
@@ -262,6 +266,7 @@ void cli_job_json(const cli_job *job, cli_json *json) {
         cli_json_real(json, "peak", job->result.quality.peak);
         cli_json_real(json, "psnr", job->result.quality.psnr); /* null if the signals are equal */
         cli_json_real(json, "ssim", job->result.quality.ssim);
+        if (job->a->labels) cli_json_real(json, "wrong", job->result.quality.wrong);
         cli_json_end(json);
     }
     cli_json_begin(json, "expected");

@@ -21,7 +21,7 @@ static bool same_places(const csrec_measurement *a, const csrec_measurement *b) 
 }
 
 bool cli_jobs_share(const cli_job *a, const cli_job *b) {
-    return cli_job_has_points(a) && cli_job_has_points(b) && !a->setup.model &&
+    return cli_job_has_points(a) && cli_job_has_points(b) && !a->setup.model && !a->a->labels &&
            !a->setup.options.memory && !a->result.atoms && !a->result.history && a->result.signal &&
            b->result.signal && a->setup.plan.by_channels &&
            same_plan(&a->setup.plan, &b->setup.plan) &&
@@ -76,7 +76,7 @@ static void take_quality(cli_job *job) {
         !cli_quality_of(&job->in.measurement, &job->in.tones, job->result.truth, job->result.signal,
                         &job->result.quality))
         return;
-    job->result.quality = (cli_quality){NAN, NAN, NAN};
+    job->result.quality = (cli_quality){NAN, NAN, NAN, NAN};
     cli_result_lose(&job->result, CSREC_MEMORY, "%s: out of memory for the comparison",
                     job->out.reference);
 }

@@ -76,7 +76,8 @@ int cli_job_doubt(cli_job *job) {
     if (cli_job_has_points(job) &&
         csrec_doubts_find(&job->in.measurement, (int)job->a->threads, &job->in.doubts, &error))
         return cli_job_fail(job, "%s: %s", job->input, error.text);
-    if (job->a->robust) job->in.doubts.outliers = 0.0; /* what is left is the signal's own */
+    if (job->a->robust || job->a->labels)
+        job->in.doubts.outliers = 0.0; /* what is left is the signal's own */
     const cli_sentences s = of_samples(job);
     tell(job, &s, 0);
     return CLI_CONTINUE;

@@ -55,6 +55,10 @@ static csrec_status add_signal(void *context, csrec_files *files, csrec_error *e
                      .placement = &job->in.placement};
     if (job->large.on) return cli_job_write_large(job, files, error);
     form.tones = cli_job_tones(job);
+    form.exact = job->a->labels;
+    if (form.exact && form.dtype < 0 && job->in.measurement.dtype != CSREC_F64)
+        form.dtype = job->in.measurement.dtype;
+    if (form.exact && job->in.facts.palette.n) form.palette = &job->in.facts.palette;
     const bool pairs = job->result.pairs && !cli_format_has(job->out.format, CSREC_USE_PICTURE);
     form.is_complex = pairs;
     return cli_signal_write(files, job->out.output, job->out.format, &form, &job->in.measurement,
