@@ -47,6 +47,14 @@ static const cli_option options[] = {
      "NaN or infinite, of a whole picture or array, and of a .csv.",
      CLI_AT(unknown), .low = -INFINITY, .high = INFINITY,
      .given = offsetof(cli_recover_arguments, unknown_given)},
+    {"within", 'w', CLI_REAL, "N",
+     "Fill only what is unknown within N entries (Euclidean) of a known one of its channel; the "
+     "rest stays unknown: the file's nodata value or --unknown, NaN, transparent in a .png.",
+     CLI_AT(within), .low = 1.0, .high = 1e9},
+    {"fill", 'F', CLI_READ, "FILE",
+     "Fill only where this picture or array, as one of --mask, is not zero; the rest stays "
+     "unknown, as of --within.",
+     CLI_AT(fill)},
     {"grid", 0, CLI_TEXT, "H,W",
      "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "
      "axis are in the middle of theirs. Default: the step that the coordinates have, else square "
@@ -58,9 +66,7 @@ static const cli_option options[] = {
      CLI_AT(coordinates)},
     {"values", 0, CLI_TEXT, "NAMES",
      "Columns of a .csv that are values, likewise; other columns are left out.", CLI_AT(values)},
-    {"channels-last", 'c', CLI_FLAG, NULL,
-     "The last axis of an array INPUT has channels, as colours, and is no axis of the signal.",
-     CLI_AT(channels_last)},
+    CLI_AXES(arguments),
     {"merge", 0, CLI_FLAG, NULL,
      "Join all INPUTs, scans of one signal, and recover once. Positions that several have are "
      "averaged, weighted by 1/sigma^2 where each has sigma; contradictions are reported.",
