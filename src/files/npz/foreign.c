@@ -67,13 +67,17 @@ static csrec_status choose(const csrec_npz *npz, const char *member, char name[N
                       npz->name);
 }
 
+static bool is_measurement(const csrec_npz *npz) {
+    return csrec_npz_has(npz, "y") || csrec_npz_has(npz, "index") || csrec_npz_has(npz, "shape");
+}
+
 csrec_status csrec_npz_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
     csrec_npz npz;
     char name[NAME];
     *signal = (csrec_image){.bits = 0};
     csrec_status status = csrec_npz_open(input, &npz, error);
     if (status) return status;
-    if (!input->member && csrec_npz_has(&npz, "y"))
+    if (!input->member && is_measurement(&npz))
         status = csrec_fail(error, CSREC_FORMAT,
                             "%s: is a measurement, and no whole signal; save the array as .npy",
                             npz.name);
@@ -91,7 +95,7 @@ bool csrec_npz_is_foreign(const csrec_input *input) {
     if (input->file) own.file = fdopen(dup(fileno(input->file)), "rb");
     if (input->file && !own.file) return false;
     const bool opened = !csrec_npz_open(&own, &npz, NULL);
-    const bool foreign = opened && !csrec_npz_has(&npz, "y");
+    const bool foreign = opened && !is_measurement(&npz);
     if (opened) csrec_npz_close(&npz);
     if (own.file) fclose(own.file);
     return foreign;

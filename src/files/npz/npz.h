@@ -77,7 +77,7 @@ csrec_status csrec_npz_array(const csrec_npz *npz, const char *field, csrec_arra
 
 /* ------------------------------------------------------------------ of others (foreign.c) ----- */
 
-/* Whether an array is named, or there is no y. */
+/* Whether an array is named, or there is no y, index and shape. */
 bool csrec_npz_is_foreign(const csrec_input *input);
 csrec_status csrec_npz_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 

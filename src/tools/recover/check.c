@@ -138,8 +138,6 @@ int cli_request_check(cli_request *request) {
         a->output || a->coefficients || a->reference || a->report || a->plot || a->uncertainty;
     if (a->channels_last + a->channels_first + a->volume > 1)
         return cli_usage(request->tool, CLI_AXES_REFUSAL);
-    if (!a->output && (a->within > 0.0 || a->fill))
-        return cli_usage(request->tool, "--within and --fill say what --output has; give -o");
     if (a->info && (results || a->sigma || a->robust))
         return cli_usage(request->tool, "--info only describes; omit options of a recovery");
     if (!a->info && !results && !a->json)

@@ -27,7 +27,8 @@ int cli_job_read_fill(cli_job *job) {
     csrec_fill *fill = &job->in.fill;
     const csrec_measurement *m = &job->in.measurement;
     const char *why = cli_job_leaves(job) ? refusal(job) : NULL;
-    if (why) return cli_job_fail(job, "%s: %s", job->out.output, why);
+    if (why)
+        return cli_job_fail(job, "%s: %s", job->out.output ? job->out.output : job->input, why);
     fill->within = job->a->within;
     return job->a->fill && csrec_mask_read(job->a->fill, job->a->channels_first, &m->shape,
                                            m->channels, &fill->at, &fill->by_channel, &error)
