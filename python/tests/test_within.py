@@ -79,7 +79,7 @@ def test_tiff(rng, tool, tmp_path, dtype, nodata):
     rasterio = pytest.importorskip("rasterio")
     values, known = draw(rng)
     second = rng.random(known.shape) < 0.2
-    both, each = np.stack([values, values / 2]).astype(dtype), np.stack([known, second])
+    both, each = np.stack([values, values / 2 + 1]).astype(dtype), np.stack([known, second])
     unknown = np.nan if nodata is None else nodata
     with rasterio.open(tmp_path / "in.tif", "w", driver="GTiff", height=40, width=52, count=2,
                        dtype=dtype, nodata=nodata, crs="EPSG:32633") as file:
