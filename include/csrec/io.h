@@ -179,6 +179,7 @@ typedef struct csrec_placement {
     double origin[CSREC_DIMS_MAX], step[CSREC_DIMS_MAX];
     double farthest; /* most cells, along an axis, from a sample to the middle of its cell */
     int64_t shared;  /* samples that are not alone in their cell, which has their mean */
+    double moved;    /* the most that a value changed on the way to the middle of its cell */
     bool whole;      /* dims > 0, and all coordinates were whole numbers from 0 that might be
                         positions: far from 0, with a step, or of too large a signal */
     bool stepped;    /* dims 0, but the numbers have a common step above 1, as coordinates have */
@@ -221,8 +222,12 @@ typedef struct csrec_read_options {
     const char *coordinates, *values; /* or NULL: columns of a .csv of samples, "lon,lat", by the
                                          names in its header, or by their numbers from 1. With
                                          either it is no matrix */
-    csrec_placement *placement;       /* or NULL: receives how coordinates became cells */
-    csrec_facts *facts;               /* or NULL: receives what the file says beside its samples */
+    bool cell_means; /* cells of coordinates have the means of their samples, as labels must; else
+                        the values in their middles, of the smoothest function through a sample and
+                        its 15 nearest neighbours, where samples are more than a twentieth of a cell
+                        away */
+    csrec_placement *placement; /* or NULL: receives how coordinates became cells */
+    csrec_facts *facts;         /* or NULL: receives what the file says beside its samples */
     csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`
                         as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
                         file and mask */
@@ -240,6 +245,17 @@ CSREC_API csrec_status csrec_measurement_read_with(const char *path,
                                                    const csrec_read_options *options,
                                                    csrec_measurement *measurement,
                                                    csrec_error *error);
+
+/* The same of samples in memory, as of lines of a .csv: coordinates [n * dims], the slowest axis
+ * first, and values y [n * channels], NaN where unknown. Of the options `grid`, `cell_means` and
+ * `placement` count. Free the measurement with csrec_measurement_clear. Thread safe.
+ * CSREC_ARGUMENT: n, channels or dims below 1, dims above CSREC_DIMS_MAX, or a grid of other axes.
+ * CSREC_DATA: a coordinate or value that is infinite, a coordinate that is NaN, or no known value;
+ * CSREC_MEMORY. */
+CSREC_API csrec_status csrec_measurement_place(int64_t n, int dims, const double *coordinates,
+                                               int64_t channels, const double *y,
+                                               const csrec_read_options *options,
+                                               csrec_measurement *measurement, csrec_error *error);
 
 /* Reads the samples of a slab into *part, which csrec_measurement_clear frees: shape with
  * slab.count as its first extent, channels, n (may be 0), index and y, as

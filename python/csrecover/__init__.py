@@ -24,7 +24,7 @@ from ._info import RecoverInfo, Track
 from ._inpaint import inpaint
 from ._learn import learn_conv, learn_gmm, learn_net, learn_pca
 from ._library import Atoms, lib, name_all, text
-from ._measurement import Measurement, Placement, positions_of, read, sample, write
+from ._measurement import Measurement, Placement, place, positions_of, read, sample, write
 from ._metrics import psnr, ssim
 from ._models import Model, read_model
 from ._adaptive import adaptive
@@ -53,7 +53,7 @@ __all__ = [
     "Wavelet", "adaptive", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
-    "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "plot_uncertainty",
+    "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim",
     "synthesize", "tiles", "where_next", "write",
 ]

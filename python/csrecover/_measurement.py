@@ -35,6 +35,8 @@ class Placement:
     """most cells, along an axis, from a sample to the middle of its cell"""
     shared: int
     """samples that are not alone in their cell, which has their mean"""
+    moved: float = 0.0
+    """the most that a value changed on the way to the middle of its cell"""
 
 
 @dataclass(eq=False)
@@ -176,6 +178,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
          unknown: Optional[float] = None, channels_last: bool = False,
          channels_first: bool = False, volume: bool = False, grid: Any = None,
          coordinates: Optional[str] = None, values: Optional[str] = None,
+         cell_means: bool = False,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole picture or array.
 
@@ -198,6 +201,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
         have, else square cells, about four for each sample
     coordinates, values : str, optional
         columns of a .csv, "lon,lat", by the names in its header or their numbers from 1
+    cell_means : bool, optional
+        as for :func:`place`
     callback : callable, optional
         called with a :class:`Progress` where positions are drawn again; a true result raises
         :class:`Stopped`
@@ -231,12 +236,10 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     options.volume = flag(volume, "volume")
     if options.channels_last + options.channels_first + options.volume > 1:
         raise ArgumentError("channels_last, channels_first, volume: give one of them")
-    cells = NULL if grid is None else new_shape(as_tuple(grid, "grid"))
-    if cells and min(cells.dim[0:cells.dims]) < 1:
-        raise ArgumentError(f"grid = {shown(grid)}; needs at least 1 cell along each axis")
-    options.grid = cells
+    cells = options.grid = _new_grid(grid)
     chosen = [NULL if names is None else path_bytes(names) for names in (coordinates, values)]
     options.coordinates, options.values = chosen
+    options.cell_means = flag(cell_means, "cell_means")
     placement = options.placement = ffi.new("csrec_placement *")
     facts = options.facts = ffi.new("csrec_facts *")
     if unknown is not None:
@@ -250,11 +253,66 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     if text(facts.note):
         warn(f"{os.fsdecode(path)}: {text(facts.note)}", UserWarning)
     found = from_c(made)
-    if placement.dims:
-        axes = range(placement.dims)
-        found.placement = Placement(tuple(placement.origin[d] for d in axes),
-                                    tuple(placement.step[d] for d in axes), placement.farthest,
-                                    placement.shared)
+    found.placement = _placement_from(placement)
+    return found
+
+
+def _new_grid(grid: Any) -> Any:
+    cells = NULL if grid is None else new_shape(as_tuple(grid, "grid"))
+    if cells and min(cells.dim[0:cells.dims]) < 1:
+        raise ArgumentError(f"grid = {shown(grid)}; needs at least 1 cell along each axis")
+    return cells
+
+
+def _placement_from(made: Any) -> Optional[Placement]:
+    origin, step = (tuple(axis[0:made.dims]) for axis in (made.origin, made.step))
+    return Placement(origin, step, made.farthest, made.shared, made.moved) if made.dims else None
+
+
+def place(coordinates: Any, y: Any, *, grid: Any = None, cell_means: bool = False) -> Measurement:
+    """Samples at real coordinates, as soundings or stations, on a grid of cells.
+
+    Parameters
+    ----------
+    coordinates : array_like, [N] or [N, D]
+        the slowest axis first: lat, lon; of one axis times
+    y : array_like, [N] or [N, C]
+        values; NaN: unknown
+    grid : int or sequence of int, optional
+        numbers of cells; the first and the last of an axis have the first and the last coordinate
+        in their middle. Default: the step that the coordinates have, else square cells, about four
+        for each sample
+    cell_means : bool, optional
+        cells have the means of their samples; default: the values in their middles, of the
+        smoothest function through neighbouring samples (of up to three axes)
+
+    Returns
+    -------
+    scan : Measurement
+        to be recovered; its ``placement`` says where the cells are
+
+    Examples
+    --------
+    >>> times = [0.0, 0.7, 2.1, 3.0]
+    >>> scan = csrecover.place(times, [0.0, 7.0, 21.0, 30.0], grid=4)
+    >>> scan.y.round(9)
+    array([ 0., 10., 20., 30.])
+    """
+    at, values = (np.ascontiguousarray(a, np.float64) for a in (coordinates, y))
+    if at.ndim not in (1, 2) or values.ndim not in (1, 2) or len(at) != len(values):
+        raise ArgumentError(f"coordinates {at.shape} and values {values.shape}: give [N, D] and "
+                            "[N] or [N, C] of the same N")
+    made, error = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear), new_error()
+    options = ffi.new("csrec_read_options *", {"cell_means": flag(cell_means, "cell_means")})
+    cells = options.grid = _new_grid(grid)
+    placement = options.placement = ffi.new("csrec_placement *")
+    check(lib.csrec_measurement_place(
+        len(at), at[0].size if len(at) else 0, ffi.from_buffer("double[]", at),
+        values[0].size if len(values) else 0, ffi.from_buffer("double[]", values), options, made,
+        error), error)
+    del cells
+    found = from_c(made)
+    found.placement = _placement_from(placement)
     return found
 
 

@@ -119,3 +119,42 @@ def test_values_that_one_column_lacks(rng, tmp_path):
     known = ~np.isnan(values).all(axis=1)
     np.testing.assert_array_equal(scan.index, cells[known])
     np.testing.assert_array_equal(scan.y, values[known])
+
+
+@pytest.mark.parametrize("dims,n", [(1, 60), (2, 16), (3, 16)])
+def test_points_are_moved_to_the_middles(rng, tmp_path, dims, n):
+    """SciPy: lines, the thin plate of all points, and in three axes the kernel r."""
+    interpolate = pytest.importorskip("scipy.interpolate")
+    at, y = np.round(rng.random((n, dims)) * 9, 6), np.round(rng.normal(size=n), 6)
+    if dims == 1:
+        at = np.cumsum(rng.uniform(0.1, 1, n))[:, None].round(6)
+    scan = csrecover.place(at, y, grid=[997] * dims)
+    means = csrecover.place(at, y, grid=[997] * dims, cell_means=True)
+    cells = np.stack(np.unravel_index(scan.index, scan.shape), -1)
+    step = np.array(scan.placement.step)
+    middles = scan.placement.origin + cells * step
+    np.testing.assert_array_equal(np.sort(means.y), np.sort(y))     # none is shared
+    assert means.placement.moved == 0 < scan.placement.moved
+    if dims == 1:
+        order = np.argsort(at[:, 0])
+        expected = np.interp(middles[:, 0], at[order, 0], y[order])
+    else:
+        kernel = "thin_plate_spline" if dims == 2 else "linear"
+        expected = interpolate.RBFInterpolator(at / step, y, kernel=kernel, degree=1)(middles / step)
+    np.testing.assert_allclose(scan.y, np.clip(expected, y.min(), y.max()), atol=1e-7)
+    np.savetxt(tmp_path / "p.csv", np.c_[at, y], delimiter=",", comments="", fmt="%.9f",
+               header=",".join("zyx"[3 - dims:]) + ",value")
+    read = csrecover.read(tmp_path / "p.csv", grid=[997] * dims)
+    np.testing.assert_allclose(read.y, scan.y, atol=1e-7)
+
+
+def test_points_of_a_slope_become_its_grid(rng):
+    """Values at the middles are nearer than means of cells."""
+    y, x = np.mgrid[:32, :32]
+    surface = lambda y, x: 9 * np.sin(y / 5) + x * np.cos(x / 9)
+    at = np.r_[[[0, 0], [31, 31]], rng.random((400, 2)) * 31]
+    errors = []
+    for cell_means in (True, False):
+        scan = csrecover.place(at, surface(*at.T), grid=(32, 32), cell_means=cell_means)
+        errors.append(np.std(scan.y - surface(y, x).ravel()[scan.index]))
+    assert errors[1] < errors[0] / 5

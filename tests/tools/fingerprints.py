@@ -38,6 +38,7 @@ changes = {
     "grid": ("p.csv -o o.npy -Q fast", "--grid 5,6"),
     "coordinates": ("p.csv -o o.npy -Q fast --coordinates 1,2 --values 3", "--coordinates 2,1"),
     "values": ("p.csv -o o.npy -Q fast --coordinates 1 --values 3", "--values 2"),
+    "cell-means": ("p.csv -o o.npy -Q fast --grid 5,6", "--cell-means"),
     "channels-last": ("c.npy -o o.npy -Q fast", "-c"),
     "channels-first": ("c.npy -o o.npy -Q fast", "--channels-first"),
     "volume": ("c.npy -o o.npy -Q fast", "--volume"),

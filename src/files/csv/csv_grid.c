@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "files/csv/csv.h"
+#include "measurement/measurement.h"
+#include "measurement/middle.h"
 
 /* An axis has a step of its own if all coordinates are within this part of it ... */
 static const double step_slack = 0.05;
@@ -127,7 +129,8 @@ static csrec_status choose_grid(axis *a, int dims, const csrec_shape *grid, cons
                       "%s: its grid has more than 2^62 cells; give a smaller one", name);
 }
 
-static void find_cells(const double *coordinates, const axis *a, csrec_measurement *m,
+/* coordinates become cells from the middle of the sample's own. */
+static void find_cells(double *coordinates, const axis *a, csrec_measurement *m,
                        csrec_placement *placement) {
     int dims = m->shape.dims;
     for (int64_t i = 0; i < m->n; i++) {
@@ -136,12 +139,17 @@ static void find_cells(const double *coordinates, const axis *a, csrec_measureme
             double at = (coordinates[i * dims + d] - a[d].low) / a[d].step;
             double cell = fmin(fmax(round(at), 0.0), (double)(a[d].extent - 1));
             placement->farthest = fmax(placement->farthest, fabs(at - cell));
+            coordinates[i * dims + d] = at - cell;
             m->index[i] = m->index[i] * a[d].extent + (int64_t)cell;
         }
     }
 }
 
 /* ------------------------------------------------------------------ shared cells -------------- */
+
+static int64_t values_of(const csrec_measurement *m) {
+    return m->channels * (m->is_complex ? 2 : 1);
+}
 
 /* The mean of value c, of `values` each, of those samples of a cell that have it; NaN: none has. */
 static double mean_of(const double *y, int64_t values, int64_t c, const int64_t *order, int64_t n) {
@@ -156,9 +164,12 @@ static double mean_of(const double *y, int64_t values, int64_t c, const int64_t 
     return known ? fmin(fmax(mean, -DBL_MAX), DBL_MAX) : NAN;
 }
 
-/* Samples of the sorted cells become one of each cell that has a value; returns their number. */
-static int64_t merge_sorted(const uint64_t *cell, const int64_t *order, int64_t values,
-                            csrec_measurement *m, double *y, csrec_placement *placement) {
+/* Samples of the sorted cells become one of each cell that has a value, offset [][dims] too;
+ * returns their number. */
+static int64_t merge_sorted(const uint64_t *cell, const int64_t *order, const double *from,
+                            csrec_measurement *m, double *y, double *offset,
+                            csrec_placement *placement) {
+    const int64_t values = values_of(m), dims = m->shape.dims;
     int64_t kept = 0;
     for (int64_t i = 0, end; i < m->n; i = end) {
         int64_t samples = 0;
@@ -166,21 +177,27 @@ static int64_t merge_sorted(const uint64_t *cell, const int64_t *order, int64_t 
             samples += csrec_csv_has_value(&m->y[order[end] * values], values);
         for (int64_t c = 0; c < values; c++)
             y[kept * values + c] = mean_of(m->y, values, c, &order[i], end - i);
+        for (int64_t d = 0; d < dims; d++)
+            offset[kept * dims + d] = mean_of(from, dims, d, &order[i], end - i);
         if (samples > 1) placement->shared += samples;
         if (samples) m->index[kept++] = (int64_t)cell[i];
     }
     return kept;
 }
 
-static csrec_status merge_cells(csrec_measurement *m, csrec_placement *placement) {
-    int64_t values = m->channels * (m->is_complex ? 2 : 1), n = m->n;
+/* offset [n][dims]: cells from the middle of each sample's. Then of each cell's mean. */
+static csrec_status merge_cells(csrec_measurement *m, double *offset, csrec_placement *placement) {
+    const int64_t n = m->n, dims = m->shape.dims;
     uint64_t *cell = malloc((size_t)n * sizeof *cell);
     int64_t *order = malloc((size_t)n * sizeof *order);
-    double *y = malloc((size_t)(n * values) * sizeof *y);
+    double *y = malloc((size_t)(n * values_of(m)) * sizeof *y);
+    double *means = malloc((size_t)(n * dims) * sizeof *means);
     for (int64_t i = 0; cell && order && i < n; i++) cell[i] = (uint64_t)m->index[i], order[i] = i;
-    csrec_status status = cell && order && y ? csrec_sort_rows(n, cell, order) : CSREC_MEMORY;
+    csrec_status status =
+        cell && order && y && means ? csrec_sort_rows(n, cell, order) : CSREC_MEMORY;
     if (!status) {
-        m->n = merge_sorted(cell, order, values, m, y, placement);
+        m->n = merge_sorted(cell, order, offset, m, y, means, placement);
+        memcpy(offset, means, (size_t)(m->n * dims) * sizeof *means);
         double *before = m->y;
         m->y = y;
         y = before;
@@ -188,13 +205,26 @@ static csrec_status merge_cells(csrec_measurement *m, csrec_placement *placement
     free(cell);
     free(order);
     free(y);
+    free(means);
     return status;
 }
 
-csrec_status csrec_csv_place(const double *coordinates, int dims, const csrec_shape *grid,
+static csrec_status fill_cells(double *coordinates, const axis *axes,
+                               const csrec_read_options *options, csrec_measurement *m,
+                               csrec_placement *placement, csrec_error *error) {
+    find_cells(coordinates, axes, m, placement);
+    csrec_status status = merge_cells(m, coordinates, placement);
+    if (status || m->n == 0 || options->cell_means || placement->farthest <= step_slack ||
+        m->shape.dims > CSREC_MIDDLE_DIMS)
+        return status;
+    return csrec_measurement_to_middles(m, coordinates, &placement->moved, error);
+}
+
+csrec_status csrec_csv_place(double *coordinates, int dims, const csrec_read_options *options,
                              const char *name, csrec_measurement *m, csrec_placement *placement,
                              csrec_error *error) {
     axis axes[CSREC_DIMS_MAX] = {{0}};
+    const csrec_shape *grid = options->grid;
     if (grid && grid->dims != dims)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "%s: the grid has %d extents but samples have %d coordinates; give one "
@@ -208,13 +238,63 @@ csrec_status csrec_csv_place(const double *coordinates, int dims, const csrec_sh
     if (status) return csrec_fail(error, status, "%s: out of memory", name);
     status = choose_grid(axes, dims, grid, name, m, error);
     if (status) return status;
-    find_cells(coordinates, axes, m, placement);
-    status = merge_cells(m, placement);
+    status = fill_cells(coordinates, axes, options, m, placement, error);
     if (status) return csrec_fail(error, status, "%s: out of memory", name);
     placement->dims = dims;
     for (int d = 0; d < dims; d++) {
         placement->origin[d] = axes[d].low;
         placement->step[d] = axes[d].step;
     }
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ samples in memory --------- */
+
+static csrec_status check_points(int64_t n, int dims, const double *coordinates, int64_t channels,
+                                 const double *y, csrec_error *error) {
+    if (n < 1 || channels < 1 || dims < 1 || dims > CSREC_DIMS_MAX)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "points: need samples, values of each, and 1 to %d coordinates",
+                          CSREC_DIMS_MAX);
+    for (int64_t i = 0; i < n * dims; i++)
+        if (!isfinite(coordinates[i]))
+            return csrec_fail(error, CSREC_DATA,
+                              "points: coordinate %d of sample %lld is not finite; leave it out",
+                              (int)(i % dims), (long long)(i / dims));
+    for (int64_t i = 0; i < n * channels; i++)
+        if (isinf(y[i]))
+            return csrec_fail(error, CSREC_DATA,
+                              "points: value %lld of sample %lld is infinite; NaN is unknown",
+                              (long long)(i % channels), (long long)(i / channels));
+    return csrec_csv_has_value(y, n * channels)
+               ? CSREC_OK
+               : csrec_fail(error, CSREC_DATA, "points: no value is known; give at least one");
+}
+
+csrec_status csrec_measurement_place(int64_t n, int dims, const double *coordinates,
+                                     int64_t channels, const double *y,
+                                     const csrec_read_options *options,
+                                     csrec_measurement *measurement, csrec_error *error) {
+    static const csrec_read_options defaults = {0};
+    csrec_measurement m = {.n = n, .channels = channels, .dtype = CSREC_F64};
+    csrec_placement placement = {.dims = 0};
+    csrec_status status = check_points(n, dims, coordinates, channels, y, error);
+    if (!status) status = csrec_measurement_allocate(&m, "points", error);
+    if (status) return status;
+    double *at = malloc((size_t)(n * dims) * sizeof *at);
+    if (!at) status = csrec_fail(error, CSREC_MEMORY, "points: out of memory");
+    if (!status) {
+        memcpy(at, coordinates, (size_t)(n * dims) * sizeof *at);
+        memcpy(m.y, y, (size_t)(n * channels) * sizeof *y);
+        options = options ? options : &defaults;
+        status = csrec_csv_place(at, dims, options, "points", &m, &placement, error);
+    }
+    free(at);
+    if (status) {
+        csrec_measurement_clear(&m);
+        return status;
+    }
+    if (options->placement) *options->placement = placement;
+    *measurement = m;
     return CSREC_OK;
 }

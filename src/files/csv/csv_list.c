@@ -302,8 +302,8 @@ static csrec_status take_samples(table *t, double *coordinates, csrec_placement 
     csrec_status status = csrec_measurement_allocate(m, t->name, t->error);
     if (!status) status = fill(t, m, coordinates, INT64_MAX - 1, &line);
     if (!status && coordinates)
-        status = csrec_csv_place(coordinates, t->columns.dims, t->options->grid, t->name, m,
-                                 placement, t->error);
+        status = csrec_csv_place(coordinates, t->columns.dims, t->options, t->name, m, placement,
+                                 t->error);
     if (!status && m->n == 0)
         status = csrec_fail(t->error, CSREC_DATA,
                             "%s: no line has a known value; give at least one a number", t->name);

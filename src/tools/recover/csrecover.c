@@ -58,7 +58,7 @@ static const cli_option options[] = {
     {"grid", 0, CLI_TEXT, "H,W",
      "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "
      "axis are in the middle of theirs. Default: the step that the coordinates have, else square "
-     "cells, about four for each sample. Samples of one cell are averaged.",
+     "cells, about four for each sample. Samples of one cell are averaged; see --cell-means.",
      CLI_AT(grid)},
     {"coordinates", 0, CLI_TEXT, "NAMES",
      "Columns of a .csv that are coordinates, as lon,lat: by the names in its header, or by their "
@@ -66,6 +66,10 @@ static const cli_option options[] = {
      CLI_AT(coordinates)},
     {"values", 0, CLI_TEXT, "NAMES",
      "Columns of a .csv that are values, likewise; other columns are left out.", CLI_AT(values)},
+    {"cell-means", 0, CLI_FLAG, NULL,
+     "Cells of a .csv's coordinates keep the means of their samples. Default: the values in their "
+     "middles, of the smoothest function through neighbouring samples.",
+     CLI_AT(cell_means)},
     CLI_AXES(arguments),
     {"merge", 0, CLI_FLAG, NULL,
      "Join all INPUTs, scans of one signal, and recover once. Positions that several have are "

@@ -23,6 +23,7 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .grid = a->grid ? &job->request->grid : NULL,
                                 .coordinates = a->coordinates,
                                 .values = a->values,
+                                .cell_means = a->cell_means,
                                 .placement = &job->in.placement,
                                 .facts = &job->in.facts};
 }
@@ -43,7 +44,7 @@ static csrec_status read_one(cli_job *job, const char *input, csrec_measurement 
 
 void cli_job_tell_reading(const cli_job *job) {
     const csrec_placement *p = &job->in.placement;
-    char shape[192], step[192] = "", shared[96] = "";
+    char shape[192], step[192] = "", shared[96] = "", moved[96] = "";
     size_t used = 0;
     if (job->a->quiet) return;
     if (job->in.facts.note[0]) cli_note(job->tool, "note: %s: %s", job->input, job->in.facts.note);
@@ -59,14 +60,17 @@ void cli_job_tell_reading(const cli_job *job) {
     if (p->shared)
         snprintf(shared, sizeof shared, "; %lld samples share cells, which have their means",
                  (long long)p->shared);
+    if (p->moved > 0.0)
+        snprintf(moved, sizeof moved, "; values are those of the middles, changed by up to %.3g",
+                 p->moved);
     cli_note(
         job->tool,
         "note: %s: %s, on a grid of %s cells of %s; the farthest sample is %.2g cells from the "
-        "middle of its own%s; --grid gives another%s",
+        "middle of its own%s%s; --grid gives another%s",
         job->input,
         p->whole ? "whole numbers that are no likely positions are coordinates"
                  : "real coordinates",
-        cli_shape_text(&job->in.measurement.shape, shape), step, p->farthest, shared,
+        cli_shape_text(&job->in.measurement.shape, shape), step, p->farthest, shared, moved,
         p->whole ? ", a header row,col or a comment '# shape: H,W' positions" : "");
 }
 
@@ -77,6 +81,7 @@ void cli_placement_json(const csrec_placement *p, cli_json *json) {
     cli_json_reals(json, "step", p->dims, p->step);
     cli_json_real(json, "farthest", p->farthest);
     cli_json_integer(json, "shared", p->shared);
+    cli_json_real(json, "moved", p->moved);
     cli_json_end(json);
 }
 

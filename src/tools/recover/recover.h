@@ -23,7 +23,7 @@ typedef struct cli_recover_arguments {
     uint64_t seed;
     double unknown;
     bool seed_given, unknown_given, channels_last, channels_first, volume, reference_pursuit, info,
-        json, verbose, quiet, resume, history, no_sync, merge, robust;
+        json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means;
 } cli_recover_arguments;
 
 /* What the weights that are installed have in them. Of several threads one reads them. */
