@@ -104,8 +104,10 @@ TEST(reads_known_entries_of_arrays) {
     for (int round = 0; round < 200; round++) {
         bool masked = round / 4 % 2;
         whole w = make_whole(round % 2, round / 2 % 2, masked);
-        csrec_read_options options = {
-            .channels_last = round / 2 % 2, .has_unknown = true, .unknown = w.unknown};
+        csrec_read_options options = {.channels_last = round / 2 % 2,
+                                      .volume = true,
+                                      .has_unknown = true,
+                                      .unknown = w.unknown};
         csrec_measurement m;
         csrec_error error = {""};
         assert_ok(csrec_array_write(io_path("whole.npy"), &w.array, NULL));

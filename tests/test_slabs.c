@@ -197,7 +197,8 @@ static void check_format(const char *ending, int turn) {
     assert_int_equal(look.pixels.count, seen.pixels.count);
     assert_int_equal(look.bits, seen.bits);
     csrec_image_clear(&seen);
-    csrec_read_options options = {.channels_last = image.has_channels, .has_unknown = true};
+    csrec_read_options options = {
+        .channels_last = image.has_channels, .volume = true, .has_unknown = true};
     options.unknown = (double)check_below(&seed, 200);
     expect_same_samples(whole, &options);
     csrec_image marks = {0};

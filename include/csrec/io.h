@@ -11,23 +11,26 @@ extern "C" {
 #endif
 
 typedef struct csrec_comm csrec_comm; /* comm.h */
+struct csrec_read_options;
 
 /* ------------------------------------------------------------------ formats ------------------- */
 
 /* What a format is used for: bits of csrec_format.uses. */
 enum {
-    CSREC_USE_READ = 1,     /* whole signals are read: csrec_signal_read */
-    CSREC_USE_WRITE = 2,    /* whole signals are written: csrec_files_add_signal */
-    CSREC_USE_PICTURE = 4,  /* written values are integers between black and white */
-    CSREC_USE_ROWS = 8,     /* arrays of any size are read in rows: csrec_rows_open */
-    CSREC_USE_SAMPLES = 16, /* measurements are read: csrec_measurement_read */
-    CSREC_USE_ARRAYS = 32,  /* named arrays are written: measurements, models, atoms */
-    CSREC_USE_TYPES = 64,   /* written values have the type of the samples */
-    CSREC_USE_TEXT = 128,   /* text: in a folder of signals it may be a list about them */
-    CSREC_USE_SLABS = 256,  /* read and written in slabs, so files may be larger than memory */
-    CSREC_USE_NAMED = 512,  /* whole signals are written as by CSREC_USE_WRITE and, if not lossy,
-                               CSREC_USE_SLABS, but only where the name of the file asks for it */
-    CSREC_USE_LOSSY = 1024  /* written values are changed by compression, and have 8 bits */
+    CSREC_USE_READ = 1,      /* whole signals are read: csrec_signal_read */
+    CSREC_USE_WRITE = 2,     /* whole signals are written: csrec_files_add_signal */
+    CSREC_USE_PICTURE = 4,   /* written values are integers between black and white */
+    CSREC_USE_ROWS = 8,      /* arrays of any size are read in rows: csrec_rows_open */
+    CSREC_USE_SAMPLES = 16,  /* measurements are read: csrec_measurement_read */
+    CSREC_USE_ARRAYS = 32,   /* named arrays are written: measurements, models, atoms */
+    CSREC_USE_TYPES = 64,    /* written values have the type of the samples */
+    CSREC_USE_TEXT = 128,    /* text: in a folder of signals it may be a list about them */
+    CSREC_USE_SLABS = 256,   /* read and written in slabs, so files may be larger than memory */
+    CSREC_USE_NAMED = 512,   /* whole signals are written as by CSREC_USE_WRITE and, if not lossy,
+                                CSREC_USE_SLABS, but only where the name of the file asks for it */
+    CSREC_USE_LOSSY = 1024,  /* written values are changed by compression, and have 8 bits */
+    CSREC_USE_NODATA = 2048, /* a written file may name a number, of floats too, for unknown ones */
+    CSREC_USE_CHANNELS = 4096 /* written arrays say which axis has channels */
 };
 
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
@@ -105,7 +108,8 @@ typedef struct csrec_image {
     uint8_t *alpha;  /* NULL, or for each entry 1 where it counts as a sample (alpha > 0), 0 where
                         it is fully transparent, or has the file's value for unknown */
     bool by_channel; /* alpha has this for each value instead, [pixels.count] */
-    bool has_nodata; /* the file names a value that stands for unknown ones: */
+    bool has_nodata; /* the file names a value that stands for unknown ones, and the written one
+                        does where the format can: */
     double nodata;
     int bits;        /* 1, 2, 4, 8 or 16 bits a sample; 0: numbers without black and white */
     bool palette;    /* the file had a palette */
@@ -122,6 +126,16 @@ typedef struct csrec_image {
 CSREC_API csrec_status csrec_image_split(const csrec_image *image, bool channels_last,
                                          const char *name, csrec_shape *shape, int64_t *channels,
                                          csrec_error *error);
+
+/* Does with the axes of an array as the options say, so that channels are last. CSREC_ARGUMENT:
+ * they do not say what [H, W, 2..4] is. remark: NULL, or a sentence of the first axis, or "". */
+CSREC_API csrec_status csrec_image_arrange(csrec_image *image,
+                                           const struct csrec_read_options *options,
+                                           const char *name, csrec_error *remark,
+                                           csrec_error *error);
+/* Moves the first axis of an array behind the others, or with `first` the last before them. */
+CSREC_API csrec_status csrec_image_turn(csrec_image *image, bool first, const char *name,
+                                        csrec_error *error);
 
 /* PNG pictures. path "-" is stdin / stdout. Refuses a picture whose declared size exceeds half of
  * the free memory. Writing: shape [H, W] or [H, W, 1|3], U8 or U16 pixels, bits 8 or 16; alpha NULL
@@ -197,14 +211,17 @@ typedef struct csrec_facts {
 
 /* Zero-initialised fields mean the defaults. */
 typedef struct csrec_read_options {
-    const char *mask;   /* a picture or array of the signal's shape: entries where it is not 0 are
-                           samples. With the signal's channels it tells of each channel; with others
-                           an entry counts that has any. In pictures of 8 or 16 bits with values
-                           between 0 and their largest, as of soft edges, the upper half counts, and
-                           nothing that is transparent. Replaces the signal's transparency */
-    bool channels_last; /* the last axis of an array has channels; pictures always have them */
-    bool has_unknown;   /* this value is unknown, too; of RGB pictures where all channels have
-                           it; in a TIFF with a palette it is an index */
+    const char *mask;    /* a picture or array of the signal's shape: entries where it is not 0 are
+                            samples. With the signal's channels it tells of each channel; with others
+                            an entry counts that has any. In pictures of 8 or 16 bits with values
+                            between 0 and their largest, as of soft edges, the upper half counts, and
+                            nothing that is transparent. Replaces the signal's transparency */
+    bool channels_last;  /* the last axis of an array has channels; pictures always have them */
+    bool channels_first; /* or its first axis, which then becomes the last */
+    bool volume;         /* or none; without these an array [H, W, 2..4] is refused, as it may be
+                            either */
+    bool has_unknown;    /* this value is unknown, too; of RGB pictures where all channels have
+                            it; in a TIFF with a palette it is an index */
     double unknown;
     bool labels; /* for csrec_recover_options.labels: a palette is not expanded, values are indices;
                     cells have the class of their sample. CSREC_DATA: several share one */
@@ -227,6 +244,13 @@ typedef struct csrec_read_options {
                         as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
                         file and mask */
 } csrec_read_options;
+
+/* Which values of a signal of that shape a mask marks: as of csrec_read_options, but flags of FITS
+ * count where they are not 0. *at, to be freed in any case: [entries], or with *by_channel [entries
+ * * channels]. */
+CSREC_API csrec_status csrec_mask_read(const char *path, bool channels_first,
+                                       const csrec_shape *shape, int64_t channels, uint8_t **at,
+                                       bool *by_channel, csrec_error *error);
 
 /* The same with options, or NULL. CSREC_ARGUMENT: options for a file that has its positions. */
 CSREC_API csrec_status csrec_measurement_read_with(const char *path,

@@ -385,6 +385,24 @@ CSREC_API bool csrec_doubt_result(const csrec_recover_report *report, char text[
 CSREC_API bool csrec_doubt_basis(const csrec_measurement *measurement,
                                  const csrec_recover_options *options, char text[CSREC_DOUBT_SIZE]);
 
+/* ------------------------------------------------------------------ a part only --------------- */
+
+/* Which unknown values are filled. */
+typedef struct csrec_fill {
+    double within;     /* those at most so many entries (Euclidean) from a known value of their
+                          channel, 1 or more, for up to 3 axes longer than 1; 0: however far */
+    uint8_t *at;       /* and, if not NULL, those where this is not 0: [entries], or */
+    bool by_channel;   /* [entries * channels] */
+} csrec_fill;
+
+/* Makes NaN of the other values of the signal [entries * channels] that are unknown in the
+ * measurement, which csrec_measurement_check accepts; *left: their number. Known ones stay.
+ * O(entries channels). CSREC_ARGUMENT: within; CSREC_UNSUPPORTED: samples that are complex or
+ * through an operator, or more axes; CSREC_MEMORY: 4 bytes an entry. */
+CSREC_API csrec_status csrec_signal_leave(const csrec_measurement *measurement,
+                                          const csrec_fill *fill, double *signal, int64_t *left,
+                                          csrec_error *error);
+
 /* ------------------------------------------------------------------ quality ------------------- */
 
 /* 10 log10(peak^2 / mean((a-b)^2)) dB over n values; infinity for equal signals. */

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Union, overload
 
 import numpy as np
 
+from ._dask import is_lazy, unfilled
 from ._info import RecoverInfo
 from ._labels import along, axis_of, unlabelled
 from ._recover import recover
@@ -103,5 +104,7 @@ def inpaint(image: Any, mask: Any, *, channel_axis: Union[int, str, None] = None
     (dtype('uint8'), True)
     """
     axis = axis_of(image, channel_axis)
+    if is_lazy(image):
+        return recover(image, unfilled(image, mask), channel_axis=axis, **options)
     known = filled(unlabelled(image), along(mask, image), axis)
     return recover(image, known, channel_axis=axis, **options)

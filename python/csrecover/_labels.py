@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import numpy as np
 
@@ -19,8 +19,28 @@ def is_labelled(y: Any) -> bool:
     return _is(y, "xarray", "DataArray")
 
 
+def nodata_of(y: Any) -> Optional[float]:
+    """The number that stands for unknown entries of a DataArray: of rioxarray, else of an attribute,
+    or of the encoding of integers, which have not been decoded. None: there is none, or NaN."""
+    if not is_labelled(y):
+        return None
+    found = y.rio.nodata if "rioxarray" in sys.modules and y.ndim >= 2 else None
+    places = [y.attrs, y.encoding] if y.dtype.kind in "iu" else [y.attrs]
+    for place in places:
+        for name in ("_FillValue", "missing_value", "nodata"):
+            found = place.get(name) if found is None else found
+    if found is None or isinstance(found, str) or np.size(found) != 1:
+        return None
+    number = float(np.asarray(found).reshape(-1)[0])
+    return None if np.isnan(number) else number
+
+
 def unlabelled(y: Any) -> Any:
-    """What of a Quantity, NDData, CCDData, Series or DataFrame is an array: masked, or with NaN."""
+    """What of a DataArray, Quantity, NDData, CCDData, Series or DataFrame is an array: masked, or with
+    NaN."""
+    nodata = nodata_of(y)
+    if nodata is not None:
+        return np.ma.MaskedArray(y.values, y.values == nodata)
     if _is(y, "astropy.nddata", "NDData"):
         return y.data if y.mask is None else np.ma.MaskedArray(y.data, y.mask)
     if _is(y, "astropy.units", "Quantity"):
@@ -50,7 +70,7 @@ def axis_of(y: Any, channel_axis: Any) -> Any:
 
 
 def _copy_of(y: Any, signal: np.ndarray) -> Any:
-    """y with other values, all of them known."""
+    """y with other values."""
     if is_labelled(y):
         return y.copy(data=signal)
     if _is(y, "astropy.nddata", "NDData"):
@@ -63,7 +83,7 @@ def _copy_of(y: Any, signal: np.ndarray) -> Any:
 def restored(y: Any) -> Callable[[np.ndarray], Any]:
     """What gives a result the labels and units of y, if y has them: dims, coords, attrs, name;
     index and columns; unit, wcs and meta."""
-    if unlabelled(y) is y and not is_labelled(y):
+    if not is_labelled(y) and unlabelled(y) is y:
         return lambda signal: signal
 
     def label(signal: np.ndarray) -> Any:

@@ -175,7 +175,8 @@ def from_c(made: Any) -> Measurement:
 
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
-         unknown: Optional[float] = None, channels_last: bool = False, grid: Any = None,
+         unknown: Optional[float] = None, channels_last: bool = False,
+         channels_first: bool = False, volume: bool = False, grid: Any = None,
          coordinates: Optional[str] = None, values: Optional[str] = None,
          cell_means: bool = False, labels: bool = False,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
@@ -190,7 +191,11 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     unknown : float, optional
         entries of this value in all channels are unknown, and values of a .csv of samples
     channels_last : bool, optional
-        the last axis of an .npy has channels
+        the last axis of an array has channels
+    channels_first : bool, optional
+        or its first axis; they are last in the result
+    volume : bool, optional
+        or none. An array [H, W, 2..4] needs one of these three
     grid : int or sequence of int, optional
         numbers of cells that the real coordinates of a .csv are put into; default: the step that they
         have, else square cells, about four for each sample
@@ -215,7 +220,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     -----
     Of whole arrays NaN is unknown, of pictures transparent pixels. What is read is checked: finite,
     distinct, in range, not empty. Warns with :class:`RecoveryWarning` of what a file does not say:
-    whether frequencies are centred, whether complex values are frequencies.
+    whether frequencies are centred, whether complex values are frequencies; and with a plain
+    UserWarning of what else is in the file, or was lost before.
 
     Examples
     --------
@@ -228,6 +234,10 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     error, options = new_error(), ffi.new("csrec_read_options *")
     name = NULL if mask is None else path_bytes(mask)
     options.mask, options.channels_last = name, flag(channels_last, "channels_last")
+    options.channels_first = flag(channels_first, "channels_first")
+    options.volume = flag(volume, "volume")
+    if options.channels_last + options.channels_first + options.volume > 1:
+        raise ArgumentError("channels_last, channels_first, volume: give one of them")
     cells = options.grid = _new_grid(grid)
     chosen = [NULL if names is None else path_bytes(names) for names in (coordinates, values)]
     options.coordinates, options.values = chosen
@@ -243,6 +253,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     check(status, error)
     if text(facts.remark.text):
         warn(text(facts.remark.text), RecoveryWarning)
+    if text(facts.note):
+        warn(f"{os.fsdecode(path)}: {text(facts.note)}", UserWarning)
     found = from_c(made)
     found.placement = _placement_from(placement)
     return found

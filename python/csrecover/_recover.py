@@ -10,7 +10,9 @@ from ._arguments import SEED, flag, pair, scalar, whole
 from ._comm import Ranks
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._info import RecoverInfo, tracks_of
-from ._labels import along, axis_of, restored, unlabelled
+from ._dask import is_lazy, lazily
+from ._labels import along, axis_of, nodata_of, restored, unlabelled
+from ._leave import delivered, leave
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        take_atoms, text)
 from ._measurement import Measurement, to_c
@@ -19,7 +21,7 @@ from ._noise import doubts_about, estimate_noise, find_outliers, without
 from ._options import options_of
 from ._progress import Callback, Watch
 from ._typing import L, Mask, RecoverOptions, Samples
-from ._whole import UNSAID, ChannelAxis, of_dtype, taken_as
+from ._whole import UNSAID, ChannelAxis, taken_as
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -157,6 +159,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             minutes: float = 0.0, backend: str = "auto", devices: Any = None,
             comm: Any = None, coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
+            within: Optional[float] = None, fill: Any = None, depth: Any = None,
             return_uncertainty: bool = False, return_info: bool = False,
             **params: float) -> Any:
     """The whole picture, volume or signal from some of its entries.
@@ -246,6 +249,15 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     reference, peak
         the truth, of the signal's shape, and the range of its values (default: of an unsigned
         integer dtype): the info's tracks then have the PSNR of each step
+    within : float, optional
+        fill only what is at most so many entries (Euclidean) from a known entry of its channel, for up
+        to three axes. The rest stays unknown: NaN, or the value that stands for it in a DataArray
+    fill : array_like of bool, optional
+        fill only where this is true: of the signal's shape, with the channels or without
+    depth : int or sequence of int, optional
+        of an array of dask (or a DataArray that holds one), which is recovered lazily, block by block:
+        entries around each block, along all axes or each, that it is recovered from. Default: 64, of
+        volumes 16; more where samples or holes are further apart
     return_uncertainty : bool, optional
         return (signal, uncertainty): the expected root mean square error of every value, in units of
         y, 0 for samples that are kept; it takes four further recoveries of up to 65,536 values, and
@@ -277,6 +289,11 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     >>> info.method
     'grids'
     """
+    given = dict(locals())
+    if is_lazy(y):
+        return lazily(recover, given)
+    if depth is not None:
+        raise ArgumentError("depth is for arrays of dask; leave it out")
     robust, coefficients = flag(robust, "robust"), flag(coefficients, "coefficients")
     labels = flag(labels, "labels")
     if labels and (robust or return_uncertainty or reference is not None):
@@ -285,6 +302,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     return_info = flag(return_info, "return_info")
     return_uncertainty = flag(return_uncertainty, "return_uncertainty")
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
+    nodata, fill = nodata_of(y), along(fill, y)
     where = axis_of(y, channel_axis)
     y = unlabelled(y)
     m = taken_as(y, mask, index, shape, where)
@@ -348,6 +366,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         warn(text(sentence), RecoveryWarning)
     if report.remark != NULL:
         warn(text(report.remark), RecoveryWarning)
+    leave(made, m, within, fill, axis, signal)
     wanted = kept(np.asarray(m.y).real)
     if labels and np.asarray(m.y).dtype.kind in "iu":
         wanted = np.asarray(m.y).dtype
@@ -362,7 +381,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if signal.dtype.kind == "c":
         signal = signal.astype(wanted if dtype is None else dtype, copy=False)
     else:
-        signal = of_dtype(signal, wanted if dtype is None else dtype)
+        signal = delivered(signal, wanted if dtype is None else dtype, nodata)
     channels = np.arange(int(made.channels)) if coefficients else None
     taken = None if channels is None else [take_atoms(found[int(c)]) for c in channels]
     del keep

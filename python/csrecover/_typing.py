@@ -81,6 +81,9 @@ class CommonOptions(TypedDict, total=False):
     model: Optional[Model]
     reference: Any
     peak: Optional[float]
+    within: Optional[float]
+    fill: Any
+    depth: Union[int, Sequence[int], None]
     # The parameters of methods, solvers and bases; a test compares them with the tables.
     adapt: float
     base: float

@@ -7,7 +7,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from ._arguments import shown
-from ._errors import ArgumentError
+from ._errors import ArgumentError, RecoveryWarning, warn
 from ._library import positions, real, unmasked
 from ._measurement import Measurement
 
@@ -23,14 +23,25 @@ UNSAID = _Unsaid()
 ChannelAxis = Union[int, None, _Unsaid]
 
 
-def _said(mask: np.ndarray, channel_axis: ChannelAxis) -> Optional[int]:
-    """The axis of channels; refuses what may be colours or a thin volume."""
+def said(mask: Any, channel_axis: Any) -> Optional[int]:
+    """The axis of channels; refuses what may be colours or a thin volume, and warns where the first
+    axis may be one of channels."""
     if not isinstance(channel_axis, _Unsaid):
         return channel_axis
     if mask.ndim == 3 and 2 <= mask.shape[2] <= 4 and min(mask.shape[:2]) > 4:
         raise ArgumentError(f"shape {mask.shape}: colours or a volume? give channel_axis=-1 for a "
                             "last axis of channels, None for a volume")
+    if mask.ndim == 3 and 2 <= mask.shape[0] <= 4 and min(mask.shape[1:]) > 4:
+        warn(f"shape {mask.shape} is taken as a volume; channel_axis=0 makes channels of the first "
+             "axis, None says that it is one of a volume", RecoveryWarning)
     return None
+
+
+def take_axis(axis: Optional[int], dims: int) -> Optional[int]:
+    """From 0 on."""
+    if axis is not None and not -dims <= axis < dims:
+        raise ArgumentError(f"channel_axis = {axis}; the array has {dims} axes")
+    return None if axis is None else axis % dims
 
 
 def _by_channel(mask: np.ndarray, values: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray]:
@@ -77,7 +88,7 @@ def measured(y: Any, mask: Any, index: Any, shape: Any,
         values = np.ma.MaskedArray(values, np.ma.getmaskarray(y))  # a Measurement leaves them out
     if mask is not None:
         mask = np.asarray(unmasked(mask, "mask")).astype(bool)
-        axis = _said(mask, channel_axis)
+        axis = said(mask, channel_axis)
         if axis is not None:
             mask, values = _by_channel(mask, values, axis)
     index, shape = positions(mask, index, shape)

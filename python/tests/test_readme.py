@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [page for page in (ROOT / "README.md", ROOT / "python" / "README.md",
                            *sorted(ROOT.glob("docs/*.md")))
          if "```python" in page.read_text(encoding="utf-8")]
-NEEDS = ("scipy", "sklearn", "pylops")
+NEEDS = ("dask", "scipy", "sklearn", "pylops")
 PEERS = re.compile(r"<!-- bench:sidebyside -->.*?<!-- /bench -->", re.S)
 
 

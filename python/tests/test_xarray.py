@@ -79,11 +79,45 @@ def test_samples_alone_have_no_labels_to_keep(field):
         cs.recover(xr.DataArray(field.values[mask]), mask, **WAY)
 
 
+def test_numbers_for_unknown(field):
+    """An attribute, or the encoding of integers, names the number for unknown entries."""
+    wanted = cs.recover(np.rint(field.values), **WAY)
+    whole = field.round().fillna(-7)
+    for named in (whole.assign_attrs(_FillValue=-7), whole.assign_attrs(missing_value=[-7]),
+                  whole.astype("i2").assign_attrs(_FillValue=np.int16(-7))):
+        found = cs.recover(named, **WAY)
+        np.testing.assert_array_equal(found.values, wanted)
+        assert found.attrs == named.attrs
+    encoded = whole.astype("i2")
+    encoded.encoding["_FillValue"] = -7
+    np.testing.assert_array_equal(cs.recover(encoded, **WAY).values, wanted)
+    left = cs.recover(encoded.assign_attrs(_FillValue=-7), within=1, dtype="i2", **WAY)
+    plain = cs.recover(np.rint(field.values), within=1, **WAY)
+    np.testing.assert_array_equal(left.values == -7, np.isnan(plain))
+
+
+def test_accessors(field):
+    import csrecover.xarray  # noqa: F401
+    xr = sys.modules["xarray"]
+    assert field.csrecover.recover(**WAY).identical(cs.recover(field, **WAY))
+    filled = field.fillna(0.0).csrecover.inpaint(field.isnull(), **WAY)
+    assert filled.identical(cs.inpaint(field.fillna(0.0), field.isnull(), **WAY))
+    depth = field.round().fillna(-7).astype("i2").assign_attrs(_FillValue=-7)
+    assert depth.csrecover.recover(**WAY).dtype == np.int16
+    both = xr.Dataset({"height": field, "depth": depth, "flag": field.isnull(),
+                       "level": field.fillna(1.0), "names": ("lon", list("abcde") * 10)})
+    found = both.csrecover.recover(**WAY)
+    for name in ("flag", "level", "names"):
+        assert found[name].identical(both[name])
+    assert found["height"].identical(field.csrecover.recover(**WAY))
+    assert found["depth"].dtype == np.int16 and not (found["depth"] == -7).any()
+
+
 def test_never_imported():
     code = ("import sys, numpy as np, csrecover as cs; "
             "cs.recover(np.where(np.arange(64) % 3, np.nan, 1.0).reshape(8, 8)); "
             "from csrecover import *; dir(cs); hasattr(cs, 'deepinv'); "
-            "late = {'xarray', 'matplotlib', 'torch', 'tqdm'} & set(sys.modules); "
+            "late = {'xarray', 'dask', 'matplotlib', 'torch', 'tqdm'} & set(sys.modules); "
             "assert not late, late")
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True,
                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})

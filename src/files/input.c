@@ -132,7 +132,7 @@ static csrec_status check_member(csrec_input *input, csrec_error *error) {
     if (row && row->members && (*member != '[' || row == &csrec_fits_format)) return CSREC_OK;
     csrec_input_close(input);
     return csrec_fail(error, CSREC_FORMAT, "%s: the file is no %s; leave out %s%s", input->name,
-                      *member != '[' ? "HDF5, OpenEXR or FITS, which have arrays with names"
+                      *member != '[' ? "HDF5, OpenEXR, FITS or .npz, which have arrays with names"
                                      : "FITS, whose images are named so",
                       *member != '[' ? ":" : "", member);
 }

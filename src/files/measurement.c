@@ -85,28 +85,40 @@ static csrec_status refuse_lossy(const csrec_input *input, const csrec_format_ro
                       input->name, use, row->format.title);
 }
 
-/* The size of a picture is checked before its pixels are unpacked. */
-static csrec_status decode_mask(csrec_input *input, const csrec_shape *shape, csrec_image *image,
-                                csrec_error *error) {
-    csrec_image seen;
+/* Whether an array has an axis beside those of the signal. */
+static bool is_wide(const csrec_image *mask, const csrec_shape *shape) {
+    return !mask->bits && !mask->has_channels && mask->pixels.shape.dims == shape->dims + 1;
+}
+
+/* The size of a picture is checked before its pixels are unpacked. first: where its channels are,
+ * if it has any. */
+static csrec_status decode_mask(csrec_input *input, bool first, const csrec_shape *shape,
+                                csrec_image *image, csrec_error *error) {
+    csrec_image seen = {.bits = 0};
     bool transparent;
     char list[64];
     const csrec_format_row *row = csrec_input_format(input);
     if (row && input->slab.count > 0 && !(row->format.uses & CSREC_USE_SLABS))
         return csrec_format_no_slabs(input, error);
-    if (!row || !(row->format.uses & CSREC_USE_READ))
+    if (!row || !row->signal)
         return csrec_fail(
             error, CSREC_FORMAT, "%s: is no mask; give a %s whose non-zero pixels are samples",
             input->name, csrec_format_list(CSREC_USE_READ, true, "or", list, sizeof list));
     csrec_status status = refuse_lossy(input, row, "a mask says yes or no", error);
     if (!status && row->peek) status = csrec_format_peek(input, &seen, &transparent, error);
+    if (!status && first && is_wide(&seen, shape))
+        status = csrec_image_turn(&seen, false, input->name, error);
     if (!status && row->peek) status = check_mask(&seen.pixels, input->name, shape, error);
-    return status == CSREC_OK ? csrec_format_signal(input, image, error) : status;
+    if (!status) status = csrec_format_signal(input, image, error);
+    if (!status && first && is_wide(image, shape))
+        status = csrec_image_turn(image, false, input->name, error);
+    return status;
 }
 
-/* shape: of the whole, whatever the slab. */
-static csrec_status read_mask(const csrec_read_options *options, const csrec_shape *shape,
-                              int64_t channels, known_values *known, csrec_error *error) {
+/* shape: of the whole, whatever the slab. turned: flags of FITS are samples where they are 0. */
+static csrec_status read_mask(const csrec_read_options *options, bool turned,
+                              const csrec_shape *shape, int64_t channels, known_values *known,
+                              csrec_error *error) {
     csrec_input input;
     csrec_image image = {0};
     csrec_shape part = *shape;
@@ -114,14 +126,24 @@ static csrec_status read_mask(const csrec_read_options *options, const csrec_sha
     csrec_status status = csrec_input_open(options->mask, &input, error);
     if (status) return status;
     input.slab = options->slab;
-    input.is_mask = true;
-    status = decode_mask(&input, shape, &image, error);
+    input.is_mask = turned;
+    status = decode_mask(&input, options->channels_first, shape, &image, error);
     if (!status) status = csrec_input_narrow(&input, &part, error);
     if (!status) status = check_mask(&image.pixels, input.name, &part, error);
     if (!status) status = csrec_shape_count(&part, &entries);
     if (!status) status = take_mask(&image, options, input.name, entries, channels, known, error);
     csrec_image_clear(&image);
     csrec_input_close(&input);
+    return status;
+}
+
+csrec_status csrec_mask_read(const char *path, bool first, const csrec_shape *shape,
+                             int64_t channels, uint8_t **at, bool *by_channel, csrec_error *error) {
+    const csrec_read_options options = {.mask = path, .channels_first = first};
+    known_values marked = {.at = NULL};
+    csrec_status status = read_mask(&options, false, shape, channels, &marked, error);
+    *at = marked.at;
+    *by_channel = marked.by_channel;
     return status;
 }
 
@@ -250,11 +272,12 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
     csrec_measurement m;
     if (!row->peek) return CSREC_OK;
     csrec_status status = csrec_format_peek(input, seen, &transparent, error);
+    if (!status) status = csrec_image_arrange(seen, options, input->name, NULL, error);
     if (!status)
         status = csrec_image_split(seen, options->channels_last, input->name, &m.shape, &m.channels,
                                    error);
     if (status) return status;
-    if (options->mask) return read_mask(options, &m.shape, m.channels, known, error);
+    if (options->mask) return read_mask(options, true, &m.shape, m.channels, known, error);
     if (transparent || options->has_unknown) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: has no transparent pixels to tell samples by; give a mask, or sample "
@@ -268,7 +291,7 @@ static csrec_status find_known(whole_signal *s, const char *name, const csrec_me
     known_values *known = &s->known;
     const csrec_image *image = s->image;
     if (known->at) return CSREC_OK;
-    if (s->options->mask) return read_mask(s->options, &m->shape, m->channels, known, error);
+    if (s->options->mask) return read_mask(s->options, true, &m->shape, m->channels, known, error);
     known->by_channel = image->alpha && image->by_channel;
     const size_t count = (size_t)(s->entries * (known->by_channel ? s->channels : 1));
     known->at = malloc(count);
@@ -285,6 +308,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     const csrec_format_row *row = csrec_input_format(input);
     csrec_image seen = {0}, image = {0};
     csrec_measurement m = {0};
+    csrec_error axes;
     whole_signal s = {.image = &image, .options = options};
     csrec_status status = csrec_read_options_check(options, true, false, input->name, error);
     if (!status && options->has_unknown)
@@ -296,6 +320,8 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     input->unknown = options->has_unknown ? &options->unknown : NULL;
     if (!status) status = look_ahead(input, row, options, &seen, &s.known, error);
     if (!status) status = csrec_format_signal(input, &image, error);
+    if (!status) status = csrec_image_arrange(&image, options, input->name, &axes, error);
+    if (!status && *axes.text) csrec_input_note(input, "%s", axes.text);
     if (!status && row->peek) status = csrec_input_narrow(input, &seen.pixels.shape, error);
     /* The mask is as large as the picture was. */
     if (!status && row->peek && !csrec_shape_equal(&image.pixels.shape, &seen.pixels.shape))
@@ -330,11 +356,12 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
 
 csrec_status csrec_read_options_check(const csrec_read_options *options, bool whole,
                                       bool coordinates, const char *name, csrec_error *error) {
-    const char *vain = whole                    ? NULL
-                       : options->mask          ? "mask"
-                       : options->has_unknown   ? "value for unknown"
-                       : options->channels_last ? "axis of channels"
-                                                : NULL;
+    const char *vain = whole                  ? NULL
+                       : options->mask        ? "mask"
+                       : options->has_unknown ? "value for unknown"
+                       : options->channels_last || options->channels_first || options->volume
+                           ? "axis of channels"
+                           : NULL;
     if (vain)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "%s: has its positions inside; leave the %s out (it goes with pictures "

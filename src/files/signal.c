@@ -120,6 +120,12 @@ static csrec_status look_at_signal(const char *path, const csrec_read_options *o
                                    csrec_measurement *form, csrec_error *error) {
     csrec_image seen, mask;
     csrec_status status = look(path, &seen, options->facts, error);
+    if (!status && options->channels_first && !seen.bits && !seen.has_channels)
+        status = csrec_fail(error, CSREC_UNSUPPORTED,
+                            "%s: channels that are first are read as a "
+                            "whole",
+                            path);
+    if (!status) status = csrec_image_arrange(&seen, options, path, NULL, error);
     if (!status)
         status = csrec_image_split(&seen, options->channels_last, path, &form->shape,
                                    &form->channels, error);

@@ -41,7 +41,8 @@ NOT_DRAWN = {"output", "threads", "json", "quiet", "quality", "method", "solver"
              "version", "man", "completion", "list", "list-devices", "info", "resume", "devices", "backend",
              "model", "mask", "unknown", "merge", "grid", "history", "format", "reference",
              "next", "density", "even", "path", "operator", "matrix", "coils", "kernel", "count", "rate",
-             "block", "factor", "mask-out", "channels-last", "verbose", "scale"}
+             "block", "factor", "mask-out", "channels-last", "channels-first", "volume",
+             "within", "fill", "verbose", "scale"}
 
 
 # ---------------------------------------------------------------------- what the tools say

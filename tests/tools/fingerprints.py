@@ -40,6 +40,10 @@ changes = {
     "values": ("p.csv -o o.npy -Q fast --coordinates 1 --values 3", "--values 2"),
     "cell-means": ("p.csv -o o.npy -Q fast --grid 5,6", "--cell-means"),
     "channels-last": ("c.npy -o o.npy -Q fast", "-c"),
+    "channels-first": ("c.npy -o o.npy -Q fast", "--channels-first"),
+    "volume": ("c.npy -o o.npy -Q fast", "--volume"),
+    "within": (FAST, "-w 3"),
+    "fill": (FAST + " --fill mask.npy", "-F mask2.npy"),
     "sigma": (FAST, "--sigma 0.01"),
     "robust": (FAST, "--robust"),
     "quality": (PICTURE, "-Q fast"),
@@ -113,7 +117,7 @@ def write_files():
         write_npy(name, (24, 28), 1.0)
     for name in ("mask.npy", "mask2.npy"):
         write_npy(name, (24, 28), 0.5, "|u1")
-    write_npy("c.npy", (12, 14, 2), 0.5)
+    write_npy("c.npy", (12, 14, 5), 0.5)
     with open("p.csv", "w", encoding="ascii") as file:
         file.writelines(f"{x / 7},{x * x % 11},{x % 5}\n" for x in range(40))
     for model, picture in (("m.npz", "full.npy"), ("m2.npz", "full2.npy")):

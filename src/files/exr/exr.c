@@ -209,7 +209,8 @@ static const char *refusal(const csrec_shape *shape, int64_t channels) {
 
 const csrec_format_row csrec_exr_format = {
     .format = {"exr", ".exr", "OpenEXR", "an OpenEXR picture",
-               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES, CSREC_EXR_NEEDS},
+               CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES | CSREC_USE_CHANNELS,
+               CSREC_EXR_NEEDS},
     .magic = {{"\x76\x2f\x31\x01", 4}},
     .members = CSREC_USE_READ,
     .signal = csrec_exr_signal,

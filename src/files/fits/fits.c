@@ -181,6 +181,8 @@ static csrec_status take_image(csrec_fits *fits, csrec_fits_image *image, csrec_
     image->blank = image->bitpix > 0 && has_key(fits, "BLANK");
     image->holes = packed && image->bitpix < 0;
     if (packed && image->bitpix > 0 && has_key(fits, "ZBLANK")) image->blank = true;
+    image->nodata = number_of(fits, has_key(fits, "BLANK") ? "BLANK" : "ZBLANK", 0.0) +
+                    number_of(fits, "BZERO", 0.0);
     csrec_status status = find_shape(fits, image, error);
     if (!status) status = check_length(fits, image, packed, error);
     return status || !packed ? status : check_sums(fits, error);
@@ -317,6 +319,8 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     if (!status) status = read_values(&fits, &image, &read, error);
     if (!status && input->is_mask) turn_flags(&image, &read);
     csrec_fits_close(&fits);
+    read.has_nodata = read.alpha && image.dtype < CSREC_F32;
+    read.nodata = image.nodata;
     return csrec_image_deliver(status, &read, signal);
 }
 

@@ -46,6 +46,7 @@ typedef struct csrec_fits_image {
     csrec_shape shape;               /* slowest first, without axes of extent 1 at the end */
     csrec_dtype dtype;               /* of the values, BSCALE and BZERO applied */
     bool blank;                      /* one of the integers that are stored stands for unknown */
+    double nodata;                   /* of integers with `blank`: which of them */
     bool holes;            /* floats in tiles, of integers one of which stands for unknown */
     char name[FLEN_VALUE]; /* EXTNAME, or "" */
 } csrec_fits_image;

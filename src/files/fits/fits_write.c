@@ -106,12 +106,24 @@ static void copy_header(writer *w) {
     if (!fits_movabs_hdu(w->like.file, unit, NULL, &status)) copy_cards(w, false);
 }
 
+/* BLANK is as stored: of types without a code of their own, beside an offset. */
+static void name_blank(writer *w) {
+    static const double offsets[CSREC_F64 + 1] = {
+        [CSREC_I8] = -128.0, [CSREC_U16] = 0x1p15, [CSREC_U32] = 0x1p31, [CSREC_U64] = 0x1p63};
+    const csrec_dtype dtype = w->signal->pixels.dtype;
+    if (!w->signal->has_nodata || dtype >= CSREC_F32) return;
+    const double stored = w->signal->nodata - offsets[dtype];
+    LONGLONG blank = stored < 0x1p63 ? (LONGLONG)stored : INT64_MAX;
+    fits_write_key(w->fits.file, TLONGLONG, "BLANK", &blank, "unknown", &w->fits.status);
+}
+
 static void write_header(writer *w) {
     char line[64];
     csrec_fits *fits = &w->fits;
     fits_create_imgll(fits->file, csrec_fits_types_of(w->signal->pixels.dtype).image, w->naxis,
                       w->naxes, &fits->status);
     if (w->like.file) copy_header(w);
+    name_blank(w);
     snprintf(line, sizeof line, "recovered by csrecover %s", csrec_version());
     fits_write_history(fits->file, line, &fits->status);
 }

@@ -204,7 +204,7 @@ static const char *refusal(const csrec_shape *shape, int64_t channels) {
 const csrec_format_row csrec_hdf5_format = {
     .format = {"hdf5", CSREC_HDF5_ENDINGS, "HDF5", "an HDF5 file",
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES | CSREC_USE_TYPES |
-                   CSREC_USE_SLABS,
+                   CSREC_USE_SLABS | CSREC_USE_NODATA,
                CSREC_HDF5_NEEDS},
     .magic = {{CSREC_HDF5_MAGIC, sizeof CSREC_HDF5_MAGIC - 1}},
     .members = CSREC_USE_READ | CSREC_USE_WRITE,

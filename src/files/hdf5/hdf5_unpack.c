@@ -186,6 +186,12 @@ csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_
     if (r.fills || (r.limited && !r.unpacked)) mark(&r, true, !r.unpacked, signal);
     if (l->scale != 1.0 || l->offset != 0.0) change(values, l, l->scale, l->offset);
     if (r.limited && r.unpacked) mark(&r, false, true, signal);
+    signal->has_nodata = r.fills && l->scale == 1.0 && l->offset == 0.0;
+    if (signal->has_nodata && is_integer(values->dtype))
+        signal->nodata =
+            csrec_array_value(&(csrec_array){.dtype = values->dtype, .data = r.fill[0].bits}, 0);
+    else if (signal->has_nodata)
+        signal->nodata = r.fill[0].value;
     if (missing) mark_unwritten(dataset, &g, signal->alpha);
     return CSREC_OK;
 }

@@ -164,11 +164,26 @@ static void copy_metadata(const writer *w) {
     copy_groups(w);
 }
 
+/* Which number stands for unknown ones, among those that are written. */
+static void name_fill(const writer *w) {
+    uint64_t bits = 0;
+    const csrec_dtype dtype = w->signal->pixels.dtype;
+    csrec_array value = {.dtype = dtype, .count = 1, .data = &bits};
+    if (!w->signal->has_nodata) return;
+    csrec_array_set(&value, 0, w->signal->nodata);
+    hid_t type = csrec_hdf5_type(dtype), space = H5Screate_simple(1, &(hsize_t){1}, NULL);
+    hid_t fill = H5Acreate2(w->dataset, "_FillValue", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (fill >= 0) H5Awrite(fill, type, &bits);
+    if (fill >= 0) H5Aclose(fill);
+    H5Sclose(space);
+}
+
 /* In h5, which is open: all but the values, for which there is room unless they are in chunks. Then
  * the file that it is like is closed, so that others may open it. */
 static bool create(writer *w) {
     if (!create_dataset(w)) return false;
     copy_metadata(w);
+    name_fill(w);
     csrec_hdf5_close(&w->like);
     return true;
 }

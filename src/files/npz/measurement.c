@@ -364,6 +364,8 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
                                      csrec_measurement *measurement, csrec_error *error) {
     csrec_npz npz;
     csrec_measurement m = {0};
+    if (csrec_npz_is_foreign(input))
+        return csrec_measurement_from_signal(input, options, measurement, error);
     csrec_status status = csrec_read_options_check(options, false, false, input->name, error);
     if (!status) status = csrec_npz_open(input, &npz, error);
     if (status) return status;
@@ -379,14 +381,6 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     return csrec_measurement_deliver(status, &m, measurement);
 }
 
-static csrec_status refuse_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
-    (void)signal;
-    return csrec_fail(error, CSREC_FORMAT,
-                      "%s: may be an .npz archive, and holds no single signal; save the array "
-                      "as .npy",
-                      input->name);
-}
-
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
     return csrec_format_refusal(&csrec_npy_format.format, shape, channels);
 }
@@ -396,7 +390,8 @@ const csrec_format_row csrec_npz_format = {
     .format = {"npz", ".npz", ".npz", "a zip archive",
                CSREC_USE_SAMPLES | CSREC_USE_ARRAYS | CSREC_USE_NAMED, NULL},
     .magic = {{"PK", 2}},
-    .signal = refuse_signal,
+    .members = CSREC_USE_READ,
+    .signal = csrec_npz_signal,
     .measurement = read_measurement,
     .open_slabs = csrec_npz_open_slabs,
     .refusal = refusal,

@@ -150,9 +150,8 @@ csrec_status csrec_npz_end(csrec_npz_member *member, csrec_status status, csrec_
     return status;
 }
 
-/* The whole array; not text. */
-static csrec_status read_array(const csrec_npz *npz, const char *field, csrec_array *array,
-                               csrec_error *error) {
+csrec_status csrec_npz_array(const csrec_npz *npz, const char *field, csrec_array *array,
+                             bool *is_complex, csrec_error *error) {
     csrec_npz_member member;
     csrec_array result = {0};
     csrec_status status = csrec_npz_begin(npz, field, &member, error);
@@ -165,6 +164,7 @@ static csrec_status read_array(const csrec_npz *npz, const char *field, csrec_ar
     }
     if (!status)
         status = csrec_npy_values(&member.reader, &member.header, member.name, result.data, error);
+    if (is_complex) *is_complex = member.header.is_complex;
     status = csrec_npz_end(&member, status, error);
     if (!status)
         *array = result;
@@ -181,7 +181,7 @@ csrec_status csrec_npz_read(const char *path, const char *name, csrec_array *arr
     if (status) return status;
     status = csrec_npz_open(&input, &npz, error);
     if (!status) {
-        status = read_array(&npz, name, array, error);
+        status = csrec_npz_array(&npz, name, array, NULL, error);
         csrec_npz_close(&npz);
     }
     csrec_input_close(&input);

@@ -153,7 +153,7 @@ static const char *refusal(const csrec_shape *shape, int64_t channels) {
 const csrec_format_row csrec_tiff_format = {
     .format = {"tiff", ".tif .tiff", "TIFF", "a TIFF picture or volume",
                CSREC_USE_READ | CSREC_USE_WRITE | CSREC_USE_SAMPLES | CSREC_USE_TYPES |
-                   CSREC_USE_SLABS,
+                   CSREC_USE_SLABS | CSREC_USE_NODATA | CSREC_USE_CHANNELS,
                CSREC_TIFF_NEEDS},
     .magic = {{"II*\0", 4}, {"MM\0*", 4}, {"II+\0", 4}, {"MM\0+", 4}},
     .signal = csrec_tiff_signal,

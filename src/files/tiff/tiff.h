@@ -81,6 +81,8 @@ int64_t csrec_tiff_page_of(const csrec_tiff_layout *layout, int64_t number, int6
 /* The tag of GDAL whose text is the value of unknown entries. */
 enum { CSREC_TIFF_NODATA = 42113 };
 void csrec_tiff_find_nodata(TIFF *file, csrec_tiff_layout *layout);
+/* Names it in the page that is written; NaN as "nan". */
+void csrec_tiff_set_nodata(TIFF *file, double value);
 
 /* A pixel of colours is unknown where all channels are: dark ones have the value in some. */
 bool csrec_tiff_is_colour(const csrec_tiff_layout *layout);

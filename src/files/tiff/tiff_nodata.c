@@ -2,6 +2,7 @@
 /* tiff_nodata.c - the value that GDAL's tag names for unknown entries. */
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,20 @@ void csrec_tiff_find_nodata(TIFF *file, csrec_tiff_layout *layout) {
     layout->unknown = strtod(copy, &end);
     layout->nodata = end > copy;
     if (layout->dtype == CSREC_F32) layout->unknown = (double)(float)layout->unknown;
+}
+
+/* GDAL reads the shortest text that is the same number. */
+void csrec_tiff_set_nodata(TIFF *file, double value) {
+    static const TIFFFieldInfo field = {
+        CSREC_TIFF_NODATA, -1, -1, TIFF_ASCII,
+        FIELD_CUSTOM,      1,  0,  (char *)(uintptr_t) "GDAL_NODATA"};
+    char text[32];
+    if (!TIFFFindField(file, CSREC_TIFF_NODATA, TIFF_ANY)) TIFFMergeFieldInfo(file, &field, 1);
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (isnan(value) || strtod(text, NULL) == value) break;
+    }
+    TIFFSetField(file, CSREC_TIFF_NODATA, isnan(value) ? "nan" : text);
 }
 
 /* Dark colours have the value of nodata in a channel or two. */

@@ -101,7 +101,7 @@ static void copy_custom(TIFF *from, TIFF *to, uint32_t tag) {
 
 /* What describes the picture, not how it is stored, from the page of one file to that of another:
  * resolution, orientation, texts, dates, profiles, and tags of GeoTIFF, GDAL and ImageJ. Not the
- * nodata value: in a recovery everything is known. */
+ * nodata value: it is the signal's, of which mostly everything is known. */
 static void copy_tags(TIFF *from, TIFF *to) {
     float value;
     uint16_t number;
@@ -223,6 +223,7 @@ static void describe_page(writer *w, int64_t page) {
         if (pages <= UINT16_MAX) TIFFSetField(file, TIFFTAG_PAGENUMBER, (int)page, (int)pages);
     }
     if (w->like.file) copy_tags(w->like.file, file);
+    if (w->signal->has_nodata) csrec_tiff_set_nodata(file, w->signal->nodata);
 }
 
 /* The values of a page of the file that is a channel. */

@@ -15,18 +15,21 @@ static void keep_whole(cli_signal *signal) {
     }
 }
 
-csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *signal,
+csrec_status cli_signal_read(const char *path, const csrec_read_options *axes, cli_signal *signal,
                              csrec_error *error) {
     csrec_image image = {0};
     csrec_status status = csrec_signal_read(path, &image, error);
     if (status) return status;
+    status = csrec_image_arrange(&image, axes, path, NULL, error);
     cli_signal read = {.values = image.pixels,
                        .alpha = image.alpha,
                        .bits = image.bits,
                        .palette = image.palette,
                        .is_complex = image.is_complex,
                        .partial = image.partial};
-    status = csrec_image_split(&image, channels_last, path, &read.shape, &read.channels, error);
+    if (!status)
+        status = csrec_image_split(&image, axes->channels_last, path, &read.shape, &read.channels,
+                                   error);
     if (!status) read.entries = read.values.count / read.channels;
     if (!status && image.by_channel) keep_whole(&read);
     if (!status && read.shape.dims > 4)

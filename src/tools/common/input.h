@@ -16,9 +16,9 @@ typedef struct cli_signal {
     bool is_complex; /* values are pairs of real and imaginary parts, counted as channels */
 } cli_signal;
 
-/* Reads a PNG or .npy, recognised by its first bytes. path "-" is stdin. channels_last: the last
- * axis of an array is channels. */
-csrec_status cli_signal_read(const char *path, bool channels_last, cli_signal *signal,
+/* Reads a PNG or .npy, recognised by its first bytes. path "-" is stdin. axes: what is said
+ * of those of an array. */
+csrec_status cli_signal_read(const char *path, const csrec_read_options *axes, cli_signal *signal,
                              csrec_error *error);
 void cli_signal_clear(cli_signal *signal);
 

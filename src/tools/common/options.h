@@ -115,6 +115,21 @@ const char *cli_backend_name(int i);
         CLI_ROW('j', "json", CLI_FLAG, NULL, "Report as JSON on stdout."),                         \
             .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS                            \
     }
+/* Which axis of an array has channels: three options of which at most one is given. */
+#define CLI_AXES(struct_)                                                                          \
+    {CLI_ROW('c', "channels-last", CLI_FLAG, NULL,                                                 \
+             "The last axis of an array INPUT has channels, as colours, and is no axis of the "    \
+             "signal."),                                                                           \
+     .offset = offsetof(struct_, channels_last)},                                                  \
+        {CLI_ROW(0, "channels-first", CLI_FLAG, NULL,                                              \
+                 "Its first axis has; the channels of an array that is written come first, too."), \
+         .offset = offsetof(struct_, channels_first)},                                             \
+    {                                                                                              \
+        CLI_ROW(0, "volume", CLI_FLAG, NULL,                                                       \
+                "None has. An array of H x W x 2, 3 or 4 needs one of these options."),            \
+            .offset = offsetof(struct_, volume)                                                    \
+    }
+#define CLI_AXES_REFUSAL "--channels-last, --channels-first and --volume: give one of them"
 #define CLI_NO_SYNC(struct_)                                                                       \
     {                                                                                              \
         CLI_ROW(0, "no-sync", CLI_FLAG, NULL,                                                      \

@@ -159,58 +159,78 @@ static csrec_image image_of(const csrec_format *format, const cli_form *form,
     return image;
 }
 
-static csrec_status set_unknown(csrec_array *values, int64_t i, double unknown, const char *path,
-                                csrec_error *error) {
-    if (isnan(unknown))
-        return cli_fail(
-            error, CSREC_DATA,
-            "%s: a channel is known nowhere, and integers have no number for that; give "
-            "--unknown, write a .npy of --dtype float32, or leave the channel out",
-            path);
-    csrec_array_set(values, i, unknown);
-    return CSREC_OK;
+static bool is_real(const csrec_array *values) {
+    return values->dtype == CSREC_F32 || values->dtype == CSREC_F64;
 }
 
-/* Sets an integer that is not `unknown`: a depth is at least 1 where 0 means none. */
+/* Sets a number that is not `unknown`: a depth is at least 1 where 0 means none. */
 void cli_array_set_known(csrec_array *values, int64_t i, double value, double unknown) {
-    const double beside = value < unknown ? -1.0 : 1.0;
+    const double step = is_real(values) ? fmax(fabs(unknown) * 0x1p-20, 0x1p-60) : 1.0;
+    const double beside = value < unknown ? -step : step;
     csrec_array_set(values, i, value);
     if (csrec_array_value(values, i) == unknown) csrec_array_set(values, i, unknown + beside);
     if (csrec_array_value(values, i) == unknown) csrec_array_set(values, i, unknown - beside);
 }
 
+/* A value that is NaN is transparent, else the number for unknown ones, else NaN. */
+static csrec_status set_value(csrec_image *image, int64_t i, const cli_form *form, double value,
+                              const char *path, csrec_error *error) {
+    csrec_array *to = &image->pixels;
+    const bool real = is_real(to), lost = isnan(value);
+    if (lost && image->alpha)
+        image->alpha[form->colors ? i : i / to->shape.dim[to->shape.dims - 1]] = 0;
+    else if (image->bits && form->colors)
+        cli_colormap_color(form->colors, share_of(&form->tones, value),
+                           (uint8_t *)to->data + 3 * i);
+    else if (lost && !real && isnan(form->unknown))
+        return cli_fail(
+            error, CSREC_DATA,
+            "%s: a channel is known nowhere, and integers have no number for that; give "
+            "--unknown, write a .npy of --dtype float32, or leave the channel out",
+            path);
+    else if (lost)
+        csrec_array_set(to, i, real && !image->has_nodata ? NAN : image->nodata);
+    else if (real ? image->has_nodata : form->avoids)
+        cli_array_set_known(to, i, image->bits ? tone(&form->tones, value) : value, image->nodata);
+    else
+        csrec_array_set(to, i, image->bits ? tone(&form->tones, value) : value);
+    if (form->exact && !lost && csrec_array_value(to, i) != value)
+        return cli_fail(error, CSREC_DATA,
+                        "%s: class %.17g is not among its values; choose another --dtype, --bits "
+                        "or format",
+                        path, value);
+    return CSREC_OK;
+}
+
+/* What says which of n values are unknown: a number, or transparency. */
+static csrec_status name_unknown(csrec_image *image, const csrec_format *format,
+                                 const cli_form *form, int64_t n, const double *signal) {
+    const int use = is_real(&image->pixels) ? CSREC_USE_NODATA : CSREC_USE_TYPES;
+    image->nodata = image->bits ? tone(&form->tones, form->unknown) : form->unknown;
+    while (n > 0 && !isnan(signal[n - 1])) n--;
+    image->has_nodata = n > 0 && !image->bits && cli_format_has(format, use);
+    if (n == 0 || !image->bits || !form->leaves || image->colors) return CSREC_OK;
+    image->alpha = malloc((size_t)image->pixels.count);
+    if (image->alpha) memset(image->alpha, 1, (size_t)image->pixels.count);
+    return image->alpha ? CSREC_OK : CSREC_MEMORY;
+}
+
 csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_format *format,
                               const cli_form *form, const csrec_measurement *measurement,
                               const double *signal, csrec_error *error) {
-    cli_tones tones = form->tones;
+    cli_form own = *form;
     csrec_image image = image_of(format, form, measurement, signal);
-    if (image.bits) tones.bits = image.bits;
-    const bool colors = image.bits && form->colors;
+    if (image.bits) own.tones.bits = image.bits;
     const csrec_shape shape = image.pixels.shape;
-    if (csrec_array_create(image.pixels.dtype, &shape, &image.pixels))
-        return cli_fail(error, CSREC_MEMORY, "%s: out of memory", path);
-    const bool real = image.pixels.dtype == CSREC_F32 || image.pixels.dtype == CSREC_F64;
-    csrec_status status = CSREC_OK;
-    for (int64_t i = 0; i < image.pixels.count / (colors ? 3 : 1) && !status; i++) {
-        if (colors)
-            cli_colormap_color(form->colors, share_of(&form->tones, signal[i]),
-                               (uint8_t *)image.pixels.data + 3 * i);
-        else if (!real && isnan(signal[i]))
-            status = set_unknown(&image.pixels, i, form->unknown, path, error);
-        else if (real || !form->avoids)
-            csrec_array_set(&image.pixels, i, image.bits ? tone(&tones, signal[i]) : signal[i]);
-        else if (image.bits)
-            cli_array_set_known(&image.pixels, i, tone(&tones, signal[i]),
-                                tone(&tones, form->unknown));
-        else
-            cli_array_set_known(&image.pixels, i, signal[i], form->unknown);
-        if (form->exact && !status && csrec_array_value(&image.pixels, i) != signal[i])
-            status = isnan(signal[i]) ? CSREC_OK
-                                      : cli_fail(error, CSREC_DATA,
-                                                 "%s: class %.17g is not among its values; choose "
-                                                 "another --dtype, --bits or format",
-                                                 path, signal[i]);
-    }
+    csrec_status status = csrec_array_create(image.pixels.dtype, &shape, &image.pixels);
+    const int64_t n = image.pixels.count / (image.bits && form->colors ? 3 : 1);
+    if (!status) status = name_unknown(&image, format, &own, n, signal);
+    if (status) cli_fail(error, status, "%s: out of memory", path);
+    for (int64_t i = 0; i < n && !status; i++)
+        status = set_value(&image, i, &own, signal[i], path, error);
+    const int says = CSREC_USE_CHANNELS | CSREC_USE_PICTURE | CSREC_USE_TEXT;
+    if (!status && form->channels_first && image.has_channels && !cli_format_has(format, says))
+        status = csrec_image_turn(&image, true, path, error);
     if (!status) status = csrec_files_add_signal(files, path, format, &image, form->like, error);
     csrec_image_clear(&image);
     return status;

@@ -78,11 +78,13 @@ typedef struct cli_form {
     const cli_colormap *colors;   /* of a picture of one channel, in 8 bits; or NULL */
     bool exact;                   /* values that do not fit are an error */
     const csrec_palette *palette; /* of values that are indices, or NULL */
-    bool is_complex;  /* the signal is pairs of real and imaginary parts, written as .npy */
-    double unknown;   /* of integers, stands for values that are NaN, of a channel that is measured
-                         nowhere; NaN: none does */
-    bool avoids;      /* no other value becomes it by rounding */
-    const char *like; /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
+    bool is_complex;     /* the signal is pairs of real and imaginary parts, written as .npy */
+    double unknown;      /* of integers, and where the file can name it, stands for values that are
+                            NaN, of a channel that is measured nowhere; NaN: none does */
+    bool leaves;         /* others may be NaN: of a picture transparent where any channel is */
+    bool avoids;         /* no other value becomes it by rounding */
+    bool channels_first; /* of arrays that do not say where they are */
+    const char *like;    /* the file whose metadata it gets, as csrec_files_add_signal; or NULL */
     const csrec_placement *placement; /* of csrec_image */
 } cli_form;
 
@@ -90,7 +92,7 @@ typedef struct cli_form {
 csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
                            int64_t n, const double *values);
 
-/* Sets an integer that is not `unknown`. */
+/* Sets a number that is not `unknown`. */
 void cli_array_set_known(csrec_array *values, int64_t i, double value, double unknown);
 
 /* Writes the recovered signal [entries * channels] to a format that does not refuse it.

@@ -91,7 +91,8 @@ static csrec_status read_samples(const char *path, const char *mask, cli_learn_i
 }
 
 static csrec_status read_picture(const char *path, cli_learn_input *in, csrec_error *error) {
-    csrec_status status = cli_signal_read(path, false, &in->picture, error);
+    csrec_status status =
+        cli_signal_read(path, &(csrec_read_options){.volume = true}, &in->picture, error);
     if (status) return status;
     if (in->picture.is_complex)
         return cli_fail(error, CSREC_DATA,

@@ -162,6 +162,8 @@ int cli_request_check(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     bool results =
         a->output || a->coefficients || a->reference || a->report || a->plot || a->uncertainty;
+    if (a->channels_last + a->channels_first + a->volume > 1)
+        return cli_usage(request->tool, CLI_AXES_REFUSAL);
     if (a->info && (results || a->sigma || a->robust))
         return cli_usage(request->tool, "--info only describes; omit options of a recovery");
     if (!a->info && !results && !a->json)

@@ -47,6 +47,14 @@ static const cli_option options[] = {
      "NaN or infinite, of a whole picture or array, and of a .csv.",
      CLI_AT(unknown), .low = -INFINITY, .high = INFINITY,
      .given = offsetof(cli_recover_arguments, unknown_given)},
+    {"within", 'w', CLI_REAL, "N",
+     "Fill only what is unknown within N entries (Euclidean) of a known one of its channel; the "
+     "rest stays unknown: the file's nodata value or --unknown, NaN, transparent in a .png.",
+     CLI_AT(within), .low = 1.0, .high = 1e9},
+    {"fill", 'F', CLI_READ, "FILE",
+     "Fill only where this picture or array, as one of --mask, is not zero; the rest stays "
+     "unknown, as of --within.",
+     CLI_AT(fill)},
     {"grid", 0, CLI_TEXT, "H,W",
      "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "
      "axis are in the middle of theirs. Default: the step that the coordinates have, else square "
@@ -62,9 +70,7 @@ static const cli_option options[] = {
      "Cells of a .csv's coordinates keep the means of their samples. Default: the values in their "
      "middles, of the smoothest function through neighbouring samples.",
      CLI_AT(cell_means)},
-    {"channels-last", 'c', CLI_FLAG, NULL,
-     "The last axis of an array INPUT has channels, as colours, and is no axis of the signal.",
-     CLI_AT(channels_last)},
+    CLI_AXES(arguments),
     {"labels", 0, CLI_FLAG, NULL,
      "The values are classes, whole numbers, as of a land-cover map: the result has classes of the "
      "samples alone, in their type. Of a palette the indices are recovered, and it is kept.",

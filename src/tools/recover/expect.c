@@ -76,6 +76,7 @@ csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *er
     cli_form form = {.tones = {.bits = 8},
                      .dtype = -1,
                      .unknown = 0.0,
+                     .channels_first = job->a->channels_first,
                      .colors = cli_colormap_info((int)job->a->colormap),
                      .like = job->input,
                      .placement = &job->in.placement};

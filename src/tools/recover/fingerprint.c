@@ -4,15 +4,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "recover.h"
 
 char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known) {
     const cli_recover_arguments *a = &request->a;
     cli_fingerprint line;
+    char beside[CSREC_PATH_ROOM + 8];
     char *reference = a->report || a->plot ? cli_reference_path(request, input) : NULL;
     cli_fingerprint_begin(&line, request->all->name);
     cli_fingerprint_file(&line, "input", input);
+    snprintf(beside, sizeof beside, "%s.msk", input); /* of a TIFF: its mask */
+    if (access(beside, F_OK) == 0) cli_fingerprint_file(&line, "input.msk", beside);
     for (int i = 1; a->merge && i < a->inputs.n; i++)
         cli_fingerprint_file(&line, "merged", a->inputs.text[i]);
     cli_fingerprint_file(&line, "reference", reference);

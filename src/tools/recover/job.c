@@ -209,9 +209,11 @@ static int load(cli_job *job) {
     if (code == CLI_CONTINUE && !(job->out.command = cli_job_command(job)))
         code = cli_job_fail(job, "%s: out of memory", job->input);
     if (code == CLI_CONTINUE) code = check_output(job);
+    if (code == CLI_CONTINUE) code = cli_job_read_fill(job);
     if (code != CLI_CONTINUE) return code;
-    if (job->out.reference && cli_truth_read(job->out.reference, &job->in.measurement,
-                                             &job->in.tones, &job->result.truth, &error))
+    if (job->out.reference &&
+        cli_truth_read(job->out.reference, &job->in.measurement, job->a->channels_first,
+                       &job->in.tones, &job->result.truth, &error))
         return cli_job_fail(job, "%s", error.text);
     code = read_model(job);
     if (code == CLI_CONTINUE) code = add_prior(job);
@@ -227,7 +229,8 @@ static int load(cli_job *job) {
 }
 
 static bool is_lost(const cli_job *job, csrec_error *error) {
-    const char *const files[] = {job->input, job->a->mask, job->a->model, job->out.reference};
+    const char *const files[] = {job->input, job->a->mask, job->a->model, job->out.reference,
+                                 job->a->fill};
     return cli_files_lost(sizeof files / sizeof *files, files, error) ||
            cli_files_lost(job->a->merge ? job->a->inputs.n : 0, job->a->inputs.text, error);
 }
@@ -310,6 +313,7 @@ void cli_job_clear(cli_job *job) {
         csrec_atoms_clear(&job->result.atoms[c]);
     free(job->result.atoms);
     for (int i = 0; i < CLI_OUTPUTS; i++) csrec_file_lock_drop(job->out.locks[i]);
+    free(job->in.fill.at);
     free(job->out.fingerprint);
     free(job->out.journal);
     free(job->out.output);

@@ -23,6 +23,8 @@ static const char *in_the_way(const cli_job *job) {
            : a->merge                                  ? "--merge"
            : a->labels                                 ? "--labels"
            : a->sigma && strcmp(a->sigma, "auto") == 0 ? "--sigma auto"
+           : a->within > 0.0                           ? "--within"
+           : a->fill                                   ? "--fill"
            : a->minutes > 0.0                          ? "--minutes"
                                                        : NULL;
 }

@@ -14,6 +14,8 @@ csrec_read_options cli_job_read_options(cli_job *job) {
     const cli_recover_arguments *a = job->a;
     return (csrec_read_options){.mask = a->mask,
                                 .channels_last = a->channels_last,
+                                .channels_first = a->channels_first,
+                                .volume = a->volume,
                                 .has_unknown = a->unknown_given,
                                 .unknown = a->unknown,
                                 .labels = a->labels,

@@ -33,9 +33,14 @@ static void take_magnitudes(cli_signal *truth) {
 }
 
 csrec_status cli_truth_read(const char *path, const csrec_measurement *measurement,
-                            const cli_tones *tones, double **values, csrec_error *error) {
+                            bool channels_first, const cli_tones *tones, double **values,
+                            csrec_error *error) {
     cli_signal truth = {0};
-    csrec_status status = cli_signal_read(path, measurement->channels > 1, &truth, error);
+    const bool several = measurement->channels > 1;
+    const csrec_read_options axes = {.channels_first = several && channels_first,
+                                     .channels_last = several && !channels_first,
+                                     .volume = !several};
+    csrec_status status = cli_signal_read(path, &axes, &truth, error);
     if (!status && truth.is_complex) take_magnitudes(&truth);
     if (!status) status = check_shape(path, measurement, &truth, error);
     double *read = NULL;

@@ -14,16 +14,16 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty, *sigma, *grid, *coordinates, *values, *devices, *range;
+        *uncertainty, *sigma, *fill, *grid, *coordinates, *values, *devices, *range;
     int format, method, solver, basis, quality, columns, order, backend, dtype, colormap,
         curve; /* of names; -1: not given */
     cli_texts set;
     int64_t bits, atoms, shifts, threads, memory, tile; /* memory: MiB */
-    double epsilon, min_coefficient, minutes;
+    double epsilon, min_coefficient, minutes, within;
     uint64_t seed;
     double unknown;
-    bool seed_given, unknown_given, channels_last, reference_pursuit, info, json, verbose, quiet,
-        resume, history, no_sync, merge, robust, cell_means, labels;
+    bool seed_given, unknown_given, channels_last, channels_first, volume, reference_pursuit, info,
+        json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means, labels;
 } cli_recover_arguments;
 
 /* What the weights that are installed have in them. Of several threads one reads them. */
@@ -68,6 +68,7 @@ typedef struct cli_samples {
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     int64_t dropped;           /* outliers, by --robust */
     csrec_doubts doubts;
+    csrec_fill fill; /* of --within and --fill; its mask is freed with the job */
     cli_tones tones;
     double seconds;
 } cli_samples;
@@ -113,7 +114,8 @@ typedef struct cli_result {
     double *pairs; /* NULL, or the complex signal, of which `signal` has the magnitudes */
     csrec_atoms *atoms;
     csrec_recover_report report;
-    int shared; /* inputs that went through one recovery; its report is of all of them */
+    int64_t left; /* values that --within and --fill leave unknown */
+    int shared;   /* inputs that went through one recovery; its report is of all of them */
     csrec_history *history;            /* NULL: not requested */
     double expected, seconds_expected; /* root mean square error; NAN: not known */
     cli_quality quality;
@@ -253,6 +255,11 @@ char *cli_reference_path(const cli_request *request, const char *input);
  * fingerprint of this request. */
 bool cli_input_is_done(const cli_request *request, const char *input);
 
+/* Whether only a part is filled; reads which (leave.c). And makes NaN of the rest. */
+bool cli_job_leaves(const cli_job *job);
+int cli_job_read_fill(cli_job *job);
+csrec_status cli_job_leave(cli_job *job, csrec_error *error);
+
 /* Reads the measurement, and with --merge those of all inputs (merge.c). */
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
 
@@ -383,7 +390,8 @@ const char *cli_dtype_name(int i);
 /* Reads the truth, a PNG or .npy with the measurement's shape and channels, into values [entries *
  * channels], which the caller frees. Black and white of a PNG become the measurement's scale. */
 csrec_status cli_truth_read(const char *path, const csrec_measurement *measurement,
-                            const cli_tones *tones, double **values, csrec_error *error);
+                            bool channels_first, const cli_tones *tones, double **values,
+                            csrec_error *error);
 
 /* The span of the scale, else of the truth's n values. */
 double cli_peak_of(const cli_tones *tones, int64_t n, const double *truth);

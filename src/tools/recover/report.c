@@ -12,13 +12,15 @@ static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->result.report;
     const char *output = cli_is_dash(job->out.output) ? "stdout" : job->out.output;
     const char *source = cli_sigma_source(job);
-    char unknown[80] = "", together[48] = "", noise[48] = "", expected[64] = "";
+    char unknown[120] = "", left[48] = "", together[48] = "", noise[48] = "", expected[64] = "";
     char doubt[CSREC_DOUBT_SIZE];
     if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
+    if (cli_job_leaves(job))
+        snprintf(left, sizeof left, ", of which %lld are left so", (long long)job->result.left);
     if (cli_job_has_points(job) && !job->large.on)
-        snprintf(unknown, sizeof unknown, ", %lld of %lld values were unknown",
+        snprintf(unknown, sizeof unknown, ", %lld of %lld values were unknown%s",
                  (long long)cli_unknown_values(&job->in.measurement, NULL),
-                 (long long)cli_signal_values(&job->in.measurement));
+                 (long long)cli_signal_values(&job->in.measurement), left);
     if (job->result.shared > 1)
         snprintf(together, sizeof together, " for %d inputs at once", job->result.shared);
     if (source)
@@ -245,6 +247,8 @@ static void json_sentences(cli_json *json, const char *key, cli_sentences s) {
 static void json_words(cli_json *json, const cli_job *job) {
     json_sentences(json, "warnings", cli_job_warnings(job));
     json_sentences(json, "remarks", cli_job_remarks(job));
+    cli_json_texts(json, "notes", *job->in.facts.note != '\0',
+                   (const char *[]){job->in.facts.note});
     cli_json_text(json, "command", job->out.command);
 }
 
@@ -255,6 +259,7 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     cli_json_integer(json, "samples", job->in.measurement.n);
     if (cli_job_has_points(job) && !job->large.on)
         cli_json_integer(json, "unknown", cli_unknown_values(&job->in.measurement, NULL));
+    if (cli_job_leaves(job)) cli_json_integer(json, "left_unknown", job->result.left);
     if (job->result.shared > 1) cli_json_integer(json, "inputs_at_once", job->result.shared);
     json_recovery(json, job);
     json_estimate(json, &job->result.report.estimate);

@@ -102,11 +102,12 @@ static void announce(const cli_job *job) {
              (double)e->bytes / 1048576.0, e->tiles > 1 ? ", in tiles" : "");
 }
 
-static void take_all(cli_job *job) {
+static csrec_status take_all(cli_job *job, csrec_error *error) {
     take_magnitudes(job);
     take_quality(job);
     check_history(job);
     cli_job_expect(job);
+    return cli_job_leave(job, error);
 }
 
 int cli_jobs_recover(cli_job *const *jobs, int n) {
@@ -132,7 +133,8 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
         jobs[k]->result.report = report;
         jobs[k]->result.shared = n;
         if (csrec_comm_rank(one->setup.options.comm) > 0) continue; /* rank 0 has the signal */
-        if (own == CLI_CONTINUE) take_all(jobs[k]);
+        if (own == CLI_CONTINUE && take_all(jobs[k], &error))
+            own = cli_job_fail(jobs[k], "%s: %s", jobs[k]->input, error.text);
         if (own != CLI_CONTINUE) code = own;
     }
     return code;

@@ -130,6 +130,8 @@ cli_sentences cli_job_remarks(const cli_job *job) {
             (long long)job->a->atoms);
     if (rate < 0.02 && cli_job_has_points(job))
         add(&s, "Only %.2g %% of the positions were sampled; details are uncertain.", 100.0 * rate);
+    if (cli_job_leaves(job))
+        add(&s, "%lld unknown values were left unknown.", (long long)job->result.left);
     if (clamped > 0.0)
         add(&s,
             "%.2g %% of the values lie outside black and white; pictures clamp them, .npy keeps "

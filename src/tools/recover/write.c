@@ -51,6 +51,8 @@ static csrec_status add_signal(void *context, csrec_files *files, csrec_error *e
                      .colors = cli_colormap_info((int)job->a->colormap),
                      .unknown = cli_job_unknown(job),
                      .avoids = cli_job_avoids(job),
+                     .leaves = cli_job_leaves(job),
+                     .channels_first = job->a->channels_first,
                      .like = job->input,
                      .placement = &job->in.placement};
     if (job->large.on) return cli_job_write_large(job, files, error);

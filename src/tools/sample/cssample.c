@@ -74,8 +74,7 @@ static const cli_option options[] = {
     {"mask-out", 'm', CLI_WRITE, "FILE",
      "Also write the mask, {write or}: of a picture sampled pixels are white, of an array 1.",
      CLI_AT(mask_out)},
-    {"channels-last", 'c', CLI_FLAG, NULL, "The last axis of an array is channels.",
-     CLI_AT(channels_last)},
+    CLI_AXES(arguments),
     {"procedural", 0, CLI_FLAG, NULL,
      "Store pattern, seed and count instead of the positions, which readers then draw again.",
      CLI_AT(procedural)},
@@ -126,6 +125,8 @@ static const cli_tool tool = {
 
 static int check_arguments(const arguments *a) {
     char list[64];
+    if (a->channels_last + a->channels_first + a->volume > 1)
+        return cli_usage(&tool, CLI_AXES_REFUSAL);
     if (a->next) return cli_next_check(&tool, a);
     int through = cli_through_check(&tool, a);
     if (through != CLI_CONTINUE) return through;
@@ -348,7 +349,10 @@ static int report(const arguments *a, const cli_signal *signal,
 static int sample_run(const arguments *a, cli_signal *signal, csrec_measurement *measurement) {
     csrec_error error;
     double min_distance = 0.0;
-    if (cli_signal_read(a->input, a->channels_last, signal, &error))
+    const csrec_read_options axes = {.channels_last = a->channels_last,
+                                     .channels_first = a->channels_first,
+                                     .volume = a->volume};
+    if (cli_signal_read(a->input, &axes, signal, &error))
         return cli_failure(&tool, "%s", error.text);
     const char *refusal =
         a->mask_out ? csrec_format_refusal(csrec_format_of(a->mask_out), &signal->shape, 1) : NULL;

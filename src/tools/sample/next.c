@@ -61,7 +61,8 @@ static int read_density(job *j, const char *path) {
     cli_signal signal = {0};
     char have[192], want[192];
     int code = CLI_CONTINUE;
-    if (cli_signal_read(path, false, &signal, &error)) return fail(j, CSREC_FILE, NULL, &error);
+    if (cli_signal_read(path, &(csrec_read_options){.volume = true}, &signal, &error))
+        return fail(j, CSREC_FILE, NULL, &error);
     if (!csrec_shape_equal(&signal.shape, &j->measurement.shape))
         code = cli_failure(j->tool,
                            "%s: density of shape %s for a measurement of %s; save it in "
@@ -197,6 +198,8 @@ static int report(const job *j) {
 static int run(job *j) {
     csrec_error error;
     const csrec_read_options options = {.channels_last = j->a->channels_last,
+                                        .channels_first = j->a->channels_first,
+                                        .volume = j->a->volume,
                                         .progress = cli_progress_report,
                                         .context = &j->progress};
     csrec_status status =

@@ -17,8 +17,8 @@ typedef struct cli_sample_arguments {
     double rate, noise;
     int64_t count, next; /* next: 0 if INPUT is to be sampled */
     uint64_t seed;
-    bool noise_given, channels_last, procedural, path, even, scramble, no_sync, json, verbose,
-        quiet;
+    bool noise_given, channels_last, channels_first, volume, procedural, path, even, scramble,
+        no_sync, json, verbose, quiet;
 } cli_sample_arguments;
 
 /* The noise has its own random stream, named by the letters "noise". */
