@@ -89,6 +89,32 @@ def of_classes(y, known):
     return classes[np.argmax([fill(np.where(known, y == k, np.nan), known) for k in classes], 0)]
 
 
+def radiance(lamp=1000.0):
+    """Light that spans decades beside a lamp, and the gaps away from it that count."""
+    v, u = np.mgrid[:64, :80]
+    light, aside = 0.05 * np.exp(2 * np.sin(u / 9) + np.cos(v / 7)), np.ones(u.shape, bool)
+    light[20:26, 40:46], aside[10:36, 30:56] = lamp, False
+    return light, aside
+
+
+def soundings(csrecover, side=128, n=2500):
+    """Of n points of the elevation at real coordinates: (range, {way: error of each cell})."""
+    from scipy import interpolate
+    land, rng = smooth.elevation(side), np.random.default_rng(12)
+    at = np.r_[[[0, 0], [side - 1] * 2], rng.random((n - 2, 2)) * (side - 1)]
+    y = interpolate.RegularGridInterpolator((np.arange(side),) * 2, land, method="cubic")(at)
+    cells = np.stack(np.mgrid[:side, :side], -1).reshape(-1, 2)
+
+    def placed(quality, cell_means=False):
+        scan = csrecover.place(at, y, grid=(side, side), cell_means=cell_means)
+        return csrecover.recover(scan, quality=quality, backend="cpu", threads=1).ravel()
+    return np.ptp(land), {way: lambda fill=fill: fill() - land.ravel() for way, fill in {
+        "default": lambda: placed(None), "fast": lambda: placed("fast"),
+        "best": lambda: placed("best"), "best of means": lambda: placed("best", True),
+        "thin plate of 24": lambda: interpolate.RBFInterpolator(at, y, neighbors=24)(cells),
+        "linear": lambda: interpolate.griddata(at, y, cells)}.items()}
+
+
 def main():
     arguments = binding.on_pictures(__doc__, "defaults.json")
     csrecover = binding.load(arguments.build)
@@ -99,7 +125,11 @@ def main():
 
     found = []
 
-    def measure(kind, name, truth, masks, ways):
+    def keep(kind, name, mask, way, rms, start):
+        found.append({"kind": kind, "case": name, "mask": mask, "way": way, "rms": rms,
+                      "psnr": -20 * np.log10(max(rms, 1e-6)), "seconds": time.process_time() - start})
+
+    def measure(kind, name, truth, masks, ways, counts=...):
         for mask, known in masks.items():
             for way, fill in ways.items():
                 start = time.process_time()
@@ -107,12 +137,10 @@ def main():
                     error = fill(np.where(known, truth, np.nan), known) - truth
                 except ImportError:
                     continue
-                scale = truth.std(0) if kind == "table" else np.ptp(truth)
-                rms = np.sqrt(np.mean((error / scale)[~known] ** 2))
+                scale = truth.std(0) if kind == "table" else np.ptp(truth[counts])
+                rms = np.sqrt(np.nanmean(((error / scale)[counts])[~known[counts]] ** 2))
                 rms = np.mean(error[~known] != 0) if kind == "label map" else rms
-                found.append({"kind": kind, "case": name, "mask": mask, "way": way, "rms": rms,
-                              "psnr": -20 * np.log10(max(rms, 1e-6)),
-                              "seconds": time.process_time() - start})
+                keep(kind, name, mask, way, rms, start)
     axis = {"default": by(), "fast": by(quality="fast"), "before": by(method="grids"),
             **{name: smooth.of_one_axis(name) for name in ("linear", "pchip", "cubic")}}
     for name, truth in smooth.signals().items():
@@ -131,6 +159,17 @@ def main():
     for name, truth in volumes().items():
         measure(name, name, truth, holes_of_a_volume(truth.shape),
                 {"default": by(), "before": by(method="frames"), "thin plate": by(method="smooth")})
+    light, aside = radiance()
+    some = np.random.default_rng(2).random(light.shape) < 0.4
+    linear = smooth.griddata("linear")
+    measure("radiance", "radiance", light, {"60 %": some},
+            {"default": by(), "without curve": by(curve="none"), "linear": linear,
+             "logarithm": lambda y, known: np.exp(by()(np.log(y), known))}, aside)
+    span, ways = soundings(csrecover)
+    for way, errors in ways.items():
+        start = time.process_time()
+        keep("soundings", "elevation", "2500 points", way,
+             np.sqrt(np.nanmean((errors() / span) ** 2)), start)
     maps, gaps = label_maps()
     for name, truth in maps.items():
         measure("label map", name, truth.astype(float), gaps,

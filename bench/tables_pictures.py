@@ -196,7 +196,7 @@ def smooth(data):
 @shown("defaults")
 def defaults(data):
     tables = []
-    for kinds in (("one axis", "table"), ("picture", "elevation"),
+    for kinds in (("one axis", "table"), ("picture", "elevation"), ("radiance",), ("soundings",),
                   [r["kind"] for r in data["mean"] if "volume" in r["kind"]]):
         ways = dict.fromkeys(r["way"] for r in data["mean"] if r["kind"] in kinds)
         tables.append(table(("", "gaps", *ways), _by_mask(data, kinds, ways)))

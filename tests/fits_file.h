@@ -125,4 +125,11 @@ static inline drawn draw(int trial) {
     return d;
 }
 
+static inline int count_cards(const io_bytes *b, const char *card, size_t length) {
+    int count = 0;
+    for (size_t at = 0; at < BLOCK && at < b->size; at += CARD)
+        count += memcmp(b->data + at, card, length) == 0;
+    return count;
+}
+
 #endif

@@ -31,6 +31,8 @@ static double *recover(const sampled *s, const csrec_model *model, const char *n
     csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.backend = "cpu";
+    o.range[0] = -INFINITY; /* no bound at 0, which an offset moves */
+    o.range[1] = INFINITY;
     if (name) o.solve.settings = settings, o.solve.n_settings = 1;
     double *signal = calloc((size_t)s->values, sizeof *signal);
     if (csrec_recover(&s->m, &o, signal, NULL, &report, &error)) fail_msg("%s", error.text);

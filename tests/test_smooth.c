@@ -2,12 +2,9 @@
 /* Method smooth: plates against dense minima of their energies, noise against its sigma, series
  * against dense posterior means and what they must keep. */
 #include "linear.h"
-#include "method/smooth/plate.h"
-#include "method/smooth/series.h"
-#include "method/smooth/table.h"
-#include "samples.h"
 
-SEED(seed);
+#include "line.h"
+#include "method/smooth/plate.h"
 
 /* ------------------------------------------------------------------ plates -------------------- */
 
@@ -156,14 +153,6 @@ TEST(large_holes_take_few_iterations) {
 
 /* ------------------------------------------------------------------ series -------------------- */
 
-enum { LENGTH = 300 };
-
-typedef struct line {
-    csrec_series s;
-    int64_t at[LENGTH];
-    double truth[LENGTH], v[LENGTH], t[LENGTH], x[LENGTH];
-} line;
-
 /* A share of the entries of l->truth. */
 static void take_some(line *l, double rate) {
     l->s = (csrec_series){.n = LENGTH, .at = l->at, .v = l->v};
@@ -173,11 +162,6 @@ static void take_some(line *l, double rate) {
         l->at[l->s.m] = i;
         l->v[l->s.m++] = l->truth[i];
     }
-}
-
-static void draw_walk(line *l) {
-    double at = 285.0;
-    for (int64_t i = 0; i < LENGTH; i++) l->truth[i] = at += check_normal(&seed);
 }
 
 TEST(straight_lines_stay) {
@@ -285,185 +269,5 @@ TEST(lines_of_little_are_filled) {
         assert_ok(csrec_series_sinusoids(&s, 24, x));
         csrec_series_cubic(&s, x);
         for (int i = 0; i < 12; i++) assert_true(isfinite(x[i]));
-    }
-}
-
-/* ------------------------------------------------------------------ what recovers by default -- */
-
-/* The share of entries [n], and their values; free with csrec_measurement_clear. */
-static csrec_measurement some_of(const csrec_shape *shape, const double *truth, double rate) {
-    const int64_t n = entries_in(shape);
-    csrec_measurement m = {.shape = *shape, .channels = 1, .dtype = CSREC_F64};
-    m.index = malloc((size_t)n * sizeof *m.index);
-    m.y = malloc((size_t)n * sizeof *m.y);
-    for (int64_t i = 0; i < n; i++) {
-        if (i && check_uniform(&seed) >= rate) continue;
-        m.index[m.n] = i;
-        m.y[m.n++] = truth[i];
-    }
-    return m;
-}
-
-/* By the defaults (-1) or preset i. */
-static csrec_recover_report recover_by(int i, const csrec_measurement *m, double *x) {
-    csrec_recover_options options;
-    csrec_recover_report report;
-    csrec_error error = {""};
-    if (i < 0)
-        csrec_recover_defaults(&options);
-    else
-        assert_non_null(csrec_recover_preset(i, m, &options));
-    if (csrec_recover(m, &options, x, NULL, &report, &error)) fail_msg("%s", error.text);
-    return report;
-}
-
-TEST(lines_keep_their_samples_whatever_the_preset) {
-    line l;
-    const csrec_shape shape = {1, {LENGTH}};
-    for (int i = -1; i < 4; i++) {
-        double off = 0.0, plain = 0.0;
-        for (int round = 0; round < 10; round++) {
-            OWNED double *x = malloc(LENGTH * sizeof *x);
-            draw_walk(&l);
-            csrec_measurement m = some_of(&shape, l.truth, 0.5);
-            assert_string_equal(recover_by(i, &m, x).method, "smooth");
-            const csrec_series s = {.n = LENGTH, .m = m.n, .at = m.index, .v = m.y};
-            for (int64_t k = 0; k < m.n; k++) assert_true(x[m.index[k]] == m.y[k]);
-            csrec_series_linear(&s, l.x);
-            for (int64_t e = 0; e < LENGTH; e++) off += fabs(x[e] - l.truth[e]);
-            for (int64_t e = 0; e < LENGTH; e++) plain += fabs(l.x[e] - l.truth[e]);
-            csrec_measurement_clear(&m);
-        }
-        assert_true(off < 1.05 * plain);
-    }
-}
-
-enum { ROWS = 240, SERIES = 5 };
-
-/* Walks of unlike levels and sizes, the last one follows the first two. */
-static void draw_table(double *truth) {
-    double walk[SERIES] = {0.0};
-    for (int i = 0; i < ROWS; i++)
-        for (int c = 0; c < SERIES; c++) {
-            walk[c] += check_normal(&seed);
-            const double follows = walk[0] - 2.0 * walk[1] + 0.1 * check_normal(&seed);
-            truth[i * SERIES + c] = pow(10.0, c) * (40.0 + (c == SERIES - 1 ? follows : walk[c]));
-        }
-}
-
-static void turn(int64_t rows, int64_t columns, const double *x, double *turned) {
-    for (int64_t i = 0; i < rows * columns; i++) turned[i % columns * rows + i / columns] = x[i];
-}
-
-/* A table, upright and lying, is filled by series, and by the others where they tell more; not if a
- * preset is named. */
-TEST(tables_are_told_and_filled_by_their_series) {
-    double whole = 0.0, plain = 0.0;
-    for (int round = 0; round < 8; round++) {
-        OWNED double *truth = malloc(2 * ROWS * SERIES * sizeof *truth);
-        OWNED double *x = malloc(ROWS * SERIES * sizeof *x);
-        const csrec_shape shape = {2, {round % 2 ? SERIES : ROWS, round % 2 ? ROWS : SERIES}};
-        draw_table(truth + ROWS * SERIES);
-        memcpy(truth, truth + ROWS * SERIES, ROWS * SERIES * sizeof *truth);
-        if (round % 2) turn(ROWS, SERIES, truth + ROWS * SERIES, truth);
-        csrec_measurement m = some_of(&shape, truth, 0.7);
-        assert_int_equal(csrec_table_axis(&m), round % 2);
-        assert_null(recover_by(0, &m, x).choice);
-        const csrec_recover_report report = recover_by(-1, &m, x);
-        assert_string_equal(report.method, "smooth");
-        assert_non_null(report.choice);
-        for (int64_t k = 0; k < m.n; k++) assert_true(x[m.index[k]] == m.y[k]);
-        for (int c = 0; c < SERIES; c++) {
-            line l = {.s = {.n = ROWS, .at = l.at, .v = l.v}};
-            const int64_t from = round % 2 ? c * ROWS : c, step = round % 2 ? 1 : SERIES;
-            for (int64_t k = 0; k < m.n; k++) {
-                const int64_t at = m.index[k] - from;
-                if (at < 0 || at % step || at / step >= ROWS) continue;
-                l.at[l.s.m] = at / step;
-                l.v[l.s.m++] = m.y[k];
-            }
-            csrec_series_linear(&l.s, l.x);
-            double off[2] = {0.0};
-            for (int64_t i = 0; i < ROWS; i++) {
-                off[0] += fabs(x[from + i * step] - truth[from + i * step]);
-                off[1] += fabs(l.x[i] - truth[from + i * step]);
-            }
-            if (off[0] > 1.3 * off[1]) fail_msg("series %d: %g, by a line %g", c, off[0], off[1]);
-            if (c == SERIES - 1) whole += off[0], plain += off[1];
-        }
-        csrec_measurement_clear(&m);
-    }
-    assert_true(whole < 0.6 * plain);
-}
-
-/* Waves that run across, of any slant, are no table; nor is noise. */
-TEST(pictures_are_no_tables) {
-    for (int round = 0; round < 60; round++) {
-        const csrec_shape shape = {2, {16 + check_below(&seed, 80), 16 + check_below(&seed, 80)}};
-        const double v = check_uniform(&seed), u = check_uniform(&seed), noise = round % 3;
-        OWNED double *truth = malloc((size_t)entries_in(&shape) * sizeof *truth);
-        for (int64_t i = 0; i < entries_in(&shape); i++)
-            truth[i] = 128.0 + 9.0 * noise * check_normal(&seed) +
-                       90.0 * sin(v * (double)(i / shape.dim[1]) + u * (double)(i % shape.dim[1]));
-        csrec_measurement m = some_of(&shape, truth, 0.3 + 0.7 * check_uniform(&seed));
-        if (v > 0.3 * u && u > 0.3 * v) assert_int_equal(csrec_table_axis(&m), -1);
-        csrec_measurement_clear(&m);
-    }
-}
-
-/* ------------------------------------------------------------------ volumes ------------------- */
-
-enum { EDGE = 16 };
-
-/* 0: waves; 1: boxes of noise; 2: planes that have nothing in common. */
-static void draw_volume(int what, double *truth) {
-    double wave[EDGE], turn_by[EDGE];
-    for (int z = 0; z < EDGE; z++) {
-        wave[z] = what == 2 ? 0.2 + 0.3 * check_uniform(&seed) : 0.2;
-        turn_by[z] = what == 2 ? 6.3 * check_uniform(&seed) : 0.1 * z;
-    }
-    for (int i = 0; i < EDGE * EDGE * EDGE; i++) {
-        const int z = i / (EDGE * EDGE), y = i / EDGE % EDGE, x = i % EDGE;
-        truth[i] = 128.0 + 90.0 * sin(wave[z] * x + turn_by[z]) * cos(0.15 * y + turn_by[z]);
-        if (what == 1) truth[i] = 200.0 * ((x / 5 + y / 6 + z / 7) % 2) + check_normal(&seed);
-    }
-}
-
-/* What is chosen is what its method gives, and at most a little worse than the best way. */
-TEST(volumes_are_recovered_by_what_their_samples_choose) {
-    static const char *const methods[] = {"frames", "smooth"};
-    const csrec_shape shape = {3, {EDGE, EDGE, EDGE}}, plane = {2, {EDGE, EDGE}};
-    const int64_t n = entries_in(&shape), area = entries_in(&plane);
-    OWNED double *truth = malloc((size_t)n * sizeof *truth), *x = malloc((size_t)n * sizeof *x);
-    OWNED double *other = malloc((size_t)n * sizeof *other);
-    for (int what = 0; what < 3; what++) {
-        double off = 0.0, least = INFINITY;
-        bool is_one = false;
-        draw_volume(what, truth);
-        csrec_measurement m = some_of(&shape, truth, 0.35);
-        for (int64_t k = 0; what == 2 && k < m.n; k++) /* the first plane's, in all */
-            if (m.index[k] >= area) m.n = k;
-        for (int64_t k = 0, each = m.n; what == 2 && k < each * (EDGE - 1); k++) {
-            m.index[m.n] = m.index[m.n - each] + area;
-            m.y[m.n] = truth[m.index[m.n]];
-            m.n++;
-        }
-        const csrec_recover_report report = recover_by(-1, &m, x);
-        assert_string_equal(report.method, "trial");
-        assert_non_null(strstr(report.choice, what == 0   ? "smoothest"
-                                              : what == 2 ? "plane by"
-                                                          : "block"));
-        for (int64_t i = 0; i < n; i++) off += (x[i] - truth[i]) * (x[i] - truth[i]);
-        for (int way = 0; way < 2; way++) {
-            const csrec_recover_options options = options_by(methods[way]);
-            double sum = 0.0;
-            assert_ok(csrec_recover(&m, &options, other, NULL, NULL, NULL));
-            for (int64_t i = 0; i < n; i++) sum += (other[i] - truth[i]) * (other[i] - truth[i]);
-            least = fmin(least, sum);
-            is_one = is_one || memcmp(other, x, (size_t)n * sizeof *x) == 0;
-        }
-        assert_true(off <= 1.2 * least);
-        assert_true(is_one == (what < 2));
-        csrec_measurement_clear(&m);
     }
 }

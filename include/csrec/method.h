@@ -26,6 +26,7 @@ extern "C" {
     X(STAGNATION, "stagnation")                                                                    \
     X(SECONDS, "minutes")                                                                          \
     X(START, "start")                                                                              \
+    X(TIMES, "times")                                                                              \
     X(COEFFICIENTS, "coefficients")
 
 /* Positions of the bits of csrec_method.accepts. */

@@ -40,7 +40,9 @@ typedef struct csrec_recover_options {
                                       "several devices" below */
     struct csrec_history *history; /* NULL, or records the steps, see below */
     const csrec_model *model;      /* NULL, or a learned model, see "recovery with a model" below */
-    uint64_t memory;  /* bytes that it may use, see "estimates" below; 0: what is available */
+    uint64_t memory;     /* bytes that it may use, see "estimates" below; 0: what is available */
+    const double *times; /* NULL, or [entries] of a signal of one axis: where they are, ascending;
+                            else they are at equal distances */
     double seconds;   /* time for methods that improve as long as they run; 0: the method's own */
     int64_t tile;     /* most values of a tile, see "estimates" below; 0: 2^24 */
     bool holes;       /* large holes of a picture without noise, recovered as a whole, are filled by
@@ -148,8 +150,9 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 /* Values outside of options->range become its nearer end; known samples (sigma 0) outside of it are
  * kept. An end that is not given is open, as an infinite one is, but for the lower one where all
  * samples are >= 0 and the least is at most 1/16 of the largest, as of radiance, counts and
- * concentrations: that is 0. Not so for a signal with a scale, which is a picture, with atoms, and
- * through an operator. CSREC_ARGUMENT: ends in the wrong order, or complex values.
+ * concentrations: that is 0. Not so for a signal with a scale, which is a picture, with atoms, a
+ * solver, a basis or shifts, and through an operator. CSREC_ARGUMENT: ends in the wrong order, or
+ * complex values.
  *
  * With CSREC_CURVE_LOG the signal is recovered in u = log(1 + y / c), c the 1 % quantile of the
  * samples above 0, at least 2^-23 of the largest, and comes back as (c + y) f - c, at most twice
@@ -389,10 +392,10 @@ CSREC_API bool csrec_doubt_basis(const csrec_measurement *measurement,
 
 /* Which unknown values are filled. */
 typedef struct csrec_fill {
-    double within;     /* those at most so many entries (Euclidean) from a known value of their
-                          channel, 1 or more, for up to 3 axes longer than 1; 0: however far */
-    uint8_t *at;       /* and, if not NULL, those where this is not 0: [entries], or */
-    bool by_channel;   /* [entries * channels] */
+    double within;   /* those at most so many entries (Euclidean) from a known value of their
+                        channel, 1 or more, for up to 3 axes longer than 1; 0: however far */
+    uint8_t *at;     /* and, if not NULL, those where this is not 0: [entries], or */
+    bool by_channel; /* [entries * channels] */
 } csrec_fill;
 
 /* Makes NaN of the other values of the signal [entries * channels] that are unknown in the

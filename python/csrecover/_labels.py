@@ -59,6 +59,23 @@ def along(other: Any, y: Any) -> Any:
     return other.transpose(*(dim for dim in y.dims if dim in other.dims))
 
 
+def times_of(y: Any) -> Any:
+    """Of a DataArray or Series of one axis where its entries are, as its index has them, if they are
+    not at equal distances."""
+    index = y.coords.get(y.dims[0]) if is_labelled(y) and y.ndim == 1 else None
+    if index is None and _is(y, "pandas", "Series"):
+        index = y.index
+    index = None if index is None else np.asarray(index)
+    if index is None or len(index) < 3 or index.dtype.kind not in "iufM":
+        return None
+    if index.dtype.kind == "M":
+        index = index.astype("datetime64[ns]").astype(np.int64)
+    steps = np.diff(index).astype(np.float64)
+    if not np.all(steps > 0) or np.ptp(steps) <= 1e-6 * steps.max():
+        return None
+    return np.r_[0.0, np.cumsum(steps)]
+
+
 def axis_of(y: Any, channel_axis: Any) -> Any:
     """The number of an axis that may be given by its name."""
     if not isinstance(channel_axis, str):

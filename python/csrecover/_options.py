@@ -11,7 +11,7 @@ import numpy as np
 
 from ._arguments import SEED, flag, scalar, seed_of, whole, word
 from ._errors import ArgumentError
-from ._library import NULL, ffi, lib, number, text, unknown, unknown_argument
+from ._library import NULL, doubles, ffi, lib, number, pointer, text, unknown, unknown_argument
 from ._models import Model
 from ._tables import bases, methods, solvers
 
@@ -96,7 +96,7 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
                epsilon: Optional[float] = None, min_coefficient: Optional[float] = None,
                threads: int = 0, memory: int = 0, tile: int = 0, minutes: float = 0.0,
                backend: str = "auto", model: Optional[Model] = None, labels: bool = False,
-               range: Any = None, curve: Optional[str] = None, **params: float) -> Any:
+               range: Any = None, curve: Optional[str] = None, times: Any = None, **params: float) -> Any:
     """csrec_recover_options * for the measurement ``made``, given to the function ``call``;
     what they point to is added to ``keep``."""
     options = _start(made, quality, labels)
@@ -126,6 +126,13 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
     options.memory = whole(memory, "memory")
     options.tile = whole(tile, "tile")
     options.seconds = 60.0 * scalar(minutes, "minutes")
+    if times is not None:
+        times = doubles(times)
+        if times.shape != tuple(made.shape.dim[0:made.shape.dims]):
+            raise ArgumentError(f"times has shape {times.shape}; give one for each entry of a signal of "
+                                f"one axis")
+        options.times = pointer(times)
+        keep.append(times)
     if range is not None:
         options.range = _bounds(range)
     if curve is not None:

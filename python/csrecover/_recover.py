@@ -11,7 +11,7 @@ from ._comm import Ranks
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._info import RecoverInfo, tracks_of
 from ._dask import is_lazy, lazily
-from ._labels import along, axis_of, nodata_of, restored, unlabelled
+from ._labels import along, axis_of, nodata_of, restored, times_of, unlabelled
 from ._leave import delivered, leave
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        take_atoms, text)
@@ -156,7 +156,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             range: Optional[tuple[Optional[float], Optional[float]]] = None,
             curve: Optional[str] = None, callback: Optional[Callback] = None,
             progress: Any = None, threads: int = 0, memory: int = 0, tile: int = 0,
-            minutes: float = 0.0, backend: str = "auto", devices: Any = None,
+            times: Any = None, minutes: float = 0.0, backend: str = "auto", devices: Any = None,
             comm: Any = None, coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
             within: Optional[float] = None, fill: Any = None, depth: Any = None,
@@ -231,6 +231,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         overlapping tiles, or :class:`MemoryError` is raised before the work
     tile : int, optional
         most values of a tile; larger signals are recovered in overlapping ones. 0: 2**24
+    times : array_like, optional
+        [n] where the entries of a signal of one axis are, ascending, if not at equal distances (method
+        'smooth', the default). A DataArray or a Series has them in its index: numbers or dates
     minutes : float, optional
         time to improve a result, for methods that do as long as they run; 0: the method's own
     backend : str, optional
@@ -301,6 +304,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                             "for classes; leave them out")
     return_info = flag(return_info, "return_info")
     return_uncertainty = flag(return_uncertainty, "return_uncertainty")
+    named = (solver, basis, model, shifts, order, columns, times)
+    unnamed = method in (None, "smooth") and not coefficients and all(one is None for one in named)
+    own_times = times_of(y) if unnamed else None
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
     nodata, fill = nodata_of(y), along(fill, y)
     where = axis_of(y, channel_axis)
@@ -321,12 +327,14 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if ranks.several and (return_uncertainty or reference is not None):
         raise ArgumentError("comm: several processes give the signal, not uncertainties or steps; "
                             "leave out return_uncertainty and reference")
+    if own_times is not None and own_times.shape == tuple(made.shape.dim[0:made.shape.dims]):
+        times = own_times
     options = options_of(made, keep, recover, quality=quality, method=method, solver=solver, basis=basis,
                          shifts=shifts, seed=seed, rng=rng, order=order, columns=columns,
                          reference_pursuit=reference_pursuit, atoms=atoms, epsilon=epsilon,
                          min_coefficient=min_coefficient, threads=ranks.threads(threads),
                          memory=memory, tile=tile, minutes=minutes, backend=ranks.backend(backend),
-                         model=model, labels=labels, range=range, curve=curve, **params)
+                         model=model, labels=labels, range=range, curve=curve, times=times, **params)
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)

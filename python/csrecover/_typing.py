@@ -73,6 +73,7 @@ class CommonOptions(TypedDict, total=False):
     threads: int
     memory: int
     tile: int
+    times: Any
     minutes: float
     backend: Literal["auto", "cpu", "cuda"]
     devices: Sequence[int]

@@ -14,7 +14,7 @@ def written(path, rows):
 def test_cells_of_a_given_grid(rng, tmp_path):
     shape = (int(rng.integers(2, 9)), int(rng.integers(2, 9)))
     at, values = rng.uniform(-5, 7, (60, 2)), rng.random(60)
-    found = csrecover.read(written(tmp_path / "scan.csv", np.c_[at, values]), grid=shape)
+    found = csrecover.read(written(tmp_path / "scan.csv", np.c_[at, values]), grid=shape, cell_means=True)
     low, high = at.min(axis=0), at.max(axis=0)
     step = (high - low) / (np.array(shape)[::-1] - 1)
     exact = (at - low) / step

@@ -121,3 +121,26 @@ def test_never_imported():
             "assert not late, late")
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True,
                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+
+
+@pytest.mark.parametrize("dates", [False, True])
+def test_times_are_those_of_the_index(rng, dates):
+    """Of a line at unequal distances linear interpolation is the line."""
+    xr = pytest.importorskip("xarray")
+    times = np.cumsum(rng.uniform(0.1, 9, 40))
+    line = 3 + 2 * times
+    gaps = line.copy()
+    gaps[rng.permutation(np.arange(1, 39))[:20]] = np.nan
+    index = np.datetime64("2020-01-01") + (times * 1e9).astype("timedelta64[ns]") if dates else times
+    field = xr.DataArray(gaps, dims="time", coords={"time": index})
+    full = cs.recover(field, method="smooth", kind=1)
+    np.testing.assert_allclose(full.values, line, rtol=1e-6)
+    np.testing.assert_allclose(cs.recover(gaps, times=times, method="smooth", kind=1), line,
+                               rtol=1e-9)
+    assert np.abs(cs.recover(gaps, method="smooth", kind=1) - line).max() > 0.1
+    assert np.abs(cs.recover(field).values - line).max() < 1e-3 * np.ptp(line)
+    for wrong in (times[::-1], times[:-1], np.where(times > 20, np.nan, times)):
+        with pytest.raises(cs.ArgumentError, match="times"):
+            cs.recover(gaps, times=wrong)
+    with pytest.raises(cs.ArgumentError, match="times"):
+        cs.recover(np.where(rng.random((40, 1)) < 0.5, np.nan, gaps.reshape(40, 1)), times=times)

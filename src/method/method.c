@@ -232,6 +232,7 @@ static unsigned given(const csrec_recover_options *o, const csrec_method_type *m
                        [CSREC_ACCEPTS_STAGNATION] = stop->stagnation != 0.0,
                        [CSREC_ACCEPTS_SECONDS] = o->seconds != 0.0,
                        [CSREC_ACCEPTS_START] = o->solve.start != NULL,
+                       [CSREC_ACCEPTS_TIMES] = o->times != NULL,
                        [CSREC_ACCEPTS_COEFFICIENTS] = atoms};
     unsigned bits = 0;
     for (size_t i = 0; i < sizeof is / sizeof *is; i++) bits |= (unsigned)is[i] << i;

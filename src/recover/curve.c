@@ -56,8 +56,10 @@ bool csrec_span_decades(csrec_span s) {
 }
 
 void csrec_range_resolve(const csrec_measurement *m, csrec_span span, bool atoms,
-                         const double given[2], double range[2]) {
-    const bool open = !atoms && !m->through && m->scale[0] == m->scale[1];
+                         const csrec_recover_options *options, double range[2]) {
+    const double *given = options->range;
+    const bool solves = atoms || options->solve.solver || options->basis || options->shifts;
+    const bool open = !solves && !m->through && m->scale[0] == m->scale[1];
     const bool from_0 = span.least >= 0.0 && span.least <= NEAR_0 * span.most;
     const double ends[2] = {open && from_0 ? 0.0 : -INFINITY, INFINITY};
     const bool none = given[0] == given[1];

@@ -242,7 +242,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     status = csrec_curve_check(measurement, o, span, wanted.atoms, error);
     if (status) return status;
     o->curve = csrec_curve_possible(measurement, o, span, wanted.atoms);
-    csrec_range_resolve(measurement, span, wanted.atoms, options->range, o->range);
+    csrec_range_resolve(measurement, span, wanted.atoms, options, o->range);
     plan->resolved.method = plan->method->info;
     plan->resolved.by_channels = plan->method->by_channels;
     csrec_owner owner[3];

@@ -53,6 +53,7 @@ def ranks_give_the_bytes_of_one():
         write_npy("picture.npy", shape, kind)
         columns = draw.choice(("paper", "two-sided"))
         options = ["--shifts", "1", "--columns", columns, "--verbose", *draw.choice(RULES)]
+        options += ["--volume"] if k == 3 else []
         one = recover(0, "picture.npy", "-o", "one.npy", "-C", "one.npz", *options)
         for ranks in (1, 2, 3, 5):
             what = (shape, kind, options, ranks)

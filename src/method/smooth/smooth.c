@@ -46,7 +46,7 @@ static int setting(const job *j, const csrec_param *param) {
 /* ------------------------------------------------------------------ one axis ------------------ */
 
 static csrec_status fill_series(job *j) {
-    csrec_series s = {.n = j->entries};
+    csrec_series s = {.n = j->entries, .t = j->r->options->times};
     int64_t *at;
     double *v;
     CSREC_TAKE(&j->pool, at, j->m->n);
@@ -202,6 +202,23 @@ static csrec_status recover(job *j, csrec_error *error) {
                   : CSREC_OK;
 }
 
+static csrec_status check_times(const job *j, csrec_error *error) {
+    const double *t = j->r->options->times;
+    if (t && j->m->shape.dims != 1)
+        return csrec_fail(error, CSREC_ARGUMENT, "times are of signals of one axis; omit them");
+    if (t && j->kind > SECOND)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "times: kind = 3 takes entries at equal distances; use 0, 1 or 2");
+    for (int64_t i = 0; t && i < j->entries; i++)
+        if (!isfinite(t[i]) || (i > 0 && !(t[i] > t[i - 1])))
+            return csrec_fail(
+                error, CSREC_ARGUMENT,
+                "times: that of entry %lld is not finite, or not after the one before "
+                "it; sort the entries, and join those of one time",
+                (long long)i);
+    return CSREC_OK;
+}
+
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const double sigma = r->options->solve.stop.sigma;
@@ -212,7 +229,8 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     j.tolerance = pow(10.0, -setting(&j, &params[DIGITS]));
     csrec_call_begin(&j.call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"smoothing", 0, 0, -1.0});
-    csrec_status status = recover(&j, error);
+    csrec_status status = check_times(&j, error);
+    if (!status) status = recover(&j, error);
     r->report->pursuits = 1;
     r->report->iterations = j.iterations;
     r->report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
@@ -227,9 +245,9 @@ static bool suits(const csrec_measurement *measurement) {
     return measurement->shape.dims <= 3;
 }
 
-/* Plates need the whole. */
+/* Plates need the whole; times are its entries'. */
 static bool has_parts(const csrec_task *task) {
-    return task->shape.dims == 1;
+    return task->shape.dims == 1 && !task->options->times;
 }
 
 /* Seconds of one thread for an entry, measured: of the first three ways of the vote and all but
@@ -267,7 +285,7 @@ const csrec_method_type csrec_method_smooth = {
     .info = {.name = "smooth",
              .brief = "the smoothest signal through the samples: interpolation, thin plates",
              .source = "Duchon 1977; Fritsch and Butland 1984; Janssen et al. 1986; docs/smooth.md",
-             .accepts = CSREC_ACCEPTS(SIGMA)},
+             .accepts = CSREC_ACCEPTS(SIGMA) | CSREC_ACCEPTS(TIMES)},
     .params = params,
     .suits = suits,
     .wants = "one to three axes",
