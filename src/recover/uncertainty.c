@@ -12,8 +12,9 @@
 #include "base/random.h"
 #include "base/pool.h"
 #include "recover/recover.h"
+#include "recover/window.h"
 
-enum { FOLDS = 4, WHOLE = -1, WINDOW = 1 << 16, LEAST_HIDDEN = 16, STREAM_HIDDEN = 1 << 21 };
+enum { FOLDS = 4, WHOLE = -1, LEAST_HIDDEN = 16, STREAM_HIDDEN = 1 << 21 };
 
 /* Of the samples of a fold: the least share, the most, and the number that would do. A few large
  * errors decide, so that fewer than 1,000 scatter (docs/notebook/uncertainty.md). */
@@ -53,59 +54,6 @@ typedef struct estimator {
     double unknown, variance, differences; /* sums where there is no sample */
 } estimator;
 
-/* ------------------------------------------------------------------ windows */
-
-/* Extents of at most WINDOW entries, as cubic as the shape allows. */
-static csrec_shape window_of(const csrec_shape *shape) {
-    csrec_shape window = *shape;
-    int64_t entries = 0;
-    csrec_shape_count(shape, &entries);
-    while (entries > WINDOW) {
-        int longest = 0;
-        for (int a = 1; a < window.dims; a++)
-            if (window.dim[a] > window.dim[longest]) longest = a;
-        entries = entries / window.dim[longest];
-        window.dim[longest] = (window.dim[longest] + 1) / 2;
-        entries *= window.dim[longest];
-    }
-    return window;
-}
-
-/* Flat index of entry `at` of the window in the whole, or from there to the window: -1 outside. */
-static int64_t to_whole(const csrec_shape *whole, const csrec_shape *window, const int64_t *origin,
-                        int64_t at) {
-    int64_t index = 0, step = 1;
-    for (int a = whole->dims - 1; a >= 0; a--) {
-        index += (origin[a] + at % window->dim[a]) * step;
-        at /= window->dim[a];
-        step *= whole->dim[a];
-    }
-    return index;
-}
-
-static int64_t to_window(const csrec_shape *whole, const csrec_shape *window, const int64_t *origin,
-                         int64_t index) {
-    int64_t at = 0, step = 1;
-    for (int a = whole->dims - 1; a >= 0; a--) {
-        int64_t place = index % whole->dim[a] - origin[a];
-        if (place < 0 || place >= window->dim[a]) return -1;
-        index /= whole->dim[a];
-        at += place * step;
-        step *= window->dim[a];
-    }
-    return at;
-}
-
-/* Window `fold` of FOLDS, spread over the signal (Kronecker sequence of the golden ratio's kin). */
-static void place_window(const csrec_shape *whole, const csrec_shape *window, int fold,
-                         int64_t *origin) {
-    static const double step[3] = {0.7548776662466927, 0.5698402909980532, 0.8191725133961645};
-    for (int a = 0; a < whole->dims; a++) {
-        double share = fmod(0.5 + step[a % 3] * (fold + 1), 1.0);
-        origin[a] = (int64_t)(share * (double)(whole->dim[a] - window->dim[a] + 1));
-    }
-}
-
 /* ------------------------------------------------------------------ a recovery to compare with */
 
 static csrec_status glance_create(const csrec_measurement *m, const csrec_shape *window, glance *g,
@@ -138,7 +86,7 @@ static bool is_hidden(const estimator *e, int fold, int64_t i) {
 static void glance_show(const estimator *e, const int64_t *origin, int fold, glance *g) {
     const csrec_measurement *m = e->m;
     for (int64_t i = 0; i < m->n; i++) {
-        int64_t at = to_window(&m->shape, &g->m.shape, origin, m->index[i]);
+        int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
         if (at < 0) continue;
         if (is_hidden(e, fold, i)) {
             g->state[at] = LEFT_OUT;
@@ -224,7 +172,7 @@ static csrec_status glance_run(const estimator *e, glance *g, csrec_error *error
 static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
     const csrec_measurement *m = e->m;
     for (int64_t i = 0; i < m->n; i++) {
-        int64_t at = to_window(&m->shape, &g->m.shape, origin, m->index[i]);
+        int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
         if (at < 0 || g->state[at] != LEFT_OUT) continue;
         for (int64_t c = 0; c < m->channels; c++) {
             double p = g->signal[at * m->channels + c], y = m->y[i * m->channels + c];
@@ -239,7 +187,7 @@ static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
     }
     for (int64_t at = 0; at < g->values / m->channels; at++) {
         if (g->state[at] != UNKNOWN) continue;
-        int64_t whole = to_whole(&m->shape, &g->m.shape, origin, at);
+        int64_t whole = csrec_window_to_whole(&m->shape, &g->m.shape, origin, at);
         for (int64_t c = 0; c < m->channels; c++) {
             double d = e->signal[whole * m->channels + c] - g->signal[at * m->channels + c];
             e->unknown += 1.0;
@@ -250,10 +198,10 @@ static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
 }
 
 static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
-    const csrec_shape window = window_of(&e->m->shape);
+    const csrec_shape window = csrec_window_of(&e->m->shape);
     int64_t origin[CSREC_DIMS_MAX];
     glance g;
-    place_window(&e->m->shape, &window, fold, origin);
+    csrec_window_place(&e->m->shape, &window, fold, origin);
     csrec_status status = glance_create(e->m, &window, &g, error);
     if (!status) glance_show(e, origin, fold, &g);
     if (!status && g.m.n > 0) {
@@ -351,7 +299,7 @@ static csrec_status prepare(estimator *e, const csrec_recover_options *options,
     const csrec_method_type *method = csrec_method_of(&plan.options);
     int64_t entries = 0;
     csrec_shape_count(&e->m->shape, &entries);
-    double in_window = (double)e->m->n * fmin(1.0, (double)WINDOW / (double)entries);
+    double in_window = (double)e->m->n * fmin(1.0, (double)CSREC_WINDOW / (double)entries);
     e->share = fmin(fmax(HIDDEN_ENOUGH / in_window, HIDDEN_LEAST), HIDDEN_MOST);
     e->options = plan.options;
     e->options.history = NULL;

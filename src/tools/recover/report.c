@@ -74,6 +74,20 @@ static void tell_idle(const cli_job *job) {
              job->input, (long long)(ranks - tiles), (long long)ranks);
 }
 
+/* They are known, and stay. */
+static void tell_beyond(const cli_job *job) {
+    const double *range = job->request->range;
+    double low, high;
+    if (job->a->quiet || !job->a->range || job->large.on || !cli_job_has_points(job)) return;
+    cli_job_range(job, &low, &high);
+    if (low < range[0] || high > range[1])
+        cli_note(
+            job->tool,
+            "%s: note: samples, from %g to %g, are beyond --range, and stay; make them unknown "
+            "if they are wrong",
+            job->input, low, high);
+}
+
 void cli_job_tell(const cli_job *job) {
     const csrec_recover_report *r = &job->result.report;
     if (job->a->verbose) {
@@ -90,6 +104,7 @@ void cli_job_tell(const cli_job *job) {
         cli_note(job->tool, "%s: note: %s", job->input, r->curve_choice);
     if (job->a->verbose && r->clamped)
         cli_note(job->tool, "%lld values were outside of the range", (long long)r->clamped);
+    tell_beyond(job);
     tell_idle(job);
     cli_job_warn(job);
     tell_summary(job);
