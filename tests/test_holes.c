@@ -65,9 +65,9 @@ TEST(large_holes_are_filled_by_what_errs_least) {
         for (int64_t k = 0; k < m.n; k++) y[k] = truth[index[k]];
         csrec_recover_preset(0, &m, &preset);
         preset.backend = "cpu";
-        assert_true(preset.holes);
+        assert_true(preset.by_samples);
         method = preset;
-        method.holes = false;
+        method.by_samples = false;
         const double without = error_of(&method, &m, truth, &report, plain);
         assert_null(report.choice);
         const double with = error_of(&preset, &m, truth, &report, x);

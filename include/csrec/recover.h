@@ -45,8 +45,9 @@ typedef struct csrec_recover_options {
                             else they are at equal distances */
     double seconds;   /* time for methods that improve as long as they run; 0: the method's own */
     int64_t tile;     /* most values of a tile, see "estimates" below; 0: 2^24 */
-    bool holes;       /* large holes of a picture without noise, recovered as a whole, are filled by
-                         what errs least on samples left out (docs/smooth.md); presets set it */
+    bool by_samples;  /* set by presets, and where no method is named: large holes of a picture
+                         without noise, recovered as a whole, are filled by what errs least on
+                         samples left out (docs/smooth.md); and see "range and curve" below */
     csrec_comm *comm; /* processes that share the work, see "several processes" below; NULL: one */
     const char *journal;     /* NULL, or a file that keeps finished tiles, see "going on" below */
     const char *journal_key; /* what the recovery depends on, in one line; NULL: "" */
@@ -148,21 +149,20 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 /* ------------------------------------------------------------------ range and curve ----------- */
 
 /* Values outside of options->range become its nearer end; known samples (sigma 0) outside of it are
- * kept. An end that is not given is open, as an infinite one is, but for the lower one where all
- * samples are >= 0 and the least is at most 1/16 of the largest, as of radiance, counts and
- * concentrations: that is 0. Not so for a signal with a scale, which is a picture, with atoms, a
- * solver, a basis or shifts, and through an operator. CSREC_ARGUMENT: ends in the wrong order, or
- * complex values.
+ * kept. An end that is not given is open, as an infinite one is, but with by_samples for the lower
+ * one where all samples are >= 0 and the least is at most 1/16 of the largest, as of radiance,
+ * counts and concentrations: that is 0. Not so for a signal with a scale, which is a picture, with
+ * atoms, and through an operator. CSREC_ARGUMENT: ends in the wrong order, or complex values.
  *
  * With CSREC_CURVE_LOG the signal is recovered in u = log(1 + y / c), c the 1 % quantile of the
  * samples above 0, at least 2^-23 of the largest, and comes back as (c + y) f - c, at most twice
  * the largest sample. f is the mean of exp(e), so that the mean of the result is that of the
  * signal: e are errors in u at a quarter of the samples, which is left out of a strip of about 2^17
  * entries around the largest, cut at 3 of their robust deviations. Of CSREC_CURVE_AUTO the samples
- * choose the curve where all are >= 0, the largest is above four times their mean, and the product
- * of the root mean square error and the mean of |e| / (|y| + |x| + c) at samples left out is below
- * 0.9 of what it is without the curve; not with a scale, sigma, epsilon, a solver, a basis, a
- * model, atoms, more than 3 axes, fewer than 64 samples, a table, or a method that takes a solver.
+ * choose the curve where by_samples is set, all are >= 0, the largest is above four times their
+ * mean, and the product of the root mean square error and the mean of |e| / (|y| + |x| + c) at
+ * samples left out is below 0.9 of what it is without the curve; not with a scale, sigma, a model,
+ * atoms, more than 3 axes, fewer than 64 samples, a table, or a method that takes a solver.
  * That costs two recoveries of such strips on the CPU, by the preset balanced (of volumes fast).
  * With a curve options->history has the result alone. Slabs and tiles (csrec_slabs, csrec_tiles)
  * have no curve. CSREC_UNSUPPORTED: CSREC_CURVE_LOG of negative or complex samples, with sigma, a

@@ -56,15 +56,13 @@ bool csrec_span_decades(csrec_span s) {
 }
 
 void csrec_range_resolve(const csrec_measurement *m, csrec_span span, bool atoms,
-                         const csrec_recover_options *options, double range[2]) {
-    const double *given = options->range;
-    const bool solves = atoms || options->solve.solver || options->basis || options->shifts;
-    const bool open = !solves && !m->through && m->scale[0] == m->scale[1];
+                         const double given[2], csrec_recover_options *o) {
+    const bool open = o->by_samples && !atoms && !m->through && m->scale[0] == m->scale[1];
     const bool from_0 = span.least >= 0.0 && span.least <= NEAR_0 * span.most;
     const double ends[2] = {open && from_0 ? 0.0 : -INFINITY, INFINITY};
     const bool none = given[0] == given[1];
     for (int i = 0; i < 2 && !m->is_complex; i++)
-        range[i] = none || isnan(given[i]) ? ends[i] : given[i];
+        o->range[i] = none || isnan(given[i]) ? ends[i] : given[i];
 }
 
 int64_t csrec_range_clamp(const double range[2], int64_t n, double *values) {
@@ -101,10 +99,9 @@ csrec_status csrec_curve_check(const csrec_measurement *m, const csrec_recover_o
 /* No table, whose columns are unlike. */
 csrec_curve csrec_curve_possible(const csrec_measurement *m, const csrec_recover_options *o,
                                  csrec_span span, bool atoms) {
-    const bool open = !m->through && !m->is_complex && m->sigma == 0.0 && !atoms && !o->basis &&
+    const bool open = o->by_samples && !m->through && !m->is_complex && m->sigma == 0.0 && !atoms &&
                       m->scale[0] == m->scale[1] && m->shape.dims <= 3 && !o->model &&
-                      !(csrec_method_of(o)->info.accepts & CSREC_ACCEPTS(SOLVER)) &&
-                      o->solve.stop.epsilon == CSREC_EPSILON_UNSET;
+                      !(csrec_method_of(o)->info.accepts & CSREC_ACCEPTS(SOLVER));
     if (o->curve != CSREC_CURVE_AUTO) return o->curve;
     if (!open || !csrec_span_decades(span)) return CSREC_CURVE_NONE;
     const bool may = !m->y || (m->n >= LEAST_SAMPLES && csrec_table_axis(m) < 0);

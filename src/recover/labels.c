@@ -85,7 +85,7 @@ static csrec_status begin(label_job *j, const csrec_measurement *m,
     j->one.pattern = CSREC_PATTERN_NONE;
     j->options.labels = false;
     j->options.journal = NULL;
-    j->options.holes = false;
+    j->options.by_samples = false;
     if (j->asked.progress) j->options.solve.progress = tell;
     j->options.solve.context = j;
     CSREC_TAKE(&j->pool, j->one.index, m->n);

@@ -225,6 +225,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (!plan->method) {
         plan->choice = csrec_preset_default(measurement, o);
         if (!o->method) o->method = csrec_method_grids.info.name;
+        o->by_samples = !measurement->through;
         plan->method = csrec_method_of(o);
         /* Who named no method is not refused for one without an engine. */
         if (!plan->method->on_device) o->backend = csrec_device_name(CSREC_DEVICE_CPU);
@@ -242,7 +243,7 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     status = csrec_curve_check(measurement, o, span, wanted.atoms, error);
     if (status) return status;
     o->curve = csrec_curve_possible(measurement, o, span, wanted.atoms);
-    csrec_range_resolve(measurement, span, wanted.atoms, options, o->range);
+    csrec_range_resolve(measurement, span, wanted.atoms, options->range, o);
     plan->resolved.method = plan->method->info;
     plan->resolved.by_channels = plan->method->by_channels;
     csrec_owner owner[3];

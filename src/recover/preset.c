@@ -86,7 +86,7 @@ static bool suits(const struct preset *row, const csrec_measurement *measurement
 
 static void apply(const struct preset *row, csrec_recover_options *options) {
     options->method = row->method->info.name;
-    options->holes = !row->through && row->axes == 0;
+    options->by_samples = !row->through;
     if (row->n_settings == 0) return;
     options->solve.settings = row->settings;
     options->solve.n_settings = row->n_settings;
@@ -108,7 +108,7 @@ const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
 const char *csrec_preset_default(const csrec_measurement *measurement,
                                  csrec_recover_options *options) {
     static const struct preset of_tables = {
-        .method = &csrec_method_smooth, .settings = table, .n_settings = 1, .axes = 2};
+        .method = &csrec_method_smooth, .settings = table, .n_settings = 1};
     const bool has_preset = measurement->shape.dims <= 3 || measurement->through;
     if (!measurement->through && csrec_table_axis(measurement) >= 0) {
         apply(&of_tables, options);

@@ -101,7 +101,7 @@ bool csrec_span_decades(csrec_span span);
 
 /* What bounds results: what is given, else what samples allow. Complex values have no range. */
 void csrec_range_resolve(const csrec_measurement *form, csrec_span span, bool atoms,
-                         const csrec_recover_options *given, double range[2]);
+                         const double given[2], csrec_recover_options *resolved);
 
 /* Clamps n values of a signal; returns how many. */
 int64_t csrec_range_clamp(const double range[2], int64_t n, double *values);

@@ -187,7 +187,7 @@ csrec_status csrec_channels_run(const csrec_method_type *method, const csrec_rec
 
 /* ------------------------------------------------------------------ holes --------------------- */
 
-/* With options->holes the large holes of a picture without noise, which the method has recovered
+/* With options->by_samples the large holes of a picture without noise, which the method has recovered
  * from even samples: discs without a sample, of a radius of 8 entries and of 3 times the root of
  * entries for each sample. They are filled by the membrane if the method is frames; by the
  * smoothest surface (biharmonic) if it errs less than it and than the method on samples left out in

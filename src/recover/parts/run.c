@@ -131,7 +131,7 @@ static void begin(run *u, csrec_runner *r, const csrec_recovery *recovery) {
     u->tile.whole = &r->survey->whole;
     u->tile.variance = NULL; /* of a tile, which has other indices */
     u->tile.options = &u->options;
-    u->options.holes = false; /* which may lie in several parts */
+    u->options.by_samples = false; /* large holes may lie in several parts */
     recovery->report->backend = csrec_device_name(recovery->context->kind);
 }
 

@@ -101,7 +101,7 @@ static csrec_status check_values(csrec_slabs *s, csrec_error *error) {
     if (o.curve == CSREC_CURVE_LOG || (may && !s->pays))
         return csrec_fail(error, CSREC_UNSUPPORTED, "curve: slabs have none; give more memory");
     double *range = s->layout.resolved.options.range;
-    csrec_range_resolve(&s->form, span, false, &s->given, range);
+    csrec_range_resolve(&s->form, span, false, s->given.range, &s->layout.resolved.options);
     if (csrec_range_clamp(range, 2, ends) == 0) return CSREC_OK;
     return csrec_fail(error, CSREC_UNSUPPORTED,
                       "range: samples are outside of it, which slabs cannot keep; widen it, or "

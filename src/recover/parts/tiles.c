@@ -23,7 +23,7 @@ static const csrec_wanted wanted = {.signal = true};
 static void finish(csrec_tiles *t) {
     csrec_survey_end(t->survey, &t->form.shape, t->survey->unit);
     const csrec_span span = csrec_span_surveyed(t->survey, t->survey->unit);
-    csrec_range_resolve(&t->form, span, false, &t->given, t->layout.resolved.options.range);
+    csrec_range_resolve(&t->form, span, false, t->given.range, &t->layout.resolved.options);
     if (t->layout.tiling.tiles == 1) t->survey->whole.axes = NULL;
 }
 
