@@ -195,7 +195,7 @@ def test_channels_of_imagej(rng, tool, tmp_path, slices):
     with tifffile.TiffFile(tmp_path / "out.tif") as file:
         assert file.series[0].axes == axes and file.pages[0].compression != 1
         found = file.asarray()
-    assert_filled(found, values, known, 0)
+    assert_filled(found, values, known, np.nan)
     np.testing.assert_array_equal(found, np.moveaxis(np.load(tmp_path / "out.npy"), -1, -3))
 
 
