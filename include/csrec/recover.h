@@ -150,9 +150,9 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
 
 /* Values outside of options->range become its nearer end; known samples (sigma 0) outside of it are
  * kept. An end that is not given is open, as an infinite one is, but with by_samples for the lower
- * one where all samples are >= 0 and the least is at most 1/16 of the largest, as of radiance,
- * counts and concentrations: that is 0. Not so for a signal with a scale, which is a picture, with
- * atoms, and through an operator. CSREC_ARGUMENT: ends in the wrong order, or complex values.
+ * one where all samples are >= 0, as of radiance, counts and concentrations: that is 0. Not so for
+ * a signal with a scale, which is a picture, with atoms, and through an operator. CSREC_ARGUMENT:
+ * ends in the wrong order, or complex values.
  *
  * With CSREC_CURVE_LOG the signal is recovered in u = log(1 + y / c), c the 1 % quantile of the
  * samples above 0, at least 2^-23 of the largest, and comes back as (c + y) f - c, at most twice

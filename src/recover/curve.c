@@ -13,7 +13,6 @@
 
 enum { LEAST_SAMPLES = 64, WINDOW = 1 << 17, STREAM_CURVE = 1 << 22 };
 
-static const double NEAR_0 = 0.0625;         /* the least sample, of the largest */
 static const double DECADES = 4.0;           /* the largest sample, in means */
 static const double LEFT_OUT = 0.25;         /* share of the samples of a window */
 static const double FLOOR_RANK = 0.01;       /* quantile of samples above 0 that is c, */
@@ -58,7 +57,7 @@ bool csrec_span_decades(csrec_span s) {
 void csrec_range_resolve(const csrec_measurement *m, csrec_span span, bool atoms,
                          const double given[2], csrec_recover_options *o) {
     const bool open = o->by_samples && !atoms && !m->through && m->scale[0] == m->scale[1];
-    const bool from_0 = span.least >= 0.0 && span.least <= NEAR_0 * span.most;
+    const bool from_0 = span.least >= 0.0;
     const double ends[2] = {open && from_0 ? 0.0 : -INFINITY, INFINITY};
     const bool none = given[0] == given[1];
     for (int i = 0; i < 2 && !m->is_complex; i++)
