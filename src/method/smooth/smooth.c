@@ -124,19 +124,24 @@ static double misfit(const job *j) {
 }
 
 /* Noisy samples weigh so much that the plate misses them by sigma (Morozov's discrepancy): the
- * logarithm of the misfit is near linear in that of the weight. */
+ * logarithm of the misfit falls with that of the weight, by a slope that is found (secants within
+ * the bracket). */
 static csrec_status smooth_noise(job *j) {
     double *weight;
     CSREC_TAKE(&j->pool, weight, j->entries);
-    double low = -12.0, high = 12.0, at = -1.0; /* of log10 w, in units of the energy */
+    double low = -12.0, high = 12.0, at = -1.0, slope = -0.5; /* of log10 w, in units of energy */
+    double before = at, missed = 0.0;
     csrec_status status = csrec_pool_status(&j->pool);
     for (int k = 0; k < FITS && !status && !csrec_call_stopped(&j->call); k++) {
         for (int64_t i = 0; i < j->entries; i++) weight[i] = j->known[i] ? pow(10.0, at) : 0.0;
         status = solve_noisy(j, weight);
-        const double off = misfit(j);
-        if (fabs(log(off / j->sigma)) < 0.02) break;
-        *(off > j->sigma ? &low : &high) = at;
-        double next = at + 2.0 * log10(fmax(off, 1e-3 * j->sigma) / j->sigma);
+        const double off = log10(fmax(misfit(j) / j->sigma, 1e-3));
+        if (fabs(off) < 0.008) break;
+        *(off > 0.0 ? &low : &high) = at;
+        if (k > 0) slope = fmin((off - missed) / (at - before), -0.02);
+        before = at;
+        missed = off;
+        const double next = at - off / slope;
         at = next > low && next < high ? next : 0.5 * (low + high);
     }
     return status;
