@@ -312,6 +312,29 @@ TEST(samples_choose_the_curve_and_the_range) {
     }
 }
 
+/* Up to some value those by the logarithm, from there on those without it. */
+TEST(each_way_has_the_values_at_which_it_errs_less) {
+    static double x[CURVE_ENTRIES], signal[3][CURVE_ENTRIES];
+    int64_t both = 0;
+    for (int draw = 0; draw < 6; draw++) {
+        csrec_measurement m = draw_values(LAMP, x);
+        double most = 0.0, least = INFINITY;
+        for (csrec_curve curve = CSREC_CURVE_AUTO; curve <= CSREC_CURVE_LOG; curve++)
+            recover_as(&m, curve, NAN, NAN, signal[curve], NULL);
+        for (int64_t i = 0; i < CURVE_ENTRIES; i++) {
+            const double way[] = {signal[CSREC_CURVE_NONE][i], signal[CSREC_CURVE_LOG][i]};
+            if (way[0] == way[1]) continue;
+            assert_true(signal[0][i] == way[0] || signal[0][i] == way[1]);
+            if (signal[0][i] == way[1]) most = fmax(most, way[1]);
+            if (signal[0][i] == way[0]) least = fmin(least, way[1]);
+        }
+        assert_true(most < least);
+        both += most > 0.0 && least < INFINITY;
+        csrec_measurement_clear(&m);
+    }
+    assert_true(both > 0);
+}
+
 TEST(ranges_and_curves_that_samples_cannot_have_are_refused) {
     static double x[CURVE_ENTRIES];
     csrec_measurement m = draw_values(DECIBEL, x);

@@ -163,7 +163,10 @@ CSREC_API csrec_status csrec_recover(const csrec_measurement *measurement,
  * mean, and the product of the root mean square error and the mean of |e| / (|y| + |x| + c) at
  * samples left out is below 0.9 of what it is without the curve; not with a scale, sigma, a model,
  * atoms, more than 3 axes, fewer than 64 samples, a table, or a method that takes a solver.
- * That costs two recoveries of such strips on the CPU, by the preset balanced (of volumes fast).
+ * Where by the sum of squares at the samples left out results without the curve are better from
+ * some value on, entries of the logarithm's result that have it or more are those: it takes twice
+ * as long. The trial costs two recoveries of such strips on the CPU, by the preset balanced (of
+ * volumes fast).
  * With a curve options->history has the result alone. Slabs and tiles (csrec_slabs, csrec_tiles)
  * have no curve. CSREC_UNSUPPORTED: CSREC_CURVE_LOG of negative or complex samples, with sigma, a
  * model, atoms or an operator, or in slabs. */

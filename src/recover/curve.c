@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* curve.c - recovery of the logarithm of values that span decades: beside a lamp, an error that is
- * small for the lamp is larger than all else. The range of results. */
+ * small for the lamp is larger than all else. Where the logarithm says that a value is large, the
+ * recovery without it may err less: from which value on is seen at samples left out. The range of
+ * results. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +139,7 @@ static csrec_status begin(const csrec_measurement *m, csrec_span span, csrec_cur
     const int64_t values = m->n * m->channels;
     uint64_t *sizes = malloc((size_t)values * sizeof *sizes);
     int64_t n = 0;
-    *to = (csrec_curved){.m = *m, .factor = 1.0, .most = CEILING * span.most};
+    *to = (csrec_curved){.m = *m, .factor = 1.0, .most = CEILING * span.most, .above = INFINITY};
     to->m.y = malloc((size_t)values * sizeof *to->m.y);
     for (int64_t i = 0; i < values && sizes; i++)
         if (m->y[i] > 0.0) memcpy(&sizes[n++], &m->y[i], sizeof *sizes);
@@ -150,8 +152,8 @@ static csrec_status begin(const csrec_measurement *m, csrec_span span, csrec_cur
     return CSREC_OK;
 }
 
-void csrec_curve_back(const csrec_curved *curved, const double *y, double *signal,
-                      double *variance) {
+void csrec_curve_back(const csrec_curved *curved, const double *y, const double *plain,
+                      double *signal, double *variance) {
     const csrec_measurement *m = &curved->m;
     const int64_t C = m->channels, values = csrec_measurement_signal_values(m);
     for (int64_t i = 0; i < m->n * C; i++) /* from now on what is kept, else NAN */
@@ -159,6 +161,9 @@ void csrec_curve_back(const csrec_curved *curved, const double *y, double *signa
     for (int64_t i = 0; i < values; i++) {
         signal[i] = out_of(curved, signal[i]);
         if (variance) variance[i] *= (signal[i] + curved->floor) * (signal[i] + curved->floor);
+        if (!(signal[i] >= curved->above)) continue;
+        signal[i] = plain[i];
+        if (variance) variance[i] = plain[values + i];
     }
     for (int64_t i = 0; i < m->n * C; i++)
         if (!isnan(m->y[i])) signal[m->index[i / C] * C + i % C] = m->y[i];
@@ -173,7 +178,7 @@ typedef struct trial {
     csrec_recover_options options;
     int64_t n; /* values left out, and where they are among the samples and in the window */
     int64_t *left, *at;
-    double *signal;
+    double *signal, *plain; /* plain: at the values left out, without the curve */
     uint64_t *sizes;
 } trial;
 
@@ -195,6 +200,7 @@ static csrec_status leave_out(const csrec_measurement *m, uint64_t seed, trial *
     CSREC_TAKE(&t->pool, t->left, entries * C);
     CSREC_TAKE(&t->pool, t->at, entries * C);
     CSREC_TAKE(&t->pool, t->signal, entries * C);
+    CSREC_TAKE(&t->pool, t->plain, entries * C);
     CSREC_TAKE(&t->pool, t->sizes, entries * C);
     for (int64_t k = 0; k < m->n * C && !t->pool.lacks; k++) {
         const int64_t at = m->index[k / C] - first * row, c = k % C;
@@ -210,13 +216,14 @@ static csrec_status leave_out(const csrec_measurement *m, uint64_t seed, trial *
     return csrec_pool_status(&t->pool);
 }
 
-/* Root mean square times relative error at the values left out. */
-static double score(const csrec_measurement *m, const trial *t, const csrec_curved *to) {
+/* Root mean square times relative error of x at the values left out. */
+static double score(const csrec_measurement *m, const trial *t, const csrec_curved *to,
+                    const double *x) {
     double squares = 0.0, relative = 0.0;
     for (int64_t k = 0; k < t->n; k++) {
-        const double y = m->y[t->left[k]], x = t->signal[t->at[k]], off = (x - y) / to->floor;
+        const double y = m->y[t->left[k]], off = (x[k] - y) / to->floor;
         squares += off * off;
-        relative += fabs(x - y) / (y + fabs(x) + to->floor);
+        relative += fabs(x[k] - y) / (y + fabs(x[k]) + to->floor);
     }
     return sqrt(squares) * relative;
 }
@@ -236,23 +243,49 @@ static double factor_of(const csrec_measurement *m, const trial *t) {
     return isfinite(mean) ? mean : 1.0;
 }
 
-/* Both ways from the same samples; AUTO: which of them errs less. */
+/* x [n], by the curve, becomes plain from to->above on: the least sum of squared errors. */
+static csrec_status join(const csrec_measurement *m, trial *t, double *x, csrec_curved *to) {
+    double sum = 0.0, least = 0.0;
+    for (int64_t k = 0; k < t->n; k++) {
+        memcpy(&t->sizes[k], &x[k], sizeof *x);
+        t->at[k] = k;
+    }
+    csrec_status status = csrec_sort_rows(t->n, t->sizes, t->at);
+    for (int64_t k = t->n - 1; k >= 0 && !status; k--) { /* from the largest on */
+        const int64_t i = t->at[k];
+        const double y = m->y[t->left[i]], off = (x[i] - y) / to->floor;
+        const double plain = (t->plain[i] - y) / to->floor;
+        sum += plain * plain - off * off;
+        if (sum >= least || (k > 0 && x[t->at[k - 1]] == x[i])) continue;
+        least = sum;
+        to->above = x[i];
+    }
+    for (int64_t k = 0; k < t->n; k++)
+        if (x[k] >= to->above) x[k] = t->plain[k];
+    return status;
+}
+
+/* Both ways from the same samples; AUTO: which of them errs less, and from which value on. */
 static csrec_status try_curve(const csrec_measurement *m, bool choose, trial *t, csrec_curved *to,
                               csrec_error *error) {
     csrec_measurement *shown = &t->shown;
-    double plain = INFINITY;
     csrec_status status = CSREC_OK;
     if (choose) status = csrec_recover(shown, &t->options, t->signal, NULL, NULL, error);
-    if (choose && !status) plain = score(m, t, to);
+    for (int64_t k = 0; k < t->n && choose; k++) t->plain[k] = t->signal[t->at[k]];
     for (int64_t i = 0; i < shown->n * m->channels; i++) shown->y[i] = into(to, shown->y[i]);
     if (!status) status = csrec_recover(shown, &t->options, t->signal, NULL, NULL, error);
     if (status) return status;
     to->factor = factor_of(&to->m, t);
-    for (int64_t k = 0; k < t->n; k++)
-        t->signal[t->at[k]] = fmax(out_of(to, t->signal[t->at[k]]), 0.0);
-    if (choose && !(score(m, t, to) < BETTER * plain))
+    if (!choose) return CSREC_OK;
+    double *x = t->shown.y; /* no more needed, and as long */
+    for (int64_t k = 0; k < t->n; k++) x[k] = fmax(out_of(to, t->signal[t->at[k]]), 0.0);
+    if (join(m, t, x, to)) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!(score(m, t, to, x) < BETTER * score(m, t, to, t->plain)))
         drop("no curve: values span decades, but their logarithm errs more on samples left out",
              to);
+    else if (isfinite(to->above))
+        to->choice = "the logarithm of values that span decades, but for the largest: each way "
+                     "where it errs less on samples left out";
     return CSREC_OK;
 }
 
@@ -276,10 +309,11 @@ csrec_status csrec_curve_choose(const csrec_measurement *m, const csrec_recover_
     else if (choose)
         drop(NULL, to);
     csrec_pool_clear(&t.pool);
-    double told = to->factor; /* 0: no curve */
-    if (!status) status = csrec_ranks_tell(o->comm, CSREC_TAG_CURVE, &told, sizeof told, error);
-    if (!status && (told == 0.0) != (to->factor == 0.0))
+    double told[] = {to->factor, to->above}; /* 0: no curve */
+    if (!status) status = csrec_ranks_tell(o->comm, CSREC_TAG_CURVE, told, sizeof told, error);
+    if (!status && (told[0] == 0.0) != (to->factor == 0.0))
         status = csrec_fail(error, CSREC_DEVICE, "processes choose unlike curves; name one");
-    to->factor = told;
+    to->factor = told[0];
+    to->above = told[1];
     return status;
 }

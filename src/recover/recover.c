@@ -244,14 +244,15 @@ static void clamp(recover_job *j, const csrec_measurement *m) {
         if (!isnan(m->y[i])) j->signal[m->index[i / C] * C + i % C] = m->y[i];
 }
 
-/* Back to the values of the samples. Of a history in a curve the result counts. */
+/* Back to the values of the samples; plain: the signal without the curve, then its variance. Of a
+ * history in a curve the result counts. */
 static void finish(recover_job *j, const csrec_measurement *m, const csrec_curved *curved,
-                   csrec_history *history) {
+                   const double *plain, csrec_history *history) {
     const bool in_curve = curved->floor > 0.0;
     j->report.curve = in_curve ? CSREC_CURVE_LOG : CSREC_CURVE_NONE;
     j->report.curve_choice = curved->choice;
     if (!j->signal || csrec_comm_rank(j->layout.resolved.options.comm) > 0) return;
-    if (in_curve) csrec_curve_back(curved, m->y, j->signal, j->variance);
+    if (in_curve) csrec_curve_back(curved, m->y, plain, j->signal, j->variance);
     clamp(j, m);
     if (!in_curve) return;
     j->report.residual = csrec_samples_residual(m, j->signal);
@@ -259,15 +260,37 @@ static void finish(recover_job *j, const csrec_measurement *m, const csrec_curve
     csrec_history_end(history, j->signal, &j->report);
 }
 
+/* What csrec_curve_back needs where the curve is not for all values; half of the time. */
+static csrec_status run_plain(recover_job *j, const csrec_measurement *m, double **plain,
+                              csrec_error *error) {
+    csrec_recover_options *o = &j->layout.resolved.options;
+    const char *journal = o->journal;
+    const size_t bytes = (size_t)csrec_measurement_signal_values(m) * sizeof **plain;
+    o->seconds *= 0.5;
+    o->journal = NULL; /* its tiles are those in the curve */
+    csrec_status status = run_there(j, m, error);
+    o->journal = journal;
+    if (status || !j->signal) return status;
+    *plain = malloc(2 * bytes);
+    if (!*plain) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    memcpy(*plain, j->signal, bytes);
+    if (j->variance) memcpy((char *)*plain + bytes, j->variance, bytes);
+    return CSREC_OK;
+}
+
 static csrec_status run_in_curve(recover_job *j, const csrec_measurement *m, csrec_error *error) {
     csrec_recover_options *o = &j->layout.resolved.options;
     csrec_history *history = o->history;
     csrec_curved curved;
+    double *plain = NULL;
     csrec_status status = csrec_curve_choose(m, o, &curved, error);
     if (curved.floor > 0.0) o->history = NULL;
+    if (!status && curved.floor > 0.0 && isfinite(curved.above))
+        status = run_plain(j, m, &plain, error);
     if (!status) status = run_there(j, curved.floor > 0.0 ? &curved.m : m, error);
-    if (!status) finish(j, m, &curved, history);
+    if (!status) finish(j, m, &curved, plain, history);
     free(curved.m.y);
+    free(plain);
     return status;
 }
 

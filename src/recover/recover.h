@@ -119,6 +119,7 @@ csrec_curve csrec_curve_possible(const csrec_measurement *measurement,
 typedef struct csrec_curved {
     csrec_measurement m; /* y: owned */
     double floor, factor, most;
+    double above; /* results from here on are those without the curve; INFINITY: none */
     const char *choice; /* as in csrec_recover_report */
 } csrec_curved;
 
@@ -127,9 +128,9 @@ csrec_status csrec_curve_choose(const csrec_measurement *measurement,
                                 const csrec_recover_options *options, csrec_curved *curved,
                                 csrec_error *error);
 
-/* Signal and variance (or NULL) from the logarithm; samples that the recovery has kept become y, as
- * it was. Once: it needs the samples. */
-void csrec_curve_back(const csrec_curved *curved, const double *y, double *signal,
-                      double *variance);
+/* Signal and variance (or NULL) from the logarithm; plain: both without it, where curved->above is
+ * finite. Samples that the recovery has kept become y, as it was. Once: it needs the samples. */
+void csrec_curve_back(const csrec_curved *curved, const double *y, const double *plain,
+                      double *signal, double *variance);
 
 #endif

@@ -281,12 +281,14 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
 
 /* ------------------------------------------------------------------ the call */
 
-/* Once, by all samples. */
+/* Once, by all samples. The rms error of a result that has both ways is near that of the one
+ * without the curve, which has the largest errors. */
 static csrec_status choose_curve(estimator *e, csrec_error *error) {
     csrec_curved curved;
     if (e->options.curve != CSREC_CURVE_AUTO) return CSREC_OK;
     csrec_status status = csrec_curve_choose(e->m, &e->options, &curved, error);
-    e->options.curve = curved.floor > 0.0 ? CSREC_CURVE_LOG : CSREC_CURVE_NONE;
+    e->options.curve =
+        curved.floor > 0.0 && isinf(curved.above) ? CSREC_CURVE_LOG : CSREC_CURVE_NONE;
     free(curved.m.y);
     return status;
 }
