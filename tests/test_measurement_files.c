@@ -94,7 +94,7 @@ static void whole_clear(whole *w) {
 TEST(reads_known_entries_of_arrays) {
     for (int round = 0; round < 200; round++) {
         bool masked = round / 4 % 2;
-        whole w = make_whole(round % 2, round / 2 % 2, masked);
+        ENDS_BY(whole_clear) whole w = make_whole(round % 2, round / 2 % 2, masked);
         csrec_read_options options = {.channels_last = round / 2 % 2,
                                       .volume = true,
                                       .has_unknown = true,
@@ -112,7 +112,6 @@ TEST(reads_known_entries_of_arrays) {
         assert_int_equal(m.shape.dims, w.array.shape.dims - options.channels_last);
         assert_int_equal(m.dtype, w.array.dtype);
         expect(m, w.n, w.channels, w.index, w.y);
-        whole_clear(&w);
     }
 }
 

@@ -223,11 +223,10 @@ TEST(every_way_keeps_its_promises) {
             double off = sqrt(squares(ENTRIES / 2, again, y)), eps = b.m.sigma * sqrt(ENTRIES / 2);
             if (off > eps * (1.0 + 1e-6) + 1e-6 * 255.0 * SIDE)
                 fail_msg("way %d, groups %d: misfit %g, noise %g", way, groups, off, eps);
-            csrec_operator *A;
+            ENDS_BY(end_operator) csrec_operator *A;
             assert_ok(csrec_measurement_operator(&b.m, NULL, &A, NULL));
             assert_ok(csrec_operator_adjoint(A, y, least));
             for (int i = 0; i < ENTRIES; i++) least[i] /= ENTRIES;
-            csrec_operator_destroy(A);
             if (squares(ENTRIES, x, truth) > 0.25 * squares(ENTRIES, least, truth))
                 fail_msg("way %d, groups %d: not nearer than least squares", way, groups);
         }
@@ -238,7 +237,8 @@ TEST(every_way_keeps_its_promises) {
 TEST(no_operator_lets_it_diverge) {
     if (!csrec_prior_installed(1, 0, NULL)) skip();
     static const int percents[] = {2, 5, 10, 25, 50};
-    double *A = room(ENTRIES * ENTRIES), x[ENTRIES];
+    OWNED double *A = room(ENTRIES * ENTRIES);
+    double x[ENTRIES];
     for (int i = 0; i < number_of_cases(); i++) {
         double truth[ENTRIES], y[2 * ENTRIES];
         int64_t index[ENTRIES];
@@ -254,7 +254,6 @@ TEST(no_operator_lets_it_diverge) {
         if (!(report.residual < 1e-6) || report.outcome != CSREC_DONE)
             fail_msg("case %d, %d %%: residual %g", i, percent, report.residual);
     }
-    free(A);
 }
 
 /* Rows that no test of mixing tells: errors of the waves that are measured grow in every step. */

@@ -174,12 +174,8 @@ TEST(interruption_delivers_the_best_so_far) {
     enum { SIDE = 256 };
     CLEARED(csrec_measurement) m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64};
     m.n = SIDE * SIDE;
-    m.index = malloc((size_t)m.n * sizeof *m.index);
-    m.y = malloc((size_t)m.n * sizeof *m.y);
-    for (int64_t k = 0; k < m.n; k++) {
-        m.index[k] = k;
-        m.y[k] = check_uniform(&seed);
-    }
+    m.index = check_order(&seed, m.n);
+    m.y = check_normals(&seed, m.n);
     csrec_recover_report report;
     int calls = 0;
     csrec_recover_options options = options_by(NULL);
@@ -191,7 +187,8 @@ TEST(interruption_delivers_the_best_so_far) {
     assert_int_equal(report.outcome, CSREC_INTERRUPTED);
     assert_true(calls >= 1 && report.iterations < m.n);
     for (int64_t k = 0; k < m.n; k++) {
-        error += (m.y[k] - signal[k]) * (m.y[k] - signal[k]);
+        const double left = m.y[k] - signal[m.index[k]];
+        error += left * left;
         power += m.y[k] * m.y[k];
     }
     /* Every sample is an entry here, so the report's residual can be seen in the signal. */

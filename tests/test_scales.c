@@ -157,12 +157,10 @@ static void solve(const problem *p, const char *kind, const way *how, const scal
     const csrec_setting setting = {how->setting, how->setting && strcmp(how->setting, "tau") == 0
                                                      ? ldexp(how->value, by->y - by->A)
                                                      : how->value};
-    const csrec_solve_options options = {.solver = how->solver,
-                                         .stop = {.epsilon = how->epsilon, .atoms = how->atoms},
-                                         .settings = how->setting ? &setting : NULL,
-                                         .n_settings = how->setting != NULL,
-                                         .start = how->start ? &from : NULL,
-                                         .weights = how->weights ? weights : NULL};
+    const csrec_stop stop = {.epsilon = how->epsilon, .atoms = how->atoms};
+    csrec_solve_options options = solver_by(how->solver, stop, how->setting ? &setting : NULL);
+    options.start = how->start ? &from : NULL;
+    options.weights = how->weights ? weights : NULL;
     to->status = csrec_solve(o.A, y, &options, &found, to->r, &to->report, &to->error);
     for (int64_t i = 0; i < found.n; i++) to->x[found.column[i]] = found.coefficient[i];
     csrec_operator_destroy(o.A);
@@ -254,10 +252,9 @@ TEST(many_right_hand_sides_do) {
                 made o;
                 csrec_atoms found[COUNT];
                 const csrec_setting setting = {cases[c].setting, cases[c].value};
-                const csrec_solve_options options = {.solver = cases[c].solver,
-                                                     .stop = {.epsilon = 0.4},
-                                                     .settings = &setting,
-                                                     .n_settings = cases[c].setting != NULL};
+                const csrec_solve_options options =
+                    solver_by(cases[c].solver, (csrec_stop){.epsilon = 0.4},
+                              cases[c].setting ? &setting : NULL);
                 for (int i = 0; i < COUNT; i++)
                     multiply(parts * ROWS, p[i].y, -exponent / 7, y + i * parts * ROWS);
                 make(p, kinds[k % KINDS], exponent, &o);
