@@ -69,7 +69,7 @@ int check_run(void);
 
 /* ------------------------------------------------------------------ random inputs ------------- */
 
-/* Of a pointer that is initialised where it is declared: freed where its block ends. */
+/* Of a pointer that is set before its block can end: then it is freed. */
 #define OWNED __attribute__((cleanup(check_free)))
 
 static inline void check_free(void *pointer) {
@@ -77,6 +77,27 @@ static inline void check_free(void *pointer) {
     memcpy(&memory, pointer, sizeof memory);
     free(memory);
 }
+
+/* Of a variable that is set before its block can end: then end(&variable) is called. */
+#define ENDS_BY(end) __attribute__((cleanup(end)))
+
+/* The same of a variable of this type, by <type>_clear. */
+#define CLEARED(type) ENDS_BY(type##_clear) type
+
+/* end_<what>, for pointers to what csrec_<what>_destroy frees. */
+#define CHECK_END(what)                                                                            \
+    static inline void end_##what(csrec_##what **object) {                                         \
+        csrec_##what##_destroy(*object);                                                           \
+    }
+
+CHECK_END(files)
+CHECK_END(history)
+CHECK_END(model)
+CHECK_END(net)
+CHECK_END(operator)
+CHECK_END(slabs)
+CHECK_END(statistics)
+CHECK_END(tiles)
 
 /* A small generator for test inputs, independent of the library's own (splitmix64). */
 static inline uint64_t check_next(uint64_t *state) {
@@ -96,8 +117,26 @@ static inline double check_normal(uint64_t *state) {
     return radius * cos(6.283185307179586 * check_uniform(state));
 }
 
+/* malloc'ed. */
+static inline double *check_normals(uint64_t *state, int64_t n) {
+    double *v = malloc((size_t)n * sizeof *v);
+    for (int64_t i = 0; i < n; i++) v[i] = check_normal(state);
+    return v;
+}
+
 static inline int64_t check_below(uint64_t *state, int64_t n) {
     return (int64_t)(check_next(state) % (uint64_t)n);
+}
+
+/* The numbers below n in random order, malloc'ed. */
+static inline int64_t *check_order(uint64_t *state, int64_t n) {
+    int64_t *index = malloc((size_t)n * sizeof *index);
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t other = check_below(state, k + 1);
+        index[k] = other < k ? index[other] : k;
+        index[other] = k;
+    }
+    return index;
 }
 
 static inline int64_t entries_in(const csrec_shape *shape) {
@@ -112,6 +151,27 @@ static inline bool stop_by_count(const csrec_progress *progress, void *context) 
     return (*(int *)context)-- <= 0;
 }
 
+/* What end_operator ends. */
+static inline csrec_operator *operator_of(const csrec_operator_spec *spec) {
+    csrec_operator *A = NULL;
+    csrec_error error = {""};
+    if (csrec_operator_create(spec, &A, &error)) fail_msg("%s", error.text);
+    return A;
+}
+
+static inline csrec_operator *dense_operator(const char *backend, int64_t m, int64_t n,
+                                             const double *matrix) {
+    return operator_of(&(csrec_operator_spec){
+        .name = "dense", .m = m, .n = n, .matrix = matrix, .backend = backend});
+}
+
+/* By a solver with one setting, or with none. */
+static inline csrec_solve_options solver_by(const char *solver, csrec_stop stop,
+                                            const csrec_setting *set) {
+    return (csrec_solve_options){
+        .solver = solver, .stop = stop, .settings = set, .n_settings = set != NULL};
+}
+
 /* The default options with a method; NULL: what they have. */
 static inline csrec_recover_options options_by(const char *method) {
     csrec_recover_options options;
@@ -121,5 +181,25 @@ static inline csrec_recover_options options_by(const char *method) {
 }
 
 #define assert_ok(call) assert_int_equal((call), CSREC_OK)
+
+/* Whether a call that told in `error` gave this status: if not CSREC_OK, in one line, which has
+ * these words. */
+static inline bool check_answer(csrec_status got, csrec_status wanted, const char *words,
+                                const csrec_error *error) {
+    const bool said = strstr(error->text, words) && *error->text && !strchr(error->text, '\n');
+    if (got == wanted && (said || wanted == CSREC_OK)) return true;
+    print_error("status %d: '%s', not %d and one line with '%s'\n", (int)got, error->text,
+                (int)wanted, words);
+    return false;
+}
+
+/* Of a call that tells in `error`, which they declare. */
+#define assert_well(call)          assert_refused(call, CSREC_OK, "")
+#define assert_fails(call, status) assert_refused(call, status, "")
+#define assert_refused(call, status, words)                                                        \
+    do {                                                                                           \
+        csrec_error error = {""};                                                                  \
+        if (!check_answer(call, status, words, &error)) fail();                                    \
+    } while (0)
 
 #endif

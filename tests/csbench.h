@@ -11,9 +11,7 @@
 static inline double number_in(const char *text, const char *key) {
     char quoted[64];
     snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    const char *at = strstr(text, quoted);
-    if (!at) fail_msg("no %s in: %s", key, text);
-    return strtod(at + strlen(quoted), NULL);
+    return number_after(text, quoted);
 }
 
 /* Number i of the list after "key":. */
@@ -29,8 +27,7 @@ static inline double listed_in(const char *text, const char *key, int64_t i) {
 
 static inline csrec_array array_of(const char *path, const char *name) {
     csrec_array array;
-    csrec_error error;
-    if (csrec_npz_read(path, name, &array, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_npz_read(path, name, &array, &error));
     return array;
 }
 
@@ -43,9 +40,8 @@ static inline int number_of(const char *(*name)(int), const char *wanted) {
 
 static inline double *draw(const char *ensemble, int64_t m, int64_t n, uint64_t key) {
     double *matrix = malloc((size_t)(m * n) * sizeof *matrix);
-    csrec_error error;
-    int number = number_of(bench_ensemble_name, ensemble);
-    if (bench_matrix_draw(number, m, n, key, matrix, &error)) fail_msg("%s", error.text);
+    const int number = number_of(bench_ensemble_name, ensemble);
+    assert_well(bench_matrix_draw(number, m, n, key, matrix, &error));
     return matrix;
 }
 

@@ -24,16 +24,10 @@ static inline problem draw(int dims, int64_t edge, int64_t channels, double nois
         p.truth[i] = 100.0 + 50.0 * sin(phase + 0.05 * (double)(i % 97 + i / 97)) +
                      noise * check_uniform(&seed);
     p.m.n = p.entries / 2;
-    p.m.index = malloc((size_t)p.entries * sizeof *p.m.index);
+    p.m.index = check_order(&seed, p.entries);
     p.m.y = malloc((size_t)(p.m.n * channels) * sizeof *p.m.y);
-    for (int64_t k = 0; k < p.entries; k++) p.m.index[k] = k;
-    for (int64_t k = 0; k < p.m.n; k++) {
-        int64_t other = k + check_below(&seed, p.entries - k), held = p.m.index[k];
-        p.m.index[k] = p.m.index[other];
-        p.m.index[other] = held;
-        for (int64_t c = 0; c < channels; c++)
-            p.m.y[k * channels + c] = p.truth[p.m.index[k] * channels + c];
-    }
+    for (int64_t k = 0; k < p.m.n * channels; k++)
+        p.m.y[k] = p.truth[p.m.index[k / channels] * channels + k % channels];
     return p;
 }
 

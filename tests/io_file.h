@@ -99,6 +99,13 @@ static inline const char *io_save(const char *name, const void *data, size_t siz
     return path;
 }
 
+/* The same of bytes that nobody else frees. */
+static inline const char *io_keep(const char *name, io_bytes b) {
+    const char *path = io_save(name, b.data, b.size);
+    io_free(&b);
+    return path;
+}
+
 static inline io_bytes io_load(const char *path) {
     io_bytes b = {0};
     uint8_t buffer[4096];
@@ -127,6 +134,14 @@ static inline void io_assert_line(const csrec_error *error, const char *file, co
     assert_true(strlen(error->text) > strlen(file) + 10);
 }
 
+/* A call that tells in `error`, which this declares, gives this status and names the file. */
+#define io_refused(call, status, file, part)                                                       \
+    do {                                                                                           \
+        csrec_error error = {""};                                                                  \
+        assert_int_equal(call, status);                                                            \
+        io_assert_line(&error, file, part);                                                        \
+    } while (0)
+
 /* Runs fn in a child process whose files may not exceed `bytes`: a full disk. True if it
  * returned true there. */
 static inline bool io_with_limit(rlim_t bytes, bool (*fn)(const char *path), const char *path) {
@@ -146,6 +161,7 @@ static inline bool io_with_limit(rlim_t bytes, bool (*fn)(const char *path), con
 /* A writer, true if it fails as of a full disk, leaves nothing behind, wherever the disk ends. */
 static inline void io_expect_full_disk(bool (*fails)(const char *path), const char *name, int n,
                                        const rlim_t *bytes) {
+    io_empty_folder();
     for (int i = 0; i < n; i++) assert_true(io_with_limit(bytes[i], fails, io_path(name)));
     assert_true(fails("/dev/full"));
     assert_int_equal(access("/dev/full", F_OK), 0); /* not replaced */

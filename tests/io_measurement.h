@@ -31,16 +31,12 @@ static inline void add_i8(const char *name, int64_t n, const int64_t *values) {
 #define SCALAR(name, value) add_i8(name, 0, &(int64_t){value})
 
 static inline const char *finish(void) {
-    io_bytes bytes = io_zip_finish(&zip, false);
-    const char *path = io_save("m.npz", bytes.data, bytes.size);
-    io_free(&bytes);
-    return path;
+    return io_keep("m.npz", io_zip_finish(&zip, false));
 }
 
 static inline csrec_measurement accept(const char *path, const char *mask) {
     csrec_measurement m;
-    csrec_error error = {""};
-    if (csrec_measurement_read(path, mask, &m, &error) != CSREC_OK) fail_msg("%s", error.text);
+    assert_well(csrec_measurement_read(path, mask, &m, &error));
     return m;
 }
 

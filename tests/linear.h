@@ -43,6 +43,21 @@ static inline void eliminate(int64_t k, double *A, double *b) {
     eliminate_many(k, A, k, 1, b, 1);
 }
 
+/* y = A x, A [m][n]. */
+static inline void apply_matrix(int64_t m, int64_t n, const double *A, const double *x, double *y) {
+    for (int64_t i = 0; i < m; i++) {
+        y[i] = 0.0;
+        for (int64_t j = 0; j < n; j++) y[i] += A[i * n + j] * x[j];
+    }
+}
+
+/* x = A^T y. */
+static inline void apply_turned(int64_t m, int64_t n, const double *A, const double *y, double *x) {
+    memset(x, 0, (size_t)n * sizeof *x);
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) x[j] += A[i * n + j] * y[i];
+}
+
 /* ||v||, entries `step` apart: a column of a row-major matrix, or with step 1 a vector. */
 static inline double length_of(int64_t n, int64_t step, const double *v) {
     double sum = 0.0;

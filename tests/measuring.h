@@ -27,10 +27,9 @@ typedef struct pattern {
 } pattern;
 
 static inline int64_t count_pieces(const csrec_shape *grid, int64_t natural, char *seen) {
-    int64_t entries = 1, pieces = 0;
-    int64_t *stack;
-    for (int a = 0; a < grid->dims; a++) entries *= grid->dim[a];
-    stack = malloc((size_t)(entries * 7) * sizeof *stack);
+    const int64_t entries = entries_in(grid);
+    int64_t pieces = 0;
+    OWNED int64_t *stack = malloc((size_t)(entries * 7) * sizeof *stack);
     memset(seen, 0, (size_t)entries);
     for (int64_t start = 0; start < entries; start++) {
         int64_t top = 0;
@@ -52,14 +51,12 @@ static inline int64_t count_pieces(const csrec_shape *grid, int64_t natural, cha
                 }
         }
     }
-    free(stack);
     return pieces;
 }
 
 static inline pattern look_at(const csrec_shape *grid, int64_t natural, char *seen) {
     pattern p = {.natural = natural};
-    int64_t entries = 1, stride = 1;
-    for (int a = 0; a < grid->dims; a++) entries *= grid->dim[a];
+    int64_t entries = entries_in(grid), stride = 1;
     for (int64_t i = 1; i < entries; i++)
         p.whole += hadamard_sign(natural, i) != hadamard_sign(natural, i - 1);
     for (int a = grid->dims - 1; a >= 0; stride *= grid->dim[a--])
@@ -140,9 +137,7 @@ static inline void draw_fourier(uint64_t *seed, drawn *d) {
     d->spec.centred = check_below(seed, 2);
     d->spec.norm = norms[norm];
     if (coils) {
-        d->filters = malloc((size_t)(2 * count * d->entries) * sizeof *d->filters);
-        for (int64_t i = 0; i < 2 * count * d->entries; i++)
-            d->filters[i] = 2.0 * check_uniform(seed) - 1.0;
+        draw_filters(seed, 2 * count * d->entries, d);
         d->spec.coils = d->filters;
         d->spec.n_coils = count;
     }
@@ -188,8 +183,7 @@ static inline void draw_blocks(uint64_t *seed, drawn *d) {
     }
     d->spec.kernel = blocks > 1 || check_below(seed, 2) ? d->kernel : NULL;
     d->spec.m = 1 + check_below(seed, 6);
-    d->filters = malloc((size_t)(d->spec.m * each) * sizeof *d->filters);
-    for (int64_t i = 0; i < d->spec.m * each; i++) d->filters[i] = 2.0 * check_uniform(seed) - 1.0;
+    draw_filters(seed, d->spec.m * each, d);
     d->spec.matrix = d->filters;
     d->m = d->spec.m * blocks;
     d->n = d->entries;
@@ -213,8 +207,7 @@ static inline void draw_blur(uint64_t *seed, drawn *d) {
     csrec_shape box = d->shape;
     for (int a = 0; a < d->shape.dims; a++)
         weights *= box.dim[a] = d->kernel[a] = 1 + check_below(seed, d->shape.dim[a]);
-    d->filters = malloc((size_t)weights * sizeof *d->filters);
-    for (int64_t i = 0; i < weights; i++) d->filters[i] = 2.0 * check_uniform(seed) - 1.0;
+    draw_filters(seed, weights, d);
     d->spec.filters = d->filters;
     d->spec.kernel = d->kernel;
     d->n = d->entries;

@@ -4,6 +4,7 @@
 #ifndef CSREC_TESTS_OPERATORS_H
 #define CSREC_TESTS_OPERATORS_H
 
+#include "linear.h"
 #include "measuring.h"
 
 static inline void draw_mask(uint64_t *seed, drawn *d) {
@@ -111,10 +112,9 @@ static inline void filter_row(const filters *f, int64_t n, int64_t i, double *ro
 /* v [shape] := one level along an axis on the region. */
 static inline void filter_axis(const filters *f, const csrec_shape *shape, const int64_t *region,
                                int axis, double *v) {
-    int64_t n = region[axis], entries = 1;
+    const int64_t n = region[axis], entries = entries_in(shape);
     if (n < 2) return;
-    for (int a = 0; a < shape->dims; a++) entries *= shape->dim[a];
-    double *out = malloc((size_t)entries * sizeof *out), *row = malloc((size_t)n * sizeof *row);
+    OWNED double *out = malloc((size_t)entries * sizeof *out), *row = malloc((size_t)n * 8);
     memcpy(out, v, (size_t)entries * sizeof *out);
     for (int64_t at = 0; at < entries; at++) {
         int64_t c[8], stride = 1;
@@ -128,8 +128,6 @@ static inline void filter_axis(const filters *f, const csrec_shape *shape, const
         for (int64_t k = 0; k < n; k++) out[at] += row[k] * v[at + (k - c[axis]) * stride];
     }
     memcpy(v, out, (size_t)entries * sizeof *out);
-    free(out);
-    free(row);
 }
 
 static inline void draw_wavelet(uint64_t *seed, drawn *d) {
@@ -173,8 +171,7 @@ static inline void draw_conv(uint64_t *seed, drawn *d) {
         size *= d->kernel[a];
         count *= places.dim[a];
     }
-    d->filters = malloc((size_t)(K * size) * sizeof *d->filters);
-    for (int64_t i = 0; i < K * size; i++) d->filters[i] = 2.0 * check_uniform(seed) - 1.0;
+    draw_filters(seed, K * size, d);
     d->spec.filters = d->filters;
     d->n = K * count;
     d->matrix = calloc((size_t)(d->m * d->n), sizeof *d->matrix);
@@ -202,19 +199,13 @@ struct drawn_matrix {
 
 static inline csrec_status times_drawn(const double *x, double *y, void *context) {
     const struct drawn_matrix *g = context;
-    for (int64_t i = 0; i < g->m; i++) {
-        y[i] = 0.0;
-        for (int64_t j = 0; j < g->n; j++) y[i] += g->matrix[i * g->n + j] * x[j];
-    }
+    apply_matrix(g->m, g->n, g->matrix, x, y);
     return CSREC_OK;
 }
 
 static inline csrec_status transposed_times_drawn(const double *y, double *x, void *context) {
     const struct drawn_matrix *g = context;
-    for (int64_t j = 0; j < g->n; j++) {
-        x[j] = 0.0;
-        for (int64_t i = 0; i < g->m; i++) x[j] += g->matrix[i * g->n + j] * y[i];
-    }
+    apply_turned(g->m, g->n, g->matrix, y, x);
     return CSREC_OK;
 }
 
@@ -267,7 +258,7 @@ static inline void draw_haar(uint64_t *seed, drawn *d) {
 
 /* A dense matrix after a dense matrix. */
 static inline void draw_chain(uint64_t *seed, drawn *d) {
-    drawn first = {0}, second = {0};
+    ENDS_BY(drop_drawn) drawn first = {0}, second = {0};
     draw_dense_matrix(seed, &first);
     first.spec.name = second.spec.name = "dense";
     do {
@@ -276,10 +267,8 @@ static inline void draw_chain(uint64_t *seed, drawn *d) {
         draw_dense_matrix(seed, &second);
     } while (second.n != first.m);
     first.spec.backend = second.spec.backend = d->spec.backend;
-    assert_ok(csrec_operator_create(&first.spec, &d->part[0], NULL));
-    assert_ok(csrec_operator_create(&second.spec, &d->part[1], NULL));
-    d->spec.first = d->part[0];
-    d->spec.second = d->part[1];
+    d->spec.first = d->part[0] = operator_of(&first.spec);
+    d->spec.second = d->part[1] = operator_of(&second.spec);
     d->m = second.m;
     d->n = first.n;
     d->matrix = calloc((size_t)(d->m * d->n), sizeof *d->matrix);
@@ -288,8 +277,6 @@ static inline void draw_chain(uint64_t *seed, drawn *d) {
             for (int64_t k = 0; k < first.m; k++)
                 d->matrix[i * d->n + j] +=
                     second.matrix[i * second.n + k] * first.matrix[k * first.n + j];
-    drop_drawn(&first);
-    drop_drawn(&second);
 }
 
 /* A dense matrix with most entries left out, and some columns without any. */

@@ -34,17 +34,16 @@ static inline void drop_drawn(drawn *d) {
     for (int k = 0; k < 3; k++) csrec_operator_destroy(d->part[k]);
 }
 
+/* Numbers from -1 to 1. */
+static inline void draw_filters(uint64_t *seed, int64_t count, drawn *d) {
+    d->filters = malloc((size_t)count * sizeof *d->filters);
+    for (int64_t i = 0; i < count; i++) d->filters[i] = 2.0 * check_uniform(seed) - 1.0;
+}
+
 /* Some of the numbers below n in random order. */
 static inline int64_t *draw_some(uint64_t *seed, int64_t n, int64_t *count) {
-    int64_t *index = malloc((size_t)n * sizeof *index);
-    for (int64_t k = 0; k < n; k++) index[k] = k;
-    for (int64_t k = n - 1; k > 0; k--) {
-        int64_t other = check_below(seed, k + 1), held = index[k];
-        index[k] = index[other];
-        index[other] = held;
-    }
     *count = 1 + check_below(seed, n);
-    return index;
+    return check_order(seed, n);
 }
 
 /* A shape of one to three axes and some of its entries in random order. */

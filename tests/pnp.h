@@ -24,13 +24,12 @@ static inline double *room(int64_t n) {
 }
 
 static inline void bench_open(bench *b) {
-    csrec_error error = {""};
     csrec_recover_defaults(&b->options);
     b->options.method = "pnp";
     b->r = (csrec_recovery){
         .measurement = &b->m, .options = &b->options, .context = &csrec_context_cpu, .unit = 1.0};
     b->p = (csrec_pnp){.recovery = &b->r, .sigma = b->m.sigma, .tone = 1.0};
-    if (csrec_products_create(&b->r, &b->p.data, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_products_create(&b->r, &b->p.data, &error));
     double **signals[] = {&b->p.x, &b->p.z, &b->p.w, &b->p.mean, &b->p.back, &b->p.along};
     double **rows[] = {&b->p.r, &b->p.q};
     for (int i = 0; i < 6; i++) *signals[i] = room(b->p.data.values);
@@ -53,10 +52,9 @@ static inline double squares(int64_t n, const double *a, const double *b) {
 /* Root of the mean square that is off the truth, if there is one: of SIDE x SIDE. */
 static inline double recovered(const bench *b, const char *method, const double *truth, double *x,
                                csrec_recover_report *report) {
-    csrec_error error = {""};
     csrec_recover_options o = options_by(method);
     o.backend = "cpu";
-    if (csrec_recover(&b->m, &o, x, NULL, report, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_recover(&b->m, &o, x, NULL, report, &error));
     return truth ? sqrt(squares(ENTRIES, x, truth) / ENTRIES) : 0.0;
 }
 

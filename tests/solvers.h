@@ -24,7 +24,7 @@ static inline dense_problem draw_dense(uint64_t *seed, const char *backend, int6
     dense_problem p = {.m = m, .n = n, .k = k};
     p.matrix = malloc((size_t)(m * n) * sizeof *p.matrix);
     p.x = calloc((size_t)n, sizeof *p.x);
-    p.y = calloc((size_t)m, sizeof *p.y);
+    p.y = malloc((size_t)m * sizeof *p.y);
     for (int64_t j = 0; j < n; j++) {
         double length = pow(10.0, 2.0 * check_uniform(seed) - 1.0) / sqrt((double)m);
         for (int64_t i = 0; i < m; i++) p.matrix[i * n + j] = length * check_normal(seed);
@@ -37,11 +37,8 @@ static inline dense_problem draw_dense(uint64_t *seed, const char *backend, int6
                  length_of(m, n, p.matrix + j);
         found++;
     }
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) p.y[i] += p.matrix[i * n + j] * p.x[j];
-    csrec_operator_spec spec = {
-        .name = "dense", .m = m, .n = n, .matrix = p.matrix, .backend = backend};
-    assert_ok(csrec_operator_create(&spec, &p.A, NULL));
+    apply_matrix(m, n, p.matrix, p.x, p.y);
+    p.A = dense_operator(backend, m, n, p.matrix);
     return p;
 }
 
@@ -52,25 +49,50 @@ static inline void drop_dense(dense_problem *p) {
     free(p->y);
 }
 
+/* x [n] of y; r: NULL or [m]. */
+static inline csrec_solve_report solve_dense(const dense_problem *p, csrec_solve_options options,
+                                             double *x, double *r) {
+    CLEARED(csrec_atoms) atoms = {0};
+    csrec_solve_report report;
+    assert_well(csrec_solve(p->A, p->y, &options, &atoms, r, &report, &error));
+    memset(x, 0, (size_t)p->n * sizeof *x);
+    for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
+    return report;
+}
+
+enum { PICKS = 64 }; /* at most, of what follows */
+
+/* A_S^T A_S [k][k]. */
+static inline void gram_of(int64_t m, int64_t n, const double *matrix, int64_t k, const uint64_t *S,
+                           double *gram) {
+    for (int64_t at = 0; at < k * k; at++) {
+        const double *a = matrix + S[at / k], *b = matrix + S[at % k];
+        gram[at] = 0.0;
+        for (int64_t i = 0; i < m; i++) gram[at] += a[i * n] * b[i * n];
+    }
+}
+
 /* r = y - A_S z with z from the normal equations, S given. */
-static inline void plain_residual(int64_t m, int64_t n, const double *matrix, const double *y,
-                                  int64_t k, const uint64_t *S, double *r) {
-    double *gram = malloc((size_t)(k * k + 1) * sizeof *gram), z[40];
+static inline void plain_fit(int64_t m, int64_t n, const double *matrix, const double *y, int64_t k,
+                             const uint64_t *S, double *z, double *r) {
+    double gram[PICKS * PICKS];
+    assert_true(k <= PICKS);
+    gram_of(m, n, matrix, k, S, gram);
     for (int64_t a = 0; a < k; a++) {
         z[a] = 0.0;
         for (int64_t i = 0; i < m; i++) z[a] += matrix[i * n + (int64_t)S[a]] * y[i];
-        for (int64_t b = 0; b < k; b++) {
-            gram[a * k + b] = 0.0;
-            for (int64_t i = 0; i < m; i++)
-                gram[a * k + b] += matrix[i * n + (int64_t)S[a]] * matrix[i * n + (int64_t)S[b]];
-        }
     }
     eliminate(k, gram, z);
     for (int64_t i = 0; i < m; i++) {
         r[i] = y[i];
         for (int64_t a = 0; a < k; a++) r[i] -= matrix[i * n + (int64_t)S[a]] * z[a];
     }
-    free(gram);
+}
+
+static inline void plain_residual(int64_t m, int64_t n, const double *matrix, const double *y,
+                                  int64_t k, const uint64_t *S, double *r) {
+    double z[PICKS];
+    plain_fit(m, n, matrix, y, k, S, z, r);
 }
 
 /* |<a_j, r>| / ||a_j||. */
@@ -100,7 +122,7 @@ static inline void check_omp(const csrec_operator *A, int64_t m, int64_t n, cons
     double r[40], length = 0.0;
     for (int64_t i = 0; i < m; i++) length += y[i] * y[i];
     for (int64_t size = 1; size <= k; size++) {
-        csrec_solve_options options = {.solver = "omp", .stop = {.atoms = size}};
+        const csrec_solve_options options = {.solver = "omp", .stop = {.atoms = size}};
         csrec_atoms atoms;
         assert_ok(csrec_solve(A, y, &options, &atoms, NULL, NULL, NULL));
         assert_int_equal(atoms.n, size);

@@ -78,7 +78,7 @@ TEST(regenerates_positions) {
     csrec_shape shape = {2, {31, 17}};
     for (int p = CSREC_PATTERN_UNIFORM; p <= CSREC_PATTERN_JITTER; p++)
         for (int how = 0; how < 4; how++) {
-            csrec_sampling sampling;
+            CLEARED(csrec_sampling) sampling;
             int64_t count = 60, key = (int64_t)(check_next(&seed) >> 1);
             assert_ok(csrec_sampling_create(&shape, (csrec_pattern)p, count, (uint64_t)key,
                                             &sampling, NULL));
@@ -96,7 +96,6 @@ TEST(regenerates_positions) {
             assert_int_equal(m.pattern, p);
             assert_true(m.seed == (uint64_t)key);
             expect(m, sampling.n, 1, sampling.index, y);
-            csrec_sampling_clear(&sampling);
         }
 }
 
@@ -157,7 +156,6 @@ TEST(refuses_wrong_positions_and_shapes) {
     refuse("array 'shape': has 9 elements");
     Y(1, 2, 3), INTS("shape", 2), INTS("index", 0, 1, 1);
     refuse("3 samples of a signal with 2 entries");
-    io_empty_folder();
 }
 
 TEST(refuses_wrong_values) {
@@ -181,7 +179,6 @@ TEST(refuses_wrong_values) {
     refuse("array 'y': is empty");
     add("y", io_npy_i8("()", 1, (int64_t[]){2})), INTS("shape", 4), INTS("index", 2);
     refuse("array 'y': has 0 axes");
-    io_empty_folder();
 }
 
 TEST(refuses_wrong_masks) {
@@ -195,23 +192,20 @@ TEST(refuses_wrong_masks) {
     refuse("array 'mask': stands beside 'index'");
     Y(1), INTS("mask", 0, 1);
     refuse("array 'mask': is neither bool nor uint8");
-    io_empty_folder();
 }
 
 TEST(refuses_every_truncation) {
     Y(1, 2), INTS("shape", 3, 3), INTS("index", 8, 1);
-    io_bytes bytes = io_zip_finish(&zip, false);
+    ENDS_BY(io_free) io_bytes bytes = io_zip_finish(&zip, false);
     csrec_measurement m;
     for (size_t size = 0; size < bytes.size; size++) {
         csrec_error error = {""};
         OWNED uint8_t *exact = malloc(size ? size : 1);
         memcpy(exact, bytes.data, size);
-        csrec_input input = csrec_input_memory(exact, size, "t.npz");
+        ENDS_BY(csrec_input_close) csrec_input input = csrec_input_memory(exact, size, "t.npz");
         assert_int_not_equal(csrec_measurement_parse(&input, NULL, &m, &error), CSREC_OK);
         io_assert_line(&error, "t.npz", "");
-        csrec_input_close(&input);
     }
-    io_free(&bytes);
 }
 
 FIXTURE(io_setup, io_teardown);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_measurement_files.c - measurements as pictures and texts, their checks, and written ones. */
+#include "samples.h" /* before what declares `seed`, a name of its arguments */
 #include "io_measurement.h"
 #include "io_png.h"
 
@@ -8,15 +9,13 @@
 TEST(reads_transparent_pictures) {
     const uint16_t samples[12] = {10, 255, 20, 0, 30, 7, 40, 0, 50, 1, 0, 255};
     io_png png = {.width = 3, .height = 2, .bits = 8, .color = IO_GRAY_ALPHA, .samples = samples};
-    io_bytes b = io_png_make(&png);
     const int64_t index[] = {0, 2, 4, 5};
     const double y[] = {10, 30, 50, 0};
-    csrec_measurement m = accept(io_save("a.png", b.data, b.size), NULL);
+    csrec_measurement m = accept(io_keep("a.png", io_png_make(&png)), NULL);
     assert_int_equal(m.shape.dim[0], 2);
     assert_int_equal(m.dtype, CSREC_U8);
     assert_true(m.scale[0] == 0 && m.scale[1] == 255);
     expect(m, 4, 1, index, y);
-    io_free(&b);
 }
 
 TEST(reads_pictures_with_masks) {
@@ -24,11 +23,10 @@ TEST(reads_pictures_with_masks) {
     for (int i = 0; i < 18; i++) samples[i] = (uint16_t)check_next(&seed);
     io_png png = {.width = 3, .height = 2, .bits = 16, .color = IO_RGB, .samples = samples};
     io_png mask = {.width = 3, .height = 2, .bits = 2, .color = IO_GRAY, .samples = mask_samples};
-    io_bytes b = io_png_make(&png), m_png = io_png_make(&mask);
-    io_bytes m_npy = io_npy_u1("|b1", "(2, 3)", 6, (uint8_t[]){0, 1, 0, 0, 1, 1});
-    const char *path = io_save("p.png", b.data, b.size), *masks[2];
-    masks[0] = io_save("mask.png", m_png.data, m_png.size);
-    masks[1] = io_save("mask.npy", m_npy.data, m_npy.size);
+    uint8_t known[] = {0, 1, 0, 0, 1, 1};
+    const char *path = io_keep("p.png", io_png_make(&png)), *masks[2];
+    masks[0] = io_keep("mask.png", io_png_make(&mask));
+    masks[1] = io_keep("mask.npy", io_npy_u1("|b1", "(2, 3)", 6, known));
     const int64_t index[] = {1, 4, 5};
     double y[9];
     for (int k = 0; k < 9; k++) y[k] = samples[index[k / 3] * 3 + k % 3];
@@ -40,18 +38,11 @@ TEST(reads_pictures_with_masks) {
     }
     refuse_file(path, NULL, "no transparent pixels");
     refuse_file(path, path + 1, "cannot be opened");
-    io_free(&b), io_free(&m_png), io_free(&m_npy);
-    m_npy = io_npy_u1("|b1", "(3, 2)", 6, (uint8_t[]){0, 1, 0, 0, 1, 1});
-    refuse_file(path, io_save("wide.npy", m_npy.data, m_npy.size), "2 x 3");
-    io_free(&m_npy);
-    m_npy = io_npy_u1("|b1", "(2, 3)", 6, (uint8_t[6]){0});
-    refuse_file(path, io_save("none.npy", m_npy.data, m_npy.size), "marks no pixel");
-    io_free(&m_npy);
-    m_npy = io_npy_f8(6, (double[6]){0});
-    refuse_file(path, io_save("float.npy", m_npy.data, m_npy.size), "astype(bool)");
-    io_free(&m_npy);
+    refuse_file(path, io_keep("wide.npy", io_npy_u1("|b1", "(3, 2)", 6, known)), "2 x 3");
+    memset(known, 0, sizeof known);
+    refuse_file(path, io_keep("none.npy", io_npy_u1("|b1", "(2, 3)", 6, known)), "marks no pixel");
+    refuse_file(path, io_keep("float.npy", io_npy_f8(6, (double[6]){0})), "astype(bool)");
     refuse_file(path, io_save("text.csv", "1,2,3", 5), "no whole signal");
-    io_empty_folder();
 }
 
 /* An array of random shape and type, whose unknown values are NaN or of a value, or outside of a
@@ -103,13 +94,12 @@ static void whole_clear(whole *w) {
 TEST(reads_known_entries_of_arrays) {
     for (int round = 0; round < 200; round++) {
         bool masked = round / 4 % 2;
-        whole w = make_whole(round % 2, round / 2 % 2, masked);
+        ENDS_BY(whole_clear) whole w = make_whole(round % 2, round / 2 % 2, masked);
         csrec_read_options options = {.channels_last = round / 2 % 2,
                                       .volume = true,
                                       .has_unknown = true,
                                       .unknown = w.unknown};
         csrec_measurement m;
-        csrec_error error = {""};
         assert_ok(csrec_array_write(io_path("whole.npy"), &w.array, NULL));
         if (masked) {
             csrec_shape shape = w.array.shape;
@@ -118,51 +108,41 @@ TEST(reads_known_entries_of_arrays) {
             assert_ok(csrec_array_write(io_path("mask.npy"), &mask, NULL));
             options.mask = io_path("mask.npy");
         }
-        if (csrec_measurement_read_with(io_path("whole.npy"), &options, &m, &error))
-            fail_msg("%s", error.text);
+        assert_well(csrec_measurement_read_with(io_path("whole.npy"), &options, &m, &error));
         assert_int_equal(m.shape.dims, w.array.shape.dims - options.channels_last);
         assert_int_equal(m.dtype, w.array.dtype);
         expect(m, w.n, w.channels, w.index, w.y);
-        whole_clear(&w);
     }
-    io_empty_folder();
 }
 
 TEST(refuses_arrays_without_samples) {
-    io_bytes b = io_npy_u1("|u1", "(3,)", 3, (uint8_t[]){1, 2, 3});
-    refuse_file(io_save("all.npy", b.data, b.size), NULL, "nothing tells which entries are known");
-    io_free(&b), b = io_npy_f8(3, (double[]){NAN, NAN, -INFINITY});
-    refuse_file(io_save("none.npy", b.data, b.size), NULL, "no entry is known");
-    io_free(&b), b = io_npy_f8(3, (double[]){NAN, INFINITY, 2});
-    expect(accept(io_save("inf.npy", b.data, b.size), NULL), 1, 1, &(int64_t){2}, &(double){2});
-    io_free(&b), b = io_npy_f8(2, (double[]){1, 2});
-    expect(accept(io_save("whole.npy", b.data, b.size), NULL), 2, 1, (int64_t[]){0, 1},
-           (double[]){1, 2});
-    io_free(&b), b = io_npy_f8(3, (double[]){NAN, 1, 2});
-    const char *path = io_save("line.npy", b.data, b.size);
-    io_free(&b), b = io_npy_u1("|b1", "(2,)", 2, (uint8_t[]){1, 1});
-    refuse_file(path, io_save("two.npy", b.data, b.size), "not that of the array");
-    io_free(&b);
+    const char *path = io_keep("all.npy", io_npy_u1("|u1", "(3,)", 3, (uint8_t[]){1, 2, 3}));
+    refuse_file(path, NULL, "nothing tells which entries are known");
+    path = io_keep("none.npy", io_npy_f8(3, (double[]){NAN, NAN, -INFINITY}));
+    refuse_file(path, NULL, "no entry is known");
+    path = io_keep("inf.npy", io_npy_f8(3, (double[]){NAN, INFINITY, 2}));
+    expect(accept(path, NULL), 1, 1, &(int64_t){2}, &(double){2});
+    path = io_keep("whole.npy", io_npy_f8(2, (double[]){1, 2}));
+    expect(accept(path, NULL), 2, 1, (int64_t[]){0, 1}, (double[]){1, 2});
+    path = io_keep("line.npy", io_npy_f8(3, (double[]){NAN, 1, 2}));
+    const char *two = io_keep("two.npy", io_npy_u1("|b1", "(2,)", 2, (uint8_t[]){1, 1}));
+    refuse_file(path, two, "not that of the array");
     const csrec_read_options with[] = {{.mask = "two.npy"}, {.channels_last = true}};
     const char *const words[] = {"mask", "axis of channels"};
     csrec_measurement m;
-    csrec_error error;
-    for (int k = 0; k < 2; k++) {
-        assert_int_equal(
-            csrec_measurement_read_with(io_save("c.csv", "1,2,5\n", 6), &with[k], &m, &error),
-            CSREC_ARGUMENT);
-        assert_non_null(strstr(error.text, words[k]));
-    }
-    assert_int_equal(csrec_measurement_read_with(path, &with[1], &m, &error), CSREC_DATA);
-    assert_non_null(strstr(error.text, "no axis for channels"));
-    io_empty_folder();
+    const char *points = io_save("c.csv", "1,2,5\n", 6);
+    for (int k = 0; k < 2; k++)
+        assert_refused(csrec_measurement_read_with(points, &with[k], &m, &error), CSREC_ARGUMENT,
+                       words[k]);
+    assert_refused(csrec_measurement_read_with(path, &with[1], &m, &error), CSREC_DATA,
+                   "no axis for channels");
 }
 
 /* Each under a wrong extension: the content decides. */
 TEST(finds_the_format_from_the_content) {
-    io_bytes npy = io_npy_u1("|u1", "(2,)", 2, (uint8_t[]){1, 2});
+    const char *npy = io_keep("npy.npz", io_npy_u1("|u1", "(2,)", 2, (uint8_t[]){1, 2}));
     expect(accept(io_save("csv.png", "1,2,5\n", 6), NULL), 1, 1, &(int64_t){5}, &(double){5});
-    refuse_file(io_save("npy.npz", npy.data, npy.size), NULL, "nothing tells which");
+    refuse_file(npy, NULL, "nothing tells which");
     refuse_file(io_save("empty.npz", "", 0), NULL, "is empty");
     refuse_file(io_save("other.npz", "\1\2\3\4", 4), NULL, "is none of .npz, PNG, ");
     refuse_file(io_save("text.npz", "hello\n", 6), NULL, "not a zip");
@@ -170,11 +150,7 @@ TEST(finds_the_format_from_the_content) {
     refuse_file(io_save("zip.csv", "PK\5\6", 4), NULL, "zip");
     refuse_file(io_path("missing.npz"), NULL, "No such file");
     refuse_file(io_save("c.csv", "1,2,5\n", 6), "mask.png", "mask");
-    io_free(&npy);
-    io_empty_folder();
 }
-
-/* ---------------------------------------------------------------- checks, writing ----------- */
 
 /* The first repetition by looking at every pair. */
 TEST(finds_the_first_repetition) {
@@ -207,7 +183,9 @@ static csrec_measurement random_measurement(csrec_dtype dtype, int64_t n, int ch
 }
 
 TEST(written_measurements_come_back) {
+    io_empty_folder();
     for (int trial = 0; trial < 110; trial++) {
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m =
             random_measurement((csrec_dtype)(trial % 11), 1 + trial, 1 + trial % 3);
         assert_ok(csrec_measurement_write(io_path("w.npz"), &m, trial & 1, NULL));
@@ -218,27 +196,22 @@ TEST(written_measurements_come_back) {
                             (size_t)m.shape.dims * sizeof *m.shape.dim);
         assert_true(back.sigma == m.sigma && back.scale[1] == m.scale[1]);
         expect(back, m.n, m.channels, m.index, m.y);
-        csrec_measurement_clear(&m);
     }
     assert_int_equal(io_count_files(), 1);
-    io_empty_folder();
 }
 
 TEST(procedural_files_hold_no_positions) {
+    io_empty_folder();
     for (int p = CSREC_PATTERN_UNIFORM; p <= CSREC_PATTERN_JITTER; p++) {
-        csrec_measurement m = {.shape = {2, {40, 50}},
-                               .channels = 1,
-                               .dtype = CSREC_F32,
-                               .pattern = (csrec_pattern)p,
-                               .seed = check_next(&seed),
-                               .count = 300};
-        csrec_sampling sampling;
-        csrec_error error;
+        const uint64_t key = check_next(&seed);
+        ENDS_BY(csrec_measurement_clear)
+        csrec_measurement m =
+            draw_places(&(csrec_shape){2, {40, 50}}, 1, (csrec_pattern)p, 300, key);
+        m.dtype = CSREC_F32;
+        m.pattern = (csrec_pattern)p;
+        m.seed = key;
+        m.count = 300;
         csrec_array array;
-        assert_ok(csrec_sampling_create(&m.shape, m.pattern, m.count, m.seed, &sampling, NULL));
-        m.n = sampling.n;
-        m.index = sampling.index;
-        m.y = malloc((size_t)m.n * 8);
         for (int64_t k = 0; k < m.n; k++) m.y[k] = (float)check_uniform(&seed);
         assert_ok(csrec_measurement_write(io_path("p.npz"), &m, true, NULL));
         assert_int_not_equal(csrec_npz_read(io_path("p.npz"), "index", &array, NULL), CSREC_OK);
@@ -250,14 +223,14 @@ TEST(procedural_files_hold_no_positions) {
         expect(accept(io_path("p.npz"), NULL), m.n, 1, m.index, m.y);
         io_empty_folder();
         m.seed++; /* no longer what the positions were drawn with */
-        assert_int_equal(csrec_measurement_write(io_path("p.npz"), &m, true, &error), CSREC_DATA);
-        io_assert_line(&error, "p.npz", "pattern");
-        csrec_measurement_clear(&m);
+        io_refused(csrec_measurement_write(io_path("p.npz"), &m, true, &error), CSREC_DATA, "p.npz",
+                   "pattern");
         assert_int_equal(io_count_files(), 0);
     }
 }
 
 TEST(refuses_values_that_do_not_fit) {
+    io_empty_folder();
     static const struct {
         csrec_dtype dtype;
         double value;
@@ -267,22 +240,19 @@ TEST(refuses_values_that_do_not_fit) {
                  {CSREC_U16, 0x1p16},   {CSREC_I32, 0x1p31}, {CSREC_U32, -1},
                  {CSREC_F64, INFINITY}, {CSREC_F32, NAN}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        csrec_measurement m = random_measurement(cases[i].dtype, 4, 1);
-        csrec_error error;
+        CLEARED(csrec_measurement) m = random_measurement(cases[i].dtype, 4, 1);
         m.y[2] = cases[i].value;
-        assert_int_equal(csrec_measurement_write(io_path("v.npz"), &m, false, &error), CSREC_DATA);
-        io_assert_line(&error, "v.npz", "sample 2 is");
-        csrec_measurement_clear(&m);
+        io_refused(csrec_measurement_write(io_path("v.npz"), &m, false, &error), CSREC_DATA,
+                   "v.npz", "sample 2 is");
     }
     assert_int_equal(io_count_files(), 0);
 }
 
 static bool write_fails(const char *path) {
     uint64_t before = seed;
-    csrec_measurement m = random_measurement(CSREC_F64, 5000, 1);
+    CLEARED(csrec_measurement) m = random_measurement(CSREC_F64, 5000, 1);
     csrec_error error = {""};
     csrec_status status = csrec_measurement_write(path, &m, false, &error);
-    csrec_measurement_clear(&m);
     seed = before;
     return status == CSREC_FILE && strstr(error.text, path) && strstr(error.text, "disk");
 }
@@ -292,11 +262,9 @@ TEST(full_disk_leaves_nothing) {
 }
 
 static bool copy_through(void) {
-    csrec_measurement m;
-    if (csrec_measurement_read("-", NULL, &m, NULL) != CSREC_OK) return false;
-    bool good = csrec_measurement_write("-", &m, false, NULL) == CSREC_OK;
-    csrec_measurement_clear(&m);
-    return good;
+    CLEARED(csrec_measurement) m = {0};
+    return csrec_measurement_read("-", NULL, &m, NULL) == CSREC_OK &&
+           csrec_measurement_write("-", &m, false, NULL) == CSREC_OK;
 }
 
 TEST(stdin_takes_every_format) {
@@ -306,7 +274,6 @@ TEST(stdin_takes_every_format) {
     csrec_measurement m = accept(io_path("two.npz"), NULL);
     assert_int_equal(m.shape.dim[0], 4);
     expect(m, 2, 1, (int64_t[]){19, 1}, (double[]){2, 3});
-    io_empty_folder();
 }
 
 /* The memory of a process can be opened, but nothing is at its first address. */
@@ -314,15 +281,13 @@ TEST(tells_what_cannot_be_read_from_what_is_empty) {
     static const char unreadable[] = "/proc/self/mem";
     char empty[80];
     csrec_measurement m;
-    csrec_error error;
     snprintf(empty, sizeof empty, "%s/empty", io_folder);
     fclose(fopen(empty, "wb"));
-    assert_int_equal(csrec_measurement_read(empty, NULL, &m, &error), CSREC_FORMAT);
-    assert_non_null(strstr(error.text, "is empty"));
+    assert_refused(csrec_measurement_read(empty, NULL, &m, &error), CSREC_FORMAT, "is empty");
     io_empty_folder();
     if (access(unreadable, R_OK)) skip();
-    assert_int_equal(csrec_measurement_read(unreadable, NULL, &m, &error), CSREC_FILE);
-    assert_non_null(strstr(error.text, "/proc/self/mem: cannot be read (Input/output error)"));
+    assert_refused(csrec_measurement_read(unreadable, NULL, &m, &error), CSREC_FILE,
+                   "/proc/self/mem: cannot be read (Input/output error)");
 }
 
 FIXTURE(io_setup, io_teardown);

@@ -53,12 +53,10 @@ static cell cell_at(const csrec_measurement *part, int64_t position) {
 static void check_merge(const csrec_measurement *part, double sigma) {
     const csrec_measurement *parts[PARTS];
     csrec_measurement merged;
-    csrec_error error;
     int64_t contradictions[2], k = 0;
     double variance = 0;
     for (int p = 0; p < PARTS; p++) parts[p] = &part[p];
-    if (csrec_measurement_merge(PARTS, parts, &merged, contradictions, &error))
-        fail_msg("%s", error.text);
+    assert_well(csrec_measurement_merge(PARTS, parts, &merged, contradictions, &error));
     assert_ok(csrec_measurement_check(&merged, "merged", NULL));
     for (int64_t i = 0; i < ENTRIES; i++) {
         cell c = cell_at(part, i);
@@ -159,7 +157,6 @@ static void refuse(const csrec_measurement *a, const csrec_measurement *b, const
 
 TEST(mistakes_name_the_part) {
     csrec_measurement good = make_part(1, 0), bad = make_part(2, 0), merged;
-    csrec_error error;
     refuse(&good, &bad, "channels");
     bad.channels = 1;
     bad.shape.dim[1] = 11;
@@ -171,7 +168,7 @@ TEST(mistakes_name_the_part) {
     good.scale[1] = 1;
     bad.scale[1] = 2;
     refuse(&good, &bad, "scale");
-    assert_int_equal(csrec_measurement_merge(0, NULL, &merged, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_measurement_merge(0, NULL, &merged, NULL, &error), CSREC_ARGUMENT);
     csrec_measurement_clear(&good);
     csrec_measurement_clear(&bad);
 }

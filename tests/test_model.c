@@ -81,8 +81,8 @@ static csrec_status create(const char *kind, const parts *p, csrec_model **model
 
 TEST(what_is_written_is_read) {
     for (int k = 0; k < 3; k++) {
-        parts p = kinds[k].make();
-        csrec_model *model, *again;
+        ENDS_BY(clear) parts p = kinds[k].make();
+        ENDS_BY(end_model) csrec_model *model, *again;
         const char *path = io_path("model.npz");
         assert_ok(create(kinds[k].kind, &p, &model, NULL));
         assert_ok(csrec_model_set_text(model, "source", "a \"folder\""));
@@ -101,9 +101,6 @@ TEST(what_is_written_is_read) {
             assert_int_equal(array->shape.dims, p.arrays[i].shape.dims);
             assert_memory_equal(array->data, p.arrays[i].data, (size_t)array->count * 8);
         }
-        csrec_model_destroy(model);
-        csrec_model_destroy(again);
-        clear(&p);
     }
     csrec_model_destroy(NULL);
 }
@@ -174,11 +171,10 @@ static int find(const parts *p, const char *name) {
 
 TEST(bad_entries_are_refused_by_name) {
     for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
-        parts p = make(faults[f].kind);
+        ENDS_BY(clear) parts p = make(faults[f].kind);
         double *values = p.arrays[find(&p, faults[f].array)].data;
         values[faults[f].at] = faults[f].value;
         check_refused(faults[f].kind, &p, faults[f].array, faults[f].words);
-        clear(&p);
     }
 }
 
@@ -189,7 +185,7 @@ TEST(shapes_must_agree) {
         {"gmm", "means"},      {"gmm", "covariances"}, {"gmm", "shape"}, {"conv", "scale"},
     };
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
-        parts p = make(arrays[a][0]);
+        ENDS_BY(clear) parts p = make(arrays[a][0]);
         if (a == 7) add(&p, "scale", CSREC_F64, (csrec_shape){1, {2}});
         csrec_array *array = &p.arrays[find(&p, arrays[a][1])], longer;
         csrec_shape shape = array->shape;
@@ -204,20 +200,18 @@ TEST(shapes_must_agree) {
         csrec_array_clear(array);
         *array = longer;
         check_refused(arrays[a][0], &p, arrays[a][1], "");
-        clear(&p);
     }
 }
 
 TEST(axes_are_counted) {
-    parts p = make_conv();
+    ENDS_BY(clear) parts p = make_conv();
     p.arrays[0].shape = (csrec_shape){2, {4, 15}};
     check_refused("conv", &p, "filters", "2 axes");
-    clear(&p);
 }
 
 TEST(missing_arrays_are_named) {
     for (int k = 0; k < 3; k++) {
-        parts p = kinds[k].make();
+        ENDS_BY(clear) parts p = kinds[k].make();
         const char *name = p.names[0];
         const csrec_array *arrays[12];
         csrec_error error;
@@ -229,7 +223,6 @@ TEST(missing_arrays_are_named) {
         char wanted[64];
         snprintf(wanted, sizeof wanted, "array '%s': is missing", name);
         assert_non_null(strstr(error.text, wanted));
-        clear(&p);
     }
     csrec_error error;
     csrec_model *model;
@@ -244,7 +237,7 @@ TEST(numpy_reads_and_writes) {
         skip();
     }
     parts p = make_pca();
-    csrec_model *model;
+    ENDS_BY(end_model) csrec_model *model;
     char command[1200];
     assert_ok(create("pca", &p, &model, NULL));
     assert_ok(csrec_model_set_text(model, "source", "pictures"));
@@ -263,7 +256,6 @@ TEST(numpy_reads_and_writes) {
     assert_ok(csrec_model_read(io_path("theirs.npz"), &model, NULL));
     assert_string_equal(csrec_model_kind(model), "gmm");
     assert_true(((const double *)csrec_model_array(model, "weights")->data)[1] == 0.5);
-    csrec_model_destroy(model);
 }
 
 FIXTURE(io_setup, io_teardown);

@@ -14,9 +14,7 @@ static drawn_net draw(int round) {
 static csrec_net *create_on(const drawn_net *d, const char *backend, bool fast, int threads) {
     csrec_net_options options = {.threads = threads, .backend = backend, .fast = fast};
     csrec_net *net = NULL;
-    csrec_error error = {""};
-    if (csrec_net_create(d->channels, d->n, d->layer, &options, &net, &error))
-        fail_msg("%s", error.text);
+    assert_well(csrec_net_create(d->channels, d->n, d->layer, &options, &net, &error));
     int64_t weights;
     assert_string_equal(csrec_net_info(net, &weights, NULL, NULL), backend);
     assert_int_equal(weights, d->weights);
@@ -32,8 +30,6 @@ static csrec_net *create(const drawn_net *d, int threads) {
     return net;
 }
 
-/* ------------------------------------------------------------------ on every backend */
-
 typedef struct passes {
     float *Y, *dX, *dW;
 } passes;
@@ -41,10 +37,8 @@ typedef struct passes {
 static passes run(const drawn_net *d, csrec_net *net) {
     passes p = {malloc((size_t)d->y * sizeof(float)), malloc((size_t)d->x * sizeof(float)),
                 malloc((size_t)d->weights * sizeof(float))};
-    csrec_error error = {""};
-    if (csrec_net_forward(net, d->batch, d->height, d->width, d->X, p.Y, &error) ||
-        csrec_net_backward(net, d->dY, p.dX, p.dW, &error))
-        fail_msg("%s", error.text);
+    assert_well(csrec_net_forward(net, d->batch, d->height, d->width, d->X, p.Y, &error));
+    assert_well(csrec_net_backward(net, d->dY, p.dX, p.dW, &error));
     return p;
 }
 
@@ -68,29 +62,26 @@ static void expect(const drawn_net *d, const char *what, int64_t n, const float 
 
 static void expect_all(const drawn_net *d, const char *backend, bool fast, const net_reference *r,
                        double tolerance) {
-    csrec_net *net = create_on(d, backend, fast, 2);
+    ENDS_BY(end_net) csrec_net *net = create_on(d, backend, fast, 2);
     passes p = run(d, net);
     expect(d, "Y", d->y, p.Y, r->Y, tolerance);
     expect(d, "dX", d->x, p.dX, r->dX, tolerance);
     expect(d, "dW", d->weights, p.dW, r->dW, tolerance);
     passes_drop(&p);
-    csrec_net_destroy(net);
 }
 
 /* Wide networks without relus: some of their many sums are always near 0. */
 TEST_ON_EACH(passes_equal_direct_sums) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 12;) {
-        drawn_net d = draw(round);
+        ENDS_BY(net_drop) drawn_net d = draw(round);
         if (round % 3 == 2)
             for (int i = 0; i < d.n; i++) d.layer[i].relu = false;
-        net_reference r = net_reference_of(&d);
+        ENDS_BY(net_reference_drop) net_reference r = net_reference_of(&d);
         if (r.nearest > net_clear) {
             expect_all(&d, backend, false, &r, 2e-5);
             round++;
         }
-        net_reference_drop(&r);
-        net_drop(&d);
     }
 }
 
@@ -98,12 +89,10 @@ TEST_ON_EACH(passes_equal_direct_sums) {
 TEST_ON("cuda", fast_passes_are_near) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 9; round++) {
-        drawn_net d = draw(round);
+        ENDS_BY(net_drop) drawn_net d = draw(round);
         for (int i = 0; i < d.n; i++) d.layer[i].relu = false;
-        net_reference r = net_reference_of(&d);
+        ENDS_BY(net_reference_drop) net_reference r = net_reference_of(&d);
         expect_all(&d, backend, true, &r, 5e-3);
-        net_reference_drop(&r);
-        net_drop(&d);
     }
 }
 
@@ -111,26 +100,24 @@ TEST_ON("cuda", fast_passes_are_near) {
 TEST_ON("cuda", results_are_the_cpus) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 12; round++) {
-        drawn_net d = draw(round);
-        csrec_net *cpu = create_on(&d, "cpu", false, 2);
+        ENDS_BY(net_drop) drawn_net d = draw(round);
+        ENDS_BY(end_net) csrec_net *cpu = create_on(&d, "cpu", false, 2);
         assert_ok(csrec_net_forward(cpu, d.batch, d.height, d.width, d.X, d.Y, NULL));
         OWNED double *wanted = net_doubles(d.y, d.Y);
         for (int fast = 0; fast < 2; fast++) {
-            csrec_net *net = create_on(&d, backend, fast, 2);
+            ENDS_BY(end_net) csrec_net *net = create_on(&d, backend, fast, 2);
             assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
             expect(&d, "Y", d.y, d.Y, wanted, fast ? 5e-3 : 1e-4);
-            csrec_net_destroy(net);
         }
-        csrec_net_destroy(cpu);
-        net_drop(&d);
     }
 }
 
 TEST_ON_EACH(bits_are_the_same_again) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 6; round++) {
-        drawn_net d = draw(round);
+        ENDS_BY(net_drop) drawn_net d = draw(round);
         bool fast = strcmp(backend, "cuda") == 0 && round % 2;
+        ENDS_BY(end_net)
         csrec_net *net = create_on(&d, backend, fast, 2), *other = create_on(&d, backend, fast, 5);
         passes p[] = {run(&d, net), run(&d, net), run(&d, other)};
         for (int k = 1; k < 3; k++) {
@@ -139,9 +126,6 @@ TEST_ON_EACH(bits_are_the_same_again) {
             assert_memory_equal(p[0].dW, p[k].dW, (size_t)d.weights * sizeof(float));
         }
         for (int k = 0; k < 3; k++) passes_drop(&p[k]);
-        csrec_net_destroy(net);
-        csrec_net_destroy(other);
-        net_drop(&d);
     }
 }
 
@@ -149,13 +133,13 @@ TEST_ON_EACH(bits_are_the_same_again) {
 TEST_ON_EACH(tiles_do_not_change_bits) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 6; round++) {
-        drawn_net d = draw(round);
+        ENDS_BY(net_drop) drawn_net d = draw(round);
         int64_t grain = round % 3 == 2 ? 4 : 2, height = grain * (10 + check_below(&seed, 30));
         int64_t width = grain * (10 + check_below(&seed, 30)), out = net_channels(&d, d.n);
         float *X = net_floats(&seed, d.channels * height * width, 1.0), *Y[3];
         size_t bytes = (size_t)(out * height * width) * sizeof(float);
         bool fast = strcmp(backend, "cuda") == 0 && round % 2;
-        csrec_net *net = create_on(&d, backend, fast, 2);
+        ENDS_BY(end_net) csrec_net *net = create_on(&d, backend, fast, 2);
         for (int k = 0; k < 3; k++) Y[k] = malloc(bytes);
         assert_ok(csrec_net_forward(net, 1, height, width, X, Y[0], NULL));
         assert_ok(csrec_net_apply(net, height, width, X, Y[1], 0, NULL, NULL, NULL));
@@ -163,15 +147,13 @@ TEST_ON_EACH(tiles_do_not_change_bits) {
         for (int k = 1; k < 3; k++) assert_memory_equal(Y[0], Y[k], bytes);
         for (int k = 0; k < 3; k++) free(Y[k]);
         free(X);
-        csrec_net_destroy(net);
-        net_drop(&d);
     }
 }
 
 TEST_ON_EACH(steps_equal_the_formula) {
     const char *backend = check_backend(state);
-    drawn_net d = net_draw(&seed);
-    csrec_net *net = create_on(&d, backend, false, 2);
+    ENDS_BY(net_drop) drawn_net d = net_draw(&seed);
+    ENDS_BY(end_net) csrec_net *net = create_on(&d, backend, false, 2);
     csrec_net_adam adam = {.rate = 1e-2, .beta2 = 0.98, .decay = 0.1, .clip = 0.5, .average = 0.7};
     OWNED double *w = net_doubles(d.weights, d.W), *mean = net_doubles(d.weights, d.W);
     OWNED double *m = net_doubles(d.weights, NULL), *v = net_doubles(d.weights, NULL);
@@ -204,16 +186,12 @@ TEST_ON_EACH(steps_equal_the_formula) {
             }
         }
     }
-    csrec_net_destroy(net);
-    net_drop(&d);
 }
-
-/* ------------------------------------------------------------------ on the CPU */
 
 /* Pictures of several tiles, cut wherever the memory asks for it. */
 TEST(tiles_and_threads_do_not_change_bits) {
     for (int round = 0; round < 6; round++) {
-        drawn_net d = net_draw(&seed);
+        ENDS_BY(net_drop) drawn_net d = net_draw(&seed);
         int64_t height = 2 * (20 + check_below(&seed, 60)),
                 width = 2 * (20 + check_below(&seed, 60));
         int64_t x = d.channels * height * width, y = net_channels(&d, d.n) * height * width;
@@ -228,7 +206,6 @@ TEST(tiles_and_threads_do_not_change_bits) {
         }
         for (int k = 0; k < 3; k++) free(Y[k]);
         free(X);
-        net_drop(&d);
     }
 }
 
@@ -260,18 +237,14 @@ TEST(wrong_input_is_named) {
     expect_refusal(size, 1, "layer 0: the last result has another size");
     expect_refusal(up, 1, "layer 0: the size is halved -1 times");
     expect_refusal(NULL, 0, "0 layers");
-    drawn_net d = net_draw(&seed);
-    csrec_net *net = create(&d, 1);
-    csrec_error error = {""};
-    assert_int_equal(csrec_net_forward(net, 1, 3, 4, d.X, d.Y, &error), CSREC_ARGUMENT);
-    assert_non_null(strstr(error.text, "3 x 4; must be multiples of 2"));
-    assert_int_equal(csrec_net_backward(net, d.dY, NULL, NULL, &error), CSREC_ARGUMENT);
-    assert_int_equal(csrec_net_step(net, &(csrec_net_adam){.rate = 1e-3}, &error), CSREC_ARGUMENT);
-    assert_int_equal(csrec_net_weights(net, true, d.W, &error), CSREC_ARGUMENT);
+    ENDS_BY(net_drop) drawn_net d = net_draw(&seed);
+    ENDS_BY(end_net) csrec_net *net = create(&d, 1);
+    assert_refused(csrec_net_forward(net, 1, 3, 4, d.X, d.Y, &error), CSREC_ARGUMENT,
+                   "3 x 4; must be multiples of 2");
+    assert_fails(csrec_net_backward(net, d.dY, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_net_step(net, &(csrec_net_adam){.rate = 1e-3}, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_net_weights(net, true, d.W, &error), CSREC_ARGUMENT);
     d.W[3] = (float)NAN;
-    assert_int_equal(csrec_net_set_weights(net, d.W, &error), CSREC_DATA);
-    assert_non_null(strstr(error.text, "entry 3 is not finite"));
-    csrec_net_destroy(net);
+    assert_refused(csrec_net_set_weights(net, d.W, &error), CSREC_DATA, "entry 3 is not finite");
     csrec_net_destroy(NULL);
-    net_drop(&d);
 }

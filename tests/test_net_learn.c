@@ -11,8 +11,6 @@
 SEED(seed);
 static csrec_model *fresh, *fresh_colour; /* networks that have learned nothing */
 
-/* ------------------------------------------------------------------ numbers of 16 bits */
-
 /* Each of them is its own nearest, 0 and those below 2^-14 included; between two, the nearer. */
 TEST(halves_are_the_nearest) {
     for (uint32_t bits = 0; bits < 0x10000; bits++) {
@@ -27,14 +25,11 @@ TEST(halves_are_the_nearest) {
     }
 }
 
-/* ------------------------------------------------------------------ trainings */
-
 static csrec_model *learn(int64_t count, const csrec_net_picture *p,
                           const csrec_net_learn_options *o, bool stops) {
     csrec_model *model = NULL;
-    csrec_error error = {""};
     bool stopped = !stops;
-    if (csrec_net_learn(count, p, o, &model, &stopped, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_net_learn(count, p, o, &model, &stopped, &error));
     assert_true(stopped == stops);
     assert_string_equal(csrec_model_kind(model), "net");
     assert_string_equal(csrec_model_text(model, "backend"), "cpu");
@@ -56,10 +51,10 @@ static bool same_weights(const csrec_model *a, const csrec_model *b) {
 /* The PSNR of the pictures kept aside grows by 1.3 dB, with a deviation of 0.22 from seed to seed.
  * The losses of steps, each of other samples, differ by more than they fall. */
 TEST(pictures_get_better_and_stay_so) {
-    csrec_net_picture p = stripes_picture(40, 40);
+    ENDS_BY(drop_picture) csrec_net_picture p = stripes_picture(40, 40);
     csrec_net_learn_options o = tiny(&seed, fresh, 200);
     o.rate = 0.2;
-    csrec_model *model = learn(1, &p, &o, false);
+    ENDS_BY(end_model) csrec_model *model = learn(1, &p, &o, false);
     assert_int_equal(csrec_model_array(model, "loss")->count, 64); /* however many steps */
     double first = entry(model, "psnr", 0), last = entry(model, "psnr", -1);
     if (!(last > first)) fail_msg("%g dB, first %g", last, first);
@@ -67,11 +62,8 @@ TEST(pictures_get_better_and_stay_so) {
     o.from = model;
     o.rate = 1e-9;
     o.steps = 1;
-    csrec_model *next = learn(1, &p, &o, false);
+    ENDS_BY(end_model) csrec_model *next = learn(1, &p, &o, false);
     assert_true(fabs(entry(next, "psnr", 0) - last) < 0.02);
-    csrec_model_destroy(model);
-    csrec_model_destroy(next);
-    drop_picture(&p);
 }
 
 TEST(threads_do_not_matter) {
@@ -79,32 +71,27 @@ TEST(threads_do_not_matter) {
     for (int round = 0; round < 2; round++) {
         csrec_net_learn_options o = tiny(&seed, round ? fresh_colour : fresh, 3);
         o.threads = 1;
-        csrec_model *one = learn(1 + round, own, &o, false);
+        ENDS_BY(end_model) csrec_model *one = learn(1 + round, own, &o, false);
         o.threads = 3;
-        csrec_model *three = learn(1 + round, own, &o, false);
+        ENDS_BY(end_model) csrec_model *three = learn(1 + round, own, &o, false);
         assert_true(same_weights(one, three));
         for (int i = 0; i < 3; i++) {
             assert_true(entry(one, "loss", i) == entry(three, "loss", i));
             assert_true(entry(one, "psnr", i) == entry(three, "psnr", i));
         }
-        csrec_model_destroy(one);
-        csrec_model_destroy(three);
     }
-    drop_picture(&own[0]);
-    drop_picture(&own[1]);
+    for (int i = 0; i < 2; i++) drop_picture(&own[i]);
 }
 
 TEST(pictures_of_any_size_are_learned) {
     const int64_t sizes[][2] = {{1, 1}, {1, 30}, {5, 3}, {17, 16}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        ENDS_BY(drop_picture)
         csrec_net_picture p = slope_picture(sizes[k][0], sizes[k][1], 1, k % 2);
         csrec_net_learn_options o = tiny(&seed, fresh, 2);
         csrec_model_destroy(learn(1, &p, &o, false));
-        drop_picture(&p);
     }
 }
-
-/* ------------------------------------------------------------------ stops */
 
 typedef struct calls {
     int64_t n, stop_at, last;
@@ -120,12 +107,12 @@ static bool count_call(const csrec_progress *now, void *context) {
 
 /* A stop gives what was trained until then: at the first call, the first weights. */
 TEST(a_stop_keeps_what_was_trained) {
-    csrec_net_picture p = slope_picture(20, 20, 1, false);
+    ENDS_BY(drop_picture) csrec_net_picture p = slope_picture(20, 20, 1, false);
     calls c = {0};
     csrec_net_learn_options o = tiny(&seed, fresh, 8);
     o.progress = count_call;
     o.context = &c;
-    csrec_model *whole = learn(1, &p, &o, false);
+    ENDS_BY(end_model) csrec_model *whole = learn(1, &p, &o, false);
     int64_t calls_of_whole = c.n;
     c = (calls){.stop_at = 1};
     csrec_model *first = learn(1, &p, &o, true);
@@ -136,7 +123,7 @@ TEST(a_stop_keeps_what_was_trained) {
     for (int64_t at = 1; at <= 8; at += 3) {
         calls stop = {.stop_at = at};
         o.context = &stop;
-        csrec_model *model = learn(1, &p, &o, true);
+        ENDS_BY(end_model) csrec_model *model = learn(1, &p, &o, true);
         const csrec_array *loss = csrec_model_array(model, "loss");
         assert_int_equal(stop.n, at); /* not called again */
         assert_true(at > 1 || !loss);
@@ -144,60 +131,48 @@ TEST(a_stop_keeps_what_was_trained) {
             assert_true(csrec_array_value(loss, i) == entry(whole, "loss", i));
         assert_int_equal(csrec_model_array(model, "weights")->count,
                          csrec_model_array(whole, "weights")->count);
-        csrec_model_destroy(model);
     }
     o.seed++;
     o.progress = NULL;
-    csrec_model *other = learn(1, &p, &o, false);
+    ENDS_BY(end_model) csrec_model *other = learn(1, &p, &o, false);
     assert_false(same_weights(whole, other));
-    csrec_model_destroy(other);
-    csrec_model_destroy(whole);
-    drop_picture(&p);
 }
 
 /* By time alone, there is at least one step. */
 TEST(minutes_end_a_training) {
-    csrec_net_picture p = slope_picture(20, 20, 1, false);
+    ENDS_BY(drop_picture) csrec_net_picture p = slope_picture(20, 20, 1, false);
     csrec_net_learn_options o = tiny(&seed, fresh, 0);
     o.minutes = 1e-9;
-    csrec_model *model = learn(1, &p, &o, false);
+    ENDS_BY(end_model) csrec_model *model = learn(1, &p, &o, false);
     assert_int_equal(csrec_model_array(model, "loss")->count, 1);
-    csrec_model_destroy(model);
-    drop_picture(&p);
 }
 
 /* Without a model to start from, it is the installed one: at a rate of nothing it stays that. */
 TEST(it_starts_from_the_installed_prior) {
     char path[4096];
     if (!csrec_prior_installed(1, sizeof path, path)) skip();
-    csrec_net_picture p = slope_picture(20, 20, 1, false);
+    ENDS_BY(drop_picture) csrec_net_picture p = slope_picture(20, 20, 1, false);
     csrec_net_learn_options o = tiny(&seed, NULL, 1);
     o.batch = 1;
     o.rate = 1e-12;
-    csrec_model *model = learn(1, &p, &o, false), *installed = NULL;
+    ENDS_BY(end_model) csrec_model *model = learn(1, &p, &o, false), *installed = NULL;
     assert_ok(csrec_model_read(path, &installed, NULL));
     const csrec_array *w = csrec_model_array(installed, "weights");
     assert_int_equal(csrec_model_array(model, "weights")->count, w->count);
     for (int64_t i = 0; i < w->count; i++)
         assert_true(fabs(entry(model, "weights", i) - csrec_array_value(w, i)) < 1e-7);
-    csrec_model_destroy(model);
-    csrec_model_destroy(installed);
-    drop_picture(&p);
 }
-
-/* ------------------------------------------------------------------ refusals */
 
 /* The model with other weights, all the same. */
 static csrec_model *with_weights(const csrec_model *model, double value) {
     const char *names[] = {"layers", "channels", "weights"};
-    csrec_array weights = {0};
+    CLEARED(csrec_array) weights = {0};
     const csrec_array *given[] = {csrec_model_array(model, "layers"),
                                   csrec_model_array(model, "channels"), &weights};
     csrec_model *made = NULL;
     assert_ok(csrec_array_create(CSREC_F64, &csrec_model_array(model, "weights")->shape, &weights));
     for (int64_t i = 0; i < weights.count; i++) ((double *)weights.data)[i] = value;
     assert_ok(csrec_model_create("net", 3, names, given, &made, NULL));
-    csrec_array_clear(&weights);
     return made;
 }
 
@@ -238,15 +213,13 @@ TEST(options_are_checked) {
 
 TEST(models_to_go_on_from_are_checked) {
     const double peak[9] = {[4] = 1.0};
-    csrec_model *filters = model_of_filters(1, 3, peak, NULL);
+    ENDS_BY(end_model) csrec_model *filters = model_of_filters(1, 3, peak, NULL);
     REFUSED(from, filters, "a model of kind conv has no network to continue from");
     REFUSED(channels, 3, "the model is for 1 channels, not 3");
-    csrec_net_picture p = slope_picture(20, 20, 1, false);
+    ENDS_BY(drop_picture) csrec_net_picture p = slope_picture(20, 20, 1, false);
     csrec_net_learn_options o = tiny(&seed, fresh_colour, 1);
     o.channels = 1;
     refused(1, &p, o, CSREC_ARGUMENT, "the model is for 3 channels, not 1");
-    drop_picture(&p);
-    csrec_model_destroy(filters);
 }
 
 TEST(pictures_are_checked) {
@@ -271,12 +244,10 @@ TEST(pictures_are_checked) {
     refused(2, p, o, CSREC_DATA, "picture 1: entry 17 is not finite");
     values[17] = NAN;
     refused(1, p + 1, o, CSREC_DATA, "picture 0: entry 17 is not finite");
-    csrec_model *model = learn(1, p, &o, false); /* NaN where unknown is fine */
-    csrec_model *huge = with_weights(model, 6e4);
+    ENDS_BY(end_model) csrec_model *model = learn(1, p, &o, false); /* NaN where unknown is fine */
+    ENDS_BY(end_model) csrec_model *huge = with_weights(model, 6e4);
     o.from = huge;
     refused(1, p, o, CSREC_DATA, "rate = 0.02: the training diverged in step 1; take a lower rate");
-    csrec_model_destroy(model);
-    csrec_model_destroy(huge);
     drop_picture(&p[0]);
     drop_picture(&p[1]);
 }

@@ -14,7 +14,7 @@ static float *floats(int64_t count, double scale) {
     return a;
 }
 
-/* ------------------------------------------------------------------ the loss */
+CHECK_END(net_data)
 
 enum { BATCH = 3 };
 
@@ -70,7 +70,7 @@ static void loss_of(const drawn *d, int64_t i, int64_t at, double off, double pa
 TEST(the_gradient_is_that_of_the_loss) {
     for (int round = 0; round < 4; round++) {
         int channels = round % 2 ? 3 : 1;
-        drawn d = draw(channels);
+        ENDS_BY(drop) drawn d = draw(channels);
         int64_t n = channels * PIXELS;
         for (int64_t i = 0; i < BATCH; i++) {
             double mse, part[2], most = 0.0;
@@ -90,13 +90,12 @@ TEST(the_gradient_is_that_of_the_loss) {
                 if (d.b.weight[i * PIXELS + k % PIXELS] == 0.0f) assert_true(got[k] == 0.0f);
             }
         }
-        drop(&d);
     }
 }
 
 /* Log variances beyond 20 count as 20, and squares of over 100 variances push no further. */
 TEST(the_gradient_is_limited) {
-    drawn d = draw(1);
+    ENDS_BY(drop) drawn d = draw(1);
     double mse, share = 0.01 / BATCH / PIXELS;
     for (int64_t k = 0; k < PIXELS; k++) d.b.weight[k] = 1.0f, d.b.weight[PIXELS + k] = 0.0f;
     d.Y[PIXELS] = 80.0f;
@@ -109,15 +108,11 @@ TEST(the_gradient_is_limited) {
     assert_true(measure(&d.t, &d.b, d.Y, 1, d.dY, &mse) == 0.0);
     assert_true(isnan(mse));
     for (int64_t k = 0; k < 2 * PIXELS; k++) assert_true(d.dY[2 * PIXELS + k] == 0.0f);
-    drop(&d);
 }
-
-/* ------------------------------------------------------------------ batches */
 
 static csrec_net_data *open_data(csrec_net_data_options *o, csrec_net_batch *batch) {
     csrec_net_data *data = NULL;
-    csrec_error error = {""};
-    if (csrec_net_data_create(o, &data, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_net_data_create(o, &data, &error));
     assert_ok(csrec_net_batch_create(data, batch, NULL));
     return data;
 }
@@ -133,42 +128,14 @@ static csrec_net_data_options options_of(const csrec_net_picture *p, int channel
                                     .seed = check_next(&seed)};
 }
 
-TEST(batches_do_not_depend_on_threads) {
-    csrec_net_picture own[] = {slope_picture(9, 40, 3, false), slope_picture(30, 21, 3, true)};
-    for (int round = 0; round < 2; round++) {
-        csrec_net_batch b[2];
-        csrec_net_data *d[2];
-        csrec_net_data_options o = options_of(own, 3, 5);
-        o.count = 1 + round;
-        d[0] = open_data(&o, &b[0]);
-        o.threads = 3;
-        d[1] = open_data(&o, &b[1]);
-        size_t n = (size_t)(5 * PIXELS), C = (size_t)o.channels;
-        for (int step = -1; step < 2; step++) {
-            for (int i = 0; i < 2; i++)
-                if (step < 0)
-                    csrec_net_data_validation(d[i], &b[i]);
-                else
-                    csrec_net_data_make(d[i], step, &b[i], NULL);
-            assert_memory_equal(b[0].X, b[1].X, (2 * C + 2) * n * sizeof(float));
-            assert_memory_equal(b[0].target, b[1].target, C * n * sizeof(float));
-            assert_memory_equal(b[0].weight, b[1].weight, n * sizeof(float));
-            assert_memory_equal(b[0].unit, b[1].unit, 5 * sizeof(double));
-        }
-        for (int i = 0; i < 2; i++) csrec_net_data_destroy(d[i]), csrec_net_batch_clear(&b[i]);
-    }
-    drop_picture(&own[0]);
-    drop_picture(&own[1]);
-}
-
 /* Samples differ from the target by the noise that is told, pixels are weighed where they are
  * unknown or noisy. The sum of squares of n normal numbers is n, with a deviation of sqrt(2 n). */
 TEST(samples_are_the_target_and_noise) {
     enum { COUNT = 12, STEPS = 5, C = 3 };
     csrec_net_batch b;
-    csrec_net_picture p = slope_picture(40, 24, C, false);
+    ENDS_BY(drop_picture) csrec_net_picture p = slope_picture(40, 24, C, false);
     csrec_net_data_options o = options_of(&p, C, COUNT);
-    csrec_net_data *data = open_data(&o, &b);
+    ENDS_BY(end_net_data) csrec_net_data *data = open_data(&o, &b);
     double sum = 0.0, squares = 0.0, n = 0.0;
     int clean = 0;
     for (int s = 0; s < STEPS; s++) {
@@ -201,9 +168,7 @@ TEST(samples_are_the_target_and_noise) {
     double bound = 5.1 * (1.0 + 4.0 / sqrt(n));
     if (fabs(sum) > 5.1 * sqrt(n) || fabs(squares - n) > bound * sqrt(2.0 * n))
         fail_msg("of %g numbers: sum %g, squares %g", n, sum, squares);
-    csrec_net_data_destroy(data);
     csrec_net_batch_clear(&b);
-    drop_picture(&p);
 }
 
 /* Largest difference of a batch's picture, less its mean, from picture p after a flip or turn. */
@@ -223,11 +188,11 @@ static double distance(const float *z, double unit, const float *p, int turn) {
 /* The validation shows a part as it is, steps flip and turn it. */
 TEST(validation_is_sampled_at_10_and_25) {
     enum { COUNT = 6 };
-    csrec_net_batch b;
+    CLEARED(csrec_net_batch) b;
     OWNED float *values = floats(PIXELS, 100.0);
     csrec_net_picture p = {SIDE, SIDE, values, NULL}; /* of one part */
     csrec_net_data_options o = options_of(&p, 1, COUNT);
-    csrec_net_data *data = open_data(&o, &b);
+    ENDS_BY(end_net_data) csrec_net_data *data = open_data(&o, &b);
     csrec_net_data_validation(data, &b);
     for (int64_t i = 0; i < COUNT; i++) {
         const float *known = b.X + (4 * i + 2) * PIXELS;
@@ -244,8 +209,6 @@ TEST(validation_is_sampled_at_10_and_25) {
             best = fmin(best, distance(b.target + i * PIXELS, b.unit[i], values, turn));
         assert_true(best < 1e-2);
     }
-    csrec_net_data_destroy(data);
-    csrec_net_batch_clear(&b);
 }
 
 /* Own pictures, of any size, are reflected where they are too small: neighbours differ by the
@@ -253,10 +216,11 @@ TEST(validation_is_sampled_at_10_and_25) {
 TEST(own_pictures_are_cut_and_reflected) {
     const int64_t sizes[][2] = {{1, 1}, {1, 9}, {5, 1}, {7, 5}, {16, 16}, {40, 6}, {33, 50}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        ENDS_BY(drop_picture)
         csrec_net_picture p = slope_picture(sizes[k][0], sizes[k][1], 1, false);
-        csrec_net_batch b;
+        CLEARED(csrec_net_batch) b;
         csrec_net_data_options o = options_of(&p, 1, 4);
-        csrec_net_data *data = open_data(&o, &b);
+        ENDS_BY(end_net_data) csrec_net_data *data = open_data(&o, &b);
         double down = sizes[k][0] > 1 ? 10.0 : 0.0, across = sizes[k][1] > 1 ? 3.0 : 0.0;
         csrec_net_data_make(data, 0, &b, NULL);
         for (int64_t i = 0; i < 4 * PIXELS; i++) {
@@ -266,19 +230,16 @@ TEST(own_pictures_are_cut_and_reflected) {
             bool first = fabs(right - down) < last, second = fabs(right - across) < last;
             if (!first && !second) fail_msg("neighbours differ by %g", right);
         }
-        csrec_net_data_destroy(data);
-        csrec_net_batch_clear(&b);
-        drop_picture(&p);
     }
 }
 
 /* Unknown pixels of own pictures, NaN here, are neither shown nor weighed. */
 TEST(unknown_pixels_are_not_used) {
     enum { COUNT = 8, STEPS = 4 };
-    csrec_net_picture p = slope_picture(24, 24, 3, true);
-    csrec_net_batch b;
+    ENDS_BY(drop_picture) csrec_net_picture p = slope_picture(24, 24, 3, true);
+    CLEARED(csrec_net_batch) b;
     csrec_net_data_options o = options_of(&p, 3, COUNT);
-    csrec_net_data *data = open_data(&o, &b);
+    ENDS_BY(end_net_data) csrec_net_data *data = open_data(&o, &b);
     for (int s = 0; s < STEPS; s++) {
         csrec_net_data_make(data, s, &b, NULL);
         for (int64_t i = 0; i < COUNT; i++) {
@@ -293,19 +254,14 @@ TEST(unknown_pixels_are_not_used) {
             assert_true(used <= (int64_t)SIDE * 11);
         }
     }
-    csrec_net_data_destroy(data);
-    csrec_net_batch_clear(&b);
-    drop_picture(&p);
 }
-
-/* ------------------------------------------------------------------ steps */
 
 /* On one batch, the loss falls by 1.6, with a deviation of 0.35 from seed to seed. */
 TEST(steps_go_downhill) {
     enum { STEPS = 40 };
     for (int round = 0; round < 2; round++) {
-        csrec_net_picture p = stripes_picture(40, 40);
-        csrec_model *fresh = fresh_model(1, 4, &seed);
+        ENDS_BY(drop_picture) csrec_net_picture p = stripes_picture(40, 40);
+        ENDS_BY(end_model) csrec_model *fresh = fresh_model(1, 4, &seed);
         training t = {.o = tiny(&seed, fresh, STEPS), .count = 1, .pictures = &p};
         double loss[STEPS];
         csrec_net_learn_complete(&t.o);
@@ -318,7 +274,5 @@ TEST(steps_go_downhill) {
         }
         if (!(loss[STEPS - 1] < loss[0])) fail_msg("loss %g, first %g", loss[STEPS - 1], loss[0]);
         training_clear(&t);
-        csrec_model_destroy(fresh);
-        drop_picture(&p);
     }
 }

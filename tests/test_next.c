@@ -9,12 +9,9 @@ SEED(seed);
 static csrec_sampling find_next(const csrec_measurement *m, const double *density,
                                 const csrec_next_options *options) {
     csrec_sampling next = {0};
-    csrec_error error = {{0}};
-    if (csrec_where_next(m, density, options, &next, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_where_next(m, density, options, &next, &error));
     return next;
 }
-
-/* ------------------------------------------------------------------ distances --------------- */
 
 /* A signal of random shape with random samples, density and places that are allowed. */
 typedef struct {
@@ -98,18 +95,16 @@ static bool check_distances(const scene *s, const csrec_sampling *next) {
 TEST(places_keep_their_distances) {
     int checked[4] = {0};
     for (int round = 0; round < 300; round++) {
-        scene s = make_scene(round);
+        ENDS_BY(clear_scene) scene s = make_scene(round);
         csrec_next_options options = {.seed = check_next(&seed), .allowed = s.allowed};
         if (s.free > 0) {
             int64_t most = round % 5 ? 1 + s.free / (5 + check_below(&seed, 200)) : s.free;
             options.count = 1 + check_below(&seed, most);
             if (options.count > s.free) options.count = s.free;
-            csrec_sampling next = find_next(&s.m, s.density, &options);
+            CLEARED(csrec_sampling) next = find_next(&s.m, s.density, &options);
             check_places(&s, &next, options.count);
             checked[s.m.shape.dims] += check_distances(&s, &next);
-            csrec_sampling_clear(&next);
         }
-        clear_scene(&s);
     }
     for (int d = 1; d <= 3; d++) assert_true(checked[d] > 5);
 }
@@ -122,13 +117,12 @@ TEST(even_places_are_far_apart) {
     for (int i = 0; i < 3; i++) {
         csrec_next_options options = {.count = (int64_t)(rate[i] * 12000),
                                       .seed = check_next(&seed)};
-        csrec_sampling next = find_next(&m, NULL, &options);
+        CLEARED(csrec_sampling) next = find_next(&m, NULL, &options);
         double nearest = INFINITY;
         for (int64_t a = 0; a < next.n; a++)
             for (int64_t b = 0; b < a; b++)
                 nearest = fmin(nearest, distance_of(&m.shape, next.index[a], next.index[b]));
         assert_true(nearest >= next.min_distance && nearest >= least[i] - 1e-12);
-        csrec_sampling_clear(&next);
     }
 }
 
@@ -141,12 +135,9 @@ TEST(one_place_fills_the_gap) {
     }
     const csrec_measurement m = {.shape = {2, {40, 40}}, .n = n, .index = index};
     csrec_next_options options = {.count = 1, .seed = check_next(&seed)};
-    csrec_sampling next = find_next(&m, NULL, &options);
+    CLEARED(csrec_sampling) next = find_next(&m, NULL, &options);
     assert_int_equal(next.index[0], 28 * 40 + 13);
-    csrec_sampling_clear(&next);
 }
-
-/* ------------------------------------------------------------------ densities --------------- */
 
 /* Three stripes with densities 1, 2, 4. Of places drawn independently a stripe would get a
  * binomial number; places that are kept apart vary less, so five of its deviations are exceeded
@@ -158,7 +149,7 @@ TEST(places_follow_the_density) {
     int64_t found[3] = {0};
     for (int64_t i = 0; i < SIDE * SIDE; i++) density[i] = ldexp(1.0, (int)(i % SIDE / 133));
     csrec_next_options options = {.count = COUNT, .seed = check_next(&seed)};
-    csrec_sampling next = find_next(&m, density, &options);
+    CLEARED(csrec_sampling) next = find_next(&m, density, &options);
     for (int64_t k = 0; k < COUNT; k++) found[next.index[k] % SIDE / 133]++;
     for (int i = 0; i < 3; i++) {
         double share = ldexp(1.0, i) / 7, deviation = sqrt(COUNT * share * (1 - share));
@@ -166,22 +157,19 @@ TEST(places_follow_the_density) {
                COUNT * share);
         assert_true(fabs((double)found[i] - COUNT * share) < 5 * deviation);
     }
-    csrec_sampling_clear(&next);
 }
 
 TEST(equal_densities_are_even) {
     const csrec_measurement m = {.shape = {2, {60, 50}}};
     static double density[3000];
     csrec_next_options options = {.count = 200, .seed = check_next(&seed)};
-    csrec_sampling even = find_next(&m, NULL, &options);
+    CLEARED(csrec_sampling) even = find_next(&m, NULL, &options);
     const double values[] = {0, 4, 0x1p-1060, 0x1p1000};
     for (int v = 0; v < 4; v++) {
         for (int i = 0; i < 3000; i++) density[i] = values[v];
-        csrec_sampling next = find_next(&m, density, &options);
+        CLEARED(csrec_sampling) next = find_next(&m, density, &options);
         assert_memory_equal(even.index, next.index, 200 * sizeof *next.index);
-        csrec_sampling_clear(&next);
     }
-    csrec_sampling_clear(&even);
 }
 
 /* What is measured may have any density. */
@@ -190,27 +178,22 @@ TEST(only_free_places_count) {
     int64_t index = 77;
     const csrec_measurement m = {.shape = {2, {60, 50}}, .n = 1, .index = &index};
     csrec_next_options options = {.count = 200, .seed = check_next(&seed)};
-    csrec_sampling even = find_next(&m, NULL, &options);
+    CLEARED(csrec_sampling) even = find_next(&m, NULL, &options);
     for (int i = 0; i < 3000; i++) density[i] = i == index ? 0x1p1000 : 0x1p-1000;
-    csrec_sampling next = find_next(&m, density, &options);
+    CLEARED(csrec_sampling) next = find_next(&m, density, &options);
     assert_memory_equal(even.index, next.index, 200 * sizeof *next.index);
-    csrec_sampling_clear(&next);
-    csrec_sampling_clear(&even);
 }
 
 TEST(same_for_any_threads) {
-    scene s = make_scene(1);
+    ENDS_BY(clear_scene) scene s = make_scene(1);
     csrec_next_options options = {.count = 1 + s.free / 3, .seed = check_next(&seed)};
     int before = omp_get_max_threads();
     omp_set_num_threads(1);
-    csrec_sampling one = find_next(&s.m, s.density, &options);
+    CLEARED(csrec_sampling) one = find_next(&s.m, s.density, &options);
     omp_set_num_threads(7);
-    csrec_sampling many = find_next(&s.m, s.density, &options);
+    CLEARED(csrec_sampling) many = find_next(&s.m, s.density, &options);
     omp_set_num_threads(before);
     assert_memory_equal(one.index, many.index, (size_t)one.n * sizeof *one.index);
-    csrec_sampling_clear(&one);
-    csrec_sampling_clear(&many);
-    clear_scene(&s);
 }
 
 /* Positions that a release has given must not change; the keys are the same everywhere. */
@@ -221,13 +204,10 @@ TEST(positions_are_those_of_any_platform) {
     uint64_t sum = 0;
     for (int i = 0; i < 600; i++) density[i] = 1 + i % 30 * (i % 30);
     csrec_next_options options = {.count = 40, .seed = 5};
-    csrec_sampling next = find_next(&m, density, &options);
+    CLEARED(csrec_sampling) next = find_next(&m, density, &options);
     for (int k = 0; k < 40; k++) sum = sum * 601 + (uint64_t)next.index[k];
     assert_true(sum == UINT64_C(8208658640725090394));
-    csrec_sampling_clear(&next);
 }
-
-/* ------------------------------------------------------------------ mistakes ---------------- */
 
 TEST(mistakes_are_named) {
     int none = 0;
@@ -236,29 +216,26 @@ TEST(mistakes_are_named) {
     csrec_measurement m = {.shape = {2, {3, 4}}, .n = 1, .index = index};
     csrec_next_options options = {.count = 11};
     csrec_sampling next = {.n = 77};
-    csrec_error error;
-    assert_int_equal(csrec_where_next(&m, density, &options, &next, &error), CSREC_DATA);
-    assert_non_null(strstr(error.text, "density: entry 2 is nan"));
+    assert_refused(csrec_where_next(&m, density, &options, &next, &error), CSREC_DATA,
+                   "density: entry 2 is nan");
     density[2] = -1;
-    assert_int_equal(csrec_where_next(&m, density, &options, &next, &error), CSREC_DATA);
+    assert_fails(csrec_where_next(&m, density, &options, &next, &error), CSREC_DATA);
     options.count = 12;
-    assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_ARGUMENT);
-    assert_non_null(strstr(error.text, "count 12 is not in 1 .. 11"));
+    assert_refused(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_ARGUMENT,
+                   "count 12 is not in 1 .. 11");
     options.count = 0;
     assert_int_equal(csrec_where_next(&m, NULL, &options, &next, NULL), CSREC_ARGUMENT);
     m.n = 2, options.count = 1;
-    assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_DATA);
-    assert_non_null(strstr(error.text, "index: element 1 is 12"));
+    assert_refused(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_DATA,
+                   "index: element 1 is 12");
     m.n = 1, options.progress = stop_by_count, options.context = &none;
-    assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_STOPPED);
+    assert_fails(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_STOPPED);
     m.shape = (csrec_shape){4, {2, 2, 2, 2}};
-    assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_UNSUPPORTED);
     m.shape = (csrec_shape){1, {0}};
-    assert_int_equal(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_DATA);
+    assert_fails(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_DATA);
     assert_int_equal(next.n, 77);
 }
-
-/* ------------------------------------------------------------------ paths ------------------- */
 
 static int compare_positions(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -321,13 +298,11 @@ TEST(mistakes_of_paths_are_named) {
     int none = 0;
     csrec_shape shape = {2, {5, 5}};
     int64_t index[] = {24, 0, 25};
-    csrec_error error;
-    assert_int_equal(csrec_path_order(&shape, 3, index, NULL, NULL, NULL, &error), CSREC_DATA);
-    assert_non_null(strstr(error.text, "index: element 2 is 25"));
-    assert_int_equal(csrec_path_order(&shape, 2, index, stop_by_count, &none, NULL, &error),
-                     CSREC_STOPPED);
+    assert_refused(csrec_path_order(&shape, 3, index, NULL, NULL, NULL, &error), CSREC_DATA,
+                   "index: element 2 is 25");
+    assert_fails(csrec_path_order(&shape, 2, index, stop_by_count, &none, NULL, &error),
+                 CSREC_STOPPED);
     assert_true(index[0] == 24 && index[1] == 0);
     shape = (csrec_shape){4, {1, 1, 1, 1}};
-    assert_int_equal(csrec_path_order(&shape, 0, index, NULL, NULL, NULL, &error),
-                     CSREC_UNSUPPORTED);
+    assert_fails(csrec_path_order(&shape, 0, index, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
 }

@@ -35,12 +35,9 @@ static csrec_measurement make(const csrec_shape *shape, double rate, int64_t cha
 
 static double estimate(const csrec_measurement *m) {
     double sigma = -1.0;
-    csrec_error error = {{0}};
-    if (csrec_noise_estimate(m, &sigma, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_noise_estimate(m, &sigma, &error));
     return sigma;
 }
-
-/* ------------------------------------------------------------------ neighbours */
 
 static double distance(const csrec_measurement *m, int64_t i, int64_t k) {
     int64_t p = m->index[i], q = m->index[k];
@@ -58,8 +55,8 @@ static double distance(const csrec_measurement *m, int64_t i, int64_t k) {
 TEST(neighbours_are_nearest) {
     enum { MOST = 7 };
     for (int s = 0; s < SHAPES; s++) {
-        csrec_measurement m = make(&shapes[s], 0.05, 1, 0.0);
-        csrec_nearby t;
+        CLEARED(csrec_measurement) m = make(&shapes[s], 0.05, 1, 0.0);
+        CLEARED(csrec_nearby) t;
         csrec_error error;
         assert_ok(csrec_nearby_create(&m, 1 + check_below(&seed, 40), &t, &error));
         for (int64_t k = 0; k < m.n; k++) {
@@ -80,23 +77,18 @@ TEST(neighbours_are_nearest) {
             }
             assert_true(nearer < MOST && last >= MOST);
         }
-        csrec_nearby_clear(&t);
-        csrec_measurement_clear(&m);
     }
 }
-
-/* ------------------------------------------------------------------ noise */
 
 /* Standard deviations of the estimate are at most 0.037 of it for one channel and 0.022 for three,
  * by 60 draws of each: 6.7 of them are a failure in 1e10. */
 TEST(noise_is_found) {
     for (int s = 0; s < SHAPES; s++)
         for (int64_t channels = 1; channels <= 3; channels += 2) {
-            csrec_measurement m = make(&shapes[s], 0.4, channels, 6.0);
+            CLEARED(csrec_measurement) m = make(&shapes[s], 0.4, channels, 6.0);
             double ratio = estimate(&m) / 6.0;
             if (fabs(ratio - 0.995) > (channels == 1 ? 0.25 : 0.15))
                 fail_msg("%d axes, %d channels: %g", m.shape.dims, (int)channels, ratio);
-            csrec_measurement_clear(&m);
         }
 }
 
@@ -122,7 +114,7 @@ TEST(noise_is_likely_where_it_is) {
 TEST(noise_follows_the_unit) {
     static const int powers[] = {-900, -70, 3, 200, 900};
     for (int s = 0; s < SHAPES; s++) {
-        csrec_measurement m = make(&shapes[s], 0.4, 2, 4.0);
+        CLEARED(csrec_measurement) m = make(&shapes[s], 0.4, 2, 4.0);
         double sigma = estimate(&m), *y = malloc((size_t)(2 * m.n) * sizeof *y);
         assert_non_null(y);
         memcpy(y, m.y, (size_t)(2 * m.n) * sizeof *y);
@@ -134,12 +126,11 @@ TEST(noise_follows_the_unit) {
         for (int64_t i = 0; i < 2 * m.n; i++) m.y[i] = factor * (y[i] + offset);
         assert_true(fabs(estimate(&m) / sigma / -factor - 1.0) < 0.01);
         free(y);
-        csrec_measurement_clear(&m);
     }
 }
 
 TEST(order_of_samples_does_not_matter) {
-    csrec_measurement m = make(&shapes[1], 0.4, 1, 4.0);
+    CLEARED(csrec_measurement) m = make(&shapes[1], 0.4, 1, 4.0);
     double sigma = estimate(&m);
     for (int64_t i = m.n - 1; i > 0; i--) {
         int64_t k = check_below(&seed, i + 1), index = m.index[i];
@@ -150,32 +141,25 @@ TEST(order_of_samples_does_not_matter) {
         m.y[k] = y;
     }
     assert_true(estimate(&m) == sigma);
-    csrec_measurement_clear(&m);
 }
 
 TEST(few_samples_are_refused) {
     for (int s = 0; s < SHAPES; s++) {
-        csrec_measurement m = make(&shapes[s], 0.2, 1, 20.0);
+        CLEARED(csrec_measurement) m = make(&shapes[s], 0.2, 1, 20.0);
         double sigma = -1.0;
-        csrec_error error = {{0}};
         m.n = 32 * (2 * m.shape.dims + 4);
         assert_true(estimate(&m) > 0.0);
         m.n--;
-        assert_int_equal(csrec_noise_estimate(&m, &sigma, &error), CSREC_DATA);
-        assert_non_null(strstr(error.text, "too few"));
+        assert_refused(csrec_noise_estimate(&m, &sigma, &error), CSREC_DATA, "too few");
         assert_true(sigma == -1.0);
-        assert_ok(csrec_noise_likely(&m, &sigma, &error));
+        assert_well(csrec_noise_likely(&m, &sigma, &error));
         assert_true(sigma == 0.0);
-        csrec_measurement_clear(&m);
     }
 }
 
-/* ------------------------------------------------------------------ outliers */
-
 static int64_t outliers_of(const csrec_measurement *m, int threads, uint8_t *outlier) {
     int64_t found = -1, marked = 0;
-    csrec_error error = {{0}};
-    if (csrec_outliers_find(m, threads, outlier, &found, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_outliers_find(m, threads, outlier, &found, &error));
     for (int64_t i = 0; i < m->n; i++) {
         assert_true(outlier[i] <= 1);
         marked += outlier[i];
@@ -206,7 +190,7 @@ static int64_t plant(csrec_measurement *m, uint8_t *planted, int64_t most) {
 TEST(planted_outliers_are_found) {
     for (int s = 0; s < SHAPES - 1; s++)
         for (int64_t channels = 1; channels <= 3; channels += 2) {
-            csrec_measurement m = make(&shapes[s], 0.4, channels, 1.0);
+            CLEARED(csrec_measurement) m = make(&shapes[s], 0.4, channels, 1.0);
             OWNED uint8_t *planted = malloc((size_t)m.n), *one = malloc((size_t)m.n),
                           *three = malloc((size_t)m.n);
             assert_true(planted && one && three);
@@ -219,7 +203,6 @@ TEST(planted_outliers_are_found) {
             for (int64_t i = 0; i < m.n * channels; i++) m.y[i] = ldexp(m.y[i], 900);
             assert_int_equal(outliers_of(&m, 0, three), count);
             assert_memory_equal(one, three, (size_t)m.n);
-            csrec_measurement_clear(&m);
         }
 }
 
@@ -227,7 +210,7 @@ TEST(planted_outliers_are_found) {
  * one. */
 TEST(signals_have_no_outliers) {
     uint8_t outlier[40000];
-    csrec_measurement m = make(&(csrec_shape){2, {200, 200}}, 0.3, 1, 0.0);
+    CLEARED(csrec_measurement) m = make(&(csrec_shape){2, {200, 200}}, 0.3, 1, 0.0);
     for (int64_t i = 0; i < m.n; i++) {
         m.y[i] = m.index[i] % 200 / 25 % 2 ? 0.0 : 255.0;
     }
@@ -236,5 +219,4 @@ TEST(signals_have_no_outliers) {
     assert_int_equal(outliers_of(&m, 0, outlier), 0);
     m.n = 1;
     assert_int_equal(outliers_of(&m, 0, outlier), 0);
-    csrec_measurement_clear(&m);
 }

@@ -78,7 +78,7 @@ TEST(reads_every_layout) {
                  : big                  ? '>'
                                         : '<',
                  types[type].code);
-        io_bytes b = {0};
+        ENDS_BY(io_free) io_bytes b = {0};
         io_npy_header(&b, 1 + (int)check_below(&seed, 3), descr, fortran, text);
         OWNED uint64_t *bits = malloc((size_t)count * 8);
         for (int64_t i = 0; i < count; i++) {
@@ -88,10 +88,8 @@ TEST(reads_every_layout) {
             else
                 io_put_le(&b, bits[i], types[type].bytes);
         }
-        csrec_array array;
-        csrec_error error = {""};
-        if (csrec_npy_parse(b.data, b.size, "a.npy", &array, &error) != CSREC_OK)
-            fail_msg("%s", error.text);
+        CLEARED(csrec_array) array;
+        assert_well(csrec_npy_parse(b.data, b.size, "a.npy", &array, &error));
         assert_int_equal(array.dtype, types[type].dtype);
         assert_int_equal(array.shape.dims, dims);
         assert_int_equal(array.count, count);
@@ -102,8 +100,6 @@ TEST(reads_every_layout) {
             double expected = meaning(types[type].dtype, bits[fortran ? place : i]);
             assert_true(csrec_array_value(&array, i) == expected);
         }
-        csrec_array_clear(&array);
-        io_free(&b);
     }
 }
 
@@ -113,14 +109,14 @@ static const char host_order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '<' :
 /* What is written, parsed here by hand. */
 TEST(writes_the_format) {
     for (int type = 0; type < TYPES; type++) {
-        csrec_array array;
+        CLEARED(csrec_array) array;
         csrec_shape shape = {2, {2, 3}};
         char expected[64];
         assert_ok(csrec_array_create(types[type].dtype, &shape, &array));
         for (int i = 0; i < 6 * types[type].bytes; i++)
             ((uint8_t *)array.data)[i] = (uint8_t)check_next(&seed) & 1;
         assert_ok(csrec_array_write(io_path("w.npy"), &array, NULL));
-        io_bytes b = io_load(io_path("w.npy"));
+        ENDS_BY(io_free) io_bytes b = io_load(io_path("w.npy"));
         size_t head = 10 + b.data[8] + 256u * b.data[9];
         assert_memory_equal(b.data, "\x93NUMPY\1\0", 8);
         assert_int_equal(head % 64, 0);
@@ -131,16 +127,13 @@ TEST(writes_the_format) {
                  types[type].bytes == 1 ? '|' : host_order, types[type].code);
         assert_memory_equal(b.data + 10, expected, strlen(expected));
         assert_memory_equal(b.data + head, array.data, 6 * (size_t)types[type].bytes);
-        io_free(&b);
-        csrec_array_clear(&array);
     }
-    io_empty_folder();
 }
 
 TEST(scalars_and_long_shapes_round_trip) {
     csrec_shape shapes[] = {{0}, {1, {5}}, {8, {1, 2, 1, 3, 1, 1, 2, 1}}};
     for (int i = 0; i < 3; i++) {
-        csrec_array out, in;
+        CLEARED(csrec_array) out, in;
         assert_ok(csrec_array_create(CSREC_F64, &shapes[i], &out));
         for (int64_t k = 0; k < out.count; k++) ((double *)out.data)[k] = check_uniform(&seed);
         assert_ok(csrec_array_write(io_path("s.npy"), &out, NULL));
@@ -148,21 +141,17 @@ TEST(scalars_and_long_shapes_round_trip) {
         assert_int_equal(in.shape.dims, shapes[i].dims);
         assert_memory_equal(in.shape.dim, shapes[i].dim, (size_t)shapes[i].dims * 8);
         assert_memory_equal(in.data, out.data, (size_t)out.count * 8);
-        csrec_array_clear(&in);
-        csrec_array_clear(&out);
     }
-    io_empty_folder();
 }
 
 static void refuse(int version, const char *dictionary, size_t data, const char *part) {
-    io_bytes b = {0};
+    ENDS_BY(io_free) io_bytes b = {0};
     csrec_array array;
     csrec_error error = {""};
     io_npy_raw(&b, version, dictionary);
     for (size_t i = 0; i < data; i++) io_put_le(&b, 0, 1);
     assert_int_not_equal(csrec_npy_parse(b.data, b.size, "x.npy", &array, &error), CSREC_OK);
     io_assert_line(&error, "x.npy", part);
-    io_free(&b);
 }
 
 #define DICT(descr, shape) "{'descr': " descr ", 'fortran_order': False, 'shape': " shape ", }"
@@ -204,7 +193,7 @@ TEST(refuses_damaged_headers) {
 
 TEST(refuses_every_truncation) {
     double values[3] = {1, 2, 3};
-    io_bytes b = io_npy_f8(3, values);
+    ENDS_BY(io_free) io_bytes b = io_npy_f8(3, values);
     csrec_array array;
     for (size_t size = 0; size < b.size; size++) {
         csrec_error error = {""};
@@ -218,21 +207,15 @@ TEST(refuses_every_truncation) {
         assert_int_not_equal(csrec_array_read(path, &array, &error), CSREC_OK);
         io_assert_line(&error, path, "");
     }
-    io_free(&b);
-    io_empty_folder();
 }
 
 TEST(names_missing_files_and_folders) {
     csrec_array array;
-    csrec_error error;
-    assert_int_equal(csrec_array_read(io_path("none.npy"), &array, &error), CSREC_FILE);
-    io_assert_line(&error, io_path("none.npy"), "No such file");
-    assert_int_equal(csrec_array_read(io_folder, &array, &error), CSREC_FILE);
-    io_assert_line(&error, io_folder, "folder");
+    io_refused(csrec_array_read(io_path("none.npy"), &array, &error), CSREC_FILE,
+               io_path("none.npy"), "No such file");
+    io_refused(csrec_array_read(io_folder, &array, &error), CSREC_FILE, io_folder, "folder");
     const char *path = io_save("z.npy", "PK\5\6", 4);
-    assert_int_equal(csrec_array_read(path, &array, &error), CSREC_FORMAT);
-    io_assert_line(&error, path, ".npz");
-    io_empty_folder();
+    io_refused(csrec_array_read(path, &array, &error), CSREC_FORMAT, path, ".npz");
 }
 
 static csrec_array small_array(void) {
@@ -243,10 +226,9 @@ static csrec_array small_array(void) {
 }
 
 static bool write_says(const char *path, const char *remedy) {
-    csrec_array array = small_array();
+    CLEARED(csrec_array) array = small_array();
     csrec_error error;
     csrec_status status = csrec_array_write(path, &array, &error);
-    csrec_array_clear(&array);
     return status == CSREC_FILE && strstr(error.text, path) && strstr(error.text, remedy);
 }
 
@@ -259,21 +241,22 @@ TEST(full_disk_leaves_nothing) {
 }
 
 TEST(unwritable_output_is_named) {
+    io_empty_folder();
     assert_true(write_says(io_folder, "name a file in it"));
     assert_int_equal(io_count_files(), 0);
 }
 
 /* A failed write keeps the former file, a good one its permissions; links stay links. */
 TEST(replaces_files_whole) {
+    io_empty_folder();
     const char *path = io_save("old.npy", "old", 3), *link = io_path("link.npy");
     struct stat info;
     assert_true(io_with_limit(100, write_small, path));
-    io_bytes b = io_load(path);
+    ENDS_BY(io_free) io_bytes b = io_load(path);
     assert_int_equal(b.size, 3);
-    io_free(&b);
     assert_int_equal(chmod(path, 0640), 0);
     assert_int_equal(symlink("old.npy", link), 0);
-    csrec_array array = small_array(), back;
+    CLEARED(csrec_array) array = small_array(), back;
     assert_ok(csrec_array_write(link, &array, NULL));
     assert_int_equal(lstat(link, &info), 0);
     assert_true(S_ISLNK(info.st_mode));
@@ -287,35 +270,27 @@ TEST(replaces_files_whole) {
     assert_int_equal(stat(io_path("new.npy"), &info), 0);
     assert_int_equal(info.st_mode & 0777, 0640);
     assert_int_equal(io_count_files(), 3);
-    csrec_array_clear(&array);
-    csrec_array_clear(&back);
-    io_empty_folder();
 }
 
 static bool copy_through(void) {
-    csrec_array array;
-    bool good = csrec_array_read("-", &array, NULL) == CSREC_OK &&
-                csrec_array_write("-", &array, NULL) == CSREC_OK;
-    if (good) csrec_array_clear(&array);
-    return good;
+    CLEARED(csrec_array) array = {0};
+    return csrec_array_read("-", &array, NULL) == CSREC_OK &&
+           csrec_array_write("-", &array, NULL) == CSREC_OK;
 }
 
 TEST(stdin_and_stdout_work) {
-    csrec_array array = small_array();
+    CLEARED(csrec_array) array = small_array();
     assert_ok(csrec_array_write(io_path("in.npy"), &array, NULL));
     assert_true(io_with_pipes(io_path("in.npy"), io_path("out.npy"), copy_through));
     io_assert_same(io_path("in.npy"), io_path("out.npy"));
     assert_false(io_with_pipes(io_path("in.npy"), "/dev/full", copy_through));
-    csrec_array_clear(&array);
-    io_empty_folder();
 }
 
 TEST(free_memory_is_known) {
     uint64_t bytes = csrec_memory_available();
     assert_true(bytes > 1 << 20);
-    csrec_error error;
-    assert_int_equal(csrec_memory_check(UINT64_MAX, 1, "big.npy", &error),
-                     bytes == UINT64_MAX ? CSREC_OK : CSREC_MEMORY);
+    assert_fails(csrec_memory_check(UINT64_MAX, 1, "big.npy", &error),
+                 bytes == UINT64_MAX ? CSREC_OK : CSREC_MEMORY);
 }
 
 FIXTURE(io_setup, io_teardown);

@@ -19,33 +19,28 @@ TEST(reads_stored_deflated_and_zip64) {
         io_zip_how member = {.deflate = how & 1, .zip64 = how & 2};
         io_zip_add(&zip, "a.npy", random_f8(100, a), member);
         io_zip_add(&zip, "bare name", random_f8(3000, b), member);
-        io_bytes bytes = io_zip_finish(&zip, how & 4);
+        ENDS_BY(io_free) io_bytes bytes = io_zip_finish(&zip, how & 4);
         const char *path = io_save("z.npz", bytes.data, bytes.size);
         csrec_array array;
-        csrec_error error = {""};
-        if (csrec_npz_read(path, "a", &array, &error) != CSREC_OK) fail_msg("%s", error.text);
+        assert_well(csrec_npz_read(path, "a", &array, &error));
         assert_int_equal(array.count, 100);
         assert_memory_equal(array.data, a, sizeof a);
         csrec_array_clear(&array);
-        assert_ok(csrec_npz_read(path, "bare name", &array, &error));
+        assert_well(csrec_npz_read(path, "bare name", &array, &error));
         assert_memory_equal(array.data, b, sizeof b);
         csrec_array_clear(&array);
-        assert_int_equal(csrec_npz_read(path, "c", &array, &error), CSREC_FORMAT);
-        io_assert_line(&error, path, "array 'c' is missing");
-        io_free(&bytes);
+        io_refused(csrec_npz_read(path, "c", &array, &error), CSREC_FORMAT, path,
+                   "array 'c' is missing");
     }
-    io_empty_folder();
 }
 
 static void refuse(io_zip *zip, const char *part) {
-    io_bytes bytes = io_zip_finish(zip, false);
+    ENDS_BY(io_free) io_bytes bytes = io_zip_finish(zip, false);
     const char *path = io_save("bad.npz", bytes.data, bytes.size);
     csrec_array array;
     csrec_error error = {""};
     assert_int_not_equal(csrec_npz_read(path, "a", &array, &error), CSREC_OK);
     io_assert_line(&error, path, part);
-    io_free(&bytes);
-    io_empty_folder();
 }
 
 TEST(refuses_lies_and_damage) {
@@ -86,21 +81,18 @@ TEST(reads_highly_compressed_members) {
     io_npy_header(&member, 1, "|u1", false, "(4194304,)");
     io_put(&member, zeros, 1 << 22);
     io_zip_add(&zip, "a.npy", member, (io_zip_how){.deflate = true});
-    io_bytes bytes = io_zip_finish(&zip, false);
-    csrec_array array;
+    ENDS_BY(io_free) io_bytes bytes = io_zip_finish(&zip, false);
+    ENDS_BY(csrec_array_clear) csrec_array array;
     assert_true(bytes.size < 10000);
     assert_ok(csrec_npz_read(io_save("c.npz", bytes.data, bytes.size), "a", &array, NULL));
     assert_memory_equal(array.data, zeros, 1 << 22);
-    csrec_array_clear(&array);
-    io_free(&bytes);
-    io_empty_folder();
 }
 
 TEST(refuses_every_truncation_and_survives_every_flip) {
     double v[20];
     io_zip zip = {0};
     io_zip_add(&zip, "a.npy", random_f8(20, v), (io_zip_how){.deflate = true});
-    io_bytes bytes = io_zip_finish(&zip, false);
+    ENDS_BY(io_free) io_bytes bytes = io_zip_finish(&zip, false);
     csrec_array array;
     csrec_error error;
     for (size_t size = 0; size < bytes.size; size++) {
@@ -119,11 +111,10 @@ TEST(refuses_every_truncation_and_survives_every_flip) {
         }
         bytes.data[at] ^= bit;
     }
-    io_free(&bytes);
-    io_empty_folder();
 }
 
 TEST(random_arrays_round_trip) {
+    io_empty_folder();
 #define CODE(name, type, code, bytes) CSREC_##name,
     static const csrec_dtype types[] = {CSREC_DTYPE_LIST(CODE)};
 #undef CODE
@@ -152,17 +143,15 @@ TEST(random_arrays_round_trip) {
         csrec_array_clear(&arrays[t]);
     }
     assert_int_equal(io_count_files(), 2);
-    io_empty_folder();
 }
 
 static csrec_status write_noise(const char *path, bool stored, csrec_error *error) {
-    csrec_array array;
+    CLEARED(csrec_array) array;
     uint64_t state = 1;
     assert_ok(csrec_array_create(CSREC_U64, &(csrec_shape){1, {20000}}, &array));
     for (int i = 0; i < 20000; i++) ((uint64_t *)array.data)[i] = check_next(&state);
     csrec_npz_field field = {"noise", "u8", array.shape, array.data, 160000};
     csrec_status status = csrec_npz_save(path, 1, &field, stored, error);
-    csrec_array_clear(&array);
     return status;
 }
 
@@ -170,12 +159,10 @@ static csrec_status write_noise(const char *path, bool stored, csrec_error *erro
 TEST(stores_or_deflates) {
     for (int stored = 0; stored < 2; stored++) {
         assert_ok(write_noise(io_path("m.npz"), stored, NULL));
-        io_bytes b = io_load(io_path("m.npz"));
+        ENDS_BY(io_free) io_bytes b = io_load(io_path("m.npz"));
         assert_memory_equal(b.data, "PK\3\4", 4);
         assert_int_equal(b.data[8], stored ? 0 : 8);
-        io_free(&b);
     }
-    io_empty_folder();
 }
 
 static bool write_fails(const char *path) {
@@ -189,12 +176,10 @@ TEST(full_disk_leaves_nothing) {
 }
 
 static bool copy_through(void) {
-    csrec_array array;
+    CLEARED(csrec_array) array = {0};
     const char *name = "noise";
-    if (csrec_npz_read("-", name, &array, NULL) != CSREC_OK) return false;
-    bool good = csrec_npz_write("-", 1, &name, &(const csrec_array *){&array}, NULL) == CSREC_OK;
-    csrec_array_clear(&array);
-    return good;
+    return csrec_npz_read("-", name, &array, NULL) == CSREC_OK &&
+           csrec_npz_write("-", 1, &name, &(const csrec_array *){&array}, NULL) == CSREC_OK;
 }
 
 TEST(stdin_and_stdout_work) {
@@ -202,10 +187,10 @@ TEST(stdin_and_stdout_work) {
     assert_true(io_with_pipes(io_path("in.npz"), io_path("out.npz"), copy_through));
     io_assert_same(io_path("in.npz"), io_path("out.npz"));
     assert_false(io_with_pipes(io_path("in.npz"), "/dev/full", copy_through));
-    io_empty_folder();
 }
 
 TEST(refuses_what_cannot_be_written) {
+    io_empty_folder();
     csrec_array array;
     csrec_error error;
     const char *twice[] = {"x", "x"};

@@ -8,8 +8,6 @@
 
 SEED(seed);
 
-/* ------------------------------------------------------------------ files --------------------- */
-
 typedef enum { ASCENDING, NEARLY, SHUFFLED, MASK, KINDS } kind;
 
 static const char *const kinds[] = {"ascending", "nearly ascending", "shuffled", "mask"};
@@ -112,18 +110,14 @@ static const char *save(const scan *s, kind k, how h) {
     }
     io_zip_add(&zip, "y.npy", y_bytes(s, h.fortran), h.y);
     io_zip_add(&zip, "sigma.npy", io_npy_f8(1, (double[]){0.25}), (io_zip_how){.deflate = true});
-    io_bytes bytes = io_zip_finish(&zip, zip64);
+    ENDS_BY(io_free) io_bytes bytes = io_zip_finish(&zip, zip64);
     const char *path = io_save("scan.npz", bytes.data, bytes.size);
-    io_free(&bytes);
     return path;
 }
 
-/* ------------------------------------------------------------------ slabs --------------------- */
-
 static csrec_slab_file *open_scan(const char *path, csrec_measurement *form) {
     csrec_slab_file *file = NULL;
-    csrec_error error = {""};
-    if (csrec_slab_file_open(path, NULL, form, &file, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_slab_file_open(path, NULL, form, &file, &error));
     return file;
 }
 
@@ -149,7 +143,6 @@ static void check_slab(const scan *s, csrec_slab slab, const csrec_measurement *
 
 static void check_scan(const scan *s, const char *path) {
     csrec_measurement form, part;
-    csrec_error error = {""};
     csrec_slab_file *file = open_scan(path, &form);
     assert_true(csrec_shape_equal(&form.shape, &s->shape));
     assert_int_equal(form.n, s->n);
@@ -158,13 +151,13 @@ static void check_scan(const scan *s, const char *path) {
         csrec_slab slab = {check_below(&seed, s->shape.dim[0]), 0};
         slab.count = 1 + check_below(&seed, s->shape.dim[0] - slab.first);
         if (turn == 3) slab = (csrec_slab){0, s->shape.dim[0]};
-        if (csrec_slab_file_read(file, slab, &part, &error)) fail_msg("%s", error.text);
+        assert_well(csrec_slab_file_read(file, slab, &part, &error));
         check_slab(s, slab, &part);
         csrec_measurement_clear(&part);
     }
-    assert_int_equal(csrec_slab_file_read(file, (csrec_slab){s->shape.dim[0], 1}, &part, &error),
-                     CSREC_ARGUMENT);
-    assert_int_equal(csrec_slab_file_read(file, (csrec_slab){0, 0}, &part, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_slab_file_read(file, (csrec_slab){s->shape.dim[0], 1}, &part, &error),
+                 CSREC_ARGUMENT);
+    assert_fails(csrec_slab_file_read(file, (csrec_slab){0, 0}, &part, &error), CSREC_ARGUMENT);
     csrec_slab_file_close(file);
 }
 
@@ -181,25 +174,19 @@ TEST(slabs_have_the_samples_of_the_file) {
     }
 }
 
-/* ------------------------------------------------------------------ recovery ------------------ */
-
 static void expect_bits(const picture *p, const scan *s, kind k, const csrec_recover_options *o) {
     csrec_measurement whole, form;
     csrec_recover_report report;
-    csrec_slabs *slabs = NULL;
-    csrec_error error = {""};
+    ENDS_BY(end_slabs) csrec_slabs *slabs = NULL;
     const char *path = save(s, k, (how){0});
     OWNED double *signal = malloc((size_t)(p->entries * s->channels) * sizeof *signal);
     assert_non_null(signal);
-    assert_ok(csrec_measurement_read(path, NULL, &whole, &error));
-    if (csrec_recover(&whole, o, p->signal, NULL, &report, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_measurement_read(path, NULL, &whole, &error));
+    assert_well(csrec_recover(&whole, o, p->signal, NULL, &report, &error));
     csrec_slab_file *file = open_scan(path, &form);
-    if (csrec_slabs_create(&form, csrec_slab_file_read, file, o, &slabs, &error))
-        fail_msg("%s", error.text);
-    if (csrec_slabs_take(slabs, (csrec_slab){0, s->shape.dim[0]}, signal, &error))
-        fail_msg("%s", error.text);
+    assert_well(csrec_slabs_create(&form, csrec_slab_file_read, file, o, &slabs, &error));
+    assert_well(csrec_slabs_take(slabs, (csrec_slab){0, s->shape.dim[0]}, signal, &error));
     assert_memory_equal(signal, p->signal, (size_t)(p->entries * s->channels) * sizeof *signal);
-    csrec_slabs_destroy(slabs);
     csrec_slab_file_close(file);
     csrec_measurement_clear(&whole);
 }
@@ -207,7 +194,7 @@ static void expect_bits(const picture *p, const scan *s, kind k, const csrec_rec
 /* In every order of the samples, which decides how their sums are rounded. */
 TEST(slabs_have_the_bits_of_one_piece) {
     const csrec_shape shape = {2, {340 + check_below(&seed, 60), 460}};
-    picture p = make(&shape, 2, 0.2, 0.15, 0.0, &seed);
+    ENDS_BY(clear) picture p = make(&shape, 2, 0.2, 0.15, 0.0, &seed);
     csrec_recover_options o = options_by("frames");
     o.backend = "cpu";
     o.tile = 70000;
@@ -215,10 +202,7 @@ TEST(slabs_have_the_bits_of_one_piece) {
     expect_bits(&p, &s, ASCENDING, &o);
     shuffle(&s, s.n);
     expect_bits(&p, &s, SHUFFLED, &o);
-    clear(&p);
 }
-
-/* ------------------------------------------------------------------ results ------------------- */
 
 static csrec_image draw_signal(bool large) {
     csrec_image image = {0};
@@ -234,14 +218,12 @@ static csrec_image draw_signal(bool large) {
 
 /* libzip compares the checksums. */
 static void check_written(const char *path, const csrec_array *pixels) {
-    csrec_array read = {0};
-    csrec_error error = {""};
-    if (csrec_npz_read(path, "x", &read, &error)) fail_msg("%s", error.text);
+    CLEARED(csrec_array) read = {0};
+    assert_well(csrec_npz_read(path, "x", &read, &error));
     assert_true(csrec_shape_equal(&read.shape, &pixels->shape));
     assert_int_equal(read.dtype, pixels->dtype);
     assert_memory_equal(read.data, pixels->data,
                         (size_t)pixels->count * csrec_dtype_size(pixels->dtype));
-    csrec_array_clear(&read);
 }
 
 TEST(results_have_the_same_bytes_in_slabs) {
@@ -249,17 +231,14 @@ TEST(results_have_the_same_bytes_in_slabs) {
     snprintf(whole, sizeof whole, "%s", io_path("whole.npz"));
     snprintf(slabs, sizeof slabs, "%s", io_path("slabs.npz"));
     for (int trial = 0; trial < 42; trial++) {
-        csrec_image image = draw_signal(trial % 20 == 0); /* slabs have 4 MiB */
+        CLEARED(csrec_image) image = draw_signal(trial % 20 == 0); /* slabs have 4 MiB */
         const char *print = trial % 2 ? fingerprint : NULL;
         expect_same_in_slabs(whole, slabs, &image, NULL, print,
                              check_below(&seed, image.pixels.shape.dim[0]));
         check_written(whole, &image.pixels);
         expect_fingerprint(whole, print ? print : "");
-        csrec_image_clear(&image);
     }
 }
-
-/* ------------------------------------------------------------------ what is wrong ------------- */
 
 static void expect_wrong(const char *path, csrec_status expected, const char *part) {
     csrec_measurement form, made;
@@ -275,11 +254,8 @@ static void expect_wrong(const char *path, csrec_status expected, const char *pa
 
 TEST(wrong_files_are_one_line) {
     for (int trial = 0; trial < 20; trial++) {
-        scan s = draw(SHUFFLED, 3000);
-        if (s.n < 4) {
-            free_scan(&s);
-            continue;
-        }
+        ENDS_BY(free_scan) scan s = draw(SHUFFLED, 3000);
+        if (s.n < 4) continue;
         const int64_t k = 2 + check_below(&seed, s.n - 2), kept = s.index[k];
         const io_zip_how deflated = {.deflate = true}, broken = {.crc_flip = 1};
         expect_wrong(save(&s, SHUFFLED, (how){.y = deflated}), CSREC_UNSUPPORTED, "compressed");
@@ -296,12 +272,10 @@ TEST(wrong_files_are_one_line) {
         s.index[k] = kept;
         s.y[k * s.channels] = INFINITY;
         expect_wrong(save(&s, SHUFFLED, (how){0}), CSREC_DATA, "is infinite");
-        free_scan(&s);
     }
     csrec_measurement form;
     csrec_slab_file *file = NULL;
-    csrec_error error = {""};
-    assert_int_equal(csrec_slab_file_open("-", NULL, &form, &file, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_slab_file_open("-", NULL, &form, &file, &error), CSREC_UNSUPPORTED);
     csrec_slab_file_close(NULL);
 }
 

@@ -60,20 +60,17 @@ TEST(numpy_writes_we_read) {
         for (int k = 0; k < 4; k++) {
             char name[32];
             csrec_array array;
-            csrec_error error = {""};
             snprintf(name, sizeof name, "%s%d.npy", kinds[k], t);
-            if (csrec_array_read(io_path(name), &array, &error)) fail_msg("%s", error.text);
+            assert_well(csrec_array_read(io_path(name), &array, &error));
             check_array(&array, (csrec_dtype)t);
             csrec_array_clear(&array);
             for (int z = 0; z < 2; z++) {
                 snprintf(name, sizeof name, "%s%d.npz", z ? "deflated" : "stored", t);
-                if (csrec_npz_read(io_path(name), kinds[k], &array, &error))
-                    fail_msg("%s", error.text);
+                assert_well(csrec_npz_read(io_path(name), kinds[k], &array, &error));
                 check_array(&array, (csrec_dtype)t);
                 csrec_array_clear(&array);
             }
         }
-    io_empty_folder();
 }
 
 TEST(we_write_numpy_reads) {
@@ -108,20 +105,17 @@ TEST(we_write_numpy_reads) {
                        "    for a in (np.load(f'a{t}.npy'), z[f'a{t}']):\n"
                        "        assert a.dtype == np.dtype(c) and a.shape == (3, 4, 5), a.dtype\n"
                        "        assert (a == make(t)).all()\n"));
-    io_empty_folder();
 }
 
 static void expect_two(const char *name) {
-    csrec_measurement m;
-    csrec_error error = {""};
-    if (csrec_measurement_read(io_path(name), NULL, &m, &error)) fail_msg("%s", error.text);
+    CLEARED(csrec_measurement) m;
+    assert_well(csrec_measurement_read(io_path(name), NULL, &m, &error));
     assert_int_equal(m.shape.dims, 2);
     assert_int_equal(m.shape.dim[0], 4);
     assert_int_equal(m.shape.dim[1], 5);
     assert_int_equal(m.n, 7);
     for (int64_t k = 0; k < m.n; k++) /* the picture is x = 0 .. 19, so each sample is its place */
         assert_true(m.y[k * m.channels] == (double)m.index[k]);
-    csrec_measurement_clear(&m);
 }
 
 /* The one-liner of the documentation, and what else a user may write in a line. */
@@ -146,7 +140,6 @@ TEST(numpy_measurements_are_read) {
     static const char *const names[] = {"mask.npz",  "fortran.npz", "u8.npz", "colour.npz",
                                         "index.npz", "big.npz",     "s.csv",  "t.csv"};
     for (int i = 0; i < 8; i++) expect_two(names[i]);
-    io_empty_folder();
 }
 
 /* NumPy's ways to go wrong: objects, complex, structured arrays. */
@@ -168,7 +161,6 @@ TEST(numpy_types_are_refused) {
         io_assert_line(&error, name, "array 'y'");
         assert_non_null(strstr(error.text, "save"));
     }
-    io_empty_folder();
 }
 
 /* Every finite number of 16 bits, in both byte orders and axis orders. */
@@ -193,7 +185,6 @@ TEST(halves_are_read_exactly) {
         csrec_array_clear(&h);
     }
     csrec_array_clear(&d);
-    io_empty_folder();
 }
 
 TEST(our_measurements_are_read_by_numpy) {
@@ -225,7 +216,6 @@ TEST(our_measurements_are_read_by_numpy) {
         "255]\n"
         "assert str(p['pattern']) == 'uniform' and p['pattern'].dtype.kind == 'U'\n"
         "assert int(p['seed']) == 2**64 - 8 and int(p['count']) == 100\n"));
-    io_empty_folder();
 }
 
 FIXTURE(setup, io_teardown);

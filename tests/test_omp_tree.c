@@ -24,8 +24,7 @@ static double *written_out(const csrec_operator *A) {
 static csrec_operator *haar_operator(const problem *p) {
     csrec_operator_spec spec = {
         .name = "haar", .levels = p->levels, .m = p->n, .rows = p->rows, .columns = p->columns};
-    csrec_operator *A;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    csrec_operator *A = operator_of(&spec);
     return A;
 }
 
@@ -33,46 +32,39 @@ static csrec_operator *haar_operator(const problem *p) {
  * the shortest. */
 TEST(tree_projection_is_least_squares) {
     for (int t = 0; t < 1500; t++) {
-        problem p = problem_draw(&seed, 30, 40);
-        csrec_operator *A = haar_operator(&p);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 30, 40);
+        ENDS_BY(end_operator) csrec_operator *A = haar_operator(&p);
         int64_t m, n;
         csrec_operator_size(A, &m, &n);
         OWNED double *matrix = written_out(A), *x = malloc((size_t)n * sizeof *x);
-        double *r = malloc((size_t)m * sizeof *r), length = 0.0, share = check_uniform(&seed);
+        OWNED double *r = malloc((size_t)m * sizeof *r), *c = malloc((size_t)n * sizeof *c);
+        double share = check_uniform(&seed);
         OWNED bool *chosen = malloc((size_t)n * sizeof *chosen);
         for (int64_t j = 0; j < n; j++) chosen[j] = check_uniform(&seed) < share;
         assert_ok(A->type->fit(A, chosen, p.y, x, r));
-        for (int64_t i = 0; i < m; i++) length += p.y[i] * p.y[i];
-        double bound = 1e-11 * sqrt(length); /* 30 samples, depth 30: 10^3 roundings at most */
+        double bound =
+            1e-11 * length_of(m, 1, p.y); /* 30 samples, depth 30: 10^3 roundings at most */
         for (int64_t i = 0; i < m; i++) {
             double fit = r[i];
             for (int64_t j = 0; j < n; j++) fit += matrix[i * n + j] * x[j];
             assert_true(fabs(fit - p.y[i]) <= bound);
         }
-        for (int64_t j = 0; j < n; j++) {
-            double c = 0.0;
-            for (int64_t i = 0; i < m; i++) c += matrix[i * n + j] * r[i];
-            assert_true(!chosen[j] || fabs(c) <= bound);
-            assert_true(chosen[j] || x[j] == 0.0);
-        }
-        free(r);
-        csrec_operator_destroy(A);
-        problem_drop(&p);
+        apply_turned(m, n, matrix, r, c);
+        for (int64_t j = 0; j < n; j++) assert_true(chosen[j] ? fabs(c[j]) <= bound : x[j] == 0.0);
     }
 }
 
 TEST(omp_on_the_tree_equals_plain_omp) {
     for (int t = 0; t < 4000; t++) {
         int levels = 4 + (int)check_below(&seed, 30);
+        ENDS_BY(problem_drop)
         problem p = problem_create(&seed, levels, 8 + check_below(&seed, 8), (csrec_columns)(t & 1),
                                    t % 3 ? 0 : PROBLEM_WAVES, levels > 12 && t % 5 == 0);
-        csrec_operator *A = haar_operator(&p);
+        ENDS_BY(end_operator) csrec_operator *A = haar_operator(&p);
         int64_t m, n;
         csrec_operator_size(A, &m, &n);
         OWNED double *matrix = written_out(A);
         check_omp(A, m, n, matrix, p.y, 1 + check_below(&seed, m < n ? m / 2 : n / 2));
-        csrec_operator_destroy(A);
-        problem_drop(&p);
     }
 }
 
@@ -83,25 +75,24 @@ TEST(omp_on_the_tree_equals_plain_omp) {
 TEST(omp_on_the_tree_equals_omp_on_its_matrix) {
     for (int t = 0; t < 300; t++) {
         int levels = 8 + (int)check_below(&seed, 30);
+        ENDS_BY(problem_drop)
         problem p = problem_create(&seed, levels, 40 + check_below(&seed, 200),
                                    (csrec_columns)(t & 1), 0, levels > 12 && t % 5 == 0);
-        csrec_operator *A = haar_operator(&p), *D;
+        ENDS_BY(end_operator) csrec_operator *A = haar_operator(&p), *D;
         int64_t m, n;
         csrec_operator_size(A, &m, &n);
         double *matrix = written_out(A), history[2][240], r[2][240], length = 0.0;
-        csrec_operator_spec spec = {.name = "dense", .m = m, .n = n, .matrix = matrix};
-        assert_ok(csrec_operator_create(&spec, &D, NULL));
+        D = dense_operator(NULL, m, n, matrix);
         for (int k = 0; k < 2; k++) {
             csrec_solve_options options = {.solver = "omp",
                                            .stop = {.atoms = m / 3},
                                            .history = history[k],
                                            .history_size = 240};
-            csrec_atoms atoms;
+            CLEARED(csrec_atoms) atoms;
             csrec_solve_report report;
             assert_ok(csrec_solve(k ? D : A, p.y, &options, &atoms, r[k], &report, NULL));
             assert_int_equal(report.iterations, m / 3);
             assert_int_equal(atoms.n, m / 3);
-            csrec_atoms_clear(&atoms);
         }
         for (int64_t i = 0; i < m; i++) length += p.y[i] * p.y[i];
         /* 80 columns of condition up to 10^4, and 240 roundings. */
@@ -110,8 +101,5 @@ TEST(omp_on_the_tree_equals_omp_on_its_matrix) {
         for (int64_t i = 0; i < m; i++)
             assert_true(fabs(r[0][i] - r[1][i]) <= 1e-10 * sqrt(length));
         free(matrix);
-        csrec_operator_destroy(A);
-        csrec_operator_destroy(D);
-        problem_drop(&p);
     }
 }

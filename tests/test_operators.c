@@ -5,7 +5,8 @@
 
 static void check_adjoint(const drawn *d, const csrec_operator *A) {
     OWNED double *x = random_vector(d->n), *y = random_vector(d->m);
-    double *Ax = random_vector(d->m), *Aty = random_vector(d->n), left = 0.0, right = 0.0;
+    OWNED double *Ax = random_vector(d->m), *Aty = random_vector(d->n);
+    double left = 0.0, right = 0.0;
     assert_ok(csrec_operator_forward(A, x, Ax));
     assert_ok(csrec_operator_adjoint(A, y, Aty));
     double scale = 0.0;
@@ -18,8 +19,6 @@ static void check_adjoint(const drawn *d, const csrec_operator *A) {
         scale += fabs(x[j] * Aty[j]);
     }
     expect_near(d, "<Ax, y> - <x, A^T y>", left, right, scale);
-    free(Ax);
-    free(Aty);
 }
 
 TEST_ON_EACH(adjoint_identity) {
@@ -116,12 +115,10 @@ TEST_ON_EACH(frames_reproduce_the_signal) {
 TEST(haar_wavelets_are_orthonormal) {
     csrec_shape shape = {2, {16, 8}};
     csrec_operator_spec spec = {.name = "wavelet", .shape = &shape, .kind = "haar"};
-    csrec_operator *A;
     double norms[128];
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
     assert_ok(csrec_operator_column_norms(A, norms));
     for (int j = 0; j < 128; j++) assert_true(fabs(norms[j] - 1.0) < 1e-14);
-    csrec_operator_destroy(A);
 }
 
 /* Samples of any basis, and the rows' own fields. */
@@ -194,7 +191,7 @@ TEST(fields_of_other_rows_are_refused) {
     const char *name, *brief;
     for (int row = 0; csrec_operator_info(row, &name, &brief); row++)
         for (int f = 0; f < 4; f++) {
-            drawn d = draw_operator(&seed, name, "cpu");
+            ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, name, "cpu");
             char word[64];
             snprintf(word, sizeof word, " %s ", name);
             const double coils[2] = {1.0, 0.0};
@@ -206,7 +203,6 @@ TEST(fields_of_other_rows_are_refused) {
             if (f == 3) d.spec.factor = ones;
             if (!strstr(fields[f].rows, word))
                 expect_refusal(&d.spec, CSREC_ARGUMENT, fields[f].field);
-            drop_drawn(&d);
         }
 }
 
@@ -223,10 +219,8 @@ TEST(wrong_backends_are_refused) {
         return;
     }
     csrec_context_destroy(&context);
-    csrec_operator *A;
     spec.backend = NULL;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
     csrec_operator_spec chain = {.name = "chain", .first = A, .second = A, .backend = "cuda"};
     expect_refusal(&chain, CSREC_ARGUMENT, "factors");
-    csrec_operator_destroy(A);
 }

@@ -11,12 +11,6 @@ static int bits_of(int64_t dim) {
     return bits;
 }
 
-static int64_t entries(const csrec_shape *shape) {
-    int64_t count = 1;
-    for (int a = 0; a < shape->dims; a++) count *= shape->dim[a];
-    return count;
-}
-
 static void coordinates(const csrec_shape *shape, int64_t index, int64_t *x) {
     for (int a = shape->dims - 1; a >= 0; a--) {
         x[a] = index % shape->dim[a];
@@ -60,10 +54,10 @@ static void check_bijection(const csrec_shape *shape, csrec_order order) {
     int levels = -1, expected = 0;
     assert_ok(csrec_rows_levels(shape, order, &levels));
     for (int a = 0; a < shape->dims; a++) expected += bits_of(shape->dim[a]);
-    if (order == CSREC_ORDER_RASTER) expected = bits_of(entries(shape));
+    if (order == CSREC_ORDER_RASTER) expected = bits_of(entries_in(shape));
     assert_int_equal(levels, expected);
 
-    int64_t n = entries(shape), M = INT64_C(1) << levels, inside = 0;
+    int64_t n = entries_in(shape), M = INT64_C(1) << levels, inside = 0;
     OWNED int64_t *index = malloc((size_t)M * sizeof *index),
                   *owner = malloc((size_t)M * sizeof *owner);
     OWNED uint64_t *rows = malloc((size_t)M * sizeof *rows);
@@ -154,8 +148,9 @@ TEST(large_shapes) {
             for (int round = 0; round < 20; round++) {
                 int64_t index[300], back[300], n = 1 + check_below(&seed, 300);
                 uint64_t rows[300];
-                for (int64_t k = 0; k < n; k++) index[k] = check_below(&seed, entries(&shapes[i]));
-                index[0] = entries(&shapes[i]) - 1;
+                for (int64_t k = 0; k < n; k++)
+                    index[k] = check_below(&seed, entries_in(&shapes[i]));
+                index[0] = entries_in(&shapes[i]) - 1;
                 assert_ok(csrec_rows_from_index(&shapes[i], (csrec_order)order, n, index, rows));
                 assert_ok(csrec_rows_to_index(&shapes[i], (csrec_order)order, n, rows, back));
                 assert_memory_equal(index, back, (size_t)n * sizeof *index);
@@ -168,7 +163,7 @@ TEST(large_shapes) {
 TEST(many_positions) {
     const csrec_shape shape = {2, {700, 513}};
     enum { n = 100000 };
-    int64_t *index = malloc(n * sizeof *index);
+    OWNED int64_t *index = malloc(n * sizeof *index);
     OWNED uint64_t *rows = malloc(n * sizeof *rows);
     for (int k = 0; k < n; k++) index[k] = check_below(&seed, 700 * 513);
     assert_ok(csrec_rows_from_index(&shape, CSREC_ORDER_HILBERT, n, index, rows));
@@ -177,7 +172,6 @@ TEST(many_positions) {
         assert_ok(csrec_rows_from_index(&shape, CSREC_ORDER_HILBERT, 1, &index[k], &row));
         assert_int_equal(rows[k], row);
     }
-    free(index);
 }
 
 TEST(unusable_shapes) {

@@ -94,13 +94,10 @@ TEST(reads_every_kind) {
                 io_put_le(&png.transparency, (uint64_t[]){0, 77, 255}[check_below(&seed, 3)], 1);
         else if (trial / 30 & 1 && !(png.color & 4))
             for (int c = 0; c < channels; c++) io_put_be(&png.transparency, samples[c], 2);
-        io_bytes b = io_png_make(&png);
-        csrec_image image;
-        csrec_error error = {""};
-        if (decode(&b, &image, &error) != CSREC_OK) fail_msg("%s", error.text);
+        ENDS_BY(io_free) io_bytes b = io_png_make(&png);
+        CLEARED(csrec_image) image;
+        assert_well(decode(&b, &image, &error));
         check_picture(&png, &image);
-        csrec_image_clear(&image);
-        io_free(&b);
         io_free(&png.palette);
         io_free(&png.transparency);
     }
@@ -141,22 +138,18 @@ TEST(refuses_bombs_and_damage) {
 /* A bomb that its own bytes could hold, but not the memory: 2^20 x 2^20 pixels in a file that is
  * large enough for them (sparse, so that it takes no disk). */
 TEST(refuses_what_memory_cannot_hold) {
-    io_bytes b = small_png(&(io_png){.declared_height = 1 << 20});
+    ENDS_BY(io_free) io_bytes b = small_png(&(io_png){.declared_height = 1 << 20});
     memcpy(b.data + 16, "\0\x10\0", 4); /* the width, then the checksum anew */
     uint32_t crc = (uint32_t)crc32(0, b.data + 12, 17);
     for (int i = 0; i < 4; i++) b.data[29 + i] = (uint8_t)(crc >> (24 - 8 * i));
     const char *path = io_save("bomb.png", b.data, b.size);
     assert_int_equal(truncate(path, INT64_C(1) << 31), 0);
     csrec_image image;
-    csrec_error error = {""};
-    assert_int_equal(csrec_image_read(path, &image, &error), CSREC_MEMORY);
-    io_assert_line(&error, path, "MiB");
-    io_free(&b);
-    io_empty_folder();
+    io_refused(csrec_image_read(path, &image, &error), CSREC_MEMORY, path, "MiB");
 }
 
 TEST(refuses_every_truncation_and_survives_every_flip) {
-    io_bytes b = small_png(&(io_png){.interlaced = true});
+    ENDS_BY(io_free) io_bytes b = small_png(&(io_png){.interlaced = true});
     csrec_image image;
     csrec_error error;
     for (size_t size = 0; size < b.size; size++) {
@@ -171,8 +164,6 @@ TEST(refuses_every_truncation_and_survives_every_flip) {
         if (decode(&b, &image, &error) == CSREC_OK) csrec_image_clear(&image);
         b.data[at] ^= bit;
     }
-    io_free(&b);
-    io_empty_folder();
 }
 
 static csrec_image random_image(csrec_dtype dtype, int64_t h, int64_t w, int channels, bool alpha) {
@@ -189,15 +180,17 @@ static csrec_image random_image(csrec_dtype dtype, int64_t h, int64_t w, int cha
 }
 
 TEST(written_pictures_come_back) {
+    io_empty_folder();
     static const int channels[] = {0, 1, 3};
     for (int trial = 0; trial < 60; trial++) {
         int64_t h = 1 + check_below(&seed, 30), w = 1 + check_below(&seed, 30);
         bool deep = trial & 1, alpha = trial & 2;
+        ENDS_BY(csrec_image_clear)
         csrec_image out =
             random_image(deep ? CSREC_U16 : CSREC_U8, h, w, channels[trial % 3], alpha);
-        csrec_image in;
+        CLEARED(csrec_image) in;
         assert_ok(csrec_image_write(io_path("w.png"), &out, NULL));
-        io_bytes b = io_load(io_path("w.png"));
+        ENDS_BY(io_free) io_bytes b = io_load(io_path("w.png"));
         assert_int_equal(b.data[24], deep ? 16 : 8); /* depth and colour type in IHDR */
         assert_int_equal(b.data[25], (channels[trial % 3] == 3 ? 2 : 0) + (alpha ? 4 : 0));
         assert_ok(csrec_image_read(io_path("w.png"), &in, NULL));
@@ -205,19 +198,14 @@ TEST(written_pictures_come_back) {
         assert_memory_equal(in.pixels.data, out.pixels.data,
                             (size_t)in.pixels.count * (deep ? 2 : 1));
         if (alpha) assert_memory_equal(in.alpha, out.alpha, (size_t)(h * w));
-        io_free(&b);
-        csrec_image_clear(&in);
-        csrec_image_clear(&out);
     }
     assert_int_equal(io_count_files(), 1);
-    io_empty_folder();
 }
 
 static bool write_fails(const char *path) {
-    csrec_image image = random_image(CSREC_U8, 100, 100, 3, true);
+    CLEARED(csrec_image) image = random_image(CSREC_U8, 100, 100, 3, true);
     csrec_error error = {""};
     csrec_status status = csrec_image_write(path, &image, &error);
-    csrec_image_clear(&image);
     return status == CSREC_FILE && strstr(error.text, path) && strstr(error.text, "disk");
 }
 
@@ -226,13 +214,13 @@ TEST(full_disk_leaves_nothing) {
 }
 
 TEST(refuses_what_is_no_picture) {
+    io_empty_folder();
     csrec_image image = random_image(CSREC_U8, 4, 4, 2, false);
-    csrec_error error;
-    assert_int_equal(csrec_image_write(io_path("n.png"), &image, &error), CSREC_ARGUMENT);
-    io_assert_line(&error, "n.png", "[H, W]");
+    io_refused(csrec_image_write(io_path("n.png"), &image, &error), CSREC_ARGUMENT, "n.png",
+               "[H, W]");
     image.pixels.shape.dim[2] = 1;
     image.bits = 16;
-    assert_int_equal(csrec_image_write(io_path("n.png"), &image, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_image_write(io_path("n.png"), &image, &error), CSREC_ARGUMENT);
     csrec_image_clear(&image);
     csrec_image_clear(&image);
     csrec_image_clear(NULL);
@@ -240,20 +228,16 @@ TEST(refuses_what_is_no_picture) {
 }
 
 static bool copy_through(void) {
-    csrec_image image;
-    if (csrec_image_read("-", &image, NULL) != CSREC_OK) return false;
-    bool good = csrec_image_write("-", &image, NULL) == CSREC_OK;
-    csrec_image_clear(&image);
-    return good;
+    CLEARED(csrec_image) image = {0};
+    return csrec_image_read("-", &image, NULL) == CSREC_OK &&
+           csrec_image_write("-", &image, NULL) == CSREC_OK;
 }
 
 TEST(stdin_and_stdout_work) {
-    csrec_image image = random_image(CSREC_U16, 9, 7, 3, true);
+    ENDS_BY(csrec_image_clear) csrec_image image = random_image(CSREC_U16, 9, 7, 3, true);
     assert_ok(csrec_image_write(io_path("in.png"), &image, NULL));
     assert_true(io_with_pipes(io_path("in.png"), io_path("out.png"), copy_through));
     io_assert_same(io_path("in.png"), io_path("out.png"));
-    csrec_image_clear(&image);
-    io_empty_folder();
 }
 
 FIXTURE(io_setup, io_teardown);

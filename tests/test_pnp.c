@@ -14,13 +14,6 @@ static void draw_matrix(bool orthogonal, double c, int m, double *A) {
     for (int i = 0; i < m * N && orthogonal; i++) A[i] *= c;
 }
 
-static void times(int m, const double *A, const double *x, double *y) {
-    for (int i = 0; i < m; i++) {
-        y[i] = 0.0;
-        for (int j = 0; j < N; j++) y[i] += A[i * N + j] * x[j];
-    }
-}
-
 /* u with (A A^T + share I) u = r. */
 static void solve_dense(int m, const double *A, double share, const double *r, double *u) {
     double G[ROWS * ROWS];
@@ -48,13 +41,13 @@ TEST(the_data_step_is_the_dense_one) {
         double A[ROWS * N], y[ROWS], z[N], r[ROWS], u[ROWS], known[N];
         const double share = 1.0 + 10.0 * check_uniform(&seed);
         int64_t index[ROWS];
-        bench b;
+        ENDS_BY(bench_close) bench b;
         draw_matrix(tight, 0.5 + 2.0 * check_uniform(&seed), m, A);
         for (int i = 0; i < m; i++) y[i] = check_normal(&seed);
         for (int j = 0; j < N; j++) z[j] = check_normal(&seed);
         open_matrix(&b, m, A, index, y);
         bench_open(&b);
-        times(m, A, z, r);
+        apply_matrix(m, N, A, z, r);
         for (int i = 0; i < m; i++) r[i] = y[i] - r[i];
         solve_dense(m, A, share, r, u);
         for (int j = 0; j < N; j++) {
@@ -66,7 +59,6 @@ TEST(the_data_step_is_the_dense_one) {
         /* conjugate gradients end at 1e-4 of the misfit */
         double off = sqrt(squares(N, b.p.x, known)), size = sqrt(squares(N, known, z));
         if (off > (tight ? 1e-12 : 1e-3) * (size + 1.0)) fail_msg("off by %g of %g", off, size);
-        bench_close(&b);
     }
 }
 
@@ -77,10 +69,10 @@ TEST(the_discrepancy_is_met) {
         const int m = 1 + (int)check_below(&seed, ROWS);
         double A[ROWS * N], y[ROWS], z[N], r[ROWS], again[ROWS];
         int64_t index[ROWS];
-        bench b;
+        ENDS_BY(bench_close) bench b;
         draw_matrix(tight, 2.0, m, A);
         for (int j = 0; j < N; j++) z[j] = check_normal(&seed);
-        times(m, A, z, r);
+        apply_matrix(m, N, A, z, r);
         for (int i = 0; i < m; i++) y[i] = r[i] + 3.0 + check_normal(&seed);
         open_matrix(&b, m, A, index, y);
         const double misfit = sqrt(squares(m, y, r));
@@ -88,7 +80,7 @@ TEST(the_discrepancy_is_met) {
         bench_open(&b);
         const double eps = b.m.sigma * sqrt((double)m);
         assert_ok(csrec_pnp_meet(&b.p, z));
-        times(m, A, b.p.x, again);
+        apply_matrix(m, N, A, b.p.x, again);
         const double left = sqrt(squares(m, y, again));
         assert_true(left <= fmax(eps, 0.0) * (1.0 + 1e-9));
         if (misfit <= eps)
@@ -97,7 +89,6 @@ TEST(the_discrepancy_is_met) {
             assert_true(left >= eps * (1.0 - 1e-9));
             assert_true(fabs(sqrt(squares(N, b.p.x, z)) - (misfit - eps) / 2.0) < 1e-9 * misfit);
         }
-        bench_close(&b);
     }
 }
 
@@ -109,7 +100,7 @@ TEST(the_messages_are_the_dense_ones) {
         const double c = 0.5 + 2.0 * check_uniform(&seed), gain = (double)N / m;
         double A[ROWS * N], y[ROWS], x[N], r[ROWS], level, energy = 0.0, sigma;
         int64_t index[ROWS];
-        bench b;
+        ENDS_BY(bench_close) bench b;
         draw_matrix(true, c, m, A);
         for (int j = 0; j < N; j++) x[j] = check_normal(&seed);
         for (int i = 0; i < m; i++) y[i] = c * check_normal(&seed);
@@ -121,7 +112,7 @@ TEST(the_messages_are_the_dense_ones) {
         for (int j = 0; j < N; j++) assert_true(fabs(b.p.x[j] - y[0] / (c * sqrt(N))) < 1e-10);
         memcpy(b.p.x, x, sizeof x);
         assert_ok(csrec_pnp_decorrelate(&b.p, &level));
-        times(m, A, x, r);
+        apply_matrix(m, N, A, x, r);
         for (int i = 0; i < m; i++) r[i] = (y[i] - r[i]) / c; /* of rows of length 1 */
         for (int j = 0; j < N; j++) {
             double known = x[j];
@@ -132,7 +123,6 @@ TEST(the_messages_are_the_dense_ones) {
         double v = fmax(energy / m - sigma * sigma / (c * c), 0.0);
         double t = sqrt(v * (gain - 1.0) + gain * sigma * sigma / (c * c));
         assert_true(fabs(level - t) < 1e-10 * (1.0 + t));
-        bench_close(&b);
     }
 }
 
@@ -146,7 +136,7 @@ TEST(what_cannot_be_met_is_told) {
     memcpy(A + M / 2 * N, A, M / 2 * N * sizeof *A);
     for (int j = 0; j < N; j++) z[j] = 100.0 + 20.0 * check_normal(&seed);
     open_matrix(&b, M, A, index, y);
-    times(M, A, z, y);
+    apply_matrix(M, N, A, z, y);
     for (int i = 0; i < M / 2; i++) y[i] += y[i + M / 2] < 0.0 ? -50.0 : 50.0;
     double known = 0.0;
     for (int i = 0; i < M / 2; i++) known += pow(y[i] - y[i + M / 2], 2.0) / 2.0;

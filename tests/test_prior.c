@@ -3,8 +3,6 @@
 #include "io_file.h"
 #include "prior_model.h"
 
-/* ------------------------------------------------------------------ planes */
-
 typedef struct scene {
     csrec_prior_samples s;
     float *values;
@@ -65,7 +63,7 @@ TEST(planes_equal_their_definition) {
     for (int round = 0; round < 30; round++) {
         int channels = check_below(&seed, 2) ? 1 : 3;
         int64_t h = 1 + check_below(&seed, 20), w = 1 + check_below(&seed, 20), n = h * w;
-        scene d = draw(channels, h, w);
+        ENDS_BY(drop) scene d = draw(channels, h, w);
         csrec_prior_frame frame;
         int64_t H = (h + 7) / 8 * 8, W = (w + 7) / 8 * 8;
         OWNED float *work = malloc((size_t)csrec_prior_work(h, w) * 4);
@@ -107,15 +105,12 @@ TEST(planes_equal_their_definition) {
             }
         }
         free(z);
-        drop(&d);
     }
 }
 
-/* ------------------------------------------------------------------ models */
-
 /* Weights are those of the file, in 16 bits: written and read, a model is the same. */
 TEST(files_keep_models) {
-    csrec_model *model = draw_model(3), *again = NULL;
+    ENDS_BY(end_model) csrec_model *model = draw_model(3), *again = NULL;
     const char *path = io_path("prior.npz");
     assert_ok(csrec_model_write(path, model, NULL));
     assert_ok(csrec_model_read(path, &again, NULL));
@@ -127,9 +122,6 @@ TEST(files_keep_models) {
         assert_true(v == csrec_array_value(b, i));
         assert_true(v == 0.0 || fabs(v) < 6.2e-5 || v / step == rint(v / step));
     }
-    csrec_model_destroy(model);
-    csrec_model_destroy(again);
-    io_empty_folder();
 }
 
 static void expect_refusal(parts *p, const char *array, const char *words) {
@@ -163,7 +155,7 @@ TEST(wrong_models_are_named) {
     p = make(1, 0.05);
     ((int64_t *)p.layers.data)[1] = INT64_C(1) << 40;
     expect_refusal(&p, "array 'layers'", "entry 1 is 1099511627776; must be -1 to 4096");
-    csrec_model *model = draw_model(3);
+    ENDS_BY(end_model) csrec_model *model = draw_model(3);
     csrec_error error = {""};
     csrec_recover_options o = options_by(NULL);
     o.model = model;
@@ -183,5 +175,4 @@ TEST(wrong_models_are_named) {
     assert_null(strstr(error.text, "or for 1"));
     o.method = "pca";
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    csrec_model_destroy(model);
 }

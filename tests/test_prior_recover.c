@@ -12,21 +12,14 @@ typedef struct sampled {
 static sampled sample(int64_t height, int64_t width, int64_t channels, int64_t n) {
     sampled s = {.m = {.shape = {2, {height, width}}, .n = n, .channels = channels},
                  .values = height * width * channels};
-    s.m.index = malloc((size_t)n * sizeof(int64_t));
+    s.m.index = check_order(&seed, height * width);
     s.m.y = malloc((size_t)(n * channels) * sizeof(double));
-    OWNED uint8_t *taken = calloc((size_t)(height * width), 1);
-    for (int64_t i = 0; i < n; i++) {
-        do s.m.index[i] = check_below(&seed, height * width);
-        while (taken[s.m.index[i]]);
-        taken[s.m.index[i]] = 1;
-    }
     for (int64_t i = 0; i < n * channels; i++) s.m.y[i] = 255.0 * check_uniform(&seed);
     return s;
 }
 
 static double *recover(const sampled *s, const csrec_model *model, const char *name, double value) {
     csrec_recover_report report;
-    csrec_error error = {""};
     const csrec_setting settings[] = {{name, value}};
     csrec_recover_options o = options_by(NULL);
     o.model = model;
@@ -35,7 +28,7 @@ static double *recover(const sampled *s, const csrec_model *model, const char *n
     o.range[1] = INFINITY;
     if (name) o.solve.settings = settings, o.solve.n_settings = 1;
     double *signal = calloc((size_t)s->values, sizeof *signal);
-    if (csrec_recover(&s->m, &o, signal, NULL, &report, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_recover(&s->m, &o, signal, NULL, &report, &error));
     assert_string_equal(report.method, "net");
     for (int64_t i = 0; i < s->m.n && s->m.sigma == 0.0; i++)
         for (int64_t c = 0; c < s->m.channels; c++)
@@ -54,7 +47,8 @@ static void clear(sampled *s) {
 TEST(units_and_offsets_do_not_matter) {
     for (int round = 0; round < 4; round++) {
         int channels = round % 2 ? 3 : 1;
-        csrec_model *model = draw_model(channels);
+        ENDS_BY(end_model) csrec_model *model = draw_model(channels);
+        ENDS_BY(clear)
         sampled s = sample(20 + check_below(&seed, 20), 20 + check_below(&seed, 20), channels, 200);
         if (round > 1) s.m.sigma = 5.0;
         OWNED double *plain = recover(&s, model, NULL, 0.0);
@@ -74,17 +68,16 @@ TEST(units_and_offsets_do_not_matter) {
             }
             free(t.m.y);
         }
-        clear(&s);
-        csrec_model_destroy(model);
     }
 }
 
 TEST(constants_and_small_pictures_work) {
-    csrec_model *gray = draw_model(1), *colour = draw_model(3);
+    ENDS_BY(end_model) csrec_model *gray = draw_model(1), *colour = draw_model(3);
     const int64_t sizes[][2] = {{1, 1}, {1, 9}, {5, 1}, {3, 4}, {7, 8}, {17, 9}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int channels = 1; channels <= 3; channels += 2) {
             int64_t n = sizes[k][0] * sizes[k][1];
+            ENDS_BY(clear)
             sampled s = sample(sizes[k][0], sizes[k][1], channels, 1 + check_below(&seed, n));
             free(recover(&s, channels == 3 ? colour : gray, "turns", 8));
             free(recover(&s, gray, "steps", 2));
@@ -92,15 +85,12 @@ TEST(constants_and_small_pictures_work) {
             OWNED double *flat = recover(&s, channels == 3 ? colour : gray, NULL, 0.0);
             for (int64_t i = 0; i < s.values; i++)
                 assert_true(flat[i] == 1e6 + (double)(i % channels));
-            clear(&s);
         }
-    csrec_model_destroy(gray);
-    csrec_model_destroy(colour);
 }
 
 /* The mean over turns does not change if the picture is turned. */
 TEST(eight_turns_are_symmetric) {
-    csrec_model *model = draw_model(1);
+    ENDS_BY(end_model) csrec_model *model = draw_model(1);
     sampled s = sample(24, 40, 1, 300), t = s;
     t.m.shape = (csrec_shape){2, {40, 24}};
     t.m.index = malloc((size_t)s.m.n * sizeof(int64_t));
@@ -112,25 +102,22 @@ TEST(eight_turns_are_symmetric) {
             assert_true(fabs(a[y * 40 + x] - b[x * 24 + 23 - y]) < 2e-2);
     free(t.m.index);
     clear(&s);
-    csrec_model_destroy(model);
 }
 
 /* Of a picture of stripes, fitting lowers the error at pixels that it has not seen. */
 /* The installed priors: `together` takes the one of three channels, else each has the gray one. */
 TEST(colours_go_together_or_apart) {
-    sampled s = sample(24, 16, 3, 100);
+    ENDS_BY(clear) sampled s = sample(24, 16, 3, 100);
     for (int together = 0; together < 2; together++) {
         char path[4096];
-        csrec_model *model = NULL;
+        ENDS_BY(end_model) csrec_model *model = NULL;
         if (!csrec_prior_installed(together ? 3 : 1, sizeof path, path)) skip();
         assert_ok(csrec_model_read(path, &model, NULL));
         assert_int_equal(csrec_prior_channels(model), together ? 3 : 1);
         OWNED double *named = recover(&s, model, NULL, 0.0);
         OWNED double *found = recover(&s, NULL, "together", together);
         assert_memory_equal(named, found, (size_t)s.values * sizeof *named);
-        csrec_model_destroy(model);
     }
-    clear(&s);
 }
 
 enum { SIDE = 32, STEPS = 400 };
@@ -156,26 +143,23 @@ static double share_left(const sampled *s, const csrec_model *model) {
  */
 TEST(fitting_learns_what_repeats) {
     enum { DRAWS = 4 };
-    sampled s = sample(SIDE, SIDE, 1, SIDE * SIDE / 3);
+    ENDS_BY(clear) sampled s = sample(SIDE, SIDE, 1, SIDE * SIDE / 3);
     for (int64_t i = 0; i < s.m.n; i++) s.m.y[i] = stripe(s.m.index[i]);
     double least = 1.0;
     for (int draw = 0; draw < DRAWS && !(least < 0.8); draw++) {
-        csrec_model *model = fresh_model(1, 8, &seed);
+        ENDS_BY(end_model) csrec_model *model = fresh_model(1, 8, &seed);
         least = fmin(least, share_left(&s, model));
-        csrec_model_destroy(model);
     }
     if (!(least < 0.8)) fail_msg("%g of the squared errors are left", least);
-    clear(&s);
 }
 
 /* A network that nobody trained says anything: what it says of its errors stays within e^+-20 times
  * the samples' variance and a squared tone. */
 TEST(strange_networks_expect_finite_errors) {
-    csrec_error error;
-    csrec_model *model = NULL;
-    parts p = make(1, 0.5);
+    ENDS_BY(end_model) csrec_model *model = NULL;
+    ENDS_BY(parts_drop) parts p = make(1, 0.5);
     assert_ok(assemble(&p, &model, NULL));
-    sampled s = sample(24, 24, 1, 100);
+    ENDS_BY(clear) sampled s = sample(24, 24, 1, 100);
     double *signal = malloc((size_t)s.values * sizeof *signal), mean = 0.0, square = 1.0;
     double *v = malloc((size_t)s.values * sizeof *v), farthest = 0.0;
     for (int64_t i = 0; i < s.m.n; i++) mean += s.m.y[i] / (double)s.m.n;
@@ -185,12 +169,9 @@ TEST(strange_networks_expect_finite_errors) {
     csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.backend = "cpu";
-    if (csrec_recover_variance(&s.m, &o, signal, v, NULL, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_recover_variance(&s.m, &o, signal, v, NULL, &error));
     for (int64_t i = 0; i < s.values; i++) farthest = fmax(farthest, fabs(log(v[i] / square)));
     assert_true(fabs(farthest - 20.0) <= 1e-4); /* beyond it without a limit */
-    csrec_model_destroy(model);
-    parts_drop(&p);
-    clear(&s);
     free(signal);
     free(v);
 }

@@ -12,8 +12,6 @@ SEED(seed);
 
 enum { EDGE = 48, SHARE = 3, THREADS = 4, COUNT = 60 };
 
-/* ------------------------------------------------------------------ what is run */
-
 typedef struct way {
     const char *name, *solver, *basis;
     int64_t shifts;
@@ -75,8 +73,6 @@ static csrec_outcome run_way(const scene *s, const way *w, double *signal,
     return run_threads(s, w, THREADS, signal, progress, context);
 }
 
-/* ------------------------------------------------------------------ whose thread */
-
 typedef struct listener {
     pthread_t caller;
     int calls, inside;
@@ -102,7 +98,7 @@ static bool listen(const csrec_progress *progress, void *context) {
 }
 
 TEST(callbacks_come_on_the_calling_thread) {
-    scene s = draw_scene();
+    ENDS_BY(drop_scene) scene s = draw_scene();
     for (int w = 0; w < WAYS; w++) {
         listener l = {.caller = pthread_self()};
         run_way(&s, &ways[w], s.signal, listen, &l);
@@ -110,12 +106,11 @@ TEST(callbacks_come_on_the_calling_thread) {
             fail_msg("%s: %d calls, on other threads: %d, at once: %d", ways[w].name, l.calls,
                      l.foreign, l.crossed);
     }
-    drop_scene(&s);
 }
 
 /* On several threads the others may have ended by the first call. */
 TEST(a_request_to_stop_is_heard) {
-    scene s = draw_scene();
+    ENDS_BY(drop_scene) scene s = draw_scene();
     for (int k = 0; k < 2 * WAYS; k++) {
         const way *w = &ways[k / 2];
         listener l = {.caller = pthread_self(), .stop_at = 1};
@@ -125,39 +120,7 @@ TEST(a_request_to_stop_is_heard) {
             fail_msg("%s: outcome %d, %d more calls", w->name, (int)outcome, l.calls_after);
         for (int64_t i = 0; i < EDGE * EDGE * 2; i++) assert_true(isfinite(s.signal[i]));
     }
-    drop_scene(&s);
 }
-
-/* Steps of many products report before each, not only when they end: more reports than steps, and a
- * request to stop ends the step that hears it. */
-TEST(long_steps_report) {
-    enum { SIDE = 64, M = SIDE * SIDE / 3, STEPS = 2 };
-    csrec_shape shape = {2, {SIDE, SIDE}};
-    csrec_sampling s;
-    assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, M, check_next(&seed), &s, NULL));
-    OWNED double *y = malloc(M * sizeof *y);
-    for (int i = 0; i < M; i++) y[i] = check_normal(&seed);
-    csrec_operator_spec spec = {
-        .name = "dct", .m = M, .shape = &shape, .index = s.index, .block = 16, .step = 8};
-    csrec_operator *A;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
-    for (int stop_at = 0; stop_at < 2; stop_at++) {
-        csrec_solve_report report;
-        listener l = {.caller = pthread_self(), .stop_at = stop_at};
-        csrec_solve_options o = {
-            .solver = "cosamp", .stop = {.atoms = STEPS}, .progress = listen, .context = &l};
-        assert_ok(csrec_solve(A, y, &o, NULL, NULL, &report, NULL));
-        assert_true(l.calls > (stop_at ? 0 : STEPS));
-        if (!stop_at) continue;
-        assert_int_equal(report.outcome, CSREC_INTERRUPTED);
-        assert_true(report.iterations <= 1);
-        assert_int_equal(l.calls, 1);
-    }
-    csrec_operator_destroy(A);
-    csrec_sampling_clear(&s);
-}
-
-/* ------------------------------------------------------------------ calls within calls */
 
 typedef struct nested {
     const scene *s;
@@ -176,7 +139,7 @@ static bool recover_within(const csrec_progress *progress, void *context) {
 }
 
 TEST(a_callback_may_recover) {
-    scene s = draw_scene();
+    ENDS_BY(drop_scene) scene s = draw_scene();
     size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
     OWNED double *wanted = malloc(bytes), *within = malloc(bytes);
     for (int w = 0; w < WAYS; w++) {
@@ -187,10 +150,7 @@ TEST(a_callback_may_recover) {
         assert_memory_equal(s.signal, wanted, bytes);
         assert_memory_equal(within, wanted, bytes);
     }
-    drop_scene(&s);
 }
-
-/* ------------------------------------------------------------------ calls beside calls */
 
 typedef struct meeting {
     pthread_mutex_t lock;
@@ -233,7 +193,7 @@ static void *visit(void *context) {
 }
 
 TEST(two_calls_report_at_once) {
-    scene s = draw_scene();
+    ENDS_BY(drop_scene) scene s = draw_scene();
     size_t bytes = (size_t)EDGE * EDGE * 2 * sizeof(double);
     OWNED double *other = malloc(bytes);
     for (int w = 0; w < WAYS; w++) {
@@ -247,10 +207,7 @@ TEST(two_calls_report_at_once) {
         if (place.missed) fail_msg("%s: a callback waits for another call", ways[w].name);
         assert_memory_equal(s.signal, other, bytes);
     }
-    drop_scene(&s);
 }
-
-/* ------------------------------------------------------------------ right-hand sides */
 
 /* Of the second solver's matrix some columns are nearly the same: those signals go one by one. */
 TEST(right_hand_sides_report_on_the_calling_thread) {
@@ -259,9 +216,7 @@ TEST(right_hand_sides_report_on_the_calling_thread) {
     for (int i = 0; i < M * N; i++) matrix[i] = check_normal(&seed);
     for (int i = 0; i < M; i++) matrix[i * N + 1] = matrix[i * N] * (1.0 + 1e-15 * (i % 2));
     for (int i = 0; i < COUNT * M; i++) y[i] = check_normal(&seed);
-    csrec_operator_spec spec = {.name = "dense", .m = M, .n = N, .matrix = matrix};
-    csrec_operator *A;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    ENDS_BY(end_operator) csrec_operator *A = dense_operator(NULL, M, N, matrix);
     static const char *const solvers[] = {"romp", "omp", "mp", "cosamp"};
     for (int k = 0; k < 4; k++) {
         csrec_solve_report reports[COUNT];
@@ -276,10 +231,7 @@ TEST(right_hand_sides_report_on_the_calling_thread) {
         assert_true(!l.foreign && !l.crossed);
         assert_int_equal(l.calls_after, 0);
     }
-    csrec_operator_destroy(A);
 }
-
-/* ------------------------------------------------------------------ stages and the time left */
 
 typedef struct stage_listener {
     const csrec_estimate *estimate;
@@ -307,7 +259,7 @@ TEST(stages_are_those_of_the_estimate) {
         const char *method;
         int stages;
     } runs[] = {{"frames", 1}, {"gaussian", 2}, {"mixture", 4}};
-    scene s = draw_scene();
+    ENDS_BY(drop_scene) scene s = draw_scene();
     for (size_t k = 0; k < sizeof runs / sizeof *runs; k++) {
         csrec_plan plan;
         csrec_error error;
@@ -326,7 +278,6 @@ TEST(stages_are_those_of_the_estimate) {
         if (l.strange[0]) fail_msg("%s: no stage '%s'", runs[k].method, l.strange);
         if (!(l.share >= 0.0 && l.share <= 1.0)) fail_msg("%s: share %g", runs[k].method, l.share);
     }
-    drop_scene(&s);
 }
 
 /* Against the sum over stages that are cut into pieces. */

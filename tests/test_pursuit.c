@@ -39,12 +39,10 @@ static int64_t run_together(const problem *p, const csrec_tree *tree, const csre
 static void lock_step(const csrec_eager_simd *simd, int cases, int64_t largest_n, int levels) {
     int64_t steps = 0;
     for (int k = 0; k < cases; k++) {
-        problem p = problem_draw(&seed, largest_n, levels);
-        csrec_tree tree;
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, largest_n, levels);
+        CLEARED(csrec_tree) tree;
         assert_ok(csrec_tree_create(p.levels, p.n, p.rows, p.columns, &tree));
         steps += run_together(&p, &tree, simd, 3 * p.n + 10);
-        csrec_tree_clear(&tree);
-        problem_drop(&p);
     }
     print_message("%lld steps in lock-step\n", (long long)steps);
 }
@@ -80,14 +78,13 @@ TEST(eager_equals_reference_avx512) {
 /* Several thousand samples reach three levels of maxima. */
 TEST(eager_equals_reference_when_large) {
     for (int k = 0; k < 2; k++) {
+        ENDS_BY(problem_drop)
         problem p =
             problem_create(&seed, 15, 3000, k ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED,
                            k ? PROBLEM_TIES : PROBLEM_WAVES, 0);
-        csrec_tree tree;
+        CLEARED(csrec_tree) tree;
         assert_ok(csrec_tree_create(p.levels, p.n, p.rows, p.columns, &tree));
         run_together(&p, &tree, csrec_eager_simd_choose(), 600);
-        csrec_tree_clear(&tree);
-        problem_drop(&p);
     }
 }
 
@@ -97,8 +94,9 @@ TEST(every_pick_equals_the_reference) {
     for (int k = 0; k < 150; k++) {
         int levels = 2 + (int)check_below(&seed, 9);
         int64_t n = 1 + check_below(&seed, levels < 5 ? INT64_C(1) << levels : 30);
+        ENDS_BY(problem_drop)
         problem p = problem_create(&seed, levels, n, CSREC_COLUMNS_PAPER, PROBLEM_TIES, 0);
-        csrec_tree tree;
+        CLEARED(csrec_tree) tree;
         void *eager, *reference;
         assert_ok(csrec_tree_create(p.levels, p.n, p.rows, p.columns, &tree));
         assert_ok(csrec_pursuit_eager.create(&tree, p.y, &eager));
@@ -108,17 +106,13 @@ TEST(every_pick_equals_the_reference) {
             csrec_pursuit_reference.select(reference);
             more = csrec_pursuit_eager.update(eager);
             assert_int_equal(more, csrec_pursuit_reference.update(reference));
-            csrec_atoms a, b;
+            CLEARED(csrec_atoms) a, b;
             assert_ok(csrec_pursuit_eager.result(eager, p.y, &a, NULL));
             assert_ok(csrec_pursuit_reference.result(reference, p.y, &b, NULL));
             assert_same_atoms(&a, &b);
-            csrec_atoms_clear(&a);
-            csrec_atoms_clear(&b);
         }
         csrec_pursuit_eager.destroy(eager);
         csrec_pursuit_reference.destroy(reference);
-        csrec_tree_clear(&tree);
-        problem_drop(&p);
     }
 }
 
@@ -163,22 +157,20 @@ static void assert_first_column(const csrec_pursuit_type *type, const problem *p
 TEST(a_left_child_wins_over_an_equal_right_leaf) {
     for (int k = 0; k < 200; k++) {
         int level;
-        problem p = tie_problem(k % 2, &level);
-        csrec_tree tree;
+        ENDS_BY(problem_drop) problem p = tie_problem(k % 2, &level);
+        CLEARED(csrec_tree) tree;
         assert_ok(csrec_tree_create(p.levels, p.n, p.rows, p.columns, &tree));
         uint64_t column = csrec_tree_column(p.levels, p.rows[0], level);
         assert_first_column(&csrec_pursuit_reference, &p, &tree, column);
         assert_first_column(&csrec_pursuit_eager, &p, &tree, column);
-        csrec_tree_clear(&tree);
-        problem_drop(&p);
     }
 }
 
 /* No coefficient is kept for an edge without a column. */
 TEST(one_coefficient_for_each_one_sided_column) {
     for (int k = 0; k < 200; k++) {
-        problem p = problem_draw(&seed, 100, 62);
-        csrec_tree tree;
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 100, 62);
+        CLEARED(csrec_tree) tree;
         assert_ok(csrec_tree_create(p.levels, p.n, p.rows, CSREC_COLUMNS_PAPER, &tree));
         int64_t kept = 0, listed = csrec_tree_places(&tree, NULL);
         OWNED csrec_place *place = malloc((size_t)listed * sizeof *place);
@@ -187,22 +179,19 @@ TEST(one_coefficient_for_each_one_sided_column) {
         for (int64_t i = 0; i < listed; i++)
             kept -= place[i].kind == CSREC_PLACE_SUM || place[i].kind == CSREC_PLACE_LEAF;
         assert_int_equal(kept, 0);
-        csrec_tree_clear(&tree);
-        problem_drop(&p);
     }
 }
 
 /* Every pick has the largest inner product of the dense matrix's columns, and r = y - Psi x. */
 TEST(picks_are_the_largest) {
     for (int k = 0; k < 200; k++) {
-        problem p = problem_draw(&seed, 40, 8);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 40, 8);
         p.columns = CSREC_COLUMNS_PAPER;
         csrec_operator_spec spec = {
             .name = "haar", .levels = p.levels, .m = p.n, .rows = p.rows, .columns = p.columns};
-        csrec_operator *A;
-        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
         csrec_solve_options options = {.stop = {.atoms = 1 + check_below(&seed, 20)}};
-        csrec_atoms atoms, one;
+        CLEARED(csrec_atoms) atoms, one;
         OWNED double *r = malloc((size_t)p.n * sizeof *r), *psi = malloc((size_t)p.n * sizeof *psi);
         csrec_solve_report report;
         assert_ok(csrec_solve(A, p.y, &options, &atoms, r, &report, NULL));
@@ -234,10 +223,6 @@ TEST(picks_are_the_largest) {
             best = fmax(best, fabs(product));
         }
         if (one.n) assert_true(fabs(fabs(one.coefficient[0]) - best) <= 0x1p-42 * sqrt(y2));
-        csrec_atoms_clear(&atoms);
-        csrec_atoms_clear(&one);
-        csrec_operator_destroy(A);
-        problem_drop(&p);
     }
 }
 
@@ -275,7 +260,7 @@ TEST(a_failing_engine_is_reported) {
                                                   failing_subtract, failing_residual};
     uint64_t rows[] = {0, 1};
     double y[] = {2.0, 3.0}, r[2];
-    csrec_tree tree;
+    CLEARED(csrec_tree) tree;
     csrec_atoms atoms;
     assert_ok(csrec_tree_create(1, 2, rows, CSREC_COLUMNS_PAPER, &tree));
     for (steps_left = 0; steps_left < 5;) {
@@ -296,5 +281,4 @@ TEST(a_failing_engine_is_reported) {
         csrec_reference_destroy(pursuit);
         steps_left = steps + 1;
     }
-    csrec_tree_clear(&tree);
 }

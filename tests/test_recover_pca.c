@@ -59,11 +59,10 @@ static csrec_measurement sample(const csrec_shape *shape, const double *x, int64
 }
 
 static void recover(const csrec_measurement *m, const csrec_model *model, double *signal) {
-    csrec_error error;
     csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.threads = 1;
-    if (csrec_recover(m, &o, signal, NULL, NULL, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_recover(m, &o, signal, NULL, NULL, &error));
 }
 
 /* The formula, written out. */
@@ -87,6 +86,7 @@ static void recover_dense(const truth *t, const csrec_measurement *m, double s2,
 
 TEST(follows_the_formula) {
     for (int k = 0; k < 12; k++) {
+        ENDS_BY(clear_truth)
         truth t = make_truth(5 + check_below(&seed, 6), 4 + check_below(&seed, 9),
                              1 + check_below(&seed, 12), k % 2 ? 0.0 : 2.0);
         csrec_shape shape = {2, {t.height, t.width}};
@@ -94,12 +94,10 @@ TEST(follows_the_formula) {
                      *v = malloc((size_t)t.n * 8);
         draw(&t, x);
         int64_t count = k == 0 ? 1 : k == 1 ? t.n : 1 + check_below(&seed, t.n);
-        csrec_measurement m = sample(&shape, x, count, 0.5 + 3.0 * check_uniform(&seed));
+        CLEARED(csrec_measurement) m = sample(&shape, x, count, 0.5 + 3.0 * check_uniform(&seed));
         recover(&m, t.model, u);
         recover_dense(&t, &m, m.sigma * m.sigma + t.noise, v);
         for (int64_t i = 0; i < t.n; i++) assert_true(fabs(u[i] - v[i]) <= 1e-9 * 200.0);
-        csrec_measurement_clear(&m);
-        clear_truth(&t);
     }
 }
 
@@ -108,12 +106,12 @@ TEST(follows_the_formula) {
  * reach within what 200 signals scatter (4 standard deviations). */
 TEST(reaches_the_bayes_error) {
     enum { SIGNALS = 200 };
-    truth t = make_truth(8, 9, 7, 0.0);
+    ENDS_BY(clear_truth) truth t = make_truth(8, 9, 7, 0.0);
     csrec_shape shape = {2, {t.height, t.width}};
     double x[72], u[72], off = 0.0, bayes = 0.0, scatter = 0.0;
     for (int s = 0; s < SIGNALS; s++) {
         draw(&t, x);
-        csrec_measurement m = sample(&shape, x, 15, 3.0);
+        CLEARED(csrec_measurement) m = sample(&shape, x, 15, 3.0);
         recover(&m, t.model, u);
         double sum = 0.0;
         for (int64_t i = 0; i < t.n; i++) sum += (u[i] - x[i]) * (u[i] - x[i]);
@@ -132,22 +130,20 @@ TEST(reaches_the_bayes_error) {
             bayes += e[a];
         }
         scatter += sum * sum;
-        csrec_measurement_clear(&m);
     }
     double deviation = sqrt(scatter / SIGNALS - (off / SIGNALS) * (off / SIGNALS)) / sqrt(SIGNALS);
     /* The errors' squares are skew, and their deviation is estimated: once in 10^6 at 6 of them. */
     assert_true(fabs(off - bayes) / SIGNALS <= 6.0 * deviation);
-    clear_truth(&t);
 }
 
 /* Noise that is not told is found: as good as known, within 10 % of the error. */
 TEST(noise_is_found) {
-    truth t = make_truth(20, 20, 10, 0.5);
+    ENDS_BY(clear_truth) truth t = make_truth(20, 20, 10, 0.5);
     csrec_shape shape = {2, {20, 20}};
     double x[400], told[400], found[400], off[2] = {0};
     for (int s = 0; s < 40; s++) {
         draw(&t, x);
-        csrec_measurement m = sample(&shape, x, 120, 6.0);
+        CLEARED(csrec_measurement) m = sample(&shape, x, 120, 6.0);
         recover(&m, t.model, told);
         m.sigma = 0.0;
         recover(&m, t.model, found);
@@ -156,21 +152,19 @@ TEST(noise_is_found) {
             off[0] += (told[i] - x[i]) * (told[i] - x[i]);
             off[1] += (found[i] - x[i]) * (found[i] - x[i]);
         }
-        csrec_measurement_clear(&m);
     }
     assert_true(off[1] <= 1.1 * off[0]);
-    clear_truth(&t);
 }
 
 /* Samples in other units, told by scales, give the same signal in these units. */
 TEST(scales_are_converted) {
-    truth t = make_truth(6, 7, 5, 1.0);
+    ENDS_BY(clear_truth) truth t = make_truth(6, 7, 5, 1.0);
     const double scale[2] = {0.0, 255.0};
-    csrec_model *model = make_model(&t, scale);
+    ENDS_BY(end_model) csrec_model *model = make_model(&t, scale);
     csrec_shape shape = {2, {6, 7}};
     double x[42], u[42], v[42];
     draw(&t, x);
-    csrec_measurement m = sample(&shape, x, 20, 2.0);
+    CLEARED(csrec_measurement) m = sample(&shape, x, 20, 2.0);
     m.scale[1] = 255.0;
     recover(&m, model, u);
     for (int64_t i = 0; i < m.n; i++) m.y[i] = 5.0 - m.y[i] / 51.0;
@@ -179,9 +173,6 @@ TEST(scales_are_converted) {
     m.scale[1] = 0.0;
     recover(&m, model, v);
     for (int i = 0; i < 42; i++) assert_true(fabs((5.0 - u[i] / 51.0) - v[i]) <= 1e-9 * 5.0);
-    csrec_measurement_clear(&m);
-    csrec_model_destroy(model);
-    clear_truth(&t);
 }
 
 typedef struct family {
@@ -207,7 +198,7 @@ TEST(beats_pursuit_on_a_family) {
     family f = {check_next(&seed), H, W};
     csrec_data data = {TRAIN, N, read_family, &f};
     csrec_learn_options o = {.shape = {2, {H, W}}, .components = 60, .threads = 2};
-    csrec_model *model;
+    ENDS_BY(end_model) csrec_model *model;
     assert_ok(csrec_pca_learn(&data, &o, &model, NULL, NULL));
     csrec_shape shape = {2, {H, W}};
     const double rates[] = {0.02, 0.05, 0.1, 0.25, 0.5};
@@ -219,47 +210,40 @@ TEST(beats_pursuit_on_a_family) {
             double x[N], u[2][N];
             family_make(f.seed, (uint64_t)(TRAIN + s), H, W, member);
             for (int i = 0; i < N; i++) x[i] = member[i];
-            csrec_measurement m = sample(&shape, x, (int64_t)(rates[r] * N), 0.0);
+            CLEARED(csrec_measurement) m = sample(&shape, x, (int64_t)(rates[r] * N), 0.0);
             recover(&m, model, u[0]);
             recover(&m, NULL, u[1]);
             for (int i = 0; i < N; i++)
                 for (int w = 0; w < 2; w++) off[w] += (u[w][i] - x[i]) * (u[w][i] - x[i]);
             for (int64_t i = 0; i < m.n; i++) assert_true(u[0][m.index[i]] == m.y[i]);
-            csrec_measurement_clear(&m);
         }
         assert_true(off[0] < last);
         assert_true(off[0] < off[1]);
         last = off[0];
     }
-    csrec_model_destroy(model);
 }
 
 TEST(mistakes_are_refused) {
-    truth t = make_truth(6, 7, 3, 1.0);
+    ENDS_BY(clear_truth) truth t = make_truth(6, 7, 3, 1.0);
     double x[84] = {0}, u[84];
-    csrec_error error;
     csrec_recover_options o;
     csrec_shape shapes[] = {{2, {7, 6}}, {1, {42}}, {3, {6, 7, 1}}};
     for (int i = 0; i < 3; i++) {
-        csrec_measurement m = sample(&shapes[i], x, 5, 1.0);
+        CLEARED(csrec_measurement) m = sample(&shapes[i], x, 5, 1.0);
         csrec_recover_defaults(&o);
         o.model = t.model;
-        assert_int_equal(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_DATA);
-        assert_non_null(strstr(error.text, "array 'shape'"));
-        csrec_measurement_clear(&m);
+        assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_DATA, "array 'shape'");
     }
-    csrec_measurement m = sample(&(csrec_shape){2, {6, 7}}, x, 5, 1.0);
+    CLEARED(csrec_measurement) m = sample(&(csrec_shape){2, {6, 7}}, x, 5, 1.0);
     csrec_recover_defaults(&o);
     o.model = t.model;
     o.basis = "dct";
-    assert_int_equal(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
     o.basis = NULL;
     o.solve.solver = "omp";
-    assert_int_equal(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
     o.solve.solver = NULL;
     o.shifts = 1;
     csrec_atoms atoms = {0};
-    assert_int_equal(csrec_recover(&m, &o, u, &atoms, NULL, &error), CSREC_UNSUPPORTED);
-    csrec_measurement_clear(&m);
-    clear_truth(&t);
+    assert_fails(csrec_recover(&m, &o, u, &atoms, NULL, &error), CSREC_UNSUPPORTED);
 }

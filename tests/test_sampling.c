@@ -13,8 +13,7 @@ static const csrec_pattern patterns[] = {CSREC_PATTERN_UNIFORM, CSREC_PATTERN_PO
 static csrec_sampling sample(const csrec_shape *shape, csrec_pattern pattern, int64_t count,
                              uint64_t key) {
     csrec_sampling s = {0};
-    csrec_error error = {{0}};
-    if (csrec_sampling_create(shape, pattern, count, key, &s, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_sampling_create(shape, pattern, count, key, &s, &error));
     return s;
 }
 
@@ -39,9 +38,8 @@ TEST(counts_are_exact) {
         int64_t count = round % 10 ? 1 + check_below(&seed, entries) : entries;
         for (int p = 0; p < 3; p++) {
             if (patterns[p] == CSREC_PATTERN_POISSON && dims != 2 && dims != 3) continue;
-            csrec_sampling s = sample(&shape, patterns[p], count, check_next(&seed));
+            CLEARED(csrec_sampling) s = sample(&shape, patterns[p], count, check_next(&seed));
             check_positions(&shape, &s, count);
-            csrec_sampling_clear(&s);
         }
     }
 }
@@ -60,11 +58,10 @@ TEST(poisson_keeps_its_distance) {
         int64_t entries = entries_in(&shape);
         int64_t count = 1 + check_below(&seed, entries / (1 + round % 7) + 1);
         if (count > entries) count = entries;
-        csrec_sampling s = sample(&shape, CSREC_PATTERN_POISSON, count, check_next(&seed));
+        CLEARED(csrec_sampling) s = sample(&shape, CSREC_PATTERN_POISSON, count, check_next(&seed));
         assert_true(s.min_distance >= 1.0);
         /* The square root of an integer against that of the same integer: equal bits. */
         assert_true(nearest_pair(&shape, &s) >= s.min_distance);
-        csrec_sampling_clear(&s);
     }
 }
 
@@ -77,9 +74,8 @@ TEST(poisson_radius_is_large) {
     const double least[] = {sqrt(2.0), 2.0, sqrt(0.7 / 0.05) * 0.8, sqrt(0.7 / 0.01) * 0.8};
     for (int i = 0; i < 4; i++) {
         int64_t count = (int64_t)(rate[i] * 12000);
-        csrec_sampling s = sample(&shape, CSREC_PATTERN_POISSON, count, check_next(&seed));
+        CLEARED(csrec_sampling) s = sample(&shape, CSREC_PATTERN_POISSON, count, check_next(&seed));
         assert_true(s.min_distance >= least[i] - 1e-12);
-        csrec_sampling_clear(&s);
     }
 }
 
@@ -89,16 +85,13 @@ TEST(same_for_any_threads) {
         uint64_t key = check_next(&seed);
         int before = omp_get_max_threads();
         omp_set_num_threads(1);
-        csrec_sampling one = sample(&shape, patterns[p], 9001, key);
+        CLEARED(csrec_sampling) one = sample(&shape, patterns[p], 9001, key);
         omp_set_num_threads(7);
-        csrec_sampling many = sample(&shape, patterns[p], 9001, key);
-        csrec_sampling other = sample(&shape, patterns[p], 9001, key + 1);
+        CLEARED(csrec_sampling) many = sample(&shape, patterns[p], 9001, key);
+        CLEARED(csrec_sampling) other = sample(&shape, patterns[p], 9001, key + 1);
         omp_set_num_threads(before);
         assert_memory_equal(one.index, many.index, sizeof *one.index * 9001);
         assert_memory_not_equal(one.index, other.index, sizeof *one.index * 9001);
-        csrec_sampling_clear(&one);
-        csrec_sampling_clear(&many);
-        csrec_sampling_clear(&other);
     }
 }
 
@@ -118,13 +111,11 @@ TEST(positions_are_fixed) {
         {UINT64_C(0x2e7fe3d368fa9af), UINT64_C(0xeede5d6e9993dde7), UINT64_C(0xb62642490cc83545)},
         {UINT64_C(0x86954f44f6ab6963), UINT64_C(0x5fa292badb1ece07), UINT64_C(0xe91024f13b1dd3fd)}};
     for (int p = 0; p < 3; p++) {
-        csrec_sampling a = sample(&flat, patterns[p], 1893, 42);
-        csrec_sampling b = sample(&volume, patterns[p], 700, 42);
+        CLEARED(csrec_sampling) a = sample(&flat, patterns[p], 1893, 42);
+        CLEARED(csrec_sampling) b = sample(&volume, patterns[p], 700, 42);
         if (digest(&a) != expected[0][p] || digest(&b) != expected[1][p])
             fail_msg("%s: 0x%llx 0x%llx", csrec_pattern_name(patterns[p]),
                      (unsigned long long)digest(&a), (unsigned long long)digest(&b));
-        csrec_sampling_clear(&a);
-        csrec_sampling_clear(&b);
     }
 }
 
@@ -135,9 +126,8 @@ static void check_equal_chances(csrec_pattern pattern, csrec_shape shape, int64_
     enum { DRAWS = 2000, MOST = 4096 };
     int64_t entries = entries_in(&shape), hits[MOST] = {0};
     for (int k = 0; k < DRAWS; k++) {
-        csrec_sampling s = sample(&shape, pattern, count, check_next(&seed));
+        CLEARED(csrec_sampling) s = sample(&shape, pattern, count, check_next(&seed));
         for (int64_t i = 0; i < s.n; i++) hits[s.index[i]]++;
-        csrec_sampling_clear(&s);
     }
     double f = (double)count / (double)entries, chi = 0;
     for (int64_t i = 0; i < entries; i++)
@@ -158,13 +148,13 @@ TEST(chances_are_equal) {
 /* Stratified: where halving gives equal boxes, every box has one sample. */
 TEST(jitter_fills_every_cell) {
     const csrec_shape shape = {2, {64, 128}};
+    ENDS_BY(csrec_sampling_clear)
     csrec_sampling s = sample(&shape, CSREC_PATTERN_JITTER, 64 * 128 / 4, check_next(&seed));
     uint8_t cell[32][64] = {{0}};
     for (int64_t i = 0; i < s.n; i++) {
         int64_t row = s.index[i] / 128, column = s.index[i] % 128;
         assert_int_equal(cell[row / 2][column / 2]++, 0);
     }
-    csrec_sampling_clear(&s);
 }
 
 TEST(huge_signals) {
@@ -174,13 +164,12 @@ TEST(huge_signals) {
                                   {2, {(INT64_C(1) << 31) - 1, INT64_C(1) << 31}}};
     for (int i = 0; i < 4; i++)
         for (int p = 0; p < 3; p += 2) {
-            csrec_sampling s = sample(&shapes[i], patterns[p], 5000, check_next(&seed));
+            CLEARED(csrec_sampling) s = sample(&shapes[i], patterns[p], 5000, check_next(&seed));
             check_positions(&shapes[i], &s, 5000);
             /* The middle one of 5000 is near the middle: standard deviation at most 0.5 / sqrt
              * 5000. */
             double middle = (double)s.index[2500] / (double)entries_in(&shapes[i]);
             assert_true(fabs(middle - 0.5) < 6 * 0.5 / sqrt(5000.0));
-            csrec_sampling_clear(&s);
         }
 }
 
@@ -235,7 +224,7 @@ TEST(draws_can_be_watched_and_stopped) {
     assert_non_null(strstr(error.text, "jitter"));
     /* Reading draws again, and can be stopped too. */
     csrec_measurement m = {.shape = shape, .n = count, .channels = 1, .index = plain.index};
-    csrec_measurement read = {0};
+    CLEARED(csrec_measurement) read = {0};
     m.y = calloc((size_t)count, sizeof *m.y);
     m.dtype = CSREC_F32;
     m.pattern = CSREC_PATTERN_POISSON;
@@ -252,7 +241,6 @@ TEST(draws_can_be_watched_and_stopped) {
     assert_ok(csrec_measurement_read_with(path, &slow, &read, NULL));
     assert_memory_equal(read.index, plain.index, (size_t)count * sizeof *plain.index);
     unlink(path);
-    csrec_measurement_clear(&read);
     free(m.y);
     csrec_sampling_clear(&plain);
 }

@@ -42,8 +42,6 @@ static void multiply(int64_t n, const double *from, int exponent, double *to) {
     for (int64_t i = 0; i < n; i++) to[i] = ldexp(from[i], exponent);
 }
 
-/* ---- operators of a problem's matrix */
-
 typedef struct made {
     problem p;
     int64_t offset[COLUMNS + 1], index[ROWS * COLUMNS];
@@ -106,10 +104,8 @@ static void make(const problem *p, const char *kind, int exponent, made *o) {
         spec.offset = o->offset;
         spec.index = o->index;
     }
-    assert_ok(csrec_operator_create(&spec, &o->A, NULL));
+    o->A = operator_of(&spec);
 }
-
-/* ---- solves */
 
 typedef struct way {
     const char *solver, *setting; /* NULL: none */
@@ -157,19 +153,16 @@ static void solve(const problem *p, const char *kind, const way *how, const scal
     multiply(MOST, p->start, by->start, start);
     for (int64_t j = 0; j < MOST; j++) column[j] = (uint64_t)j;
     csrec_atoms from = {.n = p->parts * COLUMNS, .column = column, .coefficient = start};
-    csrec_atoms found = {0};
+    CLEARED(csrec_atoms) found = {0};
     const csrec_setting setting = {how->setting, how->setting && strcmp(how->setting, "tau") == 0
                                                      ? ldexp(how->value, by->y - by->A)
                                                      : how->value};
-    const csrec_solve_options options = {.solver = how->solver,
-                                         .stop = {.epsilon = how->epsilon, .atoms = how->atoms},
-                                         .settings = how->setting ? &setting : NULL,
-                                         .n_settings = how->setting != NULL,
-                                         .start = how->start ? &from : NULL,
-                                         .weights = how->weights ? weights : NULL};
+    const csrec_stop stop = {.epsilon = how->epsilon, .atoms = how->atoms};
+    csrec_solve_options options = solver_by(how->solver, stop, how->setting ? &setting : NULL);
+    options.start = how->start ? &from : NULL;
+    options.weights = how->weights ? weights : NULL;
     to->status = csrec_solve(o.A, y, &options, &found, to->r, &to->report, &to->error);
     for (int64_t i = 0; i < found.n; i++) to->x[found.column[i]] = found.coefficient[i];
-    csrec_atoms_clear(&found);
     csrec_operator_destroy(o.A);
 }
 
@@ -259,10 +252,9 @@ TEST(many_right_hand_sides_do) {
                 made o;
                 csrec_atoms found[COUNT];
                 const csrec_setting setting = {cases[c].setting, cases[c].value};
-                const csrec_solve_options options = {.solver = cases[c].solver,
-                                                     .stop = {.epsilon = 0.4},
-                                                     .settings = &setting,
-                                                     .n_settings = cases[c].setting != NULL};
+                const csrec_solve_options options =
+                    solver_by(cases[c].solver, (csrec_stop){.epsilon = 0.4},
+                              cases[c].setting ? &setting : NULL);
                 for (int i = 0; i < COUNT; i++)
                     multiply(parts * ROWS, p[i].y, -exponent / 7, y + i * parts * ROWS);
                 make(p, kinds[k % KINDS], exponent, &o);
@@ -296,14 +288,10 @@ TEST(columns_without_a_unit_are_refused) {
                                           .offset = offset,
                                           .index = index}};
     for (int i = 0; i < 2; i++) {
-        csrec_operator *A;
         csrec_atoms found;
-        csrec_error error;
-        assert_ok(csrec_operator_create(specs + i, &A, NULL));
-        assert_int_equal(
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(specs + i);
+        assert_refused(
             csrec_solve(A, y, &(csrec_solve_options){.solver = "omp"}, &found, NULL, NULL, &error),
-            CSREC_DATA);
-        assert_non_null(strstr(error.text, "columns from 2.24e-10 to 1e+300 long; rescale them"));
-        csrec_operator_destroy(A);
+            CSREC_DATA, "columns from 2.24e-10 to 1e+300 long; rescale them");
     }
 }

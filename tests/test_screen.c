@@ -25,9 +25,7 @@ TEST(the_screen_finds_the_largest_correlation) {
         double scale = ldexp(1.0, (int)check_below(&seed, 100) - 50);
         for (int64_t i = 0; i < m; i++)
             r[i] = scale * (t % 3 ? check_normal(&seed) : (double)(check_below(&seed, 5) - 2));
-        csrec_operator_spec spec = {.name = "dense", .m = m, .n = n, .matrix = matrix};
-        csrec_operator *A;
-        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        ENDS_BY(end_operator) csrec_operator *A = dense_operator(NULL, m, n, matrix);
         const csrec_screen *screen;
         assert_ok(csrec_screen_of(A, &screen));
         OWNED bool *skip = malloc((size_t)n * sizeof *skip);
@@ -47,16 +45,15 @@ TEST(the_screen_finds_the_largest_correlation) {
         assert_int_equal(csrec_screen_settle(A, r, skip, upper, -1, &found), at);
         if (at >= 0) assert_true(found == best);
         free(upper);
-        csrec_operator_destroy(A);
     }
 }
 
 /* OMP with the screen (a matrix large enough) against OMP by its definition. */
 TEST(screened_omp_equals_plain_omp) {
     for (int t = 0; t < 4; t++) {
+        ENDS_BY(drop_dense)
         dense_problem p = draw_dense(&seed, "cpu", 40, 500 + check_below(&seed, 100), 3);
         for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
         check_omp(p.A, p.m, p.n, p.matrix, p.y, 12);
-        drop_dense(&p);
     }
 }

@@ -95,6 +95,7 @@ TEST(every_set_gives_the_same_picture) {
     static double signal[SETS][ALL];
     const csrec_shape shape = {2, {HEIGHT, WIDTH}};
     const bool prior = csrec_prior_installed(1, 0, NULL);
+    ENDS_BY(csrec_measurement_clear)
     csrec_measurement m = draw_places(&shape, 1, CSREC_PATTERN_UNIFORM, ALL / 3, check_next(&seed));
     m.scale[1] = 255.0;
     for (int64_t k = 0; k < m.n; k++) m.y[k] = noisy_disc(m.index[k]);
@@ -115,7 +116,6 @@ TEST(every_set_gives_the_same_picture) {
                     signal[last]);
         }
     }
-    csrec_measurement_clear(&m);
 }
 
 TEST(every_set_gives_the_same_by_models) {
@@ -158,14 +158,13 @@ TEST(every_set_solves_the_same) {
         const bool bounds = strcmp(solver, "fista") == 0 || strcmp(solver, "bpdn") == 0;
         for (int k = number_of_sets() - 1, last = k; k >= 0; k--) {
             const csrec_operator_spec spec = {.name = "dense", .m = M, .n = N, .matrix = A};
-            csrec_operator *own;
+            ENDS_BY(end_operator) csrec_operator *own;
             csrec_error error = {""};
             most = (csrec_cpu)k;
             assert_ok(csrec_operator_create(&spec, &own, &error));
             if (csrec_solve(own, y, &o, NULL, r[k], NULL, &error))
                 fail_msg("%s: %s", solver, error.text);
             compare(solver, k > 0 && !bounds ? 0.0 : 1e-9, k, M, r[k], r[last]);
-            csrec_operator_destroy(own);
         }
     }
 }
@@ -184,17 +183,15 @@ TEST(every_set_has_the_same_products) {
         static double signal[1 << 15];
         for (int j = 0; j < 1 << 15; j++) signal[j] = check_normal(&seed);
         for (int k = number_of_sets() - 1, last = k; k >= 0; k--) {
-            csrec_operator *A;
             int64_t m, n;
             most = (csrec_cpu)k;
-            assert_ok(csrec_operator_create(&spec, &A, NULL));
+            ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
             csrec_operator_size(A, &m, &n);
             assert_in_range(m, 1, 1 << 15);
             assert_ok(csrec_operator_adjoint(A, signal, back[k]));
             assert_ok(csrec_operator_forward(A, signal, x[k]));
             compare(spec.name, 0.0, k, m, x[k], x[last]);
             compare(spec.name, 0.0, k, n, back[k], back[last]);
-            csrec_operator_destroy(A);
         }
     }
 }

@@ -10,8 +10,6 @@
 
 SEED(seed);
 
-/* ------------------------------------------------------------------ the callback */
-
 typedef struct listener {
     const char *stage; /* whose reports are counted; NULL: all */
     int limit;         /* calls that sleep; what comes later is not counted */
@@ -38,8 +36,6 @@ static void work_on(void) {
     if (heard->asked) heard->work_after++;
 }
 
-/* ------------------------------------------------------------------ an operator that counts */
-
 static const csrec_operator_type *real_type;
 
 static csrec_status forward(const csrec_operator *A, const double *x, double *y) {
@@ -65,15 +61,14 @@ enum { SOLVERS = sizeof solvers / sizeof *solvers };
 
 static void check_solver(const char *solver, const csrec_operator *A, const double *y) {
     for (int k = 0, stop_at = 0; k < 4; k++, stop_at += k) {
-        csrec_error error;
         csrec_solve_report report;
-        csrec_atoms atoms = {0};
+        CLEARED(csrec_atoms) atoms = {0};
         double r[M];
         listener l = {.limit = LIMIT, .stop_at = stop_at};
         csrec_solve_options o = {
             .solver = solver, .stop = {.atoms = STEPS}, .progress = listen, .context = &l};
         heard = &l;
-        if (csrec_solve(A, y, &o, &atoms, r, &report, &error)) fail_msg("%s", error.text);
+        assert_well(csrec_solve(A, y, &o, &atoms, r, &report, &error));
         if (l.work > l.most && l.calls < LIMIT) l.most = l.work;
         if (l.most > 1 || l.calls_after + l.work_after > 0)
             fail_msg("%s, stopped at call %d: %d products in silence; then %d calls, %d products",
@@ -84,7 +79,6 @@ static void check_solver(const char *solver, const csrec_operator *A, const doub
         assert_ok(real_type->forward(A, x, Ax));
         for (int i = 0; i < M; i++) assert_true(fabs(y[i] - Ax[i] - r[i]) < 1e-9);
         free(x);
-        csrec_atoms_clear(&atoms);
     }
 }
 
@@ -92,7 +86,7 @@ static void check_solver(const char *solver, const csrec_operator *A, const doub
  * together come back. */
 TEST(solvers_ask_before_every_product) {
     csrec_shape shape = {2, {SIDE, SIDE}};
-    csrec_sampling s;
+    CLEARED(csrec_sampling) s;
     assert_ok(csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, M, check_next(&seed), &s, NULL));
     double y[M];
     for (int i = 0; i < M; i++) y[i] = check_normal(&seed);
@@ -100,8 +94,7 @@ TEST(solvers_ask_before_every_product) {
         {.name = "dct", .m = M, .shape = &shape, .index = s.index, .block = 8, .step = 4},
         {.name = "wavelet", .m = M, .shape = &shape, .index = s.index, .kind = "cdf97"}};
     for (int b = 0; b < 2; b++) {
-        csrec_operator *A;
-        assert_ok(csrec_operator_create(&specs[b], &A, NULL));
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&specs[b]);
         real_type = A->type;
         csrec_operator_type counting = *real_type;
         counting.forward = forward;
@@ -110,12 +103,8 @@ TEST(solvers_ask_before_every_product) {
         A->type = &counting;
         for (int k = 0; k < SOLVERS; k++) check_solver(solvers[k], A, y);
         A->type = real_type;
-        csrec_operator_destroy(A);
     }
-    csrec_sampling_clear(&s);
 }
-
-/* ------------------------------------------------------------------ what cannot be counted */
 
 /* A piece of work: its reports at least `least`, and as many as are asked for stop it. */
 typedef bool (*run_fn)(listener *l);
@@ -134,14 +123,10 @@ static void check_stops(const char *name, run_fn run, int least) {
 enum { COLUMNS = 600, SAMPLES = 40, SIGNALS = 600 };
 
 static bool solve_many(const char *solver, int64_t count, int64_t atoms, listener *l) {
-    OWNED double *matrix = malloc(SAMPLES * COLUMNS * sizeof *matrix);
-    OWNED double *y = malloc(SAMPLES * SIGNALS * sizeof *y);
     uint64_t own = 1;
-    for (int i = 0; i < SAMPLES * COLUMNS; i++) matrix[i] = check_normal(&own);
-    for (int i = 0; i < SAMPLES * SIGNALS; i++) y[i] = check_normal(&own);
-    csrec_operator_spec spec = {.name = "dense", .m = SAMPLES, .n = COLUMNS, .matrix = matrix};
-    csrec_operator *A;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    OWNED double *matrix = check_normals(&own, SAMPLES * COLUMNS);
+    OWNED double *y = check_normals(&own, SAMPLES * SIGNALS);
+    ENDS_BY(end_operator) csrec_operator *A = dense_operator(NULL, SAMPLES, COLUMNS, matrix);
     OWNED csrec_solve_report *reports = malloc(SIGNALS * sizeof *reports);
     csrec_solve_options o = {
         .solver = solver, .stop = {.atoms = atoms}, .progress = listen, .context = l};
@@ -151,7 +136,6 @@ static bool solve_many(const char *solver, int64_t count, int64_t atoms, listene
         assert_true(isfinite(reports[k].residual));
         if (stopped) assert_true(reports[k].outcome == CSREC_INTERRUPTED);
     }
-    csrec_operator_destroy(A);
     return stopped;
 }
 
@@ -189,11 +173,10 @@ static bool learn(csrec_status (*way)(const csrec_data *, const csrec_learn_opti
                              .backend = "cpu",
                              .progress = listen,
                              .context = l};
-    csrec_model *model = NULL;
+    ENDS_BY(end_model) csrec_model *model = NULL;
     bool stopped = false;
     assert_ok(way(&data, &o, &model, &stopped, NULL));
     assert_true(stopped == (model == NULL));
-    csrec_model_destroy(model);
     return stopped;
 }
 
@@ -222,10 +205,9 @@ static bool run_filters(listener *l) {
                                   .threads = 1,
                                   .progress = listen,
                                   .context = l};
-    csrec_model *model;
+    ENDS_BY(end_model) csrec_model *model;
     bool stopped = false;
     assert_ok(csrec_conv_learn(1, &picture, &o, &model, &stopped, NULL));
-    csrec_model_destroy(model);
     return stopped;
 }
 
@@ -238,8 +220,6 @@ TEST(learning_and_batches_ask_on_their_way) {
     check_stops("mixture", run_mixture, 3 + 10 + 3 + 3 + 2 * (ROWS / CSREC_WHITEN_ROWS + 3 + 3));
     check_stops("filters", run_filters, 2 * (LINES + ACROSS) + 2 * 10);
 }
-
-/* ------------------------------------------------------------------ recovery */
 
 enum { EDGE = 32, PATCH = 6, KNOWN = EDGE * EDGE / 3 };
 
@@ -263,24 +243,23 @@ static csrec_model *make_model(const char *kind, int64_t edge) {
 
 static void check_recovery(const char *kind, const char *stage, int64_t edge, int least) {
     csrec_shape shape = {2, {EDGE, EDGE}};
-    csrec_sampling s;
+    CLEARED(csrec_sampling) s;
     assert_ok(
         csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, KNOWN, check_next(&seed), &s, NULL));
     double y[KNOWN], signal[EDGE * EDGE];
     for (int i = 0; i < KNOWN; i++) y[i] = check_normal(&seed);
     csrec_measurement m = {
         .shape = shape, .n = KNOWN, .channels = 1, .index = s.index, .y = y, .dtype = CSREC_F64};
-    csrec_model *model = make_model(kind, edge);
+    ENDS_BY(end_model) csrec_model *model = make_model(kind, edge);
     for (int k = 0; k < 4; k++) {
         csrec_recover_report report;
-        csrec_error error;
         listener l = {.stage = stage, .limit = least, .stop_at = k * (least - 1) / 3 + (k > 0)};
         csrec_recover_options o = options_by(NULL);
         o.model = model;
         o.threads = 1;
         o.solve.progress = listen;
         o.solve.context = &l;
-        if (csrec_recover(&m, &o, signal, NULL, &report, &error)) fail_msg("%s", error.text);
+        assert_well(csrec_recover(&m, &o, signal, NULL, &report, &error));
         if (k == 0 && l.calls < least) fail_msg("%s: %d reports, not %d", kind, l.calls, least);
         if (k > 0 && (report.outcome != CSREC_INTERRUPTED || l.calls != l.stop_at))
             fail_msg("%s: outcome %d, %d calls, not %d", kind, (int)report.outcome, l.calls,
@@ -288,8 +267,6 @@ static void check_recovery(const char *kind, const char *stage, int64_t edge, in
         for (int i = 0; i < EDGE * EDGE; i++) assert_true(isfinite(signal[i]));
         for (int i = 0; i < KNOWN; i++) assert_true(signal[s.index[i]] == y[i]);
     }
-    csrec_model_destroy(model);
-    csrec_sampling_clear(&s);
 }
 
 TEST(recovery_with_models_asks_on_its_way) {

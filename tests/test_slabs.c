@@ -9,8 +9,6 @@
 SEED(seed);
 SEED(drawn); /* seed at the start */
 
-/* ------------------------------------------------------------------ recovery ------------------ */
-
 static void take_all(csrec_slabs *slabs, const csrec_measurement *m, double *signal) {
     int64_t entries = entries_in(&m->shape), all = m->shape.dim[0];
     int64_t row = entries / all * m->channels;
@@ -25,11 +23,11 @@ static void take_all(csrec_slabs *slabs, const csrec_measurement *m, double *sig
 }
 
 static void check_case(const tile_case *c, const char *backend) {
-    picture p = make(&c->shape, c->channels, 0.2, c->rate, c->sigma, &seed);
+    ENDS_BY(clear) picture p = make(&c->shape, c->channels, 0.2, c->rate, c->sigma, &seed);
     const csrec_recover_options o = tile_case_options(c, backend);
     csrec_recover_report report;
     csrec_error error = {""};
-    csrec_slabs *slabs = NULL;
+    ENDS_BY(end_slabs) csrec_slabs *slabs = NULL;
     sort_samples(&p, c->factor, &seed);
     csrec_status status = csrec_recover(&p.m, &o, p.signal, NULL, &report, &error);
     if (status) print_error("%s: %s\n", c->name, error.text);
@@ -63,8 +61,6 @@ static void check_case(const tile_case *c, const char *backend) {
         }
         assert_true(least == low && most == high);
     }
-    csrec_slabs_destroy(slabs);
-    clear(&p);
 }
 
 TEST_ON_EACH(slabs_have_the_bits_of_one_piece) {
@@ -77,23 +73,20 @@ TEST_ON_EACH(slabs_have_the_bits_of_one_piece) {
 static void expect_refusal(const csrec_measurement *form, source *from,
                            const csrec_recover_options *o, csrec_status expected,
                            const char *word) {
-    csrec_slabs *slabs = NULL;
+    ENDS_BY(end_slabs) csrec_slabs *slabs = NULL;
     csrec_error error = {""};
     csrec_status status = csrec_slabs_create(form, read_source, from, o, &slabs, &error);
-    double *signal = malloc(600 * 520 * sizeof *signal);
+    OWNED double *signal = malloc(600 * 520 * sizeof *signal);
     assert_non_null(signal);
     if (!status)
         status = csrec_slabs_take(slabs, (csrec_slab){0, form->shape.dim[0]}, signal, &error);
     assert_int_equal(status, expected);
     assert_non_null(strstr(error.text, word));
-    csrec_slabs_destroy(slabs);
-    free(signal);
 }
 
 TEST(wrong_calls_are_refused) {
-    picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
+    ENDS_BY(clear) picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
     csrec_slabs *slabs = NULL;
-    csrec_error error = {""};
     double value[1040];
     sort_samples(&p, 1.0, &seed);
     source from = {&p.m, 0, false};
@@ -116,19 +109,16 @@ TEST(wrong_calls_are_refused) {
         expect_refusal(&p.m, &from, &o, CSREC_STOPPED, "stopped");
     }
     o.solve.progress = NULL;
-    assert_ok(csrec_slabs_create(&p.m, read_source, &from, &o, &slabs, &error));
-    assert_int_equal(csrec_slabs_take(slabs, (csrec_slab){1, 1}, value, &error), CSREC_ARGUMENT);
-    assert_ok(csrec_slabs_take(slabs, (csrec_slab){0, 2}, value, &error));
-    assert_int_equal(csrec_slabs_take(slabs, (csrec_slab){0, 1}, value, &error), CSREC_ARGUMENT);
-    assert_int_equal(csrec_slabs_take(slabs, (csrec_slab){2, 599}, value, &error), CSREC_ARGUMENT);
+    assert_well(csrec_slabs_create(&p.m, read_source, &from, &o, &slabs, &error));
+    assert_fails(csrec_slabs_take(slabs, (csrec_slab){1, 1}, value, &error), CSREC_ARGUMENT);
+    assert_well(csrec_slabs_take(slabs, (csrec_slab){0, 2}, value, &error));
+    assert_fails(csrec_slabs_take(slabs, (csrec_slab){0, 1}, value, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_slabs_take(slabs, (csrec_slab){2, 599}, value, &error), CSREC_ARGUMENT);
     csrec_slabs_destroy(slabs);
     csrec_slabs_destroy(NULL);
     p.m.n = 0;
     expect_refusal(&p.m, &from, &o, CSREC_DATA, "known");
-    clear(&p);
 }
-
-/* ------------------------------------------------------------------ files --------------------- */
 
 static csrec_dtype any_type(void) {
     static const csrec_dtype types[] = {CSREC_U8,  CSREC_I16, CSREC_U16,
@@ -201,7 +191,7 @@ static void check_format(const char *ending, int turn) {
         .channels_last = image.has_channels, .volume = true, .has_unknown = true};
     options.unknown = (double)check_below(&seed, 200);
     expect_same_samples(whole, &options);
-    csrec_image marks = {0};
+    CLEARED(csrec_image) marks = {0};
     csrec_shape shape = look.pixels.shape;
     if (image.has_channels || shape.dims > image.pixels.shape.dims) shape.dims--;
     assert_ok(csrec_array_create(CSREC_U8, &shape, &marks.pixels));
@@ -212,7 +202,6 @@ static void check_format(const char *ending, int turn) {
     options.has_unknown = false;
     options.mask = mask;
     expect_same_samples(whole, &options);
-    csrec_image_clear(&marks);
     csrec_image_clear(&image);
 }
 
@@ -228,7 +217,6 @@ TEST(slabs_of_files_are_parts_of_the_whole) {
 }
 
 TEST(other_files_are_refused) {
-    csrec_error error = {""};
     csrec_image look, image = {.bits = 8};
     csrec_measurement m;
     const csrec_read_options options = {.slab = {0, 1}};
@@ -236,13 +224,12 @@ TEST(other_files_are_refused) {
     const char *path = io_path("p.png");
     assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
     write_well(path, &image, NULL);
-    assert_int_equal(csrec_signal_look(path, &look, &error), CSREC_UNSUPPORTED);
-    io_assert_line(&error, "p.png", "as a whole");
-    assert_int_equal(csrec_measurement_read_with(path, &options, &m, &error), CSREC_UNSUPPORTED);
-    io_assert_line(&error, "p.png", "as a whole");
+    io_refused(csrec_signal_look(path, &look, &error), CSREC_UNSUPPORTED, "p.png", "as a whole");
+    io_refused(csrec_measurement_read_with(path, &options, &m, &error), CSREC_UNSUPPORTED, "p.png",
+               "as a whole");
     slab_rows from = {&image, 0, -1, NULL};
-    assert_int_equal(write_image(io_path("q.png"), &image, &from, NULL, fingerprint, &error),
-                     CSREC_UNSUPPORTED);
+    assert_fails(write_image(io_path("q.png"), &image, &from, NULL, fingerprint, &error),
+                 CSREC_UNSUPPORTED);
     csrec_image_clear(&image);
 }
 

@@ -6,7 +6,7 @@
 #include "line.h"
 #include "method/smooth/plate.h"
 
-/* ------------------------------------------------------------------ plates -------------------- */
+CHECK_END(plate)
 
 enum { MOST = 400 };
 
@@ -116,7 +116,7 @@ TEST(plates_are_the_minima_of_their_energies) {
                 weight[i] = pow(10.0, 3.0 * check_uniform(&seed) - 2.0);
             u[i] = fixed[i] ? y[i] : 0.0;
         }
-        csrec_plate *plate;
+        ENDS_BY(end_plate) csrec_plate *plate;
         assert_ok(
             csrec_plate_create(n, kind, fixed, weighted ? weight : NULL, 1 + round % 3, &plate));
         const int64_t steps = csrec_plate_solve(plate, weighted ? y : NULL, 1e-11, 2000, NULL, u);
@@ -126,7 +126,6 @@ TEST(plates_are_the_minima_of_their_energies) {
             if (!(fabs(u[i] - wanted[i]) <= 1e-5))
                 fail_msg("%d x %d x %d, kind %d: entry %d is %.9g, not %.9g", (int)n[0], (int)n[1],
                          (int)n[2], (int)kind, (int)i, u[i], wanted[i]);
-        csrec_plate_destroy(plate);
     }
 }
 
@@ -144,14 +143,11 @@ TEST(large_holes_take_few_iterations) {
                 fixed[i] = y < 0 || y >= edge || x < 0 || x >= edge;
                 u[i] = fixed[i] ? 50.0 * sin(0.05 * y) + 30.0 * cos(0.08 * x) : 0.0;
             }
-            csrec_plate *plate;
+            ENDS_BY(end_plate) csrec_plate *plate;
             assert_ok(csrec_plate_create(n, (csrec_plate_kind)kind, fixed, NULL, 1, &plate));
             assert_true(csrec_plate_solve(plate, NULL, 1e-6, 1000, NULL, u) < 60);
-            csrec_plate_destroy(plate);
         }
 }
-
-/* ------------------------------------------------------------------ series -------------------- */
 
 /* A share of the entries of l->truth. */
 static void take_some(line *l, double rate) {

@@ -18,20 +18,17 @@ static int64_t looked, refused;
 
 /* y = A x by the definition, where the row writes its matrix out. */
 static void product(const drawn *d, const csrec_operator *A, const double *x, double *y) {
-    if (!d->matrix) {
+    if (d->matrix)
+        apply_matrix(d->m, d->n, d->matrix, x, y);
+    else
         assert_ok(csrec_operator_forward(A, x, y));
-        return;
-    }
-    for (int64_t i = 0; i < d->m; i++) {
-        y[i] = 0.0;
-        for (int64_t j = 0; j < d->n; j++) y[i] += d->matrix[i * d->n + j] * x[j];
-    }
 }
 
 /* A x, and the sum of all its terms' lengths; NULL: atoms of mp on haar number the whole matrix. */
 static double synthesis(const drawn *d, const csrec_operator *A, const csrec_atoms *atoms,
                         bool numbered, double *y) {
-    double *x = calloc((size_t)d->n, sizeof *x), *norms = malloc((size_t)d->n * sizeof *norms);
+    OWNED double *x = calloc((size_t)d->n, sizeof *x),
+                 *norms = malloc((size_t)d->n * sizeof *norms);
     double sum = 0.0;
     assert_ok(csrec_operator_column_norms(A, norms));
     for (int64_t i = 0; i < atoms->n; i++) {
@@ -42,15 +39,14 @@ static double synthesis(const drawn *d, const csrec_operator *A, const csrec_ato
         assert_ok(csrec_atoms_synthesize(d->spec.levels, atoms, d->m, d->rows, y));
     else
         product(d, A, x, y);
-    free(x);
-    free(norms);
     return sum;
 }
 
 static void check_told(const drawn *d, const csrec_operator *A, const double *y,
                        const csrec_solve_options *options, const char *way, const told *t) {
     const bool numbered = strcmp(options->solver, "mp") == 0 && strcmp(d->spec.name, "haar") == 0;
-    double *found = malloc((size_t)d->m * sizeof *found), left = 0.0, size = 0.0, apart = 0.0;
+    OWNED double *found = malloc((size_t)d->m * sizeof *found);
+    double left = 0.0, size = 0.0, apart = 0.0;
     double terms = synthesis(d, A, &t->atoms, numbered, found);
     for (int64_t i = 0; i < d->m; i++) {
         double r = y[i] - found[i];
@@ -58,7 +54,6 @@ static void check_told(const drawn *d, const csrec_operator *A, const double *y,
         size += y[i] * y[i];
         apart = fmax(apart, fabs(r - t->r[i]));
     }
-    free(found);
     double wanted = size > 0.0 ? sqrt(left / size) : 0.0;
     double allowed = TOLERANCE * (1.0 + (size > 0.0 ? terms / sqrt(size) : 0.0));
     if (fabs(t->report.residual - wanted) > allowed || apart > allowed * (1.0 + sqrt(size)))
@@ -156,12 +151,9 @@ static void told_is_true(const drawn *d, const csrec_operator *A) {
     const char *solver, *brief, *source;
     if (d->m < A->parts || d->m * d->n > 60000) return;
     OWNED double *y = malloc((size_t)d->m * sizeof *y), *x = random_vector(d->n);
-    csrec_atoms start;
+    CLEARED(csrec_atoms) start;
     assert_ok(csrec_atoms_create(d->n, &start));
-    for (int64_t j = 0; j < d->n; j++) {
-        start.column[j] = (uint64_t)j;
-        start.coefficient[j] = x[j];
-    }
+    for (int64_t j = 0; j < d->n; j++) start.column[j] = (uint64_t)j, start.coefficient[j] = x[j];
     for (int way = 0; way < WAYS; way++) {
         if (way == 2)
             product(d, A, x, y);
@@ -170,7 +162,6 @@ static void told_is_true(const drawn *d, const csrec_operator *A) {
         for (int s = 0; csrec_solver_info(s, &solver, &brief, &source); s++)
             solve_one(d, A, solver, way, y, &start);
     }
-    csrec_atoms_clear(&start);
 }
 
 TEST_ON("cpu", the_residual_told_is_that_of_x) {
@@ -186,12 +177,13 @@ TEST_ON("cpu", the_residual_told_is_that_of_x) {
 TEST(pursuits_end_at_rounding) {
     static const char *const pursuits[] = {"omp", "romp", "cosamp", "htp", "iht", "mp"};
     for (int t = 0; t < 2 * rounds(); t++) {
+        ENDS_BY(drop_dense)
         dense_problem p = draw_dense(&seed, "cpu", 96, 160, 1 + check_below(&seed, 5));
         for (int s = 0; s < 6; s++) {
-            csrec_setting set = {"k", (double)p.k};
-            csrec_solve_options options = {
-                .solver = pursuits[s], .settings = &set, .n_settings = s > 0 && s < 5};
-            csrec_atoms atoms;
+            const csrec_setting set = {"k", (double)p.k};
+            const csrec_solve_options options =
+                solver_by(pursuits[s], (csrec_stop){0}, s > 0 && s < 5 ? &set : NULL);
+            CLEARED(csrec_atoms) atoms;
             csrec_solve_report report;
             assert_ok(csrec_solve(p.A, p.y, &options, &atoms, NULL, &report, NULL));
             if (report.outcome != CSREC_CONVERGED || !(report.residual <= 1e-13) ||
@@ -199,16 +191,14 @@ TEST(pursuits_end_at_rounding) {
                 fail_msg("%s: %lld entries of %lld, residual %g, %s after %lld", pursuits[s],
                          (long long)atoms.n, (long long)p.k, report.residual,
                          csrec_outcome_text(report.outcome), (long long)report.iterations);
-            csrec_atoms_clear(&atoms);
         }
-        drop_dense(&p);
     }
 }
 
 /* Batch-OMP stops where omp does. Where three columns are not found at once it picks a few more. */
 TEST(all_omps_end_at_rounding) {
     enum { MANY = 400, M = 60, N = 90, K = 3 };
-    dense_problem p = draw_dense(&seed, "cpu", M, N, 1);
+    ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, "cpu", M, N, 1);
     OWNED double *y = calloc(MANY * M, sizeof *y);
     csrec_atoms atoms[MANY];
     csrec_solve_report reports[MANY];
@@ -227,63 +217,42 @@ TEST(all_omps_end_at_rounding) {
         csrec_atoms_clear(&atoms[s]);
     }
     assert_true(exact > MANY / 2);
-    drop_dense(&p);
-}
-
-/* A matrix of its own that is known by its products, and how often it was asked. */
-static csrec_status times(const double *x, double *y, void *context) {
-    const dense_problem *p = context;
-    for (int64_t i = 0; i < p->m; i++) {
-        y[i] = 0.0;
-        for (int64_t j = 0; j < p->n; j++) y[i] += p->matrix[i * p->n + j] * x[j];
-    }
-    return CSREC_OK;
-}
-
-static csrec_status transposed(const double *y, double *x, void *context) {
-    const dense_problem *p = context;
-    memset(x, 0, (size_t)p->n * sizeof *x);
-    for (int64_t i = 0; i < p->m; i++)
-        for (int64_t j = 0; j < p->n; j++) x[j] += p->matrix[i * p->n + j] * y[i];
-    return CSREC_OK;
 }
 
 /* By how much x misses the conditions of the l1 minimum, as a share of lambda. */
 static double missed(const dense_problem *p, double share, const csrec_atoms *atoms,
                      const double *r) {
-    double *c = malloc((size_t)p->n * sizeof *c), *at_0 = malloc((size_t)p->n * sizeof *at_0);
+    OWNED double *c = malloc((size_t)p->n * sizeof *c), *at_0 = malloc((size_t)p->n * sizeof *at_0);
     double lambda = 0.0, most = 0.0;
-    transposed(r, c, (void *)p);
-    transposed(p->y, at_0, (void *)p);
+    apply_turned(p->m, p->n, p->matrix, r, c);
+    apply_turned(p->m, p->n, p->matrix, p->y, at_0);
     for (int64_t j = 0; j < p->n; j++) lambda = fmax(lambda, share * fabs(at_0[j]));
     for (int64_t j = 0; j < p->n; j++) most = fmax(most, fabs(c[j]) / lambda - 1.0);
     for (int64_t i = 0; i < atoms->n; i++)
         most =
             fmax(most, fabs(c[atoms->column[i]] / lambda - copysign(1.0, atoms->coefficient[i])));
-    free(c);
-    free(at_0);
     return most;
 }
 
 TEST(products_alone_lead_to_the_minimum) {
     for (int t = 0; t < (rounds() + 9) / 10; t++)
         for (double share = 0.1; share > 1e-5; share *= 0.1) {
-            dense_problem p = draw_dense(&seed, "cpu", 30, 60, 5);
-            csrec_operator_spec spec = {.name = "callback",
-                                        .m = p.m,
-                                        .n = p.n,
-                                        .forward = times,
-                                        .adjoint = transposed,
-                                        .context = &p};
-            csrec_setting set = {"lambda", share};
-            csrec_solve_options options = {.solver = "fista", .settings = &set, .n_settings = 1};
-            csrec_operator *A;
-            csrec_atoms atoms;
+            ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, "cpu", 30, 60, 5);
+            struct drawn_matrix known = {p.m, p.n, p.matrix};
+            const csrec_operator_spec spec = {.name = "callback",
+                                              .m = p.m,
+                                              .n = p.n,
+                                              .forward = times_drawn,
+                                              .adjoint = transposed_times_drawn,
+                                              .context = &known};
+            const csrec_setting set = {"lambda", share};
+            const csrec_solve_options options = solver_by("fista", (csrec_stop){0}, &set);
+            CLEARED(csrec_atoms) atoms;
             csrec_solve_report report;
             double r[30];
             for (int64_t i = 0; i < p.m * p.n; i++) p.matrix[i] = check_normal(&seed);
             for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
-            assert_ok(csrec_operator_create(&spec, &A, NULL));
+            ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
             assert_ok(csrec_solve(A, p.y, &options, &atoms, r, &report, NULL));
             double miss = missed(&p, share, &atoms, r);
             /* Rounding of A^T r is some 1e-14 of the largest product. */
@@ -293,34 +262,29 @@ TEST(products_alone_lead_to_the_minimum) {
                          : report.outcome != CSREC_CONVERGED || miss > 1e-8 + 1e-11 / share)
                 fail_msg("lambda %g: misses its conditions by %g of it; %s after %lld", share, miss,
                          csrec_outcome_text(report.outcome), (long long)report.iterations);
-            csrec_atoms_clear(&atoms);
-            csrec_operator_destroy(A);
-            drop_dense(&p);
         }
 }
 
 /* iht ends where its step leads nowhere: a second run from there ends at once. */
 TEST(iht_ends_where_x_stays) {
     for (int t = 0; t < rounds() / 2; t++) {
-        dense_problem p = draw_dense(&seed, "cpu", 20, 50, 4);
+        ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, "cpu", 20, 50, 4);
         for (int64_t i = 0; i < p.m; i++) p.y[i] += 0.1 * check_normal(&seed);
         csrec_setting set = {"k", 6};
         csrec_solve_options options = {.solver = "iht", .settings = &set, .n_settings = 1};
-        csrec_atoms atoms, again;
+        CLEARED(csrec_atoms) atoms, again;
         csrec_solve_report report, other;
         assert_ok(csrec_solve(p.A, p.y, &options, &atoms, NULL, &report, NULL));
         assert_int_equal(report.outcome, CSREC_CONVERGED);
         options.start = &atoms;
         assert_ok(csrec_solve(p.A, p.y, &options, &again, NULL, &other, NULL));
         assert_true(fabs(other.residual - report.residual) <= 1e-7);
-        csrec_atoms_clear(&atoms);
-        csrec_atoms_clear(&again);
-        drop_dense(&p);
     }
 }
 
 /* What is said where a bound is out of reach, and where none was given. */
 TEST(outcomes_say_what_happened) {
+    ENDS_BY(drop_dense)
     dense_problem p = draw_dense(&seed, "cpu", 40, 12, 3); /* columns do not reach y */
     for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
     for (int bound = 0; bound < 2; bound++)
@@ -342,5 +306,4 @@ TEST(outcomes_say_what_happened) {
                 fail_msg("%s, epsilon %g: %s, not %s", solvers[s], options.stop.epsilon,
                          csrec_outcome_text(report.outcome), csrec_outcome_text(wanted));
         }
-    drop_dense(&p);
 }

@@ -15,39 +15,30 @@ TEST_ON_EACH(sparse_signals_are_recovered_exactly) {
     for (int s = 0; s < 5; s++)
         for (int k = 0; k < cases(backend, 20); k++) {
             /* m = 16 k: deep inside the region where each succeeds with overwhelming odds. */
+            ENDS_BY(drop_dense)
             dense_problem p = draw_dense(&seed, backend, 96, 160, 1 + check_below(&seed, 5));
-            csrec_setting set = {"k", (double)p.k};
-            csrec_solve_options options = {.solver = exact_solvers[s],
-                                           .stop = {.epsilon = 1e-12, .atoms = 90},
-                                           .settings = &set,
-                                           .n_settings = s > 0};
-            csrec_atoms atoms;
-            csrec_solve_report report;
-            assert_ok(csrec_solve(p.A, p.y, &options, &atoms, NULL, &report, NULL));
-            double *x = calloc((size_t)p.n, sizeof *x), most = 0.0;
-            for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
+            const csrec_setting set = {"k", (double)p.k};
+            const csrec_stop stop = {.epsilon = 1e-12, .atoms = 90};
+            double x[160], most = 0.0;
+            const csrec_solve_report report =
+                solve_dense(&p, solver_by(exact_solvers[s], stop, s ? &set : NULL), x, NULL);
             for (int64_t j = 0; j < p.n; j++) most = fmax(most, fabs(p.x[j]));
             for (int64_t j = 0; j < p.n; j++)
-                if (!(fabs(x[j] - p.x[j]) <= 1e-10 * most)) {
-                    print_message("%s: x[%d] = %g for %g (k = %d, %s after %d)\n", exact_solvers[s],
-                                  (int)j, x[j], p.x[j], (int)p.k,
-                                  csrec_outcome_text(report.outcome), (int)report.iterations);
-                    fail();
-                }
-            free(x);
-            csrec_atoms_clear(&atoms);
-            drop_dense(&p);
+                if (!(fabs(x[j] - p.x[j]) <= 1e-10 * most))
+                    fail_msg("%s: x[%d] = %g for %g (k = %d, %s after %d)", exact_solvers[s],
+                             (int)j, x[j], p.x[j], (int)p.k, csrec_outcome_text(report.outcome),
+                             (int)report.iterations);
         }
 }
 
 TEST_ON_EACH(omp_equals_plain_omp) {
     const char *backend = check_backend(state);
     for (int t = 0; t < cases(backend, 300); t++) {
+        ENDS_BY(drop_dense)
         dense_problem p =
             draw_dense(&seed, backend, 20 + check_below(&seed, 20), 30 + check_below(&seed, 50), 3);
         for (int64_t i = 0; i < p.m; i++) p.y[i] = check_normal(&seed);
         check_omp(p.A, p.m, p.n, p.matrix, p.y, 1 + check_below(&seed, 12));
-        drop_dense(&p);
     }
 }
 
@@ -69,18 +60,18 @@ static void choose_largest(int64_t n, const double *v, int64_t k, uint64_t *S) {
 TEST_ON("cpu", htp_ends_where_its_step_ends) {
     const char *backend = check_backend(state);
     for (int t = 0; t < cases(backend, 400); t++) {
+        ENDS_BY(drop_dense)
         dense_problem p = draw_dense(&seed, backend, 30, 60, 3 + check_below(&seed, 5));
-        csrec_setting set = {"k", (double)p.k};
-        csrec_solve_options options = {
-            .solver = "htp", .stop = {.epsilon = 1e-12}, .settings = &set, .n_settings = 1};
-        csrec_atoms atoms;
-        double r[30], other[30], v[60] = {0};
+        const csrec_setting set = {"k", (double)p.k};
+        double r[30], other[30], v[60];
         uint64_t S[60];
-        assert_ok(csrec_solve(p.A, p.y, &options, &atoms, r, NULL, NULL));
+        int64_t k = 0;
+        solve_dense(&p, solver_by("htp", (csrec_stop){.epsilon = 1e-12}, &set), v, r);
+        for (int64_t j = 0; j < p.n; j++)
+            if (v[j] != 0.0) S[k++] = (uint64_t)j;
         const double size = length_of(p.m, 1, p.y), left = length_of(p.m, 1, r);
-        plain_residual(p.m, p.n, p.matrix, p.y, atoms.n, atoms.column, other);
+        plain_residual(p.m, p.n, p.matrix, p.y, k, S, other);
         assert_true(fabs(length_of(p.m, 1, other) - left) <= 1e-9 * size);
-        for (int64_t i = 0; i < atoms.n; i++) v[atoms.column[i]] = atoms.coefficient[i];
         for (int64_t j = 0; j < p.n; j++) {
             double norm = length_of(p.m, p.n, p.matrix + j), c = 0.0;
             for (int64_t i = 0; i < p.m; i++) c += p.matrix[i * p.n + j] * r[i];
@@ -91,140 +82,103 @@ TEST_ON("cpu", htp_ends_where_its_step_ends) {
         if (length_of(p.m, 1, other) < left - 1e-9 * size)
             fail_msg("htp, k = %d: ends at %g, and a step leads to %g", (int)p.k, left,
                      length_of(p.m, 1, other));
-        csrec_atoms_clear(&atoms);
-        drop_dense(&p);
     }
 }
 
-/* At the minimum: |<a_j, r>| <= lambda, and = lambda with the sign of x_j where x_j is not 0. */
 /* Steps before the end fit roughly; what is given is fitted to rounding, wherever it ends. */
 TEST_ON("cpu", what_ends_is_fitted_exactly) {
     static const char *const solvers[] = {"htp", "romp"};
     const char *backend = *state;
     for (int c = 0; c < cases(backend, 30); c++) {
-        dense_problem p = draw_dense(&seed, backend, 80, 120, 12);
+        ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, backend, 80, 120, 12);
         const csrec_setting k = {"k", 20};
-        double r[80], size = 0.0;
+        double r[80], x[120];
         for (int i = 0; i < p.m; i++) p.y[i] += check_normal(&seed);
-        for (int i = 0; i < p.m; i++) size += p.y[i] * p.y[i];
+        const double most = 1e-10 * length_of(p.m, 1, p.y);
         for (int way = 0; way < 6; way++) {
-            const csrec_solve_options options = {
-                .solver = solvers[way % 2],
-                .settings = &k,
-                .n_settings = 1,
-                .stop = {.atoms = way / 2, .epsilon = way / 2 == 2 ? 0.5 : 0.0}};
-            csrec_atoms atoms = {0};
-            assert_ok(csrec_solve(p.A, p.y, &options, &atoms, r, NULL, NULL));
-            for (int64_t i = 0; i < atoms.n; i++)
-                if (correlation(p.m, p.n, p.matrix, r, (int64_t)atoms.column[i]) >
-                    1e-10 * sqrt(size))
-                    fail_msg("%s, way %d: a gradient on its columns", options.solver, way);
-            csrec_atoms_clear(&atoms);
+            const csrec_stop stop = {.atoms = way / 2, .epsilon = way / 2 == 2 ? 0.5 : 0.0};
+            solve_dense(&p, solver_by(solvers[way % 2], stop, &k), x, r);
+            for (int64_t j = 0; j < p.n; j++)
+                if (x[j] != 0.0 && correlation(p.m, p.n, p.matrix, r, j) > most)
+                    fail_msg("%s, way %d: a gradient on its columns", solvers[way % 2], way);
         }
-        drop_dense(&p);
     }
 }
 
+/* At the minimum: |<a_j, r>| <= lambda, and = lambda with the sign of x_j where x_j is not 0. */
 TEST_ON("cpu", fista_meets_its_optimality_conditions) {
     const char *backend = check_backend(state);
     for (int t = 0; t < 30; t++) {
-        dense_problem p = draw_dense(&seed, backend, 30, 60, 5);
+        ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, backend, 30, 60, 5);
         for (int64_t i = 0; i < p.m; i++) p.y[i] += 0.05 * check_normal(&seed);
-        csrec_setting set = {"lambda", 0.05 + 0.3 * check_uniform(&seed)};
-        csrec_solve_options options = {
-            .solver = "fista", .stop = {.atoms = 200000}, .settings = &set, .n_settings = 1};
-        csrec_atoms atoms;
-        double r[30], largest = 0.0, *c = calloc((size_t)p.n, sizeof *c);
-        OWNED double *x = calloc((size_t)p.n, sizeof *x);
-        assert_ok(csrec_solve(p.A, p.y, &options, &atoms, r, NULL, NULL));
-        for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
-        for (int64_t j = 0; j < p.n; j++) {
-            double at_0 = 0.0;
-            for (int64_t i = 0; i < p.m; i++) {
-                at_0 += p.matrix[i * p.n + j] * p.y[i];
-                c[j] += p.matrix[i * p.n + j] * r[i];
-            }
-            largest = fmax(largest, fabs(at_0));
-        }
-        double lambda = set.value * largest;
+        const csrec_setting set = {"lambda", 0.05 + 0.3 * check_uniform(&seed)};
+        double r[30], x[60], c[60], at_0[60], largest = 0.0;
+        solve_dense(&p, solver_by("fista", (csrec_stop){.atoms = 200000}, &set), x, r);
+        apply_turned(p.m, p.n, p.matrix, r, c);
+        apply_turned(p.m, p.n, p.matrix, p.y, at_0);
+        for (int64_t j = 0; j < p.n; j++) largest = fmax(largest, fabs(at_0[j]));
+        const double lambda = set.value * largest;
         /* x is still to 13 digits; columns differ in length by 100, so c moves 10^4 times that. */
         for (int64_t j = 0; j < p.n; j++) {
             assert_true(fabs(c[j]) <= lambda * (1.0 + 1e-6));
             if (x[j] != 0.0) assert_true(fabs(c[j] - copysign(lambda, x[j])) <= 1e-6 * lambda);
         }
-        free(c);
-        csrec_atoms_clear(&atoms);
-        drop_dense(&p);
     }
 }
 
 TEST_ON("cpu", wrong_settings_are_refused) {
     const char *backend = check_backend(state);
-    dense_problem p = draw_dense(&seed, backend, 10, 20, 2);
-    csrec_error error;
+    ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, backend, 10, 20, 2);
     csrec_setting set = {"k", 11.0};
     csrec_solve_options options = {.solver = "cosamp", .settings = &set, .n_settings = 1};
-    assert_int_equal(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
     set.name = "step";
-    assert_int_equal(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
-    assert_non_null(strstr(error.text, "step"));
+    assert_refused(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT,
+                   "step");
     options = (csrec_solve_options){.solver = "omp", .stop = {.atoms = 11}};
-    assert_int_equal(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
     options = (csrec_solve_options){.solver = "fista", .stop = {.min_coefficient = 1.0}};
-    assert_int_equal(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
-    drop_dense(&p);
+    assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
 }
 
 /* Each with one line that says what is wrong, and nothing delivered. */
 TEST_ON("cpu", unusable_problems_are_refused) {
     double matrix[6] = {1, 2, 3, 4, 5, 6}, y[3] = {1, 2, 3};
-    csrec_operator *A = NULL;
-    csrec_error error;
+    ENDS_BY(end_operator) csrec_operator *A = NULL;
     csrec_operator_spec spec = {.name = "dense", .m = 3, .n = 2, .matrix = matrix};
     for (int bad = 0; bad < 2; bad++) {
         matrix[3] = bad ? INFINITY : NAN;
-        assert_int_equal(csrec_operator_create(&spec, &A, &error), CSREC_DATA);
-        assert_non_null(strstr(error.text, "(1, 1)"));
+        assert_refused(csrec_operator_create(&spec, &A, &error), CSREC_DATA, "(1, 1)");
         assert_null(A);
     }
     matrix[3] = 4;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    A = operator_of(&spec);
     csrec_solve_options options = {.solver = "omp", .stop = {.atoms = 3}};
-    assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
-    assert_non_null(strstr(error.text, "2 columns"));
-    assert_int_equal(csrec_solve_many(A, 1, y, &options, 1, NULL, NULL, NULL, &error),
-                     CSREC_ARGUMENT);
+    assert_refused(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT,
+                   "2 columns");
+    assert_fails(csrec_solve_many(A, 1, y, &options, 1, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
     options.stop.atoms = 2;
     y[1] = NAN;
-    assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_DATA);
-    assert_int_equal(csrec_solve_many(A, 1, y, &options, 1, NULL, NULL, NULL, &error), CSREC_DATA);
-    assert_non_null(strstr(error.text, "y[1]"));
-    csrec_operator_destroy(A);
+    assert_fails(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_DATA);
+    assert_refused(csrec_solve_many(A, 1, y, &options, 1, NULL, NULL, NULL, &error), CSREC_DATA,
+                   "y[1]");
 }
 
 /* Columns of zeros are never picked. */
 TEST_ON_EACH(columns_of_zeros_are_left_alone) {
     const char *backend = check_backend(state);
     for (int s = 0; s < 5; s++) {
-        dense_problem p = draw_dense(&seed, backend, 30, 50, 3);
+        ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, backend, 30, 50, 3);
         for (int64_t i = 0; i < p.m; i++) p.matrix[i * p.n] = p.matrix[i * p.n + 7] = 0.0;
         csrec_operator_destroy(p.A);
-        csrec_operator_spec spec = {
-            .name = "dense", .m = p.m, .n = p.n, .matrix = p.matrix, .backend = backend};
-        assert_ok(csrec_operator_create(&spec, &p.A, NULL));
-        csrec_setting set = {"k", 4};
-        csrec_solve_options options = {.solver = exact_solvers[s],
-                                       .stop = {.atoms = 12},
-                                       .settings = &set,
-                                       .n_settings = s > 0};
-        csrec_atoms atoms;
+        p.A = dense_operator(backend, p.m, p.n, p.matrix);
+        const csrec_setting set = {"k", 4};
+        const csrec_solve_options o =
+            solver_by(exact_solvers[s], (csrec_stop){.atoms = 12}, s ? &set : NULL);
+        CLEARED(csrec_atoms) atoms;
         csrec_solve_report report;
-        assert_ok(csrec_solve(p.A, p.y, &options, &atoms, NULL, &report, NULL));
-        assert_true(isfinite(report.residual));
-        assert_false(holds(&atoms, 0));
-        assert_false(holds(&atoms, 7));
-        csrec_atoms_clear(&atoms);
-        drop_dense(&p);
+        assert_ok(csrec_solve(p.A, p.y, &o, &atoms, NULL, &report, NULL));
+        assert_true(isfinite(report.residual) && !holds(&atoms, 0) && !holds(&atoms, 7));
     }
 }
 
@@ -232,28 +186,22 @@ TEST_ON_EACH(columns_of_zeros_are_left_alone) {
 static double solve_there(const drawn *d, const char *there, const char *solver, const double *y,
                           double *x) {
     csrec_operator_spec spec = d->spec;
-    csrec_operator *A;
-    csrec_solve_options options = {.solver = solver, .stop = {.atoms = d->m < d->n ? d->m : d->n}};
-    if (options.stop.atoms > 6) options.stop.atoms = 6;
-    csrec_setting set = {"k", (double)(options.stop.atoms + 1) / 2};
-    if (strcmp(solver, "mp") && strcmp(solver, "omp") && strcmp(solver, "fista")) {
-        options.settings = &set;
-        options.n_settings = 1;
-        set.value = floor(set.value);
-    }
-    csrec_atoms atoms;
+    const int64_t least = d->m < d->n ? d->m : d->n, atoms_most = least > 6 ? 6 : least;
+    const csrec_setting set = {"k", (double)((atoms_most + 1) / 2)};
+    const bool sized = strcmp(solver, "mp") && strcmp(solver, "omp") && strcmp(solver, "fista");
+    const csrec_solve_options options =
+        solver_by(solver, (csrec_stop){.atoms = atoms_most}, sized ? &set : NULL);
+    CLEARED(csrec_atoms) atoms;
     csrec_solve_report report;
     csrec_error error;
     spec.shape = &d->shape;
     spec.backend = there;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
     if (csrec_solve(A, y, &options, &atoms, NULL, &report, &error))
         fail_msg("%s, %s on %s: %s", d->text, solver, there, error.text);
     memset(x, 0, (size_t)d->n * sizeof *x);
     for (int64_t i = 0; i < atoms.n; i++)
         if (atoms.column[i] < (uint64_t)d->n) x[atoms.column[i]] = atoms.coefficient[i];
-    csrec_atoms_clear(&atoms);
-    csrec_operator_destroy(A);
     return report.residual;
 }
 
@@ -265,22 +213,15 @@ TEST_ON("cuda", devices_solve_as_the_cpu) {
     for (int b = 0; b < 3; b++)
         for (int s = 0; s < 7; s++)
             for (int k = 0; k < cases(backend, 30); k++) {
-                drawn d = draw_operator(&seed, bases[b], "cpu");
-                double *y = malloc((size_t)d.m * sizeof *y), *x[2];
-                for (int64_t i = 0; i < d.m; i++) y[i] = check_normal(&seed);
+                ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, bases[b], "cpu");
+                OWNED double *y = check_normals(&seed, d.m), *x = malloc(16 * (size_t)d.n);
                 double residual[2];
-                for (int i = 0; i < 2; i++) {
-                    x[i] = malloc((size_t)d.n * sizeof **x);
-                    residual[i] = solve_there(&d, i ? backend : "cpu", solvers[s], y, x[i]);
-                }
+                for (int i = 0; i < 2; i++)
+                    residual[i] = solve_there(&d, i ? backend : "cpu", solvers[s], y, x + i * d.n);
                 if (residual[0] != residual[1])
                     fail_msg("%s, %s: residual %.17g, not %.17g", d.text, solvers[s], residual[1],
                              residual[0]);
-                for (int64_t j = 0; j < d.n; j++) assert_true(x[0][j] == x[1][j]);
-                free(x[0]);
-                free(x[1]);
-                free(y);
-                drop_drawn(&d);
+                for (int64_t j = 0; j < d.n; j++) assert_true(x[j] == x[j + d.n]);
             }
 }
 
@@ -292,16 +233,13 @@ TEST_ON("cuda", devices_solve_dictionaries_to_rounding) {
     const char *backend = check_backend(state);
     for (int s = 0; s < 3; s++)
         for (int k = 0; k < cases(backend, 100); k++) {
-            drawn d = draw_operator(&seed, "conv", "cpu");
-            double *y = malloc((size_t)d.m * sizeof *y), residual[2];
-            OWNED double *x = malloc((size_t)d.n * sizeof *x);
-            for (int64_t i = 0; i < d.m; i++) y[i] = check_normal(&seed);
+            ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, "conv", "cpu");
+            OWNED double *y = check_normals(&seed, d.m), *x = malloc((size_t)d.n * sizeof *x);
+            double residual[2];
             for (int i = 0; i < 2; i++)
                 residual[i] = solve_there(&d, i ? backend : "cpu", solvers[s], y, x);
             if (!(fabs(residual[0] - residual[1]) <= 1e-9))
                 fail_msg("%s, %s: residual %.17g, not %.17g", d.text, solvers[s], residual[1],
                          residual[0]);
-            free(y);
-            drop_drawn(&d);
         }
 }

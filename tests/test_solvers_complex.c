@@ -83,16 +83,11 @@ static void draw_matrix(problem *p) {
 
 /* Distinct frequencies of n entries. */
 static void draw_frequencies(problem *p) {
-    p->index = malloc((size_t)p->n * sizeof *p->index);
-    for (int64_t j = 0; j < p->n; j++) p->index[j] = j;
-    for (int64_t i = 0; i < p->m; i++) {
-        int64_t other = i + check_below(&seed, p->n - i), held = p->index[i];
-        p->index[i] = p->index[other];
-        p->index[other] = held;
+    p->index = check_order(&seed, p->n);
+    for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++)
             p->a[i * p->n + j] = cexp(-2.0 * I * 3.141592653589793 *
                                       (double)(p->index[i] * j % p->n) / (double)p->n);
-    }
 }
 
 /* The matrix by columns. */
@@ -150,20 +145,15 @@ static void close_problem(problem *p) {
 }
 
 /* x [n] and r [m]. */
-static csrec_solve_report solve(const problem *p, const csrec_solve_options *options, number *x,
-                                number *r) {
-    csrec_atoms atoms;
-    csrec_solve_report report;
-    csrec_error error = {""};
-    if (csrec_solve(p->A, (const double *)p->y, options, &atoms, (double *)r, &report, &error))
-        fail_msg("%s: %s", options->solver, error.text);
+static void solve(const problem *p, csrec_solve_options options, number *x, number *r) {
+    CLEARED(csrec_atoms) atoms = {0};
+    const double *y = (const double *)p->y;
+    assert_well(csrec_solve(p->A, y, &options, &atoms, (double *)r, NULL, &error));
     memset(x, 0, (size_t)p->n * sizeof *x);
     for (int64_t i = 0; i < atoms.n; i++) {
         assert_true(atoms.column[i] < (uint64_t)(2 * p->n));
         ((double *)x)[atoms.column[i]] = atoms.coefficient[i];
     }
-    csrec_atoms_clear(&atoms);
-    return report;
 }
 
 /* The column outside `picked` with the largest |<a_j, r>| / ||a_j||. */
@@ -226,35 +216,32 @@ static const char *const kinds[] = {"dense", "callback", "sparse", "fourier"};
 /* Noise alone: every pick is decided by small differences. */
 TEST(pursuits_take_their_steps) {
     for (int round = 0; round < 60; round++) {
-        problem p;
+        ENDS_BY(close_problem) problem p;
         const int64_t n = 20 + check_below(&seed, 40), m = 16 + check_below(&seed, 5);
-        if (open_problem(&p, kinds[round % 4], m, n, 1)) {
-            OWNED number *x = malloc((size_t)n * sizeof *x),
-                         *expected = calloc((size_t)n, sizeof *x);
-            number r[M_MOST], plain[M_MOST];
-            int64_t S[K_MOST];
-            for (int64_t i = 0; i < m; i++) p.y[i] = draw_number();
-            memcpy(plain, p.y, (size_t)m * sizeof *plain);
-            for (int64_t k = 0; k < K_MOST; k++) { /* mp: columns may come again */
-                int64_t j = best_column(&p, plain, 0, S);
-                double square = length(m, n, p.a + j) * length(m, n, p.a + j);
-                number step = product(&p, j, plain) / square;
-                expected[j] += step;
-                for (int64_t i = 0; i < m; i++) plain[i] -= step * p.a[i * n + j];
-            }
-            solve(&p, &(csrec_solve_options){.solver = "mp", .stop = {.atoms = K_MOST}}, x, r);
-            expect_x(&p, "mp", x, expected);
-            memcpy(plain, p.y, (size_t)m * sizeof *plain);
-            for (int64_t k = 0; k < K_MOST; k++) {
-                S[k] = best_column(&p, plain, k, S);
-                fit(&p, k + 1, S, expected, plain);
-            }
-            solve(&p, &(csrec_solve_options){.solver = "omp", .stop = {.atoms = K_MOST}}, x, r);
-            expect_x(&p, "omp", x, expected);
-            for (int64_t i = 0; i < m; i++)
-                assert_true(cabs(r[i] - plain[i]) <= 1e-9 * length(m, 1, p.y));
+        if (!open_problem(&p, kinds[round % 4], m, n, 1)) continue;
+        OWNED number *x = calloc((size_t)n, sizeof *x), *expected = calloc((size_t)n, sizeof *x);
+        number r[M_MOST], plain[M_MOST];
+        int64_t S[K_MOST];
+        for (int64_t i = 0; i < m; i++) p.y[i] = draw_number();
+        memcpy(plain, p.y, (size_t)m * sizeof *plain);
+        for (int64_t k = 0; k < K_MOST; k++) { /* mp: columns may come again */
+            int64_t j = best_column(&p, plain, 0, S);
+            double square = length(m, n, p.a + j) * length(m, n, p.a + j);
+            number step = product(&p, j, plain) / square;
+            expected[j] += step;
+            for (int64_t i = 0; i < m; i++) plain[i] -= step * p.a[i * n + j];
         }
-        close_problem(&p);
+        solve(&p, solver_by("mp", (csrec_stop){.atoms = K_MOST}, NULL), x, r);
+        expect_x(&p, "mp", x, expected);
+        memcpy(plain, p.y, (size_t)m * sizeof *plain);
+        for (int64_t k = 0; k < K_MOST; k++) {
+            S[k] = best_column(&p, plain, k, S);
+            fit(&p, k + 1, S, expected, plain);
+        }
+        solve(&p, solver_by("omp", (csrec_stop){.atoms = K_MOST}, NULL), x, r);
+        expect_x(&p, "omp", x, expected);
+        for (int64_t i = 0; i < m; i++)
+            assert_true(cabs(r[i] - plain[i]) <= 1e-9 * length(m, 1, p.y));
     }
 }
 
@@ -264,19 +251,13 @@ static const char *const exact_solvers[] = {"omp", "romp", "cosamp", "iht", "htp
 TEST(sparse_signals_are_recovered) {
     for (int s = 0; s < 5; s++)
         for (int round = 0; round < 20; round++) {
-            problem p;
-            if (open_problem(&p, kinds[round % 3], 64, 100, 1 + check_below(&seed, 3))) {
-                csrec_setting set = {"k", (double)p.k};
-                number x[100], r[M_MOST];
-                solve(&p,
-                      &(csrec_solve_options){.solver = exact_solvers[s],
-                                             .stop = {.epsilon = 1e-12, .atoms = 60},
-                                             .settings = &set,
-                                             .n_settings = s > 0},
-                      x, r);
-                expect_x(&p, exact_solvers[s], x, p.x);
-            }
-            close_problem(&p);
+            ENDS_BY(close_problem) problem p;
+            if (!open_problem(&p, kinds[round % 3], 64, 100, 1 + check_below(&seed, 3))) continue;
+            const csrec_setting set = {"k", (double)p.k};
+            const csrec_stop stop = {.epsilon = 1e-12, .atoms = 60};
+            number x[100], r[M_MOST];
+            solve(&p, solver_by(exact_solvers[s], stop, s ? &set : NULL), x, r);
+            expect_x(&p, exact_solvers[s], x, p.x);
         }
 }
 
@@ -286,22 +267,19 @@ TEST(phases_do_not_matter) {
     static const char *const solvers[] = {"mp", "omp", "romp", "cosamp", "iht", "htp", "fista"};
     for (int s = 0; s < 7; s++)
         for (int round = 0; round < 20; round++) {
-            problem p;
-            if (open_problem(&p, kinds[round % 3], 30, 50, 1)) {
-                csrec_setting set = {"k", 5.0};
-                const csrec_solve_options options = {.solver = solvers[s],
-                                                     .stop = {.atoms = s < 6 ? 3 : 0},
-                                                     .settings = &set,
-                                                     .n_settings = s >= 2 && s < 6};
-                number x[50], turned[50], r[M_MOST], by = cexp(I * angle());
-                for (int64_t i = 0; i < p.m; i++) p.y[i] = draw_number();
-                solve(&p, &options, x, r);
-                for (int64_t i = 0; i < p.m; i++) p.y[i] *= by;
-                solve(&p, &options, turned, r);
-                for (int64_t j = 0; j < p.n; j++) x[j] *= by;
-                expect_x(&p, solvers[s], turned, x);
-            }
-            close_problem(&p);
+            ENDS_BY(close_problem) problem p;
+            if (!open_problem(&p, kinds[round % 3], 30, 50, 1)) continue;
+            const csrec_setting set = {"k", 5.0};
+            const csrec_stop stop = {.atoms = s < 6 ? 3 : 0};
+            const csrec_solve_options options =
+                solver_by(solvers[s], stop, s >= 2 && s < 6 ? &set : NULL);
+            number x[50], turned[50], r[M_MOST], by = cexp(I * angle());
+            for (int64_t i = 0; i < p.m; i++) p.y[i] = draw_number();
+            solve(&p, options, x, r);
+            for (int64_t i = 0; i < p.m; i++) p.y[i] *= by;
+            solve(&p, options, turned, r);
+            for (int64_t j = 0; j < p.n; j++) x[j] *= by;
+            expect_x(&p, solvers[s], turned, x);
         }
 }
 
@@ -309,66 +287,56 @@ TEST(phases_do_not_matter) {
  * differ in length by 100, so x that is still to 13 digits leaves six. */
 TEST(lasso_meets_its_conditions) {
     for (int round = 0; round < 12; round++) {
-        problem p;
-        if (open_problem(&p, kinds[round % 4], 24, 40, 4)) {
-            csrec_setting set = {"lambda", 0.05 + 0.3 * check_uniform(&seed)};
-            number x[40], r[M_MOST];
-            double largest = 0.0;
-            for (int64_t i = 0; i < p.m; i++) p.y[i] += 0.05 * draw_number();
-            solve(&p,
-                  &(csrec_solve_options){.solver = "fista",
-                                         .stop = {.atoms = 200000},
-                                         .settings = &set,
-                                         .n_settings = 1},
-                  x, r);
-            for (int64_t j = 0; j < p.n; j++) largest = fmax(largest, cabs(product(&p, j, p.y)));
-            const double lambda = set.value * largest;
-            for (int64_t j = 0; j < p.n; j++) {
-                number c = product(&p, j, r);
-                assert_true(cabs(c) <= lambda * (1.0 + 1e-6));
-                if (x[j] != 0.0) assert_true(cabs(c - lambda * x[j] / cabs(x[j])) <= 1e-6 * lambda);
-            }
+        ENDS_BY(close_problem) problem p;
+        if (!open_problem(&p, kinds[round % 4], 24, 40, 4)) continue;
+        const csrec_setting set = {"lambda", 0.05 + 0.3 * check_uniform(&seed)};
+        number x[40], r[M_MOST];
+        double largest = 0.0;
+        for (int64_t i = 0; i < p.m; i++) p.y[i] += 0.05 * draw_number();
+        solve(&p, solver_by("fista", (csrec_stop){.atoms = 200000}, &set), x, r);
+        for (int64_t j = 0; j < p.n; j++) largest = fmax(largest, cabs(product(&p, j, p.y)));
+        const double lambda = set.value * largest;
+        for (int64_t j = 0; j < p.n; j++) {
+            number c = product(&p, j, r);
+            assert_true(cabs(c) <= lambda * (1.0 + 1e-6));
+            if (x[j] != 0.0) assert_true(cabs(c - lambda * x[j] / cabs(x[j])) <= 1e-6 * lambda);
         }
-        close_problem(&p);
     }
 }
 
 /* The fit of what the l1 problem finds is that of the normal equations. */
 TEST(debias_fits_whole_entries) {
     for (int round = 0; round < 12; round++) {
-        problem p;
-        if (open_problem(&p, kinds[round % 4], 48, 64, 3)) {
-            csrec_setting set[2] = {{"lambda", 0.1}, {"debias", 0.0}};
-            csrec_solve_options options = {
-                .solver = "fista", .stop = {.atoms = 2000}, .settings = set, .n_settings = 2};
-            number x[64], expected[64], r[M_MOST], plain[M_MOST];
-            int64_t S[64], k = 0;
-            solve(&p, &options, x, r);
-            for (int64_t j = 0; j < p.n; j++)
-                if (x[j] != 0.0) S[k++] = j;
-            set[1].value = 1.0;
-            solve(&p, &options, x, r);
-            if (k <= K_MOST) {
-                fit(&p, k, S, expected, plain);
-                expect_x(&p, "debias", x, expected);
-            }
+        ENDS_BY(close_problem) problem p;
+        if (!open_problem(&p, kinds[round % 4], 48, 64, 3)) continue;
+        csrec_setting set[2] = {{"lambda", 0.1}, {"debias", 0.0}};
+        csrec_solve_options options = {
+            .solver = "fista", .stop = {.atoms = 2000}, .settings = set, .n_settings = 2};
+        number x[64], expected[64], r[M_MOST], plain[M_MOST];
+        int64_t S[64], k = 0;
+        solve(&p, options, x, r);
+        for (int64_t j = 0; j < p.n; j++)
+            if (x[j] != 0.0) S[k++] = j;
+        set[1].value = 1.0;
+        solve(&p, options, x, r);
+        if (k <= K_MOST) {
+            fit(&p, k, S, expected, plain);
+            expect_x(&p, "debias", x, expected);
         }
-        close_problem(&p);
     }
 }
 
 /* Many right-hand sides, and the limits count complex numbers. */
 TEST(many_and_limits) {
     enum { COUNT = 40, M = 20, N = 30, K = 4 };
-    problem p;
+    ENDS_BY(close_problem) problem p;
     csrec_atoms many[COUNT], one;
-    csrec_error error = {""};
     number y[COUNT][M];
     csrec_solve_options options = {.solver = "omp", .stop = {.atoms = K}};
     assert_true(open_problem(&p, "dense", M, N, 1));
     for (int k = 0; k < COUNT; k++)
         for (int i = 0; i < M; i++) y[k][i] = draw_number();
-    assert_ok(csrec_solve_many(p.A, COUNT, (double *)y, &options, 2, many, NULL, NULL, &error));
+    assert_well(csrec_solve_many(p.A, COUNT, (double *)y, &options, 2, many, NULL, NULL, &error));
     for (int k = 0; k < COUNT; k++) {
         assert_ok(csrec_solve(p.A, (double *)y[k], &options, &one, NULL, NULL, NULL));
         assert_int_equal(many[k].n, 2 * K);
@@ -380,25 +348,21 @@ TEST(many_and_limits) {
         csrec_atoms_clear(&many[k]);
     }
     options.stop.atoms = M + 1;
-    assert_int_equal(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &error),
-                     CSREC_ARGUMENT);
+    assert_fails(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
     csrec_setting set = {"k", M + 1};
     options = (csrec_solve_options){.solver = "iht", .settings = &set, .n_settings = 1};
-    assert_int_equal(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &error),
-                     CSREC_ARGUMENT);
-    assert_non_null(strstr(error.text, "20 samples of 30"));
+    assert_refused(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &error),
+                   CSREC_ARGUMENT, "20 samples of 30");
     p.a[2 * N + 5] = INFINITY * I;
     csrec_operator *A = NULL;
     const csrec_operator_spec spec = {
         .name = "dense", .m = M, .n = N, .matrix = (double *)p.a, .complex_signal = true};
-    assert_int_equal(csrec_operator_create(&spec, &A, &error), CSREC_DATA);
-    assert_non_null(strstr(error.text, "(2, 5)"));
-    close_problem(&p);
+    assert_refused(csrec_operator_create(&spec, &A, &error), CSREC_DATA, "(2, 5)");
 }
 
 /* A^T y of pairs is A^H y, of all columns and of some. */
 TEST(adjoints_are_conjugate) {
-    problem p;
+    ENDS_BY(close_problem) problem p;
     assert_true(
         open_problem(&p, "dense", 1 + check_below(&seed, 40), 1 + check_below(&seed, 40), 1));
     OWNED number *y = malloc((size_t)p.m * sizeof *y), *x = malloc((size_t)p.n * sizeof *x);
@@ -415,5 +379,4 @@ TEST(adjoints_are_conjugate) {
                         1e-12 * length(p.m, p.n, p.a + j) * (1.0 + length(p.m, 1, y)));
         }
     }
-    close_problem(&p);
 }

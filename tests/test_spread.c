@@ -71,7 +71,7 @@ static void run_ranks(int n, const csrec_measurement *m, int64_t tile, double *s
 TEST(threads_share_one_signal) {
     static const csrec_shape shapes[] = {{2, {700, 560}}, {1, {5000}}, {3, {70, 150, 130}}};
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
-        picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.2, 0.0, &seed);
+        ENDS_BY(clear) picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.2, 0.0, &seed);
         const size_t bytes = (size_t)(p.entries * p.m.channels) * sizeof(double);
         sharing alone = {.m = &p.m, .signal = p.truth, .tile = p.entries * p.m.channels / 5};
         assert_ok(recover_tiles(&alone, NULL));
@@ -80,7 +80,6 @@ TEST(threads_share_one_signal) {
             run_ranks(n, &p.m, alone.tile, p.signal);
             assert_memory_equal(p.signal, p.truth, bytes);
         }
-        clear(&p);
     }
 }
 
@@ -93,7 +92,7 @@ static csrec_status fail_once(const csrec_recovery *r, csrec_error *error) {
 
 static void run_again(const picture *p, const csrec_tiling *tiling, const csrec_recovery *r) {
     static const csrec_method_type failing = {.info = {.name = "sum"}, .run = fail_once};
-    csrec_survey *survey = NULL;
+    OWNED csrec_survey *survey = NULL;
     assert_ok(csrec_survey_of(&p->m, tiling, &survey, NULL));
     csrec_survey_end(survey, &p->m.shape, 1.0);
     csrec_runner runner = {
@@ -106,12 +105,11 @@ static void run_again(const picture *p, const csrec_tiling *tiling, const csrec_
     assert_ok(csrec_runner_run(&runner, r, runner.end, NULL));
     assert_int_equal(calls, tiling->tiles + 1);
     csrec_runner_close(&runner);
-    free(survey);
 }
 
 /* On another device the loop goes on with the tile that failed. */
 TEST(a_failure_leaves_no_tile_out) {
-    picture p = make(&(csrec_shape){2, {700, 560}}, 2, 0.2, 0.2, 0.0, &seed);
+    ENDS_BY(clear) picture p = make(&(csrec_shape){2, {700, 560}}, 2, 0.2, 0.2, 0.0, &seed);
     const sharing alone = {.m = &p.m, .signal = p.truth, .tile = p.entries * 2 / 5};
     csrec_context context = {.kind = CSREC_DEVICE_CPU};
     csrec_recover_report report = {0};
@@ -124,7 +122,6 @@ TEST(a_failure_leaves_no_tile_out) {
     assert_ok(recover_tiles(&alone, NULL));
     run_again(&p, &tiling, &recovery);
     assert_memory_equal(p.signal, p.truth, (size_t)(p.entries * 2) * sizeof(double));
-    clear(&p);
 }
 
 /* By coordinates, one sample after another. */
@@ -156,7 +153,7 @@ TEST(the_samples_of_a_tile_are_those_in_its_box) {
     static const csrec_shape shapes[] = {{2, {600, 610}}, {1, {90000}}, {3, {40, 150, 140}}};
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++)
         for (int sorted = 0; sorted < 2; sorted++) {
-            picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.25, 0.0, &seed);
+            ENDS_BY(clear) picture p = make(&shapes[k], 1 + (int64_t)k, 0.2, 0.25, 0.0, &seed);
             csrec_recover_options o = options_by(NULL);
             if (sorted)
                 sort_samples(&p, 1.0, &seed);
@@ -172,6 +169,5 @@ TEST(the_samples_of_a_tile_are_those_in_its_box) {
             csrec_tiling t = csrec_tiling_usual(&task);
             assert_true(t.tiles > 1);
             for (int64_t tile = 0; tile < t.tiles; tile++) check_selection(&p.m, &t, tile);
-            clear(&p);
         }
 }

@@ -76,7 +76,7 @@ TEST(rows_of_files) {
     const csrec_dtype types[] = {CSREC_F32, CSREC_F64, CSREC_U8, CSREC_I16, CSREC_I64};
     const char *path = io_path("rows.npy");
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        csrec_array array;
+        CLEARED(csrec_array) array;
         csrec_rows *rows;
         csrec_data data;
         csrec_shape shape = {3, {1 + check_below(&seed, 300), 30, 41}}, row;
@@ -103,10 +103,8 @@ TEST(rows_of_files) {
             for (int64_t i = 0; i < count * data.n; i++)
                 assert_true(X[i] == (float)csrec_array_value(&array, first * data.n + i));
         }
-        csrec_error error;
-        assert_int_equal(data.read(data.context, 0, data.m + 1, X, &error), CSREC_ARGUMENT);
+        assert_fails(data.read(data.context, 0, data.m + 1, X, &error), CSREC_ARGUMENT);
         csrec_rows_close(rows);
-        csrec_array_clear(&array);
     }
     csrec_rows_close(NULL);
 }
@@ -114,18 +112,16 @@ TEST(rows_of_files) {
 TEST(wrong_files_are_refused) {
     csrec_rows *rows;
     csrec_data data;
-    csrec_error error;
     csrec_array array;
     csrec_shape shape = {0};
     assert_ok(csrec_array_create(CSREC_F32, &shape, &array));
     assert_ok(csrec_array_write(io_path("scalar.npy"), &array, NULL));
     csrec_array_clear(&array);
-    assert_int_equal(csrec_rows_open(io_path("scalar.npy"), &rows, &data, NULL, &error),
-                     CSREC_DATA);
+    assert_fails(csrec_rows_open(io_path("scalar.npy"), &rows, &data, NULL, &error), CSREC_DATA);
     const char *path = io_save("text.npy", "not an array", 12);
-    assert_int_equal(csrec_rows_open(path, &rows, &data, NULL, &error), CSREC_FORMAT);
-    assert_int_equal(csrec_rows_open(io_path("none.npy"), &rows, &data, NULL, &error), CSREC_FILE);
-    io_assert_line(&error, io_path("none.npy"), "cannot be opened");
+    assert_fails(csrec_rows_open(path, &rows, &data, NULL, &error), CSREC_FORMAT);
+    io_refused(csrec_rows_open(io_path("none.npy"), &rows, &data, NULL, &error), CSREC_FILE,
+               io_path("none.npy"), "cannot be opened");
 }
 
 FIXTURE(io_setup, io_teardown);

@@ -2,6 +2,7 @@
 /* test_threads.c - any number of threads is taken, whatever can be started, also in forked
  * children, with the same bits. */
 #define _DEFAULT_SOURCE /* setresuid */
+#include "rows.h"
 #include "samples.h"
 #include "sanitized.h"
 
@@ -13,8 +14,6 @@
 #include "base/threads.h"
 
 enum { EDGE = 48, ENTRIES = EDGE * EDGE, ROWS = 300, SHORT = 280, LONG = 700, SECONDS = 300 };
-
-/* ------------------------------------------------------------------ what is run */
 
 /* Exit code of a run under a limit that ended with CSREC_MEMORY. */
 enum { REFUSED = 75 };
@@ -31,14 +30,10 @@ typedef struct results {
     double covariance[4 * SHORT], gram[4 * LONG];
 } results;
 
-static void draw(uint64_t *seed, double *to, int64_t count) {
-    for (int64_t i = 0; i < count; i++) to[i] = check_normal(seed);
-}
-
 static void recover(uint64_t seed, const char *solver, const char *basis, int threads, double *to) {
     csrec_shape shape = {2, {EDGE, EDGE}};
     csrec_error error;
-    csrec_measurement m = draw_places(&shape, 1, CSREC_PATTERN_UNIFORM, ENTRIES / 3, seed);
+    CLEARED(csrec_measurement) m = draw_places(&shape, 1, CSREC_PATTERN_UNIFORM, ENTRIES / 3, seed);
     m.scale[1] = 255.0;
     for (int64_t k = 0; k < m.n; k++)
         m.y[k] = 100.0 + (double)(m.index[k] % 7 * 9) + check_uniform(&seed);
@@ -49,21 +44,17 @@ static void recover(uint64_t seed, const char *solver, const char *basis, int th
     o.backend = "cpu";
     if (!solver) o.shifts = 5;
     check_status(csrec_recover(&m, &o, to, NULL, NULL, &error), &error);
-    csrec_measurement_clear(&m);
 }
 
 static void solve_many(uint64_t seed, int threads, double *r) {
     enum { N = 400, COUNT = 40 };
-    OWNED double *matrix = malloc(ROWS * N * sizeof *matrix), *y = malloc(COUNT * ROWS * sizeof *y);
-    draw(&seed, matrix, ROWS * N);
-    draw(&seed, y, COUNT * ROWS);
+    OWNED double *matrix = check_normals(&seed, ROWS * N), *y = check_normals(&seed, COUNT * ROWS);
     csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = N, .matrix = matrix};
-    csrec_operator *A;
+    ENDS_BY(end_operator) csrec_operator *A;
     csrec_error error;
     check_status(csrec_operator_create(&spec, &A, &error), &error);
     csrec_solve_options o = {.solver = "omp", .stop = {.atoms = 60}};
     check_status(csrec_solve_many(A, COUNT, y, &o, threads, NULL, r, NULL, &error), &error);
-    csrec_operator_destroy(A);
 }
 
 /* Threads of this process. */
@@ -78,9 +69,8 @@ static int threads_now(void) {
 
 /* One right-hand side, or little work, is solved on the calling thread. */
 static void run_little(uint64_t seed) {
-    double matrix[20 * 30], y[3 * 20], r[3 * 20];
-    draw(&seed, matrix, 20 * 30);
-    draw(&seed, y, 3 * 20);
+    OWNED double *matrix = check_normals(&seed, 20 * 30), *y = check_normals(&seed, 3 * 20);
+    double r[3 * 20];
     csrec_operator_spec spec = {.name = "dense", .m = 20, .n = 30, .matrix = matrix};
     csrec_operator *A;
     csrec_error error;
@@ -94,32 +84,18 @@ static void run_little(uint64_t seed) {
         fail_msg("%d threads, then %d", before, threads_now());
 }
 
-typedef struct table {
-    int64_t length;
-    float *X;
-} table;
-
-static csrec_status read_rows(void *context, int64_t first, int64_t count, float *X,
-                              csrec_error *error) {
-    const table *t = context;
-    (void)error;
-    memcpy(X, t->X + first * t->length, (size_t)(count * t->length) * sizeof *X);
-    return CSREC_OK;
-}
-
 /* From the covariance where rows are shorter than there are rows, else from the Gram matrix. */
 static void learn(uint64_t seed, int threads, int64_t length, double *components) {
-    table t = {length, malloc((size_t)(ROWS * length) * sizeof *t.X)};
-    for (int64_t i = 0; i < ROWS * length; i++) t.X[i] = (float)check_normal(&seed);
-    csrec_data data = {ROWS, length, read_rows, &t};
+    OWNED float *X = malloc((size_t)(ROWS * length) * sizeof *X);
+    for (int64_t i = 0; i < ROWS * length; i++) X[i] = (float)check_normal(&seed);
+    source s = {.X = X, .m = ROWS, .n = length};
+    csrec_data data = {ROWS, length, read_source, &s};
     csrec_learn_options o = {.components = 4, .threads = threads, .backend = "cpu"};
-    csrec_model *model;
+    ENDS_BY(end_model) csrec_model *model;
     csrec_error error;
     check_status(csrec_pca_learn(&data, &o, &model, NULL, &error), &error);
     const csrec_array *found = csrec_model_array(model, "components");
     for (int64_t i = 0; i < 4 * length; i++) components[i] = csrec_array_value(found, i);
-    csrec_model_destroy(model);
-    free(t.X);
 }
 
 static void run(uint64_t seed, int threads, results *to) {
@@ -130,8 +106,6 @@ static void run(uint64_t seed, int threads, results *to) {
     learn(seed, threads, SHORT, to->covariance);
     learn(seed, threads, LONG, to->gram);
 }
-
-/* ------------------------------------------------------------------ numbers */
 
 static uint64_t seed;
 
@@ -177,8 +151,6 @@ TEST(threads_of_openblas_do_not_matter) {
     openblas_set_num_threads(before);
 }
 
-/* ------------------------------------------------------------------ children */
-
 static int finish(pid_t child) {
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -200,8 +172,6 @@ TEST(forked_children_work) {
         assert_int_equal(finish(child), 0);
     }
 }
-
-/* ------------------------------------------------------------------ limits */
 
 static const char *program;
 

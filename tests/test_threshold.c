@@ -15,20 +15,6 @@ static double *random_picture(int64_t n) {
     return v;
 }
 
-/* count distinct positions of n, in random order. */
-static int64_t *random_positions(int64_t n, int64_t count) {
-    int64_t *index = malloc((size_t)n * sizeof *index);
-    for (int64_t k = 0; k < n; k++) index[k] = k;
-    for (int64_t k = 0; k < count; k++) {
-        int64_t other = k + check_below(&seed, n - k), held = index[k];
-        index[k] = index[other];
-        index[other] = held;
-    }
-    return index;
-}
-
-/* ---- an iteration by the definition */
-
 /* A picture with a reflected border of step - 1, and blocks from `down`, `right` on every step. */
 typedef struct plain {
     int64_t height, width, H, W; /* of the picture, and with all that blocks reach */
@@ -116,15 +102,14 @@ TEST(one_step_equals_the_definition) {
         int block = blocks[round % 4], step = round < 8 ? steps[round % 4] : 4;
         csrec_shape shape = {2, {block + check_below(&seed, 9), block + check_below(&seed, 25)}};
         int64_t entries = shape.dim[0] * shape.dim[1], m = 1 + check_below(&seed, entries);
-        OWNED int64_t *index = random_positions(entries, m);
+        OWNED int64_t *index = check_order(&seed, entries);
         OWNED double *from = random_picture(entries), *y = random_picture(m);
         OWNED double *picture = random_picture(entries);
         csrec_operator_spec spec = {.name = "dct", .m = m, .shape = &shape, .index = index};
         spec.block = block;
         spec.step = step;
-        csrec_operator *A;
         void *fast;
-        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
         assert_ok(A->type->shrink->create(A, y, from, &fast));
         plain p = plain_create(shape.dim[0], shape.dim[1], block, step, from);
         /* Soft, as the result is then continuous: no coefficient is lost to rounding. */
@@ -142,7 +127,6 @@ TEST(one_step_equals_the_definition) {
         double distance = distance_to(&p, picture);
         if (distance > 0.02) fail_msg("block %d step %d: off by %g", block, step, distance);
         A->type->shrink->destroy(fast);
-        csrec_operator_destroy(A);
         free(p.u);
         free(p.sum);
         free(p.count);
@@ -165,10 +149,9 @@ TEST(hard_threshold_keeps_what_passes) {
         }
         csrec_operator_spec spec = {.name = "dct", .m = 1, .shape = &shape, .index = &all};
         spec.block = spec.step = block;
-        csrec_operator *A;
         void *fast;
         double y = from[0];
-        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
         assert_ok(A->type->shrink->create(A, &y, from, &fast));
         csrec_shrink_step how = {.threshold = 50.0};
         int down = 0, right = 0; /* until the block is the picture */
@@ -182,7 +165,6 @@ TEST(hard_threshold_keeps_what_passes) {
                 fail_msg("block %d, cosines %d %d: %g for %g", block, u, v, picture[k], wanted);
         }
         A->type->shrink->destroy(fast);
-        csrec_operator_destroy(A);
     }
 }
 
@@ -228,8 +210,6 @@ TEST(instruction_sets_agree) {
     }
 }
 
-/* ---- the solver */
-
 TEST(result_belongs_to_the_operator) {
     static const char *const names[] = {"dct", "wavelet"};
     for (int round = 0; round < 12; round++) {
@@ -240,7 +220,7 @@ TEST(result_belongs_to_the_operator) {
             entries *= shape.dim[a];
         }
         int64_t m = 1 + check_below(&seed, entries);
-        OWNED int64_t *index = random_positions(entries, m);
+        OWNED int64_t *index = check_order(&seed, entries);
         OWNED double *y = random_picture(m), *r = random_picture(m), *Ax = random_picture(m);
         csrec_operator_spec spec = {.name = names[round % 2],
                                     .m = m,
@@ -249,11 +229,10 @@ TEST(result_belongs_to_the_operator) {
                                     .block = 8,
                                     .step = 4,
                                     .kind = "cdf97"};
-        csrec_operator *A;
-        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
         csrec_setting set[] = {{"steps", 7}, {"last", 5}};
         csrec_solve_options options = {.solver = "threshold", .settings = set, .n_settings = 2};
-        csrec_atoms atoms;
+        CLEARED(csrec_atoms) atoms;
         csrec_solve_report report;
         assert_ok(csrec_solve(A, y, &options, &atoms, r, &report, NULL));
         /* The whole schedule, unless a signal of a few entries is met exactly before. */
@@ -268,19 +247,13 @@ TEST(result_belongs_to_the_operator) {
         }
         assert_ok(csrec_operator_forward(A, x, Ax));
         for (int64_t k = 0; k < m; k++) assert_true(fabs(y[k] - Ax[k] - r[k]) < 1e-9);
-        csrec_atoms_clear(&atoms);
-        csrec_operator_destroy(A);
     }
 }
 
 TEST(unsuitable_operators_are_refused) {
     double matrix[4] = {1, 2, 3, 4}, y[2] = {1, 2};
-    csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 2, .matrix = matrix};
-    csrec_operator *A;
-    csrec_error error;
     csrec_solve_options options = {.solver = "threshold"};
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
-    assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "dense"));
-    csrec_operator_destroy(A);
+    ENDS_BY(end_operator) csrec_operator *A = dense_operator(NULL, 2, 2, matrix);
+    assert_refused(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED,
+                   "dense");
 }

@@ -74,13 +74,11 @@ static void same_operator(const csrec_measurement *a, const csrec_measurement *b
 
 TEST(files_keep_everything) {
     for (int round = 0; round < 60; round++) {
-        made t;
+        ENDS_BY(drop) made t;
         draw_measurement(names[round % NAMES], &t);
-        csrec_measurement found;
-        csrec_error error = {""};
-        if (csrec_measurement_write(io_path("m.npz"), &t.m, false, &error) ||
-            csrec_measurement_read(io_path("m.npz"), NULL, &found, &error))
-            fail_msg("%s: %s", t.d.text, error.text);
+        CLEARED(csrec_measurement) found;
+        assert_well(csrec_measurement_write(io_path("m.npz"), &t.m, false, &error));
+        assert_well(csrec_measurement_read(io_path("m.npz"), NULL, &found, &error));
         assert_int_equal(found.n, t.m.n);
         assert_int_equal(found.channels, t.m.channels);
         assert_int_equal(found.is_complex, t.m.is_complex);
@@ -89,23 +87,19 @@ TEST(files_keep_everything) {
         same_values(csrec_measurement_values(&t.m), t.m.y, found.y);
         assert_memory_equal(found.index, t.m.index, (size_t)t.m.n * sizeof *found.index);
         same_operator(&t.m, &found);
-        csrec_measurement_clear(&found);
-        drop(&t);
-        io_empty_folder();
     }
 }
 
 /* What the operator gives of a signal, channel by channel and part by part, is its matrix's. */
 TEST(simulation_equals_the_definition) {
     for (int round = 0; round < 40; round++) {
-        made t;
+        ENDS_BY(drop) made t;
         draw_measurement(names[round % NAMES], &t);
         const int64_t values = csrec_measurement_signal_values(&t.m);
         const bool own = strcmp(t.d.spec.name, "fourier") == 0;
         const int64_t parts = t.m.is_complex && !own ? 2 : 1, C = t.m.channels * parts;
         const int64_t wide = t.d.n / t.d.entries, each = t.d.m / t.m.n;
-        OWNED double *x = malloc((size_t)values * sizeof *x);
-        for (int64_t i = 0; i < values; i++) x[i] = check_normal(&seed);
+        OWNED double *x = check_normals(&seed, values);
         assert_int_equal(values, t.d.entries * C * wide);
         assert_ok(csrec_measurement_simulate(&t.m, x, t.m.y, NULL));
         for (int64_t i = 0; i < t.d.m; i++)
@@ -116,11 +110,8 @@ TEST(simulation_equals_the_definition) {
                 double found = t.m.y[(i / each * C + c) * each + i % each];
                 assert_true(fabs(found - sum) <= 1e-10 * (1.0 + fabs(sum)));
             }
-        drop(&t);
     }
 }
-
-/* ---- files by hand */
 
 static void add_text(const char *name, const char *text) {
     io_bytes b = {0};
@@ -172,13 +163,12 @@ TEST(rows_may_be_told_in_other_ways) {
     add_as("y", "<c16", "(2, 2)", NUMBERS(1, 2, 3, 4, 5, 6, 7, 8));
     add("mask", io_npy_u1("|b1", "(3,)", 3, (uint8_t[]){1, 0, 1}));
     add_as("coils", "<f8", "(2, 3)", NUMBERS(1, 2, 3, 4, 5, 6));
-    csrec_measurement m = accept(finish(), NULL);
+    CLEARED(csrec_measurement) m = accept(finish(), NULL);
     assert_int_equal(m.n, 2);
     assert_int_equal(m.channels, 1);
     assert_int_equal(csrec_measurement_values(&m), 8);
     assert_true(m.y[6] == 7.0 && m.index[1] == 2 && m.through->n_coils == 2);
     assert_true(m.through->coils[2] == 2.0 && m.through->coils[3] == 0.0);
-    csrec_measurement_clear(&m);
 }
 
 static void begin(const char *name, int rows) {
@@ -252,26 +242,24 @@ TEST(wrong_files_are_refused) {
 /* ---- what needs entries refuses operators, and methods for entries do */
 
 TEST(others_refuse) {
-    made t;
+    ENDS_BY(drop) made t;
     draw_measurement("hadamard", &t);
     const int64_t values = csrec_measurement_signal_values(&t.m);
     double sigma, *signal = calloc((size_t)values, sizeof *signal);
-    csrec_error error = {""};
     csrec_doubts doubts;
     const csrec_measurement *parts[] = {&t.m, &t.m};
     csrec_measurement merged;
     t.m.is_complex = false;
-    assert_int_equal(csrec_noise_estimate(&t.m, &sigma, &error), CSREC_UNSUPPORTED);
-    assert_int_equal(csrec_doubts_find(&t.m, 1, &doubts, &error), CSREC_UNSUPPORTED);
-    assert_int_equal(csrec_measurement_merge(2, parts, &merged, NULL, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_noise_estimate(&t.m, &sigma, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_doubts_find(&t.m, 1, &doubts, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_measurement_merge(2, parts, &merged, NULL, &error), CSREC_UNSUPPORTED);
     csrec_recover_options o = options_by("grids");
     o.backend = "cpu";
-    assert_int_equal(csrec_recover(&t.m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    io_assert_line(&error, "method grids", "hadamard");
+    io_refused(csrec_recover(&t.m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT, "method grids",
+               "hadamard");
     o.method = NULL;
-    assert_int_equal(csrec_uncertainty(&t.m, &o, signal, NULL, &sigma, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_uncertainty(&t.m, &o, signal, NULL, &sigma, &error), CSREC_UNSUPPORTED);
     free(signal);
-    drop(&t);
 }
 
 /* Complex samples of entries are recovered as two real channels. */
@@ -298,8 +286,6 @@ TEST(complex_entries_are_two_channels) {
     assert_memory_equal(a, b, sizeof a);
     free(index);
 }
-
-/* ---- rows to measure */
 
 static int64_t middle_of(const csrec_shape *shape) {
     int64_t flat = 0;

@@ -5,8 +5,6 @@
 
 static uint64_t seed;
 
-/* ------------------------------------------------------------------ drawn files ------------- */
-
 typedef struct {
     uint32_t height, width, across, down; /* across 0: strips of `down` rows */
     int pages, channels, alpha, planar, compression;
@@ -73,7 +71,7 @@ static void write_block(TIFF *file, const drawn *d, int page, uint32_t y, uint32
     int each = d->planar == PLANARCONFIG_CONTIG ? stored(d) : 1;
     uint32_t rows = d->across || y + d->down <= d->height ? d->down : d->height - y;
     size_t bytes = (size_t)rows * across * (size_t)each * d->size;
-    uint8_t *block = calloc(bytes, 1);
+    OWNED uint8_t *block = calloc(bytes, 1);
     for (uint32_t i = 0; i < rows && y + i < d->height; i++)
         for (uint32_t j = 0; j < across && x + j < d->width; j++)
             for (int c = 0; c < each; c++)
@@ -82,7 +80,6 @@ static void write_block(TIFF *file, const drawn *d, int page, uint32_t y, uint32
     tmsize_t wrote = d->across ? TIFFWriteEncodedTile(file, number, block, (tmsize_t)bytes)
                                : TIFFWriteEncodedStrip(file, number, block, (tmsize_t)bytes);
     assert_true(wrote >= 0);
-    free(block);
 }
 
 static void write_mask(TIFF *file, const drawn *d, int page) {
@@ -144,8 +141,6 @@ static void write_drawn(const char *path, const drawn *d) {
     TIFFClose(file);
 }
 
-/* ------------------------------------------------------------------ reading ----------------- */
-
 static double value_of(const drawn *d, const uint8_t *at) {
     csrec_array one = {.dtype = d->dtype, .count = 1, .data = (void *)(uintptr_t)at};
     return csrec_array_value(&one, 0);
@@ -193,8 +188,8 @@ static void check_slab(const char *path, const csrec_image *whole) {
     const int64_t all = whole->pixels.shape.dim[0], first = check_below(&seed, all);
     const size_t entry = (size_t)(whole->pixels.count / all),
                  size = csrec_dtype_size(whole->pixels.dtype);
-    csrec_input input;
-    csrec_image part;
+    ENDS_BY(csrec_input_close) csrec_input input;
+    CLEARED(csrec_image) part;
     assert_ok(csrec_input_open(path, &input, NULL));
     input.slab = (csrec_slab){first, 1 + check_below(&seed, all - first)};
     const size_t from = (size_t)first * entry, count = (size_t)input.slab.count * entry;
@@ -204,8 +199,6 @@ static void check_slab(const char *path, const csrec_image *whole) {
     const size_t each =
         whole->by_channel ? 1 : (size_t)whole->pixels.shape.dim[whole->pixels.shape.dims - 1];
     if (whole->alpha) assert_memory_equal(part.alpha, whole->alpha + from / each, count / each);
-    csrec_image_clear(&part);
-    csrec_input_close(&input);
 }
 
 TEST(reads_every_arrangement) {
@@ -213,12 +206,10 @@ TEST(reads_every_arrangement) {
     for (int trial = 0; trial < 300; trial++) {
         drawn d = draw(trial, 0, 0);
         write_drawn(path, &d);
-        csrec_image image = read_well(path);
+        CLEARED(csrec_image) image = read_well(path);
         check_read(&d, &image);
         check_slab(path, &image);
-        csrec_image_clear(&image);
         free(d.samples);
-        remove(path);
     }
 }
 
@@ -241,7 +232,7 @@ TEST(channels_are_pages) {
                      channels, slices);
         d.description = text;
         write_drawn(path, &d);
-        csrec_image image = read_well(path);
+        CLEARED(csrec_image) image = read_well(path);
         assert_int_equal(image.pixels.count, d.count);
         assert_int_equal(image.pixels.shape.dims, 3 + (slices > 1));
         const uint8_t *at = image.pixels.data;
@@ -256,13 +247,9 @@ TEST(channels_are_pages) {
             if (image.alpha) assert_int_equal(image.alpha[i], known);
         }
         check_slab(path, &image);
-        csrec_image_clear(&image);
         free(d.samples);
-        remove(path);
     }
 }
-
-/* ------------------------------------------------------------------ writing ----------------- */
 
 static csrec_image signal_of(const drawn *d) {
     csrec_image image = {.has_channels = true};
@@ -295,17 +282,13 @@ TEST(written_signals_are_read_by_libtiff) {
         drawn d = draw(trial, 0, 0);
         d.count = d.count / (size_t)stored(&d) * (size_t)d.channels;
         d.alpha = d.masked = d.nodata = 0;
-        csrec_image image = signal_of(&d);
+        CLEARED(csrec_image) image = signal_of(&d);
         write_well(path, &image, NULL);
         check_written(path, &d);
         expect_fingerprint(path, fingerprint);
-        csrec_image_clear(&image);
         free(d.samples);
-        remove(path);
     }
 }
-
-/* ------------------------------------------------------------------ wrong files ------------- */
 
 TEST(damage_is_one_line) {
     const char *path = io_path("drawn.tif");
@@ -313,16 +296,14 @@ TEST(damage_is_one_line) {
         drawn d = draw(trial, trial % 2 ? 4 : 0, trial % 2);
         if (trial % 2) d.description = "ImageJ=1\nimages=4\nchannels=2\nslices=2\n";
         write_drawn(path, &d);
-        io_bytes b = io_load(path);
+        ENDS_BY(io_free) io_bytes b = io_load(path);
         expect_cuts(&csrec_tiff_format, &b, 40, &seed);
         for (int k = 0; k < 200; k++) {
             size_t at = (size_t)check_below(&seed, (int64_t)b.size);
             expect_harmless(&csrec_tiff_format, &b, at,
                             b.data[at] ^ (uint8_t)(1 + check_below(&seed, 255)));
         }
-        io_free(&b);
         free(d.samples);
-        remove(path);
     }
 }
 
@@ -330,7 +311,6 @@ TEST(damage_is_one_line) {
 TEST(refuses_by_name) {
     const char *path = io_path("refused.tif");
     csrec_image image = {0};
-    csrec_error error;
     const uint16_t halves[4] = {0};
     TIFF *file = TIFFOpen(path, "w");
     TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 4);
@@ -340,8 +320,8 @@ TEST(refuses_by_name) {
     TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
     TIFFWriteScanline(file, (void *)(uintptr_t)halves, 0, 0);
     TIFFClose(file);
-    assert_int_equal(csrec_signal_read(path, &image, &error), CSREC_UNSUPPORTED);
-    io_assert_line(&error, path, "values of 16 bits");
+    io_refused(csrec_signal_read(path, &image, &error), CSREC_UNSUPPORTED, path,
+               "values of 16 bits");
     file = TIFFOpen(path, "w");
     for (uint32_t width = 4; width < 6; width++) {
         const uint8_t row[5] = {0};
@@ -353,9 +333,7 @@ TEST(refuses_by_name) {
         TIFFWriteDirectory(file);
     }
     TIFFClose(file);
-    assert_int_equal(csrec_signal_read(path, &image, &error), CSREC_DATA);
-    io_assert_line(&error, path, "pages differ");
-    remove(path);
+    io_refused(csrec_signal_read(path, &image, &error), CSREC_DATA, path, "pages differ");
 }
 
 FIXTURE(io_setup, io_teardown);

@@ -60,7 +60,7 @@ static void check_raster(const char *path) {
 
 TEST(rasters_keep_their_place) {
     const char *from = io_path("raster.tif"), *to = io_path("full.tif");
-    csrec_image image = {.has_channels = true};
+    CLEARED(csrec_image) image = {.has_channels = true};
     write_raster(from);
     csrec_measurement m = expect_known(from, 1.0, 0.0);
     csrec_measurement_clear(&m);
@@ -68,7 +68,6 @@ TEST(rasters_keep_their_place) {
     assert_ok(csrec_array_create(CSREC_F32, &shape, &image.pixels));
     write_well(to, &image, from);
     check_raster(to);
-    csrec_image_clear(&image);
     remove(from);
     remove(to);
 }

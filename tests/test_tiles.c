@@ -90,7 +90,7 @@ static void set(const one_case *c, csrec_recover_options *o) {
 }
 
 static void check_case(const one_case *c) {
-    picture p = make(&c->shape, c->channels, c->less, c->rate, c->sigma, &seed);
+    ENDS_BY(clear) picture p = make(&c->shape, c->channels, c->less, c->rate, c->sigma, &seed);
     csrec_recover_options o;
     csrec_recover_report report;
     size_t bytes = (size_t)(p.entries * c->channels) * sizeof(double);
@@ -117,7 +117,6 @@ static void check_case(const one_case *c) {
     for (int64_t i = 0; i < p.entries * c->channels; i++) /* as a seam would be that shows */
         if (i / c->channels % width >= middle) p.signal[i] += 24.0;
     assert_true(line_at(&p, p.signal, middle, 1) / own > SEAM);
-    clear(&p);
 }
 
 TEST(tiles_are_as_good_as_the_whole) {
@@ -136,7 +135,7 @@ static picture small_tiles(double rate, csrec_recover_options *o) {
 
 TEST(threads_do_not_matter) {
     csrec_recover_options o;
-    picture p = small_tiles(0.05, &o);
+    ENDS_BY(clear) picture p = small_tiles(0.05, &o);
     OWNED double *other = malloc((size_t)p.entries * sizeof *other);
     csrec_recover_report report;
     assert_non_null(other);
@@ -151,13 +150,12 @@ TEST(threads_do_not_matter) {
     }
     for (int64_t k = 0; k < p.m.n; k++) /* samples without noise are kept */
         assert_true(fabs(p.signal[p.m.index[k]] - p.m.y[k]) < 1e-4);
-    clear(&p);
 }
 
 /* More memory than the whole needs changes nothing. */
 TEST(what_fits_is_one_tile) {
     csrec_recover_options o;
-    picture p = small_tiles(0.05, &o);
+    ENDS_BY(clear) picture p = small_tiles(0.05, &o);
     OWNED double *other = malloc((size_t)p.entries * sizeof *other);
     csrec_recover_report report;
     assert_non_null(other);
@@ -168,13 +166,12 @@ TEST(what_fits_is_one_tile) {
     assert_ok(csrec_recover(&p.m, &o, other, NULL, &report, NULL));
     assert_int_equal(report.estimate.tiles, 1);
     assert_memory_equal(p.signal, other, (size_t)p.entries * sizeof *other);
-    clear(&p);
 }
 
 /* Samples in one corner alone: tiles without any take the samples' mean. */
 TEST(tiles_without_samples_are_filled) {
     csrec_recover_options o;
-    picture p = small_tiles(0.5, &o);
+    ENDS_BY(clear) picture p = small_tiles(0.5, &o);
     int64_t n = 0;
     double mean = 0.0;
     for (int64_t k = 0; k < p.m.n; k++) {
@@ -191,13 +188,12 @@ TEST(tiles_without_samples_are_filled) {
     assert_true(report.estimate.tiles > 1);
     assert_true(fabs(p.signal[p.entries - 1] - mean / (double)n) < 1e-9);
     for (int64_t i = 0; i < p.entries; i++) assert_true(isfinite(p.signal[i]));
-    clear(&p);
 }
 
 /* Whenever it is stopped there is a whole signal, and it says so. */
 TEST(stopping_delivers_what_there_is) {
     csrec_recover_options o;
-    picture p = small_tiles(0.05, &o);
+    ENDS_BY(clear) picture p = small_tiles(0.05, &o);
     csrec_recover_report report;
     for (int calls = 0; calls < 400; calls = 2 * calls + 1) {
         int left = calls;
@@ -210,21 +206,18 @@ TEST(stopping_delivers_what_there_is) {
         for (int64_t i = 0; i < p.entries; i++)
             assert_true(p.signal[i] > -1000.0 && p.signal[i] < 1000.0);
     }
-    clear(&p);
 }
 
 TEST(too_little_memory_is_refused) {
     csrec_recover_options o;
-    picture p = small_tiles(0.05, &o);
-    csrec_error error;
+    ENDS_BY(clear) picture p = small_tiles(0.05, &o);
     p.signal[0] = 1.5;
     o.memory = 1 << 20;
-    assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
-    assert_non_null(strstr(error.text, "but may use 1.0 MiB of memory; give it more memory"));
+    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY,
+                   "but may use 1.0 MiB of memory; give it more memory");
     assert_true(p.signal[0] == 1.5);
     o.method = "grids"; /* which knows no tiles */
     o.shifts = 1;
-    assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY);
-    assert_non_null(strstr(error.text, "use a preset that works in tiles"));
-    clear(&p);
+    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY,
+                   "use a preset that works in tiles");
 }

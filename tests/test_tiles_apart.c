@@ -57,7 +57,7 @@ static double *run_one(const csrec_tiles *tiles, const csrec_measurement *m, int
     csrec_recover_report report;
     csrec_error error = {""};
     assert_true(csrec_tiles_place(tiles, k, &place));
-    csrec_measurement part = samples_in(m, place.box);
+    CLEARED(csrec_measurement) part = samples_in(m, place.box);
     const int64_t entries = entries_in(&part.shape);
     double *values = malloc((size_t)(entries * m->channels) * sizeof *values);
     assert_non_null(values);
@@ -66,14 +66,13 @@ static double *run_one(const csrec_tiles *tiles, const csrec_measurement *m, int
     assert_ok(status);
     sum->iterations += report.iterations;
     sum->pursuits += report.pursuits;
-    csrec_measurement_clear(&part);
     return values;
 }
 
 static void blend_all(const csrec_tiles *tiles, const csrec_measurement *m, double *const *values,
                       int64_t n, double *signal) {
     int64_t entries = entries_in(&m->shape), covered = 0;
-    double *core = malloc((size_t)(entries * m->channels) * sizeof *core);
+    OWNED double *core = malloc((size_t)(entries * m->channels) * sizeof *core);
     assert_non_null(core);
     for (int64_t k = 0; k < n; k++) {
         const double *near[27];
@@ -86,7 +85,6 @@ static void blend_all(const csrec_tiles *tiles, const csrec_measurement *m, doub
         put(m, place.core, core, signal, &covered);
     }
     assert_int_equal(covered, entries); /* every entry once */
-    free(core);
 }
 
 /* The object that comes out of the bytes of another. */
@@ -115,26 +113,24 @@ static void recover_apart(csrec_tiles *tiles, const csrec_measurement *m,
     int64_t count[CSREC_TILES_DIMS], n = csrec_tiles_count(tiles, count), product = 1;
     for (int a = 0; a < m->shape.dims; a++) product *= count[a];
     assert_int_equal(n, product);
-    double **values = calloc((size_t)n, sizeof *values);
+    OWNED double **values = calloc((size_t)n, sizeof *values);
     assert_non_null(values);
     int64_t start = check_below(&seed, n);
     for (int64_t i = 0; i < n; i++) { /* backwards from anywhere, each second one by a copy */
         int64_t k = (start + n - i) % n;
-        csrec_tiles *other = i % 2 ? copy_of(tiles, o) : NULL;
+        ENDS_BY(end_tiles) csrec_tiles *other = i % 2 ? copy_of(tiles, o) : NULL;
         values[k] = run_one(other ? other : tiles, m, k, sum);
-        csrec_tiles_destroy(other);
     }
     blend_all(tiles, m, values, n, signal);
     for (int64_t k = 0; k < n; k++) free(values[k]);
-    free(values);
 }
 
 static void check_case(const tile_case *c, const char *backend) {
-    picture p = make(&c->shape, c->channels, 0.2, c->rate, c->sigma, &seed);
+    ENDS_BY(clear) picture p = make(&c->shape, c->channels, 0.2, c->rate, c->sigma, &seed);
     const csrec_recover_options o = tile_case_options(c, backend);
     csrec_recover_report report, sum = {0};
     csrec_error error = {""};
-    csrec_tiles *tiles = NULL;
+    ENDS_BY(end_tiles) csrec_tiles *tiles = NULL;
     for (int64_t k = 0; k < p.m.n * c->channels; k++) p.m.y[k] *= c->factor;
     p.m.sigma *= c->factor;
     csrec_status status = csrec_recover(&p.m, &o, p.signal, NULL, &report, &error);
@@ -153,8 +149,6 @@ static void check_case(const tile_case *c, const char *backend) {
     assert_memory_equal(signal, p.signal, (size_t)(p.entries * c->channels) * sizeof *signal);
     assert_int_equal(sum.iterations, report.iterations);
     assert_int_equal(sum.pursuits, report.pursuits);
-    csrec_tiles_destroy(tiles);
-    clear(&p);
 }
 
 TEST_ON_EACH(tiles_apart_have_the_bits_of_the_whole) {
@@ -166,9 +160,9 @@ TEST_ON_EACH(tiles_apart_have_the_bits_of_the_whole) {
 /* A tile whose box has no sample is the mean of all, as in the whole. */
 TEST_ON("cpu", a_tile_without_samples_is_the_mean) {
     const char *backend = check_backend(state);
-    picture p = make(&(csrec_shape){2, {560, 1100}}, 2, 0.2, 0.2, 0.0, &seed);
+    ENDS_BY(clear) picture p = make(&(csrec_shape){2, {560, 1100}}, 2, 0.2, 0.2, 0.0, &seed);
     csrec_recover_report sum = {0};
-    csrec_tiles *tiles = NULL;
+    ENDS_BY(end_tiles) csrec_tiles *tiles = NULL;
     int64_t kept = 0;
     for (int64_t k = 0; k < p.m.n; k++) { /* of the left part only */
         if (p.m.index[k] % 1100 >= 300) continue;
@@ -191,24 +185,19 @@ TEST_ON("cpu", a_tile_without_samples_is_the_mean) {
     assert_non_null(signal);
     recover_apart(tiles, &p.m, &o, signal, &sum);
     assert_memory_equal(signal, p.signal, (size_t)p.entries * 2 * sizeof *signal);
-    csrec_tiles_destroy(tiles);
-    clear(&p);
 }
 
 static void expect_refusal(const csrec_measurement *m, const csrec_recover_options *o,
                            csrec_status expected, const char *word) {
     csrec_tiles *tiles = NULL;
-    csrec_error error = {""};
-    assert_int_equal(csrec_tiles_create(m, o, &tiles, &error), expected);
-    assert_non_null(strstr(error.text, word));
+    assert_refused(csrec_tiles_create(m, o, &tiles, &error), expected, word);
     assert_null(tiles);
 }
 
 TEST(wrong_calls_are_refused) {
-    picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
-    csrec_history *history = NULL;
-    csrec_tiles *tiles = NULL;
-    csrec_error error = {""};
+    ENDS_BY(clear) picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
+    ENDS_BY(end_history) csrec_history *history = NULL;
+    ENDS_BY(end_tiles) csrec_tiles *tiles = NULL;
     csrec_tile_place place;
     double value = 0.0;
     csrec_recover_options o = options_by("grids");
@@ -224,15 +213,12 @@ TEST(wrong_calls_are_refused) {
     o.history = history;
     expect_refusal(&p.m, &o, CSREC_ARGUMENT, "history");
     o.history = NULL;
-    assert_ok(csrec_tiles_create(&p.m, &o, &tiles, &error));
-    assert_int_equal(csrec_tiles_run(tiles, 0, &p.m, &value, NULL, &error), CSREC_DATA);
-    assert_int_equal(csrec_tiles_run(tiles, 99, &p.m, &value, NULL, &error), CSREC_ARGUMENT);
-    assert_int_equal(csrec_tiles_blend(tiles, -1, NULL, &value, &error), CSREC_ARGUMENT);
+    assert_well(csrec_tiles_create(&p.m, &o, &tiles, &error));
+    assert_fails(csrec_tiles_run(tiles, 0, &p.m, &value, NULL, &error), CSREC_DATA);
+    assert_fails(csrec_tiles_run(tiles, 99, &p.m, &value, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_tiles_blend(tiles, -1, NULL, &value, &error), CSREC_ARGUMENT);
     assert_false(csrec_tiles_place(tiles, -1, &place));
     assert_false(csrec_tiles_place(tiles, 99, &place));
     assert_int_equal(csrec_tiles_near(tiles, 99, -1), -1);
-    csrec_tiles_destroy(tiles);
     csrec_tiles_destroy(NULL);
-    csrec_history_destroy(history);
-    clear(&p);
 }

@@ -6,8 +6,8 @@
 SEED(seed);
 
 static void check_samples(const char *scan, const char *input, int64_t expected) {
-    csrec_measurement m = {0};
-    csrec_array truth = read_values(input);
+    CLEARED(csrec_measurement) m = {0};
+    CLEARED(csrec_array) truth = read_values(input);
     assert_ok(csrec_measurement_read(scan, NULL, &m, NULL));
     assert_int_equal(m.n, expected);
     assert_int_equal(entries_in(&m.shape) * m.channels, truth.count);
@@ -15,25 +15,18 @@ static void check_samples(const char *scan, const char *input, int64_t expected)
         int64_t place = m.index[i / m.channels] * m.channels + i % m.channels;
         assert_true(m.y[i] == csrec_array_value(&truth, place));
     }
-    csrec_array_clear(&truth);
-    csrec_measurement_clear(&m);
 }
 
 /* The recovery must explain three quarters of the signal's variance: one Haar grid leaves 10 % in
  * the smallest volume here, a mixed-up order of entries explains nothing. */
 static void check_chain(const char *input, const char *output, int64_t entries, const char *more) {
-    char command[512];
-    double difference, variance;
     int64_t samples = (entries + 2) / 4; /* llround(entries / 4) */
-    snprintf(command, sizeof command, "$S %s -o scan.npz --rate 0.25 --seed %llu %s", input,
+    run_line("$S %s -o scan.npz --rate 0.25 --seed %llu %s", input,
              (unsigned long long)check_next(&seed), more);
-    run_well(command);
     check_samples("scan.npz", input, samples);
-    snprintf(command, sizeof command, "$R scan.npz -o %s", output);
-    run_well(command);
+    run_line("$R scan.npz -o %s", output);
     assert_string_equal(read_text("out"), "");
-    compare(input, output, &difference, &variance);
-    if (difference > 0.25 * variance) fail_msg("%s: %g of %g", input, difference, variance);
+    expect_like(input, output, 0.25, more);
 }
 
 TEST(chains) {
@@ -57,12 +50,9 @@ TEST(pictures_are_rounded_signals) {
                  {"gray.png", "--bits 16", 65535},
                  {"deep.png", "--bits 8", 255}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        char command[256];
-        snprintf(command, sizeof command,
-                 "$S %s -o s.npz --rate 0.3 && $R s.npz -o a.png %s && $R s.npz -o a.npy",
+        run_line("$S %s -o s.npz --rate 0.3 && $R s.npz -o a.png %s && $R s.npz -o a.npy",
                  cases[k].input, cases[k].options);
-        run_well(command);
-        csrec_array picture = read_values("a.png"), values = read_values("a.npy");
+        CLEARED(csrec_array) picture = read_values("a.png"), values = read_values("a.npy");
         double scale = strcmp(cases[k].input, "deep.png") == 0 ? 65535 : 255;
         assert_int_equal(picture.count, values.count);
         for (int64_t i = 0; i < values.count; i++) {
@@ -72,8 +62,6 @@ TEST(pictures_are_rounded_signals) {
             assert_true(fabs(csrec_array_value(&picture, i) - clamped) <=
                         0.5 + cases[k].white * 0x1p-23);
         }
-        csrec_array_clear(&picture);
-        csrec_array_clear(&values);
     }
 }
 
@@ -92,11 +80,8 @@ TEST(one_channel_gets_colours) {
     ((float *)ramp.data)[PIXELS - 1] = NAN;
     assert_ok(csrec_array_write("ramp.npy", &ramp, NULL));
     for (size_t m = 0; m < sizeof maps / sizeof *maps; m++) {
-        char command[128];
-        csrec_image image;
-        snprintf(command, sizeof command,
-                 "$R ramp.npy -o ramp.png --scale 0,2 --colormap %s -Q fast", maps[m].name);
-        run_well(command);
+        CLEARED(csrec_image) image;
+        run_line("$R ramp.npy -o ramp.png --scale 0,2 --colormap %s -Q fast", maps[m].name);
         assert_ok(csrec_image_read("ramp.png", &image, NULL));
         assert_int_equal(image.pixels.count, 3 * PIXELS);
         const uint8_t *pixel = image.pixels.data;
@@ -108,7 +93,6 @@ TEST(one_channel_gets_colours) {
             for (int i = 1; i < PIXELS - 1; i++)
                 assert_true(abs(pixel[3 * i + c] - pixel[3 * (i - 1) + c]) <= 40);
         }
-        csrec_image_clear(&image);
     }
     csrec_array_clear(&ramp);
     run_well("$S rgb.png -o s.npz -r 0.3");
@@ -135,22 +119,20 @@ TEST(masks_show_the_samples) {
              "--mask-out v.npy");
     const char *const files[][2] = {{"m.npz", "m.png"}, {"v.npz", "v.npy"}};
     for (int k = 0; k < 2; k++) {
-        csrec_measurement m = {0};
-        csrec_array mask = read_values(files[k][1]);
+        CLEARED(csrec_measurement) m = {0};
+        CLEARED(csrec_array) mask = read_values(files[k][1]);
         int64_t set = 0;
         assert_ok(csrec_measurement_read(files[k][0], NULL, &m, NULL));
         for (int64_t i = 0; i < mask.count; i++) set += csrec_array_value(&mask, i) > 0;
         assert_int_equal(set, m.n);
         for (int64_t i = 0; i < m.n; i++) assert_true(csrec_array_value(&mask, m.index[i]) > 0);
-        csrec_measurement_clear(&m);
-        csrec_array_clear(&mask);
     }
     /* The picture with its mask is the same measurement again. */
     run_well("$R gray.png --mask m.png -o - > a.npy && $R m.npz -o - > b.npy && cmp a.npy b.npy");
 }
 
 TEST(noise_is_gaussian_and_stored) {
-    csrec_measurement clean = {0}, noisy = {0};
+    CLEARED(csrec_measurement) clean = {0}, noisy = {0};
     run_well("$S gray.png -o c.npz -r 0.5 && $S gray.png -o n.npz -r 0.5 --noise 4");
     assert_ok(csrec_measurement_read("c.npz", NULL, &clean, NULL));
     assert_ok(csrec_measurement_read("n.npz", NULL, &noisy, NULL));
@@ -164,14 +146,12 @@ TEST(noise_is_gaussian_and_stored) {
     /* Six standard errors of mean and variance; the tool's seed is fixed, so this is no gamble. */
     assert_true(fabs(mean) < 6 * 4 / sqrt(n));
     assert_true(fabs(square - 16) < 6 * 16 * sqrt(2 / n));
-    csrec_measurement_clear(&clean);
-    csrec_measurement_clear(&noisy);
 }
 
 TEST(transparent_pixels_are_no_samples) {
     csrec_measurement m = {0};
     run_well("$S holes.png -o h.npz -r 0.5");
-    assert_non_null(strstr(read_text("err"), "transparent"));
+    says("err", "transparent");
     assert_ok(csrec_measurement_read("h.npz", NULL, &m, NULL));
     for (int64_t i = 0; i < m.n; i++) assert_true(m.index[i] % 3 != 0);
     csrec_measurement_clear(&m);
@@ -184,7 +164,7 @@ TEST(transparent_pixels_are_no_samples) {
  * it is largest. */
 TEST(expected_errors_are_written) {
     double said, sum = 0.0, largest = 0.0;
-    csrec_image map = {0}, shown = {0};
+    CLEARED(csrec_image) map = {0}, shown = {0};
     run_well(
         "$S gray.png -o s.npz -r 0.3 --seed 3 && $R s.npz -Q fast -u e.npy -j && cp out e.json "
         "&& $R s.npz -Q fast -u e.png");
@@ -202,8 +182,6 @@ TEST(expected_errors_are_written) {
     for (int64_t i = 0; i < n; i++)
         assert_true(fabs(csrec_array_value(&shown.pixels, i) -
                          255.0 * csrec_array_value(&map.pixels, i) / largest) < 0.51);
-    csrec_image_clear(&map);
-    csrec_image_clear(&shown);
 }
 
 TEST(coefficients_make_the_signal) {

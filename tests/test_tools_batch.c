@@ -41,7 +41,7 @@ TEST(several_are_one_json) {
     assert_non_null(strstr(text, "\"status\": \"failed\",\n      \"error\": \"bad.npz: "));
     assert_non_null(strstr(text, "\"recovered\": 2,\n  \"skipped\": 0,\n  \"failed\": 1,"));
     run_well("$R a.npz c.npz --info --json");
-    assert_non_null(strstr(read_text("out"), "\"status\": \"described\""));
+    says("out", "\"status\": \"described\"");
 }
 
 /* What is recovered together is what each by itself is, to the byte. */
@@ -56,20 +56,15 @@ TEST(frames_share_what_they_can) {
                  {"--quality fast --set steps=10", true},
                  {"--method frames", true},
                  {"--method gaussian --set effort=0", false}};
-    char command[512];
     run_well("mkdir -p frames single && for i in 1 2 3 4; do $S gray.png -o frames/$i.npz -r 0.3 "
              "--seed 7 --pattern uniform --noise 3 || exit 1; done && $S rgb.png -o frames/x.npz "
              "-r 0.3 && $S gray.png -o frames/y.npz -r 0.3 --seed 8 --pattern uniform --noise 3");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        snprintf(
-            command, sizeof command,
+        run_line(
             "for f in 1 2 3 4 x y; do $R frames/$f.npz -t 1 -q -o single/$f.npy %s || exit 1; done",
             cases[i].options);
-        run_well(command);
-        snprintf(command, sizeof command,
-                 "$R frames/*.npz -t 1 -q -o all/ --format npy --json %s && diff -r all single",
+        run_line("$R frames/*.npz -t 1 -q -o all/ --format npy --json %s && diff -r all single",
                  cases[i].options);
-        run_well(command);
         bool together = strstr(read_text("out"), "\"inputs_at_once\": 4") != NULL;
         if (together != cases[i].together) fail_msg("%s: %d", cases[i].options, together);
     }
@@ -79,42 +74,36 @@ TEST(a_folder_of_truths) {
     run_well("mkdir -p truths && cp gray.png truths/a.png && cp rgb.png truths/c.png");
     make_scans();
     run_well("$R a.npz c.npz -s 1 --reference truths");
-    assert_non_null(strstr(read_text("err"), "a.npz: PSNR "));
-    assert_non_null(strstr(read_text("err"), "c.npz: PSNR "));
+    says("err", "a.npz: PSNR ");
+    says("err", "c.npz: PSNR ");
     assert_int_equal(run("$R a.npz v.npz --reference truths"), 1);
 }
 
 TEST(what_would_be_ignored_is_refused) {
-    static const char *const wrong[][2] = {
-        {"a.npz -o x.png --basis dct --shifts 4", "no option shifts"},
-        {"a.npz -o x.png --basis wavelet --columns paper", "no option columns"},
-        {"a.npz -o x.png --basis dct --order raster", "no option order"},
-        {"a.npz -o x.png --basis dct --reference-pursuit", "no option reference_pursuit"},
-        {"a.npz -o x.png --solver gaussian --shifts 4", "no option shifts"},
-        {"a.npz -o x.png --solver gaussian --epsilon 0.1", "no option epsilon"},
-        {"a.npz -o x.png --solver omp --reference-pursuit", "reference pursuit"},
-        {"a.npz -o x.png --quality fast --solver omp", "--solver"},
-        {"a.npz -o x.png --quality fast --basis dct", "--basis"},
-        {"a.npz -o x.png --quality best --shifts 4", "no option shifts"},
-        {"a.npz -o x.png --resume --json -o -", "stdout"},
-        {"a.npz --reference gray.png --resume", "--output"},
-        {"a.npz c.npz -o x.png", "folder"},
-        {"a.npz c.npz -o out4/ -C atoms.npz --shifts 1", "--coefficients"},
-        {"a.npz - -o out4/", "stdin"},
-        {"a.npz frames/a.npz -o out4/", "same file"},
-        {"holes.png -o .", "same file"},
-        {"a.npz -o x.png --format png", "--format"},
+    static const mistake wrong[] = {
+        {"a.npz -o x.png --basis dct --shifts 4", "no option shifts", 2},
+        {"a.npz -o x.png --basis wavelet --columns paper", "no option columns", 2},
+        {"a.npz -o x.png --basis dct --order raster", "no option order", 2},
+        {"a.npz -o x.png --basis dct --reference-pursuit", "no option reference_pursuit", 2},
+        {"a.npz -o x.png --solver gaussian --shifts 4", "no option shifts", 2},
+        {"a.npz -o x.png --solver gaussian --epsilon 0.1", "no option epsilon", 2},
+        {"a.npz -o x.png --solver omp --reference-pursuit", "reference pursuit", 2},
+        {"a.npz -o x.png --quality fast --solver omp", "--solver", 2},
+        {"a.npz -o x.png --quality fast --basis dct", "--basis", 2},
+        {"a.npz -o x.png --quality best --shifts 4", "no option shifts", 2},
+        {"a.npz -o x.png --resume --json -o -", "stdout", 2},
+        {"a.npz --reference gray.png --resume", "--output", 2},
+        {"a.npz c.npz -o x.png", "folder", 2},
+        {"a.npz c.npz -o out4/ -C atoms.npz --shifts 1", "--coefficients", 2},
+        {"a.npz - -o out4/", "stdin", 2},
+        {"a.npz frames/a.npz -o out4/", "same file", 2},
+        {"holes.png -o .", "same file", 2},
+        {"a.npz -o x.png --format png", "--format", 2},
     };
     make_scans();
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char command[256];
-        snprintf(command, sizeof command, "$R %s", wrong[i][0]);
-        expect_mistake(command, 2, wrong[i][1]);
-    }
+    expect_mistakes("$R", wrong, sizeof wrong / sizeof *wrong);
     assert_int_equal(access("out4", F_OK), -1);
 }
-
-/* ------------------------------------------------------------------ terminals --------------- */
 
 /* Runs csrecover with a terminal as its stderr; what it shows comes back. */
 static const char *show(const char *options) {
@@ -182,7 +171,7 @@ TEST(devices_share_inputs) {
     run_well("$R d1.npz -s 4 -o one.png --devices 0 && $R d1.npz -s 4 -o all.png --backend cuda "
              "--json && cmp one.png all.png");
     run_well("$R d1.npz -s 4 --devices 0 --json");
-    assert_non_null(strstr(read_text("out"), "\"devices\": [0]"));
+    says("out", "\"devices\": [0]");
     run_well("$R --list-devices | grep -c 'compute capability' >n; "
              "test $(cat n) -lt 2 || { $R d?.npz -s 4 -o two/ --devices 1,0 --verbose && cmp "
              "one/d3.png two/d3.png; }");

@@ -5,8 +5,6 @@
 
 SEED(seed);
 
-/* ------------------------------------------------------------------ coherence ----------------- */
-
 static int falling(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x < y) - (x > y);
@@ -66,31 +64,24 @@ static void check_coherence(int64_t m, int64_t n, const double *A) {
 }
 
 TEST(test_coherence) {
-    char command[256];
     for (int e = 0; bench_ensemble_name(e); e++) {
         int64_t n = INT64_C(1) << (4 + check_below(&seed, 3)), m = 3 + check_below(&seed, n - 4);
         uint64_t drawn = check_next(&seed);
-        snprintf(command, sizeof command, "$B coherence -e %s -n %lld -m %lld --seed %llu --json",
-                 bench_ensemble_name(e), (long long)n, (long long)m, (unsigned long long)drawn);
-        run_well(command);
+        run_line("$B coherence -e %s -n %lld -m %lld --seed %llu --json", bench_ensemble_name(e),
+                 (long long)n, (long long)m, (unsigned long long)drawn);
         OWNED double *A =
             draw(bench_ensemble_name(e), m, n, bench_key(drawn, BENCH_MATRIX, m, 0, 0));
         check_coherence(m, n, A);
     }
 }
 
-/* ------------------------------------------------------------------ problems ------------------ */
-
 /* The file's matrix times the truth is y, but for noise of the file's sigma. */
 static void check_problem(const char *name, double sigma) {
-    char command[256];
-    csrec_measurement scan;
-    snprintf(command, sizeof command,
-             "$B problems %s --sigma %g -o p.npz --truth x.npy --seed %llu", name, sigma,
+    CLEARED(csrec_measurement) scan;
+    run_line("$B problems %s --sigma %g -o p.npz --truth x.npy --seed %llu", name, sigma,
              (unsigned long long)check_next(&seed));
-    run_well(command);
     assert_ok(csrec_measurement_read("p.npz", NULL, &scan, NULL));
-    csrec_array A = array_of("p.npz", "matrix"), x = read_values("x.npy");
+    CLEARED(csrec_array) A = array_of("p.npz", "matrix"), x = read_values("x.npy");
     int64_t m = scan.n, n = x.count;
     double squares = 0.0, most = 0.0;
     assert_int_equal(A.count, m * n);
@@ -106,9 +97,6 @@ static void check_problem(const char *name, double sigma) {
         assert_true(fabs(squares / sigma / sigma - (double)m) < 6.5 * sqrt(2.0 * (double)m) + 25.0);
     else
         assert_true(most < 1e-10);
-    csrec_measurement_clear(&scan);
-    csrec_array_clear(&A);
-    csrec_array_clear(&x);
 }
 
 TEST(test_problems) {
@@ -116,7 +104,7 @@ TEST(test_problems) {
                                         "spikes",   "compressible", "picture"};
     run_well("$B problems >listed && $B problems --list | cmp - listed");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_non_null(strstr(read_text("listed"), names[i]));
+        says("listed", names[i]);
         check_problem(names[i], i % 2 ? 0.0 : 0.25);
     }
     run_well("$B problems gaussian -n 40 -m 30 -k 2 -s omp -s bpdn --json");
@@ -131,18 +119,13 @@ TEST(problems_are_recovered) {
     static const char *const how[] = {"gaussian|omp", "bernoulli|omp", "dct|omp", "gaussian|bpdn",
                                       "dct|htp --set k=12"};
     for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
-        char command[256];
-        snprintf(command, sizeof command,
-                 "$B problems %.*s -n 128 -m 80 -k 12 -o p.npz --truth x.npy --seed %llu",
+        run_line("$B problems %.*s -n 128 -m 80 -k 12 -o p.npz --truth x.npy --seed %llu",
                  (int)(strchr(how[i], '|') - how[i]), how[i],
                  (unsigned long long)check_next(&seed) >> 1);
-        run_well(command);
-        snprintf(command, sizeof command,
-                 "$R p.npz -o r.npy --basis identity --solver %s --epsilon 1e-9",
+        run_line("$R p.npz -o r.npy --basis identity --solver %s --epsilon 1e-9",
                  strchr(how[i], '|') + 1);
-        run_well(command);
         assert_true(read_text("err")[0] == '\0');
-        csrec_array x = read_values("x.npy"), found = read_values("r.npy");
+        CLEARED(csrec_array) x = read_values("x.npy"), found = read_values("r.npy");
         double off = 0.0, whole = 0.0;
         for (int64_t j = 0; j < x.count; j++) {
             const double true_value = csrec_array_value(&x, j);
@@ -150,15 +133,11 @@ TEST(problems_are_recovered) {
             whole = fmax(whole, fabs(true_value));
         }
         if (off > 1e-6 * whole) fail_msg("%s: error %g", how[i], off / whole);
-        csrec_array_clear(&x);
-        csrec_array_clear(&found);
     }
     run_well("$R p.npz -o r.npy --solver omp --epsilon 1e-9 2>told");
-    assert_non_null(strstr(read_text("told"), "No basis is given"));
-    assert_non_null(strstr(read_text("told"), "identity"));
+    says("told", "No basis is given");
+    says("told", "identity");
 }
-
-/* ------------------------------------------------------------------ the paper ----------------- */
 
 /* The numbers of the paper, as they are printed there. */
 TEST(test_example) {
@@ -187,27 +166,23 @@ TEST(test_example) {
     assert_true(fabs(number_in(text, "product_0") - 35.0 / sqrt(6.0)) < 1e-12);
     assert_non_null(strstr(text, "\"agrees\": true"));
     run_well("$B example");
-    assert_non_null(strstr(read_text("out"), "+++.+...+.......-..............."));
+    says("out", "+++.+...+.......-...............");
     run_well("$B paper -L 10");
     assert_null(strstr(read_text("out"), "DIFFERS"));
-    assert_non_null(strstr(read_text("out"), "16 19 21 24 27 29     same"));
+    says("out", "16 19 21 24 27 29     same");
 }
 
 TEST(test_dense) {
-    char command[256];
     for (int i = 0; i < 6; i++) {
         int64_t n = INT64_C(1) << (4 + check_below(&seed, 4)), m = 2 + check_below(&seed, n / 2);
-        snprintf(command, sizeof command, "$B dense -n %lld -m %lld --seed %llu --haar %s --json",
-                 (long long)n, (long long)m, (unsigned long long)check_next(&seed),
+        run_line("$B dense -n %lld -m %lld --seed %llu --haar %s --json", (long long)n,
+                 (long long)m, (unsigned long long)check_next(&seed),
                  i % 2 ? "paper" : "two-sided");
-        run_well(command);
-        assert_non_null(strstr(read_text("out"), "\"agrees\": true"));
+        says("out", "\"agrees\": true");
         if (i % 2 == 0) assert_true(number_in(read_text("out"), "n") == (double)m);
     }
     run_well("$S line.npy -n 50 -o line.npz && $B dense line.npz -s omp -k 5");
 }
-
-/* ------------------------------------------------------------------ mistakes ------------------ */
 
 TEST(test_mistakes) {
     static const mistake wrong[] = {

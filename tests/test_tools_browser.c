@@ -79,7 +79,6 @@ static const char probe[] =
 /* Puts the page in a frame of this width: a window has a least one. Returns what the probe said. */
 static const char *open_page(const char *name, int width, const char *options) {
     static char said[2048];
-    char command[1024];
     FILE *file = fopen("probe.js", "w");
     assert_non_null(file);
     fprintf(file, "<script>%s</script>\n", probe);
@@ -92,11 +91,9 @@ static const char *open_page(const char *name, int width, const char *options) {
             "onmessage = e => document.getElementById('said').textContent = e.data;</script>",
             width);
     fclose(file);
-    snprintf(command, sizeof command,
-             "sed '/^<.body>/{r probe.js\n}' %s >probe.html && %s %s --dump-dom "
+    run_line("sed '/^<.body>/{r probe.js\n}' %s >probe.html && %s %s --dump-dom "
              "\"file://$PWD/frame.html\"",
              name, browser, options);
-    run_well(command);
     if (strstr(read_text("err"), "CONSOLE")) fail_msg("%s", read_text("err"));
     const char *from = strstr(read_text("out"), "id=\"said\">");
     assert_non_null(from);
@@ -163,16 +160,13 @@ TEST(both_schemes_are_drawn) {
 
 /* Paper is not all there is on the picture of the page. */
 TEST(pages_are_not_empty) {
-    char command[1024];
     if (!find_browser()) skip();
-    snprintf(command, sizeof command, "%s --screenshot=shot.png \"file://$PWD/g.html\"", browser);
-    run_well(command);
-    csrec_array shot = read_values("shot.png");
+    run_line("%s --screenshot=shot.png \"file://$PWD/g.html\"", browser);
+    CLEARED(csrec_array) shot = read_values("shot.png");
     const uint8_t *pixel = shot.data;
     int64_t paper = 0;
     for (int64_t k = 0; k < shot.count; k += 3) paper += memcmp(pixel + k, pixel, 3) == 0;
     assert_true(paper < shot.count / 3 * 90 / 100);
-    csrec_array_clear(&shot);
 }
 
 FIXTURE(make_pages, remove_inputs);

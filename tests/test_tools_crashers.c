@@ -36,11 +36,9 @@ static bool is_for(const char *name, const char *target) {
 /* 600 s are far above what any takes; the command is stopped then and the test fails. */
 TEST(check_target) {
     for (int i = 0; i < n_files; i++) {
-        char command[1024];
         int length = (int)strcspn(files[i], "-");
-        snprintf(command, sizeof command, "timeout 600 '%s/replay_%.*s' '%s/%s'", CSREC_REPLAYS,
-                 length, files[i], CSREC_CRASHERS, files[i]);
-        run_well(command);
+        run_line("timeout 600 '%s/replay_%.*s' '%s/%s'", CSREC_REPLAYS, length, files[i],
+                 CSREC_CRASHERS, files[i]);
     }
 }
 

@@ -10,7 +10,7 @@ SEED(seed);
 /* Writes a measurement of a picture of 40 x 40, four of ten samples, with values times `scale`. */
 static void write_samples(const char *name, double scale, double sigma, csrec_dtype dtype) {
     enum { EDGE = 40 };
-    csrec_measurement m = {.shape = {2, {EDGE, EDGE}}, .channels = 1, .dtype = dtype};
+    CLEARED(csrec_measurement) m = {.shape = {2, {EDGE, EDGE}}, .channels = 1, .dtype = dtype};
     m.index = malloc(EDGE * EDGE * sizeof *m.index);
     m.y = malloc(EDGE * EDGE * sizeof *m.y);
     assert_true(m.index && m.y);
@@ -21,7 +21,6 @@ static void write_samples(const char *name, double scale, double sigma, csrec_dt
     }
     m.sigma = sigma;
     assert_ok(csrec_measurement_write(name, &m, false, NULL));
-    csrec_measurement_clear(&m);
 }
 
 /* Eight axes are what an array has here, and channels are one more. */
@@ -38,9 +37,8 @@ TEST(axes_and_channels_fit_into_an_array) {
     m.channels = 1;
     assert_ok(csrec_measurement_write("eight.npz", &m, false, NULL));
     run_well("$R eight.npz --shifts 1 -o eight.npy");
-    csrec_array whole = read_values("eight.npy");
+    CLEARED(csrec_array) whole = read_values("eight.npy");
     assert_int_equal(whole.shape.dims, 8);
-    csrec_array_clear(&whole);
 }
 
 /* Exit 0 with finite values, or exit 1 with one line. */
@@ -54,10 +52,9 @@ static void recover(const char *input, const char *options) {
         return;
     }
     if (code != 0) fail_msg("%s: exit code %d: %s", command, code, read_text("err"));
-    csrec_array whole = read_values("x.npy");
+    CLEARED(csrec_array) whole = read_values("x.npy");
     for (int64_t i = 0; i < whole.count; i++)
         if (!isfinite(csrec_array_value(&whole, i))) fail_msg("%s: not finite", command);
-    csrec_array_clear(&whole);
 }
 
 TEST(numbers_at_the_ends_do_no_harm) {
@@ -81,7 +78,7 @@ TEST(overshot_floats_are_written_as_doubles) {
     for (int k = 0; k < 3; k++) {
         write_samples("float.npz", float_scales[k], 0.0, k < 2 ? CSREC_F32 : CSREC_F64);
         run_well("$R float.npz -B wavelet -S threshold -o x.npy --dtype float32");
-        csrec_array whole = read_values("x.npy");
+        CLEARED(csrec_array) whole = read_values("x.npy");
         double largest = 0.0;
         for (int64_t i = 0; i < whole.count; i++)
             largest = fmax(largest, fabs(csrec_array_value(&whole, i)));
@@ -89,7 +86,6 @@ TEST(overshot_floats_are_written_as_doubles) {
         assert_int_equal(whole.dtype,
                          largest > FLT_MAX || largest < FLT_MIN ? CSREC_F64 : CSREC_F32);
         if (k == 0) assert_true(largest < 1e3);
-        csrec_array_clear(&whole);
     }
 }
 

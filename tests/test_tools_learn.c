@@ -9,7 +9,7 @@ static void make_family(int from, int count) {
     assert_int_equal(run("mkdir -p family"), 0);
     for (int p = from; p < from + count; p++) {
         csrec_shape shape = {3, {20, 16, 1}};
-        csrec_image image = {.bits = 8};
+        CLEARED(csrec_image) image = {.bits = 8};
         char name[32];
         assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
         double cy = 8 + 3 * sin(p * 1.7), cx = 8 + 2 * cos(p * 0.9), r = 3 + 1.5 * sin(p * 0.4);
@@ -20,14 +20,12 @@ static void make_family(int from, int count) {
         }
         snprintf(name, sizeof name, "family/%03d.png", p);
         assert_ok(csrec_image_write(name, &image, NULL));
-        csrec_image_clear(&image);
     }
 }
 
 static csrec_model *read_model(const char *path) {
     csrec_model *model = NULL;
-    csrec_error error;
-    if (csrec_model_read(path, &model, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_model_read(path, &model, &error));
     return model;
 }
 
@@ -48,12 +46,11 @@ TEST(pca_of_folders_arrays_and_patches) {
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         run_well(runs[i].command);
-        csrec_model *model = read_model("m.npz");
+        ENDS_BY(end_model) csrec_model *model = read_model("m.npz");
         assert_string_equal(csrec_model_kind(model), "pca");
         assert_int_equal(csrec_model_array(model, "mean")->count, runs[i].n);
         assert_true(csrec_model_array(model, "variances")->count <= runs[i].most);
         assert_non_null(csrec_model_text(model, "source"));
-        csrec_model_destroy(model);
     }
     run_well("$L pca family -o a.npz -q -p 8 -n 50 --seed 3 && $L pca family -o b.npz -q -p 8 -n "
              "50 --seed 3 -t 2 && cmp a.npz b.npz");
@@ -64,32 +61,30 @@ TEST(pca_of_folders_arrays_and_patches) {
 /* Where a device and cuSOLVER are, on both backends; else cuda is refused in one line. */
 TEST(backends_are_named) {
     run_well("$L pca family -o b.npz -q -p 8 --backend cpu && $L pca family -o m.npz --json -p 8");
-    assert_non_null(strstr(read_text("out"), "\"backend\": \"cpu\"")); /* too few to pay */
+    says("out", "\"backend\": \"cpu\""); /* too few to pay */
     assert_int_equal(run("cmp b.npz m.npz"), 0);
     run_well("$L info b.npz");
-    assert_non_null(strstr(read_text("out"), "backend: cpu"));
+    says("out", "backend: cpu");
     int code = run("$L pca family -o d.npz -q -p 8 --backend cuda && $L info d.npz");
     if (code) {
         print_message("SKIPPED: %s", read_text("err"));
         check_refused("$L pca family -o d.npz -p 8 --backend cuda", 1);
-        assert_non_null(strstr(read_text("err"), "backend cpu"));
+        says("err", "backend cpu");
         skip();
     }
-    assert_non_null(strstr(read_text("out"), "backend: cuda"));
-    csrec_model *cpu = read_model("b.npz"), *cuda = read_model("d.npz");
+    says("out", "backend: cuda");
+    ENDS_BY(end_model) csrec_model *cpu = read_model("b.npz"), *cuda = read_model("d.npz");
     const double *l = csrec_model_array(cpu, "variances")->data;
     const double *k = csrec_model_array(cuda, "variances")->data;
     /* |E|_2 <= 1e-6 trace of both covariances, and the trace is at most 64 of the largest. */
     for (int i = 0; i < 5; i++) assert_true(fabs(l[i] - k[i]) <= 2e-6 * 64 * l[0]);
-    csrec_model_destroy(cpu);
-    csrec_model_destroy(cuda);
 }
 
 /* The mean of patches from the definition. */
 TEST(patches_are_those_of_the_picture) {
     run_well("$L pca gray.png -o m.npz -q -p 5x7 --stride 4 -k 2");
-    csrec_array picture = read_values("gray.png");
-    csrec_model *model = read_model("m.npz");
+    CLEARED(csrec_array) picture = read_values("gray.png");
+    ENDS_BY(end_model) csrec_model *model = read_model("m.npz");
     const double *mean = csrec_model_array(model, "mean")->data;
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 7; j++) {
@@ -99,83 +94,71 @@ TEST(patches_are_those_of_the_picture) {
                     sum += csrec_array_value(&picture, (y + i) * 83 + x + j);
             assert_true(fabs(mean[i * 7 + j] - sum / count) < 1e-9 * 255);
         }
-    csrec_model_destroy(model);
-    csrec_array_clear(&picture);
 }
 
 TEST(models_are_described) {
     run_well("$L pca family -o m.npz --json -k 3 --plot plot.png");
-    assert_non_null(strstr(read_text("out"), "\"components\": 3"));
+    says("out", "\"components\": 3");
     run_well("$L info m.npz");
-    assert_non_null(strstr(read_text("out"), "array components: 3 x 320"));
+    says("out", "array components: 3 x 320");
     run_well("$L info - --json < m.npz");
-    assert_non_null(strstr(read_text("out"), "\"kind\": \"pca\""));
+    says("out", "\"kind\": \"pca\"");
     csrec_array plot = read_values("plot.png");
     assert_int_equal(plot.shape.dims, 3);
     csrec_array_clear(&plot);
     run_well("$L --list");
-    assert_non_null(strstr(read_text("out"), "pca"));
+    says("out", "pca");
     run_well("$L pca --help && $L --help && $L --version && $L pca --version");
 }
 
 /* Learned from all but one member, which it recovers from few pixels better than cosines do. */
 TEST(a_model_recovers_its_family) {
-    double with, without, variance;
     run_well("mkdir -p known && cp family/*.png known && rm known/005.png");
     run_well("$L pca known -o known.npz -q && $S family/005.png -o s.npz -r 0.06");
     run_well("$R s.npz -q --model known.npz -o with.npy && "
              "$R s.npz -q --method frames -o without.npy");
-    compare("family/005.png", "with.npy", &with, &variance);
-    compare("family/005.png", "without.npy", &without, &variance);
-    if (!(with < without && with < 0.1 * variance))
-        fail_msg("%g, %g of %g", with, without, variance);
-    static const char *const wrong[][2] = {
-        {"--model none.npz", "none.npz"},
-        {"--model s.npz", "array 'kind'"},
-        {"-M known.npz -B dct", "basis"},
-        {"-M known.npz -S omp", "solver"},
-        {"-M known.npz -C c.npz", "recovers whole signals"},
-        {"-M m.npz", "array 'shape'"},
+    expect_like("family/005.png", "with.npy", 0.1, "a model");
+    assert_true(mean_square("family/005.png", "with.npy", NULL) <
+                mean_square("family/005.png", "without.npy", NULL));
+    static const mistake wrong[] = {
+        {"--model none.npz", "none.npz", 1},
+        {"--model s.npz", "array 'kind'", 1},
+        {"-M known.npz -B dct", "basis", 1},
+        {"-M known.npz -S omp", "solver", 1},
+        {"-M known.npz -C c.npz", "recovers whole signals", 1},
+        {"-M m.npz", "array 'shape'", 1},
     };
     run_well("$L pca family -o m.npz -q -p 8");
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        char command[256];
-        snprintf(command, sizeof command, "$R s.npz -q -o wrong.npy %s", wrong[i][0]);
-        expect_mistake(command, 1, wrong[i][1]);
-    }
+    expect_mistakes("$R s.npz -q -o wrong.npy", wrong, sizeof wrong / sizeof *wrong);
 }
 
 static int64_t rounds_of(const char *path) {
-    csrec_model *model = read_model(path);
+    ENDS_BY(end_model) csrec_model *model = read_model(path);
     int64_t rounds = csrec_model_array(model, "log_likelihood")->count;
-    csrec_model_destroy(model);
     return rounds;
 }
 
 TEST(gmm_of_patches) {
     run_well("$L gmm gray.png -o g.npz -p 4 -k 3 --json -t 1");
-    assert_non_null(strstr(read_text("out"), "\"log_likelihood\""));
+    says("out", "\"log_likelihood\"");
     run_well("$L gmm gray.png -o h.npz -p 4 -k 3 -v -t 2");
-    assert_non_null(strstr(read_text("err"), "round 1: log-likelihood"));
+    says("err", "round 1: log-likelihood");
     run_well("cmp g.npz h.npz && test ! -e g.npz.state && $L info g.npz");
-    assert_non_null(strstr(read_text("out"), "array covariances: 3 x 16 x 16"));
+    says("out", "array covariances: 3 x 16 x 16");
     run_well("$L gmm rgb.png gray.png -o g.npz -p 4x5 -k 4 --gray --start edges -q -r 3");
     assert_int_equal(rounds_of("g.npz"), 3);
     run_well("$L gmm volume.npy -o g.npz -k 2 -q -r 2");
-    double difference, variance;
     run_well("$L gmm gray.png -o g.npz -p 6 -k 5 -q -r 5 && $S gray.png -o s.npz -r 0.3");
     run_well("$R s.npz -q -M g.npz -o x.png && $R s.npz -q -S gmm --set components=5 -o y.png");
-    compare("gray.png", "x.png", &difference, &variance);
-    assert_true(difference < 0.1 * variance);
-    compare("gray.png", "y.png", &difference, &variance);
-    assert_true(difference < 0.1 * variance);
+    expect_like("gray.png", "x.png", 0.1, "a model");
+    expect_like("gray.png", "y.png", 0.1, "no model");
 }
 
 /* Noise so large that learning a mixture of it takes many seconds: a run of it does not end before
  * the signal that a test sends when it sees the state of the first round. */
 static void make_noise(const char *name) {
     csrec_shape shape = {3, {320, 300, 1}};
-    csrec_image image = {.bits = 8};
+    CLEARED(csrec_image) image = {.bits = 8};
     uint64_t draw = 1;
     assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
     for (int64_t i = 0; i < image.pixels.count; i++) {
@@ -183,26 +166,22 @@ static void make_noise(const char *name) {
         ((uint8_t *)image.pixels.data)[i] = (uint8_t)(draw >> 56);
     }
     assert_ok(csrec_image_write(name, &image, NULL));
-    csrec_image_clear(&image);
 }
 
 /* Interrupted after some rounds, whenever that is, the same command goes on and comes to what a run
  * without interruption does. */
 TEST(gmm_goes_on) {
-    char command[512];
     int code = run("$L gmm noise.png -o i.npz -p 6 -s 1 -k 6 -e 1e-12 -r 100000 -q & p=$!; "
                    "while ! test -s i.npz.state; do sleep 0.02; done; kill -INT $p; wait $p");
     assert_int_equal(code, 130);
     assert_int_equal(access("i.npz", F_OK), -1);
     int64_t rounds = rounds_of("i.npz.state") + 2;
     assert_int_equal(run("$L gmm noise.png -o i.npz -p 6 -s 1 -k 5 -q"), 1);
-    assert_non_null(strstr(read_text("err"), "--fresh"));
-    snprintf(command, sizeof command,
-             "$L gmm noise.png -o i.npz -p 6 -s 1 -k 6 -e 1e-12 -r %d && "
+    says("err", "--fresh");
+    run_line("$L gmm noise.png -o i.npz -p 6 -s 1 -k 6 -e 1e-12 -r %d && "
              "$L gmm noise.png -o j.npz -p 6 -s 1 -k 6 -e 1e-12 -r %d -q && cmp i.npz j.npz",
              (int)rounds, (int)rounds);
-    run_well(command);
-    assert_non_null(strstr(read_text("err"), "continues after round"));
+    says("err", "continues after round");
     assert_int_equal(access("i.npz.state", F_OK), -1);
 }
 
@@ -227,13 +206,10 @@ TEST(gmm_goes_on_with_its_own_state_alone) {
     run_well("mv two/x.png y.png && cp gray.png two/x.png");
     expect_mistake("$L gmm two -o u.npz -p 4 -k 5 -r 60", 1, "has other inputs or settings");
     /* The default tolerance may end a run before the round of the state. */
-    char command[512];
     int rounds = (int)rounds_of("u.npz.state") + 2;
-    snprintf(command, sizeof command,
-             "$L gmm y.png -o u.npz -p 4 -k 5 -e 1e-12 -r %d 2>&1 | grep -q 'continues after' && "
+    run_line("$L gmm y.png -o u.npz -p 4 -k 5 -e 1e-12 -r %d 2>&1 | grep -q 'continues after' && "
              "$L gmm y.png -o v.npz -p 4 -k 5 -e 1e-12 -r %d -q && cmp u.npz v.npz",
              rounds, rounds);
-    run_well(command);
 }
 
 TEST(models_tell_what_they_were_learned_from) {

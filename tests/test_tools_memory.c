@@ -16,14 +16,12 @@ static double number_of(const char *text, const char *of, const char *key) {
     snprintf(quoted, sizeof quoted, "\"%s\": {", of);
     const char *at = strstr(text, quoted);
     snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    if (at) at = strstr(at, quoted);
-    if (!at) fail_msg("no %s of %s in: %s", key, of, text);
-    return strtod(at + strlen(quoted), NULL);
+    if (!at) fail_msg("no %s in: %s", of, text);
+    return number_after(at, quoted);
 }
 
 TEST(little_memory_makes_tiles) {
     char command[256];
-    double difference, variance;
     run_well("$R m.npz -q -t 1 --method frames --json -o whole.png");
     const char *text = read_text("out");
     double bytes = number_of(text, "estimate", "bytes");
@@ -31,22 +29,18 @@ TEST(little_memory_makes_tiles) {
     assert_true(number_of(text, "estimate", "seconds") > 0.0);
     assert_true(number_of(text, "estimate", "threads") == 1.0);
     int given = (int)(0.8 * bytes / 1048576.0);
-    snprintf(command, sizeof command,
-             "$R m.npz -v -t 1 --method frames --memory %d --json -o tiles.png", given);
-    run_well(command);
+    run_line("$R m.npz -v -t 1 --method frames --memory %d --json -o tiles.png", given);
     text = read_text("out");
     double tiles = number_of(text, "estimate", "tiles");
     assert_true(tiles > 1.0 && number_of(text, "estimate", "bytes") <= given * 1048576.0);
     snprintf(command, sizeof command, " threads; %.0f tiles of ", tiles);
     text = read_text("err");
     if (!strstr(text, command)) fail_msg("'%s' is not in: %s", command, text);
-    compare("large.png", "tiles.png", &difference, &variance);
-    assert_true(difference < 0.2 * variance);
-    compare("whole.png", "tiles.png", &difference, &variance);
-    assert_true(difference > 0.0 && difference < 0.02 * variance);
+    expect_like("large.png", "tiles.png", 0.2, "tiles");
+    expect_like("whole.png", "tiles.png", 0.02, "tiles");
+    assert_true(mean_square("whole.png", "tiles.png", NULL) > 0.0);
     run_well("$R m.npz -q -t 1 --method frames --memory 4000 -o ample.png");
-    compare("whole.png", "ample.png", &difference, &variance);
-    assert_true(difference == 0.0);
+    assert_true(mean_square("whole.png", "ample.png", NULL) == 0.0);
 }
 
 TEST(presets_are_estimated) {
@@ -85,10 +79,10 @@ TEST(too_little_is_refused) {
 
 /* A quarter of a picture of floats but for a hole, the rest NaN. */
 static void write_gappy(const char *path) {
-    csrec_image image = {.has_channels = false};
+    CLEARED(csrec_image) image = {.has_channels = false};
     const csrec_shape shape = {2, {1300, 1100}};
     uint64_t random = check_seed();
-    csrec_files *files = NULL;
+    ENDS_BY(end_files) csrec_files *files = NULL;
     assert_ok(csrec_array_create(CSREC_F32, &shape, &image.pixels));
     float *v = image.pixels.data;
     for (int64_t i = 0; i < image.pixels.count; i++) {
@@ -101,34 +95,27 @@ static void write_gappy(const char *path) {
     assert_ok(csrec_files_create(NULL, &files, NULL));
     assert_ok(csrec_files_add_signal(files, path, csrec_format_of(path), &image, NULL, NULL));
     assert_ok(csrec_files_commit(files, NULL));
-    csrec_files_destroy(files);
-    csrec_image_clear(&image);
 }
 
 /* What does not fit as a whole is recovered in slabs, with the same bytes. */
 TEST(slabs_are_the_same_file) {
     static const char *const endings[] = {"npy", "tif"};
-    char command[256], path[32];
+    char path[32];
     for (int i = 0; i < 2; i++) {
         const char *e = endings[i];
         snprintf(path, sizeof path, "gappy.%s", e);
         if (!csrec_format_of(path) || !(csrec_format_of(path)->uses & CSREC_USE_SLABS)) continue;
         write_gappy(path);
-        snprintf(command, sizeof command, "$R gappy.%s -q -Q fast --tile 100000 -o whole.%s", e, e);
-        run_well(command);
-        snprintf(command, sizeof command,
-                 "$R gappy.%s -q -Q fast --tile 100000 --memory 37 --json -o slabs.%s", e, e);
-        run_well(command);
+        run_line("$R gappy.%s -q -Q fast --tile 100000 -o whole.%s", e, e);
+        run_line("$R gappy.%s -q -Q fast --tile 100000 --memory 37 --json -o slabs.%s", e, e);
         assert_true(number_of(read_text("out"), "estimate", "bytes") < 37 * 1048576.0);
-        csrec_image whole = {0}, slabs = {0};
+        CLEARED(csrec_image) whole = {0}, slabs = {0};
         snprintf(path, sizeof path, "whole.%s", e);
         assert_ok(csrec_signal_read(path, &whole, NULL));
         snprintf(path, sizeof path, "slabs.%s", e);
         assert_ok(csrec_signal_read(path, &slabs, NULL));
         assert_int_equal(whole.pixels.count, slabs.pixels.count);
         assert_memory_equal(whole.pixels.data, slabs.pixels.data, (size_t)whole.pixels.count * 4);
-        csrec_image_clear(&whole);
-        csrec_image_clear(&slabs);
     }
     run_well("$R gappy.npy -Q fast --tile 100000 --memory 37 --json --history -o w.npy");
     if (!strstr(read_text("err"), "without --history it is recovered in slabs"))
@@ -138,7 +125,7 @@ TEST(slabs_are_the_same_file) {
 /* Six samples of a signal that no memory holds. */
 static void write_sparse(const char *name, int64_t rows) {
     const csrec_shape six = {1, {6}}, one = {1, {1}};
-    csrec_array y = {0}, index = {0}, shape = {0};
+    CLEARED(csrec_array) y = {0}, index = {0}, shape = {0};
     assert_ok(csrec_array_create(CSREC_F64, &six, &y));
     assert_ok(csrec_array_create(CSREC_I64, &six, &index));
     assert_ok(csrec_array_create(CSREC_I64, &one, &shape));
@@ -150,9 +137,6 @@ static void write_sparse(const char *name, int64_t rows) {
     const char *const names[] = {"y", "index", "shape"};
     const csrec_array *const arrays[] = {&y, &index, &shape};
     assert_ok(csrec_npz_write(name, 3, names, arrays, NULL));
-    csrec_array_clear(&y);
-    csrec_array_clear(&index);
-    csrec_array_clear(&shape);
 }
 
 TEST(atoms_alone_need_no_signal) {

@@ -89,20 +89,18 @@ static void make_mistakes(void) {
     write_array("complex.npy", "<c16", 16);
     write_array("quad.npy", "<f16", 16);
     write_array("words.npy", "<U1", 4);
-    csrec_array nan = {0};
+    CLEARED(csrec_array) nan = {0};
     csrec_shape shape = {2, {20, 20}};
     assert_ok(csrec_array_create(CSREC_F64, &shape, &nan));
     ((double *)nan.data)[check_below(&seed, 400)] = check_below(&seed, 2) ? NAN : -INFINITY;
     assert_ok(csrec_array_write("nan.npy", &nan, NULL));
-    csrec_array mask = {0};
+    CLEARED(csrec_array) mask = {0};
     assert_ok(csrec_array_create(CSREC_BOOL, &shape, &mask));
     memset(mask.data, 1, 400);
     nan.shape = (csrec_shape){1, {400}};
     const char *const names[] = {"y", "mask"};
     const csrec_array *const arrays[] = {&nan, &mask};
     assert_ok(csrec_npz_write("nan.npz", 2, names, arrays, NULL));
-    csrec_array_clear(&nan);
-    csrec_array_clear(&mask);
 }
 
 typedef struct misuse {

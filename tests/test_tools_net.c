@@ -7,9 +7,8 @@
 
 static void write_fresh(const char *path, int channels) {
     uint64_t seed = check_seed();
-    csrec_model *model = fresh_model(channels, 4, &seed);
+    ENDS_BY(end_model) csrec_model *model = fresh_model(channels, 4, &seed);
     assert_ok(csrec_model_write(path, model, NULL));
-    csrec_model_destroy(model);
 }
 
 /* Small networks that have learned nothing: gray.npz, three.npz. In $SHORT and $TINY: trainings of
@@ -31,18 +30,11 @@ static int make_more(void **state) {
 
 static csrec_model *read_net(const char *path, int64_t channels) {
     csrec_model *model = NULL;
-    csrec_error error;
-    if (csrec_model_read(path, &model, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_model_read(path, &model, &error));
     assert_string_equal(csrec_model_kind(model), "net");
     assert_true(csrec_array_value(csrec_model_array(model, "channels"), 0) == (double)channels);
     return model;
 }
-
-static void says(const char *name, const char *words) {
-    if (!strstr(read_text(name), words)) fail_msg("'%s' is not in: %s", words, read_text(name));
-}
-
-/* ------------------------------------------------------------------ training */
 
 TEST(pictures_train_a_prior) {
     int before = files_here();
@@ -74,15 +66,13 @@ TEST(a_model_is_continued_in_its_place) {
              "$L net rgb.png -o colour.npz --resume colour.npz -B 1 -p 24 --steps 1 -t 1 -q "
              "--backend cpu --seed 7");
     assert_int_equal(run("cmp colour.npz before.npz"), 1);
-    csrec_model *a = read_net("before.npz", 3), *b = read_net("colour.npz", 3);
+    ENDS_BY(end_model) csrec_model *a = read_net("before.npz", 3), *b = read_net("colour.npz", 3);
     assert_int_equal(csrec_model_array(a, "weights")->count,
                      csrec_model_array(b, "weights")->count);
     assert_int_equal(csrec_model_array(b, "loss")->count, 1);
     assert_non_null(strstr(csrec_model_text(b, "settings"), "--resume colour.npz"));
     assert_ok(csrec_fingerprint_read("colour.npz", line, sizeof line, NULL));
     assert_non_null(strstr(line, "; resume="));
-    csrec_model_destroy(a);
-    csrec_model_destroy(b);
 }
 
 TEST(folders_masks_and_measurements_are_inputs) {
@@ -121,8 +111,6 @@ TEST(an_interrupt_writes_the_weights_so_far) {
     assert_int_equal(strncmp(line, "whole=0; cslearn net ", 21), 0);
 }
 
-/* ------------------------------------------------------------------ recovery */
-
 TEST(a_prior_recovers) {
     static const struct {
         const char *truth, *command;
@@ -135,11 +123,8 @@ TEST(a_prior_recovers) {
         {"rgb.png", "$R rgb.npz --model colour.npz -t 1 -o out.png -q"},
     };
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
-        double difference, variance;
         run_well(runs[i].command);
-        compare(runs[i].truth, "out.png", &difference, &variance);
-        if (!(difference < 0.2 * variance))
-            fail_msg("%s: %g of %g", runs[i].command, difference, variance);
+        expect_like(runs[i].truth, "out.png", 0.2, runs[i].command);
     }
 }
 
@@ -163,11 +148,9 @@ TEST(a_missing_prior_is_named) {
     run_well("rm -r a/b/share");
 }
 
-/* ------------------------------------------------------------------ mistakes */
-
 /* The model of a file, with a weight that is no number, as NumPy may save it. */
 static void write_nan(const char *from, const char *to) {
-    csrec_model *model = read_net(from, 1);
+    ENDS_BY(end_model) csrec_model *model = read_net(from, 1);
     static const uint32_t kind[] = {'n', 'e', 't'};
     const char *names[] = {"layers", "weights", "channels"};
     csrec_npz_field fields[4] = {{"kind", "U3", {0}, kind, sizeof kind}};
@@ -179,15 +162,13 @@ static void write_nan(const char *from, const char *to) {
     float *weights = (float *)(uintptr_t)fields[2].data;
     weights[5] = NAN;
     assert_ok(csrec_npz_save(to, 4, fields, false, NULL));
-    csrec_model_destroy(model);
 }
 
 static void write_nan_picture(const char *path) {
-    csrec_array array = {0};
+    CLEARED(csrec_array) array = {0};
     assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){2, {20, 30}}, &array));
     ((float *)array.data)[33] = NAN;
     assert_ok(csrec_array_write(path, &array, NULL));
-    csrec_array_clear(&array);
 }
 
 TEST(mistakes_are_one_line) {

@@ -6,8 +6,6 @@
 
 SEED(seed);
 
-/* ------------------------------------------------------------------ the page itself --------- */
-
 static bool has_id(const page *p, const char *id) {
     int count = 0;
     for (int i = 0; i < p->n; i++) {
@@ -54,17 +52,14 @@ static void check_page(const char *name, int pictures, int charts) {
     }
     assert_non_null(strstr(text, "prefers-color-scheme:dark"));
     assert_non_null(strstr(text, "width=device-width"));
-    page p = page_read(name);
+    ENDS_BY(page_clear) page p = page_read(name);
     for (int i = 0; i < p.n; i++) check_element(&p, &p.element[i]);
     assert_int_equal(page_count(&p, &p.element[0], "img"), pictures);
     assert_int_equal(page_count(&p, &p.element[0], "svg"), charts);
     assert_int_equal(page_count(&p, &p.element[0], "script"), 1);
     assert_int_equal(page_count(&p, &p.element[0], "h1"), 1);
     assert_int_equal(page_count(&p, &p.element[0], "main"), 1);
-    page_clear(&p);
 }
-
-/* ------------------------------------------------------------------ pictures ---------------- */
 
 static bool same_pixels(const csrec_image *image, const csrec_array *other) {
     return image->pixels.count == other->count &&
@@ -73,10 +68,12 @@ static bool same_pixels(const csrec_image *image, const csrec_array *other) {
 
 static void check_pictures(const char *page_name_, const char *scan, const char *recovered,
                            const char *truth) {
-    page p = page_read(page_name_);
-    csrec_measurement m = {0};
-    csrec_array out = read_values(recovered), in = read_values(truth);
+    ENDS_BY(page_clear) page p = page_read(page_name_);
+    CLEARED(csrec_measurement) m = {0};
+    CLEARED(csrec_array) out = read_values(recovered), in = read_values(truth);
+    ENDS_BY(csrec_image_clear)
     csrec_image samples = page_picture(&p, "samples"), recovery = page_picture(&p, "recovery");
+    ENDS_BY(csrec_image_clear)
     csrec_image reference = page_picture(&p, "reference"), error = page_picture(&p, "error");
     assert_true(same_pixels(&recovery, &out) && same_pixels(&reference, &in));
     assert_ok(csrec_measurement_read(scan, NULL, &m, NULL));
@@ -94,14 +91,6 @@ static void check_pictures(const char *page_name_, const char *scan, const char 
     assert_int_equal(error.pixels.count, 3 * in.count / channels);
     for (int64_t k = 0; k < error.pixels.count; k++)
         assert_true(((uint8_t *)error.pixels.data)[k] >= none[k % 3]);
-    csrec_image_clear(&samples);
-    csrec_image_clear(&recovery);
-    csrec_image_clear(&reference);
-    csrec_image_clear(&error);
-    csrec_array_clear(&out);
-    csrec_array_clear(&in);
-    csrec_measurement_clear(&m);
-    page_clear(&p);
 }
 
 TEST(pages_show_what_happened) {
@@ -147,8 +136,6 @@ TEST(names_are_escaped_and_the_command_repeats) {
     run_well(line);
 }
 
-/* ------------------------------------------------------------------ plots ------------------- */
-
 /* Data of one curve of one chart must be the track's. */
 static void check_curve(const page *p, const char *chart, const char *curve, int64_t n,
                         const csrec_history_step *steps, bool psnr) {
@@ -171,10 +158,10 @@ static void check_curve(const page *p, const char *chart, const char *curve, int
 
 /* The recovery again, by the library. */
 static csrec_history *history_of(const char *scan, const char *truth, int preset, int shifts) {
-    csrec_measurement m = {0};
+    CLEARED(csrec_measurement) m = {0};
     csrec_history *history;
     csrec_recover_options options;
-    csrec_array in = read_values(truth);
+    CLEARED(csrec_array) in = read_values(truth);
     assert_ok(csrec_measurement_read(scan, NULL, &m, NULL));
     OWNED double *signal = malloc((size_t)in.count * sizeof *signal);
     OWNED double *values = malloc((size_t)in.count * sizeof *values);
@@ -187,8 +174,6 @@ static csrec_history *history_of(const char *scan, const char *truth, int preset
     if (preset < 0) options.shifts = shifts;
     options.history = history;
     assert_ok(csrec_recover(&m, &options, signal, NULL, NULL, NULL));
-    csrec_array_clear(&in);
-    csrec_measurement_clear(&m);
     return history;
 }
 
@@ -220,14 +205,12 @@ TEST(plots_are_the_history) {
         int preset, shifts;
     } cases[] = {{"--shifts 1", -1, 1}, {"-Q fast", 0, 0}, {"-Q balanced", 1, 0}, {"", -1, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char command[256];
-        snprintf(command, sizeof command,
-                 "$R c.npz -r rgb.png %s --report h.html --plot h.svg && $R c.npz -r rgb.png %s "
+        run_line("$R c.npz -r rgb.png %s --report h.html --plot h.svg && $R c.npz -r rgb.png %s "
                  "--plot h.png",
                  cases[i].options, cases[i].options);
-        run_well(command);
+        ENDS_BY(end_history)
         csrec_history *history = history_of("c.npz", "rgb.png", cases[i].preset, cases[i].shifts);
-        page html = page_read("h.html"), svg = page_read("h.svg");
+        ENDS_BY(page_clear) page html = page_read("h.html"), svg = page_read("h.svg");
         if (has_course(history)) check_plots(&html, history);
         check_plots(&svg, history);
         int64_t count[64];
@@ -239,16 +222,13 @@ TEST(plots_are_the_history) {
             bars++;
         }
         assert_int_equal(bars, levels ? levels + 1 : 0);
-        page_clear(&html);
-        page_clear(&svg);
-        csrec_history_destroy(history);
     }
 }
 
 /* Ink of the first series on white paper: a curve and its dots. */
 TEST(a_png_has_curves) {
     run_well("$R c.npz -r rgb.png -s 1 --plot h.png");
-    csrec_array png = read_values("h.png");
+    CLEARED(csrec_array) png = read_values("h.png");
     int64_t ink = 0, paper = 0;
     const uint8_t *pixel = png.data;
     for (int64_t k = 0; k < png.count; k += 3) {
@@ -258,12 +238,11 @@ TEST(a_png_has_curves) {
     assert_int_equal(png.shape.dim[1], 840);
     assert_int_equal(png.shape.dim[0], 5 * 600); /* signal, errors, residual, PSNR, levels */
     assert_true(paper > png.count / 3 / 2 && ink > 2000);
-    csrec_array_clear(&png);
 }
 
 TEST(machines_get_the_same) {
     run_well("$R c.npz -r rgb.png -s 1 --json --history");
-    csrec_history *history = history_of("c.npz", "rgb.png", -1, 1);
+    ENDS_BY(end_history) csrec_history *history = history_of("c.npz", "rgb.png", -1, 1);
     const char *text = read_text("out"), *name, *unit;
     const csrec_history_step *steps;
     int64_t n;
@@ -274,10 +253,7 @@ TEST(machines_get_the_same) {
     assert_int_equal(at[-1], ']');
     assert_non_null(strstr(text, "\"atoms_by_level\": ["));
     assert_non_null(strstr(text, "\"warnings\": ["));
-    csrec_history_destroy(history);
 }
-
-/* ------------------------------------------------------------------ layout ------------------ */
 
 /* A number of panels that has a rule of the style; controls wait for the script. */
 TEST(panels_need_no_script) {
@@ -289,14 +265,12 @@ TEST(panels_need_no_script) {
                  {"v.npz -s 1", "of-3", 3},
                  {"v.npz -s 1 -r volume.npy", "of-5", 5}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char command[256];
-        snprintf(command, sizeof command, "$R %s%s --report t.html", cases[i].options,
+        run_line("$R %s%s --report t.html", cases[i].options,
                  strstr(cases[i].options, "-s") ? "" : " -Q fast");
-        run_well(command);
         char *text = page_bytes("t.html"), rule[16];
         snprintf(rule, sizeof rule, ".%s", cases[i].rule);
         assert_non_null(strstr(strstr(text, "@media (min-width"), rule));
-        page p = page_parse(text);
+        ENDS_BY(page_clear) page p = page_parse(text);
         const page_element *recovery = page_id(&p, "recovery"), *tools = page_id(&p, "tools");
         const page_element *panels = &p.element[recovery->parent];
         assert_non_null(strstr(page_value(panels, "class"), cases[i].rule));
@@ -305,7 +279,6 @@ TEST(panels_need_no_script) {
         assert_string_equal(page_value(tools, "hidden"), "hidden");
         assert_string_equal(page_value(page_id(&p, "compare"), "hidden"), "hidden");
         assert_string_equal(page_value(page_id(&p, "cut"), "type"), "range");
-        page_clear(&p);
     }
 }
 
@@ -336,11 +309,10 @@ TEST(charts_do_not_exaggerate) {
              "$R v.npz -r volume.npy --method frames --report frames.html");
     static const char *const names[] = {"fast.html", "grid.html", "frames.html"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        page p = page_read(names[i]);
+        ENDS_BY(page_clear) page p = page_read(names[i]);
         const page_element *svg;
         for (int k = 0; (svg = page_part(&p, &p.element[0], "svg", k)); k++, charts++)
             check_chart(&p, svg);
-        page_clear(&p);
     }
     assert_true(charts >= 7);
 }
@@ -363,10 +335,9 @@ TEST(interrupted_pages_are_pages) {
         int code = run(command);
         if (code != 0 && code != 130) fail_msg("exit code %d: %s", code, read_text("err"));
         if (run("test -e i.npy") != 0) continue;
-        page p = page_read("i.html");
+        ENDS_BY(page_clear) page p = page_read("i.html");
         bool known = run("test -e i.map.npy") == 0;
         assert_int_equal(page_count(&p, &p.element[0], "img"), known ? 4 : 3);
-        page_clear(&p);
     }
 }
 

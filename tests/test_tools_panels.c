@@ -3,8 +3,6 @@
  * from --uncertainty, the output and the reference. */
 #include "page_scans.h"
 
-/* ------------------------------------------------------------------ errors ------------------ */
-
 /* Root mean squares over channels of a - b, b NULL: of a, in the plane from `first`. */
 static double *error_map(const csrec_array *a, const csrec_array *b, int64_t first, int64_t pixels,
                          int64_t channels) {
@@ -67,7 +65,7 @@ static void check_bar(const page *p, const char *panel, double percentile) {
 /* The colours follow the map: they rise with it, and end at the percentile. */
 static void check_colors(const page *p, const char *panel, const double *map, int64_t n,
                          double percentile) {
-    csrec_image image = page_picture(p, panel);
+    CLEARED(csrec_image) image = page_picture(p, panel);
     const uint8_t *rgb = image.pixels.data;
     assert_int_equal(image.pixels.count, 3 * n);
     for (int64_t k = 0; k < n; k++) {
@@ -77,12 +75,11 @@ static void check_colors(const page *p, const char *panel, const double *map, in
         if (map[k] < 0.98 * percentile) assert_true(pixel[2] != 220 || pixel[1] < 255);
         if (map[(other - rgb) / 3] > 1.001 * map[k]) assert_true(other[0] >= pixel[0]);
     }
-    csrec_image_clear(&image);
 }
 
 static void check_error_panel(const char *name, const char *panel, const double *map, int64_t n) {
     char words[128], *bytes = page_bytes(name);
-    page p = page_read(name);
+    ENDS_BY(page_clear) page p = page_read(name);
     double percentile = percentile_of(map, n), largest = ranked(map, n, n - 1);
     check_bar(&p, panel, percentile);
     check_colors(&p, panel, map, n, percentile);
@@ -92,7 +89,6 @@ static void check_error_panel(const char *name, const char *panel, const double 
     expect_near("percentile", number_in(at + 32), percentile);
     expect_near("largest", number_in(strstr(at, "largest is ")), largest);
     assert_non_null(strstr(strstr(bytes, words), "in units of the samples"));
-    page_clear(&p);
     free(bytes);
 }
 
@@ -106,14 +102,12 @@ TEST(error_panels_are_the_maps) {
                  {"p.npz", "planes.npy", "-Q fast", 0, 40 * 50, 2},
                  {"v.npz", "volume.npy", "-s 1", 17 / 2 * 12 * 20, 12 * 20, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char command[256];
         int64_t first = cases[i].first, n = cases[i].pixels, channels = cases[i].channels;
-        snprintf(command, sizeof command, "$R %s %s -r %s -o o.npy -u u.npy --report t.html",
-                 cases[i].scan, cases[i].options, cases[i].truth);
-        run_well(command);
-        csrec_array out = read_values("o.npy"), in = read_values(cases[i].truth);
-        csrec_array expected = read_values("u.npy");
-        double *map = error_map(&out, &in, first, n, channels);
+        run_line("$R %s %s -r %s -o o.npy -u u.npy --report t.html", cases[i].scan,
+                 cases[i].options, cases[i].truth);
+        CLEARED(csrec_array) out = read_values("o.npy"), in = read_values(cases[i].truth);
+        CLEARED(csrec_array) expected = read_values("u.npy");
+        OWNED double *map = error_map(&out, &in, first, n, channels);
         check_error_panel("t.html", "error", map, n);
         free(map);
         map = error_map(&expected, NULL, first, n, channels);
@@ -122,18 +116,14 @@ TEST(error_panels_are_the_maps) {
             run_well("$R g.npz -Q fast --report t.html");
             check_error_panel("t.html", "expected", map, n);
         }
-        free(map);
-        csrec_array_clear(&out);
-        csrec_array_clear(&in);
-        csrec_array_clear(&expected);
     }
 }
 
 /* The chart of a 1-D signal: root mean squares of every eight entries. */
 TEST(errors_of_a_line_are_charted) {
     run_well("$R l.npz -r line.npy -o o.npy -u u.npy --report t.html");
-    page p = page_read("t.html");
-    csrec_array expected = read_values("u.npy");
+    ENDS_BY(page_clear) page p = page_read("t.html");
+    CLEARED(csrec_array) expected = read_values("u.npy");
     double most = 0.0, top = 0.0;
     for (int64_t i = 0; i < 3000; i += 8) {
         double square = 0.0;
@@ -164,11 +154,7 @@ TEST(errors_of_a_line_are_charted) {
         at++;
     }
     if (fabs(top - most) > 0.01 * value) fail_msg("the highest is %g, not %g", top, most);
-    csrec_array_clear(&expected);
-    page_clear(&p);
 }
-
-/* ------------------------------------------------------------------ samples ----------------- */
 
 /* What was not sampled is transparent on a colour of the style that no gray value has, with a key;
  * a picture without holes has none of it. */
@@ -181,15 +167,12 @@ TEST(holes_are_no_gray) {
     int red = (int)(rgb >> 16), green = (int)(rgb >> 8 & 255), blue = (int)(rgb & 255);
     assert_true(abs(red - green) > 60 || abs(green - blue) > 60 || abs(red - blue) > 60);
     assert_non_null(strstr(bytes, "<span class=\"key\"></span> not sampled"));
-    page p = page_read("t.html"), all = page_read("all.html");
+    ENDS_BY(page_clear) page p = page_read("t.html"), all = page_read("all.html");
     const char *holes = page_value(page_part(&p, page_id(&p, "samples"), "img", 0), "class");
     const char *none = page_value(page_part(&all, page_id(&all, "samples"), "img", 0), "class");
     assert_true(strstr(holes, "holes") && !strstr(none, "holes"));
-    csrec_image image = page_picture(&all, "samples");
+    CLEARED(csrec_image) image = page_picture(&all, "samples");
     assert_null(image.alpha);
-    csrec_image_clear(&image);
-    page_clear(&p);
-    page_clear(&all);
 }
 
 enum { LEVELS = 8, SIDE = 80 };
@@ -218,7 +201,7 @@ static double value_at(const level *l, int y, int x) {
 
 TEST(blended_samples_are_the_pyramid) {
     static level levels[LEVELS];
-    csrec_measurement m = {0};
+    CLEARED(csrec_measurement) m = {0};
     assert_ok(csrec_measurement_read("g.npz", NULL, &m, NULL));
     memset(levels, 0, sizeof levels);
     levels[0].height = 47;
@@ -239,16 +222,13 @@ TEST(blended_samples_are_the_pyramid) {
             }
     }
     run_well("$R g.npz -Q fast --report t.html");
-    page p = page_read("t.html");
-    csrec_image image = page_picture(&p, "blend");
+    ENDS_BY(page_clear) page p = page_read("t.html");
+    CLEARED(csrec_image) image = page_picture(&p, "blend");
     for (int i = 0; i < 47 * 70; i++) {
         double value = value_at(levels, i / 70, i % 70);
         int shown = ((uint8_t *)image.pixels.data)[i];
         if (fabs(shown - value) > 0.51) fail_msg("pixel %d is %d, not %g", i, shown, value);
     }
-    csrec_image_clear(&image);
-    csrec_measurement_clear(&m);
-    page_clear(&p);
 }
 
 FIXTURE(make_scans, remove_inputs);

@@ -3,11 +3,9 @@
  * against plain solving, and runs that go on after a stop. */
 #include "csbench.h"
 #include "dense.h"
-#include "linear.h"
+#include "solvers.h"
 
 SEED(seed);
-
-/* ------------------------------------------------------------------ draws --------------------- */
 
 /* Moments of m n independent entries, within 6 standard deviations. */
 TEST(test_independent_entries) {
@@ -61,7 +59,7 @@ TEST(test_haar) {
         const uint64_t key = check_next(&seed);
         OWNED double *A = draw(names[e], m, n, key), *psi = malloc((size_t)m * sizeof *psi);
         OWNED uint64_t *rows = malloc((size_t)m * sizeof *rows);
-        csrec_sampling drawn;
+        CLEARED(csrec_sampling) drawn;
         assert_ok(csrec_sampling_create(&(csrec_shape){1, {n}},
                                         e == 1 ? CSREC_PATTERN_JITTER : CSREC_PATTERN_UNIFORM, m,
                                         key, &drawn, NULL));
@@ -74,7 +72,6 @@ TEST(test_haar) {
             for (int64_t i = 0; i < m; i++)
                 assert_true(fabs(A[i * n + j] - (dropped ? 0.0 : psi[i])) < 1e-14);
         }
-        csrec_sampling_clear(&drawn);
     }
 }
 
@@ -107,66 +104,38 @@ TEST(test_signals) {
         if (j % 5) assert_true(fabs((double)hits[j] - DRAWS * share) < 6.5 * spread + 1.0);
 }
 
-/* ------------------------------------------------------------------ counts -------------------- */
-
 /* OMP by its definition, k picks, with the normal equations. */
 static void plain_omp(int64_t m, int64_t n, const double *A, const double *y, int64_t k,
                       double *x) {
-    int64_t picked[64];
-    double r[256], gram[64 * 64], z[64];
-    assert_true(k <= 64 && m <= 256);
+    uint64_t picked[PICKS] = {0};
+    double r[256], z[PICKS];
+    assert_true(k <= PICKS && m <= 256);
     memcpy(r, y, (size_t)m * sizeof *r);
     for (int64_t size = 1; size <= k; size++) {
-        double best = -1.0;
+        double best = 0.0;
         for (int64_t j = 0; j < n; j++) {
-            double c = 0.0, norm = 0.0;
-            for (int64_t i = 0; i < m; i++) {
-                c += A[i * n + j] * r[i];
-                norm += A[i * n + j] * A[i * n + j];
-            }
-            if (norm > 0.0 && fabs(c) / sqrt(norm) > best) {
-                best = fabs(c) / sqrt(norm);
-                picked[size - 1] = j;
-            }
+            const double c = correlation(m, n, A, r, j);
+            if (c > best) best = c, picked[size - 1] = (uint64_t)j;
         }
-        for (int64_t a = 0; a < size; a++) {
-            z[a] = 0.0;
-            for (int64_t i = 0; i < m; i++) z[a] += A[i * n + picked[a]] * y[i];
-            for (int64_t b = 0; b < size; b++) {
-                gram[a * size + b] = 0.0;
-                for (int64_t i = 0; i < m; i++)
-                    gram[a * size + b] += A[i * n + picked[a]] * A[i * n + picked[b]];
-            }
-        }
-        eliminate(size, gram, z);
-        double whole = 0.0, left = 0.0;
-        for (int64_t i = 0; i < m; i++) {
-            r[i] = y[i];
-            for (int64_t a = 0; a < size; a++) r[i] -= A[i * n + picked[a]] * z[a];
-            whole += y[i] * y[i];
-            left += r[i] * r[i];
-        }
+        plain_fit(m, n, A, y, size, picked, z, r);
         memset(x, 0, (size_t)n * sizeof *x);
         for (int64_t a = 0; a < size; a++) x[picked[a]] = z[a];
-        if (left <= 1e-12 * whole) return; /* the residual of 1e-6 at which solvers end */
+        /* the residual of 1e-6 at which solvers end */
+        if (length_of(m, 1, r) <= 1e-6 * length_of(m, 1, y)) return;
     }
 }
 
 /* csrec_solve on the matrix, one signal. */
 static void direct_solve(const char *solver, int64_t m, int64_t n, const double *A, const double *y,
                          int64_t k, double noise, double *x) {
-    csrec_operator_spec spec = {.name = "dense", .m = m, .n = n, .matrix = A};
     csrec_setting set[BENCH_SETTINGS];
     csrec_solve_options how = bench_solver_options(solver, m, k, set);
-    csrec_operator *operator;
-    csrec_atoms atoms;
+    CLEARED(csrec_atoms) atoms;
     if (noise > 0.0) bench_options_noise(solver, noise, &how);
-    assert_ok(csrec_operator_create(&spec, &operator, NULL));
+    ENDS_BY(end_operator) csrec_operator *operator= dense_operator(NULL, m, n, A);
     assert_ok(csrec_solve(operator, y, &how, &atoms, NULL, NULL, NULL));
     memset(x, 0, (size_t)n * sizeof *x);
     for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
-    csrec_atoms_clear(&atoms);
-    csrec_operator_destroy(operator);
 }
 
 typedef struct size {
@@ -179,22 +148,22 @@ typedef struct size {
 /* The mean square of the error of least squares on the support of x, for noise of variance 1: the
  * squares of the pseudoinverse's entries, by the normal equations. */
 static double oracle_square(int64_t m, int64_t n, const double *A, const double *x) {
-    int64_t list[64], k = 0;
-    double gram[64 * 64], inverse[64 * 256], sum = 0.0;
+    uint64_t list[PICKS];
+    int64_t k = 0;
+    double gram[PICKS * PICKS], inverse[PICKS * 256], sum = 0.0;
     for (int64_t j = 0; j < n; j++)
-        if (x[j] != 0.0) list[k++] = j;
-    assert_true(k <= 64 && m <= 256);
-    for (int64_t a = 0; a < k; a++) {
-        for (int64_t b = 0; b < k; b++) {
-            gram[a * k + b] = 0.0;
-            for (int64_t i = 0; i < m; i++)
-                gram[a * k + b] += A[i * n + list[a]] * A[i * n + list[b]];
-        }
-        for (int64_t i = 0; i < m; i++) inverse[a * m + i] = A[i * n + list[a]];
-    }
+        if (x[j] != 0.0) list[k++] = (uint64_t)j;
+    assert_true(k <= PICKS && m <= 256);
+    gram_of(m, n, A, k, list, gram);
+    for (int64_t a = 0; a < k; a++)
+        for (int64_t i = 0; i < m; i++) inverse[a * m + i] = A[i * n + (int64_t)list[a]];
     eliminate_many(k, gram, k, m, inverse, m);
     for (int64_t i = 0; i < k * m; i++) sum += inverse[i] * inverse[i];
     return sum;
+}
+
+static double square_of(int64_t n, const double *v) {
+    return length_of(n, 1, v) * length_of(n, 1, v);
 }
 
 static int count_directly(const char *solver, const size *s) {
@@ -209,25 +178,19 @@ static int count_directly(const char *solver, const size *s) {
         assert_ok(bench_matrix_draw(s->ensemble, s->m, s->n, key, A, NULL));
         key = bench_key(s->seed, BENCH_SIGNAL, s->m, s->k, t);
         assert_ok(bench_signal_draw(0, s->m, s->n, A, s->k, key, x));
-        for (int64_t i = 0; i < s->m; i++) {
-            y[i] = 0.0;
-            for (int64_t j = 0; j < s->n; j++) y[i] += A[i * s->n + j] * x[j];
-            key = bench_key(s->seed, BENCH_NOISE, s->m, s->k, t);
+        apply_matrix(s->m, s->n, A, x, y);
+        key = bench_key(s->seed, BENCH_NOISE, s->m, s->k, t);
+        for (int64_t i = 0; i < s->m; i++)
             y[i] += s->noise * csrec_random_normal(key, 0, (uint64_t)i);
-        }
         if (strcmp(solver, "omp") == 0)
             plain_omp(s->m, s->n, A, y, s->k, z);
         else
             direct_solve(solver, s->m, s->n, A, y, s->k, s->noise, z);
-        double wrong = 0.0, whole = 0.0;
-        for (int64_t j = 0; j < s->n; j++) {
-            wrong += (x[j] - z[j]) * (x[j] - z[j]);
-            whole += x[j] * x[j];
-        }
-        double most = 1e-4 * whole;
+        double most = 1e-4 * square_of(s->n, x);
+        for (int64_t j = 0; j < s->n; j++) z[j] -= x[j];
         if (s->noise > 0.0)
             most = s->factor * s->factor * s->noise * s->noise * oracle_square(s->m, s->n, A, x);
-        found += wrong <= most;
+        found += square_of(s->n, z) <= most;
     }
     return found;
 }
@@ -236,7 +199,6 @@ static int count_directly(const char *solver, const size *s) {
  * to sign if there are few rows, so that rounding decides between them. */
 static void check_phase(double noise, double factor) {
     static const char *const solvers[] = {"omp", "iht", "bpdn"};
-    char command[512];
     size s = {.ensemble = number_of(bench_ensemble_name, "gaussian"),
               .n = 24 + check_below(&seed, 12),
               .trials = 5,
@@ -244,11 +206,10 @@ static void check_phase(double noise, double factor) {
               .seed = check_next(&seed),
               .noise = noise,
               .factor = factor};
-    snprintf(command, sizeof command,
-             "$B phase -o phase.npz -s omp -s iht -s bpdn -n %lld -g 4 -T 5 -Q 2 --seed %llu "
+    run_line("$B phase -o phase.npz -s omp -s iht -s bpdn -n %lld -g 4 -T 5 -Q 2 --seed %llu "
              "--noise %.17g --factor %.17g -q --fresh",
              (long long)s.n, (unsigned long long)s.seed, noise, factor);
-    run_well(command);
+    ENDS_BY(csrec_array_clear)
     csrec_array counts = array_of("phase.npz", "successes"), m = array_of("phase.npz", "m"),
                 k = array_of("phase.npz", "k");
     assert_int_equal(counts.count, 3 * 16);
@@ -264,9 +225,6 @@ static void check_phase(double noise, double factor) {
             fail_msg("%s, m = %lld, k = %lld: %g, not %d", solvers[i / 16], (long long)s.m,
                      (long long)s.k, csrec_array_value(&counts, i), expected);
     }
-    csrec_array_clear(&counts);
-    csrec_array_clear(&m);
-    csrec_array_clear(&k);
 }
 
 TEST(test_phase) {
@@ -322,8 +280,6 @@ TEST(test_report) {
     run_well("$B phase -o report.npz -s omp -n 16 -g 5 -T 2 -q --plot report.png"); /* known */
 }
 
-/* ------------------------------------------------------------------ going on ------------------ */
-
 #define STUDY "-s omp -s htp -s mp -n 32 -g 4 -T 4 -q --seed 5 >/dev/null"
 
 /* The file without some sizes, as a stopped run leaves it. */
@@ -331,7 +287,7 @@ static void forget(const char *path, const char *to) {
     static const char *const names[] = {"successes", "trials", "n", "m", "k", "solvers"};
     csrec_array arrays[6];
     const csrec_array *list[6];
-    csrec_files *files;
+    ENDS_BY(end_files) csrec_files *files;
     char text[2048];
     assert_ok(csrec_fingerprint_read(path, text, sizeof text, NULL));
     assert_int_equal(strncmp(text, "whole=1", 7), 0);
@@ -348,24 +304,20 @@ static void forget(const char *path, const char *to) {
     assert_ok(csrec_files_create(&options, &files, NULL));
     assert_ok(csrec_files_add_npz(files, to, 6, names, list, NULL));
     assert_ok(csrec_files_commit(files, NULL));
-    csrec_files_destroy(files);
     for (int i = 0; i < 6; i++) csrec_array_clear(&arrays[i]);
 }
 
 TEST(test_going_on) {
-    char command[256];
     run_well("$B phase -o whole.npz -t 1 " STUDY);
     run_well("$B phase -o threads.npz -t 3 " STUDY " && cmp whole.npz threads.npz");
     forget("whole.npz", "part.npz");
     run_well("$B phase -o part.npz " STUDY " && cmp whole.npz part.npz");
     for (int i = 0; i < 6; i++) { /* signals at any time; the last two leave nothing behind */
-        snprintf(command, sizeof command,
-                 "timeout -s %s 0.%03d $B phase -o cut.npz " STUDY "; true",
+        run_line("timeout -s %s 0.%03d $B phase -o cut.npz " STUDY "; true",
                  i % 3 == 2   ? "KILL"
                  : i % 3 == 1 ? "TERM"
                               : "INT",
                  20 + (int)check_below(&seed, 100));
-        run_well(command);
     }
     run_well("$B phase -o cut.npz " STUDY " && cmp whole.npz cut.npz");
     expect_mistake("$B phase -o whole.npz -s omp -n 32 -g 4 -T 5", 1, "other settings");

@@ -4,20 +4,17 @@
 #include "page.h"
 #include "tools.h"
 
-/* ------------------------------------------------------------------ with every method ------- */
-
 static void check_array(const char *name, int64_t count, const char *what) {
-    csrec_array array = {0};
+    CLEARED(csrec_array) array = {0};
     csrec_error error;
     if (csrec_array_read(name, &array, &error)) fail_msg("%s: %s", what, error.text);
     assert_int_equal(array.count, count);
     for (int64_t i = 0; i < count; i++) assert_true(isfinite(csrec_array_value(&array, i)));
-    csrec_array_clear(&array);
 }
 
 /* A chart has a size, and its curves have data. */
 static void check_svg(const char *name, const char *what) {
-    page p = page_read(name);
+    ENDS_BY(page_clear) page p = page_read(name);
     int data = 0;
     assert_true(page_is(&p.element[0], "svg"));
     const char *box = page_value(&p.element[0], "viewBox");
@@ -28,19 +25,17 @@ static void check_svg(const char *name, const char *what) {
     for (int i = 0; i < p.n; i++)
         data += page_is(&p.element[i], "polyline") || page_value(&p.element[i], "data-x");
     if (data == 0) fail_msg("%s: no curve", what);
-    page_clear(&p);
 }
 
 /* White paper, and the ink of the first series. */
 static void check_png(const char *name, const char *what) {
-    csrec_array png = read_values(name);
+    CLEARED(csrec_array) png = read_values(name);
     int64_t ink = 0;
     const uint8_t *pixel = png.data;
     for (int64_t k = 0; k + 2 < png.count; k += 3)
         ink += pixel[k] == 0 && pixel[k + 1] == 96 && pixel[k + 2] == 176;
     if (png.shape.dim[0] < 100 || png.shape.dim[1] < 100 || ink < 10)
         fail_msg("%s: %lld dots", what, (long long)ink);
-    csrec_array_clear(&png);
 }
 
 /* Braces and brackets outside of strings close. */
@@ -62,32 +57,28 @@ static void check_json(const char *text, const char *what) {
 
 /* truth: with the ending .npy or .png, beside scan. */
 static void check_products(const char *scan, int64_t entries, const char *options, bool atoms) {
-    char command[512];
-    snprintf(command, sizeof command,
-             "rm -f x.* && $R %s %s -o x.npy --report x.html --plot x.svg -u x.map.npy --json "
+    run_line("rm -f x.* && $R %s %s -o x.npy --report x.html --plot x.svg -u x.map.npy --json "
              "--history -q",
              scan, options);
-    run_well(command);
-    check_array("x.npy", entries, command);
-    check_array("x.map.npy", entries, command);
-    check_svg("x.svg", command);
-    check_json(read_text("out"), command);
+    check_array("x.npy", entries, options);
+    check_array("x.map.npy", entries, options);
+    check_svg("x.svg", options);
+    check_json(read_text("out"), options);
     page p = page_read("x.html");
     assert_true(page_count(&p, &p.element[0], "img") + page_count(&p, &p.element[0], "svg") > 0);
     page_clear(&p);
-    snprintf(command, sizeof command, "$R %s %s -o x.npy --plot x.png -q", scan, options);
-    run_well(command);
-    check_png("x.png", command);
+    run_line("$R %s %s -o x.npy --plot x.png -q", scan, options);
+    check_png("x.png", options);
     run_well("rm -f x.*");
+    char command[512];
     snprintf(command, sizeof command, "$R %s %s -C x.npz -q", scan, options);
     if (!atoms) {
         expect_mistake(command, 1, "recovers whole signals, not coefficients");
         return;
     }
-    csrec_array column = {0};
+    CLEARED(csrec_array) column = {0};
     run_well(command);
     assert_ok(csrec_npz_read("x.npz", "column", &column, NULL));
-    csrec_array_clear(&column);
 }
 
 /* What keeps a test short. */
@@ -154,8 +145,6 @@ TEST(every_signal_has_every_product) {
                    "--uncertainty is for samples of entries");
 }
 
-/* ------------------------------------------------------------------ one that fails ---------- */
-
 /* Links to a device that is full. */
 static void fill_devices(void) {
     run_well(
@@ -172,9 +161,7 @@ static void check_kept(const char *options, const char *words) {
     const char *text = read_text("err"), *newline = strchr(text, '\n');
     if (code != 1 || !newline || newline[1]) fail_msg("%s: %d, %s", options, code, text);
     if (!strstr(text, words)) fail_msg("%s: '%s' is not in %s", options, words, text);
-    double difference, variance;
-    compare("good.npy", "kept.npy", &difference, &variance);
-    assert_true(difference == 0.0);
+    assert_true(mean_square("good.npy", "kept.npy", NULL) == 0.0);
 }
 
 TEST(a_failed_product_leaves_the_recovery) {
@@ -215,15 +202,15 @@ TEST(machines_learn_what_is_missing) {
     if (access("/dev/full", W_OK) != 0) skip();
     assert_int_equal(run("$R small.npz -Q fast -q -o j.npy --plot full.svg --json --history"), 1);
     check_json(read_text("out"), "a failed plot");
-    assert_non_null(strstr(read_text("out"), "\"error\": \"full.svg: cannot be written"));
-    assert_non_null(strstr(read_text("out"), "\"plot\": null"));
-    assert_non_null(strstr(read_text("out"), "\"output\": \"j.npy\""));
+    says("out", "\"error\": \"full.svg: cannot be written");
+    says("out", "\"plot\": null");
+    says("out", "\"output\": \"j.npy\"");
     run_well("mkdir -p lp lo && cp small.npz other.npz && ln -sf /dev/full lp/small.svg");
     assert_int_equal(run("$R small.npz other.npz -Q fast -q -o lo/ --plot lp/ --json --format npy"),
                      1);
-    assert_non_null(strstr(read_text("out"), "\"recovered\": 1"));
-    assert_non_null(strstr(read_text("out"), "\"failed\": 1"));
-    assert_non_null(strstr(read_text("err"), "failed: small.npz"));
+    says("out", "\"recovered\": 1");
+    says("out", "\"failed\": 1");
+    says("err", "failed: small.npz");
     run_well("cmp lo/small.npy lo/other.npy && test -s lp/other.svg");
 }
 
@@ -241,7 +228,7 @@ TEST(what_is_missing_is_made_again) {
     assert_null(strstr(read_text("out"), "skipped"));
     run_well("test -s m.svg && test ! m.npy -ot small.npz && test ! -e m.npy.part");
     run_well(resume);
-    assert_non_null(strstr(read_text("out"), "skipped"));
+    says("out", "skipped");
 }
 
 /* Stopped after its start, it writes what it has, and fails for what it cannot. */
@@ -257,7 +244,7 @@ TEST(an_interrupted_one_is_kept) {
         if (code == 130) continue; /* before its start */
         assert_int_equal(code, 1);
         check_array("i.npy", 61 * 83, command);
-        assert_non_null(strstr(read_text("err"), "; written: i.npy"));
+        says("err", "; written: i.npy");
     }
 }
 

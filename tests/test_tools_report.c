@@ -6,8 +6,6 @@
 #include <signal.h>
 #include <sys/stat.h>
 
-/* ------------------------------------------------------------------ reports ----------------- */
-
 static void skip_space(const char **s) {
     while (isspace((unsigned char)**s)) ++*s;
 }
@@ -72,13 +70,10 @@ static const char *check_json(void) {
 static double json_number(const char *key) {
     char quoted[64];
     snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    const char *at = strstr(check_json(), quoted);
-    if (!at) fail_msg("no %s", key);
-    return strtod(at + strlen(quoted), NULL);
+    return number_after(check_json(), quoted);
 }
 
 TEST(reports) {
-    double difference, variance;
     run_well(
         "cp gray.png 'a \"b\"\\\303\251\377.png' && $S 'a \"b\"\\\303\251\377.png' -o j.npz -n 999 "
         "--json");
@@ -88,25 +83,23 @@ TEST(reports) {
     run_well("$R j.npz --info --json");
     assert_int_equal((int)json_number("entries"), 61 * 83);
     run_well("$R j.npz -o j.npy --method frames --reference gray.png --json");
-    compare("gray.png", "j.npy", &difference, &variance);
+    const double difference = mean_square("gray.png", "j.npy", NULL);
     /* The .npy is float32. */
     assert_true(fabs(json_number("psnr") - 10 * log10(255.0 * 255.0 / difference)) < 1e-3);
     assert_true(json_number("ssim") > 0.5 && json_number("ssim") < 1);
     assert_true(json_number("iterations") > 0 && json_number("total") >= 0);
     run_well("$R j.npz --reference gray.png");
-    assert_non_null(strstr(read_text("err"), "PSNR"));
+    says("err", "PSNR");
     assert_string_equal(read_text("out"), "");
     run_well("$R j.npz -o j.png --method frames -v && grep -q iterations err");
     run_well("$R j.npz --info");
-    assert_non_null(strstr(read_text("out"), "61 x 83"));
+    says("out", "61 x 83");
 }
 
 TEST(help) {
     const char *const tools[] = {"$S", "$R"};
     for (int i = 0; i < 2; i++) {
-        char command[64];
-        snprintf(command, sizeof command, "%s --help", tools[i]);
-        run_well(command);
+        run_line("%s --help", tools[i]);
         const char *text = read_text("out");
         assert_non_null(strstr(text, "Examples:"));
         assert_non_null(strstr(text, "--version"));
@@ -114,12 +107,9 @@ TEST(help) {
             size_t length = strcspn(line, "\n");
             assert_true(length <= 100 && (length == 0 || line[length - 1] != ' '));
         }
-        snprintf(command, sizeof command, "%s -V | grep -q %s", tools[i], csrec_version());
-        run_well(command);
+        run_line("%s -V | grep -q %s", tools[i], csrec_version());
     }
 }
-
-/* ------------------------------------------------------------------ wrong input ------------- */
 
 /* Beside what test_tools_mistakes.c has, with its words. */
 

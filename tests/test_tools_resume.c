@@ -17,17 +17,15 @@ static void make_scans(void) {
 
 /* How many of the inputs the command does, and that the rest is skipped. */
 static void expect_done(const char *command, int done, int skipped) {
-    char words[64], line[1024];
-    snprintf(line, sizeof line, "%s --resume --json", command);
-    run_well(line);
+    char words[64];
+    run_line("%s --resume --json", command);
     snprintf(words, sizeof words, "\"recovered\": %d,\n  \"skipped\": %d,", done, skipped);
-    if (!strstr(read_text("out"), words)) fail_msg("%s: not %s: %s", line, words, read_text("out"));
+    if (!strstr(read_text("out"), words))
+        fail_msg("%s: not %s: %s", command, words, read_text("out"));
 }
 
 static bool is_skipped(const char *command) {
-    char line[1024];
-    snprintf(line, sizeof line, "%s --resume --json", command);
-    run_well(line);
+    run_line("%s --resume --json", command);
     return strstr(read_text("out"), "\"status\": \"skipped\"") != NULL;
 }
 
@@ -104,9 +102,7 @@ TEST(other_settings_are_done_again) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (is_skipped(commands[i])) fail_msg("skipped: %s", commands[i]);
         if (!is_skipped(commands[i])) fail_msg("done twice: %s", commands[i]);
-        char again[512];
-        snprintf(again, sizeof again, "mv s.png t.png && %s && cmp s.png t.png", commands[i]);
-        run_well(again);
+        run_line("mv s.png t.png && %s && cmp s.png t.png", commands[i]);
     }
 }
 
@@ -119,8 +115,7 @@ TEST(what_goes_with_the_result_is_asked_for_too) {
         snprintf(command, sizeof command, "$R a.npz -s 1 -o w.png %s", with[i]);
         assert_false(is_skipped(command));
         assert_true(is_skipped(command));
-        snprintf(command, sizeof command, "rm -f w.html w.svg w.atoms.npz w.map.npy");
-        run_well(command);
+        run_well("rm -f w.html w.svg w.atoms.npz w.map.npy");
         snprintf(command, sizeof command, "$R a.npz -s 1 -o w.png %s", with[i]);
         assert_false(is_skipped(command));
     }
@@ -141,7 +136,7 @@ TEST(a_change_while_it_is_read_is_refused) {
         run("{ exec 9>pipe; cp m1.png in.tmp; mv in.tmp in.png; cat m2.png >&9; exec 9>&-; } & "
             "timeout 60 $R in.png -s 1 -o new.png -m pipe; code=$?; wait; exit $code"),
         1);
-    assert_non_null(strstr(read_text("err"), "changed while it was read"));
+    says("err", "changed while it was read");
     assert_int_equal(access("new.png", F_OK), -1);
     remove("pipe");
 }
@@ -196,17 +191,14 @@ TEST(fingerprints_are_no_values) {
 TEST(any_interruption_comes_to_the_same_bytes) {
     static const int numbers[] = {SIGINT, SIGTERM, SIGKILL, SIGHUP};
     uint64_t seed = check_seed();
-    char command[512];
     run_well("mkdir -p in && for i in 1 2 3 4 5 6; do $S gray.png -o in/$i.npz -r 0.5 --seed $i || "
              "exit 1; done && $R in/*.npz -Q fast -o straight/ --plot straight/");
     for (uint64_t i = 0; i < 12; i++) {
         int number = numbers[csrec_random_u64(seed, 1, i) % 4];
         double seconds = 0.8 * csrec_random_uniform(seed, 2, i);
-        snprintf(command, sizeof command,
-                 "$R in/*.npz -Q fast -o broken/ --plot broken/ --resume -q & sleep %.3f; "
+        run_line("$R in/*.npz -Q fast -o broken/ --plot broken/ --resume -q & sleep %.3f; "
                  "kill -%d $!; wait $!; true",
                  seconds, number);
-        run_well(command);
     }
     run_well("$R in/*.npz -Q fast -o broken/ --plot broken/ --resume && diff -r straight broken && "
              "test $(ls -A broken | wc -l) = 12");

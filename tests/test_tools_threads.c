@@ -5,12 +5,10 @@
 
 /* What GCC's library for OpenMP says of the environment that it was loaded with. */
 static bool waits(const char *environment, const char *tool, const char *rounds) {
-    char line[256], words[64];
-    snprintf(line, sizeof line,
-             "env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT %s OMP_DISPLAY_ENV=VERBOSE "
+    char words[64];
+    run_line("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT %s OMP_DISPLAY_ENV=VERBOSE "
              "%s --version",
              environment, tool);
-    run_well(line);
     snprintf(words, sizeof words, "GOMP_SPINCOUNT = '%s'", rounds);
     const char *text = read_text("err");
     return !strstr(text, "GOMP_SPINCOUNT") || strstr(text, words);
@@ -35,12 +33,9 @@ TEST(short_memory_ends) {
     if (SANITIZED) skip(); /* it reserves more */
     run_well("$S gray.png -r 0.3 -o gray.npz");
     for (int i = 0; i < 3; i++) {
-        char line[256];
-        snprintf(line, sizeof line,
-                 "(ulimit -v %s; timeout -k 1 100 $R gray.npz -q -o short.npy); c=$?; "
+        run_line("(ulimit -v %s; timeout -k 1 100 $R gray.npz -q -o short.npy); c=$?; "
                  "test $c -eq 0 -o $c -eq 1",
                  kilobytes[i]);
-        run_well(line);
     }
 }
 
@@ -58,14 +53,10 @@ TEST(stacks_may_be_small) {
     run_well("$S gray.png -r 0.3 -o gray.npz && $S rgb.png -r 0.3 -o rgb.npz && "
              "$S volume.npy -r 0.3 -o volume.npz && $S gray.png -O hadamard -r 0.3 -o camera.npz");
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        char line[256];
-        snprintf(line, sizeof line, "$R %s -q -t 4 -o usual.npy", options[i]);
-        run_well(line);
+        run_line("$R %s -q -t 4 -o usual.npy", options[i]);
         for (int k = 0; k < (i == 0 ? 3 : 1); k++) {
-            snprintf(line, sizeof line,
-                     "OMP_STACKSIZE=%s $R %s -q -t 4 -o small.npy && cmp usual.npy small.npy",
+            run_line("OMP_STACKSIZE=%s $R %s -q -t 4 -o small.npy && cmp usual.npy small.npy",
                      sizes[k], options[i]);
-            run_well(line);
         }
     }
 }

@@ -36,15 +36,11 @@ static void expect_text(const char *text, const char *format, ...) {
 static double json_after(const char *object, const char *key) {
     const char *at = strstr(read_text("out"), object);
     assert_non_null(at);
-    at = strstr(at, key);
-    assert_non_null(at);
-    return strtod(at + strlen(key), NULL);
+    return number_after(at, key);
 }
 
 static double true_error(const char *truth, const char *recovered) {
-    double difference, variance;
-    compare(truth, recovered, &difference, &variance);
-    return sqrt(difference);
+    return sqrt(mean_square(truth, recovered, NULL));
 }
 
 TEST(the_verdict_has_the_numbers) {
@@ -58,10 +54,8 @@ TEST(the_verdict_has_the_numbers) {
         {"l.npz", "line.npy", "", "a signal of 3000 values from 900 samples, 30 % of its"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char command[256];
-        snprintf(command, sizeof command, "$R %s %s -r %s -o o.npy --report t.html --json",
-                 cases[i].scan, cases[i].options, cases[i].truth);
-        run_well(command);
+        run_line("$R %s %s -r %s -o o.npy --report t.html --json", cases[i].scan, cases[i].options,
+                 cases[i].truth);
         double expected = json_after("\"expected\": {", "\"error\": ");
         double psnr = json_after("\"quality\": {", "\"psnr\": ");
         OWNED char *text = plain_text("t.html", "verdict");
@@ -79,19 +73,18 @@ TEST(the_verdict_has_the_numbers) {
 /* Without a reference, and without an error. */
 TEST(the_verdict_is_honest) {
     run_well("$R g.npz -Q fast --report t.html");
-    char *text = plain_text("t.html", "verdict");
+    OWNED char *text = plain_text("t.html", "verdict");
     expect_text(text, "expected error about ");
     assert_null(strstr(text, "true error"));
     free(text);
     run_well("$S g.png -o all.npz -r 1 && $R all.npz -Q fast -r g.png --report t.html");
     text = plain_text("t.html", "verdict");
     expect_text(text, "100 %% of its positions: expected error about 0; it is equal to the ref");
-    free(text);
 }
 
 /* Every other pixel of a third: a hole and a regular grid; without a scale. */
 static void make_doubtful(const char *name) {
-    csrec_measurement m = {.shape = {2, {40, 60}}, .channels = 1, .dtype = CSREC_F64};
+    CLEARED(csrec_measurement) m = {.shape = {2, {40, 60}}, .channels = 1, .dtype = CSREC_F64};
     m.index = malloc(2400 * sizeof *m.index);
     m.y = malloc(2400 * sizeof *m.y);
     for (int64_t at = 0; at < 2400; at++) {
@@ -100,7 +93,6 @@ static void make_doubtful(const char *name) {
         m.index[m.n++] = at;
     }
     assert_ok(csrec_measurement_write(name, &m, false, NULL));
-    csrec_measurement_clear(&m);
 }
 
 /* Sentence k of a member of --json, as an element's text. */

@@ -21,7 +21,7 @@ static double tolerance(const problem *p) {
 
 TEST(tree_equals_levels) {
     for (int k = 0; k < 2000; k++) {
-        problem p = problem_draw(&seed, k % 10 ? 50 : 600, 62);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, k % 10 ? 50 : 600, 62);
         int64_t levels_found, tree_found;
         OWNED csrec_product *by_levels =
             problem_products("cpu", &p, CSREC_TRANSFORM_LEVELS, &levels_found);
@@ -33,7 +33,6 @@ TEST(tree_equals_levels) {
             assert_int_equal(by_levels[i].count, by_tree[i].count);
             assert_true(fabs(by_levels[i].value - by_tree[i].value) <= tolerance(&p));
         }
-        problem_drop(&p);
     }
 }
 
@@ -41,8 +40,8 @@ TEST(tree_equals_levels) {
 static void check_on(const char *device, const problem *p, csrec_transform_method method,
                      double off) {
     int64_t found, at = 0;
-    csrec_product *products = problem_products(device, p, method, &found);
-    double *psi = malloc((size_t)p->n * sizeof *psi);
+    OWNED csrec_product *products = problem_products(device, p, method, &found);
+    OWNED double *psi = malloc((size_t)p->n * sizeof *psi);
     for (uint64_t column = 0; column < UINT64_C(1) << p->levels; column++) {
         int64_t count;
         dense_column(p->levels, p->n, p->rows, column, psi, &count);
@@ -55,8 +54,6 @@ static void check_on(const char *device, const problem *p, csrec_transform_metho
         at++;
     }
     assert_int_equal(at, found);
-    free(psi);
-    free(products);
 }
 
 static void check_against_dense(const problem *p) {
@@ -77,13 +74,12 @@ TEST(tree_equals_dense_for_every_subset_of_8) {
 
 TEST(tree_equals_dense_at_random) {
     for (int k = 0; k < 60; k++) {
-        problem p = problem_draw(&seed, 1024, 10);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 1024, 10);
         check_against_dense(&p);
-        problem_drop(&p);
     }
     for (int levels = 0; levels <= 6; levels++) {
         int64_t M = INT64_C(1) << levels;
-        problem all = {.levels = levels, .n = M};
+        ENDS_BY(problem_drop) problem all = {.levels = levels, .n = M};
         all.rows = malloc((size_t)M * sizeof *all.rows);
         all.y = malloc((size_t)M * sizeof *all.y);
         for (int64_t j = 0; j < M; j++) {
@@ -91,7 +87,6 @@ TEST(tree_equals_dense_at_random) {
             all.y[j] = problem_value(&seed, 0, j);
         }
         check_against_dense(&all);
-        problem_drop(&all);
     }
 }
 
@@ -117,18 +112,17 @@ TEST_ON_EACH(levels_equal_dense) {
     const char *device = check_backend(state);
     worked_example(device);
     for (int k = 0; k < (getenv("CSREC_TEST_SMALL") ? 3 : 20); k++) {
-        problem p = problem_draw(&seed, 300, 9);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 300, 9);
         double sum = 0.0;
         for (int64_t j = 0; j < p.n; j++) sum += fabs(p.y[j]);
         check_on(device, &p, CSREC_TRANSFORM_LEVELS, 0x1p-52 * (64.0 + (double)p.n) * sum);
-        problem_drop(&p);
     }
 }
 
 /* Of the columns that are equal up to sign, DISTINCT lists the one with the smallest number. */
 TEST(distinct_lists_one_of_each) {
     for (int k = 0; k < 200; k++) {
-        problem p = problem_draw(&seed, 12, 6);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 12, 6);
         int64_t found, at = 0;
         OWNED csrec_product *products =
             problem_products("cpu", &p, CSREC_TRANSFORM_DISTINCT, &found);
@@ -151,7 +145,6 @@ TEST(distinct_lists_one_of_each) {
             at++;
         }
         assert_int_equal(at, found);
-        problem_drop(&p);
     }
 }
 
@@ -211,12 +204,11 @@ TEST(a_named_device_is_taken) {
 /* <A x, y> = <x, A^T y>, and explicit columns against the dense matrix. */
 TEST(operator_is_its_adjoint) {
     for (int k = 0; k < 300; k++) {
-        problem p = problem_draw(&seed, 60, 9);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 60, 9);
         csrec_operator_spec spec = {
             .name = "haar", .levels = p.levels, .m = p.n, .rows = p.rows, .columns = p.columns};
-        csrec_operator *A;
         int64_t m, n;
-        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
         csrec_operator_size(A, &m, &n);
         assert_int_equal(m, p.n);
         OWNED double *x = malloc((size_t)n * sizeof *x), *Ax = malloc((size_t)m * sizeof *Ax);
@@ -232,7 +224,5 @@ TEST(operator_is_its_adjoint) {
         /* |A x| <= sum |x_i|, unit columns; n terms of a rounding each */
         assert_true(fabs(left - right) <= (double)(n + m) * 0x1p-52 * norm * length(&p));
         free(Aty);
-        csrec_operator_destroy(A);
-        problem_drop(&p);
     }
 }

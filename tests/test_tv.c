@@ -22,18 +22,16 @@ static csrec_recover_options options_of(const char *method, const csrec_setting 
 
 static void recover(const problem *p, const char *method, const csrec_setting *settings, int n,
                     double *signal, csrec_recover_report *report) {
-    csrec_error error = {""};
     csrec_recover_options o = options_of(method, settings, n);
-    if (csrec_recover(&p->m, &o, signal, NULL, report, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_recover(&p->m, &o, signal, NULL, report, &error));
 }
 
 static const csrec_setting exact[] = {{"iterations", 20000}, {"digits", 8}};
 
 /* The definition: forward differences of all axes and channels under one root. */
 static double variation(const csrec_shape *shape, int64_t width, const double *x) {
-    int64_t entries = 1;
+    const int64_t entries = entries_in(shape);
     double sum = 0.0;
-    for (int a = 0; a < shape->dims; a++) entries *= shape->dim[a];
     for (int64_t i = 0; i < entries; i++) {
         int64_t c[8], stride = 1;
         double square = 0.0;
@@ -198,11 +196,10 @@ static void measure(problem *p, const double *truth, int64_t *index, double *y, 
 
 /* A^T y / n, of Hadamard's rows. */
 static void least_squares(const problem *p, double *x) {
-    csrec_operator *A;
+    ENDS_BY(end_operator) csrec_operator *A;
     assert_ok(csrec_measurement_operator(&p->m, NULL, &A, NULL));
     assert_ok(csrec_operator_adjoint(A, p->m.y, x));
     for (int i = 0; i < ENTRIES; i++) x[i] /= ENTRIES;
-    csrec_operator_destroy(A);
 }
 
 /* With either denoiser, as with total variation, the measurements are met. */

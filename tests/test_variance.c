@@ -12,8 +12,6 @@
 
 SEED(seed);
 
-/* ------------------------------------------------------------------ measurements */
-
 /* Some of the entries of a signal of random tones in `unit`, at random. */
 static csrec_measurement sample(csrec_shape shape, int64_t channels, double rate, double sigma,
                                 double unit) {
@@ -33,9 +31,8 @@ static csrec_measurement sample(csrec_shape shape, int64_t channels, double rate
 
 static void recover(const csrec_measurement *m, const csrec_recover_options *o, double *signal,
                     double *variance) {
-    csrec_error error;
     variance[0] = -1.0;
-    if (csrec_recover_variance(m, o, signal, variance, NULL, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_recover_variance(m, o, signal, variance, NULL, &error));
 }
 
 static csrec_recover_options options_of(const char *method, const csrec_model *model) {
@@ -45,8 +42,6 @@ static csrec_recover_options options_of(const char *method, const csrec_model *m
     o.threads = 2;
     return o;
 }
-
-/* ------------------------------------------------------------------ mixtures */
 
 enum { P = 5, D = P * P, MOST = 9 };
 
@@ -83,11 +78,12 @@ TEST(mixtures_tell_posterior_variances) {
         make_covariance(&seed, D, 1 + (int)check_below(&seed, D), 400.0, C);
         for (int i = 0; i < D; i++) mean[i] = 100.0 + 30.0 * check_normal(&seed);
         double sigma = k % 2 ? 2.0 + 10.0 * check_uniform(&seed) : 0.0;
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m = sample((csrec_shape){2, {height, width}}, 1, 0.4, sigma, 1.0);
         for (int top = 0; top + P <= height; top++)
             for (int left = 0; left + P <= width; left++)
                 add_patch(&m, top, left, width, mean, C, weight, value);
-        csrec_model *model = make_component(mean, C);
+        ENDS_BY(end_model) csrec_model *model = make_component(mean, C);
         csrec_recover_options o = options_of("mixture", model);
         const csrec_setting settings[] = {{"step", 1}, {"rounds", 1}};
         o.solve.settings = settings;
@@ -100,12 +96,8 @@ TEST(mixtures_tell_posterior_variances) {
         for (int i = 0; i < D; i++) size = fmax(size, C[i * (D + 1)]);
         for (int i = 0; i < height * width; i++) /* floats, over d steps of elimination */
             assert_true(fabs(v[i] / (unit * unit) - value[i] / weight[i]) <= 2e-6 * D * size);
-        csrec_model_destroy(model);
-        csrec_measurement_clear(&m);
     }
 }
-
-/* ------------------------------------------------------------------ principal components */
 
 enum { N = 7 * 8, K = 6 };
 
@@ -124,20 +116,17 @@ TEST(components_tell_posterior_variances) {
         for (int a = 0; a < K; a++) l[a] = 900.0 * pow(0.7, a);
         for (int i = 0; i < N * N; i++)
             for (int a = 0; a < K; a++) C[i] += l[a] * V[a * N + i / N] * V[a * N + i % N];
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m =
             sample((csrec_shape){2, {7, 8}}, 1, check_uniform(&seed), 1.0 + 4.0 * (k % 3), 1.0);
         for (int64_t i = 0; i < m.n; i++) at[i] = (int)m.index[i];
         condition_dense(N, mean, C, (int)m.n, at, y, m.sigma * m.sigma + noise, x, wanted);
-        csrec_model *model = make_components(mean, V, l, noise);
+        ENDS_BY(end_model) csrec_model *model = make_components(mean, V, l, noise);
         csrec_recover_options o = options_of("pca", model);
         recover(&m, &o, signal, v);
         for (int i = 0; i < N; i++) assert_true(fabs(v[i] - wanted[i] - noise) <= 1e-9 * 900.0);
-        csrec_model_destroy(model);
-        csrec_measurement_clear(&m);
     }
 }
-
-/* ------------------------------------------------------------------ Gaussian groups */
 
 /* One patch is the whole picture, and its group: the covariance is diagonal, and each pixel is
  * known or unknown. The dense formulas of groups are in test_gaussian_group.c. */
@@ -147,7 +136,7 @@ TEST(groups_tell_posterior_variances) {
         double signal[SIDE * SIDE], v[SIDE * SIDE], sigma = k % 2 ? 3.0 : 0.0;
         double unit = k < 3 ? 1.0 : 1e-3, noise = fmax(sigma * sigma, 1.0), known = 0.0,
                other = 0.0;
-        csrec_measurement m = sample((csrec_shape){2, {SIDE, SIDE}}, 1, 0.5, sigma, unit);
+        CLEARED(csrec_measurement) m = sample((csrec_shape){2, {SIDE, SIDE}}, 1, 0.5, sigma, unit);
         double share = (double)m.n / (SIDE * SIDE);
         for (int r = 0; r < ROUNDS; r++) {
             double C = 2.0 + 0.5 * ((sigma > 0.0 ? share * known : 0.0) + (1.0 - share) * other);
@@ -166,7 +155,6 @@ TEST(groups_tell_posterior_variances) {
                 if (m.index[s] == i) wanted = sigma > 0.0 ? known : 0.0;
             assert_true(fabs(v[i] / (unit * unit) - wanted) <= 1e-5 * wanted);
         }
-        csrec_measurement_clear(&m);
     }
 }
 
@@ -191,17 +179,16 @@ TEST(turned_colours_keep_their_variances) {
         assert_true(csrec_gaussian_axes_variance(&axes, rows, c, 0) == (double)v[c]);
 }
 
-/* ------------------------------------------------------------------ grids */
-
 /* The fit on one grid of several, at all entries. */
 static void fit_grid(const csrec_measurement *m, const csrec_plan *plan, int64_t number,
                      int64_t entries, double *fit) {
     csrec_grid grid;
-    csrec_operator *A;
-    csrec_atoms atoms = {0};
-    uint64_t *rows = malloc((size_t)entries * sizeof *rows), *sorted = malloc((size_t)m->n * 8);
-    int64_t *all = malloc((size_t)entries * sizeof *all);
-    double *y = malloc((size_t)m->n * sizeof *y);
+    ENDS_BY(end_operator) csrec_operator *A;
+    CLEARED(csrec_atoms) atoms = {0};
+    OWNED uint64_t *rows = malloc((size_t)entries * sizeof *rows),
+                   *sorted = malloc((size_t)m->n * 8);
+    OWNED int64_t *all = malloc((size_t)entries * sizeof *all);
+    OWNED double *y = malloc((size_t)m->n * sizeof *y);
     for (int64_t i = 0; i < entries; i++) all[i] = i;
     assert_ok(csrec_grid_create(&m->shape, plan->options.order, number, plan->options.shifts,
                                 plan->options.seed, &grid));
@@ -220,15 +207,9 @@ static void fit_grid(const csrec_measurement *m, const csrec_plan *plan, int64_t
                                 .m = m->n,
                                 .rows = sorted,
                                 .columns = plan->options.columns};
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    A = operator_of(&spec);
     assert_ok(csrec_solve(A, y, &plan->options.solve, &atoms, NULL, NULL, NULL));
     assert_ok(csrec_atoms_synthesize(grid.levels, &atoms, entries, rows, fit));
-    csrec_atoms_clear(&atoms);
-    csrec_operator_destroy(A);
-    free(rows);
-    free(sorted);
-    free(all);
-    free(y);
 }
 
 /* Adds a fit to the sums of Welford's recurrence: mean, and squares of deviations from it. */
@@ -247,7 +228,7 @@ TEST(grids_tell_their_spread) {
         double mean[MOST_ENTRIES] = {0}, squares[MOST_ENTRIES] = {0};
         int64_t a = 5 + check_below(&seed, 15), b = 5 + check_below(&seed, 15), entries = a * b;
         csrec_shape shape = k % 2 ? (csrec_shape){1, {entries}} : (csrec_shape){2, {a, b}};
-        csrec_measurement m = sample(shape, 1, 0.3, 0.0, ldexp(1.0, 10 - 7 * k));
+        CLEARED(csrec_measurement) m = sample(shape, 1, 0.3, 0.0, ldexp(1.0, 10 - 7 * k));
         csrec_recover_options o = options_of("grids", NULL);
         o.shifts = 2 + check_below(&seed, 40);
         csrec_plan plan;
@@ -266,6 +247,5 @@ TEST(grids_tell_their_spread) {
         o.shifts = 1;
         recover(&m, &o, signal, v);
         assert_true(v[0] < 0.0); /* a single grid has none */
-        csrec_measurement_clear(&m);
     }
 }

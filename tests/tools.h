@@ -37,6 +37,16 @@ static inline void run_well(const char *command) {
     if (code != 0) fail_msg("%s: exit code %d: %s", command, code, read_text("err"));
 }
 
+/* run_well of a line that is written as by printf. */
+__attribute__((format(printf, 1, 2))) static inline void run_line(const char *format, ...) {
+    char line[1024];
+    va_list values;
+    va_start(values, format);
+    assert_in_range(vsnprintf(line, sizeof line, format, values), 1, sizeof line - 1);
+    va_end(values);
+    run_well(line);
+}
+
 static inline int files_here(void) {
     int count = 0;
     DIR *here = opendir(".");
@@ -64,6 +74,18 @@ static inline void expect_mistake(const char *command, int code, const char *wor
     check_refused(command, code);
     if (!strstr(read_text("err"), words))
         fail_msg("%s: '%s' is not in: %s", command, words, read_text("err"));
+}
+
+/* The file has these words. */
+static inline void says(const char *name, const char *words) {
+    if (!strstr(read_text(name), words)) fail_msg("'%s' is not in: %s", words, read_text(name));
+}
+
+/* The number behind these words. */
+static inline double number_after(const char *text, const char *words) {
+    const char *at = strstr(text, words);
+    if (!at) fail_msg("'%s' is not in: %s", words, text);
+    return strtod(at + strlen(words), NULL);
 }
 
 typedef struct mistake {
@@ -170,22 +192,26 @@ static inline csrec_array read_values(const char *name) {
     return image.pixels;
 }
 
-/* Mean squared difference of two files' values, and the variance of the first's. */
-static inline void compare(const char *a, const char *b, double *difference, double *variance) {
-    csrec_array x = read_values(a), y = read_values(b);
-    double sum = 0, squares = 0;
+/* Mean squared difference of two files' values; NULL or the variance of the first's. */
+static inline double mean_square(const char *a, const char *b, double *variance) {
+    CLEARED(csrec_array) x = read_values(a), y = read_values(b);
+    double sum = 0, squares = 0, difference = 0, n = (double)x.count;
     assert_int_equal(x.count, y.count);
-    *difference = 0;
     for (int64_t i = 0; i < x.count; i++) {
         double u = csrec_array_value(&x, i), v = csrec_array_value(&y, i);
-        *difference += (u - v) * (u - v) / (double)x.count;
+        difference += (u - v) * (u - v) / n;
         sum += u;
         squares += u * u;
     }
-    double n = (double)x.count;
-    *variance = squares / n - sum / n * (sum / n);
-    csrec_array_clear(&x);
-    csrec_array_clear(&y);
+    if (variance) *variance = squares / n - sum / n * (sum / n);
+    return difference;
+}
+
+/* The difference is less than this share of the variance, after a command or what `text` says. */
+static inline void expect_like(const char *a, const char *b, double share, const char *text) {
+    double variance, difference = mean_square(a, b, &variance);
+    if (!(difference < share * variance))
+        fail_msg("%s: %s is off by %g of %g", text, b, difference, variance);
 }
 
 static inline int make_inputs(void **state) {

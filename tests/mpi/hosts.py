@@ -9,19 +9,8 @@ import subprocess
 import time
 
 from launch import (
-    OPEN,
-    build,
-    bytes_of,
-    draw,
-    environment,
-    launcher,
-    lines_of_ours,
-    processes,
-    run,
-    run_tests,
-    skip,
-    wait_until,
-    write_npy,
+    OPEN, build, bytes_of, draw, environment, launcher, lines_of_ours, processes, run, run_tests, skip,
+    wait_until, write_npy,
 )
 from namespaces import Hosts
 
@@ -94,9 +83,7 @@ def a_rank_killed_on_the_other_host_ends_all():
     slow = [*OPTIONS, "--set", "steps=9000", "--quiet"]
     with open("said", "w", encoding="utf-8") as said:
         process = subprocess.Popen(
-            command(4, "csrecover", *slow, "-o", "killed.npy"),
-            env=environment,
-            stdout=subprocess.DEVNULL,
+            command(4, "csrecover", *slow, "-o", "killed.npy"), env=environment, stdout=subprocess.DEVNULL,
             stderr=said,
         )
         wait_until(lambda: len(of_host(first)) == 2 and len(of_host(second)) == 2)
@@ -116,9 +103,7 @@ try:
     if not (hosts.set_up() and hosts.connect()):
         skip("no network namespaces (they need root)")
     run_tests(
-        two_hosts_share_tiles,
-        two_hosts_share_files,
-        without_a_common_folder_rank_0_writes,
+        two_hosts_share_tiles, two_hosts_share_files, without_a_common_folder_rank_0_writes,
         a_rank_killed_on_the_other_host_ends_all,
     )
 finally:

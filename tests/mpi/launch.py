@@ -33,9 +33,7 @@ if not SLURM and subprocess.run(["which", launcher], capture_output=True).return
     said = subprocess.run(["sh", "-c", "mpirun --version"], capture_output=True, text=True).stdout
     if ("Open MPI" in said) != OPEN or not said:
         skip(f"no {mpi}")
-if not any(
-    os.path.exists(f"{build}/libcsrec_mpi{suffix}.so") for suffix in (f"_{mpi}", "")
-):
+if not any(os.path.exists(f"{build}/libcsrec_mpi{suffix}.so") for suffix in (f"_{mpi}", "")):
     skip("built without MPI")
 
 # A test may be run under ctest by a process of MPI, or by Slurm.
@@ -91,11 +89,7 @@ def run_each(*ranks, code=0):
 
 def start(ranks, *words, stderr=subprocess.DEVNULL):
     return subprocess.Popen(
-        command(ranks, *words),
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=stderr,
-        text=True,
+        command(ranks, *words), env=environment, stdout=subprocess.DEVNULL, stderr=stderr, text=True,
         start_new_session=True,
     )
 
@@ -159,10 +153,8 @@ def write_npz(path, like):
     if draw.random() < 0.5:
         draw.shuffle(index)
     npz(
-        path,
-        y=npy([values[i] for i in index], (len(index),), "<f4"),
-        index=npy(index, (len(index),), "<i8"),
-        shape=npy(shape, (2,), "<i8"),
+        path, y=npy([values[i] for i in index], (len(index),), "<f4"),
+        index=npy(index, (len(index),), "<i8"), shape=npy(shape, (2,), "<i8"),
     )
 
 

@@ -9,21 +9,8 @@ import subprocess
 import zipfile
 
 from launch import (
-    OPEN,
-    SLURM,
-    build,
-    bytes_of,
-    clean,
-    command,
-    draw,
-    environment,
-    lines_of_ours,
-    run,
-    run_each,
-    run_tests,
-    write_mask,
-    write_npy,
-    write_npz,
+    OPEN, SLURM, build, bytes_of, clean, command, draw, environment, lines_of_ours, run, run_each, run_tests,
+    write_mask, write_npy, write_npz,
 )
 
 
@@ -249,9 +236,7 @@ def alone(told, part, program=f"{build}/csrecover"):
     """Started as one of two, but without the launcher that the environment tells of."""
     done = subprocess.run(
         [program, "tiles.npy", "-o", "x.npy", "--tile", "90000"],
-        env=dict(clean, ASAN_OPTIONS=environment["ASAN_OPTIONS"], **told),
-        capture_output=True,
-        text=True,
+        env=dict(clean, ASAN_OPTIONS=environment["ASAN_OPTIONS"], **told), capture_output=True, text=True,
         timeout=60,
     )
     lines = lines_of_ours(done.stderr)
@@ -283,14 +268,8 @@ def a_missing_plugin_is_one_line():
 
 
 run_tests(
-    files_are_shared,
-    tiles_are_shared,
-    slabs_are_shared,
-    slabs_of_archives_are_shared,
-    fewer_tiles_than_ranks,
-    a_terminal_of_the_launcher_is_named,
-    wrong_use_is_one_line,
-    *([] if SLURM else [ranks_that_differ_are_one_line]),
-    launchers_are_recognised,
+    files_are_shared, tiles_are_shared, slabs_are_shared, slabs_of_archives_are_shared,
+    fewer_tiles_than_ranks, a_terminal_of_the_launcher_is_named, wrong_use_is_one_line,
+    *([] if SLURM else [ranks_that_differ_are_one_line]), launchers_are_recognised,
     a_missing_plugin_is_one_line,
 )

@@ -40,11 +40,7 @@ def one_pursuit():
         mpi = (hosts.open_mpi if OPEN else hosts.mpich)("agent.sh", 1)
         words = [launcher, *mpi, "-n", str(ranks), f"{build}/csrecover", *options, "all.npz"]
         done = subprocess.run(
-            hosts.inside(hosts.first, *words),
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
+            hosts.inside(hosts.first, *words), env=environment, capture_output=True, text=True, timeout=300,
         )
     finally:
         hosts.tear_down()

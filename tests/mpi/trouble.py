@@ -142,10 +142,4 @@ def runs_refuse_each_other():
     assert os.listdir("folder") == ["big.npy"]
 
 
-run_tests(
-    a_killed_rank_ends_all,
-    tiles_go_on,
-    other_tiles_are_not_used,
-    files_go_on,
-    runs_refuse_each_other,
-)
+run_tests(a_killed_rank_ends_all, tiles_go_on, other_tiles_are_not_used, files_go_on, runs_refuse_each_other)
