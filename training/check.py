@@ -63,7 +63,7 @@ def check(paths, sets, device, tell=print):
     """PSNR by (model, set, picture, rate)."""
     found = {}
     for path in paths:
-        net, channels = network.read(path)
+        net, channels, _ = network.read(path)
         net = net.to(device).eval()
         for name, pictures in sets.items():
             for picture, truth in pictures:

@@ -56,7 +56,7 @@ class Data:
                  slots=16, side=256):
         self.device, self.seed, self.rank, self.channels = device, seed, rank, channels
         self.batch, self.size, self.steps, self.slots = batch, size, steps, slots
-        self.block = max(8, -(-batch * steps // reuse))
+        self.block = max(8, int(-(-batch * steps // reuse)))
         self.tables = scenes.noise_tables(Draws(device, seed, BANK))
         self.ranks = sampling.poisson_ranks(Draws(device, seed, RANKS), 16 if side > 64 else 2, side)
         self.ring = torch.zeros(slots * self.block, channels, size, size, dtype=torch.float16,
@@ -68,9 +68,15 @@ class Data:
         for k in range(max(self.made, end - self.slots), end):
             d = Draws(self.device, self.seed, BLOCK, self.rank, k)
             first = k % self.slots * self.block
-            self.ring[first:first + self.block] = pictures.block(
-                d, self.block, self.channels, self.size, self.tables)
+            self.ring[first:first + self.block] = self.pictures(d, self.block)
         self.made = end
+
+    def pictures(self, d, count):
+        return pictures.block(d, count, self.channels, self.size, self.tables)
+
+    def samples(self, d, picture):
+        known, sigma = sampling.block(d, len(picture), self.size, self.ranks)
+        return Batch(picture, known, sigma, d.normal(*picture.shape))
 
     def make(self, number):
         """Batches of steps number * steps on."""
@@ -80,19 +86,20 @@ class Data:
         index = d.below(there, n)
         picture = torch.cat([turned(self.ring[part].float(), k)
                              for k, part in enumerate(index.chunk(8))])
-        known, sigma = sampling.block(d, n, self.size, self.ranks)
-        whole = Batch(picture, known, sigma, d.normal(*picture.shape))
+        whole = self.samples(d, picture)
         return [whole.part(i, self.steps) for i in range(self.steps)]
 
     def kept_aside(self, count=64):
         """Pictures that no step has, at 10 and 25 % in turn, uniformly."""
         d = Draws(self.device, self.seed, KEPT_ASIDE)
-        picture = pictures.block(d, count, self.channels, self.size, self.tables)
+        picture = self.pictures(d, count)
         share = 0.1 + 0.15 * (torch.arange(count, device=self.device) % 2)[:, None, None, None]
-        known = (d.uniform(count, 1, self.size, self.size) < share).float()
+        return self.uniform(d, picture, share)
+
+    def uniform(self, d, picture, share):
+        known = (d.uniform(len(picture), 1, self.size, self.size) < share).float()
         known[:, :, 0, 0] = 1
-        return Batch(picture, known, torch.zeros(count, 1, 1, 1, device=self.device),
-                     torch.zeros_like(picture))
+        return Batch(picture, known, 0 * share, torch.zeros_like(picture))
 
 
 class Ahead:

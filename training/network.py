@@ -100,6 +100,25 @@ def prior(channels=1, width=32, blocks=2, seed=0):
     return Network(2 * channels + 2, design(2 * channels, width, blocks)).start(channels, seed)
 
 
+def beside(frames, guides, width=32, blocks=2, seed=0):
+    """The network of a prior for a picture with frames before and after it and guides."""
+    return Network(3 * frames + 1 + guides, design(2, width, blocks)).start(1, seed)
+
+
+@torch.no_grad()
+def begun(gray, frames, guides):
+    """From the network of a gray prior: that of its middle frame, and nothing of the others yet."""
+    net, middle = Network(3 * frames + 1 + guides, gray.layers), frames // 2
+    for to, of in zip(net.products[1:], gray.products[1:]):
+        to.load_state_dict(of.state_dict())
+    first = net.products[0]
+    first.weight.zero_()
+    first.weight[:, [middle, frames + middle, 2 * frames + middle, 3 * frames]] = \
+        gray.products[0].weight
+    first.bias.copy_(gray.products[0].bias)
+    return net
+
+
 @torch.no_grad()
 def widened(gray, channels):
     """From the network of a gray prior: its D and s in every channel, from the mean over channels.
@@ -119,24 +138,28 @@ def widened(gray, channels):
 
 # ---- the file
 
-def write(path, network, channels, history=(), dtype=np.float16, **texts):
-    """history: rows (loss, PSNR of validation)."""
+def write(path, network, channels, history=(), dtype=np.float16, beside=None, **texts):
+    """history: rows (loss, PSNR of validation); beside: frames and guides that it takes."""
     loss, psnr = np.array(history, np.float64).reshape(-1, 2).T
     arrays = {"kind": "net", "source": "synthetic pictures", "layers": np.array(network.layers),
               "weights": network.flat().numpy().astype(dtype), "channels": np.int64(channels)}
+    if beside:
+        arrays.update(frames=np.int64(beside[0]), guides=np.int64(beside[1]))
     if len(loss):
         arrays.update(loss=loss, psnr=psnr)
     np.savez(path, **arrays, **texts)
 
 
 def read(path):
-    """The network of a .npz file, and its channels."""
+    """The network of a .npz file, its channels, and the frames and guides that it takes."""
     with np.load(path, allow_pickle=False) as z:
         missing = [name for name in ("layers", "weights", "channels") if name not in z]
         if missing:
             raise ValueError(f"{path}: array '{missing[0]}' is missing; give a model of kind net")
         channels = int(z["channels"])
-        return Network(2 * channels + 2, z["layers"]).fill(z["weights"]), channels
+        beside = tuple(int(z[name]) if name in z else 0 for name in ("frames", "guides"))
+        planes = 3 * beside[0] + 1 + beside[1] if any(beside) else 2 * channels + 2
+        return Network(planes, z["layers"]).fill(z["weights"]), channels, beside
 
 
 # ---- planes
@@ -169,22 +192,52 @@ def planes(values, known, sigma, tone=TONE):
     return torch.cat([filled, z, known, level], 1), filled, mean, unit
 
 
+def beside_planes(values, known, sigma, guides, tone=TONE):
+    """values, known [B][T][H][W] of the frames, sigma [B][1][1][1], guides [B][G][H][W] of any units,
+    0 everywhere: missing. Returns the planes F, z, known of every frame, sigma, guides in normal
+    values of their own; F, mean and unit, which are those of all samples of the frames."""
+    count = known.sum((1, 2, 3), keepdim=True)
+    mean = (values * known).sum((1, 2, 3), keepdim=True) / count
+    square = ((values - mean) ** 2 * known).sum((1, 2, 3), keepdim=True) / count
+    unit = (square + tone * tone).sqrt()
+    z = (values - mean) / unit * known
+    filled = pull_push(z, known)
+    level = (sigma / unit).expand(-1, 1, *values.shape[2:])
+    off = guides - guides.mean((2, 3), keepdim=True)
+    spread = off.square().mean((2, 3), keepdim=True).sqrt()
+    own = off / torch.where(spread > 0, spread, 1.0)
+    return torch.cat([filled, z, known, level, own], 1), filled, mean, unit
+
+
 def reflected(extent, padded):
     """Entries that padding repeats: reflection, the edge itself once."""
     i = torch.arange(padded) % max(1, 2 * (extent - 1))
     return torch.where(i < extent, i, 2 * (extent - 1) - i)
 
 
+def run(network, X):
+    """On planes [B][P][H][W], padded to what the network can halve."""
+    height, width = X.shape[2:]
+    rows, columns = (reflected(n, -n % network.multiple + n).to(X.device) for n in (height, width))
+    return network(X[:, :, rows][..., columns])[..., :height, :width]
+
+
 @torch.no_grad()
-def recover(network, values, known, sigma=0.0):
+def recover(network, values, known, sigma=0.0, guides=None):
     """A picture [C][H][W] from its known pixels [H][W], by one pass. Known ones without noise are
-    kept."""
-    channels, height, width = values.shape
+    kept. With guides [G][H][W], as many as the network takes: the middle one of frames [T][H][W],
+    from the known pixels [T][H][W] of each."""
     device = next(network.parameters()).device
-    v = torch.as_tensor(values, dtype=torch.float32, device=device)[None]
-    k = torch.as_tensor(known, dtype=torch.float32, device=device)[None, None]
-    X, filled, mean, unit = planes(v, k, torch.full((1, 1, 1, 1), float(sigma), device=device))
-    rows, columns = (reflected(n, -n % network.multiple + n).to(device) for n in (height, width))
-    D = network(X[:, :, rows][..., columns])[..., :channels, :height, :width]
-    out = mean + unit * (filled + D)
+    v, k = (torch.as_tensor(a, dtype=torch.float32, device=device)[None] for a in (values, known))
+    noise, own = torch.full((1, 1, 1, 1), float(sigma), device=device), slice(len(values))
+    if guides is None:
+        k = k[None]
+        X, filled, mean, unit = planes(v, k, noise)
+    else:
+        own = slice(len(values) // 2, len(values) // 2 + 1)
+        g = torch.as_tensor(guides, dtype=torch.float32, device=device)[None]
+        X, filled, mean, unit = beside_planes(v, k, noise, g)
+        filled, v, k = (a[:, own] for a in (filled, v, k))
+        own = slice(1)
+    out = mean + unit * (filled + run(network, X)[:, own])
     return (out if sigma else torch.where(k > 0, v, out))[0]

@@ -228,9 +228,12 @@ def paint(shapes, surfaces, seen, tables):
     pixel = torch.arange(side * side, device=seen.device)
     px, py = (pixel % side).float() + 0.5, (pixel // side).float() + 0.5
     nx, ny = px * cosine + py * sine, py * cosine - px * sine
-    noise = noise_at(tables, f["table"], nx * f["noise_scale"] + 512 * f["phase"],
-                     ny * f["noise_scale"] + 313 * f["phase"])
     u, v = nx - (x * cosine + y * sine), ny - (y * cosine - x * sine)
+    at = nx * f["noise_scale"], ny * f["noise_scale"]
+    if "noise_x" in surfaces:  # of what moves: its place in the noise at time 0
+        at = [w * f["noise_scale"] + surfaces[name].gather(1, index)
+              for w, name in ((u, "noise_x"), (v, "noise_y"))]
+    noise = noise_at(tables, f["table"], at[0] + 512 * f["phase"], at[1] + 313 * f["phase"])
     along = f["fu"] * u + f["fv"] * v + f["phase"] + f["warp"] * noise
     across = f["second"] * (f["fu"] * v - f["fv"] * u) + f["phase"]
     first, t, texture = wave(along), f["threshold"], f["texture"]

@@ -57,7 +57,7 @@ def test_the_library_computes_the_same(rng, tmp_path, channels, shape):
     known = rng.random(shape) < 0.4
     known[0, 0] = known[-1, -1] = True
     picture[0, 0], picture[-1, -1] = 0, 255  # black and white, so that a tone is 1
-    own, _ = network.read(tmp_path / "prior.npz")
+    own, *_ = network.read(tmp_path / "prior.npz")
     want = network.recover(own, picture.transpose(2, 0, 1), known).numpy().transpose(1, 2, 0)
     got = cs.recover(picture[known].squeeze(), mask=known, method="net", together=int(channels > 1),
                      model=cs.read_model(tmp_path / "prior.npz"), backend="cpu")
@@ -73,8 +73,8 @@ def test_files_are_read_back(rng, tmp_path):
     for channels in (1, 3):
         net = random_network(rng, channels)
         network.write(tmp_path / "a.npz", net, channels, [(1.0, 20.0)], settings="none")
-        again, found = network.read(tmp_path / "a.npz")
-        assert found == channels and again.layers == net.layers
+        again, found, beside = network.read(tmp_path / "a.npz")
+        assert (found, beside) == (channels, (0, 0)) and again.layers == net.layers
         np.testing.assert_array_equal(again.flat(), net.flat().half().float())
     np.savez(tmp_path / "b.npz", kind="net")
     with pytest.raises(ValueError, match="layers"):
@@ -279,7 +279,7 @@ def test_wrong_input_is_one_line(tmp_path):
     for more, words in ((["--patch", "20"], "--patch 20: must be a multiple of 8"),
                         (["--batch", "0"], "--batch 0: must be at least 1"),
                         (["--rate", "2"], "--rate"),
-                        (["--start", str(tmp_path / "no.npz")], "no.npz"),
+                        (["--from", str(tmp_path / "no.npz")], "no.npz"),
                         (["--checkpoint", str(tmp_path / "state.pt")], "not a checkpoint")):
         with pytest.raises(train.Fault) as found:
             run(tmp_path, "bad", 1, *more)

@@ -20,6 +20,7 @@ import torch
 import torch.distributed as dist
 
 import network
+from beside import BesideData
 from data import Ahead, Data
 
 BETA1, BETA2, DECAY, CLIP = 0.9, 0.98, 1e-4, 1.0
@@ -66,7 +67,9 @@ class Training:
     def __init__(self, o, device, rank, ranks):
         self.o, self.device, self.rank, self.ranks = o, device, rank, ranks
         self.step, self.spent, self.history, self.held, self.graphs = 0, 0.0, [], None, []
-        self.net = started(o) if o.start else network.prior(o.channels, o.width, o.blocks, o.seed)
+        self.net = (started(o) if o.start else
+                    network.beside(*o.beside, o.width, o.blocks, o.seed) if any(o.beside) else
+                    network.prior(o.channels, o.width, o.blocks, o.seed))
         self.net = self.net.to(device)
         self.arrays = {name: torch.zeros(sum(p.numel() for p in self.net.parameters()),
                                          device=device)
@@ -115,6 +118,7 @@ class Training:
             os.replace(self.o.checkpoint + ".part", self.o.checkpoint)
         with Averaged(self):
             network.write(self.o.output, self.net, self.o.channels, self.history,
+                          beside=self.o.beside if any(self.o.beside) else None,
                           settings=f"training/train.py: step {self.step}, {self.ranks} processes of "
                           f"{self.o.batch} pictures a step, seed {self.o.seed}",
                           backend=self.device.type)
@@ -214,16 +218,17 @@ class Averaged:
 
 
 def started(o):
-    """A network that begins with the weights of --start."""
+    """A network that begins with the weights of --from."""
     try:
-        net, channels = network.read(o.start)
+        net, channels, beside = network.read(o.start)
     except (OSError, ValueError) as error:
         raise Fault(f"{o.start}: {error}")
-    if channels == o.channels:
+    if (channels, beside) == (o.channels, o.beside):
         return net
-    if channels == 1:
-        return network.widened(net, o.channels)
-    raise Fault(f"{o.start}: a model for {channels} channels; --channels must be {channels}")
+    if channels == 1 and not any(beside):
+        return network.begun(net, *o.beside) if any(o.beside) else network.widened(net, o.channels)
+    raise Fault(f"{o.start}: a model for {channels} channels, {beside[0]} frames and {beside[1]} "
+                "guides; --channels, --frames and --guides must be the same")
 
 
 # ---- the loop
@@ -264,8 +269,10 @@ class Record:
 
 def train(t, stop):
     o = t.o
-    data = Data(t.device, o.seed, t.rank, o.channels, o.batch, o.patch, o.ahead, o.reuse,
-                o.slots, side=256 if o.patch > 64 else 64)
+    settings = {"seed": o.seed, "rank": t.rank, "batch": o.batch, "size": o.patch, "steps": o.ahead,
+                "reuse": o.reuse, "slots": o.slots, "side": 256 if o.patch > 64 else 64}
+    data = (BesideData(t.device, *o.beside, **settings) if any(o.beside) else
+            Data(t.device, channels=o.channels, **settings))
     with torch.no_grad():
         record = Record(t, data.kept_aside())
     source = Ahead(data, t.step // o.ahead)
@@ -308,8 +315,12 @@ def parsed(arguments=None):
     add("--end-step", type=int, default=0, help="of this call; 0: none")
     add("--stop-after", type=float, default=0, metavar="MINUTES", help="of this call; 0: to the end")
     add("--checkpoint", metavar="FILE", help="the state; goes on from it where it is there")
-    add("--start", metavar="MODEL.npz", help="weights to begin with; gray ones serve colours, too")
+    add("--from", dest="start", metavar="MODEL.npz", 
+        help="weights to begin with; gray ones serve colours, frames and guides, too")
     add("--channels", type=int, default=1, choices=(1, 3))
+    add("--frames", type=int, default=0, help="odd number of frames that it takes, of which the middle "
+        "one is recovered; 0: a single picture")
+    add("--guides", type=int, default=0, help="planes of guides that it takes")
     add("--width", type=int, default=32, help="channels of the largest size; default: 32")
     add("--blocks", type=int, default=2, help="at each size; default: 2")
     add("--batch", type=int, default=64, help="pictures a step and process; default: 64")
@@ -331,6 +342,11 @@ def parsed(arguments=None):
                       ("ahead", 1), ("slots", 1), ("reuse", 1)):
         if getattr(o, name) < low:
             raise Fault(f"--{name} {getattr(o, name)}: must be at least {low}")
+    o.beside = (max(1, o.frames), o.guides) if o.frames or o.guides else (0, 0)
+    if o.frames < 0 or o.guides < 0 or (o.frames and o.frames % 2 == 0):
+        raise Fault(f"--frames {o.frames} --guides {o.guides}: an odd number, and none below 0")
+    if any(o.beside) and o.channels > 1:
+        raise Fault(f"--channels {o.channels}: frames and guides are for one channel")
     if o.patch % 8:
         raise Fault(f"--patch {o.patch}: must be a multiple of 8")
     if not 0 < o.rate <= 1 or not 0 <= o.average < 1 or (not o.steps and not o.minutes > 0):
