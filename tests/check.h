@@ -78,6 +78,25 @@ static inline void check_free(void *pointer) {
     free(memory);
 }
 
+/* In the same way: a variable that a function of its address clears, and a handle of csrec.h. */
+#define CLEARED(function) __attribute__((cleanup(function)))
+#define DESTROYED(type)   __attribute__((cleanup(check_destroy_##type)))
+#define CHECK_DESTROYS(type)                                                                       \
+    static inline void check_destroy_##type(csrec_##type **handle) {                               \
+        csrec_##type##_destroy(*handle);                                                           \
+    }
+
+CHECK_DESTROYS(operator)
+CHECK_DESTROYS(model)
+CHECK_DESTROYS(history)
+CHECK_DESTROYS(files)
+CHECK_DESTROYS(comm)
+
+/* Memory, and a text, until the test's end, when check.c frees it; not in threads. */
+void *check_keep(size_t bytes);
+void *check_keep_zeros(size_t count, size_t size);
+char *check_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* A small generator for test inputs, independent of the library's own (splitmix64). */
 static inline uint64_t check_next(uint64_t *state) {
     uint64_t z = (*state += 0x9E3779B97F4A7C15u);
@@ -96,6 +115,17 @@ static inline double check_normal(uint64_t *state) {
     return radius * cos(6.283185307179586 * check_uniform(state));
 }
 
+/* Room for n numbers, and n normal ones, until the test's end. */
+static inline double *check_room(int64_t n) {
+    return check_keep((size_t)n * sizeof(double));
+}
+
+static inline double *check_normals(uint64_t *state, int64_t n) {
+    double *v = check_room(n);
+    for (int64_t i = 0; i < n; i++) v[i] = check_normal(state);
+    return v;
+}
+
 static inline int64_t check_below(uint64_t *state, int64_t n) {
     return (int64_t)(check_next(state) % (uint64_t)n);
 }
@@ -104,6 +134,23 @@ static inline int64_t entries_in(const csrec_shape *shape) {
     int64_t count = 1;
     for (int d = 0; d < shape->dims; d++) count *= shape->dim[d];
     return count;
+}
+
+/* Without samples, with room for so many until the test's end: not to be cleared. */
+static inline csrec_measurement room_for_samples(csrec_shape shape, int64_t channels,
+                                                 int64_t most) {
+    return (csrec_measurement){.shape = shape,
+                               .channels = channels,
+                               .dtype = CSREC_F64,
+                               .index = check_keep((size_t)most * sizeof(int64_t)),
+                               .y = check_room(most * channels)};
+}
+
+/* The root of the mean square of the differences. */
+static inline double check_rms(int64_t n, const double *a, const double *b) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum / (double)n);
 }
 
 /* A progress function: asks to stop as soon as *context, an int, reports have come. */
@@ -120,6 +167,50 @@ static inline csrec_recover_options options_by(const char *method) {
     return options;
 }
 
+static inline void use_settings(csrec_solve_options *o, int n, const csrec_setting *settings) {
+    o->settings = settings;
+    o->n_settings = n;
+}
+
+static inline void report_to(csrec_solve_options *o, csrec_progress_fn progress, void *context) {
+    o->progress = progress;
+    o->context = context;
+}
+
 #define assert_ok(call) assert_int_equal((call), CSREC_OK)
+
+/* Calls whose last argument is &told: one succeeds; one is refused in a line with these words. */
+#define assert_told(...)                                                                           \
+    do {                                                                                           \
+        csrec_error told = {""};                                                                   \
+        if (__VA_ARGS__) fail_msg("%s", told.text);                                                \
+    } while (0)
+#define assert_refused(expected, words, ...)                                                       \
+    do {                                                                                           \
+        csrec_error told = {""};                                                                   \
+        check_refusal((__VA_ARGS__), expected, told.text, words);                                  \
+    } while (0)
+
+/* What two recoveries of the same bits tell alike. */
+static inline void check_same_report(const csrec_recover_report *a, const csrec_recover_report *b) {
+    assert_int_equal(a->pursuits, b->pursuits);
+    assert_int_equal(a->iterations, b->iterations);
+    assert_int_equal(a->outcome, b->outcome);
+    assert_int_equal(a->levels, b->levels);
+    assert_true(a->residual == b->residual);
+}
+
+/* An operator; destroy it. */
+static inline csrec_operator *check_operator(const csrec_operator_spec *spec) {
+    csrec_operator *A = NULL;
+    assert_told(csrec_operator_create(spec, &A, &told));
+    return A;
+}
+
+static inline void check_refusal(csrec_status status, csrec_status expected, const char *line,
+                                 const char *words) {
+    if (status != expected || !strstr(line, words) || strchr(line, '\n'))
+        fail_msg("status %d, not %d; '%s' does not say '%s'", status, expected, line, words);
+}
 
 #endif

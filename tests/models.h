@@ -9,8 +9,7 @@
 
 static inline csrec_model *assemble_model(const char *kind, const csrec_model_parts *parts) {
     csrec_model *model = NULL;
-    csrec_error error = {""};
-    if (csrec_model_assemble(kind, parts, &model, &error)) fail_msg("%s", error.text);
+    assert_told(csrec_model_assemble(kind, parts, &model, &told));
     return model;
 }
 

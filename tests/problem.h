@@ -105,16 +105,12 @@ static inline void assert_same_atoms(const csrec_atoms *a, const csrec_atoms *b)
 /* Compares the atoms and residuals of two pursuits. */
 static inline void assert_same_results(const problem *p, const csrec_pursuit_type *type_a, void *a,
                                        const csrec_pursuit_type *type_b, void *b) {
-    csrec_atoms atoms_a, atoms_b;
-    double *ra = malloc((size_t)p->n * sizeof *ra), *rb = malloc((size_t)p->n * sizeof *rb);
+    CLEARED(csrec_atoms_clear) csrec_atoms atoms_a = {0}, atoms_b = {0};
+    double *ra = check_room(p->n), *rb = check_room(p->n);
     assert_ok(type_a->result(a, p->y, &atoms_a, ra));
     assert_ok(type_b->result(b, p->y, &atoms_b, rb));
     assert_same_atoms(&atoms_a, &atoms_b);
     assert_memory_equal(ra, rb, (size_t)p->n * sizeof *ra);
-    csrec_atoms_clear(&atoms_a);
-    csrec_atoms_clear(&atoms_b);
-    free(ra);
-    free(rb);
 }
 
 #endif

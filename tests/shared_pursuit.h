@@ -5,9 +5,7 @@
 
 #include "check.h"
 #include "problem.h"
-
 #include <pthread.h>
-
 #include "haar/atoms.h"
 #include "haar/shared.h"
 
@@ -40,7 +38,7 @@ static inline csrec_outcome pursue(const csrec_pursuit_type *type, void *p,
 static inline result run_one(const problem *p, const csrec_pursuit_type *type,
                              const csrec_shared_job *job) {
     result s = {.r = malloc((size_t)p->n * sizeof *s.r)};
-    csrec_tree tree;
+    CLEARED(csrec_tree_clear) csrec_tree tree = {0};
     void *pursuit;
     assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
     assert_ok(type->create(&tree, p->y, &pursuit));
@@ -48,8 +46,18 @@ static inline result run_one(const problem *p, const csrec_pursuit_type *type,
     s.report.energy = type->energy(pursuit);
     assert_ok(type->result(pursuit, p->y, &s.atoms, s.r));
     type->destroy(pursuit);
-    csrec_tree_clear(&tree);
     return s;
+}
+
+/* Of one thread, with as many iterations as are of use. */
+static inline csrec_shared_job plain_job(const problem *p) {
+    return (csrec_shared_job){.levels = p->levels,
+                              .n = p->n,
+                              .rows = p->rows,
+                              .y = p->y,
+                              .columns = p->columns,
+                              .limit = 4 * p->n,
+                              .threads = 1};
 }
 
 /* ------------------------------------------------------------------ ranks --------------------- */
