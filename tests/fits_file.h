@@ -80,16 +80,10 @@ static inline int64_t draw_raw(int bitpix) {
     uint64_t any = (uint64_t)check_below(&seed, 1 << 30) << 34 ^
                    (uint64_t)check_below(&seed, 1 << 30) << 17 ^
                    (uint64_t)check_below(&seed, 1 << 30);
-    switch (bitpix) {
-    case 8:
-        return (int64_t)(any & 255);
-    case 16:
-        return (int16_t)any;
-    case 32:
-        return (int32_t)any;
-    default:
-        return (int64_t)any;
-    }
+    return bitpix == 8    ? (int64_t)(any & 255)
+           : bitpix == 16 ? (int16_t)any
+           : bitpix == 32 ? (int32_t)any
+                          : (int64_t)any;
 }
 
 static const struct {
@@ -118,7 +112,7 @@ static inline drawn draw(int trial) {
         d.count *= d.naxes[a];
     }
     for (int64_t more = check_below(&seed, 3); more-- > 0;) d.naxes[d.naxis++] = 1;
-    d.raw = malloc((size_t)d.count * sizeof *d.raw);
+    d.raw = check_keep((size_t)d.count * sizeof *d.raw);
     for (int64_t i = 0; i < d.count; i++) d.raw[i] = draw_raw(d.bitpix);
     d.blank = d.bitpix > 0 && d.bitpix < 64 && check_below(&seed, 2);
     d.unknown = d.raw[check_below(&seed, d.count)];
