@@ -8,8 +8,6 @@
 
 SEED(seed);
 
-/* ------------------------------------------------------------------ drawn files ------------- */
-
 enum { CHANNELS_MOST = 7 };
 
 typedef struct {
@@ -111,8 +109,6 @@ static inline double value_of(const drawn *d, int c, size_t i) {
     memcpy(&number, at, sizeof number);
     return d->channel[c].type == EXR_PIXEL_UINT ? (double)integer : (double)number;
 }
-
-/* ------------------------------------------------------------------ files by the library ---- */
 
 static inline void silent(exr_const_context_t file, exr_result_t code, const char *message) {
     (void)file, (void)code, (void)message;

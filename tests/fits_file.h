@@ -10,15 +10,11 @@ enum { BLOCK = 2880, CARD = 80 };
 SEED(seed);
 
 static inline void put_card(io_bytes *b, const char *text) {
-    char card[CARD + 1];
-    snprintf(card, sizeof card, "%-80s", text);
-    io_put(b, card, CARD);
+    io_put(b, check_print("%-80s", text), CARD);
 }
 
 static inline void put_number(io_bytes *b, const char *key, double value) {
-    char text[CARD + 1];
-    snprintf(text, sizeof text, "%-8s= %20.17G", key, value);
-    put_card(b, text);
+    put_card(b, check_print("%-8s= %20.17G", key, value));
 }
 
 static inline void fill(io_bytes *b, char with) {
@@ -36,14 +32,11 @@ typedef struct {
 } drawn;
 
 static inline void put_image(io_bytes *b, const drawn *d, const char *first) {
-    char key[24];
     put_card(b, first);
     put_number(b, "BITPIX", d->bitpix);
     put_number(b, "NAXIS", d->naxis);
-    for (int a = 0; a < d->naxis; a++) {
-        snprintf(key, sizeof key, "NAXIS%d", a + 1);
-        put_number(b, key, (double)d->naxes[a]);
-    }
+    for (int a = 0; a < d->naxis; a++)
+        put_number(b, check_print("NAXIS%d", a + 1), (double)d->naxes[a]);
     if (first[0] == 'X') put_card(b, "PCOUNT  =                    0");
     if (first[0] == 'X') put_card(b, "GCOUNT  =                    1");
     if (d->scale != 1.0) put_number(b, "BSCALE", d->scale);

@@ -17,8 +17,6 @@ static inline void close_id(hid_t *id) {
     H5Idec_ref(*id);
 }
 
-/* ------------------------------------------------------------------ drawn datasets ---------- */
-
 enum { KINDS = 21, HALF = 20 };
 
 /* Each type of the file, little- and big-endian, then floats of 16 bits. */
@@ -120,8 +118,6 @@ static inline void free_drawn(drawn *d) {
     csrec_array_clear(&d->values);
     H5Tclose(d->type);
 }
-
-/* ------------------------------------------------------------------ files by libhdf5 -------- */
 
 static inline void put_numbers(hid_t object, const char *name, hid_t type, int count, hid_t memory,
                                const void *values) {

@@ -88,6 +88,16 @@ static inline bool read_stdin(void) {
     return csrec_signal_read("-", &image, NULL) == CSREC_OK && image.pixels.count > 0;
 }
 
+/* A file, or a part of it, is refused by its name, in a line with these words. */
+static inline void expect_unread(const char *name, csrec_status expected, const char *words) {
+    csrec_image image = {0};
+    csrec_error error = {""};
+    csrec_status status = csrec_signal_read(name, &image, &error);
+    if (status != expected) fail_msg("%s: %d (%s)", name, status, error.text);
+    io_assert_line(&error, name, words);
+    assert_null(image.pixels.data);
+}
+
 /* Entries 1 to 12, each times scale plus offset, of which 2, 7 and 12 are unknown. */
 static inline csrec_measurement expect_known(const char *path, double scale, double offset) {
     static const int64_t known[9] = {0, 2, 3, 4, 5, 7, 8, 9, 10};

@@ -234,8 +234,7 @@ TEST(matrices_have_empty_fields) {
 
 /* What is written is read again to the bit, as what is known of it. */
 TEST(random_matrices_round_trip) {
-    char path[32];
-    snprintf(path, sizeof path, "matrix-%ld.csv", (long)getpid());
+    const char *path = check_print("matrix-%ld.csv", (long)getpid());
     for (int trial = 0; trial < 30; trial++) {
         csrec_dtype dtypes[] = {CSREC_F64, CSREC_F32, CSREC_I64, CSREC_U8};
         csrec_shape shape = {2, {1 + check_below(&seed, 12), 4 + check_below(&seed, 12)}};

@@ -148,8 +148,6 @@ TEST(written_signals_are_read_by_cfitsio) {
     }
 }
 
-/* ------------------------------------------------------------------ headers ----------------- */
-
 static const char *const kept[] = {
     "OBJECT  = 'M 31    '           / what it shows",
     "CTYPE1  = 'RA---TAN'",
@@ -176,10 +174,8 @@ static io_bytes make_sky(void) {
     put_card(&b, primary);
     put_number(&b, "BITPIX", 16);
     put_number(&b, "NAXIS", 4);
-    put_number(&b, "NAXIS1", 4);
-    put_number(&b, "NAXIS2", 3);
-    put_number(&b, "NAXIS3", 1);
-    put_number(&b, "NAXIS4", 1);
+    for (int a = 0; a < 4; a++)
+        put_number(&b, check_print("NAXIS%d", a + 1), (const int[]){4, 3, 1, 1}[a]);
     for (int i = 0; i < KEPT; i++) put_card(&b, kept[i]);
     for (int i = 0; i < DROPPED; i++) put_card(&b, dropped[i]);
     put_card(&b, "END");
