@@ -6,20 +6,11 @@
 #include "device.h"
 
 static inline double draw_value(uint64_t *seed, int kind, int64_t j) {
-    switch (kind) {
-    case 0:
-        return 2.0 * check_uniform(seed) - 1.0;
-    case 1:
-        return (double)(check_below(seed, 3) - 1); /* many ties and zeros */
-    case 2:
-        return sin((double)j * 0.01) + (j % 50 < 25 ? 1.0 : 0.0);
-    case 3:
-        return 7.0;
-    case 4:
-        return 0.0;
-    default:
-        return ldexp(check_uniform(seed) - 0.5, (int)check_below(seed, 60) - 30);
-    }
+    if (kind == 0) return 2.0 * check_uniform(seed) - 1.0;
+    if (kind == 1) return (double)(check_below(seed, 3) - 1); /* many ties and zeros */
+    if (kind == 2) return sin((double)j * 0.01) + (j % 50 < 25 ? 1.0 : 0.0);
+    if (kind < 5) return kind == 3 ? 7.0 : 0.0;
+    return ldexp(check_uniform(seed) - 0.5, (int)check_below(seed, 60) - 30);
 }
 
 static inline void assert_same_bits(const double *a, const double *b, int64_t n) {

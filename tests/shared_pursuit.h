@@ -22,8 +22,6 @@ static inline void drop_result(result *s) {
     free(s->r);
 }
 
-/* ------------------------------------------------------------------ one process --------------- */
-
 /* Rules in the order of the solvers' loop. */
 static inline csrec_outcome pursue(const csrec_pursuit_type *type, void *p,
                                    const csrec_shared_job *job, int64_t *iterations) {
@@ -59,8 +57,6 @@ static inline csrec_shared_job plain_job(const problem *p) {
                               .limit = 4 * p->n,
                               .threads = 1};
 }
-
-/* ------------------------------------------------------------------ ranks --------------------- */
 
 typedef struct rank {
     csrec_comm_hub *hub;
@@ -111,8 +107,6 @@ static inline void run_ranks(const csrec_shared_job *job, int ranks, result *res
         assert_ok(results[k].status);
     }
 }
-
-/* ------------------------------------------------------------------ comparison ---------------- */
 
 static inline void describe(const problem *p, const csrec_shared_job *job, int ranks,
                             const result *a, const result *b) {

@@ -63,8 +63,6 @@ static const char *save(io_zip *zip, const char *name) {
     return io_save(name, bytes.data, bytes.size);
 }
 
-/* ------------------------------------------------------------------ what it takes to refuse */
-
 typedef csrec_status (*reader)(const char *path, const char *mask, csrec_error *error);
 
 static csrec_status read_measurement(const char *path, const char *mask, csrec_error *error) {

@@ -148,12 +148,11 @@ TEST(failures_of_products_end_a_solver) {
             csrec_solve_options options = {.solver = "iht", .settings = &k, .n_settings = 1};
             CLEARED(csrec_atoms_clear) csrec_atoms found = {0};
             csrec_error error = {""};
-            assert_int_equal(csrec_solve(A, y, &options, &found, NULL, NULL, &error),
-                             nan ? CSREC_DATA : CSREC_UNSUPPORTED);
-            char words[64];
-            snprintf(words, sizeof words, nan ? "%s gives %s[0] = " : "%s failed", g.last,
-                     *g.last == 'f' ? "y" : "x");
-            if (!strstr(error.text, words)) fail_msg("'%s' does not say '%s'", error.text, words);
+            csrec_status status = csrec_solve(A, y, &options, &found, NULL, NULL, &error);
+            const char *out = *g.last == 'f' ? "y" : "x";
+            check_refusal(status, nan ? CSREC_DATA : CSREC_UNSUPPORTED, error.text,
+                          nan ? check_print("%s gives %s[0] = ", g.last, out)
+                              : check_print("%s failed", g.last));
         }
 }
 

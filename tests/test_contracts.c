@@ -21,8 +21,7 @@ static void expect_fine(csrec_status status) {
 /* "TABLE NAME: FIELD: must be ..." */
 static void expect_told(csrec_status status, const char *table, const char *name,
                         const char *field) {
-    char wanted[96];
-    snprintf(wanted, sizeof wanted, "%s %s: %s: must be ", table, name, field);
+    const char *wanted = check_print("%s %s: %s: must be ", table, name, field);
     if (status != CSREC_ARGUMENT || strncmp(error.text, wanted, strlen(wanted)) != 0 ||
         strchr(error.text, '\n'))
         fail_msg("status %d: '%s' does not begin with '%s'", (int)status, error.text, wanted);
@@ -215,8 +214,6 @@ TEST(presets_are_complete) {
         }
 }
 
-/* ------------------------------------------------------------------ what rows deliver */
-
 /* What a reader that does not keep to its header delivers. */
 static csrec_image delivered;
 
@@ -260,14 +257,13 @@ TEST(signals_are_checked_at_the_door) {
             csrec_input input = {.name = "a.mine", .row = &mine};
             csrec_image signal = {0};
             bool transparent;
-            char wanted[96];
             delivered = cases[i].image;
             csrec_status status = peek ? csrec_format_peek(&input, &signal, &transparent, &error)
                                        : csrec_format_signal(&input, &signal, &error);
             bool wrong = cases[i].field && !(peek && !delivered.pixels.data);
             if ((status == CSREC_FORMAT) != wrong) fail_msg("case %d: %s", (int)i, error.text);
-            snprintf(wanted, sizeof wanted, "a.mine: read by %s: format mine: %s: must be ",
-                     peek ? "peek" : "signal", wrong ? cases[i].field : "");
+            const char *wanted = check_print("a.mine: read by %s: format mine: %s: must be ",
+                                             peek ? "peek" : "signal", wrong ? cases[i].field : "");
             if (wrong && strncmp(error.text, wanted, strlen(wanted)) != 0)
                 fail_msg("'%s' does not begin with '%s'", error.text, wanted);
             if (!peek && !status) csrec_image_clear(&signal);

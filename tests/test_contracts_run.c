@@ -31,8 +31,6 @@ static bool listen(const csrec_progress *progress, void *context) {
     return l->stops;
 }
 
-/* ------------------------------------------------------------------ measurements */
-
 static const struct {
     csrec_shape shape;
     int64_t channels;
@@ -87,8 +85,6 @@ static csrec_model *model_for(const csrec_method_type *method, const scene *s) {
         return draw_model(s->m.channels == 3 ? 3 : 1);
     return least_model(method, s->m.shape, s->m.channels);
 }
-
-/* ------------------------------------------------------------------ methods */
 
 static double *fresh(int64_t n) {
     double *v = check_keep((size_t)n * sizeof *v);
@@ -223,8 +219,6 @@ TEST(methods_keep_their_contract) {
         if (ran < 1) fail_msg("%s ran on nothing", method->info.name);
     }
 }
-
-/* ------------------------------------------------------------------ solvers */
 
 typedef struct problem {
     int64_t m, n;

@@ -115,8 +115,6 @@ TEST(recoveries_are_rounds_on_the_start) {
     }
 }
 
-/* ------------------------------------------------------------------ both backends on one start */
-
 typedef struct refined {
     size_t n;
     double *signal, *variance;

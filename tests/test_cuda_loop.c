@@ -4,7 +4,6 @@
  * pursuit on the CPU: picks in their order, atoms, residual and report to the bit. */
 #include "device.h"
 #include "problem.h"
-
 #include "kernels/haar/reference.h"
 
 SEED(seed);

@@ -38,8 +38,6 @@ static void check(csrec_status status, const char *what, const csrec_error *erro
     print_message("  %s: %s\n", what, error->text);
 }
 
-/* ------------------------------------------------------------------ pictures */
-
 typedef struct scene {
     csrec_fit_picture p;
     unsigned char *mask;
@@ -127,8 +125,6 @@ static csrec_mixture draw_mixture(int K, int d, double spread) {
     assert_ok(csrec_mixture_prepare(&m, 1e-3, 2, NULL, NULL));
     return m;
 }
-
-/* ------------------------------------------------------------------ rounds */
 
 typedef struct side {
     const csrec_fit_engine *engine;
@@ -271,8 +267,6 @@ TEST(fits_are_those_of_the_cpu) {
     }
     assert_int_equal(faults, 0);
 }
-
-/* ------------------------------------------------------------------ learning */
 
 static float *draw_rows(const csrec_mixture *m, int64_t rows) {
     int d = m->d;

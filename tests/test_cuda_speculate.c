@@ -4,7 +4,6 @@
 #include "base/stop.h"
 #include "device.h"
 #include "problem.h"
-
 #include "kernels/haar/speculate.h"
 
 SEED(seed);

@@ -3,7 +3,6 @@
  * its maximum. Both against the dense matrix: test_transform.c. */
 #include "device.h"
 #include "problem.h"
-
 #include "haar/pursuit.h"
 #include "kernels/haar/transform.h"
 

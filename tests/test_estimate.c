@@ -62,9 +62,7 @@ static void set(const one_case *c, const csrec_measurement *m, csrec_recover_opt
     if (c->method) o->method = c->method;
     if (c->solver) o->solve.solver = c->solver;
     if (c->basis) o->basis = c->basis;
-    if (c->setting.name) {
-        use_settings(&o->solve, 1, &c->setting);
-    }
+    if (c->setting.name) use_settings(&o->solve, 1, &c->setting);
     if (c->shifts) o->shifts = c->shifts;
     o->solve.stop.atoms = c->atoms;
     o->threads = c->threads;

@@ -222,8 +222,6 @@ TEST(groups_follow_the_dense_formulas) {
     }
 }
 
-/* ------------------------------------------------------------------ one round */
-
 /* Entry i of a volume, with the axes in another order. */
 static int64_t turned(const int extent[3], const int axis[3], int64_t i) {
     int at[3];

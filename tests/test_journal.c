@@ -129,10 +129,8 @@ static void check_picture(csrec_shape shape, int64_t channels, const char *metho
     int64_t tiles = first.report.estimate.tiles;
     assert_true(tiles >= MOST && first.report.tiles_resumed == 0);
     for (int k = 0; k < rounds; k++) {
-        char key[32];
-        snprintf(key, sizeof key, "round %d", k); /* of another round: begun anew */
         o.journal = path;
-        o.journal_key = key;
+        o.journal_key = check_print("round %d", k); /* of another round: begun anew */
         one_round some = round_of(&p, &o, signal, (int)check_below(&seed, first.calls));
         run_round(&some);
         one_round rest = round_of(&p, &o, signal, INT32_MAX);
