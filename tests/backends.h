@@ -12,10 +12,6 @@
     TEST_LISTED(name, CHECK_LIST_ON("cpu", name); CHECK_LIST_ON("cuda", name))
 #define CHECK_LIST_ON(backend, name) check_list(#name " on " backend, name, backend)
 
-/* A row for cmocka_run_group_tests. */
-#define CHECK_ON(backend, test)                                                                    \
-    { #test " on " backend, test, NULL, NULL, (void *)(uintptr_t)(backend) }
-
 /* Skips, with the reason, where the backend cannot be used. */
 static inline const char *check_backend(void **state) {
     const char *name = *state;

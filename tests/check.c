@@ -9,9 +9,44 @@ static struct CMUnitTest listed[MOST];
 static size_t n_listed;
 static CMFixtureFunction before, behind;
 
+static void **kept; /* [n_kept] */
+static size_t n_kept;
+
+void *check_keep(size_t bytes) {
+    void *memory = malloc(bytes ? bytes : 1);
+    void **more = realloc(kept, (n_kept + 1) * sizeof *kept);
+    if (!memory || !more) abort();
+    kept = more;
+    return kept[n_kept++] = memory;
+}
+
+void *check_keep_zeros(size_t count, size_t size) {
+    return memset(check_keep(count * size), 0, count * size);
+}
+
+char *check_print(const char *format, ...) {
+    va_list values, again;
+    va_start(values, format);
+    va_copy(again, values);
+    const size_t size = (size_t)vsnprintf(NULL, 0, format, values) + 1;
+    char *text = check_keep(size);
+    vsnprintf(text, size, format, again);
+    va_end(values);
+    va_end(again);
+    return text;
+}
+
+static int release(void **state) {
+    (void)state;
+    while (n_kept > 0) free(kept[--n_kept]);
+    free(kept);
+    kept = NULL;
+    return 0;
+}
+
 void check_list(const char *name, CMUnitTestFunction run, const char *state) {
     if (n_listed == MOST) abort();
-    listed[n_listed++] = (struct CMUnitTest){name, run, NULL, NULL, (void *)(uintptr_t)state};
+    listed[n_listed++] = (struct CMUnitTest){name, run, NULL, release, (void *)(uintptr_t)state};
 }
 
 void check_within(CMFixtureFunction setup, CMFixtureFunction teardown) {

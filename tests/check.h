@@ -90,6 +90,7 @@ static inline void check_free(void *pointer) {
         csrec_##what##_destroy(*object);                                                           \
     }
 
+CHECK_END(comm)
 CHECK_END(files)
 CHECK_END(history)
 CHECK_END(model)
@@ -115,6 +116,22 @@ static inline double check_uniform(uint64_t *state) {
 static inline double check_normal(uint64_t *state) {
     double radius = sqrt(-2.0 * log(1.0 - check_uniform(state)));
     return radius * cos(6.283185307179586 * check_uniform(state));
+}
+
+/* Memory, and a text, until the test's end, when check.c frees it; not in threads. */
+void *check_keep(size_t bytes);
+void *check_keep_zeros(size_t count, size_t size);
+char *check_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Room for n numbers, and n normal ones, until the test's end. */
+static inline double *check_room(int64_t n) {
+    return check_keep((size_t)n * sizeof(double));
+}
+
+static inline double *kept_normals(uint64_t *state, int64_t n) {
+    double *v = check_room(n);
+    for (int64_t i = 0; i < n; i++) v[i] = check_normal(state);
+    return v;
 }
 
 /* malloc'ed. */
@@ -149,6 +166,42 @@ static inline int64_t entries_in(const csrec_shape *shape) {
 static inline bool stop_by_count(const csrec_progress *progress, void *context) {
     (void)progress;
     return (*(int *)context)-- <= 0;
+}
+
+/* Without samples, with room for so many until the test's end: not to be cleared. */
+static inline csrec_measurement room_for_samples(csrec_shape shape, int64_t channels,
+                                                 int64_t most) {
+    return (csrec_measurement){.shape = shape,
+                               .channels = channels,
+                               .dtype = CSREC_F64,
+                               .index = check_keep((size_t)most * sizeof(int64_t)),
+                               .y = check_room(most * channels)};
+}
+
+/* The root of the mean square of the differences. */
+static inline double check_rms(int64_t n, const double *a, const double *b) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sqrt(sum / (double)n);
+}
+
+static inline void use_settings(csrec_solve_options *o, int n, const csrec_setting *settings) {
+    o->settings = settings;
+    o->n_settings = n;
+}
+
+static inline void report_to(csrec_solve_options *o, csrec_progress_fn progress, void *context) {
+    o->progress = progress;
+    o->context = context;
+}
+
+/* What two recoveries of the same bits tell alike. */
+static inline void check_same_report(const csrec_recover_report *a, const csrec_recover_report *b) {
+    assert_int_equal(a->pursuits, b->pursuits);
+    assert_int_equal(a->iterations, b->iterations);
+    assert_int_equal(a->outcome, b->outcome);
+    assert_int_equal(a->levels, b->levels);
+    assert_true(a->residual == b->residual);
 }
 
 /* What end_operator ends. */

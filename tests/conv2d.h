@@ -4,7 +4,6 @@
 #define CSREC_TESTS_CONV2D_H
 
 #include <float.h>
-
 #include "check.h"
 #include "conv/conv.h"
 
@@ -17,8 +16,9 @@ typedef struct drawn {
     char text[240];
 } drawn;
 
+/* Until the test's end. */
 static inline float *random_floats(uint64_t *seed, int64_t n) {
-    float *v = malloc((size_t)n * sizeof *v);
+    float *v = check_keep((size_t)n * sizeof *v);
     for (int64_t i = 0; i < n; i++) v[i] = (float)(2.0 * check_uniform(seed) - 1.0);
     return v;
 }
@@ -35,7 +35,7 @@ static inline void complete(uint64_t *seed, drawn *d) {
     d->Y = random_floats(seed, d->y_count);
     d->dY = random_floats(seed, d->y_count);
     assert_ok(csrec_conv2d_workspace(c, &d->forward, &d->backward, NULL));
-    d->workspace = malloc(d->forward > d->backward ? d->forward : d->backward);
+    d->workspace = check_keep(d->forward > d->backward ? d->forward : d->backward);
     snprintf(d->text, sizeof d->text,
              "batch %d channels %d to %d size %dx%d kernel %dx%d stride %dx%d padding %dx%d "
              "dilation %dx%d threads %d",
@@ -74,15 +74,6 @@ static inline drawn draw_by(uint64_t *seed, const char *backend,
 
 static inline drawn draw(uint64_t *seed) {
     return draw_by(seed, NULL, draw_small);
-}
-
-static inline void drop(drawn *d) {
-    free(d->X);
-    free(d->W);
-    free(d->B);
-    free(d->Y);
-    free(d->dY);
-    free(d->workspace);
 }
 
 static inline int64_t or_one(int64_t v) {

@@ -31,3 +31,11 @@ static void expect(csrec_measurement m, int64_t h, int64_t w, int64_t n, const i
     assert_memory_equal(m.y, y, (size_t)(n * m.channels) * 8);
     csrec_measurement_clear(&m);
 }
+
+static void refuse_as(const char *text, const csrec_read_options *options, const char *part) {
+    csrec_measurement m;
+    csrec_error error = {""};
+    if (csrec_csv_parse(text, strlen(text), "s.csv", options, &m, &error) == CSREC_OK)
+        fail_msg("accepted:\n%s", text);
+    io_assert_line(&error, "s.csv", part);
+}

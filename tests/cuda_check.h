@@ -3,25 +3,14 @@
 #ifndef CSREC_TESTS_CUDA_CHECK_H
 #define CSREC_TESTS_CUDA_CHECK_H
 
-#include <math.h>
-
 #include "device.h"
 
 static inline double draw_value(uint64_t *seed, int kind, int64_t j) {
-    switch (kind) {
-    case 0:
-        return 2.0 * check_uniform(seed) - 1.0;
-    case 1:
-        return (double)(check_below(seed, 3) - 1); /* many ties and zeros */
-    case 2:
-        return sin((double)j * 0.01) + (j % 50 < 25 ? 1.0 : 0.0);
-    case 3:
-        return 7.0;
-    case 4:
-        return 0.0;
-    default:
-        return ldexp(check_uniform(seed) - 0.5, (int)check_below(seed, 60) - 30);
-    }
+    if (kind == 0) return 2.0 * check_uniform(seed) - 1.0;
+    if (kind == 1) return (double)(check_below(seed, 3) - 1); /* many ties and zeros */
+    if (kind == 2) return sin((double)j * 0.01) + (j % 50 < 25 ? 1.0 : 0.0);
+    if (kind < 5) return kind == 3 ? 7.0 : 0.0;
+    return ldexp(check_uniform(seed) - 0.5, (int)check_below(seed, 60) - 30);
 }
 
 static inline void assert_same_bits(const double *a, const double *b, int64_t n) {
@@ -37,29 +26,24 @@ static inline void assert_same_atoms(const csrec_atoms *a, const csrec_atoms *b)
     assert_same_bits(b->coefficient, a->coefficient, a->n);
 }
 
+/* For qsort. */
+static inline int ascend(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static inline csrec_columns draw_columns(uint64_t *seed) {
     return check_below(seed, 2) ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED;
 }
 
 static inline csrec_stop draw_stop(uint64_t *seed) {
     csrec_stop stop = {0};
-    switch (check_below(seed, 6)) {
-    case 0:
-        stop.epsilon = check_uniform(seed) * 0.5;
-        break;
-    case 1:
-        stop.min_coefficient = check_uniform(seed);
-        break;
-    case 2:
-        stop.atoms = 1 + check_below(seed, 100);
-        break;
-    case 3:
-        stop.sigma = check_uniform(seed) * 0.3;
-        break;
-    case 4:
-        stop.stagnation = check_uniform(seed) * 0.1;
-        break;
-    }
+    const int64_t kind = check_below(seed, 6);
+    if (kind == 0) stop.epsilon = check_uniform(seed) * 0.5;
+    if (kind == 1) stop.min_coefficient = check_uniform(seed);
+    if (kind == 2) stop.atoms = 1 + check_below(seed, 100);
+    if (kind == 3) stop.sigma = check_uniform(seed) * 0.3;
+    if (kind == 4) stop.stagnation = check_uniform(seed) * 0.1;
     return stop;
 }
 

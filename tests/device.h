@@ -14,6 +14,11 @@ static inline bool no_device(void) {
     return true;
 }
 
+/* Under a checker of memory or races every step takes a thousand times as long. */
+static inline bool brief(void) {
+    return getenv("CSREC_TEST_BRIEF") != NULL;
+}
+
 /* The first usable device, for tests that are skipped without one. */
 static inline const csrec_context *cuda_context(void) {
     static csrec_context context;

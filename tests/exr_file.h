@@ -4,12 +4,9 @@
 #define CSREC_TESTS_EXR_FILE_H
 
 #include "io_signal.h"
-
 #include <openexr.h>
 
 SEED(seed);
-
-/* ------------------------------------------------------------------ drawn files ------------- */
 
 enum { CHANNELS_MOST = 7 };
 
@@ -57,7 +54,7 @@ static inline void draw_channel(drawn *d, int c, const char *name, exr_pixel_typ
     d->channel[c].type = type;
     d->channel[c].size = half ? 2 : 4;
     d->channel[c].step = 1;
-    d->channel[c].samples = malloc(4 * count);
+    d->channel[c].samples = check_keep(4 * count);
     for (size_t i = 0; i < count; i++) {
         uint32_t bits = draw_bits(type);
         memcpy(d->channel[c].samples + i * d->channel[c].size,
@@ -88,10 +85,6 @@ static inline drawn draw(int trial) {
     return d;
 }
 
-static inline void drop(drawn *d) {
-    for (int c = 0; c < d->channels; c++) free(d->channel[c].samples);
-}
-
 static inline int channel_of(const drawn *d, const char *name) {
     for (int c = 0; c < d->channels; c++)
         if (strcmp(d->channel[c].name, name) == 0) return c;
@@ -117,12 +110,8 @@ static inline double value_of(const drawn *d, int c, size_t i) {
     return d->channel[c].type == EXR_PIXEL_UINT ? (double)integer : (double)number;
 }
 
-/* ------------------------------------------------------------------ files by the library ---- */
-
 static inline void silent(exr_const_context_t file, exr_result_t code, const char *message) {
-    (void)file;
-    (void)code;
-    (void)message;
+    (void)file, (void)code, (void)message;
 }
 
 static inline exr_context_initializer_t quietly(void) {
@@ -144,7 +133,7 @@ static inline exr_result_t compress(exr_encode_pipeline_t *encode) {
 static inline void write_chunk(exr_context_t file, const drawn *d, const exr_chunk_info_t *chunk,
                                size_t row, size_t column) {
     exr_encode_pipeline_t encode = EXR_ENCODE_PIPELINE_INITIALIZER;
-    assert_int_equal(exr_encoding_initialize(file, 0, chunk, &encode), 0);
+    assert_ok(exr_encoding_initialize(file, 0, chunk, &encode));
     assert_int_equal(encode.channel_count, d->channels);
     for (int i = 0; i < encode.channel_count; i++) {
         exr_coding_channel_info_t *to = &encode.channels[i];
@@ -155,27 +144,26 @@ static inline void write_chunk(exr_context_t file, const drawn *d, const exr_chu
         to->user_line_stride = (int32_t)(across * d->channel[c].size);
         to->encode_from_ptr = d->channel[c].samples + first * d->channel[c].size;
     }
-    assert_int_equal(exr_encoding_choose_default_routines(file, 0, &encode), 0);
+    assert_ok(exr_encoding_choose_default_routines(file, 0, &encode));
     exr_result_t (*usual)(exr_encode_pipeline_t *) = encode.compress_fn;
     encode.encoding_user_data = &usual;
     if (usual) encode.compress_fn = compress;
-    assert_int_equal(exr_encoding_run(file, 0, &encode), 0);
+    assert_ok(exr_encoding_run(file, 0, &encode));
     exr_encoding_destroy(file, &encode);
 }
 
 static inline void write_tiles(exr_context_t file, const drawn *d) {
     int32_t across, down;
     exr_chunk_info_t chunk;
-    assert_int_equal(exr_get_tile_levels(file, 0, &across, &down), 0);
+    assert_ok(exr_get_tile_levels(file, 0, &across, &down));
     for (int level = 0; level < across; level++) {
         int32_t width = d->width >> level, height = d->height >> level;
         if (width < 1) width = 1;
         if (height < 1) height = 1;
         for (int32_t y = 0; y < height; y += d->down)
             for (int32_t x = 0; x < width; x += d->across) {
-                assert_int_equal(exr_write_tile_chunk_info(file, 0, x / d->across, y / d->down,
-                                                           level, level, &chunk),
-                                 0);
+                assert_ok(exr_write_tile_chunk_info(file, 0, x / d->across, y / d->down, level,
+                                                    level, &chunk));
                 write_chunk(file, d, &chunk, (size_t)y, (size_t)x);
             }
     }
@@ -184,9 +172,9 @@ static inline void write_tiles(exr_context_t file, const drawn *d) {
 static inline void write_lines(exr_context_t file, const drawn *d) {
     int32_t lines;
     exr_chunk_info_t chunk;
-    assert_int_equal(exr_get_scanlines_per_chunk(file, 0, &lines), 0);
+    assert_ok(exr_get_scanlines_per_chunk(file, 0, &lines));
     for (int32_t y = 0; y < d->height; y += lines) {
-        assert_int_equal(exr_write_scanline_chunk_info(file, 0, d->y + y, &chunk), 0);
+        assert_ok(exr_write_scanline_chunk_info(file, 0, d->y + y, &chunk));
         write_chunk(file, d, &chunk, (size_t)y, 0);
     }
 }
@@ -199,31 +187,26 @@ static inline exr_context_t begin(const char *path, const drawn *d) {
     const exr_attr_box2i_t window = {{.x = d->x, .y = d->y},
                                      {.x = d->x + d->width - 1, .y = d->y + d->height - 1}};
     const exr_attr_box2i_t display = {{.x = 0, .y = -3}, {.x = 99, .y = 104}};
-    assert_int_equal(exr_start_write(&file, path, EXR_WRITE_FILE_DIRECTLY, &with), 0);
-    assert_int_equal(
-        exr_add_part(file, NULL, d->across ? EXR_STORAGE_TILED : EXR_STORAGE_SCANLINE, &part), 0);
-    assert_int_equal(exr_initialize_required_attr(file, part, &display, &window, 1.5f, &centre,
-                                                  0.75f, EXR_LINEORDER_INCREASING_Y,
-                                                  d->compression),
-                     0);
+    assert_ok(exr_start_write(&file, path, EXR_WRITE_FILE_DIRECTLY, &with));
+    assert_ok(
+        exr_add_part(file, NULL, d->across ? EXR_STORAGE_TILED : EXR_STORAGE_SCANLINE, &part));
+    assert_ok(exr_initialize_required_attr(file, part, &display, &window, 1.5f, &centre, 0.75f,
+                                           EXR_LINEORDER_INCREASING_Y, d->compression));
     if (d->across)
-        assert_int_equal(
-            exr_set_tile_descriptor(file, part, (uint32_t)d->across, (uint32_t)d->down,
-                                    d->mip ? EXR_TILE_MIPMAP_LEVELS : EXR_TILE_ONE_LEVEL,
-                                    EXR_TILE_ROUND_DOWN),
-            0);
+        assert_ok(exr_set_tile_descriptor(file, part, (uint32_t)d->across, (uint32_t)d->down,
+                                          d->mip ? EXR_TILE_MIPMAP_LEVELS : EXR_TILE_ONE_LEVEL,
+                                          EXR_TILE_ROUND_DOWN));
     for (int c = 0; c < d->channels; c++)
-        assert_int_equal(exr_add_channel(file, part, d->channel[c].name, d->channel[c].type,
-                                         EXR_PERCEPTUALLY_LOGARITHMIC, d->channel[c].step,
-                                         d->channel[c].step),
-                         0);
+        assert_ok(exr_add_channel(file, part, d->channel[c].name, d->channel[c].type,
+                                  EXR_PERCEPTUALLY_LOGARITHMIC, d->channel[c].step,
+                                  d->channel[c].step));
     return file;
 }
 
 static inline void finish(exr_context_t file, const drawn *d) {
-    assert_int_equal(exr_write_header(file), 0);
+    assert_ok(exr_write_header(file));
     (d->across ? write_tiles : write_lines)(file, d);
-    assert_int_equal(exr_finish(&file), 0);
+    assert_ok(exr_finish(&file));
 }
 
 static inline void write_drawn(const char *path, const drawn *d) {
@@ -233,7 +216,7 @@ static inline void write_drawn(const char *path, const drawn *d) {
 static inline exr_context_t open_file(const char *path) {
     exr_context_t file = NULL;
     exr_context_initializer_t with = quietly();
-    assert_int_equal(exr_start_read(&file, path, &with), 0);
+    assert_ok(exr_start_read(&file, path, &with));
     return file;
 }
 

@@ -10,15 +10,11 @@ enum { BLOCK = 2880, CARD = 80 };
 SEED(seed);
 
 static inline void put_card(io_bytes *b, const char *text) {
-    char card[CARD + 1];
-    snprintf(card, sizeof card, "%-80s", text);
-    io_put(b, card, CARD);
+    io_put(b, check_print("%-80s", text), CARD);
 }
 
 static inline void put_number(io_bytes *b, const char *key, double value) {
-    char text[CARD + 1];
-    snprintf(text, sizeof text, "%-8s= %20.17G", key, value);
-    put_card(b, text);
+    put_card(b, check_print("%-8s= %20.17G", key, value));
 }
 
 static inline void fill(io_bytes *b, char with) {
@@ -36,14 +32,11 @@ typedef struct {
 } drawn;
 
 static inline void put_image(io_bytes *b, const drawn *d, const char *first) {
-    char key[24];
     put_card(b, first);
     put_number(b, "BITPIX", d->bitpix);
     put_number(b, "NAXIS", d->naxis);
-    for (int a = 0; a < d->naxis; a++) {
-        snprintf(key, sizeof key, "NAXIS%d", a + 1);
-        put_number(b, key, (double)d->naxes[a]);
-    }
+    for (int a = 0; a < d->naxis; a++)
+        put_number(b, check_print("NAXIS%d", a + 1), (double)d->naxes[a]);
     if (first[0] == 'X') put_card(b, "PCOUNT  =                    0");
     if (first[0] == 'X') put_card(b, "GCOUNT  =                    1");
     if (d->scale != 1.0) put_number(b, "BSCALE", d->scale);
@@ -80,16 +73,10 @@ static inline int64_t draw_raw(int bitpix) {
     uint64_t any = (uint64_t)check_below(&seed, 1 << 30) << 34 ^
                    (uint64_t)check_below(&seed, 1 << 30) << 17 ^
                    (uint64_t)check_below(&seed, 1 << 30);
-    switch (bitpix) {
-    case 8:
-        return (int64_t)(any & 255);
-    case 16:
-        return (int16_t)any;
-    case 32:
-        return (int32_t)any;
-    default:
-        return (int64_t)any;
-    }
+    return bitpix == 8    ? (int64_t)(any & 255)
+           : bitpix == 16 ? (int16_t)any
+           : bitpix == 32 ? (int32_t)any
+                          : (int64_t)any;
 }
 
 static const struct {
@@ -118,7 +105,7 @@ static inline drawn draw(int trial) {
         d.count *= d.naxes[a];
     }
     for (int64_t more = check_below(&seed, 3); more-- > 0;) d.naxes[d.naxis++] = 1;
-    d.raw = malloc((size_t)d.count * sizeof *d.raw);
+    d.raw = check_keep((size_t)d.count * sizeof *d.raw);
     for (int64_t i = 0; i < d.count; i++) d.raw[i] = draw_raw(d.bitpix);
     d.blank = d.bitpix > 0 && d.bitpix < 64 && check_below(&seed, 2);
     d.unknown = d.raw[check_below(&seed, d.count)];

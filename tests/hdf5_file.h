@@ -4,7 +4,6 @@
 #define CSREC_TESTS_HDF5_FILE_H
 
 #include "io_signal.h"
-
 #include "files/hdf5/hdf5.h"
 
 SEED(seed);
@@ -13,7 +12,10 @@ static inline bool toss(void) {
     return check_below(&seed, 2) > 0;
 }
 
-/* ------------------------------------------------------------------ drawn datasets ---------- */
+/* For CLEARED: whatever the handle is of. */
+static inline void close_id(hid_t *id) {
+    H5Idec_ref(*id);
+}
 
 enum { KINDS = 21, HALF = 20 };
 
@@ -117,23 +119,19 @@ static inline void free_drawn(drawn *d) {
     H5Tclose(d->type);
 }
 
-/* ------------------------------------------------------------------ files by libhdf5 -------- */
-
 static inline void put_numbers(hid_t object, const char *name, hid_t type, int count, hid_t memory,
                                const void *values) {
     hsize_t n = (hsize_t)count;
-    hid_t space = count > 1 ? H5Screate_simple(1, &n, NULL) : H5Screate(H5S_SCALAR);
-    hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    ENDS_BY(close_id)
+    hid_t space = count > 1 ? H5Screate_simple(1, &n, NULL) : H5Screate(H5S_SCALAR),
+          attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
     assert_true(H5Awrite(attribute, memory, values) >= 0);
-    H5Aclose(attribute);
-    H5Sclose(space);
 }
 
 static inline void put_text(hid_t object, const char *name, const char *text, bool variable) {
-    hid_t type = H5Tcopy(H5T_C_S1);
+    ENDS_BY(close_id) hid_t type = H5Tcopy(H5T_C_S1);
     H5Tset_size(type, variable ? H5T_VARIABLE : strlen(text));
     put_numbers(object, name, type, 1, type, variable ? (const void *)&text : text);
-    H5Tclose(type);
 }
 
 static inline const void *fill_of(const drawn *d) {
@@ -171,34 +169,30 @@ static inline hid_t storage(const drawn *d) {
 }
 
 static inline hid_t put_dataset(hid_t file, const char *name, const drawn *d, hid_t creation) {
+    ENDS_BY(close_id)
     hid_t space = H5Screate_simple(d->rank, d->extent, NULL), links = H5Pcreate(H5P_LINK_CREATE);
     H5Pset_create_intermediate_group(links, 1);
     hid_t dataset = H5Dcreate2(file, name, d->type, space, links, creation, H5P_DEFAULT);
     assert_true(dataset >= 0);
     assert_true(H5Dwrite(dataset, csrec_hdf5_type(d->values.dtype), H5S_ALL, H5S_ALL, H5P_DEFAULT,
                          d->values.data) >= 0);
-    H5Pclose(links);
-    H5Sclose(space);
     return dataset;
 }
 
 static inline hid_t new_file(const char *path) {
+    ENDS_BY(close_id)
     hid_t creation = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS);
     if (toss()) H5Pset_userblock(creation, 512);
     if (toss()) H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, creation, access);
     assert_true(file >= 0);
-    H5Pclose(creation);
-    H5Pclose(access);
     return file;
 }
 
 static inline void save_drawn(const char *path, const drawn *d) {
-    hid_t file = new_file(path), creation = storage(d);
+    ENDS_BY(close_id) hid_t file = new_file(path), creation = storage(d);
     put_rules(d, put_dataset(file, "/entry/data", d, creation));
-    H5Pclose(creation);
-    H5Fclose(file);
 }
 
 #endif

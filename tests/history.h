@@ -14,27 +14,26 @@ typedef struct problem {
 } problem;
 
 static inline problem draw(int dims, int64_t edge, int64_t channels, double noise) {
-    problem p = {.m = {.channels = channels, .dtype = CSREC_F64}, .entries = 1};
-    p.m.shape.dims = dims;
-    for (int a = 0; a < dims; a++) p.entries *= p.m.shape.dim[a] = edge + check_below(&seed, 9);
-    p.truth = malloc((size_t)(p.entries * channels) * sizeof *p.truth);
-    p.signal = malloc((size_t)(p.entries * channels) * sizeof *p.signal);
+    csrec_shape shape = {.dims = dims};
+    for (int a = 0; a < dims; a++) shape.dim[a] = edge + check_below(&seed, 9);
+    const int64_t entries = entries_in(&shape);
+    problem p = {.m = room_for_samples(shape, channels, entries), .entries = entries};
+    p.truth = check_room(p.entries * channels);
+    p.signal = check_room(p.entries * channels);
     double phase = 6.0 * check_uniform(&seed);
     for (int64_t i = 0; i < p.entries * channels; i++)
         p.truth[i] = 100.0 + 50.0 * sin(phase + 0.05 * (double)(i % 97 + i / 97)) +
                      noise * check_uniform(&seed);
     p.m.n = p.entries / 2;
-    p.m.index = check_order(&seed, p.entries);
-    p.m.y = malloc((size_t)(p.m.n * channels) * sizeof *p.m.y);
-    for (int64_t k = 0; k < p.m.n * channels; k++)
-        p.m.y[k] = p.truth[p.m.index[k / channels] * channels + k % channels];
+    for (int64_t k = 0; k < p.entries; k++) p.m.index[k] = k;
+    for (int64_t k = 0; k < p.m.n; k++) {
+        int64_t other = k + check_below(&seed, p.entries - k), held = p.m.index[k];
+        p.m.index[k] = p.m.index[other];
+        p.m.index[other] = held;
+        for (int64_t c = 0; c < channels; c++)
+            p.m.y[k * channels + c] = p.truth[p.m.index[k] * channels + c];
+    }
     return p;
-}
-
-static inline void clear(problem *p) {
-    free(p->truth);
-    free(p->signal);
-    csrec_measurement_clear(&p->m);
 }
 
 static inline double residual_of(const problem *p, const double *signal) {
@@ -52,11 +51,10 @@ static inline csrec_history *follow(problem *p, csrec_recover_options *options) 
     csrec_history *history;
     size_t bytes = (size_t)(p->entries * p->m.channels) * sizeof *p->signal;
     OWNED double *without = malloc(bytes);
-    csrec_error error = {""};
     assert_ok(csrec_history_create(p->truth, 255.0, &history));
     assert_ok(csrec_recover(&p->m, options, without, NULL, NULL, NULL));
     options->history = history;
-    if (csrec_recover(&p->m, options, p->signal, NULL, NULL, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_recover(&p->m, options, p->signal, NULL, NULL, &error));
     options->history = NULL;
     assert_memory_equal(without, p->signal, bytes);
     return history;
@@ -102,7 +100,7 @@ static inline void check_steps(problem *p, csrec_recover_options *options,
                                const csrec_history *history, const char *unit, stop_by stop) {
     int64_t n;
     const csrec_history_step *steps = track_of(history, 0, unit, &n);
-    double *signal = malloc((size_t)(p->entries * p->m.channels) * sizeof *signal);
+    double *signal = check_room(p->entries * p->m.channels);
     for (int64_t k = 0; k < n; k += 1 + check_below(&seed, 6)) {
         csrec_recover_options there = *options;
         if (stop == ATOMS) there.solve.stop.atoms = steps[k].iteration;
@@ -111,7 +109,6 @@ static inline void check_steps(problem *p, csrec_recover_options *options,
         assert_ok(csrec_recover(&p->m, &there, signal, NULL, NULL, NULL));
         check_step(&steps[k], p, signal);
     }
-    free(signal);
 }
 
 #endif

@@ -117,11 +117,9 @@ static inline io_bytes io_load(const char *path) {
 }
 
 static inline void io_assert_same(const char *one, const char *other) {
-    io_bytes a = io_load(one), b = io_load(other);
+    ENDS_BY(io_free) io_bytes a = io_load(one), b = io_load(other);
     assert_int_equal(a.size, b.size);
     assert_memory_equal(a.data, b.data, a.size);
-    io_free(&a);
-    io_free(&b);
 }
 
 /* One line that contains every given part: the file, the array, the remedy. */

@@ -36,16 +36,14 @@ static inline csrec_status write_image(const char *path, const csrec_image *imag
                                        const char *like, const char *print, csrec_error *error) {
     const csrec_format *format = csrec_format_of(path);
     const csrec_files_options options = {.no_sync = true, .fingerprint = print};
-    csrec_files *files = NULL;
+    ENDS_BY(end_files) csrec_files *files = NULL;
     csrec_image form = *image;
     form.pixels.data = NULL;
     assert_ok(csrec_files_create(&options, &files, error));
     csrec_status status =
         rows ? csrec_files_add_slabs(files, path, format, &form, take_rows, rows, like, error)
              : csrec_files_add_signal(files, path, format, image, like, error);
-    if (!status) status = csrec_files_commit(files, error);
-    csrec_files_destroy(files);
-    return status;
+    return status ? status : csrec_files_commit(files, error);
 }
 
 static inline csrec_status write_signal(const char *path, const csrec_image *image,
@@ -54,14 +52,12 @@ static inline csrec_status write_signal(const char *path, const csrec_image *ima
 }
 
 static inline void write_well(const char *path, const csrec_image *image, const char *like) {
-    csrec_error error = {""};
-    if (write_signal(path, image, like, &error)) fail_msg("%s", error.text);
+    assert_well(write_signal(path, image, like, &error));
 }
 
 static inline csrec_image read_well(const char *path) {
     csrec_image image = {0};
-    csrec_error error = {""};
-    if (csrec_signal_read(path, &image, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_signal_read(path, &image, &error));
     return image;
 }
 
@@ -88,18 +84,25 @@ static inline void expect_same_in_slabs(const char *whole, const char *slabs,
 }
 
 static inline bool read_stdin(void) {
+    CLEARED(csrec_image) image = {0};
+    return csrec_signal_read("-", &image, NULL) == CSREC_OK && image.pixels.count > 0;
+}
+
+/* A file, or a part of it, is refused by its name, in a line with these words. */
+static inline void expect_unread(const char *name, csrec_status expected, const char *words) {
     csrec_image image = {0};
-    bool good = csrec_signal_read("-", &image, NULL) == CSREC_OK && image.pixels.count > 0;
-    csrec_image_clear(&image);
-    return good;
+    csrec_error error = {""};
+    csrec_status status = csrec_signal_read(name, &image, &error);
+    if (status != expected) fail_msg("%s: %d (%s)", name, status, error.text);
+    io_assert_line(&error, name, words);
+    assert_null(image.pixels.data);
 }
 
 /* Entries 1 to 12, each times scale plus offset, of which 2, 7 and 12 are unknown. */
 static inline csrec_measurement expect_known(const char *path, double scale, double offset) {
     static const int64_t known[9] = {0, 2, 3, 4, 5, 7, 8, 9, 10};
     csrec_measurement m;
-    csrec_error error = {""};
-    if (csrec_measurement_read(path, NULL, &m, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_measurement_read(path, NULL, &m, &error));
     assert_int_equal(m.n, 9);
     assert_int_equal(m.dtype, CSREC_F32);
     assert_memory_equal(m.index, known, sizeof known);
@@ -109,16 +112,13 @@ static inline csrec_measurement expect_known(const char *path, double scale, dou
 
 /* The first bytes of a file are a signal, or are refused in one line that names the file. */
 static inline void expect_line(const csrec_format_row *row, const io_bytes *b, size_t size) {
+    ENDS_BY(csrec_input_close)
     csrec_input input = csrec_input_memory(b->data, size, "t.file");
-    csrec_image image = {0};
+    CLEARED(csrec_image) image = {0};
     csrec_error error = {""};
-    csrec_status status = row->signal(&input, &image, &error);
-    if (status) {
-        io_assert_line(&error, "t.file", "");
-        assert_null(image.pixels.data);
-    }
-    csrec_input_close(&input);
-    csrec_image_clear(&image);
+    if (row->signal(&input, &image, &error) == CSREC_OK) return;
+    io_assert_line(&error, "t.file", "");
+    assert_null(image.pixels.data);
 }
 
 /* So many beginnings of a file. */

@@ -41,18 +41,11 @@ static inline void problem_rows(uint64_t *seed, problem *p, int skew) {
 enum { PROBLEM_KINDS = 5, PROBLEM_TIES = 1, PROBLEM_WAVES = 2 };
 
 static inline double problem_value(uint64_t *seed, int kind, int64_t j) {
-    switch (kind) {
-    case 0:
-        return 2.0 * check_uniform(seed) - 1.0;
-    case PROBLEM_TIES:
-        return (double)(check_below(seed, 3) - 1); /* many ties and zeros */
-    case PROBLEM_WAVES:
-        return sin((double)j * 0.1) + (j % 50 < 25 ? 1.0 : 0.0);
-    case 3:
-        return 7.0;
-    default:
-        return ldexp(check_uniform(seed) - 0.5, (int)check_below(seed, 60) - 30);
-    }
+    if (kind == 0) return 2.0 * check_uniform(seed) - 1.0;
+    if (kind == PROBLEM_TIES) return (double)(check_below(seed, 3) - 1); /* and zeros */
+    if (kind == PROBLEM_WAVES) return sin((double)j * 0.1) + (j % 50 < 25 ? 1.0 : 0.0);
+    if (kind == 3) return 7.0;
+    return ldexp(check_uniform(seed) - 0.5, (int)check_below(seed, 60) - 30);
 }
 
 static inline problem problem_create(uint64_t *seed, int levels, int64_t n, csrec_columns columns,
@@ -105,16 +98,12 @@ static inline void assert_same_atoms(const csrec_atoms *a, const csrec_atoms *b)
 /* Compares the atoms and residuals of two pursuits. */
 static inline void assert_same_results(const problem *p, const csrec_pursuit_type *type_a, void *a,
                                        const csrec_pursuit_type *type_b, void *b) {
-    csrec_atoms atoms_a, atoms_b;
-    double *ra = malloc((size_t)p->n * sizeof *ra), *rb = malloc((size_t)p->n * sizeof *rb);
+    CLEARED(csrec_atoms) atoms_a = {0}, atoms_b = {0};
+    double *ra = check_room(p->n), *rb = check_room(p->n);
     assert_ok(type_a->result(a, p->y, &atoms_a, ra));
     assert_ok(type_b->result(b, p->y, &atoms_b, rb));
     assert_same_atoms(&atoms_a, &atoms_b);
     assert_memory_equal(ra, rb, (size_t)p->n * sizeof *ra);
-    csrec_atoms_clear(&atoms_a);
-    csrec_atoms_clear(&atoms_b);
-    free(ra);
-    free(rb);
 }
 
 #endif

@@ -16,8 +16,9 @@ typedef struct scene {
     unsigned char *mask;
 } scene;
 
+/* Until the test's end. */
 static inline float *floats(int64_t n) {
-    return malloc((size_t)n * sizeof(float));
+    return check_keep((size_t)n * sizeof(float));
 }
 
 static inline int64_t entries_of(const scene *s) {
@@ -49,7 +50,7 @@ static inline scene draw_volume(int depth, int height, int width, int channels, 
                      .sigma = sigma}};
     int64_t entries = entries_of(&s);
     double slope = check_uniform(&seed);
-    s.p.mask = s.mask = malloc((size_t)entries);
+    s.p.mask = s.mask = check_keep((size_t)entries);
     s.p.guide = floats(entries * channels);
     for (int64_t i = 0; i < entries; i++) s.mask[i] = check_uniform(&seed) < rate;
     for (int c = 0; c < channels; c++) {
@@ -115,6 +116,26 @@ static inline double scene_rms(const scene *a, const scene *b) {
     return sqrt(sum / (double)(entries_of(a) * a->p.channels));
 }
 
+static const csrec_gaussian_round usual = {.patch = 8,
+                                           .step = 4,
+                                           .group = 20,
+                                           .radius = 5,
+                                           .diagonal = 2,
+                                           .noise = 1,
+                                           .em = 1,
+                                           .em_diagonal = 0.2f,
+                                           .evenness = 5,
+                                           .every = 3};
+
+static inline csrec_gaussian_round round_of(int patch, int step, int group, int radius) {
+    csrec_gaussian_round round = usual;
+    round.patch = patch;
+    round.step = step;
+    round.group = group;
+    round.radius = radius;
+    return round;
+}
+
 /* Rounds there, drawn from seed `number`. */
 static inline csrec_status create_there(csrec_gaussian_picture *p,
                                         const csrec_gaussian_round *rounds, int count,
@@ -123,16 +144,6 @@ static inline csrec_status create_there(csrec_gaussian_picture *p,
     const csrec_gaussian_plan plan = {
         .rounds = rounds, .count = count, .seed = number, .call = &call};
     return csrec_gaussian_cuda.create(cuda_context(), p, &plan, there, error);
-}
-
-static inline void drop(scene *s, bool all) {
-    for (int c = 0; c < s->p.channels; c++) {
-        if (all) free(s->y[c]);
-        free(s->u[c]);
-        free(s->variance[c]);
-    }
-    free(s->p.guide);
-    if (all) free(s->mask);
 }
 
 #endif

@@ -5,9 +5,7 @@
 
 #include "check.h"
 #include "problem.h"
-
 #include <pthread.h>
-
 #include "haar/atoms.h"
 #include "haar/shared.h"
 
@@ -24,8 +22,6 @@ static inline void drop_result(result *s) {
     free(s->r);
 }
 
-/* ------------------------------------------------------------------ one process --------------- */
-
 /* Rules in the order of the solvers' loop. */
 static inline csrec_outcome pursue(const csrec_pursuit_type *type, void *p,
                                    const csrec_shared_job *job, int64_t *iterations) {
@@ -40,7 +36,7 @@ static inline csrec_outcome pursue(const csrec_pursuit_type *type, void *p,
 static inline result run_one(const problem *p, const csrec_pursuit_type *type,
                              const csrec_shared_job *job) {
     result s = {.r = malloc((size_t)p->n * sizeof *s.r)};
-    csrec_tree tree;
+    CLEARED(csrec_tree) tree = {0};
     void *pursuit;
     assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
     assert_ok(type->create(&tree, p->y, &pursuit));
@@ -48,11 +44,19 @@ static inline result run_one(const problem *p, const csrec_pursuit_type *type,
     s.report.energy = type->energy(pursuit);
     assert_ok(type->result(pursuit, p->y, &s.atoms, s.r));
     type->destroy(pursuit);
-    csrec_tree_clear(&tree);
     return s;
 }
 
-/* ------------------------------------------------------------------ ranks --------------------- */
+/* Of one thread, with as many iterations as are of use. */
+static inline csrec_shared_job plain_job(const problem *p) {
+    return (csrec_shared_job){.levels = p->levels,
+                              .n = p->n,
+                              .rows = p->rows,
+                              .y = p->y,
+                              .columns = p->columns,
+                              .limit = 4 * p->n,
+                              .threads = 1};
+}
 
 typedef struct rank {
     csrec_comm_hub *hub;
@@ -103,8 +107,6 @@ static inline void run_ranks(const csrec_shared_job *job, int ranks, result *res
         assert_ok(results[k].status);
     }
 }
-
-/* ------------------------------------------------------------------ comparison ---------------- */
 
 static inline void describe(const problem *p, const csrec_shared_job *job, int ranks,
                             const result *a, const result *b) {

@@ -15,19 +15,14 @@ typedef struct scene {
 
 static scene draw(int64_t height, int64_t width, int64_t channels) {
     scene s = {.shape = {2, {height, width}}, .entries = height * width, .channels = channels};
-    s.truth = malloc((size_t)(s.entries * channels) * sizeof *s.truth);
-    s.taken = calloc((size_t)s.entries, 1);
+    s.truth = check_keep((size_t)(s.entries * channels) * sizeof *s.truth);
+    s.taken = check_keep_zeros((size_t)s.entries, 1);
     for (int64_t i = 0; i < s.entries * channels; i++) {
         bool busy = i / channels % width >= 2 * width / 3;
         s.truth[i] =
             100.0 + (busy ? 40.0 * check_normal(&seed) : 0.1 * (double)(i / channels / width));
     }
     return s;
-}
-
-static void drop(scene *s) {
-    free(s->truth);
-    free(s->taken);
 }
 
 static csrec_status read_scene(int64_t n, const int64_t *index, double *y, void *context) {
@@ -57,15 +52,14 @@ static csrec_recover_options frames(void) {
 TEST(samples_go_where_errors_are) {
     for (int64_t channels = 1; channels <= 3; channels += 2) {
         scene s = draw(48, 60, channels);
-        csrec_measurement m = nothing(&s);
+        CLEARED(csrec_measurement) m = nothing(&s);
         csrec_recover_options recover = frames();
         csrec_adaptive_options o = {.budget = 720, .recover = &recover, .seed = check_next(&seed)};
         double expected = -1.0;
-        csrec_error error = {""};
-        if (csrec_adaptive(&o, read_scene, &s, &m, &expected, &error)) fail_msg("%s", error.text);
+        assert_well(csrec_adaptive(&o, read_scene, &s, &m, &expected, &error));
         assert_int_equal(m.n, 720);
         assert_int_equal(s.calls, 9);
-        assert_ok(csrec_measurement_check(&m, "m", &error));
+        assert_ok(csrec_measurement_check(&m, "m", NULL));
         int64_t busy = 0, even = 0;
         for (int64_t i = 0; i < m.n; i++) {
             assert_memory_equal(m.y + i * channels, s.truth + m.index[i] * channels,
@@ -76,8 +70,6 @@ TEST(samples_go_where_errors_are) {
         }
         assert_in_range(even, 144 / 4, 144 / 2); /* a third of the area */
         assert_true(busy > 720 / 2);
-        csrec_measurement_clear(&m);
-        drop(&s);
     }
 }
 
@@ -89,7 +81,7 @@ static bool stop_late(const csrec_progress *now, void *context) {
 /* A stopped measurement that goes on asks for the same budget. */
 TEST(a_stop_can_go_on) {
     scene s = draw(40, 40, 1);
-    csrec_measurement m = nothing(&s);
+    CLEARED(csrec_measurement) m = nothing(&s);
     csrec_recover_options recover = frames();
     int64_t most = 150;
     csrec_adaptive_options o = {
@@ -99,13 +91,11 @@ TEST(a_stop_can_go_on) {
     o.progress = NULL;
     assert_ok(csrec_adaptive(&o, read_scene, &s, &m, NULL, NULL));
     assert_int_equal(m.n, 400);
-    csrec_measurement_clear(&m);
-    drop(&s);
 }
 
 TEST(goals_end_it) {
     scene s = draw(40, 40, 1);
-    csrec_measurement m = nothing(&s);
+    CLEARED(csrec_measurement) m = nothing(&s);
     csrec_recover_options recover = frames();
     csrec_adaptive_options o = {.budget = 1600, .recover = &recover, .goal = 1e9};
     double expected;
@@ -115,8 +105,6 @@ TEST(goals_end_it) {
     o.goal = 1e-9;
     assert_ok(csrec_adaptive(&o, read_scene, &s, &m, &expected, NULL));
     assert_int_equal(m.n, 1600);
-    csrec_measurement_clear(&m);
-    drop(&s);
 }
 
 static csrec_status read_nan(int64_t n, const int64_t *index, double *y, void *context) {
@@ -126,30 +114,21 @@ static csrec_status read_nan(int64_t n, const int64_t *index, double *y, void *c
 }
 
 TEST(failures_keep_what_is_there) {
-    scene s = draw(32, 32, 1);
-    csrec_measurement m = nothing(&s);
+    scene s = draw(32, 32, 1), t = draw(32, 32, 1);
+    CLEARED(csrec_measurement) m = nothing(&s), r = nothing(&t);
     csrec_recover_options recover = frames();
-    csrec_error error;
     csrec_adaptive_options o = {.budget = 300, .rounds = 2, .recover = &recover};
     s.fails_at = 2;
-    assert_int_equal(csrec_adaptive(&o, read_scene, &s, &m, NULL, &error), CSREC_DEVICE);
-    assert_non_null(strstr(error.text, "instrument"));
+    assert_refused(csrec_adaptive(&o, read_scene, &s, &m, NULL, &error), CSREC_DEVICE,
+                   "instrument");
     assert_int_equal(m.n, 60);
-    csrec_measurement_clear(&m);
-    drop(&s);
-    s = draw(32, 32, 1);
-    m = nothing(&s);
-    assert_int_equal(csrec_adaptive(&o, read_nan, &s, &m, NULL, &error), CSREC_DATA);
-    assert_non_null(strstr(error.text, "not finite"));
-    assert_int_equal(m.n, 60);
+    assert_refused(csrec_adaptive(&o, read_nan, &t, &r, NULL, &error), CSREC_DATA, "not finite");
+    assert_int_equal(r.n, 60);
     const csrec_adaptive_options wrong[] = {{.budget = 0},
                                             {.budget = 1025},
                                             {.budget = 9, .first = 10},
                                             {.budget = 9, .rounds = -1},
                                             {.budget = 9, .goal = NAN}};
     for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++)
-        assert_int_equal(csrec_adaptive(&wrong[k], read_scene, &s, &m, NULL, &error),
-                         CSREC_ARGUMENT);
-    csrec_measurement_clear(&m);
-    drop(&s);
+        assert_int_equal(csrec_adaptive(&wrong[k], read_scene, &t, &r, NULL, NULL), CSREC_ARGUMENT);
 }

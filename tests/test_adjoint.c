@@ -54,10 +54,8 @@ static csrec_status solve_nothing(const csrec_operator *A, int64_t count, csrec_
     const csrec_setting lambda = {"lambda", 1.0};
     const csrec_solve_options options = {
         .solver = "fista", .settings = &lambda, .n_settings = 1, .stop.atoms = 1};
-    csrec_status status = count == 1
-                              ? csrec_solve(A, y, &options, NULL, NULL, NULL, error)
-                              : csrec_solve_many(A, count, y, &options, 2, NULL, NULL, NULL, error);
-    return status;
+    return count == 1 ? csrec_solve(A, y, &options, NULL, NULL, NULL, error)
+                      : csrec_solve_many(A, count, y, &options, 2, NULL, NULL, NULL, error);
 }
 
 /* The real map of pairs that multiplication with complex numbers is: of the even columns a_j, the
@@ -78,17 +76,17 @@ TEST(wrong_adjoints_are_told) {
         const bool pairs = check_below(&seed, 2);
         const int64_t m = (1 + check_below(&seed, 40)) * (pairs ? 2 : 1),
                       n = (1 + check_below(&seed, 40)) * (pairs ? 2 : 1);
-        OWNED double *right = malloc((size_t)(m * n) * sizeof *right);
-        double *wrong = malloc((size_t)(m * n) * sizeof *wrong), scale = 1.0;
+        double *right = kept_normals(&seed, m * n), *wrong = kept_normals(&seed, m * n);
+        double scale = 1.0;
         for (int64_t e = check_below(&seed, 300) - 150; e != 0; e -= e > 0 ? 1 : -1)
             scale *= e > 0 ? 1.5 : 1.0 / 1.5;
         for (int64_t i = 0; i < m * n; i++) {
-            right[i] = scale * check_normal(&seed);
-            wrong[i] = right[i] + 0.3 * scale * check_normal(&seed);
+            right[i] *= scale;
+            wrong[i] = right[i] + 0.3 * scale * wrong[i];
         }
         if (pairs) as_complex_map(m, n, right);
         twofold t = {m, n, right, right, 0};
-        csrec_operator *A;
+        ENDS_BY(end_operator) csrec_operator *A = NULL, *unchecked = NULL;
         csrec_error error = {""};
         csrec_operator_spec spec = rough_spec(&t, pairs);
         assert_ok(csrec_operator_create(&spec, &A, NULL));
@@ -98,12 +96,9 @@ TEST(wrong_adjoints_are_told) {
         missed += status == CSREC_OK;
         if (status && !strstr(error.text, "adjoint is not that of forward"))
             fail_msg("%s", error.text);
-        csrec_operator_destroy(A);
         spec.unchecked = true;
-        assert_ok(csrec_operator_create(&spec, &A, NULL));
-        assert_ok(solve_nothing(A, 1, &error));
-        csrec_operator_destroy(A);
-        free(wrong);
+        assert_ok(csrec_operator_create(&spec, &unchecked, NULL));
+        assert_ok(solve_nothing(unchecked, 1, &error));
     }
     if (missed > 4) fail_msg("%d wrong adjoints were missed", missed);
 }
@@ -114,30 +109,26 @@ TEST(maps_of_parts_are_not_complex) {
     int missed = 0;
     for (int round = 0; round < 200; round++) {
         const int64_t m = 2 + 2 * check_below(&seed, 40), n = 2 + 2 * check_below(&seed, 40);
-        OWNED double *map = malloc((size_t)(m * n) * sizeof *map);
-        for (int64_t i = 0; i < m * n; i++) map[i] = check_normal(&seed);
+        double *map = kept_normals(&seed, m * n);
         as_complex_map(m, n, map);
         for (int64_t i = 0; i < m * n; i++) /* the real part of x alone, or any map of its parts */
             map[i] = round % 2 ? (i % 2 ? 0.0 : map[i]) : map[i] + 0.3 * check_normal(&seed);
         twofold t = {m, n, map, map, 0};
-        csrec_operator *A;
         csrec_error error = {""};
         const csrec_operator_spec spec = rough_spec(&t, true);
-        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
         csrec_status status = solve_nothing(A, 1 + round % 3, &error);
         missed += status == CSREC_OK;
         if (status && !strstr(error.text, "is not linear in complex x")) fail_msg("%s", error.text);
-        csrec_operator_destroy(A);
     }
     if (missed > 4) fail_msg("%d maps were missed", missed);
 }
 
 /* Once for all right-hand sides; factors of chains and pairs are tested through these. */
 TEST(adjoints_are_tested_once) {
-    double right[6], wrong[6], square[9];
-    for (int i = 0; i < 9; i++) square[i] = check_normal(&seed);
-    for (int i = 0; i < 6; i++) right[i] = check_normal(&seed), wrong[i] = 2.0 * right[i];
-    csrec_operator *A[2], *D;
+    double *right = kept_normals(&seed, 6), *square = kept_normals(&seed, 9), wrong[6];
+    for (int i = 0; i < 6; i++) wrong[i] = 2.0 * right[i];
+    csrec_operator *A[2];
     int calls[2][2];
     twofold t = {3, 2, right, right, 0};
     for (int unchecked = 0; unchecked < 2; unchecked++) {
@@ -153,21 +144,18 @@ TEST(adjoints_are_tested_once) {
     /* The product with y measures the columns, too, which one product is for without the test. */
     for (int many = 0; many < 2; many++) assert_int_equal(calls[0][many], calls[1][many] + 1);
     const csrec_operator_spec dense = {.name = "dense", .m = 3, .n = 3, .matrix = square};
-    assert_ok(csrec_operator_create(&dense, &D, NULL));
+    ENDS_BY(end_operator) csrec_operator *D = operator_of(&dense);
     t.adjoint = wrong;
     for (int unchecked = 0; unchecked < 2; unchecked++)
         for (int kind = 0; kind < 2; kind++) {
             const csrec_operator_spec with = {
                 .name = kind ? "pairs" : "chain", .first = A[unchecked], .second = kind ? NULL : D};
-            csrec_operator *made;
             csrec_error error = {""};
-            assert_ok(csrec_operator_create(&with, &made, NULL));
+            ENDS_BY(end_operator) csrec_operator *made = operator_of(&with);
             csrec_status status = solve_nothing(made, 2, &error);
             assert_int_equal(status, unchecked ? CSREC_OK : CSREC_ARGUMENT);
             if (!unchecked && !strstr(error.text, "a relative difference of"))
                 fail_msg("%s", error.text);
-            csrec_operator_destroy(made);
         }
     for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
-    csrec_operator_destroy(D);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Synthesis against the dense columns, and against the definition where no matrix fits. */
 #include "check.h"
-
 #include "dense.h"
 
 SEED(seed);
@@ -57,21 +56,26 @@ static void check_value(int levels, const csrec_atoms *atoms, uint64_t row, doub
     assert_true(fabs(value - expected) <= 2 * (levels + 4) * 0x1p-53 * terms);
 }
 
+/* Synthesis of n rows from `first` on, of a block and one by one; every so many against the
+ * definition. seen: the atoms hold these rows, most of them. */
+static void check_block(int levels, uint64_t first, int64_t n, int64_t count, bool seen,
+                        int sparse) {
+    uint64_t *rows = check_keep((size_t)n * sizeof *rows);
+    double *value = check_room(n), *any = check_room(n);
+    for (int64_t k = 0; k < n; k++) rows[k] = first + (uint64_t)k;
+    CLEARED(csrec_atoms) atoms = random_atoms(levels, count, seen ? n : 0, rows);
+    assert_ok(csrec_atoms_synthesize(levels, &atoms, n, rows, any));
+    assert_ok(csrec_atoms_synthesize_block(levels, &atoms, first, n, value));
+    assert_memory_equal(any, value, (size_t)n * sizeof *any);
+    for (int64_t k = 0; k < n; k += 1 + check_below(&seed, sparse))
+        check_value(levels, &atoms, rows[k], value[k]);
+}
+
 TEST(whole_signals) {
     for (int levels = 0; levels <= 14; levels++)
         for (int round = 0; round < 4; round++) {
             const int64_t M = INT64_C(1) << levels, most = M < 300 ? M : 300;
-            csrec_atoms atoms = random_atoms(levels, check_below(&seed, most + 1), 0, NULL);
-            OWNED uint64_t *rows = malloc((size_t)M * sizeof *rows);
-            OWNED double *value = malloc((size_t)M * sizeof *value),
-                         *any = malloc((size_t)M * sizeof *any);
-            for (int64_t k = 0; k < M; k++) rows[k] = (uint64_t)k;
-            assert_ok(csrec_atoms_synthesize(levels, &atoms, M, rows, any));
-            assert_ok(csrec_atoms_synthesize_block(levels, &atoms, 0, M, value));
-            assert_memory_equal(any, value, (size_t)M * sizeof *any);
-            for (int64_t k = 0; k < M; k += 1 + (levels > 10) * check_below(&seed, 30))
-                check_value(levels, &atoms, rows[k], value[k]);
-            csrec_atoms_clear(&atoms);
+            check_block(levels, 0, M, check_below(&seed, most + 1), false, levels > 10 ? 30 : 1);
         }
 }
 
@@ -111,14 +115,13 @@ TEST(any_rows_of_large_signals) {
         rows[0] = ((uint64_t)1 << levels) - 1;
         rows[1] = 0;
         if (round % 2) qsort(rows, 400, sizeof *rows, by_column);
-        csrec_atoms atoms = random_atoms(levels, 600, 400, rows);
+        CLEARED(csrec_atoms) atoms = random_atoms(levels, 600, 400, rows);
         assert_ok(csrec_atoms_synthesize(levels, &atoms, 400, rows, value));
         for (int k = 0; k < 400; k++) {
             check_value(levels, &atoms, rows[k], value[k]);
             assert_ok(csrec_atoms_synthesize_block(levels, &atoms, rows[k], 1, block));
             assert_true(block[0] == value[k]);
         }
-        csrec_atoms_clear(&atoms);
     }
 }
 
@@ -131,17 +134,7 @@ TEST(blocks_of_rows) {
         const uint64_t M = (uint64_t)1 << levels;
         uint64_t first = check_next(&seed) % (M - (uint64_t)n + 1);
         if (round == 1) first = M - (uint64_t)n;
-        OWNED uint64_t *rows = malloc((size_t)n * sizeof *rows);
-        OWNED double *value = malloc((size_t)n * sizeof *value),
-                     *any = malloc((size_t)n * sizeof *any);
-        for (int64_t k = 0; k < n; k++) rows[k] = first + (uint64_t)k;
-        csrec_atoms atoms = random_atoms(levels, 500, n, rows);
-        assert_ok(csrec_atoms_synthesize_block(levels, &atoms, first, n, value));
-        assert_ok(csrec_atoms_synthesize(levels, &atoms, n, rows, any));
-        assert_memory_equal(any, value, (size_t)n * sizeof *any);
-        for (int64_t k = 0; k < n; k += 1 + check_below(&seed, 60))
-            check_value(levels, &atoms, rows[k], value[k]);
-        csrec_atoms_clear(&atoms);
+        check_block(levels, first, n, 500, true, 60);
     }
 }
 

@@ -6,9 +6,13 @@
 #include "net/block.h"
 #include "simd.h"
 
-static uint64_t seed;
+SEED(seed);
 static const csrec_block_simd *sets[3];
 static int n_sets;
+
+CHECK_FIRST choose_sets(void) {
+    n_sets = SIMD_SETS(sets, &csrec_block_generic, &csrec_block_avx2, &csrec_block_avx512);
+}
 
 /* Errors of Winograd's F(4 x 4) and of direct sums in float, of the sum of magnitudes. */
 static const double WINOGRAD = 4e-5, DIRECT = 2e-6;
@@ -35,6 +39,12 @@ static float *pixels(int64_t count, int64_t channels) {
     return a;
 }
 
+static void make_room(drawn *d, const csrec_block_shape *shape) {
+    free(d->work.memory);
+    d->work.memory =
+        floats((int64_t)csrec_block_room(d->work.simd, shape, d->work.threads, true) / 4);
+}
+
 /* scale: sides of x per side of the shape; the same for y. */
 static drawn draw(const csrec_block_simd *simd, int x_scale, int y_scale, int taps) {
     drawn d = {.in = 1 + check_below(&seed, 50), .out = 1 + check_below(&seed, 50)};
@@ -53,7 +63,7 @@ static drawn draw(const csrec_block_simd *simd, int x_scale, int y_scale, int ta
     d.W = floats(d.in * d.out * taps);
     d.packed = floats(CSREC_BLOCK_TAPS * d.shape.in * d.shape.out);
     d.work = (csrec_block_work){.simd = simd, .threads = 1 + (int)check_below(&seed, 3)};
-    d.work.memory = floats((int64_t)csrec_block_room(simd, &d.shape, d.work.threads, true) / 4);
+    make_room(&d, &d.shape);
     return d;
 }
 
@@ -83,15 +93,18 @@ static void expect(const drawn *d, const csrec_block_finish *f, int64_t pixel, i
              (long long)d->in);
 }
 
-/* The input at a place, 0 outside of its picture. */
-static double input(const drawn *d, int64_t n, int64_t y, int64_t x, int64_t c) {
+/* The input under tap t of 3 x 3 about pixel p, 0 outside of its picture. */
+static double input(const drawn *d, int64_t p, int t, int64_t c) {
+    int64_t n = p / d->shape.width / d->shape.height;
+    int64_t y = p / d->shape.width % d->shape.height + t / 3 - 1,
+            x = p % d->shape.width + t % 3 - 1;
     if (y < 0 || x < 0 || y >= d->shape.height || x >= d->shape.width) return 0.0;
     return (double)d->X[((n * d->shape.height + y) * d->shape.width + x) * d->shape.in + c];
 }
 
 TEST(conv3_equals_direct_sums) {
     for (int round = 0; round < 10 * n_sets; round++) {
-        drawn d = draw(sets[round % n_sets], 1, 1, 9);
+        ENDS_BY(drop) drawn d = draw(sets[round % n_sets], 1, 1, 9);
         csrec_block_finish finish = draw_finish(&d);
         bool turned = check_below(&seed, 2);
         csrec_block_pack3(d.work.simd, d.work.threads, turned ? d.out : d.in, turned ? d.in : d.out,
@@ -99,27 +112,24 @@ TEST(conv3_equals_direct_sums) {
         csrec_block_conv3(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
         for (int64_t p = 0; p < d.y; p++)
             for (int64_t k = 0; k < d.out; k++) {
-                int64_t y = p / d.shape.width % d.shape.height, x = p % d.shape.width;
-                int64_t n = p / d.shape.width / d.shape.height;
                 double sum = 0.0, size = 0.0;
                 for (int64_t c = 0; c < d.in; c++)
                     for (int t = 0; t < 9; t++) {
                         /* adjoint: W[c][k], turned by 180 degrees */
                         double w = (double)(turned ? d.W[(c * d.out + k) * 9 + 8 - t]
                                                    : d.W[(k * d.in + c) * 9 + t]);
-                        double v = w * input(&d, n, y + t / 3 - 1, x + t % 3 - 1, c);
+                        double v = w * input(&d, p, t, c);
                         sum += v;
                         size += fabs(v);
                     }
                 expect(&d, &finish, p, k, sum, size, WINOGRAD);
             }
-        drop(&d);
     }
 }
 
 TEST(gradient3_equals_direct_sums) {
     for (int round = 0; round < 6 * n_sets; round++) {
-        drawn d = draw(sets[round % n_sets], 1, 1, 9);
+        ENDS_BY(drop) drawn d = draw(sets[round % n_sets], 1, 1, 9);
         OWNED float *dW = floats(d.in * d.out * 9), *db = floats(d.out);
         csrec_block_gradient3(&d.work, &d.shape, d.in, d.out, d.X, d.dY, dW);
         csrec_block_bias(&d.work, d.y, d.shape.out, d.out, d.dY, db);
@@ -131,10 +141,7 @@ TEST(gradient3_equals_direct_sums) {
                 for (int t = 0; t < 9; t++) {
                     double sum = 0.0, size = 0.0;
                     for (int64_t p = 0; p < d.y; p++) {
-                        int64_t y = p / d.shape.width % d.shape.height, x = p % d.shape.width;
-                        int64_t n = p / d.shape.width / d.shape.height;
-                        double v = (double)d.dY[p * d.shape.out + k] *
-                                   input(&d, n, y + t / 3 - 1, x + t % 3 - 1, c);
+                        double v = (double)d.dY[p * d.shape.out + k] * input(&d, p, t, c);
                         sum += v;
                         size += fabs(v);
                     }
@@ -142,7 +149,6 @@ TEST(gradient3_equals_direct_sums) {
                                 WINOGRAD * (size + 1.0));
                 }
         }
-        drop(&d);
     }
 }
 
@@ -183,9 +189,7 @@ static void expect_gradient2(drawn *d, bool up) {
     csrec_block_shape shape = d->shape;
     shape.in = csrec_block_padded(large);
     shape.out = csrec_block_padded(small);
-    free(d->work.memory);
-    d->work.memory =
-        floats((int64_t)csrec_block_room(d->work.simd, &shape, d->work.threads, true) / 4);
+    make_room(d, &shape);
     OWNED float *dW = floats(small * large * 4);
     csrec_block_gradient2(&d->work, &shape, small, large, s, l, dW);
     for (int64_t i = 0; i < small * large * 4; i++) {
@@ -204,43 +208,30 @@ TEST(down_up_and_their_gradients_equal_direct_sums) {
     for (int round = 0; round < 20 * n_sets; round++) {
         int way = round / n_sets % 2;
         bool up = ways[way].up;
-        drawn d = draw(sets[round % n_sets], ways[way].x_scale, ways[way].y_scale, 4);
+        ENDS_BY(drop) drawn d = draw(sets[round % n_sets], ways[way].x_scale, ways[way].y_scale, 4);
         csrec_block_finish finish = draw_finish(&d);
         csrec_block_pack2(d.work.simd, up ? d.in : d.out, up ? d.out : d.in, d.W, up, d.packed);
         ways[way].product(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
         expect_product2(&d, up, &finish);
         expect_gradient2(&d, up);
-        drop(&d);
     }
 }
 
 TEST(threads_do_not_change_bits) {
     for (int round = 0; round < 4 * n_sets; round++) {
-        drawn d = draw(sets[round % n_sets], 1, 1, 9);
+        ENDS_BY(drop) drawn d = draw(sets[round % n_sets], 1, 1, 9);
         csrec_block_finish finish = draw_finish(&d);
         size_t bytes = (size_t)(d.y * d.shape.out) * 4, w = (size_t)(d.in * d.out * 9) * 4;
-        float *one = malloc(bytes), *gradients[2] = {malloc(w), malloc(w)};
+        float *one = check_keep(bytes), *gradients[2] = {check_keep(w), check_keep(w)};
         csrec_block_pack3(d.work.simd, 1, d.in, d.out, d.W, false, d.packed);
         for (int pass = 0; pass < 2; pass++) {
-            free(d.work.memory);
             d.work.threads = pass ? 5 : 1;
-            d.work.memory =
-                floats((int64_t)csrec_block_room(d.work.simd, &d.shape, d.work.threads, true) / 4);
+            make_room(&d, &d.shape);
             csrec_block_conv3(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
             csrec_block_gradient3(&d.work, &d.shape, d.in, d.out, d.X, d.dY, gradients[pass]);
             if (!pass) memcpy(one, d.Y, bytes);
         }
         assert_memory_equal(one, d.Y, bytes);
         assert_memory_equal(gradients[0], gradients[1], w);
-        free(one);
-        free(gradients[0]);
-        free(gradients[1]);
-        drop(&d);
     }
-}
-
-int main(void) {
-    seed = check_seed();
-    n_sets = SIMD_SETS(sets, &csrec_block_generic, &csrec_block_avx2, &csrec_block_avx512);
-    return check_run();
 }

@@ -5,7 +5,6 @@
 #include "io_png.h"
 #include "io_zip.h"
 #include "sanitized.h"
-
 #include <sys/resource.h>
 
 /* Bytes of a bomb, and the allowed memory growth while a file is refused. */
@@ -27,7 +26,7 @@ static void deflate_piece(z_stream *z, const void *data, size_t size, int flush,
 /* Deflated zeros are the same after every full flush, so a GiB takes the time of 16 MiB. */
 static void add_bomb(io_zip *zip, const char *name, const char *descr, const char *shape) {
     static io_bytes piece;
-    io_bytes head = {0}, packed = {0};
+    ENDS_BY(io_free) io_bytes head = {0}, packed = {0};
     OWNED uint8_t *zeros = calloc(ZEROS, 1);
     z_stream z = {0};
     io_npy_header(&head, 1, descr, false, shape);
@@ -44,34 +43,25 @@ static void add_bomb(io_zip *zip, const char *name, const char *descr, const cha
     deflateEnd(&z);
     io_zip_add_packed(zip, name, packed, head.size + (uint64_t)BOMB, crc,
                       (io_zip_how){.deflate = true});
-    io_free(&head);
-    io_free(&packed);
 }
 
 static void add_integers(io_zip *zip, const char *name, int64_t n, const int64_t *values) {
-    char shape[32];
-    snprintf(shape, sizeof shape, "(%lld,)", (long long)n);
+    const char *shape = check_print("(%lld,)", (long long)n);
     io_zip_add(zip, name, io_npy_i8(shape, n, values), (io_zip_how){0});
 }
 
 static void add_text(io_zip *zip, const char *name, const char *text) {
     io_bytes member = {0};
-    char descr[32];
-    snprintf(descr, sizeof descr, "|S%zu", strlen(text));
-    io_npy_header(&member, 1, descr, false, "()");
+    io_npy_header(&member, 1, check_print("|S%zu", strlen(text)), false, "()");
     io_put(&member, text, strlen(text));
     io_zip_add(zip, name, member, (io_zip_how){0});
 }
 
 static const char *save(io_zip *zip, const char *name) {
-    io_bytes bytes = io_zip_finish(zip, false);
+    ENDS_BY(io_free) io_bytes bytes = io_zip_finish(zip, false);
     assert_true((int64_t)bytes.size < BOMB / 256);
-    const char *path = io_save(name, bytes.data, bytes.size);
-    io_free(&bytes);
-    return path;
+    return io_save(name, bytes.data, bytes.size);
 }
-
-/* ------------------------------------------------------------------ what it takes to refuse */
 
 typedef csrec_status (*reader)(const char *path, const char *mask, csrec_error *error);
 
@@ -100,8 +90,8 @@ static int64_t peak(void) {
 
 /* In a process of its own, whose memory has not yet been larger. limit: of its address space,
  * beyond what it has; 0: none. */
-static void expect_refused(reader read, const char *path, const char *mask, const char *words,
-                           int64_t limit) {
+static void expect_within(int64_t limit, reader read, const char *path, const char *mask,
+                          const char *words) {
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -124,7 +114,9 @@ static void expect_refused(reader read, const char *path, const char *mask, cons
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* ------------------------------------------------------------------ archives */
+static void expect_refused(reader read, const char *path, const char *words) {
+    expect_within(0, read, path, NULL, words);
+}
 
 TEST(refuses_samples_that_have_no_place) {
     const int64_t four[] = {0, 1, 2, 3}, square[] = {2, 2}, line[] = {BOMB};
@@ -132,25 +124,21 @@ TEST(refuses_samples_that_have_no_place) {
     add_bomb(&zip, "y.npy", "<f8", "(134217728,)");
     add_integers(&zip, "shape.npy", 2, square);
     add_integers(&zip, "index.npy", 4, four);
-    expect_refused(read_measurement, save(&zip, "a.npz"), NULL, "4 positions for", 0);
-
+    expect_refused(read_measurement, save(&zip, "a.npz"), "4 positions for");
     add_bomb(&zip, "y.npy", "<f8", "(134217728,)");
     add_integers(&zip, "shape.npy", 2, square);
     add_bomb(&zip, "index.npy", "<i8", "(134217728,)");
-    expect_refused(read_measurement, save(&zip, "b.npz"), NULL, "sampled once", 0);
-
+    expect_refused(read_measurement, save(&zip, "b.npz"), "sampled once");
     add_bomb(&zip, "y.npy", "|u1", "(1073741824,)");
     io_zip_add(&zip, "mask.npy", io_npy_u1("|b1", "(2, 2)", 4, (const uint8_t[]){1, 1, 1, 1}),
                (io_zip_how){0});
-    expect_refused(read_measurement, save(&zip, "c.npz"), NULL, "sampled once", 0);
-
+    expect_refused(read_measurement, save(&zip, "c.npz"), "sampled once");
     add_bomb(&zip, "y.npy", "<f8", "(134217728,)");
     add_integers(&zip, "shape.npy", 1, line);
     add_text(&zip, "pattern.npy", "uniform");
     add_integers(&zip, "seed.npy", 1, four);
     add_integers(&zip, "count.npy", 1, four + 3);
-    expect_refused(read_measurement, save(&zip, "d.npz"), NULL, "3 positions for", 0);
-    io_empty_folder();
+    expect_refused(read_measurement, save(&zip, "d.npz"), "3 positions for");
 }
 
 TEST(refuses_places_that_have_no_samples) {
@@ -159,20 +147,17 @@ TEST(refuses_places_that_have_no_samples) {
     io_zip zip = {0};
     io_zip_add(&zip, "y.npy", io_npy_f8(1, &one), (io_zip_how){0});
     add_bomb(&zip, "mask.npy", "|b1", "(32768, 32768)");
-    expect_refused(read_measurement, save(&zip, "a.npz"), NULL, "no entry is true", 0);
-
+    expect_refused(read_measurement, save(&zip, "a.npz"), "no entry is true");
     /* Every position is 0. */
     add_bomb(&zip, "y.npy", "<f8", "(134217728,)");
     add_integers(&zip, "shape.npy", 1, line);
     add_bomb(&zip, "index.npy", "<i8", "(134217728,)");
-    expect_refused(read_measurement, save(&zip, "b.npz"), NULL, "element 1 repeats", 0);
-
+    expect_refused(read_measurement, save(&zip, "b.npz"), "element 1 repeats");
     add_bomb(&zip, "y.npy", "<f8", "(134217728,)");
     add_integers(&zip, "shape.npy", 1, line);
     add_bomb(&zip, "index.npy", "<i8", "(134217728,)");
     io_zip_add(&zip, "sigma.npy", io_npy_f8(1, &negative), (io_zip_how){0});
-    expect_refused(read_measurement, save(&zip, "c.npz"), NULL, "standard deviation", 0);
-    io_empty_folder();
+    expect_refused(read_measurement, save(&zip, "c.npz"), "standard deviation");
 }
 
 /* A valid measurement that exceeds memory. */
@@ -185,8 +170,7 @@ TEST(refuses_what_memory_cannot_hold) {
     add_text(&zip, "pattern.npy", "uniform");
     add_integers(&zip, "seed.npy", 1, &one);
     add_integers(&zip, "count.npy", 1, line);
-    expect_refused(read_measurement, save(&zip, "a.npz"), NULL, "MiB of memory", BOMB / 2);
-    io_empty_folder();
+    expect_within(BOMB / 2, read_measurement, save(&zip, "a.npz"), NULL, "MiB of memory");
 }
 
 TEST(refuses_models_whose_arrays_disagree) {
@@ -199,20 +183,17 @@ TEST(refuses_models_whose_arrays_disagree) {
     io_zip_add(&zip, "noise.npy", io_npy_f8(1, two), (io_zip_how){0});
     add_integers(&zip, "shape.npy", 1, (const int64_t[]){2});
     add_integers(&zip, "channels.npy", 1, (const int64_t[]){1});
-    expect_refused(read_model, save(&zip, "a.npz"), NULL, "'variances': axis 0", 0);
-
+    expect_refused(read_model, save(&zip, "a.npz"), "'variances': axis 0");
     add_text(&zip, "kind.npy", "gmm");
     add_bomb(&zip, "covariances.npy", "<f8", "(1, 134217728, 1)");
-    expect_refused(read_model, save(&zip, "b.npz"), NULL, "is missing", 0);
-    io_empty_folder();
+    expect_refused(read_model, save(&zip, "b.npz"), "is missing");
 }
-
-/* ------------------------------------------------------------------ pictures, arrays, texts */
 
 /* Rows of zeros: width 0 takes the size from the bomb. */
 static const char *save_picture(const char *name, uint32_t width, uint32_t height) {
-    io_bytes b = {0}, head = {0}, data = {0}, none = {0};
-    uint8_t *zeros = calloc(ZEROS, 1);
+    ENDS_BY(io_free) io_bytes b = {0}, head = {0}, data = {0};
+    io_bytes none = {0};
+    OWNED uint8_t *zeros = calloc(ZEROS, 1);
     z_stream z = {0};
     assert_int_equal(deflateInit(&z, 9), Z_OK);
     for (int64_t at = 0; at < (int64_t)height * (width + 1) && at < BOMB / 16; at += ZEROS)
@@ -226,45 +207,35 @@ static const char *save_picture(const char *name, uint32_t width, uint32_t heigh
     io_png_chunk(&b, "IHDR", &head, 0);
     io_png_chunk(&b, "IDAT", &data, 0);
     io_png_chunk(&b, "IEND", &none, 0);
-    const char *path = io_save(name, b.data, b.size);
-    io_free(&b);
-    io_free(&head);
-    io_free(&data);
-    free(zeros);
-    return path;
+    return io_save(name, b.data, b.size);
 }
 
 TEST(refuses_pictures) {
     const char *large = save_picture("large.png", 8000, 8000), *small;
-    expect_refused(read_measurement, large, NULL, "no transparent pixels", 0);
+    expect_refused(read_measurement, large, "no transparent pixels");
     small = save_picture("small.png", 16, 16);
-    expect_refused(read_measurement, large, small, "not that of the 8000 x 8000", 0);
-    expect_refused(read_measurement, small, large, "not that of the 16 x 16", 0);
-    expect_refused(read_measurement, save_picture("huge.png", 0x7fffffff, 0x7fffffff), small,
-                   "can hold", 0);
-    io_empty_folder();
+    expect_within(0, read_measurement, large, small, "not that of the 8000 x 8000");
+    expect_within(0, read_measurement, small, large, "not that of the 16 x 16");
+    expect_within(0, read_measurement, save_picture("huge.png", 0x7fffffff, 0x7fffffff), small,
+                  "can hold");
 }
 
 TEST(refuses_arrays) {
-    io_bytes b = {0};
+    ENDS_BY(io_free) io_bytes b = {0};
     io_npy_header(&b, 1, "<f8", true, "(16384, 65536)");
     io_put(&b, "12345678", 8);
-    expect_refused(read_array, io_save("a.npy", b.data, b.size), NULL, "more elements", 0);
-    io_free(&b);
-    io_empty_folder();
+    expect_refused(read_array, io_save("a.npy", b.data, b.size), "more elements");
 }
 
 /* Texts are held, with 16 bytes a sample beside them: lines of 6 bytes take three times the file,
  * plus the file. */
 TEST(refuses_texts) {
     enum { LINES = 1 << 18 };
-    io_bytes b = {.data = malloc(6 * LINES), .size = 6 * LINES};
+    ENDS_BY(io_free) io_bytes b = {.data = malloc(6 * LINES), .size = 6 * LINES};
     for (int i = 0; i < LINES; i++) memcpy(b.data + 6 * i, "0,0,0\n", 6);
-    expect_refused(read_measurement, io_save("a.csv", b.data, b.size), NULL, "earlier line", 0);
+    expect_refused(read_measurement, io_save("a.csv", b.data, b.size), "earlier line");
     memcpy(b.data + 6 * (LINES - 1), "0,0,x\n", 6);
-    expect_refused(read_measurement, io_save("b.csv", b.data, b.size), NULL, "value 'x'", 0);
-    io_free(&b);
-    io_empty_folder();
+    expect_refused(read_measurement, io_save("b.csv", b.data, b.size), "value 'x'");
 }
 
 FIXTURE(io_setup, io_teardown);

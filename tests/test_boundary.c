@@ -7,7 +7,6 @@
 #include "boundary.h"
 
 enum { WAYS_MOST = 160 };
-
 static way ways[WAYS_MOST];
 static int n_ways;
 
@@ -39,9 +38,7 @@ static void add_solvers(void) {
         plain->shifts = 1;
         for (int b = 0; csrec_operator_info(b, &basis, &brief); b++) {
             if (!csrec_operator_param(b, 0)) continue;
-            char name[NAME];
-            snprintf(name, sizeof name, "%s, %s", basis, solver);
-            way *w = add_way("basis", name);
+            way *w = add_way("basis", check_print("%s, %s", basis, solver));
             w->solver = solver;
             w->basis = basis;
             if (strcmp(basis, "conv") == 0) w->model = "conv";
@@ -163,9 +160,7 @@ static void check_close(const way *w, const problem *p, const run *r, const run 
         int64_t at = part == PART_ALL ? i : p->index[i / c] * c + i % c;
         double off = fabs(r->signal[at] / r->factor - base->signal[at]);
         if (off <= 1e-6) continue;
-        char text[64];
-        snprintf(text, sizeof text, "value %d off by %g", (int)at, off);
-        fail_run(w, p, r, text);
+        fail_run(w, p, r, check_print("value %d off by %g", (int)at, off));
     }
 }
 

@@ -4,12 +4,10 @@
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
 #include <stdatomic.h>
-
 #include "check.h"
 #include "operators.h"
 
 SEED(seed);
-
 enum { ROWS = 40, COLUMNS = 90, PICKED = 5 };
 
 typedef struct given {
@@ -39,7 +37,6 @@ static csrec_status transposed_times(const double *y, double *x, void *context) 
 
 /* Of the functions, or of the matrix. */
 static csrec_operator *create_given(given *g, bool dense) {
-    csrec_operator *A = NULL;
     const csrec_operator_spec spec = {.name = dense ? "dense" : "callback",
                                       .m = g->drawn.m,
                                       .n = g->drawn.n,
@@ -47,14 +44,13 @@ static csrec_operator *create_given(given *g, bool dense) {
                                       .forward = times,
                                       .adjoint = transposed_times,
                                       .context = g};
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
-    return A;
+    return operator_of(&spec);
 }
 
 /* The number of atoms found; all of x is set. */
 static int64_t solve_for(const csrec_operator *A, const double *y,
                          const csrec_solve_options *options, double *x, double *r) {
-    csrec_atoms found = {0};
+    CLEARED(csrec_atoms) found = {0};
     csrec_error error = {""};
     int64_t m, n;
     csrec_operator_size(A, &m, &n);
@@ -62,9 +58,7 @@ static int64_t solve_for(const csrec_operator *A, const double *y,
         fail_msg("%s: %s", options->solver, error.text);
     memset(x, 0, (size_t)n * sizeof *x);
     for (int64_t k = 0; k < found.n; k++) x[found.column[k]] = found.coefficient[k];
-    const int64_t atoms = found.n;
-    csrec_atoms_clear(&found);
-    return atoms;
+    return found.n;
 }
 
 /* A sparse x, and what the solvers make of its products: with the matrix and with the functions. */
@@ -75,6 +69,7 @@ TEST(solvers_need_products_alone) {
     for (int k = 0; k < PICKED; k++) x[check_below(&seed, COLUMNS)] = 1.0 + check_uniform(&seed);
     given g = {.drawn = {ROWS, COLUMNS, matrix}, .most = 1 << 30};
     times(x, y, &g);
+    ENDS_BY(end_operator)
     csrec_operator *A = create_given(&g, false), *dense = create_given(&g, true);
     for (int s = 0; s < 7; s++) {
         const csrec_setting settings[] = {{s == 0 ? "lambda" : "k", s == 0 ? 0.01 : PICKED}};
@@ -88,38 +83,30 @@ TEST(solvers_need_products_alone) {
         for (int j = 0; j < COLUMNS; j++)
             if (fabs(a[j] - b[j]) > 1e-6) fail_msg("%s: x[%d] = %g, %g", solvers[s], j, a[j], b[j]);
     }
-    csrec_operator_destroy(dense);
-    csrec_operator_destroy(A);
 }
 
 /* Lengths from 0.01 to 100, which are too many to measure: the picks are those of exact lengths,
  * and few products are taken; and so many picks that the estimates become sharper. */
 TEST(picks_are_those_of_exact_lengths) {
     enum { M = 40, N = 3000, ATOMS = 8, MANY = 24 };
-    double *matrix = malloc(M * N * sizeof *matrix), y[M], *x[2];
+    double *matrix = kept_normals(&seed, M * N), *y = kept_normals(&seed, M), x[2][N];
     for (int j = 0; j < N; j++) {
         const double scale = pow(10.0, 4.0 * check_uniform(&seed) - 2.0);
-        for (int i = 0; i < M; i++) matrix[i * N + j] = scale * check_normal(&seed);
+        for (int i = 0; i < M; i++) matrix[i * N + j] *= scale;
     }
-    for (int i = 0; i < M; i++) y[i] = check_normal(&seed);
     for (int s = 0; s < 3; s++) {
         given g = {.drawn = {M, N, matrix}, .most = 1 << 30};
         const csrec_solve_options options = {.solver = s == 1 ? "mp" : "omp",
                                              .stop.atoms = s == 2 ? MANY : ATOMS};
         for (int o = 0; o < 2; o++) {
-            csrec_operator *A = create_given(&g, o);
-            x[o] = malloc(N * sizeof *x[o]);
+            ENDS_BY(end_operator) csrec_operator *A = create_given(&g, o);
             solve_for(A, y, &options, x[o], NULL);
-            csrec_operator_destroy(A);
         }
         for (int j = 0; j < N; j++)
             if (!(fabs(x[0][j] - x[1][j]) <= 1e-9 * (1e-2 + fabs(x[1][j]))))
                 fail_msg("%s: x[%d] = %g, not %g", options.solver, j, x[0][j], x[1][j]);
         if (g.calls > N / 2) fail_msg("%s: %d products", options.solver, g.calls);
-        free(x[0]);
-        free(x[1]);
     }
-    free(matrix);
 }
 
 /* So many picks that x and r come by products: picks and x are those of a dense matrix, also where
@@ -136,12 +123,11 @@ TEST(many_picks_fit_as_few) {
         given g = {.drawn = {M, N, matrix}, .most = 1 << 30};
         const csrec_solve_options options = {.solver = "omp", .stop.atoms = ATOMS};
         for (int o = 0; o < 2; o++) {
-            csrec_operator *A = create_given(&g, o);
+            ENDS_BY(end_operator) csrec_operator *A = create_given(&g, o);
             double r[M], image[M];
             assert_int_equal(solve_for(A, y, &options, x[o], r), ATOMS);
             assert_ok(csrec_operator_forward(A, x[o], image));
             for (int i = 0; i < M; i++) assert_true(fabs(image[i] + r[i] - y[i]) <= 1e-9);
-            csrec_operator_destroy(A);
         }
         for (int j = 0; j < N; j++) most = fmax(most, fabs(x[1][j]));
         for (int j = 0; j < N; j++)
@@ -153,29 +139,21 @@ TEST(many_picks_fit_as_few) {
 /* The status of the function is that of the solver, NaN are data, and the line names the function.
  */
 TEST(failures_of_products_end_a_solver) {
-    double matrix[ROWS * COLUMNS], y[ROWS];
-    for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed);
-    for (int i = 0; i < ROWS; i++) y[i] = check_normal(&seed);
+    double *matrix = kept_normals(&seed, ROWS * COLUMNS), *y = kept_normals(&seed, ROWS);
     for (int nan = 0; nan < 2; nan++)
         for (int most = 0; most < 6; most++) {
             given g = {.drawn = {ROWS, COLUMNS, matrix}, .most = most, .nan = nan};
-            csrec_operator *A = create_given(&g, false);
+            ENDS_BY(end_operator) csrec_operator *A = create_given(&g, false);
             const csrec_setting k = {"k", PICKED};
             csrec_solve_options options = {.solver = "iht", .settings = &k, .n_settings = 1};
-            csrec_atoms found = {0};
+            CLEARED(csrec_atoms) found = {0};
             csrec_error error = {""};
-            assert_int_equal(csrec_solve(A, y, &options, &found, NULL, NULL, &error),
-                             nan ? CSREC_DATA : CSREC_UNSUPPORTED);
-            char words[64];
-            snprintf(words, sizeof words, nan ? "%s gives %s[0] = " : "%s failed", g.last,
-                     *g.last == 'f' ? "y" : "x");
-            if (!strstr(error.text, words)) fail_msg("'%s' does not say '%s'", error.text, words);
-            csrec_atoms_clear(&found);
-            csrec_operator_destroy(A);
+            csrec_status status = csrec_solve(A, y, &options, &found, NULL, NULL, &error);
+            const char *out = *g.last == 'f' ? "y" : "x";
+            const char *words = check_print(nan ? "%s gives %s[0] = " : "%s failed", g.last, out);
+            assert_true(check_answer(status, nan ? CSREC_DATA : CSREC_UNSUPPORTED, words, &error));
         }
 }
-
-/* ------------------------------------------------------------------ one call at a time -------- */
 
 typedef struct shared {
     struct drawn_matrix drawn;
@@ -222,7 +200,6 @@ static csrec_status shared_forward(const double *x, double *y, void *context) {
 }
 
 static csrec_operator *create_shared(shared *s, bool parallel) {
-    csrec_operator *A = NULL;
     const csrec_operator_spec spec = {.name = "callback",
                                       .m = s->drawn.m,
                                       .n = s->drawn.n,
@@ -230,8 +207,7 @@ static csrec_operator *create_shared(shared *s, bool parallel) {
                                       .adjoint = shared_adjoint,
                                       .context = s,
                                       .parallel = parallel};
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
-    return A;
+    return operator_of(&spec);
 }
 
 enum { SIGNALS = 6 };
@@ -240,25 +216,20 @@ enum { SIGNALS = 6 };
 static void solve_by_threads(const csrec_operator *A, const csrec_operator *dense, shared *s) {
     int64_t m, n;
     csrec_operator_size(A, &m, &n);
-    OWNED double *y = malloc((size_t)(SIGNALS * m) * sizeof *y);
-    double *r[2] = {malloc((size_t)(SIGNALS * m) * sizeof *y),
-                    malloc((size_t)(SIGNALS * m) * sizeof *y)};
-    for (int64_t i = 0; i < SIGNALS * m; i++) y[i] = check_normal(&seed);
+    double *y = kept_normals(&seed, SIGNALS * m);
+    double *r[2] = {kept_normals(&seed, SIGNALS * m), kept_normals(&seed, SIGNALS * m)};
     const csrec_setting k = {"k", 3};
     const csrec_solve_options options = {
         .solver = "iht", .settings = &k, .n_settings = 1, .stop.atoms = 5};
     for (int threads = 1; threads <= 4; threads += 3) {
-        csrec_error error = {""};
-        if (csrec_solve_many(A, SIGNALS, y, &options, threads, NULL, r[threads > 1], NULL, &error))
-            fail_msg("%s", error.text);
+        assert_well(
+            csrec_solve_many(A, SIGNALS, y, &options, threads, NULL, r[threads > 1], NULL, &error));
     }
     assert_memory_equal(r[0], r[1], (size_t)(SIGNALS * m) * sizeof *y);
     assert_int_equal(atomic_load(&s->overlaps), 0);
     if (dense) assert_ok(csrec_solve_many(dense, SIGNALS, y, &options, 1, NULL, r[1], NULL, NULL));
     for (int64_t i = 0; i < SIGNALS * m; i++)
         if (fabs(r[0][i] - r[1][i]) > 1e-9) fail_msg("r[%d] = %g, %g", (int)i, r[0][i], r[1][i]);
-    free(r[0]);
-    free(r[1]);
 }
 
 static void *use(void *A) {
@@ -270,29 +241,31 @@ static void *use(void *A) {
     return NULL;
 }
 
-TEST(calls_come_one_at_a_time) {
-    double matrix[ROWS * COLUMNS], square[ROWS * ROWS], buffer[COLUMNS];
-    for (int i = 0; i < ROWS * COLUMNS; i++) matrix[i] = check_normal(&seed);
-    for (int i = 0; i < ROWS * ROWS; i++) square[i] = check_normal(&seed);
-    shared s = {.drawn = {ROWS, COLUMNS, matrix}, .buffer = buffer};
-    csrec_operator *A = create_shared(&s, false), *D, *of[2], *dense;
-    const csrec_operator_spec specs[] = {
-        {.name = "dense", .m = ROWS, .n = ROWS, .matrix = square},
-        {.name = "dense", .m = ROWS, .n = COLUMNS, .matrix = matrix}};
-    assert_ok(csrec_operator_create(&specs[0], &D, NULL));
-    assert_ok(csrec_operator_create(&specs[1], &dense, NULL));
-    const csrec_operator_spec with[] = {{.name = "chain", .first = A, .second = D},
-                                        {.name = "pairs", .first = A}};
-    for (int k = 0; k < 2; k++) assert_ok(csrec_operator_create(&with[k], &of[k], NULL));
-    s.self = A;
-    solve_by_threads(A, dense, &s);
-    for (int k = 0; k < 2; k++) solve_by_threads(of[k], NULL, &s);
+static void use_twice(csrec_operator *A) {
     pthread_t other[2];
     for (int k = 0; k < 2; k++) assert_int_equal(pthread_create(&other[k], NULL, use, A), 0);
     for (int k = 0; k < 2; k++) pthread_join(other[k], NULL);
+}
+
+TEST(calls_come_one_at_a_time) {
+    double *matrix = kept_normals(&seed, ROWS * COLUMNS), buffer[COLUMNS];
+    double *square = kept_normals(&seed, ROWS * ROWS);
+    shared s = {.drawn = {ROWS, COLUMNS, matrix}, .buffer = buffer};
+    const csrec_operator_spec specs[] = {
+        {.name = "dense", .m = ROWS, .n = ROWS, .matrix = square},
+        {.name = "dense", .m = ROWS, .n = COLUMNS, .matrix = matrix}};
+    ENDS_BY(end_operator)
+    csrec_operator *A = create_shared(&s, false), *D = operator_of(&specs[0]),
+                   *dense = operator_of(&specs[1]);
+    const csrec_operator_spec with[] = {{.name = "chain", .first = A, .second = D},
+                                        {.name = "pairs", .first = A}};
+    csrec_operator *of[] = {operator_of(&with[0]), operator_of(&with[1])};
+    s.self = A;
+    solve_by_threads(A, dense, &s);
+    for (int k = 0; k < 2; k++) solve_by_threads(of[k], NULL, &s);
+    use_twice(A);
     assert_int_equal(atomic_load(&s.overlaps), 0);
-    csrec_operator *all[] = {of[0], of[1], A, D, dense};
-    for (int k = 0; k < 5; k++) csrec_operator_destroy(all[k]);
+    for (int k = 0; k < 2; k++) csrec_operator_destroy(of[k]);
 }
 
 /* Two calls that wait for each other: they end because both are under way. */
@@ -301,10 +274,7 @@ TEST(parallel_calls_overlap) {
     pthread_barrier_t meets;
     pthread_barrier_init(&meets, NULL, 2);
     shared s = {.drawn = {ROWS, COLUMNS, matrix}, .meets = &meets};
-    csrec_operator *A = create_shared(&s, true);
-    pthread_t other[2];
-    for (int k = 0; k < 2; k++) assert_int_equal(pthread_create(&other[k], NULL, use, A), 0);
-    for (int k = 0; k < 2; k++) pthread_join(other[k], NULL);
-    csrec_operator_destroy(A);
+    ENDS_BY(end_operator) csrec_operator *A = create_shared(&s, true);
+    use_twice(A);
     pthread_barrier_destroy(&meets);
 }

@@ -14,11 +14,9 @@ typedef struct scan {
 
 /* A smooth picture; channels 0 and 2 have the same gaps, 1 others, and 3 is measured nowhere. */
 static scan draw(int64_t height, int64_t width) {
-    scan s = {.m = {.shape = {2, {height, width}}, .channels = 4, .dtype = CSREC_F64},
-              .entries = height * width};
-    s.m.index = malloc((size_t)s.entries * sizeof *s.m.index);
-    s.m.y = malloc((size_t)(4 * s.entries) * sizeof *s.m.y);
-    s.signal = malloc((size_t)(4 * s.entries) * sizeof *s.signal);
+    const int64_t entries = height * width;
+    scan s = {room_for_samples((csrec_shape){2, {height, width}}, 4, entries), entries,
+              check_room(4 * entries)};
     const double phase = check_uniform(&seed);
     for (int64_t i = 0; i < s.entries; i++) {
         const bool a = check_below(&seed, 3) > 0, b = check_below(&seed, 2) > 0;
@@ -32,18 +30,9 @@ static scan draw(int64_t height, int64_t width) {
     return s;
 }
 
-static void drop(scan *s) {
-    csrec_measurement_clear(&s->m);
-    free(s->signal);
-}
-
 /* Those samples that have channel `first`, with it and, unless negative, `second`. */
 static csrec_measurement group_of(const csrec_measurement *m, int first, int second) {
-    csrec_measurement g = *m;
-    g.channels = second < 0 ? 1 : 2;
-    g.n = 0;
-    g.index = malloc((size_t)m->n * sizeof *g.index);
-    g.y = malloc(2 * (size_t)m->n * sizeof *g.y);
+    csrec_measurement g = room_for_samples(m->shape, second < 0 ? 1 : 2, m->n);
     for (int64_t i = 0; i < m->n; i++) {
         if (isnan(m->y[4 * i + first])) continue;
         g.index[g.n] = m->index[i];
@@ -57,9 +46,8 @@ static csrec_measurement group_of(const csrec_measurement *m, int first, int sec
 /* The group's recovery has the bits of its channels, and samples are kept. */
 static void compare(const scan *s, const csrec_recover_options *o, int first, int second) {
     csrec_measurement g = group_of(&s->m, first, second);
-    csrec_error error = {""};
-    double *alone = malloc((size_t)(s->entries * g.channels) * sizeof *alone);
-    if (csrec_recover(&g, o, alone, NULL, NULL, &error)) fail_msg("%s", error.text);
+    OWNED double *alone = malloc((size_t)(s->entries * g.channels) * sizeof *alone);
+    assert_well(csrec_recover(&g, o, alone, NULL, NULL, &error));
     for (int64_t i = 0; i < s->entries; i++) {
         assert_memory_equal(&s->signal[4 * i + first], &alone[i * g.channels], sizeof *alone);
         if (second >= 0)
@@ -68,19 +56,15 @@ static void compare(const scan *s, const csrec_recover_options *o, int first, in
     for (int64_t k = 0; k < g.n && o->shifts == 0; k++) /* which a mean over grids is near */
         if (s->signal[4 * g.index[k] + first] != g.y[k * g.channels])
             fail_msg("%s changes a sample", o->method);
-    free(alone);
-    csrec_measurement_clear(&g);
 }
 
 TEST(groups_are_recovered_as_alone) {
     const char *const methods[] = {"frames", "smooth", "gaussian", "net", "grids"};
     for (int k = 0; k < 5; k++) {
         scan s = draw(24 + (int64_t)check_below(&seed, 9), 30);
-        csrec_recover_options o;
+        csrec_recover_options o = options_by(methods[k]);
         csrec_recover_report report;
         csrec_error error = {""};
-        csrec_recover_defaults(&o);
-        o.method = methods[k];
         o.backend = "cpu";
         if (k == 4) o.shifts = 4;
         if (k == 3 && !csrec_prior_installed(1, 0, NULL)) continue;
@@ -90,7 +74,6 @@ TEST(groups_are_recovered_as_alone) {
         compare(&s, &o, 1, -1);
         for (int64_t i = 0; i < s.entries; i++) assert_true(isnan(s.signal[4 * i + 3]));
         assert_true(report.residual <= (o.shifts ? 0.1 : 0.0));
-        drop(&s);
     }
 }
 
@@ -100,17 +83,16 @@ TEST(parts_and_expectations_know_channels) {
     csrec_recover_options o;
     csrec_recover_report report;
     csrec_doubts doubts;
-    csrec_error error = {""};
-    double *map = malloc((size_t)(4 * s.entries) * sizeof *map), expected = 0.0;
+    double *map = check_room(4 * s.entries), expected = 0.0;
     csrec_recover_preset(0, &s.m, &o);
     o.backend = "cpu";
     o.tile = 400000;
-    if (csrec_recover(&s.m, &o, s.signal, NULL, &report, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_recover(&s.m, &o, s.signal, NULL, &report, &error));
     assert_true(report.estimate.tiles > 1);
     for (int64_t k = 0; k < 4 * s.m.n; k++)
         if (!isnan(s.m.y[k])) assert_true(s.signal[4 * s.m.index[k / 4] + k % 4] == s.m.y[k]);
     o.tile = 0;
-    assert_ok(csrec_uncertainty(&s.m, &o, s.signal, map, &expected, &error));
+    assert_ok(csrec_uncertainty(&s.m, &o, s.signal, map, &expected, NULL));
     assert_true(isfinite(expected));
     for (int64_t i = 0; i < 4 * s.entries; i++) {
         assert_int_equal(isnan(map[i]) != 0, i % 4 == 3);
@@ -118,17 +100,15 @@ TEST(parts_and_expectations_know_channels) {
     }
     for (int64_t k = 0; k < 4 * s.m.n; k++)
         if (!isnan(s.m.y[k])) assert_true(map[4 * s.m.index[k / 4] + k % 4] == 0.0);
-    assert_ok(csrec_doubts_find(&s.m, 2, &doubts, &error));
+    assert_ok(csrec_doubts_find(&s.m, 2, &doubts, NULL));
     assert_true(!doubts.constant && doubts.grid == 1 && doubts.unreached == 0.0);
-    free(map);
-    drop(&s);
 }
 
 /* Noise of one standard deviation in all channels, whose gaps differ; and far values of one. */
 TEST(noise_and_outliers_of_channels) {
     scan s = draw(120, 110);
     const double sigma = 0.01 + 0.1 * check_uniform(&seed);
-    uint8_t *outlier = malloc((size_t)s.m.n);
+    OWNED uint8_t *outlier = malloc((size_t)s.m.n);
     int64_t found = 0, far = (int64_t)check_below(&seed, (uint64_t)s.m.n);
     double estimate = 0.0;
     for (int64_t k = 0; k < 4 * s.m.n; k++) s.m.y[k] += sigma * check_normal(&seed);
@@ -138,23 +118,19 @@ TEST(noise_and_outliers_of_channels) {
     s.m.y[4 * far + 1] = 1000.0;
     assert_ok(csrec_outliers_find(&s.m, 2, outlier, &found, NULL));
     assert_true(found >= 1 && outlier[far]);
-    free(outlier);
-    drop(&s);
 }
 
 /* The same samples as one scan for each channel, joined; and in a file of integers. */
 TEST(channels_join_and_are_written) {
     scan s = draw(20, 20);
-    csrec_measurement part[2], back, joined;
+    CLEARED(csrec_measurement) back = {0}, joined = {0};
+    csrec_measurement part[2];
     const csrec_measurement *parts[] = {&part[0], &part[1]};
     int64_t contradictions[2];
     for (int64_t k = 0; k < 4 * s.m.n; k++) s.m.y[k] = round(20.0 * s.m.y[k]);
     for (int p = 0; p < 2; p++) {
-        part[p] = s.m;
+        part[p] = room_for_samples(s.m.shape, 4, s.m.n);
         part[p].dtype = CSREC_I16;
-        part[p].n = 0;
-        part[p].index = malloc((size_t)s.m.n * sizeof *part[p].index);
-        part[p].y = malloc(4 * (size_t)s.m.n * sizeof *part[p].y);
         for (int64_t i = 0; i < s.m.n; i++) {
             if (isnan(s.m.y[4 * i + p])) continue;
             for (int c = 0; c < 4; c++)
@@ -173,8 +149,4 @@ TEST(channels_join_and_are_written) {
         assert_true(joined.y[k] == s.m.y[k] || (isnan(joined.y[k]) && isnan(s.m.y[k])));
     for (int64_t k = 0; k < 4 * back.n; k++)
         assert_true(back.y[k] == part[0].y[k] || (isnan(back.y[k]) && isnan(part[0].y[k])));
-    for (int p = 0; p < 2; p++) csrec_measurement_clear(&part[p]);
-    csrec_measurement_clear(&back);
-    csrec_measurement_clear(&joined);
-    drop(&s);
 }

@@ -9,7 +9,6 @@
 #include "method/method.h"
 #include "recover/recover.h"
 #include "solver/solver.h"
-
 #include "models.h"
 #include "prior_model.h"
 
@@ -31,8 +30,6 @@ static bool listen(const csrec_progress *progress, void *context) {
     l->calls++;
     return l->stops;
 }
-
-/* ------------------------------------------------------------------ measurements */
 
 static const struct {
     csrec_shape shape;
@@ -71,8 +68,8 @@ static void draw_scene(int number, scene *s) {
         s->m.n = llround(cases[number].rate * (double)s->entries);
     if (s->m.n < 1) s->m.n = 1;
     s->values = s->entries * s->m.channels;
-    s->m.index = malloc((size_t)s->m.n * sizeof *s->m.index);
-    s->m.y = malloc((size_t)(s->m.n * s->m.channels) * sizeof *s->m.y);
+    s->m.index = check_keep((size_t)s->m.n * sizeof *s->m.index);
+    s->m.y = check_keep((size_t)(s->m.n * s->m.channels) * sizeof *s->m.y);
     const double step = 100.0 * check_uniform(&seed);
     for (int64_t k = 0; k < s->m.n; k++) {
         s->m.index[k] = k * rows / s->m.n;
@@ -82,11 +79,6 @@ static void draw_scene(int number, scene *s) {
     }
 }
 
-static void drop_scene(scene *s) {
-    free(s->m.index);
-    free(s->m.y);
-}
-
 /* NULL: the method needs none. */
 static csrec_model *model_for(const csrec_method_type *method, const scene *s) {
     if (method->info.model && strcmp(method->info.model, "net") == 0)
@@ -94,10 +86,8 @@ static csrec_model *model_for(const csrec_method_type *method, const scene *s) {
     return least_model(method, s->m.shape, s->m.channels);
 }
 
-/* ------------------------------------------------------------------ methods */
-
 static double *fresh(int64_t n) {
-    double *v = malloc((size_t)n * sizeof *v);
+    double *v = check_keep((size_t)n * sizeof *v);
     for (int64_t i = 0; i < n; i++) v[i] = NAN;
     return v;
 }
@@ -124,26 +114,22 @@ static double *recover_twice(const scene *s, csrec_recover_options *options) {
     for (int i = 0; i < 2; i++) {
         signal[i] = fresh(s->values);
         options->threads = i ? 3 : 1;
-        if (csrec_recover(&s->m, options, signal[i], NULL, &report[i], &error))
-            fail_msg("%s", error.text);
+        assert_well(csrec_recover(&s->m, options, signal[i], NULL, &report[i], &error));
         expect_report(options->method, &report[i]);
         expect_set(options->method, s->values, signal[i]);
     }
     assert_memory_equal(signal[0], signal[1], (size_t)s->values * sizeof(double));
-    assert_int_equal(report[0].iterations, report[1].iterations);
-    assert_int_equal(report[0].outcome, report[1].outcome);
-    free(signal[1]);
+    check_same_report(&report[0], &report[1]);
     return signal[0];
 }
 
 static void expect_stop(const scene *s, csrec_recover_options options) {
     listener l = {.stops = true};
     csrec_recover_report report;
-    OWNED double *signal = fresh(s->values);
+    double *signal = fresh(s->values);
     options.threads = 1; /* others might end before this one asks */
-    options.solve.progress = listen;
-    options.solve.context = &l;
-    if (csrec_recover(&s->m, &options, signal, NULL, &report, &error)) fail_msg("%s", error.text);
+    report_to(&options.solve, listen, &l);
+    assert_well(csrec_recover(&s->m, &options, signal, NULL, &report, &error));
     /* What is easy may have ended by then. */
     if (report.outcome != CSREC_INTERRUPTED && l.calls > 0 && s->m.n > 50)
         fail_msg("%s, %d entries: %s after %d requests to stop", options.method, (int)s->entries,
@@ -160,8 +146,6 @@ static void expect_variance(const scene *s, const csrec_method_type *method,
     assert_memory_equal(signal, again, (size_t)s->values * sizeof *again);
     for (int64_t i = 0; i < s->values && method->info.predicts_error; i++)
         if (!(variance[i] >= 0.0)) fail_msg("%s: variance %g", method->info.name, variance[i]);
-    free(again);
-    free(variance);
 }
 
 /* Atoms without a signal; refused by methods that have none. */
@@ -189,10 +173,8 @@ static void expect_settings(const scene *s, const csrec_method_type *method,
     csrec_setting set = {"nobody", 1.0};
     double *signal = fresh(s->values);
     listener l = {0};
-    options.solve.settings = &set;
-    options.solve.n_settings = 1;
-    options.solve.progress = listen;
-    options.solve.context = &l;
+    use_settings(&options.solve, 1, &set);
+    report_to(&options.solve, listen, &l);
     expect_line(csrec_recover(&s->m, &options, signal, NULL, NULL, &error), method->info.name);
     assert_non_null(strstr(error.text, "no parameter 'nobody'"));
     for (const csrec_param *p = method->params; p && p->name; p++) {
@@ -202,13 +184,12 @@ static void expect_settings(const scene *s, const csrec_method_type *method,
     }
     assert_int_equal(l.calls, 0);
     for (int64_t i = 0; i < s->values; i++) assert_true(isnan(signal[i]));
-    free(signal);
 }
 
 static bool try_method(const csrec_method_type *method, int number) {
     scene s;
     draw_scene(number, &s);
-    csrec_model *model = model_for(method, &s);
+    ENDS_BY(end_model) csrec_model *model = model_for(method, &s);
     csrec_plan plan;
     csrec_recover_options options = options_by(method->info.name);
     options.backend = "cpu";
@@ -222,13 +203,11 @@ static bool try_method(const csrec_method_type *method, int number) {
         expect_line(CSREC_DATA, method->info.name); /* such as a picture of less than a patch */
     } else {
         expect_settings(&s, method, options);
-        OWNED double *signal = recover_twice(&s, &options);
+        double *signal = recover_twice(&s, &options);
         expect_stop(&s, options);
         if (!s.m.through) expect_variance(&s, method, &options, signal);
         try_atoms(&s, method, options);
     }
-    csrec_model_destroy(model);
-    drop_scene(&s);
     return !status;
 }
 
@@ -241,8 +220,6 @@ TEST(methods_keep_their_contract) {
     }
 }
 
-/* ------------------------------------------------------------------ solvers */
-
 typedef struct problem {
     int64_t m, n;
     double *y, *r; /* y of three right-hand sides */
@@ -252,23 +229,15 @@ typedef struct problem {
 /* The frame of cosines, of which each solver can solve. */
 static problem draw_problem(const csrec_shape *shape, int64_t m) {
     problem p = {.m = m};
-    int64_t entries = entries_in(shape), *index = malloc((size_t)m * sizeof *index);
+    int64_t entries = entries_in(shape), *index = check_keep((size_t)m * sizeof *index);
     for (int64_t k = 0; k < m; k++) index[k] = k * entries / m;
     const csrec_operator_spec spec = {
         .name = "dct", .m = m, .shape = shape, .index = index, .block = 8, .step = 4};
-    if (csrec_operator_create(&spec, &p.A, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_operator_create(&spec, &p.A, &error));
     csrec_operator_size(p.A, &p.m, &p.n);
-    p.y = malloc((size_t)(3 * m) * sizeof *p.y);
-    p.r = malloc((size_t)m * sizeof *p.r);
-    for (int64_t i = 0; i < 3 * m; i++) p.y[i] = check_normal(&seed);
-    free(index);
+    p.y = kept_normals(&seed, 3 * m);
+    p.r = check_keep((size_t)m * sizeof *p.r);
     return p;
-}
-
-static void drop_problem(problem *p) {
-    csrec_operator_destroy(p->A);
-    free(p->y);
-    free(p->r);
 }
 
 static void expect_solver_refusals(const problem *p, const char *name) {
@@ -286,12 +255,10 @@ static void expect_solver_refusals(const problem *p, const char *name) {
 static void expect_same_bits(const problem *p, const csrec_solve_options *o) {
     double *r[2];
     for (int i = 0; i < 2; i++) {
-        r[i] = malloc((size_t)(3 * p->m) * sizeof *r[i]);
+        r[i] = fresh(3 * p->m);
         assert_ok(csrec_solve_many(p->A, 3, p->y, o, i ? 3 : 1, NULL, r[i], NULL, &error));
     }
     assert_memory_equal(r[0], r[1], (size_t)(3 * p->m) * sizeof(double));
-    free(r[0]);
-    free(r[1]);
 }
 
 static void try_solver(const problem *p, const char *name) {
@@ -300,7 +267,7 @@ static void try_solver(const problem *p, const char *name) {
     listener l = {.stops = true};
     csrec_solve_options o = {.solver = name,
                              .stop = {.epsilon = 1e-3, .atoms = p->m < 40 ? p->m : 40}};
-    if (csrec_solve(p->A, p->y, &o, &atoms, p->r, &report, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_solve(p->A, p->y, &o, &atoms, p->r, &report, &error));
     csrec_atoms_clear(&atoms);
     assert_ok(csrec_solve(p->A, p->y, &o, NULL, NULL, NULL, &error));
     expect_same_bits(p, &o);
@@ -328,8 +295,8 @@ TEST(solvers_keep_their_contract) {
                  {{3, {3, 5, 2}}, 11}};
     const char *name, *brief, *source;
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
-        problem p = draw_problem(&sizes[k].shape, sizes[k].m);
+        const problem p = draw_problem(&sizes[k].shape, sizes[k].m);
         for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) try_solver(&p, name);
-        drop_problem(&p);
+        csrec_operator_destroy(p.A);
     }
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_conv2d.c - the convolution against seven loops in double, on every backend, over random
- * geometries; on the CPU also numeric gradients and the adjoint identity. */
+/* test_conv2d.c - the convolution and its gradients against seven loops in double, on every
+ * backend, over random geometries; what must not change them: threads, packed weights, instruction
+ * sets; and what is refused. */
 #include "backends.h"
 #include "conv2d.h"
+#include "simd.h"
 
 SEED(seed);
-
-/* ------------------------------------------------------------------ on every backend */
 
 /* Now and then many channels, long lines or a step: edges of a device's tiles. */
 static void draw_tiles(uint64_t *from, csrec_conv2d *c) {
@@ -42,7 +42,7 @@ typedef struct sums {
 } sums;
 
 static sums zeros(int64_t n) {
-    sums s = {calloc(2 * (size_t)n, sizeof *s.value), NULL};
+    sums s = {check_keep_zeros(2 * (size_t)n, sizeof *s.value), NULL};
     s.size = s.value + n;
     return s;
 }
@@ -54,12 +54,11 @@ static void add(sums *s, int64_t i, double value) {
 
 /* A device's product is off by at most 2^-21 of it (kernels/conv/multiply.cu), and sums of float
  * parts by an ulp of the sum of magnitudes for each of some parts: 8 ulps in all are 2^-20. */
-static void expect_sums(const drawn *d, const char *what, int64_t n, const float *found, sums *s,
-                        int64_t terms) {
+static void expect_sums(const drawn *d, const char *what, int64_t n, const float *found,
+                        const sums *s, int64_t terms) {
     bool cuda = d->conv.backend && strcmp(d->conv.backend, "cuda") == 0;
     for (int64_t i = 0; i < n; i++)
         expect(d, what, i, (double)found[i], s->value[i], s->size[i], cuda ? 4 : terms);
-    free(s->value);
 }
 
 static void forward(const drawn *d, bool bias, bool packed, float *Y) {
@@ -74,8 +73,8 @@ static void forward(const drawn *d, bool bias, bool packed, float *Y) {
 
 static void backward(const drawn *d, float *dX, float *dW, float *dB) {
     csrec_error error = {{0}};
-    if (csrec_conv2d_backward(&d->conv, d->X, d->W, NULL, d->dY, dX, dW, dB, d->workspace,
-                              d->backward, &error))
+    if (csrec_conv2d_backward(&d->conv, dW ? d->X : NULL, dX ? d->W : NULL, NULL, d->dY, dX, dW, dB,
+                              d->workspace, d->backward, &error))
         fail_msg("%s: %s", d->text, error.text);
 }
 
@@ -119,11 +118,8 @@ static void check_all(drawn *d) {
     backward(d, again[0], NULL, NULL);
     backward(d, NULL, again[1], NULL);
     backward(d, NULL, NULL, again[2]);
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 4; k++)
         assert_memory_equal(g[k], again[k], (size_t)counts[k] * sizeof(float));
-        free(g[k]);
-        free(again[k]);
-    }
 }
 
 TEST_ON_EACH(any_geometry) {
@@ -133,7 +129,6 @@ TEST_ON_EACH(any_geometry) {
     for (int round = 0; round < 160; round++) {
         drawn d = draw_by(&seed, backend, shapes[round % 4]);
         check_all(&d);
-        drop(&d);
     }
 }
 
@@ -166,7 +161,6 @@ TEST_ON_EACH(known_shapes) {
                             .backend = backend}};
         complete(&seed, &d);
         check_all(&d);
-        drop(&d);
     }
 }
 
@@ -185,7 +179,6 @@ TEST_ON_EACH(any_size) {
     for (int64_t i = 0; i < d.y_count; i++)
         d.dY[i] = ldexpf(d.dY[i], (int)check_below(&seed, 60) - 30);
     check_all(&d);
-    drop(&d);
 }
 
 TEST(packed_weights_give_the_sums) {
@@ -194,75 +187,6 @@ TEST(packed_weights_give_the_sums) {
         bool bias = check_below(&seed, 2);
         forward(&d, bias, round % 2, d.Y);
         check_forward(&d, bias, d.Y);
-        drop(&d);
-    }
-}
-
-/* ------------------------------------------------------------------ what the definition implies */
-
-/* L = sum(Y dY) by the forward pass alone. */
-static double loss(drawn *d) {
-    double sum = 0.0;
-    assert_ok(csrec_conv2d_forward(&d->conv, d->X, d->W, NULL, d->B, d->Y, d->workspace, d->forward,
-                                   NULL));
-    for (int64_t i = 0; i < d->y_count; i++) sum += (double)d->Y[i] * (double)d->dY[i];
-    return sum;
-}
-
-/* L is linear in each number, so central differences of +-1 have no error but the rounding of Y:
- * y_count entries, each off by terms eps times sums of at most 4 terms (numbers up to 2). */
-static void check_numeric(drawn *d, const char *what, float *v, int64_t count,
-                          const float *gradient) {
-    double terms = (double)terms_of_y(&d->conv);
-    double bound = (double)d->y_count * (terms + 4.0) * FLT_EPSILON * (2.0 * terms + 2.0);
-    for (int probe = 0; probe < 5; probe++) {
-        int64_t i = check_below(&seed, count);
-        float kept = v[i];
-        v[i] = kept + 1.0f;
-        double above = loss(d);
-        v[i] = kept - 1.0f;
-        double below = loss(d);
-        v[i] = kept;
-        double wanted = 0.5 * (above - below);
-        if (fabs((double)gradient[i] - wanted) > bound)
-            fail_msg("%s: %s[%d] is %.9g, numerically %.9g (+- %.3g)", d->text, what, (int)i,
-                     (double)gradient[i], wanted, bound);
-    }
-}
-
-TEST(gradients_equal_numeric_ones) {
-    for (int round = 0; round < 15; round++) {
-        drawn d = draw(&seed);
-        OWNED float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
-        OWNED float *dB = random_floats(&seed, d.conv.channels_out);
-        assert_ok(csrec_conv2d_backward(&d.conv, d.X, d.W, NULL, d.dY, dX, dW, dB, d.workspace,
-                                        d.backward, NULL));
-        check_numeric(&d, "dX", d.X, d.x_count, dX);
-        check_numeric(&d, "dW", d.W, d.w_count, dW);
-        check_numeric(&d, "dB", d.B, d.conv.channels_out, dB);
-        drop(&d);
-    }
-}
-
-/* <conv X, dY> = <X, conv^T dY> = <W, dW>, each to rounding. */
-TEST(adjoint_identities) {
-    for (int round = 0; round < 40; round++) {
-        drawn d = draw(&seed);
-        OWNED float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
-        assert_ok(
-            csrec_conv2d_forward(&d.conv, d.X, d.W, NULL, NULL, d.Y, d.workspace, d.forward, NULL));
-        assert_ok(csrec_conv2d_backward(&d.conv, d.X, d.W, NULL, d.dY, dX, dW, NULL, d.workspace,
-                                        d.backward, NULL));
-        double by_y = 0.0, by_x = 0.0, by_w = 0.0, size = 0.0;
-        for (int64_t i = 0; i < d.y_count; i++) by_y += (double)d.Y[i] * (double)d.dY[i];
-        for (int64_t i = 0; i < d.x_count; i++) by_x += (double)d.X[i] * (double)dX[i];
-        for (int64_t i = 0; i < d.w_count; i++) by_w += (double)d.W[i] * (double)dW[i];
-        FOR_EVERY_PRODUCT(&d.conv, d.out, xi, wi, yi)
-        size += fabs((double)d.X[xi] * (double)d.W[wi] * (double)d.dY[yi]);
-        int64_t terms = terms_of_y(&d.conv) + d.y_count + d.conv.channels_out * 25;
-        expect(&d, "<Y, dY> - <X, dX>", 0, by_y, by_x, size, terms);
-        expect(&d, "<Y, dY> - <W, dW>", 0, by_y, by_w, size, terms);
-        drop(&d);
     }
 }
 
@@ -277,11 +201,140 @@ TEST(one_hot_and_bias_only) {
             assert_true(d.Y[i] == d.B[i / (d.out[0] * d.out[1]) % c->channels_out]);
         int64_t hot = check_below(&seed, d.w_count);
         d.W[hot] = 1.0f;
-        OWNED float *y = calloc((size_t)d.y_count, sizeof *y);
+        float *y = check_keep_zeros((size_t)d.y_count, sizeof *y);
         FOR_EVERY_PRODUCT(c, d.out, xi, wi, yi)
         if (wi == hot) y[yi] = d.X[xi];
         assert_ok(csrec_conv2d_forward(c, d.X, d.W, NULL, NULL, d.Y, d.workspace, d.forward, NULL));
         for (int64_t i = 0; i < d.y_count; i++) assert_true(d.Y[i] == y[i]);
-        drop(&d);
     }
+}
+
+/* Threads and workspace change nothing, to the bit. */
+TEST(results_do_not_depend_on_threads) {
+    for (int round = 0; round < 15; round++) {
+        drawn d = draw(&seed);
+        d.conv.threads = 1;
+        float *dX = random_floats(&seed, d.x_count), *dW = random_floats(&seed, d.w_count);
+        float *X2 = random_floats(&seed, d.x_count), *W2 = random_floats(&seed, d.w_count);
+        float *Y2 = random_floats(&seed, d.y_count);
+        size_t forward, backward;
+        assert_ok(csrec_conv2d_workspace(&d.conv, &forward, &backward, NULL));
+        OWNED char *memory = malloc((forward > backward ? forward : backward) + 1);
+        assert_ok(
+            csrec_conv2d_forward(&d.conv, d.X, d.W, NULL, d.B, d.Y, memory + 1, forward, NULL));
+        assert_ok(csrec_conv2d_backward(&d.conv, d.X, d.W, NULL, d.dY, dX, dW, NULL, memory,
+                                        backward, NULL));
+        d.conv.threads = 5;
+        assert_ok(csrec_conv2d_workspace(&d.conv, &forward, &backward, NULL));
+        memory = realloc(memory, forward > backward ? forward : backward);
+        assert_ok(csrec_conv2d_forward(&d.conv, d.X, d.W, NULL, d.B, Y2, memory, forward, NULL));
+        assert_ok(csrec_conv2d_backward(&d.conv, d.X, d.W, NULL, d.dY, X2, W2, NULL, memory,
+                                        backward, NULL));
+        assert_memory_equal(d.Y, Y2, (size_t)d.y_count * sizeof *Y2);
+        assert_memory_equal(dX, X2, (size_t)d.x_count * sizeof *X2);
+        assert_memory_equal(dW, W2, (size_t)d.w_count * sizeof *W2);
+    }
+}
+
+/* Every instruction set that this processor has, by the products behind the public functions, on
+ * three axes and in double. */
+static void check_simd(const csrec_conv_simd *simd) {
+    csrec_conv conv = {.batch = 2,
+                       .channels_in = 1 + check_below(&seed, 12),
+                       .channels_out = 1 + check_below(&seed, 12)};
+    int axis;
+    do
+        for (int a = 0; a < 3; a++) {
+            conv.size[a] = 1 + check_below(&seed, 9);
+            conv.kernel[a] = 1 + check_below(&seed, 4);
+            conv.stride[a] = 1 + check_below(&seed, 2);
+            conv.dilation[a] = 1 + check_below(&seed, 2);
+            conv.padding[a] = check_below(&seed, 3);
+        }
+    while (!csrec_conv_outputs(&conv, &axis));
+    int64_t x = 2 * conv.channels_in, y = 2 * conv.channels_out,
+            w = conv.channels_in * conv.channels_out;
+    for (int a = 0; a < 3; a++) {
+        x *= conv.size[a];
+        y *= conv.out[a];
+        w *= conv.kernel[a];
+    }
+    OWNED double *X = malloc((size_t)x * sizeof *X), *Y = malloc((size_t)y * sizeof *Y);
+    OWNED double *W = malloc((size_t)w * sizeof *W), *AX = malloc((size_t)y * sizeof *AX);
+    OWNED double *AtY = malloc((size_t)x * sizeof *AtY);
+    double left = 0.0, right = 0.0;
+    for (int64_t i = 0; i < x; i++) X[i] = check_uniform(&seed) - 0.5;
+    for (int64_t i = 0; i < y; i++) Y[i] = check_uniform(&seed) - 0.5;
+    for (int64_t i = 0; i < w; i++) W[i] = check_uniform(&seed) - 0.5;
+    for (int t = 0; t < 2; t++) {
+        size_t packed = (size_t)csrec_conv_packed(&conv, t, simd) * sizeof(double);
+        size_t room = csrec_conv_room(&conv, t, simd, sizeof(double));
+        OWNED double *p = aligned_alloc(64, (packed + 63) / 64 * 64);
+        csrec_conv_work work = {simd, 2, aligned_alloc(64, 2 * room), NULL};
+        csrec_conv_pack_f64(&conv, t, simd, W, p);
+        csrec_conv_apply_f64(&conv, t, &work, p, t ? Y : X, NULL, t ? AtY : AX);
+        free(work.memory);
+    }
+    for (int64_t i = 0; i < y; i++) left += AX[i] * Y[i];
+    for (int64_t i = 0; i < x; i++) right += AtY[i] * X[i];
+    /* Sums of at most some ten thousand products below 1/8. */
+    assert_true(fabs(left - right) < 1e-11 * (1.0 + fabs(left)));
+}
+
+TEST(instruction_sets_keep_the_adjoint_identity) {
+    const csrec_conv_simd *sets[3];
+    int count = SIMD_SETS(sets, &csrec_conv_generic, &csrec_conv_avx2, &csrec_conv_avx512);
+    assert_true(sets[count - 1] == csrec_conv_simd_choose());
+    for (int round = 0; round < 40; round++)
+        for (int i = 0; i < count; i++) check_simd(sets[i]);
+}
+
+static void expect_refusal(const csrec_conv2d *conv, const char *words) {
+    int64_t out[2];
+    assert_refused(csrec_conv2d_output(conv, out, &error), CSREC_ARGUMENT, words);
+}
+
+TEST(wrong_arguments_are_refused) {
+    const csrec_conv2d good = {.batch = 1,
+                               .channels_in = 2,
+                               .channels_out = 3,
+                               .size = {5, 6},
+                               .kernel = {3, 3},
+                               .threads = 1,
+                               .backend = "cpu"};
+    csrec_conv2d wide = good, spread = good, empty = good, negative = good, vast = good, c = good;
+    wide.kernel[1] = 7;
+    expect_refusal(&wide, "kernel[1] = 7");
+    spread.kernel[1] = 4;
+    spread.dilation[1] = 2; /* spans 7 of 6 */
+    expect_refusal(&spread, "spans 7");
+    empty.channels_in = 0;
+    expect_refusal(&empty, "channels_in");
+    negative.padding[0] = -1;
+    expect_refusal(&negative, "padding[0]");
+    vast.size[0] = vast.size[1] = vast.channels_in = INT32_MAX;
+    expect_refusal(&vast, "entries");
+    float X[60] = {0}, W[54] = {0}, Y[36];
+    csrec_error error;
+    size_t bytes;
+    csrec_conv2d_weights *weights;
+    assert_ok(csrec_conv2d_workspace(&good, &bytes, NULL, NULL));
+    OWNED char *memory = malloc(bytes);
+    assert_refused(csrec_conv2d_forward(&good, X, W, NULL, NULL, Y, memory, bytes / 2, &error),
+                   CSREC_ARGUMENT, "workspace");
+    assert_int_equal(csrec_conv2d_forward(&good, X, NULL, NULL, NULL, Y, memory, bytes, &error),
+                     CSREC_ARGUMENT);
+    assert_refused(
+        csrec_conv2d_backward(&good, NULL, W, NULL, Y, NULL, W, NULL, memory, bytes, &error),
+        CSREC_ARGUMENT, "needs X");
+    c.stride[0] = 2;
+    assert_ok(csrec_conv2d_weights_create(&c, W, &weights, NULL));
+    assert_refused(csrec_conv2d_forward(&good, X, NULL, weights, NULL, Y, memory, bytes, &error),
+                   CSREC_ARGUMENT, "packed");
+    c = good;
+    c.backend = "abacus";
+    assert_int_equal(csrec_conv2d_forward(&c, X, W, NULL, NULL, Y, memory, bytes, &error),
+                     CSREC_ARGUMENT);
+    csrec_conv2d_weights_destroy(weights);
+    csrec_conv2d_weights_destroy(NULL);
 }

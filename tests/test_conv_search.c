@@ -16,9 +16,9 @@ typedef struct run {
 /* A search by hand: at most `steps` picks. way: the operator's search. */
 static run pursue(const csrec_operator *A, const csrec_atom_search *way, bool reference,
                   const double *y, int64_t steps) {
-    run found = {.height = calloc((size_t)steps, sizeof *found.height),
-                 .energy = calloc((size_t)steps, sizeof *found.energy),
-                 .r = malloc((size_t)A->m * sizeof *found.r)};
+    run found = {.height = check_keep_zeros((size_t)steps, sizeof *found.height),
+                 .energy = check_keep_zeros((size_t)steps, sizeof *found.energy),
+                 .r = check_keep((size_t)A->m * sizeof *found.r)};
     void *state;
     assert_ok(way->create(A, reference, y, &state));
     for (; found.steps < steps; found.steps++) {
@@ -32,9 +32,6 @@ static run pursue(const csrec_operator *A, const csrec_atom_search *way, bool re
 }
 
 static void drop_run(run *r) {
-    free(r->height);
-    free(r->energy);
-    free(r->r);
     csrec_atoms_clear(&r->atoms);
 }
 
@@ -53,7 +50,7 @@ static void expect_same(const drawn *d, const run *a, const run *b) {
 /* r = y - A x of the atoms, and its squares the energy. */
 static void expect_consistent(const drawn *d, const csrec_operator *A, const double *y,
                               const run *a) {
-    double *x = calloc((size_t)d->n, sizeof *x), *Ax = malloc((size_t)d->m * sizeof *Ax);
+    OWNED double *x = calloc((size_t)d->n, sizeof *x), *Ax = malloc((size_t)d->m * sizeof *Ax);
     double squares = 0.0;
     for (int64_t i = 0; i < a->atoms.n; i++) x[a->atoms.column[i]] = a->atoms.coefficient[i];
     assert_ok(csrec_operator_forward(A, x, Ax));
@@ -62,8 +59,6 @@ static void expect_consistent(const drawn *d, const csrec_operator *A, const dou
         squares += a->r[k] * a->r[k];
     }
     if (a->steps) assert_true(fabs(squares - a->energy[a->steps - 1]) < 1e-9);
-    free(x);
-    free(Ax);
 }
 
 /* Whether column j could be picked as well as the best one and would change more than the sign: the
@@ -89,7 +84,8 @@ static bool rivals(const csrec_operator *A, const double *c, int64_t best, doubl
 static int64_t meaningful(const csrec_operator *A, const double *y, int64_t most) {
     size_t m = (size_t)A->m, n = (size_t)A->n;
     OWNED double *r = malloc(m * sizeof *r), *a = malloc(m * sizeof *a), *b = malloc(m * sizeof *b);
-    double *c = malloc(n * sizeof *c), whole = 0.0, left = 0.0;
+    OWNED double *c = malloc(n * sizeof *c);
+    double whole = 0.0, left = 0.0;
     int64_t steps = 0;
     memcpy(r, y, m * sizeof *r);
     for (size_t k = 0; k < m; k++) whole += y[k] * y[k];
@@ -109,7 +105,6 @@ static int64_t meaningful(const csrec_operator *A, const double *y, int64_t most
             left += r[k] * r[k];
         }
     }
-    free(c);
     return steps;
 }
 
@@ -117,9 +112,9 @@ static void expect_equal_searches(const drawn *d, const csrec_operator *A, const
                                   bool picks) {
     int64_t steps = meaningful(A, y, 40);
     if (steps == 0) return;
-    run plain = pursue(A, &csrec_search_any, false, y, steps);
-    run local = pursue(A, A->type->search, false, y, steps);
-    run reference = pursue(A, A->type->search, true, y, steps);
+    ENDS_BY(drop_run) run plain = pursue(A, &csrec_search_any, false, y, steps);
+    ENDS_BY(drop_run) run local = pursue(A, A->type->search, false, y, steps);
+    ENDS_BY(drop_run) run reference = pursue(A, A->type->search, true, y, steps);
     expect_same(d, &local, &plain);
     expect_same(d, &reference, &plain);
     expect_consistent(d, A, y, &local);
@@ -127,22 +122,14 @@ static void expect_equal_searches(const drawn *d, const csrec_operator *A, const
         if (local.atoms.column[i] != plain.atoms.column[i] || local.atoms.n != plain.atoms.n)
             fail_msg("%s: atom %d is column %d, not %d", d->text, (int)i,
                      (int)local.atoms.column[i], (int)plain.atoms.column[i]);
-    drop_run(&plain);
-    drop_run(&local);
-    drop_run(&reference);
 }
 
 TEST(local_update_is_the_plain_search) {
     for (int round = 0; round < 50; round++) {
-        drawn d = draw_operator(&seed, "conv", "cpu");
+        ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, "conv", "cpu");
         d.spec.shape = &d.shape;
-        csrec_operator *A;
-        assert_ok(csrec_operator_create(&d.spec, &A, NULL));
-        OWNED double *y = malloc((size_t)d.m * sizeof *y);
-        for (int64_t k = 0; k < d.m; k++) y[k] = 2.0 * check_uniform(&seed) - 1.0;
-        expect_equal_searches(&d, A, y, false);
-        csrec_operator_destroy(A);
-        drop_drawn(&d);
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&d.spec);
+        expect_equal_searches(&d, A, kept_normals(&seed, d.m), false);
     }
 }
 
@@ -153,12 +140,10 @@ TEST(picks_of_planted_atoms_are_equal) {
         int64_t kernel[] = {2 + check_below(&seed, 4), 2 + check_below(&seed, 4)};
         int64_t K = 1 + check_below(&seed, 9), across = d.shape.dim[1] + kernel[1] - 1;
         int64_t places = (d.shape.dim[0] + kernel[0] - 1) * across;
-        double taps[9 * 25];
-        for (int64_t i = 0; i < 9 * 25; i++) taps[i] = 2.0 * check_uniform(&seed) - 1.0;
+        const double *taps = kept_normals(&seed, 9 * 25);
         csrec_operator_spec spec = {
             .name = "conv", .shape = &d.shape, .filters = taps, .n_filters = K, .kernel = kernel};
-        csrec_operator *A;
-        assert_ok(csrec_operator_create(&spec, &A, NULL));
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
         csrec_operator_size(A, &d.m, &d.n);
         OWNED double *x = calloc((size_t)d.n, sizeof *x), *y = malloc((size_t)d.m * sizeof *y);
         for (int i = 0; i < 8; i++) {
@@ -167,7 +152,6 @@ TEST(picks_of_planted_atoms_are_equal) {
         }
         assert_ok(csrec_operator_forward(A, x, y));
         expect_equal_searches(&d, A, y, true);
-        csrec_operator_destroy(A);
     }
 }
 
@@ -175,8 +159,8 @@ TEST(picks_of_planted_atoms_are_equal) {
 TEST(planted_atoms_come_back) {
     csrec_shape shape = {2, {40, 40}};
     int64_t kernel[] = {4, 4}, index[1600], m = 0;
-    double taps[3 * 16], *x = calloc(3 * 43 * 43, sizeof *x), y[1600];
-    for (int64_t i = 0; i < 48; i++) taps[i] = 2.0 * check_uniform(&seed) - 1.0;
+    double *x = check_keep_zeros(3 * 43 * 43, sizeof *x), y[1600];
+    const double *taps = kept_normals(&seed, 3 * 16);
     for (int64_t i = 0; i < 1600; i++)
         if (check_below(&seed, 8)) index[m++] = i;
     csrec_operator_spec spec = {.name = "conv",
@@ -186,14 +170,13 @@ TEST(planted_atoms_come_back) {
                                 .filters = taps,
                                 .n_filters = 3,
                                 .kernel = kernel};
-    csrec_operator *A;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
     for (int64_t i = 0; i < 3; i++)
         for (int64_t j = 0; j < 3; j++)
             x[((i + j) % 3 * 43 + 8 + 12 * i) * 43 + 8 + 12 * j] =
                 1.0 + (double)i + 3.0 * (double)j;
     assert_ok(csrec_operator_forward(A, x, y));
-    csrec_atoms atoms;
+    CLEARED(csrec_atoms) atoms = {0};
     csrec_solve_report report;
     csrec_solve_options options = {.solver = "mp", .stop.epsilon = 1e-9, .stop.atoms = 400};
     assert_ok(csrec_solve(A, y, &options, &atoms, NULL, &report, NULL));
@@ -202,33 +185,21 @@ TEST(planted_atoms_come_back) {
     for (int64_t j = 0; j < 3 * 43 * 43; j++) off = fmax(off, fabs(x[j]));
     assert_int_equal(report.outcome, CSREC_CONVERGED);
     assert_true(off < 1e-6);
-    csrec_atoms_clear(&atoms);
-    csrec_operator_destroy(A);
-    free(x);
 }
 
 /* fista and omp run on it unchanged: their residuals are those of their x. */
 TEST(other_solvers_run) {
     static const char *const solvers[] = {"fista", "omp", "iht", "cosamp"};
     for (int i = 0; i < 4; i++) {
-        drawn d = draw_operator(&seed, "conv", "cpu");
+        ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, "conv", "cpu");
         d.spec.shape = &d.shape;
-        csrec_operator *A;
-        assert_ok(csrec_operator_create(&d.spec, &A, NULL));
-        OWNED double *y = malloc((size_t)d.m * sizeof *y), *r = malloc((size_t)d.m * sizeof *r);
-        for (int64_t k = 0; k < d.m; k++) y[k] = 2.0 * check_uniform(&seed) - 1.0;
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&d.spec);
+        double *y = kept_normals(&seed, d.m), *r = check_room(d.m);
         csrec_solve_options options = {.solver = solvers[i], .stop.atoms = 3};
-        csrec_atoms atoms = {0};
+        CLEARED(csrec_atoms) atoms = {0};
         csrec_status status = csrec_solve(A, y, &options, &atoms, r, NULL, NULL);
-        if (!status) {
-            run found = {.r = r, .atoms = atoms};
-            expect_consistent(&d, A, y, &found);
-        } else {
-            assert_int_equal(status, CSREC_ARGUMENT); /* too few samples for its k */
-        }
-        csrec_atoms_clear(&atoms);
-        csrec_operator_destroy(A);
-        drop_drawn(&d);
+        if (status) assert_int_equal(status, CSREC_ARGUMENT); /* too few samples for its k */
+        if (!status) expect_consistent(&d, A, y, &(run){.r = r, .atoms = atoms});
     }
 }
 
@@ -238,27 +209,21 @@ TEST(wrong_specs_are_refused) {
     double taps[] = {1, 2, 3, 4}, wild[] = {1, 2, NAN, 4};
     csrec_operator_spec spec = {
         .name = "conv", .shape = &shape, .kernel = kernel, .n_filters = 1, .filters = taps};
-    csrec_operator_spec s = spec;
-    s.filters = NULL;
-    expect_refusal(&s, CSREC_ARGUMENT, "cslearn");
-    s.filters = wild;
-    expect_refusal(&s, CSREC_DATA, "filters[2]");
-    s = spec;
-    s.kernel = none;
-    expect_refusal(&s, CSREC_ARGUMENT, "kernel[1]");
-    s = spec;
-    s.shape = &four;
-    expect_refusal(&s, CSREC_UNSUPPORTED, "axes");
-    s = spec;
-    s.m = 2;
-    s.index = twice;
-    expect_refusal(&s, CSREC_DATA, "twice");
+    csrec_operator_spec unset = spec, unfit = spec, empty = spec, deep = spec, again = spec;
+    unset.filters = NULL;
+    expect_refusal(&unset, CSREC_ARGUMENT, "cslearn");
+    unfit.filters = wild;
+    expect_refusal(&unfit, CSREC_DATA, "filters[2]");
+    empty.kernel = none;
+    expect_refusal(&empty, CSREC_ARGUMENT, "kernel[1]");
+    deep.shape = &four;
+    expect_refusal(&deep, CSREC_UNSUPPORTED, "axes");
+    again.m = 2;
+    again.index = twice;
+    expect_refusal(&again, CSREC_DATA, "twice");
     /* It has no analysis that synthesis undoes, which thresholding needs. */
-    csrec_operator *A;
-    csrec_error error;
     double y[30] = {1.0};
     csrec_solve_options options = {.solver = "threshold"};
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
-    assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
-    csrec_operator_destroy(A);
+    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
+    assert_int_equal(csrec_solve(A, y, &options, NULL, NULL, NULL, NULL), CSREC_UNSUPPORTED);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_csv_grid.c - coordinates that are positions or places, and cells of places. */
 #include "csv_text.h"
-
 #include <float.h>
 
 SEED(seed);
@@ -12,7 +11,7 @@ TEST(lattices_are_found) {
         int64_t h = 2 + check_below(&seed, 30), w = 2 + check_below(&seed, 30), n = 0;
         double step[2] = {0.01 + check_uniform(&seed), 0.01 + 100 * check_uniform(&seed)};
         double origin[2] = {100 * check_uniform(&seed) - 50, 1e4 * check_uniform(&seed)};
-        OWNED char *text = malloc((size_t)(h * w) * 96 + 64);
+        char *text = check_keep((size_t)(h * w) * 96 + 64);
         int64_t index[900];
         double y[900];
         int at = sprintf(text, "x,y,z\n");
@@ -26,9 +25,7 @@ TEST(lattices_are_found) {
         }
         csrec_placement placement;
         csrec_read_options options = {.placement = &placement};
-        csrec_measurement m;
-        assert_ok(csrec_csv_parse(text, (uint64_t)at, "s.csv", &options, &m, NULL));
-        expect(m, h, w, n, index, y);
+        expect(parse_as(text, &options), h, w, n, index, y);
         for (int d = 0; d < 2; d++) {
             assert_true(fabs(placement.step[d] - step[d]) < 1e-5);
             assert_true(fabs(placement.origin[d] - origin[d]) < 1e-5);
@@ -75,6 +72,7 @@ TEST(whole_numbers_are_positions_or_places) {
             n++;
         }
         csrec_placement p;
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m = parse_as(text, &(csrec_read_options){.placement = &p});
         assert_int_equal(m.n, n);
         assert_int_equal(p.dims, places ? 2 : 0);
@@ -87,7 +85,6 @@ TEST(whole_numbers_are_positions_or_places) {
             assert_int_equal(m.index[k], row * m.shape.dim[1] + column);
         }
         if (places) assert_int_equal(m.shape.dim[0], cases[i].x_first ? h : w);
-        csrec_measurement_clear(&m);
     }
 }
 
@@ -102,12 +99,12 @@ TEST(decimals_make_no_grid) {
         for (int i = 0; i < n; i++)
             at += sprintf(text + at, "%.3f %.3f 1\n", 60 * check_uniform(&seed),
                           scattered ? 60 * check_uniform(&seed) : 2.5 * (i % lines));
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m = parse_as(text, &(csrec_read_options){.placement = &p});
         double cells = (double)(m.shape.dim[0] * m.shape.dim[1]) / n;
         assert_true(cells > 3.5 && cells < 5);
         if (scattered) assert_true(fabs(p.step[0] / p.step[1] - 1) < 0.1);
         if (!scattered) assert_int_equal(m.shape.dim[0], lines);
-        csrec_measurement_clear(&m);
     }
 }
 
@@ -152,37 +149,29 @@ TEST(samples_go_to_the_nearest_cell) {
         csrec_placement placement;
         csrec_read_options options = {
             .placement = &placement, .grid = trial & 1 ? &grid : NULL, .cell_means = true};
-        csrec_measurement m;
         for (int i = 0; i < n; i++) {
             at[i][0] = 30 * check_uniform(&seed) - 5;
             at[i][1] = 20 * check_uniform(&seed);
             y[i] = check_uniform(&seed);
             used += sprintf(text + used, "%.17g %.17g %.17g\n", at[i][1], at[i][0], y[i]);
         }
-        if (csrec_csv_parse(text, (uint64_t)used, "s.csv", &options, &m, NULL)) fail();
+        CLEARED(csrec_measurement) m = parse_as(text, &options);
         assert_int_equal(placement.dims, 2);
         if (options.grid) assert_true(csrec_shape_equal(&m.shape, &grid));
         if (m.shape.dim[0] * m.shape.dim[1] <= 400) expect_nearest(&m, &placement, n, at, y);
-        csrec_measurement_clear(&m);
     }
     expect(parse("0.5;1;1.7976931348623157e+308\n0.5;1;1.7976931348623157e+308\n"
                  "0.5;1;1.7976931348623157e+308\n"),
            1, 1, 1, &(int64_t){0}, &(double){DBL_MAX});
-    csrec_measurement m;
-    csrec_error error;
     csrec_read_options options = {.grid = &(csrec_shape){3, {4, 4, 4}}};
-    assert_int_equal(csrec_csv_parse("0,1,2\n", 6, "s.csv", &options, &m, &error), CSREC_ARGUMENT);
-    io_assert_line(&error, "s.csv", "3 extents but samples have 2");
+    refuse_as("0,1,2\n", &options, "3 extents but samples have 2");
     /* Whole numbers on a grid, all of one x. */
     options.grid = &(csrec_shape){2, {4, 0}};
-    assert_int_equal(csrec_csv_parse("0,1,2\n", 6, "s.csv", &options, &m, &error), CSREC_ARGUMENT);
-    io_assert_line(&error, "s.csv", "0 cells along axis 1");
+    refuse_as("0,1,2\n", &options, "0 cells along axis 1");
     options.grid = &(csrec_shape){2, {3, 3}};
-    assert_ok(csrec_csv_parse("7,10,1\n7,20,2\n7,30,3\n", 21, "s.csv", &options, &m, NULL));
-    expect(m, 3, 3, 3, (const int64_t[]){0, 3, 6}, (const double[]){1, 2, 3});
+    expect(parse_as("7,10,1\n7,20,2\n7,30,3\n", &options), 3, 3, 3, (const int64_t[]){0, 3, 6},
+           (const double[]){1, 2, 3});
 }
-
-/* ------------------------------------------------------------------ middles of cells ---------- */
 
 /* What bends least through samples of a linear function is this function, but nothing beyond the
  * samples. A channel that is missing somewhere is moved by the samples that have it. */
@@ -194,7 +183,7 @@ TEST(values_are_those_of_the_middles) {
         double at[N * 3], y[N * 2], slope[3];
         double least[2] = {INFINITY, INFINITY}, most[2] = {-INFINITY, -INFINITY};
         csrec_placement p;
-        csrec_measurement m;
+        CLEARED(csrec_measurement) m = {0};
         for (int d = 0; d < dims; d++) slope[d] = check_uniform(&seed) - 0.5;
         for (int i = 0; i < N; i++) {
             y[2 * i] = 7.0;
@@ -220,7 +209,6 @@ TEST(values_are_those_of_the_middles) {
                 if (!isnan(m.y[2 * k + c])) assert_true(fabs(m.y[2 * k + c] - value) < 1e-8);
             }
         }
-        csrec_measurement_clear(&m);
     }
 }
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_batch.c - pursuits on the device against the eager pursuit on the CPU: equal values,
  * coefficients, energies, iterations and outcomes, to the bit. */
-#include <math.h>
-#include <string.h>
 
 #include "kernels/method/grids/signal.h"
 #include "cuda_check.h"
@@ -20,20 +18,15 @@ typedef struct problem {
     csrec_stop stop;
 } problem;
 
-static int compare_rows(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Skewed: rows crowd towards 0, for deep and lopsided trees. */
 static void draw_rows(problem *p, int64_t n, bool skew) {
     uint64_t mask = p->levels ? (UINT64_MAX >> (64 - p->levels)) : 0;
-    p->rows = malloc((size_t)n * sizeof *p->rows);
+    p->rows = check_keep((size_t)n * sizeof *p->rows);
     for (int64_t j = 0; j < n; j++) {
         int shift = skew ? (int)check_below(&seed, p->levels) : 0;
         p->rows[j] = (check_next(&seed) & mask) >> shift;
     }
-    qsort(p->rows, (size_t)n, sizeof *p->rows, compare_rows);
+    qsort(p->rows, (size_t)n, sizeof *p->rows, ascend);
     p->n = 1;
     for (int64_t j = 1; j < n; j++)
         if (p->rows[j] != p->rows[p->n - 1]) p->rows[p->n++] = p->rows[j];
@@ -43,18 +36,12 @@ static problem draw(int64_t n, int levels, bool skew, int kind, csrec_columns co
     problem p = {.levels = levels, .columns = columns};
     if (levels < 40 && n > INT64_C(1) << levels) n = INT64_C(1) << levels;
     draw_rows(&p, n, skew && levels > 0);
-    p.y = malloc((size_t)p.n * sizeof *p.y);
+    p.y = check_keep((size_t)p.n * sizeof *p.y);
     for (int64_t j = 0; j < p.n; j++) p.y[j] = draw_value(&seed, kind, j);
     return p;
 }
 
-static void drop(problem *p) {
-    free(p->rows);
-    free(p->y);
-}
-
-/* ---- the CPU's run, by the rules of solver/solve.c */
-
+/* The CPU's run, by the rules of solver/solve.c. */
 static int32_t run_cpu(const problem *p, csrec_eager *e, int64_t *iterations) {
     int64_t limit = p->stop.atoms ? p->stop.atoms : 4 * p->n;
     double whole = 0.0, energy = csrec_pursuit_eager.energy(e);
@@ -97,8 +84,6 @@ static int64_t list_cpu(const csrec_eager *e, double *value) {
     return i;
 }
 
-/* ---- the device's run */
-
 typedef struct run {
     csrec_cuda_block memory; /* rows and samples of all problems */
     csrec_cuda_tree *trees;
@@ -106,14 +91,14 @@ typedef struct run {
 } run;
 
 static void start_run(run *g, int64_t count, const problem *p) {
-    *g = (run){.trees = calloc((size_t)count, sizeof *g->trees)};
+    *g = (run){.trees = check_keep_zeros((size_t)count, sizeof *g->trees)};
     size_t scratch_bytes = 1;
     for (int64_t k = 0; k < count; k++) {
         size_t bytes = csrec_cuda_tree_scratch(p[k].n, p[k].columns);
         scratch_bytes = bytes > scratch_bytes ? bytes : scratch_bytes;
     }
-    uint64_t **rows = calloc((size_t)count, sizeof *rows);
-    double **y = calloc((size_t)count, sizeof *y);
+    uint64_t **rows = check_keep_zeros((size_t)count, sizeof *rows);
+    double **y = check_keep_zeros((size_t)count, sizeof *y);
     void *scratch = NULL;
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t k = 0; k < count; k++) {
@@ -123,36 +108,30 @@ static void start_run(run *g, int64_t count, const problem *p) {
         scratch = csrec_cuda_block_take(&g->memory, (int64_t)scratch_bytes, 1);
         if (!pass) assert_ok(csrec_cuda_block_create(&g->memory, "a test", NULL));
     }
-    csrec_error error = {{0}};
     for (int64_t k = 0; k < count; k++) {
         size_t bytes = (size_t)p[k].n * 8;
-        assert_ok(csrec_cuda_upload(rows[k], p[k].rows, bytes, NULL, &error));
-        assert_ok(csrec_cuda_upload(y[k], p[k].y, bytes, NULL, &error));
-        csrec_status status = csrec_cuda_tree_create(p[k].levels, p[k].n, rows[k], p[k].columns,
-                                                     scratch, NULL, &g->trees[k], &error);
-        if (status) print_message("%s\n", error.text);
-        assert_ok(status);
+        assert_well(csrec_cuda_upload(rows[k], p[k].rows, bytes, NULL, &error));
+        assert_well(csrec_cuda_upload(y[k], p[k].y, bytes, NULL, &error));
+        assert_well(csrec_cuda_tree_create(p[k].levels, p[k].n, rows[k], p[k].columns, scratch,
+                                           NULL, &g->trees[k], &error));
     }
-    assert_ok(csrec_cuda_batch_create(count, g->trees, 1, NULL, &g->batch, &error));
+    assert_well(csrec_cuda_batch_create(count, g->trees, 1, NULL, &g->batch, &error));
     for (int64_t k = 0; k < count; k++) {
         csrec_cuda_signal_init(&g->batch.signal[k], p[k].n, p[k].y, &p[k].stop);
-        assert_ok(csrec_cuda_batch_start(&g->batch, k, y[k], 1, NULL, &error));
+        assert_well(csrec_cuda_batch_start(&g->batch, k, y[k], 1, NULL, &error));
     }
-    assert_ok(csrec_cuda_batch_norms(&g->batch, &error));
+    assert_well(csrec_cuda_batch_norms(&g->batch, &error));
     for (int64_t k = 0; k < count; k++)
         csrec_cuda_signal_goal(&g->batch.signal[k], p[k].n, &p[k].stop);
-    free(rows);
-    free(y);
 }
 
 static void end_run(run *g) {
     csrec_cuda_batch_destroy(&g->batch);
     csrec_cuda_block_destroy(&g->memory);
-    free(g->trees);
 }
 
 static int64_t compare(const run *g, int64_t k, const problem *p) {
-    csrec_tree tree;
+    CLEARED(csrec_tree) tree = {0};
     csrec_eager *e;
     assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
     assert_ok(csrec_pursuit_eager.create(&tree, p->y, (void **)&e));
@@ -172,39 +151,29 @@ static int64_t compare(const run *g, int64_t k, const problem *p) {
     assert_true(s->energy_low == (uint64_t)e->energy);
     assert_true(s->energy_high == (int64_t)(e->energy >> 64));
     size_t room = (size_t)(3 * p->n + 1) * sizeof(double);
-    double *value = malloc(room), *on_device = malloc(room);
+    OWNED double *value = malloc(room), *on_device = malloc(room);
     int64_t items = list_cpu(e, value);
     assert_int_equal(t->items, items);
-    csrec_atoms a, b;
+    CLEARED(csrec_atoms) a = {0}, b = {0};
     assert_ok(csrec_pursuit_eager.result(e, p->y, &a, NULL));
     assert_ok(csrec_cuda_signal_atoms(t, s, &b, NULL));
     assert_same_atoms(&a, &b);
-    csrec_atoms_clear(&a);
-    csrec_atoms_clear(&b);
-    uint32_t *slot = malloc(room);
-    csrec_cuda_record *record = malloc((size_t)(t->tops + 1) * sizeof *record);
+    OWNED uint32_t *slot = malloc(room);
+    OWNED csrec_cuda_record *record = malloc((size_t)(t->tops + 1) * sizeof *record);
     assert_ok(csrec_cuda_download(on_device, s->value, (size_t)items * 8, NULL, NULL));
     assert_ok(csrec_cuda_download(slot, t->slot, (size_t)items * 4, NULL, NULL));
     assert_ok(csrec_cuda_download(record, s->record, (size_t)t->tops * sizeof *record, NULL, NULL));
     for (int64_t i = 0, top = 0; i < items; i++)
         if (!slot[i]) on_device[i] = record[top++].value;
     assert_same_bits(on_device, value, items);
-    free(slot);
-    free(record);
-    free(value);
-    free(on_device);
     csrec_pursuit_eager.destroy(e);
-    csrec_tree_clear(&tree);
     return iterations;
 }
 
 static void run_and_compare(int64_t count, const problem *p, int warps) {
-    run g;
-    csrec_error error = {{0}};
+    ENDS_BY(end_run) run g = {0};
     start_run(&g, count, p);
-    csrec_status status = csrec_cuda_batch_run(&g.batch, warps, NULL, NULL, &error);
-    if (status) print_message("%s\n", error.text);
-    assert_ok(status);
+    assert_well(csrec_cuda_batch_run(&g.batch, warps, NULL, NULL, &error));
     int64_t iterations = 0, deepest = 0;
     for (int64_t k = 0; k < count; k++) {
         iterations += compare(&g, k, &p[k]);
@@ -212,11 +181,10 @@ static void run_and_compare(int64_t count, const problem *p, int warps) {
     }
     print_message("%lld signals, %lld iterations equal, paths up to %lld words\n", (long long)count,
                   (long long)iterations, (long long)deepest);
-    end_run(&g);
 }
 
 static void many(int64_t count, int64_t largest_n, int levels_from, int warps) {
-    problem *p = calloc((size_t)count, sizeof *p);
+    problem *p = check_keep_zeros((size_t)count, sizeof *p);
     for (int64_t k = 0; k < count; k++) {
         int levels = levels_from + (int)check_below(&seed, 63 - levels_from);
         p[k] = draw(1 + check_below(&seed, largest_n), levels, check_below(&seed, 3) == 0,
@@ -224,8 +192,6 @@ static void many(int64_t count, int64_t largest_n, int levels_from, int warps) {
         p[k].stop = draw_stop(&seed);
     }
     run_and_compare(count, p, warps);
-    for (int64_t k = 0; k < count; k++) drop(&p[k]);
-    free(p);
 }
 
 TEST(small_signals) {
@@ -254,7 +220,6 @@ TEST(sizes) {
         p[k].stop.atoms = 20000;
     }
     run_and_compare(2 * SIZES, p, 0);
-    for (int k = 0; k < 2 * SIZES; k++) drop(&p[k]);
 }
 
 /* A caterpillar: each sample alone beside all before it, 62 deep, over and over. */
@@ -265,17 +230,16 @@ TEST(deepest_paths) {
         int64_t crowd = 300;
         p[k] = (problem){.levels = 62,
                          .columns = k % 2 ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED};
-        p[k].rows = malloc((size_t)(crowd + 62) * sizeof *p[k].rows);
+        p[k].rows = check_keep((size_t)(crowd + 62) * sizeof *p[k].rows);
         int64_t n = 0;
         for (; n < crowd; n++) p[k].rows[n] = (uint64_t)n * (1 + (uint64_t)k / 2);
         for (int level = 12; level < 62; level++) p[k].rows[n++] = UINT64_C(1) << level;
         p[k].n = n;
-        p[k].y = malloc((size_t)n * sizeof *p[k].y);
+        p[k].y = check_keep((size_t)n * sizeof *p[k].y);
         for (int64_t j = 0; j < n; j++) p[k].y[j] = draw_value(&seed, k < 2 ? 0 : 5, j);
     }
     run_and_compare(4, p, 1);
     run_and_compare(4, p, 8);
-    for (int k = 0; k < 4; k++) drop(&p[k]);
 }
 
 static bool stop_at_once(int64_t iterations, void *context) {
@@ -287,7 +251,7 @@ static bool stop_at_once(int64_t iterations, void *context) {
 TEST(interruption) {
     if (no_device()) skip();
     problem p = draw(200000, 40, false, 0, CSREC_COLUMNS_TWO_SIDED);
-    run g;
+    ENDS_BY(end_run) run g = {0};
     start_run(&g, 1, &p);
     int calls = 0;
     assert_ok(csrec_cuda_batch_run(&g.batch, 16, stop_at_once, &calls, NULL));
@@ -296,6 +260,4 @@ TEST(interruption) {
     p.stop.atoms = g.batch.signal[0].iterations;
     g.batch.signal[0].outcome = CSREC_STEP_LIMIT; /* the same after as many iterations */
     compare(&g, 0, &p);
-    end_run(&g);
-    drop(&p);
 }

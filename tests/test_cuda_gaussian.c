@@ -5,6 +5,7 @@
 #include "scene.h"
 
 enum { NUMBER = 5, SHOWN = 5 };
+static const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
 
 static int failures; /* of the present test */
 
@@ -38,18 +39,15 @@ static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
 
 /* Rounds, and the picture as it was, on the device. */
 static void *make_there(scene *s, const csrec_gaussian_round *rounds) {
-    csrec_error error = {{0}};
     void *there = NULL;
-    if (create_there(picture(s), rounds, 2, NUMBER, &there, &error)) fail_msg("%s", error.text);
+    assert_well(create_there(picture(s), rounds, 2, NUMBER, &there, &error));
     return there;
 }
 
 /* A round there; its picture comes back into s. */
 static void on_device(void *there, const csrec_gaussian_round *round, scene *s) {
-    csrec_error error = {{0}};
-    if (csrec_gaussian_cuda.run(there, round, 0, &error) ||
-        csrec_gaussian_cuda.get(there, picture(s), &error))
-        fail_msg("%s", error.text);
+    assert_well(csrec_gaussian_cuda.run(there, round, 0, &error));
+    assert_well(csrec_gaussian_cuda.get(there, picture(s), &error));
 }
 
 static void expect_same_scene(const scene *a, const scene *b, const char *what) {
@@ -82,14 +80,12 @@ typedef struct trial {
 static double moved_most(const trial *t, int n) {
     double most = 0.0;
     for (int k = 0; k < n; k++) {
-        csrec_gaussian_matches own = {0};
+        CLEARED(csrec_gaussian_matches) own = {0};
         scene moved = scene_copy(t->start);
         move_estimate(&moved);
         for (int r = 0; r < t->count; r++)
             on_cpu(&moved, &t->rounds[r], NUMBER, t->matches ? t->matches : &own);
         most = fmax(most, scene_rms(t->result, &moved));
-        csrec_gaussian_matches_clear(&own);
-        drop(&moved, false);
     }
     return most;
 }
@@ -140,21 +136,14 @@ static outcome run_there(const scene *start, const scene *first,
     assert_ok(csrec_gaussian_cuda.set(there, picture(&o.alone), NULL));
     on_device(there, &rounds[1], &o.alone);
     csrec_gaussian_cuda.destroy(there);
-    drop(&again, false);
     return o;
-}
-
-static void drop_outcome(outcome *o) {
-    drop(&o->one, false);
-    drop(&o->alone, false);
-    drop(&o->both, false);
 }
 
 /* Once on the whole window, once on the candidates that this leaves, which stay where they are. */
 static void compare_twice(scene *start, csrec_gaussian_round round) {
     csrec_gaussian_round rounds[2] = {round, round};
     rounds[1].again = true;
-    csrec_gaussian_matches own = {0};
+    CLEARED(csrec_gaussian_matches) own = {0};
     scene first = scene_copy(start);
     on_cpu(&first, &rounds[0], NUMBER, &own);
     scene second = scene_copy(&first);
@@ -163,58 +152,26 @@ static void compare_twice(scene *start, csrec_gaussian_round round) {
     expect_close(&(trial){start, &first, rounds, 1, NULL}, &o.one, "first round");
     expect_close(&(trial){&first, &second, rounds + 1, 1, &own}, &o.alone, "second");
     expect_close(&(trial){start, &second, rounds, 2, NULL}, &o.both, "both");
-    csrec_gaussian_matches_clear(&own);
-    drop_outcome(&o);
-    drop(&first, false);
-    drop(&second, false);
 }
-
-static const csrec_gaussian_round usual = {.patch = 8,
-                                           .step = 4,
-                                           .group = 20,
-                                           .radius = 5,
-                                           .diagonal = 2,
-                                           .noise = 1,
-                                           .em = 1,
-                                           .em_diagonal = 0.2f,
-                                           .evenness = 5,
-                                           .every = 3};
 
 TEST(rounds_follow_the_cpu) {
     if (no_device()) skip();
-    csrec_gaussian_round rounds[4];
-    for (int k = 0; k < 4; k++) rounds[k] = usual;
-    rounds[0].step = 6;
-    rounds[0].group = 48;
-    rounds[0].radius = 10;
-    rounds[1].group = 32;
-    rounds[1].radius = 7;
-    rounds[1].trust = 0.5f;
+    csrec_gaussian_round rounds[] = {round_of(8, 6, 48, 10), round_of(8, 4, 32, 7),
+                                     round_of(5, 3, 128, 6), round_of(10, 5, 64, 6)};
+    rounds[1].trust = rounds[3].trust = 0.5f;
     rounds[1].em = 2;
     rounds[1].margin = 3;
-    rounds[2] = (csrec_gaussian_round){.patch = 5,
-                                       .step = 3,
-                                       .group = 128,
-                                       .radius = 6,
-                                       .diagonal = 1,
-                                       .trust = 0.1f,
-                                       .noise = 2,
-                                       .em = 1,
-                                       .em_diagonal = 0.5f,
-                                       .evenness = 1};
-    rounds[3].patch = 10;
-    rounds[3].step = 5;
-    rounds[3].group = 64;
-    rounds[3].radius = 6;
-    rounds[3].trust = 0.5f;
-    const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
+    rounds[2].diagonal = rounds[2].evenness = 1;
+    rounds[2].trust = 0.1f;
+    rounds[2].noise = 2;
+    rounds[2].em_diagonal = 0.5f;
+    rounds[2].every = 0;
     for (size_t k = 0; k < sizeof rounds / sizeof *rounds; k++)
         for (int round = 0; round < 2; round++) {
             int height = 16 + (int)check_below(&seed, 7), width = 16 + (int)check_below(&seed, 7);
             scene s = draw(height, width, round ? CHANNELS : 1, rates[check_below(&seed, 5)],
                            check_below(&seed, 3) ? 0.0f : 3.0f);
             compare_twice(&s, rounds[k]);
-            drop(&s, true);
         }
     finish();
 }
@@ -222,14 +179,9 @@ TEST(rounds_follow_the_cpu) {
 /* More groups than the kernels take at a time, 2^16. */
 TEST(many_groups) {
     if (no_device()) skip();
-    csrec_gaussian_round round = usual;
-    round.patch = 3;
-    round.step = 1;
-    round.radius = 2;
-    round.group = 6;
+    const csrec_gaussian_round round = round_of(3, 1, 6, 2);
     scene s = draw(262, 258, 1, 0.4, 0.0f);
     compare_twice(&s, round);
-    drop(&s, true);
     finish();
 }
 
@@ -237,7 +189,6 @@ TEST(many_groups) {
  * patches for each width of the kernels. */
 TEST(colours_follow_the_cpu) {
     if (no_device()) skip();
-    const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
     const int patches[] = {8, 10, 5, 11};
     for (int k = 0; k < 10; k++) {
         csrec_gaussian_round round = usual;
@@ -254,7 +205,6 @@ TEST(colours_follow_the_cpu) {
         if (k == 8) s.p.guides = 0;    /* pooled, but compared on their mean */
         if (k == 9) s.p.pooled = true; /* with noise */
         compare_twice(&s, round);
-        drop(&s, true);
     }
     finish();
 }
@@ -263,7 +213,6 @@ TEST(colours_follow_the_cpu) {
  * steps of their own along the first axis, and volumes thinner than a patch. */
 TEST(volumes_follow_the_cpu) {
     if (no_device()) skip();
-    const double rates[] = {0.1, 0.25, 0.6, 1.0, 0.0};
     for (int k = 0; k < 10; k++) {
         csrec_gaussian_round round = usual;
         round.patch = 2 + (int)check_below(&seed, 4);
@@ -280,7 +229,6 @@ TEST(volumes_follow_the_cpu) {
         scene s = draw_volume(depth, height, 5 + (int)check_below(&seed, 8),
                               k % 3 == 0 ? CHANNELS : 1, rates[k % 5], k % 2 ? 3.0f : 0.0f);
         compare_twice(&s, round);
-        drop(&s, true);
     }
     finish();
 }
@@ -303,7 +251,6 @@ TEST(rounds_of_the_method) {
                       : pooled ? draw_colours(25, 28, rate, 0.0f)
                                : draw(25, 28, 1, rate, 2.0f);
             compare_twice(&s, round);
-            drop(&s, true);
         }
     }
     finish();
@@ -314,16 +261,14 @@ TEST(small_pictures) {
     if (no_device()) skip();
     csrec_gaussian_round round = usual;
     round.every = 0;
+    round.floor = 10.0f;
     const int sizes[][2] = {{1, 1}, {1, 30}, {25, 1}, {3, 9}, {8, 8}, {9, 8}};
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int colours = 0; colours < 2; colours++) {
             scene s = colours ? draw_colours(sizes[k][0], sizes[k][1], 0.4, 0.0f)
                               : draw(sizes[k][0], sizes[k][1], 1, 0.4, 0.0f);
-            round.floor = 10.0f;
             compare_twice(&s, round);
-            drop(&s, true);
         }
-    }
     finish();
 }
 
@@ -337,37 +282,25 @@ static csrec_status attempt(scene *s, const csrec_gaussian_round *round, csrec_e
 
 TEST(limits_are_refused) {
     if (no_device()) skip();
-    csrec_gaussian_round round = {
-        .patch = 12, .step = 4, .group = 20, .radius = 5, .diagonal = 2, .noise = 1, .evenness = 5};
+    csrec_gaussian_round round = round_of(12, 4, 20, 5);
     scene s = draw(20, 20, 1, 0.4, 0.0f);
     csrec_error error;
-    assert_int_equal(attempt(&s, &round, &error), CSREC_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "pixels"));
+    assert_refused(attempt(&s, &round, &error), CSREC_UNSUPPORTED, "pixels");
     round.patch = 8;
     round.radius = 120;
-    assert_int_equal(attempt(&s, &round, &error), CSREC_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "radius"));
+    assert_refused(attempt(&s, &round, &error), CSREC_UNSUPPORTED, "radius");
     round.radius = 5;
     round.again = true; /* no round before */
     assert_int_equal(attempt(&s, &round, &error), CSREC_ARGUMENT);
     round.again = false;
     assert_ok(attempt(&s, &round, &error));
-    drop(&s, true);
     scene cube = draw_volume(6, 6, 6, 1, 0.4, 0.0f);
     round.patch = 6; /* 216 entries */
-    assert_int_equal(attempt(&cube, &round, &error), CSREC_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "pixels"));
-    drop(&cube, true);
+    assert_refused(attempt(&cube, &round, &error), CSREC_UNSUPPORTED, "pixels");
     scene two = draw(20, 20, 2, 0.4, 0.0f);
     two.p.pooled = true;
-    assert_int_equal(attempt(&two, &usual, &error), CSREC_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "pooled"));
-    drop(&two, true);
+    assert_refused(attempt(&two, &usual, &error), CSREC_UNSUPPORTED, "pooled");
     scene colours = draw_colours(20, 20, 0.4, 0.0f);
-    round = usual;
-    round.patch = 11;
-    round.group = 128; /* 192 KiB of patches */
-    assert_int_equal(attempt(&colours, &round, &error), CSREC_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "128 patches"));
-    drop(&colours, true);
+    round = round_of(11, 4, 128, 5); /* 192 KiB of patches */
+    assert_refused(attempt(&colours, &round, &error), CSREC_UNSUPPORTED, "128 patches");
 }

@@ -2,7 +2,6 @@
 /* test_cuda_gaussian_recover.c - recoveries by Gaussian groups on the device: the start there, and
  * the rounds on it; of colours and volumes, the rounds of both backends on one start. */
 #include "scene.h"
-
 #include "method/method.h"
 #include "method/tones.h"
 #include "recover/recover.h"
@@ -11,15 +10,11 @@
 static csrec_measurement draw_samples(const scene *s, double rate) {
     int64_t area = entries_of(s);
     bool volume = s->p.depth > 1;
-    csrec_measurement m = {.shape = {volume ? 3 : 2,
-                                     {volume ? s->p.depth : s->p.height,
-                                      volume ? s->p.height : s->p.width, volume ? s->p.width : 0}},
-                           .channels = s->p.channels,
-                           .sigma = (double)s->p.sigma,
-                           .dtype = CSREC_F64,
-                           .scale = {-127.5, 127.5}};
-    m.index = malloc((size_t)area * sizeof *m.index);
-    m.y = malloc((size_t)(area * m.channels) * sizeof *m.y);
+    const csrec_shape shape = volume ? (csrec_shape){3, {s->p.depth, s->p.height, s->p.width}}
+                                     : (csrec_shape){2, {s->p.height, s->p.width}};
+    csrec_measurement m = room_for_samples(shape, s->p.channels, area);
+    m.sigma = (double)s->p.sigma;
+    m.scale[0] = -127.5, m.scale[1] = 127.5;
     for (int64_t i = 0; i < area; i++) {
         s->mask[i] = i == 0 || i == area - 1 || check_uniform(&seed) < rate;
         for (int c = 0; c < s->p.channels && s->mask[i]; c++) {
@@ -38,28 +33,22 @@ static bool stop_before_rounds(const csrec_progress *progress, void *context) {
 }
 
 static size_t values_of(const csrec_measurement *m) {
-    int64_t entries;
-    assert_ok(csrec_shape_count(&m->shape, &entries));
-    return (size_t)(entries * m->channels);
+    return (size_t)(entries_in(&m->shape) * m->channels);
 }
 
 /* The picture and, unless NULL, its variances; or the start alone. */
 static double *recover(const csrec_measurement *m, double effort, const char *backend, bool start,
                        double *variance) {
     csrec_setting set = {"effort", effort};
-    csrec_recover_options options;
+    csrec_recover_options options = options_by(NULL);
     csrec_recover_report report;
-    csrec_error error = {{0}};
-    csrec_recover_defaults(&options);
     options.solve.solver = "gaussian";
-    options.solve.settings = &set;
-    options.solve.n_settings = 1;
+    use_settings(&options.solve, 1, &set);
     options.backend = backend;
     if (start) options.solve.progress = stop_before_rounds;
-    double *signal = malloc(values_of(m) * sizeof *signal);
-    if (variance ? csrec_recover_variance(m, &options, signal, variance, &report, &error)
-                 : csrec_recover(m, &options, signal, NULL, &report, &error))
-        fail_msg("%s", error.text);
+    double *signal = check_keep(values_of(m) * sizeof *signal);
+    assert_well(variance ? csrec_recover_variance(m, &options, signal, variance, &report, &error)
+                         : csrec_recover(m, &options, signal, NULL, &report, &error));
     assert_string_equal(report.backend, backend);
     assert_int_equal(report.outcome, start ? CSREC_INTERRUPTED : CSREC_DONE);
     return signal;
@@ -67,11 +56,10 @@ static double *recover(const csrec_measurement *m, double effort, const char *ba
 
 /* The start by itself: thresholded cosines there. */
 static double *threshold_there(const csrec_measurement *m) {
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
+    csrec_recover_options options = options_by(NULL);
     options.basis = "dct";
     options.backend = "cuda";
-    double *signal = malloc(values_of(m) * sizeof *signal);
+    double *signal = check_keep(values_of(m) * sizeof *signal);
     assert_ok(csrec_recover(m, &options, signal, NULL, NULL, NULL));
     return signal;
 }
@@ -90,10 +78,6 @@ TEST(start_is_there) {
                                : (double)(float)wanted[i];
             if (start[i] != value) fail_msg("pixel %d: %.9g, not %.9g", (int)i, start[i], value);
         }
-        free(start);
-        free(wanted);
-        csrec_measurement_clear(&m);
-        drop(&s, true);
     }
 }
 
@@ -101,18 +85,8 @@ TEST(start_is_there) {
  * small for blocks of 32 pixels have their start from the CPU. */
 TEST(recoveries_are_rounds_on_the_start) {
     if (no_device()) skip();
-    csrec_gaussian_round rounds[2] = {{.patch = 8,
-                                       .step = 6,
-                                       .group = 40,
-                                       .radius = 24,
-                                       .diagonal = 2,
-                                       .trust = 0.5f,
-                                       .noise = 1,
-                                       .em = 1,
-                                       .em_diagonal = 0.2f,
-                                       .evenness = 5,
-                                       .every = 3}};
-    rounds[1] = rounds[0];
+    csrec_gaussian_round rounds[2] = {round_of(8, 6, 40, 24), round_of(8, 6, 40, 24)};
+    rounds[0].trust = rounds[1].trust = 0.5f;
     rounds[1].again = true;
     for (int k = 0; k < 2; k++) {
         int least = k ? 20 : 32;
@@ -138,15 +112,8 @@ TEST(recoveries_are_rounds_on_the_start) {
         for (int64_t i = 0; i < area; i++)
             if (whole[i] != (double)s.u[0][i])
                 fail_msg("pixel %d: %.9g, not %.9g", (int)i, whole[i], (double)s.u[0][i]);
-        free(start);
-        free(whole);
-        free(cpu);
-        csrec_measurement_clear(&m);
-        drop(&s, true);
     }
 }
-
-/* ------------------------------------------------------------------ both backends on one start */
 
 typedef struct refined {
     size_t n;
@@ -156,18 +123,14 @@ typedef struct refined {
 static refined refine(const csrec_measurement *m, double effort, const char *backend,
                       const double *start) {
     refined r = {.n = values_of(m)};
-    r.signal = malloc(r.n * sizeof *r.signal);
-    r.variance = malloc(r.n * sizeof *r.variance);
-    memcpy(r.signal, start, r.n * sizeof *start);
+    r.signal = memcpy(check_keep(r.n * sizeof *start), start, r.n * sizeof *start);
+    r.variance = check_keep(r.n * sizeof *r.variance);
     csrec_setting set = {"effort", effort};
-    csrec_recover_options options;
+    csrec_recover_options options = options_by(NULL);
     csrec_recover_report report = {0};
-    csrec_error error = {{0}};
-    csrec_context context;
-    csrec_whole whole;
-    csrec_recover_defaults(&options);
-    options.solve.settings = &set;
-    options.solve.n_settings = 1;
+    ENDS_BY(csrec_context_destroy) csrec_context context = {0};
+    CLEARED(csrec_whole) whole = {0};
+    use_settings(&options.solve, 1, &set);
     assert_ok(csrec_context_create(backend, &context, NULL));
     assert_ok(csrec_whole_of(m, &whole, NULL));
     const csrec_recovery recovery = {.measurement = m,
@@ -178,40 +141,26 @@ static refined refine(const csrec_measurement *m, double effort, const char *bac
                                      .signal = r.signal,
                                      .variance = r.variance,
                                      .report = &report};
-    if (csrec_gaussian_refine(&recovery, &error)) fail_msg("%s", error.text);
-    csrec_whole_clear(&whole);
-    csrec_context_destroy(&context);
+    assert_well(csrec_gaussian_refine(&recovery, &error));
     return r;
-}
-
-static void refined_clear(refined *r) {
-    free(r->signal);
-    free(r->variance);
-}
-
-static double rms(size_t n, const double *a, const double *b) {
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    return sqrt(sum / (double)n);
 }
 
 /* Of signals and variances. */
 static double off(const refined *a, const refined *b) {
-    return hypot(rms(a->n, a->signal, b->signal), rms(a->n, a->variance, b->variance));
+    const int64_t n = (int64_t)a->n;
+    return hypot(check_rms(n, a->signal, b->signal), check_rms(n, a->variance, b->variance));
 }
 
 /* The most by which one of `times` starts moved by 1e-4 changes the CPU's result. */
 static double moved_most(const csrec_measurement *m, double effort, const double *start,
                          const refined *cpu, int times) {
-    double most = 0.0, *moved = malloc(cpu->n * sizeof *moved);
+    double most = 0.0, *moved = check_keep(cpu->n * sizeof *moved);
     for (int k = 0; k < times; k++) {
         for (size_t i = 0; i < cpu->n; i++)
             moved[i] = start[i] + 2e-4 * (check_uniform(&seed) - 0.5);
         refined r = refine(m, effort, "cpu", moved);
         most = fmax(most, off(cpu, &r));
-        refined_clear(&r);
     }
-    free(moved);
     return most;
 }
 
@@ -239,7 +188,7 @@ static void show_differences(const double *a, const double *b, size_t n, const c
  * failures. */
 static int compare_backends(const scene *s, double effort) {
     csrec_measurement m = draw_samples(s, 0.25);
-    refined all = {.n = values_of(&m), .variance = malloc(values_of(&m) * sizeof(double))};
+    refined all = {.n = values_of(&m), .variance = check_keep(values_of(&m) * sizeof(double))};
     double *start = recover(&m, effort, "cuda", true, NULL);
     all.signal = recover(&m, effort, "cuda", false, all.variance);
     refined there = refine(&m, effort, "cuda", start), cpu = refine(&m, effort, "cpu", start);
@@ -264,11 +213,6 @@ static int compare_backends(const scene *s, double effort) {
         show_differences(cpu.signal, there.signal, all.n, "value");
         show_differences(cpu.variance, there.variance, all.n, "variance");
     }
-    refined_clear(&all);
-    refined_clear(&there);
-    refined_clear(&cpu);
-    free(start);
-    csrec_measurement_clear(&m);
     return !same + !close;
 }
 
@@ -285,7 +229,6 @@ TEST(colours_and_volumes_are_those_of_the_cpu) {
                                     10 + (int)check_below(&seed, 5), k % 4 == 1 ? CHANNELS : 1, 0.0,
                                     sigma);
         failures += compare_backends(&s, k % 2);
-        drop(&s, true);
     }
     if (failures) fail_msg("%d comparisons failed", failures);
 }

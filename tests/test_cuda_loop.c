@@ -4,17 +4,9 @@
  * pursuit on the CPU: picks in their order, atoms, residual and report to the bit. */
 #include "device.h"
 #include "problem.h"
-
-#include <string.h>
-
 #include "kernels/haar/reference.h"
 
 SEED(seed);
-
-/* Under a checker of memory or races every step takes a thousand times as long. */
-static bool brief(void) {
-    return getenv("CSREC_TEST_BRIEF") != NULL;
-}
 
 static void same_results(const problem *p, void *cpu, void *cuda) {
     assert_same_results(p, &csrec_pursuit_reference, cpu, &csrec_cuda_pursuit_reference, cuda);
@@ -22,7 +14,7 @@ static void same_results(const problem *p, void *cpu, void *cuda) {
 
 /* The atoms after each of the first picks name the picks in their order. */
 static int64_t run_together(const problem *p, int64_t limit) {
-    csrec_tree tree;
+    CLEARED(csrec_tree) tree = {0};
     void *cpu, *cuda;
     assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
     assert_ok(csrec_pursuit_reference.create(&tree, p->y, &cpu));
@@ -41,7 +33,6 @@ static int64_t run_together(const problem *p, int64_t limit) {
     same_results(p, cpu, cuda);
     csrec_pursuit_reference.destroy(cpu);
     csrec_cuda_pursuit_reference.destroy(cuda);
-    csrec_tree_clear(&tree);
     return steps;
 }
 
@@ -49,9 +40,8 @@ TEST(every_pick_equals_the_cpu) {
     if (no_device()) skip();
     int64_t steps = 0;
     for (int k = 0; k < (brief() ? 5 : 300); k++) {
-        problem p = problem_draw(&seed, k % 10 ? 60 : 1000, 62);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, k % 10 ? 60 : 1000, 62);
         steps += run_together(&p, brief() ? 5 : k % 10 ? 3 * p.n + 10 : 50);
-        problem_drop(&p);
     }
     print_message("%lld steps in lock-step\n", (long long)steps);
 }
@@ -59,11 +49,11 @@ TEST(every_pick_equals_the_cpu) {
 TEST(large_problems) {
     if (no_device() || brief()) skip();
     for (int k = 0; k < 4; k++) {
+        ENDS_BY(problem_drop)
         problem p =
             problem_create(&seed, k % 2 ? 40 : 19, k < 2 ? 65537 : 100003,
                            k % 2 ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED, k, k == 3);
         run_together(&p, 15);
-        problem_drop(&p);
     }
 }
 
@@ -80,38 +70,27 @@ static found solve(const problem *p, const char *backend, bool reference, csrec_
                                 .rows = p->rows,
                                 .columns = p->columns,
                                 .backend = backend};
-    csrec_operator *A;
-    csrec_error error = {{0}};
-    found f = {.r = malloc((size_t)p->n * sizeof *f.r)};
-    csrec_solve_options options = {.stop = stop, .reference = reference};
-    options.history = f.history;
-    options.history_size = 200;
-    assert_ok(csrec_operator_create(&spec, &A, &error));
-    assert_ok(csrec_solve(A, p->y, &options, &f.atoms, f.r, &f.report, &error));
-    csrec_operator_destroy(A);
+    found f = {.r = check_keep((size_t)p->n * sizeof *f.r)};
+    const csrec_solve_options options = {
+        .stop = stop, .reference = reference, .history = f.history, .history_size = 200};
+    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
+    assert_ok(csrec_solve(A, p->y, &options, &f.atoms, f.r, &f.report, NULL));
     return f;
 }
 
 static csrec_stop draw_stop(void) {
     csrec_stop stop = {.atoms = 1 + check_below(&seed, 200)};
-    switch (check_below(&seed, 4)) {
-    case 0:
-        stop.epsilon = 0.9 * check_uniform(&seed);
-        break;
-    case 1:
-        stop.min_coefficient = 2.0 * check_uniform(&seed);
-        break;
-    case 2:
-        stop.stagnation = 0.1 * check_uniform(&seed);
-        break;
-    }
+    const int64_t kind = check_below(&seed, 4);
+    if (kind == 0) stop.epsilon = 0.9 * check_uniform(&seed);
+    if (kind == 1) stop.min_coefficient = 2.0 * check_uniform(&seed);
+    if (kind == 2) stop.stagnation = 0.1 * check_uniform(&seed);
     return stop;
 }
 
 TEST(a_solve_equals_the_eager_one) {
     if (no_device()) skip();
     for (int k = 0; k < (brief() ? 3 : 60); k++) {
-        problem p = problem_draw(&seed, brief() ? 50 : 3000, 62);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, brief() ? 50 : 3000, 62);
         csrec_stop stop = draw_stop();
         found a = solve(&p, "cpu", false, stop), b = solve(&p, "cuda", true, stop);
         assert_int_equal(a.report.iterations, b.report.iterations);
@@ -122,8 +101,5 @@ TEST(a_solve_equals_the_eager_one) {
         assert_same_atoms(&a.atoms, &b.atoms);
         csrec_atoms_clear(&a.atoms);
         csrec_atoms_clear(&b.atoms);
-        free(a.r);
-        free(b.r);
-        problem_drop(&p);
     }
 }

@@ -2,8 +2,6 @@
 /* test_cuda_methods.c - whole recoveries on the device against the CPU, by methods that compute a
  * part of their work there: mixtures, learned filters, thresholded volumes and lines. Every case is
  * run; differences are printed and counted. */
-#include <math.h>
-#include <string.h>
 
 #include "device.h"
 
@@ -13,13 +11,12 @@ static int faults;
 /* Waves and an edge, between 0 and 255. */
 static csrec_measurement draw_samples(csrec_shape shape, int64_t channels, double rate,
                                       double **truth) {
-    int64_t entries;
-    assert_ok(csrec_shape_count(&shape, &entries));
+    const int64_t entries = entries_in(&shape);
     csrec_measurement m = {.shape = shape, .channels = channels, .dtype = CSREC_F64};
     csrec_sampling sampling;
     double turn[CSREC_DIMS_MAX], edge = 0.2 + 0.6 * check_uniform(&seed);
     for (int a = 0; a < shape.dims; a++) turn[a] = 0.1 + 0.3 * check_uniform(&seed);
-    *truth = malloc((size_t)(entries * channels) * sizeof **truth);
+    *truth = check_keep((size_t)(entries * channels) * sizeof **truth);
     for (int64_t i = 0; i < entries; i++) {
         double phase = 0.0, side = 0.0;
         int64_t at = i;
@@ -57,24 +54,15 @@ static bool recover(const csrec_measurement *m, const csrec_recover_options *fro
     return false;
 }
 
-static double distance(int64_t n, const double *a, const double *b) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    return sqrt(sum / (double)n);
-}
-
 /* The results of both, each entry to `tolerance`, and the error of the device's at most `worse`
  * times the CPU's and 0.05 more. */
 static void compare(const char *what, const csrec_measurement *m, const double *truth,
                     const csrec_recover_options *options, double tolerance, double worse) {
-    int64_t entries, shown = 0;
-    assert_ok(csrec_shape_count(&m->shape, &entries));
-    int64_t n = entries * m->channels;
-    double *cpu = malloc((size_t)n * sizeof *cpu), *there = malloc((size_t)n * sizeof *there);
-    double *again = malloc((size_t)n * sizeof *again);
+    int64_t n = entries_in(&m->shape) * m->channels, shown = 0;
+    double *cpu = check_room(n), *there = check_room(n), *again = check_room(n);
     if (recover(m, options, "cpu", cpu) && recover(m, options, "cuda", there) &&
         recover(m, options, "cuda", again)) {
-        double largest = 0.0, errors[2] = {distance(n, cpu, truth), distance(n, there, truth)};
+        double largest = 0.0, errors[2] = {check_rms(n, cpu, truth), check_rms(n, there, truth)};
         for (int64_t i = 0; i < n; i++) {
             largest = fmax(largest, fabs(there[i] - cpu[i]));
             if (fabs(there[i] - cpu[i]) <= tolerance || shown++ >= 4) continue;
@@ -85,12 +73,9 @@ static void compare(const char *what, const csrec_measurement *m, const double *
         print_message(
             "%s, %lld entries: largest difference %.3g, distance %.3g; error %.4f, on the "
             "CPU %.4f; two runs %s\n",
-            what, (long long)n, largest, distance(n, there, cpu), errors[1], errors[0],
+            what, (long long)n, largest, check_rms(n, there, cpu), errors[1], errors[0],
             same ? "equal" : "DIFFER");
     }
-    free(cpu);
-    free(there);
-    free(again);
 }
 
 static csrec_model *make_model(const char *kind, int n, const char *const *names,
@@ -98,26 +83,23 @@ static csrec_model *make_model(const char *kind, int n, const char *const *names
     csrec_array arrays[6];
     const csrec_array *list[6];
     csrec_model *model = NULL;
-    csrec_error error;
     for (int i = 0; i < n; i++) {
         arrays[i] = (csrec_array){CSREC_F64, shapes[i], 1, values[i]};
         for (int a = 0; a < shapes[i].dims; a++) arrays[i].count *= shapes[i].dim[a];
         list[i] = &arrays[i];
     }
-    if (csrec_model_create(kind, n, names, list, &model, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_model_create(kind, n, names, list, &model, &error));
     return model;
 }
-
-/* ------------------------------------------------------------------ mixtures */
 
 static csrec_model *draw_gmm(int K, int edge) {
     static const char *const names[] = {"weights", "means",    "covariances",
                                         "shape",   "channels", "scale"};
     int d = edge * edge;
-    double *weights = malloc((size_t)K * sizeof *weights);
-    double *means = malloc((size_t)(K * d) * sizeof *means);
-    double *C = calloc((size_t)(K * d * d), sizeof *C), shape[2] = {edge, edge}, one = 1.0;
-    double scale[2] = {0.0, 255.0};
+    double *weights = check_keep((size_t)K * sizeof *weights);
+    double *means = check_keep((size_t)(K * d) * sizeof *means);
+    double *C = check_keep((size_t)(K * d * d) * sizeof *C);
+    double shape[2] = {edge, edge}, one = 1.0, scale[2] = {0.0, 255.0};
     for (int k = 0; k < K; k++) {
         weights[k] = 1.0 / K;
         for (int i = 0; i < d; i++) {
@@ -131,11 +113,7 @@ static csrec_model *draw_gmm(int K, int edge) {
     }
     const csrec_shape shapes[] = {{1, {K}}, {2, {K, d}}, {3, {K, d, d}}, {1, {2}}, {0}, {1, {2}}};
     double *const values[] = {weights, means, C, shape, &one, scale};
-    csrec_model *model = make_model("gmm", 6, names, shapes, values);
-    free(weights);
-    free(means);
-    free(C);
-    return model;
+    return make_model("gmm", 6, names, shapes, values);
 }
 
 /* Pictures smaller than the blocks of the start have the CPU's start, and a model stays as it is:
@@ -146,17 +124,14 @@ TEST(mixtures_of_a_model_are_the_same) {
     for (int k = 0; k < 4; k++) {
         double *truth;
         csrec_shape shape = {2, {20 + check_below(&seed, 11), 20 + check_below(&seed, 11)}};
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m = draw_samples(shape, k % 2 ? 3 : 1, 0.4, &truth);
-        csrec_model *model = draw_gmm(3, 4 + 2 * (k / 2));
-        csrec_recover_options o;
-        csrec_recover_defaults(&o);
+        ENDS_BY(end_model) csrec_model *model = draw_gmm(3, 4 + 2 * (k / 2));
+        csrec_recover_options o = options_by(NULL);
         o.model = model;
         o.threads = 2;
         if (k == 2) m.sigma = 3.0;
         compare("mixture of a model", &m, truth, &o, 1e-2, 1.0);
-        csrec_model_destroy(model);
-        csrec_measurement_clear(&m);
-        free(truth);
     }
     assert_int_equal(faults, 0);
 }
@@ -167,46 +142,34 @@ TEST(mixtures_are_as_good) {
     faults = 0;
     for (int k = 0; k < 2; k++) {
         double *truth;
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m = draw_samples((csrec_shape){2, {96, 80}}, k ? 3 : 1, 0.3, &truth);
-        csrec_recover_options o;
-        csrec_recover_defaults(&o);
-        o.method = "mixture";
+        const csrec_recover_options o = options_by("mixture");
         compare("mixture", &m, truth, &o, 255.0, 1.25);
-        csrec_measurement_clear(&m);
-        free(truth);
     }
     assert_int_equal(faults, 0);
 }
-
-/* ------------------------------------------------------------------ products */
 
 TEST(filters_are_as_on_the_cpu) {
     static const char *const names[] = {"filters"};
     if (no_device()) skip();
     faults = 0;
     for (int k = 0; k < 3; k++) {
-        double *truth, *filters = malloc((size_t)(12 * 5 * 7) * sizeof *filters);
+        double *truth, *filters = kept_normals(&seed, 12 * 35);
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m = draw_samples((csrec_shape){2, {40, 47}}, k % 2 ? 3 : 1, 0.4, &truth);
         for (int f = 0; f < 12; f++) {
             double squares = 0.0;
-            for (int i = 0; i < 35; i++) {
-                filters[f * 35 + i] = check_normal(&seed);
-                squares += filters[f * 35 + i] * filters[f * 35 + i];
-            }
+            for (int i = 0; i < 35; i++) squares += filters[f * 35 + i] * filters[f * 35 + i];
             for (int i = 0; i < 35; i++) filters[f * 35 + i] /= sqrt(squares);
         }
         const csrec_shape shape = {3, {12, 5, 7}};
-        csrec_model *model = make_model("conv", 1, names, &shape, &filters);
-        csrec_recover_options o;
-        csrec_recover_defaults(&o);
+        ENDS_BY(end_model) csrec_model *model = make_model("conv", 1, names, &shape, &filters);
+        csrec_recover_options o = options_by(NULL);
         o.model = model;
         o.solve.stop.atoms = 30;
         if (k == 2) m.sigma = 2.0;
         compare("filters", &m, truth, &o, 1e-6, 1.0);
-        csrec_model_destroy(model);
-        csrec_measurement_clear(&m);
-        free(filters);
-        free(truth);
     }
     assert_int_equal(faults, 0);
 }
@@ -219,13 +182,10 @@ TEST(blocks_are_as_good) {
     faults = 0;
     for (int k = 0; k < 3; k++) {
         double *truth;
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m = draw_samples(shapes[k], k == 2 ? 2 : 1, 0.5, &truth);
-        csrec_recover_options o;
-        csrec_recover_defaults(&o);
-        o.method = "frames";
+        const csrec_recover_options o = options_by("frames");
         compare("blocks", &m, truth, &o, 255.0, 1.1);
-        csrec_measurement_clear(&m);
-        free(truth);
     }
     assert_int_equal(faults, 0);
 }

@@ -15,7 +15,7 @@ typedef csrec_status (*operator_call)(const csrec_operator *A, const double *in,
 static void compare_call(const drawn *d, const char *what, operator_call call,
                          const csrec_operator *cpu, const csrec_operator *there, int64_t in,
                          int64_t out) {
-    double *v = random_vector(in), *a = random_vector(out), *b = random_vector(out);
+    OWNED double *v = random_vector(in), *a = random_vector(out), *b = random_vector(out);
     for (int64_t k = 0; k < in; k++)
         if (check_below(&seed, 3) == 0) v[k] = 0.0;
     assert_ok(call(cpu, v, a));
@@ -23,9 +23,6 @@ static void compare_call(const drawn *d, const char *what, operator_call call,
         assert_ok(call(there, v, b));
         expect_equal(d, what, out, b, a);
     }
-    free(v);
-    free(a);
-    free(b);
 }
 
 static csrec_status norms_of(const csrec_operator *A, const double *in, double *norms) {
@@ -44,23 +41,19 @@ static csrec_status analysis_of(const csrec_operator *A, const double *signal, d
 /* Beside the CPU's to rounding, twice the same bits. */
 static void compare_near(const drawn *d, const char *what, operator_call call,
                          csrec_operator *const A[2], int64_t in, int64_t out, double scale) {
-    double *v = random_vector(in), *a = random_vector(out), *b = random_vector(out);
-    double *again = random_vector(out);
+    OWNED double *v = random_vector(in), *a = random_vector(out), *b = random_vector(out);
+    OWNED double *again = random_vector(out);
     assert_ok(call(A[0], v, a));
     assert_ok(call(A[1], v, b));
     assert_ok(call(A[1], v, again));
     expect_equal(d, what, out, again, b);
     for (int64_t k = 0; k < out; k++) expect_near(d, what, b[k], a[k], scale);
-    free(v);
-    free(a);
-    free(b);
-    free(again);
 }
 
 /* The same additions in the same order: kernels/operator/operator.h. */
 static void compare_with_cpu(const drawn *d, const csrec_operator *A) {
     csrec_operator_spec spec = d->spec;
-    csrec_operator *cpu;
+    ENDS_BY(end_operator) csrec_operator *cpu = NULL;
     bool haar = A->row == &csrec_operator_haar;
     bool same = haar || A->row == &csrec_operator_mask || A->row == &csrec_operator_dct ||
                 A->row == &csrec_operator_wavelet || A->row == &csrec_operator_hadamard;
@@ -71,18 +64,22 @@ static void compare_with_cpu(const drawn *d, const csrec_operator *A) {
     compare_call(d, "entry of A^T y", csrec_operator_adjoint, cpu, A, d->m, d->n);
     compare_call(d, "norm", norms_of, cpu, A, 1, d->n);
     compare_call(d, "correlation", csrec_operator_correlate, cpu, A, d->m, d->n);
-    if (!haar) {
-        compare_call(d, "entry of A x", csrec_operator_forward, cpu, A, d->n, d->m);
-    }
+    if (!haar) compare_call(d, "entry of A x", csrec_operator_forward, cpu, A, d->n, d->m);
     if (A->row->synthesize) {
         compare_call(d, "entry of the synthesis", synthesis_of, cpu, A, d->n, d->entries);
         compare_call(d, "coefficient", analysis_of, cpu, A, d->entries, d->n);
     }
-    csrec_operator_destroy(cpu);
 }
 
 TEST_ON("cuda", device_equals_cpu_to_the_bit) {
     for_every_row(state, compare_with_cpu);
+}
+
+static void create_both(csrec_operator_spec *spec, const char *backend, csrec_operator *A[2]) {
+    for (int k = 0; k < 2; k++) {
+        spec->backend = k ? backend : "cpu";
+        assert_ok(csrec_operator_create(spec, &A[k], NULL));
+    }
 }
 
 /* Filters of more entries, and more of them, than a kernel takes at once
@@ -106,26 +103,21 @@ TEST_ON("cuda", long_filters) {
         }
         d.spec.kernel = kernel;
         d.spec.m = d.m; /* all entries, in their order */
-        d.index = malloc((size_t)d.m * sizeof *d.index);
+        d.index = check_keep((size_t)d.m * sizeof *d.index);
         for (int64_t k = 0; k < d.m; k++) d.index[k] = k;
         d.spec.index = d.index;
         d.n = d.spec.n_filters * most[0] * most[1] * most[2];
-        double *entries = random_vector(d.spec.n_filters * size);
+        OWNED double *entries = random_vector(d.spec.n_filters * size);
         d.spec.filters = entries;
         snprintf(d.text, sizeof d.text, "conv, %d axes, %d filters of %d", dims,
                  (int)d.spec.n_filters, (int)size);
         csrec_operator *A[2];
-        for (int k = 0; k < 2; k++) {
-            d.spec.backend = k ? backend : "cpu";
-            assert_ok(csrec_operator_create(&d.spec, &A[k], NULL));
-        }
+        create_both(&d.spec, backend, A);
         double scale = (double)(d.spec.n_filters * size);
         compare_near(&d, "entry of A x", csrec_operator_forward, A, d.n, d.m, scale);
         compare_near(&d, "entry of A^T y", csrec_operator_adjoint, A, d.m, d.n, (double)size);
         compare_near(&d, "norm", norms_of, A, 1, d.n, (double)size);
         for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
-        free(entries);
-        free(d.index);
     }
 }
 
@@ -135,19 +127,15 @@ TEST_ON("cuda", long_transforms) {
     for (int bits = 10; bits <= 20; bits++) {
         csrec_shape shape = {1, {INT64_C(1) << bits}};
         drawn d = {.spec.name = "hadamard", .spec.shape = &shape, .n = shape.dim[0]};
-        d.index = draw_some(&seed, d.n, &d.m);
-        d.spec.index = d.index;
+        OWNED int64_t *index = draw_some(&seed, d.n, &d.m);
+        d.spec.index = index;
         d.spec.m = d.m;
         d.spec.scrambled = check_below(&seed, 2);
         snprintf(d.text, sizeof d.text, "hadamard of 2^%d", bits);
         csrec_operator *A[2];
-        for (int k = 0; k < 2; k++) {
-            d.spec.backend = k ? backend : "cpu";
-            assert_ok(csrec_operator_create(&d.spec, &A[k], NULL));
-        }
+        create_both(&d.spec, backend, A);
         compare_call(&d, "entry of A x", csrec_operator_forward, A[0], A[1], d.n, d.m);
         compare_call(&d, "entry of A^T y", csrec_operator_adjoint, A[0], A[1], d.m, d.n);
         for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
-        free(d.index);
     }
 }

@@ -7,11 +7,6 @@
 
 SEED(seed);
 
-/* Under a checker of memory or races every step takes a thousand times as long. */
-static bool brief(void) {
-    return getenv("CSREC_TEST_BRIEF") != NULL;
-}
-
 typedef struct device_rank {
     csrec_comm_hub *hub;
     int number;
@@ -22,7 +17,7 @@ typedef struct device_rank {
 static void *run_on_device(void *context) {
     device_rank *k = context;
     result *s = k->result;
-    char name[32];
+    char name[32]; /* in a thread */
     snprintf(name, sizeof name, "cuda:%d", k->number % csrec_cuda_devices(NULL));
     s->status = csrec_comm_hub_join(k->hub, k->number, &k->job.comm, &s->error);
     csrec_status opened = csrec_context_create(name, &k->job.where, &s->error);
@@ -49,7 +44,8 @@ static void run_devices(const csrec_shared_job *job, int ranks, result *results)
 
 /* Compares, and returns whether all is the same. */
 static bool compare(const problem *p, const csrec_shared_job *job, int ranks, tally *t) {
-    result one = run_one(p, &csrec_pursuit_eager, job), all[4];
+    ENDS_BY(drop_result) result one = run_one(p, &csrec_pursuit_eager, job);
+    result all[4];
     run_devices(job, ranks, all);
     bool good = true;
     for (int k = 0; k < ranks; k++) {
@@ -62,20 +58,8 @@ static bool compare(const problem *p, const csrec_shared_job *job, int ranks, ta
         good = same(p, &one, &all[0], false);
         if (!good) describe(p, job, ranks, &one, &all[0]);
     }
-    drop_result(&one);
     for (int k = 0; k < ranks; k++) drop_result(&all[k]);
     return good;
-}
-
-static csrec_shared_job job_of(const problem *p) {
-    csrec_shared_job job = {.levels = p->levels,
-                            .n = p->n,
-                            .rows = p->rows,
-                            .y = p->y,
-                            .columns = p->columns,
-                            .limit = 4 * p->n,
-                            .threads = 1};
-    return job;
 }
 
 TEST(random_cases) {
@@ -83,8 +67,9 @@ TEST(random_cases) {
     tally t = {.tops = 0};
     int wrong = 0, cases = brief() ? 6 : 120;
     for (int k = 0; k < cases; k++) {
+        ENDS_BY(problem_drop)
         problem p = problem_draw(&seed, k % 4 ? 60 : brief() ? 200 : 3000, 62);
-        csrec_shared_job job = job_of(&p);
+        csrec_shared_job job = plain_job(&p);
         job.most = 1 + check_below(&seed, check_below(&seed, 2) ? p.n : 6);
         if (k % 4 == 0 && job.most < p.n / 12) job.most = p.n / 12; /* each piece is a launch */
         if (job.most >= p.n) job.most = p.n - 1;
@@ -94,7 +79,6 @@ TEST(random_cases) {
         if (check_below(&seed, 3) == 0) job.limit = 1 + check_below(&seed, 3 * p.n);
         if (check_below(&seed, 4) == 0) job.small = 2.0 * check_uniform(&seed);
         if (p.n > 1) wrong += !compare(&p, &job, 1 + (int)check_below(&seed, 3), &t);
-        problem_drop(&p);
     }
     print_tally(&t);
     assert_int_equal(wrong, 0);
@@ -107,12 +91,12 @@ TEST(larger_signals) {
     int wrong = 0;
     for (int k = 0; k < 6; k++) {
         int64_t n = k < 4 ? 50000 : 1000003;
+        ENDS_BY(problem_drop)
         problem p = problem_create(&seed, 23, n, (csrec_columns)(k % 2),
                                    k % 4 < 2 ? PROBLEM_WAVES : 0, k == 3);
-        csrec_shared_job job = job_of(&p);
+        csrec_shared_job job = plain_job(&p);
         job.limit = n / 8;
         wrong += !compare(&p, &job, 1 + k % 3, &t);
-        problem_drop(&p);
     }
     print_tally(&t);
     assert_int_equal(wrong, 0);
@@ -126,11 +110,10 @@ TEST(one_piece_is_refused) {
         problem_drop(&p);
         p = problem_draw(&seed, 60, 20);
     }
-    csrec_shared_job job = job_of(&p);
-    csrec_error error = {{0}};
+    csrec_shared_job job = plain_job(&p);
     job.most = p.n;
     job.where = *cuda_context();
-    assert_int_equal(csrec_shared_pursuit(&job, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
-    assert_non_null(strstr(error.text, "one device"));
+    assert_refused(csrec_shared_pursuit(&job, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED,
+                   "one device");
     problem_drop(&p);
 }

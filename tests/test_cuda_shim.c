@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The C faces of Thrust and CUB against plain loops on the host: sort with payload, selection,
  * distinct keys, the first largest key, prefix sums. */
-#include <string.h>
 
 #include "cuda_check.h"
 #include "shim/scan.h"
@@ -57,14 +56,9 @@ static void put(void *to, const void *from, int64_t count, size_t size) {
     assert_ok(csrec_cuda_copy(to, from, (size_t)count * size, NULL));
 }
 
-static int compare(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void check_sort_and_unique(device *d, int64_t n, int64_t below) {
-    uint64_t *keys = draw_keys(n, below), *out = malloc((size_t)n * 8);
-    uint32_t *payload = malloc((size_t)n * 4);
+    OWNED uint64_t *keys = draw_keys(n, below), *out = malloc((size_t)n * 8);
+    OWNED uint32_t *payload = malloc((size_t)n * 4);
     for (int64_t i = 0; i < n; i++) payload[i] = (uint32_t)i;
     put(d->keys, keys, n, 8);
     put(d->payload, payload, n, 4);
@@ -79,7 +73,7 @@ static void check_sort_and_unique(device *d, int64_t n, int64_t below) {
                         (out[i - 1] == out[i] && payload[i - 1] < payload[i]));
     }
     int64_t expected = 0, kept = -1;
-    qsort(keys, (size_t)n, sizeof *keys, compare);
+    qsort(keys, (size_t)n, sizeof *keys, ascend);
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || keys[i] != keys[i - 1]) keys[expected++] = keys[i];
     assert_ok(csrec_shim_unique(d->workspace, &d->bytes, n, d->sorted, d->keys, d->kept, NULL));
@@ -87,13 +81,10 @@ static void check_sort_and_unique(device *d, int64_t n, int64_t below) {
     assert_int_equal(kept, expected);
     put(out, d->keys, kept, 8);
     assert_memory_equal(out, keys, (size_t)kept * 8);
-    free(keys);
-    free(out);
-    free(payload);
 }
 
-static void check_keep(device *d, int64_t n) {
-    csrec_product *in = calloc((size_t)n, sizeof *in), *out = calloc((size_t)n, sizeof *out);
+static void check_selection(device *d, int64_t n) {
+    OWNED csrec_product *in = calloc((size_t)n, sizeof *in), *out = calloc((size_t)n, sizeof *out);
     int64_t expected = 0, kept = -1;
     for (int64_t i = 0; i < n; i++)
         in[i] = (csrec_product){(uint64_t)i, check_uniform(&seed), check_below(&seed, 3)};
@@ -108,12 +99,11 @@ static void check_keep(device *d, int64_t n) {
             expected++;
         }
     assert_int_equal(kept, expected);
-    free(in);
-    free(out);
 }
 
 static void check_max_and_sums(device *d, int64_t n) {
-    uint64_t *keys = draw_keys(n, n / 2 + 1), *sums = malloc((size_t)n * 8), sum = 0;
+    OWNED uint64_t *keys = draw_keys(n, n / 2 + 1), *sums = malloc((size_t)n * 8);
+    uint64_t sum = 0;
     int64_t best = 0, found = -1;
     for (int64_t i = 0; i < n; i++)
         if (keys[i] > keys[best]) best = i;
@@ -123,8 +113,6 @@ static void check_max_and_sums(device *d, int64_t n) {
     assert_ok(csrec_shim_sums_u64(d->keys, d->keys, n, d->workspace, d->bytes, NULL, NULL));
     put(sums, d->keys, n, 8);
     for (int64_t i = 0; i < n; sum += keys[i++]) assert_true(sums[i] == sum);
-    free(keys);
-    free(sums);
 }
 
 TEST(shims_equal_plain_loops) {
@@ -135,7 +123,7 @@ TEST(shims_equal_plain_loops) {
         device d = device_create(n);
         check_sort_and_unique(&d, n, INT64_MAX);
         check_sort_and_unique(&d, n, 1 + n / 3);
-        check_keep(&d, n);
+        check_selection(&d, n);
         check_max_and_sums(&d, n);
         csrec_cuda_block_destroy(&d.block);
     }

@@ -3,7 +3,6 @@
  * direct sums in long double; what is the same on every backend is in test_statistics.c. */
 #include "device.h"
 #include "statistics.h"
-
 #include "kernels/learn/statistics.h"
 
 static void fill(csrec_cuda_statistics *s, const data *d, const float *X, const double *weights,
@@ -20,11 +19,12 @@ static void fill(csrec_cuda_statistics *s, const data *d, const float *X, const 
 TEST(chunks_add_up) {
     if (no_device()) skip();
     for (int k = 0; k < 12; k++) {
+        ENDS_BY(clear)
         data d = draw(1 + check_below(&seed, 3000), 1 + check_below(&seed, 140), 1e4, k % 2);
         int64_t chunk = 4 * (1 + check_below(&seed, 400));
-        double *mean = malloc((size_t)d.n * sizeof *mean), weight = 0.0, *device_C;
-        double *C = malloc((size_t)(d.n * d.n) * sizeof *C);
-        csrec_cuda_block block = {0};
+        double *mean = check_keep((size_t)d.n * sizeof *mean), weight = 0.0, *device_C;
+        OWNED double *C = malloc((size_t)(d.n * d.n) * sizeof *C);
+        ENDS_BY(csrec_cuda_block_destroy) csrec_cuda_block block = {0};
         float *X = NULL;
         double *weights = NULL;
         for (int pass = 0; pass < 2; pass++) {
@@ -50,9 +50,5 @@ TEST(chunks_add_up) {
             check_close(&d, mean, C);
         }
         csrec_cuda_statistics_destroy(s);
-        csrec_cuda_block_destroy(&block);
-        free(mean);
-        free(C);
-        clear(&d);
     }
 }

@@ -2,11 +2,7 @@
 /* Thresholding on the device against the CPU's: an iteration to rounding, whole recoveries in
  * quality, the same bits twice. */
 #include "device.h"
-
 #include <float.h>
-#include <math.h>
-#include <string.h>
-
 #include "method/frames/engine.h"
 #include "operator/mask.h"
 #include "method/sparse/sparse.h"
@@ -15,11 +11,9 @@
 SEED(seed);
 
 static csrec_measurement random_samples(int64_t height, int64_t width, int64_t m, bool smooth) {
-    csrec_measurement r = {
-        .shape = {2, {height, width}}, .channels = 1, .dtype = CSREC_F64, .n = m};
     int64_t n = height * width;
-    r.index = malloc((size_t)n * sizeof *r.index);
-    r.y = malloc((size_t)m * sizeof *r.y);
+    csrec_measurement r = room_for_samples((csrec_shape){2, {height, width}}, 1, n);
+    r.n = m;
     for (int64_t k = 0; k < n; k++) r.index[k] = k;
     for (int64_t k = 0; k < m; k++) {
         int64_t other = k + check_below(&seed, n - k), held = r.index[k];
@@ -44,9 +38,9 @@ static void one_round(int block, int step, bool soft) {
     csrec_measurement p = random_samples(height, width, 1 + check_below(&seed, n), false);
     csrec_operator_spec spec = {
         .name = "dct", .m = p.n, .shape = &p.shape, .index = p.index, .block = block, .step = step};
-    csrec_operator *A;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
-    double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b), energy;
+    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
+    OWNED double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
+    double energy;
     for (int64_t i = 0; i < n; i++) a[i] = b[i] = 255.0 * check_uniform(&seed);
     csrec_shrink_step round = {.threshold = 300.0 * check_uniform(&seed),
                                .relax = check_uniform(&seed),
@@ -74,10 +68,6 @@ static void one_round(int block, int step, bool soft) {
                      (long long)i, (long long)height, (long long)width, b[i], a[i]);
     assert_true(fabs(cpu - energy) <= 1e-3 * cpu + 1e-3 * (double)p.n);
     A->type->shrink->destroy(state);
-    csrec_operator_destroy(A);
-    csrec_measurement_clear(&p);
-    free(a);
-    free(b);
 }
 
 TEST(test_round) {
@@ -85,12 +75,6 @@ TEST(test_round) {
     for (int block = 4; block <= 32; block *= 2)
         for (int ratio = 1; ratio <= 4; ratio *= 2)
             for (int k = 0; k < 4; k++) one_round(block, block / ratio, k % 2);
-}
-
-static double rms(int64_t n, const double *a, const double *b) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    return sqrt(sum / (double)n);
 }
 
 /* The iteration is chaotic: a coefficient on the other side of a threshold leads to another,
@@ -101,12 +85,10 @@ TEST(test_recovery) {
     int64_t height = 150 + check_below(&seed, 50), width = 150 + check_below(&seed, 50);
     int64_t n = height * width;
     csrec_measurement p = random_samples(height, width, n / 4, true);
-    csrec_recover_options options;
+    csrec_recover_options options = options_by(NULL);
     csrec_recover_report cpu = {0}, cuda = {0};
-    csrec_recover_defaults(&options);
     options.basis = "dct";
-    double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
-    double *c = malloc((size_t)n * sizeof *c);
+    double *a = check_room(n), *b = check_room(n), *c = check_room(n);
     options.backend = "cpu";
     assert_ok(csrec_recover(&p, &options, a, NULL, &cpu, NULL));
     options.backend = "cuda";
@@ -122,14 +104,14 @@ TEST(test_recovery) {
     options.backend = "cpu";
     assert_ok(csrec_recover(&p, &options, c, NULL, NULL, NULL));
     print_message("rms of the difference %g, of moved samples %g; residuals %.17g, %.17g\n",
-                  rms(n, a, b), rms(n, a, c), cpu.residual, cuda.residual);
-    assert_true(rms(n, a, b) <= 2.0 * rms(n, a, c));
+                  check_rms(n, a, b), check_rms(n, a, c), cpu.residual, cuda.residual);
+    assert_true(check_rms(n, a, b) <= 2.0 * check_rms(n, a, c));
     /* By the triangle inequality residuals differ by no more than the pictures do at the samples,
      * which is about as much as elsewhere, and by the rounding of r in floats. */
     double scale = 0.0;
     for (int64_t k = 0; k < p.n; k++) scale += p.y[k] * p.y[k] / (double)p.n;
     assert_true(fabs(cpu.residual - cuda.residual) * sqrt(scale) <=
-                2.0 * rms(n, a, b) + FLT_EPSILON * sqrt(scale));
+                2.0 * check_rms(n, a, b) + FLT_EPSILON * sqrt(scale));
     options.backend = "cuda";
     options.basis = "wavelet"; /* by its products, which are the CPU's to the bit */
     options.solve.stop.atoms = 5;
@@ -138,16 +120,6 @@ TEST(test_recovery) {
     options.backend = "cpu";
     assert_ok(csrec_recover(&p, &options, b, NULL, NULL, NULL));
     assert_memory_equal(a, b, (size_t)n * sizeof *a);
-    csrec_measurement_clear(&p);
-    free(a);
-    free(b);
-    free(c);
-}
-
-static bool stop_at_once(const csrec_progress *progress, void *context) {
-    (void)progress;
-    (void)context;
-    return true;
 }
 
 /* Stopped before the first iteration: the guess, means of the samples, for all channels. */
@@ -155,18 +127,17 @@ TEST(test_stop) {
     if (no_device()) skip();
     int64_t n = 40 * 36;
     csrec_measurement p = random_samples(40, 36, n / 4, true);
-    csrec_recover_options options;
+    int calls = 0;
+    csrec_recover_options options = options_by(NULL);
     csrec_recover_report report;
-    csrec_recover_defaults(&options);
     options.basis = "dct";
-    options.solve.progress = stop_at_once;
+    report_to(&options.solve, stop_by_count, &calls);
     p.channels = 2;
-    p.y = realloc(p.y, (size_t)(2 * p.n) * sizeof *p.y);
     for (int64_t k = p.n - 1; k >= 0; k--) {
         p.y[2 * k + 1] = 255.0 * check_uniform(&seed);
         p.y[2 * k] = p.y[k];
     }
-    double *a = malloc((size_t)(2 * n) * sizeof *a), most = 0.0;
+    double *a = check_keep((size_t)(2 * n) * sizeof *a), most = 0.0;
     options.backend = "cuda";
     assert_ok(csrec_recover(&p, &options, a, NULL, &report, NULL));
     assert_int_equal(report.outcome, CSREC_INTERRUPTED);
@@ -175,6 +146,4 @@ TEST(test_stop) {
         assert_true(a[2 * p.index[k / 2] + k % 2] == p.y[k]);
     }
     for (int64_t i = 0; i < 2 * n; i++) assert_true(fabs(a[i]) <= most * (1.0 + 1e-12));
-    csrec_measurement_clear(&p);
-    free(a);
 }

@@ -3,11 +3,7 @@
  * its maximum. Both against the dense matrix: test_transform.c. */
 #include "device.h"
 #include "problem.h"
-
-#include <string.h>
-
 #include "haar/pursuit.h"
-
 #include "kernels/haar/transform.h"
 
 SEED(seed);
@@ -24,8 +20,8 @@ static void round_values(problem *p) {
 
 static void equal_products(const problem *p, csrec_transform_method method) {
     int64_t expected, found;
-    csrec_product *cpu = problem_products("cpu", p, method, &expected);
-    csrec_product *cuda = problem_products("cuda", p, method, &found);
+    OWNED csrec_product *cpu = problem_products("cpu", p, method, &expected);
+    OWNED csrec_product *cuda = problem_products("cuda", p, method, &found);
     assert_int_equal(found, expected);
     for (int64_t i = 0; i < found; i++) {
         if (cpu[i].column != cuda[i].column || cpu[i].count != cuda[i].count ||
@@ -35,8 +31,6 @@ static void equal_products(const problem *p, csrec_transform_method method) {
                      (unsigned long long)cuda[i].column, cpu[i].value, cuda[i].value,
                      (long long)cpu[i].count, (long long)cuda[i].count);
     }
-    free(cpu);
-    free(cuda);
 }
 
 TEST(cuda_equals_cpu) {
@@ -49,25 +43,24 @@ TEST(cuda_equals_cpu) {
             int tight = 1; /* every second row on average */
             while (INT64_C(1) << tight < 2 * sizes[k]) tight++;
             int levels = kind == 0 ? tight + 1 : 62;
+            ENDS_BY(problem_drop)
             problem p = problem_create(&seed, levels, sizes[k], CSREC_COLUMNS_PAPER, 0, kind == 2);
             round_values(&p);
             equal_products(&p, CSREC_TRANSFORM_DISTINCT);
             if (k % 3 == 0) equal_products(&p, CSREC_TRANSFORM_LEVELS);
-            problem_drop(&p);
         }
     }
     for (int k = 0; k < (small_only() ? 2 : 100); k++) {
-        problem p = problem_draw(&seed, 20000, 62);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 20000, 62);
         round_values(&p);
         equal_products(&p, CSREC_TRANSFORM_DISTINCT);
-        problem_drop(&p);
     }
 }
 
 /* Every row sampled, and rows 2^k: the fullest and the deepest tree. */
 TEST(cuda_equals_cpu_at_extremes) {
     if (no_device()) skip();
-    problem p = problem_create(&seed, 13, 8192, CSREC_COLUMNS_PAPER, 0, 0);
+    ENDS_BY(problem_drop) problem p = problem_create(&seed, 13, 8192, CSREC_COLUMNS_PAPER, 0, 0);
     p.n = 8192;
     for (int64_t j = 0; j < p.n; j++) p.rows[j] = (uint64_t)j;
     round_values(&p);
@@ -78,18 +71,16 @@ TEST(cuda_equals_cpu_at_extremes) {
     equal_products(&p, CSREC_TRANSFORM_DISTINCT);
     for (int64_t j = 0; j < p.n; j++) p.rows[j] = (UINT64_C(1) << 62) - (UINT64_C(1) << (62 - j));
     equal_products(&p, CSREC_TRANSFORM_DISTINCT);
-    problem_drop(&p);
 }
 
 TEST(cuda_equals_cpu_in_the_large) {
-    if (no_device()) skip();
-    if (small_only()) skip();
+    if (no_device() || small_only()) skip();
     for (int kind = 0; kind < 3; kind++) {
+        ENDS_BY(problem_drop)
         problem p = problem_create(&seed, kind ? 62 : 22, (1 << 20) + 77 * kind,
                                    CSREC_COLUMNS_PAPER, 0, kind == 2);
         round_values(&p);
         equal_products(&p, CSREC_TRANSFORM_DISTINCT);
-        problem_drop(&p);
     }
 }
 
@@ -98,18 +89,15 @@ TEST(cuda_equals_cpu_in_the_large) {
 TEST(cuda_is_near_cpu_off_the_grid) {
     if (no_device()) skip();
     for (int k = 0; k < (small_only() ? 2 : 30); k++) {
-        problem p = problem_draw(&seed, 9000, 40);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 9000, 40);
         int64_t expected, found;
-        csrec_product *cpu = problem_products("cpu", &p, CSREC_TRANSFORM_DISTINCT, &expected);
-        csrec_product *cuda = problem_products("cuda", &p, CSREC_TRANSFORM_DISTINCT, &found);
+        OWNED csrec_product *cpu = problem_products("cpu", &p, CSREC_TRANSFORM_DISTINCT, &expected);
+        OWNED csrec_product *cuda = problem_products("cuda", &p, CSREC_TRANSFORM_DISTINCT, &found);
         double length = 0.0;
         for (int64_t j = 0; j < p.n; j++) length += fabs(p.y[j]);
         assert_int_equal(found, expected);
         for (int64_t i = 0; i < found; i++)
             assert_true(fabs(cpu[i].value - cuda[i].value) <= 64 * 0x1p-52 * length);
-        free(cpu);
-        free(cuda);
-        problem_drop(&p);
     }
 }
 
@@ -147,9 +135,8 @@ static void check_best(const problem *p) {
         assert_ok(csrec_cuda_transform_run(transform, run.rows, run.r, run.column, run.value, NULL,
                                            NULL));
     assert_ok(csrec_cuda_transform_wait(transform, &found, &best, NULL));
-
-    csrec_product *products = problem_products("cpu", p, CSREC_TRANSFORM_DISTINCT, &listed);
-    uint64_t *columns = malloc((size_t)found * sizeof *columns);
+    OWNED csrec_product *products = problem_products("cpu", p, CSREC_TRANSFORM_DISTINCT, &listed);
+    OWNED uint64_t *columns = malloc((size_t)found * sizeof *columns);
     assert_ok(csrec_cuda_copy(columns, run.column, (size_t)found * 8, NULL));
     assert_true(columns[p->n - 1] == 0);
     for (int64_t i = 0; i < listed; i++) {
@@ -164,8 +151,6 @@ static void check_best(const problem *p) {
     assert_int_equal(two_sided, p->n);
     assert_int_equal(found, p->columns == CSREC_COLUMNS_PAPER ? listed : p->n);
     assert_true(best.key == expected.key && best.column == expected.column);
-    free(columns);
-    free(products);
     csrec_cuda_transform_destroy(transform);
     csrec_cuda_block_destroy(&run.block);
 }
@@ -173,20 +158,17 @@ static void check_best(const problem *p) {
 TEST(best_is_the_best) {
     if (no_device()) skip();
     for (int k = 0; k < (small_only() ? 11 : 60); k++) {
-        problem p = problem_draw(&seed, k % 10 ? 500 : 9000, 62);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, k % 10 ? 500 : 9000, 62);
         round_values(&p);
         check_best(&p);
-        problem_drop(&p);
     }
 }
 
 /* More than any device has: an error that names both numbers, and nothing leaks. */
 TEST(too_much_memory_is_refused) {
     if (no_device()) skip();
-    csrec_cuda_block block = {0};
-    csrec_error error;
+    ENDS_BY(csrec_cuda_block_destroy) csrec_cuda_block block = {0};
     csrec_cuda_block_take(&block, INT64_C(1) << 50, 1);
-    assert_int_equal(csrec_cuda_block_create(&block, "a test", &error), CSREC_MEMORY);
-    assert_non_null(strstr(error.text, "1125899906842624 bytes"));
-    csrec_cuda_block_destroy(&block);
+    assert_refused(csrec_cuda_block_create(&block, "a test", &error), CSREC_MEMORY,
+                   "1125899906842624 bytes");
 }

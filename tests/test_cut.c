@@ -7,15 +7,13 @@
 
 SEED(seed);
 
-/* ------------------------------------------------------------------ cases --------------------- */
-
 static int64_t power(int most) {
     return INT64_C(1) << check_below(&seed, most + 1);
 }
 
 /* The energy, or the coefficient, of a random iteration of the first `most`. */
 static double some_value(const problem *p, int64_t most, bool energy) {
-    csrec_tree tree;
+    CLEARED(csrec_tree) tree = {0};
     void *pursuit;
     double value = 0.0;
     int64_t at = check_below(&seed, most);
@@ -27,23 +25,16 @@ static double some_value(const problem *p, int64_t most, bool energy) {
         if (!csrec_pursuit_eager.update(pursuit)) break;
     }
     csrec_pursuit_eager.destroy(pursuit);
-    csrec_tree_clear(&tree);
     return value;
 }
 
 static csrec_shared_job job_of(const problem *p) {
-    csrec_shared_job job = {.levels = p->levels,
-                            .n = p->n,
-                            .rows = p->rows,
-                            .y = p->y,
-                            .columns = p->columns,
-                            .limit = 4 * p->n,
-                            .threads = 1,
-                            .residual = true,
-                            .most = 1 + check_below(&seed, check_below(&seed, 2) ? p->n : 6),
-                            .log = power(10),
-                            .few = power(9),
-                            .batch = power(12)};
+    csrec_shared_job job = plain_job(p);
+    job.residual = true;
+    job.most = 1 + check_below(&seed, check_below(&seed, 2) ? p->n : 6);
+    job.log = power(10);
+    job.few = power(9);
+    job.batch = power(12);
     return job;
 }
 
@@ -55,32 +46,35 @@ static void draw_rules(const problem *p, csrec_shared_job *job) {
     if (check_below(&seed, 8) == 0) job->limit = 100 * p->n;
 }
 
+static void assert_same_result(const problem *p, const csrec_shared_job *job, int ranks,
+                               const result *one, const result *all) {
+    if (same(p, one, all, true)) return;
+    describe(p, job, ranks, one, all);
+    fail();
+}
+
 static void compare(const problem *p, const csrec_pursuit_type *type, const csrec_shared_job *job,
                     int ranks, tally *t) {
-    result one = run_one(p, type, job), all[8];
+    ENDS_BY(drop_result) result one = run_one(p, type, job);
+    result all[8];
     run_ranks(job, ranks, all);
     add_to(t, &all[0].report);
-    if (!same(p, &one, &all[0], true)) {
-        describe(p, job, ranks, &one, &all[0]);
-        fail();
-    }
+    assert_same_result(p, job, ranks, &one, &all[0]);
     for (int k = 1; k < ranks; k++) {
         assert_int_equal(all[k].report.outcome, one.report.outcome);
         assert_int_equal(all[k].report.iterations, one.report.iterations);
         assert_int_equal(all[k].atoms.n, 0);
     }
-    drop_result(&one);
     for (int k = 0; k < (ranks > 0 ? ranks : 1); k++) drop_result(&all[k]);
 }
 
 static void run_cases(const csrec_pursuit_type *type, int cases, int64_t largest_n, int most) {
     tally t = {.tops = 0};
     for (int k = 0; k < SANITIZED_SHARE(cases); k++) {
-        problem p = problem_draw(&seed, largest_n, 62);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, largest_n, 62);
         csrec_shared_job job = job_of(&p);
         draw_rules(&p, &job);
         compare(&p, type, &job, (int)check_below(&seed, most + 1), &t);
-        problem_drop(&p);
     }
     print_tally(&t);
 }
@@ -98,6 +92,7 @@ TEST(ranks_equal_the_reference) {
 TEST(larger_signals) {
     tally t = {.tops = 0};
     for (int k = 0; k < 8; k++) {
+        ENDS_BY(problem_drop)
         problem p = problem_create(&seed, 16, 12000, (csrec_columns)(k % 2),
                                    k % 4 < 2 ? PROBLEM_WAVES : 0, 0);
         csrec_shared_job job = job_of(&p);
@@ -108,15 +103,13 @@ TEST(larger_signals) {
         compare(&p, &csrec_pursuit_eager, &job, k % 5, &t);
         job.most = job.log = job.few = job.batch = 0;
         compare(&p, &csrec_pursuit_eager, &job, 2, &t);
-        problem_drop(&p);
     }
     print_tally(&t);
 }
 
 /* Stops at a call. */
 static bool stops(void *context, int64_t iterations, double energy) {
-    (void)iterations;
-    (void)energy;
+    (void)iterations, (void)energy;
     return --*(int64_t *)context < 0;
 }
 
@@ -124,7 +117,7 @@ static bool stops(void *context, int64_t iterations, double energy) {
 TEST(a_stopped_pursuit_is_a_beginning) {
     tally t = {.tops = 0};
     for (int k = 0; k < SANITIZED_SHARE(300); k++) {
-        problem p = problem_draw(&seed, 200, 62);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 200, 62);
         csrec_shared_job job = job_of(&p);
         int64_t calls = check_below(&seed, 60);
         int ranks = (int)check_below(&seed, 2); /* one thread calls */
@@ -135,23 +128,17 @@ TEST(a_stopped_pursuit_is_a_beginning) {
         add_to(&t, &all[0].report);
         csrec_shared_job first = job;
         first.limit = all[0].report.iterations;
-        result one = run_one(&p, &csrec_pursuit_eager, &first);
+        ENDS_BY(drop_result) result one = run_one(&p, &csrec_pursuit_eager, &first);
         if (all[0].report.outcome == CSREC_INTERRUPTED) one.report.outcome = CSREC_INTERRUPTED;
         if (all[0].report.outcome == CSREC_EXHAUSTED) one.report.outcome = CSREC_EXHAUSTED;
-        if (!same(&p, &one, &all[0], true)) {
-            describe(&p, &job, ranks, &one, &all[0]);
-            fail();
-        }
-        drop_result(&one);
+        assert_same_result(&p, &job, ranks, &one, &all[0]);
         drop_result(&all[0]);
-        problem_drop(&p);
     }
     print_tally(&t);
 }
 
 static csrec_status fail_create(const csrec_pieces_job *job, void **state, csrec_error *error) {
-    (void)job;
-    (void)state;
+    (void)job, (void)state;
     return csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
 
@@ -160,28 +147,27 @@ TEST(a_failing_rank_ends_all) {
     csrec_pieces_type failing = csrec_pieces_cpu;
     failing.create = fail_create;
     for (int k = 0; k < 20; k++) {
-        problem p = problem_draw(&seed, 100, 62);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 100, 62);
         int ranks = 2 + (int)check_below(&seed, 5), bad = (int)check_below(&seed, ranks);
         result all[8];
-        char who[32];
-        snprintf(who, sizeof who, "process %d: ", bad);
+        const char *who = check_print("process %d: ", bad);
         start_ranks(&(plan){job_of(&p), ranks, bad, &failing}, all);
         for (int r = 0; r < ranks; r++) {
             assert_int_equal(all[r].status, CSREC_MEMORY);
             assert_true(r == bad || strstr(all[r].error.text, who));
             drop_result(&all[r]);
         }
-        problem_drop(&p);
     }
 }
 
 /* Each rank's own atoms together are all. */
 TEST(scattered_atoms_are_all) {
     for (int k = 0; k < SANITIZED_SHARE(200); k++) {
-        problem p = problem_draw(&seed, 200, 62);
+        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 200, 62);
         csrec_shared_job job = job_of(&p);
         int ranks = 1 + (int)check_below(&seed, 5);
-        result all[8], one = run_one(&p, &csrec_pursuit_eager, &job);
+        ENDS_BY(drop_result) result one = run_one(&p, &csrec_pursuit_eager, &job);
+        result all[8];
         job.scattered = true;
         run_ranks(&job, ranks, all);
         int64_t n = 0, at[8] = {0};
@@ -204,21 +190,18 @@ TEST(scattered_atoms_are_all) {
             assert_true(sum == one.r[j]);
         }
         for (int r = 0; r < ranks; r++) drop_result(&all[r]);
-        drop_result(&one);
-        problem_drop(&p);
     }
 }
 
 static csrec_recover_report recover_by(int threads, const csrec_measurement *m, double *signal,
                                        csrec_atoms *atoms) {
     csrec_recover_report report;
-    csrec_error error;
     csrec_recover_options options = options_by(NULL);
     options.backend = "cpu";
     options.shifts = 1;
     options.threads = threads;
     options.solve.stop.atoms = 4000;
-    if (csrec_recover(m, &options, signal, atoms, &report, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_recover(m, &options, signal, atoms, &report, &error));
     return report;
 }
 
@@ -226,6 +209,7 @@ static csrec_recover_report recover_by(int threads, const csrec_measurement *m, 
 TEST(threads_share_a_large_signal) {
     enum { SIDE = 1056 };
     int64_t n = (1 << 20) + check_below(&seed, 1 << 16), entries = (int64_t)SIDE * SIDE;
+    ENDS_BY(csrec_measurement_clear)
     csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64, .n = n};
     double *signal[2];
     csrec_atoms atoms[2];
@@ -237,17 +221,11 @@ TEST(threads_share_a_large_signal) {
         m.y[k] = problem_value(&seed, PROBLEM_WAVES, k) + 0.1 * check_uniform(&seed);
     }
     for (int t = 0; t < 2; t++) {
-        signal[t] = malloc((size_t)entries * sizeof *signal[t]);
+        signal[t] = check_keep((size_t)entries * sizeof *signal[t]);
         report[t] = recover_by(1 + 2 * t, &m, signal[t], &atoms[t]);
     }
-    assert_int_equal(report[0].iterations, report[1].iterations);
-    assert_int_equal(report[0].outcome, report[1].outcome);
-    assert_true(report[0].residual == report[1].residual);
+    check_same_report(&report[0], &report[1]);
     assert_same_atoms(&atoms[0], &atoms[1]);
     assert_memory_equal(signal[0], signal[1], (size_t)entries * sizeof *signal[0]);
-    for (int t = 0; t < 2; t++) {
-        free(signal[t]);
-        csrec_atoms_clear(&atoms[t]);
-    }
-    csrec_measurement_clear(&m);
+    for (int t = 0; t < 2; t++) csrec_atoms_clear(&atoms[t]);
 }

@@ -13,18 +13,17 @@ typedef struct scan {
 
 /* Room for samples at all entries, values at random. */
 static scan scan_create(int dims, const int64_t *extent) {
-    scan s = {.m = {.shape = {.dims = dims}, .channels = 1 + check_below(&seed, 3)}, .entries = 1};
-    for (int a = 0; a < dims; a++) s.entries *= s.m.shape.dim[a] = extent[a];
-    s.m.index = malloc((size_t)s.entries * sizeof *s.m.index);
-    s.m.y = malloc((size_t)(s.entries * s.m.channels) * sizeof *s.m.y);
-    for (int64_t i = 0; i < s.entries * s.m.channels; i++) s.m.y[i] = check_normal(&seed);
+    csrec_shape shape = {.dims = dims};
+    memcpy(shape.dim, extent, (size_t)dims * sizeof *extent);
+    const int64_t entries = entries_in(&shape), channels = 1 + check_below(&seed, 3);
+    scan s = {.m = room_for_samples(shape, channels, entries), .entries = entries};
+    for (int64_t i = 0; i < entries * channels; i++) s.m.y[i] = check_normal(&seed);
     return s;
 }
 
 static csrec_doubts find(const csrec_measurement *m) {
     csrec_doubts d;
-    csrec_error error;
-    if (csrec_doubts_find(m, 2, &d, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_doubts_find(m, 2, &d, &error));
     return d;
 }
 
@@ -32,8 +31,6 @@ static void place_of(const scan *s, int64_t index, int64_t *place) {
     for (int a = s->m.shape.dims - 1; a >= 0; index /= s->m.shape.dim[a--])
         place[a] = index % s->m.shape.dim[a];
 }
-
-/* ------------------------------------------------------------------ grids --------------------- */
 
 /* Whether v is a sum of whole multiples of the rows of an upper triangular basis. */
 static bool is_on(int dims, int64_t basis[3][3], const int64_t *place) {
@@ -71,11 +68,8 @@ TEST(grids_are_those_drawn) {
         if (found != expected)
             fail_msg("%d axes, %lld samples: %lld, not %lld", dims, (long long)s.m.n,
                      (long long)found, (long long)expected);
-        csrec_measurement_clear(&s.m);
     }
 }
-
-/* ------------------------------------------------------------------ holes --------------------- */
 
 static const int64_t sides[4][3] = {{0}, {4000}, {90, 70}, {22, 26, 30}};
 static const int64_t strips[4][3] = {{0}, {9000}, {9000, 2}, {3, 3000, 2}};
@@ -109,16 +103,12 @@ TEST(holes_are_those_left) {
             if (i >= (int64_t)(left * (double)s.entries) && check_uniform(&seed) < rate)
                 s.m.index[s.m.n++] = i;
         csrec_doubts d = find(&s.m);
-        double ball = dims == 1   ? 2.0
-                      : dims == 2 ? 3.14159265358979
-                                  : 4.18879020478639,
-               e = (double)s.entries;
-        double chance = e * exp(-(double)s.m.n / e * ball * pow(d.reach, dims));
+        const double balls[] = {2.0, 3.14159265358979, 4.18879020478639}, e = (double)s.entries;
+        double chance = e * exp(-(double)s.m.n / e * balls[dims - 1] * pow(d.reach, dims));
         assert_true(d.reach == 8.0 ? chance <= 1e-6 : fabs(chance - 1e-6) < 1e-10);
         assert_true(d.unreached <= share_beyond(&s, d.reach));
         assert_true(d.unreached >= share_beyond(&s, 2.0 * d.reach));
         if (share_beyond(&s, 2.0 * d.reach) > 0.01) assert_true(d.unreached > 0.0);
-        csrec_measurement_clear(&s.m);
     }
 }
 
@@ -127,8 +117,7 @@ TEST(huge_signals_are_looked_at) {
     static const csrec_shape shapes[] = {
         {1, {INT64_C(1) << 62}}, {2, {INT64_C(1) << 61, 2}}, {3, {3, INT64_C(1) << 59, 2}}};
     for (int k = 0; k < 3; k++) {
-        int64_t extent[1] = {500};
-        scan s = scan_create(1, extent);
+        scan s = scan_create(1, &(int64_t){500});
         const csrec_shape *shape = &s.m.shape;
         s.m.shape = shapes[k];
         int64_t along = shape->dim[k / 2], rest = k == 0 ? 1 : k == 1 ? 2 : 6;
@@ -140,7 +129,6 @@ TEST(huge_signals_are_looked_at) {
         csrec_doubts d = find(&s.m);
         double least = 0.49 - 1.5 * d.reach / (double)along;
         if (d.unreached < least || d.unreached > 0.52) fail_msg("%d: %g far", k, d.unreached);
-        csrec_measurement_clear(&s.m);
     }
 }
 
@@ -151,14 +139,12 @@ TEST(grids_of_huge_signals_are_none) {
                                          {4, {1 << 15, 1 << 15, 1 << 15, 1 << 15}},
                                          {8, {200, 200, 200, 200, 200, 200, 200, 200}}};
     for (int round = 0; round < 40; round++) {
-        int64_t extent[1] = {400}, entries = 0;
-        scan s = scan_create(1, extent);
+        scan s = scan_create(1, &(int64_t){400});
         s.m.shape = shapes[round % 4];
-        entries = entries_in(&s.m.shape);
+        const int64_t entries = entries_in(&s.m.shape);
         for (s.m.n = 0; s.m.n < 400; s.m.n++)
             s.m.index[s.m.n] = entries / 400 * s.m.n + (int64_t)check_below(&seed, entries / 400);
         assert_int_equal(find(&s.m).grid, 1);
-        csrec_measurement_clear(&s.m);
     }
 }
 
@@ -171,24 +157,19 @@ TEST(random_patterns_raise_no_doubt) {
         scan s = scan_create(dims, strip ? strips[dims] : sides[dims]);
         int64_t n = (int64_t)((0.02 + 0.6 * check_uniform(&seed)) * (double)s.entries);
         csrec_pattern pattern = patterns[round / 3 % (strip || dims == 1 ? 2 : 3)];
-        csrec_sampling drawn = {0};
-        csrec_error error;
-        if (csrec_sampling_create(&s.m.shape, pattern, n, check_next(&seed), &drawn, &error))
-            fail_msg("%s", error.text);
+        CLEARED(csrec_sampling) drawn = {0};
+        assert_well(
+            csrec_sampling_create(&s.m.shape, pattern, n, check_next(&seed), &drawn, &error));
         memcpy(s.m.index, drawn.index, (size_t)drawn.n * sizeof *drawn.index);
         s.m.n = drawn.n;
-        csrec_sampling_clear(&drawn);
         csrec_doubts d = find(&s.m);
         if (d.unreached != 0.0)
             fail_msg("round %d: %lld of %lld: %g beyond %g", round, (long long)n,
                      (long long)s.entries, d.unreached, d.reach);
         assert_int_equal(d.grid, 1);
         assert_false(d.constant);
-        csrec_measurement_clear(&s.m);
     }
 }
-
-/* ------------------------------------------------------------------ words --------------------- */
 
 TEST(every_doubt_has_a_sentence) {
     const csrec_doubts none = {.samples = 9, .grid = 1};
@@ -230,7 +211,5 @@ TEST(values_are_looked_at) {
     d = find(&s.m);
     assert_true(d.samples == 1 && d.unreached == 0.0 && d.grid == 1);
     s.m.index[0] = s.entries;
-    csrec_error error;
-    assert_int_equal(csrec_doubts_find(&s.m, 0, &d, &error), CSREC_DATA);
-    csrec_measurement_clear(&s.m);
+    assert_int_equal(csrec_doubts_find(&s.m, 0, &d, NULL), CSREC_DATA);
 }

@@ -62,47 +62,24 @@ static void set(const one_case *c, const csrec_measurement *m, csrec_recover_opt
     if (c->method) o->method = c->method;
     if (c->solver) o->solve.solver = c->solver;
     if (c->basis) o->basis = c->basis;
-    if (c->setting.name) {
-        o->solve.settings = &c->setting;
-        o->solve.n_settings = 1;
-    }
+    if (c->setting.name) use_settings(&o->solve, 1, &c->setting);
     if (c->shifts) o->shifts = c->shifts;
     o->solve.stop.atoms = c->atoms;
     o->threads = c->threads;
     o->memory = c->memory;
 }
 
-#define SQUARE(n)                                                                                  \
-    {                                                                                              \
-        2, {                                                                                       \
-            n, n                                                                                   \
-        }                                                                                          \
-    }
-#define CUBE(n)                                                                                    \
-    {                                                                                              \
-        3, {                                                                                       \
-            n, n, n                                                                                \
-        }                                                                                          \
-    }
+#define PLANE(h, w) .shape = {2, {h, w}}
+#define SQUARE(n)   PLANE(n, n)
+#define CUBE(n)     .shape = {3, {n, n, n}}
 
 static const one_case cases[] = {
     {"fast 2048 5 %", SQUARE(2048), 1, 0.05, .preset = 1, .threads = 1},
-    {"frames 1 x 2^21, a few steps",
-     {2, {1, 1 << 21}},
-     1,
-     0.2,
-     .method = "frames",
-     .setting = {"steps", 2},
-     .threads = 1},
+    {"frames 1 x 2^21, a few steps", PLANE(1, 1 << 21), 1, 0.2, .method = "frames",
+     .setting = {"steps", 2}, .threads = 1},
     {"balanced 2^16 x 1", {2, {1 << 16, 1}}, 1, 0.2, .preset = 2, .threads = 1},
-    {"wavelet threshold 1 x 2^21",
-     {2, {1, 1 << 21}},
-     1,
-     0.2,
-     .solver = "threshold",
-     .basis = "wavelet",
-     .setting = {"steps", 2},
-     .threads = 1},
+    {"wavelet threshold 1 x 2^21", PLANE(1, 1 << 21), 1, 0.2, .solver = "threshold",
+     .basis = "wavelet", .setting = {"steps", 2}, .threads = 1},
     {"frames 1024 10 %, 1 thread", SQUARE(1024), 1, 0.1, .method = "frames", .threads = 1},
     {"frames 2048 2 %, 1 thread", SQUARE(2048), 1, 0.02, .method = "frames", .threads = 1},
     {"frames 1024 10 %, 3 threads", SQUARE(1024), 1, 0.1, .method = "frames", .threads = 3},
@@ -116,19 +93,9 @@ static const one_case cases[] = {
     {"gaussian 90^3 quick", CUBE(90), 1, 0.02, .solver = "gaussian", .setting = {"effort", 0},
      .threads = 2},
     {"gmm 512 10 %", SQUARE(512), 1, 0.1, .solver = "gmm", .setting = {"rounds", 1}, .threads = 2},
-    {"gmm 1 x 2^19",
-     {2, {1, 1 << 19}},
-     1,
-     0.1,
-     .solver = "gmm",
-     .setting = {"rounds", 1},
+    {"gmm 1 x 2^19", PLANE(1, 1 << 19), 1, 0.1, .solver = "gmm", .setting = {"rounds", 1},
      .threads = 1},
-    {"gmm 2^18 x 2",
-     {2, {1 << 18, 2}},
-     1,
-     0.1,
-     .solver = "gmm",
-     .setting = {"rounds", 1},
+    {"gmm 2^18 x 2", PLANE(1 << 18, 2), 1, 0.1, .solver = "gmm", .setting = {"rounds", 1},
      .threads = 2},
     {"wavelet threshold 1024", SQUARE(1024), 1, 0.1, .solver = "threshold", .basis = "wavelet",
      .setting = {"steps", 5}, .threads = 1},
@@ -153,7 +120,7 @@ static peak measure(const one_case *c) {
     mallopt(M_MMAP_THRESHOLD, 1 << 20); /* as the tools do: what is freed is given back */
 #endif
     peak p = {0};
-    csrec_measurement m = make(&c->shape, c->channels, c->rate);
+    CLEARED(csrec_measurement) m = make(&c->shape, c->channels, c->rate);
     csrec_recover_options o;
     csrec_plan plan = {0};
     const csrec_estimate *e = &plan.estimate;
@@ -174,19 +141,16 @@ static peak measure(const one_case *c) {
     p.took = report.seconds_total;
     p.tiles = report.estimate.tiles;
     p.threads = report.estimate.threads;
-    csrec_measurement_clear(&m);
     return p;
 }
 
 /* In a new program: a forked child of one that has used OpenMP runs on one thread. */
 static peak measure_apart(size_t row) {
     int ends[2], code;
-    char number[32], end[32], own_seed[32];
     peak p = {0};
     assert_int_equal(pipe(ends), 0);
-    snprintf(number, sizeof number, "%zu", row);
-    snprintf(end, sizeof end, "%d", ends[1]);
-    snprintf(own_seed, sizeof own_seed, "%llu", (unsigned long long)seed);
+    const char *number = check_print("%zu", row), *end = check_print("%d", ends[1]);
+    const char *own_seed = check_print("%llu", (unsigned long long)seed);
     fflush(NULL);
     pid_t child = fork();
     assert_true(child >= 0);

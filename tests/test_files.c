@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that appear together or not at all, and the temporaries of those that are killed. */
 #include "check.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,9 +18,7 @@ static int enter(void **state) {
 
 static int leave(void **state) {
     (void)state;
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf '%s'", folder);
-    return chdir("..") || system(command);
+    return chdir("..") || system(check_print("rm -rf '%s'", folder));
 }
 
 static int count_temporaries(const char *in) {
@@ -57,8 +54,7 @@ static csrec_files *begin(const csrec_files_options *options) {
 }
 
 static void add(csrec_files *files, const char *path, const char *text) {
-    csrec_error error;
-    if (csrec_files_add_bytes(files, path, text, strlen(text), &error)) fail_msg("%s", error.text);
+    assert_well(csrec_files_add_bytes(files, path, text, strlen(text), &error));
 }
 
 TEST(nothing_changes_before_the_commit) {

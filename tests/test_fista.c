@@ -7,12 +7,6 @@
 
 SEED(seed);
 
-static double normal(void) {
-    double sum = -6.0; /* of twelve uniforms */
-    for (int i = 0; i < 12; i++) sum += check_uniform(&seed);
-    return sum;
-}
-
 typedef struct lasso {
     int64_t m, n;
     double *matrix, *y, *norms; /* [m][n] */
@@ -30,7 +24,7 @@ static void draw_column(lasso *p, int kind, int64_t j, const double *common) {
     bool repeated = kind == REPEATED && j > 0 && check_below(&seed, 5) == 0;
     double times = (double)(check_below(&seed, 3) - 1);
     for (int64_t i = 0; i < p->m; i++) {
-        double own = normal() + (kind == ALIKE ? 2.0 * common[i] : 0.0);
+        double own = check_normal(&seed) + (kind == ALIKE ? 2.0 * common[i] : 0.0);
         p->matrix[i * p->n + j] = repeated ? times * p->matrix[i * p->n + other] : length * own;
     }
 }
@@ -55,13 +49,12 @@ static void measure(lasso *p) {
 
 static lasso draw(int64_t m, int64_t n, int kind, double share) {
     lasso p = {.m = m, .n = n, .share = share};
-    p.matrix = malloc((size_t)(m * n) * sizeof *p.matrix);
-    p.y = malloc((size_t)m * sizeof *p.y);
-    p.norms = malloc((size_t)n * sizeof *p.norms);
-    OWNED double *common = malloc((size_t)m * sizeof *common);
-    for (int64_t i = 0; i < m; i++) common[i] = normal();
+    p.matrix = check_keep((size_t)(m * n) * sizeof *p.matrix);
+    p.y = kept_normals(&seed, m);
+    p.norms = check_keep((size_t)n * sizeof *p.norms);
+    const double *common = kept_normals(&seed, m);
     for (int64_t j = 0; j < n; j++) draw_column(&p, kind, j, common);
-    for (int64_t i = 0; i < m; i++) p.y[i] = 0.1 * normal();
+    for (int64_t i = 0; i < m; i++) p.y[i] *= 0.1;
     for (int64_t k = 0; k < 1 + m / 10; k++) {
         int64_t j = check_below(&seed, n);
         double x = check_below(&seed, 2) ? 1.0 : -1.5;
@@ -77,23 +70,15 @@ static lasso draw(int64_t m, int64_t n, int kind, double share) {
 
 static void drop(lasso *p) {
     csrec_operator_destroy(p->A);
-    free(p->matrix);
-    free(p->y);
-    free(p->norms);
-}
-
-static void spread(const lasso *p, const csrec_atoms *atoms, double *x) {
-    memset(x, 0, (size_t)p->n * sizeof *x);
-    for (int64_t i = 0; i < atoms->n; i++) x[atoms->column[i]] = atoms->coefficient[i];
 }
 
 /* <a_j, y - A x> = lambda sign(x_j) where x_j is not 0, else at most lambda in size: to 2e-10
  * lambda, which docs/solvers.md promises, and to the rounding of sums of m and of n products, here
  * and there. */
 static void check_minimum(const lasso *p, const csrec_atoms *atoms, const double *r) {
-    double *x = malloc((size_t)p->n * sizeof *x), *own = malloc((size_t)p->m * sizeof *own);
+    OWNED double *x = calloc((size_t)p->n, sizeof *x), *own = malloc((size_t)p->m * sizeof *own);
     double summed = 0.0, squares = 0.0;
-    spread(p, atoms, x);
+    for (int64_t i = 0; i < atoms->n; i++) x[atoms->column[i]] = atoms->coefficient[i];
     for (int64_t j = 0; j < p->n; j++) summed += fabs(x[j]) * p->norms[j];
     for (int64_t i = 0; i < p->m; i++) {
         own[i] = p->y[i];
@@ -111,8 +96,6 @@ static void check_minimum(const lasso *p, const csrec_atoms *atoms, const double
             fail_msg("%s: column %lld, x = %g, misses by %g of lambda", p->text, (long long)j, x[j],
                      miss / p->lambda);
     }
-    free(x);
-    free(own);
 }
 
 static void solve(const lasso *p, const csrec_atoms *from, int64_t most, csrec_atoms *atoms,
@@ -128,13 +111,12 @@ static void solve(const lasso *p, const csrec_atoms *from, int64_t most, csrec_a
         fail_msg("%s: %s", p->text, error.text);
 }
 
-static void check_solve(const lasso *p, const csrec_atoms *from) {
-    csrec_atoms atoms;
+static void check_solve(const lasso *p) {
+    CLEARED(csrec_atoms) atoms = {0};
     csrec_solve_report report;
     OWNED double *r = malloc((size_t)p->m * sizeof *r);
-    solve(p, from, 10000, &atoms, r, &report);
+    solve(p, NULL, 10000, &atoms, r, &report);
     check_minimum(p, &atoms, r);
-    csrec_atoms_clear(&atoms);
 }
 
 /* lambda from near its largest, where x has an entry or two, to a thousandth. */
@@ -146,9 +128,8 @@ static double draw_share(void) {
 TEST(minima_of_any_matrix) {
     for (int t = 0; t < 60; t++) {
         int64_t m = 1 + check_below(&seed, 40), n = 1 + check_below(&seed, 100);
-        lasso p = draw(m, n, t % KINDS, draw_share());
-        check_solve(&p, NULL);
-        drop(&p);
+        ENDS_BY(drop) lasso p = draw(m, n, t % KINDS, draw_share());
+        check_solve(&p);
     }
 }
 
@@ -157,24 +138,24 @@ TEST(minima_behind_bounds) {
     int count = getenv("CSREC_TEST_BRIEF") ? 1 : 3;
     for (int t = 0; t < count * KINDS; t++) {
         int64_t m = 60 + check_below(&seed, 40), n = 300 + check_below(&seed, 200);
-        lasso p = draw(m, n, t % KINDS, draw_share());
-        check_solve(&p, NULL);
-        drop(&p);
+        ENDS_BY(drop) lasso p = draw(m, n, t % KINDS, draw_share());
+        check_solve(&p);
     }
 }
 
 /* Any start satisfies the same conditions; a start at the minimum ends at once. */
 TEST(starts_lead_to_the_minimum) {
     for (int t = 0; t < 30; t++) {
+        ENDS_BY(drop)
         lasso p =
             draw(10 + check_below(&seed, 30), 20 + check_below(&seed, 60), t % KINDS, draw_share());
-        csrec_atoms found, from;
+        CLEARED(csrec_atoms) found = {0}, again = {0};
         csrec_solve_report report;
         OWNED double *x = calloc((size_t)p.n, sizeof *x), *r = malloc((size_t)p.m * sizeof *r);
-        for (int64_t k = 0; k < 1 + p.n / 4; k++) x[check_below(&seed, p.n)] = normal();
+        for (int64_t k = 0; k < 1 + p.n / 4; k++) x[check_below(&seed, p.n)] = check_normal(&seed);
         uint64_t column[128];
         double coefficient[128];
-        from = (csrec_atoms){.column = column, .coefficient = coefficient};
+        csrec_atoms from = {.column = column, .coefficient = coefficient};
         for (int64_t j = 0; j < p.n; j++) {
             if (x[j] == 0.0) continue;
             column[from.n] = (uint64_t)j;
@@ -182,14 +163,10 @@ TEST(starts_lead_to_the_minimum) {
         }
         solve(&p, &from, 10000, &found, r, &report);
         check_minimum(&p, &found, r);
-        csrec_atoms again;
         solve(&p, &found, 10000, &again, r, &report);
         check_minimum(&p, &again, r);
         if (report.iterations > 3)
             fail_msg("%s: %lld rounds from the minimum", p.text, (long long)report.iterations);
-        csrec_atoms_clear(&again);
-        csrec_atoms_clear(&found);
-        drop(&p);
     }
 }
 
@@ -204,6 +181,7 @@ static double objective(const lasso *p, const csrec_atoms *atoms, const double *
 
 TEST(rounds_end_where_steps_do) {
     for (int t = 0; t < 20; t++) {
+        ENDS_BY(drop)
         lasso p = draw(20 + check_below(&seed, 20), 30 + check_below(&seed, 40), PLAIN,
                        0.02 + 0.5 * check_uniform(&seed));
         OWNED double *identity = calloc((size_t)(p.m * p.m), sizeof *identity);
@@ -211,37 +189,29 @@ TEST(rounds_end_where_steps_do) {
         csrec_operator_spec spec = {.name = "dense", .m = p.m, .n = p.m, .matrix = identity};
         csrec_operator *unit, *rows = p.A;
         assert_ok(csrec_operator_create(&spec, &unit, NULL));
-        double *r = malloc((size_t)p.m * sizeof *r), least[2];
+        OWNED double *r = malloc((size_t)p.m * sizeof *r);
+        double least[2];
         for (int chained = 0; chained < 2; chained++) {
             csrec_operator_spec chain = {.name = "chain", .first = rows, .second = unit};
-            csrec_atoms atoms;
+            CLEARED(csrec_atoms) atoms = {0};
             if (chained) assert_ok(csrec_operator_create(&chain, &p.A, NULL));
             solve(&p, NULL, 100000, &atoms, r, NULL);
             least[chained] = objective(&p, &atoms, r);
-            csrec_atoms_clear(&atoms);
         }
         if (fabs(least[0] - least[1]) > 1e-11 * least[1])
             fail_msg("%s: %.17g, not %.17g", p.text, least[0], least[1]);
         csrec_operator_destroy(p.A);
         csrec_operator_destroy(unit);
         p.A = rows;
-        free(r);
-        drop(&p);
     }
 }
 
 /* Every stop applies between rounds: a residual bound, an iteration limit, a request. */
-static bool stop_now(const csrec_progress *progress, void *context) {
-    (void)progress;
-    ++*(int *)context;
-    return true;
-}
-
 TEST(stops_are_heeded) {
-    lasso p = draw(100, 400, PLAIN, 1e-3);
+    ENDS_BY(drop) lasso p = draw(100, 400, PLAIN, 1e-3);
     csrec_setting set = {"lambda", p.share};
     double history[8];
-    int asked = 0;
+    int calls = 0;
     csrec_solve_options options = {.solver = "fista",
                                    .settings = &set,
                                    .n_settings = 1,
@@ -257,24 +227,18 @@ TEST(stops_are_heeded) {
     assert_int_equal(report.outcome, CSREC_STEP_LIMIT);
     assert_int_equal(report.iterations, 2);
     options.stop = (csrec_stop){0};
-    options.progress = stop_now;
-    options.context = &asked;
+    options.progress = stop_by_count;
+    options.context = &calls;
     assert_ok(csrec_solve(p.A, p.y, &options, NULL, NULL, &report, NULL));
-    assert_true(report.outcome == (asked ? CSREC_INTERRUPTED : CSREC_CONVERGED));
-    drop(&p);
+    assert_true(report.outcome == (calls < 0 ? CSREC_INTERRUPTED : CSREC_CONVERGED));
 }
 
-/* With y = 0, and at the largest lambda, x = 0. */
+/* At the largest lambda x = 0; with y = 0 all solvers have it (test_contracts_run.c). */
 TEST(nothing_where_nothing_is) {
-    lasso p = draw(30, 50, PLAIN, 1.0);
+    ENDS_BY(drop) lasso p = draw(30, 50, PLAIN, 1.0);
     OWNED double *r = malloc((size_t)p.m * sizeof *r);
-    for (int zero = 0; zero < 2; zero++) {
-        csrec_atoms atoms;
-        if (zero) memset(p.y, 0, (size_t)p.m * sizeof *p.y);
-        solve(&p, NULL, 0, &atoms, r, NULL);
-        assert_int_equal(atoms.n, 0);
-        assert_memory_equal(r, p.y, (size_t)p.m * sizeof *r);
-        csrec_atoms_clear(&atoms);
-    }
-    drop(&p);
+    CLEARED(csrec_atoms) atoms = {0};
+    solve(&p, NULL, 0, &atoms, r, NULL);
+    assert_int_equal(atoms.n, 0);
+    assert_memory_equal(r, p.y, (size_t)p.m * sizeof *r);
 }

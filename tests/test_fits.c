@@ -1,31 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_fits.c - FITS: files made byte by byte are read, what is written is what cfitsio reads,
- * headers are kept, and damage is one line. */
+ * headers are kept, and damage is one line; of several images: by name, in tiles, with quality and
+ * inheritance. */
 #include "fits_file.h"
-
 #include <fitsio.h>
 
-/* ------------------------------------------------------------------ reading ----------------- */
-
 static int64_t stored_bits(const csrec_array *a, int64_t i) {
-    switch (a->dtype) {
-    case CSREC_U8:
-        return ((const uint8_t *)a->data)[i];
-    case CSREC_I8:
-        return ((const int8_t *)a->data)[i];
-    case CSREC_U16:
-        return ((const uint16_t *)a->data)[i];
-    case CSREC_I16:
-        return ((const int16_t *)a->data)[i];
-    case CSREC_U32:
-        return ((const uint32_t *)a->data)[i];
-    case CSREC_I32:
-        return ((const int32_t *)a->data)[i];
-    case CSREC_F32:
-        return ((const uint32_t *)a->data)[i];
-    default:
-        return ((const int64_t *)a->data)[i];
-    }
+    const void *v = a->data;
+    return a->dtype == CSREC_U8                             ? ((const uint8_t *)v)[i]
+           : a->dtype == CSREC_I8                           ? ((const int8_t *)v)[i]
+           : a->dtype == CSREC_U16                          ? ((const uint16_t *)v)[i]
+           : a->dtype == CSREC_I16                          ? ((const int16_t *)v)[i]
+           : a->dtype == CSREC_I32                          ? ((const int32_t *)v)[i]
+           : a->dtype == CSREC_U32 || a->dtype == CSREC_F32 ? ((const uint32_t *)v)[i]
+                                                            : ((const int64_t *)v)[i];
 }
 
 static double float_of(const drawn *d, int64_t i) {
@@ -47,11 +35,9 @@ static void check_value(const drawn *d, const csrec_array *a, int64_t i) {
         assert_true(stored_bits(a, i) == d->raw[i]);
     } else {
         double expected = float_of(d, i) * d->scale + d->zero, got = csrec_array_value(a, i);
-        if (isnan(expected)) assert_true(isnan(got));
-        double near = d->dtype == CSREC_F32 ? 1e-7 : 1e-15;
-        if (!isnan(expected))
-            assert_true(fabs(got - expected) <=
-                        near * (fabs(float_of(d, i) * d->scale) + fabs(d->zero)));
+        double near = (d->dtype == CSREC_F32 ? 1e-7 : 1e-15) *
+                      (fabs(float_of(d, i) * d->scale) + fabs(d->zero));
+        assert_true(isnan(expected) ? isnan(got) : fabs(got - expected) <= near);
     }
 }
 
@@ -77,32 +63,16 @@ TEST(reads_every_arrangement) {
     static const char *const names[] = {"drawn.fits", "a[1].fits", "!b(c)|.fit", "mem:+3.fts"};
     for (int trial = 0; trial < 20 * KINDS; trial++) {
         drawn d = draw(trial);
-        io_bytes b = {0};
+        ENDS_BY(io_free) io_bytes b = {0};
         put_file(&b, &d, check_below(&seed, 2));
         size_t values = (size_t)d.count * (size_t)abs(d.bitpix) / 8, rest = values % BLOCK;
         if (check_below(&seed, 2) && rest) b.size -= BLOCK - rest; /* the last block cut */
         const char *path = io_save(names[trial % 4], b.data, b.size);
-        csrec_image image = read_well(path);
+        CLEARED(csrec_image) image = read_well(path);
         check_read(&d, &image);
-        csrec_image_clear(&image);
-        io_free(&b);
-        free(d.raw);
-        remove(path);
+        if (trial < 3) assert_true(io_with_pipes(path, NULL, read_stdin));
     }
 }
-
-TEST(pipes_are_read) {
-    drawn d = draw(3);
-    io_bytes b = {0};
-    put_file(&b, &d, true);
-    const char *path = io_save("pipe.fits", b.data, b.size);
-    assert_true(io_with_pipes(path, NULL, read_stdin));
-    io_free(&b);
-    free(d.raw);
-    remove(path);
-}
-
-/* ------------------------------------------------------------------ writing ----------------- */
 
 static const struct {
     csrec_dtype dtype;
@@ -166,22 +136,17 @@ static void check_written(const char *path, const csrec_image *image, int type) 
 TEST(written_signals_are_read_by_cfitsio) {
     const char *path = io_path("written.fits");
     for (int trial = 0; trial < 100; trial++) {
-        csrec_image image = draw_signal(types[trial % TYPES].dtype);
+        CLEARED(csrec_image) image = draw_signal(types[trial % TYPES].dtype);
         write_well(path, &image, NULL);
         check_written(path, &image, trial % TYPES);
         expect_fingerprint(path, fingerprint);
         struct stat info;
         assert_int_equal(stat(path, &info), 0);
         assert_int_equal(info.st_size % BLOCK, 0);
-        csrec_image again = read_well(path);
+        CLEARED(csrec_image) again = read_well(path);
         assert_int_equal(again.pixels.dtype, image.pixels.dtype);
-        csrec_image_clear(&again);
-        csrec_image_clear(&image);
-        remove(path);
     }
 }
-
-/* ------------------------------------------------------------------ headers ----------------- */
 
 static const char *const kept[] = {
     "OBJECT  = 'M 31    '           / what it shows",
@@ -209,10 +174,8 @@ static io_bytes make_sky(void) {
     put_card(&b, primary);
     put_number(&b, "BITPIX", 16);
     put_number(&b, "NAXIS", 4);
-    put_number(&b, "NAXIS1", 4);
-    put_number(&b, "NAXIS2", 3);
-    put_number(&b, "NAXIS3", 1);
-    put_number(&b, "NAXIS4", 1);
+    for (int a = 0; a < 4; a++)
+        put_number(&b, check_print("NAXIS%d", a + 1), (const int[]){4, 3, 1, 1}[a]);
     for (int i = 0; i < KEPT; i++) put_card(&b, kept[i]);
     for (int i = 0; i < DROPPED; i++) put_card(&b, dropped[i]);
     put_card(&b, "END");
@@ -223,15 +186,14 @@ static io_bytes make_sky(void) {
 }
 
 TEST(headers_are_kept) {
-    io_bytes sky = make_sky();
+    ENDS_BY(io_free) io_bytes sky = make_sky();
     const char *from = io_save("sky.fits", sky.data, sky.size), *to = io_path("full.fits");
-    csrec_image image = {0};
-    csrec_measurement m = expect_known(from, 0.5, 4.0);
+    CLEARED(csrec_image) image = {0};
+    CLEARED(csrec_measurement) m = expect_known(from, 0.5, 4.0);
     assert_int_equal(m.shape.dims, 2);
     assert_ok(csrec_array_create(CSREC_F32, &m.shape, &image.pixels));
-    csrec_measurement_clear(&m);
     write_well(to, &image, from);
-    io_bytes full = io_load(to);
+    ENDS_BY(io_free) io_bytes full = io_load(to);
     for (int i = 0; i < KEPT; i++)
         assert_int_equal(count_cards(&full, kept[i], strlen(kept[i])), 1);
     for (int i = 0; i < DROPPED; i++) assert_int_equal(count_cards(&full, dropped[i], 9), 0);
@@ -239,38 +201,27 @@ TEST(headers_are_kept) {
     assert_int_equal(count_cards(&full, "BITPIX  =                  -32", 30), 1);
     assert_int_equal(count_cards(&full, "NAXIS   =                    4", 30), 1);
     assert_int_equal(count_cards(&full, "NAXIS4  =                    1", 30), 1);
-    io_free(&full);
-    io_free(&sky);
-    csrec_image_clear(&image);
-    remove(from);
-    remove(to);
 }
 
 /* An array whose last axis has channels is written as it was read, if like says so. */
 TEST(channels_stay_where_they_were) {
     const char *from = io_path("from.fits"), *to = io_path("to.fits");
-    csrec_image image = {0};
+    CLEARED(csrec_image) image = {0};
     const csrec_shape shape = {3, {5, 4, 3}};
     assert_ok(csrec_array_create(CSREC_I16, &shape, &image.pixels));
     for (int i = 0; i < 60; i++) csrec_array_set(&image.pixels, i, i * i);
     write_well(from, &image, NULL);
     image.has_channels = true;
     write_well(to, &image, from);
-    csrec_image again = read_well(to);
+    CLEARED(csrec_image) again = read_well(to);
     assert_memory_equal(&again.pixels.shape, &shape, sizeof shape);
     assert_memory_equal(again.pixels.data, image.pixels.data, 120);
-    csrec_image_clear(&again);
-    csrec_image_clear(&image);
-    remove(from);
-    remove(to);
 }
-
-/* ------------------------------------------------------------------ wrong files ------------- */
 
 TEST(damage_is_one_line) {
     for (int trial = 0; trial < 2 * KINDS; trial++) {
         drawn d = draw(trial);
-        io_bytes b = {0};
+        ENDS_BY(io_free) io_bytes b = {0};
         put_file(&b, &d, trial % 2);
         expect_cuts(&csrec_fits_format, &b, 40, &seed);
         for (int k = 0; k < 400; k++) { /* most in the cards that say what there is */
@@ -279,49 +230,131 @@ TEST(damage_is_one_line) {
             int64_t value = k % 2 ? '0' + check_below(&seed, 10) : check_below(&seed, 256);
             expect_harmless(&csrec_fits_format, &b, at, (uint8_t)value);
         }
-        io_free(&b);
-        free(d.raw);
     }
 }
 
-static void expect_refusal(const io_bytes *b, csrec_status expected, const char *part) {
-    csrec_input input = csrec_input_memory(b->data, b->size, "t.fits");
+/* PCOUNT: 0, or 9 before its spaces. */
+static void expect_refusal(const drawn *d, bool extended, bool parameters, csrec_status expected,
+                           const char *part) {
+    ENDS_BY(io_free) io_bytes b = {0};
     csrec_image image = {0};
     csrec_error error = {""};
+    put_file(&b, d, extended);
+    for (size_t at = 0; parameters && at < b.size; at += CARD)
+        if (memcmp(b.data + at, "PCOUNT", 6) == 0) b.data[at + 29] = '9';
+    csrec_input input = csrec_input_memory(b.data, b.size, "t.fits");
     assert_int_equal(csrec_fits_format.signal(&input, &image, &error), expected);
     io_assert_line(&error, "t.fits", part);
 }
 
+/* The last: parameters of a group precede its image, so that whole blocks of values end beyond the
+ * file by as many. */
 TEST(refuses_by_name) {
-    drawn d = {.bitpix = 8, .scale = 1.0};
-    io_bytes b = {0};
-    put_file(&b, &d, false);
-    expect_refusal(&b, CSREC_DATA, "no image");
-    io_free(&b);
-    d = (drawn){.bitpix = 16, .scale = 1.0, .naxis = 2, .naxes = {100000, 100000}};
-    put_file(&b, &d, true);
-    expect_refusal(&b, CSREC_FORMAT, "more values");
-    io_free(&b);
-    d = (drawn){.bitpix = 8, .scale = 1.0, .naxis = 5, .naxes = {2, 2, 2, 2, 2}};
-    int64_t raw[32] = {0};
-    d.raw = raw;
-    d.count = 32;
-    put_file(&b, &d, false);
-    expect_refusal(&b, CSREC_UNSUPPORTED, "5 axes");
-    io_free(&b);
+    static int64_t raw[BLOCK];
+    const drawn empty = {.bitpix = 8, .scale = 1.0},
+                vast = {.bitpix = 16, .scale = 1.0, .naxis = 2, .naxes = {100000, 100000}},
+                deep = {.bitpix = 8,
+                        .scale = 1.0,
+                        .naxis = 5,
+                        .naxes = {2, 2, 2, 2, 2},
+                        .raw = raw,
+                        .count = 32},
+                whole = {.bitpix = 64,
+                         .scale = 1.0,
+                         .naxis = 1,
+                         .naxes = {BLOCK},
+                         .raw = raw,
+                         .count = BLOCK};
+    expect_refusal(&empty, false, false, CSREC_DATA, "no image");
+    expect_refusal(&vast, true, false, CSREC_FORMAT, "more values");
+    expect_refusal(&deep, false, false, CSREC_UNSUPPORTED, "5 axes");
+    expect_refusal(&whole, true, true, CSREC_FORMAT, "more values");
 }
 
-/* Parameters of a group precede its image: whole blocks of values end beyond the file by as many.
- */
-TEST(parameters_count_as_values) {
-    static int64_t raw[8 * BLOCK / 8];
-    const int64_t count = sizeof raw / sizeof *raw;
-    drawn d = {
-        .bitpix = 64, .naxis = 1, .naxes = {count}, .count = count, .scale = 1.0, .raw = raw};
-    io_bytes b = {0};
-    put_file(&b, &d, true);
-    for (size_t at = 0; at < b.size; at += CARD)
-        if (memcmp(b.data + at, "PCOUNT", 6) == 0) b.data[at + 29] = '9';
-    expect_refusal(&b, CSREC_FORMAT, "more values");
-    io_free(&b);
+/* Units of 10 rows of 20 by cfitsio: "SCI", "DQ" and a second "SCI", packed in tiles, if asked. */
+static void write_units(const char *path, int packing, int16_t values[3][200]) {
+    static const char *const names[3] = {"SCI", "DQ", "SCI"};
+    fitsfile *file = NULL;
+    int status = 0, yes = 1, versions[3] = {1, 1, 2};
+    LONGLONG naxes[2] = {20, 10};
+    fits_create_diskfile(&file, path, &status);
+    fits_create_imgll(file, BYTE_IMG, 0, naxes, &status);
+    fits_write_key(file, TSTRING, "TELESCOP", (void *)(uintptr_t) "one", NULL, &status);
+    fits_write_key(file, TSTRING, "OBJECT", (void *)(uintptr_t) "all", NULL, &status);
+    for (int k = 0; k < 3; k++) {
+        fits_set_compression_type(file, packing, &status);
+        fits_create_imgll(file, SHORT_IMG, 2, naxes, &status);
+        fits_write_key(file, TSTRING, "EXTNAME", (void *)(uintptr_t)names[k], NULL, &status);
+        fits_write_key(file, TINT, "EXTVER", &versions[k], NULL, &status);
+        fits_write_key(file, TSTRING, "OBJECT", (void *)(uintptr_t)names[k], NULL, &status);
+        if (k == 0) fits_write_key(file, TLOGICAL, "INHERIT", &yes, NULL, &status);
+        fits_write_img(file, TSHORT, 1, 200, values[k], &status);
+        fits_write_chksum(file, &status);
+    }
+    fits_close_file(file, &status);
+    assert_int_equal(status, 0);
 }
+
+static void draw_units(int16_t values[3][200]) {
+    for (int k = 0; k < 3; k++)
+        for (int i = 0; i < 200; i++)
+            values[k][i] = (int16_t)(k == 1 ? 64 * check_below(&seed, 2) : check_below(&seed, 999));
+    values[1][7] = 0;
+}
+
+TEST(images_are_found_by_name_also_in_tiles) {
+    static const struct {
+        const char *name;
+        int unit;
+    } asked[] = {{"", 0},        {"[SCI]", 0},   {"[1]", 0},   {"[sci,1]", 0}, {"[DQ]", 1},
+                 {"[SCI,2]", 2}, {":/SCI,2", 2}, {"[3]", 2},   {"[9]", -1},    {"[DQ,2]", -1},
+                 {"[]", -1},     {"[0]", -1},    {"[ERR]", -1}};
+    static const int packings[] = {0, RICE_1, GZIP_1, GZIP_2, HCOMPRESS_1, PLIO_1};
+    const char *path = io_path("units.fits");
+    int16_t values[3][200];
+    for (size_t p = 0; p < sizeof packings / sizeof *packings; p++) {
+        draw_units(values);
+        write_units(path, packings[p], values);
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+            CLEARED(csrec_image) image = {0};
+            csrec_error error = {""};
+            csrec_status status =
+                csrec_signal_read(check_print("%s%s", path, asked[i].name), &image, &error);
+            assert_int_equal(status, asked[i].unit < 0 ? CSREC_DATA : CSREC_OK);
+            if (status) io_assert_line(&error, path, "[1] SCI,1, [2] DQ,1, [3] SCI,2");
+            if (!status) assert_memory_equal(image.pixels.data, values[asked[i].unit], 400);
+        }
+        ENDS_BY(io_free) io_bytes b = io_load(path);
+        expect_cuts(&csrec_fits_format, &b, 20, &seed);
+        remove(path);
+    }
+}
+
+/* Flags of a plane called DQ are of bad pixels; an extension has the cards that it inherits. */
+TEST(quality_and_inheritance) {
+    const char *path = io_path("units.fits"), *to = io_path("full.fits");
+    int16_t values[3][200];
+    CLEARED(csrec_measurement) m = {0};
+    int64_t k = 0;
+    draw_units(values);
+    write_units(path, RICE_1, values);
+    const char *name = check_print("%s[SCI]", path), *mask = check_print("%s[DQ]", path);
+    assert_ok(csrec_measurement_read(name, mask, &m, NULL));
+    for (int i = 0; i < 200; i++) {
+        if (values[1][i]) continue;
+        assert_int_equal(m.index[k], i);
+        assert_true(m.y[k++] == values[0][i]);
+    }
+    assert_int_equal(m.n, k);
+    CLEARED(csrec_image) image = read_well(name);
+    write_well(to, &image, name);
+    ENDS_BY(io_free) io_bytes full = io_load(to);
+    assert_int_equal(count_cards(&full, "TELESCOP= 'one     '", 20), 1);
+    assert_int_equal(count_cards(&full, "OBJECT  = 'SCI     '", 20), 1);
+    assert_int_equal(count_cards(&full, "OBJECT  = 'all     '", 20), 0);
+    assert_int_equal(count_cards(&full, "ZCMPTYPE", 8), 0);
+    remove(path);
+    remove(to);
+}
+
+FIXTURE(io_setup, io_teardown);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian.c - what must hold of recoveries of pictures and volumes by Gaussian groups. */
 #include "check.h"
-
 #include "base/memory.h"
 #include "method/gaussian/gaussian.h"
 
@@ -20,13 +19,10 @@ static double drawing(double y, double x) {
 
 /* A picture, or a volume whose slices move. */
 static picture sample_shape(csrec_shape shape, int64_t channels, double rate, double noise) {
-    picture p = {.m = {.shape = shape, .channels = channels, .dtype = CSREC_F64}};
-    p.entries = entries_in(&shape);
+    const int64_t entries = entries_in(&shape);
     int64_t height = shape.dim[shape.dims - 2], width = shape.dim[shape.dims - 1];
-    size_t entries = (size_t)p.entries;
-    p.truth = malloc(entries * (size_t)channels * sizeof *p.truth);
-    p.m.index = malloc(entries * sizeof *p.m.index);
-    p.m.y = malloc(entries * (size_t)channels * sizeof *p.m.y);
+    picture p = {room_for_samples(shape, channels, entries), check_room(entries * channels),
+                 entries};
     for (int64_t i = 0; i < p.entries; i++)
         for (int64_t c = 0; c < channels; c++)
             p.truth[i * channels + c] =
@@ -46,11 +42,6 @@ static picture sample(int64_t height, int64_t width, int64_t channels, double ra
     return sample_shape((csrec_shape){2, {height, width}}, channels, rate, noise);
 }
 
-static void clear(picture *p) {
-    csrec_measurement_clear(&p->m);
-    free(p->truth);
-}
-
 static bool stop_in_rounds(const csrec_progress *progress, void *context) {
     int64_t *left = context;
     return strcmp(progress->stage, "Gaussian groups") == 0 && (*left)-- == 0;
@@ -61,51 +52,37 @@ static double *recover_by(const picture *p, double effort, int threads, int64_t 
     const csrec_setting set = {"effort", effort};
     csrec_recover_options options = options_by(NULL);
     options.solve.solver = "gaussian";
-    options.solve.settings = &set;
-    options.solve.n_settings = 1;
+    use_settings(&options.solve, 1, &set);
     options.threads = threads;
-    options.solve.progress = left ? stop_in_rounds : NULL;
-    options.solve.context = left;
-    double *signal = malloc((size_t)(p->entries * p->m.channels) * sizeof *signal);
+    report_to(&options.solve, left ? stop_in_rounds : NULL, left);
+    double *signal = check_keep((size_t)(p->entries * p->m.channels) * sizeof *signal);
     assert_ok(csrec_recover(&p->m, &options, signal, NULL, report, NULL));
     return signal;
 }
 
-static double *recover(const picture *p, int threads, int64_t *left, csrec_recover_report *report) {
-    return recover_by(p, 1, threads, left, report);
-}
-
 static double error_of(const picture *p, const double *signal) {
-    double sum = 0.0;
-    int64_t values = p->entries * p->m.channels;
-    for (int64_t i = 0; i < values; i++)
-        sum += (signal[i] - p->truth[i]) * (signal[i] - p->truth[i]);
-    return sum / (double)values;
+    return pow(check_rms(p->entries * p->m.channels, signal, p->truth), 2.0);
 }
 
-static void check_threads(picture *p, double effort) {
-    int64_t channels = p->m.channels;
+static void check_threads(picture p, double effort) {
+    int64_t channels = p.m.channels;
     csrec_recover_report report;
-    OWNED double *one = recover_by(p, effort, 1, NULL, &report);
-    OWNED double *other = recover_by(p, effort, 3, NULL, NULL);
+    double *one = recover_by(&p, effort, 1, NULL, &report);
+    double *other = recover_by(&p, effort, 3, NULL, NULL);
     assert_int_equal(report.outcome, CSREC_DONE);
-    assert_memory_equal(one, other, (size_t)(p->entries * channels) * sizeof *one);
-    for (int64_t i = 0; i < p->m.n; i++)
+    assert_memory_equal(one, other, (size_t)(p.entries * channels) * sizeof *one);
+    for (int64_t i = 0; i < p.m.n; i++)
         for (int64_t c = 0; c < channels; c++)
-            assert_true(one[p->m.index[i] * channels + c] == p->m.y[i * channels + c]);
-    clear(p);
+            assert_true(one[p.m.index[i] * channels + c] == p.m.y[i * channels + c]);
 }
 
 TEST(samples_are_kept_and_threads_do_not_matter) {
     int64_t edge = (int64_t)check_below(&seed, 8);
-    picture p = sample(45 + (int64_t)check_below(&seed, 20), 50, 2, 0.3, 0.0);
-    check_threads(&p, 1);
-    p = sample(40, 45 + edge, 3, 0.1 + 0.2 * check_uniform(&seed), 0.0);
-    check_threads(&p, (double)check_below(&seed, 2));
-    p = sample_shape((csrec_shape){3, {19, 14 + edge, 22 - edge}}, 1, 0.3, 0.0);
-    check_threads(&p, 0);
-    p = sample_shape((csrec_shape){3, {3, 9, 11}}, 2, 0.3, 0.0);
-    check_threads(&p, 1);
+    check_threads(sample(45 + (int64_t)check_below(&seed, 20), 50, 2, 0.3, 0.0), 1);
+    check_threads(sample(40, 45 + edge, 3, 0.1 + 0.2 * check_uniform(&seed), 0.0),
+                  (double)check_below(&seed, 2));
+    check_threads(sample_shape((csrec_shape){3, {19, 14 + edge, 22 - edge}}, 1, 0.3, 0.0), 0);
+    check_threads(sample_shape((csrec_shape){3, {3, 9, 11}}, 2, 0.3, 0.0), 1);
 }
 
 /* Where an axis is 1 long the volume is the picture of the others, to the bit. */
@@ -113,13 +90,12 @@ TEST(flat_volumes_are_pictures) {
     int64_t h = 20 + (int64_t)check_below(&seed, 20), w = 20 + (int64_t)check_below(&seed, 20);
     const csrec_shape shapes[] = {{3, {1, h, w}}, {3, {h, 1, w}}, {3, {h, w, 1}}};
     picture p = sample(h, w, 1, 0.2, 0.0);
-    OWNED double *flat = recover_by(&p, 0, 1, NULL, NULL);
+    double *flat = recover_by(&p, 0, 1, NULL, NULL);
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         p.m.shape = shapes[k];
-        OWNED double *volume = recover_by(&p, 0, 1, NULL, NULL);
+        double *volume = recover_by(&p, 0, 1, NULL, NULL);
         assert_memory_equal(volume, flat, (size_t)p.entries * sizeof *volume);
     }
-    clear(&p);
 }
 
 /* A stop at the first tile delivers the start, and so does one soon after. The rounds must gain on
@@ -131,13 +107,13 @@ TEST(rounds_gain_and_stop) {
         picture p = sample(64, 64, k == 2 ? 3 : 1, 0.25, 0.0);
         int64_t at_once = 0, later = 2;
         csrec_recover_report report;
-        OWNED double *start = recover(&p, 2, &at_once, &report);
+        double *start = recover_by(&p, 1, 2, &at_once, &report);
         assert_int_equal(report.outcome, CSREC_INTERRUPTED);
-        OWNED double *same = recover(&p, 1, &later, &report), *whole = recover(&p, 2, NULL, NULL);
+        double *same = recover_by(&p, 1, 1, &later, &report),
+               *whole = recover_by(&p, 1, 2, NULL, NULL);
         assert_memory_equal(start, same, (size_t)p.entries * sizeof *start);
         before += error_of(&p, start);
         after += error_of(&p, whole);
-        clear(&p);
     }
     assert_true(after < before);
 }
@@ -148,9 +124,8 @@ TEST(known_noise_is_removed) {
     for (int k = 0; k < 3; k++) {
         picture p = sample_shape(shapes[k], k == 2 ? 3 : 1, 1.0, 12.0);
         p.m.sigma = 12.0 / sqrt(3.0);
-        OWNED double *signal = recover(&p, 2, NULL, NULL);
+        double *signal = recover_by(&p, 1, 2, NULL, NULL);
         assert_true(error_of(&p, signal) < 0.5 * 48.0);
-        clear(&p);
     }
 }
 
@@ -166,10 +141,9 @@ TEST(any_shape_is_taken) {
             if (r == 2)
                 for (int64_t i = 0; i < p.m.n * p.m.channels; i++)
                     p.m.y[i] = (p.m.y[i] - 100.0) * 1e304;
-            OWNED double *signal =
+            double *signal =
                 recover_by(&p, (double)check_below(&seed, 2), 1 + (int)(k % 3), NULL, NULL);
             for (int64_t i = 0; i < p.entries * p.m.channels; i++) assert_true(isfinite(signal[i]));
-            clear(&p);
         }
 }
 
@@ -181,8 +155,7 @@ TEST(what_does_not_fit_is_refused) {
     csrec_setting wrong = {"effort", 0.5}, unknown = {"wings", 2};
     csrec_recover_options options = options_by(NULL);
     options.solve.solver = "gaussian";
-    options.solve.n_settings = 1;
-    options.solve.settings = &wrong;
+    use_settings(&options.solve, 1, &wrong);
     assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     options.solve.settings = &unknown;
     assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
@@ -194,22 +167,18 @@ TEST(what_does_not_fit_is_refused) {
     assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
     p.m.shape = (csrec_shape){4, {2, 2, 10, 10}};
     assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    clear(&p);
 }
 
 /* Refused before anything is written, in one line that says how much memory is missing. */
 TEST(volumes_beyond_memory_are_refused) {
     picture p = sample(4, 4, 1, 0.5, 0.0);
-    csrec_error error;
     double untouched = 1.5;
     p.m.shape = (csrec_shape){3, {1024, 1024, 1024}};
     csrec_recover_options options = options_by(NULL);
     options.solve.solver = "gaussian";
     if (csrec_memory_available() < UINT64_C(1) << 36) {
-        csrec_status status = csrec_recover(&p.m, &options, &untouched, NULL, NULL, &error);
-        assert_int_equal(status, CSREC_MEMORY);
-        assert_non_null(strstr(error.text, "MiB"));
+        assert_refused(csrec_recover(&p.m, &options, &untouched, NULL, NULL, &error), CSREC_MEMORY,
+                       "MiB");
         assert_true(untouched == 1.5);
     }
-    clear(&p);
 }

@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_gaussian_search.c - distances between patches of every instruction set against the
- * definition, and which patches are chosen. */
+ * definition, and which patches are chosen; principal colours. */
 #include "check.h"
-
 #include "method/gaussian/group.h"
 #include "simd.h"
+#include "method/gaussian/colour.h"
 
 SEED(seed);
-
 enum { SETS = 3 };
+
+/* Of one guide, from one place, nine entries around it. */
+static csrec_group_search search_of(const float *guide, const int size[3], const int patch[3],
+                                    float *distance) {
+    return (csrec_group_search){.guide = guide,
+                                .guides = 1,
+                                .depth = size[0],
+                                .height = size[1],
+                                .width = size[2],
+                                .patch_depth = patch[0],
+                                .patch_height = patch[1],
+                                .patch_width = patch[2],
+                                .radius = 9,
+                                .slices = 1,
+                                .rows = 1,
+                                .columns = 1,
+                                .distance = distance};
+}
 
 /* Squares of differences of patches at a and b, of integers: exact below 2^24. */
 static float distance_of(const csrec_group_search *s, const int a[3], const int b[3]) {
@@ -60,24 +77,14 @@ TEST(distances_are_sums_of_squares) {
         int z[2] = {0, l - pl}, y[2] = {0, h - ph}, x[2] = {(w - pw) / 2, w - pw};
         float column[64];
         for (int i = 0; i < 3 * l * h * w; i++) guide[i] = (float)check_below(&seed, 110);
-        csrec_group_search s = {.guide = guide,
-                                .guides = 1 + k % 3,
-                                .depth = l,
-                                .height = h,
-                                .width = w,
-                                .patch_depth = pl,
-                                .patch_height = ph,
-                                .patch_width = pw,
-                                .deep = l > 1 ? (int)check_below(&seed, 3) : 0,
-                                .radius = 1 + (int)check_below(&seed, 6),
-                                .z = z,
-                                .y = y,
-                                .x = x,
-                                .slices = l > 1 ? 2 : 1,
-                                .rows = 2,
-                                .columns = 2,
-                                .distance = distance,
-                                .column = column};
+        csrec_group_search s = search_of(guide, (int[]){l, h, w}, (int[]){pl, ph, pw}, distance);
+        s.guides = 1 + k % 3;
+        s.deep = l > 1 ? (int)check_below(&seed, 3) : 0;
+        s.radius = 1 + (int)check_below(&seed, 6);
+        s.z = z, s.y = y, s.x = x;
+        s.slices = l > 1 ? 2 : 1;
+        s.rows = s.columns = 2;
+        s.column = column;
         if (pl > 3) s.patch_depth = 3; /* 3 guides, 3 * 144 squares below 110^2 */
         for (int set = 0; set < count; set++) check_search(sets[set], &s);
     }
@@ -88,8 +95,8 @@ TEST(distances_are_sums_of_squares) {
 static void check_choice(const csrec_group_simd *simd, const csrec_group_search *s, int wanted) {
     int side = 2 * s->radius + 1, shifts = (2 * s->deep + 1) * side * side;
     const int at[3] = {s->z[0], s->y[0], s->x[0]};
-    csrec_gaussian_matches matches = {0};
-    csrec_pool pool = {0};
+    CLEARED(csrec_gaussian_matches) matches = {0};
+    CLEARED(csrec_pool) pool = {0};
     csrec_group_work first = {0}, again = {0};
     csrec_group_finder finder = csrec_group_finder_of(1, shifts, &pool);
     assert_false(pool.lacks);
@@ -116,8 +123,6 @@ static void check_choice(const csrec_group_simd *simd, const csrec_group_search 
     assert_memory_equal(again.top, first.top, (size_t)first.size * sizeof *first.top);
     assert_memory_equal(again.left, first.left, (size_t)first.size * sizeof *first.left);
     assert_int_equal(csrec_group_matches_prepare(&matches, 2, 1, s->radius, true), CSREC_ARGUMENT);
-    csrec_pool_clear(&pool);
-    csrec_gaussian_matches_clear(&matches);
 }
 
 TEST(nearest_are_chosen_and_kept) {
@@ -133,24 +138,58 @@ TEST(nearest_are_chosen_and_kept) {
             guide[i] = (float)check_below(&seed, (uint64_t)values);
         int y = (int)check_below(&seed, SIDE - 5), x = (int)check_below(&seed, SIDE - 6);
         int z = volume ? (int)check_below(&seed, SLICES - 2) : 0;
-        csrec_group_search s = {.guide = guide,
-                                .guides = 1,
-                                .depth = volume ? SLICES : 1,
-                                .height = SIDE,
-                                .width = SIDE,
-                                .patch_depth = volume ? 2 : 1,
-                                .patch_height = 5,
-                                .patch_width = 6,
-                                .deep = volume ? 2 : 0,
-                                .radius = 9,
-                                .z = &z,
-                                .y = &y,
-                                .x = &x,
-                                .slices = 1,
-                                .rows = 1,
-                                .columns = 1,
-                                .distance = distance,
-                                .column = column};
+        csrec_group_search s = search_of(guide, (int[]){volume ? SLICES : 1, SIDE, SIDE},
+                                         (int[]){volume ? 2 : 1, 5, 6}, distance);
+        s.deep = volume ? 2 : 0;
+        s.z = &z, s.y = &y, s.x = &x;
+        s.column = column;
         check_choice(sets[k % count], &s, 1 + (int)check_below(&seed, 60));
     }
+}
+
+enum { H = 15, W = 17, HW = H * W, C = CSREC_GAUSSIAN_POOLED };
+
+/* Products of samples along the axes vanish, the axes are orthonormal, and the way back leads to
+ * what was there: to the rounding of doubles, and of floats of values up to 300. */
+TEST(principal_colours_are_not_correlated) {
+    static float y[C][HW], u[C][HW], old[C][HW];
+    unsigned char mask[HW];
+    float *ys[C], *us[C];
+    double mix[C][C], mean[C] = {0};
+    int n = 0, channels = 2 + (int)check_below(&seed, C - 1);
+    for (int c = 0; c < C; c++) {
+        ys[c] = y[c];
+        us[c] = u[c];
+        for (int e = 0; e < C; e++) mix[c][e] = 2.0 * check_uniform(&seed) - 1.0;
+    }
+    for (int i = 0; i < HW; i++) {
+        double v[C];
+        mask[i] = i < 9 || check_uniform(&seed) < 0.4;
+        n += mask[i];
+        for (int c = 0; c < C; c++) v[c] = 100.0 * check_uniform(&seed);
+        for (int c = 0; c < channels; c++) {
+            y[c][i] = (float)(mix[c][0] * v[0] + mix[c][1] * v[1] + mix[c][2] * v[2]);
+            old[c][i] = u[c][i] = (float)(100.0 * check_uniform(&seed));
+        }
+    }
+    csrec_gaussian_picture p = {
+        .depth = 1, .height = H, .width = W, .channels = channels, .mask = mask, .y = ys, .u = us};
+    csrec_gaussian_axes axes;
+    csrec_gaussian_axes_find(&p, &axes);
+    assert_int_equal(axes.channels, channels);
+    csrec_gaussian_axes_turn(&axes, &p);
+    for (int i = 0; i < HW; i++)
+        for (int c = 0; c < channels; c++) {
+            mean[c] += mask[i] ? (double)y[c][i] / n : 0.0;
+            assert_true(fabs(csrec_gaussian_axes_back(&axes, us, c, i) - (double)old[c][i]) < 1e-3);
+        }
+    for (int a = 0; a < channels; a++)
+        for (int b = 0; b < channels; b++) {
+            double product = 0.0, length = 0.0;
+            for (int i = 0; i < HW; i++)
+                product += mask[i] * ((double)y[a][i] - mean[a]) * ((double)y[b][i] - mean[b]) / n;
+            for (int c = 0; c < channels; c++) length += axes.axis[a][c] * axes.axis[b][c];
+            assert_true(fabs(length - (a == b)) < 1e-12);
+            if (a != b) assert_true(fabs(product) < 1e-2);
+        }
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_gmm_em.c - a round of expectation maximisation against direct sums. */
+/* test_gmm_em.c - a round of expectation maximisation against direct sums; conditioning of a patch
+ * on its samples, by every build, against dense formulas. */
 #include "mixture.h"
+#include "linear.h"
 #include "simd.h"
-
 #include "learn/whiten.h"
+#include "conditional.h"
+#include "method/mixture/patch.h"
 
 SEED(seed);
 
@@ -11,7 +14,7 @@ TEST(posteriors_follow_the_formula) {
     const int sizes[] = {1, 2, 7, 8, 9, 16, 31, 40};
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int d = sizes[s], count = 1 + (int)check_below(&seed, CSREC_WHITEN_ROWS), K = 5;
-        csrec_mixture m = make_mixture(&seed, K, d, 1.5);
+        CLEARED(csrec_mixture) m = make_mixture(&seed, K, d, 1.5);
         OWNED float *X = draw(&seed, &m, count);
         OWNED double *work =
             malloc((csrec_mixture_work(&m) + (size_t)(CSREC_WHITEN_ROWS * K)) * sizeof *work);
@@ -25,7 +28,6 @@ TEST(posteriors_follow_the_formula) {
             for (int k = 0; k < K; k++) assert_true(wanted[choice[i]] > wanted[k] - 1e-9);
         }
         assert_true(fabs(got - sum) < 1e-9 * count * d);
-        csrec_mixture_clear(&m);
     }
 }
 
@@ -58,7 +60,7 @@ TEST(every_instruction_set_whitens) {
 static void dense_round(const csrec_mixture *m, int64_t rows, const float *X, csrec_mixture *to,
                         double *log_likelihood) {
     int K = m->K, d = m->d;
-    double *r = malloc((size_t)(rows * K) * sizeof *r);
+    OWNED double *r = malloc((size_t)(rows * K) * sizeof *r);
     *log_likelihood = 0.0;
     for (int64_t i = 0; i < rows; i++)
         *log_likelihood += dense_posteriors(m, X + i * d, r + i * K) / (double)rows;
@@ -78,7 +80,6 @@ static void dense_round(const csrec_mixture *m, int64_t rows, const float *X, cs
             for (int b = 0; b < d; b++) to->C[(k * d + a) * d + b] = (double)C[a][b];
         }
     }
-    free(r);
 }
 
 /* Second moments are summed about the means `before` the round, and are good to 1e-6 of what they
@@ -108,12 +109,13 @@ TEST(a_round_follows_the_formula) {
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         int d = sizes[s], K = 3;
         int64_t rows = 400 + check_below(&seed, 200);
+        ENDS_BY(csrec_mixture_clear)
         csrec_mixture truth = make_mixture(&seed, K, d, 1.0), m = make_mixture(&seed, K, d, 1.0),
-                      wanted;
+                      wanted = {0};
         assert_ok(csrec_mixture_create(K, d, &wanted, NULL));
         OWNED float *X = draw(&seed, &truth, rows);
         csrec_em *em;
-        double got, ll, *before = malloc((size_t)(K * d) * sizeof *before);
+        double got, ll, *before = check_keep((size_t)(K * d) * sizeof *before);
         memcpy(before, m.means, (size_t)(K * d) * sizeof *before);
         dense_round(&m, rows, X, &wanted, &ll);
         const csrec_em_plan plan = {rows, rows, 2, NULL};
@@ -129,10 +131,6 @@ TEST(a_round_follows_the_formula) {
         assert_true(fabs(got - ll) <= 1e-9 * fabs(ll));
         for (int k = 0; k < K; k++) check_component(k, before, &m, &wanted);
         csrec_em_destroy(em);
-        free(before);
-        csrec_mixture_clear(&truth);
-        csrec_mixture_clear(&m);
-        csrec_mixture_clear(&wanted);
     }
 }
 
@@ -141,18 +139,8 @@ TEST(covariances_are_raised) {
     enum { D = 6 };
     const double values[D] = {5.0, 2.0, 1.0, 0.01, 0.0, 0.0};
     double V[D][D];
-    for (int a = 0; a < D; a++) {
-        double sum = 0.0;
-        for (int i = 0; i < D; i++) V[a][i] = check_normal(&seed);
-        for (int b = 0; b < a; b++) {
-            double dot = 0.0;
-            for (int i = 0; i < D; i++) dot += V[a][i] * V[b][i];
-            for (int i = 0; i < D; i++) V[a][i] -= dot * V[b][i];
-        }
-        for (int i = 0; i < D; i++) sum += V[a][i] * V[a][i];
-        for (int i = 0; i < D; i++) V[a][i] /= sqrt(sum);
-    }
-    csrec_mixture m;
+    draw_orthonormal(&seed, D, D, V[0]);
+    CLEARED(csrec_mixture) m = {0};
     assert_ok(csrec_mixture_create(1, D, &m, NULL));
     m.weights[0] = 1.0;
     for (int i = 0; i < D; i++)
@@ -167,5 +155,72 @@ TEST(covariances_are_raised) {
             for (int a = 0; a < D; a++) wanted += fmax(values[a], 0.1) * V[a][i] * V[a][j];
             assert_true(fabs(m.C[i * D + j] - wanted) <= 1e-12 * 5.0);
         }
-    csrec_mixture_clear(&m);
+}
+
+enum { D_MOST = 50, STRIDE_MOST = 64 };
+
+/* Floats: 24 bits, over d steps of elimination. Errors of eps C (entries of `size` at most) meet
+ * weights (C + noise I)^-1 (y - mean), of size `reach` / noise at most. */
+static void check_condition(const csrec_patch_simd *simd, int d, int n, int rank, double noise) {
+    static float C[D_MOST * STRIDE_MOST], V[D_MOST * STRIDE_MOST], G[STRIDE_MOST * STRIDE_MOST];
+    float mean[STRIDE_MOST] = {0}, u[STRIDE_MOST], y[D_MOST], x[STRIDE_MOST], v[STRIDE_MOST];
+    double exact_C[D_MOST * D_MOST], exact_mean[D_MOST], exact_y[D_MOST], wanted[D_MOST],
+        w2[D_MOST];
+    double size = 0.0, reach = 0.0;
+    int at[D_MOST], stride = (d + 15) / 16 * 16, found = 0;
+    make_covariance(&seed, d, rank, 400.0, exact_C);
+    memset(C, 0, sizeof C);
+    for (int i = 0; i < d; i++) {
+        exact_mean[i] = mean[i] = (float)(20.0 * check_normal(&seed));
+        if (found < n && check_below(&seed, d - i) < n - found) at[found++] = i;
+        for (int j = 0; j < d; j++)
+            exact_C[i * d + j] = C[i * stride + j] = (float)exact_C[i * d + j];
+    }
+    for (int i = 0; i < n; i++) exact_y[i] = y[i] = (float)(20.0 * check_normal(&seed));
+    csrec_patch p = {.d = d,
+                     .stride = stride,
+                     .n = n,
+                     .C = C,
+                     .mean = mean,
+                     .at = at,
+                     .y = y,
+                     .noise = (float)noise,
+                     .V = V,
+                     .rest = u,
+                     .x = x,
+                     .variance = v};
+    for (int i = 0; i < d; i++) {
+        size = fmax(size, exact_C[i * d + i]);
+        reach = fmax(reach, fabs(exact_mean[i]));
+    }
+    for (int i = 0; i < n; i++) reach = fmax(reach, fabs(exact_y[i] - exact_mean[at[i]]));
+    simd->condition(&p);
+    condition_dense(d, exact_mean, exact_C, n, at, exact_y, noise, wanted, w2);
+    for (int i = 0; i < d; i++) {
+        assert_true(fabs(x[i] - wanted[i]) <= 2e-6 * d * reach * (1.0 + size / noise / 40.0));
+        assert_true(fabs(v[i] - w2[i]) <= 2e-6 * d * size);
+        assert_true(v[i] >= 0.0f);
+    }
+    memset(G, 0, sizeof G);
+    simd->gram(n, stride, V, G);
+    for (int i = 0; i < d; i++)
+        for (int j = i; j < d; j++) {
+            double sum = 0.0;
+            for (int k = 0; k < n; k++)
+                sum += (double)V[k * stride + i] * (double)V[k * stride + j];
+            assert_true(fabs(G[i * stride + j] - sum) <= 1e-5 * size);
+        }
+}
+
+TEST(conditioning_follows_the_formula) {
+    const csrec_patch_simd *sets[3];
+    int count = SIMD_SETS(sets, &csrec_patch_generic, &csrec_patch_avx2, &csrec_patch_avx512);
+    for (int s = 0; s < count; s++)
+        for (int k = 0; k < 30; k++) {
+            int d = 1 + (int)check_below(&seed, D_MOST), n = (int)check_below(&seed, d + 1);
+            if (k == 0) n = 0;
+            if (k == 1) n = d;
+            int rank = k % 3 ? d : 1 + (int)check_below(&seed, d); /* singular, too */
+            check_condition(sets[s], d, n, rank, k % 2 ? 25.0 : 4.0);
+        }
 }

@@ -6,7 +6,6 @@
 #include "linear.h"
 
 SEED(seed);
-
 enum { ROWS = 40, COLUMNS = 80, LONG = 30, PICKED = 4 };
 
 /* A = S U^T H U U^T: x are coefficients of the orthonormal rows of U, H weakens the entries of U v,
@@ -14,6 +13,7 @@ enum { ROWS = 40, COLUMNS = 80, LONG = 30, PICKED = 4 };
  * rounding of the longest. */
 typedef struct smoother {
     double U[COLUMNS * COLUMNS], H[COLUMNS];
+    bool exact; /* U U^T is left out */
 } smoother;
 
 static void turn(const smoother *s, const double *in, double *out) {
@@ -34,7 +34,7 @@ static csrec_status smooth(const double *x, double *y, void *context) {
     double signal[COLUMNS], spectrum[COLUMNS];
     turn_back(s, x, signal);
     turn(s, signal, spectrum);
-    for (int j = 0; j < COLUMNS; j++) spectrum[j] *= s->H[j];
+    for (int j = 0; j < COLUMNS; j++) spectrum[j] = s->H[j] * (s->exact ? x : spectrum)[j];
     turn_back(s, spectrum, signal);
     memcpy(y, signal, ROWS * sizeof *y);
     return CSREC_OK;
@@ -44,45 +44,27 @@ static csrec_status smooth_back(const double *y, double *x, void *context) {
     const smoother *s = context;
     double signal[COLUMNS] = {0.0}, spectrum[COLUMNS];
     memcpy(signal, y, ROWS * sizeof *y);
-    turn(s, signal, spectrum);
-    for (int j = 0; j < COLUMNS; j++) spectrum[j] *= s->H[j];
-    turn_back(s, spectrum, signal);
-    turn(s, signal, x);
-    return CSREC_OK;
-}
-
-/* The same with U U^T left out: exact however short. */
-static csrec_status weaken(const double *x, double *y, void *context) {
-    const smoother *s = context;
-    double spectrum[COLUMNS], signal[COLUMNS];
-    for (int j = 0; j < COLUMNS; j++) spectrum[j] = s->H[j] * x[j];
-    turn_back(s, spectrum, signal);
-    memcpy(y, signal, ROWS * sizeof *y);
-    return CSREC_OK;
-}
-
-static csrec_status weaken_back(const double *y, double *x, void *context) {
-    const smoother *s = context;
-    double signal[COLUMNS] = {0.0};
-    memcpy(signal, y, ROWS * sizeof *y);
     turn(s, signal, x);
     for (int j = 0; j < COLUMNS; j++) x[j] *= s->H[j];
+    if (s->exact) return CSREC_OK;
+    memcpy(spectrum, x, sizeof spectrum);
+    turn_back(s, spectrum, signal);
+    turn(s, signal, x);
     return CSREC_OK;
 }
 
 static csrec_operator *create(smoother *s, bool exact) {
-    csrec_operator *A;
-    const csrec_operator_spec spec = {.name = "callback",
-                                      .m = ROWS,
-                                      .n = COLUMNS,
-                                      .forward = exact ? weaken : smooth,
-                                      .adjoint = exact ? weaken_back : smooth_back,
-                                      .context = s};
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
-    return A;
+    s->exact = exact;
+    return operator_of(&(csrec_operator_spec){.name = "callback",
+                                              .m = ROWS,
+                                              .n = COLUMNS,
+                                              .forward = smooth,
+                                              .adjoint = smooth_back,
+                                              .context = s});
 }
 
 static void draw(double shortest, smoother *s) {
+    s->exact = true;
     draw_orthonormal(&seed, COLUMNS, COLUMNS, s->U);
     for (int j = 0; j < COLUMNS; j++) s->H[j] = j < LONG ? 1.0 + check_uniform(&seed) : shortest;
 }
@@ -95,10 +77,10 @@ TEST(removed_columns_are_left_out) {
             double x[COLUMNS] = {0.0}, y[ROWS];
             draw(shortest, &s);
             for (int p = 0; p < PICKED; p++) x[check_below(&seed, LONG)] = 1.0;
-            assert_ok(weaken(x, y, &s));
+            assert_ok(smooth(x, y, &s));
             for (int i = 0; i < ROWS; i++) y[i] += 0.05 * check_normal(&seed);
-            csrec_operator *A = create(&s, false);
-            csrec_atoms found;
+            ENDS_BY(end_operator) csrec_operator *A = create(&s, false);
+            CLEARED(csrec_atoms) found = {0};
             csrec_solve_report report;
             const csrec_setting set = {"k", PICKED};
             const csrec_solve_options options = {.solver = solvers[k],
@@ -113,8 +95,6 @@ TEST(removed_columns_are_left_out) {
                              (int)found.column[i], found.coefficient[i], shortest);
             /* So few columns do not fit the noise. */
             assert_true(report.outcome != CSREC_CONVERGED && report.residual > 1e-3);
-            csrec_atoms_clear(&found);
-            csrec_operator_destroy(A);
         }
 }
 
@@ -126,17 +106,15 @@ TEST(short_but_exact_columns_stay) {
         draw(1e-12, &s);
         const int64_t j = LONG + check_below(&seed, COLUMNS - LONG);
         x[j] = 3e12;
-        assert_ok(weaken(x, y, &s));
-        csrec_operator *A = create(&s, true);
-        csrec_atoms found;
+        assert_ok(smooth(x, y, &s));
+        ENDS_BY(end_operator) csrec_operator *A = create(&s, true);
+        CLEARED(csrec_atoms) found = {0};
         const csrec_setting set = {"k", 1};
         const csrec_solve_options options = {
             .solver = solvers[k], .settings = &set, .n_settings = k > 1};
         assert_ok(csrec_solve(A, y, &options, &found, NULL, NULL, NULL));
         assert_true(found.n == 1 && (int64_t)found.column[0] == j);
         assert_true(fabs(found.coefficient[0] / x[j] - 1.0) < 1e-9);
-        csrec_atoms_clear(&found);
-        csrec_operator_destroy(A);
     }
 }
 
@@ -150,8 +128,8 @@ TEST(fits_on_short_columns_do_not_lengthen_r) {
         draw(1.0, &s);
         for (int j = 0; j < COLUMNS; j++) s.H[j] = pow(10.0, -10.5 * j / COLUMNS);
         for (int i = 0; i < ROWS; i++) y[i] = check_normal(&seed);
-        csrec_operator *A = create(&s, false);
-        csrec_atoms found;
+        ENDS_BY(end_operator) csrec_operator *A = create(&s, false);
+        CLEARED(csrec_atoms) found = {0};
         csrec_solve_report report;
         const csrec_setting set = {"k", 16};
         const csrec_solve_options options = {.solver = solvers[round % 4],
@@ -168,7 +146,5 @@ TEST(fits_on_short_columns_do_not_lengthen_r) {
         const double told = report.residual, true_one = sqrt(left / whole);
         if (!(told <= 1.0 + 1e-9) || fabs(told - true_one) > 1e-4 + 1e-6 * true_one)
             fail_msg("%s: residual %g, of x %g", options.solver, told, true_one);
-        csrec_atoms_clear(&found);
-        csrec_operator_destroy(A);
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_history.c - the history of a recovery: every step must be what a recovery that stops there
- * delivers. */
+/* test_history.c - the history of a recovery, also of one that rests on a mixture, filters or
+ * components: every step must be what a recovery that stops there delivers. */
 #include "history.h"
+#include "models.h"
 
 TEST(pursuit_on_one_grid) {
     static const char *const solvers[] = {"mp", "omp", "romp", "iht", "fista"};
@@ -12,15 +13,13 @@ TEST(pursuit_on_one_grid) {
         options.solve.solver = solvers[i % 5];
         options.solve.stop.epsilon = 0.02;
         if (i % 5 > 2) options.solve.stop.atoms = 60; /* iht: iterations, of as many columns */
-        csrec_history *history = follow(&p, &options);
+        ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
         /* To romp and iht atoms are a number of columns too: only their end can be repeated. */
         if (i % 5 < 2) check_steps(&p, &options, history, "iteration", ATOMS);
         int64_t n;
         const csrec_history_step *steps = track_of(history, 0, "iteration", &n);
         check_step(&steps[n - 1], &p, p.signal);
         check_result(history, &p, 1);
-        csrec_history_destroy(history);
-        clear(&p);
     }
 }
 
@@ -28,11 +27,9 @@ TEST(mean_over_grids) {
     problem p = draw(2, 25, 2, 20.0);
     csrec_recover_options options = options_by(NULL);
     options.shifts = 37; /* more than a batch */
-    csrec_history *history = follow(&p, &options);
+    ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
     check_steps(&p, &options, history, "grid", SHIFTS);
     check_result(history, &p, 1);
-    csrec_history_destroy(history);
-    clear(&p);
 }
 
 /* With noise the samples stay as the thresholding leaves them, so the residual is not that of the
@@ -42,9 +39,8 @@ TEST(thresholding) {
     csrec_recover_options options = options_by(NULL);
     csrec_setting settings[] = {{"block", 8}, {"steps", 20}};
     options.basis = "dct";
-    options.solve.settings = settings;
-    options.solve.n_settings = 2;
-    csrec_history *history = follow(&p, &options);
+    use_settings(&options.solve, 2, settings);
+    ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
     int64_t n;
     const csrec_history_step *steps = track_of(history, 0, "iteration", &n);
     assert_int_equal(n, 17); /* 1 to 16, and 20 */
@@ -56,31 +52,25 @@ TEST(thresholding) {
         double psnr = csrec_psnr(p.entries * 3, p.truth, p.signal, 255.0);
         assert_true(fabs(steps[k].psnr - psnr) < 1e-7);
     }
-    csrec_history_destroy(history);
-    clear(&p);
 }
 
 TEST(frames_are_tracks) {
     problem p = draw(2, 33, 1, 20.0);
     csrec_recover_options options = options_by("frames");
-    csrec_history *history = follow(&p, &options);
+    ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
     check_result(history, &p, 3);
-    csrec_history_destroy(history);
-    clear(&p);
 }
 
 TEST(rounds_of_groups) {
     problem p = draw(2, 30, 1, 20.0);
     csrec_recover_options options = options_by(NULL);
     options.solve.solver = "gaussian";
-    csrec_history *history = follow(&p, &options);
+    ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
     int64_t n;
     const csrec_history_step *steps = track_of(history, 0, "round", &n);
     assert_true(n >= 2 && steps[0].psnr > 10.0);
     check_step(&steps[n - 1], &p, p.signal);
     check_result(history, &p, 1);
-    csrec_history_destroy(history);
-    clear(&p);
 }
 
 /* Levels against the definition: column = M / span + group. */
@@ -110,7 +100,6 @@ TEST(levels_are_counted) {
     const csrec_history_step *steps = track_of(options.history, 0, "iteration", &n);
     assert_true(isnan(steps[n - 1].psnr)); /* no truth was given */
     csrec_history_destroy(options.history);
-    clear(&p);
 }
 
 /* Stops as soon as `context` grids are done. */
@@ -127,8 +116,7 @@ TEST(stopped_means_are_of_whole_grids) {
     csrec_recover_options options = options_by(NULL);
     options.threads = 1;
     options.shifts = 60;
-    options.solve.progress = stop_after;
-    options.solve.context = &grids;
+    report_to(&options.solve, stop_after, &grids);
     assert_ok(csrec_recover(&p.m, &options, p.signal, NULL, &report, NULL));
     assert_int_equal(report.outcome, CSREC_INTERRUPTED);
     assert_int_equal(report.pursuits, grids);
@@ -136,7 +124,6 @@ TEST(stopped_means_are_of_whole_grids) {
     options.solve.progress = NULL;
     assert_ok(csrec_recover(&p.m, &options, whole, NULL, &report, NULL));
     assert_memory_equal(p.signal, whole, (size_t)p.entries * sizeof *whole);
-    clear(&p);
 }
 
 TEST(of_one_solve_is_refused) {
@@ -147,5 +134,92 @@ TEST(of_one_solve_is_refused) {
     options.solve.history_size = 4;
     assert_int_equal(csrec_recover(&p.m, &options, p.signal, NULL, NULL, NULL), CSREC_ARGUMENT);
     csrec_history_destroy(NULL);
-    clear(&p);
+}
+
+/* A step against what a recovery that ends there delivers. Samples are kept in single precision:
+ * half a unit in their last place, over the length of y. */
+static void check_rounded(const csrec_history_step *step, const problem *p, const double *signal) {
+    double psnr = csrec_psnr(p->entries * p->m.channels, p->truth, signal, 255.0);
+    assert_true(fabs(step->psnr - psnr) <= 1e-7);
+    if (p->m.sigma > 0.0) assert_true(fabs(step->residual - residual_of(p, signal)) <= 1e-6);
+    /* Without noise samples are put back, and what they were before is not delivered. */
+    assert_true(step->residual > 0.0 && step->residual < 0.5);
+}
+
+/* Two Gaussians of patches of 4 x 4: of smooth ones, and of any. */
+static csrec_model *draw_mixture(void) {
+    const double weights[2] = {0.5, 0.5};
+    double means[2 * 16], C[2 * 16 * 16];
+    for (int i = 0; i < 2 * 16; i++) means[i] = 128.0;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 16; i++)
+            for (int j = 0; j < 16; j++)
+                C[(k * 16 + i) * 16 + j] =
+                    900.0 * exp(-(k ? 2.0 : 0.1) * (abs(i / 4 - j / 4) + abs(i % 4 - j % 4)));
+    return model_of_gaussians(&(gaussians){{2, {4, 4}}, 1, 2, weights, means, C, NULL});
+}
+
+TEST(rounds_of_a_mixture) {
+    for (int i = 0; i < 2; i++) {
+        problem p = draw(2, 16, 1 + check_below(&seed, 2), 20.0);
+        ENDS_BY(end_model) csrec_model *model = i ? draw_mixture() : NULL;
+        csrec_setting settings[] = {{"rounds", 3}, {"step", 3}, {"components", 3}};
+        csrec_recover_options options = options_by(NULL);
+        p.m.sigma = check_below(&seed, 2) ? 2.0 : 0.0;
+        options.solve.solver = "gmm";
+        use_settings(&options.solve, model ? 2 : 3, settings);
+        options.model = model;
+        ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
+        check_result(history, &p, 1);
+        int64_t n;
+        const csrec_history_step *steps = track_of(history, 0, "round", &n);
+        assert_int_equal(n, 3);
+        for (int k = 0; k < 3; k++) {
+            settings[0].value = k + 1;
+            assert_ok(csrec_recover(&p.m, &options, p.signal, NULL, NULL, NULL));
+            check_rounded(&steps[k], &p, p.signal);
+        }
+    }
+}
+
+/* With noise the samples are not put back: every step is what is delivered there, smooth layer
+ * included. */
+TEST(iterations_with_filters) {
+    enum { K = 5, SIDE = 4 };
+    for (int channels = 1; channels <= 2; channels++) {
+        double filters[K * SIDE * SIDE];
+        for (int k = 0; k < K; k++) {
+            double *f = filters + k * SIDE * SIDE, length = 0.0;
+            for (int i = 0; i < SIDE * SIDE; i++) f[i] = check_uniform(&seed) - 0.5;
+            for (int i = 0; i < SIDE * SIDE; i++) length += f[i] * f[i];
+            for (int i = 0; i < SIDE * SIDE; i++) f[i] /= sqrt(length);
+        }
+        ENDS_BY(end_model) csrec_model *model = model_of_filters(K, SIDE, filters, NULL);
+        problem p = draw(2, 20, channels, 20.0);
+        csrec_recover_options options = options_by(NULL);
+        p.m.sigma = 1.0;
+        options.model = model;
+        options.solve.stop.atoms = 30;
+        ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
+        check_steps(&p, &options, history, "iteration", ATOMS);
+        check_result(history, &p, 1);
+    }
+}
+
+/* Coefficients of components are found at once. */
+TEST(components_have_no_steps) {
+    problem p = draw(2, 6, 1, 20.0);
+    const double variance = 100.0;
+    double *mean = check_room(p.entries), *V = check_room(p.entries);
+    for (int64_t i = 0; i < p.entries; i++) {
+        mean[i] = 128.0;
+        V[i] = 1.0 / sqrt((double)p.entries);
+    }
+    csrec_recover_options options = options_by(NULL);
+    ENDS_BY(end_model)
+    csrec_model *model =
+        model_of_components(&(components){p.m.shape, 1, 1, mean, V, &variance, NULL, 1.0});
+    options.model = model;
+    ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
+    check_result(history, &p, 0);
 }

@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_holes.c - large holes of pictures, which presets fill by what their samples choose. */
 #include "check.h"
-
-#include <math.h>
-#include <string.h>
-
 #include "csrec/recover.h"
 
 enum { SIDE = 128, ENTRIES = SIDE * SIDE };
@@ -35,10 +31,8 @@ static int64_t choose(double radius, int64_t *index) {
 
 static double error_of(const csrec_recover_options *options, const csrec_measurement *m,
                        const double *truth, csrec_recover_report *report, double *x) {
-    double sum = 0.0;
     assert_ok(csrec_recover(m, options, x, NULL, report, NULL));
-    for (int i = 0; i < ENTRIES; i++) sum += (x[i] - truth[i]) * (x[i] - truth[i]);
-    return sqrt(sum);
+    return sqrt(ENTRIES) * check_rms(ENTRIES, x, truth);
 }
 
 /* The surface passes through smooth ones; what is in a hole of noise nobody knows, and the mean of
@@ -53,16 +47,14 @@ TEST(large_holes_are_filled_by_what_errs_least) {
                  {0.0, 0.0, 0.0, NULL},
                  {20.0, 0.0, 0.1, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OWNED double *truth = malloc(ENTRIES * 8), *x = malloc(ENTRIES * 8);
-        OWNED double *plain = malloc(ENTRIES * 8), *y = malloc(ENTRIES * 8);
-        OWNED int64_t *index = malloc(ENTRIES * 8);
-        csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .index = index, .y = y};
+        double *truth = check_room(ENTRIES), *x = check_room(ENTRIES), *plain = check_room(ENTRIES);
+        csrec_measurement m = room_for_samples((csrec_shape){2, {SIDE, SIDE}}, 1, ENTRIES);
         csrec_recover_options preset, method;
         csrec_recover_report report;
         draw(truth, cases[i].rough);
         m.sigma = cases[i].sigma;
-        m.n = choose(cases[i].radius, index);
-        for (int64_t k = 0; k < m.n; k++) y[k] = truth[index[k]];
+        m.n = choose(cases[i].radius, m.index);
+        for (int64_t k = 0; k < m.n; k++) m.y[k] = truth[m.index[k]];
         csrec_recover_preset(0, &m, &preset);
         preset.backend = "cpu";
         assert_true(preset.by_samples);
@@ -77,7 +69,7 @@ TEST(large_holes_are_filled_by_what_errs_least) {
             continue;
         }
         if (!strstr(report.choice, cases[i].choice)) fail_msg("%s", report.choice);
-        for (int64_t k = 0; k < m.n; k++) assert_true(x[index[k]] == plain[index[k]]);
+        for (int64_t k = 0; k < m.n; k++) assert_true(x[m.index[k]] == plain[m.index[k]]);
         if (cases[i].rough > 0.0)
             assert_true(with < 1.1 * cases[i].rough * sqrt((ENTRIES - m.n) / 12.0));
         else

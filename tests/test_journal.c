@@ -4,12 +4,10 @@
  */
 #include "sanitized.h"
 #include "tiles.h"
-
 #include <stdatomic.h>
 #include <unistd.h>
 
 SEED(seed);
-
 enum { MOST = 4 };
 
 /* One recovery by `size` threads as processes. */
@@ -62,8 +60,7 @@ static csrec_status recover_by(one_round *r, int rank, csrec_comm *comm, csrec_e
     csrec_recover_options o = r->options;
     csrec_recover_report report;
     o.comm = comm;
-    o.solve.progress = stop_all;
-    o.solve.context = r;
+    report_to(&o.solve, stop_all, r);
     if (r->slabs) return recover_slabs(r, rank, &o, error);
     csrec_status status =
         csrec_recover(&r->p->m, &o, rank == 0 ? r->signal : NULL, NULL, &report, error);
@@ -113,16 +110,15 @@ static void expect_whole(one_round *r) {
 
 static void check_picture(csrec_shape shape, int64_t channels, const char *method,
                           csrec_setting setting, int64_t tile, int rounds) {
-    picture p = make(&shape, channels, 0.2, 0.15, 0.0, &seed);
+    ENDS_BY(clear) picture p = make(&shape, channels, 0.2, 0.15, 0.0, &seed);
     char path[] = "csrec-journal-XXXXXX";
     int fd = mkstemp(path);
-    double *signal = malloc((size_t)(p.entries * channels) * sizeof *signal);
+    OWNED double *signal = malloc((size_t)(p.entries * channels) * sizeof *signal);
     assert_true(fd >= 0 && signal);
     close(fd);
     sort_samples(&p, 1.0, &seed);
     csrec_recover_options o = options_by(method);
-    o.solve.settings = &setting;
-    o.solve.n_settings = 1;
+    use_settings(&o.solve, 1, &setting);
     o.tile = tile;
     o.threads = 1;
     o.backend = "cpu";
@@ -133,10 +129,8 @@ static void check_picture(csrec_shape shape, int64_t channels, const char *metho
     int64_t tiles = first.report.estimate.tiles;
     assert_true(tiles >= MOST && first.report.tiles_resumed == 0);
     for (int k = 0; k < rounds; k++) {
-        char key[32];
-        snprintf(key, sizeof key, "round %d", k); /* of another round: begun anew */
         o.journal = path;
-        o.journal_key = key;
+        o.journal_key = check_print("round %d", k); /* of another round: begun anew */
         one_round some = round_of(&p, &o, signal, (int)check_below(&seed, first.calls));
         run_round(&some);
         one_round rest = round_of(&p, &o, signal, INT32_MAX);
@@ -153,8 +147,6 @@ static void check_picture(csrec_shape shape, int64_t channels, const char *metho
     }
     csrec_journal_remove(path);
     assert_int_equal(access(path, F_OK), -1);
-    free(signal);
-    clear(&p);
 }
 
 TEST(stopped_recoveries_go_on) {
@@ -165,8 +157,7 @@ TEST(stopped_recoveries_go_on) {
 }
 
 TEST(other_files_are_kept) {
-    picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
-    csrec_error error = {""};
+    ENDS_BY(clear) picture p = make(&(csrec_shape){2, {600, 520}}, 1, 0.0, 0.1, 0.0, &seed);
     FILE *file = fopen("csrec-mine", "w");
     assert_non_null(file);
     fputs("a file of the user's own", file);
@@ -175,12 +166,11 @@ TEST(other_files_are_kept) {
     csrec_recover_options o = options_by("frames");
     o.tile = 100000;
     o.journal = "csrec-mine";
-    assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_FILE);
-    assert_non_null(strstr(error.text, "csrec-mine: "));
+    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_FILE,
+                   "csrec-mine: ");
     o.journal = "nowhere/journal";
-    assert_int_equal(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_FILE);
-    assert_non_null(strstr(error.text, "nowhere/journal: "));
+    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_FILE,
+                   "nowhere/journal: ");
     assert_int_equal(access("csrec-mine", F_OK), 0);
     remove("csrec-mine");
-    clear(&p);
 }

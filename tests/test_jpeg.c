@@ -3,7 +3,6 @@
  * or forged. Values and metadata are compared with those of other programs in
  * python/tests/test_pictures.py. */
 #include "io_signal.h"
-
 #include <jpeglib.h>
 
 SEED(seed);
@@ -59,13 +58,11 @@ static void refuse(const io_bytes *b, size_t size, const char *part) {
 
 TEST(damage_is_a_line) {
     for (int trial = 0; trial < 4; trial++) {
-        csrec_image image = draw_picture(40, 35, 3);
-        io_bytes b = make_file(&image, JCS_RGB, trial & 1);
+        CLEARED(csrec_image) image = draw_picture(40, 35, 3);
+        ENDS_BY(io_free) io_bytes b = make_file(&image, JCS_RGB, trial & 1);
         for (size_t size = 0; size < b.size; size++) refuse(&b, size, "");
         for (size_t at = 0; at < b.size; at++)
             expect_harmless(&csrec_jpeg_format, &b, at, (uint8_t)check_next(&seed));
-        io_free(&b);
-        csrec_image_clear(&image);
     }
     io_empty_folder();
 }
@@ -78,43 +75,36 @@ static size_t find(const io_bytes *b, size_t from, int marker) {
 
 /* Small files: of 65500 x 65500 pixels, and of one scan again and again. */
 TEST(bombs_are_refused) {
-    csrec_image image = draw_picture(16, 16, 1);
-    io_bytes b = make_file(&image, JCS_GRAYSCALE, true), scans = {0};
+    CLEARED(csrec_image) image = draw_picture(16, 16, 1);
+    ENDS_BY(io_free) io_bytes b = make_file(&image, JCS_GRAYSCALE, true), scans = {0};
     const size_t first = find(&b, 0, 0xda), second = find(&b, first + 2, 0xda);
     io_put(&scans, b.data, second);
     io_put(&scans, b.data + first, b.size - first);
     refuse(&scans, scans.size, "progression");
     memcpy(b.data + find(&b, 0, 0xc2) + 5, "\xff\xdc\xff\xdc", 4);
     refuse(&b, b.size, "can hold");
-    io_free(&scans);
-    io_free(&b);
-    csrec_image_clear(&image);
 }
 
 TEST(others_are_refused) {
     csrec_error error = {""};
-    csrec_image image = draw_picture(8, 8, 4);
-    io_bytes b = make_file(&image, JCS_CMYK, false);
+    CLEARED(csrec_image) image = draw_picture(8, 8, 4);
+    ENDS_BY(io_free) io_bytes b = make_file(&image, JCS_CMYK, false);
     refuse(&b, b.size, "CMYK");
-    io_free(&b);
     assert_int_equal(write_signal(io_path("t.jpg"), &image, NULL, &error), CSREC_ARGUMENT);
     io_assert_line(&error, "t.jpg", "1 or 3 channels");
     image.pixels.shape.dim[2] = 1;
     image.bits = 16;
     assert_int_equal(write_signal(io_path("t.jpg"), &image, NULL, &error), CSREC_ARGUMENT);
     io_assert_line(&error, "t.jpg", "bits 8");
-    csrec_image_clear(&image);
     io_empty_folder();
 }
 
 static bool write_fails(const char *path) {
-    csrec_image image = draw_picture(400, 400, 3);
+    CLEARED(csrec_image) image = draw_picture(400, 400, 3);
     csrec_error error = {""};
-    csrec_files *files = NULL;
+    ENDS_BY(end_files) csrec_files *files = NULL;
     assert_ok(csrec_files_create(NULL, &files, NULL));
     csrec_status status = csrec_jpeg_format.write(files, path, &image, NULL, &error);
-    csrec_files_destroy(files);
-    csrec_image_clear(&image);
     return status == CSREC_FILE && strstr(error.text, path) && strstr(error.text, "disk");
 }
 

@@ -21,8 +21,8 @@ typedef struct problem {
 /* Columns: normal, with nearly one direction, or of very different lengths. */
 enum { PLAIN, ALIKE, LENGTHS };
 
-static void draw_matrix(int kind, int parts, int64_t m, int64_t n, double *matrix) {
-    for (int64_t i = 0; i < parts * m * n; i++) matrix[i] = check_normal(&seed);
+static double *draw_matrix(int kind, int parts, int64_t m, int64_t n) {
+    double *matrix = kept_normals(&seed, parts * m * n);
     for (int64_t i = 0; kind == ALIKE && i < m; i++) {
         const double common = 30.0 * check_normal(&seed);
         for (int64_t j = 0; j < n; j++) matrix[parts * (i * n + j)] += common;
@@ -32,38 +32,32 @@ static void draw_matrix(int kind, int parts, int64_t m, int64_t n, double *matri
         for (int64_t i = 0; i < m; i++)
             for (int k = 0; k < parts; k++) matrix[parts * (i * n + j) + k] *= size;
     }
+    return matrix;
 }
 
 static void open_problem(problem *p, int kind, int parts, int64_t count) {
     const int64_t m = 5 + check_below(&seed, 25), n = 5 + check_below(&seed, 50);
-    OWNED double *matrix = malloc((size_t)(parts * m * n) * sizeof *matrix);
-    csrec_error error = {""};
-    draw_matrix(kind, parts, m, n, matrix);
+    double *matrix = draw_matrix(kind, parts, m, n);
     csrec_operator_spec spec = {
         .name = "dense", .m = m, .n = n, .matrix = matrix, .complex_signal = parts == 2};
     *p = (problem){.m = parts * m, .n = parts * n, .count = count, .parts = parts};
-    if (csrec_operator_create(&spec, &p->A, &error)) fail_msg("%s", error.text);
+    assert_well(csrec_operator_create(&spec, &p->A, &error));
     spec.name = "callback";
     spec.forward = forward_of_operator;
     spec.adjoint = adjoint_of_operator;
     spec.context = p->A;
-    if (csrec_operator_create(&spec, &p->alone, &error)) fail_msg("%s", error.text);
-    double **rows[] = {&p->y, &p->r}, **columns[] = {&p->x, &p->c};
-    for (int i = 0; i < 2; i++) *rows[i] = malloc((size_t)(count * p->m) * sizeof(double));
-    for (int i = 0; i < 2; i++) *columns[i] = malloc((size_t)(count * p->n) * sizeof(double));
-    p->weights = malloc((size_t)n * sizeof *p->weights);
-    for (int64_t j = 0; j < n; j++) p->weights[j] = exp(check_normal(&seed));
-    for (int64_t i = 0; i < count * p->m; i++) p->y[i] = check_normal(&seed);
+    assert_well(csrec_operator_create(&spec, &p->alone, &error));
+    p->y = kept_normals(&seed, count * p->m);
+    p->r = check_keep((size_t)(count * p->m) * sizeof *p->r);
+    p->x = check_keep((size_t)(count * p->n) * sizeof *p->x);
+    p->c = check_keep((size_t)(count * p->n) * sizeof *p->c);
+    p->weights = kept_normals(&seed, n);
+    for (int64_t j = 0; j < n; j++) p->weights[j] = exp(p->weights[j]);
 }
 
 static void close_problem(problem *p) {
     csrec_operator_destroy(p->A);
     csrec_operator_destroy(p->alone);
-    free(p->y);
-    free(p->r);
-    free(p->x);
-    free(p->c);
-    free(p->weights);
 }
 
 /* The length of entry e of all [count][n]. */
@@ -102,12 +96,10 @@ static void solve(problem *p, const char *solver, const csrec_setting *settings,
                                    .settings = settings,
                                    .n_settings = count,
                                    .weights = p->weights};
-    csrec_atoms *atoms = calloc((size_t)p->count, sizeof *atoms);
-    csrec_solve_report *reports = calloc((size_t)p->count, sizeof *reports);
-    csrec_error error = {""};
-    if (csrec_solve_many(products ? p->alone : p->A, p->count, p->y, &o, 1, atoms, NULL, reports,
-                         &error))
-        fail_msg("%s", error.text);
+    OWNED csrec_atoms *atoms = calloc((size_t)p->count, sizeof *atoms);
+    OWNED csrec_solve_report *reports = calloc((size_t)p->count, sizeof *reports);
+    assert_well(csrec_solve_many(products ? p->alone : p->A, p->count, p->y, &o, 1, atoms, NULL,
+                                 reports, &error));
     memset(p->x, 0, (size_t)(p->count * p->n) * sizeof *p->x);
     for (int64_t k = 0; k < p->count; k++) {
         double *x = p->x + k * p->n, *r = p->r + k * p->m;
@@ -119,8 +111,6 @@ static void solve(problem *p, const char *solver, const csrec_setting *settings,
         csrec_atoms_clear(atoms + k);
     }
     p->report = reports[0];
-    free(reports);
-    free(atoms);
 }
 
 /* Where x_e is not 0, <a_e, r> = lambda w_e x_e / |x_e|; elsewhere it is no larger. Returns lambda.
@@ -140,6 +130,10 @@ static double expect_minimum(problem *p) {
     return lambda;
 }
 
+static void weigh_alike(problem *p) {
+    for (int64_t e = 0; e < p->n / p->parts; e++) p->weights[e] = 1.0;
+}
+
 /* A problem of some kind: real or complex, weights or none, x >= 0, one or many right-hand sides.
  */
 static int draw(problem *p, csrec_setting settings[2]) {
@@ -147,8 +141,7 @@ static int draw(problem *p, csrec_setting settings[2]) {
     const int64_t count = check_below(&seed, 2) ? 1 : 2 + check_below(&seed, 3);
     open_problem(p, PLAIN, parts, count);
     p->nonnegative = parts == 1 && count == 1 && check_below(&seed, 2);
-    for (int64_t e = 0, plain = check_below(&seed, 2); plain && e < p->n / parts; e++)
-        p->weights[e] = 1.0;
+    if (check_below(&seed, 2)) weigh_alike(p);
     settings[0] = (csrec_setting){"joint", count > 1};
     settings[1] = (csrec_setting){"nonnegative", p->nonnegative};
     return 2;
@@ -158,21 +151,15 @@ enum { ROUNDS = 24 };
 
 TEST(fista_of_all_kinds) {
     for (int round = 0; round < ROUNDS; round++) {
-        problem p;
+        ENDS_BY(close_problem) problem p = {0};
         csrec_setting settings[3];
         int count = draw(&p, settings);
         const double share = 0.02 + 0.8 * check_uniform(&seed);
         settings[count++] = (csrec_setting){"lambda", share};
         solve(&p, "fista", settings, count, 0.0, round % 2);
-        const double lambda = expect_minimum(&p);
-        const double wanted = share * largest(&p, p.y);
+        const double lambda = expect_minimum(&p), wanted = share * largest(&p, p.y);
         assert_true(fabs(lambda - wanted) <= 1e-6 * wanted);
-        close_problem(&p);
     }
-}
-
-static void weigh_alike(problem *p) {
-    for (int64_t e = 0; e < p->n / p->parts; e++) p->weights[e] = 1.0;
 }
 
 /* By how much the worst entry misses its condition for lambda, as a share of it, beyond the
@@ -180,8 +167,8 @@ static void weigh_alike(problem *p) {
 static double worst_miss(problem *p, double lambda) {
     const int64_t m = p->m, n = p->n;
     double worst = 0.0, terms = length_of(m, 1, p->y);
-    OWNED double *column = malloc((size_t)m * sizeof *column),
-                 *norms = malloc((size_t)n * sizeof *norms);
+    double *column = check_keep((size_t)m * sizeof *column);
+    double *norms = check_keep((size_t)n * sizeof *norms);
     largest(p, p->r);
     for (int64_t j = 0; j < n; j++) {
         assert_ok(csrec_operator_column(p->A, j, column));
@@ -202,7 +189,7 @@ static double worst_miss(problem *p, double lambda) {
  * said not to be. */
 TEST(hard_columns) {
     for (int round = 0; round < 16; round++) {
-        problem p;
+        ENDS_BY(close_problem) problem p = {0};
         open_problem(&p, round % 2 ? ALIKE : LENGTHS, 1 + (round / 2) % 2, 1);
         weigh_alike(&p);
         const csrec_setting set = {"lambda", pow(10.0, -3.0 - 2.0 * check_uniform(&seed))};
@@ -212,13 +199,12 @@ TEST(hard_columns) {
             fail_msg("round %d misses the minimum by %g lambda", round, miss);
         if (p.report.outcome != CSREC_CONVERGED)
             assert_int_equal(p.report.outcome, CSREC_STEP_LIMIT);
-        close_problem(&p);
     }
 }
 
 TEST(bounds_of_the_residual) {
     for (int round = 0; round < ROUNDS; round++) {
-        problem p;
+        ENDS_BY(close_problem) problem p = {0};
         csrec_setting settings[2];
         const int count = draw(&p, settings);
         const double epsilon = 0.05 + 0.9 * check_uniform(&seed);
@@ -231,44 +217,40 @@ TEST(bounds_of_the_residual) {
             assert_true(left > epsilon);
             assert_true(largest(&p, p.r) < 1e-6 * largest(&p, p.y));
         }
-        close_problem(&p);
     }
 }
 
 TEST(bounds_of_the_norm) {
     for (int round = 0; round < ROUNDS; round++) {
-        problem p;
+        ENDS_BY(close_problem) problem p = {0};
         csrec_setting settings[3];
         int count = draw(&p, settings);
         settings[count++] = (csrec_setting){"tau", exp(2.0 * check_normal(&seed))};
         solve(&p, "bpdn", settings, count, 0.0, round % 2);
-        const double tau = settings[2].value, whole = largest(&p, p.y);
-        const double lambda = largest(&p, p.r);
+        const double tau = settings[2].value, whole = largest(&p, p.y), lambda = largest(&p, p.r);
         assert_int_equal(p.report.outcome, CSREC_CONVERGED);
         assert_true(norm(&p) <= tau * (1.0 + 1e-6));
         /* Inside of the bound x is one of least squares. */
         if (norm(&p) < tau * (1.0 - 1e-6)) assert_true(lambda <= 1e-6 * whole);
         if (lambda > 1e-6 * whole) expect_minimum(&p);
-        close_problem(&p);
     }
 }
 
 /* max_j |<a_j, r>| / ||a_j||: by how much one column shortens r. */
 static double shortens(problem *p) {
-    double most = 0.0, *column = malloc((size_t)p->m * sizeof *column);
+    double most = 0.0, *column = check_keep((size_t)p->m * sizeof *column);
     largest(p, p->r);
     for (int64_t j = 0; j < p->n; j++) {
         assert_ok(csrec_operator_column(p->A, j, column));
         most = fmax(most, fabs(p->c[j]) / length_of(p->m, 1, column));
     }
-    free(column);
     return most;
 }
 
 /* Columns of very different lengths: a result is the minimum, or said not to be. */
 TEST(bounds_of_the_norm_of_hard_columns) {
     for (int round = 0; round < 16; round++) {
-        problem p;
+        ENDS_BY(close_problem) problem p = {0};
         open_problem(&p, LENGTHS, 1 + round % 2, 1);
         weigh_alike(&p);
         const csrec_setting tau = {"tau", pow(10.0, 3.0 * check_uniform(&seed) - 2.0)};
@@ -279,7 +261,6 @@ TEST(bounds_of_the_norm_of_hard_columns) {
             if (!met && shortens(&p) > 1e-6 * length_of(p.m, 1, p.y))
                 fail_msg("round %d: a column shortens r by %g", round, shortens(&p));
         }
-        close_problem(&p);
     }
 }
 
@@ -287,7 +268,7 @@ TEST(bounds_of_the_norm_of_hard_columns) {
 TEST(small_bounds_of_the_norm) {
     const double least[] = {1e-100, 1e-12, 1e-9, 1e-8, 1e-6, 1e-4};
     for (int round = 0; round < 4 * ROUNDS; round++) {
-        problem p;
+        ENDS_BY(close_problem) problem p = {0};
         csrec_setting settings[3];
         int count = draw(&p, settings);
         const double tau = least[round % 6] * (0.5 + check_uniform(&seed));
@@ -297,7 +278,6 @@ TEST(small_bounds_of_the_norm) {
         const bool some = largest(&p, p.y) > 0.0; /* x >= 0 may leave 0 alone */
         if (fabs(norm(&p) - some * tau) > 2e-9 * tau) fail_msg("%.12g, not %.12g", norm(&p), tau);
         expect_minimum(&p);
-        close_problem(&p);
     }
 }
 
@@ -307,44 +287,38 @@ TEST(nothing_to_fit) {
     const csrec_setting tau = {"tau", 1.0};
     const csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 3, .matrix = matrix};
     const csrec_solve_options o = {.solver = "bpdn", .settings = &tau, .n_settings = 1};
-    csrec_operator *A;
-    csrec_atoms atoms;
+    CLEARED(csrec_atoms) atoms = {0};
     csrec_solve_report report;
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
     assert_ok(csrec_solve(A, y, &o, &atoms, NULL, &report, NULL));
     assert_int_equal(atoms.n, 0);
     assert_int_equal(report.outcome, CSREC_CONVERGED);
     assert_true(report.residual == 1.0);
-    csrec_atoms_clear(&atoms);
-    csrec_operator_destroy(A);
-}
-
-static void expect_refusal(const problem *p, const csrec_solve_options *o, const char *word) {
-    csrec_atoms atoms[1] = {{0}};
-    csrec_error error = {""};
-    assert_int_not_equal(csrec_solve(p->A, p->y, o, atoms, NULL, NULL, &error), CSREC_OK);
-    if (!strstr(error.text, word)) fail_msg("'%s' does not name %s", error.text, word);
 }
 
 TEST(refusals) {
-    problem real, pairs;
+    ENDS_BY(close_problem) problem real = {0}, pairs = {0};
     open_problem(&real, PLAIN, 1, 1);
     open_problem(&pairs, PLAIN, 2, 1);
-    const csrec_setting sign = {"nonnegative", 1}, tau = {"tau", 1};
-    expect_refusal(&pairs, &(csrec_solve_options){"fista", .settings = &sign, .n_settings = 1},
-                   "nonnegative");
-    expect_refusal(
-        &real,
-        &(csrec_solve_options){"bpdn", .settings = &tau, .n_settings = 1, .stop = {.epsilon = 0.1}},
-        "tau");
-    const csrec_setting fitted[] = {sign, {"debias", 1}};
-    expect_refusal(&real, &(csrec_solve_options){"fista", .settings = fitted, .n_settings = 2},
-                   "debias");
-    expect_refusal(&real, &(csrec_solve_options){"omp", .weights = real.weights}, "weights");
-    expect_refusal(&real, &(csrec_solve_options){"iht", .settings = &sign, .n_settings = 1},
-                   "nonnegative");
-    real.weights[0] = 0.0;
-    expect_refusal(&real, &(csrec_solve_options){"bpdn", .weights = real.weights}, "weights");
-    close_problem(&real);
-    close_problem(&pairs);
+    double *zero = kept_normals(&seed, real.n);
+    for (int64_t j = 0; j < real.n; j++) zero[j] = j ? fabs(zero[j]) : 0.0;
+    const csrec_setting sign = {"nonnegative", 1}, tau = {"tau", 1}, fit[] = {sign, {"debias", 1}};
+    const struct {
+        const problem *p;
+        csrec_solve_options o;
+        const char *word;
+    } wrong[] = {{&pairs, {"fista", .settings = &sign, .n_settings = 1}, "nonnegative"},
+                 {&real, {"bpdn", .settings = &tau, .n_settings = 1, .stop.epsilon = 0.1}, "tau"},
+                 {&real, {"fista", .settings = fit, .n_settings = 2}, "debias"},
+                 {&real, {"omp", .weights = real.weights}, "weights"},
+                 {&real, {"iht", .settings = &sign, .n_settings = 1}, "nonnegative"},
+                 {&real, {"bpdn", .weights = zero}, "weights"}};
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        csrec_atoms atoms = {0};
+        csrec_error error = {""};
+        const problem *p = wrong[k].p;
+        if (!csrec_solve(p->A, p->y, &wrong[k].o, &atoms, NULL, NULL, &error) ||
+            !strstr(error.text, wrong[k].word))
+            fail_msg("'%s' does not name %s", error.text, wrong[k].word);
+    }
 }

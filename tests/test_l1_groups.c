@@ -6,11 +6,9 @@
  * 1/2 ||r||^2 + lambda ||x||_1, and v = r / max |c_j| for that of min ||x||_1, ||r|| <= goal; no x
  * has an objective below 1/2 ||y||^2 - 1/2 ||y - u||^2, or below Re <y, v> - goal ||v||. */
 #include <complex.h>
-
 #include "check.h"
 
 SEED(seed);
-
 enum { ROWS = 20, COLUMNS = 240, USED = 5, SIGNALS = 3 };
 
 typedef struct problem {
@@ -69,7 +67,7 @@ static void flatten(int64_t parts, int64_t n, const double complex *from, double
 /* With weights, column j of the problem that is solved is a_j w_j, and its x is x_j / w_j. */
 static csrec_solve_report solve(problem *p, const char *solver, double share, bool weighted) {
     double matrix[2 * ROWS * COLUMNS], y[SIGNALS * 2 * ROWS];
-    double complex *scaled = malloc(sizeof p->A);
+    OWNED double complex *scaled = malloc(sizeof p->A);
     const int64_t numbers = p->parts == 2 ? 2 : 1, count = signals(p);
     for (int i = 0; i < ROWS * COLUMNS; i++)
         scaled[i] = p->A[i] * (weighted ? p->weights[i % COLUMNS] : 1.0);
@@ -87,10 +85,9 @@ static csrec_solve_report solve(problem *p, const char *solver, double share, bo
                                          .settings = settings,
                                          .n_settings = 1 + fista,
                                          .weights = weighted ? p->weights : NULL};
-    csrec_operator *A;
     csrec_atoms atoms[SIGNALS];
     csrec_solve_report reports[SIGNALS];
-    assert_ok(csrec_operator_create(&spec, &A, NULL));
+    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
     assert_ok(csrec_solve_many(A, count, y, &options, 1, atoms, NULL, reports, NULL));
     for (int64_t s = 0; s < count; s++) {
         memset(p->x[s], 0, sizeof p->x[s]);
@@ -101,8 +98,6 @@ static csrec_solve_report solve(problem *p, const char *solver, double share, bo
         }
         csrec_atoms_clear(atoms + s);
     }
-    csrec_operator_destroy(A);
-    free(scaled);
     return reports[0];
 }
 

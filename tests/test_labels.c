@@ -4,7 +4,6 @@
 #include "samples.h"
 
 SEED(seed);
-
 enum { CELLS = 14, CLASSES = 6 };
 static const double classes[CLASSES] = {-3, 0, 11, 21, 95, 65536};
 
@@ -71,13 +70,14 @@ TEST(a_map_has_classes_of_its_samples_and_fewer_errors_than_the_nearest) {
 TEST(what_has_no_classes_is_refused) {
     static const char *const words[] = {"a sample is 1.5", "more than 256", "omit sigma",
                                         "no history",      "no atoms",      "expected errors"};
-    csrec_history *history = NULL;
+    ENDS_BY(end_history) csrec_history *history = NULL;
     csrec_atoms atoms;
     assert_ok(csrec_history_create(NULL, 1.0, &history));
     for (int k = 0; k < 6; k++) {
         csrec_recover_options o = {.labels = true, .history = k == 3 ? history : NULL};
         csrec_error error = {""};
         double x[400];
+        ENDS_BY(csrec_measurement_clear)
         csrec_measurement m =
             draw_places(&(csrec_shape){2, {20, 20}}, 1, CSREC_PATTERN_UNIFORM, 300, seed++);
         for (int i = 0; i < 300; i++) m.y[i] = k == 1 ? i : k == 0 ? i % 2 + 0.5 : i % 3;
@@ -88,7 +88,5 @@ TEST(what_has_no_classes_is_refused) {
         else
             csrec_recover(&m, &o, x, k == 4 ? &atoms : NULL, NULL, &error);
         if (!strstr(error.text, words[k])) fail_msg("%d: %s", k, error.text);
-        csrec_measurement_clear(&m);
     }
-    csrec_history_destroy(history);
 }

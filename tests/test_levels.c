@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The paper's transform against the dense sampled Haar matrix, the worked example, and, where no
- * matrix fits, the definition evaluated column by column. */
+/* The paper's transform against the dense sampled Haar matrix, and, where no matrix fits, the
+ * definition evaluated column by column. Its worked example is in test_transform.c. */
 #include "check.h"
-
 #include "dense.h"
 #include "haar/levels.h"
 
@@ -50,10 +49,10 @@ static double tolerance(int64_t n, const double *r) {
 }
 
 static void check_dense(int levels, int64_t n, const uint64_t *rows, const double *r) {
-    csrec_product *products;
+    OWNED csrec_product *products = NULL;
     int64_t found, at = 0, count;
     transform(levels, n, rows, r, &products, &found);
-    double *psi = malloc((size_t)n * sizeof *psi), allowed = tolerance(n, r);
+    double psi[1024], allowed = tolerance(n, r);
     for (uint64_t column = 0; column < (uint64_t)1 << levels; column++) {
         dense_column(levels, n, rows, column, psi, &count);
         if (!count) continue;
@@ -66,37 +65,10 @@ static void check_dense(int levels, int64_t n, const uint64_t *rows, const doubl
         at++;
     }
     assert_int_equal(at, found);
-    free(psi);
-    free(products);
 }
 
 static void random_values(int64_t n, double *r) {
     for (int64_t k = 0; k < n; k++) r[k] = 200 * check_uniform(&seed) - 100;
-}
-
-TEST(worked_example) {
-    const uint64_t rows[] = {1, 6, 10, 16, 23, 27};
-    const double r[] = {7, 7, 7, 4, 4, 6};
-    const csrec_product expected[] = {{0, 35 / sqrt(6), 6}, {1, 7 / sqrt(6), 6}};
-    const uint64_t step_1[] = {16, 19, 21, 24, 27, 29};
-    const double value_1[] = {-7, 7, 7, 4, -4, -6};
-    csrec_product *products;
-    int64_t found;
-    transform(5, 6, rows, r, &products, &found);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(products[i].column, expected[i].column);
-        assert_true(products[i].value == expected[i].value);
-        assert_int_equal(products[i].count, expected[i].count);
-    }
-    assert_int_equal(products[2].column, 2); /* step 4 */
-    assert_int_equal(products[3].column, 3);
-    for (int i = 0; i < 6; i++) { /* step 1 comes last: its columns are the largest */
-        assert_int_equal(products[found - 6 + i].column, step_1[i]);
-        assert_true(products[found - 6 + i].value == value_1[i]);
-        assert_int_equal(products[found - 6 + i].count, 1);
-    }
-    free(products);
-    check_dense(5, 6, rows, r);
 }
 
 TEST(every_subset_of_8) {
@@ -136,7 +108,7 @@ TEST(large_matrices) {
         random_rows(levels, n, rows);
         if (round == 0) rows[n - 1] = ((uint64_t)1 << 62) - 1;
         random_values(n, r);
-        csrec_product *products;
+        OWNED csrec_product *products = NULL;
         transform(levels, n, rows, r, &products, &found);
         for (int step = 1; step <= levels; step++)
             for (int64_t k = 0; k < n; k++)
@@ -154,7 +126,6 @@ TEST(large_matrices) {
             assert_int_equal(products[i].count, count);
             assert_true(fabs(products[i].value - sum / sqrt((double)count)) <= tolerance(n, r));
         }
-        free(products);
     }
 }
 

@@ -82,7 +82,7 @@ TEST(reads_highly_compressed_members) {
     io_put(&member, zeros, 1 << 22);
     io_zip_add(&zip, "a.npy", member, (io_zip_how){.deflate = true});
     ENDS_BY(io_free) io_bytes bytes = io_zip_finish(&zip, false);
-    ENDS_BY(csrec_array_clear) csrec_array array;
+    CLEARED(csrec_array) array;
     assert_true(bytes.size < 10000);
     assert_ok(csrec_npz_read(io_save("c.npz", bytes.data, bytes.size), "a", &array, NULL));
     assert_memory_equal(array.data, zeros, 1 << 22);

@@ -234,7 +234,7 @@ static bool copy_through(void) {
 }
 
 TEST(stdin_and_stdout_work) {
-    ENDS_BY(csrec_image_clear) csrec_image image = random_image(CSREC_U16, 9, 7, 3, true);
+    CLEARED(csrec_image) image = random_image(CSREC_U16, 9, 7, 3, true);
     assert_ok(csrec_image_write(io_path("in.png"), &image, NULL));
     assert_true(io_with_pipes(io_path("in.png"), io_path("out.png"), copy_through));
     io_assert_same(io_path("in.png"), io_path("out.png"));
