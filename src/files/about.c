@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* about.c - the list of chunks that describe a picture. */
-#include "files/about.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/format.h"
 
 enum { HEAD = 8 }; /* length and type */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.c - finds and makes the line in a file that identifies what it was made from. */
-#include "files/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +9,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/error.h"
 #include "files/format.h"
 #include "files/npy/npy.h"
 

@@ -3,13 +3,11 @@
  * array within a file, FILE:/NAME or FILE:NAME. */
 #include "files/format.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/error.h"
 
 /* ------------------------------------------------------------------ not built ---------------- */
 

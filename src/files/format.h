@@ -6,7 +6,6 @@
 #include "base/rows.h"
 #include "files/about.h"
 #include "files/output.h"
-#include "files/input.h"
 
 enum { CSREC_MAGICS = 4 };
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* input.c - opening files, pipes and stdin for reading, and their contents. */
-#include "files/input.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +10,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 

@@ -3,7 +3,6 @@
 #ifndef CSREC_FILES_OUTPUT_H
 #define CSREC_FILES_OUTPUT_H
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include "csrec/io.h"

@@ -13,10 +13,8 @@
 #include <zlib.h>
 
 #include "csrec/sampling.h"
-#include "base/error.h"
 #include "csrec/comm.h"
 #include "files/format.h"
-#include "files/output.h"
 
 struct csrec_parts {
     const char *name; /* for messages */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/format.h"
 
 /* A picture of two axes would be a line with a channel for each column, and a count that is not

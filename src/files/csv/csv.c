@@ -2,17 +2,13 @@
 /* csv.c - a plain matrix of numbers as text, unknown ones left empty; the row of text in the table
  * of formats: content tells samples from a matrix. */
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/csv/csv.h"
 #include "files/format.h"
 #include "files/measurement.h"
-#include "files/output.h"
 
 static bool lacks_coordinate(csrec_csv_line line, char separator) {
     csrec_csv_line fields[CSREC_CSV_FIELDS];

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csv_grid.c - samples at real coordinates, each put into the nearest cell of a regular grid. */
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/sort.h"
 #include "files/csv/csv.h"
 #include "measurement/measurement.h"

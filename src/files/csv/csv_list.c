@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csv_list.c - from lines of coordinates and values to samples, in two passes: the first finds the
  * table's size and shape, so that the second fills arrays of the right size. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/error.h"
 #include "files/csv/csv.h"
 #include "files/measurement.h"
 

@@ -5,10 +5,8 @@
 
 #include <string.h>
 
-#include "base/error.h"
 #include "files/format.h"
 #include "files/measurement.h"
-#include "files/output.h"
 
 /* Pixels a side: strides of three channels of 32 bits fit 31 bits. */
 enum { SIDE_MOST = 1 << 27 };

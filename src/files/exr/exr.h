@@ -5,7 +5,6 @@
 #define CSREC_FILES_EXR_EXR_H
 
 #include <openexr.h>
-#include <stdio.h>
 
 #include "files/input.h"
 

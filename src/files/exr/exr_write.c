@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/exr/exr.h"
 #include "files/format.h"
-#include "files/output.h"
 
 static const double HALF_MOST = 65504.0;
 

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/measurement.h"

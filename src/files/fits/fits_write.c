@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/fits/fits.h"
 #include "files/format.h"
-#include "files/output.h"
 
 enum { CARD = 80 }; /* bytes */
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/format.h"
 #include "files/hdf5/hdf5.h"
 

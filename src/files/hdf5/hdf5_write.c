@@ -8,11 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/hdf5/hdf5.h"
-#include "files/output.h"
 
 /* The file that is written, and the one that it is like. */
 typedef struct writer {

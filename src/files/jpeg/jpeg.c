@@ -3,16 +3,15 @@
  * full resolution; and what describes them. */
 #include <math.h>
 #include <setjmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include <stdio.h>
 #include <jpeglib.h>
 
 #include <jerror.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* header.c - the header of a .npy file: a Python dictionary of descr, fortran_order, shape; NumPy
  * type codes. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

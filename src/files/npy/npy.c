@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/measurement.h"
-#include "files/output.h"
 
 static csrec_status read_header(csrec_reader *reader, const char *name, csrec_npy_header *header,
                                 csrec_error *error) {

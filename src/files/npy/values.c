@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* values.c - the elements of a .npy: converts byte order, axis order and type in one pass. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/half.h"

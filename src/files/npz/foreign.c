@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* foreign.c - an archive that is no measurement: one of its arrays is a whole signal, the one that
  * is named, else the only one of numbers with axes. */
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "files/npz/npz.h"
 
 enum { NAME = 128, LOOKED_AT = 256, LISTED = 6, LIST = 300 };

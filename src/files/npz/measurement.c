@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "csrec/sampling.h"
-#include "base/error.h"
 #include "base/memory.h"
-#include "files/format.h"
 #include "files/measurement.h"
 #include "files/npz/npz.h"
 

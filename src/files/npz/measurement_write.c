@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "csrec/sampling.h"
-#include "base/error.h"
 #include "files/measurement.h"
 #include "base/memory.h"
 #include "measurement/channels.h"

@@ -7,7 +7,6 @@
 
 #include "files/format.h"
 #include "files/npy/npy.h"
-#include "files/output.h"
 
 typedef struct csrec_npz {
     const char *name; /* of the file */

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* read.c - arrays from the members of a zip archive. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/npz/npz.h"
 

@@ -7,9 +7,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/error.h"
-#include "files/output.h"
-#include "files/format.h"
 #include "files/npz/npz.h"
 
 enum { VERSION = 45, DAY = 1 << 5 | 1, LOCAL_EXTRA = 20, EXTRA = 28 };

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/measurement.h"
 #include "files/npz/npz.h"
 

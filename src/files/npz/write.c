@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "files/output.h"
 #include "files/npz/npz.h"
 
 /* libzip's view of a csrec_output: it writes local headers, then seeks back to complete them. */

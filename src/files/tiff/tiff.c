@@ -5,11 +5,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/measurement.h"
-#include "files/output.h"
 
 /* ------------------------------------------------------------------ what libtiff calls -------- */
 

@@ -4,7 +4,6 @@
 #ifndef CSREC_FILES_TIFF_TIFF_H
 #define CSREC_FILES_TIFF_TIFF_H
 
-#include <stdio.h>
 #include <tiffio.h>
 
 #include "files/input.h"

@@ -2,7 +2,6 @@
 /* tiff_nodata.c - the value that GDAL's tag names for unknown entries. */
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/format.h"
 #include "files/npy/npy.h"
-#include "files/output.h"
 #include "files/tiff/tiff.h"
 
 /* STRIP: bytes, about. Tiles have a multiple of TILE rows and columns. */

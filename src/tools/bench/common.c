@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* common.c - choices and checks of several commands. */
-#include <stdio.h>
 #include <string.h>
 
 #include "bench.h"

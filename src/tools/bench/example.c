@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* example.c - prints the worked example of Park 2015 step by step. */
 #include <math.h>
-#include <stdio.h>
 
 #include "worked.h"
 #include "tools/common/report.h"

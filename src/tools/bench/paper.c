@@ -2,7 +2,6 @@
 /* paper.c - what Park 2015 prints beside what is computed here, and the transform at the
  * sizes that the paper names. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

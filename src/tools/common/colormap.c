@@ -3,7 +3,6 @@
 #include "output.h"
 
 #include <math.h>
-#include <stddef.h>
 
 enum { STOPS_MOST = 9 };
 

@@ -2,7 +2,6 @@
 /* help.c - the help text of a tool, from the table that also parses, and the formats that texts of
  * that table name, from the table of formats. */
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "options.h"

@@ -2,7 +2,6 @@
 /* input.c - reads PNG pictures and .npy arrays as signals with channels. */
 #include "input.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* program.c - programs of several commands: the word that chooses one, and the help above them. */
-#include <stdio.h>
 #include <string.h>
 
 #include "options.h"

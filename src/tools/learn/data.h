@@ -4,7 +4,6 @@
 #define CSREC_TOOLS_LEARN_DATA_H
 
 #include "tools/common/fingerprint.h"
-#include "tools/common/options.h"
 
 /* How to cut the inputs into rows; the fields of CLI_DATA_OPTIONS. */
 typedef struct cli_data_options {

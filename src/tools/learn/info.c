@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* info.c - describes a model file. */
-#include <stdio.h>
 #include <string.h>
 
-#include "tools/common/input.h"
 #include "learn.h"
-#include "tools/common/report.h"
 
 typedef struct {
     const char *input;

@@ -5,7 +5,6 @@
 
 #include "tools/common/fingerprint.h"
 #include "tools/common/input.h"
-#include "tools/common/options.h"
 
 typedef struct cli_learner {
     const cli_tool *tool; /* named "cslearn NAME" */

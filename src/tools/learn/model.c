@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* model.c - the files that a learner writes: its model and a plot of it. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "learn.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net.c - priors: networks that complete pictures, adapted to given ones. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 #include "data.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
-#include "tools/common/report.h"
 
 typedef struct {
     cli_learn_sources in;

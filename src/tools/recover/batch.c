@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch.c - recovers every input of a command line; failures are listed and do not stop the
  * others. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -3,7 +3,6 @@
 #include "recover.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "tools/common/input.h"
 

@@ -7,9 +7,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "tools/common/output.h"
 #include "recover.h"
 
 /* Threads of a device, and bytes of the largest input of which memory has room for two. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.c - what a recovery depends on: as the fingerprint of its results, and as the
  * card by which ranks find out whether they were started alike. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

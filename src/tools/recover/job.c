@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* job.c - a recovery: load, recover, write. */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/fingerprint.h"
 #include "page.h"
 
 static int end_ranks(cli_job *job) {

@@ -2,7 +2,6 @@
 /* large.c - an input that does not fit into memory, or that ranks share: it is recovered in
  * slabs while its output is written, with the same result. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

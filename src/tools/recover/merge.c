@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* merge.c - reads the measurement of a recovery: one input, or all joined by --merge. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "tools/common/input.h"

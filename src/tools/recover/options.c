@@ -2,7 +2,6 @@
 /* options.c - the options of csrec_recover from those of the command line; lists the tables of
  * methods, solvers, operators and formats. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,11 +3,9 @@
 #include "page.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "tools/common/fingerprint.h"
 #include "tools/common/input.h"
 
 csrec_status cli_page_no_memory(const cli_page *p) {

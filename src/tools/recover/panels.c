@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* panels.c - the pictures of the report page: what was measured, recovered and is true, and
  * the errors with their scales. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "page.h"

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* paths.c - paths of the results of several inputs, and which results exist already. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/common/fingerprint.h"
 #include "recover.h"
 
 /* Of the last four bytes of sky.fits.gz and sky.fits.fz. */

@@ -9,7 +9,6 @@
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/ranks.h"
-#include "tools/common/report.h"
 
 typedef struct cli_recover_arguments {
     cli_operands inputs;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report.c - reports a recovery on stderr and as JSON. */
 #include <math.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "tools/common/input.h"

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - the files of a recovery: the signal, and what tells about it. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "tools/common/fingerprint.h"
 #include "page.h"
 
 /* A picture of samples without black and white has those of the smallest and largest of them; of

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sample.h"
-#include "tools/common/report.h"
 
 typedef struct {
     const cli_tool *tool;

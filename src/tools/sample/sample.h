@@ -4,7 +4,6 @@
 #define CSREC_TOOLS_SAMPLE_SAMPLE_H
 
 #include "tools/common/input.h"
-#include "tools/common/options.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
