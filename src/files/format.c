@@ -8,7 +8,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-
 /* ------------------------------------------------------------------ not built ---------------- */
 
 #ifndef CSREC_HAS_JPEG

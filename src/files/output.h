@@ -48,7 +48,6 @@ const csrec_files_options *csrec_files_asked(const csrec_files *files);
 const char *csrec_output_fingerprint(const csrec_output *output);
 /* Writes it, if there is one, after the last byte: for formats whose readers do not look there. */
 csrec_status csrec_output_append_fingerprint(csrec_output *output, csrec_error *error);
-csrec_status csrec_files_stage(csrec_files *files, const csrec_staged *staged, csrec_error *error);
 
 /* Commits with status CSREC_OK, and frees in any case; for a single file. */
 csrec_status csrec_files_finish(csrec_files *files, csrec_status status, csrec_error *error);
@@ -96,10 +95,5 @@ typedef struct csrec_framing {
 csrec_status csrec_framed_write(csrec_output *output, const csrec_framing *framing,
                                 const char *path, const csrec_image *signal, csrec_slab_fn take,
                                 void *context, const char *like, csrec_error *error);
-
-/* Writes the head again, now that the checksum is known, and the tail. */
-csrec_status csrec_frame_finish(csrec_output *output, const csrec_framing *framing,
-                                const char *path, const csrec_image *signal, const char *like,
-                                uint32_t crc, csrec_frame *frame, csrec_error *error);
 
 #endif

@@ -110,11 +110,12 @@ csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
                              csrec_error *error);
 
 /* Puts samples at coordinates [n * dims], which it uses up, into the nearest cells of a grid: of
- * options->grid, else of the step that the coordinates of an axis have, if that makes no more than 128 cells for each sample,
- * else of square cells such that about a quarter of all get a sample. Values of one cell are
- * averaged, those that are NaN left out; so are cells without a value. Without options->cell_means
- * they become those of the middles of cells (measurement/middle.h), of up to three axes. Takes measurement->n,
- * channels and y; delivers shape and index, and fewer samples where cells are shared. */
+ * options->grid, else of the step that the coordinates of an axis have, if that makes no more than
+ * 128 cells for each sample, else of square cells such that about a quarter of all get a sample.
+ * Values of one cell are averaged, those that are NaN left out; so are cells without a value.
+ * Without options->cell_means they become those of the middles of cells (measurement/middle.h), of
+ * up to three axes. Takes measurement->n, channels and y; delivers shape and index, and fewer
+ * samples where cells are shared. */
 csrec_status csrec_csv_place(double *coordinates, int dims, const csrec_read_options *options,
                              const char *name, csrec_measurement *measurement,
                              csrec_placement *placement, csrec_error *error);

@@ -101,9 +101,6 @@ typedef struct csrec_hdf5_layout {
 /* CSREC_UNSUPPORTED or CSREC_DATA, told by name, for what is no such dataset. */
 csrec_status csrec_hdf5_layout_read(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *layout,
                                     csrec_error *error);
-/* To the slab that the input asks for: shape, from and end. CSREC_ARGUMENT: beyond the shape. */
-csrec_status csrec_hdf5_layout_narrow(const csrec_input *input, csrec_hdf5_layout *layout,
-                                      csrec_error *error);
 
 /* ------------------------------------------------------------------ hdf5_find.c --------------- */
 

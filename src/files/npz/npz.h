@@ -70,10 +70,6 @@ csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
 csrec_status csrec_npz_save(const char *path, int count, const csrec_npz_field *fields, bool stored,
                             csrec_error *error);
 
-/* The whole array; not text. is_complex: NULL, or whether its last axis has the parts. */
-csrec_status csrec_npz_array(const csrec_npz *npz, const char *field, csrec_array *array,
-                             bool *is_complex, csrec_error *error);
-
 /* ------------------------------------------------------------------ of others (foreign.c) ----- */
 
 /* Whether an array is named, or there is no y, index and shape. */

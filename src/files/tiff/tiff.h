@@ -71,15 +71,11 @@ typedef struct csrec_tiff_axes {
 
 /* samples: of a pixel. */
 csrec_tiff_axes csrec_tiff_axes_find(TIFF *file, uint16_t samples);
-/* CSREC_UNSUPPORTED: the pages are not those. */
-csrec_status csrec_tiff_axes_apply(const csrec_tiff *tiff, const csrec_tiff_axes *axes,
-                                   csrec_tiff_layout *layout, csrec_error *error);
 /* Page of the result, and channel, of a page of the file. */
 int64_t csrec_tiff_page_of(const csrec_tiff_layout *layout, int64_t number, int64_t *channel);
 
 /* The tag of GDAL whose text is the value of unknown entries. */
 enum { CSREC_TIFF_NODATA = 42113 };
-void csrec_tiff_find_nodata(TIFF *file, csrec_tiff_layout *layout);
 /* Names it in the page that is written; NaN as "nan". */
 void csrec_tiff_set_nodata(TIFF *file, double value);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operator.h"
+#include "bench.h"
 #include "tools/common/chart.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"

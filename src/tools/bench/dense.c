@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operator.h"
+#include "bench.h"
 #include "tools/common/report.h"
 
 typedef struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.c - operators of files and of Haar's matrix, with their matrices; what a solver finds on
  * both, which tells ties from mistakes. */
-#include "operator.h"
+#include "bench.h"
 
 #include <math.h>
 #include <stdlib.h>

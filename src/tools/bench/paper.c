@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "worked.h"
+#include "bench.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
 

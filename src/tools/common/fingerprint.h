@@ -3,7 +3,6 @@
 #ifndef CSREC_TOOLS_COMMON_FINGERPRINT_H
 #define CSREC_TOOLS_COMMON_FINGERPRINT_H
 
-
 #include "options.h"
 #include "report.h"
 

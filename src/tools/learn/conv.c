@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "learn.h"
-#include "tools/common/output.h"
 #include "tools/common/progress.h"
 
 typedef struct {

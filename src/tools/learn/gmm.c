@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include "learn.h"
-#include "data.h"
-#include "tools/common/output.h"
 #include "tools/common/progress.h"
 
 typedef struct {

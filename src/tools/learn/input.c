@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/output.h"
-
 /* ------------------------------------------------------------------ all files of a run */
 
 void cli_learn_fingerprint_begin(cli_fingerprint *line, const cli_tool *tool,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "learn.h"
-#include "data.h"
 #include "tools/common/progress.h"
 
 typedef struct {

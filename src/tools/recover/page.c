@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "tools/common/input.h"
-
 csrec_status cli_page_no_memory(const cli_page *p) {
     return cli_fail(p->error, CSREC_MEMORY, "%s: out of memory for its report", p->job->input);
 }

@@ -192,10 +192,6 @@ int cli_request_share(cli_request *request, const cli_ranks *ranks);
 /* Refuses combinations in which options would be ignored. */
 int cli_request_conflicts(const cli_request *request);
 
-/* Checks --devices (devices.c). */
-int cli_devices_check(cli_request *request);
-/* Of --devices each process of a machine uses one. */
-void cli_devices_of_rank(cli_request *request, int local_rank);
 /* The backend and the devices that ran, "cuda:0,2". */
 const char *cli_devices_text(const csrec_recover_report *report, char *text, size_t size);
 
@@ -245,10 +241,6 @@ char *cli_recover_card(const cli_request *request, const char *prior);
 /* What is in the learned prior that is installed, which is read when this is first asked; "": no
  * recovery of a picture by this request would use it. NULL: it cannot be read, and why. */
 const char *cli_prior_find(const cli_request *request, csrec_error *error);
-
-/* The truth of an input: --reference, or the file of the input's name in that folder. Free it;
- * NULL: none, or out of memory. */
-char *cli_reference_path(const cli_request *request, const char *input);
 
 /* Whether the signal, and page, plot and atoms if requested, exist, are complete, and have the
  * fingerprint of this request. */

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "tools/common/input.h"
 #include "page.h"
 
 /* One line for each recovery at a terminal, or with --verbose. */

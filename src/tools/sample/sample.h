@@ -3,7 +3,6 @@
 #ifndef CSREC_TOOLS_SAMPLE_SAMPLE_H
 #define CSREC_TOOLS_SAMPLE_SAMPLE_H
 
-#include "tools/common/input.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
