@@ -8,8 +8,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* ------------------------------------------------------------------ not built ---------------- */
-
 #ifndef CSREC_HAS_JPEG
 const csrec_format_row csrec_jpeg_format = {
     .format = {"jpeg", ".jpg .jpeg", "JPEG", "a JPEG picture", 0, CSREC_JPEG_NEEDS},
@@ -192,8 +190,6 @@ csrec_status csrec_files_add_slabs(csrec_files *files, const char *path, const c
         return row->write_slabs(files, path, signal, take, context, like, error);
     return csrec_fail(error, CSREC_UNSUPPORTED, "%s: its format is not written in slabs", path);
 }
-
-/* ------------------------------------------------------------------ what a row must have ----- */
 
 /* Whether each ending is ".x" and no other row's. */
 static bool has_own_endings(const csrec_format_row *row) {

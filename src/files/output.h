@@ -35,7 +35,7 @@ csrec_status csrec_output_close(csrec_output *output, csrec_status status, csrec
 csrec_status csrec_output_failed(const char *name, csrec_error *error);
 
 /* A file for the commit: takes over target and temporary, and the descriptor `lock`, which holds
- * the temporary (files.c). */
+ * the temporary (output.c). */
 typedef struct csrec_staged {
     char *name; /* for messages: as the caller wrote it */
     char *target, *temporary;
@@ -67,7 +67,7 @@ char *csrec_fingerprint_line(const char *text, size_t unit);
 /* The line as an .npy record of one string, of *bytes. The caller frees it; NULL: out of memory. */
 char *csrec_fingerprint_npy(const char *text, size_t unit, size_t *bytes);
 
-/* ------------------------------------------------------------------ frame.c ------------------- */
+/* ------------------------------------------------------------------ parts.c ------------------- */
 
 /* Files that are a head, the values of a signal in C order, and a tail: they are written in one
  * stream or by several processes together (parts.c). */

@@ -126,8 +126,6 @@ static int64_t mark_of(const csrec_parts *p) {
     return (end_of(p) / PAGE + 2) * PAGE;
 }
 
-/* ------------------------------------------------------------------ the same file ------------- */
-
 /* What all processes write, and on the first one the frame around the values. */
 typedef struct whole {
     const char *path, *like;
@@ -207,8 +205,6 @@ static csrec_status agree(csrec_comm *comm, csrec_parts *p, hello *h, bool *all,
     *all = !missing;
     return status;
 }
-
-/* ------------------------------------------------------------------ values -------------------- */
 
 /* CRCs are linear: that of a concatenation is the sum, in bits without carry, of those of its
  * pieces, each shifted by the bytes behind it. So each process adds up its own ones in any order,

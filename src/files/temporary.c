@@ -102,8 +102,6 @@ int csrec_files_sweep(const char *path) {
     return removed;
 }
 
-/* ------------------------------------------------------------------ locks --------------------- */
-
 struct csrec_file_lock {
     int fd;
     char name[];

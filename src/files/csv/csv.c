@@ -30,8 +30,6 @@ bool csrec_csv_is_matrix(const char *text, uint64_t size) {
     return false;
 }
 
-/* ------------------------------------------------------------------ reading ------------------- */
-
 typedef struct {
     const char *name;
     csrec_error *error;
@@ -121,8 +119,6 @@ csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char 
     csrec_csv_locale_leave(&locale);
     return status;
 }
-
-/* ------------------------------------------------------------------ writing ------------------- */
 
 /* That of the matrix to be like, or a comma, and points. */
 static csrec_csv_dialect dialect_of(const char *like) {
@@ -243,8 +239,6 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
     csrec_csv_locale_leave(&locale);
     return status;
 }
-
-/* ------------------------------------------------------------------ the row ------------------- */
 
 /* The name only shows which format the user expects. */
 static csrec_status check_name(const csrec_input *input, csrec_status status,

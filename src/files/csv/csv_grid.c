@@ -15,8 +15,6 @@ static const double step_slack = 0.05;
  * most so many for each sample: any numbers of three decimals have a step of 0.001. */
 enum { CELLS_FOR_EACH = 32, CELLS_FOR_SAMPLE = 128 };
 
-/* ------------------------------------------------------------------ the step of an axis ------- */
-
 typedef struct {
     double low, range, step; /* step 0: none of its own */
     int64_t extent;
@@ -69,8 +67,6 @@ static csrec_status measure_axis(const double *coordinates, int dims, int64_t n,
     if (find && a->range > 0.0) find_step(keys, n, a);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the grid ------------------ */
 
 /* Steps that make too many cells are given up: first of axes that are not full of samples, as the
  * lines of a survey are, then of all. */
@@ -142,8 +138,6 @@ static void find_cells(double *coordinates, const axis *a, csrec_measurement *m,
         }
     }
 }
-
-/* ------------------------------------------------------------------ shared cells -------------- */
 
 static int64_t values_of(const csrec_measurement *m) {
     return m->channels * (m->is_complex ? 2 : 1);
@@ -251,8 +245,6 @@ csrec_status csrec_csv_place(double *coordinates, int dims, const csrec_read_opt
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ samples in memory --------- */
 
 static csrec_status check_points(int64_t n, int dims, const double *coordinates, int64_t channels,
                                  const double *y, csrec_error *error) {

@@ -222,8 +222,6 @@ static csrec_status measure(table *t) {
                       t->name);
 }
 
-/* ------------------------------------------------------------------ second pass --------------- */
-
 /* A sample: its position, or its coordinates, and its values, NaN where unknown. */
 static csrec_status take_sample(table *t, csrec_csv_line line, int64_t *position, double *at,
                                 double *y) {

@@ -11,8 +11,6 @@
 
 enum { NAME = 256 };
 
-/* ------------------------------------------------------------------ channels ------------------ */
-
 /* "R" of no layer, or "diffuse.R" of one; -1: there is none. */
 static int find(const exr_attr_chlist_t *list, const char *layer, const char *name) {
     char whole[NAME];
@@ -81,8 +79,6 @@ static bool choose_default(const exr_attr_chlist_t *list, csrec_exr_layout *l) {
         if (!*layer || !is_of(list->entries[i].name.str, layer)) return false;
     return choose(list, layer, l);
 }
-
-/* ------------------------------------------------------------------ parts --------------------- */
 
 static const char *name_of(const csrec_exr *exr, int part) {
     const char *name = NULL;
@@ -184,8 +180,6 @@ void csrec_exr_tell(csrec_exr *exr, const csrec_exr_layout *l) {
 /* Pixels a side: strides of three channels of 32 bits fit 31 bits. */
 enum { SIDE_MOST = 1 << 27 };
 
-/* ------------------------------------------------------------------ what the library calls ---- */
-
 /* Names in the file may have any bytes; a message is one line. */
 static void on_error(exr_const_context_t file, exr_result_t code, const char *message) {
     void *data = NULL;
@@ -229,8 +223,6 @@ static int64_t on_write(exr_const_context_t file, void *data, const void *buffer
     exr->at = offset + done;
     return done == bytes ? (int64_t)done : -1;
 }
-
-/* ------------------------------------------------------------------ open and close ------------ */
 
 static exr_context_initializer_t setup(csrec_exr *exr) {
     exr_context_initializer_t with = EXR_DEFAULT_CONTEXT_INITIALIZER;
@@ -281,8 +273,6 @@ csrec_status csrec_exr_failed(csrec_exr *exr, exr_result_t result, csrec_error *
     return csrec_fail(error, CSREC_FILE, "%s: cannot be written as OpenEXR (%s); write .npy",
                       exr->name, text);
 }
-
-/* ------------------------------------------------------------------ attributes ---------------- */
 
 /* How the picture is stored, which the new file says for itself, and what no longer shows it. */
 static bool is_storage(const char *name) {
@@ -369,8 +359,6 @@ void csrec_exr_copy_attributes(const csrec_exr *from, exr_context_t to) {
             !is_storage(a->name))
             copy(to, a);
 }
-
-/* ------------------------------------------------------------------ the row ------------------- */
 
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
     bool fits = shape->dims == 2 && (channels == 1 || channels == 3) &&

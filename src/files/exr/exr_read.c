@@ -12,8 +12,6 @@
  * before it. */
 enum { CHUNK_MOST = 1 << 24, EXPANSION_MOST = 1400, EXPANSION_DWA = 140000 };
 
-/* ------------------------------------------------------------------ layout -------------------- */
-
 static csrec_status find_channels(csrec_exr *exr, csrec_exr_layout *l, csrec_error *error) {
     const exr_attr_chlist_t *list = NULL;
     exr_result_t result = exr_get_channels(exr->file, exr->part, &list);
@@ -65,8 +63,6 @@ csrec_status csrec_exr_layout_read(csrec_exr *exr, csrec_exr_layout *layout, csr
     *layout = l;
     return find_channels(exr, layout, error);
 }
-
-/* ------------------------------------------------------------------ pixels -------------------- */
 
 typedef struct reader {
     csrec_exr *exr;
@@ -188,8 +184,6 @@ static exr_result_t read_tiles(reader *r) {
         }
     return result;
 }
-
-/* ------------------------------------------------------------------ the whole ----------------- */
 
 static csrec_status allocate(const csrec_exr *exr, const csrec_exr_layout *l, csrec_image *signal,
                              float **alpha, csrec_error *error) {

@@ -27,8 +27,6 @@ typedef struct writer {
     exr_result_t (*compress)(exr_encode_pipeline_t *encode);
 } writer;
 
-/* ------------------------------------------------------------------ what it is like ----------- */
-
 /* A file of other extents or channels describes another picture. */
 static void compare(writer *w) {
     csrec_exr_layout l;
@@ -46,8 +44,6 @@ static void compare(writer *w) {
     if (l.half && w->largest <= HALF_MOST) w->type = EXR_PIXEL_HALF;
     for (int c = 0; c < w->channels; c++) w->name[c] = list->entries[l.channel[c]].name.str;
 }
-
-/* ------------------------------------------------------------------ header -------------------- */
 
 /* What is not set by then is as it is for a picture without a camera. */
 static exr_result_t set_required(writer *w) {
@@ -84,8 +80,6 @@ static exr_result_t write_header(writer *w) {
     if (!result) result = set_required(w);
     return result ? result : exr_write_header(file);
 }
-
-/* ------------------------------------------------------------------ pixels -------------------- */
 
 /* The channels of the file are in the order of their names, not of the signal's. */
 static void aim(writer *w) {
@@ -145,8 +139,6 @@ static exr_result_t write_pixels(writer *w) {
     free(w->rows);
     return result;
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 /* Half and float have an end; what is beyond would become infinite. */
 static csrec_status measure(writer *w, const char *path, const csrec_image *signal) {

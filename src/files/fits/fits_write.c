@@ -18,8 +18,6 @@ typedef struct writer {
     LONGLONG naxes[CSREC_FITS_AXES]; /* fastest first */
 } writer;
 
-/* ------------------------------------------------------------------ arrangement --------------- */
-
 static csrec_status measure(writer *w, const char *path) {
     const csrec_image *signal = w->signal;
     csrec_shape whole = signal->pixels.shape;
@@ -55,8 +53,6 @@ static void compare(writer *w) {
     w->naxis = image.naxis;
     memcpy(w->naxes, image.naxes, (size_t)image.naxis * sizeof *image.naxes);
 }
-
-/* ------------------------------------------------------------------ header -------------------- */
 
 /* Of how the values are stored, or of the values that were. */
 static bool is_storage(const char *card) {
@@ -126,8 +122,6 @@ static void write_header(writer *w) {
     fits_write_history(fits->file, line, &fits->status);
 }
 
-/* ------------------------------------------------------------------ values -------------------- */
-
 /* The values, or in memory to be freed with the channels first. */
 static uint8_t *in_planes(const writer *w) {
     const csrec_array *pixels = &w->signal->pixels;
@@ -166,8 +160,6 @@ static csrec_status write_fingerprint(writer *w, const char *text) {
     free(line);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 static csrec_status make(writer *w, const char *fingerprint, csrec_output *output) {
     const csrec_array *pixels = &w->signal->pixels;

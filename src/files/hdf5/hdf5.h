@@ -81,8 +81,6 @@ void csrec_hdf5_sequences_free(hvl_t *sequences, int count);
 /* Writes these, which are texts, as an attribute or a dataset of the type. */
 bool csrec_hdf5_copy_texts(const csrec_hdf5 *h5, hid_t from, int count, hid_t type, hid_t to);
 
-/* ------------------------------------------------------------------ hdf5_layout.c ------------- */
-
 /* A dataset of numbers. */
 typedef struct csrec_hdf5_layout {
     int rank;
@@ -113,8 +111,6 @@ char *csrec_hdf5_path(hid_t object);
 
 /* Opens an object of this file, -1 if there is none; links to other files are not followed. */
 hid_t csrec_hdf5_object(hid_t from, const char *name);
-
-/* ------------------------------------------------------------------ hdf5_named.c -------------- */
 
 /* Visits the objects that the attributes of an object name: coordinates, bounds, cell measures. */
 typedef void (*csrec_hdf5_named_fn)(void *context, hid_t object);

@@ -252,8 +252,6 @@ static void list(const search *s, char *text, size_t room) {
         }
 }
 
-/* ------------------------------------------------------------------ choice -------------------- */
-
 /* What an attribute of a NeXus group names: `default` a group, and in the end `signal` the dataset.
  */
 static hid_t follow(const csrec_hdf5 *h5, hid_t group, const char *attribute) {

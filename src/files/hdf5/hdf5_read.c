@@ -20,8 +20,6 @@ static csrec_status refuse(const csrec_hdf5 *h5, hid_t dataset, csrec_status sta
     return csrec_fail(error, status, "%s: %s %s", h5->name, text, what);
 }
 
-/* ------------------------------------------------------------------ type ---------------------- */
-
 static bool is_member(hid_t type, unsigned i, const char *one, const char *other) {
     char *name = H5Tget_member_name(type, i);
     bool same = name && (strcmp(name, one) == 0 || strcmp(name, other) == 0);
@@ -249,8 +247,6 @@ static csrec_status check_storage(const csrec_hdf5 *h5, hid_t dataset, const csr
     H5Pclose(creation);
     return status;
 }
-
-/* ------------------------------------------------------------------ values -------------------- */
 
 static bool read_plain(hid_t dataset, const csrec_hdf5_layout *l, hid_t type, void *values) {
     hsize_t count[H5S_MAX_RANK];

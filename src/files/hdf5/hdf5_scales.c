@@ -31,8 +31,6 @@ typedef struct references {
 
 static const char OF_AXES[] = "DIMENSION_LIST", OF_SCALE[] = "REFERENCE_LIST";
 
-/* ------------------------------------------------------------------ reading ------------------- */
-
 static bool is_list(hid_t attribute, const references *r) {
     hid_t found = H5Aget_type(attribute), space = H5Aget_space(attribute);
     bool good = found >= 0 && H5Tget_class(found) == H5T_VLEN && H5Tequal(found, r->type) > 0 &&
@@ -58,8 +56,6 @@ static hid_t refer(const csrec_hdf5 *h5, hid_t like, const hvl_t *axis, size_t k
     for (size_t i = h5->address_bytes; i-- > 0;) address = address << 8 | bytes[i];
     return H5Rdereference2(like, H5P_DEFAULT, H5R_OBJECT, &address);
 }
-
-/* ------------------------------------------------------------------ copies -------------------- */
 
 static bool is_in_file(hid_t dataset) {
     hid_t creation = H5Dget_create_plist(dataset);
@@ -180,8 +176,6 @@ static void copy_named(void *context, hid_t object) {
     if (copy >= 0) H5Oclose(copy);
 }
 
-/* ------------------------------------------------------------------ attaching ----------------- */
-
 /* Adds the axis of the dataset to those that the scale knows. */
 static void refer_back(hid_t scale, hid_t dataset, int axis) {
     reference list[REFERENCES_MOST] = {{0, 0}};
@@ -257,8 +251,6 @@ static void copy_axes_of(copier *c, hid_t like, hid_t dataset) {
     H5Sclose(space);
     H5Tclose(r.type);
 }
-
-/* ------------------------------------------------------------------ beside -------------------- */
 
 /* Whether the axes of an object are among those of the dataset, by their extents, in their order.
  */

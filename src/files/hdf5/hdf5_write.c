@@ -186,8 +186,6 @@ static bool create(writer *w) {
     return true;
 }
 
-/* ------------------------------------------------------------------ begin and end ------------- */
-
 /* Measures, locks libhdf5, opens what the file is like and chooses the dataset's name. End it in
  * any case. */
 static csrec_status begin(writer *w, const char *path, const char *like) {
@@ -372,8 +370,6 @@ static csrec_status write_values(writer *w, csrec_output *output) {
     if (!csrec_hdf5_close(&w->h5) && !status) status = failed(w);
     return status ? status : csrec_output_append_fingerprint(output, w->error);
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 static csrec_status write_file(writer *w, csrec_output *output, const char *path,
                                const char *like) {

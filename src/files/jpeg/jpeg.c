@@ -40,8 +40,6 @@ typedef struct coder {
     uLongf size;    /* of that */
 } coder;
 
-/* ------------------------------------------------------------------ failures ------------------ */
-
 static void on_error(j_common_ptr file) {
     coder *c = (coder *)file->err;
     char text[JMSG_LENGTH_MAX];
@@ -109,8 +107,6 @@ static bool is_exif(const struct jpeg_marker_struct *m) {
            memcmp(m->data, exif_head, sizeof exif_head) == 0;
 }
 
-/* ------------------------------------------------------------------ header -------------------- */
-
 /* Before anything of the picture's size is allocated. A block takes a bit at least; those of a
  * file of several scans are all in memory. */
 static csrec_status check(coder *c) {
@@ -153,8 +149,6 @@ static csrec_status read_header(coder *c) {
         (csrec_array){.dtype = CSREC_U8, .shape = shape, .count = side[0] * side[1] * shape.dim[2]};
     return check(c);
 }
-
-/* ------------------------------------------------------------------ pixels -------------------- */
 
 /* Orientations from 5 on exchange the axes; 2, 3, 7 and 8 begin at the right, 3, 4, 6 and 7 at the
  * bottom. */
@@ -280,8 +274,6 @@ static void write_segments(coder *c) {
     if (c->size) jpeg_write_icc_profile(&c->out, c->bytes, (unsigned)c->size);
 }
 
-/* ------------------------------------------------------------------ reading ------------------- */
-
 /* After a jump it uses none of its locals; so does `encode`. */
 static csrec_status decode(coder *c) {
     if (setjmp(c->place)) return c->status;
@@ -322,8 +314,6 @@ static csrec_status tell(csrec_input *input, csrec_about *about, csrec_error *er
     coder c = {.about = about};
     return read_with(&c, input, error);
 }
-
-/* ------------------------------------------------------------------ writing ------------------- */
 
 static csrec_status encode(coder *c) {
     struct jpeg_compress_struct *f = &c->out;

@@ -70,7 +70,7 @@ csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
 csrec_status csrec_npz_save(const char *path, int count, const csrec_npz_field *fields, bool stored,
                             csrec_error *error);
 
-/* ------------------------------------------------------------------ of others (foreign.c) ----- */
+/* ------------------------------------------------------------------ of others (read.c) -------- */
 
 /* Whether an array is named, or there is no y, index and shape. */
 bool csrec_npz_is_foreign(const csrec_input *input);

@@ -14,8 +14,6 @@
  * can be: LZW's longest strings, of 12 bits each. */
 enum { BLOCK_MOST = 1 << 24, EXPANSION_MOST = 2600 };
 
-/* ------------------------------------------------------------------ pixels -------------------- */
-
 /* A strip, or a tile: `stored` samples a pixel of plane `plane`, or one. */
 typedef struct block {
     uint32_t row, column, rows, columns; /* rows, columns: inside of the picture */
@@ -224,8 +222,6 @@ static csrec_status expand_palette(page_reader *r, uint8_t *to, uint8_t *known) 
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the whole ----------------- */
 
 /* The signal of the whole file, without data. */
 static csrec_status describe(const csrec_tiff *tiff, const csrec_tiff_layout *l,

@@ -31,8 +31,6 @@ typedef struct writer {
     csrec_tiff_layout axes; /* which pages are channels, or split 1: none */
 } writer;
 
-/* ------------------------------------------------------------------ tags ---------------------- */
-
 /* Of the tags that libtiff knows by itself, those with one float. */
 static const uint32_t floats[] = {TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, TIFFTAG_XPOSITION,
                                   TIFFTAG_YPOSITION};
@@ -174,8 +172,6 @@ static void compare(writer *w) {
     if (!w->across) w->down = row_bytes(w) < STRIP ? (uint32_t)(STRIP / row_bytes(w)) : 1;
 }
 
-/* ------------------------------------------------------------------ pages --------------------- */
-
 static void describe_extra(writer *w) {
     uint16_t kinds[UINT16_MAX];
     int colours = w->photometric == PHOTOMETRIC_RGB         ? 3
@@ -303,8 +299,6 @@ static csrec_status write_pages(writer *w) {
     }
     return status;
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 static csrec_status measure(writer *w, const char *path) {
     const csrec_shape *shape = &w->signal->pixels.shape;

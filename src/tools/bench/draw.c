@@ -119,8 +119,6 @@ csrec_status bench_matrix_draw(int number, int64_t m, int64_t n, uint64_t key, d
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ signals ------------------- */
-
 static double draw_sign(uint64_t key, int64_t i) {
     return csrec_random_u64(key, 2, (uint64_t)i) & 1 ? 1.0 : -1.0;
 }

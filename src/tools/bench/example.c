@@ -102,8 +102,6 @@ static int worked_pursuit(double epsilon, int most, bench_pick *picks, double *x
     return t;
 }
 
-/* ------------------------------------------------------------------ the library --------------- */
-
 static csrec_status compare_products(csrec_transform_method method, double *most,
                                      csrec_error *error) {
     csrec_product found[N * BENCH_WORKED_LEVELS + 1];

@@ -24,8 +24,6 @@ static csrec_status allocate(bench_operator *o, csrec_error *error) {
     return o->matrix ? CSREC_OK : cli_fail(error, CSREC_MEMORY, "%s: out of memory", o->what);
 }
 
-/* ------------------------------------------------------------------ Haar's matrix ------------- */
-
 static bool are_equal_up_to_sign(int64_t m, const double *a, const double *b) {
     bool same = true, opposite = true;
     for (int64_t i = 0; i < m && (same || opposite); i++) {
@@ -83,8 +81,6 @@ csrec_status bench_operator_haar(int levels, int64_t m, const uint64_t *rows, cs
     return status;
 }
 
-/* ------------------------------------------------------------------ files --------------------- */
-
 static int ascending(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -137,8 +133,6 @@ csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_
     csrec_measurement_clear(&m);
     return status ? cli_fail(error, status, "%.100s: %.390s", path, why.text) : CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ solvers on both ----------- */
 
 /* Smaller entries than this share of the largest are rounding. */
 static const double ROUNDING = 1e-9;
@@ -197,8 +191,6 @@ static void count_columns(const bench_pair *p, bench_agreement *to) {
 static bool are_same(const bench_pair *p, const bench_agreement *found) {
     return found->difference <= p->tolerance && found->others == 0;
 }
-
-/* ------------------------------------------------------------------ ties ---------------------- */
 
 /* The column of a step from `before` to x: the new one, else the one that changed most. */
 static int64_t pick_of(const bench_pair *p, const double *x) {

@@ -41,8 +41,6 @@ static const cli_tool tool = {
 
 enum { N = BENCH_WORKED_ROWS, M = BENCH_WORKED_SIZE, LEVELS = BENCH_WORKED_LEVELS };
 
-/* ------------------------------------------------------------------ numbers ------------------- */
-
 typedef struct numbers {
     bench_step steps[LEVELS];
     double product[M]; /* of the library's transform; NAN: no such column */
@@ -138,8 +136,6 @@ static csrec_status find_numbers(numbers *v, csrec_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------ times --------------------- */
-
 typedef struct timing {
     int levels;
     int64_t n;
@@ -199,8 +195,6 @@ static csrec_status time_all(int64_t most, timing *timings, int *n, csrec_error 
         status = time_size(levels[*n], &timings[*n], error);
     return status;
 }
-
-/* ------------------------------------------------------------------ report -------------------- */
 
 static void put_bytes(double bytes, char text[16]) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

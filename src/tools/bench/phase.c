@@ -67,8 +67,6 @@ static double l1_threshold(double delta) {
     return best;
 }
 
-/* ------------------------------------------------------------------ report -------------------- */
-
 static bool print(const bench_study *study) {
     const bench_trials *t = &study->trials;
     printf("k/m at which half of %lld signals are recovered; n = %lld, %s, %s\n   m/n      l1",
@@ -112,8 +110,6 @@ static void add_solver(const bench_curve *of, cli_json *json) {
     cli_json_numbers(json, "half", study->columns, number_half, of);
     cli_json_numbers(json, "successes", study->columns * study->rows, number_success, of);
 }
-
-/* ------------------------------------------------------------------ plot ---------------------- */
 
 /* solver -1: the threshold of l1. */
 static bool add_curve(const bench_study *study, int solver, cli_chart *chart) {
@@ -165,8 +161,6 @@ static bool draw(const bench_study *study, cli_chart charts[BENCH_CHARTS_MOST], 
         if (!draw_map(study, s, &charts[(*n)++])) return false;
     return true;
 }
-
-/* ------------------------------------------------------------------ the command --------------- */
 
 static void set_sizes(bench_study *study, const void *given) {
     (void)given;

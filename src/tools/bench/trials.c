@@ -6,8 +6,6 @@
 
 #include "bench.h"
 
-/* ------------------------------------------------------------------ solvers ------------------- */
-
 static int solver_number(const char *name) {
     const char *found, *brief, *source;
     for (int i = 0; csrec_solver_info(i, &found, &brief, &source); i++)
@@ -94,8 +92,6 @@ csrec_status bench_solvers_take(const cli_texts *names, bench_trials *trials, cs
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ one size ------------------ */
 
 /* Signals of one matrix. */
 typedef struct problems {

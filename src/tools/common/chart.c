@@ -266,8 +266,6 @@ void cli_chart_clear(cli_chart *chart) {
     *chart = (cli_chart){0};
 }
 
-/* ------------------------------------------------------------------ files --------------------- */
-
 typedef struct sheet {
     const cli_chart *charts;
     int n, across;

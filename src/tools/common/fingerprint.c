@@ -33,8 +33,6 @@ void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value)
     if (line->text.file) fprintf(line->text.file, "; %s=%.17g", name, value);
 }
 
-/* ------------------------------------------------------------------ options ------------------ */
-
 /* Of the fields of options; 0: the option prints something and exits. */
 static const size_t sizes[] = {
     [CLI_FLAG] = sizeof(bool),    [CLI_TEXT] = sizeof(char *),     [CLI_READ] = sizeof(char *),
@@ -126,8 +124,6 @@ void cli_fingerprint_options(cli_fingerprint *line, const cli_tool *tool, const 
     }
 }
 
-/* ------------------------------------------------------------------ files -------------------- */
-
 /* " of /NAME" in printable ASCII, where an array within the file is named. */
 static void add_member(FILE *file, const char *member) {
     if (member) fputs(" of ", file);
@@ -209,8 +205,6 @@ void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const cha
 char *cli_fingerprint_end(cli_fingerprint *line) {
     return line->text.file && cli_text_close(&line->text) ? line->text.bytes : NULL;
 }
-
-/* ------------------------------------------------------------------ lines -------------------- */
 
 static const char *const BETWEEN = "; ";
 

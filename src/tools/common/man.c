@@ -42,8 +42,6 @@ static const struct {
     {"factor", "integer or [D]", "of downsample: entries along each axis that are averaged"},
 };
 
-/* ------------------------------------------------------------------ roff source --------------- */
-
 /* Escapes one character. A plain - would become a hyphen, which does not work if pasted into a
  * shell; a . or ' at the start of a line would be a request. */
 static void put(char c, bool begins) {
@@ -132,8 +130,6 @@ static void put_paragraphs(const char *unfilled) {
         text += length + (text[length] != '\0');
     }
 }
-
-/* ------------------------------------------------------------------ parts of the page --------- */
 
 static void print_upper(const char *text) {
     for (; *text; text++) putchar(*text == ' ' ? '-' : toupper((unsigned char)*text));

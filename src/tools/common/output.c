@@ -296,8 +296,6 @@ csrec_status cli_signal_write(csrec_files *files, const char *path, const csrec_
     return status;
 }
 
-/* ------------------------------------------------------------------ several files ------------ */
-
 enum { PRODUCTS_MOST = 8 };
 
 /* ", A, B" of those that are written, or are not, but for `except`. */

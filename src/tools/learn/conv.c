@@ -86,8 +86,6 @@ static int check_arguments(conv_command *j) {
     return code == CLI_CONTINUE ? cli_model_check(&tool, j->a.output, j->a.plot) : code;
 }
 
-/* ---- reading */
-
 static bool make_room(conv_command *j) {
     if (j->n < j->room) return true;
     int64_t room = j->room ? 2 * j->room : 16;
@@ -184,8 +182,6 @@ static int read_unchanged(conv_command *j) {
     if (code != CLI_CONTINUE) return code;
     return cli_learn_check_unchanged(&tool, &j->a.in, j->fingerprint, fingerprint_of(j));
 }
-
-/* ---- learning and writing */
 
 static int learn(conv_command *j) {
     const arguments *a = &j->a;

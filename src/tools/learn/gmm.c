@@ -95,8 +95,6 @@ typedef struct {
     bool known; /* the contents of the inputs */
 } gmm_command;
 
-/* ------------------------------------------------------------------ rounds */
-
 static csrec_status save(const gmm_command *j, csrec_model *model, const char *path,
                          csrec_error *error) {
     const cli_model_files to = {.output = path,
@@ -157,8 +155,6 @@ static int find_state(const gmm_command *j, csrec_model **from) {
     return cli_failure(&tool, "%s: has other inputs or settings; start over with --fresh",
                        j->state);
 }
-
-/* ------------------------------------------------------------------ results */
 
 static int report(const gmm_command *j, const csrec_model *model) {
     const csrec_array *history = csrec_model_array(model, "log_likelihood");

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ------------------------------------------------------------------ all files of a run */
-
 void cli_learn_fingerprint_begin(cli_fingerprint *line, const cli_tool *tool,
                                  const cli_learn_sources *sources) {
     char contents[CLI_CONTENTS_ROOM];
@@ -49,8 +47,6 @@ int cli_learn_start_read(const cli_tool *tool, const cli_learn_sources *sources,
     return cli_failure(tool, "%s: a model of kind %s has no %s; name one of kind %s",
                        sources->resume, found, part, kind);
 }
-
-/* ------------------------------------------------------------------ one picture */
 
 void cli_learn_input_clear(cli_learn_input *in) {
     csrec_measurement_clear(&in->samples);

@@ -139,7 +139,7 @@ typedef struct cli_data_options {
             CLI_AT(member.channels_last)                                                           \
     }
 
-/* A file that learners read pictures from (files.c). */
+/* A file that learners read pictures from. */
 typedef struct cli_data_file {
     char *path;
     csrec_shape shape;     /* of a picture or row, without channels */

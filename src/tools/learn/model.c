@@ -40,9 +40,6 @@ void cli_inputs_list(const cli_operands *inputs, const char *between, bool names
     }
 }
 
-/* ------------------------------------------------------------------ plots: sheets of small
- * pictures */
-
 enum { MOST = 64, GAP = 2 };
 
 typedef struct sheet {
@@ -139,8 +136,6 @@ csrec_status cli_plot_filters(csrec_files *files, const char *path, const csrec_
     }
     return status ? status : write_sheet(files, &s, path, error);
 }
-
-/* ------------------------------------------------------------------ both ---------------------- */
 
 typedef struct saving {
     csrec_model *model;

@@ -93,8 +93,6 @@ static int check_arguments(net_command *j) {
                             "nothing with training/ of the source");
 }
 
-/* ---- reading */
-
 /* Channels of the network from those of a picture: all, or their mean. */
 static void take_values(const net_command *j, const cli_learn_input *in, float *own,
                         csrec_net_picture *to) {

@@ -31,8 +31,6 @@ static bool is_single(const batch *b) {
     return cli_recoveries(&b->request->a) == 1;
 }
 
-/* ------------------------------------------------------------------ JSON -------------------- */
-
 /* One input is one object; several are a list of objects with their status. Of several ranks each
  * sends its objects to the first. */
 static void open_json(batch *b) {
@@ -72,8 +70,6 @@ static bool close_json(batch *b) {
     }
     return cli_json_close(&b->json);
 }
-
-/* ------------------------------------------------------------------ one input --------------- */
 
 static void drop(cli_job *job) {
     if (job) cli_job_clear(job);
@@ -336,8 +332,6 @@ static bool gather(batch *b) {
     }
     return true;
 }
-
-/* ------------------------------------------------------------------ all of them ------------- */
 
 /* Failures are always reported; the rest only at a terminal or with --verbose. */
 static void tell(const batch *b, double seconds) {

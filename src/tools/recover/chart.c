@@ -125,8 +125,6 @@ int cli_result_charts(const cli_result *result, cli_chart charts[CLI_JOB_CHARTS]
     return n;
 }
 
-/* ------------------------------------------------------------------ lines ------------------- */
-
 enum { POINTS = 400 };
 
 /* Axes reach so far: differences of such values, and rounder numbers above them, are finite. */
@@ -268,8 +266,6 @@ csrec_status cli_page_lines(const cli_page *p) {
     fputs("</div>\n", p->file);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ --plot ------------------ */
 
 csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error) {
     const char *path = job->out.plot;

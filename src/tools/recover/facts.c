@@ -7,8 +7,6 @@
 
 #include "page.h"
 
-/* ------------------------------------------------------------------ command ----------------- */
-
 static void put_word(FILE *file, const char *word) {
     static const char plain[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=,+@%-";
@@ -39,8 +37,6 @@ char *cli_job_command(const cli_job *job) {
             put_word(text.file, job->request->words[i]);
     return cli_text_close(&text) ? text.bytes : NULL;
 }
-
-/* ------------------------------------------------------------------ facts ------------------- */
 
 typedef struct facts {
     cli_fact *list;

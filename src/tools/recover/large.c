@@ -7,8 +7,6 @@
 
 #include "recover.h"
 
-/* ------------------------------------------------------------------ which inputs -------------- */
-
 /* What needs the whole signal, or all samples, at a time; NULL: nothing. */
 static const char *in_the_way(const cli_job *job) {
     const cli_recover_arguments *a = job->a;
@@ -102,8 +100,6 @@ int cli_job_begin_large(cli_job *job) {
                         "a mask or the value of unknown ones, or sample it with cssample",
                         job->input);
 }
-
-/* ------------------------------------------------------------------ the output ---------------- */
 
 typedef struct writer {
     cli_job *job;

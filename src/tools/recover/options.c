@@ -161,8 +161,6 @@ static void add_settings(int n, csrec_setting *settings, csrec_recover_options *
     solve->n_settings = before + n;
 }
 
-/* ------------------------------------------------------------------ options ------------------- */
-
 const char *cli_format_name(int i) {
     const csrec_format *format = cli_format_with(CSREC_USE_WRITE, i);
     return format ? format->name : NULL;

@@ -25,9 +25,6 @@ static void close_section(const cli_page *p) {
     fputs("</section>\n", p->file);
 }
 
-/* ------------------------------------------------------------------ verdict: the sentences on top
- */
-
 /* "a picture of 240 x 360 pixels". */
 static void put_object(const cli_page *p) {
     static const char *const nouns[][2] = {
@@ -114,8 +111,6 @@ static void put_verdict(const cli_page *p) {
     put_warnings(p);
 }
 
-/* ------------------------------------------------------------------ head -------------------- */
-
 /* Nothing is loaded from elsewhere. */
 static void put_head(const cli_page *p) {
     FILE *file = p->file;
@@ -148,8 +143,6 @@ static csrec_status put_signal(const cli_page *p) {
     close_section(p);
     return status;
 }
-
-/* ------------------------------------------------------------------ charts ------------------ */
 
 /* For readers who cannot see the chart. */
 static void put_numbers(const cli_page *p, const cli_chart *chart) {
@@ -199,8 +192,6 @@ static csrec_status put_charts(const cli_page *p) {
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ tables ------------------ */
 
 static void put_facts(const cli_page *p, const char *id, const char *title, const cli_fact *facts,
                       int n) {

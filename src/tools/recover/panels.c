@@ -149,8 +149,6 @@ const char cli_page_script[] =
     "  show();\n"
     "})();\n";
 
-/* ------------------------------------------------------------------ one panel --------------- */
-
 typedef struct panel {
     const char *id, *title, *alt;
     bool look; /* the recovery can be compared with this picture */
@@ -277,8 +275,6 @@ static csrec_status put_errors(const cli_page *p, const panel *own, const cli_vi
     cli_plane_clear(&plane);
     return status;
 }
-
-/* ------------------------------------------------------------------ all of them ------------- */
 
 /* What needs the script stays hidden without it. */
 static void put_tools(const cli_page *p) {

@@ -169,8 +169,6 @@ char *cli_recover_card(const cli_request *request, const char *prior) {
     return cli_fingerprint_end(&line);
 }
 
-/* ------------------------------------------------------------------ done before ------------- */
-
 /* Whether the file is readable to its end; in a page and an .svg the fingerprint is there. */
 static bool is_whole(const char *path) {
     csrec_image signal = {0};
@@ -241,8 +239,6 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
         return false;
     return done;
 }
-
-/* ------------------------------------------------------------------ of one job -------------- */
 
 /* The input's, or the first format in which the signal can be written; if there is none, the last.
  */

@@ -176,8 +176,6 @@ csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *
     return status;
 }
 
-/* ------------------------------------------------------------------ blended ------------------- */
-
 /* Pixels that are not known, blended from known ones around them: the pyramid of Gortler et al.
  * 1996 (The Lumigraph, section 3.4.2). A level of half the size holds the means of what is known,
  * is filled in the same way, and is interpolated linearly where the finer one has holes. It shows

@@ -20,8 +20,6 @@ static void tell(const cli_job *job, const cli_sentences *s, int from) {
         fprintf(stderr, "warning: %s: %s\n", job->input, s->text[i]);
 }
 
-/* ------------------------------------------------------------------ samples ------------------- */
-
 /* Values of entries that are not known; *nowhere: the number of channels without any. */
 int64_t cli_unknown_values(const csrec_measurement *m, int64_t *nowhere) {
     int64_t known = 0;
@@ -81,8 +79,6 @@ int cli_job_doubt(cli_job *job) {
     return CLI_CONTINUE;
 }
 
-/* ------------------------------------------------------------------ result -------------------- */
-
 cli_sentences cli_job_warnings(const cli_job *job) {
     cli_sentences s = of_samples(job);
     if (csrec_doubt_result(&job->result.report, s.text[s.n])) s.n++;
@@ -94,8 +90,6 @@ void cli_job_warn(const cli_job *job) {
     const cli_sentences all = cli_job_warnings(job), samples = of_samples(job);
     tell(job, &all, samples.n); /* those of the samples were told before the work */
 }
-
-/* ------------------------------------------------------------------ remarks ------------------- */
 
 static double clamped_share(const cli_job *job) {
     const cli_tones tones = job->in.tones.light ? cli_job_tones(job) : job->in.tones;

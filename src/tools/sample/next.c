@@ -15,8 +15,6 @@ typedef struct {
     cli_progress progress;
 } job;
 
-/* ------------------------------------------------------------------ the command line -------- */
-
 int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a) {
     char list[64];
     const char *other = a->rate > 0.0     ? "--rate"
@@ -43,8 +41,6 @@ int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a) {
         return cli_usage(tool, "the input and --density cannot both be stdin");
     return cli_output_check(tool, a->output);
 }
-
-/* ------------------------------------------------------------------ the work ---------------- */
 
 static int fail(job *j, csrec_status status, const char *path, const csrec_error *error) {
     if (path)
@@ -116,8 +112,6 @@ static int find(job *j) {
     return status ? fail(j, status, density ? a->density : a->input, &error) : CLI_CONTINUE;
 }
 
-/* ------------------------------------------------------------------ the files --------------- */
-
 /* Coordinates as in a measurement's .csv, to which values can be added. */
 static void print_table(const job *j, FILE *file) {
     static const char *const header[] = {"i", "row,col", "z,y,x"};
@@ -164,8 +158,6 @@ static int write_next(const job *j) {
     if (!status && stopped) return CLI_INTERRUPTED;
     return status ? cli_failure(j->tool, "%s", error.text) : CLI_CONTINUE;
 }
-
-/* ------------------------------------------------------------------ the report -------------- */
 
 static int report(const job *j) {
     const cli_sample_arguments *a = j->a;
