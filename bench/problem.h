@@ -29,8 +29,7 @@ void bench_problem_destroy(bench_problem *problem);
 /* Gray value 0 .. 255 of the picture at u, v in [0, 1), with detail down to 1 / side. */
 double bench_picture_value(double u, double v, int64_t side);
 
-/* Every fourth pixel of side x side, chosen at random; y [n * channels] is for the caller to fill.
- */
+/* Every fourth pixel of side x side, chosen at random; y [n * channels] is the caller's to fill. */
 csrec_measurement bench_sampled(int64_t side, int64_t channels, csrec_dtype dtype);
 
 #endif

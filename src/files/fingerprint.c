@@ -12,8 +12,7 @@
 #include "files/format.h"
 #include "files/npy/npy.h"
 
-/* The directory of an .npz, which follows the line, has at most 65 entries of some hundred bytes.
- */
+/* The directory of an .npz, which follows the line, has up to 65 entries of some hundred bytes. */
 enum { TAIL = 1 << 16, MARK = sizeof CSREC_FINGERPRINT - 1 };
 
 char *csrec_fingerprint_line(const char *text, size_t unit) {

@@ -75,8 +75,7 @@ typedef struct csrec_format_row {
      * afterwards. */
     csrec_status (*peek)(csrec_input *input, csrec_image *signal, bool *transparent,
                          csrec_error *error);
-    /* Delivers an unchecked measurement or nothing; NULL: what `signal` reads, of which the known
-     * entries are samples. */
+    /* Delivers an unchecked measurement or nothing; NULL: known entries of what `signal` reads. */
     csrec_status (*measurement)(csrec_input *input, const csrec_read_options *options,
                                 csrec_measurement *measurement, csrec_error *error);
     /* Opens samples with positions of which slabs are read; takes the input over. form: shape, n
@@ -85,8 +84,7 @@ typedef struct csrec_format_row {
                                csrec_measurement *form, csrec_slab_source *source,
                                csrec_error *error);
     int members; /* CSREC_USE_READ, CSREC_USE_WRITE: where a path may go on with input->member */
-    /* Why signals of that shape cannot be written, and the remedy; or NULL, as all can without it.
-     */
+    /* Why signals of that shape cannot be written, and the remedy; or NULL, as without it. */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
     /* What describes the picture of a file beside its values; NULL: nothing for other files. After
      * a failure other than CSREC_MEMORY and CSREC_FILE, what was found before holds. */

@@ -190,8 +190,7 @@ static bool open_target(const char *path, csrec_output *output) {
         return false;
     }
     if (exists && !S_ISREG(info.st_mode)) return (output->file = fopen(path, "wb")) != NULL;
-    /* Renaming would also replace a file that may not be written, and a link instead of its file.
-     */
+    /* Renaming would also replace a file that may not be written, and a link, not its file. */
     if (exists && access(path, W_OK) != 0) return false;
     output->target = csrec_file_target(path); /* a link is kept: its target is replaced */
     return output->target && open_temporary(output, exists ? info.st_mode & 0777 : 0);

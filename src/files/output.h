@@ -34,8 +34,7 @@ csrec_status csrec_output_close(csrec_output *output, csrec_status status, csrec
 /* The error line for a failed write to `name`, from errno. */
 csrec_status csrec_output_failed(const char *name, csrec_error *error);
 
-/* A file for the commit: takes over target and temporary, and the descriptor `lock`, which holds
- * the temporary (output.c). */
+/* A file for the commit: takes over target, temporary and `lock`, the descriptor that holds it. */
 typedef struct csrec_staged {
     char *name; /* for messages: as the caller wrote it */
     char *target, *temporary;

@@ -20,8 +20,7 @@ typedef struct {
     int64_t extent;
 } axis;
 
-/* Keys that order doubles: the sign bit of positive numbers set, all bits of negative ones
- * flipped. */
+/* Keys that order doubles: the sign bit of positive ones set, all bits of others flipped. */
 static uint64_t key_of(double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);

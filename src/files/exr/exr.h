@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exr.h - OpenEXR files by OpenEXRCore: opening them over an input or an output, their attributes.
- */
+/* exr.h - OpenEXR files by OpenEXRCore: opened over an input or an output, their attributes. */
 #ifndef CSREC_FILES_EXR_EXR_H
 #define CSREC_FILES_EXR_EXR_H
 

@@ -95,8 +95,7 @@ static void aim(writer *w) {
     }
 }
 
-/* Readers take a chunk as long as its samples as stored; OpenEXR 3.1 also writes packed ones of
- * that length. */
+/* Readers take a chunk as long as its samples as stored; OpenEXR 3.1 writes packed ones so. */
 static exr_result_t compress(exr_encode_pipeline_t *encode) {
     const writer *w = encode->encoding_user_data;
     exr_result_t result = w->compress(encode);

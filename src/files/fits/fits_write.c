@@ -71,8 +71,7 @@ static bool is_storage(const char *card) {
 }
 
 /* The cards of the unit but for those of storage and, of a primary header that is inherited, its
- * name. A card that is not as the standard wants it is left out; later ones replace earlier ones.
- */
+ * name. A card that is not as the standard wants it is left out; later ones count. */
 static void copy_cards(writer *w, bool inherited) {
     int count = 0, more, length, status = 0;
     char card[FLEN_CARD], key[FLEN_KEYWORD];

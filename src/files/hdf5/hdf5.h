@@ -140,8 +140,7 @@ hsize_t csrec_hdf5_chunks_written(hid_t dataset);
 hsize_t csrec_hdf5_chunk_bytes(hid_t dataset, const csrec_hdf5_grid *grid);
 
 /* Reads the layout's values as the type; not done: no chunks, or filters that only libhdf5 has. A
- * slab that begins at 0 finds out if a chunk of the dataset is lost, others only if it is theirs.
- */
+ * slab that begins at 0 finds any lost chunk of the dataset, others only theirs. */
 csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
                                     const csrec_hdf5_layout *layout, hid_t type, void *values,
                                     bool *done, csrec_error *error);

@@ -252,8 +252,7 @@ static void list(const search *s, char *text, size_t room) {
         }
 }
 
-/* What an attribute of a NeXus group names: `default` a group, and in the end `signal` the dataset.
- */
+/* What an attribute of a NeXus group names: `default` a group, at last `signal` the dataset. */
 static hid_t follow(const csrec_hdf5 *h5, hid_t group, const char *attribute) {
     char name[256];
     if (!csrec_hdf5_text(h5, group, attribute, name, sizeof name)) return -1;

@@ -113,8 +113,7 @@ static void copy_texts(const csrec_hdf5 *h5, hid_t object, hid_t type, hid_t fil
     H5Pclose(creation);
 }
 
-/* Values and layout. libhdf5 would copy all attributes, and texts, in a way that damage makes
- * crash. */
+/* Values and layout. libhdf5 would copy all attributes, and texts so that damage crashes. */
 static void copy_values(const csrec_hdf5 *h5, hid_t object, hid_t file, const char *path) {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), how = H5Pcreate(H5P_OBJECT_COPY);
     hid_t type = H5Dget_type(object), plain = H5Tcopy(type);
@@ -252,8 +251,7 @@ static void copy_axes_of(copier *c, hid_t like, hid_t dataset) {
     H5Tclose(r.type);
 }
 
-/* Whether the axes of an object are among those of the dataset, by their extents, in their order.
- */
+/* Whether the axes of an object are among the dataset's, by their extents, in their order. */
 static bool fits(hid_t object, hid_t dataset) {
     hsize_t own[H5S_MAX_RANK], all[H5S_MAX_RANK];
     hid_t one = H5Dget_space(object), other = H5Dget_space(dataset);

@@ -48,8 +48,7 @@ static csrec_status measure(writer *w, const char *path) {
     return CSREC_OK;
 }
 
-/* A dataset of the same shape gives its axes, too: those of extent 1, and which of them can grow.
- */
+/* A dataset of the same shape gives its axes, too: those of extent 1, and which can grow. */
 static void compare(writer *w) {
     csrec_error ignored;
     csrec_hdf5_layout *l = &w->layout;
@@ -142,8 +141,7 @@ static void copy_group(const writer *w, const char *path) {
     if (to >= 0) H5Oclose(to);
 }
 
-/* Attributes of the file and of the groups that contain the dataset: units, titles, NeXus classes.
- */
+/* Attributes of the file and of the groups around the dataset: units, titles, NeXus classes. */
 static void copy_groups(const writer *w) {
     char *path = strdup(w->name);
     copy_group(w, "/");

@@ -17,8 +17,7 @@
 
 enum { QUALITY = 95, SEGMENT_MOST = 65533, PROFILE_MOST = 255 * 65519 };
 
-/* Segments APP1 of EXIF begin so, and the chunk of other segments (about.h) is a marker and data.
- */
+/* Segments APP1 of EXIF begin so, and the chunk of other segments is a marker and data. */
 static const char exif_head[6] = "Exif\0", segment[] = "jpeg", profile_head[13] = "ICC profile\0";
 
 /* A picture that is read or written. What must survive libjpeg's longjmp is behind a pointer. */
@@ -230,8 +229,7 @@ static csrec_status tell_all(coder *c) {
     return status;
 }
 
-/* Of a chunk iCCP: a name, the method, and what zlib packed, at most 1032 times. What is damaged is
- * left out. */
+/* Of a chunk iCCP: a name, the method, and what zlib packed, up to 1032 times; none if damaged. */
 static csrec_status unpack_profile(coder *c, const csrec_chunk *chunk) {
     const uint8_t *end = memchr(chunk->data, 0, chunk->size), *all = chunk->data + chunk->size;
     if (!end || all - end < 3 || c->bytes) return CSREC_OK;

@@ -110,8 +110,7 @@ csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *
 csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *measurement,
                                 csrec_error *error);
 
-/* What y shows of frequencies, or of complex values, of which the file does not say what they are.
- */
+/* What y shows of frequencies, or of complex values that the file does not explain. */
 void csrec_through_look(const csrec_npz *npz, csrec_measurement *measurement, csrec_error *remark);
 
 /* An integer, or a few; a uint64 above 2^63 - 1 is kept in two's complement where `wrap`, which

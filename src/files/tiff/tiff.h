@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tiff.h - TIFF files by libtiff: opening them over an input or an output, pages, their metadata.
- */
+/* tiff.h - TIFF files by libtiff: opened over an input or an output, pages, metadata. */
 #ifndef CSREC_FILES_TIFF_TIFF_H
 #define CSREC_FILES_TIFF_TIFF_H
 
@@ -83,8 +82,7 @@ void csrec_tiff_set_nodata(TIFF *file, double value);
 bool csrec_tiff_is_colour(const csrec_tiff_layout *layout);
 
 /* Clears alpha where values are unknown: each in its channel, or of colours and beside an alpha
- * channel where all have the value. CSREC_DATA: values beside it are as large, and another number.
- */
+ * channel where all have the value. CSREC_DATA: values beside it are as large, another number. */
 csrec_status csrec_tiff_drop_nodata(const csrec_tiff *tiff, const csrec_tiff_layout *layout,
                                     csrec_image *signal, csrec_error *error);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tiff_read.c - TIFF to samples as stored: strips or tiles, interleaved or in planes, of any page.
- */
+/* tiff_read.c - TIFF to samples as stored: strips or tiles, interleaved or in planes, of a page. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

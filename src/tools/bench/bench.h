@@ -101,9 +101,7 @@ enum { BENCH_SETTINGS = 3 };
 csrec_solve_options bench_solver_options(const char *solver, int64_t m, int64_t k,
                                          csrec_setting set[BENCH_SETTINGS]);
 
-/* The same for y with noise: who is told k does not end by the residual, the others do at the
- * noise.
- */
+/* The same for y with noise: who is told k does not end by the residual, others at the noise. */
 void bench_options_noise(const char *solver, double noise, csrec_solve_options *options);
 
 /* trace (A_S^T A_S)^-1 of the matrix [m][n] and the support S of x [n], INFINITY if these columns
@@ -184,8 +182,7 @@ void bench_worked_steps(const double r[BENCH_WORKED_ROWS], bench_step *steps);
 /* Column of Psi, by its definition: of unit length, or zeros. */
 void bench_worked_column(int64_t column, double psi[BENCH_WORKED_ROWS]);
 
-/* An iteration of Matching Pursuit (table 1): the pick, its product with r, and ||r|| / ||y||
- * after it. */
+/* An iteration of Matching Pursuit (table 1): the pick, its product with r, ||r|| / ||y|| then. */
 typedef struct bench_pick {
     int64_t column;
     double product, residual;

@@ -54,8 +54,7 @@ static double half_of(const bench_study *study, int solver, int64_t column) {
     return sum / (double)study->rows;
 }
 
-/* rho = max_z (delta - 2 b(z)) / (delta (1 + z^2 - 2 b(z))), b(z) = (1 + z^2) Phi(-z) - z phi(z).
- */
+/* rho = max_z (delta - 2 b(z)) / (delta (1 + z^2 - 2 b(z))), b = (1 + z^2) Phi(-z) - z phi(z). */
 static double l1_threshold(double delta) {
     double best = 0.0;
     for (double z = 0.0; z < 8.0; z += 1e-3) {

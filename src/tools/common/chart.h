@@ -42,8 +42,7 @@ typedef struct cli_svg {
 
 void cli_svg_open(cli_svg *svg, FILE *file);
 
-/* <svg> of a size, in a page or, if `alone`, as a complete file with the colours of both schemes.
- */
+/* <svg> of a size, in a page or, if `alone`, a complete file with the colours of both schemes. */
 void cli_svg_begin(cli_svg *svg, double width, double height, const char *title, bool alone);
 void cli_svg_end(cli_svg *svg);
 

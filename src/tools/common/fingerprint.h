@@ -32,14 +32,12 @@ void cli_fingerprint_options(cli_fingerprint *line, const cli_tool *tool, const 
                              cli_effect most);
 /* The size of the file and the CRC-32 of its bytes. */
 void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *path);
-/* The path, the size, and the CRC-32 of the first and last bytes: whether it is the same file,
- * cheaply. */
+/* The path, the size, and the CRC-32 of the first and last bytes: cheaply tells the file. */
 void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *path);
 /* Why the first of the files that cannot be read now cannot; false: all can, or are pipes. Their
  * fingerprint differs then, too. NULL among the paths is none. */
 bool cli_files_lost(int n, const char *const *paths, csrec_error *error);
-/* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that fails. error
- * may be NULL. */
+/* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that fails. */
 csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM],
                              csrec_error *error);
 /* The text that cli_contents_of returned. */

@@ -70,8 +70,7 @@ typedef struct cli_option {
     cli_effect effect;
 } cli_option;
 
-/* The field of a row, in the tool's type `arguments`; and a row of a macro, its other fields
- * follow. */
+/* The field of a row, in the tool's type `arguments`; a row of a macro, other fields follow. */
 #define CLI_AT(member) .offset = offsetof(arguments, member)
 #define CLI_ROW(letter_, name_, type_, argument_, help_)                                           \
     .name = name_, .letter = letter_, .type = type_, .argument = argument_, .help = help_
@@ -96,8 +95,7 @@ const char *cli_backend_name(int i);
             .choice = cli_shell_name                                                               \
     }
 
-/* Rows of several tools; their fields are members of the tool's structure of arguments, `struct_`.
- */
+/* Rows of several tools; their fields are members of the tool's structure `struct_`. */
 #define CLI_THREADS(struct_)                                                                       \
     {                                                                                              \
         CLI_ROW('t', "threads", CLI_INTEGER, "T",                                                  \
@@ -214,8 +212,7 @@ cli_fail(csrec_error *error, csrec_status status, const char *format, ...) {
 enum { CLI_HINT = 56 };
 const char *cli_hint(const char *given, int n, const char *const *names, char text[CLI_HINT]);
 
-/* CLI_FAILURE with a message if a write to stdout failed, else CLI_DONE.
- */
+/* CLI_FAILURE with a message if a write to stdout failed, or CLI_DONE. */
 int cli_stdout_failed(const cli_tool *tool);
 int cli_stdout_flush(const cli_tool *tool);
 
@@ -245,8 +242,7 @@ const char *cli_command_word(const cli_program *program, int command);
  * the exit code, after --help, --version, --man, --completion or a message on stderr. */
 int cli_program_parse(const cli_program *program, int argc, char **argv, int *command);
 
-/* On stdout: the manual page (man.c) and the shell completion (completion.c). cli_man returns the
- * exit code. */
+/* On stdout: the manual page (man.c), the exit code; the shell completion (completion.c). */
 int cli_man(const cli_program *program);
 void cli_completion(const cli_program *program, int shell);
 

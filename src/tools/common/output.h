@@ -19,8 +19,7 @@ typedef struct cli_signal {
     bool is_complex; /* values are pairs of real and imaginary parts, counted as channels */
 } cli_signal;
 
-/* Reads a PNG or .npy, recognised by its first bytes. path "-" is stdin. axes: what is said
- * of those of an array. */
+/* Reads a PNG or .npy, by its first bytes; path "-" is stdin. axes: what is said of an array's. */
 csrec_status cli_signal_read(const char *path, const csrec_read_options *axes, cli_signal *signal,
                              csrec_error *error);
 void cli_signal_clear(cli_signal *signal);
@@ -43,8 +42,7 @@ typedef struct cli_ending {
 } cli_ending;
 cli_ending cli_ending_of(const csrec_format *format);
 
-/* "--output x.gif: name a .png or .npy": fails with the endings that have the use. `also` follows
- * them. */
+/* "--output x.gif: name a .png or .npy": fails with the endings of the use, then `also`. */
 int cli_ending_refuse(const cli_tool *tool, const char *option, const char *path, int use,
                       const char *also);
 
@@ -61,8 +59,7 @@ bool cli_stat(const char *path, struct stat *info);
  * Called before any work; removes temporary files of killed runs from its folder. */
 int cli_output_check(const cli_tool *tool, const char *path);
 
-/* CLI_CONTINUE, or CLI_USAGE after a line: stdout is a terminal, which binary data would disturb.
- */
+/* CLI_CONTINUE, or CLI_USAGE after a line: stdout is a terminal, which binary data disturb. */
 int cli_stdout_check(const cli_tool *tool);
 
 /* How values become a picture: black and white, and bits a sample. */
@@ -79,8 +76,7 @@ double cli_srgb(double light);
  * steps or the samples have 16 bits. */
 cli_tones cli_tones_of(const csrec_measurement *measurement);
 
-/* NULL if signals of the measurement can be written in the format, else the reason and the remedy.
- */
+/* NULL if signals of the measurement can be written in the format, else reason and remedy. */
 const char *cli_signal_refusal(const csrec_format *format, const csrec_measurement *measurement,
                                const cli_tones *tones);
 

@@ -31,8 +31,7 @@ csrec_status cli_ranks_take_first(csrec_comm *comm, int tag, int *value, csrec_e
 /* Threads of this rank, if --threads does not tell: its share of the machine's cores; 0: all. */
 int64_t cli_ranks_threads(const cli_ranks *ranks);
 
-/* One device a rank, of those that CUDA_VISIBLE_DEVICES names or that the machine has: before the
- * first use of a device. */
+/* One device a rank, of CUDA_VISIBLE_DEVICES or the machine: before a device is used. */
 void cli_ranks_choose_device(const cli_ranks *ranks);
 
 /* Tags of messages. */

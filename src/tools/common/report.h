@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.h - a stream into memory, a small JSON writer for --json; text and bytes of the report
- * page. */
+/* report.h - a stream into memory, a JSON writer for --json; text and bytes of the report page. */
 #ifndef CSREC_TOOLS_COMMON_REPORT_H
 #define CSREC_TOOLS_COMMON_REPORT_H
 
@@ -8,8 +7,7 @@
 
 #include "csrec.h"
 
-/* A stream into memory. Unlike open_memstream, it reports output that was lost because memory was
- * short. */
+/* A stream into memory. Unlike open_memstream, it reports output lost for want of memory. */
 typedef struct cli_text {
     FILE *file;  /* print here */
     char *bytes; /* [size], then a zero; free them */

@@ -20,15 +20,13 @@ typedef struct cli_learner {
             .offset = offsetof(struct_, output)                                                    \
     }
 
-/* Checks that both files can be created; plot may be NULL. CLI_CONTINUE, or the exit code after a
- * message. */
+/* Checks that both files can be created; plot may be NULL. CLI_CONTINUE, or an exit code. */
 int cli_model_check(const cli_tool *tool, const char *output, const char *plot);
 
 /* "8x12", or "8" for both, each from 1 to `most`. */
 bool cli_extents_read(const char *text, int64_t most, int64_t extents[2]);
 
-/* The inputs as a model names them: paths, or names without folders; as many as there is room for.
- */
+/* The inputs as a model names them: paths, or names without folders; as many as have room. */
 void cli_inputs_list(const cli_operands *inputs, const char *between, bool names, char *text,
                      size_t room);
 
@@ -185,8 +183,7 @@ void cli_data_add_paths(const cli_data_options *options, cli_paths *paths);
 int cli_data_open(const cli_tool *tool, const cli_data_options *options, cli_data *data);
 void cli_data_close(cli_data *data);
 
-/* After the work: CLI_CONTINUE if the files have not changed, else the exit code after a message.
- */
+/* After the work: CLI_CONTINUE if the files have not changed, else an exit code and a message. */
 int cli_data_check_unchanged(const cli_tool *tool, const cli_data *data);
 
 /* Adds the settings on which the rows depend. */

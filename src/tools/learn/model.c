@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* model.c - the files that a learner writes: its model and a plot of it; and cslearn info, which
- * describes a model. */
+/* model.c - the files of a learner: its model and a plot of it; cslearn info describes a model. */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* batch.c - recovers every input of a command line; failures are listed and do not stop the
- * others. */
+/* batch.c - recovers every input of a command line; failures are listed and stop no others. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -34,7 +34,7 @@ static int check_repeated(const cli_request *request) {
     return CLI_CONTINUE;
 }
 
-/* Checks --devices (devices.c). */
+/* Checks --devices. */
 static int devices_check(cli_request *request) {
     cli_recover_arguments *a = &request->a;
     csrec_error error;

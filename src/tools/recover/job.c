@@ -232,8 +232,7 @@ static bool is_lost(const cli_job *job, csrec_error *error) {
            cli_files_lost(job->a->merge ? job->a->inputs.n : 0, job->a->inputs.text, error);
 }
 
-/* The fingerprint is that of the bytes that were read, so the files must not have changed in
- * between. */
+/* The fingerprint is that of the bytes that were read, so files must not change meanwhile. */
 static int load_unchanged(cli_job *job) {
     bool known;
     char *after = NULL;

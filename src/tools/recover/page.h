@@ -16,8 +16,7 @@ typedef struct cli_page {
     csrec_error *error;
 } cli_page;
 
-/* Samples, recovery and errors: pictures (panels.c), or charts of a signal of one axis
- * (chart.c). */
+/* Samples, recovery and errors: pictures (panels.c); of one axis charts (chart.c). */
 csrec_status cli_page_panels(const cli_page *page);
 csrec_status cli_page_lines(const cli_page *page);
 
@@ -27,7 +26,7 @@ void cli_page_chart(const cli_page *page, const cli_chart *chart, bool numbers);
 /* Sets the page's error. */
 csrec_status cli_page_no_memory(const cli_page *page);
 
-/* Contents of <style> and <script> (style.c). The script has no "<" and "&", which XML
+/* Contents of <style> and <script> (panels.c). The script has no "<" and "&", which XML
  * would read as markup. */
 extern const char cli_page_style[], cli_page_script[];
 
@@ -54,8 +53,7 @@ enum { CLI_FACTS_MOST = 64 };
  * of memory. */
 char *cli_job_command(const cli_job *job);
 
-/* The measurement, the settings of the recovery, and seconds by step. They return the number of
- * facts. */
+/* The measurement, the settings of the recovery, and seconds by step; the number of facts. */
 int cli_job_measured(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
 int cli_job_settings(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
 

@@ -240,8 +240,7 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
     return done;
 }
 
-/* The input's, or the first format in which the signal can be written; if there is none, the last.
- */
+/* The input's, or the first format in which the signal can be written; or else the last. */
 static const csrec_format *suiting_format(const cli_job *job) {
     const char *name;
     char ending[16];

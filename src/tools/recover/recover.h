@@ -227,7 +227,7 @@ void cli_recover_add_paths(const void *arguments, cli_paths *paths);
 /* One line with all that the result of an input depends on, but for the prior: the contents of the
  * input, the mask, the model and, with --report and --plot, the reference; all settings that change
  * the result; the version. Free it; NULL: out of memory. *known is false if contents are unknown,
- * as of stdin (fingerprint.c). */
+ * as of stdin (paths.c). */
 char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known);
 
 /* The line (NULL: NULL), with what cli_prior_find returned as its last entry; "": without one. The
@@ -246,12 +246,12 @@ const char *cli_prior_find(const cli_request *request, csrec_error *error);
  * fingerprint of this request. */
 bool cli_input_is_done(const cli_request *request, const char *input);
 
-/* Whether only a part is filled; reads which (leave.c). And makes NaN of the rest. */
+/* Whether only a part is filled; reads which. And makes NaN of the rest. */
 bool cli_job_leaves(const cli_job *job);
 int cli_job_read_fill(cli_job *job);
 csrec_status cli_job_leave(cli_job *job, csrec_error *error);
 
-/* Reads the measurement, and with --merge those of all inputs (merge.c). */
+/* Reads the measurement, and with --merge those of all inputs. */
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
 
 /* Tells what the file says beside its samples, and how those at real coordinates became cells. */
@@ -276,7 +276,7 @@ csrec_read_options cli_job_read_options(cli_job *job);
  * the outputs against other runs. */
 int cli_job_paths(cli_job *job);
 
-/* --sigma and --robust, or hints at them (noise.c): the check of the command line; the
+/* --sigma and --robust, or hints at them: the check of the command line; the
  * work once the measurement is read. */
 int cli_sigma_check(cli_request *request);
 int cli_job_noise(cli_job *job);
@@ -314,7 +314,7 @@ int cli_job_load(cli_job *job);
 int cli_jobs_recover(cli_job *const *jobs, int n);
 
 /* After the recovery: what error is to be expected, if that is asked for or cheap; its PSNR; and
- * writes the map (expect.c). */
+ * writes the map. */
 void cli_job_expect(cli_job *job);
 double cli_job_expected_psnr(const cli_job *job);
 csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error);
@@ -365,7 +365,7 @@ const char *cli_setting_key(int i);
 int cli_settings_read(const cli_tool *tool, const cli_texts *texts, char names[][32],
                       csrec_setting *settings);
 
-/* ------------------------------------------------------------------ describe.c: --info -------- */
+/* ------------------------------------------------------------------ facts.c: --info ----------- */
 
 /* Describes a measurement on stdout. false: a write to stdout failed. */
 bool cli_describe(const char *path, const csrec_measurement *measurement);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* view.c - planes of samples, signals and errors, and their 8-bit pictures; samples that are
- * blended. */
+/* view.c - planes of samples, signals and errors, their 8-bit pictures; blended samples. */
 #include "page.h"
 
 #include <float.h>

@@ -6,8 +6,7 @@
 
 #include "page.h"
 
-/* A picture of samples without black and white has those of the smallest and largest of them; of
- * light 0 and 1. */
+/* A picture of samples without black and white has their smallest and largest; of light 0 and 1. */
 cli_tones cli_job_tones(const cli_job *job) {
     cli_tones tones = job->in.tones;
     if (tones.scale[0] != tones.scale[1]) return tones;
