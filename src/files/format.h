@@ -25,7 +25,6 @@ typedef struct csrec_chunk {
 
 /* Room for the data, to be filled; NULL: out of memory, or of more than 2^31 - 1 bytes. */
 uint8_t *csrec_about_add(csrec_about *about, const char *type, size_t size);
-
 /* The chunk at *at, which begins as 0 and goes to the next; false at the end. */
 bool csrec_about_next(const csrec_about *about, size_t *at, csrec_chunk *chunk);
 
@@ -34,14 +33,11 @@ bool csrec_about_next(const csrec_about *about, size_t *at, csrec_chunk *chunk);
  * bytes. CSREC_MEMORY, CSREC_FILE. */
 csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_about *about,
                               csrec_error *error);
-
 /* Sets input->facts.remark if the file, which is not read for labels, has what classes have. */
 void csrec_about_labels(csrec_input *input, const csrec_measurement *measurement);
-
 /* A number of 2 or 4 bytes, the highest first; and 4 bytes of it. */
 uint32_t csrec_about_number(const uint8_t *bytes, int n);
 void csrec_about_put(uint8_t *bytes, uint32_t number);
-
 /* Whether a text has a line that is true of its own file alone (csrec_fingerprint_line). */
 bool csrec_about_is_fingerprint(const uint8_t *text, size_t size);
 
@@ -125,7 +121,6 @@ static inline bool csrec_image_is_listed(const csrec_image *signal) {
 
 /* CSREC_ARGUMENT and a line that names the field, if a row lacks something. */
 csrec_status csrec_format_check_row(const csrec_format_row *row, csrec_error *error);
-
 /* The row's signal and its peek; CSREC_FORMAT: they deliver what is no picture or array. */
 csrec_status csrec_format_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_format_peek(csrec_input *input, csrec_image *signal, bool *transparent,
@@ -158,7 +153,6 @@ csrec_status csrec_input_narrow(const csrec_input *input, csrec_shape *shape, cs
 /* Opens the file whose metadata a new one of that format gets: false, and the input has nothing to
  * close, if there is none, or none of that format. */
 bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec_input *input);
-
 /* Fails for an input whose format does not support the use: empty, or none of those. `remedy`
  * follows their list. */
 csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,

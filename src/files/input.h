@@ -43,7 +43,6 @@ csrec_status csrec_read_failed(const char *name, csrec_error *error);
 
 csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name);
 void csrec_input_close(csrec_input *input);
-
 /* The bytes from `offset` on, up to `count`, without consuming them; returns how many there are: 0
  * also on failure, which input->failure then tells. */
 size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count);

@@ -30,7 +30,6 @@ csrec_status csrec_output_write(csrec_output *output, const void *data, uint64_t
 /* With status CSREC_OK passes the file, on the disk and closed, to the commit of `files`; else, or
  * if that fails, removes it. Returns status or the failure. */
 csrec_status csrec_output_close(csrec_output *output, csrec_status status, csrec_error *error);
-
 /* The error line for a failed write to `name`, from errno. */
 csrec_status csrec_output_failed(const char *name, csrec_error *error);
 
@@ -62,7 +61,6 @@ int csrec_temporary_open(const char *target, char **name);
 /* The line in every format, "csrec-fingerprint: TEXT\n", padded with spaces before its end to a
  * multiple of `unit` bytes. The caller frees it; NULL: out of memory. */
 char *csrec_fingerprint_line(const char *text, size_t unit);
-
 /* The line as an .npy record of one string, of *bytes. The caller frees it; NULL: out of memory. */
 char *csrec_fingerprint_npy(const char *text, size_t unit, size_t *bytes);
 
@@ -76,7 +74,6 @@ typedef struct csrec_frame {
 } csrec_frame;
 
 void csrec_frame_clear(csrec_frame *frame);
-
 /* Room for head and tail, or CSREC_MEMORY. */
 csrec_status csrec_frame_create(size_t head_bytes, size_t tail_bytes, const char *name,
                                 csrec_frame *frame, csrec_error *error);

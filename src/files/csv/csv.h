@@ -42,7 +42,6 @@ bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field
  * not NULL. */
 enum { CSREC_CSV_FIELDS = 256 };
 int64_t csrec_csv_split(csrec_csv_line line, char separator, csrec_csv_line *fields);
-
 /* A comma marks decimals where semicolons or tabs separate fields. All numbers of a text have the
  * same mark: the first one sets it in the dialect. */
 bool csrec_csv_number(const csrec_csv_line *field, csrec_csv_dialect *dialect,
@@ -132,7 +131,6 @@ static inline bool csrec_csv_has_value(const double *y, int64_t values) {
 /* Whether the text is a matrix: without a header, its lines have one field or more than three, or
  * three of which the first or second is unknown in some line. */
 bool csrec_csv_is_matrix(const char *text, uint64_t size);
-
 /* Numbers of H lines of W fields, [H, W], or [H] of one field: I64 if all are whole, else F64 with
  * NaN where unknown. */
 csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char *name,

@@ -36,7 +36,6 @@ csrec_status csrec_fits_create(const char *name, size_t bytes, csrec_fits *fits,
                                csrec_error *error);
 /* Returns whether nothing had failed, nor did closing. */
 bool csrec_fits_close(csrec_fits *fits);
-
 /* "NAME: damaged FITS (what cfitsio calls its status)", or out of memory. */
 csrec_status csrec_fits_damaged(csrec_fits *fits, csrec_error *error);
 

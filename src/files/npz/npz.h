@@ -29,13 +29,10 @@ typedef struct csrec_npz_member {
 /* Takes input->file over; input->bytes must outlive the archive. */
 csrec_status csrec_npz_open(csrec_input *input, csrec_npz *npz, csrec_error *error);
 void csrec_npz_close(csrec_npz *npz);
-
 /* Whether the archive has the array: member "<field>.npy", or "<field>" itself. */
 bool csrec_npz_has(const csrec_npz *npz, const char *field);
-
 /* Whether the array is there and stored: then csrec_npz_seek finds any of its elements. */
 bool csrec_npz_is_stored(const csrec_npz *npz, const char *field);
-
 /* Opens a member and reads its header. Its declared size is checked against what its compressed
  * bytes can hold and against the memory that is free. After CSREC_OK call csrec_npz_end. */
 csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_member *member,
@@ -89,7 +86,6 @@ csrec_status csrec_npz_shape(const csrec_npz *npz, csrec_measurement *measuremen
 /* sigma and scale, where there are such. */
 csrec_status csrec_npz_tones(const csrec_npz *npz, csrec_measurement *measurement,
                              csrec_error *error);
-
 /* Whether an open member can be the positions of n samples; the mask, whose shape is stored; a mask
  * of so many true entries. */
 csrec_status csrec_npz_check_index(const csrec_npz_member *member, int64_t n, csrec_error *error);
@@ -109,7 +105,6 @@ csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *
  * two values of each row of `split`. */
 csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *measurement,
                                 csrec_error *error);
-
 /* What y shows of frequencies, or of complex values that the file does not explain. */
 void csrec_through_look(const csrec_npz *npz, csrec_measurement *measurement, csrec_error *remark);
 

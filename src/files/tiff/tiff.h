@@ -25,7 +25,6 @@ csrec_status csrec_tiff_open(csrec_input *input, csrec_tiff *tiff, csrec_error *
 csrec_status csrec_tiff_create(FILE *output, const char *name, bool big, csrec_tiff *tiff,
                                csrec_error *error);
 void csrec_tiff_close(csrec_tiff *tiff);
-
 /* "NAME: damaged TIFF (what libtiff said)". */
 csrec_status csrec_tiff_damaged(csrec_tiff *tiff, csrec_error *error);
 
@@ -51,11 +50,9 @@ typedef struct csrec_tiff_layout {
  * next, or to the first; false at the end. */
 bool csrec_tiff_first(csrec_tiff *tiff);
 bool csrec_tiff_next(csrec_tiff *tiff);
-
 /* The page is one of those; or is a mask of the one before it. */
 bool csrec_tiff_is_picture(const csrec_tiff *tiff);
 bool csrec_tiff_is_mask(const csrec_tiff *tiff);
-
 /* Reads and checks the layout of the page, and of all pages. */
 csrec_status csrec_tiff_page_layout(csrec_tiff *tiff, csrec_tiff_layout *layout,
                                     csrec_error *error);
@@ -77,15 +74,12 @@ int64_t csrec_tiff_page_of(const csrec_tiff_layout *layout, int64_t number, int6
 enum { CSREC_TIFF_NODATA = 42113 };
 /* Names it in the page that is written; NaN as "nan". */
 void csrec_tiff_set_nodata(TIFF *file, double value);
-
 /* A pixel of colours is unknown where all channels are: dark ones have the value in some. */
 bool csrec_tiff_is_colour(const csrec_tiff_layout *layout);
-
 /* Clears alpha where values are unknown: each in its channel, or of colours and beside an alpha
  * channel where all have the value. CSREC_DATA: values beside it are as large, another number. */
 csrec_status csrec_tiff_drop_nodata(const csrec_tiff *tiff, const csrec_tiff_layout *layout,
                                     csrec_image *signal, csrec_error *error);
-
 /* The slab of the input; without one, all. */
 csrec_status csrec_tiff_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_tiff_peek(csrec_input *input, csrec_image *signal, bool *transparent,

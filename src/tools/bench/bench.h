@@ -43,7 +43,6 @@ enum { BENCH_SIZE_MOST = 1 << 16 };
 /* Random matrices: name i, NULL past the end, and what it is. */
 const char *bench_ensemble_name(int i);
 const char *bench_ensemble_brief(int i);
-
 /* NULL, or why the ensemble has no matrix of n columns. */
 const char *bench_ensemble_refusal(int ensemble, int64_t n);
 
@@ -131,7 +130,6 @@ typedef struct bench_operator {
  * smallest number. */
 csrec_status bench_operator_haar(int levels, int64_t m, const uint64_t *rows, csrec_columns columns,
                                  bench_operator *o, csrec_error *error);
-
 /* The operator that a measurement was made through, its matrix column by column from products with
  * unit vectors; of points, Haar's columns of their rows in Morton order. */
 csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_operator *o,
@@ -178,7 +176,6 @@ typedef struct bench_step {
 
 /* The steps of r: [BENCH_WORKED_LEVELS]. */
 void bench_worked_steps(const double r[BENCH_WORKED_ROWS], bench_step *steps);
-
 /* Column of Psi, by its definition: of unit length, or zeros. */
 void bench_worked_column(int64_t column, double psi[BENCH_WORKED_ROWS]);
 

@@ -41,7 +41,6 @@ typedef struct cli_svg {
 } cli_svg;
 
 void cli_svg_open(cli_svg *svg, FILE *file);
-
 /* <svg> of a size, in a page or, if `alone`, a complete file with the colours of both schemes. */
 void cli_svg_begin(cli_svg *svg, double width, double height, const char *title, bool alone);
 void cli_svg_end(cli_svg *svg);
@@ -62,7 +61,6 @@ csrec_status cli_raster_open(cli_raster *raster, double width, double height);
 
 /* Row `row` (0 at the top, 7 of them) of a character's 5 columns, the left one highest. */
 unsigned cli_font_row(char character, int row);
-
 /* Rows of a character below the baseline. */
 int cli_font_drop(char character);
 

@@ -51,10 +51,8 @@ typedef struct cli_difference {
     char name[64], first[160], second[160];
 } cli_difference;
 bool cli_fingerprint_compare(const char *first, const char *second, cli_difference *difference);
-
 /* The line as a comment of HTML and SVG. */
 void cli_fingerprint_comment(FILE *file, const char *text);
-
 /* Whether the file at path exists and contains this line. */
 bool cli_fingerprint_is(const char *path, const char *text);
 

@@ -32,7 +32,6 @@ const char *cli_place_text(const csrec_shape *shape, int64_t position, char text
 
 /* Whether the format has the use (CSREC_USE_...); NULL has none. */
 bool cli_format_has(const csrec_format *format, int use);
-
 /* Format i of those with the use; NULL past the end. */
 const csrec_format *cli_format_with(int use, int i);
 
@@ -41,14 +40,12 @@ typedef struct cli_ending {
     char text[16];
 } cli_ending;
 cli_ending cli_ending_of(const csrec_format *format);
-
 /* "--output x.gif: name a .png or .npy": fails with the endings of the use, then `also`. */
 int cli_ending_refuse(const cli_tool *tool, const char *option, const char *path, int use,
                       const char *also);
 
 /* Whether path is "-"; false for NULL. */
 bool cli_is_dash(const char *path);
-
 /* A name that ends in / is a folder, even if it does not exist yet. */
 bool cli_is_folder(const char *path);
 
@@ -86,7 +83,6 @@ typedef struct cli_colormap cli_colormap;
 /* Map i, the first is that of errors; NULL past the end. */
 const cli_colormap *cli_colormap_info(int i);
 const char *cli_colormap_name(int i);
-
 /* The colour of a share 0 .. 1 of the scale; what is outside has that of the nearer end. */
 void cli_colormap_color(const cli_colormap *map, double share, uint8_t rgb[3]);
 
@@ -110,7 +106,6 @@ typedef struct cli_form {
 /* The type of the values in an array, of which `values` are the largest. */
 csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
                            int64_t n, const double *values);
-
 /* Sets a number that is not `unknown`. */
 void cli_array_set_known(csrec_array *values, int64_t i, double value, double unknown);
 

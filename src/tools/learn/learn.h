@@ -15,10 +15,8 @@ typedef struct cli_learner {
 
 /* An option of every learner. */
 #define CLI_MODEL_OUTPUT(struct_)                                                                  \
-    {                                                                                              \
-        CLI_ROW('o', "output", CLI_WRITE, "FILE", "Model file to write, {arrays or}."),            \
-            .offset = offsetof(struct_, output)                                                    \
-    }
+    CLI_ROW('o', "output", CLI_WRITE, "FILE", "Model file to write, {arrays or}.",                 \
+            .offset = offsetof(struct_, output))
 
 /* Checks that both files can be created; plot may be NULL. CLI_CONTINUE, or an exit code. */
 int cli_model_check(const cli_tool *tool, const char *output, const char *plot);
@@ -47,7 +45,6 @@ csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec
  * by row; 0 in a component is gray. */
 csrec_status cli_plot_components(csrec_files *files, const char *path, const csrec_model *model,
                                  csrec_error *error);
-
 /* Draws the filters of a conv model, row by row; 0 is gray. */
 csrec_status cli_plot_filters(csrec_files *files, const char *path, const csrec_model *model,
                               csrec_error *error);
@@ -61,24 +58,20 @@ typedef struct cli_learn_sources {
 
 /* part: what --resume takes from a model. */
 #define CLI_LEARN_SOURCES(member, part)                                                            \
-    {CLI_ROW('m', "mask", CLI_READ, "FILE",                                                        \
-             "For every INPUT, only pixels that are not zero in this one are known."),             \
-     CLI_AT(member.mask)},                                                                         \
-    {                                                                                              \
+    CLI_ROW('m', "mask", CLI_READ, "FILE",                                                         \
+            "For every INPUT, only pixels that are not zero in this one are known.",               \
+            CLI_AT(member.mask)),                                                                  \
         CLI_ROW('r', "resume", CLI_READ, "FILE",                                                   \
-                "Continue from the " part " of this model, which --output may replace."),          \
-            CLI_AT(member.resume), .may_alias = "output"                                           \
-    }
+                "Continue from the " part " of this model, which --output may replace.",           \
+                CLI_AT(member.resume), .may_alias = "output")
 
 /* Begins the line of a run with the contents of its files. */
 void cli_learn_fingerprint_begin(cli_fingerprint *line, const cli_tool *tool,
                                  const cli_learn_sources *sources);
-
 /* Fingerprints before and after the files were read; NULL: out of memory. CLI_CONTINUE if they are
  * the same, else the exit code after a message. Frees `after`. */
 int cli_learn_check_unchanged(const cli_tool *tool, const cli_learn_sources *sources,
                               const char *before, char *after);
-
 /* Reads the model to continue from, if there is one, else leaves *start. It must be of this kind,
  * the only one that has `part`. CLI_CONTINUE, or the exit code after a message. */
 int cli_learn_start_read(const cli_tool *tool, const cli_learn_sources *sources, const char *kind,
@@ -98,7 +91,6 @@ typedef struct cli_learn_input {
 int cli_learn_input_open(const cli_tool *tool, const char *path, const char *mask,
                          cli_learn_input *in);
 void cli_learn_input_clear(cli_learn_input *in);
-
 /* The known pixels of one channel's window at (top, left); values and known [height][width] are
  * zeros before. */
 void cli_learn_input_window(const cli_learn_input *in, int64_t channel, const int64_t at[2],
@@ -118,24 +110,22 @@ typedef struct cli_data_options {
 } cli_data_options;
 
 #define CLI_DATA_OPTIONS(member)                                                                   \
-    {CLI_ROW('p', "patch", CLI_TEXT, "HxW",                                                        \
-             "Learn from all patches of this size, e.g. 8x8 or 8. Without it, learn from whole "   \
-             "pictures or rows."),                                                                 \
-     CLI_AT(member.patch)},                                                                        \
-        {CLI_ROW('s', "stride", CLI_INTEGER, "S",                                                  \
-                 "Pixels between patches (default a quarter of the patch)."),                      \
-         CLI_AT(member.stride), .low = 1, .high = 1e6},                                            \
-        {CLI_ROW('n', "most", CLI_INTEGER, "N",                                                    \
-                 "Use this many patches or pictures, chosen at random, if there are more."),       \
-         CLI_AT(member.most), .low = 1, .high = 1e12},                                             \
-        {CLI_ROW(0, "seed", CLI_SEED, "S", "Seed of all random choices (default 1)."),             \
-         CLI_AT(member.seed)},                                                                     \
-        {CLI_ROW('g', "gray", CLI_FLAG, NULL, "Learn from the luminance of colour pictures."),     \
-         CLI_AT(member.gray)},                                                                     \
-    {                                                                                              \
-        CLI_ROW('c', "channels-last", CLI_FLAG, NULL, "The last axis of an array is channels."),   \
-            CLI_AT(member.channels_last)                                                           \
-    }
+    CLI_ROW('p', "patch", CLI_TEXT, "HxW",                                                         \
+            "Learn from all patches of this size, e.g. 8x8 or 8. Without it, learn from whole "    \
+            "pictures or rows.",                                                                   \
+            CLI_AT(member.patch)),                                                                 \
+        CLI_ROW('s', "stride", CLI_INTEGER, "S",                                                   \
+                "Pixels between patches (default a quarter of the patch).", CLI_AT(member.stride), \
+                .low = 1, .high = 1e6),                                                            \
+        CLI_ROW('n', "most", CLI_INTEGER, "N",                                                     \
+                "Use this many patches or pictures, chosen at random, if there are more.",         \
+                CLI_AT(member.most), .low = 1, .high = 1e12),                                      \
+        CLI_ROW(0, "seed", CLI_SEED, "S", "Seed of all random choices (default 1).",               \
+                CLI_AT(member.seed)),                                                              \
+        CLI_ROW('g', "gray", CLI_FLAG, NULL, "Learn from the luminance of colour pictures.",       \
+                CLI_AT(member.gray)),                                                              \
+        CLI_ROW('c', "channels-last", CLI_FLAG, NULL, "The last axis of an array is channels.",    \
+                CLI_AT(member.channels_last))
 
 /* A file that learners read pictures from. */
 typedef struct cli_data_file {
@@ -177,15 +167,12 @@ typedef struct cli_data {
 
 /* Adds to paths the files in the folders among the inputs. */
 void cli_data_add_paths(const cli_data_options *options, cli_paths *paths);
-
 /* Opens every input: PNG, .npy, and folders of them. CLI_CONTINUE, or the exit code after a
  * message. Call cli_data_close after either. */
 int cli_data_open(const cli_tool *tool, const cli_data_options *options, cli_data *data);
 void cli_data_close(cli_data *data);
-
 /* After the work: CLI_CONTINUE if the files have not changed, else an exit code and a message. */
 int cli_data_check_unchanged(const cli_tool *tool, const cli_data *data);
-
 /* Adds the settings on which the rows depend. */
 void cli_data_fingerprint(const cli_data *data, cli_fingerprint *line);
 

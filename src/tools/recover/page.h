@@ -19,10 +19,8 @@ typedef struct cli_page {
 /* Samples, recovery and errors: pictures (panels.c); of one axis charts (chart.c). */
 csrec_status cli_page_panels(const cli_page *page);
 csrec_status cli_page_lines(const cli_page *page);
-
 /* A figure with a chart; the numbers as a table if `numbers`. */
 void cli_page_chart(const cli_page *page, const cli_chart *chart, bool numbers);
-
 /* Sets the page's error. */
 csrec_status cli_page_no_memory(const cli_page *page);
 
@@ -52,7 +50,6 @@ enum { CLI_FACTS_MOST = 64 };
 /* The command line that repeats the recovery of this input, quoted for a shell; free it. NULL: out
  * of memory. */
 char *cli_job_command(const cli_job *job);
-
 /* The measurement, the settings of the recovery, and seconds by step; the number of facts. */
 int cli_job_measured(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
 int cli_job_settings(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
@@ -96,13 +93,10 @@ csrec_status cli_plane_signal(const csrec_measurement *m, const cli_view *view,
 csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, const double *a,
                               const double *b, cli_plane *plane);
 void cli_plane_clear(cli_plane *plane);
-
 /* Fills what is not known from its surroundings. CSREC_MEMORY. */
 csrec_status cli_plane_blend(cli_plane *plane);
-
 /* The 99th percentile of the values, between ranks as NumPy's, and the largest. CSREC_MEMORY. */
 csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double *largest);
-
 /* Pictures: with transparent pixels where nothing is known; in false colours from 0 to `most`. */
 csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image);
 csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image);

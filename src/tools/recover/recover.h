@@ -168,7 +168,6 @@ static inline bool cli_job_has_points(const cli_job *job) {
 
 /* Whether the signal is needed: atoms alone need no memory for it. */
 bool cli_job_wants_signal(const cli_job *job);
-
 /* The smallest and largest of the samples; of the signal, of what is measured otherwise. */
 void cli_job_range(const cli_job *job, double *low, double *high);
 
@@ -185,16 +184,13 @@ int cli_recoveries(const cli_recover_arguments *a);
 /* Fills the rest of a request whose tool and arguments are set. This and every function below that
  * returns int: CLI_CONTINUE, or the exit code after a message on stderr. */
 int cli_request_check(cli_request *request);
-
 /* If there are several ranks, shares the inputs among them. */
 int cli_request_share(cli_request *request, const cli_ranks *ranks);
-
 /* Refuses combinations in which options would be ignored. */
 int cli_request_conflicts(const cli_request *request);
 
 /* The backend and the devices that ran, "cuda:0,2". */
 const char *cli_devices_text(const csrec_recover_report *report, char *text, size_t size);
-
 /* cli_request_run, with several inputs on several devices if there are. */
 int cli_devices_run(cli_request *request, cli_progress *progress);
 
@@ -250,10 +246,8 @@ bool cli_input_is_done(const cli_request *request, const char *input);
 bool cli_job_leaves(const cli_job *job);
 int cli_job_read_fill(cli_job *job);
 csrec_status cli_job_leave(cli_job *job, csrec_error *error);
-
 /* Reads the measurement, and with --merge those of all inputs. */
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
-
 /* Tells what the file says beside its samples, and how those at real coordinates became cells. */
 void cli_job_tell_reading(const cli_job *job);
 void cli_placement_json(const csrec_placement *placement, cli_json *json);
@@ -268,10 +262,8 @@ int cli_job_find_large(cli_job *job);
 int cli_job_begin_large(cli_job *job);
 /* Recovers it and writes the output. files: NULL on all but the first of several ranks. */
 csrec_status cli_job_write_large(cli_job *job, csrec_files *files, csrec_error *error);
-
 /* The options by which the measurement is read. */
 csrec_read_options cli_job_read_options(cli_job *job);
-
 /* After the measurement is read: finds the output path of the signal and its reference, and locks
  * the outputs against other runs. */
 int cli_job_paths(cli_job *job);
@@ -296,7 +288,6 @@ int64_t cli_unknown_values(const csrec_measurement *measurement, int64_t *nowher
 
 /* Prints warnings about the result. */
 void cli_job_warn(const cli_job *job);
-
 /* All that lets the result be worthless; and what else is worth a remark. */
 cli_sentences cli_job_warnings(const cli_job *job);
 cli_sentences cli_job_remarks(const cli_job *job);
@@ -306,7 +297,6 @@ const char *cli_sigma_source(const cli_job *job);
 
 /* Sets the options of csrec_recover and makes the plan. */
 int cli_job_options(cli_job *job);
-
 /* Reads the input, checks all that can be checked before the work, and allocates memory. */
 int cli_job_load(cli_job *job);
 
@@ -330,18 +320,14 @@ void cli_result_lose(cli_result *result, csrec_status status, const char *format
 
 /* cli_signal_refusal; a .csv of samples is written as one, whatever the shape. */
 const char *cli_job_refusal(const cli_job *job, const csrec_format *format, const cli_tones *tones);
-
 /* The value that stands for unknown ones, of the options or the file; NaN: none. */
 double cli_job_unknown(const cli_job *job);
 /* Whether there is one, and no known value is it. */
 bool cli_job_avoids(const cli_job *job);
-
 /* Black, white and bits of a picture of the signal. */
 cli_tones cli_job_tones(const cli_job *job);
-
 /* Writes the requested files, as cli_products_write; job->written.any if any is written. */
 int cli_job_write(cli_job *job);
-
 /* Reports on stderr; and as members of a JSON object. */
 void cli_job_tell(const cli_job *job);
 void cli_job_json(const cli_job *job, cli_json *json);
@@ -369,7 +355,6 @@ int cli_settings_read(const cli_tool *tool, const cli_texts *texts, char names[]
 
 /* Describes a measurement on stdout. false: a write to stdout failed. */
 bool cli_describe(const char *path, const csrec_measurement *measurement);
-
 /* The same as members of an object. */
 void cli_describe_json(const csrec_measurement *measurement, cli_json *json);
 

@@ -32,7 +32,6 @@ int cli_through_measure(const cli_tool *tool, const cli_sample_arguments *a,
 
 /* Checks the command line of --next: CLI_CONTINUE, or CLI_USAGE after one line on stderr. */
 int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a);
-
 /* Finds and writes the positions to measure next; returns the exit code. */
 int cli_next_run(const cli_tool *tool, const cli_sample_arguments *a);
 
