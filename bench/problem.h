@@ -8,7 +8,7 @@
 typedef enum bench_signal {
     BENCH_NOISE,     /* uniform white noise */
     BENCH_PIECEWISE, /* smooth pieces of a 1-D signal, 24 jumps */
-    BENCH_PICTURE,   /* a picture made by code (picture.c), Morton order */
+    BENCH_PICTURE,   /* a picture made by code, Morton order */
     BENCH_SIGNALS
 } bench_signal;
 
