@@ -285,12 +285,6 @@ static csrec_status read_values(const csrec_hdf5 *h5, hid_t dataset, const csrec
     return csrec_hdf5_unpack(h5, dataset, l, signal, error);
 }
 
-static csrec_status read_slab(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *layout,
-                              csrec_image *signal, csrec_error *error) {
-    csrec_status status = hdf5_layout_narrow(h5->input, layout, error);
-    return status ? status : read_values(h5, dataset, layout, signal, error);
-}
-
 /* peek: no values. */
 static csrec_status read_file(csrec_input *input, bool peek, csrec_image *signal,
                               csrec_error *error) {
@@ -303,7 +297,8 @@ static csrec_status read_file(csrec_input *input, bool peek, csrec_image *signal
     if (!status) status = csrec_hdf5_layout_read(&h5, dataset, &l, error);
     if (!status && peek)
         signal->pixels = (csrec_array){.dtype = l.dtype, .shape = l.shape, .count = l.count};
-    if (!status && !peek) status = read_slab(&h5, dataset, &l, signal, error);
+    if (!status && !peek) status = hdf5_layout_narrow(h5.input, &l, error);
+    if (!status && !peek) status = read_values(&h5, dataset, &l, signal, error);
     if (!status) signal->has_channels = l.has_channels;
     csrec_hdf5_close(&h5);
     return status;

@@ -75,15 +75,10 @@ typedef struct {
     char *fingerprint;
 } conv_command;
 
-static int read_size(conv_command *j) {
-    return !j->a.size || cli_extents_read(j->a.size, 64, j->size)
-               ? CLI_CONTINUE
-               : cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", j->a.size);
-}
-
 static int check_arguments(conv_command *j) {
-    int code = read_size(j);
-    return code == CLI_CONTINUE ? cli_model_check(&tool, j->a.output, j->a.plot) : code;
+    if (j->a.size && !cli_extents_read(j->a.size, 64, j->size))
+        return cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", j->a.size);
+    return cli_model_check(&tool, j->a.output, j->a.plot);
 }
 
 static bool make_room(conv_command *j) {
@@ -154,13 +149,6 @@ static int read_start(conv_command *j) {
     return CLI_CONTINUE;
 }
 
-static int read_all(conv_command *j) {
-    int code = read_start(j);
-    for (int i = 0; i < j->a.in.inputs.n && code == CLI_CONTINUE; i++)
-        code = read_input(j, j->a.in.inputs.text[i]);
-    return code;
-}
-
 static char *fingerprint_of(const conv_command *j) {
     const arguments *a = &j->a;
     cli_fingerprint line;
@@ -178,7 +166,9 @@ static char *fingerprint_of(const conv_command *j) {
 
 static int read_unchanged(conv_command *j) {
     j->fingerprint = fingerprint_of(j);
-    int code = read_all(j);
+    int code = read_start(j);
+    for (int i = 0; i < j->a.in.inputs.n && code == CLI_CONTINUE; i++)
+        code = read_input(j, j->a.in.inputs.text[i]);
     if (code != CLI_CONTINUE) return code;
     return cli_learn_check_unchanged(&tool, &j->a.in, j->fingerprint, fingerprint_of(j));
 }

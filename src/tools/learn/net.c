@@ -184,13 +184,6 @@ static int list_files(net_command *j) {
     return CLI_CONTINUE;
 }
 
-static int read_all(net_command *j) {
-    int code = read_start(j);
-    for (int i = 0; i < j->n_files && code == CLI_CONTINUE; i++)
-        code = read_input(j, j->files[i].path);
-    return code;
-}
-
 static char *fingerprint_of(const net_command *j) {
     const arguments *a = &j->a;
     cli_fingerprint line;
@@ -211,7 +204,9 @@ static int read_unchanged(net_command *j) {
     int code = list_files(j);
     if (code != CLI_CONTINUE) return code;
     j->fingerprint = fingerprint_of(j);
-    code = read_all(j);
+    code = read_start(j);
+    for (int i = 0; i < j->n_files && code == CLI_CONTINUE; i++)
+        code = read_input(j, j->files[i].path);
     if (code != CLI_CONTINUE) return code;
     return cli_learn_check_unchanged(&tool, &j->from, j->fingerprint, fingerprint_of(j));
 }

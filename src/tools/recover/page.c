@@ -261,7 +261,8 @@ static csrec_status put_page(const cli_page *p) {
     return status;
 }
 
-csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error) {
+csrec_status cli_job_page(void *context, csrec_files *files, csrec_error *error) {
+    const cli_job *job = context;
     const char *path = job->out.page;
     cli_text text;
     cli_fail(error, CSREC_MEMORY, "%s: out of memory for the report", path);

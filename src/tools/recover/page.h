@@ -7,7 +7,7 @@
 #include "recover.h"
 
 /* Adds the page, job->out.page, HTML that is also well-formed XML. */
-csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error);
+csrec_status cli_job_page(void *job, csrec_files *files, csrec_error *error);
 
 /* What the parts of the page are written from and to. */
 typedef struct cli_page {
@@ -37,7 +37,7 @@ enum { CLI_JOB_CHARTS = 3, CLI_JOB_LINES = 2 };
 int cli_result_charts(const cli_result *result, cli_chart charts[CLI_JOB_CHARTS]);
 
 /* Adds job->out.plot: all charts below each other as .png or .svg. */
-csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error);
+csrec_status cli_job_plot(void *job, csrec_files *files, csrec_error *error);
 
 /* ------------------------------------------------------------------ words (facts.c) ----------- */
 

@@ -130,11 +130,6 @@ static bool is_worth_it(const cli_job *job) {
     return read && (job->setup.plan.method.predicts_error || (e->method && seconds < MOST_SECONDS));
 }
 
-static void drop_map(cli_result *result) {
-    free(result->uncertainty);
-    result->uncertainty = NULL;
-}
-
 void cli_job_expect(cli_job *job) {
     csrec_error error;
     csrec_recover_options options = job->setup.options;
@@ -162,8 +157,10 @@ void cli_job_expect(cli_job *job) {
     job->result.seconds_expected = cli_seconds() - start;
     bool known = !status && !cli_interrupted();
     if (!known) job->result.expected = NAN;
-    if (!known || (!asked && !isfinite(job->result.expected)))
-        drop_map(&job->result); /* a page goes without it */
+    if (!known || (!asked && !isfinite(job->result.expected))) { /* a page goes without it */
+        free(job->result.uncertainty);
+        job->result.uncertainty = NULL;
+    }
     /* too few samples, say, to leave some out */
     if (status && !cli_interrupted() && (asked || status == CSREC_MEMORY))
         cli_result_lose(&job->result, status, "%s: expected errors: %s", job->input, error.text);
@@ -175,7 +172,8 @@ double cli_job_expected_psnr(const cli_job *job) {
     return 20.0 * log10(peak / job->result.expected);
 }
 
-csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error) {
+csrec_status cli_job_map(void *context, csrec_files *files, csrec_error *error) {
+    const cli_job *job = context;
     cli_form form = {.tones = {.bits = 8},
                      .dtype = -1,
                      .unknown = 0.0,

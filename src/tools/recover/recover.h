@@ -307,7 +307,7 @@ int cli_jobs_recover(cli_job *const *jobs, int n);
  * writes the map. */
 void cli_job_expect(cli_job *job);
 double cli_job_expected_psnr(const cli_job *job);
-csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error);
+csrec_status cli_job_map(void *job, csrec_files *files, csrec_error *error);
 
 /* Whether the loaded b gives the same signal if it is recovered together with a, as further
  * channels: the same sampled positions, and a method that treats channels separately. */
