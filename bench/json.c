@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "bench.h"
-#include "haar/eager.h"
 
 void bench_fail(const char *what, const char *text) {
     fprintf(stderr, "bench: %s: %s\n", what, text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* problem.c - rows by the library's own uniform sampling, values by the kind of signal; and a
- * picture as a function of position: shaded regions with sharp edges, soft blobs and a texture whose
- * spectrum falls as that of photographs, at any resolution. */
+ * picture as a function of position: shaded regions with sharp edges, soft blobs and a texture
+ * whose spectrum falls as that of photographs, at any resolution. */
 #include <math.h>
 #include <png.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 
 #include "base/sort.h"
 #include "bench.h"
-#include "problem.h"
 
 static uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);

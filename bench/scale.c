@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "problem.h"
 
 typedef struct options {
     const char *json;

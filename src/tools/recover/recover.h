@@ -256,7 +256,7 @@ void cli_placement_json(const csrec_placement *placement, cli_json *json);
 bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SIZE]);
 
 /* If the input does not fit into memory and all that is asked for can be made in slabs, sets
- * job->large.on and the measurement, without samples (large.c). */
+ * job->large.on and the measurement, without samples (share.c). */
 int cli_job_find_large(cli_job *job);
 /* Reads all samples once, and plans. */
 int cli_job_begin_large(cli_job *job);
@@ -273,7 +273,7 @@ int cli_job_paths(cli_job *job);
 int cli_sigma_check(cli_request *request);
 int cli_job_noise(cli_job *job);
 
-/* What a reader of a result should know (warn.c). */
+/* What a reader of a result should know (facts.c). */
 typedef struct cli_sentences {
     char text[12][CSREC_DOUBT_SIZE];
     int n;
