@@ -62,9 +62,8 @@ csrec_status csrec_image_arrange(csrec_image *image, const csrec_read_options *o
     if (is_few(shape, 2))
         return csrec_fail(
             error, CSREC_ARGUMENT,
-            "%s: shape %lld x %lld x %lld: colours or a volume? give channels-last or "
-            "volume",
-            name, (long long)shape->dim[0], (long long)shape->dim[1], (long long)shape->dim[2]);
+            "%s: shape %lld x %lld x %lld: colours or a volume? give channels-last or volume", name,
+            (long long)shape->dim[0], (long long)shape->dim[1], (long long)shape->dim[2]);
     if (remark && is_few(shape, 0))
         csrec_fail(remark, CSREC_OK,
                    "it is taken as a volume of %lld slices; channels-first makes them channels",
@@ -186,9 +185,7 @@ static csrec_status look_at_signal(const char *path, const csrec_read_options *o
     csrec_status status = look(path, &seen, options->facts, error);
     if (!status && options->channels_first && !seen.bits && !seen.has_channels)
         status = csrec_fail(error, CSREC_UNSUPPORTED,
-                            "%s: channels that are first are read as a "
-                            "whole",
-                            path);
+                            "%s: channels that are first are read as a whole", path);
     if (!status) status = csrec_image_arrange(&seen, options, path, NULL, error);
     if (!status)
         status = csrec_image_split(&seen, options->channels_last, path, &form->shape,

@@ -13,8 +13,7 @@ static const struct {
 } arrays[] = {
     {"y", "float32/64, complex64/128 or integer, [N] or [N, C]",
      "the samples of C channels; NaN: a channel is not measured there. Complex samples of a "
-     "complex signal; "
-     "with coils [N, coils]"},
+     "complex signal; with coils [N, coils]"},
     {"shape", "int64 [D]", "the signal's shape, e.g. height, width (C order)"},
     {"index", "int64/uint64 [N]", "flat C-order position of each sample, any order, no repeats"},
     {"mask", "bool/uint8, the signal's shape",
