@@ -77,7 +77,7 @@ cli_tones cli_tones_of(const csrec_measurement *measurement);
 const char *cli_signal_refusal(const csrec_format *format, const csrec_measurement *measurement,
                                const cli_tones *tones);
 
-/* Colours that stand for numbers (colormap.c). */
+/* Colours that stand for numbers. */
 typedef struct cli_colormap cli_colormap;
 
 /* Map i, the first is that of errors; NULL past the end. */

@@ -6,7 +6,7 @@
 #include "tools/common/chart.h"
 #include "recover.h"
 
-/* Adds the page, job->out.page, HTML that is also well-formed XML. */
+/* Adds the page, job->out.page, HTML that is also well-formed XML. job: a cli_job. */
 csrec_status cli_job_page(void *job, csrec_files *files, csrec_error *error);
 
 /* What the parts of the page are written from and to. */
@@ -36,7 +36,7 @@ enum { CLI_JOB_CHARTS = 3, CLI_JOB_LINES = 2 };
  * is short. Clear each with cli_chart_clear. */
 int cli_result_charts(const cli_result *result, cli_chart charts[CLI_JOB_CHARTS]);
 
-/* Adds job->out.plot: all charts below each other as .png or .svg. */
+/* Adds job->out.plot: all charts below each other as .png or .svg. job: a cli_job. */
 csrec_status cli_job_plot(void *job, csrec_files *files, csrec_error *error);
 
 /* ------------------------------------------------------------------ words (facts.c) ----------- */

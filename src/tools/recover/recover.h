@@ -268,8 +268,8 @@ csrec_read_options cli_job_read_options(cli_job *job);
  * the outputs against other runs. */
 int cli_job_paths(cli_job *job);
 
-/* --sigma and --robust, or hints at them: the check of the command line; the
- * work once the measurement is read. */
+/* --sigma and --robust, or hints at them: the check of the command line; the work once the
+ * measurement is read. */
 int cli_sigma_check(cli_request *request);
 int cli_job_noise(cli_job *job);
 
