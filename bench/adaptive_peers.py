@@ -143,8 +143,6 @@ def ways(quick):
             }, training
 
 
-# ---- the run
-
 def measure(name, own, sampled, picture):
     """Rows of one way on one picture."""
     import csrecover

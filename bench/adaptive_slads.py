@@ -93,8 +93,6 @@ def inverse_distances(y, mask):
     return Neighbourhood(mask.shape, np.flatnonzero(mask), y).picture.reshape(mask.shape)
 
 
-# ---- training
-
 def reductions(hood, truth):
     """What measuring each pixel would take off the error: the errors about it in a Gaussian window
     whose deviation is the distance of the nearest measured pixel / WIDTH."""
@@ -145,8 +143,6 @@ def train(truths, regression):
     """A function: descriptors -> expected reductions."""
     return regression(*(np.concatenate(parts) for parts in zip(*examples(truths))))
 
-
-# ---- measuring
 
 def measure(truth, start, counts, expect):
     """From the positions start on: the mask at each of the counts, and the seconds until then."""

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* bench.h - what the measuring programs share: clock, counted allocations, the machine, JSON. */
+/* bench.h - what the measuring programs share: clock, counted allocations, the machine, JSON;
+ * sampled signals and random numbers to measure on; a measured pursuit, and a transform. */
 #ifndef CSREC_BENCH_BENCH_H
 #define CSREC_BENCH_BENCH_H
 
@@ -7,6 +8,7 @@
 #include <time.h>
 
 #include "csrec.h"
+#include "haar/eager.h"
 
 static inline double bench_seconds(void) {
     struct timespec t;
@@ -53,5 +55,58 @@ int bench_cores(void);
 const char *bench_instructions(void);
 /* "machine", which bench_json_open writes. */
 void bench_machine(bench_json *json);
+
+typedef enum bench_signal {
+    BENCH_NOISE,     /* uniform white noise */
+    BENCH_PIECEWISE, /* smooth pieces of a 1-D signal, 24 jumps */
+    BENCH_PICTURE,   /* a picture made by code, Morton order */
+    BENCH_SIGNALS
+} bench_signal;
+
+extern const char *const bench_signal_names[BENCH_SIGNALS];
+
+typedef struct bench_problem {
+    int levels;
+    int64_t n;
+    uint64_t *rows; /* ascending, distinct, uniformly random */
+    double *y;
+} bench_problem;
+
+bench_problem bench_problem_create(bench_signal signal, int levels, int64_t n, uint64_t seed);
+/* Every fourth pixel, chosen at random, of a PNG as gray, Morton order. */
+bench_problem bench_problem_image(const char *path, uint64_t seed);
+void bench_problem_destroy(bench_problem *problem);
+
+/* Gray value 0 .. 255 of the picture at u, v in [0, 1), with detail down to 1 / side. */
+double bench_picture_value(double u, double v, int64_t side);
+
+/* Every fourth pixel of side x side, chosen at random; y [n * channels] is the caller's to fill. */
+csrec_measurement bench_sampled(int64_t side, int64_t channels, csrec_dtype dtype);
+
+typedef struct bench_times {
+    double tree_ns, start_ns;  /* a sample: building the tree; starting the pursuit from y */
+    int64_t atoms[2];          /* N/20 and N/4, or fewer where nothing was left to gain */
+    double atom_ns[2];         /* an atom, all of them from the first */
+    uint64_t hash;             /* of the atoms found: columns and coefficients, every bit */
+    int64_t tree_bytes, bytes; /* held by the tree; by tree and pursuit */
+    int64_t peak_bytes;        /* the most held while building both */
+} bench_times;
+
+/* simd: NULL for the one chosen for this processor. Repeats until `least` seconds are spent and
+ * keeps the shortest time of each part: what the machine does when left alone. */
+bench_times bench_time_pursuit(const bench_problem *problem, csrec_columns columns,
+                               const csrec_eager_simd *simd, double least);
+
+/* Of columns and coefficients, every bit. */
+uint64_t bench_atoms_hash(const csrec_atoms *atoms);
+/* Hash of the first n/4 atoms, by the eager pursuit; no timing. */
+uint64_t bench_pursuit_hash(const bench_problem *problem, csrec_columns columns);
+
+/* Seconds of an iteration that begins with a transform: the leanest we know, one pass over the row
+ * tree that sums and keeps the largest; and that of a pursuit, csrec_pursuit_reference for the
+ * paper's way, level by level. */
+double bench_time_tree_iteration(const bench_problem *problem, csrec_columns columns);
+double bench_time_iteration(const bench_problem *problem, csrec_columns columns,
+                            const csrec_pursuit_type *type);
 
 #endif

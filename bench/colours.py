@@ -117,8 +117,6 @@ PEERS = {
     "RAM (DeepInverse)": pretrained(lambda m: m.RAM(pretrained=True))}
 
 
-# ---- ours, as a user runs it
-
 def ours(tool, quality):
     def method(picture, mask):
         with tempfile.TemporaryDirectory() as folder:
@@ -132,8 +130,6 @@ def ours(tool, quality):
             return np.load(out).astype(float)
     return method
 
-
-# ---- the run
 
 def run(found, todo):
     measured, left_out = [], {}

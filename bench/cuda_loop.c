@@ -18,7 +18,6 @@
 #include "kernels/haar/speculate.h"
 #include "kernels/method/grids/engine.h"
 #include "recover/recover.h"
-#include "timing.h"
 
 typedef struct options {
     const char *json, *image;

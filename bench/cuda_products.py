@@ -10,8 +10,6 @@ from library import (BACKENDS, BRIEF, THREADS, Recovery, beside, learn, least_ms
                        side_of)
 
 
-# ---- operators
-
 def specified(spec):
     """Fields of csrec_operator_spec."""
     ctypes = {"d": "double", "l": "int64_t", "L": "uint64_t"}
@@ -98,8 +96,6 @@ def rows_of(n):
     return (4 * np.arange(n) + np.random.default_rng(2).integers(0, 4, n)).astype(np.uint64)
 
 
-# ---- OMP of many right-hand sides
-
 def solve_many(A, Y, atoms, found=NULL):
     options, error = ffi.new("csrec_solve_options *"), new_error()
     name = ffi.new("char[]", b"omp")
@@ -136,8 +132,6 @@ def omp():
                    "signals_per_s": 1e3 * count / least_ms(lambda: solve_many(there, part, atoms)),
                    "cpu_per_s": 1e3 * len(few) / cpu_ms, "cpu_threads": THREADS, "same_picks": same}
 
-
-# ---- a network
 
 def layers():
     """A U-Net of 32, 64, 128, 256 channels, two residual blocks a scale on both ways: kind, channels,

@@ -46,8 +46,6 @@ def shortest(times, call):
     return 1e-3 * least_ms(call, times, warm=False)
 
 
-# ---- statistics
-
 def data(m):
     """Faces with noise, far from 0: a few hundred members over and over."""
     faces = family(1, range(256)).reshape(-1, N)
@@ -96,8 +94,6 @@ def statistics(X):
             "ssyrk_s": time.perf_counter() - start,
             "ssyrk_error": error_of(X, mean, np.triu(S) + np.triu(S, 1).T), "threads": rows}
 
-
-# ---- learning
 
 def components(quick):
     import csrecover

@@ -52,8 +52,6 @@ def psnr(a, b):
     return float(20 * np.log10(255 / rms(a, b)))
 
 
-# ---- pictures and recoveries
-
 @functools.lru_cache(2)
 def picture(side, channels=1):
     """Colours are the gray picture and, weaker, itself turned by a quarter."""

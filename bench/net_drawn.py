@@ -132,8 +132,6 @@ def sign():
     return np.rint((ground * (1 - ink) + 232 * ink).clip(0, 255))
 
 
-# ---- drawings
-
 def contours():
     """Lines of equal height of a smooth ground, each fifth one thick, of constant width: the
     distance from a line is the difference of heights over the slope."""

@@ -28,8 +28,6 @@ def shipped(package, path):
     return Path(spec.origin).parent / path
 
 
-# ---- elevation
-
 def ridges():
     """Ridged octaves: sharp crests where noise changes sign, rougher where the ground is high."""
     rng = np.random.default_rng(101)
@@ -55,8 +53,6 @@ def fault():
     with np.load(shipped("matplotlib", "mpl-data/sample_data/jacksboro_fault_dem.npz")) as z:
         return levels(z["elevation"][44:300, 73:329].astype(np.float64), 0, 255)
 
-
-# ---- tomography
 
 HEAD = ((1.0, 0.69, 0.92, 0, 0, 0), (-0.8, 0.6624, 0.874, 0, -0.0184, 0),
         (-0.2, 0.11, 0.31, 0.22, 0, -18), (-0.2, 0.16, 0.41, -0.22, 0, 18),
@@ -112,8 +108,6 @@ def scan():
     low, high = np.percentile(picture, (1, 99.7))
     return levels(picture.clip(low, high), 0, 255)
 
-
-# ---- microscopy
 
 def spots():
     """Fluorescence: threads and spots on dark ground, blurred by the lens, with photon noise."""

@@ -67,8 +67,6 @@ def peers(arguments):
     return found
 
 
-# ---- ours
-
 def options(name):
     """fast -> --quality fast; method=net,set=effort=0 -> --method net --set effort=0."""
     pairs = [part.split("=", 1) for part in name.split(",")] if "=" in name else [("quality", name)]
@@ -87,8 +85,6 @@ def methods(arguments):
     return {name: method for name, method in found.items()
             if not any(word in name for word in arguments.without)}
 
-
-# ---- the run
 
 def run(todo, found):
     """A row for each picture, rate and method; what fails once is left out with its reason."""

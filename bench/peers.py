@@ -66,8 +66,6 @@ def on_pictures(csrecover, found):
     return table, left_out
 
 
-# ---- dense problems
-
 def sparse(rng, m, n, k):
     matrix = rng.standard_normal((m, n))
     matrix /= np.linalg.norm(matrix, axis=0)

@@ -38,8 +38,6 @@ def sample(truth, rate, seed=1):
     return mask.reshape(truth.shape)
 
 
-# ---- pictures
-
 def read_gray(path):
     from PIL import Image
     return np.asarray(Image.open(path).convert("L"), np.float64)
@@ -123,8 +121,6 @@ PEERS = {"nearest sample": nearest, "normalised convolution": normalised_convolu
 SLOW = ("biharmonic (scikit-image)",)
 
 
-# ---- ours, as a user runs it
-
 OURS = {"csrecover --shifts 1 --columns paper": ["--shifts", "1", "--columns", "paper"],
         "csrecover --shifts 1 --columns two-sided": ["--shifts", "1", "--columns", "two-sided"],
         "csrecover --shifts 16": ["--shifts", "16"],
@@ -149,8 +145,6 @@ def recover(tool, options, y, mask, sigma=0.0):
             raise RuntimeError(done.stderr.strip() or f"exit code {done.returncode}")
         return np.load(out).reshape(mask.shape), seconds
 
-
-# ---- the run
 
 def measure(name, method, y, mask, truth):
     start = time.perf_counter()
@@ -197,8 +191,6 @@ def run(arguments, pictures):
                 rows.append({"picture": picture, "rate": rate, **row})
     return [r for r in rows if r["method"] not in left_out], left_out
 
-
-# ---- other masks, and noise
 
 VARIANTS = [(f"mask seed {seed}", seed, 0.0) for seed in (2, 3)] + [("noise, sigma 10", 1, 10.0)]
 OF_VARIANTS = (PEER, "csrecover --quality fast", "csrecover --quality balanced",

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "timing.h"
 
 typedef struct options {
     const char *json, *image;

@@ -28,7 +28,6 @@
 #ifdef CSREC_HAS_CUDA
 #include "kernels/haar/speculate.h"
 #endif
-#include "problem.h"
 
 enum { RANKS = 64, LIST = 8 };
 

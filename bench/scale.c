@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "bench.h"
-#include "problem.h"
 
 typedef struct options {
     const char *json;
@@ -83,8 +82,7 @@ static void report_run(bench_json *json, const bench_problem *p, csrec_columns c
     bench_json_text(json, "columns", csrec_columns_name(columns));
     bench_json_numbers(
         json,
-        "n levels atoms residual ns_atom resident_peak_bytes peak_bytes_sample "
-        "largest_n_24gib",
+        "n levels atoms residual ns_atom resident_peak_bytes peak_bytes_sample largest_n_24gib",
         (double[]){p->n, p->levels, r->iterations, r->residual, ns, resident, bytes, largest});
     bench_json_text(json, "biggest_part", biggest_part(s));
     bench_json_begin(json, "stages", '[');

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* timing.c - runs the pursuit and the transforms under the clock. */
-#include "timing.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/canvas.h"
+#include "tools/common/chart.h"
 #include "csrec.h"
 #include "density.h"
 

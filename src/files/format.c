@@ -3,15 +3,10 @@
  * array within a file, FILE:/NAME or FILE:NAME. */
 #include "files/format.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-
-#include "base/error.h"
-
-/* ------------------------------------------------------------------ not built ---------------- */
 
 #ifndef CSREC_HAS_JPEG
 const csrec_format_row csrec_jpeg_format = {
@@ -195,8 +190,6 @@ csrec_status csrec_files_add_slabs(csrec_files *files, const char *path, const c
         return row->write_slabs(files, path, signal, take, context, like, error);
     return csrec_fail(error, CSREC_UNSUPPORTED, "%s: its format is not written in slabs", path);
 }
-
-/* ------------------------------------------------------------------ what a row must have ----- */
 
 /* Whether each ending is ".x" and no other row's. */
 static bool has_own_endings(const csrec_format_row *row) {

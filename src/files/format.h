@@ -1,12 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* format.h - the table of file formats: how each is recognised, read and written. */
+/* format.h - the table of file formats: how each is recognised, read and written; what describes a
+ * picture beside its values: colour profile, resolution, EXIF, texts. */
 #ifndef CSREC_FILES_FORMAT_H
 #define CSREC_FILES_FORMAT_H
 
 #include "base/rows.h"
-#include "files/about.h"
-#include "files/output.h"
 #include "files/input.h"
+#include "files/output.h"
+
+/* Chunks of a PNG are the words between formats: iCCP, eXIf and pHYs. What else a format has is in
+ * chunks that only this format knows. */
+typedef struct csrec_about {
+    uint8_t *bytes; /* length, type and data of each chunk */
+    size_t size, room;
+    int64_t extent[3]; /* height, width and channels of the picture */
+    bool colours;      /* what chunks say of colours holds */
+} csrec_about;
+
+typedef struct csrec_chunk {
+    const char *type; /* of four letters */
+    const uint8_t *data;
+    size_t size;
+} csrec_chunk;
+
+/* Room for the data, to be filled; NULL: out of memory, or of more than 2^31 - 1 bytes. */
+uint8_t *csrec_about_add(csrec_about *about, const char *type, size_t size);
+/* The chunk at *at, which begins as 0 and goes to the next; false at the end. */
+bool csrec_about_next(const csrec_about *about, size_t *at, csrec_chunk *chunk);
+
+/* Of the file `like`, for a picture that is written; none if it is NULL, no regular file, or no
+ * picture of the same size. One of other channels, as in false colours, has other colours. Free the
+ * bytes. CSREC_MEMORY, CSREC_FILE. */
+csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_about *about,
+                              csrec_error *error);
+/* Sets input->facts.remark if the file, which is not read for labels, has what classes have. */
+void csrec_about_labels(csrec_input *input, const csrec_measurement *measurement);
+/* A number of 2 or 4 bytes, the highest first; and 4 bytes of it. */
+uint32_t csrec_about_number(const uint8_t *bytes, int n);
+void csrec_about_put(uint8_t *bytes, uint32_t number);
+/* Whether a text has a line that is true of its own file alone (csrec_fingerprint_line). */
+bool csrec_about_is_fingerprint(const uint8_t *text, size_t size);
 
 enum { CSREC_MAGICS = 4 };
 
@@ -38,8 +71,7 @@ typedef struct csrec_format_row {
      * afterwards. */
     csrec_status (*peek)(csrec_input *input, csrec_image *signal, bool *transparent,
                          csrec_error *error);
-    /* Delivers an unchecked measurement or nothing; NULL: what `signal` reads, of which the known
-     * entries are samples. */
+    /* Delivers an unchecked measurement or nothing; NULL: known entries of what `signal` reads. */
     csrec_status (*measurement)(csrec_input *input, const csrec_read_options *options,
                                 csrec_measurement *measurement, csrec_error *error);
     /* Opens samples with positions of which slabs are read; takes the input over. form: shape, n
@@ -48,8 +80,7 @@ typedef struct csrec_format_row {
                                csrec_measurement *form, csrec_slab_source *source,
                                csrec_error *error);
     int members; /* CSREC_USE_READ, CSREC_USE_WRITE: where a path may go on with input->member */
-    /* Why signals of that shape cannot be written, and the remedy; or NULL, as all can without it.
-     */
+    /* Why signals of that shape cannot be written, and the remedy; or NULL, as without it. */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
     /* What describes the picture of a file beside its values; NULL: nothing for other files. After
      * a failure other than CSREC_MEMORY and CSREC_FILE, what was found before holds. */
@@ -90,7 +121,6 @@ static inline bool csrec_image_is_listed(const csrec_image *signal) {
 
 /* CSREC_ARGUMENT and a line that names the field, if a row lacks something. */
 csrec_status csrec_format_check_row(const csrec_format_row *row, csrec_error *error);
-
 /* The row's signal and its peek; CSREC_FORMAT: they deliver what is no picture or array. */
 csrec_status csrec_format_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_format_peek(csrec_input *input, csrec_image *signal, bool *transparent,
@@ -123,7 +153,6 @@ csrec_status csrec_input_narrow(const csrec_input *input, csrec_shape *shape, cs
 /* Opens the file whose metadata a new one of that format gets: false, and the input has nothing to
  * close, if there is none, or none of that format. */
 bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec_input *input);
-
 /* Fails for an input whose format does not support the use: empty, or none of those. `remedy`
  * follows their list. */
 csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,

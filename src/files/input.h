@@ -32,18 +32,15 @@ typedef struct csrec_input {
 /* Whether there is a file that can be read again, unlike stdin and pipes. */
 bool csrec_path_is_regular(const char *path);
 
-/* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours; `whole`: with
- * it, and nothing is read yet. CSREC_FILE: it cannot be opened or its beginning cannot be read. */
-csrec_status csrec_input_open_whole(const char *path, csrec_input *input, csrec_error *error);
-csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error);
-/* Bytes that the caller keeps alive. */
-/* CSREC_FILE, by errno, of opening and of reading a file. */
-csrec_status csrec_open_failed(const char *name, csrec_error *error);
+/* CSREC_FILE, by errno, of reading a file. */
 csrec_status csrec_read_failed(const char *name, csrec_error *error);
 
+/* path "-" is stdin. Without the record of a fingerprint that ends an .npy of ours. CSREC_FILE: it
+ * cannot be opened or its beginning cannot be read. */
+csrec_status csrec_input_open(const char *path, csrec_input *input, csrec_error *error);
+/* Bytes that the caller keeps alive. */
 csrec_input csrec_input_memory(const void *bytes, uint64_t size, const char *name);
 void csrec_input_close(csrec_input *input);
-
 /* The bytes from `offset` on, up to `count`, without consuming them; returns how many there are: 0
  * also on failure, which input->failure then tells. */
 size_t csrec_input_peek(csrec_input *input, uint64_t offset, uint8_t *to, size_t count);
@@ -57,9 +54,8 @@ void csrec_input_note(csrec_input *input, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* An .npy file of ours ends in a second record (as numpy.save twice into one file), which holds the
- * line; its bytes, or 0 if there is none. numpy.load reads the first record alone. */
+ * line. numpy.load reads the first record alone. */
 enum { CSREC_FINGERPRINT_UNIT = 64 };
-uint64_t csrec_fingerprint_record(csrec_input *input);
 
 /* A forward-only stream with a known number of bytes left. */
 typedef struct csrec_reader {

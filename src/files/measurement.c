@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/threads.h"
 #include "files/format.h"
 #include "files/measurement.h"
@@ -54,8 +53,7 @@ static double cut_of(const csrec_image *mask, int64_t *soft) {
 }
 
 /* A mask with the signal's channels is of each; with others an entry counts where any of them marks
- * it, as it does nowhere where the mask itself is transparent. part: which need not have a sample.
- */
+ * it, as it does nowhere where the mask is transparent. part: which need not have a sample. */
 static csrec_status take_mask(const csrec_image *mask, const csrec_read_options *options,
                               const char *name, int64_t size, int64_t channels, known_values *known,
                               csrec_error *error) {
@@ -168,8 +166,7 @@ static bool is_marked(const whole_signal *s, int64_t entry, int64_t channel) {
     return s->known.at[s->known.by_channel ? entry * s->channels + channel : entry];
 }
 
-/* Of colours, dark ones of which have 0 in a channel, the value for unknown counts in all of them
- * alone. */
+/* Of colours, dark ones of which have 0 in a channel, the value for unknown counts if in all. */
 static bool is_colour(const whole_signal *s) {
     return s->image->bits > 0 && s->channels == 3;
 }

@@ -3,7 +3,6 @@
 #ifndef CSREC_FILES_OUTPUT_H
 #define CSREC_FILES_OUTPUT_H
 
-#include <stddef.h>
 #include <stdio.h>
 
 #include "csrec/io.h"
@@ -31,12 +30,10 @@ csrec_status csrec_output_write(csrec_output *output, const void *data, uint64_t
 /* With status CSREC_OK passes the file, on the disk and closed, to the commit of `files`; else, or
  * if that fails, removes it. Returns status or the failure. */
 csrec_status csrec_output_close(csrec_output *output, csrec_status status, csrec_error *error);
-
 /* The error line for a failed write to `name`, from errno. */
 csrec_status csrec_output_failed(const char *name, csrec_error *error);
 
-/* A file for the commit: takes over target and temporary, and the descriptor `lock`, which holds
- * the temporary (files.c). */
+/* A file for the commit: takes over target, temporary and `lock`, the descriptor that holds it. */
 typedef struct csrec_staged {
     char *name; /* for messages: as the caller wrote it */
     char *target, *temporary;
@@ -49,7 +46,6 @@ const csrec_files_options *csrec_files_asked(const csrec_files *files);
 const char *csrec_output_fingerprint(const csrec_output *output);
 /* Writes it, if there is one, after the last byte: for formats whose readers do not look there. */
 csrec_status csrec_output_append_fingerprint(csrec_output *output, csrec_error *error);
-csrec_status csrec_files_stage(csrec_files *files, const csrec_staged *staged, csrec_error *error);
 
 /* Commits with status CSREC_OK, and frees in any case; for a single file. */
 csrec_status csrec_files_finish(csrec_files *files, csrec_status status, csrec_error *error);
@@ -65,11 +61,10 @@ int csrec_temporary_open(const char *target, char **name);
 /* The line in every format, "csrec-fingerprint: TEXT\n", padded with spaces before its end to a
  * multiple of `unit` bytes. The caller frees it; NULL: out of memory. */
 char *csrec_fingerprint_line(const char *text, size_t unit);
-
 /* The line as an .npy record of one string, of *bytes. The caller frees it; NULL: out of memory. */
 char *csrec_fingerprint_npy(const char *text, size_t unit, size_t *bytes);
 
-/* ------------------------------------------------------------------ frame.c ------------------- */
+/* ------------------------------------------------------------------ parts.c ------------------- */
 
 /* Files that are a head, the values of a signal in C order, and a tail: they are written in one
  * stream or by several processes together (parts.c). */
@@ -79,7 +74,6 @@ typedef struct csrec_frame {
 } csrec_frame;
 
 void csrec_frame_clear(csrec_frame *frame);
-
 /* Room for head and tail, or CSREC_MEMORY. */
 csrec_status csrec_frame_create(size_t head_bytes, size_t tail_bytes, const char *name,
                                 csrec_frame *frame, csrec_error *error);
@@ -97,10 +91,5 @@ typedef struct csrec_framing {
 csrec_status csrec_framed_write(csrec_output *output, const csrec_framing *framing,
                                 const char *path, const csrec_image *signal, csrec_slab_fn take,
                                 void *context, const char *like, csrec_error *error);
-
-/* Writes the head again, now that the checksum is known, and the tail. */
-csrec_status csrec_frame_finish(csrec_output *output, const csrec_framing *framing,
-                                const char *path, const csrec_image *signal, const char *like,
-                                uint32_t crc, csrec_frame *frame, csrec_error *error);
 
 #endif

@@ -3,7 +3,8 @@
  * its temporary name and marks it; the others open it by that name, and the mark tells whether it
  * is the same file. Clients of NFS write whole pages of which they know all bytes, also those of
  * others. So each process writes its values through a descriptor that cannot read, the mark is in a
- * page of its own, and head and tail are written when all values are on the server. */
+ * page of its own, and head and tail are written when all values are on the server. Before them:
+ * files that are a head, values in C order, and a tail. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,11 +13,88 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "csrec/sampling.h"
-#include "base/error.h"
 #include "csrec/comm.h"
+#include "csrec/sampling.h"
 #include "files/format.h"
-#include "files/output.h"
+
+/* Bytes of a slab, about. */
+enum { SLAB = 1 << 22 };
+
+void csrec_frame_clear(csrec_frame *frame) {
+    free(frame->head);
+    free(frame->tail);
+    *frame = (csrec_frame){0};
+}
+
+csrec_status csrec_frame_create(size_t head_bytes, size_t tail_bytes, const char *name,
+                                csrec_frame *frame, csrec_error *error) {
+    *frame = (csrec_frame){malloc(head_bytes + 1), malloc(tail_bytes + 1), head_bytes, tail_bytes};
+    if (frame->head && frame->tail) return CSREC_OK;
+    csrec_frame_clear(frame);
+    return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+}
+
+/* crc: NULL, or that of the bytes so far. */
+static csrec_status write_values(csrec_output *output, const void *values, uint64_t bytes,
+                                 uint32_t *crc, csrec_error *error) {
+    if (crc) *crc = (uint32_t)crc32_z(*crc, values, (size_t)bytes);
+    return csrec_output_write(output, values, bytes, error);
+}
+
+static csrec_status write_slabs(csrec_output *output, const csrec_array *pixels, csrec_slab_fn take,
+                                void *context, uint32_t *crc, csrec_error *error) {
+    int64_t rows = pixels->shape.dim[0];
+    size_t row = (size_t)(pixels->count / rows) * csrec_dtype_size(pixels->dtype);
+    int64_t count = row < SLAB ? (int64_t)(SLAB / row) : 1;
+    void *part = malloc((size_t)(count < rows ? count : rows) * row);
+    if (!part) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", output->name);
+    csrec_status status = CSREC_OK;
+    for (int64_t first = 0; first < rows && !status; first += count) {
+        csrec_slab slab = {first, rows - first < count ? rows - first : count};
+        status = take(context, slab, part, error);
+        if (!status) status = write_values(output, part, (uint64_t)slab.count * row, crc, error);
+    }
+    free(part);
+    return status;
+}
+
+static csrec_status write_head(csrec_output *output, const csrec_frame *frame, csrec_error *error) {
+    return csrec_output_write(output, frame->head, frame->head_bytes, error);
+}
+
+/* Writes the head again, now that the checksum is known, and the tail. */
+static csrec_status frame_finish(csrec_output *output, const csrec_framing *framing,
+                                 const char *path, const csrec_image *signal, const char *like,
+                                 uint32_t crc, csrec_frame *frame, csrec_error *error) {
+    csrec_frame_clear(frame);
+    csrec_status status = framing->make(output, path, signal, like, crc, frame, error);
+    if (!status && fseeko(output->file, 0, SEEK_SET) != 0)
+        status = csrec_output_failed(output->name, error);
+    if (!status) status = write_head(output, frame, error);
+    if (!status && fseeko(output->file, 0, SEEK_END) != 0)
+        status = csrec_output_failed(output->name, error);
+    return status ? status : csrec_output_write(output, frame->tail, frame->tail_bytes, error);
+}
+
+csrec_status csrec_framed_write(csrec_output *output, const csrec_framing *framing,
+                                const char *path, const csrec_image *signal, csrec_slab_fn take,
+                                void *context, const char *like, csrec_error *error) {
+    const csrec_array *pixels = &signal->pixels;
+    csrec_frame frame = {0};
+    uint32_t crc = (uint32_t)crc32(0, NULL, 0), *wanted = framing->has_crc ? &crc : NULL;
+    csrec_status status = framing->make(output, path, signal, like, 0, &frame, error);
+    if (!status) status = write_head(output, &frame, error);
+    if (!status)
+        status = take ? write_slabs(output, pixels, take, context, wanted, error)
+                      : write_values(output, pixels->data,
+                                     (uint64_t)pixels->count * csrec_dtype_size(pixels->dtype),
+                                     wanted, error);
+    if (!status)
+        status = wanted ? frame_finish(output, framing, path, signal, like, crc, &frame, error)
+                        : csrec_output_write(output, frame.tail, frame.tail_bytes, error);
+    csrec_frame_clear(&frame);
+    return status;
+}
 
 struct csrec_parts {
     const char *name; /* for messages */
@@ -47,8 +125,6 @@ static int64_t end_of(const csrec_parts *p) {
 static int64_t mark_of(const csrec_parts *p) {
     return (end_of(p) / PAGE + 2) * PAGE;
 }
-
-/* ------------------------------------------------------------------ the same file ------------- */
 
 /* What all processes write, and on the first one the frame around the values. */
 typedef struct whole {
@@ -130,8 +206,6 @@ static csrec_status agree(csrec_comm *comm, csrec_parts *p, hello *h, bool *all,
     return status;
 }
 
-/* ------------------------------------------------------------------ values -------------------- */
-
 /* CRCs are linear: that of a concatenation is the sum, in bits without carry, of those of its
  * pieces, each shifted by the bytes behind it. So each process adds up its own ones in any order,
  * and the first one those of all. */
@@ -175,8 +249,8 @@ static csrec_status complete(whole *w, const csrec_parts *p, csrec_error *error)
     errno = 0;
     if (ftruncate(fileno(w->output.file), end_of(p)) != 0)
         return csrec_output_failed(p->name, error);
-    return csrec_frame_finish(&w->output, w->framing, w->path, w->signal, w->like, p->crc,
-                              &w->frame, error);
+    return frame_finish(&w->output, w->framing, w->path, w->signal, w->like, p->crc, &w->frame,
+                        error);
 }
 
 static csrec_status write_parts(csrec_comm *comm, csrec_parts *p, hello *h, csrec_fill_fn fill,

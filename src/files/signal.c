@@ -1,12 +1,75 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* signal.c - reads whole signals, pictures or arrays, opening the file once: a pipe can be opened
- * only once. And files whose samples are read in slabs: of a format that reads slabs of pictures
- * and arrays, or of one that finds samples by their positions. */
+ * only once; which axis of an array has channels: the last one, the first, or none. Files whose
+ * samples are read in slabs: of a format that reads slabs of pictures and arrays, or of one that
+ * finds samples by their positions. And the list of chunks that describe a picture. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/format.h"
+
+/* [rows, columns] items of some bytes, or NULL, become [columns, rows]; false: no memory. */
+static bool transpose(void **data, int64_t rows, int64_t columns, size_t bytes) {
+    const char *from = *data;
+    char *to = from ? malloc((size_t)(rows * columns) * bytes) : NULL;
+    for (int64_t k = 0; to && k < rows * columns; k++)
+        memcpy(to + (size_t)k * bytes, from + (size_t)(k % rows * columns + k / rows) * bytes,
+               bytes);
+    if (from && !to) return false;
+    free(*data);
+    *data = to;
+    return true;
+}
+
+/* Parts of complex numbers stay together, behind. */
+csrec_status csrec_image_turn(csrec_image *image, bool first, const char *name,
+                              csrec_error *error) {
+    csrec_shape *shape = &image->pixels.shape;
+    const int last = shape->dims - 1 - image->is_complex;
+    if (last < 1)
+        return csrec_fail(error, CSREC_DATA, "%s: has one axis, and none for channels beside it",
+                          name);
+    const int64_t parts = image->is_complex ? 2 : 1, channels = shape->dim[first ? last : 0];
+    const int64_t rest = channels ? image->pixels.count / parts / channels : 0;
+    const int64_t rows = first ? rest : channels, columns = first ? channels : rest;
+    const size_t bytes = (size_t)parts * csrec_dtype_size(image->pixels.dtype);
+    void *known = image->alpha;
+    const bool done =
+        transpose(&image->pixels.data, rows, columns, bytes) && transpose(&known, rows, columns, 1);
+    image->alpha = known;
+    if (!done) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    memmove(shape->dim + first, shape->dim + !first, (size_t)last * sizeof *shape->dim);
+    shape->dim[first ? 0 : last] = channels;
+    image->by_channel = image->alpha != NULL;
+    image->has_channels = !first;
+    return CSREC_OK;
+}
+
+/* Whether one axis of three may be one of channels. */
+static bool is_few(const csrec_shape *shape, int axis) {
+    const int64_t *dim = shape->dim, few = dim[axis];
+    return shape->dims == 3 && few >= 2 && few <= 4 && dim[1] > 4 && dim[2 - axis] > 4;
+}
+
+csrec_status csrec_image_arrange(csrec_image *image, const csrec_read_options *options,
+                                 const char *name, csrec_error *remark, csrec_error *error) {
+    const csrec_shape *shape = &image->pixels.shape;
+    if (remark) *remark->text = '\0';
+    if (image->bits || image->has_channels || options->channels_last || options->volume)
+        return CSREC_OK;
+    if (options->channels_first) return csrec_image_turn(image, false, name, error);
+    if (image->is_complex) return CSREC_OK;
+    if (is_few(shape, 2))
+        return csrec_fail(
+            error, CSREC_ARGUMENT,
+            "%s: shape %lld x %lld x %lld: colours or a volume? give channels-last or volume", name,
+            (long long)shape->dim[0], (long long)shape->dim[1], (long long)shape->dim[2]);
+    if (remark && is_few(shape, 0))
+        csrec_fail(remark, CSREC_OK,
+                   "it is taken as a volume of %lld slices; channels-first makes them channels",
+                   (long long)shape->dim[0]);
+    return CSREC_OK;
+}
 
 /* A picture of two axes would be a line with a channel for each column, and a count that is not
  * that of the shape a read beyond the end. */
@@ -122,9 +185,7 @@ static csrec_status look_at_signal(const char *path, const csrec_read_options *o
     csrec_status status = look(path, &seen, options->facts, error);
     if (!status && options->channels_first && !seen.bits && !seen.has_channels)
         status = csrec_fail(error, CSREC_UNSUPPORTED,
-                            "%s: channels that are first are read as a "
-                            "whole",
-                            path);
+                            "%s: channels that are first are read as a whole", path);
     if (!status) status = csrec_image_arrange(&seen, options, path, NULL, error);
     if (!status)
         status = csrec_image_split(&seen, options->channels_last, path, &form->shape,
@@ -192,4 +253,86 @@ void csrec_slab_file_close(csrec_slab_file *file) {
     if (!file) return;
     if (file->source.close) file->source.close(file->source.state);
     free(file);
+}
+
+enum { HEAD = 8 }; /* length and type */
+
+uint32_t csrec_about_number(const uint8_t *bytes, int n) {
+    uint32_t number = 0;
+    for (int i = 0; i < n; i++) number = number << 8 | bytes[i];
+    return number;
+}
+
+void csrec_about_put(uint8_t *bytes, uint32_t number) {
+    for (int i = 0; i < 4; i++) bytes[i] = (uint8_t)(number >> (24 - 8 * i));
+}
+
+uint8_t *csrec_about_add(csrec_about *about, const char *type, size_t size) {
+    const size_t end = about->size + HEAD + size;
+    if (size > INT32_MAX) return NULL;
+    if (end > about->room) {
+        uint8_t *grown = realloc(about->bytes, 2 * end);
+        if (!grown) return NULL;
+        about->bytes = grown;
+        about->room = 2 * end;
+    }
+    uint8_t *head = about->bytes + about->size;
+    csrec_about_put(head, (uint32_t)size);
+    memcpy(head + 4, type, 4);
+    about->size = end;
+    return head + HEAD;
+}
+
+bool csrec_about_next(const csrec_about *about, size_t *at, csrec_chunk *chunk) {
+    while (*at < about->size) {
+        const uint8_t *head = about->bytes + *at;
+        *chunk = (csrec_chunk){(const char *)head + 4, head + HEAD, csrec_about_number(head, 4)};
+        *at += HEAD + chunk->size;
+        const char type[5] = {(char)head[4], (char)head[5], (char)head[6], (char)head[7], 0};
+        if (about->colours || !strstr("cHRM gAMA iCCP sRGB cICP mDCV cLLI", type)) return true;
+    }
+    return false;
+}
+
+bool csrec_about_is_fingerprint(const uint8_t *text, size_t size) {
+    const size_t mark = sizeof CSREC_FINGERPRINT - 1;
+    for (size_t i = 0; i + mark <= size; i++)
+        if (memcmp(text + i, CSREC_FINGERPRINT, mark) == 0) return true;
+    return false;
+}
+
+csrec_status csrec_about_read(const char *like, const csrec_image *image, csrec_about *about,
+                              csrec_error *error) {
+    csrec_input input;
+    const csrec_shape *shape = &image->pixels.shape;
+    *about = (csrec_about){0};
+    if (!like || !csrec_path_is_regular(like)) return CSREC_OK;
+    csrec_status status = csrec_input_open(like, &input, error);
+    if (status) return status;
+    const csrec_format_row *row = csrec_input_format(&input);
+    status = row && row->about ? row->about(&input, about, error) : CSREC_OK;
+    csrec_input_close(&input);
+    if (about->extent[0] != shape->dim[0] || about->extent[1] != shape->dim[1]) about->size = 0;
+    about->colours = image->colors || about->extent[2] == (shape->dims == 3 ? shape->dim[2] : 1);
+    return status == CSREC_MEMORY || status == CSREC_FILE ? status : CSREC_OK;
+}
+
+/* A palette of few colours is often one of classes, of many that of a picture. */
+void csrec_about_labels(csrec_input *input, const csrec_measurement *m) {
+    enum { FEW = 32 };
+    double seen[FEW + 1];
+    int n = 0;
+    csrec_error *remark = &input->facts.remark;
+    const bool colours = input->facts.palette.n > 0 && m->channels == 3;
+    for (int64_t i = 0; i < m->n && n <= FEW && colours; i++) {
+        const double colour = (m->y[3 * i] * 256 + m->y[3 * i + 1]) * 256 + m->y[3 * i + 2];
+        int at = n;
+        while (at > 0 && seen[at - 1] != colour) at--;
+        if (at == 0) seen[n++] = colour;
+    }
+    if (input->labels) return;
+    if (input->facts.flags || (colours && n <= FEW))
+        csrec_fail(remark, CSREC_OK,
+                   "%s tells of classes, which are averaged as quantities; labels keeps to them.",
+                   colours ? "Its palette of few colours" : "Its attribute flag_values");
 }

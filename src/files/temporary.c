@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -102,8 +101,6 @@ int csrec_files_sweep(const char *path) {
     free(target);
     return removed;
 }
-
-/* ------------------------------------------------------------------ locks --------------------- */
 
 struct csrec_file_lock {
     int fd;

@@ -2,17 +2,13 @@
 /* csv.c - a plain matrix of numbers as text, unknown ones left empty; the row of text in the table
  * of formats: content tells samples from a matrix. */
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/csv/csv.h"
 #include "files/format.h"
 #include "files/measurement.h"
-#include "files/output.h"
 
 static bool lacks_coordinate(csrec_csv_line line, char separator) {
     csrec_csv_line fields[CSREC_CSV_FIELDS];
@@ -33,8 +29,6 @@ bool csrec_csv_is_matrix(const char *text, uint64_t size) {
     while (csrec_csv_next_data(&cursor, &line));
     return false;
 }
-
-/* ------------------------------------------------------------------ reading ------------------- */
 
 typedef struct {
     const char *name;
@@ -125,8 +119,6 @@ csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char 
     csrec_csv_locale_leave(&locale);
     return status;
 }
-
-/* ------------------------------------------------------------------ writing ------------------- */
 
 /* That of the matrix to be like, or a comma, and points. */
 static csrec_csv_dialect dialect_of(const char *like) {
@@ -247,8 +239,6 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
     csrec_csv_locale_leave(&locale);
     return status;
 }
-
-/* ------------------------------------------------------------------ the row ------------------- */
 
 /* The name only shows which format the user expects. */
 static csrec_status check_name(const csrec_input *input, csrec_status status,

@@ -42,7 +42,6 @@ bool csrec_csv_field(csrec_csv_line *line, char separator, csrec_csv_line *field
  * not NULL. */
 enum { CSREC_CSV_FIELDS = 256 };
 int64_t csrec_csv_split(csrec_csv_line line, char separator, csrec_csv_line *fields);
-
 /* A comma marks decimals where semicolons or tabs separate fields. All numbers of a text have the
  * same mark: the first one sets it in the dialect. */
 bool csrec_csv_number(const csrec_csv_line *field, csrec_csv_dialect *dialect,
@@ -110,11 +109,12 @@ csrec_status csrec_csv_parse(const char *text, uint64_t size, const char *name,
                              csrec_error *error);
 
 /* Puts samples at coordinates [n * dims], which it uses up, into the nearest cells of a grid: of
- * options->grid, else of the step that the coordinates of an axis have, if that makes no more than 128 cells for each sample,
- * else of square cells such that about a quarter of all get a sample. Values of one cell are
- * averaged, those that are NaN left out; so are cells without a value. Without options->cell_means
- * they become those of the middles of cells (measurement/middle.h), of up to three axes. Takes measurement->n,
- * channels and y; delivers shape and index, and fewer samples where cells are shared. */
+ * options->grid, else of the step that the coordinates of an axis have, if that makes no more than
+ * 128 cells for each sample, else of square cells such that about a quarter of all get a sample.
+ * Values of one cell are averaged, those that are NaN left out; so are cells without a value.
+ * Without options->cell_means they become those of the middles of cells (measurement/middle.h), of
+ * up to three axes. Takes measurement->n, channels and y; delivers shape and index, and fewer
+ * samples where cells are shared. */
 csrec_status csrec_csv_place(double *coordinates, int dims, const csrec_read_options *options,
                              const char *name, csrec_measurement *measurement,
                              csrec_placement *placement, csrec_error *error);
@@ -131,7 +131,6 @@ static inline bool csrec_csv_has_value(const double *y, int64_t values) {
 /* Whether the text is a matrix: without a header, its lines have one field or more than three, or
  * three of which the first or second is unknown in some line. */
 bool csrec_csv_is_matrix(const char *text, uint64_t size);
-
 /* Numbers of H lines of W fields, [H, W], or [H] of one field: I64 if all are whole, else F64 with
  * NaN where unknown. */
 csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char *name,

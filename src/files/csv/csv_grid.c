@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csv_grid.c - samples at real coordinates, each put into the nearest cell of a regular grid. */
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/sort.h"
 #include "files/csv/csv.h"
 #include "measurement/measurement.h"
@@ -17,15 +15,12 @@ static const double step_slack = 0.05;
  * most so many for each sample: any numbers of three decimals have a step of 0.001. */
 enum { CELLS_FOR_EACH = 32, CELLS_FOR_SAMPLE = 128 };
 
-/* ------------------------------------------------------------------ the step of an axis ------- */
-
 typedef struct {
     double low, range, step; /* step 0: none of its own */
     int64_t extent;
 } axis;
 
-/* Keys that order doubles: the sign bit of positive numbers set, all bits of negative ones
- * flipped. */
+/* Keys that order doubles: the sign bit of positive ones set, all bits of others flipped. */
 static uint64_t key_of(double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -71,8 +66,6 @@ static csrec_status measure_axis(const double *coordinates, int dims, int64_t n,
     if (find && a->range > 0.0) find_step(keys, n, a);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the grid ------------------ */
 
 /* Steps that make too many cells are given up: first of axes that are not full of samples, as the
  * lines of a survey are, then of all. */
@@ -144,8 +137,6 @@ static void find_cells(double *coordinates, const axis *a, csrec_measurement *m,
         }
     }
 }
-
-/* ------------------------------------------------------------------ shared cells -------------- */
 
 static int64_t values_of(const csrec_measurement *m) {
     return m->channels * (m->is_complex ? 2 : 1);
@@ -253,8 +244,6 @@ csrec_status csrec_csv_place(double *coordinates, int dims, const csrec_read_opt
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ samples in memory --------- */
 
 static csrec_status check_points(int64_t n, int dims, const double *coordinates, int64_t channels,
                                  const double *y, csrec_error *error) {

@@ -80,8 +80,6 @@ bool csrec_csv_is_header(csrec_csv_line line, char separator) {
     return named;
 }
 
-/* ------------------------------------------------------------------ values ------------------- */
-
 typedef struct {
     csrec_csv_line field[CSREC_CSV_FIELDS];
     int n;
@@ -151,8 +149,6 @@ static csrec_status guess_columns(const names *c, csrec_csv_columns *columns) {
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ chosen columns ------------ */
-
 /* The column of a name, perhaps with a unit behind it, or of a number from 1; -1: none. */
 static int find_column(const names *c, const char *word) {
     char *end;
@@ -201,8 +197,6 @@ static csrec_status choose_columns(const names *c, const csrec_read_options *opt
     return s->dims ? CSREC_OK
                    : fail(c, "no column has the name of a coordinate", "; choose them, too", "");
 }
-
-/* ------------------------------------------------------------------ what names mean ----------- */
 
 /* Axes by the meaning of the names, if all are known and distinct; else as listed. */
 static void order_axes(const names *c, csrec_csv_columns *s) {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csv_list.c - from lines of coordinates and values to samples, in two passes: the first finds the
  * table's size and shape, so that the second fills arrays of the right size. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/error.h"
 #include "files/csv/csv.h"
 #include "files/measurement.h"
 
@@ -223,8 +221,6 @@ static csrec_status measure(table *t) {
     return csrec_fail(t->error, CSREC_DATA, "%s: holds no samples; write lines 'row,col,value'",
                       t->name);
 }
-
-/* ------------------------------------------------------------------ second pass --------------- */
 
 /* A sample: its position, or its coordinates, and its values, NaN where unknown. */
 static csrec_status take_sample(table *t, csrec_csv_line line, int64_t *position, double *at,

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* exr.h - OpenEXR files by OpenEXRCore: opening them over an input or an output, their attributes.
- */
+/* exr.h - OpenEXR files by OpenEXRCore: opened over an input or an output, their attributes. */
 #ifndef CSREC_FILES_EXR_EXR_H
 #define CSREC_FILES_EXR_EXR_H
 
 #include <openexr.h>
-#include <stdio.h>
 
 #include "files/input.h"
 
@@ -28,7 +26,6 @@ csrec_status csrec_exr_open(csrec_input *input, csrec_exr *exr, csrec_error *err
 csrec_status csrec_exr_create(FILE *output, const char *name, csrec_exr *exr, csrec_error *error);
 /* Of an output: writes what is left. */
 exr_result_t csrec_exr_close(csrec_exr *exr);
-
 /* "NAME: damaged OpenEXR (what the library said)", or that the output cannot be written. */
 csrec_status csrec_exr_failed(csrec_exr *exr, exr_result_t result, csrec_error *error);
 
@@ -52,12 +49,10 @@ typedef struct csrec_exr_layout {
 csrec_status csrec_exr_choose(csrec_exr *exr, csrec_exr_layout *layout, csrec_error *error);
 /* Tells input->facts of what is read, what is not, and what its compression lost. */
 void csrec_exr_tell(csrec_exr *exr, const csrec_exr_layout *layout);
-
 /* What a lossy compression is called; NULL: it has no loss, or is unknown. */
 const char *csrec_exr_lossy(exr_compression_t compression);
 
 csrec_status csrec_exr_layout_read(csrec_exr *exr, csrec_exr_layout *layout, csrec_error *error);
-
 /* Copies what describes the picture, not how it is stored: windows, camera, colours, texts, and
  * what is unknown to OpenEXR. Not the preview, which shows the picture with its holes. */
 void csrec_exr_copy_attributes(const csrec_exr *from, exr_context_t to);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exr_read.c - OpenEXR to samples: scanlines or tiles of a part. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/half.h"
@@ -13,8 +11,6 @@
  * be: deflate packs at most 1032 : 1, of which PXR24 makes a third more, and DWA puts other codes
  * before it. */
 enum { CHUNK_MOST = 1 << 24, EXPANSION_MOST = 1400, EXPANSION_DWA = 140000 };
-
-/* ------------------------------------------------------------------ layout -------------------- */
 
 static csrec_status find_channels(csrec_exr *exr, csrec_exr_layout *l, csrec_error *error) {
     const exr_attr_chlist_t *list = NULL;
@@ -67,8 +63,6 @@ csrec_status csrec_exr_layout_read(csrec_exr *exr, csrec_exr_layout *layout, csr
     *layout = l;
     return find_channels(exr, layout, error);
 }
-
-/* ------------------------------------------------------------------ pixels -------------------- */
 
 typedef struct reader {
     csrec_exr *exr;
@@ -190,8 +184,6 @@ static exr_result_t read_tiles(reader *r) {
         }
     return result;
 }
-
-/* ------------------------------------------------------------------ the whole ----------------- */
 
 static csrec_status allocate(const csrec_exr *exr, const csrec_exr_layout *l, csrec_image *signal,
                              float **alpha, csrec_error *error) {

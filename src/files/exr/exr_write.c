@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/exr/exr.h"
 #include "files/format.h"
-#include "files/output.h"
 
 static const double HALF_MOST = 65504.0;
 
@@ -29,8 +27,6 @@ typedef struct writer {
     exr_result_t (*compress)(exr_encode_pipeline_t *encode);
 } writer;
 
-/* ------------------------------------------------------------------ what it is like ----------- */
-
 /* A file of other extents or channels describes another picture. */
 static void compare(writer *w) {
     csrec_exr_layout l;
@@ -48,8 +44,6 @@ static void compare(writer *w) {
     if (l.half && w->largest <= HALF_MOST) w->type = EXR_PIXEL_HALF;
     for (int c = 0; c < w->channels; c++) w->name[c] = list->entries[l.channel[c]].name.str;
 }
-
-/* ------------------------------------------------------------------ header -------------------- */
 
 /* What is not set by then is as it is for a picture without a camera. */
 static exr_result_t set_required(writer *w) {
@@ -87,8 +81,6 @@ static exr_result_t write_header(writer *w) {
     return result ? result : exr_write_header(file);
 }
 
-/* ------------------------------------------------------------------ pixels -------------------- */
-
 /* The channels of the file are in the order of their names, not of the signal's. */
 static void aim(writer *w) {
     for (int i = 0; i < w->encode.channel_count; i++) {
@@ -103,8 +95,7 @@ static void aim(writer *w) {
     }
 }
 
-/* Readers take a chunk as long as its samples as stored; OpenEXR 3.1 also writes packed ones of
- * that length. */
+/* Readers take a chunk as long as its samples as stored; OpenEXR 3.1 writes packed ones so. */
 static exr_result_t compress(exr_encode_pipeline_t *encode) {
     const writer *w = encode->encoding_user_data;
     exr_result_t result = w->compress(encode);
@@ -147,8 +138,6 @@ static exr_result_t write_pixels(writer *w) {
     free(w->rows);
     return result;
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 /* Half and float have an end; what is beyond would become infinite. */
 static csrec_status measure(writer *w, const char *path, const csrec_image *signal) {

@@ -8,12 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/measurement.h"
-
-/* ------------------------------------------------------------------ open and close ------------ */
 
 csrec_status csrec_fits_damaged(csrec_fits *fits, csrec_error *error) {
     char text[FLEN_STATUS] = "";
@@ -188,8 +185,6 @@ static csrec_status take_image(csrec_fits *fits, csrec_fits_image *image, csrec_
     return status || !packed ? status : check_sums(fits, error);
 }
 
-/* ------------------------------------------------------------------ choice -------------------- */
-
 /* Fills text with the first images that have data, "[1] SCI,2", and returns their number; a
  * fingerprint of ours is none. Goes to the last unit. */
 static int list_images(csrec_fits *fits, char text[300]) {
@@ -252,8 +247,6 @@ csrec_status csrec_fits_find(csrec_fits *fits, csrec_fits_image *image, csrec_er
     has_image(fits, image);
     return take_image(fits, image, error);
 }
-
-/* ------------------------------------------------------------------ values -------------------- */
 
 csrec_fits_types csrec_fits_types_of(csrec_dtype dtype) {
     static const csrec_fits_types types[] = {
@@ -323,8 +316,6 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
     read.nodata = image.nodata;
     return csrec_image_deliver(status, &read, signal);
 }
-
-/* ------------------------------------------------------------------ the row ------------------- */
 
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
     bool fits = shape->dims + (channels > 1) <= 4;

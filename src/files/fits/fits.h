@@ -36,7 +36,6 @@ csrec_status csrec_fits_create(const char *name, size_t bytes, csrec_fits *fits,
                                csrec_error *error);
 /* Returns whether nothing had failed, nor did closing. */
 bool csrec_fits_close(csrec_fits *fits);
-
 /* "NAME: damaged FITS (what cfitsio calls its status)", or out of memory. */
 csrec_status csrec_fits_damaged(csrec_fits *fits, csrec_error *error);
 
@@ -52,8 +51,7 @@ typedef struct csrec_fits_image {
 } csrec_fits_image;
 
 /* Goes to the image that input->member names, "[NUMBER]", "[NAME]", "[NAME,VERSION]" or "/NAME";
- * else to the first one that has data. Checks that the file is as long as
- * it says. */
+ * else to the first one that has data. Checks the file's length. */
 csrec_status csrec_fits_find(csrec_fits *fits, csrec_fits_image *image, csrec_error *error);
 
 /* What cfitsio calls the type in memory and in an image. */

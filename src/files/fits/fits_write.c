@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/fits/fits.h"
 #include "files/format.h"
-#include "files/output.h"
 
 enum { CARD = 80 }; /* bytes */
 
@@ -19,8 +17,6 @@ typedef struct writer {
     int naxis;
     LONGLONG naxes[CSREC_FITS_AXES]; /* fastest first */
 } writer;
-
-/* ------------------------------------------------------------------ arrangement --------------- */
 
 static csrec_status measure(writer *w, const char *path) {
     const csrec_image *signal = w->signal;
@@ -58,8 +54,6 @@ static void compare(writer *w) {
     memcpy(w->naxes, image.naxes, (size_t)image.naxis * sizeof *image.naxes);
 }
 
-/* ------------------------------------------------------------------ header -------------------- */
-
 /* Of how the values are stored, or of the values that were. */
 static bool is_storage(const char *card) {
     switch (fits_get_keyclass((char *)(uintptr_t)card)) {
@@ -77,8 +71,7 @@ static bool is_storage(const char *card) {
 }
 
 /* The cards of the unit but for those of storage and, of a primary header that is inherited, its
- * name. A card that is not as the standard wants it is left out; later ones replace earlier ones.
- */
+ * name. A card that is not as the standard wants it is left out; later ones count. */
 static void copy_cards(writer *w, bool inherited) {
     int count = 0, more, length, status = 0;
     char card[FLEN_CARD], key[FLEN_KEYWORD];
@@ -128,8 +121,6 @@ static void write_header(writer *w) {
     fits_write_history(fits->file, line, &fits->status);
 }
 
-/* ------------------------------------------------------------------ values -------------------- */
-
 /* The values, or in memory to be freed with the channels first. */
 static uint8_t *in_planes(const writer *w) {
     const csrec_array *pixels = &w->signal->pixels;
@@ -168,8 +159,6 @@ static csrec_status write_fingerprint(writer *w, const char *text) {
     free(line);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 static csrec_status make(writer *w, const char *fingerprint, csrec_output *output) {
     const csrec_array *pixels = &w->signal->pixels;

@@ -6,11 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/format.h"
 #include "files/measurement.h"
-
-/* ------------------------------------------------------------------ one at a time ------------- */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -26,8 +23,6 @@ void csrec_hdf5_leave(const csrec_hdf5_calls *calls) {
     H5Eset_auto2(H5E_DEFAULT, calls->print, calls->data);
     pthread_mutex_unlock(&lock);
 }
-
-/* ------------------------------------------------------------------ messages ------------------ */
 
 void csrec_hdf5_print(const char *name, char text[CSREC_HDF5_TEXT]) {
     snprintf(text, CSREC_HDF5_TEXT, "%s", name);
@@ -58,8 +53,6 @@ csrec_status csrec_hdf5_failed(const csrec_hdf5 *h5, csrec_error *error) {
     return csrec_fail(error, CSREC_FORMAT, "%s: damaged HDF5 (%s); write or copy the file again",
                       h5->name, c.text);
 }
-
-/* ------------------------------------------------------------------ a file in memory ---------- */
 
 /* libhdf5 would copy the bytes twice; as nothing is written, it gets those of the input. */
 static void *image_malloc(size_t size, H5FD_file_image_op_t operation, void *data) {
@@ -107,8 +100,6 @@ static bool set_image(hid_t access, csrec_input *input) {
            H5Pset_file_image_callbacks(access, &with) >= 0 &&
            H5Pset_file_image(access, (void *)(uintptr_t)input->bytes, (size_t)input->size) >= 0;
 }
-
-/* ------------------------------------------------------------------ open and close ------------ */
 
 /* Closing a file closes what is in it. */
 static hid_t access_list(void) {
@@ -180,8 +171,6 @@ bool csrec_hdf5_close(csrec_hdf5 *h5) {
     return good;
 }
 
-/* ------------------------------------------------------------------ types --------------------- */
-
 hid_t csrec_hdf5_type(csrec_dtype dtype) {
     const hid_t types[] = {[CSREC_BOOL] = H5T_NATIVE_UINT8, [CSREC_U8] = H5T_NATIVE_UINT8,
                            [CSREC_I8] = H5T_NATIVE_INT8,    [CSREC_U16] = H5T_NATIVE_UINT16,
@@ -191,8 +180,6 @@ hid_t csrec_hdf5_type(csrec_dtype dtype) {
                            [CSREC_F64] = H5T_NATIVE_DOUBLE};
     return types[dtype];
 }
-
-/* ------------------------------------------------------------------ the row ------------------- */
 
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
     bool fits = shape->dims + (channels > 1) <= 4;

@@ -46,13 +46,10 @@ csrec_status csrec_hdf5_create(const char *name, const char *path, size_t step, 
                                csrec_error *error);
 /* false: what was still to be written could not be. */
 bool csrec_hdf5_close(csrec_hdf5 *h5);
-
 /* "NAME: damaged HDF5 (what libhdf5 said)", or out of memory; of a new file: cannot be written. */
 csrec_status csrec_hdf5_failed(const csrec_hdf5 *h5, csrec_error *error);
-
 /* A name of the file as printable ASCII. */
 void csrec_hdf5_print(const char *name, char text[CSREC_HDF5_TEXT]);
-
 /* What the type is in memory. */
 hid_t csrec_hdf5_type(csrec_dtype dtype);
 
@@ -65,23 +62,18 @@ int csrec_hdf5_numbers(hid_t object, const char *name, hid_t type, int most, voi
 /* Whether it has a single text, which fits. */
 bool csrec_hdf5_text(const csrec_hdf5 *h5, hid_t object, const char *name, char *text, size_t room);
 bool csrec_hdf5_text_is(const csrec_hdf5 *h5, hid_t object, const char *name, const char *expected);
-
 /* Numbers, or texts of fixed length unless `texts` allows others. */
 bool csrec_hdf5_is_plain(hid_t type, bool texts);
-
 /* Copies the numbers and texts among the attributes of an object, except those that are said to be
  * left out by a list of names that NULL ends. */
 void csrec_hdf5_copy_attributes(const csrec_hdf5 *h5, hid_t from, hid_t to,
                                 const char *const *without);
-
 /* The sequences of variable length of an attribute or a dataset, whose items take `each` bytes in
  * the file, each with a byte 0 after its end; or NULL: none, damaged or very many. */
 hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t object, int count, size_t each);
 void csrec_hdf5_sequences_free(hvl_t *sequences, int count);
 /* Writes these, which are texts, as an attribute or a dataset of the type. */
 bool csrec_hdf5_copy_texts(const csrec_hdf5 *h5, hid_t from, int count, hid_t type, hid_t to);
-
-/* ------------------------------------------------------------------ hdf5_layout.c ------------- */
 
 /* A dataset of numbers. */
 typedef struct csrec_hdf5_layout {
@@ -101,28 +93,20 @@ typedef struct csrec_hdf5_layout {
 /* CSREC_UNSUPPORTED or CSREC_DATA, told by name, for what is no such dataset. */
 csrec_status csrec_hdf5_layout_read(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *layout,
                                     csrec_error *error);
-/* To the slab that the input asks for: shape, from and end. CSREC_ARGUMENT: beyond the shape. */
-csrec_status csrec_hdf5_layout_narrow(const csrec_input *input, csrec_hdf5_layout *layout,
-                                      csrec_error *error);
 
 /* ------------------------------------------------------------------ hdf5_find.c --------------- */
 
 /* Opens the dataset that the path names, or else the only one that belongs to no other, to be
  * closed with the file. */
 csrec_status csrec_hdf5_find(const csrec_hdf5 *h5, hid_t *dataset, csrec_error *error);
-
 /* Its path in the file, to be freed; NULL: unknown. */
 char *csrec_hdf5_path(hid_t object);
-
 /* Opens an object of this file, -1 if there is none; links to other files are not followed. */
 hid_t csrec_hdf5_object(hid_t from, const char *name);
-
-/* ------------------------------------------------------------------ hdf5_named.c -------------- */
 
 /* Visits the objects that the attributes of an object name: coordinates, bounds, cell measures. */
 typedef void (*csrec_hdf5_named_fn)(void *context, hid_t object);
 void csrec_hdf5_named(const csrec_hdf5 *h5, hid_t object, csrec_hdf5_named_fn visit, void *context);
-
 /* Whether a dataset says where or when others are: latitudes, longitudes, times, an axis. */
 bool csrec_hdf5_is_place(const csrec_hdf5 *h5, hid_t dataset);
 
@@ -145,10 +129,8 @@ void csrec_hdf5_grid_rows(const csrec_hdf5_grid *grid, csrec_hdf5_row row, void 
 hsize_t csrec_hdf5_chunks_written(hid_t dataset);
 /* Of the chunk at which the grid is, 0: never written. */
 hsize_t csrec_hdf5_chunk_bytes(hid_t dataset, const csrec_hdf5_grid *grid);
-
 /* Reads the layout's values as the type; not done: no chunks, or filters that only libhdf5 has. A
- * slab that begins at 0 finds out if a chunk of the dataset is lost, others only if it is theirs.
- */
+ * slab that begins at 0 finds any lost chunk of the dataset, others only theirs. */
 csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
                                     const csrec_hdf5_layout *layout, hid_t type, void *values,
                                     bool *done, csrec_error *error);
@@ -157,7 +139,6 @@ csrec_status csrec_hdf5_read_chunks(const csrec_hdf5 *h5, hid_t dataset,
 
 /* Whether a filter keeps values as they are. */
 bool csrec_hdf5_is_exact(H5Z_filter_t id);
-
 /* Marks entries that have a value for unknown, are not in the valid range, or were never written:
  * signal->alpha, which stays NULL if the dataset tells of none. The values are then scaled. */
 csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *layout,

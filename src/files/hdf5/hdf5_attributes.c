@@ -19,8 +19,6 @@ static uint64_t little_endian(const uint8_t *bytes, size_t count) {
     return number;
 }
 
-/* ------------------------------------------------------------------ references ---------------- */
-
 /* A conversion that keeps the bytes as they are in the file. */
 static herr_t keep_bytes(hid_t from, hid_t to, H5T_cdata_t *data, size_t count, size_t stride,
                          size_t background_stride, void *values, void *background, hid_t transfer) {
@@ -46,8 +44,6 @@ static bool read_references(hid_t object, size_t size, uint8_t *references) {
     H5Tclose(to);
     return good;
 }
-
-/* ------------------------------------------------------------------ collections --------------- */
 
 static bool peek(const csrec_hdf5 *h5, uint64_t at, void *to, size_t count) {
     return at <= h5->size && csrec_input_peek(h5->input, at, to, count) == count;
@@ -91,8 +87,6 @@ static bool read_sequence(const csrec_hdf5 *h5, const uint8_t *reference, size_t
     return sequence->p && length * each <= size && peek(h5, at, sequence->p, length * each);
 }
 
-/* ------------------------------------------------------------------ both ---------------------- */
-
 void csrec_hdf5_sequences_free(hvl_t *sequences, int count) {
     for (int k = 0; sequences && k < count; k++) free(sequences[k].p);
     free(sequences);
@@ -112,8 +106,6 @@ hvl_t *csrec_hdf5_sequences(const csrec_hdf5 *h5, hid_t object, int count, size_
     csrec_hdf5_sequences_free(sequences, count);
     return NULL;
 }
-
-/* ------------------------------------------------------------------ attributes ---------------- */
 
 /* An attribute with its type and space. */
 typedef struct opened {
@@ -194,8 +186,6 @@ bool csrec_hdf5_text_is(const csrec_hdf5 *h5, hid_t object, const char *name,
     char text[64];
     return csrec_hdf5_text(h5, object, name, text, sizeof text) && strcmp(text, expected) == 0;
 }
-
-/* ------------------------------------------------------------------ copies -------------------- */
 
 typedef struct copying {
     const csrec_hdf5 *h5;

@@ -11,8 +11,6 @@
 
 enum { FILTERS_MOST = 8, CHECKSUM = 4 };
 
-/* ------------------------------------------------------------------ the grid ------------------ */
-
 bool csrec_hdf5_grid_open(hid_t creation, const csrec_hdf5_layout *l, csrec_hdf5_grid *g) {
     *g = (csrec_hdf5_grid){.rank = l->rank, .values = 1, .count = 1};
     if (H5Pget_layout(creation) != H5D_CHUNKED ||
@@ -67,8 +65,6 @@ hsize_t csrec_hdf5_chunk_bytes(hid_t dataset, const csrec_hdf5_grid *g) {
     hsize_t bytes = 0;
     return H5Dget_chunk_storage_size(dataset, g->start, &bytes) < 0 ? 0 : bytes;
 }
-
-/* ------------------------------------------------------------------ filters ------------------- */
 
 typedef struct filter {
     H5Z_filter_t id;
@@ -149,8 +145,6 @@ static int read_filters(hid_t creation, filter filters[FILTERS_MOST]) {
     }
     return count;
 }
-
-/* ------------------------------------------------------------------ chunks -------------------- */
 
 typedef struct chunks {
     hid_t dataset, from, to; /* the types of the file and of the values */

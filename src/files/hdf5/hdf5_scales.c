@@ -31,8 +31,6 @@ typedef struct references {
 
 static const char OF_AXES[] = "DIMENSION_LIST", OF_SCALE[] = "REFERENCE_LIST";
 
-/* ------------------------------------------------------------------ reading ------------------- */
-
 static bool is_list(hid_t attribute, const references *r) {
     hid_t found = H5Aget_type(attribute), space = H5Aget_space(attribute);
     bool good = found >= 0 && H5Tget_class(found) == H5T_VLEN && H5Tequal(found, r->type) > 0 &&
@@ -58,8 +56,6 @@ static hid_t refer(const csrec_hdf5 *h5, hid_t like, const hvl_t *axis, size_t k
     for (size_t i = h5->address_bytes; i-- > 0;) address = address << 8 | bytes[i];
     return H5Rdereference2(like, H5P_DEFAULT, H5R_OBJECT, &address);
 }
-
-/* ------------------------------------------------------------------ copies -------------------- */
 
 static bool is_in_file(hid_t dataset) {
     hid_t creation = H5Dget_create_plist(dataset);
@@ -117,8 +113,7 @@ static void copy_texts(const csrec_hdf5 *h5, hid_t object, hid_t type, hid_t fil
     H5Pclose(creation);
 }
 
-/* Values and layout. libhdf5 would copy all attributes, and texts, in a way that damage makes
- * crash. */
+/* Values and layout. libhdf5 would copy all attributes, and texts so that damage crashes. */
 static void copy_values(const csrec_hdf5 *h5, hid_t object, hid_t file, const char *path) {
     hid_t links = H5Pcreate(H5P_LINK_CREATE), how = H5Pcreate(H5P_OBJECT_COPY);
     hid_t type = H5Dget_type(object), plain = H5Tcopy(type);
@@ -179,8 +174,6 @@ static void copy_named(void *context, hid_t object) {
         !is_same(object, c->like) && is_copied(c->h5, object) ? copy_object(c, object) : -1;
     if (copy >= 0) H5Oclose(copy);
 }
-
-/* ------------------------------------------------------------------ attaching ----------------- */
 
 /* Adds the axis of the dataset to those that the scale knows. */
 static void refer_back(hid_t scale, hid_t dataset, int axis) {
@@ -258,10 +251,7 @@ static void copy_axes_of(copier *c, hid_t like, hid_t dataset) {
     H5Tclose(r.type);
 }
 
-/* ------------------------------------------------------------------ beside -------------------- */
-
-/* Whether the axes of an object are among those of the dataset, by their extents, in their order.
- */
+/* Whether the axes of an object are among the dataset's, by their extents, in their order. */
 static bool fits(hid_t object, hid_t dataset) {
     hsize_t own[H5S_MAX_RANK], all[H5S_MAX_RANK];
     hid_t one = H5Dget_space(object), other = H5Dget_space(dataset);

@@ -25,8 +25,6 @@ static bool is_integer(csrec_dtype dtype) {
     return dtype < CSREC_F32;
 }
 
-/* ------------------------------------------------------------------ attributes ---------------- */
-
 /* With _Unsigned, the number that a negative one stands for. */
 static double unwrap(const csrec_hdf5_layout *l, double value) {
     return l->wraps && value < 0.0 ? value + ldexp(1.0, 8 * (int)csrec_dtype_size(l->stored))
@@ -106,8 +104,6 @@ static void read_rules(hid_t dataset, const csrec_hdf5_layout *l, rules *r) {
     take_limit(dataset, "valid_range", l, &r->low, &r->high, r);
 }
 
-/* ------------------------------------------------------------------ values -------------------- */
-
 static bool is_fill(const rules *r, const csrec_array *values, int64_t i) {
     size_t size = csrec_dtype_size(values->dtype);
     const uint8_t *bits = (const uint8_t *)values->data + (size_t)i * size;
@@ -143,8 +139,6 @@ static void change(csrec_array *values, const csrec_hdf5_layout *l, double scale
     }
 }
 
-/* ------------------------------------------------------------------ chunks -------------------- */
-
 /* Whether chunks may be missing whose place then has a value that stands for nothing. */
 static bool open_grid(hid_t dataset, const csrec_hdf5_layout *l, csrec_hdf5_grid *g) {
     hid_t creation = H5Dget_create_plist(dataset);
@@ -166,8 +160,6 @@ static void mark_unwritten(hid_t dataset, csrec_hdf5_grid *g, uint8_t *alpha) {
         if (csrec_hdf5_chunk_bytes(dataset, g) == 0) csrec_hdf5_grid_rows(g, clear_row, alpha);
     while (csrec_hdf5_grid_next(g));
 }
-
-/* ------------------------------------------------------------------ all ----------------------- */
 
 csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *l,
                                csrec_image *signal, csrec_error *error) {

@@ -8,11 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/hdf5/hdf5.h"
-#include "files/output.h"
 
 /* The file that is written, and the one that it is like. */
 typedef struct writer {
@@ -50,8 +48,7 @@ static csrec_status measure(writer *w, const char *path) {
     return CSREC_OK;
 }
 
-/* A dataset of the same shape gives its axes, too: those of extent 1, and which of them can grow.
- */
+/* A dataset of the same shape gives its axes, too: those of extent 1, and which can grow. */
 static void compare(writer *w) {
     csrec_error ignored;
     csrec_hdf5_layout *l = &w->layout;
@@ -144,8 +141,7 @@ static void copy_group(const writer *w, const char *path) {
     if (to >= 0) H5Oclose(to);
 }
 
-/* Attributes of the file and of the groups that contain the dataset: units, titles, NeXus classes.
- */
+/* Attributes of the file and of the groups around the dataset: units, titles, NeXus classes. */
 static void copy_groups(const writer *w) {
     char *path = strdup(w->name);
     copy_group(w, "/");
@@ -187,8 +183,6 @@ static bool create(writer *w) {
     csrec_hdf5_close(&w->like);
     return true;
 }
-
-/* ------------------------------------------------------------------ begin and end ------------- */
 
 /* Measures, locks libhdf5, opens what the file is like and chooses the dataset's name. End it in
  * any case. */
@@ -374,8 +368,6 @@ static csrec_status write_values(writer *w, csrec_output *output) {
     if (!csrec_hdf5_close(&w->h5) && !status) status = failed(w);
     return status ? status : csrec_output_append_fingerprint(output, w->error);
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 static csrec_status write_file(writer *w, csrec_output *output, const char *path,
                                const char *like) {

@@ -3,23 +3,21 @@
  * full resolution; and what describes them. */
 #include <math.h>
 #include <setjmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include <stdio.h>
 #include <jpeglib.h>
 
 #include <jerror.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 
 enum { QUALITY = 95, SEGMENT_MOST = 65533, PROFILE_MOST = 255 * 65519 };
 
-/* Segments APP1 of EXIF begin so, and the chunk of other segments (about.h) is a marker and data.
- */
+/* Segments APP1 of EXIF begin so, and the chunk of other segments is a marker and data. */
 static const char exif_head[6] = "Exif\0", segment[] = "jpeg", profile_head[13] = "ICC profile\0";
 
 /* A picture that is read or written. What must survive libjpeg's longjmp is behind a pointer. */
@@ -40,8 +38,6 @@ typedef struct coder {
     uint8_t *bytes; /* a row as libjpeg delivers it, or an ICC profile */
     uLongf size;    /* of that */
 } coder;
-
-/* ------------------------------------------------------------------ failures ------------------ */
 
 static void on_error(j_common_ptr file) {
     coder *c = (coder *)file->err;
@@ -110,8 +106,6 @@ static bool is_exif(const struct jpeg_marker_struct *m) {
            memcmp(m->data, exif_head, sizeof exif_head) == 0;
 }
 
-/* ------------------------------------------------------------------ header -------------------- */
-
 /* Before anything of the picture's size is allocated. A block takes a bit at least; those of a
  * file of several scans are all in memory. */
 static csrec_status check(coder *c) {
@@ -154,8 +148,6 @@ static csrec_status read_header(coder *c) {
         (csrec_array){.dtype = CSREC_U8, .shape = shape, .count = side[0] * side[1] * shape.dim[2]};
     return check(c);
 }
-
-/* ------------------------------------------------------------------ pixels -------------------- */
 
 /* Orientations from 5 on exchange the axes; 2, 3, 7 and 8 begin at the right, 3, 4, 6 and 7 at the
  * bottom. */
@@ -237,8 +229,7 @@ static csrec_status tell_all(coder *c) {
     return status;
 }
 
-/* Of a chunk iCCP: a name, the method, and what zlib packed, at most 1032 times. What is damaged is
- * left out. */
+/* Of a chunk iCCP: a name, the method, and what zlib packed, up to 1032 times; none if damaged. */
 static csrec_status unpack_profile(coder *c, const csrec_chunk *chunk) {
     const uint8_t *end = memchr(chunk->data, 0, chunk->size), *all = chunk->data + chunk->size;
     if (!end || all - end < 3 || c->bytes) return CSREC_OK;
@@ -281,8 +272,6 @@ static void write_segments(coder *c) {
     if (c->size) jpeg_write_icc_profile(&c->out, c->bytes, (unsigned)c->size);
 }
 
-/* ------------------------------------------------------------------ reading ------------------- */
-
 /* After a jump it uses none of its locals; so does `encode`. */
 static csrec_status decode(coder *c) {
     if (setjmp(c->place)) return c->status;
@@ -323,8 +312,6 @@ static csrec_status tell(csrec_input *input, csrec_about *about, csrec_error *er
     coder c = {.about = about};
     return read_with(&c, input, error);
 }
-
-/* ------------------------------------------------------------------ writing ------------------- */
 
 static csrec_status encode(coder *c) {
     struct jpeg_compress_struct *f = &c->out;

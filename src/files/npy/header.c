@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* header.c - the header of a .npy file: a Python dictionary of descr, fortran_order, shape; NumPy
  * type codes. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "files/npy/npy.h"
-
-/* ------------------------------------------------------------------ types -------------------- */
 
 static char host_order(void) {
     return *(const uint8_t *)&(uint16_t){1} ? '<' : '>';
@@ -105,8 +102,6 @@ static csrec_status read_descr(const char *descr, const char *name, csrec_npy_he
     header->swap = (order == '<' || order == '>') && order != host_order();
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ reading ------------------ */
 
 /* Far above any header of plain types; structured types, which are refused, may be longer. */
 enum { HEADER_LIMIT = 1 << 16 };
@@ -285,8 +280,6 @@ csrec_status csrec_npy_header_read(csrec_reader *reader, const char *name, csrec
     free(text);
     return status == CSREC_OK ? check_size(reader, name, header, error) : status;
 }
-
-/* ------------------------------------------------------------------ writing ------------------ */
 
 size_t csrec_npy_header_write(const char *descr, const csrec_shape *shape,
                               char text[CSREC_NPY_HEADER_MAX]) {

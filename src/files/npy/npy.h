@@ -25,7 +25,6 @@ typedef struct csrec_npy_header {
  * allocating for them is safe. */
 csrec_status csrec_npy_header_read(csrec_reader *reader, const char *name, csrec_npy_header *header,
                                    csrec_error *error);
-
 /* All elements, C order, host byte order, as header->dtype. */
 csrec_status csrec_npy_values(csrec_reader *reader, const csrec_npy_header *header,
                               const char *name, void *data, csrec_error *error);
@@ -39,7 +38,6 @@ csrec_status csrec_npy_values_i64(csrec_reader *reader, const csrec_npy_header *
 /* One 'U' or 'S' element as ASCII; '?' for other characters; CSREC_DATA if it exceeds room - 1. */
 csrec_status csrec_npy_text(csrec_reader *reader, const csrec_npy_header *header, const char *name,
                             char *text, size_t room, csrec_error *error);
-
 /* A whole array. */
 csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name, csrec_array *array,
                              csrec_error *error);

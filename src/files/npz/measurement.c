@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "csrec/sampling.h"
-#include "base/error.h"
 #include "base/memory.h"
-#include "files/format.h"
 #include "files/measurement.h"
 #include "files/npz/npz.h"
 
@@ -79,8 +77,7 @@ static csrec_status measure(const csrec_npz *npz, csrec_measurement *m, csrec_er
     return status;
 }
 
-/* y of a pattern less that of its complement: what a row of +1 and -1 measures, with twice the
- * variance. */
+/* y of a pattern less that of its complement: a row of +1 and -1, with twice the variance. */
 static void subtract_pairs(csrec_measurement *m) {
     const int64_t each = csrec_measurement_values(m) / m->n;
     for (int64_t k = 0; k < m->n; k++)

@@ -7,7 +7,6 @@
 
 #include "files/format.h"
 #include "files/npy/npy.h"
-#include "files/output.h"
 
 typedef struct csrec_npz {
     const char *name; /* of the file */
@@ -30,13 +29,10 @@ typedef struct csrec_npz_member {
 /* Takes input->file over; input->bytes must outlive the archive. */
 csrec_status csrec_npz_open(csrec_input *input, csrec_npz *npz, csrec_error *error);
 void csrec_npz_close(csrec_npz *npz);
-
 /* Whether the archive has the array: member "<field>.npy", or "<field>" itself. */
 bool csrec_npz_has(const csrec_npz *npz, const char *field);
-
 /* Whether the array is there and stored: then csrec_npz_seek finds any of its elements. */
 bool csrec_npz_is_stored(const csrec_npz *npz, const char *field);
-
 /* Opens a member and reads its header. Its declared size is checked against what its compressed
  * bytes can hold and against the memory that is free. After CSREC_OK call csrec_npz_end. */
 csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_member *member,
@@ -71,11 +67,7 @@ csrec_status csrec_npz_add(csrec_files *files, const char *path, int count,
 csrec_status csrec_npz_save(const char *path, int count, const csrec_npz_field *fields, bool stored,
                             csrec_error *error);
 
-/* The whole array; not text. is_complex: NULL, or whether its last axis has the parts. */
-csrec_status csrec_npz_array(const csrec_npz *npz, const char *field, csrec_array *array,
-                             bool *is_complex, csrec_error *error);
-
-/* ------------------------------------------------------------------ of others (foreign.c) ----- */
+/* ------------------------------------------------------------------ of others (read.c) -------- */
 
 /* Whether an array is named, or there is no y, index and shape. */
 bool csrec_npz_is_foreign(const csrec_input *input);
@@ -94,7 +86,6 @@ csrec_status csrec_npz_shape(const csrec_npz *npz, csrec_measurement *measuremen
 /* sigma and scale, where there are such. */
 csrec_status csrec_npz_tones(const csrec_npz *npz, csrec_measurement *measurement,
                              csrec_error *error);
-
 /* Whether an open member can be the positions of n samples; the mask, whose shape is stored; a mask
  * of so many true entries. */
 csrec_status csrec_npz_check_index(const csrec_npz_member *member, int64_t n, csrec_error *error);
@@ -114,9 +105,7 @@ csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *
  * two values of each row of `split`. */
 csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *measurement,
                                 csrec_error *error);
-
-/* What y shows of frequencies, or of complex values, of which the file does not say what they are.
- */
+/* What y shows of frequencies, or of complex values that the file does not explain. */
 void csrec_through_look(const csrec_npz *npz, csrec_measurement *measurement, csrec_error *remark);
 
 /* An integer, or a few; a uint64 above 2^63 - 1 is kept in two's complement where `wrap`, which

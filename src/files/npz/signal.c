@@ -7,9 +7,6 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/error.h"
-#include "files/output.h"
-#include "files/format.h"
 #include "files/npz/npz.h"
 
 enum { VERSION = 45, DAY = 1 << 5 | 1, LOCAL_EXTRA = 20, EXTRA = 28 };
@@ -89,8 +86,6 @@ static void put_end(char **to, uint64_t members, uint64_t directory, uint64_t by
     put(to, 0, 2);
 }
 
-/* ------------------------------------------------------------------ the frame ----------------- */
-
 enum { HEAD_MOST = 64 + CSREC_NPY_HEADER_MAX, TAIL_MOST = 1024 };
 
 /* Behind the values, which end at `at`. record: of the fingerprint, or NULL. */
@@ -137,8 +132,6 @@ csrec_status csrec_npz_make_frame(const csrec_output *output, const char *path,
     free(record);
     return status;
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 csrec_status csrec_npz_write_slabs(csrec_files *files, const char *path, const csrec_image *signal,
                                    csrec_slab_fn take, void *context, const char *like,

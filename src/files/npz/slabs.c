@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/measurement.h"
 #include "files/npz/npz.h"
 
@@ -29,8 +28,6 @@ typedef struct slabs {
     uint8_t *mask;  /* [PIECE] */
 } slabs;
 
-/* ------------------------------------------------------------------ pieces -------------------- */
-
 static int64_t piece_at(int64_t at, int64_t end) {
     return end - at < PIECE ? end - at : PIECE;
 }
@@ -53,8 +50,6 @@ static csrec_status read_places(slabs *s, int64_t first, int64_t count, csrec_er
     return s->masked ? csrec_npy_values(&member->reader, &part, member->name, s->mask, error)
                      : csrec_npy_values_i64(&member->reader, &part, member->name, s->index, error);
 }
-
-/* ------------------------------------------------------------------ the first look ------------ */
 
 static csrec_status look_at_mask(slabs *s, int64_t z, int64_t count, int64_t *found) {
     s->zone[z].least = *found;
@@ -116,8 +111,6 @@ static csrec_status look(slabs *s, csrec_error *error) {
     s->seen = !status;
     return status;
 }
-
-/* ------------------------------------------------------------------ zones --------------------- */
 
 /* Positions first .. end - 1 of the whole are those of the slab. */
 typedef struct range {
@@ -213,8 +206,6 @@ static csrec_status take_samples(slabs *s, const range *r, csrec_measurement *pa
     return status ? csrec_fail(error, status, "%s: out of memory", s->npz.name) : CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ a slab -------------------- */
-
 static csrec_status read_slab(void *state, csrec_slab slab, csrec_measurement *part,
                               csrec_error *error) {
     slabs *s = state;
@@ -240,8 +231,6 @@ static void close_slabs(void *state) {
     free(s->mask);
     free(s);
 }
-
-/* ------------------------------------------------------------------ open ---------------------- */
 
 static csrec_status refuse(const slabs *s, const char *what, csrec_error *error) {
     return csrec_fail(error, CSREC_UNSUPPORTED, "%s: is read as a whole, for %s", s->npz.name,

@@ -9,8 +9,6 @@
 #include "measurement/through.h"
 #include "files/npz/npz.h"
 
-/* ------------------------------------------------------------------ reading ------------------- */
-
 static csrec_status read_name(const csrec_npz *npz, const char *field, char text[32],
                               csrec_error *error) {
     csrec_npz_member member;
@@ -246,8 +244,6 @@ void csrec_through_look(const csrec_npz *npz, csrec_measurement *m, csrec_error 
     if (!m->through && m->is_complex) csrec_fail(&seen, CSREC_OK, CSREC_REMARK_ENTRIES);
     if (remark) *remark = seen;
 }
-
-/* ------------------------------------------------------------------ writing ------------------- */
 
 csrec_npz_field csrec_npz_text(const char *name, const char *text, uint32_t letters[16],
                                char descr[16]) {

@@ -5,9 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "files/about.h"
-#include "files/output.h"
+#include "files/format.h"
 #include "files/png/png.h"
 
 /* As in read.c: what must survive a longjmp lives behind a pointer. */

@@ -5,13 +5,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/measurement.h"
-#include "files/output.h"
-
-/* ------------------------------------------------------------------ what libtiff calls -------- */
 
 static int on_error(TIFF *file, void *context, const char *module, const char *format,
                     va_list words) {
@@ -73,8 +69,6 @@ static toff_t on_size(thandle_t handle) {
     return fseeko(tiff->output, at, SEEK_SET) || end < 0 ? 0 : (toff_t)end;
 }
 
-/* ------------------------------------------------------------------ open and close ------------ */
-
 static csrec_status open_with(csrec_tiff *tiff, const char *mode, csrec_error *error) {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (!options) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", tiff->name);
@@ -112,8 +106,6 @@ csrec_status csrec_tiff_damaged(csrec_tiff *tiff, csrec_error *error) {
                       tiff->name, tiff->text[0] ? tiff->text : "no page");
 }
 
-/* ------------------------------------------------------------------ pages --------------------- */
-
 static uint32_t kind_of(const csrec_tiff *tiff) {
     uint32_t kind = 0;
     TIFFGetFieldDefaulted(tiff->file, TIFFTAG_SUBFILETYPE, &kind);
@@ -141,8 +133,6 @@ bool csrec_tiff_first(csrec_tiff *tiff) {
     if (!TIFFSetDirectory(tiff->file, 0)) return false;
     return csrec_tiff_is_picture(tiff) || csrec_tiff_next(tiff);
 }
-
-/* ------------------------------------------------------------------ the row ------------------- */
 
 static const char *refusal(const csrec_shape *shape, int64_t channels) {
     bool fits = (shape->dims == 2 || shape->dims == 3) && channels <= UINT16_MAX;

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tiff.h - TIFF files by libtiff: opening them over an input or an output, pages, their metadata.
- */
+/* tiff.h - TIFF files by libtiff: opened over an input or an output, pages, metadata. */
 #ifndef CSREC_FILES_TIFF_TIFF_H
 #define CSREC_FILES_TIFF_TIFF_H
 
-#include <stdio.h>
 #include <tiffio.h>
 
 #include "files/input.h"
@@ -27,7 +25,6 @@ csrec_status csrec_tiff_open(csrec_input *input, csrec_tiff *tiff, csrec_error *
 csrec_status csrec_tiff_create(FILE *output, const char *name, bool big, csrec_tiff *tiff,
                                csrec_error *error);
 void csrec_tiff_close(csrec_tiff *tiff);
-
 /* "NAME: damaged TIFF (what libtiff said)". */
 csrec_status csrec_tiff_damaged(csrec_tiff *tiff, csrec_error *error);
 
@@ -53,11 +50,9 @@ typedef struct csrec_tiff_layout {
  * next, or to the first; false at the end. */
 bool csrec_tiff_first(csrec_tiff *tiff);
 bool csrec_tiff_next(csrec_tiff *tiff);
-
 /* The page is one of those; or is a mask of the one before it. */
 bool csrec_tiff_is_picture(const csrec_tiff *tiff);
 bool csrec_tiff_is_mask(const csrec_tiff *tiff);
-
 /* Reads and checks the layout of the page, and of all pages. */
 csrec_status csrec_tiff_page_layout(csrec_tiff *tiff, csrec_tiff_layout *layout,
                                     csrec_error *error);
@@ -72,27 +67,19 @@ typedef struct csrec_tiff_axes {
 
 /* samples: of a pixel. */
 csrec_tiff_axes csrec_tiff_axes_find(TIFF *file, uint16_t samples);
-/* CSREC_UNSUPPORTED: the pages are not those. */
-csrec_status csrec_tiff_axes_apply(const csrec_tiff *tiff, const csrec_tiff_axes *axes,
-                                   csrec_tiff_layout *layout, csrec_error *error);
 /* Page of the result, and channel, of a page of the file. */
 int64_t csrec_tiff_page_of(const csrec_tiff_layout *layout, int64_t number, int64_t *channel);
 
 /* The tag of GDAL whose text is the value of unknown entries. */
 enum { CSREC_TIFF_NODATA = 42113 };
-void csrec_tiff_find_nodata(TIFF *file, csrec_tiff_layout *layout);
 /* Names it in the page that is written; NaN as "nan". */
 void csrec_tiff_set_nodata(TIFF *file, double value);
-
 /* A pixel of colours is unknown where all channels are: dark ones have the value in some. */
 bool csrec_tiff_is_colour(const csrec_tiff_layout *layout);
-
 /* Clears alpha where values are unknown: each in its channel, or of colours and beside an alpha
- * channel where all have the value. CSREC_DATA: values beside it are as large, and another number.
- */
+ * channel where all have the value. CSREC_DATA: values beside it are as large, another number. */
 csrec_status csrec_tiff_drop_nodata(const csrec_tiff *tiff, const csrec_tiff_layout *layout,
                                     csrec_image *signal, csrec_error *error);
-
 /* The slab of the input; without one, all. */
 csrec_status csrec_tiff_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_tiff_peek(csrec_input *input, csrec_image *signal, bool *transparent,

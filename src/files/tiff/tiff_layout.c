@@ -1,10 +1,171 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tiff_layout.c - what a TIFF declares of its pages: size, channels, types, the value of unknown
- * entries. */
+/* tiff_layout.c - what a TIFF declares of its pages: size, channels, types; which pages are
+ * channels of one picture, as ImageJ and OME say in the description of the first page; the value
+ * that GDAL's tag names for unknown entries. */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "files/tiff/tiff.h"
+
+/* Of an axis; more are of no file. */
+static const long long EXTENT_MOST = 1 << 20;
+
+/* The number after the name, before `end`; 1 without one. */
+static int64_t extent_of(const char *text, const char *name, const char *end) {
+    const char *at = strstr(text, name);
+    const long long extent = at && at < end ? strtoll(at + strlen(name), NULL, 10) : 1;
+    return extent >= 1 && extent <= EXTENT_MOST ? extent : 1;
+}
+
+/* Channels vary fastest in ImageJ's pages. */
+static csrec_tiff_axes of_imagej(const char *text) {
+    const char *end = text + strlen(text);
+    csrec_tiff_axes axes = {.program = "ImageJ", .stride = 1};
+    axes.channels = extent_of(text, "channels=", end);
+    axes.pages = axes.channels * extent_of(text, "slices=", end) * extent_of(text, "frames=", end);
+    const int64_t images = extent_of(text, "images=", end);
+    if (images > axes.pages) axes.pages = images;
+    return axes;
+}
+
+/* Samples of a pixel are channels in OME, too. */
+static csrec_tiff_axes of_ome(const char *text, uint16_t samples) {
+    const char *pixels = strstr(text, "Pixels "), *end = pixels ? strchr(pixels, '>') : NULL;
+    const char *order = pixels ? strstr(pixels, "DimensionOrder=\"XY") : NULL;
+    csrec_tiff_axes axes = {.program = "OME", .stride = 1, .channels = 1, .pages = 1};
+    if (!end || !order || order > end) return (csrec_tiff_axes){.program = NULL};
+    order += strlen("DimensionOrder=\"XY");
+    for (int i = 0; i < 3 && order[i]; i++) {
+        const char name[] = {'S', 'i', 'z', 'e', order[i], '=', '"', '\0'};
+        int64_t extent = extent_of(pixels, name, end);
+        if (order[i] == 'C') {
+            extent = extent % samples == 0 ? extent / samples : extent;
+            axes.channels = extent;
+            axes.stride = axes.pages;
+        }
+        axes.pages *= extent;
+    }
+    return axes;
+}
+
+csrec_tiff_axes csrec_tiff_axes_find(TIFF *file, uint16_t samples) {
+    const char *text = NULL;
+    if (TIFFGetField(file, TIFFTAG_IMAGEDESCRIPTION, &text) && text) {
+        if (strncmp(text, "ImageJ=", 7) == 0) return of_imagej(text);
+        if (strstr(text, "DimensionOrder=")) return of_ome(text, samples);
+    }
+    return (csrec_tiff_axes){.program = NULL};
+}
+
+/* CSREC_UNSUPPORTED: the pages are not those. */
+static csrec_status tiff_axes_apply(const csrec_tiff *tiff, const csrec_tiff_axes *axes,
+                                    csrec_tiff_layout *layout, csrec_error *error) {
+    const int64_t pages = layout->pages;
+    const bool lost = axes->program && pages == 1 && axes->pages > 1; /* they follow, untold */
+    if (!axes->program || (axes->channels == 1 && !lost)) return CSREC_OK;
+    if (axes->pages != pages || layout->channels != 1 || layout->alpha ||
+        axes->channels > UINT16_MAX)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: by its description for %s it has %lld pages, of %lld channels, but "
+                          "has %lld of %d; save it with a page for each channel and slice, or "
+                          "without the description",
+                          tiff->name, axes->program, (long long)axes->pages,
+                          (long long)axes->channels, (long long)pages, layout->channels);
+    layout->split = axes->channels;
+    layout->stride = axes->stride;
+    layout->pages = pages / axes->channels;
+    layout->channels = (uint16_t)axes->channels;
+    return CSREC_OK;
+}
+
+int64_t csrec_tiff_page_of(const csrec_tiff_layout *layout, int64_t number, int64_t *channel) {
+    const int64_t outer = number / layout->stride;
+    *channel = outer % layout->split;
+    return outer / layout->split * layout->stride + number % layout->stride;
+}
+
+static void tiff_find_nodata(TIFF *file, csrec_tiff_layout *layout) {
+    uint32_t count = 0;
+    const void *text = NULL;
+    char copy[64], *end = copy;
+    if (!TIFFFindField(file, CSREC_TIFF_NODATA, TIFF_ANY) ||
+        !TIFFGetField(file, CSREC_TIFF_NODATA, &count, &text) || !text || count == 0)
+        return;
+    size_t length = count < sizeof copy ? count : sizeof copy - 1;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    layout->unknown = strtod(copy, &end);
+    layout->nodata = end > copy;
+    if (layout->dtype == CSREC_F32) layout->unknown = (double)(float)layout->unknown;
+}
+
+/* GDAL reads the shortest text that is the same number. */
+void csrec_tiff_set_nodata(TIFF *file, double value) {
+    static const TIFFFieldInfo field = {
+        CSREC_TIFF_NODATA, -1, -1, TIFF_ASCII,
+        FIELD_CUSTOM,      1,  0,  (char *)(uintptr_t) "GDAL_NODATA"};
+    char text[32];
+    if (!TIFFFindField(file, CSREC_TIFF_NODATA, TIFF_ANY)) TIFFMergeFieldInfo(file, &field, 1);
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (isnan(value) || strtod(text, NULL) == value) break;
+    }
+    TIFFSetField(file, CSREC_TIFF_NODATA, isnan(value) ? "nan" : text);
+}
+
+/* Dark colours have the value of nodata in a channel or two. */
+bool csrec_tiff_is_colour(const csrec_tiff_layout *l) {
+    const bool rgb = l->photometric == PHOTOMETRIC_RGB || l->photometric == PHOTOMETRIC_YCBCR;
+    return l->photometric == PHOTOMETRIC_PALETTE ||
+           (rgb && (l->dtype == CSREC_U8 || l->dtype == CSREC_U16));
+}
+
+/* As GDAL compares: within two units of the last place. */
+static bool is_nodata(const csrec_tiff_layout *l, double value) {
+    const double unit = l->dtype == CSREC_F32   ? FLT_EPSILON
+                        : l->dtype == CSREC_F64 ? DBL_EPSILON
+                                                : 0.0;
+    return value == l->unknown || (isnan(value) && isnan(l->unknown)) ||
+           fabs(value - l->unknown) < 2.0 * unit * fabs(value + l->unknown);
+}
+
+/* Values of nodata are not known: each in its band, or, of colours, where all channels have it. */
+static void drop_nodata(const csrec_tiff_layout *l, const csrec_image *signal) {
+    const int64_t C = signal->by_channel ? 1 : l->channels;
+    for (int64_t i = 0; i < signal->pixels.count / C; i++) {
+        bool all = true;
+        for (int64_t c = 0; c < C && all; c++)
+            all = is_nodata(l, csrec_array_value(&signal->pixels, i * C + c));
+        if (all) signal->alpha[i] = 0;
+    }
+}
+
+/* Nodata is -3.4e38 in some files whose values are the least float, or the like: such values are
+ * no data, and what they are must be said. */
+static csrec_status check_nodata(const csrec_tiff *tiff, const csrec_tiff_layout *l,
+                                 const csrec_image *signal, csrec_error *error) {
+    static const double HUGE_NODATA = 1e30;
+    const int64_t each = signal->by_channel ? 1 : l->channels;
+    const bool loose = fabs(l->unknown) > HUGE_NODATA;
+    for (int64_t i = 0; i < signal->pixels.count && loose && !tiff->input->unknown; i++) {
+        const double value = csrec_array_value(&signal->pixels, i);
+        if (signal->alpha[i / each] && isfinite(value) && fabs(value) > HUGE_NODATA)
+            return csrec_fail(error, CSREC_DATA,
+                              "%s: tag GDAL_NODATA is %.9g, but values are %.9g; correct the tag "
+                              "(gdal_edit.py -a_nodata %.17g), or give the unknown value %.17g",
+                              tiff->name, l->unknown, value, value, value);
+    }
+    return CSREC_OK;
+}
+
+csrec_status csrec_tiff_drop_nodata(const csrec_tiff *tiff, const csrec_tiff_layout *layout,
+                                    csrec_image *signal, csrec_error *error) {
+    drop_nodata(layout, signal);
+    return check_nodata(tiff, layout, signal, error);
+}
 
 static bool find_type(TIFF *file, uint16_t *bits, csrec_dtype *dtype) {
     uint16_t kind = SAMPLEFORMAT_UINT;
@@ -86,7 +247,7 @@ csrec_status csrec_tiff_page_layout(csrec_tiff *tiff, csrec_tiff_layout *layout,
         return csrec_tiff_damaged(tiff, error);
     bool typed = find_type(file, &bits, &layout->dtype);
     find_channels(file, layout);
-    if (typed) csrec_tiff_find_nodata(file, layout);
+    if (typed) tiff_find_nodata(file, layout);
     layout->packed = bits == 1 && layout->stored == 1 && csrec_tiff_is_mask(tiff);
     if (layout->packed) layout->dtype = CSREC_U8;
     typed = typed || layout->packed;
@@ -119,5 +280,5 @@ csrec_status csrec_tiff_layout_read(csrec_tiff *tiff, csrec_tiff_layout *layout,
     }
     layout->masked = tiff->masked;
     layout->reduced = tiff->reduced;
-    return status ? status : csrec_tiff_axes_apply(tiff, &axes, layout, error);
+    return status ? status : tiff_axes_apply(tiff, &axes, layout, error);
 }

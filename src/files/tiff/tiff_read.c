@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* tiff_read.c - TIFF to samples as stored: strips or tiles, interleaved or in planes, of any page.
- */
+/* tiff_read.c - TIFF to samples as stored: strips or tiles, interleaved or in planes, of a page. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "files/format.h"
 #include "files/tiff/tiff.h"
@@ -14,8 +12,6 @@
 /* Bytes of a block of a picture that is smaller; and how often as long as the file what it holds
  * can be: LZW's longest strings, of 12 bits each. */
 enum { BLOCK_MOST = 1 << 24, EXPANSION_MOST = 2600 };
-
-/* ------------------------------------------------------------------ pixels -------------------- */
 
 /* A strip, or a tile: `stored` samples a pixel of plane `plane`, or one. */
 typedef struct block {
@@ -225,8 +221,6 @@ static csrec_status expand_palette(page_reader *r, uint8_t *to, uint8_t *known) 
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the whole ----------------- */
 
 /* The signal of the whole file, without data. */
 static csrec_status describe(const csrec_tiff *tiff, const csrec_tiff_layout *l,

@@ -3,10 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "files/format.h"
 #include "files/npy/npy.h"
-#include "files/output.h"
 #include "files/tiff/tiff.h"
 
 /* STRIP: bytes, about. Tiles have a multiple of TILE rows and columns. */
@@ -32,8 +30,6 @@ typedef struct writer {
     bool imagej;
     csrec_tiff_layout axes; /* which pages are channels, or split 1: none */
 } writer;
-
-/* ------------------------------------------------------------------ tags ---------------------- */
 
 /* Of the tags that libtiff knows by itself, those with one float. */
 static const uint32_t floats[] = {TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, TIFFTAG_XPOSITION,
@@ -176,8 +172,6 @@ static void compare(writer *w) {
     if (!w->across) w->down = row_bytes(w) < STRIP ? (uint32_t)(STRIP / row_bytes(w)) : 1;
 }
 
-/* ------------------------------------------------------------------ pages --------------------- */
-
 static void describe_extra(writer *w) {
     uint16_t kinds[UINT16_MAX];
     int colours = w->photometric == PHOTOMETRIC_RGB         ? 3
@@ -305,8 +299,6 @@ static csrec_status write_pages(writer *w) {
     }
     return status;
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 static csrec_status measure(writer *w, const char *path) {
     const csrec_shape *shape = &w->signal->pixels.shape;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench.h - the commands of csbench: one file and one row of the table in csbench.c each, and what
- * they share: random problems, and solvers that are counted on them. */
+ * they share: random problems, and solvers that are counted on them; an operator and its matrix,
+ * written out, and solvers on both; the worked example of Park 2015: six rows of the 32 x 32 Haar
+ * matrix, step by step as section 3.1 does it, apart from the library. */
 #ifndef CSREC_TOOLS_BENCH_BENCH_H
 #define CSREC_TOOLS_BENCH_BENCH_H
 
@@ -41,7 +43,6 @@ enum { BENCH_SIZE_MOST = 1 << 16 };
 /* Random matrices: name i, NULL past the end, and what it is. */
 const char *bench_ensemble_name(int i);
 const char *bench_ensemble_brief(int i);
-
 /* NULL, or why the ensemble has no matrix of n columns. */
 const char *bench_ensemble_refusal(int ensemble, int64_t n);
 
@@ -99,9 +100,7 @@ enum { BENCH_SETTINGS = 3 };
 csrec_solve_options bench_solver_options(const char *solver, int64_t m, int64_t k,
                                          csrec_setting set[BENCH_SETTINGS]);
 
-/* The same for y with noise: who is told k does not end by the residual, the others do at the
- * noise.
- */
+/* The same for y with noise: who is told k does not end by the residual, others at the noise. */
 void bench_options_noise(const char *solver, double noise, csrec_solve_options *options);
 
 /* trace (A_S^T A_S)^-1 of the matrix [m][n] and the support S of x [n], INFINITY if these columns
@@ -115,5 +114,75 @@ csrec_status bench_oracle(int64_t m, int64_t n, const double *matrix, const doub
 csrec_status bench_cell_solve(const bench_trials *trials, int64_t m, int64_t k,
                               csrec_progress_fn progress, void *context, int32_t *successes,
                               csrec_error *error);
+
+enum { BENCH_COLUMNS_MOST = 8192 };
+
+typedef struct bench_operator {
+    char what[128]; /* in words */
+    csrec_operator *A;
+    int64_t m, n;
+    double *matrix;   /* [m][n], row-major */
+    uint64_t *number; /* [n] of Haar's columns; NULL: of another operator */
+} bench_operator;
+
+/* The sampled Haar matrix: the operator `haar`, and the matrix by its definition (Park 2015), of
+ * the columns that are not zero; of those that are equal up to their sign, the one with the
+ * smallest number. */
+csrec_status bench_operator_haar(int levels, int64_t m, const uint64_t *rows, csrec_columns columns,
+                                 bench_operator *o, csrec_error *error);
+/* The operator that a measurement was made through, its matrix column by column from products with
+ * unit vectors; of points, Haar's columns of their rows in Morton order. */
+csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_operator *o,
+                                 csrec_error *error);
+
+void bench_operator_clear(bench_operator *o);
+
+typedef struct bench_pair {
+    const bench_operator *o;
+    const csrec_operator *dense; /* of o's matrix */
+    const double *y, *norms;     /* [m]; [n] lengths of the columns */
+    double tolerance;
+    double *one, *two, *before, *r; /* scratch: [n] three times, [m] */
+} bench_pair;
+
+typedef struct bench_agreement {
+    const char *name;
+    double difference;       /* bench_difference of the results */
+    int64_t columns, others; /* columns that the matrix's result has; in one result only; -1, 0 of
+                                products */
+    const char *equal;       /* NULL, or why the results are equally good although they differ */
+} bench_agreement;
+
+/* max |a - b| / max |b|; 0 of equal vectors. */
+double bench_difference(int64_t n, const double *a, const double *b);
+
+csrec_status bench_pair_compare(const bench_pair *pair, const char *solver, int64_t k,
+                                bench_agreement *to, csrec_error *error);
+
+enum { BENCH_WORKED_LEVELS = 5, BENCH_WORKED_ROWS = 6, BENCH_WORKED_SIZE = 32 };
+
+extern const uint64_t bench_worked_rows[BENCH_WORKED_ROWS];
+extern const double bench_worked_r[BENCH_WORKED_ROWS];
+
+/* Step n, span 2^n: an entry for each group that has samples, by its first row. */
+typedef struct bench_step {
+    int64_t span;
+    int n;
+    struct {
+        int64_t row, group, member, count, column; /* count is # */
+        double sub, add;
+    } entry[BENCH_WORKED_ROWS];
+} bench_step;
+
+/* The steps of r: [BENCH_WORKED_LEVELS]. */
+void bench_worked_steps(const double r[BENCH_WORKED_ROWS], bench_step *steps);
+/* Column of Psi, by its definition: of unit length, or zeros. */
+void bench_worked_column(int64_t column, double psi[BENCH_WORKED_ROWS]);
+
+/* An iteration of Matching Pursuit (table 1): the pick, its product with r, ||r|| / ||y|| then. */
+typedef struct bench_pick {
+    int64_t column;
+    double product, residual;
+} bench_pick;
 
 #endif

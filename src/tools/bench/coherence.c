@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operator.h"
+#include "bench.h"
 #include "tools/common/chart.h"
 #include "tools/common/output.h"
 #include "tools/common/report.h"
@@ -141,8 +141,6 @@ static csrec_status measure(const double *matrix, coherence *c) {
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ report -------------------- */
-
 static bool print_text(const coherence *c) {
     printf("%s: %lld x %lld, %lld columns of zeros\n", c->what, (long long)c->m, (long long)c->n,
            (long long)c->zeros);
@@ -213,8 +211,6 @@ static csrec_status write_plot(const arguments *a, const coherence *c, csrec_err
     for (int i = 0; i < 2; i++) cli_chart_clear(&charts[i]);
     return status;
 }
-
-/* ------------------------------------------------------------------ the command --------------- */
 
 static csrec_status measure_drawn(const arguments *a, coherence *c, csrec_error *error) {
     c->n = a->n;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operator.h"
+#include "bench.h"
 #include "tools/common/report.h"
 
 typedef struct {
@@ -151,8 +151,6 @@ static csrec_status compare(const arguments *a, const bench_operator *o, checks 
     return status;
 }
 
-/* ------------------------------------------------------------------ report -------------------- */
-
 /* Products have no columns. */
 static bool agrees(const arguments *a, const bench_agreement *one) {
     return one->equal || (one->difference <= a->tolerance && one->others == 0);
@@ -203,8 +201,6 @@ static bool print_json(const arguments *a, const bench_operator *o, const checks
     cli_json_end_list(&json);
     return cli_json_close(&json);
 }
-
-/* ------------------------------------------------------------------ the command --------------- */
 
 static csrec_status draw_haar(const arguments *a, csrec_columns columns, bench_operator *o,
                               csrec_error *error) {

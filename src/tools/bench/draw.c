@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* draw.c - random matrices and sparse signals, each drawn from one key. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,8 +118,6 @@ csrec_status bench_matrix_draw(int number, int64_t m, int64_t n, uint64_t key, d
     csrec_sampling_clear(&rows);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ signals ------------------- */
 
 static double draw_sign(uint64_t key, int64_t i) {
     return csrec_random_u64(key, 2, (uint64_t)i) & 1 ? 1.0 : -1.0;

@@ -1,10 +1,153 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* example.c - prints the worked example of Park 2015 step by step. */
+/* example.c - the worked example of Park 2015, by the text of the paper, step by step. */
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
-#include "worked.h"
+#include "bench.h"
 #include "tools/common/report.h"
+
+enum {
+    N = BENCH_WORKED_ROWS,
+    M = BENCH_WORKED_SIZE,
+    LEVELS = BENCH_WORKED_LEVELS,
+    ATOMS_MOST = 200
+};
+
+const uint64_t bench_worked_rows[N] = {1, 6, 10, 16, 23, 27};
+const double bench_worked_r[N] = {7, 7, 7, 4, 4, 6};
+
+/* Entries of one group are neighbours: the first takes both, the second one ends. */
+static void reduce(const bench_step *from, bench_step *to) {
+    to->n = 0;
+    for (int j = 0; j < from->n; j++) {
+        int64_t row = from->entry[j].row, group = row / to->span, member = row % to->span;
+        double add = from->entry[j].add, sub = member < to->span / 2 ? add : -add;
+        int64_t count = from->entry[j].count;
+        if (j + 1 < from->n && from->entry[j + 1].row / to->span == group) {
+            j++;
+            sub = add - from->entry[j].add;
+            add += from->entry[j].add;
+            count += from->entry[j].count;
+        }
+        int at = to->n++;
+        to->entry[at].row = row;
+        to->entry[at].group = group;
+        to->entry[at].member = member;
+        to->entry[at].count = count;
+        to->entry[at].column = M / to->span + group;
+        to->entry[at].sub = sub;
+        to->entry[at].add = add;
+    }
+}
+
+void bench_worked_steps(const double r[N], bench_step *steps) {
+    bench_step before = {.n = N};
+    for (int j = 0; j < N; j++) {
+        before.entry[j].row = (int64_t)bench_worked_rows[j];
+        before.entry[j].add = r[j];
+        before.entry[j].count = 1;
+    }
+    for (int n = 0; n < BENCH_WORKED_LEVELS; n++) {
+        steps[n].span = INT64_C(2) << n;
+        reduce(n ? &steps[n - 1] : &before, &steps[n]);
+    }
+}
+
+void bench_worked_column(int64_t column, double psi[N]) {
+    int64_t span = M, count = 0;
+    while (M / span * 2 <= column) span /= 2;
+    for (int j = 0; j < N; j++) {
+        int64_t row = (int64_t)bench_worked_rows[j], group = column - M / span;
+        psi[j] = column == 0 ? 1.0 : row / span != group ? 0.0 : row % span < span / 2 ? 1.0 : -1.0;
+        count += psi[j] != 0.0;
+    }
+    for (int j = 0; j < N && count; j++) psi[j] /= sqrt((double)count);
+}
+
+static double dot(const double *a, const double *b) {
+    double sum = 0.0;
+    for (int j = 0; j < N; j++) sum += a[j] * b[j];
+    return sum;
+}
+
+/* Products that differ in rounding only are equal. */
+static bench_pick select_column(const double *r) {
+    bench_pick best = {0, 0.0, 0.0};
+    double psi[N];
+    for (int64_t c = 0; c < M; c++) {
+        bench_worked_column(c, psi);
+        double product = dot(psi, r);
+        if (fabs(product) > fabs(best.product) * (1.0 + 1e-12) + 1e-12)
+            best = (bench_pick){c, product, 0.0};
+    }
+    return best;
+}
+
+/* Up to `most` iterations on y = bench_worked_r, by the dense columns, until ||r|| <= epsilon
+ * ||y||; returns their number. x: [BENCH_WORKED_SIZE]. Of equal products the coarsest column, then
+ * the first. */
+static int worked_pursuit(double epsilon, int most, bench_pick *picks, double *x) {
+    double r[N], psi[N], whole = sqrt(dot(bench_worked_r, bench_worked_r));
+    int t = 0;
+    memcpy(r, bench_worked_r, sizeof r);
+    memset(x, 0, M * sizeof *x);
+    while (t < most && sqrt(dot(r, r)) > epsilon * whole) {
+        bench_pick pick = select_column(r);
+        bench_worked_column(pick.column, psi);
+        for (int j = 0; j < N; j++) r[j] -= pick.product * psi[j];
+        x[pick.column] += pick.product;
+        pick.residual = sqrt(dot(r, r)) / whole;
+        picks[t++] = pick;
+    }
+    return t;
+}
+
+static csrec_status compare_products(csrec_transform_method method, double *most,
+                                     csrec_error *error) {
+    csrec_product found[N * BENCH_WORKED_LEVELS + 1];
+    bench_step steps[BENCH_WORKED_LEVELS];
+    double expected[M] = {0.0}, got[M] = {0.0};
+    int64_t n = 0;
+    csrec_status status =
+        csrec_haar_transform("cpu", BENCH_WORKED_LEVELS, N, bench_worked_rows, bench_worked_r,
+                             method, (int64_t)(sizeof found / sizeof *found), found, &n, error);
+    if (status) return status;
+    bench_worked_steps(bench_worked_r, steps);
+    for (int s = 0; s < BENCH_WORKED_LEVELS; s++)
+        for (int i = 0; i < steps[s].n; i++)
+            expected[steps[s].entry[i].column] =
+                steps[s].entry[i].sub / sqrt((double)steps[s].entry[i].count);
+    expected[0] = steps[BENCH_WORKED_LEVELS - 1].entry[0].add / sqrt((double)N);
+    for (int64_t i = 0; i < n; i++) got[found[i].column] = found[i].value;
+    for (int c = 0; c < M; c++) *most = fmax(*most, fabs(got[c] - expected[c]));
+    return CSREC_OK;
+}
+
+/* Largest difference between these and the library: inner products of both transforms, and x of
+ * the solver mp on the operator haar. */
+static csrec_status worked_compare(double *products, double *coefficients, csrec_error *error) {
+    bench_pick picks[ATOMS_MOST];
+    double x[M];
+    *products = *coefficients = 0.0;
+    csrec_status status = compare_products(CSREC_TRANSFORM_LEVELS, products, error);
+    if (!status) status = compare_products(CSREC_TRANSFORM_TREE, products, error);
+    csrec_operator_spec spec = {.name = "haar",
+                                .levels = LEVELS,
+                                .m = N,
+                                .rows = bench_worked_rows,
+                                .columns = CSREC_COLUMNS_PAPER};
+    csrec_solve_options how = {.solver = "mp", .stop = {.epsilon = 1e-6, .atoms = ATOMS_MOST}};
+    csrec_operator *A = NULL;
+    csrec_atoms atoms = {0};
+    if (!status) status = csrec_operator_create(&spec, &A, error);
+    if (!status) status = csrec_solve(A, bench_worked_r, &how, &atoms, NULL, NULL, error);
+    worked_pursuit(1e-6, ATOMS_MOST, picks, x);
+    for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] -= atoms.coefficient[i];
+    for (int c = 0; c < M; c++) *coefficients = fmax(*coefficients, fabs(x[c]));
+    csrec_atoms_clear(&atoms);
+    csrec_operator_destroy(A);
+    return status;
+}
 
 typedef struct {
     const char *operand; /* there is none */
@@ -12,8 +155,6 @@ typedef struct {
     double epsilon;
     bool json;
 } arguments;
-
-enum { ATOMS_MOST = 200 };
 
 static const cli_option options[] = {
     {"atoms", 'k', CLI_INTEGER, "T", "Iterations of Matching Pursuit at most (default 10).",
@@ -38,8 +179,6 @@ static const cli_tool tool = {
     CLI_OPTIONS(options),
     .operand = offsetof(arguments, operand),
     .optional = true};
-
-enum { N = BENCH_WORKED_ROWS, M = BENCH_WORKED_SIZE, LEVELS = BENCH_WORKED_LEVELS };
 
 typedef struct example {
     bench_step steps[LEVELS];
@@ -142,8 +281,8 @@ static int example_run(int argc, char **argv) {
     if (code != CLI_CONTINUE) return code;
     if (a.operand) return bench_operand_refuse(&tool, a.operand);
     bench_worked_steps(bench_worked_r, e.steps);
-    e.n_picks = bench_worked_pursuit(a.epsilon, (int)a.atoms, e.picks, e.x);
-    if (bench_worked_compare(&e.products, &e.coefficients, &error))
+    e.n_picks = worked_pursuit(a.epsilon, (int)a.atoms, e.picks, e.x);
+    if (worked_compare(&e.products, &e.coefficients, &error))
         return cli_failure(&tool, "%s", error.text);
     if (!(a.json ? print_json(&e) : print_text(&e))) return cli_stdout_failed(&tool);
     return agrees(&e) ? CLI_DONE : CLI_FAILURE;

@@ -1,11 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* operator.c - operators of files and of Haar's matrix, with their matrices; what a solver finds on
- * both, which tells ties from mistakes. */
-#include "operator.h"
-
+/* operator.c - choices and checks of several commands; operators of files and of Haar's matrix,
+ * with their matrices; what a solver finds on both, which tells ties from mistakes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "bench.h"
+#include "tools/common/output.h"
+
+csrec_status bench_in_words(csrec_status status, csrec_error *error) {
+    return status ? cli_fail(error, status, "%s", csrec_status_text(status)) : CSREC_OK;
+}
+
+int bench_plot_check(const cli_tool *tool, const char *plot) {
+    const char *dot = plot ? strrchr(plot, '.') : NULL;
+    char list[128];
+    if (!plot) return CLI_CONTINUE;
+    if (!(dot && strcmp(dot, ".svg") == 0) &&
+        !cli_format_has(csrec_format_of(plot), CSREC_USE_PICTURE))
+        return cli_usage(tool, "--plot %s: name a .svg or %s", plot,
+                         csrec_format_list(CSREC_USE_PICTURE, false, "or", list, sizeof list));
+    return cli_output_check(tool, plot);
+}
+
+static const csrec_columns choices[] = {CSREC_COLUMNS_PAPER, CSREC_COLUMNS_TWO_SIDED};
+
+const char *bench_columns_name(int i) {
+    return i >= 0 && i < 2 ? csrec_columns_name(choices[i]) : NULL;
+}
+
+csrec_columns bench_columns(int i) {
+    return choices[i];
+}
+
+int bench_solvers_check(const cli_tool *tool, const cli_texts *names, bench_trials *trials) {
+    csrec_error error;
+    csrec_status status = bench_solvers_take(names, trials, &error);
+    if (!status) return CLI_CONTINUE;
+    return status == CSREC_MEMORY ? cli_failure(tool, "%s", error.text)
+                                  : cli_usage(tool, "%s", error.text);
+}
 
 void bench_operator_clear(bench_operator *o) {
     csrec_operator_destroy(o->A);
@@ -23,8 +57,6 @@ static csrec_status allocate(bench_operator *o, csrec_error *error) {
     o->matrix = calloc((size_t)(o->m * o->n), sizeof *o->matrix);
     return o->matrix ? CSREC_OK : cli_fail(error, CSREC_MEMORY, "%s: out of memory", o->what);
 }
-
-/* ------------------------------------------------------------------ Haar's matrix ------------- */
 
 static bool are_equal_up_to_sign(int64_t m, const double *a, const double *b) {
     bool same = true, opposite = true;
@@ -83,8 +115,6 @@ csrec_status bench_operator_haar(int levels, int64_t m, const uint64_t *rows, cs
     return status;
 }
 
-/* ------------------------------------------------------------------ files --------------------- */
-
 static int ascending(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
@@ -137,8 +167,6 @@ csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_
     csrec_measurement_clear(&m);
     return status ? cli_fail(error, status, "%.100s: %.390s", path, why.text) : CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ solvers on both ----------- */
 
 /* Smaller entries than this share of the largest are rounding. */
 static const double ROUNDING = 1e-9;
@@ -197,8 +225,6 @@ static void count_columns(const bench_pair *p, bench_agreement *to) {
 static bool are_same(const bench_pair *p, const bench_agreement *found) {
     return found->difference <= p->tolerance && found->others == 0;
 }
-
-/* ------------------------------------------------------------------ ties ---------------------- */
 
 /* The column of a step from `before` to x: the new one, else the one that changed most. */
 static int64_t pick_of(const bench_pair *p, const double *x) {

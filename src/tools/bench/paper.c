@@ -2,11 +2,10 @@
 /* paper.c - what Park 2015 prints beside what is computed here, and the transform at the
  * sizes that the paper names. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "worked.h"
+#include "bench.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
 
@@ -41,8 +40,6 @@ static const cli_tool tool = {
     .optional = true};
 
 enum { N = BENCH_WORKED_ROWS, M = BENCH_WORKED_SIZE, LEVELS = BENCH_WORKED_LEVELS };
-
-/* ------------------------------------------------------------------ numbers ------------------- */
 
 typedef struct numbers {
     bench_step steps[LEVELS];
@@ -139,8 +136,6 @@ static csrec_status find_numbers(numbers *v, csrec_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------ times --------------------- */
-
 typedef struct timing {
     int levels;
     int64_t n;
@@ -200,8 +195,6 @@ static csrec_status time_all(int64_t most, timing *timings, int *n, csrec_error 
         status = time_size(levels[*n], &timings[*n], error);
     return status;
 }
-
-/* ------------------------------------------------------------------ report -------------------- */
 
 static void put_bytes(double bytes, char text[16]) {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

@@ -54,8 +54,7 @@ static double half_of(const bench_study *study, int solver, int64_t column) {
     return sum / (double)study->rows;
 }
 
-/* rho = max_z (delta - 2 b(z)) / (delta (1 + z^2 - 2 b(z))), b(z) = (1 + z^2) Phi(-z) - z phi(z).
- */
+/* rho = max_z (delta - 2 b(z)) / (delta (1 + z^2 - 2 b(z))), b = (1 + z^2) Phi(-z) - z phi(z). */
 static double l1_threshold(double delta) {
     double best = 0.0;
     for (double z = 0.0; z < 8.0; z += 1e-3) {
@@ -66,8 +65,6 @@ static double l1_threshold(double delta) {
     }
     return best;
 }
-
-/* ------------------------------------------------------------------ report -------------------- */
 
 static bool print(const bench_study *study) {
     const bench_trials *t = &study->trials;
@@ -112,8 +109,6 @@ static void add_solver(const bench_curve *of, cli_json *json) {
     cli_json_numbers(json, "half", study->columns, number_half, of);
     cli_json_numbers(json, "successes", study->columns * study->rows, number_success, of);
 }
-
-/* ------------------------------------------------------------------ plot ---------------------- */
 
 /* solver -1: the threshold of l1. */
 static bool add_curve(const bench_study *study, int solver, cli_chart *chart) {
@@ -165,8 +160,6 @@ static bool draw(const bench_study *study, cli_chart charts[BENCH_CHARTS_MOST], 
         if (!draw_map(study, s, &charts[(*n)++])) return false;
     return true;
 }
-
-/* ------------------------------------------------------------------ the command --------------- */
 
 static void set_sizes(bench_study *study, const void *given) {
     (void)given;

@@ -94,8 +94,6 @@ static const cli_tool tool = {
     .operand = offsetof(arguments, name),
     .optional = true};
 
-/* ------------------------------------------------------------------ the draw ------------------ */
-
 typedef struct problem {
     const problem_row *row;
     int64_t n, m, k;
@@ -181,8 +179,6 @@ static void problem_clear(problem *p) {
     free(p->y);
 }
 
-/* ------------------------------------------------------------------ files --------------------- */
-
 static csrec_status add_measurement(const arguments *a, const problem *p, csrec_files *files,
                                     csrec_error *error) {
     int64_t *index = malloc((size_t)p->m * sizeof *index);
@@ -214,8 +210,6 @@ static int write_files(const arguments *a, const problem *p) {
     csrec_files_destroy(files);
     return status ? cli_failure(&tool, "%s", error.text) : CLI_DONE;
 }
-
-/* ------------------------------------------------------------------ solving ------------------- */
 
 typedef struct result {
     const char *solver;
@@ -299,8 +293,6 @@ static int solve_all(const arguments *a, const problem *p, const bench_trials *t
     if (status) return cli_failure(&tool, "%s", error.text);
     return print(a, p, trials->n_solvers, results) ? CLI_DONE : cli_stdout_failed(&tool);
 }
-
-/* ------------------------------------------------------------------ the command --------------- */
 
 static int check_files(const arguments *a) {
     char list[64];

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sparsity.c - the share of signals recovered against their number of entries that are not 0,
- * at one m. */
+/* sparsity.c - the share of signals recovered against their number k of nonzeros, at one m. */
 #include "study.h"
 
 typedef struct {

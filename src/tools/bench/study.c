@@ -56,8 +56,6 @@ static void clear(bench_study *study) {
     free(study->fingerprint);
 }
 
-/* ------------------------------------------------------------------ checks -------------------- */
-
 static int check_files(const bench_study *study) {
     const bench_study_options *o = study->options;
     char list[64];
@@ -124,8 +122,6 @@ static char *fingerprint_of(const bench_study *study) {
     cli_fingerprint_integer(&line, "k", study->k[study->columns * study->rows - 1]);
     return cli_fingerprint_end(&line);
 }
-
-/* ------------------------------------------------------------------ the file ------------------ */
 
 static int64_t cells_of(const bench_study *study) {
     return study->trials.n_solvers * study->columns * study->rows;
@@ -218,8 +214,6 @@ static csrec_status save(bench_study *study, csrec_error *error) {
                               {study->complete ? study->options->plot : NULL, add_plot, false}};
     return cli_products_write(&options, 0, 2, products, study, error);
 }
-
-/* ------------------------------------------------------------------ the run ------------------- */
 
 typedef struct runner {
     bench_study *study;

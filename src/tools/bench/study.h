@@ -21,59 +21,48 @@ typedef struct bench_study_options {
 #define BENCH_STUDY_DEFAULTS                                                                       \
     { .n = 256, .count = 20, .seed = 1, .tolerance = 0.01, .factor = 3.0, .backend = -1 }
 
-#define BENCH_OPTION(letter_, name_, type_, argument_, help_, field_)                              \
-    CLI_ROW(letter_, name_, type_, argument_, help_),                                              \
-        .offset = offsetof(bench_study_options, field_)
+#define BENCH_AT(member) .offset = offsetof(bench_study_options, member)
 
 #define BENCH_STUDY_OPTIONS                                                                        \
-    {BENCH_OPTION('o', "output", CLI_WRITE, "FILE",                                                \
-                  "Results to write, {arrays or}. A stopped run goes on from it.", output)},       \
-        {BENCH_OPTION(0, "plot", CLI_WRITE, "FILE", "Draw the results, .svg or {picture or}.",     \
-                      plot)},                                                                      \
-        {BENCH_OPTION('s', "solver", CLI_TEXTS, "NAME",                                            \
-                      "Solver; may be repeated (default: all that take a matrix).", solvers)},     \
-        {BENCH_OPTION('n', "columns", CLI_INTEGER, "N", "Entries of a signal (default 256).", n),  \
-         .low = 2, .high = BENCH_SIZE_MOST},                                                       \
-        {BENCH_OPTION('e', "ensemble", CLI_CHOICE, "NAME", "Random matrices (default gaussian).",  \
-                      ensemble),                                                                   \
-         .choice = bench_ensemble_name},                                                           \
-        {BENCH_OPTION('a', "amplitudes", CLI_CHOICE, "NAME",                                       \
-                      "Entries that are not 0 (default signs, the hardest).", amplitudes),         \
-         .choice = bench_amplitudes_name},                                                         \
-        {BENCH_OPTION('T', "trials", CLI_INTEGER, "T", "Signals of each size (default 20).",       \
-                      count),                                                                      \
-         .low = 1, .high = 1e6},                                                                   \
-        {BENCH_OPTION('Q', "matrices", CLI_INTEGER, "Q",                                           \
-                      "Matrices of each size, which share the signals (default T / 4); 1 suits a " \
-                      "GPU.",                                                                      \
-                      matrices),                                                                   \
-         .low = 1, .high = 1e6},                                                                   \
-        {BENCH_OPTION(0, "tolerance", CLI_REAL, "E",                                               \
-                      "A signal is recovered if the error's length is at most this share of its "  \
-                      "own (default 0.01).",                                                       \
-                      tolerance),                                                                  \
-         .low = 1e-6, .high = 1.0},                                                                \
-        {BENCH_OPTION(0, "noise", CLI_REAL, "SIGMA",                                               \
-                      "Standard deviation of noise on each measurement (default 0); columns have " \
-                      "length 1. Success is then judged by --factor, not by --tolerance.",         \
-                      noise),                                                                      \
-         .low = 0.0, .high = 1e6},                                                                 \
-        {BENCH_OPTION(0, "factor", CLI_REAL, "F",                                                  \
-                      "With --noise a signal is recovered if the error's length is at most F "     \
-                      "times the root mean square that least squares on the true support has "     \
-                      "(default 3).",                                                              \
-                      factor),                                                                     \
-         .low = 1.0, .high = 1e6},                                                                 \
-        {BENCH_OPTION(0, "seed", CLI_SEED, "S", "Seed of all draws (default 1).", seed)},          \
-        {BENCH_OPTION(0, "fresh", CLI_FLAG, NULL,                                                  \
-                      "Begin anew if the output has other settings or is complete.", fresh)},      \
+    CLI_ROW('o', "output", CLI_WRITE, "FILE",                                                      \
+            "Results to write, {arrays or}. A stopped run goes on from it.", BENCH_AT(output)),    \
+        CLI_ROW(0, "plot", CLI_WRITE, "FILE", "Draw the results, .svg or {picture or}.",           \
+                BENCH_AT(plot)),                                                                   \
+        CLI_ROW('s', "solver", CLI_TEXTS, "NAME",                                                  \
+                "Solver; may be repeated (default: all that take a matrix).", BENCH_AT(solvers)),  \
+        CLI_ROW('n', "columns", CLI_INTEGER, "N", "Entries of a signal (default 256).",            \
+                BENCH_AT(n), .low = 2, .high = BENCH_SIZE_MOST),                                   \
+        CLI_ROW('e', "ensemble", CLI_CHOICE, "NAME", "Random matrices (default gaussian).",        \
+                BENCH_AT(ensemble), .choice = bench_ensemble_name),                                \
+        CLI_ROW('a', "amplitudes", CLI_CHOICE, "NAME",                                             \
+                "Entries that are not 0 (default signs, the hardest).", BENCH_AT(amplitudes),      \
+                .choice = bench_amplitudes_name),                                                  \
+        CLI_ROW('T', "trials", CLI_INTEGER, "T", "Signals of each size (default 20).",             \
+                BENCH_AT(count), .low = 1, .high = 1e6),                                           \
+        CLI_ROW('Q', "matrices", CLI_INTEGER, "Q",                                                 \
+                "Matrices of each size, which share the signals (default T / 4); 1 suits a GPU.",  \
+                BENCH_AT(matrices), .low = 1, .high = 1e6),                                        \
+        CLI_ROW(0, "tolerance", CLI_REAL, "E",                                                     \
+                "A signal is recovered if the error's length is at most this share of its own "    \
+                "(default 0.01).",                                                                 \
+                BENCH_AT(tolerance), .low = 1e-6, .high = 1.0),                                    \
+        CLI_ROW(0, "noise", CLI_REAL, "SIGMA",                                                     \
+                "Standard deviation of noise on each measurement (default 0); columns have "       \
+                "length 1. Success is then judged by --factor, not by --tolerance.",               \
+                BENCH_AT(noise), .low = 0.0, .high = 1e6),                                         \
+        CLI_ROW(0, "factor", CLI_REAL, "F",                                                        \
+                "With --noise a signal is recovered if the error's length is at most F times the " \
+                "root mean square that least squares on the true support has (default 3).",        \
+                BENCH_AT(factor), .low = 1.0, .high = 1e6),                                        \
+        CLI_ROW(0, "seed", CLI_SEED, "S", "Seed of all draws (default 1).", BENCH_AT(seed)),       \
+        CLI_ROW(0, "fresh", CLI_FLAG, NULL,                                                        \
+                "Begin anew if the output has other settings or is complete.", BENCH_AT(fresh)),   \
         CLI_THREADS(bench_study_options), CLI_BACKEND(bench_study_options),                        \
-        {BENCH_OPTION(0, "no-sync", CLI_FLAG, NULL,                                                \
-                      "Do not wait until files are on the disk (fsync).", no_sync)},               \
-        CLI_JSON(bench_study_options), CLI_QUIET(bench_study_options), {                           \
-        BENCH_OPTION('l', "list", CLI_LISTING, NULL,                                               \
-                     "List ensembles, amplitudes and solvers, then exit.", output)                 \
-    }
+        CLI_ROW(0, "no-sync", CLI_FLAG, NULL, "Do not wait until files are on the disk (fsync).",  \
+                BENCH_AT(no_sync)),                                                                \
+        CLI_JSON(bench_study_options), CLI_QUIET(bench_study_options),                             \
+        CLI_ROW('l', "list", CLI_LISTING, NULL,                                                    \
+                "List ensembles, amplitudes and solvers, then exit.", BENCH_AT(output))
 
 /* For tool.listing. */
 void bench_study_list(FILE *out);
@@ -109,10 +98,8 @@ struct bench_study {
 
 /* Share of signals recovered. */
 double bench_study_share(const bench_study *study, int solver, int64_t column, int64_t row);
-
 /* Checks the options, before the sizes are set. CLI_CONTINUE, or the exit code after a message. */
 int bench_study_check(bench_study *study);
-
 /* Solves what the output file does not have yet of columns x rows sizes, writes it, reports and
  * frees the study. Returns the exit code. */
 int bench_study_run(bench_study *study, int64_t columns, int64_t rows, const void *given);

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* trials.c - draws problems of one size, solves them, and counts what is recovered. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
-
-/* ------------------------------------------------------------------ solvers ------------------- */
 
 static int solver_number(const char *name) {
     const char *found, *brief, *source;
@@ -95,8 +92,6 @@ csrec_status bench_solvers_take(const cli_texts *names, bench_trials *trials, cs
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ one size ------------------ */
 
 /* Signals of one matrix. */
 typedef struct problems {

@@ -32,8 +32,6 @@ void cli_paths_add(cli_paths *paths, const cli_path *path) {
     paths->path[paths->n++].path = copy;
 }
 
-/* ------------------------------------------------------------------ places ------------------ */
-
 /* The path of a file that does not exist, normalised: "./a//b" becomes "a/b". */
 static void prepend(char *rest, const char *name) {
     if (!*name || strcmp(name, ".") == 0) return;
@@ -84,8 +82,6 @@ static int by_place(const void *a, const void *b) {
 static bool is_same(const place *a, const place *b) {
     return a->node == b->node && a->device == b->device && strcmp(a->rest, b->rest) == 0;
 }
-
-/* ------------------------------------------------------------------ the check --------------- */
 
 static bool may_alias(const cli_path *a, const cli_path *b) {
     return a->may_alias && b->option && strcmp(a->may_alias, b->option) == 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* canvas_svg.c - charts as SVG. */
-#include "canvas.h"
+#include "chart.h"
 #include "report.h"
 
 /* Plain colours, because not every SVG reader supports variables. */

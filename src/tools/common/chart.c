@@ -3,7 +3,6 @@
 #include "chart.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -266,8 +265,6 @@ void cli_chart_clear(cli_chart *chart) {
     free(chart->map);
     *chart = (cli_chart){0};
 }
-
-/* ------------------------------------------------------------------ files --------------------- */
 
 typedef struct sheet {
     const cli_chart *charts;

@@ -126,8 +126,7 @@ static void print_bash_choice(const cli_program *program) {
     printf("--help --version --man --completion' -- \"$word\")\n");
 }
 
-/* A function without dependencies. Readline splits words at =, so --name=value arrives as three
- * words. */
+/* A function without dependencies. Readline splits words at =: --name=value is three. */
 static void print_bash(const cli_program *program) {
     const function f = function_of(program->name);
     printf("# bash completion of %s, printed by %s --completion bash.\n\n", program->name,

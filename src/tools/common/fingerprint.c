@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "output.h"
 
@@ -33,8 +32,6 @@ void cli_fingerprint_integer(cli_fingerprint *line, const char *name, int64_t va
 void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value) {
     if (line->text.file) fprintf(line->text.file, "; %s=%.17g", name, value);
 }
-
-/* ------------------------------------------------------------------ options ------------------ */
 
 /* Of the fields of options; 0: the option prints something and exits. */
 static const size_t sizes[] = {
@@ -127,8 +124,6 @@ void cli_fingerprint_options(cli_fingerprint *line, const cli_tool *tool, const 
     }
 }
 
-/* ------------------------------------------------------------------ files -------------------- */
-
 /* " of /NAME" in printable ASCII, where an array within the file is named. */
 static void add_member(FILE *file, const char *member) {
     if (member) fputs(" of ", file);
@@ -210,8 +205,6 @@ void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const cha
 char *cli_fingerprint_end(cli_fingerprint *line) {
     return line->text.file && cli_text_close(&line->text) ? line->text.bytes : NULL;
 }
-
-/* ------------------------------------------------------------------ lines -------------------- */
 
 static const char *const BETWEEN = "; ";
 

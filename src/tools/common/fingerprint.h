@@ -3,8 +3,6 @@
 #ifndef CSREC_TOOLS_COMMON_FINGERPRINT_H
 #define CSREC_TOOLS_COMMON_FINGERPRINT_H
 
-#include <stdio.h>
-
 #include "options.h"
 #include "report.h"
 
@@ -34,14 +32,12 @@ void cli_fingerprint_options(cli_fingerprint *line, const cli_tool *tool, const 
                              cli_effect most);
 /* The size of the file and the CRC-32 of its bytes. */
 void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *path);
-/* The path, the size, and the CRC-32 of the first and last bytes: whether it is the same file,
- * cheaply. */
+/* The path, the size, and the CRC-32 of the first and last bytes: cheaply tells the file. */
 void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *path);
 /* Why the first of the files that cannot be read now cannot; false: all can, or are pipes. Their
  * fingerprint differs then, too. NULL among the paths is none. */
 bool cli_files_lost(int n, const char *const *paths, csrec_error *error);
-/* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that fails. error
- * may be NULL. */
+/* "3 files 4711 bytes hash ...", of their sizes and CRC-32 in this order; "" if that fails. */
 csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM],
                              csrec_error *error);
 /* The text that cli_contents_of returned. */
@@ -55,10 +51,8 @@ typedef struct cli_difference {
     char name[64], first[160], second[160];
 } cli_difference;
 bool cli_fingerprint_compare(const char *first, const char *second, cli_difference *difference);
-
 /* The line as a comment of HTML and SVG. */
 void cli_fingerprint_comment(FILE *file, const char *text);
-
 /* Whether the file at path exists and contains this line. */
 bool cli_fingerprint_is(const char *path, const char *text);
 

@@ -13,8 +13,7 @@ static const struct {
 } arrays[] = {
     {"y", "float32/64, complex64/128 or integer, [N] or [N, C]",
      "the samples of C channels; NaN: a channel is not measured there. Complex samples of a "
-     "complex signal; "
-     "with coils [N, coils]"},
+     "complex signal; with coils [N, coils]"},
     {"shape", "int64 [D]", "the signal's shape, e.g. height, width (C order)"},
     {"index", "int64/uint64 [N]", "flat C-order position of each sample, any order, no repeats"},
     {"mask", "bool/uint8, the signal's shape",
@@ -41,8 +40,6 @@ static const struct {
      "of blur: its weights, the middle at extent / 2"},
     {"factor", "integer or [D]", "of downsample: entries along each axis that are averaged"},
 };
-
-/* ------------------------------------------------------------------ roff source --------------- */
 
 /* Escapes one character. A plain - would become a hyphen, which does not work if pasted into a
  * shell; a . or ' at the start of a line would be a request. */
@@ -132,8 +129,6 @@ static void put_paragraphs(const char *unfilled) {
         text += length + (text[length] != '\0');
     }
 }
-
-/* ------------------------------------------------------------------ parts of the page --------- */
 
 static void print_upper(const char *text) {
     for (; *text; text++) putchar(*text == ' ' ? '-' : toupper((unsigned char)*text));

@@ -70,11 +70,14 @@ typedef struct cli_option {
     cli_effect effect;
 } cli_option;
 
-/* The field of a row, in the tool's type `arguments`; and a row of a macro, its other fields
+/* The field of a row, in the tool's type `arguments`; a row of a macro, of which other fields
  * follow. */
 #define CLI_AT(member) .offset = offsetof(arguments, member)
-#define CLI_ROW(letter_, name_, type_, argument_, help_)                                           \
-    .name = name_, .letter = letter_, .type = type_, .argument = argument_, .help = help_
+#define CLI_ROW(letter_, name_, type_, argument_, help_, ...)                                      \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .type = type_, .argument = argument_, .help = help_,     \
+        __VA_ARGS__                                                                                \
+    }
 
 /* Of a tool: its table. */
 #define CLI_OPTIONS(table) .options = table, .n_options = sizeof table / sizeof *table
@@ -86,62 +89,48 @@ const char *cli_backend_name(int i);
 
 /* The last rows of every table. */
 #define CLI_STANDARD                                                                               \
-    {CLI_ROW('h', "help", CLI_HELP, NULL, "Show this text and exit.")},                            \
-        {CLI_ROW('V', "version", CLI_VERSION, NULL, "Show the version and exit.")},                \
-        {CLI_ROW(0, "man", CLI_MAN, NULL,                                                          \
-                 "Print the manual page (to be piped into man -l -) and exit.")},                  \
-    {                                                                                              \
+    CLI_ROW('h', "help", CLI_HELP, NULL, "Show this text and exit.", .offset = 0),                 \
+        CLI_ROW('V', "version", CLI_VERSION, NULL, "Show the version and exit.", .offset = 0),     \
+        CLI_ROW(0, "man", CLI_MAN, NULL,                                                           \
+                "Print the manual page (to be piped into man -l -) and exit.", .offset = 0),       \
         CLI_ROW(0, "completion", CLI_COMPLETION, "SHELL",                                          \
-                "Print the completion of this tool's options for a shell and exit."),              \
-            .choice = cli_shell_name                                                               \
-    }
+                "Print the completion of this tool's options for a shell and exit.",               \
+                .choice = cli_shell_name)
 
-/* Rows of several tools; their fields are members of the tool's structure of arguments, `struct_`.
- */
+/* Rows of several tools; their fields are members of the tool's structure `struct_`. */
 #define CLI_THREADS(struct_)                                                                       \
-    {                                                                                              \
-        CLI_ROW('t', "threads", CLI_INTEGER, "T",                                                  \
-                "Threads; 0 for all cores (default). The result does not depend on it."),          \
-            .offset = offsetof(struct_, threads), .low = 0, .high = 4096, .effect = CLI_ON_PROCESS \
-    }
+    CLI_ROW('t', "threads", CLI_INTEGER, "T",                                                      \
+            "Threads; 0 for all cores (default). The result does not depend on it.",               \
+            .offset = offsetof(struct_, threads), .low = 0, .high = 4096,                          \
+            .effect = CLI_ON_PROCESS)
 /* An int; -1 if it is not given. */
 #define CLI_BACKEND(struct_)                                                                       \
-    {                                                                                              \
-        CLI_ROW('b', "backend", CLI_CHOICE, "NAME", "Where to compute."),                          \
-            .offset = offsetof(struct_, backend), .choice = cli_backend_name                       \
-    }
+    CLI_ROW('b', "backend", CLI_CHOICE, "NAME", "Where to compute.",                               \
+            .offset = offsetof(struct_, backend), .choice = cli_backend_name)
 #define CLI_JSON(struct_)                                                                          \
-    {                                                                                              \
-        CLI_ROW('j', "json", CLI_FLAG, NULL, "Report as JSON on stdout."),                         \
-            .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS                            \
-    }
+    CLI_ROW('j', "json", CLI_FLAG, NULL, "Report as JSON on stdout.",                              \
+            .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS)
 /* Which axis of an array has channels: three options of which at most one is given. */
 #define CLI_AXES(struct_)                                                                          \
-    {CLI_ROW('c', "channels-last", CLI_FLAG, NULL,                                                 \
-             "The last axis of an array INPUT has channels, as colours, and is no axis of the "    \
-             "signal."),                                                                           \
-     .offset = offsetof(struct_, channels_last)},                                                  \
-        {CLI_ROW(0, "channels-first", CLI_FLAG, NULL,                                              \
-                 "Its first axis has; the channels of an array that is written come first, too."), \
-         .offset = offsetof(struct_, channels_first)},                                             \
-    {                                                                                              \
+    CLI_ROW('c', "channels-last", CLI_FLAG, NULL,                                                  \
+            "The last axis of an array INPUT has channels, as colours, and is no axis of the "     \
+            "signal.",                                                                             \
+            .offset = offsetof(struct_, channels_last)),                                           \
+        CLI_ROW(0, "channels-first", CLI_FLAG, NULL,                                               \
+                "Its first axis has; the channels of an array that is written come first, too.",   \
+                .offset = offsetof(struct_, channels_first)),                                      \
         CLI_ROW(0, "volume", CLI_FLAG, NULL,                                                       \
-                "None has. An array of H x W x 2, 3 or 4 needs one of these options."),            \
-            .offset = offsetof(struct_, volume)                                                    \
-    }
+                "None has. An array of H x W x 2, 3 or 4 needs one of these options.",             \
+                .offset = offsetof(struct_, volume))
 #define CLI_AXES_REFUSAL "--channels-last, --channels-first and --volume: give one of them"
 #define CLI_NO_SYNC(struct_)                                                                       \
-    {                                                                                              \
-        CLI_ROW(0, "no-sync", CLI_FLAG, NULL,                                                      \
-                "Do not wait until files are on the disk (fsync): faster, but a power cut may "    \
-                "lose what was just written."),                                                    \
-            .offset = offsetof(struct_, no_sync), .effect = CLI_ON_PROCESS                         \
-    }
+    CLI_ROW(0, "no-sync", CLI_FLAG, NULL,                                                          \
+            "Do not wait until files are on the disk (fsync): faster, but a power cut may "        \
+            "lose what was just written.",                                                         \
+            .offset = offsetof(struct_, no_sync), .effect = CLI_ON_PROCESS)
 #define CLI_QUIET(struct_)                                                                         \
-    {                                                                                              \
-        CLI_ROW('q', "quiet", CLI_FLAG, NULL, "No progress bar and no notes."),                    \
-            .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS                           \
-    }
+    CLI_ROW('q', "quiet", CLI_FLAG, NULL, "No progress bar and no notes.",                         \
+            .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS)
 
 typedef struct cli_path {
     const char *option;    /* "output", or NULL: the operand */
@@ -214,8 +203,7 @@ cli_fail(csrec_error *error, csrec_status status, const char *format, ...) {
 enum { CLI_HINT = 56 };
 const char *cli_hint(const char *given, int n, const char *const *names, char text[CLI_HINT]);
 
-/* CLI_FAILURE with a message if a write to stdout failed, else CLI_DONE.
- */
+/* CLI_FAILURE with a message if a write to stdout failed, or CLI_DONE. */
 int cli_stdout_failed(const cli_tool *tool);
 int cli_stdout_flush(const cli_tool *tool);
 
@@ -245,8 +233,7 @@ const char *cli_command_word(const cli_program *program, int command);
  * the exit code, after --help, --version, --man, --completion or a message on stderr. */
 int cli_program_parse(const cli_program *program, int argc, char **argv, int *command);
 
-/* On stdout: the manual page (man.c) and the shell completion (completion.c). cli_man returns the
- * exit code. */
+/* On stdout: the manual page (man.c), the exit code; the shell completion (completion.c). */
 int cli_man(const cli_program *program);
 void cli_completion(const cli_program *program, int shell);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* output.h - output files: formats by name, early checks, pictures from recovered values.
- */
+/* output.h - files of the tools: signals that are read, the input of cssample, the reference of
+ * csrecover; formats by name, early checks, pictures from recovered values. */
 #ifndef CSREC_TOOLS_COMMON_OUTPUT_H
 #define CSREC_TOOLS_COMMON_OUTPUT_H
 
@@ -8,9 +8,30 @@
 
 #include "options.h"
 
+typedef struct cli_signal {
+    csrec_array values; /* C order, channels fastest */
+    csrec_shape shape;  /* without channels */
+    int64_t entries, channels;
+    uint8_t *alpha;  /* as csrec_image: NULL, or 0 where a pixel is transparent */
+    int64_t partial; /* pixels of partial opacity */
+    int bits;        /* of a PNG: 1 .. 16; 0: an array */
+    bool palette;
+    bool is_complex; /* values are pairs of real and imaginary parts, counted as channels */
+} cli_signal;
+
+/* Reads a PNG or .npy, by its first bytes; path "-" is stdin. axes: what is said of an array's. */
+csrec_status cli_signal_read(const char *path, const csrec_read_options *axes, cli_signal *signal,
+                             csrec_error *error);
+void cli_signal_clear(cli_signal *signal);
+
+/* "height x width" and so on, for messages. */
+const char *cli_shape_text(const csrec_shape *shape, char text[192]);
+
+/* A position as coordinates, "row,col". */
+const char *cli_place_text(const csrec_shape *shape, int64_t position, char text[192]);
+
 /* Whether the format has the use (CSREC_USE_...); NULL has none. */
 bool cli_format_has(const csrec_format *format, int use);
-
 /* Format i of those with the use; NULL past the end. */
 const csrec_format *cli_format_with(int use, int i);
 
@@ -19,15 +40,12 @@ typedef struct cli_ending {
     char text[16];
 } cli_ending;
 cli_ending cli_ending_of(const csrec_format *format);
-
-/* "--output x.gif: name a .png or .npy": fails with the endings that have the use. `also` follows
- * them. */
+/* "--output x.gif: name a .png or .npy": fails with the endings of the use, then `also`. */
 int cli_ending_refuse(const cli_tool *tool, const char *option, const char *path, int use,
                       const char *also);
 
 /* Whether path is "-"; false for NULL. */
 bool cli_is_dash(const char *path);
-
 /* A name that ends in / is a folder, even if it does not exist yet. */
 bool cli_is_folder(const char *path);
 
@@ -38,8 +56,7 @@ bool cli_stat(const char *path, struct stat *info);
  * Called before any work; removes temporary files of killed runs from its folder. */
 int cli_output_check(const cli_tool *tool, const char *path);
 
-/* CLI_CONTINUE, or CLI_USAGE after a line: stdout is a terminal, which binary data would disturb.
- */
+/* CLI_CONTINUE, or CLI_USAGE after a line: stdout is a terminal, which binary data disturb. */
 int cli_stdout_check(const cli_tool *tool);
 
 /* How values become a picture: black and white, and bits a sample. */
@@ -56,18 +73,16 @@ double cli_srgb(double light);
  * steps or the samples have 16 bits. */
 cli_tones cli_tones_of(const csrec_measurement *measurement);
 
-/* NULL if signals of the measurement can be written in the format, else the reason and the remedy.
- */
+/* NULL if signals of the measurement can be written in the format, else reason and remedy. */
 const char *cli_signal_refusal(const csrec_format *format, const csrec_measurement *measurement,
                                const cli_tones *tones);
 
-/* Colours that stand for numbers (colormap.c). */
+/* Colours that stand for numbers. */
 typedef struct cli_colormap cli_colormap;
 
 /* Map i, the first is that of errors; NULL past the end. */
 const cli_colormap *cli_colormap_info(int i);
 const char *cli_colormap_name(int i);
-
 /* The colour of a share 0 .. 1 of the scale; what is outside has that of the nearer end. */
 void cli_colormap_color(const cli_colormap *map, double share, uint8_t rgb[3]);
 
@@ -91,7 +106,6 @@ typedef struct cli_form {
 /* The type of the values in an array, of which `values` are the largest. */
 csrec_dtype cli_array_type(const csrec_format *format, const cli_form *form, csrec_dtype samples,
                            int64_t n, const double *values);
-
 /* Sets a number that is not `unknown`. */
 void cli_array_set_known(csrec_array *values, int64_t i, double value, double unknown);
 

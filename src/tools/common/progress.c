@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
@@ -101,8 +100,7 @@ double cli_seconds_left(double share, double elapsed, double expected) {
     return share > 0.0 ? elapsed * (1.0 - share) / share : -1.0;
 }
 
-/* The number of iterations of a pursuit is not known; its residual falls towards the goal about
- * exponentially. */
+/* The number of iterations of a pursuit is not known; its residual falls about exponentially. */
 static double share_of(const cli_progress *progress, const csrec_progress *now) {
     double share = now->total > 0 ? (double)now->done / (double)now->total : 0.0;
     if (progress->goal > 0.0 && now->residual > 0.0 && now->residual < 1.0)

@@ -44,22 +44,16 @@ double cli_seconds_left(double share, double elapsed, double expected);
 /* Handles SIGINT, SIGTERM and SIGHUP: after the first, cli_progress_report asks to stop; a second
  * one ends the process. */
 void cli_progress_start(cli_progress *progress, bool quiet);
-
 /* Of several ranks the first draws a bar for all. */
 void cli_progress_share(cli_progress *progress, csrec_comm *comm);
-
 /* The next piece of work: its name, empty if there is only one, and its goal. */
 void cli_progress_next(cli_progress *progress, const char *label, double goal);
-
 /* It is a part of this run: share and time left are the run's, not the stage's. */
 void cli_progress_within(cli_progress *progress, const cli_run *run);
-
 /* A csrec_progress_fn whose context is the cli_progress. At most 10 drawings a second. */
 bool cli_progress_report(const csrec_progress *now, void *context);
-
 /* Removes the bar from the screen. */
 void cli_progress_finish(cli_progress *progress);
-
 /* Another rank has failed: the work ends as by a signal. */
 void cli_progress_lose(cli_progress *progress, const char *why);
 

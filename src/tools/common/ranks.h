@@ -24,15 +24,11 @@ int cli_ranks_join(const cli_tool *tool, cli_ranks *ranks);
  * the first rank that differs does; or the message of the first rank that failed. card: a line of
  * fingerprint.h of all that must be alike; NULL if the command line cannot be parsed. */
 int cli_ranks_agree(cli_ranks *ranks, int code, const char *card);
-
 /* What rank 0 has, on all. */
 csrec_status cli_ranks_take_first(csrec_comm *comm, int tag, int *value, csrec_error *error);
-
 /* Threads of this rank, if --threads does not tell: its share of the machine's cores; 0: all. */
 int64_t cli_ranks_threads(const cli_ranks *ranks);
-
-/* One device a rank, of those that CUDA_VISIBLE_DEVICES names or that the machine has: before the
- * first use of a device. */
+/* One device a rank, of CUDA_VISIBLE_DEVICES or the machine: before a device is used. */
 void cli_ranks_choose_device(const cli_ranks *ranks);
 
 /* Tags of messages. */

@@ -194,8 +194,6 @@ void cli_json_texts(cli_json *json, const char *key, int n, const char *const *t
     fputs(n ? "]" : "[]", json->file);
 }
 
-/* ------------------------------------------------------------------ HTML --------------------- */
-
 void cli_html_text(FILE *file, const char *text) {
     static const char special[] = "&<>\"'", *const names[] = {"amp", "lt", "gt", "quot", "#39"};
     const unsigned char *s = (const unsigned char *)text;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* report.h - a stream into memory, a small JSON writer for --json; text and bytes of the report
- * page. */
+/* report.h - a stream into memory, a JSON writer for --json; text and bytes of the report page. */
 #ifndef CSREC_TOOLS_COMMON_REPORT_H
 #define CSREC_TOOLS_COMMON_REPORT_H
 
@@ -8,8 +7,7 @@
 
 #include "csrec.h"
 
-/* A stream into memory. Unlike open_memstream, it reports output that was lost because memory was
- * short. */
+/* A stream into memory. Unlike open_memstream, it reports output lost for want of memory. */
 typedef struct cli_text {
     FILE *file;  /* print here */
     char *bytes; /* [size], then a zero; free them */
@@ -18,7 +16,6 @@ typedef struct cli_text {
 
 /* false: out of memory. `text` must not be moved before the close. */
 bool cli_text_open(cli_text *text);
-
 /* Closes the stream. false: out of memory; output is incomplete, and there is nothing to free. */
 bool cli_text_close(cli_text *text);
 
@@ -38,7 +35,6 @@ void cli_json_begin_item(cli_json *json);
 void cli_json_end_list(cli_json *json);
 /* Ends the outermost object and flushes. false if the file did not take it all. */
 bool cli_json_close(cli_json *json);
-
 /* text NULL and numbers that are not finite are written as null. */
 void cli_json_text(cli_json *json, const char *key, const char *text);
 void cli_json_integer(cli_json *json, const char *key, int64_t value);
@@ -55,7 +51,6 @@ void cli_json_texts(cli_json *json, const char *key, int n, const char *const *t
 /* Any bytes as the text of an element or of a quoted attribute, in HTML and in XML: markup is
  * escaped; bytes that are not UTF-8 and characters that XML forbids become U+FFFD. */
 void cli_html_text(FILE *file, const char *text);
-
 /* src="data:image/png;base64,...". */
 void cli_html_png(FILE *file, const uint8_t *bytes, size_t n);
 

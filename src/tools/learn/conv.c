@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.c - filters of a convolutional dictionary, from pictures or samples of them. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "learn.h"
-#include "tools/common/output.h"
 #include "tools/common/progress.h"
-#include "tools/common/report.h"
 
 typedef struct {
     cli_learn_sources in;
@@ -78,18 +75,11 @@ typedef struct {
     char *fingerprint;
 } conv_command;
 
-static int read_size(conv_command *j) {
-    return !j->a.size || cli_extents_read(j->a.size, 64, j->size)
-               ? CLI_CONTINUE
-               : cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", j->a.size);
-}
-
 static int check_arguments(conv_command *j) {
-    int code = read_size(j);
-    return code == CLI_CONTINUE ? cli_model_check(&tool, j->a.output, j->a.plot) : code;
+    if (j->a.size && !cli_extents_read(j->a.size, 64, j->size))
+        return cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", j->a.size);
+    return cli_model_check(&tool, j->a.output, j->a.plot);
 }
-
-/* ---- reading */
 
 static bool make_room(conv_command *j) {
     if (j->n < j->room) return true;
@@ -159,13 +149,6 @@ static int read_start(conv_command *j) {
     return CLI_CONTINUE;
 }
 
-static int read_all(conv_command *j) {
-    int code = read_start(j);
-    for (int i = 0; i < j->a.in.inputs.n && code == CLI_CONTINUE; i++)
-        code = read_input(j, j->a.in.inputs.text[i]);
-    return code;
-}
-
 static char *fingerprint_of(const conv_command *j) {
     const arguments *a = &j->a;
     cli_fingerprint line;
@@ -183,12 +166,12 @@ static char *fingerprint_of(const conv_command *j) {
 
 static int read_unchanged(conv_command *j) {
     j->fingerprint = fingerprint_of(j);
-    int code = read_all(j);
+    int code = read_start(j);
+    for (int i = 0; i < j->a.in.inputs.n && code == CLI_CONTINUE; i++)
+        code = read_input(j, j->a.in.inputs.text[i]);
     if (code != CLI_CONTINUE) return code;
     return cli_learn_check_unchanged(&tool, &j->a.in, j->fingerprint, fingerprint_of(j));
 }
-
-/* ---- learning and writing */
 
 static int learn(conv_command *j) {
     const arguments *a = &j->a;

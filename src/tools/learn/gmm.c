@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gmm.c - mixtures of Gaussians of patches, pictures and rows. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "learn.h"
-#include "data.h"
-#include "tools/common/output.h"
 #include "tools/common/progress.h"
-#include "tools/common/report.h"
 
 typedef struct {
     cli_data_options in;
@@ -99,8 +95,6 @@ typedef struct {
     bool known; /* the contents of the inputs */
 } gmm_command;
 
-/* ------------------------------------------------------------------ rounds */
-
 static csrec_status save(const gmm_command *j, csrec_model *model, const char *path,
                          csrec_error *error) {
     const cli_model_files to = {.output = path,
@@ -161,8 +155,6 @@ static int find_state(const gmm_command *j, csrec_model **from) {
     return cli_failure(&tool, "%s: has other inputs or settings; start over with --fresh",
                        j->state);
 }
-
-/* ------------------------------------------------------------------ results */
 
 static int report(const gmm_command *j, const csrec_model *model) {
     const csrec_array *history = csrec_model_array(model, "log_likelihood");

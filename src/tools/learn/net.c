@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net.c - priors: networks that complete pictures, adapted to given ones. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "learn.h"
-#include "data.h"
-#include "tools/common/output.h"
 #include "tools/common/progress.h"
-#include "tools/common/report.h"
 
 typedef struct {
     cli_learn_sources in;
@@ -96,8 +92,6 @@ static int check_arguments(net_command *j) {
     return cli_usage(&tool, "no INPUT to adapt the prior to; name pictures, or train a prior from "
                             "nothing with training/ of the source");
 }
-
-/* ---- reading */
 
 /* Channels of the network from those of a picture: all, or their mean. */
 static void take_values(const net_command *j, const cli_learn_input *in, float *own,
@@ -190,13 +184,6 @@ static int list_files(net_command *j) {
     return CLI_CONTINUE;
 }
 
-static int read_all(net_command *j) {
-    int code = read_start(j);
-    for (int i = 0; i < j->n_files && code == CLI_CONTINUE; i++)
-        code = read_input(j, j->files[i].path);
-    return code;
-}
-
 static char *fingerprint_of(const net_command *j) {
     const arguments *a = &j->a;
     cli_fingerprint line;
@@ -217,7 +204,9 @@ static int read_unchanged(net_command *j) {
     int code = list_files(j);
     if (code != CLI_CONTINUE) return code;
     j->fingerprint = fingerprint_of(j);
-    code = read_all(j);
+    code = read_start(j);
+    for (int i = 0; i < j->n_files && code == CLI_CONTINUE; i++)
+        code = read_input(j, j->files[i].path);
     if (code != CLI_CONTINUE) return code;
     return cli_learn_check_unchanged(&tool, &j->from, j->fingerprint, fingerprint_of(j));
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pca.c - principal components of pictures, patches and rows. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "learn.h"
-#include "data.h"
 #include "tools/common/progress.h"
-#include "tools/common/report.h"
 
 typedef struct {
     cli_data_options in;

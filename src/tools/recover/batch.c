@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* batch.c - recovers every input of a command line; failures are listed and do not stop the
- * others. */
-#include <stdio.h>
+/* batch.c - recovers every input of a command line; failures are listed and stop no others. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -31,8 +29,6 @@ typedef struct batch {
 static bool is_single(const batch *b) {
     return cli_recoveries(&b->request->a) == 1;
 }
-
-/* ------------------------------------------------------------------ JSON -------------------- */
 
 /* One input is one object; several are a list of objects with their status. Of several ranks each
  * sends its objects to the first. */
@@ -73,8 +69,6 @@ static bool close_json(batch *b) {
     }
     return cli_json_close(&b->json);
 }
-
-/* ------------------------------------------------------------------ one input --------------- */
 
 static void drop(cli_job *job) {
     if (job) cli_job_clear(job);
@@ -337,8 +331,6 @@ static bool gather(batch *b) {
     }
     return true;
 }
-
-/* ------------------------------------------------------------------ all of them ------------- */
 
 /* Failures are always reported; the rest only at a terminal or with --verbose. */
 static void tell(const batch *b, double seconds) {

@@ -5,33 +5,23 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef double (*value_of)(const csrec_history_step *step);
-
-static double residual_of(const csrec_history_step *step) {
-    return step->residual;
-}
-
-static double psnr_of(const csrec_history_step *step) {
-    return step->psnr;
-}
-
-/* Leaves out steps whose value is unknown or not finite. */
-static bool fill(const csrec_history_step *steps, int64_t n, value_of value, cli_series *series) {
+/* Residual or PSNR, without steps where it is unknown or not finite. */
+static bool fill(const csrec_history_step *steps, int64_t n, bool residual, cli_series *series) {
     if (!cli_series_create(series, n)) return false;
     for (int64_t k = 0; k < n; k++) {
-        if (!isfinite(value(&steps[k]))) continue;
+        const double value = residual ? steps[k].residual : steps[k].psnr;
+        if (!isfinite(value)) continue;
         series->x[series->n] = (double)steps[k].iteration;
-        series->y[series->n++] = value(&steps[k]);
+        series->y[series->n++] = value;
     }
     return true;
 }
 
 /* A series for every track with values; the last track, the result, is a horizontal line. */
-static bool add_tracks(const csrec_history *history, value_of value, cli_chart *chart) {
+static bool add_tracks(const csrec_history *history, bool residual, cli_chart *chart) {
     const char *name, *unit;
     const csrec_history_step *steps;
     int64_t n;
@@ -39,7 +29,7 @@ static bool add_tracks(const csrec_history *history, value_of value, cli_chart *
         if (chart->n_series == CLI_SERIES_MOST) return true;
         cli_series *series = &chart->series[chart->n_series++];
         bool result = strcmp(name, "result") == 0;
-        if (!fill(steps, n, value, series)) return false;
+        if (!fill(steps, n, residual, series)) return false;
         series->level = result && i > 0;
         snprintf(series->name, sizeof series->name, "%s", name);
         if (!result)
@@ -87,7 +77,7 @@ static bool make_curves(const csrec_history *history, bool residual, cli_chart *
     snprintf(chart->title, sizeof chart->title,
              residual ? "Residual at the samples" : "PSNR against the reference");
     snprintf(chart->y_label, sizeof chart->y_label, residual ? "residual / samples" : "PSNR, dB");
-    if (!add_tracks(history, residual ? residual_of : psnr_of, chart)) return false;
+    if (!add_tracks(history, residual, chart)) return false;
     if (chart->n_series > 0) drop_zero_result(chart);
     choose_axes(residual, chart);
     if (residual && is_zero(chart)) cli_chart_clear(chart);
@@ -125,8 +115,6 @@ int cli_result_charts(const cli_result *result, cli_chart charts[CLI_JOB_CHARTS]
     }
     return n;
 }
-
-/* ------------------------------------------------------------------ lines ------------------- */
 
 enum { POINTS = 400 };
 
@@ -270,9 +258,8 @@ csrec_status cli_page_lines(const cli_page *p) {
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ --plot ------------------ */
-
-csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error) {
+csrec_status cli_job_plot(void *context, csrec_files *files, csrec_error *error) {
+    const cli_job *job = context;
     const char *path = job->out.plot;
     cli_chart charts[CLI_JOB_LINES + CLI_JOB_CHARTS] = {{.n_series = 0}};
     int n = make_lines(job, charts),

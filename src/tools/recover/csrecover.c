@@ -126,9 +126,8 @@ static const cli_option options[] = {
      CLI_AT(min_coefficient), .low = 0.0, .high = 1e300},
     {"range", 0, CLI_TEXT, "LOW,HIGH",
      "Bounds of the values; either may be left out, as in 0, for none below 0. Known samples "
-     "outside "
-     "are kept. Default: none below 0 where the samples reach from there up, unless it is a "
-     "picture; where 0 is unknown, none below the least sample.",
+     "outside are kept. Default: none below 0 where the samples reach from there up, unless it is "
+     "a picture; where 0 is unknown, none below the least sample.",
      CLI_AT(range)},
     {"curve", 0, CLI_CHOICE, "NAME",
      "Recover the values (none), or their logarithm (log), so that errors beside a lamp are small; "
@@ -223,14 +222,13 @@ static const cli_tool tool = {
         "INPUT is a measurement: .npz (the manual page lists its arrays), a .csv of coordinates "
         "and values or of a matrix with empty fields, a whole signal ({read or}; IN.h5:/NAME, "
         "IN.exr:/NAME and IN.fits[NAME] name one of several), or - for stdin. Of whole arrays NaN "
-        "is unknown, of pictures transparent "
-        "pixels, of TIFFs also GDAL's nodata value, of a FITS BLANK, of HDF5 and NetCDF "
-        "_FillValue; or --mask and --unknown tell. If you give no method, solver or basis, a "
-        "default is chosen for the input.\n"
-        "With several inputs, an input that fails does not stop the others; failures are listed "
-        "at the end. Consecutive inputs with the same sampled positions, such as the frames of a "
-        "sequence, are recovered together if the method treats channels separately; the result "
-        "is the same.\n"
+        "is unknown, of pictures transparent pixels, of TIFFs also GDAL's nodata value, of a FITS "
+        "BLANK, of HDF5 and NetCDF _FillValue; or --mask and --unknown tell. If you give no "
+        "method, solver or basis, a default is chosen for the input.\n"
+        "With several inputs, an input that fails does not stop the others; failures are listed at "
+        "the end. Consecutive inputs with the same sampled positions, such as the frames of a "
+        "sequence, are recovered together if the method treats channels separately; the result is "
+        "the same.\n"
         "Ctrl-C or SIGTERM stops the recovery and writes the best result so far, with a date "
         "before that of the input, so that --resume and make repeat it. A second signal ends the "
         "program at once.\n"

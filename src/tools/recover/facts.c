@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* facts.c - describes a recovery in words: command, settings, seconds. */
-#include "page.h"
-
+/* facts.c - describes a recovery in words: command, settings, seconds; a measurement as text or
+ * JSON; warnings: what lets a result be worthless; remarks: what else to know of it. */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/input.h"
-
-/* ------------------------------------------------------------------ command ----------------- */
+#include "page.h"
 
 static void put_word(FILE *file, const char *word) {
     static const char plain[] =
@@ -43,17 +38,13 @@ char *cli_job_command(const cli_job *job) {
     return cli_text_close(&text) ? text.bytes : NULL;
 }
 
-/* ------------------------------------------------------------------ facts ------------------- */
-
 typedef struct facts {
     cli_fact *list;
     int n;
 } facts;
 
-static void add(facts *f, const char *name, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void add(facts *f, const char *name, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void add(facts *f, const char *name,
+                                                      const char *format, ...) {
     if (f->n == CLI_FACTS_MOST) return;
     cli_fact *fact = &f->list[f->n++];
     va_list values;
@@ -144,4 +135,244 @@ void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]) {
                                        {"other work, history", fmax(rest, 0.0)},
                                        {"expected errors", job->result.seconds_expected}};
     memcpy(stages, all, sizeof all);
+}
+
+typedef struct {
+    int64_t entries;
+    double least, most, mean;
+} summary;
+
+static summary summarize(const csrec_measurement *measurement) {
+    summary s = {.entries = cli_entries(measurement)};
+    int64_t count = csrec_measurement_values(measurement), known = 0;
+    cli_range_of(count, measurement->y, &s.least, &s.most);
+    for (int64_t i = 0; i < count; i++) known += !isnan(measurement->y[i]);
+    for (int64_t i = 0; i < count; i++)
+        if (!isnan(measurement->y[i])) s.mean += measurement->y[i] / (double)known;
+    return s;
+}
+
+const char *cli_dtype_name(int i) {
+    static const char *const names[] = {"bool",  "uint8",  "int8",  "uint16",  "int16",  "uint32",
+                                        "int32", "uint64", "int64", "float32", "float64"};
+    return i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
+}
+
+static const char *dtype_name(const csrec_measurement *m) {
+    if (m->is_complex) return m->dtype == CSREC_F32 ? "complex64" : "complex128";
+    return cli_dtype_name((int)m->dtype);
+}
+
+/* Name and estimate of preset i; NULL past the end. */
+static const char *preset_estimate(const csrec_measurement *m, int i, csrec_estimate *e) {
+    csrec_recover_options options;
+    csrec_plan plan;
+    const char *name = csrec_recover_preset(i, m, &options);
+    options.backend = "cpu";
+    if (!name || csrec_recover_plan(m, &options, false, &plan, NULL)) return NULL;
+    *e = plan.estimate;
+    return name;
+}
+
+void cli_describe_json(const csrec_measurement *m, cli_json *json) {
+    summary s = summarize(m);
+    bool drawn = m->pattern != CSREC_PATTERN_NONE;
+    cli_json_integers(json, "shape", m->shape.dims, m->shape.dim);
+    cli_json_integer(json, "entries", s.entries);
+    cli_json_integer(json, "samples", m->n);
+    cli_json_real(json, "rate", (double)m->n / (double)s.entries);
+    cli_json_integer(json, "channels", m->channels);
+    cli_json_text(json, "dtype", dtype_name(m));
+    if (m->through) cli_json_text(json, "operator", m->through->name);
+    cli_json_text(json, "pattern", drawn ? csrec_pattern_name(m->pattern) : NULL);
+    if (drawn) cli_json_unsigned(json, "seed", m->seed);
+    cli_json_real(json, "min", s.least);
+    cli_json_real(json, "max", s.most);
+    cli_json_real(json, "mean", s.mean);
+    cli_json_real(json, "sigma", m->sigma);
+    if (m->scale[0] != m->scale[1]) cli_json_reals(json, "scale", 2, m->scale);
+    csrec_estimate e;
+    const char *name;
+    cli_json_begin(json, "estimates");
+    for (int i = 0; (name = preset_estimate(m, i, &e)); i++) {
+        cli_json_begin(json, name);
+        cli_json_unsigned(json, "bytes", e.bytes);
+        cli_json_real(json, "seconds", e.seconds);
+        cli_json_integer(json, "tiles", e.tiles);
+        cli_json_end(json);
+    }
+    cli_json_end(json);
+}
+
+bool cli_describe(const char *path, const csrec_measurement *m) {
+    summary s = summarize(m);
+    char shape[192];
+    printf("file      %s\n", path);
+    printf("shape     %s (%lld entries)\n", cli_shape_text(&m->shape, shape), (long long)s.entries);
+    printf("%s   %lld (%.4g %%)\n", m->through ? "rows   " : "samples", (long long)m->n,
+           100.0 * (double)m->n / (double)s.entries);
+    printf("channels  %lld\n", (long long)m->channels);
+    printf("dtype     %s\n", dtype_name(m));
+    if (m->through)
+        printf("operator  %s%s%s%s%s%s%s\n", m->through->name, m->through->ordering ? ", " : "",
+               m->through->ordering ? m->through->ordering : "",
+               m->through->scrambled ? ", scrambled" : "", m->through->centred ? ", centred" : "",
+               m->through->norm ? ", " : "", m->through->norm ? m->through->norm : "");
+    else if (m->pattern == CSREC_PATTERN_NONE)
+        printf("pattern   explicit positions\n");
+    else
+        printf("pattern   %s, seed %llu\n", csrec_pattern_name(m->pattern),
+               (unsigned long long)m->seed);
+    printf("values    %g to %g, mean %g\n", s.least, s.most, s.mean);
+    if (m->sigma > 0.0)
+        printf("sigma     %g\n", m->sigma);
+    else
+        printf("sigma     not given\n");
+    if (m->scale[0] != m->scale[1])
+        printf("scale     %g to %g\n", m->scale[0], m->scale[1]);
+    else
+        printf("scale     not given\n");
+    csrec_estimate e;
+    const char *name;
+    for (int i = 0; (name = preset_estimate(m, i, &e)); i++)
+        printf("%-9s about %.3g s and %.1f MiB%s\n", name, e.seconds, (double)e.bytes / 1048576.0,
+               e.bytes > e.memory ? ", more than is available"
+               : e.tiles > 1      ? ", in tiles"
+                                  : "");
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+__attribute__((format(printf, 2, 3))) static void say(cli_sentences *s, const char *format, ...) {
+    va_list values;
+    if (s->n == (int)(sizeof s->text / sizeof *s->text)) return;
+    va_start(values, format);
+    vsnprintf(s->text[s->n++], sizeof *s->text, format, values);
+    va_end(values);
+}
+
+static void print(const cli_job *job, const cli_sentences *s, int from) {
+    for (int i = from; i < s->n && !job->a->quiet; i++)
+        fprintf(stderr, "warning: %s: %s\n", job->input, s->text[i]);
+}
+
+/* Values of entries that are not known; *nowhere: the number of channels without any. */
+int64_t cli_unknown_values(const csrec_measurement *m, int64_t *nowhere) {
+    int64_t known = 0;
+    if (nowhere) *nowhere = 0;
+    for (int64_t c = 0; c < m->channels; c++) {
+        int64_t own = 0;
+        for (int64_t k = 0; k < m->n; k++) own += !isnan(m->y[k * m->channels + c]);
+        if (nowhere) *nowhere += own == 0;
+        known += own;
+    }
+    return cli_entries(m) * m->channels - known;
+}
+
+static void add_unknown(const cli_job *job, cli_sentences *s) {
+    int64_t nowhere = 0;
+    if (!cli_job_has_points(job) || job->large.on) return;
+    if (cli_unknown_values(&job->in.measurement, &nowhere) == 0)
+        say(s, "No value is unknown: the result is a copy.");
+    if (nowhere > 0)
+        say(s, "%lld of %lld channels are known nowhere and stay unknown.", (long long)nowhere,
+            (long long)job->in.measurement.channels);
+    if (job->in.facts.soft > 0)
+        say(s,
+            "The mask has %lld values between black and white, of which the upper half counts as "
+            "known.",
+            (long long)job->in.facts.soft);
+}
+
+/* A new file has none; one of another format never does. */
+static bool loses_overviews(const cli_job *job) {
+    const csrec_format *in = csrec_format_of(job->input);
+    return job->in.facts.reduced && in && in == job->out.format;
+}
+
+static cli_sentences of_samples(const cli_job *job) {
+    cli_sentences s = {.n = 0};
+    add_unknown(job, &s);
+    if (loses_overviews(job))
+        say(&s, "The overviews are not written: they would be of the old values; make new ones of "
+                "the result, as with gdaladdo.");
+    if (*job->in.facts.remark.text) say(&s, "%s", job->in.facts.remark.text);
+    if (cli_samples_contradict(&job->in, s.text[s.n])) s.n++;
+    if (csrec_doubt_basis(&job->in.measurement, &job->setup.options, s.text[s.n])) s.n++;
+    for (int i = 0; csrec_doubts_text(&job->in.doubts, i, s.text[s.n]); i++) s.n++;
+    return s;
+}
+
+int cli_job_doubt(cli_job *job) {
+    csrec_error error;
+    if (cli_job_has_points(job) &&
+        csrec_doubts_find(&job->in.measurement, (int)job->a->threads, &job->in.doubts, &error))
+        return cli_job_fail(job, "%s: %s", job->input, error.text);
+    if (job->a->robust || job->a->labels)
+        job->in.doubts.outliers = 0.0; /* what is left is the signal's own */
+    const cli_sentences s = of_samples(job);
+    print(job, &s, 0);
+    return CLI_CONTINUE;
+}
+
+cli_sentences cli_job_warnings(const cli_job *job) {
+    cli_sentences s = of_samples(job);
+    if (csrec_doubt_result(&job->result.report, s.text[s.n])) s.n++;
+    if (job->result.report.remark) say(&s, "%s", job->result.report.remark);
+    return s;
+}
+
+void cli_job_warn(const cli_job *job) {
+    const cli_sentences all = cli_job_warnings(job), samples = of_samples(job);
+    print(job, &all, samples.n); /* those of the samples were told before the work */
+}
+
+static double clamped_share(const cli_job *job) {
+    const cli_tones tones = job->in.tones.light ? cli_job_tones(job) : job->in.tones;
+    double low = fmin(tones.scale[0], tones.scale[1]), high = fmax(tones.scale[0], tones.scale[1]);
+    int64_t values = cli_signal_values(&job->in.measurement), outside = 0;
+    if (!job->result.signal || low == high) return 0.0;
+    /* Half a step of an 8-bit picture does not count. */
+    double margin = (high - low) / 510.0;
+    for (int64_t i = 0; i < values; i++)
+        outside += job->result.signal[i] < low - margin || job->result.signal[i] > high + margin;
+    return (double)outside / (double)values;
+}
+
+cli_sentences cli_job_remarks(const cli_job *job) {
+    const csrec_measurement *m = &job->in.measurement;
+    const csrec_recover_report *r = &job->result.report;
+    cli_sentences s = {.n = 0};
+    const int64_t entries = cli_entries(m);
+    double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
+    if (r->choice) say(&s, "Chosen: %s.", r->choice);
+    if (r->curve_choice) say(&s, "Chosen: %s.", r->curve_choice);
+    if (r->clamped)
+        say(&s, "%lld values were outside of the range; they are its ends.", (long long)r->clamped);
+    if (r->outcome == CSREC_INTERRUPTED) say(&s, "Interrupted: this is the best result so far.");
+    if ((r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET) && !r->remark)
+        say(&s, "A pursuit ended above its tolerance (%s); try another solver.",
+            csrec_outcome_text(r->outcome));
+    if (r->outcome == CSREC_STEP_LIMIT && job->a->atoms)
+        say(&s, "A pursuit stopped at --atoms %lld, above its tolerance.",
+            (long long)job->a->atoms);
+    if (rate < 0.02 && cli_job_has_points(job))
+        say(&s, "Only %.2g %% of the positions were sampled; details are uncertain.", 100.0 * rate);
+    if (cli_job_leaves(job))
+        say(&s, "%lld unknown values were left unknown.", (long long)job->result.left);
+    if (clamped > 0.0)
+        say(&s,
+            "%.2g %% of the values lie outside black and white; pictures clamp them, .npy keeps "
+            "them.",
+            100.0 * clamped);
+    if (job->in.tones.scale[0] == job->in.tones.scale[1] && m->shape.dims > 1 &&
+        !job->in.tones.light)
+        say(&s,
+            "The file has no scale: black and white are the smallest and largest %s; give --scale "
+            "LOW,HIGH.",
+            cli_job_has_points(job) ? "sample" : "value");
+    if (job->out.output && cli_format_has(job->out.format, CSREC_USE_LOSSY))
+        say(&s, CLI_LOSSY ".", job->out.output);
+    if (strcmp(r->backend, "cpu") != 0)
+        say(&s, "On a device only the result is recorded; --backend cpu records every step.");
+    return s;
 }

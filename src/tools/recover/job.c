@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* job.c - a recovery: load, recover, write. */
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/common/fingerprint.h"
 #include "page.h"
 
 static int end_ranks(cli_job *job) {
@@ -133,11 +130,6 @@ static void tell_tones(const cli_job *job) {
                  job->out.output, tones.scale[0], tones.scale[1]);
 }
 
-static void tell_loss(const cli_job *job) {
-    if (job->out.output && cli_format_has(job->out.format, CSREC_USE_LOSSY) && !job->a->quiet)
-        cli_note(job->tool, "note: " CLI_LOSSY, job->out.output);
-}
-
 static const char *colormap_refusal(const cli_job *job) {
     bool picture =
         (job->out.output && cli_format_has(job->out.format, CSREC_USE_PICTURE)) ||
@@ -189,13 +181,6 @@ static int add_prior(cli_job *job) {
     return job->out.fingerprint ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
 }
 
-static int read_model(cli_job *job) {
-    csrec_error error;
-    return job->a->model && csrec_model_read(job->a->model, &job->setup.model, &error)
-               ? cli_job_fail(job, "%s", error.text)
-               : CLI_CONTINUE;
-}
-
 static int load(cli_job *job) {
     csrec_error error;
     int code = cli_job_find_large(job);
@@ -215,8 +200,9 @@ static int load(cli_job *job) {
         cli_truth_read(job->out.reference, &job->in.measurement, job->a->channels_first,
                        &job->in.tones, &job->result.truth, &error))
         return cli_job_fail(job, "%s", error.text);
-    code = read_model(job);
-    if (code == CLI_CONTINUE) code = add_prior(job);
+    if (job->a->model && csrec_model_read(job->a->model, &job->setup.model, &error))
+        return cli_job_fail(job, "%s", error.text);
+    code = add_prior(job);
     if (code == CLI_CONTINUE) code = cli_job_options(job);
     if (code != CLI_CONTINUE || !job->large.on) return code;
     code = cli_job_begin_large(job);
@@ -235,8 +221,7 @@ static bool is_lost(const cli_job *job, csrec_error *error) {
            cli_files_lost(job->a->merge ? job->a->inputs.n : 0, job->a->inputs.text, error);
 }
 
-/* The fingerprint is that of the bytes that were read, so the files must not have changed in
- * between. */
+/* The fingerprint is that of the bytes that were read, so files must not change meanwhile. */
 static int load_unchanged(cli_job *job) {
     bool known;
     char *after = NULL;
@@ -301,7 +286,9 @@ int cli_job_load(cli_job *job) {
     if (code == CLI_CONTINUE) code = allocate(job);
     if (code == CLI_CONTINUE && !job->large.on) code = cli_job_doubt(job);
     if (code == CLI_CONTINUE) tell_tones(job);
-    if (code == CLI_CONTINUE) tell_loss(job);
+    if (code == CLI_CONTINUE && job->out.output &&
+        cli_format_has(job->out.format, CSREC_USE_LOSSY) && !job->a->quiet)
+        cli_note(job->tool, "note: " CLI_LOSSY, job->out.output);
     if (code == CLI_CONTINUE) tell_long(job);
     if (code == CLI_CONTINUE) tell_no_prior(job);
     job->in.seconds = cli_seconds() - start;

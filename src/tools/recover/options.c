@@ -2,7 +2,6 @@
 /* options.c - the options of csrec_recover from those of the command line; lists the tables of
  * methods, solvers, operators and formats. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,8 +160,6 @@ static void add_settings(int n, csrec_setting *settings, csrec_recover_options *
     solve->settings = settings;
     solve->n_settings = before + n;
 }
-
-/* ------------------------------------------------------------------ options ------------------- */
 
 const char *cli_format_name(int i) {
     const csrec_format *format = cli_format_with(CSREC_USE_WRITE, i);

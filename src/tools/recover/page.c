@@ -3,12 +3,8 @@
 #include "page.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-#include "tools/common/fingerprint.h"
-#include "tools/common/input.h"
 
 csrec_status cli_page_no_memory(const cli_page *p) {
     return cli_fail(p->error, CSREC_MEMORY, "%s: out of memory for its report", p->job->input);
@@ -28,9 +24,6 @@ static void open_section(const cli_page *p, const char *id, const char *title) {
 static void close_section(const cli_page *p) {
     fputs("</section>\n", p->file);
 }
-
-/* ------------------------------------------------------------------ verdict: the sentences on top
- */
 
 /* "a picture of 240 x 360 pixels". */
 static void put_object(const cli_page *p) {
@@ -118,8 +111,6 @@ static void put_verdict(const cli_page *p) {
     put_warnings(p);
 }
 
-/* ------------------------------------------------------------------ head -------------------- */
-
 /* Nothing is loaded from elsewhere. */
 static void put_head(const cli_page *p) {
     FILE *file = p->file;
@@ -152,8 +143,6 @@ static csrec_status put_signal(const cli_page *p) {
     close_section(p);
     return status;
 }
-
-/* ------------------------------------------------------------------ charts ------------------ */
 
 /* For readers who cannot see the chart. */
 static void put_numbers(const cli_page *p, const cli_chart *chart) {
@@ -203,8 +192,6 @@ static csrec_status put_charts(const cli_page *p) {
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ tables ------------------ */
 
 static void put_facts(const cli_page *p, const char *id, const char *title, const cli_fact *facts,
                       int n) {
@@ -274,7 +261,8 @@ static csrec_status put_page(const cli_page *p) {
     return status;
 }
 
-csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error) {
+csrec_status cli_job_page(void *context, csrec_files *files, csrec_error *error) {
+    const cli_job *job = context;
     const char *path = job->out.page;
     cli_text text;
     cli_fail(error, CSREC_MEMORY, "%s: out of memory for the report", path);

@@ -6,8 +6,8 @@
 #include "tools/common/chart.h"
 #include "recover.h"
 
-/* Adds the page, job->out.page, HTML that is also well-formed XML. */
-csrec_status cli_job_page(const cli_job *job, csrec_files *files, csrec_error *error);
+/* Adds the page, job->out.page, HTML that is also well-formed XML. job: a cli_job. */
+csrec_status cli_job_page(void *job, csrec_files *files, csrec_error *error);
 
 /* What the parts of the page are written from and to. */
 typedef struct cli_page {
@@ -16,18 +16,15 @@ typedef struct cli_page {
     csrec_error *error;
 } cli_page;
 
-/* Samples, recovery and errors: pictures (panels.c), or charts of a signal of one axis
- * (chart.c). */
+/* Samples, recovery and errors: pictures (panels.c); of one axis charts (chart.c). */
 csrec_status cli_page_panels(const cli_page *page);
 csrec_status cli_page_lines(const cli_page *page);
-
 /* A figure with a chart; the numbers as a table if `numbers`. */
 void cli_page_chart(const cli_page *page, const cli_chart *chart, bool numbers);
-
 /* Sets the page's error. */
 csrec_status cli_page_no_memory(const cli_page *page);
 
-/* Contents of <style> and <script> (style.c). The script has no "<" and "&", which XML
+/* Contents of <style> and <script> (panels.c). The script has no "<" and "&", which XML
  * would read as markup. */
 extern const char cli_page_style[], cli_page_script[];
 
@@ -39,8 +36,8 @@ enum { CLI_JOB_CHARTS = 3, CLI_JOB_LINES = 2 };
  * is short. Clear each with cli_chart_clear. */
 int cli_result_charts(const cli_result *result, cli_chart charts[CLI_JOB_CHARTS]);
 
-/* Adds job->out.plot: all charts below each other as .png or .svg. */
-csrec_status cli_job_plot(const cli_job *job, csrec_files *files, csrec_error *error);
+/* Adds job->out.plot: all charts below each other as .png or .svg. job: a cli_job. */
+csrec_status cli_job_plot(void *job, csrec_files *files, csrec_error *error);
 
 /* ------------------------------------------------------------------ words (facts.c) ----------- */
 
@@ -53,9 +50,7 @@ enum { CLI_FACTS_MOST = 64 };
 /* The command line that repeats the recovery of this input, quoted for a shell; free it. NULL: out
  * of memory. */
 char *cli_job_command(const cli_job *job);
-
-/* The measurement, the settings of the recovery, and seconds by step. They return the number of
- * facts. */
+/* The measurement, the settings of the recovery, and seconds by step; the number of facts. */
 int cli_job_measured(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
 int cli_job_settings(const cli_job *job, cli_fact facts[CLI_FACTS_MOST]);
 
@@ -98,13 +93,10 @@ csrec_status cli_plane_signal(const csrec_measurement *m, const cli_view *view,
 csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, const double *a,
                               const double *b, cli_plane *plane);
 void cli_plane_clear(cli_plane *plane);
-
 /* Fills what is not known from its surroundings. CSREC_MEMORY. */
 csrec_status cli_plane_blend(cli_plane *plane);
-
 /* The 99th percentile of the values, between ranks as NumPy's, and the largest. CSREC_MEMORY. */
 csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double *largest);
-
 /* Pictures: with transparent pixels where nothing is known; in false colours from 0 to `most`. */
 csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image);
 csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image);

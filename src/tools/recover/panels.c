@@ -1,12 +1,153 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* panels.c - the pictures of the report page: what was measured, recovered and is true, and
- * the errors with their scales. */
-#include <stdio.h>
+/* panels.c - style and script of the report page, and its pictures: what was measured, recovered
+ * and is true, and the errors with their scales. */
 #include <stdlib.h>
 
 #include "page.h"
 
-/* ------------------------------------------------------------------ one panel --------------- */
+const char cli_page_style[] =
+    ":root{color-scheme:light dark;--paper:#fff;--text:#1a1a1a;--soft:#f2f2f2;--edge:#c8c8c8;"
+    "--warn:#8a4b00;--link:#0060b0;--hole:#2e1f70;--zoom:1;--x:0;--y:0;--cut:50%}\n"
+    "@media (prefers-color-scheme:dark){:root{--paper:#1c1c1c;--text:#e8e8e8;--soft:#2a2a2a;"
+    "--edge:#505050;--warn:#ffb870;--link:#64b5f6}}\n"
+    "*{box-sizing:border-box}[hidden]{display:none!important}\n"
+    "body{margin:0 auto;max-width:75rem;padding:1rem;background:var(--paper);color:var(--text);"
+    "font:1rem/1.5 system-ui,sans-serif}\n"
+    "h1{font-size:1.3rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin:1.5rem 0 .5rem}\n"
+    ".skip{position:absolute;left:-99rem}.skip:focus{position:static}\n"
+    "a{color:var(--link)}:focus-visible{outline:3px solid var(--link);outline-offset:2px}\n"
+    ".verdict{font-size:1.2rem;margin:.5rem 0}.units{margin:.5rem 0}\n"
+    ".warning{border-left:4px solid var(--warn);background:var(--soft);margin:.5rem 0;"
+    "padding:.4rem .8rem}ul.warning,ul.remark{padding-left:2rem}\n"
+    "figure{margin:0;min-width:0}figcaption{padding:.3rem 0}\n"
+    /* Pictures: as many columns as leave no picture alone in a row. */
+    ".panels,.charts{display:grid;gap:1rem;margin:1rem 0}\n"
+    "@media (min-width:40rem){.of-2,.of-4,.of-6{grid-template-columns:1fr 1fr}}\n"
+    "@media (min-width:56rem){.charts{grid-template-columns:1fr 1fr}"
+    ".of-3,.of-5,.of-6{grid-template-columns:1fr 1fr 1fr}}\n"
+    ".charts figure:only-child{grid-column:1/-1;max-width:48rem}\n"
+    ".frame{position:relative;overflow:hidden;width:100%;aspect-ratio:var(--ratio);"
+    "max-width:max(8rem,85vh*var(--ratio));border:1px solid var(--edge);cursor:zoom-in}\n"
+    ".frame img{position:absolute;width:calc(100%*var(--zoom));height:calc(100%*var(--zoom));"
+    "left:calc(-100%*var(--zoom)*var(--x));top:calc(-100%*var(--zoom)*var(--y))}\n"
+    ".small,.zoomed img{image-rendering:pixelated}.zoomed .frame{touch-action:none}\n"
+    ".holes,.key{background:var(--hole)}\n"
+    ".key{display:inline-block;width:.9rem;height:.9rem;vertical-align:-.1rem;"
+    "border:1px solid var(--edge)}\n"
+    ".bar{display:block;height:.8rem;border:1px solid var(--edge);margin-top:.2rem}\n"
+    ".numbers{display:grid;grid-template-columns:repeat(8,1fr);font-variant-numeric:tabular-nums}"
+    ".numbers span{grid-column:span 2;justify-self:center;white-space:nowrap}"
+    ".numbers :first-child{grid-column:span 1;justify-self:start}"
+    ".numbers :last-child{grid-column:span 1;justify-self:end}\n"
+    ".tools{display:flex;flex-wrap:wrap;gap:.5rem;align-items:center;position:sticky;top:0;"
+    "z-index:1;padding:.5rem 0;background:var(--paper)}\n"
+    "button,select{font:inherit;padding:.1rem .7rem;min-height:2.2rem}output{min-width:3rem;"
+    "text-align:center}\n"
+    ".sides{display:flex;gap:.5rem;justify-content:space-between;align-items:center}\n"
+    "#compare{max-width:48rem;margin:0 auto}#compare .frame{margin:0 auto}"
+    "#cut{display:block;width:100%;margin:.5rem 0}\n"
+    ".over{position:absolute;inset:0;overflow:hidden;clip-path:inset(0 0 0 var(--cut))}\n"
+    ".line{position:absolute;top:0;bottom:0;left:var(--cut);width:2px;background:#fff;"
+    "box-shadow:0 0 0 1px #000}\n"
+    /* Charts and tables fill columns from top to bottom. */
+    ".flow{columns:22rem;column-gap:2rem}.flow>*{break-inside:avoid;padding-bottom:1rem}"
+    ".flow h2{margin-top:0}\n"
+    "svg{width:100%;height:auto;border:1px solid var(--edge)}\n"
+    ".wide{overflow-x:auto}table{border-collapse:collapse;width:100%}\n"
+    "th,td{text-align:left;padding:.15rem .8rem .15rem 0;border-bottom:1px solid var(--edge);"
+    "vertical-align:top;font-weight:normal}th{white-space:nowrap}"
+    "td{font-variant-numeric:tabular-nums;overflow-wrap:anywhere}\n"
+    ".seconds{white-space:nowrap;overflow-wrap:normal}.time{display:inline-block;height:.7rem;"
+    "background:var(--link)}\n"
+    "pre{background:var(--soft);border:1px solid var(--edge);padding:.6rem;overflow-x:auto;"
+    "white-space:pre-wrap;overflow-wrap:anywhere}\n";
+
+/* The part of the pictures that is seen has its corner at (x, y) and the extent 1 / zoom, as shares
+ * of the whole; style variables hand it to all pictures at once. */
+const char cli_page_script[] =
+    "(function () {\n"
+    "  'use strict';\n"
+    "  const by = id => document.getElementById(id);\n"
+    "  const pictures = by('pictures'), compare = by('compare');\n"
+    "  if (!compare) return;\n"
+    "  let zoom = 1, x = 0, y = 0, drag = null, moved = false;\n"
+    "  const clamp = v => Math.min(Math.max(v, 0), 1 - 1 / zoom);\n"
+    "  function show() {\n"
+    "    x = clamp(x);\n"
+    "    y = clamp(y);\n"
+    "    pictures.style.setProperty('--zoom', zoom);\n"
+    "    pictures.style.setProperty('--x', x);\n"
+    "    pictures.style.setProperty('--y', y);\n"
+    "    pictures.classList.toggle('zoomed', zoom > 1);\n"
+    "    by('zoom').textContent = zoom + ' \\u00d7';\n"
+    "  }\n"
+    /* (u, v): the point of the frame that stays where it is. */
+    "  function magnify(factor, u, v) {\n"
+    "    const next = Math.min(Math.max(zoom * factor, 1), 64);\n"
+    "    x += u / zoom - u / next;\n"
+    "    y += v / zoom - v / next;\n"
+    "    zoom = next;\n"
+    "    show();\n"
+    "  }\n"
+    "  function move(u, v) {\n"
+    "    x += u / zoom;\n"
+    "    y += v / zoom;\n"
+    "    show();\n"
+    "  }\n"
+    "  by('in').onclick = () => magnify(2, 0.5, 0.5);\n"
+    "  by('out').onclick = () => magnify(0.5, 0.5, 0.5);\n"
+    "  by('whole').onclick = () => magnify(0, 0, 0);\n"
+    "  function watch(frame) {\n"
+    "    const place = e => {\n"
+    "      const box = frame.getBoundingClientRect();\n"
+    "      return [(e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height];\n"
+    "    };\n"
+    "    frame.tabIndex = 0;\n"
+    "    frame.setAttribute('role', 'group');\n"
+    "    frame.setAttribute('aria-label', 'Picture: plus, minus and arrow keys magnify and move');"
+    "\n"
+    "    frame.ondragstart = e => e.preventDefault();\n"
+    "    frame.onpointerdown = e => { drag = place(e); moved = false; };\n"
+    "    frame.onpointermove = e => {\n"
+    "      if (!drag) return;\n"
+    "      const now = place(e), du = drag[0] - now[0], dv = drag[1] - now[1];\n"
+    "      if (!moved) moved = Math.hypot(du, dv) > 0.01;\n"
+    "      if (!moved) return;\n"
+    "      move(du, dv);\n"
+    "      drag = now;\n"
+    "    };\n"
+    "    frame.onclick = e => { if (!moved) magnify(2, ...place(e)); };\n"
+    "    frame.onkeydown = e => {\n"
+    "      const step = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, -0.1],"
+    " ArrowDown: [0, 0.1] }[e.key];\n"
+    "      const factor = { '+': 2, '-': 0.5 }[e.key];\n"
+    "      if (factor) magnify(factor, 0.5, 0.5);\n"
+    "      if (!step) return;\n"
+    "      move(...step);\n"
+    "      e.preventDefault();\n"
+    "    };\n"
+    "  }\n"
+    "  window.addEventListener('pointerup', () => { drag = null; });\n"
+    "  const frame = compare.querySelector('.frame'), left = by('left');\n"
+    "  const copy = id => by(id).querySelector('img').cloneNode();\n"
+    "  const part = name => {\n"
+    "    const made = document.createElement('div');\n"
+    "    made.className = name;\n"
+    "    return made;\n"
+    "  };\n"
+    "  const over = part('over');\n"
+    "  over.append(copy('recovery'));\n"
+    "  document.querySelectorAll('figure[data-look]').forEach(figure =>\n"
+    "    left.append(new Option(figure.querySelector('b').textContent, figure.id)));\n"
+    "  left.onchange = () => frame.replaceChildren(copy(left.value), over, part('line'));\n"
+    "  left.selectedIndex = left.options.length - 1;\n"
+    "  left.onchange();\n"
+    "  frame.style.cssText = by('recovery').querySelector('.frame').style.cssText;\n"
+    "  by('cut').oninput = e => compare.style.setProperty('--cut', e.target.value + '%');\n"
+    "  document.querySelectorAll('.frame').forEach(watch);\n"
+    "  by('tools').hidden = compare.hidden = false;\n"
+    "  show();\n"
+    "})();\n";
 
 typedef struct panel {
     const char *id, *title, *alt;
@@ -134,8 +275,6 @@ static csrec_status put_errors(const cli_page *p, const panel *own, const cli_vi
     cli_plane_clear(&plane);
     return status;
 }
-
-/* ------------------------------------------------------------------ all of them ------------- */
 
 /* What needs the script stays hidden without it. */
 static void put_tools(const cli_page *p) {

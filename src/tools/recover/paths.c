@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* paths.c - paths of the results of several inputs, and which results exist already. */
+/* paths.c - paths of the results of several inputs, and which results exist already; what a
+ * recovery depends on: as the fingerprint of its results, and as the card by which ranks find out
+ * whether they were started alike. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/common/fingerprint.h"
 #include "recover.h"
 
 /* Of the last four bytes of sky.fits.gz and sky.fits.fz. */
@@ -107,7 +106,68 @@ void cli_recover_add_paths(const void *arguments, cli_paths *paths) {
         add_folder(a, "reference", a->reference, cli_ending_of(format).text, paths);
 }
 
-/* ------------------------------------------------------------------ done before ------------- */
+static bool is_folder_there(const char *path) {
+    struct stat info;
+    return !cli_is_dash(path) && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The truth of an input: --reference, or the file of the input's name in that folder. Free it;
+ * NULL: none, or out of memory. */
+static char *reference_path(const cli_request *request, const char *input) {
+    const char *given = request->a.reference;
+    if (!given) return NULL;
+    if (!is_folder_there(given)) return strdup(given);
+    const csrec_format *format;
+    char *path = NULL;
+    for (int i = 0; (format = cli_format_with(CSREC_USE_READ, i)); i++) {
+        free(path);
+        path = path_in(given, input, cli_ending_of(format).text);
+        if (!path || access(path, F_OK) == 0) break;
+    }
+    return path;
+}
+
+char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known) {
+    const cli_recover_arguments *a = &request->a;
+    cli_fingerprint line;
+    char beside[CSREC_PATH_ROOM + 8];
+    char *reference = a->report || a->plot ? reference_path(request, input) : NULL;
+    cli_fingerprint_begin(&line, request->all->name);
+    cli_fingerprint_file(&line, "input", input);
+    snprintf(beside, sizeof beside, "%s.msk", input); /* of a TIFF: its mask */
+    if (access(beside, F_OK) == 0) cli_fingerprint_file(&line, "input.msk", beside);
+    for (int i = 1; a->merge && i < a->inputs.n; i++)
+        cli_fingerprint_file(&line, "merged", a->inputs.text[i]);
+    cli_fingerprint_file(&line, "reference", reference);
+    cli_fingerprint_options(&line, request->all, a, CLI_ON_RESULTS);
+    if (a->coefficients) cli_fingerprint_text(&line, "atoms", "kept"); /* of a single grid */
+    free(reference);
+    char *text = cli_fingerprint_end(&line);
+    *known = line.known && text;
+    return text;
+}
+
+char *cli_fingerprint_add_prior(char *line, const char *prior) {
+    const size_t used = line ? strlen(line) : 0, room = used + strlen(prior) + 16;
+    char *longer = line && *prior ? realloc(line, room) : line;
+    if (!longer) free(line);
+    if (longer && *prior) snprintf(longer + used, room - used, "; prior=%s", prior);
+    return longer;
+}
+
+char *cli_recover_card(const cli_request *request, const char *prior) {
+    const cli_recover_arguments *a = &request->a;
+    cli_fingerprint line;
+    cli_fingerprint_begin(&line, request->all->name);
+    cli_fingerprint_options(&line, request->all, a, CLI_ON_OUTPUTS);
+    for (int i = 0; i < a->inputs.n; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "input %d", i + 1);
+        cli_fingerprint_name(&line, name, a->inputs.text[i]);
+    }
+    if (*prior) cli_fingerprint_text(&line, "prior", prior);
+    return cli_fingerprint_end(&line);
+}
 
 /* Whether the file is readable to its end; in a page and an .svg the fingerprint is there. */
 static bool is_whole(const char *path) {
@@ -180,10 +240,7 @@ bool cli_input_is_done(const cli_request *request, const char *input) {
     return done;
 }
 
-/* ------------------------------------------------------------------ of one job -------------- */
-
-/* The input's, or the first format in which the signal can be written; if there is none, the last.
- */
+/* The input's, or the first format in which the signal can be written; or else the last. */
 static const csrec_format *suiting_format(const cli_job *job) {
     const char *name;
     char ending[16];
@@ -211,28 +268,9 @@ static int set_output(cli_job *job) {
     return CLI_CONTINUE;
 }
 
-static bool is_folder_there(const char *path) {
-    struct stat info;
-    return !cli_is_dash(path) && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-char *cli_reference_path(const cli_request *request, const char *input) {
-    const char *given = request->a.reference;
-    if (!given) return NULL;
-    if (!is_folder_there(given)) return strdup(given);
-    const csrec_format *format;
-    char *path = NULL;
-    for (int i = 0; (format = cli_format_with(CSREC_USE_READ, i)); i++) {
-        free(path);
-        path = path_in(given, input, cli_ending_of(format).text);
-        if (!path || access(path, F_OK) == 0) break;
-    }
-    return path;
-}
-
 static int set_reference(cli_job *job) {
     if (!job->a->reference) return CLI_CONTINUE;
-    job->out.reference = cli_reference_path(job->request, job->input);
+    job->out.reference = reference_path(job->request, job->input);
     if (!job->out.reference) return cli_job_fail(job, "%s: out of memory", job->input);
     char list[64];
     if (is_folder_there(job->a->reference) && access(job->out.reference, F_OK) != 0)

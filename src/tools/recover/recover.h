@@ -9,7 +9,6 @@
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/ranks.h"
-#include "tools/common/report.h"
 
 typedef struct cli_recover_arguments {
     cli_operands inputs;
@@ -169,7 +168,6 @@ static inline bool cli_job_has_points(const cli_job *job) {
 
 /* Whether the signal is needed: atoms alone need no memory for it. */
 bool cli_job_wants_signal(const cli_job *job);
-
 /* The smallest and largest of the samples; of the signal, of what is measured otherwise. */
 void cli_job_range(const cli_job *job, double *low, double *high);
 
@@ -186,20 +184,13 @@ int cli_recoveries(const cli_recover_arguments *a);
 /* Fills the rest of a request whose tool and arguments are set. This and every function below that
  * returns int: CLI_CONTINUE, or the exit code after a message on stderr. */
 int cli_request_check(cli_request *request);
-
 /* If there are several ranks, shares the inputs among them. */
 int cli_request_share(cli_request *request, const cli_ranks *ranks);
-
 /* Refuses combinations in which options would be ignored. */
 int cli_request_conflicts(const cli_request *request);
 
-/* Checks --devices (devices.c). */
-int cli_devices_check(cli_request *request);
-/* Of --devices each process of a machine uses one. */
-void cli_devices_of_rank(cli_request *request, int local_rank);
 /* The backend and the devices that ran, "cuda:0,2". */
 const char *cli_devices_text(const csrec_recover_report *report, char *text, size_t size);
-
 /* cli_request_run, with several inputs on several devices if there are. */
 int cli_devices_run(cli_request *request, cli_progress *progress);
 
@@ -232,7 +223,7 @@ void cli_recover_add_paths(const void *arguments, cli_paths *paths);
 /* One line with all that the result of an input depends on, but for the prior: the contents of the
  * input, the mask, the model and, with --report and --plot, the reference; all settings that change
  * the result; the version. Free it; NULL: out of memory. *known is false if contents are unknown,
- * as of stdin (fingerprint.c). */
+ * as of stdin (paths.c). */
 char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known);
 
 /* The line (NULL: NULL), with what cli_prior_find returned as its last entry; "": without one. The
@@ -247,22 +238,16 @@ char *cli_recover_card(const cli_request *request, const char *prior);
  * recovery of a picture by this request would use it. NULL: it cannot be read, and why. */
 const char *cli_prior_find(const cli_request *request, csrec_error *error);
 
-/* The truth of an input: --reference, or the file of the input's name in that folder. Free it;
- * NULL: none, or out of memory. */
-char *cli_reference_path(const cli_request *request, const char *input);
-
 /* Whether the signal, and page, plot and atoms if requested, exist, are complete, and have the
  * fingerprint of this request. */
 bool cli_input_is_done(const cli_request *request, const char *input);
 
-/* Whether only a part is filled; reads which (leave.c). And makes NaN of the rest. */
+/* Whether only a part is filled; reads which. And makes NaN of the rest. */
 bool cli_job_leaves(const cli_job *job);
 int cli_job_read_fill(cli_job *job);
 csrec_status cli_job_leave(cli_job *job, csrec_error *error);
-
-/* Reads the measurement, and with --merge those of all inputs (merge.c). */
+/* Reads the measurement, and with --merge those of all inputs. */
 csrec_status cli_job_read(cli_job *job, csrec_error *error);
-
 /* Tells what the file says beside its samples, and how those at real coordinates became cells. */
 void cli_job_tell_reading(const cli_job *job);
 void cli_placement_json(const csrec_placement *placement, cli_json *json);
@@ -271,26 +256,24 @@ void cli_placement_json(const csrec_placement *placement, cli_json *json);
 bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SIZE]);
 
 /* If the input does not fit into memory and all that is asked for can be made in slabs, sets
- * job->large.on and the measurement, without samples (large.c). */
+ * job->large.on and the measurement, without samples (share.c). */
 int cli_job_find_large(cli_job *job);
 /* Reads all samples once, and plans. */
 int cli_job_begin_large(cli_job *job);
 /* Recovers it and writes the output. files: NULL on all but the first of several ranks. */
 csrec_status cli_job_write_large(cli_job *job, csrec_files *files, csrec_error *error);
-
 /* The options by which the measurement is read. */
 csrec_read_options cli_job_read_options(cli_job *job);
-
 /* After the measurement is read: finds the output path of the signal and its reference, and locks
  * the outputs against other runs. */
 int cli_job_paths(cli_job *job);
 
-/* --sigma and --robust, or hints at them (noise.c): the check of the command line; the
- * work once the measurement is read. */
+/* --sigma and --robust, or hints at them: the check of the command line; the work once the
+ * measurement is read. */
 int cli_sigma_check(cli_request *request);
 int cli_job_noise(cli_job *job);
 
-/* What a reader of a result should know (warn.c). */
+/* What a reader of a result should know (facts.c). */
 typedef struct cli_sentences {
     char text[12][CSREC_DOUBT_SIZE];
     int n;
@@ -305,7 +288,6 @@ int64_t cli_unknown_values(const csrec_measurement *measurement, int64_t *nowher
 
 /* Prints warnings about the result. */
 void cli_job_warn(const cli_job *job);
-
 /* All that lets the result be worthless; and what else is worth a remark. */
 cli_sentences cli_job_warnings(const cli_job *job);
 cli_sentences cli_job_remarks(const cli_job *job);
@@ -315,7 +297,6 @@ const char *cli_sigma_source(const cli_job *job);
 
 /* Sets the options of csrec_recover and makes the plan. */
 int cli_job_options(cli_job *job);
-
 /* Reads the input, checks all that can be checked before the work, and allocates memory. */
 int cli_job_load(cli_job *job);
 
@@ -323,10 +304,10 @@ int cli_job_load(cli_job *job);
 int cli_jobs_recover(cli_job *const *jobs, int n);
 
 /* After the recovery: what error is to be expected, if that is asked for or cheap; its PSNR; and
- * writes the map (expect.c). */
+ * writes the map. */
 void cli_job_expect(cli_job *job);
 double cli_job_expected_psnr(const cli_job *job);
-csrec_status cli_job_map(const cli_job *job, csrec_files *files, csrec_error *error);
+csrec_status cli_job_map(void *job, csrec_files *files, csrec_error *error);
 
 /* Whether the loaded b gives the same signal if it is recovered together with a, as further
  * channels: the same sampled positions, and a method that treats channels separately. */
@@ -339,18 +320,14 @@ void cli_result_lose(cli_result *result, csrec_status status, const char *format
 
 /* cli_signal_refusal; a .csv of samples is written as one, whatever the shape. */
 const char *cli_job_refusal(const cli_job *job, const csrec_format *format, const cli_tones *tones);
-
 /* The value that stands for unknown ones, of the options or the file; NaN: none. */
 double cli_job_unknown(const cli_job *job);
 /* Whether there is one, and no known value is it. */
 bool cli_job_avoids(const cli_job *job);
-
 /* Black, white and bits of a picture of the signal. */
 cli_tones cli_job_tones(const cli_job *job);
-
 /* Writes the requested files, as cli_products_write; job->written.any if any is written. */
 int cli_job_write(cli_job *job);
-
 /* Reports on stderr; and as members of a JSON object. */
 void cli_job_tell(const cli_job *job);
 void cli_job_json(const cli_job *job, cli_json *json);
@@ -374,11 +351,10 @@ const char *cli_setting_key(int i);
 int cli_settings_read(const cli_tool *tool, const cli_texts *texts, char names[][32],
                       csrec_setting *settings);
 
-/* ------------------------------------------------------------------ describe.c: --info -------- */
+/* ------------------------------------------------------------------ facts.c: --info ----------- */
 
 /* Describes a measurement on stdout. false: a write to stdout failed. */
 bool cli_describe(const char *path, const csrec_measurement *measurement);
-
 /* The same as members of an object. */
 void cli_describe_json(const csrec_measurement *measurement, cli_json *json);
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report.c - reports a recovery on stderr and as JSON. */
 #include <math.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include "tools/common/input.h"
 #include "page.h"
 
 /* One line for each recovery at a terminal, or with --verbose. */

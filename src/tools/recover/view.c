@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* view.c - planes of samples, signals and errors, and their 8-bit pictures; samples that are
- * blended. */
+/* view.c - planes of samples, signals and errors, their 8-bit pictures; blended samples. */
 #include "page.h"
 
 #include <float.h>
@@ -175,8 +174,6 @@ csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *
                            (uint8_t *)image->pixels.data + 3 * k);
     return status;
 }
-
-/* ------------------------------------------------------------------ blended ------------------- */
 
 /* Pixels that are not known, blended from known ones around them: the pyramid of Gortler et al.
  * 1996 (The Lumigraph, section 3.4.2). A level of half the size holds the means of what is known,

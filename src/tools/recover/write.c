@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* write.c - the files of a recovery: the signal, and what tells about it. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "tools/common/fingerprint.h"
 #include "page.h"
 
-/* A picture of samples without black and white has those of the smallest and largest of them; of
- * light 0 and 1. */
+/* A picture of samples without black and white has their smallest and largest; of light 0 and 1. */
 cli_tones cli_job_tones(const cli_job *job) {
     cli_tones tones = job->in.tones;
     if (tones.scale[0] != tones.scale[1]) return tones;
@@ -126,25 +122,6 @@ static csrec_status add_lost(void *context, csrec_files *files, csrec_error *err
     return job->result.lost_status;
 }
 
-/* A page with a part left out for want of memory would pass for a whole one. */
-static csrec_status add_page(void *context, csrec_files *files, csrec_error *error) {
-    const cli_job *job = context;
-    if (job->result.lost_status == CSREC_MEMORY) return add_lost(context, files, error);
-    return cli_job_page(job, files, error);
-}
-
-static csrec_status add_plot(void *context, csrec_files *files, csrec_error *error) {
-    const cli_job *job = context;
-    if (job->result.lost_status == CSREC_MEMORY) return add_lost(context, files, error);
-    return cli_job_plot(job, files, error);
-}
-
-static csrec_status add_map(void *context, csrec_files *files, csrec_error *error) {
-    const cli_job *job = context;
-    return job->result.uncertainty ? cli_job_map(job, files, error)
-                                   : add_lost(context, files, error);
-}
-
 static csrec_status write_all(cli_job *job, csrec_error *error) {
     struct stat from;
     csrec_files_options options = {.no_sync = job->a->no_sync, .fingerprint = job->out.fingerprint};
@@ -154,15 +131,17 @@ static csrec_status write_all(cli_job *job, csrec_error *error) {
     options.dated = job->result.report.outcome == CSREC_INTERRUPTED && date;
     options.date = date;
     enum { SIGNAL, LOST, COEFFICIENTS, PAGE, PLOT, MAP, PRODUCTS };
+    /* A page with a part left out for want of memory would pass for a whole one. */
+    const bool partial = job->result.lost_status == CSREC_MEMORY;
     /* An interrupted recovery has no map. */
     const char *map = job->result.uncertainty || job->result.lost_status ? job->out.map : NULL;
     cli_product products[PRODUCTS] = {
         [SIGNAL] = {job->out.output, add_signal, false},
         [LOST] = {job->result.lost_status ? job->input : NULL, add_lost, false},
         [COEFFICIENTS] = {job->a->coefficients, add_coefficients, false},
-        [PAGE] = {job->out.page, add_page, false},
-        [PLOT] = {job->out.plot, add_plot, false},
-        [MAP] = {map, add_map, false}};
+        [PAGE] = {job->out.page, partial ? add_lost : cli_job_page, false},
+        [PLOT] = {job->out.plot, partial ? add_lost : cli_job_plot, false},
+        [MAP] = {map, job->result.uncertainty ? cli_job_map : add_lost, false}};
     csrec_status status = cli_products_write(&options, date, PRODUCTS, products, job, error);
     job->written.page = products[PAGE].written;
     job->written.plot = products[PLOT].written;

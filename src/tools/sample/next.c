@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "sample.h"
-#include "tools/common/report.h"
 
 typedef struct {
     const cli_tool *tool;
@@ -15,8 +14,6 @@ typedef struct {
     double length[2]; /* of the path, before and after */
     cli_progress progress;
 } job;
-
-/* ------------------------------------------------------------------ the command line -------- */
 
 int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a) {
     char list[64];
@@ -44,8 +41,6 @@ int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a) {
         return cli_usage(tool, "the input and --density cannot both be stdin");
     return cli_output_check(tool, a->output);
 }
-
-/* ------------------------------------------------------------------ the work ---------------- */
 
 static int fail(job *j, csrec_status status, const char *path, const csrec_error *error) {
     if (path)
@@ -117,8 +112,6 @@ static int find(job *j) {
     return status ? fail(j, status, density ? a->density : a->input, &error) : CLI_CONTINUE;
 }
 
-/* ------------------------------------------------------------------ the files --------------- */
-
 /* Coordinates as in a measurement's .csv, to which values can be added. */
 static void print_table(const job *j, FILE *file) {
     static const char *const header[] = {"i", "row,col", "z,y,x"};
@@ -165,8 +158,6 @@ static int write_next(const job *j) {
     if (!status && stopped) return CLI_INTERRUPTED;
     return status ? cli_failure(j->tool, "%s", error.text) : CLI_CONTINUE;
 }
-
-/* ------------------------------------------------------------------ the report -------------- */
 
 static int report(const job *j) {
     const cli_sample_arguments *a = j->a;

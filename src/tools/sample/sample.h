@@ -3,8 +3,6 @@
 #ifndef CSREC_TOOLS_SAMPLE_SAMPLE_H
 #define CSREC_TOOLS_SAMPLE_SAMPLE_H
 
-#include "tools/common/input.h"
-#include "tools/common/options.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
@@ -34,7 +32,6 @@ int cli_through_measure(const cli_tool *tool, const cli_sample_arguments *a,
 
 /* Checks the command line of --next: CLI_CONTINUE, or CLI_USAGE after one line on stderr. */
 int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a);
-
 /* Finds and writes the positions to measure next; returns the exit code. */
 int cli_next_run(const cli_tool *tool, const cli_sample_arguments *a);
 

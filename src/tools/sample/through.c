@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* through.c - cssample --operator: measures a whole signal through an operator. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,8 +65,6 @@ int cli_through_check(const cli_tool *tool, const arguments *a) {
         return cli_usage(tool, "give one of --rate and --count");
     return CLI_CONTINUE;
 }
-
-/* ------------------------------------------------------------------ the specification --------- */
 
 /* A whole array of numbers as doubles; parts: as pairs, 0 the imaginary part of real ones. */
 static csrec_status read_values(const char *path, bool parts, csrec_shape *shape, double **values,
@@ -193,8 +190,6 @@ static csrec_status specify(const arguments *a, const cli_signal *signal, csrec_
     return a->factor ? parse_extents("factor", a->factor, &signal->shape, &spec->factor, error)
                      : CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ rows and values ----------- */
 
 /* Scrambled rows are alike: chosen at random; those of an ordering from its first on. */
 static csrec_row_choice rows_of(const arguments *a, const csrec_shape *shape) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* merge.c - reads the measurement of a recovery: one input, or all joined by --merge. */
-#include <stdio.h>
+/* samples.c - the measurement of a recovery: one input, or all joined by --merge; what the samples
+ * themselves say about their noise and gross errors, --sigma, --robust and hints at them; and what
+ * stays unknown, by --within and --fill. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "tools/common/input.h"
 #include "recover.h"
 
 int cli_recoveries(const cli_recover_arguments *a) {
@@ -132,4 +134,123 @@ csrec_status cli_job_read(cli_job *job, csrec_error *error) {
     free(parts);
     free(part);
     return status;
+}
+
+/* More is not given to a recovery, nor hinted at. */
+static const double SIGMA_MOST = 1e300;
+
+int cli_sigma_check(cli_request *request) {
+    const char *text = request->a.sigma;
+    char *end;
+    if (!text || strcmp(text, "auto") == 0) return CLI_CONTINUE;
+    request->sigma = strtod(text, &end);
+    if (end != text && !*end && request->sigma >= 0.0 && request->sigma <= SIGMA_MOST)
+        return CLI_CONTINUE;
+    return cli_usage(request->tool, "--sigma: '%s' is neither a number from 0 on nor auto", text);
+}
+
+const char *cli_sigma_source(const cli_job *job) {
+    if (!job->a->sigma) return job->in.measurement.sigma > 0.0 ? "file" : NULL;
+    return strcmp(job->a->sigma, "auto") == 0 ? "estimate" : "option";
+}
+
+/* A hint looks at so many samples at most, of the middle: it should cost nothing. */
+static csrec_measurement part_of(const csrec_measurement *m) {
+    const int64_t most = 1 << 15;
+    csrec_measurement part = *m;
+    if (m->n <= most) return part;
+    int64_t first = (m->n - most) / 2;
+    part.n = most;
+    part.index += first;
+    part.y += first * m->channels;
+    return part;
+}
+
+/* The order of the others stays; they are no longer those that a pattern draws. */
+static void drop_samples(csrec_measurement *m, const uint8_t *outlier) {
+    int64_t kept = 0, channels = m->channels;
+    for (int64_t i = 0; i < m->n; i++) {
+        if (outlier[i]) continue;
+        m->index[kept] = m->index[i];
+        memmove(m->y + kept * channels, m->y + i * channels, (size_t)channels * sizeof *m->y);
+        kept++;
+    }
+    m->n = kept;
+    m->count = 0;
+    m->pattern = CSREC_PATTERN_NONE;
+}
+
+static csrec_status drop_outliers(cli_job *job, csrec_error *error) {
+    csrec_measurement *m = &job->in.measurement;
+    uint8_t *outlier = malloc((size_t)m->n);
+    if (!outlier) return cli_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_status status =
+        csrec_outliers_find(m, (int)job->a->threads, outlier, &job->in.dropped, error);
+    if (!status && !job->a->quiet)
+        cli_note(job->tool, "%s: %lld of %lld samples are outliers and not used", job->input,
+                 (long long)job->in.dropped, (long long)m->n);
+    if (!status && job->in.dropped) drop_samples(m, outlier);
+    free(outlier);
+    return status;
+}
+
+static void suspect_noise(const cli_job *job) {
+    const csrec_measurement part = part_of(&job->in.measurement);
+    double sigma;
+    if (!csrec_noise_likely(&part, &sigma, NULL) && sigma > 0.0 && sigma <= SIGMA_MOST)
+        cli_note(job->tool,
+                 "note: %s: the samples look noisy (sigma about %.2g); give --sigma auto",
+                 job->input, sigma);
+}
+
+int cli_job_noise(cli_job *job) {
+    csrec_error error;
+    csrec_measurement *m = &job->in.measurement;
+    const char *source = cli_sigma_source(job);
+    csrec_status status = CSREC_OK;
+    if (job->a->robust) status = drop_outliers(job, &error);
+    if (!status && job->a->sigma) m->sigma = job->request->sigma;
+    if (!status && source && strcmp(source, "estimate") == 0)
+        status = csrec_noise_estimate(m, &m->sigma, &error);
+    if (status) return cli_job_fail(job, "%s: %s", job->input, error.text);
+    if (!source && !job->a->quiet && !job->a->labels && cli_job_has_points(job)) suspect_noise(job);
+    return CLI_CONTINUE;
+}
+
+bool cli_job_leaves(const cli_job *job) {
+    return job->a->within > 0.0 || job->a->fill;
+}
+
+/* NULL, or why the output has nothing for unknown values. */
+static const char *refusal(const cli_job *job) {
+    const cli_form form = {.dtype = (int)job->a->dtype};
+    const csrec_format *format = job->out.format;
+    if (!cli_job_has_points(job)) return "only real samples of entries leave some unknown";
+    if (cli_format_has(format, CSREC_USE_LOSSY))
+        return "its format cannot say which pixels stay unknown; write a .png";
+    if (cli_format_has(format, CSREC_USE_PICTURE) || !isnan(cli_job_unknown(job)) ||
+        cli_array_type(format, &form, job->in.measurement.dtype, 0, NULL) >= CSREC_F32)
+        return NULL;
+    return "integers have no number for values that stay unknown; give --unknown, or --dtype "
+           "float32";
+}
+
+int cli_job_read_fill(cli_job *job) {
+    csrec_error error;
+    csrec_fill *fill = &job->in.fill;
+    const csrec_measurement *m = &job->in.measurement;
+    const char *why = cli_job_leaves(job) ? refusal(job) : NULL;
+    if (why)
+        return cli_job_fail(job, "%s: %s", job->out.output ? job->out.output : job->input, why);
+    fill->within = job->a->within;
+    return job->a->fill && csrec_mask_read(job->a->fill, job->a->channels_first, &m->shape,
+                                           m->channels, &fill->at, &fill->by_channel, &error)
+               ? cli_job_fail(job, "%s", error.text)
+               : CLI_CONTINUE;
+}
+
+csrec_status cli_job_leave(cli_job *job, csrec_error *error) {
+    if (!cli_job_leaves(job) || !job->result.signal) return CSREC_OK;
+    return csrec_signal_leave(&job->in.measurement, &job->in.fill, job->result.signal,
+                              &job->result.left, error);
 }
