@@ -246,13 +246,13 @@ static inline bool check_answer(csrec_status got, csrec_status wanted, const cha
     return false;
 }
 
-/* Of a call that tells in `error`, which they declare. */
+/* Of a call whose error is &told, which they declare. */
 #define assert_well(call)          assert_refused(call, CSREC_OK, "")
 #define assert_fails(call, status) assert_refused(call, status, "")
 #define assert_refused(call, status, words)                                                        \
     do {                                                                                           \
-        csrec_error error = {""};                                                                  \
-        if (!check_answer(call, status, words, &error)) fail();                                    \
+        csrec_error told = {""};                                                                   \
+        if (!check_answer(call, status, words, &told)) fail();                                     \
     } while (0)
 
 #endif

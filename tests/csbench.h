@@ -27,7 +27,7 @@ static inline double listed_in(const char *text, const char *key, int64_t i) {
 
 static inline csrec_array array_of(const char *path, const char *name) {
     csrec_array array;
-    assert_well(csrec_npz_read(path, name, &array, &error));
+    assert_well(csrec_npz_read(path, name, &array, &told));
     return array;
 }
 
@@ -41,7 +41,7 @@ static inline int number_of(const char *(*name)(int), const char *wanted) {
 static inline double *draw(const char *ensemble, int64_t m, int64_t n, uint64_t key) {
     double *matrix = malloc((size_t)(m * n) * sizeof *matrix);
     const int number = number_of(bench_ensemble_name, ensemble);
-    assert_well(bench_matrix_draw(number, m, n, key, matrix, &error));
+    assert_well(bench_matrix_draw(number, m, n, key, matrix, &told));
     return matrix;
 }
 

@@ -54,7 +54,7 @@ static inline csrec_history *follow(problem *p, csrec_recover_options *options) 
     assert_ok(csrec_history_create(p->truth, 255.0, &history));
     assert_ok(csrec_recover(&p->m, options, without, NULL, NULL, NULL));
     options->history = history;
-    assert_well(csrec_recover(&p->m, options, p->signal, NULL, NULL, &error));
+    assert_well(csrec_recover(&p->m, options, p->signal, NULL, NULL, &told));
     options->history = NULL;
     assert_memory_equal(without, p->signal, bytes);
     return history;

@@ -36,7 +36,7 @@ static inline const char *finish(void) {
 
 static inline csrec_measurement accept(const char *path, const char *mask) {
     csrec_measurement m;
-    assert_well(csrec_measurement_read(path, mask, &m, &error));
+    assert_well(csrec_measurement_read(path, mask, &m, &told));
     return m;
 }
 

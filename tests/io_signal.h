@@ -52,12 +52,12 @@ static inline csrec_status write_signal(const char *path, const csrec_image *ima
 }
 
 static inline void write_well(const char *path, const csrec_image *image, const char *like) {
-    assert_well(write_signal(path, image, like, &error));
+    assert_well(write_signal(path, image, like, &told));
 }
 
 static inline csrec_image read_well(const char *path) {
     csrec_image image = {0};
-    assert_well(csrec_signal_read(path, &image, &error));
+    assert_well(csrec_signal_read(path, &image, &told));
     return image;
 }
 
@@ -102,7 +102,7 @@ static inline void expect_unread(const char *name, csrec_status expected, const 
 static inline csrec_measurement expect_known(const char *path, double scale, double offset) {
     static const int64_t known[9] = {0, 2, 3, 4, 5, 7, 8, 9, 10};
     csrec_measurement m;
-    assert_well(csrec_measurement_read(path, NULL, &m, &error));
+    assert_well(csrec_measurement_read(path, NULL, &m, &told));
     assert_int_equal(m.n, 9);
     assert_int_equal(m.dtype, CSREC_F32);
     assert_memory_equal(m.index, known, sizeof known);

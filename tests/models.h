@@ -9,7 +9,7 @@
 
 static inline csrec_model *assemble_model(const char *kind, const csrec_model_parts *parts) {
     csrec_model *model = NULL;
-    assert_well(csrec_model_assemble(kind, parts, &model, &error));
+    assert_well(csrec_model_assemble(kind, parts, &model, &told));
     return model;
 }
 

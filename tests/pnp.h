@@ -29,7 +29,7 @@ static inline void bench_open(bench *b) {
     b->r = (csrec_recovery){
         .measurement = &b->m, .options = &b->options, .context = &csrec_context_cpu, .unit = 1.0};
     b->p = (csrec_pnp){.recovery = &b->r, .sigma = b->m.sigma, .tone = 1.0};
-    assert_well(csrec_products_create(&b->r, &b->p.data, &error));
+    assert_well(csrec_products_create(&b->r, &b->p.data, &told));
     double **signals[] = {&b->p.x, &b->p.z, &b->p.w, &b->p.mean, &b->p.back, &b->p.along};
     double **rows[] = {&b->p.r, &b->p.q};
     for (int i = 0; i < 6; i++) *signals[i] = room(b->p.data.values);
@@ -54,7 +54,7 @@ static inline double recovered(const bench *b, const char *method, const double 
                                csrec_recover_report *report) {
     csrec_recover_options o = options_by(method);
     o.backend = "cpu";
-    assert_well(csrec_recover(&b->m, &o, x, NULL, report, &error));
+    assert_well(csrec_recover(&b->m, &o, x, NULL, report, &told));
     return truth ? sqrt(squares(ENTRIES, x, truth) / ENTRIES) : 0.0;
 }
 

@@ -54,7 +54,7 @@ static inline csrec_solve_report solve_dense(const dense_problem *p, csrec_solve
                                              double *x, double *r) {
     CLEARED(csrec_atoms) atoms = {0};
     csrec_solve_report report;
-    assert_well(csrec_solve(p->A, p->y, &options, &atoms, r, &report, &error));
+    assert_well(csrec_solve(p->A, p->y, &options, &atoms, r, &report, &told));
     memset(x, 0, (size_t)p->n * sizeof *x);
     for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
     return report;

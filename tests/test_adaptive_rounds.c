@@ -56,7 +56,7 @@ TEST(samples_go_where_errors_are) {
         csrec_recover_options recover = frames();
         csrec_adaptive_options o = {.budget = 720, .recover = &recover, .seed = check_next(&seed)};
         double expected = -1.0;
-        assert_well(csrec_adaptive(&o, read_scene, &s, &m, &expected, &error));
+        assert_well(csrec_adaptive(&o, read_scene, &s, &m, &expected, &told));
         assert_int_equal(m.n, 720);
         assert_int_equal(s.calls, 9);
         assert_ok(csrec_measurement_check(&m, "m", NULL));
@@ -119,10 +119,9 @@ TEST(failures_keep_what_is_there) {
     csrec_recover_options recover = frames();
     csrec_adaptive_options o = {.budget = 300, .rounds = 2, .recover = &recover};
     s.fails_at = 2;
-    assert_refused(csrec_adaptive(&o, read_scene, &s, &m, NULL, &error), CSREC_DEVICE,
-                   "instrument");
+    assert_refused(csrec_adaptive(&o, read_scene, &s, &m, NULL, &told), CSREC_DEVICE, "instrument");
     assert_int_equal(m.n, 60);
-    assert_refused(csrec_adaptive(&o, read_nan, &t, &r, NULL, &error), CSREC_DATA, "not finite");
+    assert_refused(csrec_adaptive(&o, read_nan, &t, &r, NULL, &told), CSREC_DATA, "not finite");
     assert_int_equal(r.n, 60);
     const csrec_adaptive_options wrong[] = {{.budget = 0},
                                             {.budget = 1025},

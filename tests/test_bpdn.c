@@ -15,7 +15,7 @@ typedef struct problem {
 } problem;
 
 static void open_problem(problem *p, const csrec_operator_spec *spec) {
-    assert_well(csrec_operator_create(spec, &p->A, &error));
+    assert_well(csrec_operator_create(spec, &p->A, &told));
     csrec_operator_size(p->A, &p->m, &p->n);
     p->y = check_keep((size_t)p->m * sizeof *p->y);
     p->r = check_keep((size_t)p->m * sizeof *p->r);
@@ -38,7 +38,7 @@ static bool solve(problem *p, double sigma, double epsilon) {
     csrec_solve_options o = {.solver = "bpdn", .stop = {.sigma = sigma, .epsilon = epsilon}};
     CLEARED(csrec_atoms) atoms = {0};
     csrec_solve_report report;
-    assert_well(csrec_solve(p->A, p->y, &o, &atoms, NULL, &report, &error));
+    assert_well(csrec_solve(p->A, p->y, &o, &atoms, NULL, &report, &told));
     memset(p->x, 0, (size_t)p->n * sizeof *p->x);
     for (int64_t k = 0; k < atoms.n; k++) p->x[atoms.column[k]] = atoms.coefficient[k];
     assert_ok(csrec_operator_forward(p->A, p->x, p->r));

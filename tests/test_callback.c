@@ -223,7 +223,7 @@ static void solve_by_threads(const csrec_operator *A, const csrec_operator *dens
         .solver = "iht", .settings = &k, .n_settings = 1, .stop.atoms = 5};
     for (int threads = 1; threads <= 4; threads += 3) {
         assert_well(
-            csrec_solve_many(A, SIGNALS, y, &options, threads, NULL, r[threads > 1], NULL, &error));
+            csrec_solve_many(A, SIGNALS, y, &options, threads, NULL, r[threads > 1], NULL, &told));
     }
     assert_memory_equal(r[0], r[1], (size_t)(SIGNALS * m) * sizeof *y);
     assert_int_equal(atomic_load(&s->overlaps), 0);

@@ -47,7 +47,7 @@ static csrec_measurement group_of(const csrec_measurement *m, int first, int sec
 static void compare(const scan *s, const csrec_recover_options *o, int first, int second) {
     csrec_measurement g = group_of(&s->m, first, second);
     OWNED double *alone = malloc((size_t)(s->entries * g.channels) * sizeof *alone);
-    assert_well(csrec_recover(&g, o, alone, NULL, NULL, &error));
+    assert_well(csrec_recover(&g, o, alone, NULL, NULL, &told));
     for (int64_t i = 0; i < s->entries; i++) {
         assert_memory_equal(&s->signal[4 * i + first], &alone[i * g.channels], sizeof *alone);
         if (second >= 0)
@@ -87,7 +87,7 @@ TEST(parts_and_expectations_know_channels) {
     csrec_recover_preset(0, &s.m, &o);
     o.backend = "cpu";
     o.tile = 400000;
-    assert_well(csrec_recover(&s.m, &o, s.signal, NULL, &report, &error));
+    assert_well(csrec_recover(&s.m, &o, s.signal, NULL, &report, &told));
     assert_true(report.estimate.tiles > 1);
     for (int64_t k = 0; k < 4 * s.m.n; k++)
         if (!isnan(s.m.y[k])) assert_true(s.signal[4 * s.m.index[k / 4] + k % 4] == s.m.y[k]);

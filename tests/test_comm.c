@@ -183,7 +183,7 @@ TEST(silence_ends_a_hurry) {
         assert_ok(join(&s, 2, 0.1, &comm, NULL));
         csrec_comm_hurry_if(comm, is_told);
         if (waits) {
-            assert_refused(csrec_comm_receive(comm, &from, 0, &data, &bytes, &error), CSREC_STOPPED,
+            assert_refused(csrec_comm_receive(comm, &from, 0, &data, &bytes, &told), CSREC_STOPPED,
                            "have not answered for 0.1 s");
             assert_true(csrec_comm_arrived(comm, 0));
         }

@@ -286,7 +286,7 @@ TEST(what_methods_leave_out_is_filled) {
     csrec_recover_report report = {0};
     const csrec_recovery r = {.context = &csrec_context_cpu, .report = &report};
     const csrec_task task = {.entries = 1000, .channels = 3};
-    assert_refused(csrec_method_run(&mine, &r, &error), CSREC_DATA, "method mine: ");
+    assert_refused(csrec_method_run(&mine, &r, &told), CSREC_DATA, "method mine: ");
     mine.run = do_nothing;
     assert_ok(csrec_method_run(&mine, &r, &error));
     assert_string_equal(report.backend, "cpu");

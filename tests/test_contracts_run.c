@@ -114,7 +114,7 @@ static double *recover_twice(const scene *s, csrec_recover_options *options) {
     for (int i = 0; i < 2; i++) {
         signal[i] = fresh(s->values);
         options->threads = i ? 3 : 1;
-        assert_well(csrec_recover(&s->m, options, signal[i], NULL, &report[i], &error));
+        assert_well(csrec_recover(&s->m, options, signal[i], NULL, &report[i], &told));
         expect_report(options->method, &report[i]);
         expect_set(options->method, s->values, signal[i]);
     }
@@ -129,7 +129,7 @@ static void expect_stop(const scene *s, csrec_recover_options options) {
     double *signal = fresh(s->values);
     options.threads = 1; /* others might end before this one asks */
     report_to(&options.solve, listen, &l);
-    assert_well(csrec_recover(&s->m, &options, signal, NULL, &report, &error));
+    assert_well(csrec_recover(&s->m, &options, signal, NULL, &report, &told));
     /* What is easy may have ended by then. */
     if (report.outcome != CSREC_INTERRUPTED && l.calls > 0 && s->m.n > 50)
         fail_msg("%s, %d entries: %s after %d requests to stop", options.method, (int)s->entries,
@@ -233,7 +233,7 @@ static problem draw_problem(const csrec_shape *shape, int64_t m) {
     for (int64_t k = 0; k < m; k++) index[k] = k * entries / m;
     const csrec_operator_spec spec = {
         .name = "dct", .m = m, .shape = shape, .index = index, .block = 8, .step = 4};
-    assert_well(csrec_operator_create(&spec, &p.A, &error));
+    assert_well(csrec_operator_create(&spec, &p.A, &told));
     csrec_operator_size(p.A, &p.m, &p.n);
     p.y = kept_normals(&seed, 3 * m);
     p.r = check_keep((size_t)m * sizeof *p.r);
@@ -267,7 +267,7 @@ static void try_solver(const problem *p, const char *name) {
     listener l = {.stops = true};
     csrec_solve_options o = {.solver = name,
                              .stop = {.epsilon = 1e-3, .atoms = p->m < 40 ? p->m : 40}};
-    assert_well(csrec_solve(p->A, p->y, &o, &atoms, p->r, &report, &error));
+    assert_well(csrec_solve(p->A, p->y, &o, &atoms, p->r, &report, &told));
     csrec_atoms_clear(&atoms);
     assert_ok(csrec_solve(p->A, p->y, &o, NULL, NULL, NULL, &error));
     expect_same_bits(p, &o);

@@ -291,7 +291,7 @@ TEST(instruction_sets_keep_the_adjoint_identity) {
 
 static void expect_refusal(const csrec_conv2d *conv, const char *words) {
     int64_t out[2];
-    assert_refused(csrec_conv2d_output(conv, out, &error), CSREC_ARGUMENT, words);
+    assert_refused(csrec_conv2d_output(conv, out, &told), CSREC_ARGUMENT, words);
 }
 
 TEST(wrong_arguments_are_refused) {
@@ -320,16 +320,16 @@ TEST(wrong_arguments_are_refused) {
     csrec_conv2d_weights *weights;
     assert_ok(csrec_conv2d_workspace(&good, &bytes, NULL, NULL));
     OWNED char *memory = malloc(bytes);
-    assert_refused(csrec_conv2d_forward(&good, X, W, NULL, NULL, Y, memory, bytes / 2, &error),
+    assert_refused(csrec_conv2d_forward(&good, X, W, NULL, NULL, Y, memory, bytes / 2, &told),
                    CSREC_ARGUMENT, "workspace");
     assert_int_equal(csrec_conv2d_forward(&good, X, NULL, NULL, NULL, Y, memory, bytes, &error),
                      CSREC_ARGUMENT);
     assert_refused(
-        csrec_conv2d_backward(&good, NULL, W, NULL, Y, NULL, W, NULL, memory, bytes, &error),
+        csrec_conv2d_backward(&good, NULL, W, NULL, Y, NULL, W, NULL, memory, bytes, &told),
         CSREC_ARGUMENT, "needs X");
     c.stride[0] = 2;
     assert_ok(csrec_conv2d_weights_create(&c, W, &weights, NULL));
-    assert_refused(csrec_conv2d_forward(&good, X, NULL, weights, NULL, Y, memory, bytes, &error),
+    assert_refused(csrec_conv2d_forward(&good, X, NULL, weights, NULL, Y, memory, bytes, &told),
                    CSREC_ARGUMENT, "packed");
     c = good;
     c.backend = "abacus";

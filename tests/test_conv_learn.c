@@ -206,7 +206,7 @@ TEST(wrong_arguments_are_refused) {
     csrec_conv_learn_options o = {.filters = 2, .size = {2, 2}, .iterations = 1};
     csrec_error error;
     ENDS_BY(end_model) csrec_model *model = NULL;
-    assert_refused(csrec_conv_learn(1, &picture, &o, &model, NULL, &error), CSREC_DATA, "entry 3");
+    assert_refused(csrec_conv_learn(1, &picture, &o, &model, NULL, &told), CSREC_DATA, "entry 3");
     picture.known = known; /* the wild entry is not known */
     assert_ok(csrec_conv_learn(1, &picture, &o, &model, NULL, &error));
     assert_int_equal(csrec_conv_learn(1, &same, &o, &model, NULL, &error), CSREC_DATA);
@@ -214,7 +214,7 @@ TEST(wrong_arguments_are_refused) {
     o.start = model;
     o.filters = 3;
     csrec_model *other = NULL;
-    assert_refused(csrec_conv_learn(1, &picture, &o, &other, NULL, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_conv_learn(1, &picture, &o, &other, NULL, &told), CSREC_ARGUMENT,
                    "do not match the options");
     o.start = NULL;
     o.size[0] = 65;
@@ -245,7 +245,7 @@ TEST(recovery_with_the_filters_that_made_it) {
     o.solve.stop.atoms = 300;
     use_settings(&o.solve, 2, settings);
     csrec_error error;
-    assert_well(csrec_recover(&m, &o, out, NULL, &report, &error));
+    assert_well(csrec_recover(&m, &o, out, NULL, &report, &told));
     double off = 0.0, all = 0.0;
     for (int64_t i = 0; i < PIXELS; i++) {
         off += pow(out[i] - (double)values[i], 2.0);
@@ -270,5 +270,5 @@ TEST(recovery_with_the_filters_that_made_it) {
     o.solve.n_settings = 1;
     assert_int_equal(csrec_recover(&m, &o, both, NULL, &report, &error), CSREC_UNSUPPORTED);
     o.model = NULL;
-    assert_refused(csrec_recover(&m, &o, both, NULL, &report, &error), CSREC_ARGUMENT, "model");
+    assert_refused(csrec_recover(&m, &o, both, NULL, &report, &told), CSREC_ARGUMENT, "model");
 }

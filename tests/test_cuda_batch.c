@@ -110,17 +110,17 @@ static void start_run(run *g, int64_t count, const problem *p) {
     }
     for (int64_t k = 0; k < count; k++) {
         size_t bytes = (size_t)p[k].n * 8;
-        assert_well(csrec_cuda_upload(rows[k], p[k].rows, bytes, NULL, &error));
-        assert_well(csrec_cuda_upload(y[k], p[k].y, bytes, NULL, &error));
+        assert_well(csrec_cuda_upload(rows[k], p[k].rows, bytes, NULL, &told));
+        assert_well(csrec_cuda_upload(y[k], p[k].y, bytes, NULL, &told));
         assert_well(csrec_cuda_tree_create(p[k].levels, p[k].n, rows[k], p[k].columns, scratch,
-                                           NULL, &g->trees[k], &error));
+                                           NULL, &g->trees[k], &told));
     }
-    assert_well(csrec_cuda_batch_create(count, g->trees, 1, NULL, &g->batch, &error));
+    assert_well(csrec_cuda_batch_create(count, g->trees, 1, NULL, &g->batch, &told));
     for (int64_t k = 0; k < count; k++) {
         csrec_cuda_signal_init(&g->batch.signal[k], p[k].n, p[k].y, &p[k].stop);
-        assert_well(csrec_cuda_batch_start(&g->batch, k, y[k], 1, NULL, &error));
+        assert_well(csrec_cuda_batch_start(&g->batch, k, y[k], 1, NULL, &told));
     }
-    assert_well(csrec_cuda_batch_norms(&g->batch, &error));
+    assert_well(csrec_cuda_batch_norms(&g->batch, &told));
     for (int64_t k = 0; k < count; k++)
         csrec_cuda_signal_goal(&g->batch.signal[k], p[k].n, &p[k].stop);
 }
@@ -173,7 +173,7 @@ static int64_t compare(const run *g, int64_t k, const problem *p) {
 static void run_and_compare(int64_t count, const problem *p, int warps) {
     ENDS_BY(end_run) run g = {0};
     start_run(&g, count, p);
-    assert_well(csrec_cuda_batch_run(&g.batch, warps, NULL, NULL, &error));
+    assert_well(csrec_cuda_batch_run(&g.batch, warps, NULL, NULL, &told));
     int64_t iterations = 0, deepest = 0;
     for (int64_t k = 0; k < count; k++) {
         iterations += compare(&g, k, &p[k]);

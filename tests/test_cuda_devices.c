@@ -239,7 +239,7 @@ TEST(wrong_lists_are_one_line) {
     if (no_device()) skip();
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         int device[CSREC_DEVICES_MOST], n;
-        assert_refused(csrec_backend_devices(names[k], device, &n, &error),
+        assert_refused(csrec_backend_devices(names[k], device, &n, &told),
                        k < 2 ? CSREC_DEVICE : CSREC_ARGUMENT, names[k]);
     }
 }

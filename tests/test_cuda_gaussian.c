@@ -40,14 +40,14 @@ static void on_cpu(scene *s, const csrec_gaussian_round *round, uint64_t number,
 /* Rounds, and the picture as it was, on the device. */
 static void *make_there(scene *s, const csrec_gaussian_round *rounds) {
     void *there = NULL;
-    assert_well(create_there(picture(s), rounds, 2, NUMBER, &there, &error));
+    assert_well(create_there(picture(s), rounds, 2, NUMBER, &there, &told));
     return there;
 }
 
 /* A round there; its picture comes back into s. */
 static void on_device(void *there, const csrec_gaussian_round *round, scene *s) {
-    assert_well(csrec_gaussian_cuda.run(there, round, 0, &error));
-    assert_well(csrec_gaussian_cuda.get(there, picture(s), &error));
+    assert_well(csrec_gaussian_cuda.run(there, round, 0, &told));
+    assert_well(csrec_gaussian_cuda.get(there, picture(s), &told));
 }
 
 static void expect_same_scene(const scene *a, const scene *b, const char *what) {
@@ -285,10 +285,10 @@ TEST(limits_are_refused) {
     csrec_gaussian_round round = round_of(12, 4, 20, 5);
     scene s = draw(20, 20, 1, 0.4, 0.0f);
     csrec_error error;
-    assert_refused(attempt(&s, &round, &error), CSREC_UNSUPPORTED, "pixels");
+    assert_refused(attempt(&s, &round, &told), CSREC_UNSUPPORTED, "pixels");
     round.patch = 8;
     round.radius = 120;
-    assert_refused(attempt(&s, &round, &error), CSREC_UNSUPPORTED, "radius");
+    assert_refused(attempt(&s, &round, &told), CSREC_UNSUPPORTED, "radius");
     round.radius = 5;
     round.again = true; /* no round before */
     assert_int_equal(attempt(&s, &round, &error), CSREC_ARGUMENT);
@@ -296,11 +296,11 @@ TEST(limits_are_refused) {
     assert_ok(attempt(&s, &round, &error));
     scene cube = draw_volume(6, 6, 6, 1, 0.4, 0.0f);
     round.patch = 6; /* 216 entries */
-    assert_refused(attempt(&cube, &round, &error), CSREC_UNSUPPORTED, "pixels");
+    assert_refused(attempt(&cube, &round, &told), CSREC_UNSUPPORTED, "pixels");
     scene two = draw(20, 20, 2, 0.4, 0.0f);
     two.p.pooled = true;
-    assert_refused(attempt(&two, &usual, &error), CSREC_UNSUPPORTED, "pooled");
+    assert_refused(attempt(&two, &usual, &told), CSREC_UNSUPPORTED, "pooled");
     scene colours = draw_colours(20, 20, 0.4, 0.0f);
     round = round_of(11, 4, 128, 5); /* 192 KiB of patches */
-    assert_refused(attempt(&colours, &round, &error), CSREC_UNSUPPORTED, "128 patches");
+    assert_refused(attempt(&colours, &round, &told), CSREC_UNSUPPORTED, "128 patches");
 }

@@ -47,8 +47,8 @@ static double *recover(const csrec_measurement *m, double effort, const char *ba
     options.backend = backend;
     if (start) options.solve.progress = stop_before_rounds;
     double *signal = check_keep(values_of(m) * sizeof *signal);
-    assert_well(variance ? csrec_recover_variance(m, &options, signal, variance, &report, &error)
-                         : csrec_recover(m, &options, signal, NULL, &report, &error));
+    assert_well(variance ? csrec_recover_variance(m, &options, signal, variance, &report, &told)
+                         : csrec_recover(m, &options, signal, NULL, &report, &told));
     assert_string_equal(report.backend, backend);
     assert_int_equal(report.outcome, start ? CSREC_INTERRUPTED : CSREC_DONE);
     return signal;
@@ -141,7 +141,7 @@ static refined refine(const csrec_measurement *m, double effort, const char *bac
                                      .signal = r.signal,
                                      .variance = r.variance,
                                      .report = &report};
-    assert_well(csrec_gaussian_refine(&recovery, &error));
+    assert_well(csrec_gaussian_refine(&recovery, &told));
     return r;
 }
 

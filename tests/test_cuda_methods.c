@@ -88,7 +88,7 @@ static csrec_model *make_model(const char *kind, int n, const char *const *names
         for (int a = 0; a < shapes[i].dims; a++) arrays[i].count *= shapes[i].dim[a];
         list[i] = &arrays[i];
     }
-    assert_well(csrec_model_create(kind, n, names, list, &model, &error));
+    assert_well(csrec_model_create(kind, n, names, list, &model, &told));
     return model;
 }
 

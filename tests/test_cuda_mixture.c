@@ -358,7 +358,7 @@ TEST(limits_are_reported) {
     const csrec_fit_plan plan = {2, true};
     csrec_error error = {{0}};
     void *there = NULL;
-    assert_refused(csrec_fit_cuda.create(cuda_context(), &s->p, 2, &plan, &there, &error),
+    assert_refused(csrec_fit_cuda.create(cuda_context(), &s->p, 2, &plan, &there, &told),
                    CSREC_UNSUPPORTED, "256 entries");
     assert_null(there);
     csrec_fit_cuda.destroy(NULL);

@@ -113,7 +113,7 @@ TEST(one_piece_is_refused) {
     csrec_shared_job job = plain_job(&p);
     job.most = p.n;
     job.where = *cuda_context();
-    assert_refused(csrec_shared_pursuit(&job, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED,
+    assert_refused(csrec_shared_pursuit(&job, NULL, NULL, NULL, &told), CSREC_UNSUPPORTED,
                    "one device");
     problem_drop(&p);
 }

@@ -71,7 +71,7 @@ static void run_cpu(const csrec_measurement *m, const csrec_recover_options *opt
 static void compare_engine(csrec_cuda_grids_engine engine, const csrec_measurement *m,
                            const csrec_recover_options *options, const found *cpu) {
     ENDS_BY(found_clear) found f = found_create(m, options);
-    assert_well(run_by(engine, m, options, &f, &error));
+    assert_well(run_by(engine, m, options, &f, &told));
     assert_same_found(m, cpu, &f);
 }
 
@@ -114,7 +114,7 @@ TEST(recovered_signals) {
 static void recover(const char *backend, const csrec_measurement *m, csrec_recover_options options,
                     found *f) {
     options.backend = backend;
-    assert_well(csrec_recover(m, &options, f->signal, f->atoms, &f->report, &error));
+    assert_well(csrec_recover(m, &options, f->signal, f->atoms, &f->report, &told));
 }
 
 /* Through the public call, few and many signals, small and large. */

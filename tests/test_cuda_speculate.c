@@ -24,7 +24,7 @@ static void same_result(const problem *p, const csrec_speculate_options *options
     csrec_speculate_report report;
     assert_ok(csrec_solve(A, p->y, &solve, &a, NULL, &expected, NULL));
     csrec_speculate_problem q = speculate_problem(p);
-    assert_well(csrec_speculate_solve(&q, options, &b, &report, &error));
+    assert_well(csrec_speculate_solve(&q, options, &b, &report, &told));
     assert_int_equal(expected.iterations, report.solve.iterations);
     assert_int_equal(expected.outcome,
                      csrec_stop_verdict(&options->stop, p->n, report.solve.residual,
@@ -101,7 +101,7 @@ TEST(too_large) {
     csrec_speculate_options options = {0};
     assert_int_equal(csrec_speculate_solve(&q, &options, NULL, NULL, NULL), CSREC_ARGUMENT);
     q.n = INT32_MAX;
-    assert_refused(csrec_speculate_solve(&q, &options, NULL, NULL, &error), CSREC_MEMORY, "bytes");
+    assert_refused(csrec_speculate_solve(&q, &options, NULL, NULL, &told), CSREC_MEMORY, "bytes");
     ENDS_BY(problem_drop) problem p = problem_create(&seed, 10, 100, CSREC_COLUMNS_PAPER, 0, 0);
     same_result(&p, &options);
 }

@@ -169,6 +169,6 @@ TEST(too_much_memory_is_refused) {
     if (no_device()) skip();
     ENDS_BY(csrec_cuda_block_destroy) csrec_cuda_block block = {0};
     csrec_cuda_block_take(&block, INT64_C(1) << 50, 1);
-    assert_refused(csrec_cuda_block_create(&block, "a test", &error), CSREC_MEMORY,
+    assert_refused(csrec_cuda_block_create(&block, "a test", &told), CSREC_MEMORY,
                    "1125899906842624 bytes");
 }

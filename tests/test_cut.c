@@ -201,7 +201,7 @@ static csrec_recover_report recover_by(int threads, const csrec_measurement *m, 
     options.shifts = 1;
     options.threads = threads;
     options.solve.stop.atoms = 4000;
-    assert_well(csrec_recover(m, &options, signal, atoms, &report, &error));
+    assert_well(csrec_recover(m, &options, signal, atoms, &report, &told));
     return report;
 }
 

@@ -24,7 +24,7 @@ static csrec_recover_report recover_by(int i, const csrec_measurement *m, double
         csrec_recover_defaults(&options);
     else
         assert_non_null(csrec_recover_preset(i, m, &options));
-    assert_well(csrec_recover(m, &options, x, NULL, &report, &error));
+    assert_well(csrec_recover(m, &options, x, NULL, &report, &told));
     return report;
 }
 

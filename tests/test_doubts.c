@@ -23,7 +23,7 @@ static scan scan_create(int dims, const int64_t *extent) {
 
 static csrec_doubts find(const csrec_measurement *m) {
     csrec_doubts d;
-    assert_well(csrec_doubts_find(m, 2, &d, &error));
+    assert_well(csrec_doubts_find(m, 2, &d, &told));
     return d;
 }
 
@@ -159,7 +159,7 @@ TEST(random_patterns_raise_no_doubt) {
         csrec_pattern pattern = patterns[round / 3 % (strip || dims == 1 ? 2 : 3)];
         CLEARED(csrec_sampling) drawn = {0};
         assert_well(
-            csrec_sampling_create(&s.m.shape, pattern, n, check_next(&seed), &drawn, &error));
+            csrec_sampling_create(&s.m.shape, pattern, n, check_next(&seed), &drawn, &told));
         memcpy(s.m.index, drawn.index, (size_t)drawn.n * sizeof *drawn.index);
         s.m.n = drawn.n;
         csrec_doubts d = find(&s.m);

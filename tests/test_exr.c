@@ -39,7 +39,7 @@ TEST(reads_every_arrangement) {
         if (trial >= 2 * LISTS) continue;
         ENDS_BY(io_free) io_bytes b = io_load(path); /* the file as a pipe delivers it */
         csrec_input input = csrec_input_memory(b.data, b.size, "memory");
-        assert_well(csrec_exr_format.signal(&input, &piped, &error));
+        assert_well(csrec_exr_format.signal(&input, &piped, &told));
         check_read(&d, &piped);
     }
 }
@@ -242,7 +242,7 @@ TEST(untraced_pixels_are_unknown) {
         }
     }
     write_drawn(path, &d);
-    assert_well(csrec_measurement_read(path, NULL, &m, &error));
+    assert_well(csrec_measurement_read(path, NULL, &m, &told));
     for (int64_t i = 0; i < entries; i++) {
         double value = value_of(&d, 0, (size_t)i);
         if (isnan(value) || value_of(&d, 1, (size_t)i) == 0.0) continue;

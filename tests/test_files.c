@@ -54,7 +54,7 @@ static csrec_files *begin(const csrec_files_options *options) {
 }
 
 static void add(csrec_files *files, const char *path, const char *text) {
-    assert_well(csrec_files_add_bytes(files, path, text, strlen(text), &error));
+    assert_well(csrec_files_add_bytes(files, path, text, strlen(text), &told));
 }
 
 TEST(nothing_changes_before_the_commit) {

@@ -177,7 +177,7 @@ TEST(volumes_beyond_memory_are_refused) {
     csrec_recover_options options = options_by(NULL);
     options.solve.solver = "gaussian";
     if (csrec_memory_available() < UINT64_C(1) << 36) {
-        assert_refused(csrec_recover(&p.m, &options, &untouched, NULL, NULL, &error), CSREC_MEMORY,
+        assert_refused(csrec_recover(&p.m, &options, &untouched, NULL, NULL, &told), CSREC_MEMORY,
                        "MiB");
         assert_true(untouched == 1.5);
     }

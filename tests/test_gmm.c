@@ -10,7 +10,7 @@ static csrec_model *learn(int64_t rows, int64_t d, const float *X, csrec_learn_o
     source s = {.X = X, .m = rows, .n = d};
     csrec_data data = {rows, d, read_source, &s};
     csrec_model *model = NULL;
-    assert_well(csrec_gmm_learn(&data, &o, &model, NULL, &error));
+    assert_well(csrec_gmm_learn(&data, &o, &model, NULL, &told));
     return model;
 }
 
@@ -182,5 +182,5 @@ TEST(mistakes_and_stops) {
     X[17] = NAN;
     assert_int_equal(csrec_gmm_learn(&data, &o, &model, NULL, &error), CSREC_DATA);
     data.context = &alike;
-    assert_refused(csrec_gmm_learn(&data, &o, &model, NULL, &error), CSREC_DATA, "are equal");
+    assert_refused(csrec_gmm_learn(&data, &o, &model, NULL, &told), CSREC_DATA, "are equal");
 }

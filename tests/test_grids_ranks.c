@@ -179,7 +179,7 @@ TEST(a_failing_device_is_named) {
     double *signal = vector(values_of(&m));
     o.backend = "cpu:0,0,0";
     o.solve.stop.atoms = -1;
-    assert_refused(csrec_recover(&m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT, "cpu:0: ");
+    assert_refused(csrec_recover(&m, &o, signal, NULL, NULL, &told), CSREC_ARGUMENT, "cpu:0: ");
     o.backend = "cpu:0,1";
     assert_int_equal(csrec_recover(&m, &o, signal, NULL, NULL, NULL), CSREC_DEVICE);
     o.backend = "cpu:0,";

@@ -69,7 +69,7 @@ static void check_slabs(const char *path, const csrec_image *whole) {
         count = 1 + check_below(&seed, all - at);
         assert_ok(csrec_input_open(path, &input, NULL));
         input.slab = (csrec_slab){at, count};
-        assert_well(csrec_hdf5_signal(&input, &part, &error));
+        assert_well(csrec_hdf5_signal(&input, &part, &told));
         csrec_input_close(&input);
         assert_int_equal(part.pixels.dtype, whole->pixels.dtype);
         assert_int_equal(part.pixels.count, count * row);

@@ -166,10 +166,10 @@ TEST(other_files_are_kept) {
     csrec_recover_options o = options_by("frames");
     o.tile = 100000;
     o.journal = "csrec-mine";
-    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_FILE,
+    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &told), CSREC_FILE,
                    "csrec-mine: ");
     o.journal = "nowhere/journal";
-    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_FILE,
+    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &told), CSREC_FILE,
                    "nowhere/journal: ");
     assert_int_equal(access("csrec-mine", F_OK), 0);
     remove("csrec-mine");

@@ -41,12 +41,12 @@ static void open_problem(problem *p, int kind, int parts, int64_t count) {
     csrec_operator_spec spec = {
         .name = "dense", .m = m, .n = n, .matrix = matrix, .complex_signal = parts == 2};
     *p = (problem){.m = parts * m, .n = parts * n, .count = count, .parts = parts};
-    assert_well(csrec_operator_create(&spec, &p->A, &error));
+    assert_well(csrec_operator_create(&spec, &p->A, &told));
     spec.name = "callback";
     spec.forward = forward_of_operator;
     spec.adjoint = adjoint_of_operator;
     spec.context = p->A;
-    assert_well(csrec_operator_create(&spec, &p->alone, &error));
+    assert_well(csrec_operator_create(&spec, &p->alone, &told));
     p->y = kept_normals(&seed, count * p->m);
     p->r = check_keep((size_t)(count * p->m) * sizeof *p->r);
     p->x = check_keep((size_t)(count * p->n) * sizeof *p->x);
@@ -99,7 +99,7 @@ static void solve(problem *p, const char *solver, const csrec_setting *settings,
     OWNED csrec_atoms *atoms = calloc((size_t)p->count, sizeof *atoms);
     OWNED csrec_solve_report *reports = calloc((size_t)p->count, sizeof *reports);
     assert_well(csrec_solve_many(products ? p->alone : p->A, p->count, p->y, &o, 1, atoms, NULL,
-                                 reports, &error));
+                                 reports, &told));
     memset(p->x, 0, (size_t)(p->count * p->n) * sizeof *p->x);
     for (int64_t k = 0; k < p->count; k++) {
         double *x = p->x + k * p->n, *r = p->r + k * p->m;

@@ -108,7 +108,7 @@ TEST(reads_known_entries_of_arrays) {
             assert_ok(csrec_array_write(io_path("mask.npy"), &mask, NULL));
             options.mask = io_path("mask.npy");
         }
-        assert_well(csrec_measurement_read_with(io_path("whole.npy"), &options, &m, &error));
+        assert_well(csrec_measurement_read_with(io_path("whole.npy"), &options, &m, &told));
         assert_int_equal(m.shape.dims, w.array.shape.dims - options.channels_last);
         assert_int_equal(m.dtype, w.array.dtype);
         expect(m, w.n, w.channels, w.index, w.y);
@@ -132,9 +132,9 @@ TEST(refuses_arrays_without_samples) {
     csrec_measurement m;
     const char *points = io_save("c.csv", "1,2,5\n", 6);
     for (int k = 0; k < 2; k++)
-        assert_refused(csrec_measurement_read_with(points, &with[k], &m, &error), CSREC_ARGUMENT,
+        assert_refused(csrec_measurement_read_with(points, &with[k], &m, &told), CSREC_ARGUMENT,
                        words[k]);
-    assert_refused(csrec_measurement_read_with(path, &with[1], &m, &error), CSREC_DATA,
+    assert_refused(csrec_measurement_read_with(path, &with[1], &m, &told), CSREC_DATA,
                    "no axis for channels");
 }
 
@@ -283,10 +283,10 @@ TEST(tells_what_cannot_be_read_from_what_is_empty) {
     csrec_measurement m;
     snprintf(empty, sizeof empty, "%s/empty", io_folder);
     fclose(fopen(empty, "wb"));
-    assert_refused(csrec_measurement_read(empty, NULL, &m, &error), CSREC_FORMAT, "is empty");
+    assert_refused(csrec_measurement_read(empty, NULL, &m, &told), CSREC_FORMAT, "is empty");
     io_empty_folder();
     if (access(unreadable, R_OK)) skip();
-    assert_refused(csrec_measurement_read(unreadable, NULL, &m, &error), CSREC_FILE,
+    assert_refused(csrec_measurement_read(unreadable, NULL, &m, &told), CSREC_FILE,
                    "/proc/self/mem: cannot be read (Input/output error)");
 }
 

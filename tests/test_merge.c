@@ -56,7 +56,7 @@ static void check_merge(const csrec_measurement *part, double sigma) {
     int64_t contradictions[2], k = 0;
     double variance = 0;
     for (int p = 0; p < PARTS; p++) parts[p] = &part[p];
-    assert_well(csrec_measurement_merge(PARTS, parts, &merged, contradictions, &error));
+    assert_well(csrec_measurement_merge(PARTS, parts, &merged, contradictions, &told));
     assert_ok(csrec_measurement_check(&merged, "merged", NULL));
     for (int64_t i = 0; i < ENTRIES; i++) {
         cell c = cell_at(part, i);
@@ -168,7 +168,7 @@ TEST(mistakes_name_the_part) {
     good.scale[1] = 1;
     bad.scale[1] = 2;
     refuse(&good, &bad, "scale");
-    assert_fails(csrec_measurement_merge(0, NULL, &merged, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_measurement_merge(0, NULL, &merged, NULL, &told), CSREC_ARGUMENT);
     csrec_measurement_clear(&good);
     csrec_measurement_clear(&bad);
 }

@@ -14,7 +14,7 @@ static drawn_net draw(int round) {
 static csrec_net *create_on(const drawn_net *d, const char *backend, bool fast, int threads) {
     csrec_net_options options = {.threads = threads, .backend = backend, .fast = fast};
     csrec_net *net = NULL;
-    assert_well(csrec_net_create(d->channels, d->n, d->layer, &options, &net, &error));
+    assert_well(csrec_net_create(d->channels, d->n, d->layer, &options, &net, &told));
     int64_t weights;
     assert_string_equal(csrec_net_info(net, &weights, NULL, NULL), backend);
     assert_int_equal(weights, d->weights);
@@ -37,8 +37,8 @@ typedef struct passes {
 static passes run(const drawn_net *d, csrec_net *net) {
     passes p = {malloc((size_t)d->y * sizeof(float)), malloc((size_t)d->x * sizeof(float)),
                 malloc((size_t)d->weights * sizeof(float))};
-    assert_well(csrec_net_forward(net, d->batch, d->height, d->width, d->X, p.Y, &error));
-    assert_well(csrec_net_backward(net, d->dY, p.dX, p.dW, &error));
+    assert_well(csrec_net_forward(net, d->batch, d->height, d->width, d->X, p.Y, &told));
+    assert_well(csrec_net_backward(net, d->dY, p.dX, p.dW, &told));
     return p;
 }
 
@@ -239,12 +239,12 @@ TEST(wrong_input_is_named) {
     expect_refusal(NULL, 0, "0 layers");
     ENDS_BY(net_drop) drawn_net d = net_draw(&seed);
     ENDS_BY(end_net) csrec_net *net = create(&d, 1);
-    assert_refused(csrec_net_forward(net, 1, 3, 4, d.X, d.Y, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_net_forward(net, 1, 3, 4, d.X, d.Y, &told), CSREC_ARGUMENT,
                    "3 x 4; must be multiples of 2");
-    assert_fails(csrec_net_backward(net, d.dY, NULL, NULL, &error), CSREC_ARGUMENT);
-    assert_fails(csrec_net_step(net, &(csrec_net_adam){.rate = 1e-3}, &error), CSREC_ARGUMENT);
-    assert_fails(csrec_net_weights(net, true, d.W, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_net_backward(net, d.dY, NULL, NULL, &told), CSREC_ARGUMENT);
+    assert_fails(csrec_net_step(net, &(csrec_net_adam){.rate = 1e-3}, &told), CSREC_ARGUMENT);
+    assert_fails(csrec_net_weights(net, true, d.W, &told), CSREC_ARGUMENT);
     d.W[3] = (float)NAN;
-    assert_refused(csrec_net_set_weights(net, d.W, &error), CSREC_DATA, "entry 3 is not finite");
+    assert_refused(csrec_net_set_weights(net, d.W, &told), CSREC_DATA, "entry 3 is not finite");
     csrec_net_destroy(NULL);
 }

@@ -29,7 +29,7 @@ static csrec_model *learn(int64_t count, const csrec_net_picture *p,
                           const csrec_net_learn_options *o, bool stops) {
     csrec_model *model = NULL;
     bool stopped = !stops;
-    assert_well(csrec_net_learn(count, p, o, &model, &stopped, &error));
+    assert_well(csrec_net_learn(count, p, o, &model, &stopped, &told));
     assert_true(stopped == stops);
     assert_string_equal(csrec_model_kind(model), "net");
     assert_string_equal(csrec_model_text(model, "backend"), "cpu");

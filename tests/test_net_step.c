@@ -112,7 +112,7 @@ TEST(the_gradient_is_limited) {
 
 static csrec_net_data *open_data(csrec_net_data_options *o, csrec_net_batch *batch) {
     csrec_net_data *data = NULL;
-    assert_well(csrec_net_data_create(o, &data, &error));
+    assert_well(csrec_net_data_create(o, &data, &told));
     assert_ok(csrec_net_batch_create(data, batch, NULL));
     return data;
 }

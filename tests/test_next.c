@@ -9,7 +9,7 @@ SEED(seed);
 static csrec_sampling find_next(const csrec_measurement *m, const double *density,
                                 const csrec_next_options *options) {
     csrec_sampling next = {0};
-    assert_well(csrec_where_next(m, density, options, &next, &error));
+    assert_well(csrec_where_next(m, density, options, &next, &told));
     return next;
 }
 
@@ -216,24 +216,24 @@ TEST(mistakes_are_named) {
     csrec_measurement m = {.shape = {2, {3, 4}}, .n = 1, .index = index};
     csrec_next_options options = {.count = 11};
     csrec_sampling next = {.n = 77};
-    assert_refused(csrec_where_next(&m, density, &options, &next, &error), CSREC_DATA,
+    assert_refused(csrec_where_next(&m, density, &options, &next, &told), CSREC_DATA,
                    "density: entry 2 is nan");
     density[2] = -1;
-    assert_fails(csrec_where_next(&m, density, &options, &next, &error), CSREC_DATA);
+    assert_fails(csrec_where_next(&m, density, &options, &next, &told), CSREC_DATA);
     options.count = 12;
-    assert_refused(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_where_next(&m, NULL, &options, &next, &told), CSREC_ARGUMENT,
                    "count 12 is not in 1 .. 11");
     options.count = 0;
     assert_int_equal(csrec_where_next(&m, NULL, &options, &next, NULL), CSREC_ARGUMENT);
     m.n = 2, options.count = 1;
-    assert_refused(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_DATA,
+    assert_refused(csrec_where_next(&m, NULL, &options, &next, &told), CSREC_DATA,
                    "index: element 1 is 12");
     m.n = 1, options.progress = stop_by_count, options.context = &none;
-    assert_fails(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_STOPPED);
+    assert_fails(csrec_where_next(&m, NULL, &options, &next, &told), CSREC_STOPPED);
     m.shape = (csrec_shape){4, {2, 2, 2, 2}};
-    assert_fails(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_where_next(&m, NULL, &options, &next, &told), CSREC_UNSUPPORTED);
     m.shape = (csrec_shape){1, {0}};
-    assert_fails(csrec_where_next(&m, NULL, &options, &next, &error), CSREC_DATA);
+    assert_fails(csrec_where_next(&m, NULL, &options, &next, &told), CSREC_DATA);
     assert_int_equal(next.n, 77);
 }
 
@@ -298,11 +298,11 @@ TEST(mistakes_of_paths_are_named) {
     int none = 0;
     csrec_shape shape = {2, {5, 5}};
     int64_t index[] = {24, 0, 25};
-    assert_refused(csrec_path_order(&shape, 3, index, NULL, NULL, NULL, &error), CSREC_DATA,
+    assert_refused(csrec_path_order(&shape, 3, index, NULL, NULL, NULL, &told), CSREC_DATA,
                    "index: element 2 is 25");
-    assert_fails(csrec_path_order(&shape, 2, index, stop_by_count, &none, NULL, &error),
+    assert_fails(csrec_path_order(&shape, 2, index, stop_by_count, &none, NULL, &told),
                  CSREC_STOPPED);
     assert_true(index[0] == 24 && index[1] == 0);
     shape = (csrec_shape){4, {1, 1, 1, 1}};
-    assert_fails(csrec_path_order(&shape, 0, index, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_path_order(&shape, 0, index, NULL, NULL, NULL, &told), CSREC_UNSUPPORTED);
 }

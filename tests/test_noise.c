@@ -35,7 +35,7 @@ static csrec_measurement make(const csrec_shape *shape, double rate, int64_t cha
 
 static double estimate(const csrec_measurement *m) {
     double sigma = -1.0;
-    assert_well(csrec_noise_estimate(m, &sigma, &error));
+    assert_well(csrec_noise_estimate(m, &sigma, &told));
     return sigma;
 }
 
@@ -150,16 +150,16 @@ TEST(few_samples_are_refused) {
         m.n = 32 * (2 * m.shape.dims + 4);
         assert_true(estimate(&m) > 0.0);
         m.n--;
-        assert_refused(csrec_noise_estimate(&m, &sigma, &error), CSREC_DATA, "too few");
+        assert_refused(csrec_noise_estimate(&m, &sigma, &told), CSREC_DATA, "too few");
         assert_true(sigma == -1.0);
-        assert_well(csrec_noise_likely(&m, &sigma, &error));
+        assert_well(csrec_noise_likely(&m, &sigma, &told));
         assert_true(sigma == 0.0);
     }
 }
 
 static int64_t outliers_of(const csrec_measurement *m, int threads, uint8_t *outlier) {
     int64_t found = -1, marked = 0;
-    assert_well(csrec_outliers_find(m, threads, outlier, &found, &error));
+    assert_well(csrec_outliers_find(m, threads, outlier, &found, &told));
     for (int64_t i = 0; i < m->n; i++) {
         assert_true(outlier[i] <= 1);
         marked += outlier[i];

@@ -89,7 +89,7 @@ TEST(reads_every_layout) {
                 io_put_le(&b, bits[i], types[type].bytes);
         }
         CLEARED(csrec_array) array;
-        assert_well(csrec_npy_parse(b.data, b.size, "a.npy", &array, &error));
+        assert_well(csrec_npy_parse(b.data, b.size, "a.npy", &array, &told));
         assert_int_equal(array.dtype, types[type].dtype);
         assert_int_equal(array.shape.dims, dims);
         assert_int_equal(array.count, count);
@@ -289,7 +289,7 @@ TEST(stdin_and_stdout_work) {
 TEST(free_memory_is_known) {
     uint64_t bytes = csrec_memory_available();
     assert_true(bytes > 1 << 20);
-    assert_fails(csrec_memory_check(UINT64_MAX, 1, "big.npy", &error),
+    assert_fails(csrec_memory_check(UINT64_MAX, 1, "big.npy", &told),
                  bytes == UINT64_MAX ? CSREC_OK : CSREC_MEMORY);
 }
 

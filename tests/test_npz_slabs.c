@@ -117,7 +117,7 @@ static const char *save(const scan *s, kind k, how h) {
 
 static csrec_slab_file *open_scan(const char *path, csrec_measurement *form) {
     csrec_slab_file *file = NULL;
-    assert_well(csrec_slab_file_open(path, NULL, form, &file, &error));
+    assert_well(csrec_slab_file_open(path, NULL, form, &file, &told));
     return file;
 }
 
@@ -151,13 +151,13 @@ static void check_scan(const scan *s, const char *path) {
         csrec_slab slab = {check_below(&seed, s->shape.dim[0]), 0};
         slab.count = 1 + check_below(&seed, s->shape.dim[0] - slab.first);
         if (turn == 3) slab = (csrec_slab){0, s->shape.dim[0]};
-        assert_well(csrec_slab_file_read(file, slab, &part, &error));
+        assert_well(csrec_slab_file_read(file, slab, &part, &told));
         check_slab(s, slab, &part);
         csrec_measurement_clear(&part);
     }
-    assert_fails(csrec_slab_file_read(file, (csrec_slab){s->shape.dim[0], 1}, &part, &error),
+    assert_fails(csrec_slab_file_read(file, (csrec_slab){s->shape.dim[0], 1}, &part, &told),
                  CSREC_ARGUMENT);
-    assert_fails(csrec_slab_file_read(file, (csrec_slab){0, 0}, &part, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_slab_file_read(file, (csrec_slab){0, 0}, &part, &told), CSREC_ARGUMENT);
     csrec_slab_file_close(file);
 }
 
@@ -181,11 +181,11 @@ static void expect_bits(const picture *p, const scan *s, kind k, const csrec_rec
     const char *path = save(s, k, (how){0});
     OWNED double *signal = malloc((size_t)(p->entries * s->channels) * sizeof *signal);
     assert_non_null(signal);
-    assert_well(csrec_measurement_read(path, NULL, &whole, &error));
-    assert_well(csrec_recover(&whole, o, p->signal, NULL, &report, &error));
+    assert_well(csrec_measurement_read(path, NULL, &whole, &told));
+    assert_well(csrec_recover(&whole, o, p->signal, NULL, &report, &told));
     csrec_slab_file *file = open_scan(path, &form);
-    assert_well(csrec_slabs_create(&form, csrec_slab_file_read, file, o, &slabs, &error));
-    assert_well(csrec_slabs_take(slabs, (csrec_slab){0, s->shape.dim[0]}, signal, &error));
+    assert_well(csrec_slabs_create(&form, csrec_slab_file_read, file, o, &slabs, &told));
+    assert_well(csrec_slabs_take(slabs, (csrec_slab){0, s->shape.dim[0]}, signal, &told));
     assert_memory_equal(signal, p->signal, (size_t)(p->entries * s->channels) * sizeof *signal);
     csrec_slab_file_close(file);
     csrec_measurement_clear(&whole);
@@ -219,7 +219,7 @@ static csrec_image draw_signal(bool large) {
 /* libzip compares the checksums. */
 static void check_written(const char *path, const csrec_array *pixels) {
     CLEARED(csrec_array) read = {0};
-    assert_well(csrec_npz_read(path, "x", &read, &error));
+    assert_well(csrec_npz_read(path, "x", &read, &told));
     assert_true(csrec_shape_equal(&read.shape, &pixels->shape));
     assert_int_equal(read.dtype, pixels->dtype);
     assert_memory_equal(read.data, pixels->data,
@@ -275,7 +275,7 @@ TEST(wrong_files_are_one_line) {
     }
     csrec_measurement form;
     csrec_slab_file *file = NULL;
-    assert_fails(csrec_slab_file_open("-", NULL, &form, &file, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_slab_file_open("-", NULL, &form, &file, &told), CSREC_UNSUPPORTED);
     csrec_slab_file_close(NULL);
 }
 

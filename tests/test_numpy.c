@@ -61,12 +61,12 @@ TEST(numpy_writes_we_read) {
             char name[32];
             csrec_array array;
             snprintf(name, sizeof name, "%s%d.npy", kinds[k], t);
-            assert_well(csrec_array_read(io_path(name), &array, &error));
+            assert_well(csrec_array_read(io_path(name), &array, &told));
             check_array(&array, (csrec_dtype)t);
             csrec_array_clear(&array);
             for (int z = 0; z < 2; z++) {
                 snprintf(name, sizeof name, "%s%d.npz", z ? "deflated" : "stored", t);
-                assert_well(csrec_npz_read(io_path(name), kinds[k], &array, &error));
+                assert_well(csrec_npz_read(io_path(name), kinds[k], &array, &told));
                 check_array(&array, (csrec_dtype)t);
                 csrec_array_clear(&array);
             }
@@ -109,7 +109,7 @@ TEST(we_write_numpy_reads) {
 
 static void expect_two(const char *name) {
     CLEARED(csrec_measurement) m;
-    assert_well(csrec_measurement_read(io_path(name), NULL, &m, &error));
+    assert_well(csrec_measurement_read(io_path(name), NULL, &m, &told));
     assert_int_equal(m.shape.dims, 2);
     assert_int_equal(m.shape.dim[0], 4);
     assert_int_equal(m.shape.dim[1], 5);

@@ -75,7 +75,7 @@ static csrec_model *learn(int64_t m, int64_t n, const float *X, csrec_learn_opti
     source s = {.X = X, .m = m, .n = n};
     csrec_data data = {m, n, read_source, &s};
     csrec_model *model = NULL;
-    assert_well(csrec_pca_learn(&data, &options, &model, NULL, &error));
+    assert_well(csrec_pca_learn(&data, &options, &model, NULL, &told));
     return model;
 }
 
@@ -170,28 +170,28 @@ TEST_ON_EACH(mistakes_and_stops) {
     csrec_data data = {4, 3, read_source, &s};
     csrec_learn_options o = {.threads = 1, .backend = "gpu"};
     csrec_model *model = NULL;
-    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &told), CSREC_ARGUMENT);
     assert_int_equal(s.calls, 0);
     o.backend = backend;
-    assert_refused(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_DATA, "are equal");
+    assert_refused(csrec_pca_learn(&data, &o, &model, NULL, &told), CSREC_DATA, "are equal");
     X[4] = NAN;
-    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_DATA);
+    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &told), CSREC_DATA);
     X[4] = 5;
     data.m = 1;
-    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_DATA);
+    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &told), CSREC_DATA);
     data.m = 4;
     o.shape = (csrec_shape){2, {2, 2}};
-    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &told), CSREC_ARGUMENT);
     o.shape.dims = 0;
     o.energy = 1.5;
-    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_pca_learn(&data, &o, &model, NULL, &told), CSREC_ARGUMENT);
     o.energy = 0.0;
     o.progress = stop_by_count;
     for (int calls = 0; calls < 3; calls++) {
         int left = calls;
         bool stopped = false;
         o.context = &left;
-        assert_well(csrec_pca_learn(&data, &o, &model, &stopped, &error));
+        assert_well(csrec_pca_learn(&data, &o, &model, &stopped, &told));
         assert_true(stopped && !model);
     }
 }

@@ -96,7 +96,7 @@ TEST(reads_every_kind) {
             for (int c = 0; c < channels; c++) io_put_be(&png.transparency, samples[c], 2);
         ENDS_BY(io_free) io_bytes b = io_png_make(&png);
         CLEARED(csrec_image) image;
-        assert_well(decode(&b, &image, &error));
+        assert_well(decode(&b, &image, &told));
         check_picture(&png, &image);
         io_free(&png.palette);
         io_free(&png.transparency);
@@ -220,7 +220,7 @@ TEST(refuses_what_is_no_picture) {
                "[H, W]");
     image.pixels.shape.dim[2] = 1;
     image.bits = 16;
-    assert_fails(csrec_image_write(io_path("n.png"), &image, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_image_write(io_path("n.png"), &image, &told), CSREC_ARGUMENT);
     csrec_image_clear(&image);
     csrec_image_clear(&image);
     csrec_image_clear(NULL);

@@ -218,7 +218,7 @@ TEST(every_way_keeps_its_promises) {
             o.backend = "cpu";
             o.solve.settings = set;
             o.solve.n_settings = 3;
-            assert_well(csrec_recover(&b.m, &o, x, NULL, NULL, &error));
+            assert_well(csrec_recover(&b.m, &o, x, NULL, NULL, &told));
             assert_ok(csrec_measurement_simulate(&b.m, x, again, NULL));
             double off = sqrt(squares(ENTRIES / 2, again, y)), eps = b.m.sigma * sqrt(ENTRIES / 2);
             if (off > eps * (1.0 + 1e-6) + 1e-6 * 255.0 * SIDE)
@@ -288,5 +288,5 @@ TEST(message_passing_refuses_other_rows) {
     csrec_recover_options o = options_by("pnp");
     o.solve.settings = set;
     o.solve.n_settings = 1;
-    assert_refused(csrec_recover(&b.m, &o, x, NULL, NULL, &error), CSREC_UNSUPPORTED, "splitting");
+    assert_refused(csrec_recover(&b.m, &o, x, NULL, NULL, &told), CSREC_UNSUPPORTED, "splitting");
 }

@@ -28,7 +28,7 @@ static double *recover(const sampled *s, const csrec_model *model, const char *n
     o.range[1] = INFINITY;
     if (name) o.solve.settings = settings, o.solve.n_settings = 1;
     double *signal = calloc((size_t)s->values, sizeof *signal);
-    assert_well(csrec_recover(&s->m, &o, signal, NULL, &report, &error));
+    assert_well(csrec_recover(&s->m, &o, signal, NULL, &report, &told));
     assert_string_equal(report.method, "net");
     for (int64_t i = 0; i < s->m.n && s->m.sigma == 0.0; i++)
         for (int64_t c = 0; c < s->m.channels; c++)
@@ -169,7 +169,7 @@ TEST(strange_networks_expect_finite_errors) {
     csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.backend = "cpu";
-    assert_well(csrec_recover_variance(&s.m, &o, signal, v, NULL, &error));
+    assert_well(csrec_recover_variance(&s.m, &o, signal, v, NULL, &told));
     for (int64_t i = 0; i < s.values; i++) farthest = fmax(farthest, fabs(log(v[i] / square)));
     assert_true(fabs(farthest - 20.0) <= 1e-4); /* beyond it without a limit */
     free(signal);

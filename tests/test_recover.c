@@ -203,19 +203,19 @@ TEST(wrong_options_are_refused) {
     OWNED double *signal = calloc(4096, sizeof *signal);
     csrec_recover_options options = options_by(NULL);
     options.shifts = -1;
-    assert_fails(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_recover(&m, &options, signal, NULL, NULL, &told), CSREC_ARGUMENT);
     options.shifts = 4;
-    assert_refused(csrec_recover(&m, &options, signal, &atoms, NULL, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_recover(&m, &options, signal, &atoms, NULL, &told), CSREC_ARGUMENT,
                    "shifts 1");
     options.shifts = 1;
     options.backend = "abacus";
-    assert_fails(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_recover(&m, &options, signal, NULL, NULL, &told), CSREC_ARGUMENT);
     options.backend = "cpu";
     options.solve.stop.epsilon = 1.5;
-    assert_refused(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_recover(&m, &options, signal, NULL, NULL, &told), CSREC_ARGUMENT,
                    "epsilon");
     m.y[0] = NAN;
-    assert_fails(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_DATA);
+    assert_fails(csrec_recover(&m, &options, signal, NULL, NULL, &told), CSREC_DATA);
 }
 
 enum { SIDE = 48, CURVE_ENTRIES = SIDE * SIDE };

@@ -75,15 +75,14 @@ TEST(wrong_options_are_refused) {
     OWNED double *signal = malloc((size_t)(3 * 480) * sizeof(double));
     csrec_recover_options options = options_by(NULL);
     options.basis = "dense";
-    assert_refused(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT,
-                   "dense");
+    assert_refused(csrec_recover(&m, &options, signal, NULL, NULL, &told), CSREC_ARGUMENT, "dense");
     options.basis = "dct";
     static const csrec_setting wrong[] = {{"block", 3}, {"block", 33}, {"block", 8.5},
                                           {"step", 33}, {"steps", 0},  {"wings", 1}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         options.solve.settings = &wrong[i];
         options.solve.n_settings = 1;
-        assert_refused(csrec_recover(&m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT,
+        assert_refused(csrec_recover(&m, &options, signal, NULL, NULL, &told), CSREC_ARGUMENT,
                        wrong[i].name);
     }
 }

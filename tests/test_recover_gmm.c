@@ -29,7 +29,7 @@ static csrec_measurement sample(int64_t height, int64_t width, int64_t channels,
 }
 
 static void recover(const csrec_measurement *m, csrec_recover_options *o, double *signal) {
-    assert_well(csrec_recover(m, o, signal, NULL, NULL, &error));
+    assert_well(csrec_recover(m, o, signal, NULL, NULL, &told));
 }
 
 static csrec_recover_options options_of(const csrec_model *model) {
@@ -288,24 +288,24 @@ TEST(mistakes_are_refused) {
     o.solve.n_settings = 1;
     for (int i = 0; i < 4; i++) {
         o.solve.settings = &wrong[i];
-        assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT, wrong[i].name);
+        assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT, wrong[i].name);
     }
     o.solve.n_settings = 0;
     o.basis = "dct";
-    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
     o.basis = NULL;
     m.shape = (csrec_shape){1, {400}};
-    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
     m.shape = (csrec_shape){2, {20, 20}};
     for (int i = 0; i < 48; i++) C[i * 49] = 1.0;
     ENDS_BY(end_model) csrec_model *rgb = make_model(1, 4, 4, 3, weights, means, C);
     ENDS_BY(end_model) csrec_model *tall = make_model(1, 24, 2, 1, weights, means, C);
     o.model = rgb;
-    assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_DATA, "array 'channels'");
+    assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_DATA, "array 'channels'");
     o.model = tall;
-    assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_DATA, "array 'shape'");
+    assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_DATA, "array 'shape'");
     const csrec_setting patch = {"patch", 8};
     o.solve.settings = &patch;
     o.solve.n_settings = 1;
-    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
 }

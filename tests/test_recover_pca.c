@@ -62,7 +62,7 @@ static void recover(const csrec_measurement *m, const csrec_model *model, double
     csrec_recover_options o = options_by(NULL);
     o.model = model;
     o.threads = 1;
-    assert_well(csrec_recover(m, &o, signal, NULL, NULL, &error));
+    assert_well(csrec_recover(m, &o, signal, NULL, NULL, &told));
 }
 
 /* The formula, written out. */
@@ -232,18 +232,18 @@ TEST(mistakes_are_refused) {
         CLEARED(csrec_measurement) m = sample(&shapes[i], x, 5, 1.0);
         csrec_recover_defaults(&o);
         o.model = t.model;
-        assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_DATA, "array 'shape'");
+        assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_DATA, "array 'shape'");
     }
     CLEARED(csrec_measurement) m = sample(&(csrec_shape){2, {6, 7}}, x, 5, 1.0);
     csrec_recover_defaults(&o);
     o.model = t.model;
     o.basis = "dct";
-    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
     o.basis = NULL;
     o.solve.solver = "omp";
-    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
     o.solve.solver = NULL;
     o.shifts = 1;
     csrec_atoms atoms = {0};
-    assert_fails(csrec_recover(&m, &o, u, &atoms, NULL, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_recover(&m, &o, u, &atoms, NULL, &told), CSREC_UNSUPPORTED);
 }

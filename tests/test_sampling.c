@@ -13,7 +13,7 @@ static const csrec_pattern patterns[] = {CSREC_PATTERN_UNIFORM, CSREC_PATTERN_PO
 static csrec_sampling sample(const csrec_shape *shape, csrec_pattern pattern, int64_t count,
                              uint64_t key) {
     csrec_sampling s = {0};
-    assert_well(csrec_sampling_create(shape, pattern, count, key, &s, &error));
+    assert_well(csrec_sampling_create(shape, pattern, count, key, &s, &told));
     return s;
 }
 

@@ -291,7 +291,7 @@ TEST(columns_without_a_unit_are_refused) {
         csrec_atoms found;
         ENDS_BY(end_operator) csrec_operator *A = operator_of(specs + i);
         assert_refused(
-            csrec_solve(A, y, &(csrec_solve_options){.solver = "omp"}, &found, NULL, NULL, &error),
+            csrec_solve(A, y, &(csrec_solve_options){.solver = "omp"}, &found, NULL, NULL, &told),
             CSREC_DATA, "columns from 2.24e-10 to 1e+300 long; rescale them");
     }
 }

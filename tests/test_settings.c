@@ -105,11 +105,11 @@ TEST(one_name_of_several_is_refused) {
     const csrec_owner owner[] = {{CSREC_OF_METHOD, "m", a, NULL}, {CSREC_OF_SOLVER, "s", b, NULL}};
     const csrec_setting sets[] = {{"k", 3}, {"a", 4}, {"method.k", 5}, {"solver.k", 6}};
     csrec_solve_options options = {.settings = sets, .n_settings = 1};
-    assert_refused(csrec_settings_check(&options, 2, owner, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_settings_check(&options, 2, owner, &told), CSREC_ARGUMENT,
                    "method.k or solver.k");
     options.settings++;
     options.n_settings = 3;
-    assert_well(csrec_settings_check(&options, 2, owner, &error));
+    assert_well(csrec_settings_check(&options, 2, owner, &told));
     assert_true(csrec_setting_value(&options, CSREC_OF_METHOD, "k", 0.0) == 5.0);
     assert_true(csrec_setting_value(&options, CSREC_OF_SOLVER, "k", 0.0) == 6.0);
     assert_true(csrec_setting_value(&options, CSREC_OF_METHOD, "a", 0.0) == 4.0);

@@ -68,7 +68,7 @@ static void check_solver(const char *solver, const csrec_operator *A, const doub
         csrec_solve_options o = {
             .solver = solver, .stop = {.atoms = STEPS}, .progress = listen, .context = &l};
         heard = &l;
-        assert_well(csrec_solve(A, y, &o, &atoms, r, &report, &error));
+        assert_well(csrec_solve(A, y, &o, &atoms, r, &report, &told));
         if (l.work > l.most && l.calls < LIMIT) l.most = l.work;
         if (l.most > 1 || l.calls_after + l.work_after > 0)
             fail_msg("%s, stopped at call %d: %d products in silence; then %d calls, %d products",
@@ -259,7 +259,7 @@ static void check_recovery(const char *kind, const char *stage, int64_t edge, in
         o.threads = 1;
         o.solve.progress = listen;
         o.solve.context = &l;
-        assert_well(csrec_recover(&m, &o, signal, NULL, &report, &error));
+        assert_well(csrec_recover(&m, &o, signal, NULL, &report, &told));
         if (k == 0 && l.calls < least) fail_msg("%s: %d reports, not %d", kind, l.calls, least);
         if (k > 0 && (report.outcome != CSREC_INTERRUPTED || l.calls != l.stop_at))
             fail_msg("%s: outcome %d, %d calls, not %d", kind, (int)report.outcome, l.calls,

@@ -109,11 +109,11 @@ TEST(wrong_calls_are_refused) {
         expect_refusal(&p.m, &from, &o, CSREC_STOPPED, "stopped");
     }
     o.solve.progress = NULL;
-    assert_well(csrec_slabs_create(&p.m, read_source, &from, &o, &slabs, &error));
-    assert_fails(csrec_slabs_take(slabs, (csrec_slab){1, 1}, value, &error), CSREC_ARGUMENT);
-    assert_well(csrec_slabs_take(slabs, (csrec_slab){0, 2}, value, &error));
-    assert_fails(csrec_slabs_take(slabs, (csrec_slab){0, 1}, value, &error), CSREC_ARGUMENT);
-    assert_fails(csrec_slabs_take(slabs, (csrec_slab){2, 599}, value, &error), CSREC_ARGUMENT);
+    assert_well(csrec_slabs_create(&p.m, read_source, &from, &o, &slabs, &told));
+    assert_fails(csrec_slabs_take(slabs, (csrec_slab){1, 1}, value, &told), CSREC_ARGUMENT);
+    assert_well(csrec_slabs_take(slabs, (csrec_slab){0, 2}, value, &told));
+    assert_fails(csrec_slabs_take(slabs, (csrec_slab){0, 1}, value, &told), CSREC_ARGUMENT);
+    assert_fails(csrec_slabs_take(slabs, (csrec_slab){2, 599}, value, &told), CSREC_ARGUMENT);
     csrec_slabs_destroy(slabs);
     csrec_slabs_destroy(NULL);
     p.m.n = 0;
@@ -228,7 +228,7 @@ TEST(other_files_are_refused) {
     io_refused(csrec_measurement_read_with(path, &options, &m, &error), CSREC_UNSUPPORTED, "p.png",
                "as a whole");
     slab_rows from = {&image, 0, -1, NULL};
-    assert_fails(write_image(io_path("q.png"), &image, &from, NULL, fingerprint, &error),
+    assert_fails(write_image(io_path("q.png"), &image, &from, NULL, fingerprint, &told),
                  CSREC_UNSUPPORTED);
     csrec_image_clear(&image);
 }

@@ -131,14 +131,14 @@ TEST_ON("cpu", wrong_settings_are_refused) {
     ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, backend, 10, 20, 2);
     csrec_setting set = {"k", 11.0};
     csrec_solve_options options = {.solver = "cosamp", .settings = &set, .n_settings = 1};
-    assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &told), CSREC_ARGUMENT);
     set.name = "step";
-    assert_refused(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &told), CSREC_ARGUMENT,
                    "step");
     options = (csrec_solve_options){.solver = "omp", .stop = {.atoms = 11}};
-    assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &told), CSREC_ARGUMENT);
     options = (csrec_solve_options){.solver = "fista", .stop = {.min_coefficient = 1.0}};
-    assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_solve(p.A, p.y, &options, NULL, NULL, NULL, &told), CSREC_UNSUPPORTED);
 }
 
 /* Each with one line that says what is wrong, and nothing delivered. */
@@ -148,19 +148,19 @@ TEST_ON("cpu", unusable_problems_are_refused) {
     csrec_operator_spec spec = {.name = "dense", .m = 3, .n = 2, .matrix = matrix};
     for (int bad = 0; bad < 2; bad++) {
         matrix[3] = bad ? INFINITY : NAN;
-        assert_refused(csrec_operator_create(&spec, &A, &error), CSREC_DATA, "(1, 1)");
+        assert_refused(csrec_operator_create(&spec, &A, &told), CSREC_DATA, "(1, 1)");
         assert_null(A);
     }
     matrix[3] = 4;
     A = operator_of(&spec);
     csrec_solve_options options = {.solver = "omp", .stop = {.atoms = 3}};
-    assert_refused(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_solve(A, y, &options, NULL, NULL, NULL, &told), CSREC_ARGUMENT,
                    "2 columns");
-    assert_fails(csrec_solve_many(A, 1, y, &options, 1, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_solve_many(A, 1, y, &options, 1, NULL, NULL, NULL, &told), CSREC_ARGUMENT);
     options.stop.atoms = 2;
     y[1] = NAN;
-    assert_fails(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_DATA);
-    assert_refused(csrec_solve_many(A, 1, y, &options, 1, NULL, NULL, NULL, &error), CSREC_DATA,
+    assert_fails(csrec_solve(A, y, &options, NULL, NULL, NULL, &told), CSREC_DATA);
+    assert_refused(csrec_solve_many(A, 1, y, &options, 1, NULL, NULL, NULL, &told), CSREC_DATA,
                    "y[1]");
 }
 

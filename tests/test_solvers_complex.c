@@ -148,7 +148,7 @@ static void close_problem(problem *p) {
 static void solve(const problem *p, csrec_solve_options options, number *x, number *r) {
     CLEARED(csrec_atoms) atoms = {0};
     const double *y = (const double *)p->y;
-    assert_well(csrec_solve(p->A, y, &options, &atoms, (double *)r, NULL, &error));
+    assert_well(csrec_solve(p->A, y, &options, &atoms, (double *)r, NULL, &told));
     memset(x, 0, (size_t)p->n * sizeof *x);
     for (int64_t i = 0; i < atoms.n; i++) {
         assert_true(atoms.column[i] < (uint64_t)(2 * p->n));
@@ -336,7 +336,7 @@ TEST(many_and_limits) {
     assert_true(open_problem(&p, "dense", M, N, 1));
     for (int k = 0; k < COUNT; k++)
         for (int i = 0; i < M; i++) y[k][i] = draw_number();
-    assert_well(csrec_solve_many(p.A, COUNT, (double *)y, &options, 2, many, NULL, NULL, &error));
+    assert_well(csrec_solve_many(p.A, COUNT, (double *)y, &options, 2, many, NULL, NULL, &told));
     for (int k = 0; k < COUNT; k++) {
         assert_ok(csrec_solve(p.A, (double *)y[k], &options, &one, NULL, NULL, NULL));
         assert_int_equal(many[k].n, 2 * K);
@@ -348,16 +348,16 @@ TEST(many_and_limits) {
         csrec_atoms_clear(&many[k]);
     }
     options.stop.atoms = M + 1;
-    assert_fails(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &error), CSREC_ARGUMENT);
+    assert_fails(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &told), CSREC_ARGUMENT);
     csrec_setting set = {"k", M + 1};
     options = (csrec_solve_options){.solver = "iht", .settings = &set, .n_settings = 1};
-    assert_refused(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &error),
-                   CSREC_ARGUMENT, "20 samples of 30");
+    assert_refused(csrec_solve(p.A, (double *)y, &options, NULL, NULL, NULL, &told), CSREC_ARGUMENT,
+                   "20 samples of 30");
     p.a[2 * N + 5] = INFINITY * I;
     csrec_operator *A = NULL;
     const csrec_operator_spec spec = {
         .name = "dense", .m = M, .n = N, .matrix = (double *)p.a, .complex_signal = true};
-    assert_refused(csrec_operator_create(&spec, &A, &error), CSREC_DATA, "(2, 5)");
+    assert_refused(csrec_operator_create(&spec, &A, &told), CSREC_DATA, "(2, 5)");
 }
 
 /* A^T y of pairs is A^H y, of all columns and of some. */

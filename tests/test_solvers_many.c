@@ -164,6 +164,6 @@ TEST(many_can_be_interrupted) {
     double history[4] = {0};
     options.history = history;
     options.history_size = -1;
-    assert_refused(csrec_solve_many(p.A, COUNT, y, &options, 1, NULL, NULL, NULL, &error),
+    assert_refused(csrec_solve_many(p.A, COUNT, y, &options, 1, NULL, NULL, NULL, &told),
                    CSREC_ARGUMENT, "history_size");
 }

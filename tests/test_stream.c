@@ -103,7 +103,7 @@ TEST(rows_of_files) {
             for (int64_t i = 0; i < count * data.n; i++)
                 assert_true(X[i] == (float)csrec_array_value(&array, first * data.n + i));
         }
-        assert_fails(data.read(data.context, 0, data.m + 1, X, &error), CSREC_ARGUMENT);
+        assert_fails(data.read(data.context, 0, data.m + 1, X, &told), CSREC_ARGUMENT);
         csrec_rows_close(rows);
     }
     csrec_rows_close(NULL);
@@ -117,9 +117,9 @@ TEST(wrong_files_are_refused) {
     assert_ok(csrec_array_create(CSREC_F32, &shape, &array));
     assert_ok(csrec_array_write(io_path("scalar.npy"), &array, NULL));
     csrec_array_clear(&array);
-    assert_fails(csrec_rows_open(io_path("scalar.npy"), &rows, &data, NULL, &error), CSREC_DATA);
+    assert_fails(csrec_rows_open(io_path("scalar.npy"), &rows, &data, NULL, &told), CSREC_DATA);
     const char *path = io_save("text.npy", "not an array", 12);
-    assert_fails(csrec_rows_open(path, &rows, &data, NULL, &error), CSREC_FORMAT);
+    assert_fails(csrec_rows_open(path, &rows, &data, NULL, &told), CSREC_FORMAT);
     io_refused(csrec_rows_open(io_path("none.npy"), &rows, &data, NULL, &error), CSREC_FILE,
                io_path("none.npy"), "cannot be opened");
 }

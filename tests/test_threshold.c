@@ -254,6 +254,6 @@ TEST(unsuitable_operators_are_refused) {
     double matrix[4] = {1, 2, 3, 4}, y[2] = {1, 2};
     csrec_solve_options options = {.solver = "threshold"};
     ENDS_BY(end_operator) csrec_operator *A = dense_operator(NULL, 2, 2, matrix);
-    assert_refused(csrec_solve(A, y, &options, NULL, NULL, NULL, &error), CSREC_UNSUPPORTED,
+    assert_refused(csrec_solve(A, y, &options, NULL, NULL, NULL, &told), CSREC_UNSUPPORTED,
                    "dense");
 }

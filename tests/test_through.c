@@ -77,8 +77,8 @@ TEST(files_keep_everything) {
         ENDS_BY(drop) made t;
         draw_measurement(names[round % NAMES], &t);
         CLEARED(csrec_measurement) found;
-        assert_well(csrec_measurement_write(io_path("m.npz"), &t.m, false, &error));
-        assert_well(csrec_measurement_read(io_path("m.npz"), NULL, &found, &error));
+        assert_well(csrec_measurement_write(io_path("m.npz"), &t.m, false, &told));
+        assert_well(csrec_measurement_read(io_path("m.npz"), NULL, &found, &told));
         assert_int_equal(found.n, t.m.n);
         assert_int_equal(found.channels, t.m.channels);
         assert_int_equal(found.is_complex, t.m.is_complex);
@@ -250,15 +250,15 @@ TEST(others_refuse) {
     const csrec_measurement *parts[] = {&t.m, &t.m};
     csrec_measurement merged;
     t.m.is_complex = false;
-    assert_fails(csrec_noise_estimate(&t.m, &sigma, &error), CSREC_UNSUPPORTED);
-    assert_fails(csrec_doubts_find(&t.m, 1, &doubts, &error), CSREC_UNSUPPORTED);
-    assert_fails(csrec_measurement_merge(2, parts, &merged, NULL, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_noise_estimate(&t.m, &sigma, &told), CSREC_UNSUPPORTED);
+    assert_fails(csrec_doubts_find(&t.m, 1, &doubts, &told), CSREC_UNSUPPORTED);
+    assert_fails(csrec_measurement_merge(2, parts, &merged, NULL, &told), CSREC_UNSUPPORTED);
     csrec_recover_options o = options_by("grids");
     o.backend = "cpu";
     io_refused(csrec_recover(&t.m, &o, signal, NULL, NULL, &error), CSREC_ARGUMENT, "method grids",
                "hadamard");
     o.method = NULL;
-    assert_fails(csrec_uncertainty(&t.m, &o, signal, NULL, &sigma, &error), CSREC_UNSUPPORTED);
+    assert_fails(csrec_uncertainty(&t.m, &o, signal, NULL, &sigma, &told), CSREC_UNSUPPORTED);
     free(signal);
 }
 

@@ -213,10 +213,10 @@ TEST(choices) {
     assert_string_equal(plan.options.basis, "wavelet");
     OWNED double *signal = malloc((size_t)csrec_measurement_signal_values(&p.m) * sizeof *signal);
     options.solve.solver = "threshold";
-    assert_refused(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_recover(&p.m, &options, signal, NULL, NULL, &told), CSREC_ARGUMENT,
                    "bpdn or fista");
     options.solve.solver = "omp";
     options.basis = "haar";
-    assert_refused(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_recover(&p.m, &options, signal, NULL, NULL, &told), CSREC_ARGUMENT,
                    "through an operator");
 }

@@ -213,11 +213,11 @@ TEST(too_little_memory_is_refused) {
     ENDS_BY(clear) picture p = small_tiles(0.05, &o);
     p.signal[0] = 1.5;
     o.memory = 1 << 20;
-    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY,
+    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &told), CSREC_MEMORY,
                    "but may use 1.0 MiB of memory; give it more memory");
     assert_true(p.signal[0] == 1.5);
     o.method = "grids"; /* which knows no tiles */
     o.shifts = 1;
-    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &error), CSREC_MEMORY,
+    assert_refused(csrec_recover(&p.m, &o, p.signal, NULL, NULL, &told), CSREC_MEMORY,
                    "use a preset that works in tiles");
 }

@@ -190,7 +190,7 @@ TEST_ON("cpu", a_tile_without_samples_is_the_mean) {
 static void expect_refusal(const csrec_measurement *m, const csrec_recover_options *o,
                            csrec_status expected, const char *word) {
     csrec_tiles *tiles = NULL;
-    assert_refused(csrec_tiles_create(m, o, &tiles, &error), expected, word);
+    assert_refused(csrec_tiles_create(m, o, &tiles, &told), expected, word);
     assert_null(tiles);
 }
 
@@ -213,10 +213,10 @@ TEST(wrong_calls_are_refused) {
     o.history = history;
     expect_refusal(&p.m, &o, CSREC_ARGUMENT, "history");
     o.history = NULL;
-    assert_well(csrec_tiles_create(&p.m, &o, &tiles, &error));
-    assert_fails(csrec_tiles_run(tiles, 0, &p.m, &value, NULL, &error), CSREC_DATA);
-    assert_fails(csrec_tiles_run(tiles, 99, &p.m, &value, NULL, &error), CSREC_ARGUMENT);
-    assert_fails(csrec_tiles_blend(tiles, -1, NULL, &value, &error), CSREC_ARGUMENT);
+    assert_well(csrec_tiles_create(&p.m, &o, &tiles, &told));
+    assert_fails(csrec_tiles_run(tiles, 0, &p.m, &value, NULL, &told), CSREC_DATA);
+    assert_fails(csrec_tiles_run(tiles, 99, &p.m, &value, NULL, &told), CSREC_ARGUMENT);
+    assert_fails(csrec_tiles_blend(tiles, -1, NULL, &value, &told), CSREC_ARGUMENT);
     assert_false(csrec_tiles_place(tiles, -1, &place));
     assert_false(csrec_tiles_place(tiles, 99, &place));
     assert_int_equal(csrec_tiles_near(tiles, 99, -1), -1);

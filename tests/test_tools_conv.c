@@ -4,7 +4,7 @@
 
 static csrec_model *read_filters(const char *path, int64_t K, int64_t h, int64_t w) {
     csrec_model *model = NULL;
-    assert_well(csrec_model_read(path, &model, &error));
+    assert_well(csrec_model_read(path, &model, &told));
     assert_string_equal(csrec_model_kind(model), "conv");
     const int64_t *dim = csrec_model_array(model, "filters")->shape.dim;
     if (dim[0] != K || dim[1] != h || dim[2] != w)

@@ -25,7 +25,7 @@ static void make_family(int from, int count) {
 
 static csrec_model *read_model(const char *path) {
     csrec_model *model = NULL;
-    assert_well(csrec_model_read(path, &model, &error));
+    assert_well(csrec_model_read(path, &model, &told));
     return model;
 }
 

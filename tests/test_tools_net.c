@@ -30,7 +30,7 @@ static int make_more(void **state) {
 
 static csrec_model *read_net(const char *path, int64_t channels) {
     csrec_model *model = NULL;
-    assert_well(csrec_model_read(path, &model, &error));
+    assert_well(csrec_model_read(path, &model, &told));
     assert_string_equal(csrec_model_kind(model), "net");
     assert_true(csrec_array_value(csrec_model_array(model, "channels"), 0) == (double)channels);
     return model;

@@ -23,7 +23,7 @@ static csrec_recover_options options_of(const char *method, const csrec_setting 
 static void recover(const problem *p, const char *method, const csrec_setting *settings, int n,
                     double *signal, csrec_recover_report *report) {
     csrec_recover_options o = options_of(method, settings, n);
-    assert_well(csrec_recover(&p->m, &o, signal, NULL, report, &error));
+    assert_well(csrec_recover(&p->m, &o, signal, NULL, report, &told));
 }
 
 static const csrec_setting exact[] = {{"iterations", 20000}, {"digits", 8}};

@@ -40,12 +40,12 @@ static scene draw(csrec_shape shape, int64_t channels, double rate, double sigma
 }
 
 static void recover(const scene *s) {
-    assert_well(csrec_recover(&s->m, &s->o, s->signal, NULL, NULL, &error));
+    assert_well(csrec_recover(&s->m, &s->o, s->signal, NULL, NULL, &told));
 }
 
 static double expect(const scene *s, double *map) {
     double expected = -1.0;
-    assert_well(csrec_uncertainty(&s->m, &s->o, s->signal, map, &expected, &error));
+    assert_well(csrec_uncertainty(&s->m, &s->o, s->signal, map, &expected, &told));
     return expected;
 }
 
@@ -181,9 +181,9 @@ TEST(few_samples_and_constants_work) {
 TEST(wrong_arguments_are_refused) {
     ENDS_BY(drop) scene s = draw((csrec_shape){2, {16, 16}}, 1, 0.5, 0.0, "none");
     double expected;
-    assert_refused(csrec_uncertainty(&s.m, &s.o, s.truth, NULL, &expected, &error), CSREC_ARGUMENT,
+    assert_refused(csrec_uncertainty(&s.m, &s.o, s.truth, NULL, &expected, &told), CSREC_ARGUMENT,
                    "none");
     s.o.method = "frames";
     s.m.y[0] = NAN;
-    assert_fails(csrec_uncertainty(&s.m, &s.o, s.truth, NULL, &expected, &error), CSREC_DATA);
+    assert_fails(csrec_uncertainty(&s.m, &s.o, s.truth, NULL, &expected, &told), CSREC_DATA);
 }

@@ -32,7 +32,7 @@ static csrec_measurement sample(csrec_shape shape, int64_t channels, double rate
 static void recover(const csrec_measurement *m, const csrec_recover_options *o, double *signal,
                     double *variance) {
     variance[0] = -1.0;
-    assert_well(csrec_recover_variance(m, o, signal, variance, NULL, &error));
+    assert_well(csrec_recover_variance(m, o, signal, variance, NULL, &told));
 }
 
 static csrec_recover_options options_of(const char *method, const csrec_model *model) {
