@@ -192,20 +192,94 @@ def planes(values, known, sigma, tone=TONE):
     return torch.cat([filled, z, known, level], 1), filled, mean, unit
 
 
+# A fit of the samples by the guides: linear within cells of a pyramid, of which a finer one counts
+# the more samples it has around it. FEW samples count nothing, FEW + MORE all.
+SPREAD, RIDGE, FEW, MORE = 1.2, 0.1, 5.0, 10.0
+
+
+def halved(moments):
+    odd = [n % 2 for n in moments.shape[-2:]]
+    return 4 * F.avg_pool2d(F.pad(moments, (0, odd[1], 0, odd[0])), 2)
+
+
+def spread_out(moments):
+    """By a Gauss function of SPREAD cells, of sum 1."""
+    k = torch.arange(-4, 5, device=moments.device)
+    weight = torch.exp(-0.5 * (k / SPREAD) ** 2)
+    weight = (weight / weight.sum()).expand(moments.shape[1], 1, 1, -1)
+    moments = F.conv2d(moments, weight, padding=(0, 4), groups=moments.shape[1])
+    return F.conv2d(moments, weight.transpose(2, 3), padding=(4, 0), groups=moments.shape[1])
+
+
+def solved(A, b):
+    """A x = b by elimination, for lists of tensors: A [k][k] symmetric and definite, b [k]."""
+    A, b, k = [list(row) for row in A], list(b), len(b)
+    for i in range(k):
+        for j in range(i + 1, k):
+            factor = A[j][i] / A[i][i]
+            A[j] = [u - factor * v for u, v in zip(A[j], A[i])]
+            b[j] = b[j] - factor * b[i]
+    for i in reversed(range(k)):
+        b[i] = (b[i] - sum((A[i][j] * b[j] for j in range(i + 1, k)), 0 * b[i])) / A[i][i]
+    return b
+
+
+def local_fit(moments, guides, cells):
+    """Coefficients of the guides and the constant, [B][guides + 1], and the samples around a cell."""
+    whole = max(moments.shape[-2:]) == 1
+    m = moments if whole else spread_out(moments)
+    weight = m[:, :1].clamp_min(1e-12)
+    count = m[:, :1] * (1.0 if whole else 4 * np.pi * SPREAD ** 2)
+    at = {pair: (m[:, i:i + 1] / weight) for i, pair in enumerate(cells)}
+    mean = [at[0, i + 1] for i in range(guides + 1)]
+    C = [[at[min(i, j) + 1, max(i, j) + 1] - mean[i] * mean[j] for j in range(guides + 1)]
+         for i in range(guides)]
+    for i in range(guides):
+        C[i][i] = C[i][i] + RIDGE / count.clamp_min(1e-3)
+    a = solved([row[:guides] for row in C], [row[guides] for row in C])
+    constant = mean[guides] - sum(x * y for x, y in zip(a, mean))
+    return torch.cat([*a, constant], 1), count
+
+
+def guided_fit(z, known, guides):
+    """Of z [B][1][H][W] at the known pixels by guides [B][G][H][W], in normal values both."""
+    count, planes = guides.shape[1], torch.cat([torch.ones_like(z), guides, z], 1)
+    cells = [(i, j) for i in range(count + 2) for j in range(i, count + 2)]
+    levels = [torch.cat([planes[:, i:i + 1] * planes[:, j:j + 1] for i, j in cells], 1) * known]
+    while max(levels[-1].shape[-2:]) > 1:
+        levels.append(halved(levels[-1]))
+    fit = None
+    for moments in reversed(levels):
+        height, width = moments.shape[-2:]
+        if fit is not None:
+            fit = F.interpolate(fit, scale_factor=2, mode="bilinear")[..., :height, :width]
+        if moments is levels[0] and fit is not None:
+            break  # a pixel by itself says nothing
+        own, n = local_fit(moments, count, cells)
+        share = 1.0 if fit is None else ((n - FEW) / MORE).clamp(0, 1)
+        fit = own if fit is None else share * own + (1 - share) * fit
+    return (fit[:, :count] * guides).sum(1, keepdim=True) + fit[:, count:]
+
+
 def beside_planes(values, known, sigma, guides, tone=TONE):
     """values, known [B][T][H][W] of the frames, sigma [B][1][1][1], guides [B][G][H][W] of any units,
     0 everywhere: missing. Returns the planes F, z, known of every frame, sigma, guides in normal
-    values of their own; F, mean and unit, which are those of all samples of the frames."""
+    values of their own; F, mean and unit, which are those of all samples of the frames. F of the
+    middle frame is the fit by the guides and what pull_push makes of the rest."""
     count = known.sum((1, 2, 3), keepdim=True)
     mean = (values * known).sum((1, 2, 3), keepdim=True) / count
     square = ((values - mean) ** 2 * known).sum((1, 2, 3), keepdim=True) / count
     unit = (square + tone * tone).sqrt()
     z = (values - mean) / unit * known
-    filled = pull_push(z, known)
     level = (sigma / unit).expand(-1, 1, *values.shape[2:])
     off = guides - guides.mean((2, 3), keepdim=True)
     spread = off.square().mean((2, 3), keepdim=True).sqrt()
     own = off / torch.where(spread > 0, spread, 1.0)
+    filled, middle = pull_push(z, known), slice(z.shape[1] // 2, z.shape[1] // 2 + 1)
+    if guides.shape[1]:
+        shown = known[:, middle]
+        fit = guided_fit(z[:, middle], shown, own) * (spread > 0).any(1, keepdim=True)
+        filled[:, middle] = fit + pull_push((z[:, middle] - fit) * shown, shown)
     return torch.cat([filled, z, known, level, own], 1), filled, mean, unit
 
 
