@@ -19,7 +19,8 @@ import sidebyside
 OURS = {
     "mp": {"shifts": 16}, "omp": {"shifts": 16}, "romp": {"shifts": 16}, "cosamp": {"shifts": 16},
     "iht": {"shifts": 16, "atoms": 40}, "htp": {"shifts": 16},
-    "fista": {"shifts": 16, "lambda_": 0.001, "atoms": 60}, "threshold": {"basis": "dct"},
+    "bpdn": {"shifts": 16}, "fista": {"shifts": 16, "lambda_": 0.001, "atoms": 60},
+    "threshold": {"basis": "dct"},
     "gaussian": {}, "gmm": {}}
 
 
