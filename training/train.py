@@ -315,7 +315,7 @@ def parsed(arguments=None):
     add("--end-step", type=int, default=0, help="of this call; 0: none")
     add("--stop-after", type=float, default=0, metavar="MINUTES", help="of this call; 0: to the end")
     add("--checkpoint", metavar="FILE", help="the state; goes on from it where it is there")
-    add("--from", dest="start", metavar="MODEL.npz", 
+    add("--from", dest="start", metavar="MODEL.npz",
         help="weights to begin with; gray ones serve colours, frames and guides, too")
     add("--channels", type=int, default=1, choices=(1, 3))
     add("--frames", type=int, default=0, help="odd number of frames that it takes, of which the middle "
