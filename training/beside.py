@@ -17,7 +17,8 @@ from data import Batch, Data
 from tones import Palette, flat, surfaces
 
 # Movies, guided pictures, and guided movies; what is in them.
-SORTS = {"movie": 0.42, "guided": 0.42, "both": 0.16}
+SORTS = {"movie": 0.40, "guided": 0.44, "both": 0.16}
+TARGETS = 0.4, 0.4, 0.2  # another band, depth, what has little in common with the guides
 KINDS = {"leaves": 0.76, "motif": 0.1, "drawing": 0.06, "signs": 0.08}
 
 
@@ -92,14 +93,18 @@ def other_tones(d, palette, surface, shared):
 
 
 def depth_like(d, palette, surface):
-    """Values by the order of the shapes, ramps, no texture."""
+    """Values by the order of the shapes, ramps, no texture. In most pictures shapes that follow each
+    other are at one depth, as what is printed or lies on a thing."""
     n = surface["tone"].shape[:2]
-    order = torch.arange(n[1], device=d.device) / n[1]
-    tone = palette.mean + 2.2 * palette.contrast * (0.35 - order.sqrt()) \
-        + 0.1 * palette.contrast * d.normal(*n) * d.chance(0.5, n[0], 1)
+    order = torch.arange(n[1], device=d.device).expand(n)
+    groups = torch.where(d.chance(0.7, n[0], 1), d.scale(4, n[1], n[0], 1), 1.0 * n[1])
+    order = (torch.floor(order * groups / n[1]) * n[1] / groups).ceil().long().clamp_max(n[1] - 1)
+    tone = palette.mean + 2.2 * palette.contrast * (0.35 - (order / n[1]).sqrt()) \
+        + 0.1 * palette.contrast * d.normal(*n).gather(1, order) * d.chance(0.5, n[0], 1)
     sign = torch.where(d.chance(0.3, n[0], 1), -1.0, 1.0)
     made = flat(d, palette, palette.mean + sign * (tone - palette.mean))
-    made["texture"] = torch.where(d.chance(0.5, *n), scenes.RAMP, scenes.FLAT)
+    alone = (groups == n[1]) | (order == n[1] - 1)
+    made["texture"] = torch.where(d.chance(0.5, *n) & alone, scenes.RAMP, scenes.FLAT)
     made["amplitude"] = 0.4 * palette.contrast * d.between(-1, 1, *n)
     made["table"] = surface["table"]
     made["fu"], made["fv"] = surface["fu"], surface["fv"]
@@ -109,20 +114,20 @@ def depth_like(d, palette, surface):
 def target_surface(d, palette, surface):
     """Another band, depth, or what has little in common with the guides; some shapes merged."""
     B, S = surface["tone"].shape[:2]
-    kind, one = d.below(4, B, 1), (B, 1)
-    shared = torch.where(kind == 3, 0.1 * d.uniform(*one), d.uniform(*one))
+    kind, one = d.pick(TARGETS, B, 1), (B, 1)
+    shared = torch.where(kind == 2, 0.1 * d.uniform(*one), d.uniform(*one))
     band = other_tones(d, palette, surface, shared)
     sign = torch.where(d.chance(0.25, *one), -1.0, 1.0)
     band["tone"] = (palette.mean + sign * (band["tone"][..., 0] - palette.mean))[..., None]
-    keep = d.uniform(B, S) < torch.where(kind == 3, 0.2, 0.75)
+    keep = d.uniform(B, S) < torch.where(kind == 2, 0.2, 0.75)
     band["amplitude"] = band["amplitude"] * keep
     band["grain"] = band["grain"] * d.chance(0.5, *one)
-    fresh = d.chance(0.15, B, S) & (kind < 2)
+    fresh = d.chance(0.15, B, S) & (kind == 0)
     band["texture"] = torch.where(fresh, d.below(10, B, S), band["texture"])
     merged = d.uniform(B, S) < 0.35 * d.uniform(*one)
     band["tone"] = torch.where(merged[..., None], band["tone"][:, -1:], band["tone"])
     depth = depth_like(d, palette, surface)
-    pick = lambda a, b: torch.where((kind == 2).view(B, *[1] * (a.dim() - 1)), a, b)  # noqa: E731
+    pick = lambda a, b: torch.where((kind == 1).view(B, *[1] * (a.dim() - 1)), a, b)  # noqa: E731
     return {name: pick(depth[name], band[name]) for name in band}
 
 
@@ -148,7 +153,7 @@ def light(d, count, side, scale, tables):
 
 
 def guided(d, count, side, scale, tables, guides):
-    """[B][1 + guides]: the target, and what guides it; of 45 % the target is a guide in a light.
+    """[B][1 + guides]: the target, and what guides it; of 30 % the target is a guide in a light.
     Guides are shaded or missing (0) in some."""
     shapes, surface, palette = scene(d, count, side, scale, tables)
     seen, size, one = scenes.front(shapes, side), side // scale, (count, 1, 1, 1)
@@ -157,7 +162,7 @@ def guided(d, count, side, scale, tables, guides):
               for _ in range(guides - 1)] + [paint(depth_like(d, palette, surface))]
     y = paint(target_surface(d, palette, surface))
     lit = planes[0].clamp(0, 255) * light(d, count, side, scale, tables)
-    y = torch.where(d.chance(0.45, *one), lit, y)
+    y = torch.where(d.chance(0.3, *one), lit, y)
     y = y * (1 + 0.35 * shade(d, count, size, 6) * d.chance(0.4, *one))
     g = torch.cat(planes, 1) * (1 + 0.35 * shade(d, count, size) * d.chance(0.4, *one))
     g = pictures.blur(d, g)
@@ -253,7 +258,7 @@ class Beside(Batch):
         clip = picture[:, :frames]
         self.X, filled, mean, self.unit = network.beside_planes(
             (clip + sigma * noise) * known, known, sigma, picture[:, frames:])
-        self.filled = filled[:, middle:middle + 1]
+        self.filled = filled
         self.target = (clip[:, middle:middle + 1] - mean) / self.unit
         self.weight = torch.where(sigma > 0, 1.0, 1 - known[:, middle:middle + 1])
 

@@ -102,19 +102,18 @@ def prior(channels=1, width=32, blocks=2, seed=0):
 
 def beside(frames, guides, width=32, blocks=2, seed=0):
     """The network of a prior for a picture with frames before and after it and guides."""
-    return Network(3 * frames + 1 + guides, design(2, width, blocks)).start(1, seed)
+    return Network(3 * frames + 2 + guides, design(2, width, blocks)).start(1, seed)
 
 
 @torch.no_grad()
 def begun(gray, frames, guides):
     """From the network of a gray prior: that of its middle frame, and nothing of the others yet."""
-    net, middle = Network(3 * frames + 1 + guides, gray.layers), frames // 2
+    net, middle = Network(3 * frames + 2 + guides, gray.layers), frames // 2
     for to, of in zip(net.products[1:], gray.products[1:]):
         to.load_state_dict(of.state_dict())
     first = net.products[0]
     first.weight.zero_()
-    first.weight[:, [middle, frames + middle, 2 * frames + middle, 3 * frames]] = \
-        gray.products[0].weight
+    first.weight[:, [-1, frames + middle, 2 * frames + middle, 3 * frames]] = gray.products[0].weight
     first.bias.copy_(gray.products[0].bias)
     return net
 
@@ -158,7 +157,7 @@ def read(path):
             raise ValueError(f"{path}: array '{missing[0]}' is missing; give a model of kind net")
         channels = int(z["channels"])
         beside = tuple(int(z[name]) if name in z else 0 for name in ("frames", "guides"))
-        planes = 3 * beside[0] + 1 + beside[1] if any(beside) else 2 * channels + 2
+        planes = 3 * beside[0] + 2 + beside[1] if any(beside) else 2 * channels + 2
         return Network(planes, z["layers"]).fill(z["weights"]), channels, beside
 
 
@@ -263,9 +262,10 @@ def guided_fit(z, known, guides):
 
 def beside_planes(values, known, sigma, guides, tone=TONE):
     """values, known [B][T][H][W] of the frames, sigma [B][1][1][1], guides [B][G][H][W] of any units,
-    0 everywhere: missing. Returns the planes F, z, known of every frame, sigma, guides in normal
-    values of their own; F, mean and unit, which are those of all samples of the frames. F of the
-    middle frame is the fit by the guides and what pull_push makes of the rest."""
+    0 everywhere: missing. Returns the planes, F, and mean and unit of normal values, which are those
+    of all samples of the frames. Planes: samples of each frame as pull_push spreads them, samples,
+    known, sigma, guides in normal values of their own, F. F is the fit of the middle frame by the
+    guides, and what pull_push makes of the rest."""
     count = known.sum((1, 2, 3), keepdim=True)
     mean = (values * known).sum((1, 2, 3), keepdim=True) / count
     square = ((values - mean) ** 2 * known).sum((1, 2, 3), keepdim=True) / count
@@ -275,12 +275,13 @@ def beside_planes(values, known, sigma, guides, tone=TONE):
     off = guides - guides.mean((2, 3), keepdim=True)
     spread = off.square().mean((2, 3), keepdim=True).sqrt()
     own = off / torch.where(spread > 0, spread, 1.0)
-    filled, middle = pull_push(z, known), slice(z.shape[1] // 2, z.shape[1] // 2 + 1)
+    each, middle = pull_push(z, known), slice(z.shape[1] // 2, z.shape[1] // 2 + 1)
+    filled = each[:, middle]
     if guides.shape[1]:
         shown = known[:, middle]
         fit = guided_fit(z[:, middle], shown, own) * (spread > 0).any(1, keepdim=True)
-        filled[:, middle] = fit + pull_push((z[:, middle] - fit) * shown, shown)
-    return torch.cat([filled, z, known, level, own], 1), filled, mean, unit
+        filled = fit + pull_push((z[:, middle] - fit) * shown, shown)
+    return torch.cat([each, z, known, level, own, filled], 1), filled, mean, unit
 
 
 def reflected(extent, padded):
@@ -311,7 +312,7 @@ def recover(network, values, known, sigma=0.0, guides=None):
         own = slice(len(values) // 2, len(values) // 2 + 1)
         g = torch.as_tensor(guides, dtype=torch.float32, device=device)[None]
         X, filled, mean, unit = beside_planes(v, k, noise, g)
-        filled, v, k = (a[:, own] for a in (filled, v, k))
+        v, k = (a[:, own] for a in (v, k))
         own = slice(1)
     out = mean + unit * (filled + run(network, X)[:, own])
     return (out if sigma else torch.where(k > 0, v, out))[0]

@@ -147,7 +147,7 @@ def test_samples_are_of_the_frames_that_there_are(seed):  # noqa: F811
         known = X[:, 6:9]
         assert ((known == 0) | (known == 1)).all() and (known[:, 1].flatten(1).sum(1) > 0).all()
         assert (X[:, :6].abs() * (known.flatten(2).sum(2) == 0).repeat(1, 2)[..., None, None] == 0).all()
-        others, guided = (a.flatten(1).any(1) for a in (known[:, ::2] > 0, X[:, 10:] != 0))
+        others, guided = (a.flatten(1).any(1) for a in (known[:, ::2] > 0, X[:, 10:12] != 0))
         sorts |= set(zip(others.tolist(), guided.tolist()))
     assert len(sorts) > 1  # pictures with other frames, and with guides
     kept = data.kept_aside(8)
@@ -159,7 +159,7 @@ def test_it_trains_and_is_read_back(tmp_path):
     path = str(tmp_path / "a.npz")
     train.main(["-o", path, "--steps", "3", *TINY, "--frames", "3", "--guides", "2"])
     net, channels, of = network.read(path)
-    assert (channels, of) == (1, (3, 2)) and net.products[0].in_channels == 12
+    assert (channels, of) == (1, (3, 2)) and net.products[0].in_channels == 13
     train.main(["-o", str(tmp_path / "b.npz"), "--steps", "3", *TINY, "--frames", "3", "--guides", "2",
                 "--from", path])
     assert not np.array_equal(weights(path), weights(tmp_path / "b.npz"))
