@@ -36,6 +36,7 @@
 #include "csrec/solve.h"
 #include "csrec/learn.h"
 #include "csrec/recover.h"
+#include "csrec/sequence.h"
 #include "csrec/adaptive.h"
 #include "csrec/method.h"
 #include "csrec/slabs.h"

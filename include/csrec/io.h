@@ -111,11 +111,11 @@ typedef struct csrec_image {
     bool has_nodata; /* the file names a value that stands for unknown ones, and the written one
                         does where the format can: */
     double nodata;
-    int bits;        /* 1, 2, 4, 8 or 16 bits a sample; 0: numbers without black and white */
-    bool palette;    /* the file had a palette */
+    int bits;     /* 1, 2, 4, 8 or 16 bits a sample; 0: numbers without black and white */
+    bool palette; /* the file had a palette */
     const csrec_palette *colors; /* NULL, or of indices of one channel of CSREC_U8, to be written as
                                     a palette by PNG and TIFF */
-    int64_t partial; /* pixels with partial alpha; their colour is unchanged */
+    int64_t partial;             /* pixels with partial alpha; their colour is unchanged */
     const struct csrec_placement *placement; /* NULL, or of what a .csv lists (its list.dims > 0): a
                         .csv then has a line for each entry, its coordinates and its values */
 } csrec_image;
@@ -200,8 +200,8 @@ typedef struct csrec_facts {
     bool reduced; /* there are reduced copies, overviews, which are not read */
     int64_t soft; /* values of the mask between its least and its largest, see `mask` below */
     bool has_nodata;
-    double nodata;  /* stands for unknown values in the file */
-    bool flags;     /* an attribute flag_values says that values are classes */
+    double nodata;         /* stands for unknown values in the file */
+    bool flags;            /* an attribute flag_values says that values are classes */
     csrec_palette palette; /* of a PNG or TIFF */
     char note[320]; /* what else is in the file, was lost before, or was left open: a line for the
                        user; or "" */

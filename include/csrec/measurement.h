@@ -20,6 +20,20 @@ CSREC_API const char *csrec_pattern_name(csrec_pattern pattern);
 /* false if no pattern has the name. */
 CSREC_API bool csrec_pattern_parse(const char *name, csrec_pattern *pattern);
 
+/* ------------------------------------------------------------------ guides -------------------- */
+
+/* What is known beside the samples on the same grid: albedo, normals and depth of a rendering, the
+ * photograph of a depth map, other bands of a raster. Units are free. Planes whose name begins with
+ * albedo, or is that of another colour of surfaces (csrec_guide_is_albedo), serve the channel of
+ * their number, where there are as many of that name as channels; all others serve all channels. */
+enum { CSREC_GUIDES_MOST = 64, CSREC_GUIDE_NAME = 32 };
+
+typedef struct csrec_guides {
+    int64_t n;                                      /* planes, 1 to CSREC_GUIDES_MOST */
+    char name[CSREC_GUIDES_MOST][CSREC_GUIDE_NAME]; /* "albedo"; planes may share one; or "" */
+    float *values;                                  /* [n][entries]; NaN: not known there */
+} csrec_guides;
+
 /* ------------------------------------------------------------------ measurements -------------- */
 
 /* Samples of a signal, or measurements through an operator: the contents of a measurement file. */
@@ -39,7 +53,21 @@ typedef struct csrec_measurement {
     bool is_complex; /* each value of y is a pair, real part, imaginary part; so is each value of
                         the signal, unless the operator takes real signals */
     struct csrec_operator_spec *through; /* NULL: y are entries of the signal; else see below */
+    csrec_guides *guides; /* NULL: none. csrec_measurement_clear frees them, and their values */
+    bool sequence;        /* of three axes the first is time: frames, each with samples of its own.
+                             Not through an operator */
 } csrec_measurement;
+
+/* Adds planes of values [entries * planes], planes fastest, which are copied, to the guides of a
+ * measurement whose shape is set. CSREC_ARGUMENT: planes < 1, or more than CSREC_GUIDES_MOST in
+ * all, or a name of CSREC_GUIDE_NAME bytes or more; CSREC_UNSUPPORTED: through an operator;
+ * CSREC_DATA: values that are infinite or beyond the range of a float, or none that is known;
+ * CSREC_MEMORY. On failure nothing is added. */
+CSREC_API csrec_status csrec_guides_add(csrec_measurement *measurement, const char *name,
+                                        int64_t planes, const double *values, csrec_error *error);
+
+/* Whether a name tells of the colour of surfaces, which light multiplies: albedo, diffuse color. */
+CSREC_API bool csrec_guide_is_albedo(const char *name);
 
 /* ------------------------------------------------------------------ through an operator ------- */
 

@@ -69,8 +69,10 @@ static csrec_status take(const csrec_groups *g, int64_t k, csrec_measurement *pa
     part->n = g->count[first];
     part->pattern = CSREC_PATTERN_NONE;
     part->count = 0;
+    part->guides = NULL;
     csrec_status status = csrec_measurement_allocate(part, "a group of channels", error);
     if (status) return status;
+    part->guides = m->guides;
     for (int64_t i = 0, to = 0; i < m->n; i++) {
         if (isnan(m->y[i * C + first])) continue;
         sample[to] = i;
@@ -95,6 +97,7 @@ csrec_status csrec_groups_each(const csrec_measurement *m, csrec_group_fn run, v
         status = take(&g, k, &part, sample, error);
         if (status) break;
         status = run(context, &g, k, &part, sample, error);
+        part.guides = NULL; /* those of the whole */
         csrec_measurement_clear(&part);
     }
     csrec_pool_clear(&pool);

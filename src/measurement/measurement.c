@@ -9,6 +9,7 @@
 #include "measurement/through.h"
 #include "base/sort.h"
 #include "base/pool.h"
+#include "measurement/guides.h"
 #include "measurement/measurement.h"
 
 /* The first k whose position an earlier sample has, or -1; uses one bit an entry. */
@@ -200,6 +201,7 @@ csrec_status csrec_measurement_check(const csrec_measurement *measurement, const
         status =
             csrec_values_check_piece(measurement, 0, measurement->n, measurement->y, name, error);
     if (status == CSREC_OK) status = check_positions(measurement, name, entries, error);
+    if (status == CSREC_OK) status = csrec_guides_check(measurement, name, error);
     return status;
 }
 
@@ -252,5 +254,6 @@ void csrec_measurement_clear(csrec_measurement *measurement) {
     free(measurement->index);
     free(measurement->y);
     csrec_through_destroy(measurement->through);
+    csrec_guides_destroy(measurement->guides);
     *measurement = (csrec_measurement){0};
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "base/pool.h"
+#include "measurement/guides.h"
 #include "measurement/measurement.h"
 
 /* Two values contradict each other beyond this many standard deviations of their difference, or,
@@ -216,6 +217,20 @@ static csrec_status join(merge *s, csrec_measurement *merged, csrec_error *error
     return CSREC_OK;
 }
 
+/* Those of the first part that has any: what is known everywhere is the same in all. */
+static csrec_status add_guides(const csrec_measurement *const parts[], int64_t n,
+                               csrec_measurement *merged, csrec_error *error) {
+    const int64_t from[CSREC_DIMS_MAX] = {0};
+    int64_t k = 0;
+    merged->sequence = parts[0]->sequence;
+    while (k < n && !parts[k]->guides) k++;
+    if (k == n) return CSREC_OK;
+    merged->guides = csrec_guides_crop(parts[k]->guides, &merged->shape, from, &merged->shape);
+    if (merged->guides) return CSREC_OK;
+    csrec_measurement_clear(merged);
+    return csrec_fail(error, CSREC_MEMORY, "no memory for the guides of a merged measurement");
+}
+
 csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const parts[],
                                      csrec_measurement *merged, int64_t contradictions[2],
                                      csrec_error *error) {
@@ -233,6 +248,8 @@ csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const p
     csrec_pool_clear(&s.pool);
     if (status)
         return csrec_fail(error, status, "no memory to merge %lld measurements", (long long)n);
+    status = add_guides(parts, n, &made, error);
+    if (status) return status;
     if (contradictions) {
         contradictions[0] = s.contradictions;
         contradictions[1] = s.first;

@@ -6,6 +6,7 @@
 
 #include "base/threads.h"
 #include "base/unit.h"
+#include "measurement/guides.h"
 #include "recover/parts/parts.h"
 
 /* Samples that are looked at one after another where positions do not ascend. */
@@ -130,6 +131,14 @@ static csrec_status copy_spans(selection *s) {
     return CSREC_OK;
 }
 
+static csrec_status crop_guides(selection *s) {
+    int64_t at[CSREC_TILE_AXES];
+    const int axes = s->m->shape.dims;
+    for (int a = 0; a < axes; a++) at[a] = s->box->at[CSREC_TILE_AXES - axes + a][0];
+    s->part->guides = csrec_guides_crop(s->m->guides, &s->m->shape, at, &s->part->shape);
+    return s->part->guides ? CSREC_OK : CSREC_MEMORY;
+}
+
 csrec_status csrec_samples_select(const csrec_measurement *m, const csrec_tiling *tiling,
                                   const csrec_box *box, bool ascend, int threads,
                                   csrec_measurement *part) {
@@ -139,10 +148,12 @@ csrec_status csrec_samples_select(const csrec_measurement *m, const csrec_tiling
     part->count = part->n = 0;
     part->index = NULL;
     part->y = NULL;
+    part->guides = NULL;
     for (int a = 0; a < m->shape.dims; a++)
         part->shape.dim[a] = extent_of(box, CSREC_TILE_AXES - m->shape.dims + a);
     csrec_status status = find_spans(&s, ascend);
     if (!status) status = copy_spans(&s);
+    if (!status && m->guides) status = crop_guides(&s);
     free(s.spans);
     return status;
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* csrec/sequence.h - frames of a sequence, one after another: a live scan, a rendering, a film. */
+#ifndef CSREC_SEQUENCE_H
+#define CSREC_SEQUENCE_H
+
+#include "recover.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A sequence as it comes. Each frame is a measurement of two axes with samples, sigma and guides of
+ * its own; all have one shape and one number of channels. A frame is recovered from its samples and
+ * those of the frames around it (docs/beside.md), so memory is that of a window of frames, whatever
+ * the length. csrec_recover of a measurement with `sequence` gives the same values.
+ *
+ *     csrec_sequence_create(&options, &sequence, &error);
+ *     for each frame: csrec_sequence_push(sequence, &frame, &error);
+ *                     while (csrec_sequence_ready(sequence))
+ *                         csrec_sequence_take(sequence, signal, NULL, &report, &error);
+ *     csrec_sequence_end(sequence);  then take the rest in the same way
+ *
+ * Only one thread at a time may use an object; the work itself runs on options->threads. */
+typedef struct csrec_sequence csrec_sequence;
+
+/* options: as of csrec_recover, and what they point to must last; NULL: the default.
+ * CSREC_ARGUMENT: atoms, a history, processes, a journal, labels, or a method that is not for
+ * sequences. */
+CSREC_API csrec_status csrec_sequence_create(const csrec_recover_options *options,
+                                             csrec_sequence **sequence, csrec_error *error);
+CSREC_API void csrec_sequence_destroy(csrec_sequence *sequence);
+
+/* The next frame, which is copied. CSREC_DATA: a frame that csrec_measurement_check refuses, or of
+ * other shape or channels; CSREC_UNSUPPORTED: complex samples, or through an operator; CSREC_FILE:
+ * no prior is installed, of a method that needs it; CSREC_MEMORY. After a failure the sequence is
+ * as before. */
+CSREC_API csrec_status csrec_sequence_push(csrec_sequence *sequence, const csrec_measurement *frame,
+                                           csrec_error *error);
+
+/* No more frames come: those that wait for later ones are ready. */
+CSREC_API void csrec_sequence_end(csrec_sequence *sequence);
+
+/* Frames after it that a frame waits for; 0 before the first frame is pushed. */
+CSREC_API int64_t csrec_sequence_delay(const csrec_sequence *sequence);
+
+/* Whether csrec_sequence_take has a frame; of a live sequence csrec_sequence_end makes all ready.
+ */
+CSREC_API bool csrec_sequence_ready(const csrec_sequence *sequence);
+
+/* Recovers the next frame, in the order of pushing. signal: [entries * channels] of it.
+ * uncertainty: NULL, or as signal, the expected root mean square error of each value, as of
+ * csrec_uncertainty; NAN where the method expects none. report: NULL, or as of csrec_recover.
+ * CSREC_ARGUMENT: none is ready. */
+CSREC_API csrec_status csrec_sequence_take(csrec_sequence *sequence, double *signal,
+                                           double *uncertainty, csrec_recover_report *report,
+                                           csrec_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

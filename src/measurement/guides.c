@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* guides.c - planes that are known beside the samples: memory, checks, boxes of them. */
+#include "measurement/guides.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+csrec_guides *csrec_guides_create(int64_t n, int64_t entries) {
+    csrec_guides *made = calloc(1, sizeof *made);
+    if (!made) return NULL;
+    made->n = n;
+    made->values = malloc((size_t)n * (size_t)entries * sizeof *made->values);
+    if (made->values) return made;
+    free(made);
+    return NULL;
+}
+
+void csrec_guides_destroy(csrec_guides *guides) {
+    if (guides) free(guides->values);
+    free(guides);
+}
+
+/* ------------------------------------------------------------------ boxes --------------------- */
+
+csrec_guides *csrec_guides_crop(const csrec_guides *guides, const csrec_shape *shape,
+                                const int64_t *at, const csrec_shape *extent) {
+    int64_t whole = 0, entries = 0;
+    const int last = shape->dims - 1;
+    csrec_shape_count(shape, &whole);
+    csrec_shape_count(extent, &entries);
+    csrec_guides *made = csrec_guides_create(guides->n, entries);
+    if (!made) return NULL;
+    memcpy(made->name, guides->name, sizeof made->name);
+    const int64_t line = extent->dim[last], lines = entries / line;
+    for (int64_t k = 0; k < guides->n * lines; k++) {
+        int64_t from = at[last], rest = k % lines, step = shape->dim[last];
+        for (int a = last - 1; a >= 0; a--) {
+            from += (at[a] + rest % extent->dim[a]) * step;
+            rest /= extent->dim[a];
+            step *= shape->dim[a];
+        }
+        memcpy(made->values + k * line, guides->values + k / lines * whole + from,
+               (size_t)line * sizeof *made->values);
+    }
+    return made;
+}
+
+/* ------------------------------------------------------------------ more of them -------------- */
+
+bool csrec_guide_is_albedo(const char *name) {
+    static const char *const words[] = {"albedo",  "diffuse color", "diffusecolor", "diffuse_color",
+                                        "diffcol", "basecolor",     "base_color",   "reflectance"};
+    char lower[CSREC_GUIDE_NAME] = "";
+    for (int i = 0; name[i] && i < CSREC_GUIDE_NAME - 1; i++)
+        lower[i] = (char)tolower((unsigned char)name[i]);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(lower, words[i], strlen(words[i])) == 0) return true;
+    return false;
+}
+
+/* A plane of values, of `planes` fastest; whether each is a number of a float, and one is known. */
+static csrec_status copy(int64_t entries, int64_t planes, const double *values, float *to,
+                         csrec_error *error) {
+    bool known = false;
+    for (int64_t i = 0; i < entries; i++) {
+        to[i] = (float)values[i * planes];
+        if (isinf(to[i]))
+            return csrec_fail(error, CSREC_DATA,
+                              "guide: entry %lld is %g; give finite values, NaN where unknown",
+                              (long long)i, values[i * planes]);
+        known = known || !isnan(to[i]);
+    }
+    return known ? CSREC_OK
+                 : csrec_fail(error, CSREC_DATA, "guide: no entry is known; leave it out");
+}
+
+static csrec_status check_more(const csrec_measurement *m, const char *name, int64_t planes,
+                               csrec_error *error) {
+    const int64_t had = m->guides ? m->guides->n : 0;
+    if (m->through)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "guide: is for samples of entries, and these are measured through an "
+                          "operator; leave it out");
+    if (planes < 1 || planes > CSREC_GUIDES_MOST - had)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "guide: %lld planes with %lld before; at most %d are allowed, give fewer",
+                          (long long)planes, (long long)had, CSREC_GUIDES_MOST);
+    if (strlen(name) >= CSREC_GUIDE_NAME)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "guide: name '%.40s' is too long; give at most %d "
+                          "letters",
+                          name, CSREC_GUIDE_NAME - 1);
+    return CSREC_OK;
+}
+
+csrec_status csrec_guides_add(csrec_measurement *m, const char *name, int64_t planes,
+                              const double *values, csrec_error *error) {
+    int64_t entries = 0;
+    csrec_status status = check_more(m, name, planes, error);
+    if (!status) status = csrec_shape_count(&m->shape, &entries);
+    if (status) return status;
+    const int64_t had = m->guides ? m->guides->n : 0;
+    csrec_guides *all = csrec_guides_create(had + planes, entries);
+    if (!all) return csrec_fail(error, CSREC_MEMORY, "out of memory for guides");
+    if (had) {
+        memcpy(all->name, m->guides->name, sizeof all->name);
+        memcpy(all->values, m->guides->values, (size_t)(had * entries) * sizeof *all->values);
+    }
+    for (int64_t k = 0; k < planes && !status; k++) {
+        strcpy(all->name[had + k], name);
+        status = copy(entries, planes, values + k, all->values + (had + k) * entries, error);
+    }
+    csrec_guides_destroy(status ? all : m->guides);
+    if (!status) m->guides = all;
+    return status;
+}
+
+/* ------------------------------------------------------------------ checks -------------------- */
+
+csrec_status csrec_guides_check(const csrec_measurement *m, const char *name, csrec_error *error) {
+    int64_t entries = 0;
+    if ((m->guides || m->sequence) && m->through)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: %s for samples of entries, and these are measured through an "
+                          "operator; leave %s out",
+                          name, m->guides ? "guides are" : "a sequence is",
+                          m->guides ? "them" : "it");
+    if (m->sequence && m->shape.dims != 3)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: a sequence has three axes, time first, but the signal has %d", name,
+                          m->shape.dims);
+    if (!m->guides) return CSREC_OK;
+    if (m->guides->n < 1 || m->guides->n > CSREC_GUIDES_MOST || !m->guides->values)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'guides': has %lld planes; 1 to %d are "
+                          "allowed",
+                          name, (long long)m->guides->n, CSREC_GUIDES_MOST);
+    csrec_shape_count(&m->shape, &entries);
+    for (int64_t i = 0; i < m->guides->n * entries; i++)
+        if (isinf(m->guides->values[i]))
+            return csrec_fail(error, CSREC_DATA,
+                              "%s: array 'guides': entry %lld of plane %lld is infinite; save NaN "
+                              "where unknown",
+                              name, (long long)(i % entries), (long long)(i / entries));
+    return CSREC_OK;
+}

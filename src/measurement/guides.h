@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* guides.h - planes that are known beside the samples. */
+#ifndef CSREC_MEASUREMENT_GUIDES_H
+#define CSREC_MEASUREMENT_GUIDES_H
+
+#include "csrec/measurement.h"
+#include "base/error.h"
+
+/* n planes without names and values, to be freed with csrec_guides_destroy. NULL: out of memory. */
+csrec_guides *csrec_guides_create(int64_t n, int64_t entries);
+void csrec_guides_destroy(csrec_guides *guides);
+
+/* The planes of a box of a signal of so many axes: [at, at + extent) of each. NULL: out of memory.
+ */
+csrec_guides *csrec_guides_crop(const csrec_guides *guides, const csrec_shape *shape,
+                                const int64_t *at, const csrec_shape *extent);
+
+/* What csrec_measurement says of guides and sequences. */
+csrec_status csrec_guides_check(const csrec_measurement *measurement, const char *name,
+                                csrec_error *error);
+
+#endif
