@@ -65,6 +65,8 @@ class Measurement:
     through: Optional[Through] = None
     """the operator that was measured through: index then numbers its rows, and with coils y is
     [N, coils]; None: y has entries of the signal"""
+    sequence: bool = False
+    """of three axes the first is time: frames, each with samples of its own"""
 
     def __post_init__(self) -> None:
         """What a masked array of numpy.ma hides is not known: samples are left out that are
@@ -119,6 +121,7 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     made.is_complex = y.dtype.kind == "c"
     made.shape = new_shape(m.shape)[0]
     made.n, made.channels = len(y), 1 if y.ndim == 1 else y.shape[1]
+    made.sequence = flag(m.sequence, "sequence")
     keep = [values, index, pointer(values), pointer(index, "int64_t")]
     made.y, made.index = keep[2], keep[3]
     if m.through is not None:
@@ -171,7 +174,7 @@ def from_c(made: Any) -> Measurement:
                        copied(made.index, made.n, "int64_t", np.int64), shape, made.sigma,
                        scale if scale[0] != scale[1] else None,
                        pattern if pattern in PATTERNS else None, made.seed, made.count,
-                       through=through)
+                       through=through, sequence=bool(made.sequence))
 
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,

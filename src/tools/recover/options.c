@@ -276,7 +276,7 @@ int cli_request_conflicts(const cli_request *request) {
 static void bound_below(const cli_job *job, csrec_recover_options *o) {
     double low, high;
     const bool given = o->range[0] != o->range[1] && !isnan(o->range[0]);
-    if (job->large.on || job->a->labels || job->a->sequence || !cli_job_has_points(job) ||
+    if (job->large.on || job->a->labels || cli_job_is_sequence(job) || !cli_job_has_points(job) ||
         !cli_job_avoids(job))
         return;
     cli_job_range(job, &low, &high);

@@ -264,6 +264,10 @@ csrec_status cli_stack_expect(cli_job *job, const csrec_recover_options *options
 static inline bool cli_job_is_stack(const cli_job *job) {
     return job->a->sequence && !job->request->frames;
 }
+/* A file may say it of itself. */
+static inline bool cli_job_is_sequence(const cli_job *job) {
+    return job->a->sequence || job->in.measurement.sequence;
+}
 
 /* Whether only a part is filled; reads which. And makes NaN of the rest. */
 bool cli_job_leaves(const cli_job *job);
