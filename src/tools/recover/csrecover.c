@@ -257,6 +257,7 @@ static const cli_tool tool = {
                 "csrecover points.csv --grid 9,15 -o surface.npy\n"
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
+                "csrecover scans/ -o recovered/ --sequence\n"
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"
                 "csrecover scans/*.npz --merge -o recovered.png\n"
                 "csrecover scan.npz --info --json",
