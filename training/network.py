@@ -141,9 +141,11 @@ def write(path, network, channels, history=(), dtype=np.float16, beside=None, **
     """history: rows (loss, PSNR of validation); beside: frames and guides that it takes."""
     loss, psnr = np.array(history, np.float64).reshape(-1, 2).T
     arrays = {"kind": "net", "source": "synthetic pictures", "layers": np.array(network.layers),
-              "weights": network.flat().numpy().astype(dtype), "channels": np.int64(channels)}
+              "weights": network.flat().numpy().astype(dtype)}
     if beside:
-        arrays.update(frames=np.int64(beside[0]), guides=np.int64(beside[1]))
+        arrays.update(kind="beside", frames=np.int64(beside[0]), guides=np.int64(beside[1]))
+    else:
+        arrays["channels"] = np.int64(channels)
     if len(loss):
         arrays.update(loss=loss, psnr=psnr)
     np.savez(path, **arrays, **texts)
@@ -152,10 +154,12 @@ def write(path, network, channels, history=(), dtype=np.float16, beside=None, **
 def read(path):
     """The network of a .npz file, its channels, and the frames and guides that it takes."""
     with np.load(path, allow_pickle=False) as z:
-        missing = [name for name in ("layers", "weights", "channels") if name not in z]
+        names = ("frames", "guides") if "frames" in z else ("channels",)
+        missing = [name for name in ("layers", "weights", *names) if name not in z]
         if missing:
-            raise ValueError(f"{path}: array '{missing[0]}' is missing; give a model of kind net")
-        channels = int(z["channels"])
+            raise ValueError(f"{path}: array '{missing[0]}' is missing; give a model of kind net "
+                             "or beside")
+        channels = int(z["channels"]) if "channels" in z else 1
         beside = tuple(int(z[name]) if name in z else 0 for name in ("frames", "guides"))
         planes = 3 * beside[0] + 2 + beside[1] if any(beside) else 2 * channels + 2
         return Network(planes, z["layers"]).fill(z["weights"]), channels, beside

@@ -87,6 +87,7 @@ typedef struct csrec_method_type {
     X(pca)                                                                                         \
     X(conv)                                                                                        \
     X(net)                                                                                         \
+    X(beside)                                                                                      \
     X(smooth)                                                                                      \
     X(trial)                                                                                       \
     X(tv)                                                                                          \
