@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Models of kind net and the planes that their network takes, against definitions in double. */
 #include "io_file.h"
+#include "learn/net/pyramid.h"
 #include "prior_model.h"
 
 typedef struct scene {

@@ -151,6 +151,12 @@ void csrec_labels_default(const csrec_measurement *measurement, bool fast,
                                         .n_settings = 1},
                                learned = {.method = &csrec_method_net, .prior = true};
     const int axes = measurement ? measurement->shape.dims : 2;
+    for (int k = 0; k < PRESETS && presets[k].beside; k++)
+        if (strcmp(presets[k].name, fast ? "fast" : "balanced") == 0 &&
+            suits(&presets[k], measurement)) {
+            apply(&presets[k], options);
+            return;
+        }
     const bool has_prior = !fast && suits(&learned, measurement);
     if (axes <= 3) apply(axes == 1 ? &nearest : has_prior ? &learned : &plain, options);
 }

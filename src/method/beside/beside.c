@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "measurement/channels.h"
 #include "measurement/guides.h"
 #include "method/model.h"
 
@@ -108,7 +109,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_film film;
     csrec_call_begin(&call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"frames", 0, 1, -1.0});
-    csrec_status status = csrec_film_create(r, m->guides || csrec_film_has_bands(m), &film, error);
+    csrec_status status = csrec_film_create(r, m->guides != NULL, &film, error);
     if (!status && m->shape.dims == 3) status = run_sequence(r, &film, &call, error);
     if (!status && m->shape.dims == 2) {
         csrec_film_push(&film, m, false);
@@ -131,7 +132,7 @@ static bool suits(const csrec_measurement *m) {
     if (m->sequence ? m->shape.dims != 3 : m->shape.dims != 2) return false;
     if (m->shape.dim[axis] > most || m->shape.dim[axis + 1] > most / m->shape.dim[axis])
         return false;
-    return m->sequence || m->guides || csrec_film_has_bands(m);
+    return m->sequence || m->guides || csrec_measurement_has_bands(m);
 }
 
 /* Seconds a pixel of a pass and of the fit, one thread. */
@@ -174,7 +175,7 @@ const csrec_method_type csrec_method_beside = {
     .cheap_settings = cheap_settings,
     .suits = suits,
     .wants = "a picture with guides, or a sequence",
-    .uneven = true,
+    .beside = true,
     .need = need_of,
     .parts = has_parts,
     .on_device = csrec_task_always,

@@ -45,14 +45,10 @@ bool csrec_film_ready(const csrec_film *film);
 csrec_status csrec_film_take(csrec_film *film, double *signal, double *variance, csrec_call *call,
                              csrec_error *error);
 
-/* Planes that guide channel c of a frame: csrec_measurement.guides, and channels that are complete
- * where this one is not. At most `most`, by what they tell of its samples in least squares, written
- * to guide [][entries], with gaps filled. work: csrec_pyramid_work. Returns their number; -1: out
- * of memory. */
+/* Guides of channel c of a frame. At most `most`, by what they tell of its samples in least
+ * squares, written to guide [][entries], with gaps filled. work: csrec_pyramid_work. Returns their
+ * number; -1: out of memory. */
 int csrec_film_guides(const csrec_measurement *frame, int64_t c, int most, int threads, float *work,
                       float *guide);
-
-/* Whether channels are complete beside others that are not. */
-bool csrec_film_has_bands(const csrec_measurement *m);
 
 #endif

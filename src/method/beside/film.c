@@ -141,6 +141,22 @@ static void deliver(const csrec_film *f, int64_t c, double middle, double unit, 
     }
 }
 
+static bool is_complete(const csrec_film *f, const csrec_measurement *m, int64_t c) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->n; i++) n += !isnan(m->y[i * m->channels + c]);
+    return n == f->height * f->width && m->sigma == 0.0;
+}
+
+static csrec_status copy_channel(const csrec_film *f, const csrec_measurement *m, int64_t c,
+                                 double *signal, double *variance) {
+    for (int64_t i = 0; i < m->n; i++) {
+        const int64_t to = m->index[i] * f->channels + c;
+        signal[to] = m->y[i * m->channels + c];
+        if (variance) variance[to] = 0.0;
+    }
+    return CSREC_OK;
+}
+
 static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double *signal,
                                     double *variance, csrec_call *call, csrec_error *error) {
     const csrec_measurement *m = &frame_of(f, t)->m;
@@ -155,6 +171,7 @@ static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double 
     csrec_measurement one = {.channels = 1, .scale = {m->scale[0], m->scale[1]}};
     double middle;
     const double unit = csrec_tones_unit(&one, &whole, &middle);
+    if (is_complete(f, m, c)) return copy_channel(f, m, c, signal, variance);
     f->n_guides = csrec_film_guides(m, c, f->net.guides, threads, f->net.work, f->guide);
     if (f->n_guides < 0) return csrec_fail(error, CSREC_MEMORY, "out of memory for guides");
     const csrec_beside_window w = look(f, t, c, middle, unit);
