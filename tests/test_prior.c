@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Models of kind net and the planes that their network takes, against definitions in double. */
 #include "io_file.h"
+#include "learn/net/pyramid.h"
 #include "prior_model.h"
 
 typedef struct scene {
@@ -66,7 +67,7 @@ TEST(planes_equal_their_definition) {
         ENDS_BY(drop) scene d = draw(channels, h, w);
         csrec_prior_frame frame;
         int64_t H = (h + 7) / 8 * 8, W = (w + 7) / 8 * 8;
-        OWNED float *work = malloc((size_t)csrec_prior_work(h, w) * 4);
+        OWNED float *work = malloc((size_t)csrec_pyramid_work(h, w) * 4);
         OWNED float *X = malloc((size_t)((2 * channels + 2) * H * W) * 4);
         csrec_prior_planes(&d.s, 8, work, X, &frame);
         assert_int_equal(frame.height, H);

@@ -141,9 +141,11 @@ def write(path, network, channels, history=(), dtype=np.float16, beside=None, **
     """history: rows (loss, PSNR of validation); beside: frames and guides that it takes."""
     loss, psnr = np.array(history, np.float64).reshape(-1, 2).T
     arrays = {"kind": "net", "source": "synthetic pictures", "layers": np.array(network.layers),
-              "weights": network.flat().numpy().astype(dtype), "channels": np.int64(channels)}
+              "weights": network.flat().numpy().astype(dtype)}
     if beside:
-        arrays.update(frames=np.int64(beside[0]), guides=np.int64(beside[1]))
+        arrays.update(kind="beside", frames=np.int64(beside[0]), guides=np.int64(beside[1]))
+    else:
+        arrays["channels"] = np.int64(channels)
     if len(loss):
         arrays.update(loss=loss, psnr=psnr)
     np.savez(path, **arrays, **texts)
@@ -152,10 +154,12 @@ def write(path, network, channels, history=(), dtype=np.float16, beside=None, **
 def read(path):
     """The network of a .npz file, its channels, and the frames and guides that it takes."""
     with np.load(path, allow_pickle=False) as z:
-        missing = [name for name in ("layers", "weights", "channels") if name not in z]
+        names = ("frames", "guides") if "frames" in z else ("channels",)
+        missing = [name for name in ("layers", "weights", *names) if name not in z]
         if missing:
-            raise ValueError(f"{path}: array '{missing[0]}' is missing; give a model of kind net")
-        channels = int(z["channels"])
+            raise ValueError(f"{path}: array '{missing[0]}' is missing; give a model of kind net "
+                             "or beside")
+        channels = int(z["channels"]) if "channels" in z else 1
         beside = tuple(int(z[name]) if name in z else 0 for name in ("frames", "guides"))
         planes = 3 * beside[0] + 2 + beside[1] if any(beside) else 2 * channels + 2
         return Network(planes, z["layers"]).fill(z["weights"]), channels, beside
@@ -192,8 +196,9 @@ def planes(values, known, sigma, tone=TONE):
 
 
 # A fit of the samples by the guides: linear within cells of a pyramid, of which a finer one counts
-# the more samples it has around it. FEW samples count nothing, FEW + MORE all.
-SPREAD, RIDGE, FEW, MORE = 1.2, 0.1, 5.0, 10.0
+# the more samples it has around it. FEW samples count nothing, FEW + MORE all. LEAST keeps sums of
+# float32 apart from 0, and guides beyond MOST count as MOST.
+SPREAD, RIDGE, LEAST, MOST, FEW, MORE = 1.2, 0.1, 1e-4, 8.0, 5.0, 10.0
 
 
 def halved(moments):
@@ -234,7 +239,7 @@ def local_fit(moments, guides, cells):
     C = [[at[min(i, j) + 1, max(i, j) + 1] - mean[i] * mean[j] for j in range(guides + 1)]
          for i in range(guides)]
     for i in range(guides):
-        C[i][i] = C[i][i] + RIDGE / count.clamp_min(1e-3)
+        C[i][i] = C[i][i] + RIDGE / count.clamp_min(1e-3) + LEAST
     a = solved([row[:guides] for row in C], [row[guides] for row in C])
     constant = mean[guides] - sum(x * y for x, y in zip(a, mean))
     return torch.cat([*a, constant], 1), count
@@ -257,7 +262,10 @@ def guided_fit(z, known, guides):
         own, n = local_fit(moments, count, cells)
         share = 1.0 if fit is None else ((n - FEW) / MORE).clamp(0, 1)
         fit = own if fit is None else share * own + (1 - share) * fit
-    return (fit[:, :count] * guides).sum(1, keepdim=True) + fit[:, count:]
+    fit = (fit[:, :count] * guides).sum(1, keepdim=True) + fit[:, count:]
+    low, high = z.amin((2, 3), keepdim=True), z.amax((2, 3), keepdim=True)  # around 0, and 0
+    half = (high - low) / 2
+    return torch.minimum(torch.maximum(fit, low - half), high + half)
 
 
 def beside_planes(values, known, sigma, guides, tone=TONE):
@@ -274,7 +282,7 @@ def beside_planes(values, known, sigma, guides, tone=TONE):
     level = (sigma / unit).expand(-1, 1, *values.shape[2:])
     off = guides - guides.mean((2, 3), keepdim=True)
     spread = off.square().mean((2, 3), keepdim=True).sqrt()
-    own = off / torch.where(spread > 0, spread, 1.0)
+    own = (off / torch.where(spread > 0, spread, 1.0)).clamp(-MOST, MOST)
     each, middle = pull_push(z, known), slice(z.shape[1] // 2, z.shape[1] // 2 + 1)
     filled = each[:, middle]
     if guides.shape[1]:

@@ -77,7 +77,8 @@ class Training:
         self.gradient = torch.zeros_like(self.arrays["weights"])
         self.lay_out()
         self.arrays["mean"].copy_(self.arrays["weights"])
-        self.scales, self.loss = torch.zeros(4, device=device), torch.zeros((), device=device)
+        self.scales = torch.zeros(4, device=device)
+        self.loss, self.skipped = torch.zeros(2, device=device)
         self.restore()
         self.eager = 0  # steps of this call
         self.runs = torch.compile(self.net) if o.compile else self.net
@@ -146,13 +147,16 @@ class Training:
             Y = self.runs(batch.X)
         loss = loss_of(batch, Y.float())
         loss.backward()
-        self.loss += loss.detach()
+        self.loss += loss.detach().nan_to_num(0.0, 0.0, 0.0)
 
     @torch.no_grad()
     def update(self):
         """Adam (Kingma and Ba 2015) with decay; scales: set_scales."""
         w, mean, first, second = self.arrays.values()
-        g = self.gradient.mul_((CLIP / self.gradient.norm().clamp_min(1e-30)).clamp_max(1))
+        size = self.gradient.norm()
+        g = torch.where(size.isfinite(), self.gradient * (CLIP / size.clamp_min(1e-30)).clamp_max(1),
+                        0.0)
+        self.skipped += ~size.isfinite()
         first.lerp_(g, 1 - BETA1)
         second.mul_(BETA2).addcmul_(g, g, value=1 - BETA2)
         w.sub_(w * self.scales[2])
@@ -253,8 +257,9 @@ class Record:
         t, steps = self.t, self.t.step - self.step
         if steps == 0:
             return
-        loss = t.loss.item() / steps
-        if not math.isfinite(loss):
+        skipped = int(t.skipped.item())
+        loss = t.loss.item() / max(1, steps - skipped)
+        if skipped > 0.1 * steps or not math.isfinite(loss):
             raise Fault(f"--rate {t.o.rate}: the training diverged before step {t.step}; take a "
                         "lower rate, and a checkpoint from before")
         speed = steps * t.o.batch * t.ranks / (time.monotonic() - self.at)
@@ -262,8 +267,10 @@ class Record:
             psnr = validate(t.net, self.kept)
         t.history.append((loss, psnr))
         t.tell(f"step {t.step}  {t.spent / 60:.2f} min  rate {t.rate():.2e}  loss {loss:.4f}  "
-               f"{psnr:.3f} dB  {speed:.0f} pictures/s")
+               f"{psnr:.3f} dB  {speed:.0f} pictures/s"
+               + (f"  {skipped} steps without a gradient" if skipped else ""))
         t.loss.zero_()
+        t.skipped.zero_()
         self.at, self.step = time.monotonic(), t.step
 
 

@@ -56,6 +56,7 @@ typedef struct csrec_measurement {
     csrec_guides *guides; /* NULL: none. csrec_measurement_clear frees them, and their values */
     bool sequence;        /* of three axes the first is time: frames, each with samples of its own.
                              Not through an operator */
+    bool bands_apart;     /* else complete channels are guides of those with gaps */
 } csrec_measurement;
 
 /* Adds planes of values [entries * planes], planes fastest, which are copied, to the guides of a

@@ -104,6 +104,14 @@ static const csrec_model_type types[] = {
                 {.name = "loss", .axes = "r", .dtype = CSREC_F64, .optional = true},
                 {.name = "psnr", .axes = "r", .dtype = CSREC_F64, .optional = true}},
      .check = csrec_prior_check},
+    {.name = "beside",
+     .fields = {{.name = "layers", .axes = "L4", .dtype = CSREC_I64},
+                {.name = "weights", .axes = "n", .dtype = CSREC_F32},
+                {.name = "frames", .dtype = CSREC_I64},
+                {.name = "guides", .dtype = CSREC_I64},
+                {.name = "loss", .axes = "r", .dtype = CSREC_F64, .optional = true},
+                {.name = "psnr", .axes = "r", .dtype = CSREC_F64, .optional = true}},
+     .check = csrec_beside_check},
 };
 
 enum { TYPES = sizeof types / sizeof *types };

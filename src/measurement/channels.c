@@ -3,8 +3,11 @@
 #include "measurement/channels.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/pool.h"
+#include "measurement/guides.h"
 #include "measurement/measurement.h"
 
 bool csrec_measurement_even(const csrec_measurement *m) {
@@ -13,6 +16,25 @@ bool csrec_measurement_even(const csrec_measurement *m) {
     if (m->channels == 1 || m->through) return true;
     while (i < values && !isnan(m->y[i])) i++;
     return i == values;
+}
+
+static int64_t known_of(const csrec_measurement *m, int64_t c) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->n; i++) n += !isnan(m->y[i * m->channels + c]);
+    return n;
+}
+
+bool csrec_measurement_has_bands(const csrec_measurement *m) {
+    int64_t entries = 0, complete = 0, gaps = 0;
+    csrec_shape_count(&m->shape, &entries);
+    if (m->channels == 1 || m->n < entries || m->through || m->is_complex || m->bands_apart)
+        return false;
+    for (int64_t c = 0; c < m->channels; c++) {
+        const int64_t n = known_of(m, c);
+        complete += n == entries;
+        gaps += n > 0 && n < entries;
+    }
+    return complete > 0 && gaps > 0;
 }
 
 /* ------------------------------------------------------------------ groups -------------------- */
@@ -59,6 +81,37 @@ static csrec_status find(const csrec_measurement *m, bool even, csrec_groups *g,
     return CSREC_OK;
 }
 
+/* Guides of the channels with gaps: those of the measurement, and complete channels, evenly chosen
+ * where they are many. NULL: none; or out of memory. */
+static csrec_guides *guides_of(const csrec_groups *g, csrec_status *status) {
+    const csrec_measurement *m = g->m;
+    const int64_t C = m->channels, own = m->guides ? m->guides->n : 0;
+    int64_t entries = 0, complete = 0, seen = 0, n = own;
+    csrec_shape_count(&m->shape, &entries);
+    for (int64_t c = 0; c < C; c++) complete += g->count[c] == entries;
+    const int64_t room = CSREC_GUIDES_MOST - own, taken = complete < room ? complete : room;
+    if (own + taken == 0) return NULL;
+    csrec_guides *made = csrec_guides_create(own + taken, entries);
+    if (!made) {
+        *status = CSREC_MEMORY;
+        return NULL;
+    }
+    if (own) {
+        memcpy(made->name, m->guides->name, sizeof made->name);
+        memcpy(made->values, m->guides->values, (size_t)(own * entries) * sizeof *made->values);
+    }
+    for (int64_t c = 0; c < C && taken; c++) {
+        if (g->count[c] < entries) continue;
+        const int64_t before = seen++ * taken / complete;
+        if (seen * taken / complete == before) continue;
+        snprintf(made->name[n], CSREC_GUIDE_NAME, "band %lld", (long long)c);
+        for (int64_t i = 0; i < m->n; i++) /* less the first value, whose size would cost digits */
+            made->values[n * entries + m->index[i]] = (float)(m->y[i * C + c] - m->y[c]);
+        n++;
+    }
+    return made;
+}
+
 /* The measurement of group k; sample: [m->n]. */
 static csrec_status take(const csrec_groups *g, int64_t k, csrec_measurement *part, int64_t *sample,
                          csrec_error *error) {
@@ -72,7 +125,6 @@ static csrec_status take(const csrec_groups *g, int64_t k, csrec_measurement *pa
     part->guides = NULL;
     csrec_status status = csrec_measurement_allocate(part, "a group of channels", error);
     if (status) return status;
-    part->guides = m->guides;
     for (int64_t i = 0, to = 0; i < m->n; i++) {
         if (isnan(m->y[i * C + first])) continue;
         sample[to] = i;
@@ -88,18 +140,23 @@ csrec_status csrec_groups_each(const csrec_measurement *m, csrec_group_fn run, v
     csrec_groups g;
     const bool even = csrec_measurement_even(m);
     csrec_status status = find(m, even, &g, &pool, error);
-    int64_t *sample = NULL;
+    int64_t *sample = NULL, entries = 0;
+    csrec_guides *guides = NULL;
+    csrec_shape_count(&m->shape, &entries);
     if (!status && even) status = run(context, &g, 0, m, NULL, error);
-    if (!status && !even && !CSREC_TAKE(&pool, sample, m->n))
-        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!status && !even && !CSREC_TAKE(&pool, sample, m->n)) status = CSREC_MEMORY;
+    if (!status && !even && csrec_measurement_has_bands(m)) guides = guides_of(&g, &status);
+    if (status == CSREC_MEMORY) csrec_fail(error, status, "out of memory");
     for (int64_t k = 0; k < g.n && !status && !even; k++) {
         csrec_measurement part;
         status = take(&g, k, &part, sample, error);
         if (status) break;
+        if (part.n < entries) part.guides = guides ? guides : m->guides;
         status = run(context, &g, k, &part, sample, error);
-        part.guides = NULL; /* those of the whole */
+        part.guides = NULL; /* those of all groups */
         csrec_measurement_clear(&part);
     }
+    csrec_guides_destroy(guides);
     csrec_pool_clear(&pool);
     return status;
 }

@@ -11,6 +11,9 @@
 /* Whether every channel is measured at every position. O(n channels). */
 bool csrec_measurement_even(const csrec_measurement *measurement);
 
+/* Whether channels are complete beside others that have gaps, and may guide them. */
+bool csrec_measurement_has_bands(const csrec_measurement *measurement);
+
 /* Groups in the order of their first channels. */
 typedef struct csrec_groups {
     const csrec_measurement *m;
@@ -31,7 +34,8 @@ typedef csrec_status (*csrec_group_fn)(void *context, const csrec_groups *groups
                                        const csrec_measurement *part, const int64_t *sample,
                                        csrec_error *error);
 
-/* Calls it with each group of a checked measurement of entries. CSREC_MEMORY. */
+/* Calls it with each group of a checked measurement of entries. Those with gaps have complete
+ * channels among their guides, unless bands_apart. CSREC_MEMORY. */
 csrec_status csrec_groups_each(const csrec_measurement *measurement, csrec_group_fn run,
                                void *context, csrec_error *error);
 

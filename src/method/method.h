@@ -56,6 +56,7 @@ typedef struct csrec_method_type {
                      csrec_recover_options *options);
     bool by_channels; /* channels are recovered separately */
     bool uneven;      /* it takes channels with positions of their own: NaN in y elsewhere */
+    bool beside;      /* it uses guides and the frames of a sequence; others do without */
     csrec_need (*need)(const csrec_task *task); /* NULL: much more than most need */
     /* Whether parts of the signal can be recovered separately; NULL: never. */
     bool (*parts)(const csrec_task *task);
@@ -87,6 +88,7 @@ typedef struct csrec_method_type {
     X(pca)                                                                                         \
     X(conv)                                                                                        \
     X(net)                                                                                         \
+    X(beside)                                                                                      \
     X(smooth)                                                                                      \
     X(trial)                                                                                       \
     X(tv)                                                                                          \

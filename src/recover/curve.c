@@ -105,6 +105,7 @@ csrec_curve csrec_curve_possible(const csrec_measurement *m, const csrec_recover
                       !(csrec_method_of(o)->info.accepts & CSREC_ACCEPTS(SOLVER));
     if (o->curve != CSREC_CURVE_AUTO) return o->curve;
     if (!open || !csrec_span_decades(span)) return CSREC_CURVE_NONE;
+    if (m->sequence) return CSREC_CURVE_NONE;
     const bool may = !m->y || (m->n >= LEAST_SAMPLES && csrec_table_axis(m) < 0);
     return may ? CSREC_CURVE_AUTO : CSREC_CURVE_NONE;
 }

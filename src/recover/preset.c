@@ -14,6 +14,8 @@ static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 
 static const csrec_setting quick_vote[] = {{"ways", 3}};
 static const csrec_setting table[] = {{"kind", 4}};
 static const csrec_setting line[] = {{"kind", 1}};
+static const csrec_setting fit_alone[] = {{"network", 0}};
+static const csrec_setting turned[] = {{"turns", 8}};
 static const csrec_setting rough[] = {{"digits", 2}};
 
 /* Of several rows with one name, the first whose method suits the measurement is used; rows with
@@ -26,7 +28,19 @@ static const struct preset {
     bool prior, standard; /* standard: the default of pictures, volumes, */
     bool through;         /* and of what is measured through an operator */
     int axes;             /* for so many alone; 0: for more than one */
+    bool beside;          /* for what has guides, or is a sequence, alone */
 } presets[] = {
+    {"fast", &csrec_method_beside, fit_alone, 1, .beside = true},
+    {.name = "balanced",
+     .method = &csrec_method_beside,
+     .prior = true,
+     .standard = true,
+     .beside = true},
+    {"balanced", &csrec_method_beside, fit_alone, 1, .standard = true, .beside = true},
+    {"best", &csrec_method_beside, turned, 1, .prior = true, .beside = true},
+    {"best", &csrec_method_beside, fit_alone, 1, .beside = true},
+    {"max", &csrec_method_beside, turned, 1, .prior = true, .beside = true},
+    {"max", &csrec_method_beside, fit_alone, 1, .beside = true},
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
     {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},
     {.name = "balanced", .method = &csrec_method_trial, .standard = true, .axes = 3},
@@ -69,14 +83,15 @@ csrec_status csrec_preset_check_row(int i, csrec_error *error) {
 static const char *name_of(int i) {
     for (int k = 0; k < PRESETS; k++) {
         const bool repeats = k > 0 && strcmp(presets[k].name, presets[k - 1].name) == 0;
-        const bool other = presets[k].through || presets[k].axes;
+        const bool other = presets[k].through || presets[k].axes || presets[k].beside;
         if (!repeats && !other && i-- == 0) return presets[k].name;
     }
     return NULL;
 }
 
 static bool suits(const struct preset *row, const csrec_measurement *measurement) {
-    if (row->prior && !csrec_prior_installed(1, 0, NULL)) return false;
+    if (row->prior && !csrec_prior_installed(row->beside ? 0 : 1, 0, NULL)) return false;
+    if (row->beside) return measurement && row->method->suits(measurement);
     const bool through = measurement && measurement->through;
     if (row->through != through) return false;
     const int axes = measurement && !through ? measurement->shape.dims : 0;
@@ -136,6 +151,12 @@ void csrec_labels_default(const csrec_measurement *measurement, bool fast,
                                         .n_settings = 1},
                                learned = {.method = &csrec_method_net, .prior = true};
     const int axes = measurement ? measurement->shape.dims : 2;
+    for (int k = 0; k < PRESETS && presets[k].beside; k++)
+        if (strcmp(presets[k].name, fast ? "fast" : "balanced") == 0 &&
+            suits(&presets[k], measurement)) {
+            apply(&presets[k], options);
+            return;
+        }
     const bool has_prior = !fast && suits(&learned, measurement);
     if (axes <= 3) apply(axes == 1 ? &nearest : has_prior ? &learned : &plain, options);
 }

@@ -287,16 +287,29 @@ static csrec_status run_in_curve(recover_job *j, const csrec_measurement *m, csr
     if (curved.floor > 0.0) o->history = NULL;
     if (!status && curved.floor > 0.0 && isfinite(curved.above))
         status = run_plain(j, m, &plain, error);
-    if (!status) status = run_there(j, curved.floor > 0.0 ? &curved.m : m, error);
+    if (plain && j->report.outcome == CSREC_INTERRUPTED)
+        curved.floor = 0.0; /* it is the result */
+    else if (!status)
+        status = run_there(j, curved.floor > 0.0 ? &curved.m : m, error);
     if (!status) finish(j, m, &curved, plain, history);
     free(curved.m.y);
     free(plain);
     return status;
 }
 
+/* Methods that do without guides and frames do not see them; true: there were some. */
+static bool leave_beside(const csrec_method_type *method, csrec_measurement *m) {
+    const bool left = (m->guides || m->sequence) && !method->beside;
+    if (method->beside) return false;
+    m->guides = NULL;
+    m->sequence = false;
+    m->bands_apart = true;
+    return left;
+}
+
 static csrec_status run(recover_job *j, const csrec_recover_options *options,
                         csrec_recover_report *report, csrec_error *error) {
-    const csrec_measurement real = csrec_measurement_real(j->measurement);
+    csrec_measurement real = csrec_measurement_real(j->measurement);
     bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
     j->wanted =
         (csrec_wanted){.signal = j->signal || (others && !j->atoms), .atoms = j->atoms != NULL};
@@ -306,7 +319,11 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
                             "coefficients are those of real samples, and these are complex; "
                             "recover real and imaginary parts each, or omit the coefficients");
     if (!status) status = csrec_layout_resolve(&real, options, j->wanted, &j->layout, error);
+    const bool left = !status && leave_beside(j->layout.method, &real);
     if (!status) status = run_in_curve(j, &real, error);
+    if (left && !j->report.remark)
+        j->report.remark = "guides, and the time of a sequence, are used by method beside alone; "
+                           "name no method, or a quality";
     if (!status && report) *report = j->report;
     return status;
 }

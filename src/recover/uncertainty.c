@@ -8,6 +8,7 @@
 
 #include "csrec/sampling.h"
 #include "measurement/channels.h"
+#include "measurement/guides.h"
 #include "measurement/measurement.h"
 #include "base/random.h"
 #include "base/pool.h"
@@ -64,6 +65,7 @@ static csrec_status glance_create(const csrec_measurement *m, const csrec_shape 
     int64_t room = m->n < entries ? m->n : entries;
     g->values = entries * m->channels;
     g->m.shape = *window;
+    g->m.guides = NULL;
     g->m.pattern = CSREC_PATTERN_NONE;
     g->m.count = g->m.n = 0;
     CSREC_TAKE(&g->pool, g->m.index, room);
@@ -76,6 +78,11 @@ static csrec_status glance_create(const csrec_measurement *m, const csrec_shape 
                       (long long)entries);
 }
 
+static void glance_clear(glance *g) {
+    csrec_guides_destroy(g->m.guides);
+    csrec_pool_clear(&g->pool);
+}
+
 /* Whether sample i is left out of a fold; of fold WHOLE none is. */
 static bool is_hidden(const estimator *e, int fold, int64_t i) {
     double place = csrec_random_uniform(e->options.seed, STREAM_HIDDEN, (uint64_t)i);
@@ -85,6 +92,7 @@ static bool is_hidden(const estimator *e, int fold, int64_t i) {
 /* Shows the samples in the window that the fold does not leave out. */
 static void glance_show(const estimator *e, const int64_t *origin, int fold, glance *g) {
     const csrec_measurement *m = e->m;
+    if (m->guides) g->m.guides = csrec_guides_crop(m->guides, &m->shape, origin, &g->m.shape);
     for (int64_t i = 0; i < m->n; i++) {
         int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
         if (at < 0) continue;
@@ -160,6 +168,7 @@ static csrec_status guess_variance(glance *g, csrec_error *error) {
 }
 
 static csrec_status glance_run(const estimator *e, glance *g, csrec_error *error) {
+    if (e->m->guides && !g->m.guides) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     g->variance[0] = -1.0;
     csrec_status status =
         csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, NULL, error);
@@ -208,7 +217,7 @@ static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
         status = glance_run(e, &g, error);
         if (!status) add_fold(e, &g, origin);
     }
-    csrec_pool_clear(&g.pool);
+    glance_clear(&g);
     return status;
 }
 
@@ -275,7 +284,7 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
     }
     for (int64_t i = 0; i < g.values && !status; i++)
         map[i] = sqrt(scale[g.state[i / g.m.channels] == SHOWN] * map[i]);
-    csrec_pool_clear(&g.pool);
+    glance_clear(&g);
     return status;
 }
 
@@ -380,7 +389,7 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     if (!status) status = glance_whole(&e, &g, error);
     for (int64_t i = 0; i < g.values && !status; i++)
         if (!is_kept(&g, i / part->channels)) j->density[i / part->channels] += g.variance[i];
-    csrec_pool_clear(&g.pool);
+    glance_clear(&g);
     return status;
 }
 

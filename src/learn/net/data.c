@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* data.c - batches of parts of pictures, and samples of them, to train a network on. */
 #include "learn/net/data.h"
+#include "learn/net/pyramid.h"
 
 #include <omp.h>
 #include <stdlib.h>
@@ -47,7 +48,7 @@ static size_t room_of(const csrec_net_data *d) {
     size_t n = (size_t)pixels(d), side = (size_t)d->o.side;
     size_t bytes = csrec_mask_room(d->o.side) + 64;
     bytes += (size_t)d->o.channels * n * sizeof(float) + n + 64;
-    bytes += (size_t)csrec_prior_work((int64_t)side, (int64_t)side) * sizeof(float);
+    bytes += (size_t)csrec_pyramid_work((int64_t)side, (int64_t)side) * sizeof(float);
     return (bytes + 127) / 64 * 64;
 }
 
@@ -144,7 +145,7 @@ static sample lay_out(const csrec_net_data *d, char *work) {
     size_t first = (csrec_mask_room(d->o.side) + 63) / 64 * 64;
     s.values = (float *)(void *)(work + first);
     s.pyramid = s.values + d->o.channels * pixels(d);
-    s.known = (uint8_t *)(s.pyramid + csrec_prior_work(d->o.side, d->o.side));
+    s.known = (uint8_t *)(s.pyramid + csrec_pyramid_work(d->o.side, d->o.side));
     return s;
 }
 

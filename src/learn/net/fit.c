@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fit.c - fits a network further to the samples of one picture (docs/prior.md). */
 #include "learn/net/pass.h"
+#include "learn/net/pyramid.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ static void measure_parts(fit *f) {
     f->out = 2 * f->s->channels;
     int64_t rows = longest(f, f->s->height), columns = longest(f, f->s->width);
     f->pixels = rows * columns;
-    f->room = csrec_prior_work(rows, columns);
+    f->room = csrec_pyramid_work(rows, columns);
     f->plane = csrec_prior_padded(rows, f->multiple) * csrec_prior_padded(columns, f->multiple);
 }
 

@@ -46,7 +46,8 @@ static csrec_status open_networks(training *t, const csrec_context *context, csr
     const csrec_net_options options = {.threads = t->o.threads, .fast = !t->o.exact};
     csrec_status status = CSREC_OK;
     for (int i = 0; i < 2 && !status; i++)
-        status = csrec_prior_create(t->o.from, context, &options, i ? &t->trial : &t->net, error);
+        status = csrec_prior_create(t->o.from, 2 * csrec_prior_channels(t->o.from) + 2, context,
+                                    &options, i ? &t->trial : &t->net, error);
     if (status) return status;
     csrec_net_info(t->net, &t->weights, NULL, NULL);
     return CSREC_TAKE(&t->pool, t->w, t->weights)

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pass.c - passes of a learned prior's network over a picture. */
 #include "learn/net/pass.h"
+#include "learn/net/pyramid.h"
 
 #include <math.h>
 
 #include "base/threads.h"
 #include "learn/net/prior.h"
-
-/* Log variances that training tells apart are below. */
-static const double LOG_MOST = 20.0;
 
 static csrec_status open_network(csrec_prior_pass *p, const csrec_model *model, int64_t channels,
                                  bool together, const csrec_context *context,
@@ -26,7 +24,7 @@ static csrec_status open_network(csrec_prior_pass *p, const csrec_model *model, 
             "model: array 'channels': is for pictures of %d channels, but the samples "
             "have %lld; use a model for %lld%s",
             p->channels, (long long)channels, (long long)channels, channels > 1 ? " or for 1" : "");
-    status = csrec_prior_create(model, context, options, &p->net, error);
+    status = csrec_prior_create(model, 2 * p->channels + 2, context, options, &p->net, error);
     if (!status) csrec_net_info(p->net, NULL, &p->multiple, NULL);
     return status;
 }
@@ -43,7 +41,7 @@ csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels,
         (size_t)(csrec_prior_padded(height, p->multiple) * csrec_prior_padded(width, p->multiple));
     CSREC_TAKE(&p->pool, p->turned, own * n);
     CSREC_TAKE(&p->pool, p->known, n);
-    CSREC_TAKE(&p->pool, p->work, csrec_prior_work(height, width));
+    CSREC_TAKE(&p->pool, p->work, csrec_pyramid_work(height, width));
     CSREC_TAKE(&p->pool, p->planes, (2 * own + 2) * plane);
     CSREC_TAKE(&p->pool, p->out, 2 * own * plane);
     if (!p->pool.lacks) return CSREC_OK;
@@ -85,8 +83,7 @@ static void add_line(const csrec_prior_pass *p, const csrec_turn *t, const csrec
         float z = stopped ? F[c] : F[c] + D[c];
         result[to] += (float)(frame->mean[k] + frame->unit * (double)z);
         if (!squares) continue;
-        double log = fmin(fmax((double)logs[c], -LOG_MOST), LOG_MOST);
-        squares[to] += (float)(frame->unit * frame->unit * exp(log));
+        squares[to] += csrec_prior_square(frame->unit, logs[c]);
     }
 }
 

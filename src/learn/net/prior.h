@@ -11,12 +11,15 @@
 #ifndef CSREC_LEARN_NET_PRIOR_H
 #define CSREC_LEARN_NET_PRIOR_H
 
+#include <math.h>
+
 #include "learn/model.h"
 #include "net/net.h"
 
 enum { CSREC_PRIOR_CHANNELS = 16 };
 
-/* Reads the prior that csrec_prior_installed finds. CSREC_FILE: there is none, with the remedy. */
+/* Reads the prior that csrec_prior_installed finds, 0: that for guides and frames. CSREC_FILE:
+ * there is none, with the remedy. */
 csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error);
 
 int csrec_prior_channels(const csrec_model *model);
@@ -24,10 +27,20 @@ int csrec_prior_channels(const csrec_model *model);
 /* layers: room for CSREC_NET_LAYERS. Returns their number. */
 int csrec_prior_layers(const csrec_model *model, csrec_net_layer *layers);
 
-/* The network with the model's weights. */
-csrec_status csrec_prior_create(const csrec_model *model, const csrec_context *context,
-                                const csrec_net_options *options, csrec_net **net,
-                                csrec_error *error);
+/* Checks the arrays layers and weights of a model whose network takes and makes so many planes. */
+csrec_status csrec_prior_check_layers(const csrec_model *model, int64_t takes, int64_t makes,
+                                      const char *name, csrec_error *error);
+
+/* The network, of so many planes, with the model's weights. */
+csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
+                                const csrec_context *context, const csrec_net_options *options,
+                                csrec_net **net, csrec_error *error);
+
+/* The expected squared error, of its logarithm s in normal values. Training tells apart what is
+ * within 20. */
+static inline float csrec_prior_square(double unit, float s) {
+    return (float)(unit * unit * exp(fmin(fmax((double)s, -20.0), 20.0)));
+}
 
 /* Samples of a picture. */
 typedef struct csrec_prior_samples {
@@ -57,10 +70,7 @@ static inline int64_t csrec_prior_reflect(int64_t i, int64_t extent) {
     return i < extent ? i : 2 * (extent - 1) - i;
 }
 
-/* Floats of work for csrec_prior_planes. */
-int64_t csrec_prior_work(int64_t height, int64_t width);
-
-/* planes: [2 C + 2][padded height][padded width]. */
+/* planes: [2 C + 2][padded height][padded width]. work: csrec_pyramid_work. */
 void csrec_prior_planes(const csrec_prior_samples *samples, int64_t multiple, float *work,
                         float *planes, csrec_prior_frame *frame);
 

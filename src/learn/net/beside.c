@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* beside.c - models of kind beside: checks, the planes that their network takes, and its passes. */
+#include "learn/net/beside.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "learn/net/pass.h"
+#include "learn/net/pyramid.h"
+
+/* ------------------------------------------------------------------ the model ----------------- */
+
+static int integer_of(const csrec_model *model, const char *array) {
+    return (int)*(const int64_t *)csrec_model_array(model, array)->data;
+}
+
+int csrec_beside_frames(const csrec_model *model) {
+    return integer_of(model, "frames");
+}
+
+int csrec_beside_guides(const csrec_model *model) {
+    return integer_of(model, "guides");
+}
+
+static int planes_of(int frames, int guides) {
+    return 3 * frames + 2 + guides;
+}
+
+csrec_status csrec_beside_check(const csrec_model *model, const char *name, csrec_error *error) {
+    const int64_t frames = *(const int64_t *)csrec_model_array(model, "frames")->data;
+    const int64_t guides = *(const int64_t *)csrec_model_array(model, "guides")->data;
+    if (frames < 1 || frames > CSREC_BESIDE_FRAMES || frames % 2 == 0)
+        return csrec_model_fail(name, "frames", error, "is %lld; must be odd, 1 to %d",
+                                (long long)frames, CSREC_BESIDE_FRAMES);
+    if (guides < 0 || guides > CSREC_GUIDED_MOST)
+        return csrec_model_fail(name, "guides", error, "is %lld; must be 0 to %d",
+                                (long long)guides, CSREC_GUIDED_MOST);
+    return csrec_prior_check_layers(model, planes_of((int)frames, (int)guides), 2, name, error);
+}
+
+/* ------------------------------------------------------------------ memory -------------------- */
+
+static csrec_status open_network(csrec_beside *b, const csrec_model *model,
+                                 const csrec_context *context, const csrec_net_options *options,
+                                 csrec_error *error) {
+    csrec_status status = model ? CSREC_OK : csrec_prior_find(0, &b->found, error);
+    if (status) return status;
+    if (!model) model = b->found;
+    b->frames = csrec_beside_frames(model);
+    b->guides = csrec_beside_guides(model);
+    status = csrec_prior_create(model, planes_of(b->frames, b->guides), context, options, &b->net,
+                                error);
+    if (!status) csrec_net_info(b->net, NULL, &b->multiple, NULL);
+    return status;
+}
+
+csrec_status csrec_beside_create(const csrec_model *model, bool network, int guides,
+                                 const csrec_context *context, const csrec_net_options *options,
+                                 int64_t height, int64_t width, csrec_beside *b,
+                                 csrec_error *error) {
+    *b = (csrec_beside){
+        .height = height, .width = width, .multiple = 1, .frames = 1, .guides = guides};
+    csrec_status status = CSREC_OK;
+    if (network) status = open_network(b, model, context, options, error);
+    if (status) return status;
+    const int64_t n = height * width, work = csrec_pyramid_work(height, width),
+                  fit = b->guides ? csrec_guided_work(height, width, b->guides) : 0;
+    const int64_t padded =
+        csrec_prior_padded(height, b->multiple) * csrec_prior_padded(width, b->multiple);
+    b->n_planes = planes_of(b->frames, b->guides);
+    CSREC_TAKE(&b->pool, b->planes, b->n_planes * n);
+    CSREC_TAKE(&b->pool, b->work, work > fit ? work : fit);
+    if (network) {
+        CSREC_TAKE(&b->pool, b->turned, b->n_planes * padded);
+        CSREC_TAKE(&b->pool, b->out, 2 * padded);
+    }
+    if (!b->pool.lacks) return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
+                      (long long)height, (long long)width);
+}
+
+void csrec_beside_clear(csrec_beside *b) {
+    csrec_net_destroy(b->net);
+    csrec_model_destroy(b->found);
+    csrec_pool_clear(&b->pool);
+}
+
+/* ------------------------------------------------------------------ planes -------------------- */
+
+/* Mean and variance of the samples of all frames, by differences from the first. */
+static void measure(csrec_beside *b, const csrec_beside_window *w) {
+    double first = 0.0, sum = 0.0, squares = 0.0, n = 0.0;
+    for (int t = 0; t < w->frames; t++)
+        for (int64_t i = 0; i < b->height * b->width && w->known[t]; i++) {
+            if (!w->known[t][i]) continue;
+            if (n == 0.0) first = (double)w->values[t][i];
+            const double off = (double)w->values[t][i] - first;
+            sum += off;
+            squares += off * off;
+            n += 1.0;
+        }
+    n = fmax(n, 1.0);
+    b->mean = first + sum / n;
+    b->unit =
+        sqrt(fmax(squares / n - sum / n * (sum / n), 0.0) + (double)w->tone * (double)w->tone);
+}
+
+static void look_at_frame(csrec_beside *b, const csrec_beside_window *w, int t) {
+    const int64_t n = b->height * b->width;
+    float *spread = b->planes + t * n, *z = spread + b->frames * n, *known = z + b->frames * n;
+    if (!w->known[t]) {
+        memset(spread, 0, (size_t)n * sizeof *spread);
+        memset(z, 0, (size_t)n * sizeof *z);
+        memset(known, 0, (size_t)n * sizeof *known);
+        return;
+    }
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(n, w->threads))
+    for (int64_t i = 0; i < n; i++) {
+        known[i] = w->known[t][i] ? 1.0f : 0.0f;
+        z[i] = w->known[t][i] ? (float)(((double)w->values[t][i] - b->mean) / b->unit) : 0.0f;
+    }
+    csrec_pyramid_fill(b->height, b->width, w->threads, z, known, b->work, spread);
+}
+
+/* In normal values of its own; false: it is constant. */
+static bool look_at_guide(const csrec_beside *b, const float *guide, float *own) {
+    const int64_t n = b->height * b->width;
+    double sum = 0.0, squares = 0.0;
+    for (int64_t i = 0; i < n; i++) {
+        const double off = (double)guide[i] - (double)guide[0];
+        sum += off;
+        squares += off * off;
+    }
+    const double mean = sum / (double)n,
+                 spread = sqrt(fmax(squares / (double)n - mean * mean, 0.0));
+    const double least = 1e-7 * fmax(fabs((double)guide[0]), fabs((double)guide[0] + mean));
+    for (int64_t i = 0; i < n; i++) {
+        const double off = (double)guide[i] - (double)guide[0] - mean;
+        own[i] = spread > least
+                     ? fminf(fmaxf((float)(off / spread), -CSREC_GUIDED_LIMIT), CSREC_GUIDED_LIMIT)
+                     : 0.0f;
+    }
+    return spread > least;
+}
+
+/* F of the middle frame: the fit, and the rest of its samples spread. */
+static void fit(csrec_beside *b, const csrec_beside_window *w, const float *guide) {
+    const int64_t n = b->height * b->width;
+    const int middle = b->frames / 2;
+    const float *z = b->planes + (b->frames + middle) * n, *known = z + b->frames * n;
+    float *F = b->planes + (b->n_planes - 1) * n, *rest = b->planes + middle * n;
+    csrec_guided_fit(b->height, b->width, b->guides, guide, z, known, w->threads, b->work, F);
+    float *spread = b->work, *work = b->work + n;
+    for (int64_t i = 0; i < n; i++) spread[i] = known[i] > 0.0f ? z[i] - F[i] : 0.0f;
+    csrec_pyramid_fill(b->height, b->width, w->threads, spread, known, work, rest);
+    for (int64_t i = 0; i < n; i++) F[i] += rest[i];
+    csrec_pyramid_fill(b->height, b->width, w->threads, z, known, b->work, rest);
+}
+
+void csrec_beside_look(csrec_beside *b, const csrec_beside_window *w) {
+    const int64_t n = b->height * b->width;
+    float *level = b->planes + 3 * b->frames * n, *guide = level + n, *F = guide + b->guides * n;
+    bool guided = false;
+    measure(b, w);
+    for (int t = 0; t < b->frames; t++) look_at_frame(b, w, t);
+    const float sigma = (float)((double)w->sigma / b->unit);
+    for (int64_t i = 0; i < n; i++) level[i] = sigma;
+    for (int g = 0; g < b->guides; g++)
+        if (g < w->guides)
+            guided = look_at_guide(b, w->guide + g * n, guide + g * n) || guided;
+        else
+            memset(guide + g * n, 0, (size_t)n * sizeof *guide);
+    if (guided)
+        fit(b, w, guide);
+    else
+        memcpy(F, b->planes + b->frames / 2 * n, (size_t)n * sizeof *F);
+}
+
+/* ------------------------------------------------------------------ passes -------------------- */
+
+/* All planes flipped and turned, and padded as csrec_prior_planes pads. */
+static void turn_planes(csrec_beside *b, const csrec_turn *t, int64_t height, int64_t width,
+                        int threads) {
+    const int64_t n = b->height * b->width, rows = csrec_turned_rows(t),
+                  columns = csrec_turned_columns(t);
+    threads = csrec_threads_for(height * width * b->n_planes, threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t line = 0; line < b->n_planes * height; line++) {
+        const int64_t r = csrec_prior_reflect(line % height, rows);
+        const float *from = b->planes + line / height * n;
+        float *to = b->turned + line * width;
+        for (int64_t c = 0; c < columns; c++) to[c] = from[csrec_turn_source(t, r, c)];
+        for (int64_t c = columns; c < width; c++) to[c] = to[csrec_prior_reflect(c, columns)];
+    }
+}
+
+csrec_status csrec_beside_add(csrec_beside *b, int turn, int threads, csrec_call *call,
+                              float *result, float *squares, csrec_error *error) {
+    const int64_t n = b->height * b->width;
+    const csrec_turn t = {turn, b->width, 0, 0, b->height, b->width};
+    const int64_t rows = csrec_turned_rows(&t), columns = csrec_turned_columns(&t);
+    const int64_t height = csrec_prior_padded(rows, b->multiple),
+                  width = csrec_prior_padded(columns, b->multiple);
+    const float *F = b->planes + (b->n_planes - 1) * n;
+    csrec_status status = CSREC_OK;
+    if (b->net) {
+        turn_planes(b, &t, height, width, threads);
+        status = csrec_net_run(b->net, height, width, b->turned, b->out, 0, call, error);
+    }
+    if (status) return status;
+    const bool made = b->net && !csrec_call_stopped(call);
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(n, threads))
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++) {
+            const int64_t to = csrec_turn_source(&t, r, c), at = r * width + c;
+            const float z = made ? F[to] + b->out[at] : F[to];
+            result[to] += (float)(b->mean + b->unit * (double)z);
+            if (made && squares)
+                squares[to] += csrec_prior_square(b->unit, b->out[height * width + at]);
+        }
+    return CSREC_OK;
+}

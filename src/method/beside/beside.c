@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* beside.c - recovery of pictures with guides and of frames of a sequence (docs/beside.md). */
+#include "method/beside/beside.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "measurement/channels.h"
+#include "measurement/guides.h"
+#include "method/model.h"
+
+static const csrec_param params[] = {
+    {"turns", 1, 1, 8, "passes over a frame, flipped and turned, whose results are averaged"},
+    {"network", 1, 0, 1, "0: the fit by the guides alone, without the learned prior"},
+    {"vote", 1, 0, 1,
+     "1: averaged with the frame by itself, weighed by the errors of both at samples left out"},
+    {0}};
+
+/* ------------------------------------------------------------------ frames of a signal -------- */
+
+/* The samples of each frame of a sequence, in their order. */
+typedef struct frames {
+    const csrec_measurement *m;
+    int64_t n;      /* frames */
+    int64_t *first; /* [n + 1] of their samples */
+    int64_t *index;
+    double *y;
+    csrec_pool pool;
+} frames;
+
+static csrec_status split(const csrec_measurement *m, frames *f, csrec_error *error) {
+    const int64_t area = m->shape.dim[1] * m->shape.dim[2], C = m->channels;
+    int64_t *next;
+    *f = (frames){.m = m, .n = m->shape.dim[0]};
+    CSREC_ZEROS(&f->pool, f->first, f->n + 1);
+    CSREC_TAKE(&f->pool, next, f->n + 1);
+    CSREC_TAKE(&f->pool, f->index, m->n);
+    CSREC_TAKE(&f->pool, f->y, m->n * C);
+    if (f->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < m->n; i++) f->first[m->index[i] / area + 1]++;
+    for (int64_t t = 0; t < f->n; t++) f->first[t + 1] += f->first[t];
+    memcpy(next, f->first, (size_t)(f->n + 1) * sizeof *next);
+    for (int64_t i = 0; i < m->n; i++) {
+        const int64_t to = next[m->index[i] / area]++;
+        f->index[to] = m->index[i] % area;
+        memcpy(f->y + to * C, m->y + i * C, (size_t)C * sizeof *f->y);
+    }
+    return CSREC_OK;
+}
+
+/* Frame t, whose guides are owned. CSREC_MEMORY. */
+static csrec_status frame_at(const frames *f, int64_t t, csrec_measurement *frame,
+                             csrec_error *error) {
+    const csrec_measurement *m = f->m;
+    const int64_t at[3] = {t, 0, 0};
+    const csrec_shape slice = {3, {1, m->shape.dim[1], m->shape.dim[2]}};
+    *frame = *m;
+    frame->shape = (csrec_shape){2, {m->shape.dim[1], m->shape.dim[2]}};
+    frame->sequence = false;
+    frame->pattern = CSREC_PATTERN_NONE;
+    frame->n = f->first[t + 1] - f->first[t];
+    frame->index = f->index + f->first[t];
+    frame->y = f->y + f->first[t] * m->channels;
+    if (m->guides) frame->guides = csrec_guides_crop(m->guides, &m->shape, at, &slice);
+    return m->guides && !frame->guides ? csrec_fail(error, CSREC_MEMORY, "out of memory for guides")
+                                       : CSREC_OK;
+}
+
+static csrec_status take_all(csrec_film *film, const csrec_recovery *r, csrec_call *call,
+                             csrec_error *error) {
+    const int64_t values = film->height * film->width * film->channels;
+    csrec_status status = CSREC_OK;
+    while (csrec_film_ready(film) && !status) {
+        const int64_t t = film->taken;
+        const csrec_progress now = {
+            "frames", t, r->measurement->shape.dims == 3 ? r->measurement->shape.dim[0] : 1, -1.0};
+        csrec_call_report(call, &now);
+        status = csrec_film_take(film, r->signal + t * values,
+                                 r->variance ? r->variance + t * values : NULL, call, error);
+    }
+    return status;
+}
+
+static csrec_status run_sequence(const csrec_recovery *r, csrec_film *film, csrec_call *call,
+                                 csrec_error *error) {
+    frames f;
+    csrec_status status = split(r->measurement, &f, error);
+    csrec_guides *held[CSREC_BESIDE_FRAMES] = {0}; /* of the frames of the window */
+    const int64_t window = 2 * film->reach + 1;
+    for (int64_t t = 0; t < f.n && !status; t++) {
+        csrec_measurement frame;
+        status = frame_at(&f, t, &frame, error);
+        if (status) break;
+        csrec_guides_destroy(held[t % window]);
+        held[t % window] = frame.guides;
+        csrec_film_push(film, &frame, false);
+        film->ended = t == f.n - 1;
+        status = take_all(film, r, call, error);
+    }
+    for (int k = 0; k < CSREC_BESIDE_FRAMES; k++) csrec_guides_destroy(held[k]);
+    csrec_pool_clear(&f.pool);
+    return status;
+}
+
+static csrec_status run(const csrec_recovery *r, csrec_error *error) {
+    const csrec_measurement *m = r->measurement;
+    const double began = csrec_seconds();
+    csrec_call call;
+    csrec_film film;
+    csrec_call_begin(&call, r->options->solve.progress, r->options->solve.context,
+                     (csrec_progress){"frames", 0, 1, -1.0});
+    csrec_status status = csrec_film_create(r, m->guides != NULL, &film, error);
+    if (!status && m->shape.dims == 3) status = run_sequence(r, &film, &call, error);
+    if (!status && m->shape.dims == 2) {
+        csrec_film_push(&film, m, false);
+        film.ended = true;
+        status = take_all(&film, r, &call, error);
+    }
+    r->report->outcome = csrec_call_stopped(&call) ? CSREC_INTERRUPTED : CSREC_DONE;
+    csrec_call_end(&call);
+    csrec_film_clear(&film);
+    r->report->pursuits = 1;
+    r->report->seconds_pursuit = csrec_seconds() - began;
+    return status;
+}
+
+/* ------------------------------------------------------------------ the table row ------------- */
+
+static bool suits(const csrec_measurement *m) {
+    const int64_t most = INT64_C(1) << 30, axis = m->shape.dims - 2;
+    if (m->through || m->is_complex || m->channels > 4096) return false;
+    if (m->sequence ? m->shape.dims != 3 : m->shape.dims != 2) return false;
+    if (m->shape.dim[axis] > most || m->shape.dim[axis + 1] > most / m->shape.dim[axis])
+        return false;
+    return m->sequence || m->guides || csrec_measurement_has_bands(m);
+}
+
+/* Seconds a pixel of a pass and of the fit, one thread. */
+static const double PASS = 3.6e-6, FIT = 6e-7;
+
+static csrec_need need_of(const csrec_task *task) {
+    const bool network = csrec_task_param(task, &params[1]) != 0.0;
+    const double pixels = (double)task->entries, count = (double)task->shape.dim[0];
+    const double area = task->shape.dims == 3 ? pixels / count : pixels;
+    const double planes = network ? 4.0 * 2.0 * 40.0 + 320.0 : 4.0 * 16.0, weights = 1.3e8;
+    const double each = (network ? csrec_task_param(task, &params[0]) * PASS : 0.0) + FIT;
+    const double channels = (double)task->channels;
+    return (csrec_need){.bytes = csrec_signal_bytes(task) + area * (planes + 4.0 * 80.0) +
+                                 (network ? weights : 0.0) +
+                                 16.0 * (double)task->n * (1.0 + channels),
+                        .seconds = 0.2 + csrec_task_share(task, pixels * channels * each, 1 << 20)};
+}
+
+/* Frames are in order, and each is in memory as a whole. */
+static bool has_parts(const csrec_task *task) {
+    return task->shape.dims == 2;
+}
+
+static bool device_faster(const csrec_task *task) {
+    return need_of(task).seconds > 1.0;
+}
+
+static const csrec_setting cheap_settings[] = {{"turns", 1}, {"vote", 0}, {0}};
+
+const csrec_method_type csrec_method_beside = {
+    .info = {.name = "beside",
+             .brief = "guides, and frames before and after: a local fit, and a network trained on "
+                      "synthetic scenes",
+             .source = "docs/beside.md",
+             .model = "beside",
+             .accepts = CSREC_ACCEPTS(MODEL),
+             .predicts_error = true,
+             .device = "the network"},
+    .params = params,
+    .cheap_settings = cheap_settings,
+    .suits = suits,
+    .wants = "a picture with guides, or a sequence",
+    .beside = true,
+    .need = need_of,
+    .parts = has_parts,
+    .on_device = csrec_task_always,
+    .device_faster = device_faster,
+    .run = run};

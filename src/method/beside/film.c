@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* film.c - frames one after another, each recovered from those around it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/threads.h"
+#include "learn/net/pyramid.h"
+#include "method/beside/beside.h"
+#include "method/model.h"
+#include "method/tones.h"
+#include "solver/settings.h"
+
+/* ------------------------------------------------------------------ memory -------------------- */
+
+static int setting(const csrec_recovery *r, const char *name) {
+    const csrec_param *param = csrec_param_find(csrec_method_beside.params, name);
+    return (int)csrec_setting_value(&r->options->solve, CSREC_OF_METHOD, name, param->value);
+}
+
+/* Without a prior for single pictures there is no vote. */
+static csrec_status open_vote(csrec_film *f, bool network, const csrec_net_options *options,
+                              csrec_error *error) {
+    const int64_t n = f->height * f->width, C = f->channels;
+    csrec_status status = CSREC_OK;
+    if (network && !csrec_prior_installed(1, 0, NULL)) f->votes = false;
+    if (!f->votes) return CSREC_OK;
+    if (network)
+        status = csrec_prior_pass_create(NULL, C, true, f->r.context, options, f->height, f->width,
+                                         &f->alone, error);
+    const int64_t planes = network && !status ? f->alone.channels : 0;
+    CSREC_TAKE(&f->pool, f->plane, planes * n);
+    CSREC_TAKE(&f->pool, f->sum, planes * n);
+    CSREC_TAKE(&f->pool, f->by_itself, n * C);
+    CSREC_TAKE(&f->pool, f->share, n);
+    return status;
+}
+
+csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film *f,
+                               csrec_error *error) {
+    const csrec_measurement *m = r->measurement;
+    const csrec_net_options options = {.threads = r->options->threads};
+    const int axis = m->shape.dims - 2;
+    const bool network = setting(r, "network") != 0;
+    *f = (csrec_film){.r = *r,
+                      .turns = setting(r, "turns"),
+                      .votes = setting(r, "vote") != 0,
+                      .channels = m->channels};
+    f->height = m->shape.dim[axis];
+    f->width = m->shape.dim[axis + 1];
+    f->r.measurement = NULL;
+    csrec_status status =
+        csrec_beside_create(r->options->model, network, guides ? CSREC_GUIDED_MOST : 0, r->context,
+                            &options, f->height, f->width, &f->net, error);
+    if (status) return status;
+    const int64_t n = f->height * f->width;
+    f->reach = m->shape.dims == 3 ? f->net.frames / 2 : 0;
+    for (int t = 0; t < 2 * f->reach + 1; t++) {
+        CSREC_TAKE(&f->pool, f->values[t], n);
+        CSREC_TAKE(&f->pool, f->known[t], n);
+    }
+    CSREC_TAKE(&f->pool, f->guide, n * (f->net.guides + 1));
+    CSREC_TAKE(&f->pool, f->result, n);
+    CSREC_TAKE(&f->pool, f->squares, n);
+    status = open_vote(f, network && f->votes, &options, error);
+    if (status || !f->pool.lacks) return status;
+    return csrec_fail(error, CSREC_MEMORY, "out of memory for frames of %lld x %lld",
+                      (long long)f->height, (long long)f->width);
+}
+
+static void drop(csrec_film_frame *frame) {
+    if (frame->owned) csrec_measurement_clear(&frame->m);
+    *frame = (csrec_film_frame){.owned = false};
+}
+
+void csrec_film_clear(csrec_film *f) {
+    for (int k = 0; k < CSREC_BESIDE_FRAMES; k++) drop(&f->frame[k]);
+    csrec_beside_clear(&f->net);
+    csrec_prior_pass_clear(&f->alone);
+    csrec_pool_clear(&f->pool);
+}
+
+/* ------------------------------------------------------------------ the window ---------------- */
+
+csrec_film_frame *csrec_film_at(csrec_film *f, int64_t t) {
+    return &f->frame[t % (2 * f->reach + 1)];
+}
+
+void csrec_film_push(csrec_film *f, const csrec_measurement *frame, bool owned) {
+    csrec_film_frame *to = csrec_film_at(f, f->pushed++);
+    drop(to);
+    *to = (csrec_film_frame){*frame, owned};
+}
+
+const csrec_measurement *csrec_film_frame_at(const csrec_film *f, int64_t t) {
+    return &f->frame[t % (2 * f->reach + 1)].m;
+}
+
+bool csrec_film_ready(const csrec_film *f) {
+    return f->taken < f->pushed && (f->ended || f->pushed - f->taken > f->reach);
+}
+
+/* Frames around number t. */
+static void window_of(const csrec_film *f, int64_t t, int64_t window[2]) {
+    window[0] = t < f->reach ? 0 : t - f->reach;
+    window[1] = t + f->reach < f->pushed ? t + f->reach + 1 : f->pushed;
+}
+
+/* Least and most sample of a channel in the window; false: it has none. */
+static bool range_of(csrec_film *f, int64_t t, int64_t c, double range[2]) {
+    int64_t window[2];
+    range[0] = range[1] = NAN;
+    window_of(f, t, window);
+    for (int64_t k = window[0]; k < window[1]; k++) {
+        const csrec_measurement *m = &csrec_film_at(f, k)->m;
+        for (int64_t i = 0; i < m->n; i++) { /* fmin leaves out NaN, which is not measured */
+            range[0] = fmin(m->y[i * m->channels + c], range[0]);
+            range[1] = fmax(m->y[i * m->channels + c], range[1]);
+        }
+    }
+    return !isnan(range[0]);
+}
+
+/* A frame's samples of a channel in tones; returns their number. */
+static int64_t spread(const csrec_film *f, const csrec_measurement *m, int64_t c, double middle,
+                      double unit, float *values, uint8_t *known) {
+    int64_t count = 0;
+    memset(known, 0, (size_t)(f->height * f->width));
+    for (int64_t i = 0; i < m->n; i++) {
+        const double y = m->y[i * m->channels + c];
+        if (isnan(y)) continue;
+        known[m->index[i]] = 1;
+        values[m->index[i]] = (float)((y - middle) / unit);
+        count++;
+    }
+    return count;
+}
+
+static csrec_beside_window look(csrec_film *f, int64_t t, int64_t c, double middle, double unit) {
+    const csrec_measurement *m = &csrec_film_at(f, t)->m;
+    const int middle_frame = f->net.frames / 2;
+    csrec_beside_window w = {.frames = f->net.frames,
+                             .guides = f->n_guides,
+                             .guide = f->guide,
+                             .sigma = csrec_tones_sigma(m, unit),
+                             .tone = 1.0f,
+                             .threads = f->r.options->threads};
+    int64_t window[2];
+    window_of(f, t, window);
+    for (int64_t k = window[0], i = 0; k < window[1]; k++, i++) {
+        const int64_t at = middle_frame + k - t;
+        if (!spread(f, &csrec_film_at(f, k)->m, c, middle, unit, f->values[i], f->known[i]))
+            continue;
+        w.values[at] = f->values[i];
+        w.known[at] = f->known[i];
+    }
+    return w;
+}
+
+/* ------------------------------------------------------------------ a frame ------------------- */
+
+static void deliver(const csrec_film *f, int64_t c, double middle, double unit, double passes,
+                    bool expected, double *signal, double *variance) {
+    const int64_t n = f->height * f->width;
+    for (int64_t i = 0; i < n; i++) {
+        signal[i * f->channels + c] = middle + unit * (double)f->result[i] / passes;
+        if (variance && expected)
+            variance[i * f->channels + c] = unit * unit * (double)f->squares[i] / passes;
+    }
+}
+
+static bool is_complete(const csrec_film *f, const csrec_measurement *m, int64_t c) {
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->n; i++) n += !isnan(m->y[i * m->channels + c]);
+    return n == f->height * f->width && m->sigma == 0.0;
+}
+
+static csrec_status copy_channel(const csrec_film *f, const csrec_measurement *m, int64_t c,
+                                 double *signal, double *variance) {
+    for (int64_t i = 0; i < m->n; i++) {
+        const int64_t to = m->index[i] * f->channels + c;
+        signal[to] = m->y[i * m->channels + c];
+        if (variance) variance[to] = 0.0;
+    }
+    return CSREC_OK;
+}
+
+static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double *signal,
+                                    double *variance, csrec_call *call, csrec_error *error) {
+    const csrec_measurement *m = &csrec_film_at(f, t)->m;
+    const int64_t n = f->height * f->width;
+    const int threads = f->r.options->threads;
+    double range[2];
+    if (!range_of(f, t, c, range)) {
+        for (int64_t i = 0; i < n; i++) signal[i * f->channels + c] = NAN;
+        return CSREC_OK;
+    }
+    csrec_whole whole = {.least = &range[0], .most = &range[1]};
+    csrec_measurement one = {.channels = 1, .scale = {m->scale[0], m->scale[1]}};
+    double middle;
+    const double unit = csrec_tones_unit(&one, &whole, &middle);
+    if (is_complete(f, m, c)) return copy_channel(f, m, c, signal, variance);
+    f->n_guides = csrec_film_guides(m, c, f->net.guides, threads, f->net.work, f->guide);
+    if (f->n_guides < 0) return csrec_fail(error, CSREC_MEMORY, "out of memory for guides");
+    const csrec_beside_window w = look(f, t, c, middle, unit);
+    csrec_beside_look(&f->net, &w);
+    memset(f->result, 0, (size_t)n * sizeof *f->result);
+    memset(f->squares, 0, (size_t)n * sizeof *f->squares);
+    csrec_status status = CSREC_OK;
+    int passes = 0;
+    for (; passes < f->turns && !status; passes++) {
+        if (csrec_call_poll(call) && passes > 0) break;
+        status = csrec_beside_add(&f->net, passes, threads, call, f->result, f->squares, error);
+    }
+    const bool expected = f->net.net && !csrec_call_stopped(call);
+    if (!status) deliver(f, c, middle, unit, passes, expected, signal, variance);
+    return status;
+}
+
+csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double *variance,
+                                csrec_call *call, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    for (int64_t c = 0; c < f->channels && !status; c++)
+        status = recover_channel(f, t, c, signal, variance, call, error);
+    return status;
+}
+
+csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, csrec_call *call,
+                             csrec_error *error) {
+    const int64_t t = f->taken;
+    csrec_status status = csrec_film_recover(f, t, signal, variance, call, error);
+    if (!status && f->votes) status = csrec_film_vote(f, t, signal, call, error);
+    if (status) return status;
+    csrec_samples_restore(&csrec_film_at(f, t)->m, signal);
+    f->taken++;
+    return CSREC_OK;
+}
