@@ -13,7 +13,7 @@ from ._arguments import flag, pair, scalar
 from ._errors import ArgumentError
 from ._labels import along, axis_of, nodata_of, restored, unlabelled
 from ._leave import delivered
-from ._library import NULL, check, ffi, kept, lib, new_error, pointer
+from ._library import NULL, check, ffi, kept, lib, new_error, new_shape, pointer
 from ._measurement import Measurement, to_c
 from ._noise import estimate_noise
 from ._options import options_of, settings
@@ -78,7 +78,9 @@ class Sequence:
 
     def _begin(self, made: Any) -> None:
         room, error = ffi.new("csrec_sequence **"), new_error()
-        chosen = options_of(made, self._keep, Sequence, **self._options)
+        alone = ffi.new("csrec_measurement *", made[0])  # a sequence of one, for the preset
+        alone.sequence, alone.shape = True, new_shape((1, *made.shape.dim[0:made.shape.dims]))[0]
+        chosen = options_of(alone, self._keep, Sequence, **self._options)
         chosen.solve.progress = self._watch.function
         check(lib.csrec_sequence_create(chosen, room, error), error)
         self._keep.append(chosen)

@@ -13,6 +13,7 @@ from csrecover._measurement import to_c
 from csrecover._options import options_of
 
 WAY = {"quality": "fast", "backend": "cpu", "threads": 1}
+BACKEND = ffi.new("char[]", b"cpu")
 
 
 def film(rng, frames=5, side=24, channels=None):
@@ -34,7 +35,9 @@ def by_library(frames, uncertainty=False):
         known = np.isfinite(frame if frame.ndim == 2 else frame[..., 0])
         made, own = to_c(cs.Measurement(frame[known], np.flatnonzero(known), known.shape))
         if handle is None:
-            options = options_of(made, keep, by_library, **WAY)
+            options = options_of(made, keep, by_library, **{**WAY, "quality": None})
+            lib.csrec_sequence_preset(0, made, options)
+            options.threads, options.backend = 1, BACKEND
             check(lib.csrec_sequence_create(options, room, error), error)
             handle = ffi.gc(room[0], lib.csrec_sequence_destroy)
         check(lib.csrec_sequence_push(handle, made, error), error)

@@ -234,11 +234,12 @@ static bool may_use_prior(const cli_request *request) {
 }
 
 static csrec_status read_prior(char text[CLI_CONTENTS_ROOM], csrec_error *error) {
-    char path[2][4096];
-    const char *const paths[] = {path[0], path[1]};
+    char path[3][4096];
+    const char *const paths[] = {path[0], path[1], path[2]};
+    const bool beside = csrec_prior_installed(0, sizeof path[2], path[2]);
     if (csrec_prior_installed(1, sizeof path[0], path[0]) &&
         csrec_prior_installed(3, sizeof path[1], path[1]))
-        return cli_contents_of(2, paths, text, error);
+        return cli_contents_of(beside ? 3 : 2, paths, text, error);
     snprintf(text, CLI_CONTENTS_ROOM, "none");
     return CSREC_OK;
 }
@@ -290,7 +291,7 @@ int cli_job_options(cli_job *job) {
     csrec_error error;
     csrec_recover_options *o = &job->setup.options;
     csrec_measurement stack = job->in.measurement;
-    if (cli_job_is_stack(job) && cli_stack_make(job, &stack, &error)) {
+    if (job->a->sequence && cli_stack_make(job, &stack, &error)) {
         cli_stack_drop(job, &stack);
         return cli_job_fail(job, "%s: %s", job->input, error.text);
     }
