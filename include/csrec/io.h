@@ -252,7 +252,8 @@ typedef struct csrec_read_options {
  * name, or NULL: of an OpenEXR all layers that are albedo, normals, depth or position, under these
  * names, or else all it has; of others that of a part of the file that path names, or "". In depths
  * what is infinite, or 1e10 and beyond, is the farthest else. CSREC_DATA: another shape, complex
- * numbers, or a plane that is known nowhere. On failure layers before may have been added. */
+ * numbers, or a plane that is known nowhere. CSREC_ARGUMENT: too long a name. On failure layers
+ * before may have been added. */
 CSREC_API csrec_status csrec_guides_read(const char *path, const char *name,
                                          csrec_measurement *measurement, csrec_error *error);
 

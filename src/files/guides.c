@@ -203,6 +203,10 @@ csrec_status csrec_guides_read(const char *path, const char *name, csrec_measure
                                csrec_error *error) {
     csrec_input input;
     const csrec_guides *had = m->guides;
+    if (name && strlen(name) >= CSREC_GUIDE_NAME)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "%s: name '%.40s' of the guide is too long; give at most %d letters",
+                          path, name, CSREC_GUIDE_NAME - 1);
     csrec_status status = csrec_input_open(path, &input, error);
     if (status) return status;
     status = read_guides(&input, name, m, error);
