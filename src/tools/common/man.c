@@ -23,7 +23,7 @@ static const struct {
     {"guides", "float [K, shape]",
      "optional: K planes that are known beside the samples, NaN where not"},
     {"guide_names", "text [K]",
-     "optional: their names; those of albedo are known from it, and serve the channel of their "
+     "optional: their names; planes called albedo serve the channel of their "
      "number"},
     {"sequence", "bool", "optional: of three axes the first is time: frames"},
     {"scale", "float [2]",
