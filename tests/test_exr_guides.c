@@ -137,6 +137,37 @@ TEST(files_guide_others) {
     }
 }
 
+/* The only layer beside guides is the picture. */
+TEST(a_view_layer_is_the_picture) {
+    const char *path = io_path("view.exr");
+    static const char *const names[] = {
+        "V.Combined.R",         "V.Combined.G",         "V.Combined.B", "V.Depth.Z",
+        "V.Denoising Normal.Y", "V.Denoising Normal.X", "V.Noisy.R"};
+    scene s = {.d = draw(2)};
+    for (int c = 0; c < 7; c++) s.d.channel[c].name = names[c];
+    s.entries = (int64_t)s.d.height * s.d.width;
+    s.d.channel[3].type = EXR_PIXEL_HALF; /* not beyond 65504 */
+    s.d.channel[3].size = 2;
+    for (int64_t i = 0; i < s.entries; i++)
+        s.d.channel[3].samples[2 * i + 1] = (uint8_t)(s.d.channel[3].samples[2 * i + 1] & 0xbb);
+    write_drawn(path, &s.d);
+    expect_unread(path, CSREC_DATA, "name one"); /* two layers are no guides */
+    s.d.channels = 6;
+    write_drawn(path, &s.d);
+    CLEARED(csrec_image) image = read_well(path);
+    assert_int_equal(image.pixels.count, 3 * s.entries);
+    for (int64_t i = 0; i < 3 * s.entries; i++)
+        assert_true((float)csrec_array_value(&image.pixels, i) ==
+                    (float)value_of(&s.d, (int)(i % 3), (size_t)(i / 3)));
+    CLEARED(csrec_measurement) m = {0};
+    assert_well(csrec_measurement_read_with(
+        path, &(csrec_read_options){.has_unknown = true, .unknown = -1e38}, &m, &told));
+    assert_int_equal(m.guides->n, 3);
+    expect_planes(&m, &s, 0, "normal", 5, false);
+    expect_planes(&m, &s, 1, "normal", 4, false);
+    expect_planes(&m, &s, 2, "depth", 3, false);
+}
+
 /* Without a known name all are. */
 TEST(layers_of_any_names) {
     const char *path = io_path("any.exr");

@@ -69,17 +69,27 @@ static bool choose(const exr_attr_chlist_t *list, const char *layer, csrec_exr_l
     return true;
 }
 
-/* What is shown of all: of no layer, or of the only one. */
+/* Whether all channels but A are of one layer; or all that are no guides. */
+static bool find_layer(const exr_attr_chlist_t *list, bool guides, char layer[NAME]) {
+    layer[0] = '\0';
+    for (int i = 0; i < list->num_channels; i++) {
+        char own[NAME];
+        const char *name = list->entries[i].name.str;
+        snprintf(own, sizeof own, "%.*s", (int)csrec_exr_layer_of(name), name);
+        if (list->num_channels > 1 && strcmp(name, "A") == 0) continue;
+        if (guides && csrec_guide_kind(*own ? own : name)) continue;
+        if (!*own || (*layer && strcmp(layer, own) != 0)) return false;
+        memcpy(layer, own, sizeof own);
+    }
+    return *layer;
+}
+
+/* What is shown of all: of no layer, or of the only one, or of the only one beside guides. */
 static bool choose_default(const exr_attr_chlist_t *list, csrec_exr_layout *l) {
     char layer[NAME];
-    const char *name = list->entries[0].name.str;
-    const bool alpha = strcmp(name, "A") == 0 && list->num_channels > 1;
     if (choose(list, "", l)) return true;
-    if (alpha) name = list->entries[1].name.str;
-    snprintf(layer, sizeof layer, "%.*s", (int)csrec_exr_layer_of(name), name);
-    for (int i = alpha; i < list->num_channels; i++)
-        if (!*layer || !is_of(list->entries[i].name.str, layer)) return false;
-    return choose(list, layer, l);
+    return (find_layer(list, false, layer) || find_layer(list, true, layer)) &&
+           choose(list, layer, l);
 }
 
 const char *csrec_exr_part_name(const csrec_exr *exr, int part) {
