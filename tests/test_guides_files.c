@@ -15,17 +15,6 @@ static const char *shape_text(int64_t before, const csrec_shape *shape, int64_t 
     return check_print(behind ? "(%s%lld,)" : "(%s)", text, (long long)behind);
 }
 
-static io_bytes npy_f8(const char *shape, int64_t n, const double *values) {
-    io_bytes b = {0};
-    io_npy_header(&b, 1, "<f8", false, shape);
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, &values[i], 8);
-        io_put_le(&b, bits, 8);
-    }
-    return b;
-}
-
 /* Texts of n names, 'U' of 12 letters. */
 static io_bytes npy_names(int64_t n, const char *const *names) {
     io_bytes b = {0};
@@ -104,7 +93,7 @@ static void begin_file(void) {
 TEST(files_by_others_are_read) {
     const double planes[8] = {1, 2, NAN, 4, -5, 6.5, 7, 8};
     begin_file();
-    add("guides", npy_f8("(2, 2, 2)", 8, planes));
+    add("guides", io_npy_shaped("(2, 2, 2)", 8, planes));
     add("guide_names", npy_names(2, (const char *[]){"N", "diffuse colo"}));
     CLEARED(csrec_measurement) m = accept(finish(), NULL);
     expect_plane(&m, 0, "N", planes, 1);
@@ -123,19 +112,19 @@ TEST(refuses_guides_that_do_not_fit) {
     static const int counts[] = {8, 4, 8, 6};
     for (int k = 0; k < 4; k++) {
         begin_file();
-        add("guides", npy_f8(shapes[k], counts[k], planes));
+        add("guides", io_npy_shaped(shapes[k], counts[k], planes));
         refuse("array 'guides': is not [K, shape of the signal]");
     }
     begin_file();
-    add("guides", npy_f8("(2, 2, 2)", 8, planes));
+    add("guides", io_npy_shaped("(2, 2, 2)", 8, planes));
     add("guide_names", npy_names(1, (const char *[]){"a"}));
     refuse("array 'guide_names': 1 names for 2 planes");
     begin_file();
-    add("guides", npy_f8("(2, 2, 2)", 8, planes));
+    add("guides", io_npy_shaped("(2, 2, 2)", 8, planes));
     add_f8("guide_names", 2, planes);
     refuse("array 'guide_names': holds numbers");
     begin_file();
-    add("guides", npy_f8("(1, 2, 2)", 4, (double[]){1, 1e39, 2, 3}));
+    add("guides", io_npy_shaped("(1, 2, 2)", 4, (double[]){1, 1e39, 2, 3}));
     refuse("array 'guides': entry 1 of plane 0 is infinite");
     begin_file();
     SCALAR("sequence", 1);
@@ -174,11 +163,11 @@ TEST(arrays_guide) {
         double *values = draw_planes(n * planes, planes), *turned = check_room(n * planes);
         for (int64_t i = 0; i < n * planes; i++) turned[i % planes * n + i / planes] = values[i];
         CLEARED(csrec_measurement) m = draw_signal(shape);
-        const char *flat = io_keep("flat.npy", npy_f8(shape_text(0, &shape, 0), n, turned));
+        const char *flat = io_keep("flat.npy", io_npy_shaped(shape_text(0, &shape, 0), n, turned));
         const char *last =
-            io_keep("last.npy", npy_f8(shape_text(0, &shape, planes), n * planes, values));
+            io_keep("last.npy", io_npy_shaped(shape_text(0, &shape, planes), n * planes, values));
         const char *first =
-            io_keep("first.npy", npy_f8(shape_text(planes, &shape, 0), n * planes, turned));
+            io_keep("first.npy", io_npy_shaped(shape_text(planes, &shape, 0), n * planes, turned));
         assert_well(csrec_guides_read(flat, "albedo", &m, &told));
         assert_well(csrec_guides_read(last, NULL, &m, &told));
         assert_well(csrec_guides_read(first, "N", &m, &told));
@@ -200,7 +189,7 @@ TEST(frames_share_guides) {
         for (int64_t i = 0; i < frames * n * planes; i++) all[i] = values[i % (n * planes)];
         CLEARED(csrec_measurement) m = draw_signal(shape);
         const char *path =
-            io_keep("frame.npy", npy_f8(shape_text(0, &frame, planes), n * planes, values));
+            io_keep("frame.npy", io_npy_shaped(shape_text(0, &frame, planes), n * planes, values));
         io_refused(csrec_guides_read(path, NULL, &m, &error), CSREC_DATA, "frame.npy",
                    "for a signal of");
         m.sequence = true;
@@ -225,7 +214,7 @@ TEST(pictures_guide) {
                "a guide of 2 x 3 for a signal of 3 x 2");
     assert_null(other.guides);
     const char *none =
-        io_keep("none.npy", npy_f8("(3, 2)", 6, (double[]){NAN, NAN, NAN, NAN, NAN, NAN}));
+        io_keep("none.npy", io_npy_shaped("(3, 2)", 6, (double[]){NAN, NAN, NAN, NAN, NAN, NAN}));
     io_refused(csrec_guides_read(none, NULL, &other, &error), CSREC_DATA, "none.npy",
                "is known nowhere");
     io_refused(csrec_guides_read(io_path("gone.npy"), NULL, &other, &error), CSREC_FILE, "gone.npy",
@@ -236,7 +225,7 @@ TEST(pictures_guide) {
 TEST(infinity_is_far) {
     const double far[6] = {1, INFINITY, 3, 1e10, NAN, -2};
     CLEARED(csrec_measurement) m = draw_signal((csrec_shape){2, {3, 2}});
-    const char *path = io_keep("far.npy", npy_f8("(3, 2)", 6, far));
+    const char *path = io_keep("far.npy", io_npy_shaped("(3, 2)", 6, far));
     assert_well(csrec_guides_read(path, "depth", &m, &told));
     assert_well(csrec_guides_read(path, "other", &m, &told));
     expect_plane(&m, 0, "depth", (double[]){1, 3, 3, 3, NAN, -2}, 1);
