@@ -64,7 +64,8 @@ const char *csrec_guide_kind(const char *layer) {
 static const double FAR = 1e10;
 
 static void settle(const char *name, int64_t count, double *values) {
-    const bool depth = strncmp(name, "depth", 5) == 0;
+    const char *kind = csrec_guide_kind(name);
+    const bool depth = kind && strcmp(kind, "depth") == 0;
     double most = -INFINITY;
     for (int64_t i = 0; i < count; i++)
         if (values[i] < (depth ? FAR : INFINITY)) most = fmax(most, values[i]);

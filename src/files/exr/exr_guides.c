@@ -23,6 +23,7 @@ typedef struct layers {
     csrec_exr *exr;
     csrec_exr_layout main; /* what is read as the picture; channels 0: nothing */
     int main_part, n;
+    bool any; /* also those of no kind, but sets of names */
     layer one[CSREC_GUIDES_MOST];
 } layers;
 
@@ -56,9 +57,11 @@ static bool is_main(const layers *s, int part, int channel) {
 static layer *layer_for(layers *s, int part, const char *name) {
     for (int k = 0; k < s->n; k++)
         if (s->one[k].part == part && strcmp(s->one[k].name, name) == 0) return &s->one[k];
+    const char *kind = csrec_guide_kind(name);
+    if (!kind && (!s->any || strstr(name, "rypto"))) return NULL;
     if (s->n == CSREC_GUIDES_MOST) return NULL;
     layer *made = &s->one[s->n++];
-    *made = (layer){.part = part, .alpha = -1, .kind = csrec_guide_kind(name)};
+    *made = (layer){.part = part, .alpha = -1, .kind = kind};
     snprintf(made->name, sizeof made->name, "%s", name);
     return made;
 }
@@ -106,23 +109,18 @@ static bool is_alike(const layers *s, int part) {
            memcmp(&w, &own, sizeof w) == 0;
 }
 
-/* Keeps those of a kind, or if there are none and all are wanted, others than sets of names. */
-static void choose(layers *s, bool all, int64_t room) {
+/* Keeps those for which there is room. */
+static void limit(layers *s, int64_t room) {
     int kept = 0;
-    bool kinds = !all;
-    for (int k = 0; k < s->n; k++) kinds = kinds || s->one[k].kind;
     for (int k = 0; k < s->n; k++) {
-        layer *one = &s->one[k];
-        const bool wanted = one->kind || (!kinds && !strstr(one->name, "rypto"));
-        if (!wanted || one->channels == 0 || one->channels > room) continue;
-        room -= one->channels;
-        s->one[kept++] = *one;
+        if (s->one[k].channels == 0 || s->one[k].channels > room) continue;
+        room -= s->one[k].channels;
+        s->one[kept++] = s->one[k];
     }
     s->n = kept;
 }
 
-static csrec_status find_layers(layers *s, bool all, const csrec_measurement *m,
-                                csrec_error *error) {
+static csrec_status find_layers(layers *s, const csrec_measurement *m, csrec_error *error) {
     int parts = 1;
     exr_get_count(s->exr->file, &parts);
     for (int p = 0; p < parts; p++) {
@@ -131,7 +129,7 @@ static csrec_status find_layers(layers *s, bool all, const csrec_measurement *m,
         if (result) return csrec_exr_failed(s->exr, result, error);
         for (int c = 0; c < list->num_channels && is_alike(s, p); c++) add_channel(s, list, p, c);
     }
-    choose(s, all, CSREC_GUIDES_MOST - (m->guides ? m->guides->n : 0));
+    limit(s, CSREC_GUIDES_MOST - (m->guides ? m->guides->n : 0));
     return CSREC_OK;
 }
 
@@ -170,6 +168,14 @@ static void name_layer(const layer *one, const csrec_measurement *m, char name[C
              one->kind && !free ? " " : "", free ? "" : own);
 }
 
+/* The picture's, or that of the part. */
+static int alpha_of(const layers *s, const exr_attr_chlist_t *list, int part) {
+    if (part == s->main_part && s->main.alpha >= 0) return s->main.alpha;
+    const int alpha = csrec_exr_find(list, "", "A");
+    const exr_attr_chlist_entry_t *e = alpha < 0 ? NULL : &list->entries[alpha];
+    return e && e->x_sampling == 1 && e->y_sampling == 1 ? alpha : -1;
+}
+
 static csrec_status take_part(layers *s, int part, csrec_measurement *m, csrec_error *error) {
     const exr_attr_chlist_t *list = NULL;
     csrec_exr_layout l = {.alpha = -1};
@@ -186,8 +192,7 @@ static csrec_status take_part(layers *s, int part, csrec_measurement *m, csrec_e
         if (planes < s->one[k].channels) planes = s->one[k].channels;
     }
     if (planes == 0) return CSREC_OK;
-    const bool main = part == s->main_part && s->main.alpha >= 0;
-    const int common = add_to(&l, main ? s->main.alpha : csrec_exr_find(list, "", "A"));
+    const int common = add_to(&l, alpha_of(s, list, part));
     csrec_status status = csrec_exr_layout_fill(s->exr, &l, error);
     if (!status) status = csrec_exr_pixels(s->exr, &l, &pixels, error);
     const csrec_shape shape = {2, {l.height, l.width}};
@@ -232,7 +237,9 @@ static csrec_status read_layers(csrec_input *input, bool all, csrec_measurement 
     s->main.alpha = -1;
     if (!all) status = csrec_exr_choose(&exr, &s->main, error);
     s->main_part = exr.part;
-    if (!status) status = find_layers(s, all, m, error);
+    if (!status) status = find_layers(s, m, error);
+    s->any = all && s->n == 0;
+    if (!status && s->any) status = find_layers(s, m, error);
     if (!status) status = take_all(s, m, error);
     csrec_exr_close(&exr);
     free(s);
