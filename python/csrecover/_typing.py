@@ -95,6 +95,7 @@ class CommonOptions(TypedDict, total=False):
     copies: float
     debias: float
     joint: float
+    network: float
     nonnegative: float
     tau: float
     digits: float
