@@ -66,30 +66,29 @@ csrec_status csrec_npz_guides_read(const csrec_npz *npz, bool planes, csrec_meas
     return status ? status : read_names(npz, m->guides, error);
 }
 
-static void add(csrec_npz_field *fields, int *count, const char *name, const char *descr,
-                csrec_shape shape, const void *data, uint64_t bytes) {
-    fields[(*count)++] = (csrec_npz_field){name, descr, shape, data, bytes};
-}
-
 void csrec_npz_guides_add(const csrec_measurement *m, csrec_npz_names *names,
                           csrec_npz_field *fields, int *count) {
     static const uint8_t yes = 1;
     const csrec_guides *g = m->guides;
     size_t width = 1;
-    if (m->sequence) add(fields, count, "sequence", "b1", (csrec_shape){0}, &yes, 1);
+    int64_t values = 0;
+    if (m->sequence) fields[(*count)++] = (csrec_npz_field){"sequence", "b1", {0}, &yes, 1};
     if (!g) return;
     csrec_shape shape = {m->shape.dims + 1, {g->n}};
     memcpy(shape.dim + 1, m->shape.dim, (size_t)m->shape.dims * sizeof *shape.dim);
-    int64_t values = 0;
     csrec_shape_count(&shape, &values);
-    add(fields, count, "guides", "f4", shape, g->values, (uint64_t)values * sizeof *g->values);
+    fields[(*count)++] =
+        (csrec_npz_field){"guides", "f4", shape, g->values, (uint64_t)values * sizeof *g->values};
     for (int64_t k = 0; k < g->n; k++)
         if (strlen(g->name[k]) > width) width = strlen(g->name[k]);
-    memset(names->letter, 0, sizeof names->letter);
+    *names = (csrec_npz_names){.descr = ""};
     for (int64_t k = 0; k < g->n; k++)
         for (size_t i = 0; g->name[k][i]; i++)
             names->letter[(size_t)k * width + i] = (unsigned char)g->name[k][i];
     snprintf(names->descr, sizeof names->descr, "U%zu", width);
-    add(fields, count, "guide_names", names->descr, (csrec_shape){1, {g->n}}, names->letter,
-        (uint64_t)g->n * width * sizeof *names->letter);
+    fields[(*count)++] = (csrec_npz_field){"guide_names",
+                                           names->descr,
+                                           {1, {g->n}},
+                                           names->letter,
+                                           (uint64_t)g->n * width * sizeof *names->letter};
 }
