@@ -194,6 +194,18 @@ TEST(frames_share_guides) {
     }
 }
 
+TEST(named_arrays_name_guides) {
+    const double *values = draw_planes(6, 1);
+    CLEARED(csrec_measurement) m = draw_signal((csrec_shape){2, {2, 3}});
+    add("Z", io_npy_shaped("(2, 3)", 6, values));
+    add("b", io_npy_shaped("(2, 3)", 6, values));
+    const char *path = finish();
+    assert_well(csrec_guides_read(check_print("%s:/Z", path), NULL, &m, &told));
+    assert_well(csrec_guides_read(check_print("%s:Z", path), NULL, &m, &told));
+    assert_well(csrec_guides_read(check_print("%s:b", path), NULL, &m, &told));
+    for (int k = 0; k < 3; k++) expect_plane(&m, k, k < 2 ? "depth" : "", values, 1);
+}
+
 TEST(pictures_guide) {
     uint16_t samples[24];
     double values[18];

@@ -189,7 +189,7 @@ static csrec_status take_image(csrec_measurement *m, const char *file, const cha
 static csrec_status read_guides(csrec_input *input, const char *name, csrec_measurement *m,
                                 csrec_error *error) {
     const csrec_format_row *row = csrec_input_format(input);
-    const char *kind = input->member ? csrec_guide_kind(input->member + 1) : NULL;
+    const char *kind = input->member ? csrec_guide_kind(input->member) : NULL;
     csrec_image image = {0};
     if (!row || !row->signal)
         return csrec_format_unknown(input, CSREC_USE_READ, "convert it to one of these", error);
