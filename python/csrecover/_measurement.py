@@ -128,6 +128,7 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     made.is_complex = y.dtype.kind == "c"
     made.shape = new_shape(m.shape)[0]
     made.n, made.channels = len(y), 1 if y.ndim == 1 else y.shape[1]
+    made.sequence = flag(m.sequence, "sequence")
     keep = [values, index, pointer(values), pointer(index, "int64_t")]
     made.y, made.index = keep[2], keep[3]
     if m.through is not None:

@@ -74,6 +74,7 @@ class CommonOptions(TypedDict, total=False):
     threads: int
     memory: int
     tile: int
+    time_axis: Union[int, str, None]
     times: Any
     minutes: float
     backend: Literal["auto", "cpu", "cuda"]

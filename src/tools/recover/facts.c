@@ -23,6 +23,7 @@ static void put_word(FILE *file, const char *word) {
 /* Operands point into the words. */
 static bool is_other_input(const cli_job *job, const char *word) {
     const cli_operands *inputs = &job->a->inputs;
+    if (job->request->frames) return false;
     for (int i = 0; i < inputs->n; i++)
         if (inputs->text[i] == word) return word != job->input;
     return false;

@@ -58,7 +58,8 @@ static void set_tones(cli_job *job) {
 
 /* Whether the steps are recorded. */
 static bool wants_history(const cli_job *job) {
-    return job->a->history || (!job->a->labels && (job->out.page || job->out.plot));
+    return job->a->history ||
+           (!job->a->labels && !cli_job_is_sequence(job) && (job->out.page || job->out.plot));
 }
 
 static int begin_history(cli_job *job) {
@@ -174,7 +175,7 @@ static int read_samples(cli_job *job) {
 /* The prior is for pictures: then it belongs to the fingerprint, as its last entry. */
 static int add_prior(cli_job *job) {
     csrec_error error;
-    if (job->in.measurement.shape.dims != 2) return CLI_CONTINUE;
+    if (job->in.measurement.shape.dims != 2 && !cli_job_is_sequence(job)) return CLI_CONTINUE;
     const char *prior = cli_prior_find(job->request, &error);
     if (!prior) return cli_job_fail(job, "%s", error.text);
     job->out.fingerprint = cli_fingerprint_add_prior(job->out.fingerprint, prior);
