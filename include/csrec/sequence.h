@@ -23,6 +23,10 @@ extern "C" {
  * Only one thread at a time may use an object; the work itself runs on options->threads. */
 typedef struct csrec_sequence csrec_sequence;
 
+/* csrec_recover_preset for frames, of which this is one. */
+CSREC_API const char *csrec_sequence_preset(int i, const csrec_measurement *frame,
+                                            csrec_recover_options *options);
+
 /* options: as of csrec_recover, and what they point to must last; NULL: the default.
  * CSREC_ARGUMENT: atoms, a history, processes, a journal, labels, or a method that is not for
  * sequences. */

@@ -1,62 +1,223 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sequence.c - frames one after another. */
+/* sequence.c - frames one after another: through the window of method beside, or each by itself. */
 #include "csrec/sequence.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#include "base/error.h"
+#include "base/clock.h"
+#include "measurement/measurement.h"
+#include "method/beside/beside.h"
+#include "method/model.h"
+#include "recover/recover.h"
 
 struct csrec_sequence {
     csrec_recover_options options;
-    csrec_measurement frame;
-    bool waits;
+    csrec_layout layout;     /* of the first frame */
+    csrec_measurement frame; /* of a method that takes frames by themselves */
+    csrec_context context;
+    csrec_film film;
+    csrec_span span;   /* of all samples so far */
+    csrec_shape shape; /* of a frame; no axes before the first */
+    int64_t channels;
+    bool windowed, waits, opened;
 };
 
 csrec_status csrec_sequence_create(const csrec_recover_options *options, csrec_sequence **sequence,
                                    csrec_error *error) {
+    csrec_recover_options defaults;
+    csrec_recover_defaults(&defaults);
+    if (!options) options = &defaults;
+    const char *vain = options->history   ? "history"
+                       : options->comm    ? "comm"
+                       : options->labels  ? "labels"
+                       : options->journal ? "journal"
+                                          : NULL;
+    *sequence = NULL;
+    if (vain)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "%s: frames one after another have none; omit it, or use csrec_recover",
+                          vain);
     csrec_sequence *s = calloc(1, sizeof *s);
-    *sequence = s;
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    if (options)
-        s->options = *options;
-    else
-        csrec_recover_defaults(&s->options);
+    s->options = *options;
+    s->span = (csrec_span){NAN, NAN, 0.0};
+    *sequence = s;
     return CSREC_OK;
 }
 
 void csrec_sequence_destroy(csrec_sequence *s) {
-    if (s) csrec_measurement_clear(&s->frame);
+    if (!s) return;
+    csrec_measurement_clear(&s->frame);
+    csrec_film_clear(&s->film);
+    if (s->opened) csrec_context_destroy(&s->context);
     free(s);
+}
+
+/* ------------------------------------------------------------------ the first frame ----------- */
+
+/* A frame as a sequence of one. */
+static csrec_measurement stacked(const csrec_measurement *frame) {
+    csrec_measurement m = *frame;
+    m.shape = (csrec_shape){3, {1, frame->shape.dim[0], frame->shape.dim[1]}};
+    m.sequence = true;
+    return m;
+}
+
+const char *csrec_sequence_preset(int i, const csrec_measurement *frame,
+                                  csrec_recover_options *options) {
+    if (!frame || frame->shape.dims != 2) return csrec_recover_preset(i, frame, options);
+    const csrec_measurement m = stacked(frame);
+    return csrec_recover_preset(i, &m, options);
+}
+
+/* "auto" takes a device where that is faster for a frame, and the CPU where it cannot be had. */
+static csrec_status open_device(csrec_sequence *s, const csrec_measurement *m, csrec_error *error) {
+    const char *backend = s->layout.resolved.options.backend;
+    const csrec_layout_job job = {m, &s->layout};
+    csrec_status status = CSREC_DEVICE;
+    if (csrec_device_automatic(backend)) {
+        if (csrec_layout_faster(CSREC_DEVICE_CUDA, &job))
+            status = csrec_context_create(csrec_device_name(CSREC_DEVICE_CUDA), &s->context, NULL);
+        backend = csrec_device_name(CSREC_DEVICE_CPU);
+    }
+    if (status) status = csrec_context_create(backend, &s->context, error);
+    s->opened = status == CSREC_OK;
+    return status;
+}
+
+static csrec_status begin(csrec_sequence *s, const csrec_measurement *frame, csrec_error *error) {
+    const csrec_measurement m = stacked(frame);
+    const csrec_wanted wanted = {.signal = true};
+    csrec_status status = csrec_layout_resolve(&m, &s->options, wanted, &s->layout, error);
+    if (status) return status;
+    s->windowed = s->layout.method->beside;
+    if (s->windowed) status = open_device(s, &m, error);
+    const csrec_recovery r = {.measurement = &m,
+                              .options = &s->layout.resolved.options,
+                              .context = &s->context,
+                              .unit = 1.0};
+    if (!status && s->windowed) status = csrec_film_create(&r, true, &s->film, error);
+    if (!status) {
+        s->shape = frame->shape;
+        s->channels = frame->channels;
+        return CSREC_OK;
+    }
+    csrec_film_clear(&s->film);
+    s->film = (csrec_film){.pushed = 0};
+    if (s->opened) csrec_context_destroy(&s->context);
+    s->opened = false;
+    return status;
+}
+
+/* ------------------------------------------------------------------ frames -------------------- */
+
+static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement *frame,
+                                csrec_error *error) {
+    csrec_status status = csrec_measurement_check_points(frame, "frame", error);
+    if (status) return status;
+    if (frame->shape.dims != 2)
+        return csrec_fail(error, CSREC_DATA,
+                          "frame: has %d axes; frames of a sequence are pictures of two",
+                          frame->shape.dims);
+    if (s->shape.dims &&
+        (!csrec_shape_equal(&s->shape, &frame->shape) || s->channels != frame->channels))
+        return csrec_fail(error, CSREC_DATA,
+                          "frame: is %lld x %lld with %lld channels, frames before it %lld x %lld "
+                          "with %lld; recover them as sequences of their own",
+                          (long long)frame->shape.dim[0], (long long)frame->shape.dim[1],
+                          (long long)frame->channels, (long long)s->shape.dim[0],
+                          (long long)s->shape.dim[1], (long long)s->channels);
+    if (s->waits || (s->windowed && s->film.ended))
+        return csrec_fail(error, CSREC_ARGUMENT, "frame: %s",
+                          s->waits ? "the one before it waits; take it first"
+                                   : "the sequence has ended; begin another");
+    return CSREC_OK;
 }
 
 csrec_status csrec_sequence_push(csrec_sequence *s, const csrec_measurement *frame,
                                  csrec_error *error) {
-    csrec_measurement_clear(&s->frame);
     const csrec_measurement *const one[] = {frame};
-    csrec_status status = csrec_measurement_merge(1, one, &s->frame, NULL, error);
-    s->waits = status == CSREC_OK;
-    return status;
+    csrec_measurement copy;
+    csrec_status status = check_frame(s, frame, error);
+    if (!status && !s->shape.dims) status = begin(s, frame, error);
+    if (!status) status = csrec_measurement_merge(1, one, &copy, NULL, error);
+    if (status) return status;
+    const csrec_span span = csrec_span_of(frame);
+    s->span.least = fmin(span.least, s->span.least);
+    s->span.most = fmax(span.most, s->span.most);
+    if (s->windowed) {
+        csrec_film_push(&s->film, &copy, true);
+        return CSREC_OK;
+    }
+    csrec_measurement_clear(&s->frame);
+    s->frame = copy;
+    s->waits = true;
+    return CSREC_OK;
 }
 
 void csrec_sequence_end(csrec_sequence *s) {
-    (void)s;
+    s->film.ended = true;
 }
 
 int64_t csrec_sequence_delay(const csrec_sequence *s) {
-    (void)s;
-    return 0;
+    return s->film.reach;
 }
 
 bool csrec_sequence_ready(const csrec_sequence *s) {
-    return s->waits;
+    return s->windowed ? csrec_film_ready(&s->film) : s->waits;
 }
 
-csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *uncertainty,
-                                 csrec_recover_report *report, csrec_error *error) {
-    if (!s->waits) return csrec_fail(error, CSREC_ARGUMENT, "no frame is ready; push one");
+/* ------------------------------------------------------------------ results ------------------- */
+
+static csrec_status take_alone(csrec_sequence *s, double *signal, double *uncertainty,
+                               csrec_recover_report *report, csrec_error *error) {
     s->waits = false;
     csrec_status status = csrec_recover(&s->frame, &s->options, signal, NULL, report, error);
     if (!status && uncertainty)
         status = csrec_uncertainty(&s->frame, &s->options, signal, uncertainty, NULL, error);
     return status;
+}
+
+/* Known samples stay outside of the range. */
+static void finish(csrec_sequence *s, const csrec_measurement *m, double *signal,
+                   double *uncertainty, csrec_recover_report *report) {
+    const int64_t values = s->shape.dim[0] * s->shape.dim[1] * s->channels;
+    csrec_recover_options *o = &s->layout.resolved.options;
+    csrec_range_resolve(m, s->span, false, s->options.range, o);
+    report->clamped = csrec_range_clamp(o->range, values, signal);
+    csrec_samples_restore(m, signal);
+    for (int64_t i = 0; i < values && uncertainty; i++) uncertainty[i] = sqrt(uncertainty[i]);
+    for (int64_t i = 0; i < m->n * s->channels && uncertainty && m->sigma == 0.0; i++)
+        if (!isnan(m->y[i]))
+            uncertainty[m->index[i / s->channels] * s->channels + i % s->channels] = 0.0;
+    report->residual = csrec_samples_residual(m, signal);
+    report->backend = csrec_device_name(s->context.kind);
+    report->pursuits = 1;
+    csrec_layout_report(&s->layout, report);
+}
+
+csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *uncertainty,
+                                 csrec_recover_report *report, csrec_error *error) {
+    const csrec_solve_options *solve = &s->options.solve;
+    const int64_t t = s->film.taken;
+    csrec_recover_report own = {0};
+    csrec_call call;
+    if (!csrec_sequence_ready(s))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "no frame is ready; push one, or end the sequence");
+    if (!s->windowed) return take_alone(s, signal, uncertainty, report, error);
+    const double began = csrec_seconds();
+    for (int64_t i = 0; uncertainty && i < s->shape.dim[0] * s->shape.dim[1] * s->channels; i++)
+        uncertainty[i] = NAN;
+    csrec_call_begin(&call, solve->progress, solve->context,
+                     (csrec_progress){"frames", t, s->film.pushed, -1.0});
+    csrec_status status = csrec_film_take(&s->film, signal, uncertainty, &call, error);
+    own.outcome = csrec_call_stopped(&call) ? CSREC_INTERRUPTED : CSREC_DONE;
+    csrec_call_end(&call);
+    if (status) return status;
+    own.seconds_pursuit = own.seconds_total = csrec_seconds() - began;
+    finish(s, csrec_film_frame_at(&s->film, t), signal, uncertainty, &own);
+    if (report) *report = own;
+    return CSREC_OK;
 }
