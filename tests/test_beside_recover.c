@@ -258,6 +258,15 @@ TEST(empty_frames_are_recovered_from_others) {
     }
 }
 
+/* 0 at samples; elsewhere what the network expects, or nothing. */
+static void check_errors(const csrec_measurement *m, int64_t t, bool network, const double *map) {
+    bool known[AREA] = {false};
+    for (int64_t i = 0; i < m->n; i++)
+        if (m->index[i] / AREA == t) known[m->index[i] % AREA] = true;
+    for (int64_t i = 0; i < AREA; i++)
+        assert_true(known[i] ? map[i] == 0.0 : network ? map[i] > 0.0 : isnan(map[i]));
+}
+
 /* Frames one after another have the bits of the stack. */
 TEST(frames_are_those_of_the_stack) {
     for (int round = 0; round < 8; round++) {
@@ -281,6 +290,7 @@ TEST(frames_are_those_of_the_stack) {
                 assert_well(csrec_sequence_take(sequence, signal, map, &report, &told));
                 assert_string_equal(report.method, "beside");
                 assert_memory_equal(signal, stack + taken * AREA, sizeof signal);
+                check_errors(&d.m, taken, round < 6, map);
             }
             const int64_t waits = t == T - 1 ? 0 : csrec_sequence_delay(sequence);
             assert_int_equal(taken, t + 1 > waits ? t + 1 - waits : 0);
@@ -317,4 +327,44 @@ TEST(frames_depend_on_those_beside_them) {
             assert_true(same == far);
         }
     }
+}
+
+TEST(wrong_frames_are_refused) {
+    ENDS_BY(end_model) csrec_model *model = draw_beside(3, 2, 0.05);
+    csrec_recover_options o = options_beside(model);
+    csrec_sequence *sequence;
+    o.labels = true;
+    assert_refused(csrec_sequence_create(&o, &sequence, &told), CSREC_ARGUMENT, "labels");
+    o.labels = false;
+    o.journal = "a";
+    assert_refused(csrec_sequence_create(&o, &sequence, &told), CSREC_ARGUMENT, "journal");
+    o.journal = NULL;
+    assert_well(csrec_sequence_create(&o, &sequence, &told));
+    guided d;
+    csrec_guides guides;
+    draw_sequence(0.3, &d);
+    const csrec_measurement fine = frame_of(&d, 0, &guides);
+    csrec_measurement wrong = fine;
+    wrong.shape = (csrec_shape){1, {AREA}};
+#define REFUSED(frame, status, words)                                                              \
+    assert_refused(csrec_sequence_push(sequence, frame, &told), status, words)
+    REFUSED(&d.m, CSREC_DATA, "has 3 axes");
+    REFUSED(&wrong, CSREC_DATA, "has 1 axes");
+    assert_int_equal(csrec_sequence_delay(sequence), 0);
+    assert_well(csrec_sequence_push(sequence, &fine, &told));
+    wrong.shape = (csrec_shape){2, {H + 1, W}};
+    wrong.guides = NULL;
+    REFUSED(&wrong, CSREC_DATA, "is 15 x 17 with 1 channels, frames before it 14 x 17 with 1");
+    wrong = fine;
+    wrong.n = 0;
+    REFUSED(&wrong, CSREC_DATA, "no samples");
+    assert_false(csrec_sequence_ready(sequence));
+    assert_well(csrec_sequence_push(sequence, &fine, &told));
+    assert_true(csrec_sequence_ready(sequence));
+    REFUSED(&fine, CSREC_ARGUMENT, "take it first");
+    assert_well(csrec_sequence_take(sequence, (double[AREA]){0}, NULL, NULL, &told));
+    csrec_sequence_end(sequence);
+    REFUSED(&fine, CSREC_ARGUMENT, "has ended");
+    assert_well(csrec_sequence_take(sequence, (double[AREA]){0}, NULL, NULL, &told));
+    csrec_sequence_destroy(sequence);
 }
