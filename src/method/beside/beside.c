@@ -14,6 +14,8 @@
 static const csrec_param params[] = {
     {"turns", 1, 1, 8, "passes over a frame, flipped and turned, whose results are averaged"},
     {"network", 1, 0, 1, "0: the fit by the guides alone, without the learned prior"},
+    {"vote", 1, 0, 1,
+     "1: averaged with the frame by itself, weighed by the errors of both at samples left out"},
     {0}};
 
 /* ------------------------------------------------------------------ frames of a signal -------- */
@@ -160,7 +162,7 @@ static bool device_faster(const csrec_task *task) {
     return need_of(task).seconds > 1.0;
 }
 
-static const csrec_setting cheap_settings[] = {{"turns", 1}, {0}};
+static const csrec_setting cheap_settings[] = {{"turns", 1}, {"vote", 0}, {0}};
 
 const csrec_method_type csrec_method_beside = {
     .info = {.name = "beside",

@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "learn/net/beside.h"
+#include "learn/net/pass.h"
 #include "method/method.h"
 
 /* A frame: its samples, in any order, and guides. */
@@ -26,6 +27,13 @@ typedef struct csrec_film {
     float *values[CSREC_BESIDE_FRAMES], *guide, *result, *squares;
     uint8_t *known[CSREC_BESIDE_FRAMES];
     int n_guides;
+    /* The vote: a frame by itself, and the share of the window in blocks of so many pixels a side.
+     */
+    bool votes, voted;
+    csrec_prior_pass alone;
+    float *plane, *sum;
+    double *by_itself, *share;
+    int64_t block;
     csrec_pool pool;
 } csrec_film;
 
@@ -46,6 +54,17 @@ bool csrec_film_ready(const csrec_film *film);
 
 /* The next frame: signal [entries * channels], variance as of csrec_recovery. */
 csrec_status csrec_film_take(csrec_film *film, double *signal, double *variance, csrec_call *call,
+                             csrec_error *error);
+
+csrec_film_frame *csrec_film_at(csrec_film *film, int64_t t);
+
+/* Frame t by its window and guides. */
+csrec_status csrec_film_recover(csrec_film *film, int64_t t, double *signal, double *variance,
+                                csrec_call *call, csrec_error *error);
+
+/* The mean of this signal and that of the frame by itself, weighed by what either misses at samples
+ * left out; weights serve four frames. */
+csrec_status csrec_film_vote(csrec_film *film, int64_t t, double *signal, csrec_call *call,
                              csrec_error *error);
 
 /* Guides of channel c of a frame. At most `most`, by what they tell of its samples in least

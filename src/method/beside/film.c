@@ -18,13 +18,34 @@ static int setting(const csrec_recovery *r, const char *name) {
     return (int)csrec_setting_value(&r->options->solve, CSREC_OF_METHOD, name, param->value);
 }
 
+/* Without a prior for single pictures there is no vote. */
+static csrec_status open_vote(csrec_film *f, bool network, const csrec_net_options *options,
+                              csrec_error *error) {
+    const int64_t n = f->height * f->width, C = f->channels;
+    csrec_status status = CSREC_OK;
+    if (network && !csrec_prior_installed(1, 0, NULL)) f->votes = false;
+    if (!f->votes) return CSREC_OK;
+    if (network)
+        status = csrec_prior_pass_create(NULL, C, true, f->r.context, options, f->height, f->width,
+                                         &f->alone, error);
+    const int64_t planes = network && !status ? f->alone.channels : 0;
+    CSREC_TAKE(&f->pool, f->plane, planes * n);
+    CSREC_TAKE(&f->pool, f->sum, planes * n);
+    CSREC_TAKE(&f->pool, f->by_itself, n * C);
+    CSREC_TAKE(&f->pool, f->share, n);
+    return status;
+}
+
 csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film *f,
                                csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const csrec_net_options options = {.threads = r->options->threads};
     const int axis = m->shape.dims - 2;
     const bool network = setting(r, "network") != 0;
-    *f = (csrec_film){.r = *r, .turns = setting(r, "turns"), .channels = m->channels};
+    *f = (csrec_film){.r = *r,
+                      .turns = setting(r, "turns"),
+                      .votes = setting(r, "vote") != 0,
+                      .channels = m->channels};
     f->height = m->shape.dim[axis];
     f->width = m->shape.dim[axis + 1];
     f->r.measurement = NULL;
@@ -41,7 +62,8 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
     CSREC_TAKE(&f->pool, f->guide, n * (f->net.guides + 1));
     CSREC_TAKE(&f->pool, f->result, n);
     CSREC_TAKE(&f->pool, f->squares, n);
-    if (!f->pool.lacks) return CSREC_OK;
+    status = open_vote(f, network && f->votes, &options, error);
+    if (status || !f->pool.lacks) return status;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for frames of %lld x %lld",
                       (long long)f->height, (long long)f->width);
 }
@@ -54,17 +76,18 @@ static void drop(csrec_film_frame *frame) {
 void csrec_film_clear(csrec_film *f) {
     for (int k = 0; k < CSREC_BESIDE_FRAMES; k++) drop(&f->frame[k]);
     csrec_beside_clear(&f->net);
+    csrec_prior_pass_clear(&f->alone);
     csrec_pool_clear(&f->pool);
 }
 
 /* ------------------------------------------------------------------ the window ---------------- */
 
-static csrec_film_frame *frame_of(csrec_film *f, int64_t t) {
+csrec_film_frame *csrec_film_at(csrec_film *f, int64_t t) {
     return &f->frame[t % (2 * f->reach + 1)];
 }
 
 void csrec_film_push(csrec_film *f, const csrec_measurement *frame, bool owned) {
-    csrec_film_frame *to = frame_of(f, f->pushed++);
+    csrec_film_frame *to = csrec_film_at(f, f->pushed++);
     drop(to);
     *to = (csrec_film_frame){*frame, owned};
 }
@@ -89,7 +112,7 @@ static bool range_of(csrec_film *f, int64_t t, int64_t c, double range[2]) {
     range[0] = range[1] = NAN;
     window_of(f, t, window);
     for (int64_t k = window[0]; k < window[1]; k++) {
-        const csrec_measurement *m = &frame_of(f, k)->m;
+        const csrec_measurement *m = &csrec_film_at(f, k)->m;
         for (int64_t i = 0; i < m->n; i++) { /* fmin leaves out NaN, which is not measured */
             range[0] = fmin(m->y[i * m->channels + c], range[0]);
             range[1] = fmax(m->y[i * m->channels + c], range[1]);
@@ -114,7 +137,7 @@ static int64_t spread(const csrec_film *f, const csrec_measurement *m, int64_t c
 }
 
 static csrec_beside_window look(csrec_film *f, int64_t t, int64_t c, double middle, double unit) {
-    const csrec_measurement *m = &frame_of(f, t)->m;
+    const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const int middle_frame = f->net.frames / 2;
     csrec_beside_window w = {.frames = f->net.frames,
                              .guides = f->n_guides,
@@ -126,7 +149,8 @@ static csrec_beside_window look(csrec_film *f, int64_t t, int64_t c, double midd
     window_of(f, t, window);
     for (int64_t k = window[0], i = 0; k < window[1]; k++, i++) {
         const int64_t at = middle_frame + k - t;
-        if (!spread(f, &frame_of(f, k)->m, c, middle, unit, f->values[i], f->known[i])) continue;
+        if (!spread(f, &csrec_film_at(f, k)->m, c, middle, unit, f->values[i], f->known[i]))
+            continue;
         w.values[at] = f->values[i];
         w.known[at] = f->known[i];
     }
@@ -163,7 +187,7 @@ static csrec_status copy_channel(const csrec_film *f, const csrec_measurement *m
 
 static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double *signal,
                                     double *variance, csrec_call *call, csrec_error *error) {
-    const csrec_measurement *m = &frame_of(f, t)->m;
+    const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const int64_t n = f->height * f->width;
     const int threads = f->r.options->threads;
     double range[2];
@@ -193,14 +217,21 @@ static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double 
     return status;
 }
 
-csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, csrec_call *call,
-                             csrec_error *error) {
-    const int64_t t = f->taken;
+csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double *variance,
+                                csrec_call *call, csrec_error *error) {
     csrec_status status = CSREC_OK;
     for (int64_t c = 0; c < f->channels && !status; c++)
         status = recover_channel(f, t, c, signal, variance, call, error);
+    return status;
+}
+
+csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, csrec_call *call,
+                             csrec_error *error) {
+    const int64_t t = f->taken;
+    csrec_status status = csrec_film_recover(f, t, signal, variance, call, error);
+    if (!status && f->votes) status = csrec_film_vote(f, t, signal, call, error);
     if (status) return status;
-    csrec_samples_restore(&frame_of(f, t)->m, signal);
+    csrec_samples_restore(&csrec_film_at(f, t)->m, signal);
     f->taken++;
     return CSREC_OK;
 }
