@@ -134,13 +134,6 @@ static inline double *kept_normals(uint64_t *state, int64_t n) {
     return v;
 }
 
-/* malloc'ed. */
-static inline double *check_normals(uint64_t *state, int64_t n) {
-    double *v = malloc((size_t)n * sizeof *v);
-    for (int64_t i = 0; i < n; i++) v[i] = check_normal(state);
-    return v;
-}
-
 static inline int64_t check_below(uint64_t *state, int64_t n) {
     return (int64_t)(check_next(state) % (uint64_t)n);
 }

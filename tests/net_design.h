@@ -8,9 +8,11 @@
 #include "learn/model.h"
 #include "learn/net/prior.h"
 
+/* Of kind net, for so many channels, or, where these are 0, of kind beside. */
 typedef struct design {
     csrec_net_layer layers[CSREC_NET_LAYERS];
-    int n;
+    int n, channels, frames, guides;
+    int64_t takes; /* planes */
 } design;
 
 static inline int64_t add_layer(design *d, csrec_net_kind kind, int64_t channels, int64_t add,
@@ -25,8 +27,9 @@ static inline int64_t add_block(design *d, int64_t channels, int64_t result) {
     return add_layer(d, CSREC_NET_CONV, channels, result, false);
 }
 
-static inline design design_of(int channels, int64_t width) {
-    design d = {.n = 0};
+static inline design design_of(int channels, int frames, int guides, int64_t width) {
+    design d = {.channels = channels, .frames = frames, .guides = guides};
+    d.takes = channels ? 2 * channels + 2 : 3 * frames + 2 + guides;
     int64_t skip[3], result = add_layer(&d, CSREC_NET_CONV, width, -1, false);
     for (int s = 0; s < 3; s++) {
         skip[s] = add_block(&d, width << s, result);
@@ -35,15 +38,14 @@ static inline design design_of(int channels, int64_t width) {
     add_block(&d, width << 3, result);
     for (int s = 2; s >= 0; s--)
         add_block(&d, width << s, add_layer(&d, CSREC_NET_UP, width << s, skip[s], false));
-    add_layer(&d, CSREC_NET_CONV, 2 * channels, -1, false);
+    add_layer(&d, CSREC_NET_CONV, channels ? 2 * channels : 2, -1, false);
     return d;
 }
 
 /* Uniform within 1 / sqrt(inputs of a sum), but 0 for the second convolution of a block and the
  * last layer, whose variances begin at exp(-2). Returns their number; weights may be NULL. */
-static inline int64_t first_weights(const design *d, int channels, uint64_t *seed,
-                                    double *weights) {
-    int64_t in = 2 * channels + 2, at = 0;
+static inline int64_t first_weights(const design *d, uint64_t *seed, double *weights) {
+    int64_t in = d->takes, at = 0;
     for (int i = 0; i < d->n; i++) {
         const csrec_net_layer *l = &d->layers[i];
         int64_t taps = l->kind == CSREC_NET_CONV ? 9 : 4, count = in * l->channels * taps;
@@ -52,39 +54,46 @@ static inline int64_t first_weights(const design *d, int channels, uint64_t *see
         for (int64_t k = 0; k < count && weights; k++)
             weights[at + k] = zero ? 0.0 : bound * (2.0 * check_uniform(seed) - 1.0);
         for (int64_t k = 0; k < l->channels && weights; k++)
-            weights[at + count + k] = last && k >= channels ? -2.0 : 0.0;
+            weights[at + count + k] = last && k >= l->channels / 2 ? -2.0 : 0.0;
         at += count + l->channels;
         in = l->channels;
     }
     return at;
 }
 
-/* A model of this design and these weights. */
-static inline csrec_model *model_of(const design *d, int channels, const double *weights,
-                                    int64_t count) {
-    double rows[4 * CSREC_NET_LAYERS], own = channels;
+/* Normal weights of this size, or 0: the first ones; until the test's end. */
+static inline csrec_model_parts parts_of(const design *d, double size, uint64_t *seed) {
+    const int64_t count = first_weights(d, seed, NULL);
+    double *rows = check_room(4 * d->n + 3), *own = rows + 4 * d->n, *weights = check_room(count);
+    csrec_model_parts parts = {0};
+    const double numbers[3] = {d->channels, d->frames, d->guides};
+    memcpy(own, numbers, sizeof numbers);
     for (int i = 0; i < d->n; i++) {
         const csrec_net_layer *l = &d->layers[i];
         const double row[4] = {l->kind, (double)l->channels, (double)l->add, l->relu};
         memcpy(rows + 4 * i, row, sizeof row);
     }
-    csrec_model_parts parts = {0};
-    csrec_model *model = NULL;
+    for (int64_t i = 0; i < count && size > 0.0; i++) weights[i] = size * check_normal(seed);
+    if (!(size > 0.0)) first_weights(d, seed, weights);
     csrec_model_add(&parts, "layers", (csrec_shape){2, {d->n, 4}}, rows);
     csrec_model_add(&parts, "weights", (csrec_shape){1, {count}}, weights);
-    csrec_model_add(&parts, "channels", (csrec_shape){0}, &own);
-    assert_ok(csrec_model_assemble("net", &parts, &model, NULL));
+    const char *const words[] = {"channels", "frames", "guides"};
+    for (int k = d->channels ? 0 : 1; k < (d->channels ? 1 : 3); k++)
+        csrec_model_add(&parts, words[k], (csrec_shape){0}, own + k);
+    return parts;
+}
+
+static inline csrec_model *model_of(const design *d, double size, uint64_t *seed) {
+    csrec_model *model = NULL;
+    const csrec_model_parts parts = parts_of(d, size, seed);
+    assert_well(csrec_model_assemble(d->channels ? "net" : "beside", &parts, &model, &told));
     return model;
 }
 
 /* A network that has learned nothing yet. */
 static inline csrec_model *fresh_model(int channels, int64_t width, uint64_t *seed) {
-    design d = design_of(channels, width);
-    int64_t count = first_weights(&d, channels, seed, NULL);
-    OWNED double *weights = malloc((size_t)count * sizeof *weights);
-    first_weights(&d, channels, seed, weights);
-    csrec_model *model = model_of(&d, channels, weights, count);
-    return model;
+    const design d = design_of(channels, 0, 0, width);
+    return model_of(&d, 0.0, seed);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* prior_model.h - models of kind net, small and random, and the parts that they are made of. */
+/* prior_model.h - models of kinds net and beside, small and random, the parts that they
+ * are made of, and how samples are spread. */
 #ifndef CSREC_TESTS_PRIOR_MODEL_H
 #define CSREC_TESTS_PRIOR_MODEL_H
 
@@ -8,48 +9,66 @@
 
 SEED(seed);
 
-typedef struct parts {
-    csrec_array layers, weights, channels;
-} parts;
-
-/* A small network with random weights. */
-static inline parts make(int channels, double size) {
-    design d = design_of(channels, 8);
-    const csrec_net_layer *layers = d.layers;
-    parts p;
-    memset(&p, 0, sizeof p);
-    assert_ok(csrec_array_create(CSREC_I64, &(csrec_shape){2, {d.n, 4}}, &p.layers));
-    for (int i = 0; i < d.n; i++) {
-        const int64_t row[4] = {layers[i].kind, layers[i].channels, layers[i].add, layers[i].relu};
-        memcpy((int64_t *)p.layers.data + 4 * i, row, sizeof row);
-    }
-    int64_t weights = first_weights(&d, channels, &seed, NULL);
-    assert_ok(csrec_array_create(CSREC_F64, &(csrec_shape){1, {weights}}, &p.weights));
-    for (int64_t i = 0; i < weights; i++)
-        ((double *)p.weights.data)[i] = size * check_normal(&seed);
-    assert_ok(csrec_array_create(CSREC_I64, &(csrec_shape){0}, &p.channels));
-    *(int64_t *)p.channels.data = channels;
-    return p;
+/* Zeros until the test's end. */
+static inline float *floats(int64_t n) {
+    return check_keep_zeros((size_t)n, sizeof(float));
 }
 
-static inline void parts_drop(parts *p) {
-    csrec_array_clear(&p->layers);
-    csrec_array_clear(&p->weights);
-    csrec_array_clear(&p->channels);
+static inline uint8_t *draw_known(int64_t n, double share) {
+    uint8_t *known = check_keep((size_t)n);
+    for (int64_t i = 0; i < n; i++) known[i] = check_uniform(&seed) < share;
+    return known;
 }
 
-static inline csrec_status assemble(const parts *p, csrec_model **model, csrec_error *error) {
-    const char *names[] = {"layers", "weights", "channels"};
-    const csrec_array *arrays[] = {&p->layers, &p->weights, &p->channels};
-    return csrec_model_create("net", 3, names, arrays, model, error);
+/* Of a small network for pictures with random weights. */
+static inline csrec_model_parts make(int channels, double size) {
+    const design d = design_of(channels, 0, 0, 8);
+    return parts_of(&d, size, &seed);
+}
+
+static inline csrec_status assemble(const csrec_model_parts *parts, csrec_model **model,
+                                    csrec_error *error) {
+    return csrec_model_assemble("net", parts, model, error);
 }
 
 static inline csrec_model *draw_model(int channels) {
-    csrec_model *model = NULL;
-    parts p = make(channels, 0.05);
-    assert_ok(assemble(&p, &model, NULL));
-    parts_drop(&p);
-    return model;
+    const design d = design_of(channels, 0, 0, 8);
+    return model_of(&d, 0.05, &seed);
+}
+
+/* Of kind beside; size 0: of a network that makes F. */
+static inline csrec_model *draw_beside(int frames, int guides, double size) {
+    const design d = design_of(0, frames, guides, 4);
+    return model_of(&d, size, &seed);
+}
+
+/* The pyramid by its definition: at each level, the mean of what is known under a cell of side
+ * 2^level, else the next level between the centres of its cells. */
+static inline double spread(int64_t h, int64_t w, const uint8_t *known, const double *z, int level,
+                            int64_t y, int64_t x) {
+    int64_t side = INT64_C(1) << level;
+    double sum = 0.0, count = 0.0;
+    for (int64_t i = y * side; i < (y + 1) * side && i < h; i++)
+        for (int64_t j = x * side; j < (x + 1) * side && j < w; j++)
+            if (known[i * w + j]) sum += z[i * w + j], count += 1.0;
+    if (count > 0.0) return sum / count;
+    if (side >= h && side >= w) return 0.0;
+    int64_t rows = (h + 2 * side - 1) / (2 * side), columns = (w + 2 * side - 1) / (2 * side);
+    double at[2] = {((double)y + 0.5) / 2.0 - 0.5, ((double)x + 0.5) / 2.0 - 0.5}, result = 0.0;
+    int64_t extent[2] = {rows, columns}, cell[2][2];
+    double share[2];
+    for (int a = 0; a < 2; a++) {
+        double low = floor(at[a]);
+        share[a] = at[a] - low;
+        for (int k = 0; k < 2; k++) {
+            int64_t c = (int64_t)low + k;
+            cell[a][k] = c < 0 ? 0 : c >= extent[a] ? extent[a] - 1 : c;
+        }
+    }
+    for (int k = 0; k < 4; k++)
+        result += (k / 2 ? share[0] : 1.0 - share[0]) * (k % 2 ? share[1] : 1.0 - share[1]) *
+                  spread(h, w, known, z, level + 1, cell[0][k / 2], cell[1][k % 2]);
+    return result;
 }
 
 #endif

@@ -36,19 +36,30 @@ static const struct {
     int64_t channels;
     double rate; /* 0: one sample */
     const char *through;
-} cases[] = {{{2, {53, 47}}, 1, 0.4, NULL},       {{2, {1, 1}}, 1, 1.0, NULL},
-             {{2, {1, 61}}, 1, 0.5, NULL},        {{2, {31, 1}}, 3, 0.5, NULL},
-             {{2, {29, 23}}, 3, 0.3, NULL},       {{1, {67}}, 2, 0.4, NULL},
-             {{3, {5, 13, 7}}, 1, 0.4, NULL},     {{4, {2, 3, 5, 2}}, 1, 0.5, NULL},
-             {{2, {11, 13}}, 1, 0.0, NULL},       {{2, {19, 17}}, 3, 0.6, "hadamard"},
-             {{2, {1, 1}}, 1, 1.0, "staircase"},  {{1, {37}}, 1, 1.0, "staircase"},
-             {{2, {13, 11}}, 1, 1.0, "staircase"}};
+    int guides;
+    bool sequence;
+} cases[] = {{{2, {53, 47}}, 1, .rate = 0.4},
+             {{2, {1, 1}}, 1, .rate = 1.0},
+             {{2, {1, 61}}, 1, .rate = 0.5},
+             {{2, {31, 1}}, 3, .rate = 0.5},
+             {{2, {29, 23}}, 3, .rate = 0.3},
+             {{1, {67}}, 2, .rate = 0.4},
+             {{3, {5, 13, 7}}, 1, .rate = 0.4},
+             {{4, {2, 3, 5, 2}}, 1, .rate = 0.5},
+             {{2, {11, 13}}, 1, .rate = 0.0},
+             {{2, {19, 17}}, 3, .rate = 0.6, .through = "hadamard"},
+             {{2, {1, 1}}, 1, .rate = 1.0, .through = "staircase"},
+             {{1, {37}}, 1, .rate = 1.0, .through = "staircase"},
+             {{2, {13, 11}}, 1, .rate = 1.0, .through = "staircase"},
+             {{2, {29, 23}}, 1, .rate = 0.3, .guides = 3},
+             {{3, {4, 13, 11}}, 1, .rate = 0.4, .sequence = true}};
 
 enum { CASES = sizeof cases / sizeof *cases };
 
 typedef struct scene {
     csrec_measurement m;
     csrec_operator_spec through;
+    csrec_guides guides;
     int64_t entries, values;
 } scene;
 
@@ -56,7 +67,9 @@ typedef struct scene {
 static void draw_scene(int number, scene *s) {
     *s = (scene){.m = {.shape = cases[number].shape,
                        .channels = cases[number].channels,
-                       .dtype = CSREC_F64}};
+                       .dtype = CSREC_F64,
+                       .sequence = cases[number].sequence},
+                 .guides.n = cases[number].guides};
     int64_t rows;
     s->entries = entries_in(&s->m.shape);
     s->through.name = cases[number].through;
@@ -68,6 +81,10 @@ static void draw_scene(int number, scene *s) {
         s->m.n = llround(cases[number].rate * (double)s->entries);
     if (s->m.n < 1) s->m.n = 1;
     s->values = s->entries * s->m.channels;
+    s->guides.values = check_keep((size_t)(s->guides.n * s->entries) * sizeof(float));
+    for (int64_t i = 0; i < s->guides.n * s->entries; i++)
+        s->guides.values[i] = i % 7 == 3 ? NAN : (float)check_normal(&seed);
+    if (s->guides.n) s->m.guides = &s->guides;
     s->m.index = check_keep((size_t)s->m.n * sizeof *s->m.index);
     s->m.y = check_keep((size_t)(s->m.n * s->m.channels) * sizeof *s->m.y);
     const double step = 100.0 * check_uniform(&seed);
@@ -81,8 +98,9 @@ static void draw_scene(int number, scene *s) {
 
 /* NULL: the method needs none. */
 static csrec_model *model_for(const csrec_method_type *method, const scene *s) {
-    if (method->info.model && strcmp(method->info.model, "net") == 0)
-        return draw_model(s->m.channels == 3 ? 3 : 1);
+    const char *kind = method->info.model ? method->info.model : "";
+    if (strcmp(kind, "net") == 0) return draw_model(s->m.channels == 3 ? 3 : 1);
+    if (strcmp(kind, "beside") == 0) return draw_beside(3, 2, 0.05);
     return least_model(method, s->m.shape, s->m.channels);
 }
 

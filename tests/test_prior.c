@@ -33,33 +33,6 @@ static void drop(scene *d) {
     free(d->known);
 }
 
-/* The pyramid by its definition: at each level, the mean of what is known under a cell of side
- * 2^level, else the next level between the centres of its cells. */
-static double spread(const scene *d, const double *z, int level, int64_t y, int64_t x) {
-    int64_t side = INT64_C(1) << level, h = d->s.height, w = d->s.width;
-    double sum = 0.0, count = 0.0;
-    for (int64_t i = y * side; i < (y + 1) * side && i < h; i++)
-        for (int64_t j = x * side; j < (x + 1) * side && j < w; j++)
-            if (d->known[i * w + j]) sum += z[i * w + j], count += 1.0;
-    if (count > 0.0) return sum / count;
-    int64_t rows = (h + 2 * side - 1) / (2 * side), columns = (w + 2 * side - 1) / (2 * side);
-    double at[2] = {((double)y + 0.5) / 2.0 - 0.5, ((double)x + 0.5) / 2.0 - 0.5}, result = 0.0;
-    int64_t extent[2] = {rows, columns}, cell[2][2];
-    double share[2];
-    for (int a = 0; a < 2; a++) {
-        double low = floor(at[a]);
-        share[a] = at[a] - low;
-        for (int k = 0; k < 2; k++) {
-            int64_t c = (int64_t)low + k;
-            cell[a][k] = c < 0 ? 0 : c >= extent[a] ? extent[a] - 1 : c;
-        }
-    }
-    for (int k = 0; k < 4; k++)
-        result += (k / 2 ? share[0] : 1.0 - share[0]) * (k % 2 ? share[1] : 1.0 - share[1]) *
-                  spread(d, z, level + 1, cell[0][k / 2], cell[1][k % 2]);
-    return result;
-}
-
 TEST(planes_equal_their_definition) {
     for (int round = 0; round < 30; round++) {
         int channels = check_below(&seed, 2) ? 1 : 3;
@@ -93,7 +66,7 @@ TEST(planes_equal_their_definition) {
                 int64_t y = i / W % (h > 1 ? 2 * h - 2 : 1), x = i % W % (w > 1 ? 2 * w - 2 : 1);
                 y = y < h ? y : 2 * h - 2 - y;
                 x = x < w ? x : 2 * w - 2 - x;
-                double expected[4] = {spread(&d, z, 0, y, x), z[y * w + x],
+                double expected[4] = {spread(h, w, d.known, z, 0, y, x), z[y * w + x],
                                       d.known[y * w + x] ? 1.0 : 0.0,
                                       (double)d.s.sigma / frame.unit};
                 float got[4] = {X[c * H * W + i], X[(channels + c) * H * W + i],
@@ -125,37 +98,32 @@ TEST(files_keep_models) {
     }
 }
 
-static void expect_refusal(parts *p, const char *array, const char *words) {
-    csrec_model *model = NULL;
-    csrec_error error = {""};
-    assert_int_equal(assemble(p, &model, &error), CSREC_DATA);
-    if (!strstr(error.text, array) || !strstr(error.text, words))
-        fail_msg("'%s' does not say '%s' and '%s'", error.text, array, words);
-    parts_drop(p);
-}
-
 TEST(wrong_models_are_named) {
-    parts p = make(1, 0.05);
-    p.weights.count = --p.weights.shape.dim[0];
-    expect_refusal(&p, "array 'weights'", "entries, but the layers have");
-    p = make(1, 0.05);
-    ((double *)p.weights.data)[7] = NAN;
-    expect_refusal(&p, "array 'weights'", "entry 7 is not finite");
-    p = make(1, 0.05);
-    ((double *)p.weights.data)[9] = 7e4;
-    expect_refusal(&p, "array 'weights'", "entry 9 is 70000; numbers of 16 bits are below");
-    p = make(1, 0.05);
-    *(int64_t *)p.channels.data = 2;
-    expect_refusal(&p, "array 'layers'", "makes 2 planes; must be 4");
-    p = make(1, 0.05);
-    *(int64_t *)p.channels.data = 17;
-    expect_refusal(&p, "array 'channels'", "is 17; must be 1 to 16");
-    p = make(1, 0.05);
-    ((int64_t *)p.layers.data)[0] = 5;
-    expect_refusal(&p, "array 'layers'", "layer 0: kind 5");
-    p = make(1, 0.05);
-    ((int64_t *)p.layers.data)[1] = INT64_C(1) << 40;
-    expect_refusal(&p, "array 'layers'", "entry 1 is 1099511627776; must be -1 to 4096");
+    enum { LAYERS, WEIGHTS, CHANNELS };
+    static const struct {
+        int array;
+        int64_t entry; /* -1: one entry less */
+        double value;
+        const char *named, *words;
+    } faults[] = {{WEIGHTS, -1, 0.0, "'weights'", "entries, but the layers have"},
+                  {WEIGHTS, 7, NAN, "'weights'", "entry 7 is not finite"},
+                  {WEIGHTS, 9, 7e4, "'weights'", "entry 9 is 70000; numbers of 16 bits are below"},
+                  {CHANNELS, 0, 2.0, "'layers'", "makes 2 planes; must be 4"},
+                  {CHANNELS, 0, 17.0, "'channels'", "is 17; must be 1 to 16"},
+                  {LAYERS, 0, 5.0, "'layers'", "layer 0: kind 5"},
+                  {LAYERS, 1, 0x1p40, "'layers'", "entry 1 is 1099511627776; must be -1 to 4096"}};
+    for (size_t k = 0; k < sizeof faults / sizeof *faults; k++) {
+        csrec_model *none = NULL;
+        csrec_model_parts p = make(1, 0.05);
+        csrec_array *a = &p.arrays[faults[k].array];
+        if (faults[k].entry < 0)
+            a->count = --a->shape.dim[0];
+        else
+            ((double *)a->data)[faults[k].entry] = faults[k].value;
+        assert_refused(assemble(&p, &none, &told), CSREC_DATA, faults[k].words);
+        assert_refused(assemble(&p, &none, &told), CSREC_DATA,
+                       check_print("array %s", faults[k].named));
+    }
     ENDS_BY(end_model) csrec_model *model = draw_model(3);
     csrec_error error = {""};
     csrec_recover_options o = options_by(NULL);

@@ -157,7 +157,7 @@ TEST(fitting_learns_what_repeats) {
  * the samples' variance and a squared tone. */
 TEST(strange_networks_expect_finite_errors) {
     ENDS_BY(end_model) csrec_model *model = NULL;
-    ENDS_BY(parts_drop) parts p = make(1, 0.5);
+    const csrec_model_parts p = make(1, 0.5);
     assert_ok(assemble(&p, &model, NULL));
     ENDS_BY(clear) sampled s = sample(24, 24, 1, 100);
     double *signal = malloc((size_t)s.values * sizeof *signal), mean = 0.0, square = 1.0;

@@ -172,10 +172,13 @@ static bool stop_at_once(const csrec_progress *progress, void *context) {
 
 TEST(interruption_delivers_the_best_so_far) {
     enum { SIDE = 256 };
-    CLEARED(csrec_measurement) m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .dtype = CSREC_F64};
-    m.n = SIDE * SIDE;
-    m.index = check_order(&seed, m.n);
-    m.y = check_normals(&seed, m.n);
+    OWNED int64_t *order = check_order(&seed, SIDE * SIDE);
+    const csrec_measurement m = {.shape = {2, {SIDE, SIDE}},
+                                 .n = SIDE * SIDE,
+                                 .channels = 1,
+                                 .dtype = CSREC_F64,
+                                 .index = order,
+                                 .y = kept_normals(&seed, SIDE * SIDE)};
     csrec_recover_report report;
     int calls = 0;
     csrec_recover_options options = options_by(NULL);

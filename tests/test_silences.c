@@ -124,8 +124,8 @@ enum { COLUMNS = 600, SAMPLES = 40, SIGNALS = 600 };
 
 static bool solve_many(const char *solver, int64_t count, int64_t atoms, listener *l) {
     uint64_t own = 1;
-    OWNED double *matrix = check_normals(&own, SAMPLES * COLUMNS);
-    OWNED double *y = check_normals(&own, SAMPLES * SIGNALS);
+    double *matrix = kept_normals(&own, SAMPLES * COLUMNS);
+    double *y = kept_normals(&own, SAMPLES * SIGNALS);
     ENDS_BY(end_operator) csrec_operator *A = dense_operator(NULL, SAMPLES, COLUMNS, matrix);
     OWNED csrec_solve_report *reports = malloc(SIGNALS * sizeof *reports);
     csrec_solve_options o = {

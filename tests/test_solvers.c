@@ -214,7 +214,7 @@ TEST_ON("cuda", devices_solve_as_the_cpu) {
         for (int s = 0; s < 7; s++)
             for (int k = 0; k < cases(backend, 30); k++) {
                 ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, bases[b], "cpu");
-                OWNED double *y = check_normals(&seed, d.m), *x = malloc(16 * (size_t)d.n);
+                double *y = kept_normals(&seed, d.m), *x = check_room(2 * d.n);
                 double residual[2];
                 for (int i = 0; i < 2; i++)
                     residual[i] = solve_there(&d, i ? backend : "cpu", solvers[s], y, x + i * d.n);
@@ -234,7 +234,7 @@ TEST_ON("cuda", devices_solve_dictionaries_to_rounding) {
     for (int s = 0; s < 3; s++)
         for (int k = 0; k < cases(backend, 100); k++) {
             ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, "conv", "cpu");
-            OWNED double *y = check_normals(&seed, d.m), *x = malloc((size_t)d.n * sizeof *x);
+            double *y = kept_normals(&seed, d.m), *x = check_room(d.n);
             double residual[2];
             for (int i = 0; i < 2; i++)
                 residual[i] = solve_there(&d, i ? backend : "cpu", solvers[s], y, x);

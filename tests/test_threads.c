@@ -48,7 +48,7 @@ static void recover(uint64_t seed, const char *solver, const char *basis, int th
 
 static void solve_many(uint64_t seed, int threads, double *r) {
     enum { N = 400, COUNT = 40 };
-    OWNED double *matrix = check_normals(&seed, ROWS * N), *y = check_normals(&seed, COUNT * ROWS);
+    double *matrix = kept_normals(&seed, ROWS * N), *y = kept_normals(&seed, COUNT * ROWS);
     csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = N, .matrix = matrix};
     ENDS_BY(end_operator) csrec_operator *A;
     csrec_error error;
@@ -69,7 +69,7 @@ static int threads_now(void) {
 
 /* One right-hand side, or little work, is solved on the calling thread. */
 static void run_little(uint64_t seed) {
-    OWNED double *matrix = check_normals(&seed, 20 * 30), *y = check_normals(&seed, 3 * 20);
+    double *matrix = kept_normals(&seed, 20 * 30), *y = kept_normals(&seed, 3 * 20);
     double r[3 * 20];
     csrec_operator_spec spec = {.name = "dense", .m = 20, .n = 30, .matrix = matrix};
     csrec_operator *A;

@@ -99,7 +99,7 @@ TEST(simulation_equals_the_definition) {
         const bool own = strcmp(t.d.spec.name, "fourier") == 0;
         const int64_t parts = t.m.is_complex && !own ? 2 : 1, C = t.m.channels * parts;
         const int64_t wide = t.d.n / t.d.entries, each = t.d.m / t.m.n;
-        OWNED double *x = check_normals(&seed, values);
+        double *x = kept_normals(&seed, values);
         assert_int_equal(values, t.d.entries * C * wide);
         assert_ok(csrec_measurement_simulate(&t.m, x, t.m.y, NULL));
         for (int64_t i = 0; i < t.d.m; i++)

@@ -36,8 +36,9 @@ CSREC_API void csrec_sequence_destroy(csrec_sequence *sequence);
 
 /* The next frame, which is copied. CSREC_DATA: a frame that csrec_measurement_check refuses, or of
  * other shape or channels; CSREC_UNSUPPORTED: complex samples, or through an operator; CSREC_FILE:
- * no prior is installed, of a method that needs it; CSREC_MEMORY. After a failure the sequence is
- * as before. */
+ * no prior is installed, of a method that needs it; CSREC_ARGUMENT: a frame is ready, which must be
+ * taken first, or the sequence has ended; CSREC_MEMORY. After a failure the sequence is as before.
+ */
 CSREC_API csrec_status csrec_sequence_push(csrec_sequence *sequence, const csrec_measurement *frame,
                                            csrec_error *error);
 

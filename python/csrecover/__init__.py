@@ -24,7 +24,7 @@ from ._info import RecoverInfo, Track
 from ._inpaint import inpaint
 from ._learn import learn_conv, learn_gmm, learn_net, learn_pca
 from ._library import Atoms, lib, name_all, text
-from ._measurement import Measurement, Placement, place, positions_of, read, sample, write
+from ._measurement import Measurement, Placement, place, read, write
 from ._metrics import psnr, ssim
 from ._models import Model, read_model
 from ._adaptive import adaptive
@@ -35,6 +35,7 @@ from ._plot import plot_uncertainty
 from ._progress import Progress
 from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Pairs, Sparse, Wavelet
 from ._recover import recover
+from ._sample import positions_of, sample
 from ._sequence import Sequence, sequence
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers

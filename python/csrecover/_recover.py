@@ -11,6 +11,7 @@ from ._comm import Ranks
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._info import RecoverInfo, tracks_of
 from ._dask import is_lazy, lazily
+from ._guides import guided
 from ._labels import along, axis_of, nodata_of, restored, time_of, times_of, unlabelled
 from ._leave import delivered, leave
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
@@ -147,7 +148,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             channel_axis: Union[ChannelAxis, str] = UNSAID, dtype: Any = None,
             quality: Optional[str] = None, method: Optional[str] = None,
             solver: Optional[str] = None, basis: Optional[str] = None, sigma: Union[float, str, None] = None,
-            robust: bool = False, labels: bool = False,
+            robust: bool = False, labels: bool = False, guide: Any = None,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
             seed: int = SEED, rng: Any = None, order: Optional[str] = None,
             columns: Optional[str] = None, reference_pursuit: bool = False,
@@ -199,6 +200,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         y are classes, integers: the result has classes of the samples alone, in their dtype. Of a
         DataArray with ``flag_values``, say. Each class is recovered as a signal of 0 and 1, and the
         largest wins; at most 256 classes. No ``sigma``, ``return_uncertainty`` or ``reference``
+    guide : array_like or dict, optional
+        known beside the samples: [H, W] or [H, W, K] like the signal, NaN where unknown, or a dict of
+        such by their names: albedo, normal, depth of a rendering; the photograph of a depth map
     scale : (float, float), optional
         values of black and white, in units of y
     shifts : int, optional
@@ -317,7 +321,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     nodata, fill = nodata_of(y), along(fill, y)
     where = axis_of(y, channel_axis)
     labelled, y = y, unlabelled(y)
-    m = taken_as(y, mask, index, shape, where)
+    m = guided(taken_as(y, mask, index, shape, where), guide, labelled)
     _doubt_mask(m, y, mask)
     axis = where if isinstance(where, int) else -1
     usual = unnamed and method is None and not labels and reference is None and comm is None

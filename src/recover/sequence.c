@@ -128,10 +128,10 @@ static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement
                           (long long)frame->shape.dim[0], (long long)frame->shape.dim[1],
                           (long long)frame->channels, (long long)s->shape.dim[0],
                           (long long)s->shape.dim[1], (long long)s->channels);
-    if (s->waits || (s->windowed && s->film.ended))
+    if (s->film.ended || csrec_sequence_ready(s)) /* the window has no room for more */
         return csrec_fail(error, CSREC_ARGUMENT, "frame: %s",
-                          s->waits ? "the one before it waits; take it first"
-                                   : "the sequence has ended; begin another");
+                          s->film.ended ? "the sequence has ended; begin another"
+                                        : "one before it waits; take it first");
     return CSREC_OK;
 }
 

@@ -317,7 +317,8 @@ int cli_request_check(cli_request *request) {
         return cli_usage(request->tool, "--colormap: colours have 8 bits; leave out --bits");
     if (cli_is_dash(a->inputs.text[0]) && cli_is_dash(a->mask))
         return cli_usage(request->tool, "the input and --mask cannot both be stdin");
-    int code = cli_sequence_check(request);
+    int code = cli_guides_check(request->tool, &a->guides, a->inputs.text[0], a->mask);
+    if (code == CLI_CONTINUE) code = cli_sequence_check(request);
     if (code == CLI_CONTINUE) code = check_labels(request);
     if (code == CLI_CONTINUE) code = check_scale(request);
     if (code == CLI_CONTINUE) code = check_range(request);

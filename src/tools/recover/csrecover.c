@@ -55,6 +55,9 @@ static const cli_option options[] = {
      "Fill only where this picture or array, as one of --mask, is not zero; the rest stays "
      "unknown, as of --within.",
      CLI_AT(fill)},
+    CLI_GUIDE(cli_recover_arguments),
+    {"no-guide", 0, CLI_FLAG, NULL,
+     "Leave out guides that INPUT has: those of a .npz, layers of an OpenEXR.", CLI_AT(no_guide)},
     {"grid", 0, CLI_TEXT, "H,W",
      "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "
      "axis are in the middle of theirs. Default: the step that the coordinates have, else square "

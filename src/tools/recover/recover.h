@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "tools/common/fingerprint.h"
+#include "tools/common/guide.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/ranks.h"
@@ -16,14 +17,14 @@ typedef struct cli_recover_arguments {
         *uncertainty, *sigma, *fill, *grid, *coordinates, *values, *devices, *range;
     int format, method, solver, basis, quality, columns, order, backend, dtype, colormap,
         curve; /* of names; -1: not given */
-    cli_texts set;
+    cli_texts set, guides;
     int64_t bits, atoms, shifts, threads, memory, tile; /* memory: MiB */
     int64_t time_axis;
     double follow, epsilon, min_coefficient, minutes, within;
     uint64_t seed;
     double unknown;
     bool seed_given, unknown_given, channels_last, channels_first, volume, reference_pursuit, info,
-        json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means, labels, sequence,
+        json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means, labels, no_guide, sequence,
         time_axis_given, follow_given;
 } cli_recover_arguments;
 

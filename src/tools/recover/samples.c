@@ -23,6 +23,7 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .labels = a->labels,
                                 .progress = cli_progress_report,
                                 .context = job->progress,
+                                .no_guides = a->no_guide,
                                 .grid = a->grid ? &job->request->grid : NULL,
                                 .coordinates = a->coordinates,
                                 .values = a->values,

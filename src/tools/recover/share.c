@@ -22,9 +22,9 @@ static bool same_places(const csrec_measurement *a, const csrec_measurement *b) 
 
 bool cli_jobs_share(const cli_job *a, const cli_job *b) {
     return cli_job_has_points(a) && cli_job_has_points(b) && !a->setup.model && !a->a->labels &&
-           !a->setup.options.memory && !a->result.atoms && !a->result.history && a->result.signal &&
-           b->result.signal && a->setup.plan.by_channels &&
-           same_plan(&a->setup.plan, &b->setup.plan) &&
+           !a->in.measurement.guides && !b->in.measurement.guides && !a->setup.options.memory &&
+           !a->result.atoms && !a->result.history && a->result.signal && b->result.signal &&
+           a->setup.plan.by_channels && same_plan(&a->setup.plan, &b->setup.plan) &&
            same_places(&a->in.measurement, &b->in.measurement);
 }
 
@@ -163,6 +163,7 @@ static const char *in_the_way(const cli_job *job) {
            : a->sigma && strcmp(a->sigma, "auto") == 0 ? "--sigma auto"
            : a->within > 0.0                           ? "--within"
            : a->fill                                   ? "--fill"
+           : a->guides.n > 0                           ? "--guide"
            : a->minutes > 0.0                          ? "--minutes"
                                                        : NULL;
 }
