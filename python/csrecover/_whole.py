@@ -120,6 +120,7 @@ def time_first(m: Measurement, axis: int) -> Measurement:
     flat = np.ravel_multi_index([at[axis], *at[:axis], *at[axis + 1:]], shape)
     order = np.argsort(flat, kind="stable")
     return replace(m, y=np.asarray(m.y)[order], index=flat[order], shape=tuple(map(int, shape)),
+                   guides=None if m.guides is None else np.moveaxis(m.guides, axis + 1, 1),
                    pattern=None, count=0, sequence=True)
 
 
