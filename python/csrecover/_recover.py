@@ -321,11 +321,12 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     nodata, fill = nodata_of(y), along(fill, y)
     where = axis_of(y, channel_axis)
     labelled, y = y, unlabelled(y)
-    m = guided(taken_as(y, mask, index, shape, where), guide, labelled)
+    m = taken_as(y, mask, index, shape, where)
     _doubt_mask(m, y, mask)
     axis = where if isinstance(where, int) else -1
     usual = unnamed and method is None and not labels and reference is None and comm is None
     time = time_of(labelled, time_axis, where, len(m.shape), usual)
+    m = guided(m, guide, labelled, time)
     if robust:
         m = without(m, find_outliers(m, threads=threads))
     own = m

@@ -78,7 +78,10 @@ class Sequence:
 
     def _begin(self, made: Any) -> None:
         room, error = ffi.new("csrec_sequence **"), new_error()
-        chosen = options_of(made, self._keep, Sequence, **self._options)
+        form = ffi.new("csrec_measurement *", made[0])  # as a sequence of one
+        form.shape.dims, form.sequence = 3, True
+        form.shape.dim[0:3] = [1, made.shape.dim[0], made.shape.dim[1]]
+        chosen = options_of(form, self._keep, Sequence, **self._options)
         chosen.solve.progress = self._watch.function
         check(lib.csrec_sequence_create(chosen, room, error), error)
         self._keep.append(chosen)

@@ -119,8 +119,9 @@ def time_first(m: Measurement, axis: int) -> Measurement:
     at = list(np.unravel_index(np.asarray(m.index), m.shape))
     flat = np.ravel_multi_index([at[axis], *at[:axis], *at[axis + 1:]], shape)
     order = np.argsort(flat, kind="stable")
+    guides = None if m.guides is None else np.moveaxis(np.asarray(m.guides), 1 + axis, 1)
     return replace(m, y=np.asarray(m.y)[order], index=flat[order], shape=tuple(map(int, shape)),
-                   pattern=None, count=0, sequence=True)
+                   pattern=None, count=0, sequence=True, guides=guides)
 
 
 def of_dtype(signal: np.ndarray, dtype: Any) -> np.ndarray:
