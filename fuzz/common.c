@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "files/measurement.h"
 
 const double fuzz_numbers[FUZZ_NUMBERS] = {
     0.0,     -0.0,    1.0,    -1.0,    0.5,     2.0,      255.0,     256.0,  1e-3,
@@ -138,4 +139,19 @@ uint64_t fuzz_signal(const csrec_format_row *row, const uint8_t *data, size_t si
     uint64_t bytes = (uint64_t)count * csrec_dtype_size(image.pixels.dtype);
     csrec_image_clear(&image);
     return bytes;
+}
+
+void fuzz_measurement(const uint8_t *data, size_t size) {
+    csrec_error error = {""};
+    csrec_measurement measurement;
+    csrec_input input = csrec_input_memory(data, size, "fuzz");
+    csrec_status status = csrec_measurement_parse(&input, NULL, &measurement, &error);
+    if (status) {
+        fuzz_check_refusal(status, &error);
+    } else {
+        /* What was read passes the checks, whatever the bytes were. */
+        if (csrec_measurement_check(&measurement, "fuzz", &error) != CSREC_OK) abort();
+        csrec_measurement_clear(&measurement);
+    }
+    csrec_input_close(&input);
 }

@@ -47,6 +47,8 @@ void fuzz_check_refusal(csrec_status status, const csrec_error *error);
 /* Reads the bytes as a signal of that format, checks it, and writes it again with its metadata.
  * Returns the bytes of its values, 0 if it is refused. */
 uint64_t fuzz_signal(const csrec_format_row *row, const uint8_t *data, size_t size);
+/* Reads the bytes as a measurement, of any format, and checks it. */
+void fuzz_measurement(const uint8_t *data, size_t size);
 
 /* Time that one execution may take until it must hear a request to stop. */
 #define FUZZ_SECONDS 0.1

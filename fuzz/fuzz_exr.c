@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_exr.c - any bytes as OpenEXR: read, checked, and written again with its attributes. */
+/* fuzz_exr.c - any bytes as OpenEXR: read, checked, and written again with its attributes; and as a
+ * measurement with its guides. */
 #include "fuzz.h"
 #include "files/exr/exr.h"
 
@@ -23,6 +24,8 @@ static bool is_large(csrec_input *input) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     csrec_input input = csrec_input_memory(data, size, "fuzz");
-    if (!is_large(&input)) fuzz_signal(&csrec_exr_format, data, size);
+    if (is_large(&input)) return 0;
+    fuzz_signal(&csrec_exr_format, data, size);
+    fuzz_measurement(data, size);
     return 0;
 }

@@ -2,7 +2,6 @@
 /* fuzz_npz.c - any bytes as a .npy array, as rows to learn from, as the mask of a picture, and as a
  * measurement, which for zip bytes is a .npz. */
 #include "fuzz.h"
-#include "files/measurement.h"
 #include "files/npy/npy.h"
 
 enum { ENTRIES_MAX = 1 << 18 };
@@ -59,26 +58,11 @@ static void try_mask(const char *mask) {
     free(bytes);
 }
 
-static void try_measurement(const uint8_t *data, size_t size) {
-    csrec_error error = {""};
-    csrec_measurement measurement;
-    csrec_input input = csrec_input_memory(data, size, "fuzz");
-    csrec_status status = csrec_measurement_parse(&input, NULL, &measurement, &error);
-    if (status) {
-        fuzz_check_refusal(status, &error);
-    } else {
-        /* What was read passes the checks, whatever the bytes were. */
-        if (csrec_measurement_check(&measurement, "fuzz", &error) != CSREC_OK) abort();
-        csrec_measurement_clear(&measurement);
-    }
-    csrec_input_close(&input);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const char *path = fuzz_path(data, size);
     try_array(data, size);
     try_rows(path);
     try_mask(path);
-    if (!fuzz_shape_exceeds(path, ENTRIES_MAX)) try_measurement(data, size);
+    if (!fuzz_shape_exceeds(path, ENTRIES_MAX)) fuzz_measurement(data, size);
     return 0;
 }

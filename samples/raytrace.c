@@ -20,6 +20,7 @@ static const char usage[] =
     "  -a, --adaptive     trace in rounds: a fifth of the pixels evenly, then where a recovery of\n"
     "                     what is traced expects errors (default: a Poisson-disc pattern)\n"
     "  -f, --full         trace all pixels\n"
+    "  -g, --guides       add albedo, normal and depth of all pixels, which need no light\n"
     "  -r, --rate R       share of the pixels to trace, 0 < R <= 1 (0.25)\n"
     "  -k, --rays K       camera rays a pixel, a square number (36)\n"
     "  -W, --width W      of the picture (512)\n"
@@ -31,7 +32,7 @@ typedef struct options {
     int64_t width, height, rays;
     double rate;
     uint64_t seed;
-    bool full, adaptive;
+    bool full, adaptive, guides;
     const char *output;
 } options;
 
@@ -56,6 +57,7 @@ static bool is(const char *word, const char *brief, const char *name) {
 
 static bool parse_switch(const char *name, options *chosen) {
     if (is(name, "-a", "--adaptive")) return chosen->adaptive = true;
+    if (is(name, "-g", "--guides")) return chosen->guides = true;
     return is(name, "-f", "--full") && (chosen->full = true);
 }
 
@@ -173,6 +175,28 @@ static csrec_status trace_pattern(tracer *t, int64_t count, csrec_measurement *s
     return scan->y ? measure(scan->n, scan->index, scan->y, t) : CSREC_MEMORY;
 }
 
+static csrec_status add_guides(const tracer *t, csrec_measurement *scan, csrec_error *error) {
+    const camera view = camera_make(t->chosen->width, t->chosen->height);
+    const int64_t n = view.width * view.height;
+    double *albedo = malloc((size_t)(7 * n) * sizeof *albedo);
+    if (!albedo) return CSREC_MEMORY;
+    double *normal = albedo + 3 * n, *depth = albedo + 6 * n;
+#pragma omp parallel for schedule(dynamic, 64)
+    for (int64_t k = 0; k < n; k++) {
+        const surface_of at = scene_look(&view, k / view.width, k % view.width, 9);
+        const double values[6] = {at.albedo.x, at.albedo.y, at.albedo.z,
+                                  at.normal.x, at.normal.y, at.normal.z};
+        memcpy(albedo + 3 * k, values, 3 * sizeof *values);
+        memcpy(normal + 3 * k, values + 3, 3 * sizeof *values);
+        depth[k] = at.depth;
+    }
+    csrec_status status = csrec_guides_add(scan, "albedo", 3, albedo, error);
+    if (status == CSREC_OK) status = csrec_guides_add(scan, "normal", 3, normal, error);
+    if (status == CSREC_OK) status = csrec_guides_add(scan, "depth", 1, depth, error);
+    free(albedo);
+    return status;
+}
+
 static csrec_status trace_part(tracer *t, csrec_error *error) {
     const options *chosen = t->chosen;
     csrec_measurement scan = {.shape = {2, {chosen->height, chosen->width}},
@@ -185,6 +209,7 @@ static csrec_status trace_part(tracer *t, csrec_error *error) {
     csrec_status status = chosen->adaptive ? trace_rounds(t, count, &scan, error)
                                            : trace_pattern(t, count, &scan, error);
     t->choosing = now() - start - t->tracing;
+    if (status == CSREC_OK && chosen->guides) status = add_guides(t, &scan, error);
     if (status == CSREC_OK) status = csrec_measurement_write(chosen->output, &scan, false, error);
     csrec_measurement_clear(&scan);
     return status;

@@ -196,12 +196,22 @@ static vec into_sun(double u, double v) {
         vec_along(vec_along(sun, radius * cos(angle), side), radius * sin(angle), other));
 }
 
-/* Linear light to an 8-bit sRGB value; a soft shoulder keeps highlights from clipping. */
+/* Linear light in the encoding of sRGB, 0 to 1. */
+static double encode(double x) {
+    return clamp01(x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055);
+}
+
+/* To an 8-bit value; a soft shoulder keeps highlights from clipping. */
 static uint8_t develop(double light) {
     double x = 0.85 * light;
     if (x > 0.7) x = 0.7 + 0.3 * (1 - exp(-(x - 0.7) / 0.3));
-    x = x <= 0.0031308 ? 12.92 * x : 1.055 * pow(x, 1 / 2.4) - 0.055;
-    return (uint8_t)(255 * clamp01(x) + 0.5);
+    return (uint8_t)(255 * encode(x) + 0.5);
+}
+
+/* Through (u, v) of the picture, 0 to 1 from the left and the top. */
+static vec direction(const camera *view, double u, double v) {
+    return vec_unit(
+        vec_along(vec_along(view->forward, 2 * u - 1, view->right), 1 - 2 * v, view->up));
 }
 
 int64_t scene_trace_pixel(const camera *view, int64_t row, int64_t column, int rays_per_pixel,
@@ -218,13 +228,46 @@ int64_t scene_trace_pixel(const camera *view, int64_t row, int64_t column, int r
         for (int k = 0; k < 4; k++) random[k] = csrec_random_uniform(seed, pixel, draw++);
         double u = ((double)column + (i % side + random[0]) / side) / (double)view->width;
         double v = ((double)row + (i / side + random[1]) / side) / (double)view->height;
-        vec d = vec_along(vec_along(view->forward, 2 * u - 1, view->right), 1 - 2 * v, view->up);
         path walk = {into_sun((cell % side + random[2]) / side, (cell / side + random[3]) / side),
                      0};
-        sum = vec_add(sum, radiance(&walk, view->eye, vec_unit(d), 1, 0));
+        sum = vec_add(sum, radiance(&walk, view->eye, direction(view, u, v), 1, 0));
         rays += walk.rays;
     }
     rgb[0] = develop(sum.x / count), rgb[1] = develop(sum.y / count),
     rgb[2] = develop(sum.z / count);
     return rays;
+}
+
+/* Mirrors and glass are looked into. */
+static vec albedo(vec from, vec d, int depth) {
+    hit at;
+    if (!scene_hit(from, d, &at)) return texture_sky(d, sun_direction());
+    if ((at.finish != METAL && at.finish != GLASS) || depth == DEPTH_MAX) return at.colour;
+    const bool inside = vec_dot(d, at.normal) > 0;
+    const vec n = inside ? vec_scale(-1, at.normal) : at.normal;
+    const double ratio = inside ? GLASS_INDEX : 1 / GLASS_INDEX, cosine = -vec_dot(d, n);
+    const double square = 1 - ratio * ratio * (1 - cosine * cosine);
+    const bool mirrors = at.finish == METAL || square < 0;
+    const vec on = mirrors
+                       ? vec_reflect(d, n)
+                       : vec_unit(vec_along(vec_scale(ratio, d), ratio * cosine - sqrt(square), n));
+    return vec_mul(at.colour, albedo(at.point, on, depth + 1));
+}
+
+surface_of scene_look(const camera *view, int64_t row, int64_t column, int rays_per_pixel) {
+    const int side = (int)lround(sqrt(rays_per_pixel)), count = side * side;
+    const double far = 40;
+    surface_of sum = {.depth = 0};
+    for (int i = 0; i < count; i++) {
+        const vec d =
+            direction(view, ((double)column + (i % side + 0.5) / side) / (double)view->width,
+                      ((double)row + (i / side + 0.5) / side) / (double)view->height);
+        hit at;
+        const bool sky = !scene_hit(view->eye, d, &at);
+        sum.albedo = vec_along(sum.albedo, 1.0 / count, albedo(view->eye, d, 0));
+        if (!sky) sum.normal = vec_along(sum.normal, 1.0 / count, at.normal);
+        sum.depth += fmin(sky ? far : at.t, far) / count;
+    }
+    sum.albedo = vec_make(encode(sum.albedo.x), encode(sum.albedo.y), encode(sum.albedo.z));
+    return sum;
 }

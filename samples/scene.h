@@ -21,4 +21,15 @@ camera camera_make(int64_t width, int64_t height);
 int64_t scene_trace_pixel(const camera *view, int64_t row, int64_t column, int rays_per_pixel,
                           uint64_t seed, uint8_t rgb[3]);
 
+/* What is known of a pixel without light: its surface. */
+typedef struct surface_of {
+    vec albedo; /* colour of the first surface that is no mirror, in the encoding of a picture, 0..1
+                 */
+    vec normal; /* towards the camera; 0 of the sky */
+    double depth;
+} surface_of;
+
+/* The mean of the middles of rays_per_pixel (a square number) parts of a pixel. */
+surface_of scene_look(const camera *view, int64_t row, int64_t column, int rays_per_pixel);
+
 #endif

@@ -8,7 +8,7 @@
 
 SEED(seed);
 
-enum { CHANNELS_MOST = 7 };
+enum { CHANNELS_MOST = 16 };
 
 typedef struct {
     int32_t height, width, x, y; /* x, y: of the first pixel */

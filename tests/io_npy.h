@@ -23,11 +23,9 @@ static inline void io_npy_header(io_bytes *b, int version, const char *descr, bo
     io_npy_raw(b, version, text);
 }
 
-/* A 1-D array of n float64, little-endian. */
-static inline io_bytes io_npy_f8(int64_t n, const double *values) {
+/* float64, little-endian, of the given shape text. */
+static inline io_bytes io_npy_shaped(const char *shape, int64_t n, const double *values) {
     io_bytes b = {0};
-    char shape[32];
-    snprintf(shape, sizeof shape, "(%lld,)", (long long)n);
     io_npy_header(&b, 1, "<f8", false, shape);
     for (int64_t i = 0; i < n; i++) {
         uint64_t bits;
@@ -35,6 +33,13 @@ static inline io_bytes io_npy_f8(int64_t n, const double *values) {
         io_put_le(&b, bits, 8);
     }
     return b;
+}
+
+/* A 1-D array. */
+static inline io_bytes io_npy_f8(int64_t n, const double *values) {
+    char shape[32];
+    snprintf(shape, sizeof shape, "(%lld,)", (long long)n);
+    return io_npy_shaped(shape, n, values);
 }
 
 /* An int64 array of the given shape text. */

@@ -228,6 +228,7 @@ typedef struct csrec_read_options {
     csrec_progress_fn progress; /* or NULL. If the file has pattern, seed and count, the positions
                                    are drawn again, see csrec_sampling_create_watched */
     void *context;              /* of progress */
+    bool no_guides; /* guides of the file, and layers of an OpenEXR that are such, are left out */
     const csrec_shape *grid; /* or NULL: cells of a .csv's coordinates, which the first and the last
                                 cell of an axis have in their middle. Default: the step that the
                                 coordinates have, else square cells, about four for each sample */
@@ -244,6 +245,17 @@ typedef struct csrec_read_options {
                         as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
                         file and mask */
 } csrec_read_options;
+
+/* Adds the planes of a picture or array of any format that has CSREC_USE_READ, NaN where it is
+ * transparent or unknown, to the guides of a measurement (csrec_guides_add): of its shape, or with
+ * an axis of planes, the last or else the first; of a sequence also of a frame, for all of them.
+ * name, or NULL: of an OpenEXR all layers that are albedo, normals, depth or position, under these
+ * names, or else all it has; of others that of a part of the file that path names, or "". In depths
+ * what is infinite, or 1e10 and beyond, is the farthest else. CSREC_DATA: another shape, complex
+ * numbers, or a plane that is known nowhere. CSREC_ARGUMENT: too long a name. On failure layers
+ * before may have been added. */
+CSREC_API csrec_status csrec_guides_read(const char *path, const char *name,
+                                         csrec_measurement *measurement, csrec_error *error);
 
 /* Which values of a signal of that shape a mask marks: as of csrec_read_options, but flags of FITS
  * count where they are not 0. *at, to be freed in any case: [entries], or with *by_channel [entries
@@ -295,7 +307,8 @@ CSREC_API csrec_status csrec_slab_file_read(void *file, csrec_slab slab, csrec_m
 CSREC_API void csrec_slab_file_close(csrec_slab_file *file);
 
 /* Writes .npz with y, shape, index (or pattern, seed, count when `procedural` and the pattern is
- * known), sigma and scale where set; y in measurement->dtype. path "-" is stdout. */
+ * known), sigma, scale, guides and sequence where set; y in measurement->dtype. path "-" is stdout.
+ */
 CSREC_API csrec_status csrec_measurement_write(const char *path,
                                                const csrec_measurement *measurement,
                                                bool procedural, csrec_error *error);

@@ -24,7 +24,7 @@ from ._info import RecoverInfo, Track
 from ._inpaint import inpaint
 from ._learn import learn_conv, learn_gmm, learn_net, learn_pca
 from ._library import Atoms, lib, name_all, text
-from ._measurement import Measurement, Placement, place, positions_of, read, sample, write
+from ._measurement import Measurement, Placement, place, read, write
 from ._metrics import psnr, ssim
 from ._models import Model, read_model
 from ._adaptive import adaptive
@@ -35,6 +35,8 @@ from ._plot import plot_uncertainty
 from ._progress import Progress
 from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Pairs, Sparse, Wavelet
 from ._recover import recover
+from ._sample import positions_of, sample
+from ._sequence import Sequence, sequence
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
 from ._through import Through, measure
@@ -48,13 +50,13 @@ __version__: str = text(lib.csrec_version())
 __all__ = [
     "ArgumentError", "Atoms", "Chain", "Conv", "CsrecError", "DataError", "Dct", "Dense",
     "DeviceError", "Error", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
-    "OutOfMemoryError", "Pairs", "Placement", "Progress", "RecoverInfo", "RecoveryWarning", "Solution",
-    "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
+    "OutOfMemoryError", "Pairs", "Placement", "Progress", "RecoverInfo", "RecoveryWarning",
+    "Sequence", "Solution", "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
     "Wavelet", "adaptive", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
     "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
-    "positions_of", "psnr", "read", "read_model", "recover", "sample", "solve", "solvers", "ssim",
+    "positions_of", "psnr", "read", "read_model", "recover", "sample", "sequence", "solve", "solvers", "ssim",
     "synthesize", "tiles", "where_next", "write",
 ]
 

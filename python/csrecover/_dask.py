@@ -18,7 +18,7 @@ from ._whole import UNSAID, said, take_axis
 
 #: What needs all blocks at once, or is no array.
 _WHOLE = ("index", "shape", "robust", "callback", "progress", "comm", "coefficients", "reference",
-          "peak", "return_uncertainty", "return_info")
+          "peak", "guide", "return_uncertainty", "return_info")
 #: Entries around a block, as around a tile (src/recover/parts/tiling.c).
 _DEPTH, _DEPTH_3D = 64, 16
 

@@ -86,6 +86,36 @@ def axis_of(y: Any, channel_axis: Any) -> Any:
     return y.get_axis_num(channel_axis)
 
 
+def time_of(y: Any, time_axis: Any, channel_axis: Any, dims: int, usual: bool) -> Optional[int]:
+    """Which of a signal's ``dims`` axes is time; None: none. If it is not said, and the recovery is a
+    usual one, the dim of a DataArray of three that is named time, or has dates."""
+    said = time_axis is None or isinstance(time_axis, (int, np.integer, str))
+    if time_axis is None or not (said or (usual and is_labelled(y) and dims == 3)):
+        return None
+    channels = isinstance(channel_axis, (int, np.integer))
+    axes = dims + channels
+    if not said:
+        dates = [i for i, dim in enumerate(y.dims)
+                 if dim in y.coords and y.coords[dim].dtype.kind == "M"]
+        dates = [y.dims.index("time")] if "time" in y.dims else dates
+        if not dates:
+            return None
+        axis = dates[0]
+    elif isinstance(time_axis, str):
+        if not is_labelled(y) or time_axis not in y.dims:
+            raise ArgumentError(f"time_axis = '{time_axis}'; a name is for one of the dims of a "
+                                "DataArray of xarray")
+        axis = y.get_axis_num(time_axis)
+    else:
+        axis = int(time_axis)
+    if isinstance(time_axis, bool) or dims != 3 or not -axes <= axis < axes or (
+            channels and axis % axes == channel_axis % axes):
+        raise ArgumentError(f"time_axis = {time_axis!r}; give one of the three axes, without channels, "
+                            "of frames one after another")
+    axis %= axes
+    return axis - (channels and channel_axis % axes < axis)
+
+
 def _copy_of(y: Any, signal: np.ndarray) -> Any:
     """y with other values."""
     if is_labelled(y):

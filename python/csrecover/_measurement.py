@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, NoReturn, Optional
+from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, flag, pair, scalar, seed_of, shown, whole
+from ._arguments import as_tuple, flag, pair, scalar, seed_of, shown, whole
 from ._errors import ArgumentError, RecoveryWarning, warn
+from ._guides import guides_from_c, guides_to_c
 from ._html import picture, table
 from ._library import (NULL, check, copied, doubles, ffi, indices, lib, new_error, new_shape, number,
-                       numbers, path_bytes, pointer, real, text, unknown_argument)
+                       numbers, path_bytes, pointer, text)
 from ._progress import Callback, Watch
 from ._through import Through, pairs, through_from_c, through_to_c
 
@@ -65,6 +66,13 @@ class Measurement:
     through: Optional[Through] = None
     """the operator that was measured through: index then numbers its rows, and with coils y is
     [N, coils]; None: y has entries of the signal"""
+    guides: Optional[np.ndarray] = None
+    """[K, shape] float32, planes that are known beside the samples, NaN where they are not: albedo,
+    normals and depth of a rendering, the photograph of a depth map, other bands"""
+    guide_names: Optional[tuple[str, ...]] = None
+    """[K] names; planes called albedo serve the channel of their number, others all"""
+    sequence: bool = False
+    """of three axes the first is time: frames, each with samples of its own"""
 
     def __post_init__(self) -> None:
         """What a masked array of numpy.ma hides is not known: samples are left out that are
@@ -102,6 +110,7 @@ class Measurement:
         return table("Measurement", {
             "shape": " x ".join(map(str, self.shape)), "channels": channels[0] if channels else 1,
             "samples": f"{len(self.index)} ({100 * self.rate:.3g} %)", "pattern": self.pattern,
+            "guides": ", ".join(dict.fromkeys(self.guide_names or ())) or None,
             "sigma": self.sigma or None, "scale": self.scale, "dtype": y.dtype}, below)
 
 
@@ -119,6 +128,7 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
     made.is_complex = y.dtype.kind == "c"
     made.shape = new_shape(m.shape)[0]
     made.n, made.channels = len(y), 1 if y.ndim == 1 else y.shape[1]
+    made.sequence = flag(m.sequence, "sequence")
     keep = [values, index, pointer(values), pointer(index, "int64_t")]
     made.y, made.index = keep[2], keep[3]
     if m.through is not None:
@@ -132,6 +142,9 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
                                     "of the coils")
     made.dtype = _NUMBERS.get(y.real.dtype.newbyteorder("="), lib.CSREC_F64)
     made.sigma = scalar(m.sigma, "sigma")
+    if m.guides is not None:
+        keep += guides_to_c(m, made)
+    made.sequence = flag(m.sequence, "sequence")
     if m.scale is not None:
         made.scale = pair(m.scale, "scale")
     if m.pattern is not None:
@@ -167,18 +180,19 @@ def from_c(made: Any) -> Measurement:
         dtype = np.dtype(np.complex64 if dtype == np.float32 else np.complex128)
     scale = (float(made.scale[0]), float(made.scale[1]))
     pattern = text(lib.csrec_pattern_name(made.pattern))
+    guides, names = (None, None) if made.guides == NULL else guides_from_c(made.guides, shape)
     return Measurement(y.astype(dtype, copy=False),
                        copied(made.index, made.n, "int64_t", np.int64), shape, made.sigma,
                        scale if scale[0] != scale[1] else None,
                        pattern if pattern in PATTERNS else None, made.seed, made.count,
-                       through=through)
+                       through=through, guides=guides, guide_names=names, sequence=made.sequence)
 
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,
          unknown: Optional[float] = None, channels_last: bool = False,
          channels_first: bool = False, volume: bool = False, grid: Any = None,
          coordinates: Optional[str] = None, values: Optional[str] = None,
-         cell_means: bool = False, labels: bool = False,
+         cell_means: bool = False, labels: bool = False, guides: bool = True,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole picture or array.
 
@@ -205,6 +219,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
         as for :func:`place`
     labels : bool, optional
         the values are classes, for ``recover(labels=True)``: indices of a palette, not its colours
+    guides : bool, optional
+        False: without those of the file, in a .npz, or layers of an OpenEXR: albedo, normals, depth
     callback : callable, optional
         called with a :class:`Progress` where positions are drawn again; a true result raises
         :class:`Stopped`
@@ -243,6 +259,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     options.coordinates, options.values = chosen
     options.cell_means = flag(cell_means, "cell_means")
     options.labels = flag(labels, "labels")
+    options.no_guides = not flag(guides, "guides")
     placement = options.placement = ffi.new("csrec_placement *")
     facts = options.facts = ffi.new("csrec_facts *")
     if unknown is not None:
@@ -350,116 +367,3 @@ def write(path: str | os.PathLike[str], measurement: Measurement, *,
     check(lib.csrec_measurement_write(path_bytes(path), made,
                                         flag(procedural, "procedural"), error), error)
     del keep
-
-
-def _draw(shape: tuple[int, ...], count: int, pattern: str, seed: int,
-          callback: Optional[Callback] = None, progress: Any = None) -> tuple[np.ndarray, float]:
-    made = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)
-    error = new_error()
-    which = number("pattern", "csrec_pattern", pattern, PATTERNS)
-    with Watch(callback, progress) as watch:
-        status = lib.csrec_sampling_create_watched(new_shape(shape), which, count, seed,
-                                                   watch.function, NULL, made, error)
-    check(status, error)
-    return copied(made.index, made.n, "int64_t", np.int64), made.min_distance
-
-
-def positions_of(shape: Any, count: int, pattern: str = "uniform", seed: int = SEED, *,
-                 rng: Any = None) -> np.ndarray:
-    """Positions as :func:`sample` draws them.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-        of the signal
-    count : int
-        how many
-    pattern : str, optional
-        'uniform', 'jitter', or 'poisson' (2-D and 3-D)
-    seed, rng : int, Generator or RandomState, optional
-        draws them; rng: in its place a Generator, a RandomState or a number
-
-    Returns
-    -------
-    index : ndarray of int64
-        [count] distinct flat C-order positions, ascending: the same on every platform and for any
-        number of threads
-
-    Examples
-    --------
-    >>> len(csrecover.positions_of((20, 30), 50))
-    50
-    """
-    return _draw(as_tuple(shape), whole(count, "count"), pattern, seed_of(seed, rng))[0]
-
-
-def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = None,
-           seed: int = SEED, *, count: Optional[int] = None,
-           channel_axis: Optional[int] = None, rng: Any = None,
-           callback: Optional[Callback] = None, progress: Any = None,
-           **unknown: NoReturn) -> Measurement:
-    """Takes samples of a signal.
-
-    Parameters
-    ----------
-    image : array_like
-        array of any number of axes up to 8
-    rate, count
-        share of the entries to sample, 0 to 1, or their number
-    pattern : str, optional
-        'uniform', 'jitter' or 'poisson' (no two samples too close; 2-D and 3-D). Default: as the
-        tool cssample, 'poisson' for 2-D and 3-D, else 'jitter'
-    seed, rng : int, Generator or RandomState, optional
-        draws the positions; rng: in its place a Generator, a RandomState or a number
-    channel_axis : int, optional
-        axis of the image that holds channels, -1 for [H, W, 3]; they share the positions
-    callback : callable, optional
-        called with a :class:`Progress`; a true result raises :class:`Stopped`
-    progress : bool or tqdm, optional
-        True, or a bar of tqdm, shows how far it is
-    **unknown
-        refused, with the argument of a similar name
-
-    Returns
-    -------
-    scan : Measurement
-        the values at the positions drawn
-
-    Notes
-    -----
-    y keeps the image's dtype; uint8 and uint16 set ``scale`` to their range.
-
-    Examples
-    --------
-    >>> image = csrecover.datasets.picture("discs", 64)
-    >>> scan = csrecover.sample(image, rate=0.3)
-    >>> scan.shape, len(scan.y)
-    ((64, 64), 1229)
-    """
-    for key in unknown:
-        raise unknown_argument(key, ["rate", "pattern", "seed", *(sample.__kwdefaults__ or {})],
-                               "; noise is added to image beforehand" if key == "sigma" else
-                               "; see sample for its arguments")
-    masked = isinstance(image, np.ma.MaskedArray)
-    values = real(image.data if masked else image, "image")
-    if masked:
-        values = np.ma.MaskedArray(values, np.ma.getmaskarray(image))  # hidden samples are left out
-    if channel_axis is not None:
-        values = np.moveaxis(values, channel_axis, -1)
-    shape = values.shape if channel_axis is None else values.shape[:-1]
-    entries = int(np.prod(shape, dtype=np.int64))
-    if (rate is None) == (count is None):
-        raise ArgumentError("give rate, the share of entries to sample, or count, their number")
-    if rate is not None:
-        if not 0.0 < scalar(rate, "rate") <= 1.0:
-            raise ArgumentError(f"rate = {rate}; must be above 0 and at most 1")
-        count = max(1, int(np.floor(rate * entries + 0.5)))
-    if pattern is None:
-        pattern = "poisson" if len(shape) in (2, 3) else "jitter"
-    assert count is not None
-    seed = seed_of(seed, rng)
-    index, distance = _draw(shape, whole(count, "count"), pattern, seed, callback, progress)
-    flat = values.reshape(entries, *values.shape[len(shape):])
-    scales = {np.dtype(np.uint8): (0.0, 255.0), np.dtype(np.uint16): (0.0, 65535.0)}
-    return Measurement(flat[index], index, shape, scale=scales.get(values.dtype),
-                       pattern=pattern, seed=seed, count=count, min_distance=distance)

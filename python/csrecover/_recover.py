@@ -11,7 +11,8 @@ from ._comm import Ranks
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._info import RecoverInfo, tracks_of
 from ._dask import is_lazy, lazily
-from ._labels import along, axis_of, nodata_of, restored, times_of, unlabelled
+from ._guides import guided
+from ._labels import along, axis_of, nodata_of, restored, time_of, times_of, unlabelled
 from ._leave import delivered, leave
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        take_atoms, text)
@@ -21,7 +22,7 @@ from ._noise import doubts_about, estimate_noise, find_outliers, without
 from ._options import options_of
 from ._progress import Callback, Watch
 from ._typing import L, Mask, RecoverOptions, Samples
-from ._whole import UNSAID, ChannelAxis, taken_as
+from ._whole import UNSAID, ChannelAxis, taken_as, time_first
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -147,7 +148,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             channel_axis: Union[ChannelAxis, str] = UNSAID, dtype: Any = None,
             quality: Optional[str] = None, method: Optional[str] = None,
             solver: Optional[str] = None, basis: Optional[str] = None, sigma: Union[float, str, None] = None,
-            robust: bool = False, labels: bool = False,
+            robust: bool = False, labels: bool = False, guide: Any = None,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
             seed: int = SEED, rng: Any = None, order: Optional[str] = None,
             columns: Optional[str] = None, reference_pursuit: bool = False,
@@ -156,7 +157,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             range: Optional[tuple[Optional[float], Optional[float]]] = None,
             curve: Optional[str] = None, callback: Optional[Callback] = None,
             progress: Any = None, threads: int = 0, memory: int = 0, tile: int = 0,
-            times: Any = None, minutes: float = 0.0, backend: str = "auto", devices: Any = None,
+            time_axis: Any = UNSAID, times: Any = None, minutes: float = 0.0, backend: str = "auto", devices: Any = None,
             comm: Any = None, coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
             within: Optional[float] = None, fill: Any = None, depth: Any = None,
@@ -199,6 +200,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         y are classes, integers: the result has classes of the samples alone, in their dtype. Of a
         DataArray with ``flag_values``, say. Each class is recovered as a signal of 0 and 1, and the
         largest wins; at most 256 classes. No ``sigma``, ``return_uncertainty`` or ``reference``
+    guide : array_like or dict, optional
+        known beside the samples: [H, W] or [H, W, K] like the signal, NaN where unknown, or a dict of
+        such by their names: albedo, normal, depth of a rendering; the photograph of a depth map
     scale : (float, float), optional
         values of black and white, in units of y
     shifts : int, optional
@@ -231,6 +235,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         overlapping tiles, or :class:`MemoryError` is raised before the work
     tile : int, optional
         most values of a tile; larger signals are recovered in overlapping ones. 0: 2**24
+    time_axis : int, str or None, optional
+        of three axes the one that is time, or its name in a DataArray: each frame is recovered from its
+        samples and those of the frames around it, see :class:`Sequence`. Default: of a DataArray the
+        dim ``time``, or one with dates, where no method is named; else, and for None, none
     times : array_like, optional
         [n] where the entries of a signal of one axis are, ascending, if not at equal distances (method
         'smooth', the default). A DataArray or a Series has them in its index: numbers or dates
@@ -294,6 +302,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     """
     given = dict(locals())
     if is_lazy(y):
+        if given.pop("time_axis") not in (None, UNSAID):
+            raise ArgumentError("time_axis is not for arrays of dask; leave it out, or give y.compute()")
         return lazily(recover, given)
     if depth is not None:
         raise ArgumentError("depth is for arrays of dask; leave it out")
@@ -310,12 +320,23 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
     nodata, fill = nodata_of(y), along(fill, y)
     where = axis_of(y, channel_axis)
-    y = unlabelled(y)
-    m = taken_as(y, mask, index, shape, where)
+    labelled, y = y, unlabelled(y)
+    m = guided(taken_as(y, mask, index, shape, where), guide, labelled)
     _doubt_mask(m, y, mask)
     axis = where if isinstance(where, int) else -1
+    usual = unnamed and method is None and not labels and reference is None and comm is None
+    time = time_of(labelled, time_axis, where, len(m.shape), usual)
     if robust:
         m = without(m, find_outliers(m, threads=threads))
+    own = m
+    if time is not None:
+        m = time_first(m, time)
+        if time_axis is UNSAID:
+            warn(f"dims {labelled.dims} are taken as frames one after another; time_axis=None recovers "
+                 "a volume", UserWarning)
+        if reference is not None or coefficients:
+            raise ArgumentError("time_axis: reference and coefficients are not for sequences; leave "
+                                "them out")
     made, keep = to_c(m)
     if sigma is not None:
         made.sigma = estimate_noise(m) if sigma == "auto" else _given(sigma)
@@ -352,7 +373,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     truth, values, top = _truth(m, made, reference, peak)
     keep.append(values)
     history = NULL
-    if return_info and not ranks.several and not labels:
+    if return_info and not ranks.several and not labels and not made.sequence:
         room = ffi.new("csrec_history **")
         check(lib.csrec_history_create(truth, top, room))
         history = ffi.gc(room[0], lib.csrec_history_destroy)
@@ -374,6 +395,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         warn(text(sentence), RecoveryWarning)
     if report.remark != NULL:
         warn(text(report.remark), RecoveryWarning)
+    if time:
+        signal, error_map = (None if each is None else np.ascontiguousarray(np.moveaxis(each, 0, time))
+                             for each in (signal, error_map))
+        m, (made, keep) = own, to_c(own)
     leave(made, m, within, fill, axis, signal)
     wanted = kept(np.asarray(m.y).real)
     if labels and np.asarray(m.y).dtype.kind in "iu":

@@ -177,6 +177,8 @@ def tiles(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     m = taken_as(y, mask, index, shape, channel_axis)
     if isinstance(channel_axis, int) and channel_axis not in (-1, len(m.shape)):
         raise ArgumentError(f"channel_axis = {channel_axis}; tiles have channels last, give -1")
+    if m.guides is not None:
+        raise ArgumentError("tiles do not know of guides; use recover, or read with guides=False")
     made, keep = to_c(m)
     if sigma is not None:
         made.sigma = estimate_noise(m) if isinstance(sigma, str) else scalar(sigma, "sigma")

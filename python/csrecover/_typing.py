@@ -55,6 +55,7 @@ class CommonOptions(TypedDict, total=False):
     basis: Optional[str]
     sigma: Union[float, Literal["auto"], None]
     robust: bool
+    guide: Any
     labels: bool
     scale: Optional[tuple[float, float]]
     shifts: Optional[int]
@@ -73,6 +74,7 @@ class CommonOptions(TypedDict, total=False):
     threads: int
     memory: int
     tile: int
+    time_axis: Union[int, str, None]
     times: Any
     minutes: float
     backend: Literal["auto", "cpu", "cuda"]
@@ -94,6 +96,7 @@ class CommonOptions(TypedDict, total=False):
     copies: float
     debias: float
     joint: float
+    network: float
     nonnegative: float
     tau: float
     digits: float

@@ -2,6 +2,7 @@
 """Whole arrays some entries of which are known: which those are, and what their axes mean."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Optional, Union
 
 import numpy as np
@@ -106,6 +107,20 @@ def taken_as(y: Any, mask: Any, index: Any, shape: Any,
         raise ArgumentError("a Measurement says itself what was sampled; leave out mask, index, "
                             "shape and channel_axis")
     return y
+
+
+def time_first(m: Measurement, axis: int) -> Measurement:
+    """The sequence whose axis of time comes first; samples in the order of their positions."""
+    if m.through is not None:
+        raise ArgumentError("time_axis is for samples of entries; leave it out")
+    if axis == 0:
+        return replace(m, sequence=True)
+    shape = tuple(np.roll(m.shape[:axis + 1], 1)) + tuple(m.shape[axis + 1:])
+    at = list(np.unravel_index(np.asarray(m.index), m.shape))
+    flat = np.ravel_multi_index([at[axis], *at[:axis], *at[axis + 1:]], shape)
+    order = np.argsort(flat, kind="stable")
+    return replace(m, y=np.asarray(m.y)[order], index=flat[order], shape=tuple(map(int, shape)),
+                   pattern=None, count=0, sequence=True)
 
 
 def of_dtype(signal: np.ndarray, dtype: Any) -> np.ndarray:

@@ -23,7 +23,8 @@ __all__ = ["ArrayAccessor", "DatasetAccessor"]
 @xarray.register_dataarray_accessor("csrecover")
 class ArrayAccessor:
     """:func:`csrecover.recover` and :func:`csrecover.inpaint` of a ``DataArray``. Integers with a value
-    for unknown ones (``rio.nodata``, ``_FillValue``) keep their type."""
+    for unknown ones (``rio.nodata``, ``_FillValue``) keep their type. Of three dims one that is named
+    ``time``, or has dates, makes frames one after another of it; ``time_axis=None``: a volume."""
 
     def __init__(self, array: xarray.DataArray) -> None:
         self._array = array

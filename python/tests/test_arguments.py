@@ -212,8 +212,9 @@ def test_every_method_refuses_unknown_settings(rng, method):
     own = cs.methods()[method].parameters
     if method == "trial":  # of volumes alone
         truth, mask = picture(rng, 64).reshape(16, 16, 16), rng.random((16, 16, 16)) < 0.5
+    guide = truth if method == "beside" else None
     for name in {"rounds", "effort", "lambda", "planes"} - set(own):
-        refused(lambda: cs.recover(truth, mask, method=method, backend="cpu", **{name: 1}),
+        refused(lambda: cs.recover(truth, mask, method=method, backend="cpu", guide=guide, **{name: 1}),
                 f"method {method}.*no parameter '{name}'")
 
 
@@ -237,7 +238,7 @@ def test_unknown_names_are_answered_with_the_table(rng):
                         (lambda: cs.Wavelet(truth.shape, dtype="flot"), "dtype = 'flot'.*float32"),
                         (lambda: cs.measure(truth, "hadamrd"), "hadamard, fourier"),
                         (lambda: cs.learn_gmm(truth, start="x"), "kmeans or edges"),
-                        (lambda: cs.Model("gm", {}), "pca, gmm, conv or net"),
+                        (lambda: cs.Model("gm", {}), "pca, gmm, conv, net or beside"),
                         (lambda: cs.datasets.picture("disks", 9), "mean discs")):
         with pytest.raises(cs.CsrecError, match=words) as caught:
             call()
@@ -344,7 +345,7 @@ def test_without_tqdm():
 HALF = np.array([1.0, np.nan, 2.0, 3.0])
 NEEDED = {"recover": (HALF,), "sample": (np.zeros(8),), "tiles": (HALF,), "Operator": ("dct",),
           "solve": (np.eye(2), np.ones(2)), "inpaint": (np.ones((4, 4)), np.eye(4)),
-          "measure": (np.zeros(8), "hadamard")}
+          "measure": (np.zeros(8), "hadamard"), "sequence": ([],)}
 
 
 def calls(name):

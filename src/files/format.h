@@ -74,6 +74,9 @@ typedef struct csrec_format_row {
     /* Delivers an unchecked measurement or nothing; NULL: known entries of what `signal` reads. */
     csrec_status (*measurement)(csrec_input *input, const csrec_read_options *options,
                                 csrec_measurement *measurement, csrec_error *error);
+    /* Adds its layers to the guides (csrec_guides_read without a name); NULL: `signal` is the
+     * guide. */
+    csrec_status (*guides)(csrec_input *input, csrec_measurement *measurement, csrec_error *error);
     /* Opens samples with positions of which slabs are read; takes the input over. form: shape, n
      * and all but index and y. CSREC_UNSUPPORTED: they are read as a whole. */
     csrec_status (*open_slabs)(csrec_input *input, const csrec_read_options *options,

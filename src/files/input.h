@@ -25,6 +25,7 @@ typedef struct csrec_input {
     const double *unknown;
     csrec_slab slab;   /* to read, by formats with CSREC_USE_SLABS; count 0: all */
     bool is_mask;      /* what is read tells samples by values other than 0 */
+    bool guides;       /* layers that are such are read beside the samples */
     bool labels;       /* indices of a palette are wanted, not its colours */
     csrec_facts facts; /* that the reader found */
 } csrec_input;

@@ -47,6 +47,8 @@ changes = {
     "volume": ("c.npy -o o.npy -Q fast", "--volume"),
     "within": (FAST, "-w 3"),
     "fill": (FAST + " --fill mask.npy", "-F mask2.npy"),
+    "guide": (FAST, "-G full.npy"),
+    "no-guide": (FAST, "--no-guide"),
     "sigma": (FAST, "--sigma 0.01"),
     "robust": (FAST, "--robust"),
     "quality": (PICTURE, "-Q fast"),
@@ -141,7 +143,11 @@ def options_are_in_the_fingerprint():
 
 
 def inputs_are_in_the_fingerprint():
-    for words, name in (("full.npy -o o.npy -m mask.npy -Q fast", "mask.npy"), (PICTURE + " -M m.npz", "m.npz")):
+    for words, name in (
+        ("full.npy -o o.npy -m mask.npy -Q fast", "mask.npy"),
+        (PICTURE + " -M m.npz", "m.npz"),
+        (FAST + " -G mask.npy -G depth=full.npy", "full.npy"),
+    ):
         first = line_of(words)
         shutil.copy(name, "kept")
         shutil.copy(name[:-4] + "2" + name[-4:], name)

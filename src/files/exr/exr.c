@@ -7,12 +7,13 @@
 
 #include "files/exr/exr.h"
 #include "files/format.h"
+#include "files/guides.h"
 #include "files/measurement.h"
 
-enum { NAME = 256 };
+enum { NAME = CSREC_EXR_NAME };
 
 /* "R" of no layer, or "diffuse.R" of one; -1: there is none. */
-static int find(const exr_attr_chlist_t *list, const char *layer, const char *name) {
+int csrec_exr_find(const exr_attr_chlist_t *list, const char *layer, const char *name) {
     char whole[NAME];
     snprintf(whole, sizeof whole, "%s%s%s", layer, *layer && *name ? "." : "", name);
     for (int i = 0; i < list->num_channels; i++)
@@ -21,13 +22,14 @@ static int find(const exr_attr_chlist_t *list, const char *layer, const char *na
 }
 
 /* The length of the name of the channel's layer, 0: none. */
-static size_t layer_of(const char *channel) {
+size_t csrec_exr_layer_of(const char *channel) {
     const char *dot = strrchr(channel, '.');
     return dot ? (size_t)(dot - channel) : 0;
 }
 
 static bool is_of(const char *channel, const char *layer) {
-    return layer_of(channel) == strlen(layer) && strncmp(channel, layer, strlen(layer)) == 0;
+    return csrec_exr_layer_of(channel) == strlen(layer) &&
+           strncmp(channel, layer, strlen(layer)) == 0;
 }
 
 /* The only channel of a layer, of all channels if it is "", besides A; -1: there are others. */
@@ -46,41 +48,51 @@ static int find_only(const exr_attr_chlist_t *list, const char *layer, int alpha
  * only one; and A of the layer, or of the part. false: it has none of these. */
 static bool choose(const exr_attr_chlist_t *list, const char *layer, csrec_exr_layout *l) {
     static const char *const names[4][4] = {{"R", "G", "B"}, {"X", "Y", "Z"}, {"Y"}, {""}};
-    l->alpha = find(list, layer, "A");
-    if (l->alpha < 0) l->alpha = find(list, "", "A");
+    l->alpha = csrec_exr_find(list, layer, "A");
+    if (l->alpha < 0) l->alpha = csrec_exr_find(list, "", "A");
     bool all = false;
     for (int set = 0; set < 4 && !all; set++) {
         all = true;
         for (l->channels = 0; names[set][l->channels]; l->channels++) {
-            l->channel[l->channels] = find(list, layer, names[set][l->channels]);
+            l->channel[l->channels] = csrec_exr_find(list, layer, names[set][l->channels]);
             all = all && l->channel[l->channels] >= 0;
         }
         l->linear = set != 1;
-        l->chroma = all && set == 2 && find(list, layer, "RY") >= 0;
+        l->chroma = all && set == 2 && csrec_exr_find(list, layer, "RY") >= 0;
     }
     if (!all) l->channel[0] = find_only(list, layer, l->alpha);
     if (l->channel[0] < 0) return false;
     const char *name = list->entries[l->channel[0]].name.str;
-    const size_t length = layer_of(name);
+    const size_t length = csrec_exr_layer_of(name);
     l->linear = l->linear && (l->channels == 3 || strcmp(name + length + (length > 0), "Y") == 0);
     if (l->channel[0] == l->alpha) l->alpha = -1;
     return true;
 }
 
-/* What is shown of all: of no layer, or of the only one. */
-static bool choose_default(const exr_attr_chlist_t *list, csrec_exr_layout *l) {
-    char layer[NAME];
-    const char *name = list->entries[0].name.str;
-    const bool alpha = strcmp(name, "A") == 0 && list->num_channels > 1;
-    if (choose(list, "", l)) return true;
-    if (alpha) name = list->entries[1].name.str;
-    snprintf(layer, sizeof layer, "%.*s", (int)layer_of(name), name);
-    for (int i = alpha; i < list->num_channels; i++)
-        if (!*layer || !is_of(list->entries[i].name.str, layer)) return false;
-    return choose(list, layer, l);
+/* Whether all channels but A are of one layer; or all that are no guides. */
+static bool find_layer(const exr_attr_chlist_t *list, bool guides, char layer[NAME]) {
+    layer[0] = '\0';
+    for (int i = 0; i < list->num_channels; i++) {
+        char own[NAME];
+        const char *name = list->entries[i].name.str;
+        snprintf(own, sizeof own, "%.*s", (int)csrec_exr_layer_of(name), name);
+        if (list->num_channels > 1 && strcmp(name, "A") == 0) continue;
+        if (guides && csrec_guide_kind(*own ? own : name)) continue;
+        if (!*own || (*layer && strcmp(layer, own) != 0)) return false;
+        memcpy(layer, own, sizeof own);
+    }
+    return *layer;
 }
 
-static const char *name_of(const csrec_exr *exr, int part) {
+/* What is shown of all: of no layer, or of the only one, or of the only one beside guides. */
+static bool choose_default(const exr_attr_chlist_t *list, csrec_exr_layout *l) {
+    char layer[NAME];
+    if (choose(list, "", l)) return true;
+    return (find_layer(list, false, layer) || find_layer(list, true, layer)) &&
+           choose(list, layer, l);
+}
+
+const char *csrec_exr_part_name(const csrec_exr *exr, int part) {
     const char *name = NULL;
     return exr_get_name(exr->file, part, &name) || !name ? "" : name;
 }
@@ -93,17 +105,25 @@ static const char *within(const char *part, const char *name) {
     return name[length] ? NULL : name + length;
 }
 
+/* Whether the channel's layer is told apart as one of guides. */
+static bool is_guide(const csrec_exr *exr, const char *channel) {
+    char layer[NAME];
+    return csrec_guide_kind(csrec_exr_layer_name(exr, exr->part, channel, layer)) != NULL;
+}
+
 /* "Z, diffuse, the part left": what may be named instead of what l has, NULL: of nothing. */
 static void list_names(csrec_exr *exr, const csrec_exr_layout *l, char *text, size_t room) {
     int parts = 1;
     size_t used = 0, last = 0;
     const char *before = "";
     const exr_attr_chlist_t *list = NULL;
+    const bool guides = l && exr->input->guides;
     text[0] = '\0';
     if (exr_get_channels(exr->file, exr->part, &list)) return;
     for (int i = 0; i < list->num_channels && used < room; i++) {
         const char *name = list->entries[i].name.str;
-        size_t length = layer_of(name);
+        if (guides && is_guide(exr, name)) continue;
+        size_t length = csrec_exr_layer_of(name);
         if (l && (i == l->alpha || i == l->channel[0] ||
                   (l->channels == 3 && (i == l->channel[1] || i == l->channel[2]))))
             continue;
@@ -115,9 +135,9 @@ static void list_names(csrec_exr *exr, const csrec_exr_layout *l, char *text, si
     }
     exr_get_count(exr->file, &parts);
     for (int p = 0; p < parts && used < room; p++)
-        if (p != exr->part)
+        if (p != exr->part && !(guides && csrec_guide_kind(csrec_exr_part_name(exr, p))))
             used += (size_t)snprintf(text + used, room - used, "%s%.40s", used ? ", " : "",
-                                     name_of(exr, p));
+                                     csrec_exr_part_name(exr, p));
     csrec_text_clean(text);
 }
 
@@ -141,7 +161,7 @@ csrec_status csrec_exr_choose(csrec_exr *exr, csrec_exr_layout *l, csrec_error *
     if (!*name) parts = 1;
     for (int pass = 0; pass < 2 && !found; pass++)
         for (int p = 0; p < parts && !found; p++) {
-            rest = pass ? name : within(name_of(exr, p), name);
+            rest = pass ? name : within(csrec_exr_part_name(exr, p), name);
             exr_result_t result = exr_get_channels(exr->file, p, &list);
             if (result || list->num_channels < 1) return csrec_exr_failed(exr, result, error);
             found = rest && (*rest ? choose(list, rest, l) : choose_default(list, l));
@@ -373,6 +393,8 @@ const csrec_format_row csrec_exr_format = {
     .magic = {{"\x76\x2f\x31\x01", 4}},
     .members = CSREC_USE_READ,
     .signal = csrec_exr_signal,
+    .measurement = csrec_exr_measurement,
+    .guides = csrec_exr_guides,
     .refusal = refusal,
     .write = csrec_exr_write,
 };

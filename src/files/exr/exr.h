@@ -29,16 +29,19 @@ exr_result_t csrec_exr_close(csrec_exr *exr);
 /* "NAME: damaged OpenEXR (what the library said)", or that the output cannot be written. */
 csrec_status csrec_exr_failed(csrec_exr *exr, exr_result_t result, csrec_error *error);
 
+/* Channels that are read at a time: planes of guides, and their alphas. */
+enum { CSREC_EXR_CHANNELS = 2 * CSREC_GUIDES_MOST + 1, CSREC_EXR_NAME = 256 };
+
 /* What is read of a file. */
 typedef struct csrec_exr_layout {
     exr_attr_box2i_t window; /* of the data: its extents are the signal's */
     int32_t height, width;
-    int channels, channel[3]; /* in the file's list */
-    int alpha;                /* the channel A there, -1: none */
-    bool linear;              /* R, G and B, or Y: light */
-    bool chroma;              /* Y has RY or BY beside it */
-    csrec_dtype dtype;        /* U32 if all channels are, else F32 */
-    bool half;                /* one of them has 16 bits */
+    int channels, channel[CSREC_EXR_CHANNELS]; /* in the file's list */
+    int alpha;                                 /* the channel A there, -1: none */
+    bool linear;                               /* R, G and B, or Y: light */
+    bool chroma;                               /* Y has RY or BY beside it */
+    csrec_dtype dtype;                         /* U32 if all channels are, else F32 */
+    bool half;                                 /* one of them has 16 bits */
     bool tiled;
     exr_compression_t compression;
     double stored; /* bytes of all channels in the file, unpacked */
@@ -53,6 +56,27 @@ void csrec_exr_tell(csrec_exr *exr, const csrec_exr_layout *layout);
 const char *csrec_exr_lossy(exr_compression_t compression);
 
 csrec_status csrec_exr_layout_read(csrec_exr *exr, csrec_exr_layout *layout, csrec_error *error);
+/* The rest of a layout whose part and channels are chosen; and its pixels. */
+csrec_status csrec_exr_layout_fill(csrec_exr *exr, csrec_exr_layout *layout, csrec_error *error);
+csrec_status csrec_exr_pixels(csrec_exr *exr, const csrec_exr_layout *layout, csrec_image *signal,
+                              csrec_error *error);
+
+/* The length of the name of the channel's layer, 0: none; "R" of no layer, or of one; -1: none. */
+size_t csrec_exr_layer_of(const char *channel);
+int csrec_exr_find(const exr_attr_chlist_t *list, const char *layer, const char *name);
+const char *csrec_exr_part_name(const csrec_exr *exr, int part);
+
+/* The layer of a channel; of "Z" its own name, but that of the part of "R", "G" and "B", or "X",
+ * "Y" and "Z" that are all there. */
+const char *csrec_exr_layer_name(const csrec_exr *exr, int part, const char *channel,
+                                 char text[CSREC_EXR_NAME]);
+/* Layers that are known beside the samples (exr_guides.c): all of the file, for
+ * csrec_guides_read; and the measurement with those of its own file. */
+csrec_status csrec_exr_guides(csrec_input *input, csrec_measurement *measurement,
+                              csrec_error *error);
+csrec_status csrec_exr_measurement(csrec_input *input, const csrec_read_options *options,
+                                   csrec_measurement *measurement, csrec_error *error);
+
 /* Copies what describes the picture, not how it is stored: windows, camera, colours, texts, and
  * what is unknown to OpenEXR. Not the preview, which shows the picture with its holes. */
 void csrec_exr_copy_attributes(const csrec_exr *from, exr_context_t to);

@@ -39,29 +39,33 @@ static csrec_status find_channels(csrec_exr *exr, csrec_exr_layout *l, csrec_err
                       exr->name);
 }
 
-csrec_status csrec_exr_layout_read(csrec_exr *exr, csrec_exr_layout *layout, csrec_error *error) {
+csrec_status csrec_exr_layout_fill(csrec_exr *exr, csrec_exr_layout *l, csrec_error *error) {
     exr_storage_t storage = EXR_STORAGE_SCANLINE;
-    csrec_exr_layout l = {.alpha = -1};
-    csrec_status status = csrec_exr_choose(exr, &l, error);
-    if (status) return status;
     exr_result_t result = exr_get_storage(exr->file, exr->part, &storage);
-    if (!result) result = exr_get_data_window(exr->file, exr->part, &l.window);
-    if (!result) result = exr_get_compression(exr->file, exr->part, &l.compression);
+    if (!result) result = exr_get_data_window(exr->file, exr->part, &l->window);
+    if (!result) result = exr_get_compression(exr->file, exr->part, &l->compression);
     if (result) return csrec_exr_failed(exr, result, error);
     if (storage != EXR_STORAGE_SCANLINE && storage != EXR_STORAGE_TILED)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "%s: is a deep picture, which has any number of samples a pixel; flatten "
                           "it",
                           exr->name);
-    int64_t width = (int64_t)l.window.max.x - l.window.min.x + 1;
-    int64_t height = (int64_t)l.window.max.y - l.window.min.y + 1;
+    int64_t width = (int64_t)l->window.max.x - l->window.min.x + 1;
+    int64_t height = (int64_t)l->window.max.y - l->window.min.y + 1;
     if (width < 1 || height < 1 || width > INT32_MAX || height > INT32_MAX)
         return csrec_exr_failed(exr, EXR_ERR_FILE_BAD_HEADER, error);
-    l.width = (int32_t)width;
-    l.height = (int32_t)height;
-    l.tiled = storage == EXR_STORAGE_TILED;
-    *layout = l;
-    return find_channels(exr, layout, error);
+    l->width = (int32_t)width;
+    l->height = (int32_t)height;
+    l->tiled = storage == EXR_STORAGE_TILED;
+    return find_channels(exr, l, error);
+}
+
+csrec_status csrec_exr_layout_read(csrec_exr *exr, csrec_exr_layout *layout, csrec_error *error) {
+    csrec_exr_layout l = {.alpha = -1};
+    csrec_status status = csrec_exr_choose(exr, &l, error);
+    if (!status) status = csrec_exr_layout_fill(exr, &l, error);
+    if (!status) *layout = l;
+    return status;
 }
 
 typedef struct reader {
@@ -208,16 +212,14 @@ static csrec_status allocate(const csrec_exr *exr, const csrec_exr_layout *l, cs
     return status ? csrec_fail(error, status, "%s: out of memory", exr->name) : CSREC_OK;
 }
 
-static csrec_status read_signal(csrec_exr *exr, csrec_image *signal, csrec_error *error) {
-    csrec_exr_layout layout;
-    reader r = {.exr = exr, .layout = &layout};
-    csrec_status status = csrec_exr_layout_read(exr, &layout, error);
-    if (!status) csrec_exr_tell(exr, &layout);
-    if (!status) status = allocate(exr, &layout, signal, &r.alpha, error);
+csrec_status csrec_exr_pixels(csrec_exr *exr, const csrec_exr_layout *layout, csrec_image *signal,
+                              csrec_error *error) {
+    reader r = {.exr = exr, .layout = layout};
+    csrec_status status = allocate(exr, layout, signal, &r.alpha, error);
     if (!status) {
         r.pixels = signal->pixels.data;
-        exr_result_t result = layout.tiled ? read_tiles(&r) : read_lines(&r);
-        const char *lossy = csrec_exr_lossy(layout.compression);
+        exr_result_t result = layout->tiled ? read_tiles(&r) : read_lines(&r);
+        const char *lossy = csrec_exr_lossy(layout->compression);
         if (result == EXR_ERR_FEATURE_NOT_IMPLEMENTED && lossy)
             status = csrec_fail(error, CSREC_UNSUPPORTED,
                                 "%s: its compression, %s, is lossy, and this OpenEXR does not "
@@ -226,7 +228,7 @@ static csrec_status read_signal(csrec_exr *exr, csrec_image *signal, csrec_error
         else if (result)
             status = csrec_exr_failed(exr, result, error);
     }
-    int64_t entries = status ? 0 : (int64_t)layout.height * layout.width;
+    int64_t entries = status ? 0 : (int64_t)layout->height * layout->width;
     for (int64_t i = 0; i < entries && r.alpha; i++) signal->alpha[i] = r.alpha[i] > 0.0f;
     free(r.alpha);
     return status;
@@ -237,7 +239,10 @@ csrec_status csrec_exr_signal(csrec_input *input, csrec_image *signal, csrec_err
     csrec_image read = {0};
     csrec_status status = csrec_exr_open(input, &exr, error);
     if (status) return status;
-    status = read_signal(&exr, &read, error);
+    csrec_exr_layout layout;
+    status = csrec_exr_layout_read(&exr, &layout, error);
+    if (!status) csrec_exr_tell(&exr, &layout);
+    if (!status) status = csrec_exr_pixels(&exr, &layout, &read, error);
     csrec_exr_close(&exr);
     return csrec_image_deliver(status, &read, signal);
 }

@@ -372,6 +372,7 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     status = measure(&npz, &m, error);
     if (!status) status = csrec_npz_tones(&npz, &m, error);
     if (!status) status = read_positions(&npz, &m, error);
+    if (!status) status = csrec_npz_guides_read(&npz, !options->no_guides, &m, error);
     if (!status) status = read_y(&npz, &m, error);
     if (!status) csrec_through_look(&npz, &m, &input->facts.remark);
     csrec_npz_close(&npz);

@@ -124,6 +124,21 @@ typedef struct csrec_through_texts {
 void csrec_through_add(const csrec_measurement *measurement, csrec_through_texts *texts,
                        csrec_npz_field *fields, int *count);
 
+/* ------------------------------------------------------------------ guides (guides.c) --------- */
+
+/* sequence and, if `planes`, guides and their names, where there are such. */
+csrec_status csrec_npz_guides_read(const csrec_npz *npz, bool planes,
+                                   csrec_measurement *measurement, csrec_error *error);
+
+/* Adds them to the `count` fields, of at most CSREC_GUIDE_FIELDS. names: memory. */
+enum { CSREC_GUIDE_FIELDS = 3 };
+typedef struct csrec_npz_names {
+    uint32_t letter[CSREC_GUIDES_MOST * CSREC_GUIDE_NAME];
+    char descr[24];
+} csrec_npz_names;
+void csrec_npz_guides_add(const csrec_measurement *measurement, csrec_npz_names *names,
+                          csrec_npz_field *fields, int *count);
+
 /* One 'U' element of ASCII letters, at most 16. */
 csrec_npz_field csrec_npz_text(const char *name, const char *text, uint32_t letters[16],
                                char descr[16]);

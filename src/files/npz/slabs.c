@@ -254,7 +254,7 @@ static csrec_status open_places(slabs *s, csrec_error *error) {
 }
 
 /* Small arrays first: shape, type and number of samples are known even if it is refused. */
-static csrec_status open_arrays(slabs *s, csrec_error *error) {
+static csrec_status open_arrays(slabs *s, bool guides, csrec_error *error) {
     const csrec_npz *npz = &s->npz;
     const bool index = csrec_npz_has(npz, "index");
     s->masked = csrec_npz_has(npz, "mask");
@@ -265,6 +265,8 @@ static csrec_status open_arrays(slabs *s, csrec_error *error) {
     if (!status) status = open_places(s, error);
     if (status) return status;
     if (s->form.is_complex) return refuse(s, "it has complex numbers", error);
+    if (csrec_npz_has(npz, "sequence")) return refuse(s, "it is a sequence", error);
+    if (guides && csrec_npz_has(npz, "guides")) return refuse(s, "it has guides", error);
     if (is_scattered(&s->y.header) || is_scattered(&s->places.header))
         return refuse(s, "its arrays are in Fortran order; save them in C order", error);
     if (!csrec_npz_is_stored(npz, "y") || !csrec_npz_is_stored(npz, index ? "index" : "mask"))
@@ -284,7 +286,7 @@ csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *
     *input = (csrec_input){.name = input->name};
     status = csrec_npz_open(&s->input, &s->npz, error);
     s->npz.in_pieces = true;
-    if (!status) status = open_arrays(s, error);
+    if (!status) status = open_arrays(s, !options->no_guides, error);
     *form = s->form;
     if (status)
         close_slabs(s);

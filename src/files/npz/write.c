@@ -279,7 +279,7 @@ static csrec_status verify_pattern(const csrec_measurement *m, int64_t count, co
 }
 
 typedef struct {
-    csrec_npz_field field[8 + CSREC_THROUGH_FIELDS];
+    csrec_npz_field field[8 + CSREC_THROUGH_FIELDS + CSREC_GUIDE_FIELDS];
     int count;
 } field_list;
 
@@ -295,6 +295,7 @@ static csrec_status write_fields(csrec_files *files, const char *path, const csr
     char text_type[2][16];
     uint32_t letters[2][16] = {0};
     csrec_through_texts texts = {0};
+    csrec_npz_names names;
     int64_t asked = m->count ? m->count : m->n;
     const bool coils = m->through && m->through->coils;
     csrec_shape y_shape = {coils || m->channels > 1 ? 2 : 1,
@@ -316,6 +317,11 @@ static csrec_status write_fields(csrec_files *files, const char *path, const csr
     if (m->through) csrec_through_add(m, &texts, list.field, &list.count);
     if (m->sigma > 0) add(&list, "sigma", "f8", scalar, &m->sigma, 8);
     if (m->scale[0] != m->scale[1]) add(&list, "scale", "f8", pair, m->scale, 16);
+    if (m->guides && m->shape.dims == CSREC_DIMS_MAX)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "%s: guides of a signal of %d axes have one more; leave them out", path,
+                          CSREC_DIMS_MAX);
+    csrec_npz_guides_add(m, &names, list.field, &list.count);
     return csrec_npz_add(files, path, list.count, list.field, false, error);
 }
 

@@ -152,6 +152,11 @@ int cli_alias_check(const cli_tool *tool, const void *arguments) {
     cli_paths paths = {.n = 0};
     for (int i = 0; i < tool->n_options; i++) {
         const cli_option *o = &tool->options[i];
+        const cli_texts *reads = field(arguments, o->offset);
+        for (int k = 0; o->type == CLI_READS && k < reads->n; k++) {
+            const char *one = cli_named_path(reads->text[k], NULL);
+            cli_paths_add(&paths, &(cli_path){.option = o->name, .path = (char *)(uintptr_t)one});
+        }
         if (o->type != CLI_READ && o->type != CLI_WRITE) continue;
         const char *path = *(const char *const *)field(arguments, o->offset);
         cli_paths_add(&paths, &(cli_path){.option = o->name,

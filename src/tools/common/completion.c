@@ -169,7 +169,7 @@ static void print_zsh_value(const cli_option *option) {
  * of exclusions. */
 static void print_zsh_option(const cli_option *option) {
     const char *plus = option->argument ? "+" : "", *equals = option->argument ? "=" : "";
-    bool many = option->type == CLI_TEXTS;
+    bool many = option->type == CLI_TEXTS || option->type == CLI_READS;
     printf("        ");
     if (option->letter && many)
         printf("'*'{-%c%s,--%s%s}'", option->letter, plus, option->name, equals);

@@ -34,11 +34,17 @@ void cli_fingerprint_real(cli_fingerprint *line, const char *name, double value)
 }
 
 /* Of the fields of options; 0: the option prints something and exits. */
-static const size_t sizes[] = {
-    [CLI_FLAG] = sizeof(bool),    [CLI_TEXT] = sizeof(char *),     [CLI_READ] = sizeof(char *),
-    [CLI_WRITE] = sizeof(char *), [CLI_INTEGER] = sizeof(int64_t), [CLI_SEED] = sizeof(uint64_t),
-    [CLI_REAL] = sizeof(double),  [CLI_CHOICE] = sizeof(int),      [CLI_TEXTS] = sizeof(cli_texts),
-    [CLI_COMPLETION] = 0};
+static const size_t sizes[] = {[CLI_FLAG] = sizeof(bool),
+                               [CLI_TEXT] = sizeof(char *),
+                               [CLI_READ] = sizeof(char *),
+                               [CLI_WRITE] = sizeof(char *),
+                               [CLI_INTEGER] = sizeof(int64_t),
+                               [CLI_SEED] = sizeof(uint64_t),
+                               [CLI_REAL] = sizeof(double),
+                               [CLI_CHOICE] = sizeof(int),
+                               [CLI_TEXTS] = sizeof(cli_texts),
+                               [CLI_READS] = sizeof(cli_texts),
+                               [CLI_COMPLETION] = 0};
 
 static bool is_given(const cli_tool *tool, const cli_option *option, const void *arguments) {
     const char *at = (const char *)arguments, *defaults = tool->defaults;
@@ -85,6 +91,15 @@ static void add_texts(cli_fingerprint *line, const char *name, const cli_texts *
     for (int i = 0; i < n; i++) cli_fingerprint_text(line, name, sorted[i]);
 }
 
+static void add_files(cli_fingerprint *line, const char *option, const cli_texts *texts) {
+    char name[64], whole[160];
+    for (int i = 0; i < texts->n; i++) {
+        const char *path = cli_named_path(texts->text[i], name);
+        snprintf(whole, sizeof whole, "%s%s%s", option, *name ? " " : "", name);
+        cli_fingerprint_file(line, whole, path);
+    }
+}
+
 static void add_option(cli_fingerprint *line, const cli_option *option, const void *value) {
     char name[64];
     snprintf(name, sizeof name, "--%s", option->name);
@@ -106,6 +121,9 @@ static void add_option(cli_fingerprint *line, const cli_option *option, const vo
     case CLI_TEXT:
     case CLI_WRITE:
         cli_fingerprint_text(line, name, *(const char *const *)value);
+        break;
+    case CLI_READS:
+        add_files(line, name, value);
         break;
     case CLI_TEXTS:
         add_texts(line, name, value);

@@ -20,6 +20,12 @@ static const struct {
      "instead of shape and index: y lists its true entries in C order"},
     {"seed, pattern, count", "scalars", "instead of index: the reader draws the positions again"},
     {"sigma", "float", "optional: standard deviation of the noise, in units of y"},
+    {"guides", "float [K, shape]",
+     "optional: K planes that are known beside the samples, NaN where not"},
+    {"guide_names", "text [K]",
+     "optional: their names; planes called albedo serve the channel of their "
+     "number"},
+    {"sequence", "bool", "optional: of three axes the first is time: frames"},
     {"scale", "float [2]",
      "optional: the values of black and white for picture output, e.g. 0, 255"},
     {"operator", "text",

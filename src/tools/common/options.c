@@ -27,6 +27,16 @@ static void *field(void *arguments, size_t offset) {
     return (char *)arguments + offset;
 }
 
+const char *cli_named_path(const char *text, char name[64]) {
+    char file[CSREC_PATH_ROOM];
+    const char *equals = strchr(text, '=');
+    const bool named = equals && equals > text && equals[1] && equals - text < 64 &&
+                       !memchr(text, '/', (size_t)(equals - text)) &&
+                       access(csrec_path_file(text, file), F_OK) != 0;
+    if (name) snprintf(name, 64, "%.*s", named ? (int)(equals - text) : 0, text);
+    return named ? equals + 1 : text;
+}
+
 static int wrong_value(const cli_tool *tool, const cli_option *option, const char *value,
                        const char *remedy) {
     return cli_usage(tool, "--%s: '%s' is not %s", option->name, value, remedy);
@@ -169,7 +179,8 @@ static int store(const cli_tool *tool, const cli_option *option, const char *val
     case CLI_DEVICES:
         list_devices();
         return cli_stdout_flush(tool);
-    case CLI_TEXTS: {
+    case CLI_TEXTS:
+    case CLI_READS: {
         cli_texts *texts = to;
         if (texts->n == CLI_TEXTS_MOST)
             return cli_usage(tool, "--%s: at most %d times", option->name, CLI_TEXTS_MOST);
@@ -210,7 +221,8 @@ static int take(const cli_tool *tool, const cli_option *option, const char *atta
     if (!value)
         return cli_usage(tool, "--%s needs a value, %s; see %s --help", option->name,
                          option->argument, tool->name);
-    bool text = option->type == CLI_TEXT || option->type == CLI_READ || option->type == CLI_WRITE;
+    bool text = option->type == CLI_TEXT || option->type == CLI_READ || option->type == CLI_WRITE ||
+                option->type == CLI_READS;
     if (text && !*value)
         return cli_usage(tool, "--%s needs a value, %s, but the value is empty", option->name,
                          option->argument);

@@ -26,6 +26,7 @@ typedef enum cli_type {
     CLI_CHOICE,  /* int, number of the name in choice */
     CLI_DEVICES, /* lists backends and devices, then exits */
     CLI_TEXTS,   /* cli_texts: may be repeated */
+    CLI_READS,   /* the same: paths of what is read, perhaps NAME=PATH (cli_named_path) */
     CLI_LISTING, /* prints the tool's list, then exits */
     CLI_HELP,
     CLI_VERSION,
@@ -166,6 +167,10 @@ typedef struct cli_tool {
 /* Fills `arguments` (defaults set by the caller). CLI_CONTINUE, or the code to exit with: CLI_DONE
  * after --help, --version and --list-devices, CLI_USAGE after one line on stderr. */
 int cli_parse(const cli_tool *tool, int argc, char **argv, void *arguments);
+
+/* The path of a CLI_READS, within the text: behind NAME= unless there is a file of that name. name:
+ * NULL, or receives NAME, or "". */
+const char *cli_named_path(const char *text, char name[64]);
 
 /* ------------------------------------------------------------------ alias.c ------------------- */
 

@@ -247,7 +247,7 @@ bool cli_progress_report(const csrec_progress *now, void *context) {
         progress->last = second;
         progress->drawn = true;
     }
-    return interrupted != 0;
+    return interrupted != 0 && !progress->patient;
 }
 
 void cli_progress_finish(cli_progress *progress) {

@@ -27,6 +27,7 @@ typedef struct cli_progress {
     csrec_comm *comm; /* of the ranks; NULL: one process */
     double all;       /* share of the run that all ranks have done, on rank 0 */
     double sent;      /* second of the last word to it */
+    bool patient;     /* work goes on after a first signal */
     bool lost;        /* another rank has failed */
     csrec_error why;
 } cli_progress;

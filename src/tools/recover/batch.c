@@ -5,29 +5,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "recover.h"
+#include "batch.h"
 
 /* Limits of inputs that share a recovery: their number, and their values, 128 MiB; a recovery needs
  * a few times that. */
 enum { TOGETHER = 32, VALUES = 1 << 24 };
 
-typedef struct batch {
-    const cli_request *request;
-    cli_progress *progress;
-    cli_json json;
-    int next, end; /* the inputs to load next */
-    int code;      /* the last exit code, which is that of a single input */
-    int done, skipped;
-    double began; /* second */
-    int *failed;  /* their numbers */
-    int n_failed;
-    bool interrupted, stdout_lost;
-    cli_job *waiting; /* loaded, but part of the next group */
-    cli_text item;    /* what rank 0 prints of an input */
-} batch;
+typedef cli_batch batch;
 
 static bool is_single(const batch *b) {
-    return cli_recoveries(&b->request->a) == 1;
+    return cli_recoveries(&b->request->a) == 1 && !b->request->frames;
 }
 
 /* One input is one object; several are a list of objects with their status. Of several ranks each
@@ -70,12 +57,12 @@ static bool close_json(batch *b) {
     return cli_json_close(&b->json);
 }
 
-static void drop(cli_job *job) {
+void cli_batch_drop(cli_job *job) {
     if (job) cli_job_clear(job);
     free(job);
 }
 
-static void fail(batch *b, cli_job *job, int code) {
+void cli_batch_fail(batch *b, cli_job *job, int code) {
     b->failed[b->n_failed++] = job->number;
     b->code = code;
     if (b->request->a.json && !is_single(b)) {
@@ -83,7 +70,7 @@ static void fail(batch *b, cli_job *job, int code) {
         cli_json_text(&b->json, "error", job->failure);
         end_json(b, job->number);
     }
-    drop(job);
+    cli_batch_drop(job);
 }
 
 static void skip(batch *b, int number) {
@@ -102,6 +89,7 @@ static bool has_next(batch *b) {
     csrec_error error;
     int64_t first = 0, count = 0, all = cli_recoveries(&b->request->a);
     if (b->next < b->end) return true;
+    if (b->follows) return cli_follow_next(b);
     if (!b->request->comm) return false;
     if (csrec_comm_claim(b->request->comm, all, TOGETHER, &first, &count, &error)) {
         cli_progress_lose(b->progress, error.text);
@@ -113,10 +101,10 @@ static bool has_next(batch *b) {
 }
 
 /* The next input to recover that can be read, or NULL. */
-static cli_job *load_next(batch *b) {
+cli_job *cli_batch_load(batch *b) {
     cli_job *job = b->waiting;
     b->waiting = NULL;
-    while (!job && !cli_interrupted() && has_next(b)) {
+    while (!job && !b->broken && !cli_interrupted() && has_next(b)) {
         int number = b->next++;
         const char *input = b->request->a.inputs.text[number];
         if (cli_input_is_done(b->request, input)) {
@@ -137,7 +125,12 @@ static cli_job *load_next(batch *b) {
                          .progress = b->progress};
         int code = cli_job_load(job);
         if (code == CLI_CONTINUE) break;
-        fail(b, job, code);
+        if (b->request->frames) {
+            b->broken = job;
+            b->broken_code = code;
+        } else {
+            cli_batch_fail(b, job, code);
+        }
         job = NULL;
     }
     return job;
@@ -164,11 +157,11 @@ static void tell_finished(batch *b, cli_job *job, bool interrupted) {
     end_json(b, job->number);
 }
 
-static void finish(batch *b, cli_job *job) {
+void cli_batch_finish(batch *b, cli_job *job) {
     bool interrupted = job->result.report.outcome == CSREC_INTERRUPTED;
     int code = job->failure[0] ? CLI_FAILURE : deliver(job);
     if (code != CLI_CONTINUE && !job->written.any) {
-        fail(b, job, code);
+        cli_batch_fail(b, job, code);
         return;
     }
     b->interrupted = b->interrupted || interrupted;
@@ -179,7 +172,7 @@ static void finish(batch *b, cli_job *job) {
         b->code = code;
     }
     tell_finished(b, job, interrupted);
-    drop(job);
+    cli_batch_drop(job);
 }
 
 /* ------------------------------------------------------------------ groups ------------------ */
@@ -189,7 +182,7 @@ static int collect(batch *b, cli_job *group[TOGETHER]) {
     int n = 1;
     int64_t values = cli_signal_values(&group[0]->in.measurement);
     if (is_single(b) || !cli_jobs_share(group[0], group[0])) return n;
-    for (cli_job *job; n < TOGETHER && (job = load_next(b)); group[n++] = job) {
+    for (cli_job *job; n < TOGETHER && (job = cli_batch_load(b)); group[n++] = job) {
         values += cli_signal_values(&job->in.measurement);
         if (values <= VALUES && cli_jobs_share(group[0], job)) continue;
         b->waiting = job;
@@ -216,7 +209,7 @@ static cli_run run_of(const batch *b, const cli_job *job, int n) {
                      .input = *e};
 }
 
-static void label(const batch *b, const cli_job *job, int n) {
+void cli_batch_label(const batch *b, const cli_job *job, int n) {
     const char *name;
     char text[64] = "";
     int length = cli_input_name(job->input, &name);
@@ -233,13 +226,13 @@ static void run_group(batch *b, cli_job *first) {
     cli_job *group[TOGETHER] = {first};
     int n = collect(b, group);
     if (cli_interrupted()) { /* nothing was started */
-        for (int k = 0; k < n; k++) drop(group[k]);
+        for (int k = 0; k < n; k++) cli_batch_drop(group[k]);
         b->interrupted = true;
         return;
     }
-    label(b, first, n);
+    cli_batch_label(b, first, n);
     cli_jobs_recover(group, n);
-    for (int k = 0; k < n; k++) finish(b, group[k]);
+    for (int k = 0; k < n; k++) cli_batch_finish(b, group[k]);
 }
 
 static void describe(batch *b, cli_job *job) {
@@ -252,7 +245,7 @@ static void describe(batch *b, cli_job *job) {
         b->stdout_lost = true;
     }
     b->done++;
-    drop(job);
+    cli_batch_drop(job);
 }
 
 /* ------------------------------------------------------------------ several ranks ----------- */
@@ -345,7 +338,9 @@ static void tell(const batch *b, double seconds) {
 static void tell_not_begun(const batch *b) {
     const cli_operands *inputs = &b->request->a.inputs;
     int left = cli_recoveries(&b->request->a) - b->done - b->skipped - b->n_failed;
-    if (!b->interrupted || left == 0) return;
+    if (left > 0 && b->request->frames && (b->interrupted || b->n_failed))
+        cli_note(b->request->all, "%d frames were not recovered", left);
+    if (!b->interrupted || left == 0 || b->request->frames) return;
     if (is_single(b))
         cli_note(b->request->all, "%s: interrupted before its start", inputs->text[0]);
     else
@@ -358,13 +353,14 @@ static int code_of(batch *b) {
         if (b->json.file) close_json(b); /* of what is written all the same */
         return b->code;
     }
-    if (b->progress->lost) return CLI_FAILURE;
+    if (b->progress->lost || b->lost_folder) return CLI_FAILURE;
     if (b->stdout_lost || !close_json(b)) return cli_stdout_failed(b->request->tool);
     return b->interrupted ? CLI_INTERRUPTED : b->n_failed ? CLI_FAILURE : CLI_DONE;
 }
 
 static int leave(batch *b, const cli_folders *made, int code) {
     free(b->failed);
+    cli_follow_end(b);
     /* Another rank may be about to write into a folder that is empty. */
     if (b->request->comm && !b->progress->lost) csrec_comm_wait(b->request->comm, NULL);
     cli_folders_drop(made);
@@ -386,12 +382,14 @@ int cli_request_run(const cli_request *request, cli_progress *progress) {
         return code;
     }
     cli_progress_start(progress, request->a.quiet);
+    cli_follow_begin(&b);
     if (request->comm) cli_progress_share(progress, request->comm);
     if (request->tiles) cli_progress_share(progress, request->tiles);
-    for (cli_job *job; !b.interrupted && (job = load_next(&b));)
+    if (request->frames && !request->a.info) cli_frames_run(&b);
+    for (cli_job *job; !b.interrupted && !b.broken && (job = cli_batch_load(&b));)
         (request->a.info ? describe : run_group)(&b, job);
-    drop(b.waiting);
-    b.interrupted = b.interrupted || cli_interrupted();
+    cli_batch_drop(b.waiting);
+    b.interrupted = b.interrupted || (cli_interrupted() && !b.follows);
     if (request->comm && !gather(&b))
         return leave(&b, &made, progress->lost ? CLI_FAILURE : CLI_DONE);
     if (!is_single(&b)) tell(&b, cli_seconds() - start);

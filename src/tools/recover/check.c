@@ -124,7 +124,7 @@ static bool are_small(const cli_operands *inputs) {
 static int count_threads(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     int inputs = cli_recoveries(a);
-    if (request->comm || request->tiles || inputs == 1 || a->info) return 1;
+    if (request->comm || request->tiles || inputs == 1 || a->info || a->sequence) return 1;
     if (a->backend != backend_number("cuda")) return 1;
     if (!a->devices && csrec_backend_devices("cuda", request->device, &request->n_devices, NULL))
         return 1; /* each input tells why */
@@ -183,7 +183,7 @@ static int check_illustration(const cli_request *request, const char *option, co
     if (!path) return CLI_CONTINUE;
     *folder = cli_is_folder(path);
     if (*folder) return CLI_CONTINUE;
-    if (cli_recoveries(&request->a) > 1)
+    if (cli_recoveries(&request->a) > 1 || request->frames)
         return cli_usage(request->tool, "%d inputs need a folder, %s FOLDER/, not %s",
                          request->a.inputs.n, option, path);
     for (int i = 0; i < 2 && dot && endings[i]; i++)
@@ -217,7 +217,7 @@ static int check_batch(const cli_request *request) {
         return cli_usage(request->tool, "--resume needs the files of --output; give -o");
     if (a->merge && a->inputs.n == 1)
         return cli_usage(request->tool, "--merge joins several inputs; give two or more");
-    if (a->inputs.n == 1) return CLI_CONTINUE;
+    if (a->inputs.n == 1 && !request->frames) return CLI_CONTINUE;
     for (int i = 0; i < a->inputs.n; i++)
         if (cli_is_dash(a->inputs.text[i]))
             return cli_usage(request->tool, "- (stdin) must be the only input; save it to a file");
@@ -317,7 +317,9 @@ int cli_request_check(cli_request *request) {
         return cli_usage(request->tool, "--colormap: colours have 8 bits; leave out --bits");
     if (cli_is_dash(a->inputs.text[0]) && cli_is_dash(a->mask))
         return cli_usage(request->tool, "the input and --mask cannot both be stdin");
-    int code = check_labels(request);
+    int code = cli_guides_check(request->tool, &a->guides, a->inputs.text[0], a->mask);
+    if (code == CLI_CONTINUE) code = cli_sequence_check(request);
+    if (code == CLI_CONTINUE) code = check_labels(request);
     if (code == CLI_CONTINUE) code = check_scale(request);
     if (code == CLI_CONTINUE) code = check_range(request);
     if (code == CLI_CONTINUE) code = check_grid(request);
@@ -339,6 +341,8 @@ int cli_request_share(cli_request *request, const cli_ranks *ranks) {
         if (cli_is_dash(a->inputs.text[i]))
             return cli_usage(request->tool,
                              "stdin is read by one process; name files, or start it without MPI");
+    if (a->sequence)
+        return cli_usage(request->tool, "--sequence is for one process; start it without MPI");
     int n = cli_recoveries(a), size = csrec_comm_size(ranks->comm);
     if (n > 1 && n < size)
         return cli_usage(request->tool,

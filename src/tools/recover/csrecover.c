@@ -55,6 +55,9 @@ static const cli_option options[] = {
      "Fill only where this picture or array, as one of --mask, is not zero; the rest stays "
      "unknown, as of --within.",
      CLI_AT(fill)},
+    CLI_GUIDE(cli_recover_arguments),
+    {"no-guide", 0, CLI_FLAG, NULL,
+     "Leave out guides that INPUT has: those of a .npz, layers of an OpenEXR.", CLI_AT(no_guide)},
     {"grid", 0, CLI_TEXT, "H,W",
      "Cells of a .csv's coordinates: each sample goes to the nearest, the first and the last of an "
      "axis are in the middle of theirs. Default: the step that the coordinates have, else square "
@@ -79,6 +82,20 @@ static const cli_option options[] = {
      "Join all INPUTs, scans of one signal, and recover once. Positions that several have are "
      "averaged, weighted by 1/sigma^2 where each has sigma; contradictions are reported.",
      CLI_AT(merge)},
+    {"sequence", 0, CLI_FLAG, NULL,
+     "INPUTs, of one shape, are frames one after another, each recovered from its samples and "
+     "those "
+     "of the frames around it; those of a folder come in the order of the numbers in their names. "
+     "One INPUT that is an array of three axes has time first, see --time-axis.",
+     CLI_AT(sequence)},
+    {"time-axis", 0, CLI_INTEGER, "K",
+     "The axis of an array that is time, from 0 (default), with --sequence.", CLI_AT(time_axis),
+     .low = 0, .high = 2, .given = offsetof(cli_recover_arguments, time_axis_given)},
+    {"follow", 0, CLI_REAL, "SECONDS",
+     "With --sequence: INPUT is a folder whose frames are taken as they appear. It ends at Ctrl-C, "
+     "or when no frame came for SECONDS; 0: at Ctrl-C alone. Frames that wait are recovered then.",
+     CLI_AT(follow), .low = 0.0, .high = 1e9,
+     .given = offsetof(cli_recover_arguments, follow_given), .effect = CLI_ON_PROCESS},
     {"sigma", 0, CLI_TEXT, "S|auto",
      "Standard deviation of the noise in units of the samples, instead of the file's; auto: "
      "estimated from the samples.",
@@ -243,6 +260,7 @@ static const cli_tool tool = {
                 "csrecover points.csv --grid 9,15 -o surface.npy\n"
                 "csrecover scan.npz --coefficients atoms.npz --shifts 1 --epsilon 0.01\n"
                 "csrecover scans/*.npz -o recovered/ --quality balanced --resume\n"
+                "csrecover scans/ -o recovered/ --sequence\n"
                 "csrecover scan.npz --reference truth.png --report recovery.html\n"
                 "csrecover scans/*.npz --merge -o recovered.png\n"
                 "csrecover scan.npz --info --json",
@@ -280,6 +298,6 @@ int main(int argc, char **argv) {
     free(card);
     if (code == CLI_CONTINUE) code = cli_devices_run(&request, &progress);
     cli_ranks_leave(&ranks);
-    free(request.a.inputs.text);
+    cli_sequence_forget(&request);
     return cli_exit_code(code);
 }

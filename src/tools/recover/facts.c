@@ -23,6 +23,7 @@ static void put_word(FILE *file, const char *word) {
 /* Operands point into the words. */
 static bool is_other_input(const cli_job *job, const char *word) {
     const cli_operands *inputs = &job->a->inputs;
+    if (job->request->frames) return false;
     for (int i = 0; i < inputs->n; i++)
         if (inputs->text[i] == word) return word != job->input;
     return false;
@@ -71,6 +72,7 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     else
         add(&f, "pattern", "%s, seed %llu", csrec_pattern_name(m->pattern),
             (unsigned long long)m->seed);
+    if (m->guides) add(&f, "guides", "%.150s", cli_guides_text(m, shape));
     const char *source = cli_sigma_source(job);
     add(&f, "noise, sigma", source ? "%g (%s)" : "not given", m->sigma, source);
     if (job->a->robust) add(&f, "outliers dropped", "%lld", (long long)job->in.dropped);
@@ -182,6 +184,7 @@ void cli_describe_json(const csrec_measurement *m, cli_json *json) {
     cli_json_integer(json, "samples", m->n);
     cli_json_real(json, "rate", (double)m->n / (double)s.entries);
     cli_json_integer(json, "channels", m->channels);
+    cli_guides_json(m, json);
     cli_json_text(json, "dtype", dtype_name(m));
     if (m->through) cli_json_text(json, "operator", m->through->name);
     cli_json_text(json, "pattern", drawn ? csrec_pattern_name(m->pattern) : NULL);
@@ -213,6 +216,7 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
            100.0 * (double)m->n / (double)s.entries);
     printf("channels  %lld\n", (long long)m->channels);
     printf("dtype     %s\n", dtype_name(m));
+    if (m->guides) printf("guides    %s\n", cli_guides_text(m, shape));
     if (m->through)
         printf("operator  %s%s%s%s%s%s%s\n", m->through->name, m->through->ordering ? ", " : "",
                m->through->ordering ? m->through->ordering : "",

@@ -58,7 +58,8 @@ static void set_tones(cli_job *job) {
 
 /* Whether the steps are recorded. */
 static bool wants_history(const cli_job *job) {
-    return job->a->history || (!job->a->labels && (job->out.page || job->out.plot));
+    return job->a->history ||
+           (!job->a->labels && !cli_job_is_sequence(job) && (job->out.page || job->out.plot));
 }
 
 static int begin_history(cli_job *job) {
@@ -165,6 +166,7 @@ static int read_samples(cli_job *job) {
     if (job->large.on) return CLI_CONTINUE;
     cli_progress_next(job->progress, "", 0.0);
     csrec_status status = cli_job_read(job, &error);
+    if (!status) status = cli_guides_read(&job->a->guides, &job->in.measurement, &error);
     cli_progress_finish(job->progress);
     if (status) cli_job_fail(job, "%s", error.text);
     return !status ? CLI_CONTINUE : status == CSREC_STOPPED ? CLI_INTERRUPTED : CLI_FAILURE;
@@ -173,7 +175,7 @@ static int read_samples(cli_job *job) {
 /* The prior is for pictures: then it belongs to the fingerprint, as its last entry. */
 static int add_prior(cli_job *job) {
     csrec_error error;
-    if (job->in.measurement.shape.dims != 2) return CLI_CONTINUE;
+    if (job->in.measurement.shape.dims != 2 && !cli_job_is_sequence(job)) return CLI_CONTINUE;
     const char *prior = cli_prior_find(job->request, &error);
     if (!prior) return cli_job_fail(job, "%s", error.text);
     job->out.fingerprint = cli_fingerprint_add_prior(job->out.fingerprint, prior);
@@ -217,6 +219,10 @@ static int load(cli_job *job) {
 static bool is_lost(const cli_job *job, csrec_error *error) {
     const char *const files[] = {job->input, job->a->mask, job->a->model, job->out.reference,
                                  job->a->fill};
+    for (int i = 0; i < job->a->guides.n; i++) {
+        const char *guide = cli_named_path(job->a->guides.text[i], NULL);
+        if (cli_files_lost(1, &guide, error)) return true;
+    }
     return cli_files_lost(sizeof files / sizeof *files, files, error) ||
            cli_files_lost(job->a->merge ? job->a->inputs.n : 0, job->a->inputs.text, error);
 }

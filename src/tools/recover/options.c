@@ -265,16 +265,20 @@ int cli_request_conflicts(const cli_request *request) {
     if (a->quality >= 0 && beside)
         return cli_usage(request->tool, "--quality chooses a method; omit --quality or %s", beside);
     set_options(request, NULL, settings, &options);
-    return csrec_recover_options_check(&options, a->model != NULL, false, &error)
-               ? cli_usage(request->tool, "%s", error.text)
-               : CLI_CONTINUE;
+    csrec_status status = csrec_recover_options_check(&options, a->model != NULL, false, &error);
+    csrec_sequence *sequence = NULL;
+    if (!status && a->sequence) status = csrec_sequence_create(&options, &sequence, &error);
+    csrec_sequence_destroy(sequence);
+    return status ? cli_usage(request->tool, "%s", error.text) : CLI_CONTINUE;
 }
 
 /* Where the lower end of the range is the value for unknown, it is the least sample instead. */
 static void bound_below(const cli_job *job, csrec_recover_options *o) {
     double low, high;
     const bool given = o->range[0] != o->range[1] && !isnan(o->range[0]);
-    if (job->large.on || job->a->labels || !cli_job_has_points(job) || !cli_job_avoids(job)) return;
+    if (job->large.on || job->a->labels || cli_job_is_sequence(job) || !cli_job_has_points(job) ||
+        !cli_job_avoids(job))
+        return;
     cli_job_range(job, &low, &high);
     const bool depth = !given && cli_job_unknown(job) == 0.0 && low > 0.0 && low <= high / 16.0;
     if (!depth && !(given && o->range[0] == cli_job_unknown(job))) return;
@@ -285,7 +289,12 @@ static void bound_below(const cli_job *job, csrec_recover_options *o) {
 int cli_job_options(cli_job *job) {
     csrec_error error;
     csrec_recover_options *o = &job->setup.options;
-    set_options(job->request, &job->in.measurement, job->setup.settings, o);
+    csrec_measurement stack = job->in.measurement;
+    if (cli_job_is_stack(job) && cli_stack_make(job, &stack, &error)) {
+        cli_stack_drop(job, &stack);
+        return cli_job_fail(job, "%s: %s", job->input, error.text);
+    }
+    set_options(job->request, &stack, job->setup.settings, o);
     o->model = job->setup.model;
     bound_below(job, o);
     o->solve.progress = cli_progress_report;
@@ -298,7 +307,7 @@ int cli_job_options(cli_job *job) {
     csrec_results results = !job->a->coefficients       ? CSREC_RESULT_SIGNAL
                             : cli_job_wants_signal(job) ? CSREC_RESULT_SIGNAL_AND_ATOMS
                                                         : CSREC_RESULT_ATOMS;
-    return csrec_recover_plan(&job->in.measurement, o, results, &job->setup.plan, &error)
-               ? cli_job_fail(job, "%s: %s", job->input, error.text)
-               : CLI_CONTINUE;
+    csrec_status status = csrec_recover_plan(&stack, o, results, &job->setup.plan, &error);
+    cli_stack_drop(job, &stack);
+    return status ? cli_job_fail(job, "%s: %s", job->input, error.text) : CLI_CONTINUE;
 }

@@ -130,37 +130,73 @@ static bool is_worth_it(const cli_job *job) {
     return read && (job->setup.plan.method.predicts_error || (e->method && seconds < MOST_SECONDS));
 }
 
+static bool shows_errors(const cli_job *job) {
+    return (job->out.map || job->out.page) && cli_job_has_points(job) && !job->a->labels;
+}
+
+void cli_job_want_errors(cli_job *job) {
+    if (!shows_errors(job)) return;
+    job->result.uncertainty =
+        malloc((size_t)cli_signal_values(&job->in.measurement) * sizeof *job->result.uncertainty);
+    if (!job->result.uncertainty)
+        cli_result_lose(&job->result, CSREC_MEMORY, "%s: out of memory for the expected errors",
+                        job->input);
+}
+
+static void forget_errors(cli_job *job) {
+    free(job->result.uncertainty);
+    job->result.uncertainty = NULL;
+}
+
+/* They came with the frame: the root of the mean of their squares, where there are any. */
+static void expect_of_frame(cli_job *job) {
+    const double *errors = job->result.uncertainty;
+    const int64_t n = cli_signal_values(&job->in.measurement);
+    double squares = 0.0, known = 0.0;
+    job->result.expected = NAN;
+    for (int64_t i = 0; errors && i < n; i++)
+        if (isfinite(errors[i])) {
+            squares += errors[i] * errors[i];
+            known++;
+        }
+    const bool whole = job->result.report.outcome != CSREC_INTERRUPTED;
+    if (known > 0.0 && whole) job->result.expected = sqrt(squares / known);
+    if (!isfinite(job->result.expected)) forget_errors(job);
+    if (errors && job->out.map && whole && !job->result.uncertainty)
+        cli_result_lose(&job->result, CSREC_UNSUPPORTED, "%s: the method expects no errors",
+                        job->input);
+}
+
 void cli_job_expect(cli_job *job) {
     csrec_error error;
     csrec_recover_options options = job->setup.options;
-    bool asked = job->out.map != NULL, shown = asked || job->out.page;
+    bool asked = job->out.map != NULL, shown = shows_errors(job);
     job->result.expected = NAN;
+    if (job->request->frames) {
+        expect_of_frame(job);
+        return;
+    }
     /* Without points no sample can be left out to be compared with. */
     if (!cli_job_has_points(job) || !job->result.signal || job->a->labels ||
         job->result.report.outcome == CSREC_INTERRUPTED || cli_interrupted() ||
         (!shown && !is_worth_it(job)))
         return;
-    if (shown)
-        job->result.uncertainty = malloc((size_t)cli_signal_values(&job->in.measurement) *
-                                         sizeof *job->result.uncertainty);
-    if (shown && !job->result.uncertainty) {
-        cli_result_lose(&job->result, CSREC_MEMORY, "%s: out of memory for the expected errors",
-                        job->input);
-        return;
-    }
+    cli_job_want_errors(job);
+    if (shown && !job->result.uncertainty) return;
     options.history = NULL;
     options.comm = NULL;
     options.solve.progress = is_interrupted;
     double start = cli_seconds();
-    csrec_status status = csrec_uncertainty(&job->in.measurement, &options, job->result.signal,
-                                            job->result.uncertainty, &job->result.expected, &error);
+    csrec_status status =
+        cli_job_is_stack(job)
+            ? cli_stack_expect(job, &options, &job->result.expected, &error)
+            : csrec_uncertainty(&job->in.measurement, &options, job->result.signal,
+                                job->result.uncertainty, &job->result.expected, &error);
     job->result.seconds_expected = cli_seconds() - start;
     bool known = !status && !cli_interrupted();
     if (!known) job->result.expected = NAN;
-    if (!known || (!asked && !isfinite(job->result.expected))) { /* a page goes without it */
-        free(job->result.uncertainty);
-        job->result.uncertainty = NULL;
-    }
+    if (!known || (!asked && !isfinite(job->result.expected))) /* a page goes without it */
+        forget_errors(job);
     /* too few samples, say, to leave some out */
     if (status && !cli_interrupted() && (asked || status == CSREC_MEMORY))
         cli_result_lose(&job->result, status, "%s: expected errors: %s", job->input, error.text);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "tools/common/fingerprint.h"
+#include "tools/common/guide.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/ranks.h"
@@ -16,13 +17,15 @@ typedef struct cli_recover_arguments {
         *uncertainty, *sigma, *fill, *grid, *coordinates, *values, *devices, *range;
     int format, method, solver, basis, quality, columns, order, backend, dtype, colormap,
         curve; /* of names; -1: not given */
-    cli_texts set;
+    cli_texts set, guides;
     int64_t bits, atoms, shifts, threads, memory, tile; /* memory: MiB */
-    double epsilon, min_coefficient, minutes, within;
+    int64_t time_axis;
+    double follow, epsilon, min_coefficient, minutes, within;
     uint64_t seed;
     double unknown;
     bool seed_given, unknown_given, channels_last, channels_first, volume, reference_pursuit, info,
-        json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means, labels;
+        json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means, labels, no_guide, sequence,
+        time_axis_given, follow_given;
 } cli_recover_arguments;
 
 /* What the weights that are installed have in them. Of several threads one reads them. */
@@ -45,9 +48,11 @@ typedef struct cli_request {
     int n_words;
     bool folder, page_folder, plot_folder, map_folder; /* --output, --report, --plot, --uncertainty
                                                           name a folder */
-    const csrec_format *format;                        /* NULL in a folder: what suits the signal */
-    double scale[2];                                   /* of --scale */
-    char backend[256]; /* "cuda:0,2" of --devices, or a thread's "cuda:2"; else empty */
+    bool frames;                                       /* --sequence of files, not of one array */
+    bool listed;                /* the inputs are texts of their own, from a folder */
+    const csrec_format *format; /* NULL in a folder: what suits the signal */
+    double scale[2];            /* of --scale */
+    char backend[256];          /* "cuda:0,2" of --devices, or a thread's "cuda:2"; else empty */
     int device[CSREC_DEVICES_MOST], n_devices; /* of --devices */
     csrec_shape grid;                          /* of --grid */
     double range[2];                           /* of --range; NAN: not given */
@@ -242,6 +247,29 @@ const char *cli_prior_find(const cli_request *request, csrec_error *error);
  * fingerprint of this request. */
 bool cli_input_is_done(const cli_request *request, const char *input);
 
+/* ------------------------------------------------------------------ --sequence ---------------- */
+
+/* Checks its options, and makes a list of the files of a folder. */
+int cli_sequence_check(cli_request *request);
+/* Frees the inputs. */
+void cli_sequence_forget(cli_request *request);
+
+/* Of one array (stack.c): whether it can be a sequence; the measurement with time first, which
+ * shares what it can with the job's; its recovery; and the expected errors of it. */
+csrec_status cli_stack_check(cli_job *job, csrec_error *error);
+csrec_status cli_stack_make(const cli_job *job, csrec_measurement *stack, csrec_error *error);
+void cli_stack_drop(const cli_job *job, csrec_measurement *stack);
+csrec_status cli_stack_recover(cli_job *job, csrec_recover_report *report, csrec_error *error);
+csrec_status cli_stack_expect(cli_job *job, const csrec_recover_options *options, double *expected,
+                              csrec_error *error);
+static inline bool cli_job_is_stack(const cli_job *job) {
+    return job->a->sequence && !job->request->frames;
+}
+/* A file may say it of itself. */
+static inline bool cli_job_is_sequence(const cli_job *job) {
+    return job->a->sequence || job->in.measurement.sequence;
+}
+
 /* Whether only a part is filled; reads which. And makes NaN of the rest. */
 bool cli_job_leaves(const cli_job *job);
 int cli_job_read_fill(cli_job *job);
@@ -303,9 +331,15 @@ int cli_job_load(cli_job *job);
 /* Recovers inputs that cli_jobs_share with the first. All fail or none. */
 int cli_jobs_recover(cli_job *const *jobs, int n);
 
+/* What is known of a signal that was recovered, or why it was not. */
+int cli_job_take(cli_job *job, csrec_status status, const csrec_recover_report *report,
+                 csrec_error *error);
+
 /* After the recovery: what error is to be expected, if that is asked for or cheap; its PSNR; and
  * writes the map. */
 void cli_job_expect(cli_job *job);
+/* Room for the expected errors, if they are shown. */
+void cli_job_want_errors(cli_job *job);
 double cli_job_expected_psnr(const cli_job *job);
 csrec_status cli_job_map(void *job, csrec_files *files, csrec_error *error);
 

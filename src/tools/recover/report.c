@@ -270,6 +270,7 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     cli_placement_json(&job->in.placement, json);
     cli_json_integer(json, "channels", job->in.measurement.channels);
     cli_json_integer(json, "samples", job->in.measurement.n);
+    cli_guides_json(&job->in.measurement, json);
     if (cli_job_has_points(job) && !job->large.on)
         cli_json_integer(json, "unknown", cli_unknown_values(&job->in.measurement, NULL));
     if (cli_job_leaves(job)) cli_json_integer(json, "left_unknown", job->result.left);

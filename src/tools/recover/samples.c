@@ -23,6 +23,7 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .labels = a->labels,
                                 .progress = cli_progress_report,
                                 .context = job->progress,
+                                .no_guides = a->no_guide,
                                 .grid = a->grid ? &job->request->grid : NULL,
                                 .coordinates = a->coordinates,
                                 .values = a->values,
@@ -124,7 +125,10 @@ bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SI
 
 csrec_status cli_job_read(cli_job *job, csrec_error *error) {
     const int n = job->a->inputs.n;
-    if (!job->a->merge) return read_one(job, job->input, &job->in.measurement, error);
+    if (!job->a->merge) {
+        csrec_status status = read_one(job, job->input, &job->in.measurement, error);
+        return !status && cli_job_is_stack(job) ? cli_stack_check(job, error) : status;
+    }
     csrec_measurement *part = calloc((size_t)n, sizeof *part);
     const csrec_measurement **parts = calloc((size_t)n, sizeof *parts);
     csrec_status status = part && parts

@@ -22,9 +22,9 @@ static bool same_places(const csrec_measurement *a, const csrec_measurement *b) 
 
 bool cli_jobs_share(const cli_job *a, const cli_job *b) {
     return cli_job_has_points(a) && cli_job_has_points(b) && !a->setup.model && !a->a->labels &&
-           !a->setup.options.memory && !a->result.atoms && !a->result.history && a->result.signal &&
-           b->result.signal && a->setup.plan.by_channels &&
-           same_plan(&a->setup.plan, &b->setup.plan) &&
+           !a->in.measurement.guides && !b->in.measurement.guides && !a->setup.options.memory &&
+           !a->result.atoms && !a->result.history && a->result.signal && b->result.signal &&
+           a->setup.plan.by_channels && same_plan(&a->setup.plan, &b->setup.plan) &&
            same_places(&a->in.measurement, &b->in.measurement);
 }
 
@@ -110,6 +110,22 @@ static csrec_status take_all(cli_job *job, csrec_error *error) {
     return cli_job_leave(job, error);
 }
 
+int cli_job_take(cli_job *job, csrec_status status, const csrec_recover_report *report,
+                 csrec_error *error) {
+    job->result.report = *report;
+    if (status) return cli_job_fail(job, "%s: %s", job->input, error->text);
+    if (csrec_comm_rank(job->setup.options.comm) > 0) return CLI_CONTINUE; /* rank 0 has it */
+    return take_all(job, error) ? cli_job_fail(job, "%s: %s", job->input, error->text)
+                                : CLI_CONTINUE;
+}
+
+static csrec_status recover_one(cli_job *job, csrec_recover_report *report, csrec_error *error) {
+    double *signal = job->result.pairs ? job->result.pairs : job->result.signal;
+    return cli_job_is_stack(job) ? cli_stack_recover(job, report, error)
+                                 : csrec_recover(&job->in.measurement, &job->setup.options, signal,
+                                                 job->result.atoms, report, error);
+}
+
 int cli_jobs_recover(cli_job *const *jobs, int n) {
     csrec_error error;
     cli_job *one = jobs[0];
@@ -121,20 +137,12 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
     }
     csrec_recover_report report;
     csrec_status status =
-        n > 1 ? recover_together(jobs, n, &report, &error)
-              : csrec_recover(&one->in.measurement, &one->setup.options,
-                              one->result.pairs ? one->result.pairs : one->result.signal,
-                              one->result.atoms, &report, &error);
+        n > 1 ? recover_together(jobs, n, &report, &error) : recover_one(one, &report, &error);
     cli_progress_finish(one->progress);
     int code = CLI_CONTINUE;
     for (int k = 0; k < n; k++) {
-        int own =
-            status ? cli_job_fail(jobs[k], "%s: %s", jobs[k]->input, error.text) : CLI_CONTINUE;
-        jobs[k]->result.report = report;
         jobs[k]->result.shared = n;
-        if (csrec_comm_rank(one->setup.options.comm) > 0) continue; /* rank 0 has the signal */
-        if (own == CLI_CONTINUE && take_all(jobs[k], &error))
-            own = cli_job_fail(jobs[k], "%s: %s", jobs[k]->input, error.text);
+        const int own = cli_job_take(jobs[k], status, &report, &error);
         if (own != CLI_CONTINUE) code = own;
     }
     return code;
@@ -155,6 +163,7 @@ static const char *in_the_way(const cli_job *job) {
            : a->sigma && strcmp(a->sigma, "auto") == 0 ? "--sigma auto"
            : a->within > 0.0                           ? "--within"
            : a->fill                                   ? "--fill"
+           : a->guides.n > 0                           ? "--guide"
            : a->minutes > 0.0                          ? "--minutes"
                                                        : NULL;
 }
@@ -174,7 +183,7 @@ int cli_job_find_large(cli_job *job) {
     csrec_error error;
     const csrec_recover_options options = {.memory = (uint64_t)job->a->memory << 20};
     const csrec_read_options reading = cli_job_read_options(job);
-    if (job->a->info || !writes_slabs(job)) return CLI_CONTINUE;
+    if (job->a->info || job->a->sequence || !writes_slabs(job)) return CLI_CONTINUE;
     csrec_status status =
         csrec_slab_file_open(job->input, &reading, &form, &job->large.samples, &error);
     bool pays = form.shape.dims > 0 && csrec_slabs_pay(&form, &options);

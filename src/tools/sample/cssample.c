@@ -58,6 +58,7 @@ static const cli_option options[] = {
      CLI_AT(kernel)},
     {"factor", 0, CLI_TEXT, "F[,F]", "Entries along each axis that downsample averages.",
      CLI_AT(factor)},
+    CLI_GUIDE(arguments),
     {"next", 'N', CLI_INTEGER, "K",
      "INPUT is a measurement: find the K positions to measure next, of those that it lacks, and "
      "write them to -o NEXT.csv (a line for each: row,col) or {arrays or} (index, shape).",
@@ -127,6 +128,7 @@ static int check_arguments(const arguments *a) {
     if (a->channels_last + a->channels_first + a->volume > 1)
         return cli_usage(&tool, CLI_AXES_REFUSAL);
     if (a->next) return cli_next_check(&tool, a);
+    if (cli_guides_check(&tool, &a->guides, a->input, NULL) != CLI_CONTINUE) return CLI_USAGE;
     int through = cli_through_check(&tool, a);
     if (through != CLI_CONTINUE) return through;
     if (a->density || a->path || a->even)
@@ -313,6 +315,7 @@ static int report_json(const arguments *a, const cli_signal *signal,
     cli_json_integer(&json, "entries", signal->entries);
     cli_json_integer(&json, "channels", signal->channels);
     cli_json_integer(&json, "samples", measurement->n);
+    cli_guides_json(measurement, &json);
     cli_json_integer(&json, "asked", measurement->count);
     cli_json_real(&json, "rate", (double)measurement->n / (double)signal->entries);
     if (a->through < 0)
@@ -358,6 +361,8 @@ static int sample_run(const arguments *a, cli_signal *signal, csrec_measurement 
     if (refusal) return cli_failure(&tool, "%s: %s", a->mask_out, refusal);
     int code = a->through >= 0 ? cli_through_measure(&tool, a, signal, measurement)
                                : measure(a, signal, measurement, &min_distance);
+    if (code == CLI_CONTINUE && cli_guides_read(&a->guides, measurement, &error))
+        code = cli_failure(&tool, "%s", error.text);
     if (code == CLI_CONTINUE) code = write_all(a, measurement);
     return code == CLI_CONTINUE ? report(a, signal, measurement, min_distance) : code;
 }

@@ -23,6 +23,7 @@ int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a) {
                         : a->noise_given  ? "--noise"
                         : a->mask_out     ? "--mask-out"
                         : a->procedural   ? "--procedural"
+                        : a->guides.n > 0 ? "--guide"
                                           : NULL;
     if (other) return cli_usage(tool, "%s does not go with --next; omit it", other);
     if (a->even && a->density)

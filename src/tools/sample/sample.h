@@ -3,6 +3,7 @@
 #ifndef CSREC_TOOLS_SAMPLE_SAMPLE_H
 #define CSREC_TOOLS_SAMPLE_SAMPLE_H
 
+#include "tools/common/guide.h"
 #include "tools/common/output.h"
 #include "tools/common/progress.h"
 #include "tools/common/report.h"
@@ -10,6 +11,7 @@
 typedef struct cli_sample_arguments {
     const char *input, *output, *mask_out, *density;
     const char *matrix, *block, *coils, *kernel, *factor;
+    cli_texts guides;
     int pattern;                 /* csrec_pattern - 1: "none" cannot be chosen */
     int through, ordering, rows; /* numbers of names; -1: not given */
     double rate, noise;

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames one after another: a live scan, a rendering, a film."""
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from types import TracebackType
+from typing import Any, Iterable, Iterator, Optional, Union
+
+import numpy as np
+
+from ._arguments import flag, pair, scalar
+from ._errors import ArgumentError
+from ._labels import along, axis_of, nodata_of, restored, unlabelled
+from ._leave import delivered
+from ._library import NULL, check, ffi, kept, lib, new_error, pointer
+from ._measurement import Measurement, to_c
+from ._noise import estimate_noise
+from ._options import options_of, settings
+from ._progress import Callback, Watch
+from ._recover import _signal
+from ._whole import UNSAID, ChannelAxis, taken, taken_as
+
+
+class Sequence:
+    """A sequence as it comes: each frame is recovered from its samples and those of the frames around
+    it. Only a window of frames is held.
+
+    Parameters
+    ----------
+    channel_axis : int, str or None, optional
+        of every frame that is an array: the axis of channels, as of :func:`recover`
+    dtype : dtype, optional
+        of the results, as of :func:`recover`
+    sigma : float or 'auto', optional
+        standard deviation of the noise of every frame, or 'auto': estimated from each
+    scale : (float, float), optional
+        values of black and white
+    callback : callable, optional
+        called with a :class:`Progress`; a true result stops the frame, and the best so far is returned
+    return_uncertainty : bool, optional
+        results are (signal, uncertainty): the expected root mean square error of every value; NaN where
+        the method expects none
+    **options
+        as of :func:`recover`: quality, method, threads, backend and others that choose how
+
+    Examples
+    --------
+    >>> rng, film = np.random.default_rng(1), []
+    >>> with csrecover.Sequence(quality="fast") as live:
+    ...     for t in range(5):
+    ...         frame = csrecover.datasets.picture("discs", 64).astype(float)
+    ...         frame[rng.random(frame.shape) < 0.7] = np.nan      # not known
+    ...         film += live.push(frame)
+    ...     film += live.finish()
+    >>> len(film), film[0].shape
+    (5, (64, 64))
+    """
+
+    def __init__(self, *, channel_axis: Union[ChannelAxis, str] = UNSAID, dtype: Any = None,
+                 sigma: Union[float, str, None] = None, scale: Optional[tuple[float, float]] = None,
+                 callback: Optional[Callback] = None, return_uncertainty: bool = False,
+                 **options: Any) -> None:
+        known = inspect.signature(options_of).parameters
+        settings({key: value for key, value in options.items() if key not in known}, Sequence, options_of)
+        self._axis, self._dtype, self._sigma, self._scale = channel_axis, dtype, sigma, scale
+        self._errors = flag(return_uncertainty, "return_uncertainty")
+        self._watch, self._options = Watch(callback), options
+        self._handle: Any = None
+        self._keep: list[Any] = []
+        self._forms: deque[Any] = deque()
+        self._open = True
+
+    @property
+    def delay(self) -> int:
+        """Frames after it that a frame waits for; 0 before the first."""
+        return 0 if self._handle is None else int(lib.csrec_sequence_delay(self._handle))
+
+    def _begin(self, made: Any) -> None:
+        room, error = ffi.new("csrec_sequence **"), new_error()
+        chosen = options_of(made, self._keep, Sequence, **self._options)
+        chosen.solve.progress = self._watch.function
+        check(lib.csrec_sequence_create(chosen, room, error), error)
+        self._keep.append(chosen)
+        self._handle = ffi.gc(room[0], lib.csrec_sequence_destroy)
+
+    def push(self, frame: Any, mask: Any = None) -> list[Any]:
+        """The next frame: a whole array with NaN, masked or with ``mask``, true where it was sampled, or
+        a :class:`Measurement`. Returns the results that are ready by it, often of an earlier frame."""
+        if not self._open:
+            raise ArgumentError("the sequence has ended; begin another")
+        restore, nodata, mask = restored(frame), nodata_of(frame), along(mask, frame)
+        where = axis_of(frame, self._axis)
+        y = unlabelled(frame)
+        if not isinstance(y, Measurement) and mask is None:
+            mask = taken(y, "frame")[1]  # a frame may be known everywhere
+        m = taken_as(y, mask, None, None, UNSAID if isinstance(y, Measurement) else where)
+        made, keep = to_c(m)
+        if self._sigma is not None:
+            made.sigma = (estimate_noise(m) if isinstance(self._sigma, str) and self._sigma == "auto"
+                          else scalar(self._sigma, "sigma"))
+        if self._scale is not None:
+            made.scale = pair(self._scale, "scale")
+        if self._handle is None:
+            self._begin(made)
+        error = new_error()
+        check(lib.csrec_sequence_push(self._handle, made, error), error)
+        del keep
+        form = _signal(m, made)
+        wanted = kept(np.asarray(m.y)) if self._dtype is None else self._dtype
+        axis = where if isinstance(where, int) and form.ndim > len(m.shape) else -1
+        self._forms.append((form.shape, wanted, nodata, axis, restore))
+        return self._ready()
+
+    def finish(self) -> list[Any]:
+        """No more frames come: the results of those that wait."""
+        self._open = False
+        if self._handle is not None:
+            lib.csrec_sequence_end(self._handle)
+        return self._ready()
+
+    def _ready(self) -> list[Any]:
+        found = []
+        while self._handle is not None and lib.csrec_sequence_ready(self._handle):
+            found.append(self._take())
+        return found
+
+    def _take(self) -> Any:
+        shape, wanted, nodata, axis, restore = self._forms[0]
+        signal, error = np.empty(shape), new_error()
+        errors = np.empty(shape) if self._errors else None
+        with self._watch:
+            status = lib.csrec_sequence_take(self._handle, pointer(signal),
+                                             NULL if errors is None else pointer(errors), NULL, error)
+        check(status, error)
+        self._forms.popleft()
+        signal = restore(delivered(np.moveaxis(signal, -1, axis), wanted, nodata))
+        if errors is None:
+            return signal
+        return signal, restore(np.moveaxis(errors, -1, axis).astype(kept(np.empty(0, wanted))))
+
+    def close(self) -> None:
+        """Forgets the frames that wait."""
+        self._open, self._handle = False, None
+        self._forms.clear()
+
+    def __enter__(self) -> Sequence:
+        return self
+
+    def __exit__(self, _kind: Optional[type[BaseException]], _error: Optional[BaseException],
+                 _traceback: Optional[TracebackType]) -> None:
+        self.close()
+
+
+def sequence(frames: Iterable[Any], **options: Any) -> Iterator[Any]:
+    """The frames of a film, recovered one after another as they are asked for.
+
+    Parameters
+    ----------
+    frames : iterable
+        whole arrays with NaN where they are not known, or :class:`Measurement`, of one shape
+    **options
+        as of :class:`Sequence`
+
+    Returns
+    -------
+    results : iterator
+        of a result for each frame, in their order. It holds a window of frames, whatever their number
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> scans = (csrecover.sample(image, rate=0.3, seed=seed) for seed in range(4))
+    >>> [picture.shape for picture in csrecover.sequence(scans, quality="fast")]
+    [(64, 64), (64, 64), (64, 64), (64, 64)]
+    """
+    return _results(Sequence(**options), frames)
+
+
+def _results(live: Sequence, frames: Iterable[Any]) -> Iterator[Any]:
+    with live:
+        for frame in frames:
+            yield from live.push(frame)
+        yield from live.finish()

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames one after another, against the C interface and the tool; an axis of time of an array."""
+import itertools
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import picture
+
+import csrecover as cs
+from csrecover._library import NULL, check, ffi, lib, new_error, pointer
+from csrecover._measurement import to_c
+from csrecover._options import options_of
+
+WAY = {"quality": "fast", "backend": "cpu", "threads": 1}
+
+
+def film(rng, frames=5, side=24, channels=None):
+    """[T, H, W] or [T, H, W, C]: a picture that moves, some of it NaN in all channels."""
+    truth = picture(rng, side + frames)
+    made = np.stack([truth[t:t + side, t // 2:t // 2 + side - 3] for t in range(frames)])
+    known = rng.random(made.shape) < 0.35
+    known[:, 0, 0] = True
+    if channels:
+        made = made[..., None] * rng.uniform(0.3, 1.0, channels)
+        known = known[..., None]
+    return np.where(known, made, np.nan)
+
+
+def by_library(frames, uncertainty=False):
+    """What the C interface gives, whose measurements are made here."""
+    found, error, handle, keep, room = [], new_error(), None, [], ffi.new("csrec_sequence **")
+    for k, frame in enumerate(frames):
+        known = np.isfinite(frame if frame.ndim == 2 else frame[..., 0])
+        made, own = to_c(cs.Measurement(frame[known], np.flatnonzero(known), known.shape))
+        if handle is None:
+            options = options_of(made, keep, by_library, **WAY)
+            check(lib.csrec_sequence_create(options, room, error), error)
+            handle = ffi.gc(room[0], lib.csrec_sequence_destroy)
+        check(lib.csrec_sequence_push(handle, made, error), error)
+        del own
+        if k + 1 == len(frames):
+            lib.csrec_sequence_end(handle)
+        while lib.csrec_sequence_ready(handle):
+            signal, errors = np.empty(frame.shape), np.empty(frame.shape)
+            check(lib.csrec_sequence_take(handle, pointer(signal),
+                                          pointer(errors) if uncertainty else NULL, NULL, error), error)
+            found.append((signal, errors) if uncertainty else signal)
+    return found
+
+
+@pytest.mark.parametrize("channels", (None, 3))
+def test_frames_are_as_of_the_library(rng, channels):
+    frames = film(rng, channels=channels)
+    axis = None if channels is None else -1
+    wanted = by_library(frames)
+    found = list(cs.sequence(frames, channel_axis=axis, **WAY))
+    assert len(found) == len(wanted) == len(frames)
+    for one, other in zip(found, wanted):
+        np.testing.assert_array_equal(one, other)
+    known = np.isfinite(frames[0] if channels is None else frames[0][..., 0])
+    scans = [cs.Measurement(frame[np.isfinite(frame).reshape(*known.shape, -1).all(-1)],
+                            np.flatnonzero(np.isfinite(frame).reshape(*known.shape, -1).all(-1)),
+                            known.shape) for frame in frames]
+    for one, other in zip(cs.sequence(scans, **WAY), wanted):
+        np.testing.assert_array_equal(one, other)
+    if channels:
+        first = np.moveaxis(frames, -1, 1)
+        for one, other in zip(cs.sequence(first, channel_axis=0, dtype="f4", **WAY), wanted):
+            np.testing.assert_array_equal(one, np.moveaxis(other, -1, 0).astype("f4"))
+
+
+def test_expected_errors_come_with_a_frame(rng):
+    frames = film(rng, frames=3)
+    for found, wanted in itertools.zip_longest(cs.sequence(frames, return_uncertainty=True, **WAY),
+                                               by_library(frames, uncertainty=True)):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_the_tool_gives_the_same(rng, tool, tmp_path):
+    frames = film(rng, frames=11)
+    for t, frame in enumerate(frames):
+        np.save(tmp_path / f"frame_{t}.npy", frame)
+    subprocess.run([tool, str(tmp_path), "-o", f"{tmp_path}/out/", "--sequence", "--quality", "fast",
+                    "--dtype", "float64", "-q"], check=True)
+    for t, found in enumerate(cs.sequence(frames, **WAY)):
+        np.testing.assert_array_equal(np.load(tmp_path / f"out/frame_{t}.npy"), found)
+
+
+def test_an_endless_film_is_taken_lazily(rng):
+    frames, taken = film(rng), []
+
+    def endless():
+        for k in itertools.count():
+            taken.append(k)
+            yield frames[k % len(frames)]
+    results = cs.sequence(endless(), **WAY)
+    assert not taken
+    with cs.Sequence(**WAY) as live:
+        assert live.delay == 0
+        live.push(frames[0])
+        delay = live.delay
+    for k in range(12):
+        next(results)
+        assert len(taken) <= k + 1 + delay
+    results.close()
+
+
+def test_a_live_sequence(rng):
+    frames, found = film(rng), []
+    with cs.Sequence(**WAY) as live:
+        for k, frame in enumerate(frames):
+            found += live.push(np.where(np.isfinite(frame), frame, 0), np.isfinite(frame))
+            assert len(found) == max(0, k + 1 - live.delay)
+        found += live.finish()
+        with pytest.raises(cs.ArgumentError, match="ended"):
+            live.push(frames[0])
+    np.testing.assert_array_equal(found, by_library(frames))
+    told = []
+    with cs.Sequence(callback=lambda now: told.append(now.stage), **WAY) as live:
+        live.push(frames[0])
+        live.finish()
+    assert told
+    whole = picture(rng, 24)  # known everywhere
+    np.testing.assert_array_equal(next(cs.sequence([whole], **WAY)), whole)
+    with pytest.raises(cs.UnknownArgumentError, match="zzz"):
+        cs.sequence([], zzz=1)
+
+
+def test_what_a_callback_raises_arrives(rng):
+    def fail(_now):
+        raise KeyError("mine")
+    with cs.Sequence(callback=fail, **WAY) as live, pytest.raises(KeyError, match="mine"):
+        live.push(film(rng)[0])
+        live.finish()
+
+
+@pytest.mark.parametrize("channels", (None, 2))
+def test_time_may_be_any_axis(rng, channels):
+    """As if the axes were moved by numpy, there and back."""
+    frames = film(rng, channels=channels)
+    axis = None if channels is None else -1
+    errors = channels is None
+    known = np.isfinite(frames if channels is None else frames[..., 0])
+    scan = cs.Measurement(frames[known], np.flatnonzero(known), known.shape, sequence=True)
+    wanted = cs.recover(scan, return_uncertainty=errors, **WAY)
+    first = cs.recover(frames, time_axis=0, channel_axis=axis, return_uncertainty=errors, **WAY)
+    np.testing.assert_array_equal(first, wanted)
+    for time in range(1, frames.ndim):
+        moved = np.moveaxis(frames, 0, time)
+        own = None if channels is None else -1 - (time == 3)
+        found = cs.recover(moved, time_axis=time, channel_axis=own, return_uncertainty=errors, **WAY)
+        for one, other in zip(found if errors else (found,), wanted if errors else (wanted,)):
+            np.testing.assert_array_equal(np.moveaxis(one, time, 0), other)
+    fill = rng.random(known.shape) < 0.5
+    some = cs.recover(np.moveaxis(frames, 0, 2), time_axis=2, channel_axis=axis, fill=np.moveaxis(fill, 0, 2),
+                      **WAY)
+    signal = wanted[0] if errors else wanted
+    keep = fill | known if channels is None else (fill | known)[..., None]
+    np.testing.assert_array_equal(np.moveaxis(some, 2, 0), np.where(keep, signal, np.nan))
+    # Samples in a list, by their positions in the array as it is.
+    moved = np.moveaxis(known, 0, 1)
+    listed = cs.recover(np.moveaxis(frames, 0, 1)[moved], moved, time_axis=1, **WAY)
+    np.testing.assert_array_equal(np.moveaxis(listed, 1, 0), signal)
+
+
+def test_what_is_no_axis_of_time(rng):
+    frames = film(rng, channels=3)
+    for wrong in (3, -1, 4, "time", True):
+        with pytest.raises(cs.ArgumentError, match="time_axis"):
+            cs.recover(frames, time_axis=wrong, channel_axis=-1, **WAY)
+    with pytest.raises(cs.ArgumentError, match="time_axis"):
+        cs.recover(frames[0, ..., 0], time_axis=0, **WAY)
+    with pytest.raises(cs.ArgumentError, match="reference"):
+        cs.recover(frames, time_axis=0, channel_axis=-1, reference=frames, peak=1.0, **WAY)
+
+
+def test_a_measurement_keeps_that_it_is_a_sequence(rng):
+    frames = film(rng)
+    known = np.isfinite(frames)
+    scan = cs.Measurement(frames[known], np.flatnonzero(known), frames.shape, sequence=True)
+    made, keep = to_c(scan)
+    assert made.sequence and not to_c(cs.Measurement(scan.y, scan.index, scan.shape))[0].sequence
+    from csrecover._measurement import from_c
+    assert from_c(made).sequence
+    del keep
+
+
+def test_a_field_with_time_is_a_sequence(rng):
+    xr = pytest.importorskip("xarray")
+    import csrecover.xarray  # noqa: F401
+    frames = film(rng)
+    wanted = cs.recover(frames, time_axis=0, channel_axis=None, **WAY)
+    volume = cs.recover(frames, channel_axis=None, **WAY)
+    days = np.datetime64("2020-01-01", "ns") + np.arange(len(frames)) * np.timedelta64(1, "D")
+    for field in (xr.DataArray(frames, dims=("time", "y", "x")),
+                  xr.DataArray(frames, dims=("day", "y", "x"), coords={"day": days})):
+        turned = field.transpose("y", "x", ...)
+        with pytest.warns(UserWarning, match="time_axis=None"):
+            found = turned.csrecover.recover(channel_axis=None, **WAY)
+        assert found.dims == turned.dims
+        np.testing.assert_array_equal(found.transpose(*field.dims), wanted)
+        named = cs.recover(turned, time_axis=field.dims[0], channel_axis=None, **WAY)
+        np.testing.assert_array_equal(named, found)
+        np.testing.assert_array_equal(cs.recover(field, time_axis=None, channel_axis=None, **WAY), volume)
+        single = list(cs.sequence((field[t] for t in range(len(frames))), **WAY))
+        assert all(one.dims == ("y", "x") for one in single)
+        np.testing.assert_array_equal(np.stack(single), by_library(frames))
+    with pytest.raises(cs.ArgumentError, match="dims"):
+        cs.recover(field, time_axis="hour", channel_axis=None, **WAY)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* guides.h - planes that are known beside the samples, from files. */
+#ifndef CSREC_FILES_GUIDES_H
+#define CSREC_FILES_GUIDES_H
+
+#include "files/input.h"
+
+/* What a renderer calls by that name, of a layer or part of it: "albedo", "normal", "depth" or
+ * "position"; NULL: none of these. */
+const char *csrec_guide_kind(const char *layer);
+
+/* Adds planes of a shape, of which the frames of a sequence may all have the same: values [entries
+ * * planes], NaN where unknown, are changed. What is infinite becomes unknown; of a depth it is as
+ * far as the farthest that is not. Nothing is added where a plane is known nowhere. file: for
+ * messages. */
+csrec_status csrec_guides_take(csrec_measurement *measurement, const char *file, const char *name,
+                               const csrec_shape *shape, int64_t planes, double *values,
+                               csrec_error *error);
+
+#endif
