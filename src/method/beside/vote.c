@@ -98,7 +98,8 @@ static csrec_status by_itself(csrec_film *f, const csrec_measurement *m, csrec_c
 
 /* ------------------------------------------------------------------ what is left out ---------- */
 
-/* Of a frame: the samples that are kept, and the others. */
+/* Of a frame: the samples that are kept, and the others; by position, so that sums do not depend on
+ * their order. */
 typedef struct parting {
     csrec_measurement kept, out;
     double *ways[2]; /* from what is kept: with all, by itself */
@@ -107,8 +108,9 @@ typedef struct parting {
 
 static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement *m, parting *p,
                          csrec_error *error) {
-    const int64_t C = f->channels, values = f->height * f->width * C;
+    const int64_t C = f->channels, entries = f->height * f->width, values = entries * C;
     *p = (parting){.kept = *m, .out = *m};
+    int64_t *sample = CSREC_ZEROS(&p->pool, sample, entries); /* which one, from 1 on */
     csrec_measurement *const parts[] = {&p->kept, &p->out};
     for (int k = 0; k < 2; k++) {
         parts[k]->n = 0;
@@ -117,12 +119,14 @@ static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement
         CSREC_TAKE(&p->pool, p->ways[k], values);
     }
     if (p->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    for (int64_t i = 0; i < m->n; i++) {
-        const uint64_t place = (uint64_t)(t * f->height * f->width + m->index[i]);
+    for (int64_t i = 0; i < m->n; i++) sample[m->index[i]] = i + 1;
+    for (int64_t at = 0; at < entries; at++) {
+        if (sample[at] == 0) continue;
+        const uint64_t place = (uint64_t)(t * entries + at);
         const double draw = csrec_random_uniform(f->r.options->seed, STREAM_VOTE, place);
         csrec_measurement *to = parts[draw < LEFT_OUT];
-        memcpy(to->y + to->n * C, m->y + i * C, (size_t)C * sizeof *m->y);
-        to->index[to->n++] = m->index[i];
+        memcpy(to->y + to->n * C, m->y + (sample[at] - 1) * C, (size_t)C * sizeof *m->y);
+        to->index[to->n++] = at;
     }
     return CSREC_OK;
 }
