@@ -24,8 +24,8 @@ typedef struct cli_recover_arguments {
     uint64_t seed;
     double unknown;
     bool seed_given, unknown_given, channels_last, channels_first, volume, reference_pursuit, info,
-        json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means, labels, no_guide, sequence,
-        time_axis_given, follow_given;
+        json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means, labels, no_guide,
+        sequence, time_axis_given, follow_given;
 } cli_recover_arguments;
 
 /* What the weights that are installed have in them. Of several threads one reads them. */
