@@ -53,6 +53,14 @@ TEST(guided_inputs_are_recovered_by_themselves) {
     says("out", "inputs_at_once");
 }
 
+TEST(frames_share_a_guide) {
+    make_array("frame.npy", (csrec_shape){2, {12, 20}}, CSREC_F32);
+    run_well("$S volume.npy --volume -o film.npz -r 0.3 && "
+             "$R film.npz --sequence --info --json -G depth=frame.npy");
+    says("out", "\"guides\": [\"depth\"]");
+    expect_mistake("$R film.npz --info -G depth=frame.npy", 1, "a guide of 12 x 20 for a signal");
+}
+
 TEST(guides_that_do_not_fit_are_refused) {
     run_well("$S gray.png -o r.npz -r 0.3");
     expect_mistake("$R r.npz -o r.npy -G volume.npy", 1, "volume.npy: a guide of ");

@@ -92,6 +92,29 @@ static void compare_with_library(const film *f, const char *where, const char *o
     csrec_sequence_destroy(sequence);
 }
 
+/* One array of the frames has the same values. */
+static void compare_with_stack(const film *f, const char *axes) {
+    char name[64];
+    const int64_t n = f->height * f->width * f->channels;
+    CLEARED(csrec_array) stack = {0};
+    csrec_shape shape = {f->channels > 1 ? 4 : 3, {f->frames, f->height, f->width, f->channels}};
+    assert_ok(csrec_array_create(CSREC_F32, &shape, &stack));
+    for (int t = 0; t < f->frames; t++) {
+        snprintf(name, sizeof name, "in/f%d.npy", t);
+        CLEARED(csrec_array) frame = read_values(name);
+        memcpy((float *)stack.data + t * n, frame.data, (size_t)n * sizeof(float));
+    }
+    assert_ok(csrec_array_write("stack.npy", &stack, NULL));
+    run_line("$R stack.npy -o s.npy --sequence -t 1 --dtype float64 %s", axes);
+    CLEARED(csrec_array) got = read_values("s.npy");
+    for (int t = 0; t < f->frames; t++) {
+        snprintf(name, sizeof name, "done/f%d.npy", t);
+        CLEARED(csrec_array) frame = read_values(name);
+        assert_int_equal(frame.count, n);
+        assert_memory_equal((double *)got.data + t * n, frame.data, (size_t)n * sizeof(double));
+    }
+}
+
 TEST(frames_are_as_of_the_library) {
     const film f = draw_film();
     const char *axes = f.channels > 1 ? "--channels-last" : "";
@@ -100,6 +123,7 @@ TEST(frames_are_as_of_the_library) {
     compare_with_library(&f, "in", "done", "map");
     run_line("$R in/f?.npy -o again/ --sequence -t 1 --dtype float64 %s", axes);
     compare_with_library(&f, "in", "again", NULL);
+    compare_with_stack(&f, f.channels > 1 ? axes : "--volume");
 }
 
 /* The order of the numbers in names, however many zeros they begin with. */

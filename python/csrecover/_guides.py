@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Optional
 
 import numpy as np
 
@@ -12,15 +12,16 @@ from ._labels import along
 from ._library import copied, ffi, lib, real, text
 
 
-def _planes(one: Any, name: str, m: Any) -> np.ndarray:
+def _planes(one: Any, name: str, m: Any, time: Optional[int]) -> np.ndarray:
     """[K, shape] float32 of an array [shape] or [shape, K], or of a frame of a sequence."""
     array = real(one.data if isinstance(one, np.ma.MaskedArray) else one, name)
-    shape, frame = tuple(m.shape), tuple(m.shape[1:])
+    shape, time = tuple(m.shape), 0 if time is None and m.sequence else time
+    frame = () if time is None else shape[:time] + shape[time + 1:]
     if isinstance(one, np.ma.MaskedArray):
         array = np.where(np.ma.getmaskarray(one), np.nan, array)
-    if m.sequence and array.shape[:len(shape)] != shape and array.ndim <= len(shape) and \
+    if time is not None and array.shape[:len(shape)] != shape and array.ndim <= len(shape) and \
             array.shape[:len(frame)] == frame:
-        array = np.broadcast_to(array, (shape[0], *array.shape))
+        array = np.repeat(np.expand_dims(array, time), shape[time], time)
     if array.shape == shape:
         array = array[..., None]
     if array.shape[:-1] != shape or not array.shape[-1]:
@@ -29,15 +30,15 @@ def _planes(one: Any, name: str, m: Any) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(array, -1, 0), np.float32)
 
 
-def guided(m: Any, guide: Any, y: Any = None) -> Any:
+def guided(m: Any, guide: Any, y: Any = None, time: Optional[int] = None) -> Any:
     """The measurement with further guides: an array, or a dict of arrays by their names; where y has
-    labels, by its dims."""
+    labels, by its dims. time: the axis of frames, in all of which a guide of one is the same."""
     if guide is None:
         return m
     had = [] if m.guides is None else [np.asarray(m.guides, np.float32)]
     names = [] if not had else list(m.guide_names or [""] * len(had[0]))
     for name, one in (guide if isinstance(guide, dict) else {"": guide}).items():
-        planes = _planes(along(one, y), f"guide '{name}'" if name else "guide", m)
+        planes = _planes(along(one, y), f"guide '{name}'" if name else "guide", m, time)
         had.append(planes)
         names += [str(name)] * len(planes)
     return dataclasses.replace(m, guides=np.concatenate(had), guide_names=tuple(names)) if had else m

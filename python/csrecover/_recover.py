@@ -22,7 +22,7 @@ from ._noise import doubts_about, estimate_noise, find_outliers, without
 from ._options import options_of
 from ._progress import Callback, Watch
 from ._typing import L, Mask, RecoverOptions, Samples
-from ._whole import UNSAID, ChannelAxis, taken_as, time_first
+from ._whole import UNSAID, ChannelAxis, _parts, _signal, taken_as, time_first
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -45,27 +45,6 @@ def _truth(measurement: Measurement, made: Any, reference: Any,
                             "give it, 255 for pictures of 8 bits")
     values = doubles(truth)
     return pointer(values), values, float(np.iinfo(truth.dtype).max if peak is None else peak)
-
-
-def _signal(measurement: Measurement, made: Any) -> np.ndarray:
-    try:
-        values = np.empty(int(lib.csrec_measurement_signal_values(made)))
-        return values.reshape(*measurement.shape, *_trailing(measurement, made))
-    except (MemoryError, ValueError):
-        raise ArgumentError(f"shape {measurement.shape}: no memory for the whole signal") from None
-
-
-def _parts(measurement: Measurement, made: Any) -> int:
-    """Doubles of a value of the signal."""
-    entries = int(np.prod(measurement.shape, dtype=np.int64))
-    return int(lib.csrec_measurement_signal_values(made)) // (entries * int(made.channels))
-
-
-def _trailing(measurement: Measurement, made: Any) -> tuple[int, ...]:
-    """Axes behind those of the signal: channels, and the parts of complex values."""
-    coils = measurement.through is not None and measurement.through.coils is not None
-    channels = (int(made.channels),) if np.ndim(measurement.y) == 2 and not coils else ()
-    return (*channels, 2) if _parts(measurement, made) == 2 else channels
 
 
 def _given(sigma: Any) -> float:
@@ -321,11 +300,12 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     nodata, fill = nodata_of(y), along(fill, y)
     where = axis_of(y, channel_axis)
     labelled, y = y, unlabelled(y)
-    m = guided(taken_as(y, mask, index, shape, where), guide, labelled)
+    m = taken_as(y, mask, index, shape, where)
     _doubt_mask(m, y, mask)
     axis = where if isinstance(where, int) else -1
     usual = unnamed and method is None and not labels and reference is None and comm is None
     time = time_of(labelled, time_axis, where, len(m.shape), usual)
+    m = guided(m, guide, labelled, time)
     if robust:
         m = without(m, find_outliers(m, threads=threads))
     own = m

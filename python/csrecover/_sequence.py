@@ -11,9 +11,10 @@ import numpy as np
 
 from ._arguments import flag, pair, scalar
 from ._errors import ArgumentError
+from ._guides import guided
 from ._labels import along, axis_of, nodata_of, restored, unlabelled
 from ._leave import delivered
-from ._library import NULL, check, ffi, kept, lib, new_error, pointer
+from ._library import NULL, check, ffi, kept, lib, new_error, new_shape, pointer
 from ._measurement import Measurement, to_c
 from ._noise import estimate_noise
 from ._options import options_of, settings
@@ -78,15 +79,17 @@ class Sequence:
 
     def _begin(self, made: Any) -> None:
         room, error = ffi.new("csrec_sequence **"), new_error()
-        chosen = options_of(made, self._keep, Sequence, **self._options)
+        alone = ffi.new("csrec_measurement *", made[0])  # a sequence of one, for the preset
+        alone.sequence, alone.shape = True, new_shape((1, *made.shape.dim[0:made.shape.dims]))[0]
+        chosen = options_of(alone, self._keep, Sequence, **self._options)
         chosen.solve.progress = self._watch.function
         check(lib.csrec_sequence_create(chosen, room, error), error)
         self._keep.append(chosen)
         self._handle = ffi.gc(room[0], lib.csrec_sequence_destroy)
 
-    def push(self, frame: Any, mask: Any = None) -> list[Any]:
+    def push(self, frame: Any, mask: Any = None, guide: Any = None) -> list[Any]:
         """The next frame: a whole array with NaN, masked or with ``mask``, true where it was sampled, or
-        a :class:`Measurement`. Returns the results that are ready by it, often of an earlier frame."""
+        a :class:`Measurement`; ``guide``, as of :func:`recover`. Returns the results that are ready by it, often of an earlier frame."""
         if not self._open:
             raise ArgumentError("the sequence has ended; begin another")
         restore, nodata, mask = restored(frame), nodata_of(frame), along(mask, frame)
@@ -94,7 +97,8 @@ class Sequence:
         y = unlabelled(frame)
         if not isinstance(y, Measurement) and mask is None:
             mask = taken(y, "frame")[1]  # a frame may be known everywhere
-        m = taken_as(y, mask, None, None, UNSAID if isinstance(y, Measurement) else where)
+        m = guided(taken_as(y, mask, None, None, UNSAID if isinstance(y, Measurement) else where), guide,
+                   frame)
         made, keep = to_c(m)
         if self._sigma is not None:
             made.sigma = (estimate_noise(m) if isinstance(self._sigma, str) and self._sigma == "auto"

@@ -120,6 +120,7 @@ class CommonOptions(TypedDict, total=False):
     steps: float
     together: float
     turns: float
+    vote: float
     ways: float
 
 

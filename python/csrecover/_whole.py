@@ -9,7 +9,7 @@ import numpy as np
 
 from ._arguments import shown
 from ._errors import ArgumentError, RecoveryWarning, warn
-from ._library import positions, real, unmasked
+from ._library import lib, positions, real, unmasked
 from ._measurement import Measurement
 
 
@@ -119,8 +119,9 @@ def time_first(m: Measurement, axis: int) -> Measurement:
     at = list(np.unravel_index(np.asarray(m.index), m.shape))
     flat = np.ravel_multi_index([at[axis], *at[:axis], *at[axis + 1:]], shape)
     order = np.argsort(flat, kind="stable")
+    guides = None if m.guides is None else np.moveaxis(np.asarray(m.guides), 1 + axis, 1)
     return replace(m, y=np.asarray(m.y)[order], index=flat[order], shape=tuple(map(int, shape)),
-                   pattern=None, count=0, sequence=True)
+                   pattern=None, count=0, sequence=True, guides=guides)
 
 
 def of_dtype(signal: np.ndarray, dtype: Any) -> np.ndarray:
@@ -148,3 +149,24 @@ def filled(image: Any, mask: Any, channel_axis: Optional[int]) -> np.ndarray:
         raise ArgumentError(f"mask has shape {mask.shape} and image {values.shape}; give a mask of "
                             "the image's shape, true where it is to be filled")
     return known & ~wide
+
+
+def _signal(measurement: Measurement, made: Any) -> np.ndarray:
+    try:
+        values = np.empty(int(lib.csrec_measurement_signal_values(made)))
+        return values.reshape(*measurement.shape, *_trailing(measurement, made))
+    except (MemoryError, ValueError):
+        raise ArgumentError(f"shape {measurement.shape}: no memory for the whole signal") from None
+
+
+def _parts(measurement: Measurement, made: Any) -> int:
+    """Doubles of a value of the signal."""
+    entries = int(np.prod(measurement.shape, dtype=np.int64))
+    return int(lib.csrec_measurement_signal_values(made)) // (entries * int(made.channels))
+
+
+def _trailing(measurement: Measurement, made: Any) -> tuple[int, ...]:
+    """Axes behind those of the signal: channels, and the parts of complex values."""
+    coils = measurement.through is not None and measurement.through.coils is not None
+    channels = (int(made.channels),) if np.ndim(measurement.y) == 2 and not coils else ()
+    return (*channels, 2) if _parts(measurement, made) == 2 else channels

@@ -13,6 +13,7 @@ from csrecover._measurement import to_c
 from csrecover._options import options_of
 
 WAY = {"quality": "fast", "backend": "cpu", "threads": 1}
+BACKEND = ffi.new("char[]", b"cpu")
 
 
 def film(rng, frames=5, side=24, channels=None):
@@ -34,7 +35,9 @@ def by_library(frames, uncertainty=False):
         known = np.isfinite(frame if frame.ndim == 2 else frame[..., 0])
         made, own = to_c(cs.Measurement(frame[known], np.flatnonzero(known), known.shape))
         if handle is None:
-            options = options_of(made, keep, by_library, **WAY)
+            options = options_of(made, keep, by_library, **{**WAY, "quality": None})
+            lib.csrec_sequence_preset(0, made, options)
+            options.threads, options.backend = 1, BACKEND
             check(lib.csrec_sequence_create(options, room, error), error)
             handle = ffi.gc(room[0], lib.csrec_sequence_destroy)
         check(lib.csrec_sequence_push(handle, made, error), error)
@@ -162,6 +165,30 @@ def test_time_may_be_any_axis(rng, channels):
     moved = np.moveaxis(known, 0, 1)
     listed = cs.recover(np.moveaxis(frames, 0, 1)[moved], moved, time_axis=1, **WAY)
     np.testing.assert_array_equal(np.moveaxis(listed, 1, 0), signal)
+
+
+def test_guides_have_frames_too(rng, tool, tmp_path):
+    frames = film(rng)
+    guide = np.stack([np.nan_to_num(frames), rng.random(frames.shape)], -1).astype("f4")
+    wanted = cs.recover(frames, time_axis=0, channel_axis=None, guide=guide, **WAY)
+    live, found = cs.Sequence(**WAY), []
+    for frame, own in zip(frames, guide):
+        found += live.push(frame, guide=own)
+    np.testing.assert_array_equal(found + live.finish(), wanted)
+    moved, beside = np.moveaxis(frames, 0, 2), np.moveaxis(guide, 0, 2)
+    turned = cs.recover(moved, time_axis=2, channel_axis=None, guide=beside, **WAY)
+    np.testing.assert_array_equal(np.moveaxis(turned, 2, 0), wanted)
+    known = np.isfinite(moved)
+    cs.write(tmp_path / "film.npz", cs.Measurement(moved[known], np.flatnonzero(known), moved.shape,
+                                                   guides=np.moveaxis(beside, -1, 0)))
+    subprocess.run([tool, f"{tmp_path}/film.npz", "-o", f"{tmp_path}/x.npy", "--sequence", "--time-axis",
+                    "2", "--quality", "fast", "--dtype", "float64", "-q"], check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), turned)
+    assert (wanted != cs.recover(frames, time_axis=0, channel_axis=None, **WAY)).any()
+    still = cs.recover(frames, time_axis=0, channel_axis=None, guide=guide[0], **WAY)
+    same = np.broadcast_to(guide[:1], guide.shape)
+    np.testing.assert_array_equal(
+        still, cs.recover(frames, time_axis=0, channel_axis=None, guide=same, **WAY))
 
 
 def test_what_is_no_axis_of_time(rng):

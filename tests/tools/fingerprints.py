@@ -49,6 +49,8 @@ changes = {
     "fill": (FAST + " --fill mask.npy", "-F mask2.npy"),
     "guide": (FAST, "-G full.npy"),
     "no-guide": (FAST, "--no-guide"),
+    "sequence": ("c.npy --volume -o o.npy", "--sequence"),
+    "time-axis": ("c.npy --volume --sequence -o o.npy", "--time-axis 1"),
     "sigma": (FAST, "--sigma 0.01"),
     "robust": (FAST, "--robust"),
     "quality": (PICTURE, "-Q fast"),
@@ -77,7 +79,7 @@ keeps = {
     "output": "-o other.npy", "format": None, "report": "--report r.html", "plot": "--plot p.svg",
     "uncertainty": "-u u.npy", "history": "--history --json", "resume": "--resume",
     "no-sync": "--no-sync", "json": "--json", "verbose": "-v", "quiet": "-q", "threads": "-t 1",
-    "devices": None, "info": None, "list": None, "list-devices": None, "help": None,
+    "devices": None, "follow": None, "info": None, "list": None, "list-devices": None, "help": None,
     "version": None, "man": None, "completion": None,
 }  # fmt: skip
 

@@ -134,7 +134,7 @@ static double solve_cell(const level *l, const float *sums, int64_t step, bool w
     const int G = l->guides, count = G + 2;
     const double weight = fmax((double)sums[0], 1e-12);
     const double n = (double)sums[0] * (whole ? 1.0 : 4.0 * PI * SPREAD * SPREAD);
-    double C[MOST][MOST], mean[MOST];
+    double C[MOST][MOST], mean[MOST] = {0};
     for (int i = 0; i <= G; i++) mean[i] = (double)sums[(i + 1) * step] / weight;
     for (int i = 0; i < G; i++) {
         for (int j = i; j <= G; j++) {

@@ -188,7 +188,9 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
     const cli_recover_arguments *a = &request->a;
     csrec_recover_defaults(o);
     if (a->quality >= 0)
-        (a->labels ? csrec_labels_preset : csrec_recover_preset)(a->quality, measurement, o);
+        (a->labels     ? csrec_labels_preset
+         : a->sequence ? csrec_sequence_preset
+                       : csrec_recover_preset)(a->quality, measurement, o);
     o->labels = a->labels;
     if (a->method >= 0) o->method = cli_method_name(a->method);
     if (a->solver >= 0) o->solve.solver = cli_solver_name(a->solver);
@@ -224,7 +226,9 @@ static bool may_use_prior(const cli_request *request) {
     if (a->info || a->model || a->quality == 0) return false; /* 0: fast */
     for (int i = 0; csrec_method_info(i, &method); i++) {
         csrec_recover_options o = given;
-        if (!method.model || strcmp(method.model, "net") != 0) continue;
+        const bool learned = method.model && (strcmp(method.model, "net") == 0 ||
+                                              strcmp(method.model, "beside") == 0);
+        if (!learned) continue;
         if (a->quality > 0) return true;
         if (a->method >= 0 && strcmp(o.method, method.name) != 0) continue;
         o.method = method.name;
@@ -234,11 +238,15 @@ static bool may_use_prior(const cli_request *request) {
 }
 
 static csrec_status read_prior(char text[CLI_CONTENTS_ROOM], csrec_error *error) {
-    char path[2][4096];
-    const char *const paths[] = {path[0], path[1]};
-    if (csrec_prior_installed(1, sizeof path[0], path[0]) &&
-        csrec_prior_installed(3, sizeof path[1], path[1]))
-        return cli_contents_of(2, paths, text, error);
+    static const int64_t kinds[] = {1, 3, 0}; /* gray, colour, guides and frames */
+    char path[3][4096];
+    const char *paths[3];
+    int n = 0;
+    for (int i = 0; i < 3; i++) {
+        paths[n] = path[n];
+        n += csrec_prior_installed(kinds[i], sizeof path[n], path[n]);
+    }
+    if (n > 0) return cli_contents_of(n, paths, text, error);
     snprintf(text, CLI_CONTENTS_ROOM, "none");
     return CSREC_OK;
 }
@@ -290,7 +298,7 @@ int cli_job_options(cli_job *job) {
     csrec_error error;
     csrec_recover_options *o = &job->setup.options;
     csrec_measurement stack = job->in.measurement;
-    if (cli_job_is_stack(job) && cli_stack_make(job, &stack, &error)) {
+    if (job->a->sequence && cli_stack_make(job, &stack, &error)) {
         cli_stack_drop(job, &stack);
         return cli_job_fail(job, "%s: %s", job->input, error.text);
     }

@@ -148,7 +148,8 @@ static void forget_errors(cli_job *job) {
     job->result.uncertainty = NULL;
 }
 
-/* They came with the frame: the root of the mean of their squares, where there are any. */
+/* They came with the frame: the root of the mean of their squares. A method that expects none has 0
+ * where the samples are, and NaN elsewhere. */
 static void expect_of_frame(cli_job *job) {
     const double *errors = job->result.uncertainty;
     const int64_t n = cli_signal_values(&job->in.measurement);
@@ -160,11 +161,15 @@ static void expect_of_frame(cli_job *job) {
             known++;
         }
     const bool whole = job->result.report.outcome != CSREC_INTERRUPTED;
-    if (known > 0.0 && whole) job->result.expected = sqrt(squares / known);
-    if (!isfinite(job->result.expected)) forget_errors(job);
-    if (errors && job->out.map && whole && !job->result.uncertainty)
-        cli_result_lose(&job->result, CSREC_UNSUPPORTED, "%s: the method expects no errors",
-                        job->input);
+    if (errors && whole && (squares > 0.0 || known == (double)n))
+        job->result.expected = sqrt(squares / known);
+    if (errors && whole && job->out.map && isnan(job->result.expected))
+        cli_result_lose(
+            &job->result, CSREC_UNSUPPORTED,
+            "%s: --uncertainty: method %s expects no errors of frames; omit it, or name "
+            "another --quality",
+            job->input, job->setup.plan.method.name);
+    if (isnan(job->result.expected)) forget_errors(job);
 }
 
 void cli_job_expect(cli_job *job) {

@@ -254,8 +254,8 @@ int cli_sequence_check(cli_request *request);
 /* Frees the inputs. */
 void cli_sequence_forget(cli_request *request);
 
-/* Of one array (stack.c): whether it can be a sequence; the measurement with time first, which
- * shares what it can with the job's; its recovery; and the expected errors of it. */
+/* The measurement with time first, of a frame as the only one, which shares what it can with the
+ * job's. Of one array whether it can be a sequence, its recovery, and the expected errors of it. */
 csrec_status cli_stack_check(cli_job *job, csrec_error *error);
 csrec_status cli_stack_make(const cli_job *job, csrec_measurement *stack, csrec_error *error);
 void cli_stack_drop(const cli_job *job, csrec_measurement *stack);

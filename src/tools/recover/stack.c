@@ -60,12 +60,15 @@ csrec_status cli_stack_check(cli_job *job, csrec_error *error) {
 /* Merging sorts the samples, and so what is drawn of them does not depend on the file's order. */
 csrec_status cli_stack_make(const cli_job *job, csrec_measurement *stack, csrec_error *error) {
     const csrec_measurement *m = &job->in.measurement;
-    const axes a = axes_of(job);
     csrec_measurement moved = *m;
     const csrec_measurement *const parts[] = {&moved};
     moved.sequence = true;
     *stack = moved;
-    if (job->a->time_axis == 0) return CSREC_OK;
+    if (job->request->frames && m->shape.dims == 2)
+        stack->shape = (csrec_shape){3, {1, m->shape.dim[0], m->shape.dim[1]}};
+    if (job->request->frames) stack->sequence = m->shape.dims == 2;
+    if (job->request->frames || job->a->time_axis == 0) return CSREC_OK;
+    const axes a = axes_of(job);
     for (int d = (int)job->a->time_axis; d > 0; d--) moved.shape.dim[d] = m->shape.dim[d - 1];
     moved.shape.dim[0] = a.n;
     moved.pattern = CSREC_PATTERN_NONE; /* draws other positions in this shape */
