@@ -20,7 +20,7 @@ static inline int64_t net_channels(const drawn_net *d, int result) {
 }
 
 static inline float *net_floats(uint64_t *seed, int64_t count, double scale) {
-    float *a = malloc((size_t)count * sizeof *a);
+    float *a = check_keep((size_t)count * sizeof *a);
     for (int64_t i = 0; i < count; i++) a[i] = (float)(scale * check_normal(seed));
     return a;
 }
@@ -79,13 +79,6 @@ static inline drawn_net net_draw_wide(uint64_t *seed) {
     return d;
 }
 
-static inline void net_drop(drawn_net *d) {
-    free(d->W);
-    free(d->X);
-    free(d->Y);
-    free(d->dY);
-}
-
 /* A relu whose sum is all rounding may have another gradient in floats than in double: gradients
  * are compared where `nearest` is more. */
 static const double net_clear = 5e-6;
@@ -129,7 +122,7 @@ static inline double net_layer(const csrec_net_layer *l, int64_t in, const doubl
 }
 
 static inline double *net_doubles(int64_t count, const float *from) {
-    double *a = calloc((size_t)count, sizeof *a);
+    double *a = check_keep_zeros((size_t)count, sizeof *a);
     for (int64_t i = 0; from && i < count; i++) a[i] = (double)from[i];
     return a;
 }
@@ -166,13 +159,6 @@ static inline net_trace net_trace_begin(const drawn_net *d, const float *X) {
     for (int i = 1; i <= d->n; i++) t.result[i] = net_doubles(net_trace_size(d, &t, i), NULL);
     for (int i = 0; i <= d->n; i++) t.gradient[i] = net_doubles(net_trace_size(d, &t, i), NULL);
     return t;
-}
-
-static inline void net_trace_end(const drawn_net *d, net_trace *t) {
-    for (int i = 0; i <= d->n; i++) {
-        free(t->result[i]);
-        free(t->gradient[i]);
-    }
 }
 
 static inline void net_trace_forward(const drawn_net *d, net_trace *t, net_reference *r) {
@@ -232,16 +218,8 @@ static inline net_reference net_reference_of(const drawn_net *d) {
         net_trace_backward(d, &t, &r);
         memcpy(r.Y + n * y, t.result[d->n], (size_t)y * sizeof(double));
         memcpy(r.dX + n * x, t.gradient[0], (size_t)x * sizeof(double));
-        net_trace_end(d, &t);
     }
     return r;
-}
-
-static inline void net_reference_drop(net_reference *r) {
-    free(r->W);
-    free(r->Y);
-    free(r->dX);
-    free(r->dW);
 }
 
 #endif

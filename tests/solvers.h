@@ -22,9 +22,9 @@ typedef struct dense_problem {
 static inline dense_problem draw_dense(uint64_t *seed, const char *backend, int64_t m, int64_t n,
                                        int64_t k) {
     dense_problem p = {.m = m, .n = n, .k = k};
-    p.matrix = malloc((size_t)(m * n) * sizeof *p.matrix);
-    p.x = calloc((size_t)n, sizeof *p.x);
-    p.y = malloc((size_t)m * sizeof *p.y);
+    p.matrix = check_keep((size_t)(m * n) * sizeof *p.matrix);
+    p.x = check_keep_zeros((size_t)n, sizeof *p.x);
+    p.y = check_keep((size_t)m * sizeof *p.y);
     for (int64_t j = 0; j < n; j++) {
         double length = pow(10.0, 2.0 * check_uniform(seed) - 1.0) / sqrt((double)m);
         for (int64_t i = 0; i < m; i++) p.matrix[i * n + j] = length * check_normal(seed);
@@ -44,9 +44,6 @@ static inline dense_problem draw_dense(uint64_t *seed, const char *backend, int6
 
 static inline void drop_dense(dense_problem *p) {
     csrec_operator_destroy(p->A);
-    free(p->matrix);
-    free(p->x);
-    free(p->y);
 }
 
 /* x [n] of y; r: NULL or [m]. */

@@ -16,11 +16,11 @@ typedef struct data {
 
 /* Rows a + B z: correlated, around a large mean; sometimes constant columns. */
 static data draw(int64_t m, int64_t n, double offset, bool weighted) {
-    data d = {.m = m, .n = n, .X = malloc((size_t)(m * n) * sizeof(float))};
+    data d = {.m = m, .n = n, .X = check_keep((size_t)(m * n) * sizeof(float))};
     OWNED double *mixing = malloc((size_t)n * sizeof *mixing);
     int64_t constant = check_below(&seed, 2) ? check_below(&seed, n) : -1;
     for (int64_t j = 0; j < n; j++) mixing[j] = 3.0 * check_normal(&seed);
-    d.weights = weighted ? malloc((size_t)m * sizeof *d.weights) : NULL;
+    d.weights = weighted ? check_keep((size_t)m * sizeof *d.weights) : NULL;
     for (int64_t i = 0; i < m; i++) {
         double common = check_normal(&seed);
         if (weighted) d.weights[i] = i && check_below(&seed, 4) == 0 ? 0.0 : check_uniform(&seed);
@@ -36,8 +36,8 @@ static data draw(int64_t m, int64_t n, double offset, bool weighted) {
 static void solve_directly(data *d) {
     int64_t n = d->n;
     long double weight = 0.0L;
-    d->mean = calloc((size_t)n, sizeof *d->mean);
-    d->C = calloc((size_t)(n * n), sizeof *d->C);
+    d->mean = check_keep_zeros((size_t)n, sizeof *d->mean);
+    d->C = check_keep_zeros((size_t)(n * n), sizeof *d->C);
     for (int64_t i = 0; i < d->m; i++) {
         long double w = d->weights ? (long double)d->weights[i] : 1.0L;
         weight += w;
@@ -51,13 +51,6 @@ static void solve_directly(data *d) {
                 d->C[j * n + k] += w * ((long double)d->X[i * n + j] - d->mean[j]) *
                                    ((long double)d->X[i * n + k] - d->mean[k]) / weight;
     }
-}
-
-static void clear(data *d) {
-    free(d->X);
-    free(d->weights);
-    free(d->mean);
-    free(d->C);
 }
 
 /* The interface promises 1e-6; the mean is summed in double, whose error a constant column shows.

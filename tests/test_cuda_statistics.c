@@ -19,7 +19,6 @@ static void fill(csrec_cuda_statistics *s, const data *d, const float *X, const 
 TEST(chunks_add_up) {
     if (no_device()) skip();
     for (int k = 0; k < 12; k++) {
-        ENDS_BY(clear)
         data d = draw(1 + check_below(&seed, 3000), 1 + check_below(&seed, 140), 1e4, k % 2);
         int64_t chunk = 4 * (1 + check_below(&seed, 400));
         double *mean = check_keep((size_t)d.n * sizeof *mean), weight = 0.0, *device_C;

@@ -61,9 +61,9 @@ static whole make_whole(bool floats, bool channels_last, bool masked) {
     for (int a = 0; a < shape.dims; a++) w.entries *= shape.dim[a] = 1 + check_below(&seed, 9);
     if (channels_last) shape.dim[shape.dims++] = w.channels;
     assert_ok(csrec_array_create(floats ? CSREC_F32 : CSREC_I16, &shape, &w.array));
-    w.index = malloc((size_t)w.entries * sizeof *w.index);
-    w.y = malloc((size_t)w.array.count * sizeof *w.y);
-    w.marked = malloc((size_t)w.entries * sizeof *w.marked);
+    w.index = check_keep((size_t)w.entries * sizeof *w.index);
+    w.y = check_keep((size_t)w.array.count * sizeof *w.y);
+    w.marked = check_keep((size_t)w.entries * sizeof *w.marked);
     for (int64_t i = 0; i < w.entries; i++) {
         bool any = false;
         w.marked[i] = !masked || check_below(&seed, 4) || i == 0;
@@ -86,9 +86,6 @@ static whole make_whole(bool floats, bool channels_last, bool masked) {
 
 static void whole_clear(whole *w) {
     csrec_array_clear(&w->array);
-    free(w->index);
-    free(w->y);
-    free(w->marked);
 }
 
 TEST(reads_known_entries_of_arrays) {

@@ -35,17 +35,11 @@ typedef struct passes {
 } passes;
 
 static passes run(const drawn_net *d, csrec_net *net) {
-    passes p = {malloc((size_t)d->y * sizeof(float)), malloc((size_t)d->x * sizeof(float)),
-                malloc((size_t)d->weights * sizeof(float))};
+    passes p = {check_keep((size_t)d->y * sizeof(float)), check_keep((size_t)d->x * sizeof(float)),
+                check_keep((size_t)d->weights * sizeof(float))};
     assert_well(csrec_net_forward(net, d->batch, d->height, d->width, d->X, p.Y, &told));
     assert_well(csrec_net_backward(net, d->dY, p.dX, p.dW, &told));
     return p;
-}
-
-static void passes_drop(passes *p) {
-    free(p->Y);
-    free(p->dX);
-    free(p->dW);
 }
 
 static void expect(const drawn_net *d, const char *what, int64_t n, const float *found,
@@ -67,17 +61,16 @@ static void expect_all(const drawn_net *d, const char *backend, bool fast, const
     expect(d, "Y", d->y, p.Y, r->Y, tolerance);
     expect(d, "dX", d->x, p.dX, r->dX, tolerance);
     expect(d, "dW", d->weights, p.dW, r->dW, tolerance);
-    passes_drop(&p);
 }
 
 /* Wide networks without relus: some of their many sums are always near 0. */
 TEST_ON_EACH(passes_equal_direct_sums) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 12;) {
-        ENDS_BY(net_drop) drawn_net d = draw(round);
+        drawn_net d = draw(round);
         if (round % 3 == 2)
             for (int i = 0; i < d.n; i++) d.layer[i].relu = false;
-        ENDS_BY(net_reference_drop) net_reference r = net_reference_of(&d);
+        net_reference r = net_reference_of(&d);
         if (r.nearest > net_clear) {
             expect_all(&d, backend, false, &r, 2e-5);
             round++;
@@ -89,9 +82,9 @@ TEST_ON_EACH(passes_equal_direct_sums) {
 TEST_ON("cuda", fast_passes_are_near) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 9; round++) {
-        ENDS_BY(net_drop) drawn_net d = draw(round);
+        drawn_net d = draw(round);
         for (int i = 0; i < d.n; i++) d.layer[i].relu = false;
-        ENDS_BY(net_reference_drop) net_reference r = net_reference_of(&d);
+        net_reference r = net_reference_of(&d);
         expect_all(&d, backend, true, &r, 5e-3);
     }
 }
@@ -100,10 +93,10 @@ TEST_ON("cuda", fast_passes_are_near) {
 TEST_ON("cuda", results_are_the_cpus) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 12; round++) {
-        ENDS_BY(net_drop) drawn_net d = draw(round);
+        drawn_net d = draw(round);
         ENDS_BY(end_net) csrec_net *cpu = create_on(&d, "cpu", false, 2);
         assert_ok(csrec_net_forward(cpu, d.batch, d.height, d.width, d.X, d.Y, NULL));
-        OWNED double *wanted = net_doubles(d.y, d.Y);
+        double *wanted = net_doubles(d.y, d.Y);
         for (int fast = 0; fast < 2; fast++) {
             ENDS_BY(end_net) csrec_net *net = create_on(&d, backend, fast, 2);
             assert_ok(csrec_net_forward(net, d.batch, d.height, d.width, d.X, d.Y, NULL));
@@ -115,7 +108,7 @@ TEST_ON("cuda", results_are_the_cpus) {
 TEST_ON_EACH(bits_are_the_same_again) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 6; round++) {
-        ENDS_BY(net_drop) drawn_net d = draw(round);
+        drawn_net d = draw(round);
         bool fast = strcmp(backend, "cuda") == 0 && round % 2;
         ENDS_BY(end_net)
         csrec_net *net = create_on(&d, backend, fast, 2), *other = create_on(&d, backend, fast, 5);
@@ -125,7 +118,6 @@ TEST_ON_EACH(bits_are_the_same_again) {
             assert_memory_equal(p[0].dX, p[k].dX, (size_t)d.x * sizeof(float));
             assert_memory_equal(p[0].dW, p[k].dW, (size_t)d.weights * sizeof(float));
         }
-        for (int k = 0; k < 3; k++) passes_drop(&p[k]);
     }
 }
 
@@ -133,30 +125,28 @@ TEST_ON_EACH(bits_are_the_same_again) {
 TEST_ON_EACH(tiles_do_not_change_bits) {
     const char *backend = check_backend(state);
     for (int round = 0; round < 6; round++) {
-        ENDS_BY(net_drop) drawn_net d = draw(round);
+        drawn_net d = draw(round);
         int64_t grain = round % 3 == 2 ? 4 : 2, height = grain * (10 + check_below(&seed, 30));
         int64_t width = grain * (10 + check_below(&seed, 30)), out = net_channels(&d, d.n);
         float *X = net_floats(&seed, d.channels * height * width, 1.0), *Y[3];
         size_t bytes = (size_t)(out * height * width) * sizeof(float);
         bool fast = strcmp(backend, "cuda") == 0 && round % 2;
         ENDS_BY(end_net) csrec_net *net = create_on(&d, backend, fast, 2);
-        for (int k = 0; k < 3; k++) Y[k] = malloc(bytes);
+        for (int k = 0; k < 3; k++) Y[k] = check_keep(bytes);
         assert_ok(csrec_net_forward(net, 1, height, width, X, Y[0], NULL));
         assert_ok(csrec_net_apply(net, height, width, X, Y[1], 0, NULL, NULL, NULL));
         assert_ok(csrec_net_apply(net, height, width, X, Y[2], 1, NULL, NULL, NULL));
         for (int k = 1; k < 3; k++) assert_memory_equal(Y[0], Y[k], bytes);
-        for (int k = 0; k < 3; k++) free(Y[k]);
-        free(X);
     }
 }
 
 TEST_ON_EACH(steps_equal_the_formula) {
     const char *backend = check_backend(state);
-    ENDS_BY(net_drop) drawn_net d = net_draw(&seed);
+    drawn_net d = net_draw(&seed);
     ENDS_BY(end_net) csrec_net *net = create_on(&d, backend, false, 2);
     csrec_net_adam adam = {.rate = 1e-2, .beta2 = 0.98, .decay = 0.1, .clip = 0.5, .average = 0.7};
-    OWNED double *w = net_doubles(d.weights, d.W), *mean = net_doubles(d.weights, d.W);
-    OWNED double *m = net_doubles(d.weights, NULL), *v = net_doubles(d.weights, NULL);
+    double *w = net_doubles(d.weights, d.W), *mean = net_doubles(d.weights, d.W);
+    double *m = net_doubles(d.weights, NULL), *v = net_doubles(d.weights, NULL);
     OWNED float *g = malloc((size_t)d.weights * sizeof *g),
                 *got = malloc((size_t)d.weights * sizeof *got);
     for (int step = 1; step <= 4; step++) {
@@ -191,21 +181,19 @@ TEST_ON_EACH(steps_equal_the_formula) {
 /* Pictures of several tiles, cut wherever the memory asks for it. */
 TEST(tiles_and_threads_do_not_change_bits) {
     for (int round = 0; round < 6; round++) {
-        ENDS_BY(net_drop) drawn_net d = net_draw(&seed);
+        drawn_net d = net_draw(&seed);
         int64_t height = 2 * (20 + check_below(&seed, 60)),
                 width = 2 * (20 + check_below(&seed, 60));
         int64_t x = d.channels * height * width, y = net_channels(&d, d.n) * height * width;
         float *X = net_floats(&seed, x, 1.0), *Y[3];
         for (int k = 0; k < 3; k++) {
             csrec_net *net = create(&d, k == 1 ? 1 : 3);
-            Y[k] = malloc((size_t)y * sizeof(float));
+            Y[k] = check_keep((size_t)y * sizeof(float));
             assert_ok(
                 csrec_net_apply(net, height, width, X, Y[k], k == 2 ? 1 : 0, NULL, NULL, NULL));
             csrec_net_destroy(net);
             if (k) assert_memory_equal(Y[0], Y[k], (size_t)y * sizeof(float));
         }
-        for (int k = 0; k < 3; k++) free(Y[k]);
-        free(X);
     }
 }
 
@@ -237,7 +225,7 @@ TEST(wrong_input_is_named) {
     expect_refusal(size, 1, "layer 0: the last result has another size");
     expect_refusal(up, 1, "layer 0: the size is halved -1 times");
     expect_refusal(NULL, 0, "0 layers");
-    ENDS_BY(net_drop) drawn_net d = net_draw(&seed);
+    drawn_net d = net_draw(&seed);
     ENDS_BY(end_net) csrec_net *net = create(&d, 1);
     assert_refused(csrec_net_forward(net, 1, 3, 4, d.X, d.Y, &told), CSREC_ARGUMENT,
                    "3 x 4; must be multiples of 2");

@@ -27,10 +27,10 @@ static scene make_scene(int round) {
     for (int d = 0; d < s.m.shape.dims; d++)
         s.m.shape.dim[d] = 1 + check_below(&seed, most[s.m.shape.dims]);
     s.entries = entries_in(&s.m.shape);
-    s.density = malloc((size_t)s.entries * sizeof *s.density);
-    s.m.index = malloc((size_t)s.entries * sizeof *s.m.index);
-    s.allowed = calloc((size_t)s.entries, 1);
-    s.measured = calloc((size_t)s.entries, 1);
+    s.density = check_keep((size_t)s.entries * sizeof *s.density);
+    s.m.index = check_keep((size_t)s.entries * sizeof *s.m.index);
+    s.allowed = check_keep_zeros((size_t)s.entries, 1);
+    s.measured = check_keep_zeros((size_t)s.entries, 1);
     double rate = 0.3 * check_uniform(&seed), zeros = 0.3 * (double)(round / 3 % 2);
     double unit = exp(100 * check_uniform(&seed) - 50);
     for (int64_t i = 0; i < s.entries; i++) {
@@ -43,13 +43,6 @@ static scene make_scene(int round) {
         s.free_positive += s.density[i] > 0;
     }
     return s;
-}
-
-static void clear_scene(scene *s) {
-    free(s->density);
-    free(s->m.index);
-    free(s->allowed);
-    free(s->measured);
 }
 
 static void check_places(const scene *s, const csrec_sampling *next, int64_t count) {
@@ -95,7 +88,7 @@ static bool check_distances(const scene *s, const csrec_sampling *next) {
 TEST(places_keep_their_distances) {
     int checked[4] = {0};
     for (int round = 0; round < 300; round++) {
-        ENDS_BY(clear_scene) scene s = make_scene(round);
+        scene s = make_scene(round);
         csrec_next_options options = {.seed = check_next(&seed), .allowed = s.allowed};
         if (s.free > 0) {
             int64_t most = round % 5 ? 1 + s.free / (5 + check_below(&seed, 200)) : s.free;
@@ -185,7 +178,7 @@ TEST(only_free_places_count) {
 }
 
 TEST(same_for_any_threads) {
-    ENDS_BY(clear_scene) scene s = make_scene(1);
+    scene s = make_scene(1);
     csrec_next_options options = {.count = 1 + s.free / 3, .seed = check_next(&seed)};
     int before = omp_get_max_threads();
     omp_set_num_threads(1);

@@ -42,9 +42,8 @@ static scan draw(kind k, int64_t most) {
         left = left / s.shape.dim[a] + 1;
     }
     s.entries = entries_in(&s.shape);
-    s.index = malloc((size_t)s.entries * sizeof *s.index);
-    s.y = malloc((size_t)(s.entries * s.channels) * sizeof *s.y);
-    assert_true(s.index && s.y);
+    s.index = check_keep((size_t)s.entries * sizeof *s.index);
+    s.y = check_keep((size_t)(s.entries * s.channels) * sizeof *s.y);
     for (int64_t i = 0; i < s.entries; i++)
         if (check_uniform(&seed) < rate) s.index[s.n++] = i;
     if (s.n == 0) s.index[s.n++] = s.entries - 1;
@@ -52,11 +51,6 @@ static scan draw(kind k, int64_t most) {
     if (k == SHUFFLED) shuffle(&s, s.n);
     for (int64_t i = 0; i < s.n * s.channels; i++) s.y[i] = (double)(float)check_normal(&seed);
     return s;
-}
-
-static void free_scan(scan *s) {
-    free(s->index);
-    free(s->y);
 }
 
 static io_bytes y_bytes(const scan *s, bool fortran) {
@@ -170,7 +164,6 @@ TEST(slabs_have_the_samples_of_the_file) {
         if (trial % 5 == 0)
             printf("%s: %lld of %lld\n", kinds[k], (long long)s.n, (long long)s.entries);
         check_scan(&s, save(&s, k, h));
-        free_scan(&s);
     }
 }
 
@@ -254,7 +247,7 @@ static void expect_wrong(const char *path, csrec_status expected, const char *pa
 
 TEST(wrong_files_are_one_line) {
     for (int trial = 0; trial < 20; trial++) {
-        ENDS_BY(free_scan) scan s = draw(SHUFFLED, 3000);
+        scan s = draw(SHUFFLED, 3000);
         if (s.n < 4) continue;
         const int64_t k = 2 + check_below(&seed, s.n - 2), kept = s.index[k];
         const io_zip_how deflated = {.deflate = true}, broken = {.crc_flip = 1};

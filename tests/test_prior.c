@@ -12,9 +12,7 @@ typedef struct scene {
 
 static scene draw(int channels, int64_t height, int64_t width) {
     int64_t n = height * width;
-    scene d = {.values = malloc((size_t)(channels * n) * 4), .known = malloc((size_t)n)};
-    double share = check_uniform(&seed);
-    for (int64_t i = 0; i < n; i++) d.known[i] = check_uniform(&seed) < share;
+    scene d = {.values = floats(channels * n), .known = draw_known(n, check_uniform(&seed))};
     d.known[check_below(&seed, n)] = 1;
     for (int64_t i = 0; i < channels * n; i++)
         d.values[i] = d.known[i % n] ? (float)(100.0 + 40.0 * check_normal(&seed)) : NAN;
@@ -28,24 +26,18 @@ static scene draw(int channels, int64_t height, int64_t width) {
     return d;
 }
 
-static void drop(scene *d) {
-    free(d->values);
-    free(d->known);
-}
-
 TEST(planes_equal_their_definition) {
     for (int round = 0; round < 30; round++) {
         int channels = check_below(&seed, 2) ? 1 : 3;
         int64_t h = 1 + check_below(&seed, 20), w = 1 + check_below(&seed, 20), n = h * w;
-        ENDS_BY(drop) scene d = draw(channels, h, w);
+        scene d = draw(channels, h, w);
         csrec_prior_frame frame;
         int64_t H = (h + 7) / 8 * 8, W = (w + 7) / 8 * 8;
-        OWNED float *work = malloc((size_t)csrec_pyramid_work(h, w) * 4);
-        OWNED float *X = malloc((size_t)((2 * channels + 2) * H * W) * 4);
+        float *work = floats(csrec_pyramid_work(h, w)), *X = floats((2 * channels + 2) * H * W);
         csrec_prior_planes(&d.s, 8, work, X, &frame);
         assert_int_equal(frame.height, H);
         assert_int_equal(frame.width, W);
-        double *z = calloc((size_t)n, sizeof *z), variance = 0.0, count = 0.0;
+        double *z = check_room(n), variance = 0.0, count = 0.0;
         for (int64_t i = 0; i < n; i++) count += d.known[i];
         for (int c = 0; c < channels; c++) {
             double mean = 0.0, own = 0.0;
@@ -78,7 +70,6 @@ TEST(planes_equal_their_definition) {
                                  expected[k]);
             }
         }
-        free(z);
     }
 }
 

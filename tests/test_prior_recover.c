@@ -12,8 +12,9 @@ typedef struct sampled {
 static sampled sample(int64_t height, int64_t width, int64_t channels, int64_t n) {
     sampled s = {.m = {.shape = {2, {height, width}}, .n = n, .channels = channels},
                  .values = height * width * channels};
-    s.m.index = check_order(&seed, height * width);
-    s.m.y = malloc((size_t)(n * channels) * sizeof(double));
+    OWNED int64_t *order = check_order(&seed, height * width);
+    s.m.index = memcpy(check_keep((size_t)n * sizeof *order), order, (size_t)n * sizeof *order);
+    s.m.y = check_room(n * channels);
     for (int64_t i = 0; i < n * channels; i++) s.m.y[i] = 255.0 * check_uniform(&seed);
     return s;
 }
@@ -27,7 +28,7 @@ static double *recover(const sampled *s, const csrec_model *model, const char *n
     o.range[0] = -INFINITY; /* no bound at 0, which an offset moves */
     o.range[1] = INFINITY;
     if (name) o.solve.settings = settings, o.solve.n_settings = 1;
-    double *signal = calloc((size_t)s->values, sizeof *signal);
+    double *signal = check_room(s->values);
     assert_well(csrec_recover(&s->m, &o, signal, NULL, &report, &told));
     assert_string_equal(report.method, "net");
     for (int64_t i = 0; i < s->m.n && s->m.sigma == 0.0; i++)
@@ -37,36 +38,29 @@ static double *recover(const sampled *s, const csrec_model *model, const char *n
     return signal;
 }
 
-static void clear(sampled *s) {
-    free(s->m.index);
-    free(s->m.y);
-}
-
 /* Values of 1e-9 or 1e9, with offsets, give the same picture to rounding; a power of two exactly.
  */
 TEST(units_and_offsets_do_not_matter) {
     for (int round = 0; round < 4; round++) {
         int channels = round % 2 ? 3 : 1;
         ENDS_BY(end_model) csrec_model *model = draw_model(channels);
-        ENDS_BY(clear)
         sampled s = sample(20 + check_below(&seed, 20), 20 + check_below(&seed, 20), channels, 200);
         if (round > 1) s.m.sigma = 5.0;
-        OWNED double *plain = recover(&s, model, NULL, 0.0);
+        double *plain = recover(&s, model, NULL, 0.0);
         const double gains[] = {1e-9, 1e9, 64.0, -3.0}, offsets[] = {1e-7, -1e10, 0.0, 1e4};
         for (int k = 0; k < 4; k++) {
             sampled t = s;
-            t.m.y = malloc((size_t)(s.m.n * channels) * sizeof(double));
+            t.m.y = check_room(s.m.n * channels);
             t.m.sigma = s.m.sigma * fabs(gains[k]);
             for (int64_t i = 0; i < s.m.n * channels; i++)
                 t.m.y[i] = gains[k] * s.m.y[i] + offsets[k];
-            OWNED double *other = recover(&t, model, NULL, 0.0);
+            double *other = recover(&t, model, NULL, 0.0);
             for (int64_t i = 0; i < s.values && gains[k] > 0.0; i++) {
                 double expected = gains[k] * plain[i] + offsets[k];
                 if (fabs(other[i] - expected) > 2e-2 * gains[k])
                     fail_msg("gain %g: %g, expected %g", gains[k], other[i], expected);
                 if (gains[k] == 64.0) assert_true(other[i] == expected);
             }
-            free(t.m.y);
         }
     }
 }
@@ -77,12 +71,11 @@ TEST(constants_and_small_pictures_work) {
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
         for (int channels = 1; channels <= 3; channels += 2) {
             int64_t n = sizes[k][0] * sizes[k][1];
-            ENDS_BY(clear)
             sampled s = sample(sizes[k][0], sizes[k][1], channels, 1 + check_below(&seed, n));
-            free(recover(&s, channels == 3 ? colour : gray, "turns", 8));
-            free(recover(&s, gray, "steps", 2));
+            recover(&s, channels == 3 ? colour : gray, "turns", 8);
+            recover(&s, gray, "steps", 2);
             for (int64_t i = 0; i < s.m.n * channels; i++) s.m.y[i] = 1e6 + (double)(i % channels);
-            OWNED double *flat = recover(&s, channels == 3 ? colour : gray, NULL, 0.0);
+            double *flat = recover(&s, channels == 3 ? colour : gray, NULL, 0.0);
             for (int64_t i = 0; i < s.values; i++)
                 assert_true(flat[i] == 1e6 + (double)(i % channels));
         }
@@ -93,29 +86,27 @@ TEST(eight_turns_are_symmetric) {
     ENDS_BY(end_model) csrec_model *model = draw_model(1);
     sampled s = sample(24, 40, 1, 300), t = s;
     t.m.shape = (csrec_shape){2, {40, 24}};
-    t.m.index = malloc((size_t)s.m.n * sizeof(int64_t));
+    t.m.index = check_keep((size_t)s.m.n * sizeof(int64_t));
     for (int64_t i = 0; i < s.m.n; i++)
         t.m.index[i] = s.m.index[i] % 40 * 24 + (23 - s.m.index[i] / 40);
-    OWNED double *a = recover(&s, model, "turns", 8), *b = recover(&t, model, "turns", 8);
+    double *a = recover(&s, model, "turns", 8), *b = recover(&t, model, "turns", 8);
     for (int64_t y = 0; y < 24; y++)
         for (int64_t x = 0; x < 40; x++)
             assert_true(fabs(a[y * 40 + x] - b[x * 24 + 23 - y]) < 2e-2);
-    free(t.m.index);
-    clear(&s);
 }
 
 /* Of a picture of stripes, fitting lowers the error at pixels that it has not seen. */
 /* The installed priors: `together` takes the one of three channels, else each has the gray one. */
 TEST(colours_go_together_or_apart) {
-    ENDS_BY(clear) sampled s = sample(24, 16, 3, 100);
+    sampled s = sample(24, 16, 3, 100);
     for (int together = 0; together < 2; together++) {
         char path[4096];
         ENDS_BY(end_model) csrec_model *model = NULL;
         if (!csrec_prior_installed(together ? 3 : 1, sizeof path, path)) skip();
         assert_ok(csrec_model_read(path, &model, NULL));
         assert_int_equal(csrec_prior_channels(model), together ? 3 : 1);
-        OWNED double *named = recover(&s, model, NULL, 0.0);
-        OWNED double *found = recover(&s, NULL, "together", together);
+        double *named = recover(&s, model, NULL, 0.0);
+        double *found = recover(&s, NULL, "together", together);
         assert_memory_equal(named, found, (size_t)s.values * sizeof *named);
     }
 }
@@ -129,8 +120,8 @@ static double stripe(int64_t entry) {
 /* Squared errors after fitting as a share of those before; twice the same. */
 static double share_left(const sampled *s, const csrec_model *model) {
     double before = 0.0, after = 0.0;
-    OWNED double *none = recover(s, model, NULL, 0.0), *fitted = recover(s, model, "steps", STEPS);
-    OWNED double *again = recover(s, model, "steps", STEPS);
+    double *none = recover(s, model, NULL, 0.0), *fitted = recover(s, model, "steps", STEPS);
+    double *again = recover(s, model, "steps", STEPS);
     assert_memory_equal(fitted, again, SIDE * SIDE * sizeof *again);
     for (int64_t i = 0; i < SIDE * SIDE; i++) {
         before += (none[i] - stripe(i)) * (none[i] - stripe(i));
@@ -143,7 +134,7 @@ static double share_left(const sampled *s, const csrec_model *model) {
  */
 TEST(fitting_learns_what_repeats) {
     enum { DRAWS = 4 };
-    ENDS_BY(clear) sampled s = sample(SIDE, SIDE, 1, SIDE * SIDE / 3);
+    sampled s = sample(SIDE, SIDE, 1, SIDE * SIDE / 3);
     for (int64_t i = 0; i < s.m.n; i++) s.m.y[i] = stripe(s.m.index[i]);
     double least = 1.0;
     for (int draw = 0; draw < DRAWS && !(least < 0.8); draw++) {
@@ -159,9 +150,9 @@ TEST(strange_networks_expect_finite_errors) {
     ENDS_BY(end_model) csrec_model *model = NULL;
     const csrec_model_parts p = make(1, 0.5);
     assert_ok(assemble(&p, &model, NULL));
-    ENDS_BY(clear) sampled s = sample(24, 24, 1, 100);
-    double *signal = malloc((size_t)s.values * sizeof *signal), mean = 0.0, square = 1.0;
-    double *v = malloc((size_t)s.values * sizeof *v), farthest = 0.0;
+    sampled s = sample(24, 24, 1, 100);
+    double *signal = check_room(s.values), mean = 0.0, square = 1.0;
+    double *v = check_room(s.values), farthest = 0.0;
     for (int64_t i = 0; i < s.m.n; i++) mean += s.m.y[i] / (double)s.m.n;
     for (int64_t i = 0; i < s.m.n; i++)
         square += (s.m.y[i] - mean) * (s.m.y[i] - mean) / (double)s.m.n;
@@ -172,6 +163,4 @@ TEST(strange_networks_expect_finite_errors) {
     assert_well(csrec_recover_variance(&s.m, &o, signal, v, NULL, &told));
     for (int64_t i = 0; i < s.values; i++) farthest = fmax(farthest, fabs(log(v[i] / square)));
     assert_true(fabs(farthest - 20.0) <= 1e-4); /* beyond it without a limit */
-    free(signal);
-    free(v);
 }

@@ -24,9 +24,9 @@ static csrec_model *make_model(const truth *t, const double *scale) {
 
 static truth make_truth(int64_t height, int64_t width, int64_t k, double noise) {
     truth t = {.height = height, .width = width, .n = height * width, .k = k, .noise = noise};
-    t.mean = malloc((size_t)t.n * sizeof *t.mean);
-    t.V = malloc((size_t)(k * t.n) * sizeof *t.V);
-    t.l = malloc((size_t)k * sizeof *t.l);
+    t.mean = check_keep((size_t)t.n * sizeof *t.mean);
+    t.V = check_keep((size_t)(k * t.n) * sizeof *t.V);
+    t.l = check_keep((size_t)k * sizeof *t.l);
     for (int64_t i = 0; i < t.n; i++) t.mean[i] = 100.0 + 20.0 * check_normal(&seed);
     for (int64_t a = 0; a < k; a++) t.l[a] = 900.0 * pow(0.7, (double)a);
     draw_orthonormal(&seed, k, t.n, t.V);
@@ -36,9 +36,6 @@ static truth make_truth(int64_t height, int64_t width, int64_t k, double noise) 
 
 static void clear_truth(truth *t) {
     csrec_model_destroy(t->model);
-    free(t->mean);
-    free(t->V);
-    free(t->l);
 }
 
 /* A picture of the model. */

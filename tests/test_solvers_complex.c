@@ -92,9 +92,9 @@ static void draw_frequencies(problem *p) {
 
 /* The matrix by columns. */
 static void store_columns(problem *p) {
-    p->index = malloc((size_t)(p->m * p->n) * sizeof *p->index);
-    p->offset = malloc((size_t)(p->n + 1) * sizeof *p->offset);
-    p->columns = malloc((size_t)(p->m * p->n) * sizeof *p->columns);
+    p->index = check_keep((size_t)(p->m * p->n) * sizeof *p->index);
+    p->offset = check_keep((size_t)(p->n + 1) * sizeof *p->offset);
+    p->columns = check_keep((size_t)(p->m * p->n) * sizeof *p->columns);
     for (int64_t j = 0; j <= p->n; j++) p->offset[j] = j * p->m;
     for (int64_t k = 0; k < p->m * p->n; k++) {
         p->index[k] = k % p->m;
@@ -106,9 +106,9 @@ static void store_columns(problem *p) {
  */
 static bool open_problem(problem *p, const char *kind, int64_t m, int64_t n, int64_t k) {
     *p = (problem){.m = m, .n = n, .k = k};
-    p->a = malloc((size_t)(m * n) * sizeof *p->a);
-    p->x = calloc((size_t)n, sizeof *p->x);
-    p->y = malloc((size_t)m * sizeof *p->y);
+    p->a = check_keep((size_t)(m * n) * sizeof *p->a);
+    p->x = check_keep_zeros((size_t)n, sizeof *p->x);
+    p->y = check_keep((size_t)m * sizeof *p->y);
     if (strcmp(kind, "fourier") == 0)
         draw_frequencies(p);
     else
@@ -136,12 +136,6 @@ static bool open_problem(problem *p, const char *kind, int64_t m, int64_t n, int
 
 static void close_problem(problem *p) {
     csrec_operator_destroy(p->A);
-    free(p->a);
-    free(p->x);
-    free(p->y);
-    free(p->index);
-    free(p->offset);
-    free(p->columns);
 }
 
 /* x [n] and r [m]. */

@@ -21,7 +21,6 @@ static void check_on(const char *backend, data *d) {
     assert_memory_equal(C, again, squares * sizeof *C);
     assert_ok(csrec_covariance_on(backend, d->m, d->n, d->X, d->weights, mean, 2, C, NULL));
     check_close(d, mean, C);
-    clear(d);
 }
 
 TEST_ON_EACH(follows_direct_sums) {
@@ -70,7 +69,6 @@ TEST_ON_EACH(any_numbers_are_accurate) {
 TEST_ON_EACH(centring_takes_the_mean) {
     const char *backend = check_backend(state);
     for (int k = 0; k < 20; k++) {
-        ENDS_BY(clear)
         data d = draw(1 + check_below(&seed, 900), 1 + check_below(&seed, 150), 1000.0, false);
         size_t bytes = (size_t)(d.m * d.n) * sizeof *d.X;
         OWNED double *mean = malloc((size_t)d.n * sizeof *mean),
@@ -90,7 +88,6 @@ TEST_ON_EACH(centring_takes_the_mean) {
 
 TEST(chunks_and_threads_do_not_matter) {
     for (int k = 0; k < 6; k++) {
-        ENDS_BY(clear)
         data d = draw(1 + check_below(&seed, 3000), 1 + check_below(&seed, 90), 1e4, k % 2);
         size_t squares = (size_t)(d.n * d.n);
         OWNED double *one = malloc(squares * sizeof *one), *other = malloc(squares * sizeof *other);

@@ -19,11 +19,11 @@ static scene draw(csrec_shape shape, int64_t channels, double rate, double sigma
     scene s = {.m = {.shape = shape, .channels = channels, .sigma = sigma}};
     s.entries = entries_in(&shape);
     size_t values = (size_t)(s.entries * channels);
-    s.truth = malloc(values * sizeof *s.truth);
-    s.signal = malloc(values * sizeof *s.signal);
-    s.map = malloc(values * sizeof *s.map);
-    s.m.index = malloc((size_t)s.entries * sizeof *s.m.index);
-    s.m.y = malloc(values * sizeof *s.m.y);
+    s.truth = check_keep(values * sizeof *s.truth);
+    s.signal = check_keep(values * sizeof *s.signal);
+    s.map = check_keep(values * sizeof *s.map);
+    s.m.index = check_keep((size_t)s.entries * sizeof *s.m.index);
+    s.m.y = check_keep(values * sizeof *s.m.y);
     for (size_t i = 0; i < values; i++) s.truth[i] = 100.0 + 10.0 * check_normal(&seed);
     for (int64_t i = 0; i < s.entries; i++) {
         if (check_uniform(&seed) >= rate) continue;
@@ -49,13 +49,6 @@ static double expect(const scene *s, double *map) {
     return expected;
 }
 
-static void drop(scene *s) {
-    csrec_measurement_clear(&s->m);
-    free(s->truth);
-    free(s->signal);
-    free(s->map);
-}
-
 static double true_error(const scene *s) {
     double sum = 0.0, values = (double)(s->entries * s->m.channels);
     for (int64_t i = 0; i < s->entries * s->m.channels; i++)
@@ -77,7 +70,6 @@ TEST(numbers_agree_with_the_true_error) {
                  {{2, {128, 128}}, 1, 5.0, "frames"},
                  {{1, {9000}}, 1, 0.0, "grids"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-        ENDS_BY(drop)
         scene s = draw(cases[k].shape, cases[k].channels, 0.5, cases[k].sigma, cases[k].method);
         recover(&s);
         double expected = expect(&s, NULL), ratio = expected / true_error(&s);
@@ -92,7 +84,7 @@ TEST(noise_is_told_apart_at_samples) {
     for (int round = 0; round < 2; round++) {
         double rate = round ? 0.25 : 0.6, wave = 0.02 + 0.05 * check_uniform(&seed);
         double off[2] = {0.0, 0.0}, map[2] = {0.0, 0.0};
-        ENDS_BY(drop) scene s = draw((csrec_shape){2, {120, 110}}, 1, rate, 0.0, "frames");
+        scene s = draw((csrec_shape){2, {120, 110}}, 1, rate, 0.0, "frames");
         OWNED uint8_t *sampled = calloc((size_t)s.entries, 1);
         for (int64_t i = 0; i < s.entries; i++)
             s.truth[i] =
@@ -118,7 +110,6 @@ TEST(noise_is_told_apart_at_samples) {
 /* The map has the number's mean square, and no error at samples without noise. */
 TEST(maps_add_up) {
     for (int noisy = 0; noisy < 2; noisy++) {
-        ENDS_BY(drop)
         scene s = draw((csrec_shape){2, {40, 56}}, 2, 0.4, noisy ? 5.0 : 0.0, "frames");
         recover(&s);
         double expected = expect(&s, s.map), sum = 0.0;
@@ -133,7 +124,7 @@ TEST(maps_add_up) {
 }
 
 TEST(units_and_threads_do_not_matter) {
-    ENDS_BY(drop) scene s = draw((csrec_shape){2, {48, 40}}, 1, 0.3, 0.0, "frames");
+    scene s = draw((csrec_shape){2, {48, 40}}, 1, 0.3, 0.0, "frames");
     recover(&s);
     double expected = expect(&s, s.map), *other = malloc((size_t)s.entries * sizeof *other);
     s.o.threads = 3;
@@ -148,7 +139,7 @@ TEST(units_and_threads_do_not_matter) {
 
 /* Half of the picture is flat, half is noise: there the errors are. */
 TEST(maps_tell_where) {
-    ENDS_BY(drop) scene s = draw((csrec_shape){2, {64, 64}}, 1, 0.5, 0.0, "frames");
+    scene s = draw((csrec_shape){2, {64, 64}}, 1, 0.5, 0.0, "frames");
     for (int64_t i = 0; i < s.m.n; i++)
         if (s.m.index[i] % 64 < 32) s.m.y[i] = 100.0;
     recover(&s);
@@ -163,7 +154,7 @@ TEST(few_samples_and_constants_work) {
     static const char *const methods[] = {"frames", NULL};
     for (int k = 0; k < 2; k++)
         for (int64_t n = 1; n < 40; n += 19) {
-            ENDS_BY(drop) scene s = draw((csrec_shape){2, {24, 16}}, 1, 1.0, 0.0, methods[k]);
+            scene s = draw((csrec_shape){2, {24, 16}}, 1, 1.0, 0.0, methods[k]);
             s.m.n = n;
             recover(&s);
             double expected = expect(&s, s.map);
@@ -173,13 +164,13 @@ TEST(few_samples_and_constants_work) {
             recover(&s);
             assert_true(!(expect(&s, s.map) > 0.0));
         }
-    ENDS_BY(drop) scene s = draw((csrec_shape){2, {16, 16}}, 1, 1.0, 0.0, "frames");
+    scene s = draw((csrec_shape){2, {16, 16}}, 1, 1.0, 0.0, "frames");
     recover(&s);
     assert_true(expect(&s, s.map) == 0.0); /* all is known */
 }
 
 TEST(wrong_arguments_are_refused) {
-    ENDS_BY(drop) scene s = draw((csrec_shape){2, {16, 16}}, 1, 0.5, 0.0, "none");
+    scene s = draw((csrec_shape){2, {16, 16}}, 1, 0.5, 0.0, "none");
     double expected;
     assert_refused(csrec_uncertainty(&s.m, &s.o, s.truth, NULL, &expected, &told), CSREC_ARGUMENT,
                    "none");
