@@ -309,20 +309,35 @@ def test_memory_makes_tiles_or_is_refused(rng):
         cs.recover(truth[mask], mask=mask, quality="fast", backend="cpu", memory=1 << 20)
 
 
-def test_curve_and_range(rng):
+def lamp(rng):
+    """Light from 0.002 to 1 beside a lamp of 1000, and where 40 % of it is known."""
     v, u = np.mgrid[:40, :48]
     light = 0.05 * np.exp(2 * np.sin(u / 8 + rng.random()) + np.cos(v / 7))
     light[12:18, 20:26] = 1000
-    known = rng.random(light.shape) < 0.4
+    return light, rng.random(light.shape) < 0.4
+
+
+def test_the_curve_helps_beside_a_lamp(rng):
+    """To a tenth of the errors, in seven of eight draws; in more than half of 31 but once in 10^6."""
+    v, u = np.mgrid[:40, :48]
+    share = []
+    for _ in range(31):
+        light, known = lamp(rng)
+        y, away = np.where(known, light, np.nan), ~known & (np.hypot(v - 15, u - 23) > 15)
+        share.append(np.divide(*(np.std((cs.recover(y, curve=curve, backend="cpu") - light)[away])
+                                 for curve in (None, "none"))))
+    assert np.median(share) < 0.1, sorted(share)
+
+
+def test_curve_and_range(rng):
+    light, known = lamp(rng)
     y = np.where(known, light, np.nan)
-    away = ~known & (np.hypot(v - 15, u - 23) > 15)
     lit, info = cs.recover(y, backend="cpu", return_info=True)
     plain, other = cs.recover(y, curve="none", range=(None, 2000), backend="cpu",
                                      return_info=True)
     assert (info.curve, other.curve, other.curve_choice) == ("log", "none", None)
     assert "left out" in info.curve_choice and other.clamped > 0
     assert min(lit.min(), plain.min()) >= 0 and np.array_equal(lit[known], light[known])
-    assert np.std((lit - light)[away]) < 0.1 * np.std((plain - light)[away])
     assert cs.recover(y, range=(0.2, 0.3), backend="cpu")[~known].max() == 0.3
     for wrong in (1, (2, 1), (None, None), ("a", 1)):
         with pytest.raises(cs.ArgumentError, match="range"):

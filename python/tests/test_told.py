@@ -197,6 +197,7 @@ def test_the_residual_told_is_that_of_the_signal(rng, method, sigma):
         ways += [(cs.measure(truth, "matrix", matrix=matrix, channel_axis=-1), {})]
     for scan, way in ways:
         scan.sigma = sigma
+        scan.guides = rng.standard_normal((1, 24, 24)) if method == "beside" else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             signal, info = cs.recover(scan, method=method, return_info=True, **way)

@@ -217,14 +217,19 @@ static csrec_status leave_out(const csrec_measurement *m, uint64_t seed, trial *
     return csrec_pool_status(&t->pool);
 }
 
+/* What a value x misses: its square, or the relative error. */
+static double missed(double y, double x, const csrec_curved *to, bool square) {
+    const double off = (x - y) / to->floor;
+    return square ? off * off : fabs(x - y) / (y + fabs(x) + to->floor);
+}
+
 /* Root mean square times relative error of x at the values left out. */
 static double score(const csrec_measurement *m, const trial *t, const csrec_curved *to,
                     const double *x) {
     double squares = 0.0, relative = 0.0;
     for (int64_t k = 0; k < t->n; k++) {
-        const double y = m->y[t->left[k]], off = (x[k] - y) / to->floor;
-        squares += off * off;
-        relative += fabs(x[k] - y) / (y + fabs(x[k]) + to->floor);
+        squares += missed(m->y[t->left[k]], x[k], to, true);
+        relative += missed(m->y[t->left[k]], x[k], to, false);
     }
     return sqrt(squares) * relative;
 }
@@ -244,21 +249,24 @@ static double factor_of(const csrec_measurement *m, const trial *t) {
     return isfinite(mean) ? mean : 1.0;
 }
 
-/* x [n], by the curve, becomes plain from to->above on: the least sum of squared errors. */
+/* x [n], by the curve, becomes plain from to->above on: the least score. */
 static csrec_status join(const csrec_measurement *m, trial *t, double *x, csrec_curved *to) {
-    double sum = 0.0, least = 0.0;
+    double squares = 0.0, relative = 0.0, least;
     for (int64_t k = 0; k < t->n; k++) {
         memcpy(&t->sizes[k], &x[k], sizeof *x);
         t->at[k] = k;
+        squares += missed(m->y[t->left[k]], x[k], to, true);
+        relative += missed(m->y[t->left[k]], x[k], to, false);
     }
+    least = BETTER * squares * relative * relative;
     csrec_status status = csrec_sort_rows(t->n, t->sizes, t->at);
     for (int64_t k = t->n - 1; k >= 0 && !status; k--) { /* from the largest on */
         const int64_t i = t->at[k];
-        const double y = m->y[t->left[i]], off = (x[i] - y) / to->floor;
-        const double plain = (t->plain[i] - y) / to->floor;
-        sum += plain * plain - off * off;
-        if (sum >= least || (k > 0 && x[t->at[k - 1]] == x[i])) continue;
-        least = sum;
+        const double y = m->y[t->left[i]];
+        squares += missed(y, t->plain[i], to, true) - missed(y, x[i], to, true);
+        relative += missed(y, t->plain[i], to, false) - missed(y, x[i], to, false);
+        if (squares * relative * relative >= least || (k > 0 && x[t->at[k - 1]] == x[i])) continue;
+        least = squares * relative * relative;
         to->above = x[i];
     }
     for (int64_t k = 0; k < t->n; k++)
