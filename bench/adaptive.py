@@ -10,10 +10,8 @@ import time
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import pictures
-import rows
 
 RATES = (0.10, 0.125, 0.25)
 ROUNDS, FIRST = 8, 0.2  # as csrec_adaptive
@@ -30,7 +28,7 @@ def drawn(picture, pattern, count):
     return csrecover.sample(picture, pattern=pattern, seed=1, count=count).index
 
 
-class Bench(rows.Tools):
+class Bench(common.Tools):
     def scan(self, picture, index):
         path = self.folder / "scan.npz"
         np.savez(path, y=picture.ravel()[index], index=index, shape=np.array(picture.shape),
@@ -58,8 +56,8 @@ class Bench(rows.Tools):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "adaptive.json", images=None, threads="2")
-    binding.load(arguments.build)
+    arguments = common.arguments(__doc__, "adaptive.json", images=None, threads="2")
+    common.load(arguments.build)
     found, source = pictures.load(arguments.images)
     measured = []
     with tempfile.TemporaryDirectory() as folder:
@@ -75,10 +73,10 @@ def main():
                               "psnr": bench.quality(picture, index, preset, arguments.threads)}
                              for way, index in ways.items() for preset in ("balanced", "best")]
             print(name, file=sys.stderr, flush=True)
-    table = rows.means(measured, ("preset", "rate", "pattern"), ("psnr",))
+    table = common.means(measured, ("preset", "rate", "pattern"), ("psnr",))
     for row in table:
         print(f"{row['preset']:9s} {100 * row['rate']:5.1f} % {row['pattern']:8s} {row['psnr']:.2f}")
-    machine.save(arguments, source=source, mean=table, pictures=measured)
+    common.save(arguments, source=source, mean=table, pictures=measured)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ import numpy as np
 import adaptive
 import adaptive_gp
 import adaptive_slads
-import binding
-import machine
+import common
 import pictures
 import presets
 
@@ -195,9 +194,9 @@ def side_by_side(found):
 
 
 def main():
-    arguments = binding.on_pictures(__doc__, "adaptive_peers.json", quick="one picture, no network")
+    arguments = common.on_pictures(__doc__, "adaptive_peers.json", quick="one picture, no network")
     found, source = pictures.load(arguments.images)
-    binding.load(arguments.build)
+    common.load(arguments.build)
     todo, training = ways(arguments.quick)
     TODO.update(todo)
     rows = side_by_side(found[:1] if arguments.quick else found)
@@ -206,7 +205,7 @@ def main():
         print(f"{row['places']:20s} {row['recovery']:18s} "
               f"{' '.join(f'{p:6.2f}' for p in row['psnr'])} {row['choosing']:8.2f} s "
               f"{row['seconds']:6.2f} s")
-    machine.save(arguments, source=source, rates=RATES, target=TARGET, training=training,
+    common.save(arguments, source=source, rates=RATES, target=TARGET, training=training,
                  mean=table, pictures=rows)
 
 

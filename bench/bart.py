@@ -18,8 +18,7 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import operators
 
 NEAR = 1e-5
@@ -143,7 +142,7 @@ def haar(cs, folder, side, with_coils, share=1e-2):
     full[:, scan.index] = y.T
     back = np.sum(all_coils.conj() * np.fft.ifft2(full.reshape(-1, side, side)) * side ** 2, axis=0)
     lam = share * np.abs(coefficients(back)).max()
-    found, own = machine.seconds(lambda: cs.recover(scan, solver="fista", basis="wavelet", kind=0, levels=levels,
+    found, own = common.seconds(lambda: cs.recover(scan, solver="fista", basis="wavelet", kind=0, levels=levels,
                                             lambda_=share, atoms=20000))
 
     def objective(x):
@@ -166,7 +165,7 @@ def spikes(cs, folder, side=32, k=30, share=0.02):
     y += 0.5 * (rng.standard_normal(y.size) + 1j * rng.standard_normal(y.size))
     lam = share * np.abs(A.conj().T @ y).max()
     D = cs.Dense(A)
-    found, own = machine.seconds(lambda: cs.solve(D, y, "fista", lambda_=share, atoms=100000).x)
+    found, own = common.seconds(lambda: cs.solve(D, y, "fista", lambda_=share, atoms=100000).x)
 
     def objective(z):
         return 0.5 * np.linalg.norm(A @ z.ravel() - y) ** 2 + lam * np.abs(z).sum()
@@ -177,18 +176,18 @@ def spikes(cs, folder, side=32, k=30, share=0.02):
 
 
 def save(arguments, pictures, l1):
-    described = machine.describe(arguments.build)
+    described = common.describe(arguments.build)
     described["load"] = round(os.getloadavg()[0], 1)
     described["bart"] = subprocess.run(["bart", "version"], capture_output=True,
                                        text=True).stdout.strip()
-    machine.write(arguments.json, {"machine": described, "pictures": pictures, "l1": l1})
+    common.write(arguments.json, {"machine": described, "pictures": pictures, "l1": l1})
 
 
 def main():
-    arguments = binding.on_pictures(__doc__, "bart.json", "only l1")
+    arguments = common.on_pictures(__doc__, "bart.json", "only l1")
     if not shutil.which("bart"):
         sys.exit("bart.py: the program bart is not installed; left out")
-    cs = binding.load(arguments.build)
+    cs = common.load(arguments.build)
     pictures, l1 = [], []
     with tempfile.TemporaryDirectory() as folder:
         l1.append(spikes(cs, folder))

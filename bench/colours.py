@@ -6,21 +6,15 @@ run, one thread each. The pictures are photographs that scikit-image ships (the 
 pixels) and csrecover.datasets.colours. Needs cffi and scikit-image; OpenCV
 and DeepInverse with bm3d and ptwt are used when installed. Models whose weights have to be downloaded
 are named with the reason where that fails."""
-import os
 import re
-import subprocess
-import sys
-import tempfile
 import time
 from pathlib import Path
 
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import pictures
-import rows
 from net_kinds import shipped
 
 RATE, SIDE = 0.30, 256
@@ -117,58 +111,41 @@ PEERS = {
     "RAM (DeepInverse)": pretrained(lambda m: m.RAM(pretrained=True))}
 
 
-def ours(tool, quality):
-    def method(picture, mask):
-        with tempfile.TemporaryDirectory() as folder:
-            scan, out = os.path.join(folder, "scan.npy"), os.path.join(folder, "out.npy")
-            np.save(scan, np.where(mask[..., None], picture, np.nan).astype(np.float32))
-            done = subprocess.run([tool, scan, "--channels-last", "-o", out, "--threads", "1",
-                                   "--backend", "cpu", "--quality", quality],
-                                  capture_output=True, text=True)
-            if done.returncode:
-                raise RuntimeError(done.stderr.strip())
-            return np.load(out).astype(float)
-    return method
+def timed(name, method):
+    def measured(truth, mask):
+        start = time.perf_counter()
+        out = method(truth, mask)
+        return {"method": name, "psnr": pictures.psnr(out, truth),
+                "seconds": time.perf_counter() - start}
+    return measured
 
 
-def run(found, todo):
-    measured, left_out = [], {}
-    for name, method in todo.items():
-        try:
-            for picture, truth in found.items():
-                mask = pictures.sample(truth[..., 0], RATE)
-                start = time.perf_counter()
-                out = method(truth, mask)
-                measured.append({"picture": picture, "method": name,
-                             "psnr": pictures.psnr(out, truth),
-                             "seconds": time.perf_counter() - start})
-        except Exception as error:  # of any library: it is named in the results
-            told = re.sub(r"\S*/\S*", "...", str(error).splitlines()[0]) if str(error) else ""
-            left_out[name] = told[:120] or type(error).__name__
-            continue
-        print(f"measured: {name}", file=sys.stderr, flush=True)
-    return [row for row in measured if row["method"] not in left_out], left_out
+def reason(text):
+    """The first line, without addresses."""
+    return re.sub(r"\S*/\S*", "...", text.partition("\n")[0])[:120]
 
 
 def main():
-    arguments = binding.arguments(
+    arguments = common.arguments(
         __doc__, "colours.json", without=([], "leave out methods whose name has one of these words"),
         slow=(False, "OpenCV's INPAINT_FSR_BEST, too"))
     tool = str(Path(arguments.build) / "csrecover")
     peers = {name: m for name, m in PEERS.items() if arguments.slow or "best" not in name}
-    todo = {**peers, **{f"csrecover --quality {q}": ours(tool, q)
-                        for q in ("fast", "balanced", "best")}}
+    todo = {**peers, **{f"csrecover --quality {q}": lambda truth, mask, q=q: pictures.recover(
+        tool, ["--quality", q], truth[mask], mask)[0] for q in ("fast", "balanced", "best")}}
     todo = {name: m for name, m in todo.items() if not any(w in name for w in arguments.without)}
-    binding.load(arguments.build)
+    common.load(arguments.build)
     found = load()
-    measured, left_out = run(found, todo)
-    table = rows.means(measured, ("method",), ("psnr", "seconds"))
+    cases = [({"picture": name}, truth, pictures.sample(truth[..., 0], RATE))
+             for name, truth in found.items()]
+    measured, left_out = common.by_method({name: timed(name, m) for name, m in todo.items()}, cases,
+                                        Exception)  # of any library: it is named in the results
+    left_out = {name: reason(told) for name, told in left_out.items()}
+    table = common.means(measured, ("method",), ("psnr", "seconds"))
     for row in table:
         print(f"{row['method']:40s} {row['psnr']:6.2f} dB {row['seconds']:8.2f} s")
-    for name, reason in left_out.items():
-        print(f"left out: {name}: {reason}")
-    machine.save(arguments, rate=RATE, mean=table, pictures=measured, left_out=left_out,
-                 versions=rows.versions("opencv-contrib-python-headless", "deepinv", "torch", "bm3d",
+    common.save(arguments, rate=RATE, mean=table, pictures=measured, left_out=left_out,
+                 versions=common.versions("opencv-contrib-python-headless", "deepinv", "torch", "bm3d",
                                         "ptwt"))
 
 

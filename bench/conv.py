@@ -9,13 +9,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from pictures import FIVE, RATES, psnr, read_gray, sample, synthetic
+from pictures import RATES, load, psnr, sample, synthetic
 
 import numpy as np
 
-import binding
-import machine
-import rows
+import common
+from table_text import table
 
 
 def cosines(side, count):
@@ -29,7 +28,7 @@ def cosines(side, count):
     return {"filters": filters[order], "amplitudes": 1 / (1 + f[order])}
 
 
-class Bench(rows.Tools):
+class Bench(common.Tools):
     def __init__(self, options, folder):
         super().__init__(options.build, folder)
         self.o, self.learning = options, {}
@@ -76,35 +75,27 @@ def measure(bench, models, name, truth, rate):
     return row
 
 
-def table(results):
-    labels = list(results[0]["ways"])
-    print("| method | " + " | ".join(f"dB at {100 * r:.0f} %" for r in RATES) + " | s |")
-    print("| --- |" + " ---: |" * (len(RATES) + 1))
-    for label in labels:
-        cells = []
-        for rate in RATES:
-            of_rate = [r["ways"][label] for r in results if r["rate"] == rate]
-            cells.append(f"{np.mean([w['psnr'] for w in of_rate]):.2f}")
-        seconds = np.mean([r["ways"][label]["seconds"] for r in results if r["rate"] == RATES[-1]])
-        print(f"| {label} | " + " | ".join(cells) + f" | {seconds:.2f} |")
+def show(results):
+    rows = [{"way": way, "rate": r["rate"], **found} for r in results for way, found in r["ways"].items()]
+    mean = {(m["way"], m["rate"]): m for m in common.means(rows, ("way", "rate"), ("psnr", "seconds"))}
+    print(table(("method", *(f"dB at {100 * rate:.0f} %" for rate in RATES), "s"),
+                [(way, *(f"{mean[way, rate]['psnr']:.2f}" for rate in RATES),
+                  f"{mean[way, RATES[-1]]['seconds']:.2f}") for way in results[0]["ways"]]))
     for r in results:
         print(f"{r['picture']} {100 * r['rate']:.0f} %: " +
               ", ".join(f"{k} {v['psnr']:.2f}" for k, v in r["ways"].items()))
 
 
 def main():
-    options = binding.arguments(
-        __doc__, "conv_pictures.json", images=(None, "folder with NAME-256.png of " + ", ".join(FIVE)),
+    options = common.arguments(
+        __doc__, "conv_pictures.json", images=(None, "folder of *-256.png, as for pictures.py"),
         train=([], "other pictures to learn from"), filters=64, size=12, rounds=30,
         quick=(False, "128 x 128 parts, 10 rounds"))
     if options.quick:
         options.rounds = min(options.rounds, 10)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
-        if options.images:
-            pictures = {n: read_gray(Path(options.images) / f"{n}-256.png") for n in FIVE}
-        else:
-            pictures = {f"generated-{s}": synthetic(s) for s in range(1, 4)}
+        pictures = dict(load(options.images)[0])
         if options.quick:
             pictures = {n: p[64:192, 64:192] for n, p in pictures.items()}
         train = [str(Path(name).resolve()) for name in options.train]
@@ -118,9 +109,9 @@ def main():
         models = {"conv, cosines": plain, "conv, other pictures": bench.learn("other", train)}
         results = [{"picture": n, "rate": r, "ways": measure(bench, models, n, p, r)}
                    for n, p in pictures.items() for r in RATES]
-        table(results)
+        show(results)
         Path(options.json).parent.mkdir(parents=True, exist_ok=True)
-        machine.save(options, quick=options.quick, learning=bench.learning, results=results)
+        common.save(options, quick=options.quick, learning=bench.learning, results=results)
 
 
 if __name__ == "__main__":

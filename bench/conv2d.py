@@ -9,8 +9,7 @@ import time
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 
 # batch, channels in and out, side, kernel, padding
 SHAPES = ((8, 64, 64, 128, 3, 1), (1, 64, 1, 512, 8, 4), (1, 1, 64, 512, 8, 4))
@@ -144,14 +143,14 @@ def pursuit(csrecover):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "conv.json", quick=False)
-    csrecover = binding.load(arguments.build)
+    arguments = common.arguments(__doc__, "conv.json", quick=False)
+    csrecover = common.load(arguments.build)
     rows = [measure(shape, threads, 0.2 if arguments.quick else 2.0) for shape in SHAPES
             for threads in sorted({1, os.cpu_count()})]
     found = {"conv2d": rows, "pursuit": pursuit(csrecover), "learning": list(
         learning(csrecover, os.cpu_count(), 3 if arguments.quick else 20))}
     print(found["pursuit"], *found["learning"], sep="\n")
-    machine.save(arguments, **found)
+    common.save(arguments, **found)
 
 
 if __name__ == "__main__":

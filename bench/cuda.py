@@ -11,7 +11,6 @@ it. Needs NumPy, cffi and a built library; the part `reference` PyTorch.
   tool                                           csrecover from its start to its end
 
 --device cpu --brief tries the parts of the library without a device."""
-import argparse
 import datetime
 import json
 import subprocess
@@ -20,8 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import binding
-import machine
+import common
 
 KERNELS = ("transform", "statistics", "conv2d")
 
@@ -41,14 +39,14 @@ def lines(command):
 def kernels(arguments, parts):
     """Its rows name their parts; those of eigenvectors are calls."""
     found = {}
-    name = program(arguments.built, "bench_cuda_kernels")
+    name = program(arguments.build, "bench_cuda_kernels")
     for row in shown(lines([name]) if name else ()):
         found.setdefault(row.pop("part"), []).append(row)
     return {part: rows for part, rows in found.items() if part in parts}
 
 
 def loop(arguments):
-    name = program(arguments.built, "bench_cuda_loop")
+    name = program(arguments.build, "bench_cuda_loop")
     if not name:
         return None
     with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +74,7 @@ def tool(arguments):
         csrecover.write(scan, csrecover.sample(colours, 0.25, "uniform", 1, channel_axis=-1))
         for name in (arguments.device, f"{arguments.device}_again", "cpu"):
             start = time.perf_counter()
-            subprocess.run([program(arguments.built, "csrecover"), scan, "-o", out, "--quiet",
+            subprocess.run([program(arguments.build, "csrecover"), scan, "-o", out, "--quiet",
                             "--shifts", "64", "--atoms", "65536", "--epsilon", "0", "--backend",
                             name.removesuffix("_again")], check=True, timeout=180)
             found[name] = round(time.perf_counter() - start, 3)
@@ -121,16 +119,12 @@ def shown(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = common.parser(
+        __doc__, "cuda.json", image=(None, "a PNG, of whose pixels one signal more of `loop` is made"),
+        device="cuda", brief=(False, "small sizes, to try it"))
     parser.add_argument("part", nargs="*")
-    parser.add_argument("--built", default=str(binding.ROOT / "build"))
-    parser.add_argument("--json", default=str(binding.ROOT / "bench" / "results" / "cuda.json"))
-    parser.add_argument("--image", help="a PNG, of whose pixels one signal more of `loop` is made")
-    parser.add_argument("--device", default="cuda")
-    parser.add_argument("--brief", action="store_true", help="small sizes, to try it")
     arguments = parser.parse_args()
-    csrecover = binding.load(arguments.built)
+    csrecover = common.load(arguments.build)
     import library
     library.BACKENDS[0] = arguments.device
     library.BRIEF.extend(["brief"] * arguments.brief)
@@ -141,8 +135,8 @@ def main():
     path = Path(arguments.json)
     data = json.loads(path.read_text()) if arguments.part and path.exists() else {}
     found, failed = measure(arguments)
-    described = found.get("loop", {}).get("machine") or machine.describe(arguments.built)
-    machine.write(path, {**data, "created": datetime.datetime.utcnow().isoformat("T", "seconds") + "Z",
+    described = found.get("loop", {}).get("machine") or common.describe(arguments.build)
+    common.write(path, {**data, "created": datetime.datetime.utcnow().isoformat("T", "seconds") + "Z",
                          "device": there[0].split(",")[0], "machine": described, **found})
     sys.exit(1 if failed else 0)
 

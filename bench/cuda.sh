@@ -59,7 +59,7 @@ note() {
     timeout 90 "$folder/$test" || note "$test FAILED"
 done
 # shellcheck disable=SC2086 # parts are words
-python3 "$here/bench/cuda.py" --built "$built" --json "$out/cuda.json" ${image:+--image "$image"} $parts ||
+python3 "$here/bench/cuda.py" --build "$built" --json "$out/cuda.json" ${image:+--image "$image"} $parts ||
     note "cuda.py FAILED"
 
 if [ -n "$check" ] && command -v compute-sanitizer >/dev/null; then

@@ -10,10 +10,8 @@ import warnings
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import pictures
-import rows
 import smooth
 
 
@@ -116,8 +114,8 @@ def soundings(csrecover, side=128, n=2500):
 
 
 def main():
-    arguments = binding.on_pictures(__doc__, "defaults.json")
-    csrecover = binding.load(arguments.build)
+    arguments = common.on_pictures(__doc__, "defaults.json")
+    csrecover = common.load(arguments.build)
     warnings.simplefilter("ignore", csrecover.RecoveryWarning)  # holes are what is measured
 
     def by(**options):
@@ -175,12 +173,12 @@ def main():
         measure("label map", name, truth.astype(float), gaps,
                 {"default": by(labels=True), "fast": by(labels=True, quality="fast"),
                  "nearest": smooth.griddata("nearest"), "linear": of_classes})
-    mean = rows.means(found, ("kind", "mask", "way"), ("psnr", "rms", "seconds"))
+    mean = common.means(found, ("kind", "mask", "way"), ("psnr", "rms", "seconds"))
     for row in mean:
         print(f"{row['kind']:16s} {row['mask']:20s} {row['way']:18s} {row['psnr']:7.2f} dB "
               f"{row['rms']:9.4f} {row['seconds']:8.3f} s")
-    machine.save(arguments, source=source, mean=mean, rows=found,
-                 versions=rows.versions("numpy", "scipy", "scikit-image"))
+    common.save(arguments, source=source, mean=mean, rows=found,
+                 versions=common.versions("numpy", "scipy", "scikit-image"))
 
 
 if __name__ == "__main__":

@@ -6,14 +6,12 @@ a 1024 x 1024 picture in colours, 192 signals of 262,144 samples, and 256 grids 
 each; an 8192 x 8192 picture by "balanced" in its 4 tiles; 64 files of 512 x 512 by the tool with
 --quality best, from its start to its end. Needs NumPy, cffi and a built library. --brief: smaller
 cases, to try it."""
-import argparse
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
-import binding
-import machine
+import common
 from cuda import program
 
 FILES = 64
@@ -81,17 +79,13 @@ def measure(arguments, names):
     one[f"picture_{side}_balanced"] = on_devices(tiles, 1, names)
     with tempfile.TemporaryDirectory() as folder:
         count, side = (4, 64) if arguments.brief else (FILES, 512)
-        return one, files(program(arguments.built, "csrecover"), names, count, side, Path(folder))
+        return one, files(program(arguments.build, "csrecover"), names, count, side, Path(folder))
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--built", default=str(binding.ROOT / "build"))
-    parser.add_argument("--json", default=str(binding.ROOT / "bench" / "results" / "devices.json"))
-    parser.add_argument("--brief", action="store_true")
-    parser.add_argument("--device", default="cuda", help="cpu: to try it without a device")
-    arguments = parser.parse_args()
-    csrecover = binding.load(arguments.built)
+    arguments = common.arguments(__doc__, "devices.json", brief=False,
+                                  device=("cuda", "cpu: to try it without a device"))
+    csrecover = common.load(arguments.build)
     texts = [text for _, text in csrecover.backends()]
     names = ["cpu"] if arguments.device == "cpu" else [
         str(n) for n in range(sum("compute capability" in text for text in texts))]
@@ -99,8 +93,8 @@ def main():
         print(f"SKIPPED: {texts[-1]}")
         return
     one, of_files = measure(arguments, names)
-    described = {"machine": machine.describe(arguments.built), "backends": texts}
-    machine.write(arguments.json, {"one_recovery": {**described, **one}, "files_best_512": of_files})
+    described = {"machine": common.describe(arguments.build), "backends": texts}
+    common.write(arguments.json, {"one_recovery": {**described, **one}, "files_best_512": of_files})
 
 
 if __name__ == "__main__":

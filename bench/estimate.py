@@ -9,10 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-import binding
-import machine
+import common
 
-BUILD = binding.ROOT / "build"
+BUILD = common.ROOT / "build"
 RATE = 0.25
 
 # What csrecover is asked for, and edges of the pictures, colour, and of the volumes, of one channel.
@@ -53,7 +52,7 @@ def scan(folder, edge, dims):
 
 
 def measure(name, options, path, edge, dims):
-    text, wall, processors, peak = machine.child([
+    text, wall, processors, peak = common.child([
         BUILD / "csrecover", path, "-o", path.with_suffix(".out.npy"), "-q", "--json", "--backend", "cpu",
         *options])
     told = json.loads(text)
@@ -68,7 +67,7 @@ def measure(name, options, path, edge, dims):
 
 def main():
     global BUILD
-    args = binding.arguments(__doc__, "estimate.json", quick=(False, "the smallest size of each"))
+    args = common.arguments(__doc__, "estimate.json", quick=(False, "the smallest size of each"))
     BUILD = Path(args.build)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -77,7 +76,7 @@ def main():
                 for edge in edges[:1] if args.quick else edges:
                     path = scan(Path(folder), edge, dims)
                     rows.append(measure(name, options, path, edge, dims))
-    machine.save(args, rows=rows)
+    common.save(args, rows=rows)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,8 @@ import warnings
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
-from rows import versions
+import common
+from common import versions
 
 NEAR = 1e-5
 
@@ -63,7 +62,7 @@ class Bench:
     def add(self, problem, size, ours, own, name, ladder):
         """ladder: calls of the peer, each more accurate; the first that is near enough counts."""
         for call in ladder:
-            theirs, took = machine.seconds(call)
+            theirs, took = common.seconds(call)
             miss = off(theirs, ours)
             if miss <= NEAR:
                 break
@@ -75,7 +74,7 @@ class Bench:
         A, y, goal = gaussian(rng, m, n, k, is_complex)
         parts = 2 if is_complex else 1
         D = self.cs.Dense(A)
-        found, own = machine.seconds(lambda: self.cs.solve(D, y, "bpdn", sigma=goal / np.sqrt(parts * m)))
+        found, own = common.seconds(lambda: self.cs.solve(D, y, "bpdn", sigma=goal / np.sqrt(parts * m)))
         spgl1 = peer("spgl1")
         if spgl1:
             self.add("basis pursuit denoise" + ", complex" * is_complex, f"{m} x {n}",
@@ -88,7 +87,7 @@ class Bench:
         A, y, _ = gaussian(rng, m, n, k, is_complex)
         weight = share * np.abs(A.conj().T @ y).max()
         D = self.cs.Dense(A)
-        found, own = machine.seconds(lambda: self.cs.solve(D, y, "fista", lambda_=share, atoms=100000))
+        found, own = common.seconds(lambda: self.cs.solve(D, y, "fista", lambda_=share, atoms=100000))
         name = f"lasso, `lambda` {share:g}" + (", complex" if is_complex else "")
         size = f"{m} x {n}"
         steps = [100 * 2 ** i for i in range(8)]
@@ -115,7 +114,7 @@ class Bench:
         y += 0.01 * np.linalg.norm(y) / np.sqrt(y.size) * rng.standard_normal(y.size)
         weight = share * np.abs(A.T @ y).max()
         S = self.cs.Sparse(A)
-        found, own = machine.seconds(lambda: self.cs.solve(S, y, "fista", lambda_=share))
+        found, own = common.seconds(lambda: self.cs.solve(S, y, "fista", lambda_=share))
         linear = peer("sklearn.linear_model")
         if linear:
             self.add(f"lasso, rays, `lambda` {share:g}", f"{y.size} x {side * side}, sparse", found.x,
@@ -134,7 +133,7 @@ class Bench:
             return
         exact = restoration.denoise_tv_chambolle(y, weight=0.05, eps=0, max_num_iter=30000)
         sigma = np.linalg.norm(exact - y) / side
-        found, own = machine.seconds(lambda: self.cs.recover(y.ravel(), mask=np.ones(y.shape, bool),
+        found, own = common.seconds(lambda: self.cs.recover(y.ravel(), mask=np.ones(y.shape, bool),
                                                      method="tv", sigma=sigma, digits=5,
                                                      iterations=20000))
         self.add("total variation, denoising", f"{side} x {side}", found, own, "scikit-image",
@@ -144,9 +143,9 @@ class Bench:
 
 
 def main():
-    arguments = binding.arguments(__doc__, "l1.json")
+    arguments = common.arguments(__doc__, "l1.json")
     warnings.filterwarnings("ignore")
-    bench, rng = Bench(binding.load(arguments.build)), np.random.default_rng(5)
+    bench, rng = Bench(common.load(arguments.build)), np.random.default_rng(5)
     bench.denoise(rng, 120, 400, 12)
     bench.denoise(rng, 200, 1000, 20)
     bench.denoise(rng, 100, 300, 10, is_complex=True)
@@ -157,9 +156,9 @@ def main():
     bench.variation(rng, 64)
     for share in (0.01, 0.001):
         bench.tomography(np.random.default_rng(3), 64, 12, share)
-    described = machine.describe(arguments.build)
+    described = common.describe(arguments.build)
     described["load"] = round(os.getloadavg()[0], 1)
-    machine.write(arguments.json, {"machine": described | versions("spgl1", "sigpy"), "rows": bench.rows})
+    common.write(arguments.json, {"machine": described | versions("spgl1", "sigpy"), "rows": bench.rows})
 
 
 if __name__ == "__main__":

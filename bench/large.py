@@ -12,8 +12,7 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import many
 
 FILL = """
@@ -50,7 +49,7 @@ def same_pixels(a, b):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "large.json", side=10000, quality=["fast"],
+    arguments = common.arguments(__doc__, "large.json", side=10000, quality=["fast"],
                                   slabs=(2000, "memory in slabs, MiB"))
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +60,7 @@ def main():
         def row(name, command):
             out = os.path.join(folder, f"{len(rows)}.tif")
             try:
-                _, wall, _, peak = machine.child([*command(out)])
+                _, wall, _, peak = common.child([*command(out)])
                 rows.append({"how": name, "seconds": wall, "peak_mib": peak / 2 ** 20,
                              "psnr": psnr(out, truth)})
                 print(rows[-1], file=sys.stderr, flush=True)
@@ -79,7 +78,7 @@ def main():
             rows[-1]["same"] = "refused" not in rows[-2] and same_pixels(whole, slabs)
         row("fillnodata (GDAL)", lambda out: (sys.executable, "-c", FILL, scan, out))
         size = os.path.getsize(scan)
-    machine.save(arguments, rate=many.RATE, side=arguments.side, file_mib=size / 2 ** 20, rows=rows)
+    common.save(arguments, rate=many.RATE, side=arguments.side, file_mib=size / 2 ** 20, rows=rows)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ import time
 
 import numpy as np
 
-import binding
-import machine
+import common
 
 H, W, CHECKED = 55, 45, 48
 N = H * W
@@ -139,12 +138,12 @@ def recoveries(quick):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "learn.json", rows=40000, quick=False)
-    binding.load(arguments.build)
+    arguments = common.arguments(__doc__, "learn.json", rows=40000, quick=False)
+    common.load(arguments.build)
     found = {"statistics": statistics(data(3000 if arguments.quick else arguments.rows)),
              "pca": components(arguments.quick), "em": mixtures(arguments.quick),
              "family": recoveries(arguments.quick)}
-    machine.save(arguments, **found)
+    common.save(arguments, **found)
 
 
 if __name__ == "__main__":

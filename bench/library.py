@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """library.py - calls of the library between arrays, on a device and on the CPU in the same run, without
 what the package does around them. The shortest times count; the device's first call, which makes it
-ready, does not. Imported after binding.load."""
+ready, does not. Imported after common.load."""
 import dataclasses
 import functools
 import os

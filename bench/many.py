@@ -14,8 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-import binding
-import machine
+import common
 
 RATE = 0.25
 
@@ -87,6 +86,15 @@ class Runner:
         return found
 
 
+def version(mpirun):
+    """Of MPI; "": it is not there."""
+    try:
+        said = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=True)
+    except FileNotFoundError:
+        return ""
+    return said.stdout.splitlines()[0]
+
+
 def picture(runner, quality, side, tile, counts, repeats, weak):
     """A picture in tiles; weak: of as many heights as ranks."""
     for ranks in counts if weak else [1]:
@@ -115,12 +123,10 @@ def files(runner, count, side, counts, repeats, weak):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "many.json", mpirun="mpirun", ranks=[1, 2, 4], side=4096,
+    arguments = common.arguments(__doc__, "many.json", mpirun="mpirun", ranks=[1, 2, 4], side=4096,
                                   files=64, quality=["fast", "balanced"], repeats=3)
     side, repeats, tile = arguments.side, arguments.repeats, arguments.side ** 2 // 16
     counts = sorted(set(arguments.ranks) | {1})
-    version = subprocess.run([arguments.mpirun, "--version"], capture_output=True, text=True,
-                             check=True).stdout.splitlines()[0]
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(arguments.build, folder, arguments.mpirun)
         strong, weak = [], []
@@ -129,7 +135,7 @@ def main():
         strong += files(runner, arguments.files, 256, counts, repeats, False)
         weak += picture(runner, "fast", side // 2, tile, counts, repeats, True)
         weak += files(runner, arguments.files // 2, 256, counts, repeats, True)
-    machine.save(arguments, rate=RATE, mpi=version, tile=tile, repeats=repeats, strong=strong,
+    common.save(arguments, rate=RATE, mpi=version(arguments.mpirun), tile=tile, repeats=repeats, strong=strong,
                  weak=weak)
 
 

@@ -13,17 +13,15 @@ other kinds (net_kinds.py), masks as in pictures.py.
 
 Each NAME is a preset of csrecover (fast) or comma-separated options (method=net,seed=3);
 default: fast balanced best. Needs NumPy and SciPy, and each peer where installed."""
-import sys
 from pathlib import Path
 
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import net_kinds
 import pictures
-from rows import versions
+from common import by_method, versions
 
 BM3D_SIGMAS = (12.0, 1.0)  # first, last: of those tried, on camera and moon
 PACKAGES = ("opencv-contrib-python-headless", "bm3d", "torch")
@@ -86,23 +84,6 @@ def methods(arguments):
             if not any(word in name for word in arguments.without)}
 
 
-def run(todo, found):
-    """A row for each picture, rate and method; what fails once is left out with its reason."""
-    rows, left_out = [], dict(NOT_HAD)
-    for name, method in todo.items():
-        try:
-            for picture, truth in found:
-                for rate in pictures.RATES:
-                    mask = pictures.sample(truth, rate)
-                    rows.append({"picture": picture, "kind": net_kinds.kind(picture), "rate": rate,
-                                 **method(truth[mask], mask, truth)})
-        except (ImportError, RuntimeError, OSError) as error:
-            left_out[name] = str(error)
-            continue
-        print(f"measured: {name}", file=sys.stderr, flush=True)
-    return [row for row in rows if row["method"] not in left_out], left_out
-
-
 def means(rows):
     """Of each set, those of pictures.py; and the kinds one by one."""
     groups = {"five": [r for r in rows if r["kind"] == "photograph"],
@@ -127,7 +108,7 @@ def show(table):
 
 
 def parsed():
-    parser = binding.parser(
+    parser = common.parser(
         __doc__, "net_peers.json", images=None, threads=("1", "of csrecover"),
         pictures=([*pictures.FIVE, *net_kinds.ALL], "of these only"),
         without=([], "leave out methods whose name has one of these words"),
@@ -140,12 +121,13 @@ def main():
     arguments = parsed()
     pictures.THREADS = arguments.threads
     found, source = pictures.load(arguments.images, arguments.pictures)
-    rows, left_out = run(methods(arguments), found)
+    rows, left_out = by_method(methods(arguments), [
+        ({**fields, "kind": net_kinds.kind(fields["picture"])}, *case)
+        for fields, *case in pictures.cases(found)])
+    left_out = NOT_HAD | left_out
     table = means(rows)
     show(table)
-    for name, reason in left_out.items():
-        print(f"left out: {name}: {reason}")
-    machine.save(arguments, versions=versions(*PACKAGES), source=source, steps=arguments.steps,
+    common.save(arguments, versions=versions(*PACKAGES), source=source, steps=arguments.steps,
                  mean=table, pictures=rows, left_out=left_out)
 
 

@@ -8,8 +8,7 @@ Pillow and scikit-image."""
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import net_kinds
 import pictures
 import presets
@@ -85,8 +84,8 @@ def sets(images):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "noise.json", images=None)
-    binding.load(arguments.build)
+    arguments = common.arguments(__doc__, "noise.json", images=None)
+    common.load(arguments.build)
     table, single = [], []
     source, groups = sets(arguments.images)
     for pattern, rate in CASES:
@@ -99,7 +98,7 @@ def main():
                                **summary(own)})
             table.append({"set": group, "pattern": pattern, "rate": rate, **summary(rows)})
             print(table[-1], flush=True)
-    machine.save(arguments, source=source, seeds=SEEDS, mean=table, pictures=single)
+    common.save(arguments, source=source, seeds=SEEDS, mean=table, pictures=single)
 
 
 if __name__ == "__main__":

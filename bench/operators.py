@@ -11,11 +11,9 @@ import tempfile
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import net_kinds
 import pictures
-import rows
 
 # tv; pnp of at most 20 and 40 denoisings; and tv to its end, for signals that it recovers exactly
 METHODS = {"fast": ("-Q", "fast"), "balanced": ("-Q", "balanced"), "best": ("-Q", "best")}
@@ -62,7 +60,7 @@ def find(found, key):
     return next((v for v in inner if v is not None), None)
 
 
-class Bench(rows.Tools):
+class Bench(common.Tools):
     def __init__(self, build, folder):
         super().__init__(build, folder)
         self.rows = []
@@ -95,7 +93,7 @@ class Bench(rows.Tools):
 
 
 def main():
-    arguments = binding.arguments(
+    arguments = common.arguments(
         __doc__, "operators.json", images=None,
         only=("", "kinds of measurements whose name has this text"))
     chosen, source = pictures.load(arguments.images)
@@ -118,11 +116,11 @@ def main():
                           METHODS | EXACT)
             bench.measure("head", head().astype(np.complex64), "Fourier, lines, 4 coils",
                           [*lines, "--coils", "coils.npy"], rate)
-        found = {"machine": machine.describe(arguments.build), "source": source, "rows": bench.rows}
+        found = {"machine": common.describe(arguments.build), "source": source, "rows": bench.rows}
         if arguments.only in "greedy":
             found["greedy"] = {"machine": found["machine"],
                                "rows": bench.greedy(chosen[0][1].astype(np.float32))}
-    machine.write(arguments.json, found)
+    common.write(arguments.json, found)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,7 @@ import tempfile
 
 import numpy as np
 
-import binding
-import machine
+import common
 from many import RATE, Runner, make
 
 
@@ -72,12 +71,12 @@ def rows_of(runner, side, tile, memory, ranks):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "parts.json", mpirun="mpirun", side=3000,
+    arguments = common.arguments(__doc__, "parts.json", mpirun="mpirun", side=3000,
                                   memory=(90, "MiB"), tile=300000, ranks=4)
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(arguments.build, folder, arguments.mpirun)
         rows = rows_of(runner, arguments.side, arguments.tile, arguments.memory, arguments.ranks)
-    machine.save(arguments, rate=RATE, side=arguments.side, memory=arguments.memory,
+    common.save(arguments, rate=RATE, side=arguments.side, memory=arguments.memory,
                  tile=arguments.tile, rows=rows)
 
 

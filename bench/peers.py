@@ -9,8 +9,7 @@ import warnings
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import pictures
 import sidebyside
 
@@ -76,12 +75,8 @@ def sparse(rng, m, n, k):
 
 
 def best_of(repeats, function):
-    best = np.inf
-    for _ in range(repeats):
-        start = time.perf_counter()
-        result = function()
-        best = min(best, time.perf_counter() - start)
-    return best, result
+    """By the clock."""
+    return common.seconds(function, repeats, time.perf_counter)[::-1]
 
 
 def dense_omp(csrecover, repeats, small):
@@ -148,8 +143,8 @@ def show_dense(omp, l1):
 
 
 def main():
-    arguments = binding.on_pictures(__doc__, "peers.json", quick="one picture, small matrices")
-    csrecover = binding.load(arguments.build)
+    arguments = common.on_pictures(__doc__, "peers.json", quick="one picture, small matrices")
+    csrecover = common.load(arguments.build)
     warnings.simplefilter("ignore")  # iteration limits are what is measured
     found, source = pictures.load(arguments.images)
     table, left_out = on_pictures(csrecover, found[:1] if arguments.quick else found)
@@ -161,7 +156,7 @@ def main():
             left_out[f"dense {name}"] = str(error)
             print(f"left out: dense {name}: {error}")
     show_dense(dense.get("omp"), dense.get("l1"))
-    machine.save(arguments, source=source, pictures=table, dense=dense, left_out=left_out)
+    common.save(arguments, source=source, pictures=table, dense=dense, left_out=left_out)
 
 
 if __name__ == "__main__":

@@ -3,18 +3,17 @@
 """phase.py - what docs/csbench.md and docs/theory.md show: phase transitions of the solvers and
 coherences of random matrices, by csbench.
 
-    python3 bench/phase.py BUILD --json bench/results/phase.json [--figures FOLDER] [--work FOLDER]
+    python3 bench/phase.py --build BUILD --json bench/results/phase.json [--figures FOLDER] [--work FOLDER]
 
 Two to six minutes on two cores. --work keeps the files of csbench phase, from which a stopped run goes
 on; --figures draws the pictures of the pages."""
-import argparse
 import json
 import os
 import subprocess
 import tempfile
 from pathlib import Path
 
-import machine
+import common
 
 SIZE = ["-n", "128", "-g", "16", "-T", "10"]
 FEW = ["-s", "omp", "-s", "htp", "-s", "bpdn"]
@@ -50,23 +49,17 @@ def coherences(tool, figures):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", nargs="?", default="build")
-    parser.add_argument("--json", default="phase.json")
-    parser.add_argument("--figures")
-    parser.add_argument("--work")
-    arguments = parser.parse_args()
+    arguments = common.arguments(__doc__, "phase.json", figures=None, work=None)
     tool = str(Path(arguments.build) / "csbench")
     with tempfile.TemporaryDirectory() as folder:
         work = arguments.work or folder
         os.makedirs(work, exist_ok=True)
-        data = {"machine": machine.describe(arguments.build),
+        data = {"machine": common.describe(arguments.build),
                 "phase": phases(tool, work, arguments.figures),
                 "coherence": coherences(tool, arguments.figures),
                 "problem": call([tool, "problems", "gaussian", "--json"]),
                 "paper": call([tool, "paper", "-L", "40", "--json"])["transforms"]}
-    machine.write(arguments.json, data)
+    common.write(arguments.json, data)
 
 
 if __name__ == "__main__":

@@ -13,11 +13,10 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import net_kinds
 from net_drawn import synthetic
-from rows import means as rows_means
+from common import by_method, means as rows_means
 
 ROOT = Path(__file__).resolve().parent.parent
 FIVE = ("camera", "astronaut", "chelsea", "moon", "brick")
@@ -143,7 +142,7 @@ def recover(tool, options, y, mask, sigma=0.0):
         seconds = time.perf_counter() - start
         if done.returncode or "warning:" in done.stderr:  # these pictures are healthy
             raise RuntimeError(done.stderr.strip() or f"exit code {done.returncode}")
-        return np.load(out).reshape(mask.shape), seconds
+        return np.load(out).reshape(mask.shape + y.shape[1:]), seconds
 
 
 def measure(name, method, y, mask, truth):
@@ -173,23 +172,14 @@ def methods(arguments):
     return found
 
 
-def run(arguments, pictures):
-    rows, left_out = [], {}
-    todo = methods(arguments)
+def cases(pictures, seed=1, sigma=0.0, **fields):
+    """For common.by_method: y, mask, truth of each rate and picture; y has that noise."""
     for rate in RATES:
         for picture, truth in pictures:
-            mask = sample(truth, rate)
-            for name, method in todo.items():
-                if name in left_out:
-                    continue
-                try:
-                    row = method(truth[mask], mask, truth)
-                except (ImportError, RuntimeError, OSError) as error:
-                    left_out[name] = str(error)
-                    print(f"left out: {name}: {error}")
-                    continue
-                rows.append({"picture": picture, "rate": rate, **row})
-    return [r for r in rows if r["method"] not in left_out], left_out
+            mask = sample(truth, rate, seed)
+            noise = np.random.default_rng(1000 + seed).standard_normal(int(mask.sum()))
+            yield ({**fields, "picture": picture, "rate": rate}, truth[mask] + sigma * noise, mask,
+                   truth)
 
 
 VARIANTS = [(f"mask seed {seed}", seed, 0.0) for seed in (2, 3)] + [("noise, sigma 10", 1, 10.0)]
@@ -198,24 +188,13 @@ OF_VARIANTS = (PEER, "csrecover --quality fast", "csrecover --quality balanced",
 
 
 def run_variants(arguments, pictures):
-    """Rows as those of run, each with its variant; noise is added to the samples, sigma told."""
+    """Rows as those of all methods, each with its variant; noise is added to the samples, sigma
+    told."""
     rows, tool = [], Path(arguments.build) / "csrecover"
     for variant, seed, sigma in VARIANTS:
-        for rate in RATES:
-            for picture, truth in pictures:
-                mask = sample(truth, rate, seed)
-                noise = np.random.default_rng(1000 + seed).standard_normal(int(mask.sum()))
-                y = truth[mask] + sigma * noise
-                for name in OF_VARIANTS:
-                    try:
-                        if name == PEER:
-                            row = measure(name, PEERS[PEER], y, mask, truth)
-                        else:
-                            row = measure_ours(name, str(tool), OURS[name], y, mask, truth, sigma)
-                    except (ImportError, RuntimeError, OSError) as error:
-                        print(f"left out: {variant}, {name}: {error}")
-                        continue
-                    rows.append({"variant": variant, "picture": picture, "rate": rate, **row})
+        todo = {name: lambda y, m, t, n=name: measure_ours(n, str(tool), OURS[n], y, m, t, sigma)
+                for name in OF_VARIANTS} | {PEER: lambda *case: measure(PEER, PEERS[PEER], *case)}
+        rows += by_method(todo, list(cases(pictures, seed, sigma, variant=variant)))[0]
     return rows
 
 
@@ -243,7 +222,7 @@ def show(table, source):
 
 def main():
     global THREADS
-    arguments = binding.arguments(
+    arguments = common.arguments(
         __doc__, "pictures.json", quick=(False, "leave out the slow peers"),
         images=(None, "folder of *-256.png (default: shared/images near the checkout, else pictures made "
                       "by code)"), threads=(THREADS, "of csrecover"))
@@ -251,13 +230,13 @@ def main():
     if arguments.images and not Path(arguments.images).is_dir():
         sys.exit(f"pictures.py: {arguments.images}: no such folder; give one with PNG files")
     pictures, source = load(arguments.images)
-    rows, left_out = run(arguments, pictures)
+    rows, left_out = by_method(methods(arguments), list(cases(pictures)))
     table = means(rows)
     show(table, source)
     variants = [] if arguments.quick else run_variants(arguments, pictures)
     for variant in dict.fromkeys(row["variant"] for row in variants):
         show(means([r for r in variants if r["variant"] == variant]), f"{source}, {variant}")
-    machine.save(arguments, source=source, mean=table, pictures=rows, variants=variants,
+    common.save(arguments, source=source, mean=table, pictures=rows, variants=variants,
                  left_out=left_out)
 
 

@@ -13,10 +13,9 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import pictures
-from rows import means as rows_means
+from common import means as rows_means
 
 PRESETS = ("fast", "balanced", "best")
 BESIDE = {"gaussian": ["--method", "gaussian"]}
@@ -97,8 +96,8 @@ def show(table, wrong):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "presets.json", images=None)
-    binding.load(arguments.build)
+    arguments = common.arguments(__doc__, "presets.json", images=None)
+    common.load(arguments.build)
     five, source = pictures.load(arguments.images)
     rows = []
     for group, found in (("five", five), ("others", others())):
@@ -107,7 +106,7 @@ def main():
             print(f"{group}: {name}", file=sys.stderr, flush=True)
     table, wrong = means(rows), misordered(rows)
     show(table, wrong)
-    machine.save(arguments, source=source, mean=table, misordered=wrong, pictures=rows)
+    common.save(arguments, source=source, mean=table, misordered=wrong, pictures=rows)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""ranks_delay.py [--log2-n 18] [--ranks 2,4,8] [--delays US,...] [--repeats 3] - one exact pursuit by ranks
+"""ranks_delay.py [--log2-n 18] [--ranks 2 4 8] [--delays US ...] [--repeats 3] - one exact pursuit by ranks
 of Open MPI, each a "host" of its own (a network namespace), on a network on which every packet takes a
 set time: seconds of the pursuit (the least of the repeats, as other
 programs run on the machine), as csrecover --json tells them, beside those of the model,
@@ -11,24 +11,22 @@ programs run on the machine), as csrecover --json tells them, beside those of th
 of one process. The last rows are of messages that ask the receiver before they send (rendezvous), as
 Open MPI's above 64 KiB do. Needs root, Linux and Open MPI; the delays are netem's, or where the kernel
 has none those of a relay (tests/mpi/namespaces.py)."""
-import argparse
-import array
 import json
 import math
 import os
-import random
 import shlex
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import machine
+import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "tests" / "mpi"))
+import common
+import many
+
+sys.path.insert(0, str(common.ROOT / "tests" / "mpi"))
 from namespaces import Hosts  # noqa: E402
 
 ENVIRONMENT = dict(
@@ -38,22 +36,11 @@ ENVIRONMENT = dict(
 
 def make(path, log2_n, seed=1):
     """A picture of waves, steps and noise with 4 N pixels, N of them known."""
-    draw = random.Random(seed)
-    height = 1 << (log2_n + 2) // 2
-    width = (1 << log2_n + 2) // height
-    known = bytearray(height * width)
-    for place in draw.sample(range(height * width), 1 << log2_n):
-        known[place] = 1
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({height}, {width}), }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    across = [math.sin(0.03 * x) for x in range(width)]
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode())
-        for y in range(height):
-            down = 30 * math.cos(0.02 * y)
-            file.write(array.array("f", (
-                100 + 40 * across[x] + down + 20 * ((x // 64 + y // 64) % 2) + 16 * draw.random()
-                if known[y * width + x] else math.nan for x in range(width))).tobytes())
+    height, rng = 1 << (log2_n + 2) // 2, np.random.default_rng(seed)
+    scan = many.scene(height, (4 << log2_n) // height)
+    scan += 16 * rng.random(scan.shape, np.float32)
+    scan.ravel()[rng.permutation(scan.size)[1 << log2_n:]] = np.nan
+    np.save(path, scan)
 
 
 def launch(words, name):
@@ -134,35 +121,18 @@ def measure(bench, ranks, delays, eager=None):
     return means, rows
 
 
-def version(mpirun):
-    try:
-        said = subprocess.run([mpirun[0], "--version"], capture_output=True, text=True).stdout
-    except FileNotFoundError:
-        return None
-    return said.splitlines()[0] if "Open MPI" in said else None
-
-
-def numbers(text):
-    return [int(word) for word in text.split(",")]
-
-
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=str(ROOT / "build"))
-    parser.add_argument("--json", default=str(ROOT / "bench" / "results" / "pursuit_delay.json"))
-    parser.add_argument("--log2-n", type=int, default=18)
-    parser.add_argument("--ranks", type=numbers, default=[2, 4, 8])
-    parser.add_argument("--delays", type=numbers, default=[0, 500, 5000, 20000], help="us, 0 first")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--mpirun", type=shlex.split, default=["mpirun"], help="with options of its own")
-    arguments = parser.parse_args()
-    mpi = version(arguments.mpirun)
-    if not mpi:
+    arguments = common.arguments(
+        __doc__, "pursuit_delay.json", log2_n=18, ranks=[2, 4, 8],
+        delays=([0, 500, 5000, 20000], "us, 0 first"), repeats=3,
+        mpirun=("mpirun", "with options of its own"))
+    arguments.mpirun = shlex.split(arguments.mpirun)
+    mpi = many.version(arguments.mpirun[0])
+    if "Open MPI" not in mpi:
         sys.exit("ranks_delay.py: skipped: needs mpirun of Open MPI")
     arguments.json = os.path.abspath(arguments.json)
     bench = Bench(arguments)
-    data = {"machine": machine.describe(arguments.build), "mpi": mpi, "log2_n": arguments.log2_n,
+    data = {"machine": common.describe(arguments.build), "mpi": mpi, "log2_n": arguments.log2_n,
             "repeats": arguments.repeats, "rows": []}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -178,7 +148,7 @@ def main():
         data["eager_limit"] = 512
         data["rendezvous"] = measure(bench, 4, [0, 5000], data["eager_limit"])[1]
         os.chdir("/")
-    machine.write(arguments.json, data)
+    common.write(arguments.json, data)
 
 
 if __name__ == "__main__":

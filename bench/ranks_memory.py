@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""ranks_memory.py [--log2-n 20,22] [--ranks 1,2,4,8] - largest resident set of the ranks of one exact
+"""ranks_memory.py [--log2-n 20 22] [--ranks 1 2 4 8] - largest resident set of the ranks of one exact
 pursuit with atoms (csrecover --shifts 1 -C), all on this machine: every rank reads the whole
 measurement."""
-import subprocess
 import tempfile
 
-import binding
-import machine
-from many import Runner, make
+import common
+from many import Runner, make, version
 
 
 def peaks(runner, ranks, words):
@@ -18,10 +16,8 @@ def peaks(runner, ranks, words):
 
 
 def main():
-    arguments = binding.arguments(__doc__, "pursuit_memory.json", mpirun="mpirun",
+    arguments = common.arguments(__doc__, "pursuit_memory.json", mpirun="mpirun",
                                   ranks=[1, 2, 4, 8], log2_n=[20, 22])
-    version = subprocess.run([arguments.mpirun, "--version"], capture_output=True, text=True,
-                             check=True).stdout.splitlines()[0]
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(arguments.build, folder, arguments.mpirun)
@@ -35,7 +31,7 @@ def main():
                 rows.append({"log2_n": log2_n, "ranks": ranks, "first_mib": round(found[0], 1),
                              "others_mib": round(max(found[1:]), 1) if ranks > 1 else None})
                 print(rows[-1], flush=True)
-    machine.save(arguments, mpi=version, rows=rows)
+    common.save(arguments, mpi=version(arguments.mpirun), rows=rows)
 
 
 if __name__ == "__main__":

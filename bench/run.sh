@@ -36,7 +36,7 @@ by_python() {
     script=$1 result=$2
     shift 2
     case $script in
-    estimate | phase | ranks_delay) ;;
+    estimate | phase) ;;
     *) python3 -c 'import numpy, cffi' 2>/dev/null || {
         say "$script: needs python3 with NumPy and cffi; SciPy, Pillow and the peers where it has some"
         return 1

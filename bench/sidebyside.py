@@ -13,8 +13,7 @@ import warnings
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import pictures
 
 RATE = 0.25
@@ -101,8 +100,8 @@ def means(rows):
 
 
 def main():
-    arguments = binding.on_pictures(__doc__, "sidebyside.json")
-    csrecover = binding.load(arguments.build)
+    arguments = common.on_pictures(__doc__, "sidebyside.json")
+    csrecover = common.load(arguments.build)
     found, source = pictures.load(arguments.images)
     sampled = [(name, truth, pictures.sample(truth, RATE))
                for name, truth in (found[:1] if arguments.quick else found)]
@@ -123,7 +122,7 @@ def main():
                       **means(rows)})
         print(f"{name:44s} {lines:3d} lines {table[-1]['psnr']:7.2f} dB "
               f"{table[-1]['seconds']:8.3f} s")
-    machine.save(arguments, source=source, rate=RATE, methods=table, left_out=left_out)
+    common.save(arguments, source=source, rate=RATE, methods=table, left_out=left_out)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,7 @@ import time
 
 import numpy as np
 
-import binding
-import machine
+import common
 
 RECOVERIES = {
     "plain grid, mp": {"solver": "mp", "shifts": 1}, "plain grid, omp": {"solver": "omp", "shifts": 1},
@@ -87,12 +86,12 @@ def ways(edge):
 
 
 def main():
-    parser = binding.parser(__doc__, "silences.json")
+    parser = common.parser(__doc__, "silences.json")
     parser.add_argument("edge", nargs="?", type=int, default=2048)
     parser.add_argument("seconds", nargs="?", type=float, default=60.0)
     parser.add_argument("way", nargs="?")
     arguments = parser.parse_args()
-    csrecover = binding.load(arguments.build)
+    csrecover = common.load(arguments.build)
     rows = []
     for name, call in ways(arguments.edge):
         if arguments.way not in (None, name):
@@ -104,7 +103,7 @@ def main():
             pass
         rows.append(listener.row(name))
         print(rows[-1], flush=True)
-    machine.save(arguments, edge=arguments.edge, limit=arguments.seconds, rows=rows)
+    common.save(arguments, edge=arguments.edge, limit=arguments.seconds, rows=rows)
 
 
 if __name__ == "__main__":

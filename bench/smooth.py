@@ -11,10 +11,8 @@ import warnings
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import pictures
-import rows
 
 
 def elevation(side=256, seed=4):
@@ -129,8 +127,8 @@ def plates(csrecover):
 
 
 def main():
-    arguments = binding.on_pictures(__doc__, "smooth.json")
-    csrecover = binding.load(arguments.build)
+    arguments = common.on_pictures(__doc__, "smooth.json")
+    csrecover = common.load(arguments.build)
     warnings.simplefilter("ignore", csrecover.RecoveryWarning)  # holes are what is measured
     five, source = pictures.load(arguments.images)
     found, two = [], plates(csrecover)
@@ -147,14 +145,14 @@ def main():
     for name, truth in signals().items():
         for mask, known in gaps(len(truth)).items():
             found += measure(f"one axis: {name}", mask, truth, known, one)
-    table = rows.means([r | {"kind": "pictures" if r["case"] in dict(five) else r["case"]
+    table = common.means([r | {"kind": "pictures" if r["case"] in dict(five) else r["case"]
                              if r["case"] in ("elevation", "volume") else "one axis"} for r in found],
                        ("kind", "mask", "way"), ("psnr", "seconds"))
     for row in table:
         print(f"{row['kind']:10s} {row['mask']:15s} {row['way']:26s} {row['psnr']:7.2f} dB "
               f"{row['seconds']:8.3f} s")
-    machine.save(arguments, source=source, mean=table, rows=found,
-                 versions=rows.versions("numpy", "scipy", "scikit-image", "rasterio"))
+    common.save(arguments, source=source, mean=table, rows=found,
+                 versions=common.versions("numpy", "scipy", "scikit-image", "rasterio"))
 
 
 if __name__ == "__main__":

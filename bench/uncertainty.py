@@ -15,11 +15,10 @@ from pathlib import Path
 import onethread  # noqa: F401, before NumPy
 import numpy as np
 
-import binding
-import machine
+import common
 import net_kinds
 import pictures
-from rows import means
+from common import means
 
 RATES = (0.05, 0.10, 0.25, 0.50)
 SIGMAS = (0.0, 15.0)
@@ -72,7 +71,7 @@ def kept(path, presets):
 
 
 def main():
-    arguments = binding.arguments(
+    arguments = common.arguments(
         __doc__, "uncertainty.json", images=None, presets=([*PRESETS], "presets or methods"),
         rates=[*RATES], pictures=[*pictures.FIVE, *net_kinds.ALL],
         more=(False, "keep the rows of other presets in the file"))
@@ -91,7 +90,7 @@ def main():
               f"{100 * row['within_1_db']:3.0f} %, mean {row['off_db']:5.2f} dB, coverage "
               f"{100 * row['within_1']:3.0f} {100 * row['within_2']:3.0f} %, area {row['area']:.3f} "
               f"({row['area_ideal']:.3f})")
-    machine.save(arguments, source=source, summary=table, rows=rows)
+    common.save(arguments, source=source, summary=table, rows=rows)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ example() {
 }
 
 if [ "${2:-}" = theory ]; then
-    python3 bench/phase.py "$build" --json bench/results/phase.json --figures docs/figures
+    python3 bench/phase.py --build "$build" --json bench/results/phase.json --figures docs/figures
     python3 bench/tables.py docs/theory.md docs/csbench.md
     exit
 fi

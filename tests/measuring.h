@@ -4,7 +4,7 @@
 #ifndef CSREC_TESTS_MEASURING_H
 #define CSREC_TESTS_MEASURING_H
 
-#include "sampling/permutation.h"
+#include "sampling/sampling.h"
 #include "operators_drawn.h"
 
 /* ---- Hadamard */

@@ -5,7 +5,6 @@
 
 #include "check.h"
 #include "method/method.h"
-#include "method/tones.h"
 
 static inline csrec_status run_method(const csrec_method_type *method, const csrec_context *context,
                                       const csrec_measurement *m,

@@ -156,7 +156,7 @@ static inline void draw_wavelet(uint64_t *seed, drawn *d) {
     }
 }
 
-/* Filters at every place that meets the signal (operator/conv.h). */
+/* Filters at every place that meets the signal (operator/devices.h). */
 static inline void draw_conv(uint64_t *seed, drawn *d) {
     draw_signal(seed, (const int64_t[]){50, 9, 4}, d);
     csrec_shape places = d->shape;

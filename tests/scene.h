@@ -4,7 +4,7 @@
 #define CSREC_TESTS_SCENE_H
 
 #include "device.h"
-#include "method/gaussian/engine.h"
+#include "method/gaussian/gaussian.h"
 
 SEED(seed);
 

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "problem.h"
 #include <pthread.h>
-#include "haar/atoms.h"
+#include "haar/tree.h"
 #include "haar/shared.h"
 
 typedef struct result {

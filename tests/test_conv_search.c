@@ -3,7 +3,7 @@
  * search and the reference pick; other solvers; invalid input is refused. */
 
 #include "operators.h"
-#include "solver/search.h"
+#include "solver/mp.h"
 
 SEED(seed);
 

@@ -3,7 +3,6 @@
  * the rounds on it; of colours and volumes, the rounds of both backends on one start. */
 #include "scene.h"
 #include "method/method.h"
-#include "method/tones.h"
 #include "recover/recover.h"
 
 /* Samples in floats from -127.5 to 127.5, so that scaling them changes none. */

@@ -4,7 +4,6 @@
  * robust representations, which this bound does not hold for. */
 #include "backends.h"
 #include <float.h>
-#include "learn/eigen.h"
 #include "learn/engine.h"
 
 SEED(seed);

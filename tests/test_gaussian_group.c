@@ -3,7 +3,7 @@
  * formulas in double, of one channel and of several that share a covariance; and a round along
  * other axes. */
 #include "check.h"
-#include "method/gaussian/group.h"
+#include "method/gaussian/gaussian.h"
 #include "linear.h"
 #include "simd.h"
 

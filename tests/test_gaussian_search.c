@@ -2,9 +2,8 @@
 /* test_gaussian_search.c - distances between patches of every instruction set against the
  * definition, and which patches are chosen; principal colours. */
 #include "check.h"
-#include "method/gaussian/group.h"
+#include "method/gaussian/gaussian.h"
 #include "simd.h"
-#include "method/gaussian/colour.h"
 
 SEED(seed);
 enum { SETS = 3 };

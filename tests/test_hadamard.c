@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hadamard's transform of sizes beyond its caches: against direct sums, and twice is n times. */
 
-#include "operator/hadamard.h"
+#include "operator/devices.h"
 #include "operators_drawn.h"
 
 SEED(seed);

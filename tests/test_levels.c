@@ -3,7 +3,7 @@
  * definition evaluated column by column. Its worked example is in test_transform.c. */
 #include "check.h"
 #include "dense.h"
-#include "haar/levels.h"
+#include "haar/tree.h"
 
 SEED(seed);
 

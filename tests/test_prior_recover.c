@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Recovery with models of kind net: any unit and offset, constants, single samples, tiny pictures.
  */
-#include "prior_model.h"
 #include "recover/recover.h"
+#include "prior_model.h"
 
 typedef struct sampled {
     csrec_measurement m;

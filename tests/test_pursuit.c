@@ -8,7 +8,7 @@
 #include "base/cpu.h"
 #include "haar/eager.h"
 #include "haar/project.h"
-#include "haar/reference.h"
+#include "haar/pursuit.h"
 
 SEED(seed);
 

@@ -3,7 +3,7 @@
  * the keyed permutation as a bijection without preferences. */
 #include "check.h"
 
-#include "sampling/permutation.h"
+#include "sampling/sampling.h"
 #include "base/random.h"
 
 SEED(seed);

@@ -3,7 +3,7 @@
 #include "check.h"
 #include "dense.h"
 
-#include "method/grid.h"
+#include "method/history.h"
 
 SEED(seed);
 

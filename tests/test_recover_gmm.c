@@ -5,7 +5,7 @@
 #include "models.h"
 #include "samples.h"
 
-#include "learn/mixture.h"
+#include "learn/gmm.h"
 
 SEED(seed);
 

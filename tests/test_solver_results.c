@@ -4,7 +4,7 @@
 #include "solvers.h" /* before what declares `seed`, a name of its arguments */
 #include "operator_rows.h"
 
-#include "haar/atoms.h"
+#include "haar/tree.h"
 
 enum { STEPS = 40, WAYS = 4 };
 

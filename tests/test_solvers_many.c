@@ -4,7 +4,7 @@
 #include "backends.h"
 #include "solvers.h"
 
-#include "solver/omp_batch.h"
+#include "solver/omp.h"
 
 SEED(seed);
 

@@ -3,7 +3,7 @@
  * their definition, instruction sets against each other, and the solver's promises. */
 
 #include "check.h"
-#include "operator/dct_shrink.h"
+#include "operator/dct.h"
 #include "operator/mask.h"
 #include "simd.h"
 

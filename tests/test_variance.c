@@ -5,9 +5,9 @@
 #include "linear.h"
 #include "models.h"
 
-#include "method/gaussian/colour.h"
-#include "method/grid.h"
-#include "method/tones.h"
+#include "method/gaussian/gaussian.h"
+#include "method/history.h"
+#include "method/method.h"
 #include "recover/recover.h"
 
 SEED(seed);

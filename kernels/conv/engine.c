@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/threads.h"
-#include "conv/conv2d.h"
 #include "conv/engine.h"
 #include "kernels/conv/conv2d.h"
 #include "kernels/device/device.h"

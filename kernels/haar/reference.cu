@@ -11,7 +11,7 @@
 #include "shim/shim.h"
 
 extern "C" {
-#include "haar/levels.h"
+#include "haar/tree.h"
 }
 
 enum { THREADS = 256 };

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#include "haar/reference.h"
+#include "haar/pursuit.h"
 
 extern const csrec_pursuit_type csrec_cuda_pursuit_reference;
 

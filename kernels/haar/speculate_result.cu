@@ -7,7 +7,7 @@
 
 extern "C" {
 #include "base/sort.h"
-#include "haar/atoms.h"
+#include "haar/tree.h"
 }
 
 enum { THREADS = 256 };

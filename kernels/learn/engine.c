@@ -9,8 +9,6 @@
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
 #include "kernels/learn/statistics.h"
-#include "learn/data.h"
-#include "learn/eigen.h"
 #include "shim/eigen.h"
 
 /* ------------------------------------------------------------------ rows in host memory */

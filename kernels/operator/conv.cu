@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* conv.cu - the convolutional dictionary of a sampled signal (operator/conv.h) on the
+/* conv.cu - the convolutional dictionary of a sampled signal (operator/devices.h) on the
  * device.
  *
  * Both products gather, a thread a result, in double: an entry of the signal from the coefficients

@@ -13,7 +13,7 @@
 #include "kernels/haar/reference.h"
 #include "kernels/device/device.h"
 #include "kernels/operator/haar_tree.h"
-#include "operator/chain.h"
+#include "operator/devices.h"
 #include "operator/dense.h"
 #include "operator/haar.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fourier.cu - a signal's frequencies (operator/fourier.h) on the device, by cuFFT, which is loaded
+/* fourier.cu - a signal's frequencies (operator/devices.h) on the device, by cuFFT, which is loaded
  * when the first such operator is made: csrec needs it for nothing else. */
 #include <cufft.h>
 #include <dlfcn.h>

@@ -6,7 +6,7 @@
 
 #include "base/pool.h"
 #include "kernels/operator/haar_tree.h"
-#include "haar/levels.h"
+#include "haar/tree.h"
 #include "haar/project.h"
 #include "operator/haar.h"
 

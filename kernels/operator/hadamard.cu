@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* hadamard.cu - Hadamard's rows (operator/hadamard.h) on the device. The transform reads and writes
+/* hadamard.cu - Hadamard's rows (operator/devices.h) on the device. The transform reads and writes
  * the grid once for the first 11 levels and once for each 6 more: a block of 2048 entries, or 64
  * rows of 32 columns, stays in shared memory. Additions are the CPU's, level by level, so results
  * are its bits. */

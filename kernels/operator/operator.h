@@ -16,12 +16,8 @@ extern "C" {
 #endif
 
 #include "base/error.h"
-#include "operator/blur.h"
-#include "operator/conv.h"
+#include "operator/devices.h"
 #include "operator/dct.h"
-#include "operator/fourier.h"
-#include "operator/hadamard.h"
-#include "operator/matrix.h"
 #include "operator/wavelet.h"
 
 typedef struct csrec_cuda_operator csrec_cuda_operator;

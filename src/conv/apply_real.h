@@ -5,7 +5,7 @@
 #include <omp.h>
 #include <string.h>
 
-#include "conv/sum.h"
+#include "conv/conv.h"
 
 /* A thread's part of the memory. */
 typedef struct room {

@@ -3,6 +3,8 @@
 #ifndef CSREC_CONV_ENGINE_H
 #define CSREC_CONV_ENGINE_H
 
+#include "base/pool.h"
+#include "conv/conv.h"
 #include "csrec/conv.h"
 #include "device/device.h"
 
@@ -29,5 +31,20 @@ typedef struct csrec_conv2d_engine {
 } csrec_conv2d_engine;
 
 extern const csrec_conv2d_engine csrec_conv2d_cpu, csrec_conv2d_cuda;
+
+/* ---- the public convolution's geometry and packed weights. */
+
+struct csrec_conv2d_weights {
+    csrec_pool pool; /* of W and packed */
+    csrec_conv2d conv;
+    float *W, *packed[2]; /* forward, transposed */
+};
+
+/* The geometry with a first axis of extent 1; out: Ho, Wo, which csrec_conv2d_check finds. */
+csrec_conv csrec_conv2d_geometry(const csrec_conv2d *conv, const int64_t out[2]);
+csrec_status csrec_conv2d_check(const csrec_conv2d *conv, csrec_conv *geometry, csrec_error *error);
+
+/* Bytes of workspace that the CPU takes with so many threads. */
+void csrec_conv2d_bytes(const csrec_conv *geometry, int threads, size_t *forward, size_t *backward);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tile_simd.h - inner products of convolutions, a template over instruction sets
- * (cmake/simd.cmake).
- */
-#include "conv/tile.h"
+ * (cmake/simd.cmake). */
+#include "conv/conv.h"
 
 typedef float vec32 __attribute__((vector_size(SIMD_BYTES), aligned(4)));
 typedef double vec64 __attribute__((vector_size(SIMD_BYTES), aligned(8)));

@@ -12,9 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "haar/atoms.h"
+#include "haar/tree.h"
 
-#include "base/inline.h"
 #include "base/threads.h"
 
 enum { LEVELS_MAX = 62 };

@@ -3,8 +3,6 @@
 #include "haar/eager.h"
 
 #include "base/cpu.h"
-#include "haar/atoms.h"
-#include "haar/column_order.h"
 
 double csrec_pursuit_units(int64_t n, const double *y) {
     double largest = 0.0;

@@ -7,16 +7,13 @@
  *     D += t (left - right),     S += t size
  *
  * whatever its children do: one pass over contiguous arrays, no dependence between nodes. A node
- * above only sees its sum change. A leaf's residual is not stored: it is (S + D) / 2
- * for the left leaf of a node, (S - D) / 2 for the right one, exactly, and its column is looked at
- * with that node's. The largest key is found through a hierarchy of maxima: of groups of 16 nodes,
- * computed from D, S when needed and not stored, then of 64 maxima each.
- */
+ * above only sees its sum change. A leaf's residual is not stored: it is (S + D) / 2 for the left
+ * leaf of a node, (S - D) / 2 for the right one, exactly, and its column is looked at with that
+ * node's. The largest key is found through a hierarchy of maxima: of groups of 16 nodes, computed
+ * from D, S when needed and not stored, then of 64 maxima each. */
 #ifndef CSREC_HAAR_EAGER_H
 #define CSREC_HAAR_EAGER_H
 
-#include "base/pool.h"
-#include "haar/column_order.h"
 #include "haar/pursuit.h"
 
 enum { CSREC_MAXIMA_FAN = 64, CSREC_MAXIMA_LEVELS = 7 };
@@ -98,9 +95,6 @@ static inline int csrec_eager_sides(const csrec_tree *tree, int32_t node) {
 
 /* The variant with the widest vectors that this processor runs. */
 const csrec_eager_simd *csrec_eager_simd_choose(void);
-extern const csrec_eager_simd csrec_eager_generic;
-#if defined(__x86_64__)
-extern const csrec_eager_simd csrec_eager_avx2, csrec_eager_avx512;
-#endif
+extern const csrec_eager_simd csrec_eager_generic, csrec_eager_avx2, csrec_eager_avx512;
 
 #endif

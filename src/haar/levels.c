@@ -15,7 +15,7 @@
  *
  * a missing half counting 0, and one entry with add and # goes on to the next step. After step
  * L = log2 M a single entry is left, and <r, Psi_0> = add / sqrt(#). Memory is O(N). */
-#include "haar/levels.h"
+#include "haar/tree.h"
 
 #include <stdlib.h>
 

@@ -11,14 +11,12 @@
  *
  * and upper + slope |c - at| bounds them now. The largest is found by descending only where the
  * bound exceeds the best so far. Nothing is approximate: what is compared in the end are the
- * correlations of the exact least squares residual.
- */
-#include "haar/orthogonal.h"
+ * correlations of the exact least squares residual. */
+#include "haar/pursuit.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "haar/atoms.h"
 #include "haar/project.h"
 
 typedef struct quadratic {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rounds.c - a shared pursuit from threshold to threshold. */
-#include "haar/rounds.h"
+#include "haar/shared.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 
 /* Above every key: that of infinity. */
 static const int64_t BEYOND = INT64_C(0x7FF0000000000000);
@@ -18,12 +17,12 @@ void csrec_rounds_end(csrec_rounds *r, csrec_outcome outcome) {
     r->outcome = outcome;
 }
 
-bool csrec_rounds_reached(const csrec_rounds *r, csrec_wide energy) {
+static bool reached(const csrec_rounds *r, csrec_wide energy) {
     return csrec_wide_double(energy) / r->units / r->units <= r->job->goal;
 }
 
 bool csrec_rounds_over(csrec_rounds *r) {
-    if (csrec_rounds_reached(r, r->energy))
+    if (reached(r, r->energy))
         csrec_rounds_end(r, CSREC_CONVERGED);
     else if (r->iterations >= r->job->limit)
         csrec_rounds_end(r, CSREC_STEP_LIMIT);
@@ -125,7 +124,7 @@ static bool passes(csrec_rounds *r, int i) {
         if (csrec_cut_bound(&r->cut.top[t]) >= r->threshold[i]) r->suspect[r->suspects++] = t;
     return r->suspects == 0 && interval->halts == 0 &&
            r->iterations + interval->picks <= r->job->limit &&
-           !csrec_rounds_reached(r, r->energy - interval->gain);
+           !reached(r, r->energy - interval->gain);
 }
 
 static void settle(csrec_rounds *r, int i) {

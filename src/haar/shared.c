@@ -5,11 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/sort.h"
-#include "haar/atoms.h"
-#include "haar/column_order.h"
-#include "haar/rounds.h"
 
 /* Of messages with results. */
 enum { TAG = (1 << 21) + 1 };

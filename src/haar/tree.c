@@ -9,8 +9,6 @@
 #include <sys/mman.h>
 #endif
 
-#include "haar/levels.h"
-
 /* A pick accesses ten arrays at unpredictable places: with pages of 4 KiB most of those accesses
  * also miss the TLB. Asking for large pages is a hint, and may do nothing. */
 static void *allocate_large(size_t bytes) {

@@ -11,14 +11,16 @@
  *
  * A block with samples in one half only has the column +-indicator of its samples. All such blocks
  * between a node and its parent have the same samples: one representative an edge is kept, the
- * coarsest, which has the smallest column number. The edge above the root is represented by
- * column 0. So at most 3 n columns are distinct, whatever M is.
- */
+ * coarsest, which has the smallest column number. The edge above the root is represented by column
+ * 0. So at most 3 n columns are distinct, whatever M is. */
 #ifndef CSREC_HAAR_TREE_H
 #define CSREC_HAAR_TREE_H
 
-#include "base/pool.h"
+#include <math.h>
+#include <stdint.h>
+
 #include "base/inline.h"
+#include "base/pool.h"
 #include "csrec/haar.h"
 
 /* Positions are read in whole groups (see pursuit.h): arrays of nodes are padded to this. */
@@ -96,5 +98,55 @@ typedef struct csrec_tree_block {
 csrec_tree_walk csrec_tree_walk_start(const csrec_tree *tree);
 /* false after the last block. */
 bool csrec_tree_walk_next(csrec_tree_walk *walk, csrec_tree_block *block);
+
+/* ---- memory of an atom list, and synthesis without checks. */
+
+/* n atoms, all zero. Free with csrec_atoms_clear. CSREC_MEMORY. */
+csrec_status csrec_atoms_create(int64_t n, csrec_atoms *atoms);
+
+/* The non-zeros of x [n], numbered by their places, with count 0. CSREC_MEMORY. */
+csrec_status csrec_atoms_from_dense(int64_t n, const double *x, csrec_atoms *atoms);
+
+/* First atom in begin .. end - 1 whose column is >= column, else end. */
+int64_t csrec_atoms_bound(const csrec_atoms *atoms, int64_t begin, int64_t end, uint64_t column);
+
+/* csrec_atoms_synthesize_block for arguments already checked, n_rows > 0: avoids checking all atoms
+ * again for each block of a signal. */
+void csrec_atoms_fill(int levels, const csrec_atoms *atoms, uint64_t first, int64_t n_rows,
+                      double *value);
+
+/* ---- columns of the tree in ascending order of their numbers, without a sort by number.
+ *
+ * Columns of one level ascend with the samples, and a coarser level comes before a finer one, so a
+ * counting sort by level over the walk of the tree lists them: count, start, then place. */
+
+/* next[level] is where the level's next column goes; level 63 stands for column 0. */
+typedef struct csrec_column_order {
+    int64_t next[64];
+} csrec_column_order;
+
+enum { CSREC_LISTING_COLUMN_0 = 63 };
+
+/* Turns counts a level into starting places; returns the number of columns. */
+static inline int64_t csrec_column_order_start(csrec_column_order *listing) {
+    int64_t total = 0;
+    for (int level = 63; level >= 0; level--) {
+        int64_t count = listing->next[level];
+        listing->next[level] = total;
+        total += count;
+    }
+    return total;
+}
+
+/* ---- the paper's transform, level by level. */
+
+/* 1 / sqrt(#). Every method multiplies by this rounded value, so all agree to the last bit. */
+CSREC_BOTH double csrec_haar_scale(int64_t count) {
+    return 1.0 / sqrt((double)count);
+}
+
+/* csrec_haar_transform by CSREC_TRANSFORM_LEVELS, for arguments already checked. */
+csrec_status csrec_haar_levels(int levels, int64_t n, const uint64_t *rows, const double *r,
+                               int64_t capacity, csrec_product *products, int64_t *found);
 
 #endif

@@ -6,7 +6,7 @@
  * LAPACK is not called inside a parallel region: its BLAS gives blocks of 64 x 64 to its own
  * threads, which wait for a core while the region's threads spin. All loops add whole rows to rows,
  * which vectorises without changing the order of a sum. */
-#include "learn/eigen.h"
+#include "learn/engine.h"
 
 #include <float.h>
 #include <math.h>
@@ -28,8 +28,7 @@ static double dot(int n, const double *x, const double *y) {
 }
 
 /* Overwrites v [count] with the vector of the reflection 1 - beta v v^T that maps v to (result, 0,
- * ...).
- */
+ * ...). */
 static double reflect(int count, double *v, double *result) {
     double rest = dot(count - 1, v + 1, v + 1), length = sqrt(v[0] * v[0] + rest);
     *result = v[0];

@@ -15,7 +15,7 @@ typedef struct csrec_rows {
 } csrec_rows;
 
 /* As csrec_mean, csrec_center, csrec_covariance, csrec_statistics_stream (which may write the mean
- * without C) and csrec_eigen_largest of learn/eigen.h. */
+ * without C) and csrec_eigen_largest. */
 typedef struct csrec_learn_engine {
     csrec_status (*mean)(const csrec_context *context, const csrec_rows *rows, double *mean,
                          csrec_error *error);
@@ -51,5 +51,66 @@ csrec_status csrec_stream_on(const char *backend, const csrec_data *data, int th
 csrec_status csrec_eigen_largest_on(const char *backend, int n, double *A, int count,
                                     double *values, double *V, const char **used,
                                     csrec_error *error);
+
+/* ---- passes over a data matrix that is read in pieces, and statistics beyond csrec.h. */
+
+typedef struct csrec_data_pass {
+    const char *stage;
+    csrec_progress_fn progress; /* may be NULL */
+    void *context;
+    csrec_status (*take)(void *taker, int64_t first, int64_t count, const float *X,
+                         csrec_error *error);
+    void *taker;
+    int64_t number, of; /* the pass is one of so many; 0: a single one */
+} csrec_data_pass;
+
+csrec_status csrec_data_check(const csrec_data *data, csrec_error *error);
+
+/* Rows of a piece: 4 MiB, at least 8 rows. */
+int64_t csrec_data_piece(const csrec_data *data);
+
+/* Passes all rows to pass->take in order, a piece at a time. */
+csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass, bool *stopped,
+                             csrec_error *error);
+
+/* Data in memory: `held` reads from X [m][n], which the caller frees. */
+typedef struct csrec_held {
+    csrec_data data;
+    float *X;
+} csrec_held;
+
+/* Reads the data into memory if they fit in half of the free memory; else held->X is NULL and
+ * held->data is the data itself. */
+csrec_status csrec_data_hold(const csrec_data *data, const csrec_data_pass *pass, csrec_held *held,
+                             bool *stopped, csrec_error *error);
+
+/* CSREC_DATA if a row that was centred on a device is not finite, as csrec_center. */
+csrec_status csrec_statistics_check_centred(int64_t m, int64_t n, const float *X, int threads,
+                                            csrec_error *error);
+
+/* Resets all sums; rows added next give second moments about `mean` [n], whatever their own mean
+ * is. Keeps the memory. */
+void csrec_statistics_restart(csrec_statistics *statistics, const double *mean);
+
+/* ---- eigenvectors of symmetric matrices: of many small ones at a time, or by LAPACK, which
+ * OpenBLAS exports under Fortran names (Debian's OpenBLAS has no LAPACKE). */
+
+/* Above it LAPACK's blocked reduction is faster, with or without threads. */
+enum { CSREC_EIGEN_SMALL = 256 };
+
+/* All eigenvalues of the symmetric A [n][n] (destroyed), in no order, and their unit vectors as
+ * rows of V [n][n]: A = V^T diag(values) V to a few roundings of the largest entry. work: [4
+ * n]. Runs on the calling thread without BLAS. false: not finite, or not converged after 30 steps
+ * an eigenvalue. */
+bool csrec_eigen_all(int n, double *A, double *values, double *V, double *work);
+
+/* The `count` largest eigenvalues of the symmetric A [n][n], largest first, and their unit
+ * vectors as rows of V [count][n], the largest entry of each positive. Reads the lower triangle of
+ * A and overwrites it. n <= 2^15. */
+csrec_status csrec_eigen_largest(int n, double *A, int count, double *values, double *V,
+                                 csrec_error *error);
+
+/* Chooses the sign of an eigenvector so that its largest entry is positive. */
+void csrec_eigen_sign(int64_t n, double *v);
 
 #endif

@@ -5,13 +5,163 @@
  * numbers do not cancel: C = sum r (x - mu_old)(x - mu_old)^T / N - delta delta^T, where delta = mu
  * - mu_old is no larger than the spread of the component. */
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "learn/gmm.h"
 #include "learn/whiten.h"
 
-enum { ROWS = CSREC_WHITEN_ROWS };
+/* ---- the expectation step on the CPU, the reference for every device.
+ *
+ * One thread sums each component, over the rows in order: the number of threads does not change the
+ * result. */
+
+enum { GATHER = 256, ROWS = CSREC_WHITEN_ROWS };
+
+typedef struct component {
+    csrec_statistics *statistics;
+    double weight, *shift; /* sum of posteriors; of posteriors times (x - mu_old) [d] */
+    float *rows;           /* [GATHER][d] waiting */
+    double weights[GATHER];
+    int waiting;
+    csrec_status status;
+    csrec_error error; /* where status is one */
+} component;
+
+typedef struct engine {
+    const csrec_mixture *mixture;
+    csrec_em_plan plan;
+    double *posterior; /* [piece][K] */
+    double *work;      /* [threads][csrec_mixture_work] */
+    component *part;   /* [K] */
+    csrec_pool pool;   /* of all arrays */
+} engine;
+
+static void destroy(void *state) {
+    engine *em = state;
+    if (!em) return;
+    for (int k = 0; em->part && k < em->mixture->K; k++)
+        csrec_statistics_destroy(em->part[k].statistics);
+    csrec_pool_clear(&em->pool);
+    free(em);
+}
+
+static bool create_parts(engine *em) {
+    size_t d = (size_t)em->mixture->d;
+    CSREC_ZEROS(&em->pool, em->part, em->mixture->K);
+    for (int k = 0; em->part && k < em->mixture->K; k++) {
+        component *p = &em->part[k];
+        CSREC_TAKE(&em->pool, p->shift, d);
+        CSREC_TAKE(&em->pool, p->rows, GATHER * d);
+        if (csrec_statistics_create((int64_t)d, 1, &p->statistics, NULL)) return false;
+    }
+    return !em->pool.lacks;
+}
+
+static csrec_status create(const csrec_context *context, const csrec_mixture *mixture,
+                           const csrec_em_plan *plan, void **state, csrec_error *error) {
+    (void)context;
+    size_t K = (size_t)mixture->K;
+    engine *e = calloc(1, sizeof *e);
+    if (!e) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    e->mixture = mixture;
+    e->plan = *plan;
+    CSREC_TAKE(&e->pool, e->posterior, (size_t)plan->piece * K);
+    CSREC_TAKE(&e->pool, e->work, (size_t)plan->threads * csrec_mixture_work(mixture));
+    if (create_parts(e)) {
+        *state = e;
+        return CSREC_OK;
+    }
+    destroy(e);
+    return csrec_fail(error, CSREC_MEMORY, "out of memory for %d components of %d entries",
+                      mixture->K, mixture->d);
+}
+
+static csrec_status begin(void *state, csrec_error *error) {
+    engine *em = state;
+    const csrec_mixture *m = em->mixture;
+    (void)error;
+    for (int k = 0; k < m->K; k++) {
+        component *p = &em->part[k];
+        csrec_statistics_restart(p->statistics, m->means + (size_t)k * (size_t)m->d);
+        memset(p->shift, 0, (size_t)m->d * sizeof *p->shift);
+        p->weight = 0.0;
+        p->waiting = 0;
+        p->status = CSREC_OK;
+    }
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ a piece */
+
+static void hand_over(component *p) {
+    if (p->waiting && !p->status)
+        p->status = csrec_statistics_add_covariance(p->statistics, p->waiting, p->rows, p->weights,
+                                                    &p->error);
+    p->waiting = 0;
+}
+
+static void take_rows(engine *em, int k, int64_t count, const float *X) {
+    const csrec_mixture *m = em->mixture;
+    component *p = &em->part[k];
+    size_t d = (size_t)m->d;
+    const double *mean = m->means + (size_t)k * d;
+    for (int64_t i = 0; i < count; i++) {
+        double r = em->posterior[i * m->K + k];
+        const float *x = X + (size_t)i * d;
+        if (!(r >= CSREC_EM_SHARE)) continue;
+        memcpy(p->rows + (size_t)p->waiting * d, x, d * sizeof *x);
+        p->weights[p->waiting++] = r;
+        p->weight += r;
+        for (size_t j = 0; j < d; j++) p->shift[j] += r * ((double)x[j] - mean[j]);
+        if (p->waiting == GATHER) hand_over(p);
+    }
+}
+
+static void find_posteriors(engine *em, int64_t count, const float *X, double *likelihood) {
+    const csrec_mixture *m = em->mixture;
+    size_t room = csrec_mixture_work(m);
+#pragma omp parallel num_threads(em->plan.threads)
+    {
+        int thread = omp_get_thread_num();
+#pragma omp for schedule(dynamic, 4)
+        for (int64_t first = 0; first < count; first += ROWS) {
+            int rows = (int)(count - first < ROWS ? count - first : ROWS);
+            if (csrec_call_poll(em->plan.call)) continue;
+            likelihood[first / ROWS] = csrec_mixture_posteriors(m, rows, X + first * m->d,
+                                                                em->work + (size_t)thread * room,
+                                                                em->posterior + first * m->K);
+        }
+    }
+}
+
+static csrec_status take(void *state, int64_t first, int64_t count, const float *X,
+                         double *likelihood, csrec_error *error) {
+    engine *em = state;
+    (void)first;
+    (void)error;
+    find_posteriors(em, count, X, likelihood);
+    if (csrec_call_stopped(em->plan.call)) return CSREC_OK;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(em->plan.threads)
+    for (int k = 0; k < em->mixture->K; k++)
+        if (!csrec_call_poll(em->plan.call)) take_rows(em, k, count, X);
+    return CSREC_OK;
+}
+
+static csrec_status moments(void *state, int k, double *weight, double *shift, double *C,
+                            csrec_error *error) {
+    engine *em = state;
+    component *p = &em->part[k];
+    hand_over(p);
+    *weight = p->weight;
+    memcpy(shift, p->shift, (size_t)em->mixture->d * sizeof *shift);
+    if (p->status) return csrec_fail(error, p->status, "%s", p->error.text);
+    if (!(p->weight > 0.0)) return CSREC_OK;
+    return csrec_statistics_covariance(p->statistics, C, error);
+}
+
+const csrec_em_engine csrec_em_cpu = {create, destroy, begin, take, moments};
 
 static const csrec_em_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(&csrec_em_cpu, &csrec_em_cuda);

@@ -22,9 +22,6 @@ typedef struct csrec_gram_set {
     void (*add)(int64_t n, int64_t count, const float *X, double *sum);
 } csrec_gram_set;
 
-extern const csrec_gram_set csrec_gram_generic;
-#if defined(__x86_64__)
-extern const csrec_gram_set csrec_gram_avx2, csrec_gram_avx512;
-#endif
+extern const csrec_gram_set csrec_gram_generic, csrec_gram_avx2, csrec_gram_avx512;
 
 #endif

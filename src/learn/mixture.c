@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.c - factors of covariances and posteriors of rows. */
-#include "learn/mixture.h"
+#include "learn/gmm.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/call.h"
-#include "learn/eigen.h"
 #include "learn/whiten.h"
 
 static const double LOG_2_PI = 1.8378770664093454836;
@@ -72,7 +70,8 @@ bool csrec_cholesky(int d, double *A) {
     return true;
 }
 
-void csrec_triangle_invert(int d, const double *L, double *W) {
+/* W = L^-1, lower, zero above. */
+static void invert_triangle(int d, const double *L, double *W) {
     size_t n = (size_t)d;
     memset(W, 0, n * n * sizeof *W);
     for (size_t i = 0; i < n; i++) {
@@ -97,10 +96,9 @@ static bool is_above(int d, const double *C, double least, double *A) {
 static csrec_status find_eigen(int d, double *A, double *values, double *V, csrec_error *error) {
     if (d > CSREC_EIGEN_SMALL) return csrec_eigen_largest(d, A, d, values, V, error);
     if (csrec_eigen_all(d, A, values, V, values + d)) return CSREC_OK;
-    return csrec_fail(error, CSREC_DATA,
-                      "the eigenvectors of %d x %d did not converge; check that the data are "
-                      "finite",
-                      d, d);
+    return csrec_fail(
+        error, CSREC_DATA,
+        "the eigenvectors of %d x %d did not converge; check that the data are finite", d, d);
 }
 
 /* C = V max(l, least) V^T. A, V: work. */
@@ -138,7 +136,7 @@ static void set_factor(csrec_mixture *m, int k, double *L, double *W) {
     double log_det = 0.0;
     memcpy(L, m->C + (size_t)k * n * n, n * n * sizeof *L);
     csrec_cholesky(m->d, L);
-    csrec_triangle_invert(m->d, L, W);
+    invert_triangle(m->d, L, W);
     csrec_whiten_pack(m->d, W, m->whiten + (size_t)k * csrec_whiten_size(m->d));
     for (size_t i = 0; i < n; i++) log_det += 2.0 * log(L[i * (n + 1)]);
     m->offset[k] = log(m->weights[k]) - 0.5 * ((double)n * LOG_2_PI + log_det);

@@ -185,9 +185,7 @@ static csrec_status take_array(csrec_model *model, const char *name, const csrec
                                csrec_error *error) {
     int f = csrec_model_field_find(model->type, name);
     if (f < 0)
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "array '%s': a model of kind %s has no such "
-                          "array",
+        return csrec_fail(error, CSREC_ARGUMENT, "array '%s': a model of kind %s has no such array",
                           name, model->type->name);
     csrec_array *to = &model->arrays[f];
     csrec_array_clear(to);

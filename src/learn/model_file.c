@@ -28,10 +28,9 @@ static csrec_status read_text(const csrec_npz *npz, const char *field, char *tex
 static csrec_status read_kind(const csrec_npz *npz, csrec_model *model, csrec_error *error) {
     char kind[CSREC_MODEL_TEXT_ROOM], kinds[128];
     if (!csrec_npz_has(npz, "kind"))
-        return csrec_fail(error, CSREC_FORMAT,
-                          "%s: array 'kind' is missing, so it is not a model; make one with "
-                          "cslearn",
-                          npz->name);
+        return csrec_fail(
+            error, CSREC_FORMAT,
+            "%s: array 'kind' is missing, so it is not a model; make one with cslearn", npz->name);
     csrec_status status = read_text(npz, "kind", kind, error);
     if (status) return status;
     model->type = csrec_model_type_find(kind);
@@ -118,8 +117,7 @@ csrec_status csrec_model_read(const char *path, csrec_model **model, csrec_error
                : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input.name);
     if (status == CSREC_FORMAT)
         csrec_fail(error, status,
-                   "%s: is not a complete zip archive, so it is not a model; make one with "
-                   "cslearn",
+                   "%s: is not a complete zip archive, so it is not a model; make one with cslearn",
                    input.name);
     if (!status) {
         status = read_all(&npz, m, error);

@@ -46,10 +46,10 @@ static csrec_status check_covariance(int64_t k, int64_t d, const double *C, cons
         for (int64_t j = 0; j < i; j++) {
             double size = sqrt(C[i * d + i]) * sqrt(C[j * d + j]), off = 1e-6 * size;
             if (fabs(C[i * d + j] - C[j * d + i]) > off || fabs(C[i * d + j]) > size + off)
-                return csrec_model_fail(name, "covariances", error,
-                                        "component %lld is not a valid covariance matrix at "
-                                        "(%lld, %lld)",
-                                        (long long)k, (long long)i, (long long)j);
+                return csrec_model_fail(
+                    name, "covariances", error,
+                    "component %lld is not a valid covariance matrix at (%lld, %lld)", (long long)k,
+                    (long long)i, (long long)j);
         }
     }
     return CSREC_OK;
@@ -149,8 +149,7 @@ csrec_status csrec_model_check_type(const csrec_model_type *row, csrec_error *er
          CSREC_MUST_NAME},
         {has_fields(row), "fields",
          "one to eleven arrays of F64, I64 or F32, each with a name of its own and letters or "
-         "digits "
-         "as axes"}};
+         "digits as axes"}};
     return csrec_rules_check("kind of model", row->name, CSREC_RULES(rules), error);
 }
 

@@ -11,13 +11,10 @@
 
 #include "learn/engine.h"
 #include "base/blas.h"
-#include "base/error.h"
 #include "base/memory.h"
 #include "base/pool.h"
 #include "base/call.h"
 #include "learn/model.h"
-#include "learn/data.h"
-#include "learn/eigen.h"
 
 enum { COLUMNS = 1024 }; /* columns of the data, centred at a time */
 

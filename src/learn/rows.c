@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "csrec/learn.h"
-#include "base/error.h"
 #include "files/format.h"
 #include "files/npy/npy.h"
 
@@ -30,9 +29,7 @@ static csrec_status seek(csrec_rows *rows, int64_t row, csrec_error *error) {
     uint64_t offset = rows->start + (uint64_t)(row * rows->n) * rows->header.bytes;
     if (row == rows->next) return CSREC_OK;
     if (rows->input.file && fseeko(rows->input.file, (off_t)offset, SEEK_SET) != 0)
-        return csrec_fail(error, CSREC_FILE,
-                          "%s: cannot be read again; check that it still "
-                          "exists",
+        return csrec_fail(error, CSREC_FILE, "%s: cannot be read again; check that it still exists",
                           rows->input.name);
     rows->reader = csrec_input_reader(&rows->input);
     rows->reader.left -= offset;
@@ -87,10 +84,10 @@ static csrec_status begin(csrec_rows *rows, csrec_error *error) {
     csrec_status status =
         csrec_npy_header_read(&rows->reader, rows->input.name, &rows->header, error);
     if (!status && rows->header.is_complex)
-        return csrec_fail(error, CSREC_DATA,
-                          "%s: has complex numbers; save real ones, as with "
-                          ".real.astype(np.float32)",
-                          rows->input.name);
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: has complex numbers; save real ones, as with .real.astype(np.float32)",
+            rows->input.name);
     if (!status) status = rows_check(rows, error);
     if (status) return status;
     rows->start = rows->input.size - rows->reader.left;

@@ -10,10 +10,9 @@
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/error.h"
 #include "base/threads.h"
 #include "learn/gram.h"
-#include "learn/data.h"
+#include "learn/engine.h"
 
 enum { BLOCK = CSREC_GRAM_BLOCK, ROWS = CSREC_GRAM_PACKED, GROUP = 4 };
 
@@ -107,8 +106,7 @@ csrec_status csrec_statistics_add_mean(csrec_statistics *s, int64_t m, const flo
                                        const double *weights, csrec_error *error) {
     if (s->has_mean)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "the mean was computed already; add rows before "
-                          "it");
+                          "the mean was computed already; add rows before it");
     csrec_status status = weigh(m, weights, &s->weight, error);
     if (status) return status;
     add_rows(s, m, X, weights);

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "haar/atoms.h"
 #include "operator/haar.h"
 #include "method/history.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* grid.c - plain and random dyadic grids over N-d signals. */
-#include "method/grid.h"
+#include "method/history.h"
 
 #include "csrec/sampling.h"
 

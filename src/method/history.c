@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
-#include "solver/units.h"
-
 /* Early steps change most, and plots have a logarithmic axis. */
 enum { EVERY = 16, NAME = 40, TRACKS_RESULT = 1 << 20 };
 

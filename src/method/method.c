@@ -6,9 +6,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "csrec/learn.h"
-#include "operator/operator.h"
-#include "solver/solver.h"
 
 static const csrec_method_type *const types[] = {
 #define CSREC_METHOD_LISTED(name) &csrec_method_##name,

@@ -4,13 +4,74 @@
 #ifndef CSREC_METHOD_METHOD_H
 #define CSREC_METHOD_METHOD_H
 
-#include "base/call.h"
-#include "base/rows.h"
+#include "csrec/learn.h"
+#include "csrec/measurement.h"
 #include "csrec/method.h"
-#include "device/device.h"
-#include "method/need.h"
+#include "csrec/recover.h"
+#include "solver/solver.h"
 
-struct csrec_whole; /* of tones.h */
+/* ---- estimates of memory and time. Each method counts its own allocations;
+ * bench/estimate.py measures the rates of work. */
+
+/* The tolerance of a pursuit on one grid, and of sparse solvers. */
+#define CSREC_EPSILON_DEFAULT 1e-3
+
+/* The task from which memory and time are estimated. */
+typedef struct csrec_task {
+    csrec_shape shape;
+    int64_t entries, n, channels;
+    double rate;      /* samples per entry of the whole signal, of which this may be a tile */
+    int threads;      /* at least 1 */
+    bool noisy;       /* a standard deviation of the noise is known */
+    bool through;     /* measured through an operator; n is its rows */
+    bool atoms_alone; /* nobody asks for the signal */
+    const csrec_recover_options *options;
+} csrec_task;
+
+/* bytes: the most touched at a time, including the caller's signal once written, excluding the
+ * measurement. seconds: with task->threads. stage: their stages in the order in which they report;
+ * none: a single one. */
+typedef struct csrec_need {
+    double bytes, seconds;
+    int n_stages;
+    csrec_stage stage[CSREC_STAGES_MOST];
+} csrec_need;
+
+static inline void csrec_need_stage(csrec_need *need, const char *name, double seconds) {
+    if (need->n_stages < CSREC_STAGES_MOST)
+        need->stage[need->n_stages++] = (csrec_stage){name, seconds};
+}
+
+/* The same task with other options. */
+static inline csrec_task csrec_task_with(const csrec_task *task,
+                                         const csrec_recover_options *options) {
+    csrec_task other = *task;
+    other.options = options;
+    return other;
+}
+
+/* Converts seconds of one thread to seconds on the task's threads, for work in at most `lanes`
+ * equal parts. */
+double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes);
+
+static inline double csrec_signal_bytes(const csrec_task *task) {
+    return 8.0 * (double)task->entries * (double)task->channels;
+}
+
+/* The value that the settings of the options give a parameter, else `otherwise`. */
+double csrec_task_setting(const csrec_task *task, csrec_owner_kind kind, const char *name,
+                          double otherwise);
+
+/* The same for a parameter; its default if the setting is out of range, which methods refuse. */
+double csrec_task_param(const csrec_task *task, const csrec_param *param);
+
+/* Always true. */
+bool csrec_task_always(const csrec_task *task);
+
+csrec_task csrec_task_of(const csrec_measurement *measurement,
+                         const csrec_recover_options *options);
+
+struct csrec_whole;
 
 /* One recovery. The measurement may be a tile of the signal that `whole` describes; options are
  * resolved. */
@@ -46,9 +107,8 @@ typedef struct csrec_method_type {
     bool through;     /* it also recovers what is measured through an operator */
     bool needs_model; /* info.model is not optional */
     /* Expected errors (csrec_uncertainty): settings that make it cheap, ended by one without a
-     * name, or NULL if none do; and its mean squared error less that of the cheap
-     * recovery, as a multiple of the mean squared difference of both, measured (docs/measured.md).
-     */
+     * name, or NULL if none do; and its mean squared error less that of the cheap recovery, as a
+     * multiple of the mean squared difference of both, measured (docs/measured.md). */
     const csrec_setting *cheap_settings;
     double excess;
     /* Sets options that are not given; NULL: nothing to set. atoms: coefficients are requested. */
@@ -138,5 +198,91 @@ csrec_status csrec_recover_within(const csrec_recovery *recovery, csrec_recover_
  * than its blocks. */
 csrec_status csrec_recover_start(const csrec_recovery *recovery, csrec_recover_options *options,
                                  csrec_error *error);
+
+/* ---- the range from black to white: methods with constants for values of 0 to 255 work in
+ * tones, so that results do not depend on the units. */
+
+struct csrec_gaussian_axes; /* of gaussian/gaussian.h */
+
+/* Properties of the whole signal, of which the measurement may be a part, so that parts are
+ * recovered like the whole. Values have the units of the measurement. */
+typedef struct csrec_whole {
+    double *least, *most; /* [channels] of the samples; 0 of what is measured through an operator */
+    int64_t n, entries;   /* samples, and positions for them */
+    const struct csrec_gaussian_axes *axes; /* principal colours; NULL: those of the measurement */
+} csrec_whole;
+
+/* For a measurement of the whole signal. CSREC_MEMORY, as for a copy; clear it even then. */
+csrec_status csrec_whole_of(const csrec_measurement *measurement, csrec_whole *whole,
+                            csrec_error *error);
+csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_whole *to,
+                              csrec_error *error);
+void csrec_whole_clear(csrec_whole *whole);
+
+/* Half of white less black: by the measurement's scale, unless the values, of half range `half`, go
+ * far beyond. */
+double csrec_tones_half(const csrec_measurement *measurement, double half);
+
+/* A tone, in the units of y: 1/255 of white less black, 1 where all samples of a channel are equal
+ * and there is no scale. The half range is the largest of all channels.
+ * middle: NULL or [channels], between each channel's least and most sample. */
+double csrec_tones_unit(const csrec_measurement *measurement, const csrec_whole *whole,
+                        double *middle);
+
+/* csrec_recover_start of the same samples in tones: `tones` tells those of a value of a channel,
+ * sigma is the noise in them. So is the signal. */
+csrec_status csrec_recover_in_tones(const csrec_recovery *recovery, csrec_recover_options *options,
+                                    double sigma,
+                                    double (*tones)(const void *job, int64_t channel, double value),
+                                    const void *job, csrec_error *error);
+
+/* Upper limit of the noise: above it, samples have no effect. Its square is finite in a float. */
+#define CSREC_TONES_NOISE 1e15
+
+/* The noise in tones of `unit`, 0: none; at most CSREC_TONES_NOISE. */
+float csrec_tones_sigma(const csrec_measurement *measurement, double unit);
+
+/* ---- shared by recoveries with a learned model. */
+
+/* value of the model = gain * value of the measurement + offset, from black and white of both;
+ * otherwise the measurement's values have `unit` in units of the model. */
+typedef struct csrec_model_units {
+    double gain, offset;
+} csrec_model_units;
+
+csrec_model_units csrec_model_units_of(const csrec_model *model,
+                                       const csrec_measurement *measurement, double unit);
+
+/* Puts samples without noise back into a recovered signal. */
+void csrec_samples_restore(const csrec_measurement *measurement, double *signal);
+
+/* ||y - signal at the samples|| / ||y||. */
+double csrec_samples_residual(const csrec_measurement *measurement, const double *signal);
+
+/* CSREC_DATA: samples in units of the model exceed the limit of its entries. */
+csrec_status csrec_model_check_scales(const csrec_measurement *measurement,
+                                      const csrec_model *model, csrec_error *error);
+
+/* ---- converts a measurement and options to another unit of y, and results back. */
+
+/* value = unit * converted value. Other pointers are those of the original. */
+typedef struct csrec_normal {
+    csrec_measurement m;
+    csrec_recover_options options;
+    double unit;
+    double *y; /* owned, or NULL where unit is 1 */
+    csrec_scaled scaled;
+} csrec_normal;
+
+/* y, sigma, scale and the lengths among the options. CSREC_MEMORY; clear it even then. */
+csrec_status csrec_normal_create(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options, double unit,
+                                 csrec_normal *normal, csrec_error *error);
+void csrec_normal_clear(csrec_normal *normal);
+
+/* Converts signal and atoms, each may be NULL, back to the units of y. CSREC_DATA: a value is not
+ * finite, or not finite in a double. */
+csrec_status csrec_normal_deliver(const csrec_normal *normal, double *signal, csrec_atoms *atoms,
+                                  csrec_error *error);
 
 #endif

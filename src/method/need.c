@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* need.c - the task from which memory and time are estimated. */
-#include "method/need.h"
+#include "method/method.h"
 
 #include "base/threads.h"
 #include "measurement/through.h"
-#include "solver/solver.h"
 
 double csrec_task_share(const csrec_task *task, double seconds, int64_t lanes) {
     int64_t threads = task->threads < lanes ? task->threads : lanes;

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solver/solver.h"
-
 csrec_status csrec_products_create(const csrec_recovery *r, csrec_measured *A, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const csrec_stop *stop = &r->options->solve.stop;

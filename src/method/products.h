@@ -5,7 +5,7 @@
 #define CSREC_METHOD_PRODUCTS_H
 
 #include "method/method.h"
-#include "operator/measured.h"
+#include "operator/engine.h"
 
 /* A of the recovery's measurement with its norm, and eps: sigma sqrt(y_values), or epsilon ||y||.
  * May be cleared after a failure, too. */

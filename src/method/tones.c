@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tones.c - black and white of a measurement. */
-#include "method/tones.h"
-
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "method/method.h"
+#include "base/threads.h"
+#include "learn/model.h"
 
 static csrec_status allocate(int64_t channels, csrec_whole *whole, csrec_error *error) {
     whole->least = malloc(2 * (size_t)channels * sizeof *whole->least);
@@ -100,4 +103,113 @@ csrec_status csrec_recover_in_tones(const csrec_recovery *recovery, csrec_recove
     csrec_whole_clear(&whole);
     free(m.y);
     return status;
+}
+
+/* ---- converts measurements to another unit of y. */
+
+csrec_status csrec_normal_create(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options, double unit,
+                                 csrec_normal *normal, csrec_error *error) {
+    *normal = (csrec_normal){.m = *measurement, .options = *options, .unit = unit};
+    csrec_measurement *m = &normal->m;
+    csrec_status status = csrec_scaled_create(&options->solve, unit, 0, &normal->scaled);
+    if (status) return csrec_fail(error, status, "out of memory");
+    normal->options.solve = normal->scaled.solve;
+    m->sigma = csrec_in_unit(m->sigma, unit);
+    for (int i = 0; i < 2; i++) m->scale[i] = csrec_in_unit(m->scale[i], unit);
+    if (unit == 1.0) return CSREC_OK;
+    size_t values = (size_t)csrec_measurement_values(m);
+    normal->y = malloc(values * sizeof *normal->y);
+    if (!normal->y) return csrec_fail(error, CSREC_MEMORY, "out of memory for %zu samples", values);
+    for (size_t i = 0; i < values; i++) normal->y[i] = measurement->y[i] / unit;
+    m->y = normal->y;
+    return CSREC_OK;
+}
+
+void csrec_normal_clear(csrec_normal *normal) {
+    csrec_scaled_clear(&normal->scaled);
+    free(normal->y);
+}
+
+static csrec_status fail(const char *what, int64_t at, csrec_error *error) {
+    return csrec_fail(error, CSREC_DATA,
+                      "%s %lld of the recovery is beyond the range of a double; scale the samples "
+                      "down, or look for very large numbers in the model",
+                      what, (long long)at);
+}
+
+csrec_status csrec_normal_deliver(const csrec_normal *normal, double *signal, csrec_atoms *atoms,
+                                  csrec_error *error) {
+    const csrec_measurement *m = &normal->m;
+    int64_t fault = -1;
+    if (signal) fault = csrec_scale_back(csrec_measurement_signal_values(m), normal->unit, signal);
+    if (fault >= 0) return fail("value", fault, error);
+    for (int64_t c = 0; atoms && c < m->channels && fault < 0; c++)
+        fault = csrec_scale_back(atoms[c].n, normal->unit, atoms[c].coefficient);
+    return fault >= 0 ? fail("coefficient", fault, error) : CSREC_OK;
+}
+
+/* ---- shared by recoveries with a learned model. */
+
+csrec_model_units csrec_model_units_of(const csrec_model *model,
+                                       const csrec_measurement *measurement, double unit) {
+    const csrec_array *scale = csrec_model_array(model, "scale");
+    const double *from = measurement->scale, *to = scale ? scale->data : NULL;
+    if (!to || from[0] == from[1]) return (csrec_model_units){unit, 0.0};
+    double gain = (to[1] - to[0]) / (from[1] - from[0]);
+    return (csrec_model_units){gain, to[0] - gain * from[0]};
+}
+
+void csrec_samples_restore(const csrec_measurement *measurement, double *signal) {
+    const int64_t C = measurement->channels;
+    if (measurement->sigma > 0.0) return;
+#pragma omp parallel for schedule(static) num_threads(csrec_threads_for(measurement->n, 0))
+    for (int64_t i = 0; i < measurement->n; i++)
+        for (int64_t c = 0; c < C; c++) {
+            double y = measurement->y[i * C + c];
+            if (!isnan(y)) signal[measurement->index[i] * C + c] = y;
+        }
+}
+
+static double off_sample(const csrec_measurement *m, const double *signal, int64_t i) {
+    return m->y[i] - signal[m->index[i / m->channels] * m->channels + i % m->channels];
+}
+
+/* Samples and differences are each divided by their largest value, so that squares do not overflow:
+ * a model may be far from the samples. */
+double csrec_samples_residual(const csrec_measurement *measurement, const double *signal) {
+    int64_t count = measurement->n * measurement->channels;
+    double most = 0.0, farthest = 0.0, r = 0.0, y = 0.0;
+    const int threads = csrec_threads_for(measurement->n, 0);
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(max : most, farthest)
+    for (int64_t i = 0; i < count; i++) {
+        most = fmax(most, fabs(measurement->y[i]));
+        farthest = fmax(farthest, fabs(off_sample(measurement, signal, i)));
+    }
+    for (int64_t i = 0; i < count && most > 0.0 && farthest > 0.0; i++) {
+        if (isnan(measurement->y[i])) continue; /* not measured */
+        double value = measurement->y[i] / most;
+        double off = off_sample(measurement, signal, i) / farthest;
+        r += off * off;
+        y += value * value;
+    }
+    return y > 0.0 ? fmin(sqrt(r / y) * (farthest / most), DBL_MAX) : 0.0;
+}
+
+csrec_status csrec_model_check_scales(const csrec_measurement *measurement,
+                                      const csrec_model *model, csrec_error *error) {
+    const csrec_array *scale = csrec_model_array(model, "scale");
+    const double *from = measurement->scale, *to = scale ? scale->data : NULL;
+    if (!to || from[0] == from[1]) return CSREC_OK;
+    csrec_model_units units = csrec_model_units_of(model, measurement, 1.0);
+    bool within = units.gain != 0.0;
+    for (int64_t i = 0; i < measurement->n * measurement->channels && within; i++)
+        within = isnan(measurement->y[i]) ||
+                 fabs(units.gain * measurement->y[i] + units.offset) <= CSREC_MODEL_MOST;
+    if (within) return CSREC_OK;
+    return csrec_fail(error, CSREC_DATA,
+                      "samples in units of the model are beyond %g: black and white are %g and %g "
+                      "in the model's array 'scale', %g and %g in the measurement's; mend one of "
+                      "both",
+                      CSREC_MODEL_MOST, to[0], to[1], from[0], from[1]);
 }

@@ -28,24 +28,23 @@ static double dot_imaginary(int64_t n, double unit, const double *u, const doubl
 
 static csrec_status not_complex(const csrec_operator *A, double left, double right, double unit,
                                 csrec_error *error) {
-    return csrec_fail(error, CSREC_ARGUMENT,
-                      "operator %s: is not linear in complex x: Im <A x, y> = %.6g, but "
-                      "Im <x, A^H y> = %.6g for random x and y, as where the real part of x alone "
-                      "is used, so A(i x) is not i A x; give a real operator, whose y has real and "
-                      "imaginary parts one after the other",
-                      A->row->name, left * unit, right * unit);
+    return csrec_fail(
+        error, CSREC_ARGUMENT,
+        "operator %s: is not linear in complex x: Im <A x, y> = %.6g, but Im <x, A^H y> = %.6g for "
+        "random x and y, as where the real part of x alone is used, so A(i x) is not i A x; give a "
+        "real operator, whose y has real and imaginary parts one after the other",
+        A->row->name, left * unit, right * unit);
 }
 
 static csrec_status not_adjoint(const csrec_operator *A, double left, double right, double unit,
                                 csrec_error *error) {
     const char *part = A->complex_x || A->complex_y ? "Re " : "";
-    return csrec_fail(
-        error, CSREC_ARGUMENT,
-        "operator %s: adjoint is not that of forward: %s<A x, y> = %.6g, but "
-        "%s<x, A^%c y> = %.6g for random x and y, a relative difference of %.2g; mend "
-        "adjoint, or leave this test out (unchecked; check=False in Python)",
-        A->row->name, part, left * unit, part, *part ? 'H' : 'T', right * unit,
-        fabs(left - right) / fmax(fabs(left), fabs(right)));
+    return csrec_fail(error, CSREC_ARGUMENT,
+                      "operator %s: adjoint is not that of forward: %s<A x, y> = %.6g, but %s<x, "
+                      "A^%c y> = %.6g for random x and y, a relative difference of %.2g; mend "
+                      "adjoint, or leave this test out (unchecked; check=False in Python)",
+                      A->row->name, part, left * unit, part, *part ? 'H' : 'T', right * unit,
+                      fabs(left - right) / fmax(fabs(left), fabs(right)));
 }
 
 /* Entries of x and y are independent and normal. Let d and e be the errors of the products: then

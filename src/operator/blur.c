@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* blur.c - the operator of a convolution, by direct sums: O(positions * weights). */
-#include "operator/blur.h"
+#include "operator/devices.h"
 
 #include <math.h>
 #include <string.h>

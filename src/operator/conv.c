@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* conv.c - the operator of a convolutional dictionary: products by im2col (conv/conv.h). */
-#include "operator/conv.h"
+#include "operator/devices.h"
 
 #include <math.h>
 #include <stdlib.h>

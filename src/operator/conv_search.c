@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "haar/atoms.h"
-#include "operator/conv.h"
+#include "haar/tree.h"
+#include "operator/devices.h"
 
 /* Changes of r under the picked atom: entry of the signal and amount. */
 typedef struct change {

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "operator/dct_shrink.h"
-
 static const double PI = 3.14159265358979323846;
 
 static void place_blocks(csrec_dct_axis *axis, int step) {

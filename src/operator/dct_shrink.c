@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dct_shrink.c - the picture in cells, its samples, and one iteration. */
-#include "operator/dct_shrink.h"
+#include "operator/dct.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cpu.h"
-#include "operator/dct.h"
 
 /* Positions along an axis: the signal starts `step - 1` pixels into the cells, so that blocks
  * cover it at any offset. */

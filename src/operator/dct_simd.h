@@ -4,7 +4,7 @@
  * order of additions, so all sets give the same bits. */
 #include <string.h>
 
-#include "operator/dct_shrink.h"
+#include "operator/dct.h"
 
 enum { LANES = SIMD_BYTES / 4 };
 

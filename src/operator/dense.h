@@ -51,10 +51,8 @@ extern const csrec_column_access csrec_dense_access;
 
 /* The widest that this processor runs. */
 const csrec_dense_simd *csrec_dense_simd_choose(void);
-extern const csrec_dense_simd csrec_dense_generic;
-#if defined(__x86_64__)
-extern const csrec_dense_simd csrec_dense_avx2, csrec_dense_avx512, csrec_dense_vnni;
-#endif
+extern const csrec_dense_simd csrec_dense_generic, csrec_dense_avx2, csrec_dense_avx512,
+    csrec_dense_vnni;
 
 /* c_j = <a_j, r> / ||a_j|| as dot rounds it; 0 for a column of zeros. */
 double csrec_dense_correlation(const csrec_operator *A, int64_t j, const double *r);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dense_simd.h - loops over long arrays, a template over instruction sets (cmake/simd.cmake).
  *
- * Vectors have 64 bytes; an instruction set with shorter registers uses several for one.
- */
+ * Vectors have 64 bytes; an instruction set with shorter registers uses several for one. */
 #include <math.h>
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "operator/blur.h"
+#include "operator/devices.h"
 
 static csrec_status downsample_create(csrec_operator *A, const csrec_operator_spec *spec,
                                       csrec_error *error) {

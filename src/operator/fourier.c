@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fourier.c - the operator of a signal's frequencies. */
-#include "operator/fourier.h"
+#include "operator/devices.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "measurement/through.h"
-#include "operator/mask.h"
 
 typedef csrec_fourier fourier;
 

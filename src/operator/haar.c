@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "haar/atoms.h"
-#include "haar/orthogonal.h"
-#include "haar/project.h"
-#include "haar/transform.h"
 #include "operator/haar.h"
 
 typedef csrec_haar haar;

@@ -3,7 +3,7 @@
 #ifndef CSREC_OPERATOR_HAAR_H
 #define CSREC_OPERATOR_HAAR_H
 
-#include "haar/apply.h"
+#include "haar/project.h"
 #include "haar/pursuit.h"
 #include "operator/operator.h"
 

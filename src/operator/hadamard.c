@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hadamard.c - the operator of Hadamard's rows. */
-#include "operator/hadamard.h"
+#include "operator/devices.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/inline.h"
-#include "sampling/permutation.h"
+#include "sampling/sampling.h"
 #include "measurement/through.h"
-#include "operator/mask.h"
 
 void csrec_hadamard_transform(int64_t n, double *x) {
     CSREC_CPU_CHOOSE(csrec_hadamard)(n, x);

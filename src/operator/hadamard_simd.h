@@ -4,7 +4,7 @@
  * block, so they give the same bits. */
 #include <string.h>
 
-#include "operator/hadamard.h"
+#include "operator/devices.h"
 
 /* Doubles of a block that stays in the first-level cache; rows and columns of a strip that stays in
  * the second: 32 KiB of a stack. */

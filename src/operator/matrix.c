@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* matrix.c - the operator of a matrix, by one product for all blocks. */
-#include "operator/matrix.h"
+#include "operator/devices.h"
 
 #include <cblas.h>
 #include <limits.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "operator/mask.h"
 
 /* Entry `at` of the signal is in block *block, as its entry *within. */
 static void find_block(const csrec_shape *shape, const int64_t *edge, int64_t at, int64_t *block,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* measured.c - the operator of a measurement, its products for all channels, and its norm. */
-#include "operator/measured.h"
+#include "operator/engine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 
 #include "base/random.h"
 #include "base/unit.h"
-#include "measurement/through.h"
 
 static csrec_operator_spec spec_of(const csrec_measurement *m) {
     csrec_operator_spec spec = {.name = "mask"};

@@ -82,8 +82,7 @@ enum {
 
 /* x: [n], y: [m]. A row must have name, brief, create, forward and adjoint, and a basis more;
  * csrec_operator_check_row has all rules. Another function that is NULL has a default made from
- * these.
- */
+ * these. */
 typedef struct csrec_operator_type {
     const char *name, *brief;
     int takes;                 /* a sum of CSREC_TAKES_... */
@@ -135,7 +134,7 @@ struct csrec_operator {
     int64_t m, n;
     double norm;               /* an upper bound of ||A||_2; 0: not known */
     int exponent;              /* the caller's A is 2^exponent times this one, and its x divided by
-                                  it (ordinary.h); else 0 */
+                                  it (csrec_ordinary_create); else 0 */
     bool complex_x, complex_y; /* x, or y, is pairs of real and imaginary parts: n, or m, is even */
     int64_t parts;   /* columns of an entry of x: unless create sets it, 1, or 2 where x is complex:
                         a_j and i a_j, of real and imaginary part, which are orthogonal and equally
@@ -206,5 +205,15 @@ CSREC_OPERATORS(CSREC_OPERATOR_DECLARED)
 
 /* CSREC_ARGUMENT and a line that names the field, if a row lacks something. */
 csrec_status csrec_operator_check_row(const csrec_operator_type *row, csrec_error *error);
+
+/* ---- operators of ordinary size: no square of their entries leaves the range of doubles. */
+
+/* Tests A's adjoint (csrec_adjoint_test) and measures its longest column, by a product if A knows
+ * neither its columns' lengths nor its norm. *ordinary = NULL if that is 2^-64 to 2^64 or 0, else
+ * A / 2^e with columns of at most about 1 and `exponent` larger by e: the same bits, and, of
+ * matrices, the same algorithms; destroy it before A. CSREC_DATA: other columns are so short beside
+ * the longest that they would be lost. */
+csrec_status csrec_ordinary_create(const csrec_operator *A, csrec_operator **ordinary,
+                                   csrec_error *error);
 
 #endif

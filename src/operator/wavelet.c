@@ -1,11 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wavelet.c - separable wavelets of a signal with one to three axes, sampled: x holds the
  * coefficients in the signal's shape, coarse ones first on every axis (Mallat's layout). */
-#include "operator/wavelet.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "operator/wavelet.h"
+#include "base/cpu.h"
+
+/* ---- the taps of Haar, CDF 5/3 and CDF 9/7. */
+
+#define CDF97_GAIN 1.230174104914001 /* of s on a constant line, before the scaling */
+#define SQRT2      1.4142135623730951
+
+static const csrec_lifting liftings[] = {
+    {"haar", 2, {-1.0, 0.0}, {0.0, 0.5}, SQRT2},
+    {"cdf53", 2, {-0.5, 0.25}, {-0.5, 0.25}, SQRT2},
+    {"cdf97",
+     4,
+     {-1.586134342059924, -0.052980118572961, 0.882911075530934, 0.443506852043971},
+     {-1.586134342059924, -0.052980118572961, 0.882911075530934, 0.443506852043971},
+     SQRT2 / CDF97_GAIN},
+};
+
+/* The row of the table named kind; NULL: none. */
+static const csrec_lifting *lifting_find(const char *kind) {
+    for (size_t i = 0; i < sizeof liftings / sizeof *liftings; i++)
+        if (kind && strcmp(liftings[i].kind, kind) == 0) return &liftings[i];
+    return NULL;
+}
 
 enum { LEVELS = CSREC_WAVELET_LEVELS, SQUARES = 16 };
 
@@ -24,7 +47,7 @@ static csrec_status wavelet_create(csrec_operator *A, const csrec_operator_spec 
                                    csrec_error *error) {
     wavelet *w = csrec_operator_data(A, sizeof *w);
     if (!w) return CSREC_MEMORY;
-    w->lifting = csrec_lifting_find(spec->kind);
+    w->lifting = lifting_find(spec->kind);
     if (!w->lifting)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "operator wavelet: kind '%s' is none of haar, cdf53, cdf97",
@@ -50,7 +73,7 @@ typedef csrec_lifting_way direction;
  */
 static void transform_axis(const wavelet *w, direction way, int level, int axis, double *v,
                            double *scratch) {
-    const csrec_lift_fn lift = csrec_lift_choose();
+    csrec_lift_fn *lift = CSREC_CPU_CHOOSE(csrec_lift);
     const int64_t *r = w->region[level];
     const int64_t stride[3] = {w->extent[1] * w->extent[2], w->extent[2], 1};
     int p = axis == 0 ? 1 : 0, q = axis == 2 ? 1 : 2; /* the other two axes */
@@ -125,8 +148,8 @@ static square square_of(const wavelet *w, int axis, int level, int64_t j, double
     g[j] = 1.0;
     for (int k = level; k >= 0; k--)
         if (w->region[k][axis] > 1)
-            csrec_lift_choose()(w->lifting, CSREC_LIFTING_SYNTHESIZE, false, w->region[k][axis], g,
-                                1, scratch);
+            CSREC_CPU_CHOOSE(csrec_lift)
+            (w->lifting, CSREC_LIFTING_SYNTHESIZE, false, w->region[k][axis], g, 1, scratch);
     for (int64_t i = 0; i < w->extent[axis]; i++) g[i] *= g[i];
     while (s.first < s.end && g[s.first] == 0.0) s.first++;
     while (s.first < s.end && g[s.end - 1] == 0.0) s.end--;

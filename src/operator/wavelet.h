@@ -25,9 +25,6 @@ CSREC_BOTH bool csrec_lifting_mirrors(double left) {
     return left != 0.0;
 }
 
-/* The row of the table named kind; NULL: none. */
-const csrec_lifting *csrec_lifting_find(const char *kind);
-
 /* Analysis, its inverse, and the transpose of its inverse. */
 typedef enum csrec_lifting_way {
     CSREC_LIFTING_ANALYZE,
@@ -40,18 +37,10 @@ enum { CSREC_LIFTING_WIDE = 8 };
 /* One level in place on a line of n > 1 entries `stride` apart: the (n + 1) / 2 of s, then those of
  * d. wide: on that line and the CSREC_LIFTING_WIDE - 1 that begin at the next addresses; each has
  * the bits that it has alone. scratch: [n], or as many for each line. */
-typedef void (*csrec_lift_fn)(const csrec_lifting *lifting, csrec_lifting_way way, bool wide,
-                              int64_t n, double *v, int64_t stride, double *scratch);
+typedef void csrec_lift_fn(const csrec_lifting *lifting, csrec_lifting_way way, bool wide,
+                           int64_t n, double *v, int64_t stride, double *scratch);
 
-void csrec_lift_generic(const csrec_lifting *, csrec_lifting_way, bool, int64_t, double *, int64_t,
-                        double *);
-void csrec_lift_avx2(const csrec_lifting *, csrec_lifting_way, bool, int64_t, double *, int64_t,
-                     double *);
-void csrec_lift_avx512(const csrec_lifting *, csrec_lifting_way, bool, int64_t, double *, int64_t,
-                       double *);
-
-/* The build for this processor. */
-csrec_lift_fn csrec_lift_choose(void);
+csrec_lift_fn csrec_lift_generic, csrec_lift_avx2, csrec_lift_avx512;
 
 enum { CSREC_WAVELET_LEVELS = 32 };
 

@@ -10,7 +10,7 @@
 #include "base/pool.h"
 #include "base/sort.h"
 #include "csrec/sampling.h"
-#include "method/smooth/table.h"
+#include "method/smooth/series.h"
 #include "recover/recover.h"
 
 enum { LEAST_SAMPLES = 64, WINDOW = 1 << 17, STREAM_CURVE = 1 << 22 };

@@ -8,7 +8,7 @@
 
 #include "measurement/channels.h"
 #include "measurement/measurement.h"
-#include "sampling/distance.h"
+#include "sampling/sampling.h"
 #include "base/unravel.h"
 #include "recover/recover.h"
 #include "solver/solver.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "csrec/recover.h"
-#include "sampling/distance.h"
+#include "sampling/sampling.h"
 
 static csrec_status check(const csrec_measurement *m, const csrec_fill *fill, int64_t extent[3],
                           csrec_error *error) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "csrec/net.h"
-#include "method/smooth/table.h"
+#include "method/smooth/series.h"
 #include "recover/recover.h"
 
 static const csrec_setting one_block[] = {{"block", 8}};

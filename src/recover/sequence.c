@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "measurement/measurement.h"
 #include "method/beside/beside.h"
-#include "method/model.h"
+#include "method/method.h"
 #include "recover/recover.h"
 
 struct csrec_sequence {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* neighbours.c - near points from Hilbert curves that are shifted against each other. */
-#include "sampling/neighbours.h"
-
 #include <math.h>
 #include <stdlib.h>
 
-#include "csrec/haar.h"
-#include "sampling/order.h"
+#include "sampling/sampling.h"
+#include "base/error.h"
+#include "base/pool.h"
 #include "base/sort.h"
+#include "csrec/haar.h"
 
 /* Curves, and points looked at before and behind each on a curve. Two points that are near are
  * apart on one curve where a large cube ends between them, but seldom on all: fifths of the extents
@@ -76,5 +76,145 @@ csrec_status csrec_points_neighbours(const csrec_points *points, int32_t *near) 
             }
     }
     free(order);
+    return status;
+}
+
+/* ---- walks over the rows of a ball, clipped at the borders of the signal. */
+
+static const int64_t ENTRIES_MAX = INT64_C(1) << 31;
+
+int64_t csrec_root(int64_t v) {
+    int64_t r = (int64_t)sqrt((double)v);
+    while (r * r > v) r--;
+    while ((r + 1) * (r + 1) <= v) r++;
+    return r;
+}
+
+void csrec_extents(const csrec_shape *shape, int64_t extent[3]) {
+    for (int a = 0; a < 3; a++) {
+        int axis = a - 3 + shape->dims;
+        extent[a] = axis < 0 ? 1 : shape->dim[axis];
+    }
+}
+
+csrec_status csrec_extents_check(const csrec_shape *shape, int64_t n, const int64_t *index,
+                                 const char *what, int64_t extent[3], int64_t *entries,
+                                 csrec_error *error) {
+    if (csrec_shape_count(shape, entries))
+        return csrec_fail(error, CSREC_DATA,
+                          "shape: an extent is below 1 or the product overflows; "
+                          "use 1 to 3 extents whose product is at most 2^31");
+    if (shape->dims > 3 || *entries > ENTRIES_MAX || n >= ENTRIES_MAX)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s signals of 1 to 3 axes and at most 2^31 entries, not %d axes and "
+                          "%lld entries; divide the signal",
+                          what, shape->dims, (long long)*entries);
+    for (int64_t k = 0; k < n; k++)
+        if (index[k] < 0 || index[k] >= *entries)
+            return csrec_fail(error, CSREC_DATA,
+                              "index: element %lld is %lld, outside 0 to %lld; give flat C-order "
+                              "positions",
+                              (long long)k, (long long)index[k], (long long)*entries - 1);
+    csrec_extents(shape, extent);
+    return CSREC_OK;
+}
+
+void csrec_locate(const int64_t extent[3], int64_t point, int64_t at[3]) {
+    at[2] = point % extent[2];
+    at[1] = point / extent[2] % extent[1];
+    at[0] = point / extent[2] / extent[1];
+}
+
+/* The rows of the plane. */
+static void enter(csrec_ball *ball) {
+    int64_t dz = ball->z - ball->at[0];
+    int64_t reach = csrec_root(ball->most - dz * dz);
+    ball->y = csrec_larger(0, ball->at[1] - reach);
+    ball->end = csrec_smaller(ball->extent[1] - 1, ball->at[1] + reach);
+}
+
+csrec_ball csrec_ball_at(const int64_t extent[3], int64_t point, int64_t squared) {
+    csrec_ball ball = {.extent = extent, .most = squared - 1};
+    int64_t reach = csrec_root(ball.most);
+    csrec_locate(extent, point, ball.at);
+    ball.z = csrec_larger(0, ball.at[0] - reach);
+    ball.last = csrec_smaller(extent[0] - 1, ball.at[0] + reach);
+    enter(&ball);
+    return ball;
+}
+
+bool csrec_ball_next(csrec_ball *ball, csrec_ball_row *row) {
+    if (ball->y > ball->end) {
+        if (ball->z == ball->last) return false;
+        ball->z++;
+        enter(ball);
+    }
+    int64_t dz = ball->z - ball->at[0], dy = ball->y - ball->at[1];
+    row->across = dz * dz + dy * dy;
+    int64_t half = csrec_root(ball->most - row->across);
+    int64_t low = csrec_larger(0, ball->at[2] - half);
+    row->along = low - ball->at[2];
+    row->count = csrec_smaller(ball->extent[2] - 1, ball->at[2] + half) - low + 1;
+    row->first = (ball->z * ball->extent[1] + ball->y) * ball->extent[2] + low;
+    ball->y++;
+    return true;
+}
+
+/* ---- the Euclidean distance transform, one axis after the other.
+ *
+ * P. Felzenszwalb and D. Huttenlocher, "Distance transforms of sampled functions", 2012: along a
+ * line, the distance to the nearest position is the lower envelope of parabolas, one over each
+ * entry, raised by the squared distance that the axes before have found. */
+
+typedef struct {
+    double *height; /* [longest] of the line before */
+    double *from;   /* [longest] where a parabola of the envelope begins */
+    int64_t *foot;  /* [longest] its entry */
+} envelope;
+
+/* Where the parabola over b comes to lie under that over a < b. */
+static double meeting(const double *height, int64_t a, int64_t b) {
+    double rise = height[b] - height[a];
+    return 0.5 * ((double)(a + b) + rise / (double)(b - a));
+}
+
+/* The number of parabolas of the envelope. */
+static int64_t build(int64_t n, const envelope *e) {
+    int64_t k = 0;
+    for (int64_t q = 0; q < n; q++) {
+        if (e->height[q] >= CSREC_FAR) continue;
+        double from = -INFINITY;
+        while (k && (from = meeting(e->height, e->foot[k - 1], q)) <= e->from[k - 1]) k--;
+        e->from[k] = k ? from : -INFINITY;
+        e->foot[k++] = q;
+    }
+    return k;
+}
+
+static void transform_line(int64_t n, int64_t stride, uint32_t *line, const envelope *e) {
+    for (int64_t i = 0; i < n; i++) e->height[i] = line[i * stride];
+    int64_t k = build(n, e);
+    if (k == 0) return;
+    for (int64_t i = 0, j = 0; i < n; i++) {
+        while (j + 1 < k && e->from[j + 1] < (double)i) j++;
+        double along = (double)(i - e->foot[j]);
+        line[i * stride] = (uint32_t)fmin(e->height[e->foot[j]] + along * along, CSREC_FAR);
+    }
+}
+
+csrec_status csrec_distance_squared(const int64_t extent[3], uint32_t *squared) {
+    csrec_pool pool = {0};
+    int64_t entries = extent[0] * extent[1] * extent[2], stride = 1;
+    const int64_t longest = csrec_larger(csrec_larger(extent[0], extent[1]), extent[2]);
+    envelope e;
+    CSREC_TAKE(&pool, e.height, longest);
+    CSREC_TAKE(&pool, e.from, longest);
+    CSREC_TAKE(&pool, e.foot, longest);
+    const csrec_status status = csrec_pool_status(&pool);
+    for (int a = 2; !status && a >= 0; stride *= extent[a--])
+        for (int64_t first = 0; first < entries && extent[a] > 1; first += stride * extent[a])
+            for (int64_t i = first; i < first + stride; i++)
+                transform_line(extent[a], stride, squared + i, &e);
+    csrec_pool_clear(&pool);
     return status;
 }

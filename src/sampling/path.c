@@ -9,12 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csrec/sampling.h"
-#include "sampling/ball.h"
+#include "sampling/sampling.h"
 #include "base/error.h"
 #include "base/pool.h"
-#include "sampling/neighbours.h"
-#include "base/call.h"
 
 /* SEGMENT: the longest piece that an Or-opt move takes elsewhere. */
 enum { LONGEST = 50000, SEGMENT = 3 };

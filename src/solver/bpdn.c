@@ -15,7 +15,7 @@
  * A minimum is found by rounds on few columns (fista_active.c) where the operator has its columns
  * in memory, or where steps have taken as many products as all its columns, if these find room.
  * Else steps on all columns (l1_steps.c) find it roughly, and when lambda changes little, Newton's
- * step and the tangent of the path (l1_newton.c) lead to the solution; a step of l1_steps.c that
+ * step and the tangent of the path (l1_steps.c) lead to the solution; a step of l1_steps.c that
  * moves x nowhere proves that it is one.
  *
  * For goal 0, lambda = 0 is no l1 problem. There the line itself gives x if it leads to r = 0 and
@@ -23,14 +23,12 @@
  * ||x||_1 is least: then <y, r> / lambda, which no feasible ||x||_1 is below, is equal to it.
  *
  * Products round, and those of a caller may do so in floats. So every condition holds as well as
- * rounding of y - A x and of A^T r lets it be known (l1_steps.h), and no lambda is sought below it.
- */
+ * rounding of y - A x and of A^T r lets it be known (l1.h), and no lambda is sought below it. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "solver/bpdn.h"
-#include "solver/sparse.h"
+#include "solver/l1.h"
 
 /* Shares: of max |<a_j, y>|, the first lambda; of lambda, by how much a minimum found by steps may
  * miss its conditions at first, the change below which Newton's step is taken, and that two minima
@@ -46,8 +44,7 @@
 #define BPDN_HIDDEN 32.0
 
 /* Steps between two of Newton's, twice as many each time; of Newton's, before it goes without; and
- * lines, before intervals are halved.
- */
+ * lines, before intervals are halved. */
 enum { STEPS_FIRST = 10, TANGENTS_MOST = 60, LINES_MOST = 30 };
 
 static void bpdn_destroy(csrec_run *run) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bpdn_end.c - whether a point of the path is the solution of bpdn.c, as far as rounding lets it be
  * known, and x and r of it. */
-#include "solver/bpdn.h"
+#include "solver/l1.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* cosamp.c - Compressive Sampling Matching Pursuit: add 2 k candidates, fit, keep the k largest. */
 #include <string.h>
 
-#include "solver/sparse.h"
+#include "solver/support.h"
 
 typedef struct cosamp {
     csrec_support s;         /* first */

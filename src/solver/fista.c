@@ -10,18 +10,13 @@
  * steps are on a few columns. Without lambda every column takes part, and steps on all it is.
  *
  * Steps alone need thousands where lambda is small. So larger lambdas are solved roughly first,
- * each from the last one's x, and when the signs of x stay, Newton's step (l1_newton.c) leads to
- * the minimum for these signs; a step from there that moves x nowhere proves that it is the
- * minimum.
- */
+ * each from the last one's x, and when the signs of x stay, Newton's step (l1_steps.c) leads to the
+ * minimum for these signs; a step from there that moves x nowhere proves that it is the minimum. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "solver/fista_active.h"
-#include "solver/l1_newton.h"
-#include "solver/l1_steps.h"
-#include "solver/sparse.h"
+#include "solver/l1.h"
 
 /* The first lambda, as a share of max |<a_j, y>|, the factor to the next, and by how much, as a
  * share of lambda, its x may miss the conditions of the minimum; and how much x may at the end. */

@@ -11,16 +11,13 @@
  * over all columns, and most rounds read an eighth of the matrix.
  *
  * Continuation: for a small lambda, larger ones are solved first, each the start of the next (Hale,
- * Yin and Zhang 2008). Otherwise intermediate x would have more columns than the minimum.
- */
-#include "solver/fista_active.h"
+ * Yin and Zhang 2008). Otherwise intermediate x would have more columns than the minimum. */
+#include "solver/l1.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "solver/l1_gram.h"
 
 /* Columns that a round may add, or as many as W has; and the least room for a Gram matrix, and the
  * most. */

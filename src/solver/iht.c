@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solver/sparse.h"
+#include "solver/support.h"
 
 typedef struct iht {
     csrec_support s; /* first */

@@ -4,16 +4,12 @@
  *
  * Gradients are affine in x, so c at an extrapolated point follows from c at two others, and a step
  * is one product with G. Groups of columns are solved so (l1_groups.c has their steps and
- * Newton's); single columns by their signs (l1_signs.c), and by steps where these are too many.
- */
-#include "solver/l1_gram.h"
+ * Newton's); single columns by their signs (l1_signs.c), and by steps where these are too many. */
+#include "solver/l1.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-#include "solver/l1_groups.h"
-#include "solver/l1_signs.h"
 
 /* Maximum products of a call, and maximum columns for Newton's step, which costs k^3 / 6: some
  * tenths of a second. */

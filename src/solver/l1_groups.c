@@ -15,9 +15,8 @@
  *     (G + M) d = M (p - v) - G d_0,    M = 1 / s + lambda / |p| (1 - u u^T),    u = p / |p|,
  *
  * with d_0 the step on the former (Li, Sun and Toh 2018, for the lasso). Lengths of columns do not
- * matter, as s is measured by them.
- */
-#include "solver/l1_groups.h"
+ * matter, as s is measured by them. */
+#include "solver/l1.h"
 
 #include <float.h>
 #include <math.h>
@@ -33,8 +32,7 @@
 enum { STEPS_MOST = 30, HALVINGS = 30, MOVED_MOST = 1024 };
 
 /* The error of a proximal point as a share of the way to it; and of p beside z, below which z
- * leads.
- */
+ * leads. */
 #define GROUPS_CLOSE 0.1
 #define GROUPS_NEAR  0.1
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* l1_signs.c - columns enter F and leave it until x is the minimum on W. */
-#include "solver/l1_signs.h"
+#include "solver/l1.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "solver/l1_groups.h"
 
 /* Products of a call after F is as given, some tenths of a second; the share of F that enters at
  * once; and steps on one F, for rounding. */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mp.c - Matching Pursuit: while r is long, subtract the column with the largest correlation. */
-#include "solver/search.h"
-#include "solver/solver.h"
+#include <math.h>
+#include <string.h>
+
+#include "solver/mp.h"
+#include "base/stop.h"
+#include "haar/shared.h"
+#include "solver/support.h"
 
 static const csrec_atom_search *mp_search_of(const csrec_run *run) {
     const csrec_atom_search *own = run->A->type->search;
@@ -60,3 +65,146 @@ const csrec_solver_type csrec_solver_mp = {.name = "mp",
                                            .update = mp_update,
                                            .energy = mp_energy,
                                            .result = mp_result};
+
+/* ---- Matching Pursuit's pick and update for any operator, by its correlations. */
+
+typedef struct search {
+    csrec_pool pool; /* first */
+    const csrec_operator *A;
+    csrec_lengths lengths;
+    double *r, *a; /* [m] residual, picked column */
+    double *c, *x; /* [n] */
+    int64_t picked;
+    double energy;
+} search;
+
+static csrec_status search_create(const csrec_operator *A, bool reference, const double *y,
+                                  void **state) {
+    (void)reference; /* this is already the readable reference */
+    search *s = csrec_pool_create(sizeof *s);
+    if (!s) return CSREC_MEMORY;
+    s->A = A;
+    CSREC_TAKE(&s->pool, s->r, A->m);
+    CSREC_TAKE(&s->pool, s->a, A->m);
+    CSREC_TAKE(&s->pool, s->c, A->n);
+    CSREC_ZEROS(&s->pool, s->x, A->n);
+    csrec_status status = csrec_pool_status(&s->pool);
+    if (!status) status = csrec_lengths_create(A, true, NULL, &s->pool, &s->lengths);
+    if (status) {
+        csrec_pool_destroy(s);
+        return status;
+    }
+    memcpy(s->r, y, (size_t)A->m * sizeof *s->r);
+    s->energy = csrec_squares(A->m, y);
+    *state = s;
+    return CSREC_OK;
+}
+
+/* <a_j, r> / ||a_j||, by lengths as they are. The default of csrec_operator_correlate measures all
+ * columns again. */
+static csrec_status search_correlate(const search *s) {
+    const double *norms = s->lengths.norms;
+    if (s->A->type->correlate && !s->lengths.known) return s->A->type->correlate(s->A, s->r, s->c);
+    csrec_status status = s->A->type->adjoint(s->A, s->r, s->c);
+    for (int64_t j = 0; j < s->A->n && !status; j++)
+        s->c[j] = norms[j] > 0.0 ? s->c[j] / norms[j] : 0.0;
+    return status;
+}
+
+static double select_column(void *state) {
+    search *s = state;
+    double best = 0.0;
+    csrec_status status = search_correlate(s);
+    if (!status) status = csrec_lengths_pick(&s->lengths, NULL, s->c, &s->picked, &best);
+    return status ? -(double)status : best;
+}
+
+/* r -= A_j step for the columns of the entry, a_j as they are, not of unit length. */
+static bool search_update(void *state) {
+    search *s = state;
+    int64_t parts = s->A->parts, j = s->picked;
+    double norm = s->lengths.norms[j];
+    if (norm == 0.0) return false;
+    for (int64_t p = 0; p < parts; p++) {
+        if (csrec_operator_column(s->A, j + p, s->a)) return false;
+        double step = s->c[j + p] / norm;
+        for (int64_t i = 0; i < s->A->m; i++) s->r[i] -= step * s->a[i];
+    }
+    for (int64_t p = 0; p < parts; p++) s->x[j + p] += s->c[j + p] / norm;
+    double before = s->energy;
+    s->energy = csrec_squares(s->A->m, s->r);
+    return s->energy < before;
+}
+
+static double search_energy(const void *state) {
+    return ((const search *)state)->energy;
+}
+
+static csrec_status search_result(const void *state, csrec_atoms *atoms, double *r) {
+    const search *s = state;
+    if (r) memcpy(r, s->r, (size_t)s->A->m * sizeof *r);
+    return atoms ? csrec_atoms_from_dense(s->A->n, s->x, atoms) : CSREC_OK;
+}
+
+const csrec_atom_search csrec_search_any = {search_create, csrec_pool_destroy, select_column,
+                                            search_update, search_energy,      search_result};
+
+/* ---- the rules and reports of the solvers' loop for a pursuit by several processes. */
+
+bool csrec_mp_shares(const csrec_solve_options *options) {
+    return (!options->solver || strcmp(options->solver, csrec_solver_mp.name) == 0) &&
+           !options->reference && !options->start && options->stop.stagnation == 0.0;
+}
+
+typedef struct observer {
+    const csrec_solve_options *options;
+    csrec_rules rules;
+    csrec_ticker pace;
+} observer;
+
+static double residual_of(const csrec_rules *rules, double energy) {
+    return rules->whole > 0.0 ? sqrt(energy / rules->whole) : 0.0;
+}
+
+static bool stops(void *context, int64_t iterations, double energy) {
+    observer *o = context;
+    csrec_progress now = {"pursuit", iterations, o->rules.limit, residual_of(&o->rules, energy)};
+    return csrec_ticker_passed(&o->pace) && o->options->progress(&now, o->options->context);
+}
+
+void csrec_exchanges_add(const csrec_exchanges *one, csrec_exchanges *all) {
+    all->rounds += one->rounds;
+    all->messages += one->messages;
+    all->bytes += one->bytes;
+    all->seconds += one->seconds;
+}
+
+csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
+                             csrec_solve_report *report, csrec_exchanges *exchanges,
+                             csrec_error *error) {
+    const csrec_stop *stop = &job->options->stop;
+    observer o = {.options = job->options, .rules = csrec_rules_of(stop, -1, job->n, job->y)};
+    csrec_shared_job own = {.comm = job->comm,
+                            .where = job->where,
+                            .levels = job->levels,
+                            .n = job->n,
+                            .rows = job->rows,
+                            .y = job->y,
+                            .columns = job->columns,
+                            .limit = o.rules.limit,
+                            .goal = o.rules.end,
+                            .small = stop->min_coefficient,
+                            .stops = job->options->progress ? stops : NULL,
+                            .context = &o,
+                            .threads = job->threads};
+    csrec_shared_report reached;
+    csrec_status status = csrec_shared_pursuit(&own, atoms, NULL, &reached, error);
+    if (status) return status;
+    double residual = residual_of(&o.rules, reached.energy);
+    *report = (csrec_solve_report){csrec_stop_verdict(stop, job->n, residual, reached.outcome),
+                                   reached.iterations, residual};
+    const csrec_exchanges own_ones = {reached.rounds, reached.messages, reached.bytes,
+                                      reached.waited};
+    csrec_exchanges_add(&own_ones, exchanges);
+    return CSREC_OK;
+}

@@ -32,4 +32,9 @@ csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
 /* Adds what others, or another pursuit, exchanged. */
 void csrec_exchanges_add(const csrec_exchanges *one, csrec_exchanges *all);
 
+/* ---- Matching Pursuit's search for any operator: all correlations, argmax, subtract. Used
+ * if an operator has no search of its own. */
+
+extern const csrec_atom_search csrec_search_any;
+
 #endif

@@ -3,17 +3,12 @@
  *
  * With unit columns q_1, q_2, .. that span the picked ones (omp_qr.c), r -= <q, r> q is the new
  * residual, and x follows once at the end from R x = Q^T y. After many picks x and r come by
- * products instead (omp_products.c). An operator with an orthogonal search of its own is asked for
- * it instead; on a dense matrix omp_predict.c finds the picks.
- */
+ * products instead (omp_qr.c). An operator with an orthogonal search of its own is asked for it
+ * instead; on a dense matrix omp_predict.c finds the picks. */
 #include <math.h>
 #include <string.h>
 
-#include "operator/dense.h"
-#include "solver/omp_batch.h"
-#include "solver/omp_predict.h"
-#include "solver/omp_products.h"
-#include "solver/support.h"
+#include "solver/omp.h"
 
 typedef struct omp {
     csrec_support s; /* first; unused where the operator has its own search */

@@ -8,9 +8,8 @@
  * taken in single precision; columns within its error of the best are then compared in double, so
  * the pick is that of double precision. ||r||^2 = ||y||^2 - ||L^-1 a_I||^2 loses digits as r gets
  * short: below a thousandth of y, r itself is computed and used. A signal with nearly dependent
- * columns is left to omp itself.
- */
-#include "solver/omp_batch.h"
+ * columns is left to omp itself. */
+#include "solver/omp.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -20,8 +19,7 @@
 
 #include "base/blas.h"
 #include "base/stop.h"
-#include "haar/atoms.h"
-#include "operator/dense.h"
+#include "haar/tree.h"
 #include "solver/engine.h"
 
 enum { CHUNK = 4096, LINE = 64 };       /* signals at once; floats of combine */

@@ -6,9 +6,8 @@
  * columns that were best at the last pass. So up to sixteen steps are taken with those columns
  * alone; one pass then bounds the correlations of all columns with all sixteen residuals. The first
  * wrong prediction is replaced by the better column and ends the plan. The picks are those of full
- * correlations, whatever was predicted.
- */
-#include "solver/omp_predict.h"
+ * correlations, whatever was predicted. */
+#include "solver/omp.h"
 
 #include <math.h>
 #include <stdlib.h>

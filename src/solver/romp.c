@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solver/sparse.h"
+#include "solver/support.h"
 
 typedef struct candidate {
     double size;    /* |<a_j, r>| / ||a_j|| */

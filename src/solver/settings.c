@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* settings.c - looks settings up in the tables of parameters, and checks them. */
-#include "solver/settings.h"
+#include "solver/solver.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/error.h"
-#include "base/names.h"
 
 static const char *const kinds[] = {"method", "solver", "basis"};
 

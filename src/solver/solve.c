@@ -7,11 +7,8 @@
 
 #include "base/stop.h"
 #include "base/threads.h"
-#include "haar/atoms.h"
-#include "operator/ordinary.h"
+#include "haar/tree.h"
 #include "solver/solver.h"
-#include "solver/units.h"
-#include "solver/weights.h"
 
 void *csrec_run_state(csrec_run *run, size_t size) {
     return run->state = csrec_pool_zeros(&run->pool, 1, size);
@@ -84,8 +81,7 @@ static csrec_outcome without_step(const csrec_run *run, double whole) {
 }
 
 /* Between iterations, where x can be looked at. Then reports within an iteration do not delay
- * these.
- */
+ * these. */
 static void tell(csrec_run *run) {
     csrec_look *look = run->options->look;
     if (!look) {

@@ -7,14 +7,44 @@
 
 #include <math.h>
 
-#include "base/error.h"
-#include "base/names.h"
-#include "base/pool.h"
-#include "base/rows.h"
 #include "base/call.h"
+#include "base/names.h"
 #include "base/unit.h"
+#include "csrec/solve.h"
 #include "operator/operator.h"
-#include "solver/settings.h"
+
+/* ---- named numbers, and whose parameters they are: a method's, a solver's, a basis's. */
+
+/* A name may say whose parameter it is: solver.k. */
+typedef enum csrec_owner_kind { CSREC_OF_METHOD, CSREC_OF_SOLVER, CSREC_OF_BASIS } csrec_owner_kind;
+
+typedef struct csrec_owner {
+    csrec_owner_kind kind;
+    const char *name;          /* of the method, solver or basis; NULL: there is none */
+    const csrec_param *params; /* ends with a row without a name; NULL: none */
+    const char *const *reals;  /* those that may have a fraction, then NULL; NULL: all are counts */
+} csrec_owner;
+
+/* The parameter of that name; NULL if there is none. params may be NULL. */
+const csrec_param *csrec_param_find(const csrec_param *params, const char *name);
+
+/* The parameter of an owner that a setting sets; NULL: it is another's. */
+const csrec_param *csrec_setting_param(const csrec_owner *owner, const csrec_setting *setting);
+
+/* CSREC_ARGUMENT: a setting that is no owner's, or that of several and does not say whose, or a
+ * value outside the parameter's range or with a fraction where a whole number is asked for. */
+csrec_status csrec_settings_check(const csrec_solve_options *options, int n,
+                                  const csrec_owner *owners, csrec_error *error);
+
+/* Whether a setting's name means that parameter of a kind's. */
+bool csrec_setting_is(const char *setting, csrec_owner_kind kind, const char *name);
+
+/* The last value that the settings give to an owner's parameter, or `otherwise`. */
+double csrec_setting_value(const csrec_solve_options *options, csrec_owner_kind kind,
+                           const char *name, double otherwise);
+
+/* Inserts a setting before all others, which override it. room: for one more setting. */
+void csrec_setting_prepend(csrec_solve_options *options, csrec_setting first, csrec_setting *room);
 
 typedef struct csrec_solver_type csrec_solver_type;
 
@@ -76,14 +106,14 @@ struct csrec_solver_type {
     const csrec_param *params;         /* ends with a row without a name; NULL: none */
     const char *const *lengths;        /* parameters in the units of y, then NULL; NULL: none */
     const char *const *reals; /* parameters that may be fractions, then NULL: others are counts */
-    bool tones; /* its constants are for tones (method/tones.h), and it has a parameter `range` */
+    bool tones; /* its constants are for tones (method/method.h), and it has a parameter `range` */
     bool reference;   /* solve.reference has a meaning */
     bool constrained; /* stop.epsilon and stop.sigma bound ||r|| in its problem and do not end it */
     int64_t steps;    /* most iterations if stop.atoms is 0; 0: 4 m */
     bool fits;        /* its x is a least squares fit on its columns, and so is a start of it */
     bool pursues;     /* it shortens r for its own sake: a residual that is rounding ends it */
     bool weighted;    /* its problem has an l1 norm, which options.weights may change */
-    bool norms;       /* it compares columns of unit length (lengths.h) */
+    bool norms;       /* it compares columns of unit length (support.h) */
     bool products_alone; /* it does little but products, which a device may do sooner */
     /* A status without words gets them: CSREC_MEMORY is "solver NAME: out of memory". */
     csrec_status (*create)(csrec_run *run, csrec_error *error);
@@ -136,10 +166,6 @@ csrec_status csrec_solve_one(const csrec_operator *A, const double *y,
 /* The options of right-hand side k: the job's, with its own history, and a callback that only
  * passes on a request to stop, so that any thread may run it. */
 csrec_solve_options csrec_many_options(const csrec_many *job, int64_t k);
-
-/* All right-hand sides as one problem whose entries are the rows of X (parameter `joint`). Atoms
- * are of the caller to clear. */
-csrec_status csrec_joint_solve(const csrec_many *job, csrec_error *error);
 
 /* Right-hand side k alone, and x = 0 for one that an interruption leaves out. */
 csrec_status csrec_many_solve(const csrec_many *job, int64_t k, csrec_error *error);
@@ -219,5 +245,62 @@ CSREC_SOLVERS(CSREC_SOLVER_DECLARED)
 
 /* CSREC_ARGUMENT and a line that names the field, if a row lacks something. */
 csrec_status csrec_solver_check_row(const csrec_solver_type *row, csrec_error *error);
+
+/* ---- sum_j w_j |x_j| in place of ||x||_1: the problem of the columns a_j / w_j and of the
+ * unknowns w_j x_j. */
+
+typedef struct csrec_weighted csrec_weighted;
+
+/* The operator of the columns a_j / w_j, for one run at a time. weights: of the entries of x, > 0.
+ * A must outlive it. CSREC_MEMORY. */
+csrec_status csrec_weighted_create(const csrec_operator *A, const double *weights,
+                                   csrec_weighted **weighted);
+void csrec_weighted_destroy(csrec_weighted *weighted);
+const csrec_operator *csrec_weighted_operator(const csrec_weighted *weighted);
+
+/* To the unknowns w_j x_j, and back. */
+void csrec_weighted_apply(const csrec_weighted *weighted, csrec_atoms *atoms);
+/* false: a coefficient is beyond the range of a double. */
+bool csrec_weighted_undo(const csrec_weighted *weighted, csrec_atoms *atoms);
+
+/* CSREC_ARGUMENT, CSREC_UNSUPPORTED: weights that are not numbers above 0, or a solver without. */
+csrec_status csrec_weights_check(const csrec_solver_type *type, const csrec_operator *A,
+                                 const double *weights, csrec_error *error);
+
+/* ---- scales values to ordinary size before a solver runs, so that no square of them
+ * overflows or underflows, and scales results back.
+ *
+ * A unit is a power of two, so dividing by it does not round: methods that are linear in y give the
+ * same bits in any unit. It is 1 for values of ordinary size. */
+
+/* Converts a length from the units of y to the new unit, clamped to 2^300, which is longer than
+ * every sample and has a finite square. */
+double csrec_in_unit(double length, double unit);
+
+/* Columns and coefficients; counts stay 0. CSREC_MEMORY. */
+csrec_status csrec_atoms_copy(const csrec_atoms *from, csrec_atoms *to);
+
+/* Options with all lengths in the new unit: sigma and min_coefficient in that of y, the start's
+ * coefficients, and the settings that the solver's table names, in that of x, which is the unit of
+ * y divided by 2^exponent. A start that is 2^64 times as large, or 2^-300 times, is multiplied by a
+ * power of two, too: squares of its product with A would leave the range, and it tells no more than
+ * its columns and their shares. csrec_scaled_clear frees what they point to. */
+typedef struct csrec_scaled {
+    csrec_solve_options solve;
+    csrec_setting *settings;
+    csrec_atoms start;
+} csrec_scaled;
+
+/* CSREC_MEMORY. `to` may be cleared after a failure too. */
+csrec_status csrec_scaled_create(const csrec_solve_options *solve, double unit, int exponent,
+                                 csrec_scaled *to);
+void csrec_scaled_clear(csrec_scaled *scaled);
+
+/* Multiplies coefficients by unit / 2^exponent. False: one is then not finite, or none is as large
+ * as the least normal number and they have lost digits. */
+bool csrec_atoms_scale_back(csrec_atoms *atoms, double unit, int exponent);
+
+/* v *= unit. Returns the first index whose value is then not finite, or -1. */
+int64_t csrec_scale_back(int64_t n, double unit, double *v);
 
 #endif

@@ -1,15 +1,173 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* threshold.c - iterative thresholding with a falling threshold; samples are put back in each step.
  */
-#include "solver/threshold.h"
-
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/threshold.h"
 #include "operator/mask.h"
-#include "solver/solver.h"
+
+/* ---- a first guess of a signal from its samples: means over a pyramid of cells. */
+
+enum { DEPTH = 32 };
+
+/* One level: cells of 2^level entries an axis. */
+typedef struct level {
+    int64_t extent[3], cells;
+    double *sum, *count; /* [cells]; sum becomes the guess */
+} level;
+
+static int64_t set_extents(const level *finer, level *l) {
+    l->cells = 1;
+    for (int a = 0; a < 3; a++) {
+        l->extent[a] = (finer->extent[a] + 1) / 2;
+        l->cells *= l->extent[a];
+    }
+    return l->cells;
+}
+
+/* The first of the coarser cells of line `line`, of finer->extent[0] * finer->extent[1]. */
+static int64_t parents(const level *finer, const level *coarser, int64_t line) {
+    int64_t z = line / finer->extent[1], y = line % finer->extent[1];
+    return (z / 2 * coarser->extent[1] + y / 2) * coarser->extent[2];
+}
+
+static void gather(const level *finer, level *coarser) {
+    int64_t wide = finer->extent[2], lines = finer->cells / wide;
+    for (int64_t l = 0; l < lines; l++) {
+        int64_t p = parents(finer, coarser, l);
+        for (int64_t x = 0; x < wide; x++) {
+            coarser->sum[p + x / 2] += finer->sum[l * wide + x];
+            coarser->count[p + x / 2] += finer->count[l * wide + x];
+        }
+    }
+}
+
+/* A cell's mean counts its parent as half a sample. */
+static void spread(const level *coarser, level *finer) {
+    int64_t wide = finer->extent[2], lines = finer->cells / wide;
+    for (int64_t l = 0; l < lines; l++) {
+        const double *above = coarser->sum + parents(finer, coarser, l);
+        double *sum = finer->sum + l * wide, *count = finer->count + l * wide;
+        for (int64_t x = 0; x < wide; x++)
+            sum[x] = (sum[x] + 0.5 * above[x / 2]) / (count[x] + 0.5);
+    }
+}
+
+static csrec_status run_pyramid(level *l, int levels, const csrec_mask *mask, const double *y,
+                                double *signal) {
+    for (int64_t k = 0; k < mask->m; k++) {
+        l[0].sum[mask->index[k]] = y[k];
+        l[0].count[mask->index[k]] = 1.0;
+    }
+    for (int i = 1; i < levels; i++) gather(&l[i - 1], &l[i]);
+    level *top = &l[levels - 1]; /* one cell */
+    top->sum[0] /= top->count[0];
+    for (int i = levels - 1; i > 0; i--) spread(&l[i], &l[i - 1]);
+    memcpy(signal, l[0].sum, (size_t)mask->entries * sizeof *signal);
+    for (int64_t k = 0; k < mask->m; k++) signal[mask->index[k]] = y[k];
+    return CSREC_OK;
+}
+
+csrec_status csrec_threshold_start(const csrec_mask *mask, const double *y, double *signal) {
+    level l[DEPTH] = {{.cells = mask->entries}};
+    int levels = 1;
+    int64_t cells = mask->entries;
+    if (!csrec_mask_extents(&mask->shape, l[0].extent)) { /* of more than three axes: as one */
+        l[0].extent[0] = l[0].extent[1] = 1;
+        l[0].extent[2] = mask->entries;
+    }
+    while (l[levels - 1].cells > 1) {
+        cells += set_extents(&l[levels - 1], &l[levels]);
+        levels++;
+    }
+    double *memory = calloc((size_t)(2 * cells), sizeof *memory), *next = memory;
+    if (!memory) return CSREC_MEMORY;
+    for (int i = 0; i < levels; i++) {
+        l[i].sum = next;
+        l[i].count = next + l[i].cells;
+        next += 2 * l[i].cells;
+    }
+    csrec_status status = run_pyramid(l, levels, mask, y, signal);
+    free(memory);
+    return status;
+}
+
+/* ---- u -> synthesize(threshold(analyze(u))) in double, coefficients stored. */
+
+typedef struct state {
+    csrec_pool pool; /* first */
+    const csrec_operator *A;
+    const double *y;
+    double *x, *u, *v; /* [n], [entries], [entries] */
+} state;
+
+/* x where |x| > threshold, moved towards 0 by it if soft, else 0. */
+/* x where |x| > threshold, moved towards 0 by it if soft, else 0. */
+static void apply_threshold(int64_t n, double threshold, bool soft, double *x) {
+    for (int64_t j = 0; j < n; j++) {
+        bool stays = fabs(x[j]) > threshold;
+        x[j] = !stays ? 0.0 : soft ? x[j] - copysign(threshold, x[j]) : x[j];
+    }
+}
+
+static csrec_status plain_create(const csrec_operator *A, const double *y, const double *start,
+                                 void **data) {
+    if (!A->mask) return CSREC_UNSUPPORTED;
+    state *s = csrec_pool_create(sizeof *s);
+    if (!s) return CSREC_MEMORY;
+    size_t entries = (size_t)A->mask->entries;
+    s->A = A;
+    s->y = y;
+    CSREC_TAKE(&s->pool, s->x, A->n);
+    CSREC_TAKE(&s->pool, s->u, entries);
+    CSREC_ZEROS(&s->pool, s->v, entries);
+    if (csrec_pool_status(&s->pool)) {
+        csrec_pool_destroy(s);
+        return CSREC_MEMORY;
+    }
+    memcpy(s->u, start, entries * sizeof *s->u);
+    *data = s;
+    return CSREC_OK;
+}
+
+static csrec_status take_step(void *data, const csrec_shrink_step *step) {
+    state *s = data;
+    const csrec_mask *mask = s->A->mask;
+    csrec_status status = s->A->type->analyze(s->A, s->u, s->x);
+    if (status) return status;
+    apply_threshold(s->A->n, step->threshold, step->soft, s->x);
+    status = s->A->type->synthesize(s->A, s->x, s->v);
+    if (status) return status;
+    for (int64_t i = 0; i < mask->entries; i++)
+        s->u[i] = s->v[i] + step->relax * (s->v[i] - s->u[i]);
+    for (int64_t k = 0; k < mask->m; k++) {
+        double v = s->v[mask->index[k]];
+        s->u[mask->index[k]] = v + step->impose * (s->y[k] - v);
+    }
+    return CSREC_OK;
+}
+
+static double plain_energy(const void *data) {
+    const state *s = data;
+    const csrec_mask *mask = s->A->mask;
+    double sum = 0.0;
+    for (int64_t k = 0; k < mask->m; k++) {
+        double error = s->y[k] - s->v[mask->index[k]];
+        sum += error * error;
+    }
+    return sum;
+}
+
+static void plain_signal(const void *data, double *out) {
+    const state *s = data;
+    memcpy(out, s->u, (size_t)s->A->mask->entries * sizeof *out);
+}
+
+const csrec_shrink_type csrec_threshold_plain = {plain_create, csrec_pool_destroy, take_step,
+                                                 plain_energy, plain_signal};
 
 typedef struct threshold {
     const csrec_shrink_type *way;
@@ -82,10 +240,10 @@ static csrec_status start_way(csrec_run *run, threshold *t, csrec_error *error) 
 
 static csrec_status threshold_create(csrec_run *run, csrec_error *error) {
     if (!run->A->mask || !run->A->type->analyze)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "solver threshold: operator %s is not a basis of a sampled signal; use "
-                          "dct or wavelet",
-                          run->A->type->name);
+        return csrec_fail(
+            error, CSREC_UNSUPPORTED,
+            "solver threshold: operator %s is not a basis of a sampled signal; use dct or wavelet",
+            run->A->type->name);
     threshold *t = csrec_run_state(run, sizeof *t);
     if (t) t->reached = -1.0;
     csrec_status status = t ? CSREC_OK : CSREC_MEMORY;
@@ -129,7 +287,7 @@ static csrec_status threshold_result(const csrec_run *run, csrec_atoms *atoms, d
     double *x = malloc((size_t)A->n * sizeof *x), *left = malloc((size_t)A->m * sizeof *left);
     csrec_status status = u && x && left ? threshold_signal(run, u) : CSREC_MEMORY;
     if (!status) status = A->type->analyze(A, u, x);
-    if (!status) csrec_threshold_apply(A->n, t->schedule.last, t->schedule.soft, x);
+    if (!status) apply_threshold(A->n, t->schedule.last, t->schedule.soft, x);
     if (!status) status = A->type->forward(A, x, left);
     for (int64_t k = 0; k < A->m && !status; k++) left[k] = run->y[k] - left[k];
     if (!status) t->reached = csrec_squares(A->m, left);
@@ -150,8 +308,7 @@ static const csrec_param params[] = {
      "noisy samples are put back as T^2 / (T^2 + (blend sigma)^2) at threshold T"},
     {"soft", 0, 0, 1, "1: soft thresholding: kept coefficients shrink by the threshold"},
     {"range", 0, 0, DBL_MAX,
-     "range of which thresholds are shares, in units of y; 0: the range of "
-     "the samples"},
+     "range of which thresholds are shares, in units of y; 0: the range of the samples"},
     {0}};
 
 static const char *const lengths[] = {"first", "last", "range", NULL};

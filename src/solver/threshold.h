@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* threshold.h - thresholding on a frame with stored coefficients, for frames without `shrink`.
- */
+/* threshold.h - thresholding on a frame with stored coefficients, for frames without `shrink`. */
 #ifndef CSREC_SOLVER_THRESHOLD_H
 #define CSREC_SOLVER_THRESHOLD_H
 
-#include "operator/operator.h"
 #include "solver/solver.h"
 
 /* For any operator with synthesize and analyze. */
@@ -26,8 +24,5 @@ void csrec_threshold_plan(const csrec_run *run, csrec_threshold_schedule *schedu
 
 /* Iteration `done`, from 0: the threshold falls exponentially; the last one does not overshoot. */
 csrec_shrink_step csrec_threshold_step(const csrec_threshold_schedule *schedule, int64_t done);
-
-/* x where |x| > threshold, moved towards 0 by it if soft, else 0. */
-void csrec_threshold_apply(int64_t n, double threshold, bool soft, double *x);
 
 #endif

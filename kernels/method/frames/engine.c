@@ -5,7 +5,7 @@
 #include "kernels/device/device.h"
 #include "kernels/method/frames/shrink.h"
 #include "method/frames/engine.h"
-#include "operator/dct_shrink.h"
+#include "operator/dct.h"
 
 static csrec_status run_rounds(csrec_cuda_shrink *shrink, const csrec_frames_job *job,
                                csrec_error *error) {

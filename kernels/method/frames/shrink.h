@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shrink.h - thresholding a picture's block cosines on the device: the iteration of
- * operator/dct_shrink.h, for up to CSREC_SHRINK_FRAMES sizes of blocks side by side.
+ * operator/dct.h, for up to CSREC_SHRINK_FRAMES sizes of blocks side by side.
  *
  * The picture lies row by row in a frame of whole cells of step x step pixels, starting step - 1
  * pixels into it. A warp takes 32 / block blocks, a thread a column and then a row of one. Blocks

@@ -4,7 +4,7 @@
 #include "base/pool.h"
 #include "kernels/device/device.h"
 #include "kernels/method/gaussian/gaussian.h"
-#include "method/gaussian/engine.h"
+#include "method/gaussian/gaussian.h"
 
 typedef struct state {
     csrec_pool pool;

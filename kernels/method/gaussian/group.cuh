@@ -205,7 +205,7 @@ __device__ __forceinline__ void find_whitening(const group_memory *m, int size, 
     __syncthreads();
 }
 
-/* Decorrelates the channels of the centred rows (pooled_simd.h). All threads. */
+/* Decorrelates the channels of the centred rows (gaussian_simd.h). All threads. */
 template <int WIDE>
 __device__ __forceinline__ void whiten(const group_memory *m, int size, int d, float floor) {
     enum { C = CSREC_GAUSSIAN_POOLED };

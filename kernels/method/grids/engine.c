@@ -16,7 +16,7 @@
 #include "base/threads.h"
 #include "kernels/method/grids/fill.h"
 #include "kernels/device/pipe.h"
-#include "method/grid.h"
+#include "method/history.h"
 #include "solver/solver.h"
 #include "base/clock.h"
 

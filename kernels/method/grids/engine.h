@@ -3,7 +3,7 @@
 #ifndef CSREC_KERNELS_METHOD_GRIDS_ENGINE_H
 #define CSREC_KERNELS_METHOD_GRIDS_ENGINE_H
 
-#include "method/grids/engine.h"
+#include "method/grids/chain.h"
 
 typedef enum csrec_cuda_grids_engine {
     CSREC_CUDA_GRIDS_AUTO,

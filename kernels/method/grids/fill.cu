@@ -9,7 +9,7 @@
 #include "kernels/method/grids/grid_rows.cuh"
 
 extern "C" {
-#include "haar/atoms.h"
+#include "haar/tree.h"
 }
 
 enum { THREADS = 256, LEVELS_MAX = 40 };

@@ -6,7 +6,7 @@
 
 #include "kernels/method/grids/synthesis.h"
 
-/* Skilling's transformation, as src/sampling/hilbert.c; x: coordinates by axis of the grid. */
+/* Skilling's transformation, as src/sampling/order.c; x: coordinates by axis of the grid. */
 __device__ static inline void hilbert(const csrec_cuda_grid &grid, uint64_t *x) {
     int axes = grid.axes;
     uint64_t low = (UINT64_C(1) << grid.hilbert_bits) - 1;

@@ -4,8 +4,7 @@
 
 #include "base/stop.h"
 #include "base/pool.h"
-#include "haar/atoms.h"
-#include "haar/column_order.h"
+#include "haar/tree.h"
 
 static csrec_wide wide(int64_t high, uint64_t low) {
     return ((csrec_wide)high * ((csrec_wide)1 << 64)) + (csrec_wide)low;

@@ -7,7 +7,7 @@
 
 #include "kernels/method/grids/batch.h"
 
-/* A dyadic grid over a signal (method/grid.h): which row of the Haar matrix an entry becomes. */
+/* A dyadic grid over a signal (method/history.h): which row of the Haar matrix an entry becomes. */
 typedef struct csrec_cuda_grid {
     int dims;
     int64_t dim[CSREC_DIMS_MAX], shift[CSREC_DIMS_MAX]; /* by axis of the signal */

@@ -27,7 +27,7 @@ typedef struct csrec_cuda_mixture_spec {
     float noise, evenness; /* variance of a sample's noise; beside that of an estimate */
 } csrec_cuda_mixture_spec;
 
-/* Arrays in host memory: the mixture that chooses (learn/mixture.h), and the one that conditions.
+/* Arrays in host memory: the mixture that chooses (learn/gmm.h), and the one that conditions.
  */
 typedef struct csrec_cuda_mixture_round {
     const double *whiten, *offset, *means; /* [K][csrec_whiten_size(d)], [K], [K][d] */

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "measurement/channels.h"
 #include "measurement/guides.h"
-#include "method/model.h"
+#include "method/method.h"
 
 static const csrec_param params[] = {
     {"turns", 1, 1, 8, "passes over a frame, flipped and turned, whose results are averaged"},

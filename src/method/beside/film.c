@@ -7,9 +7,8 @@
 #include "base/threads.h"
 #include "learn/net/pyramid.h"
 #include "method/beside/beside.h"
-#include "method/model.h"
-#include "method/tones.h"
-#include "solver/settings.h"
+#include "method/method.h"
+#include "solver/solver.h"
 
 /* ------------------------------------------------------------------ memory -------------------- */
 

@@ -9,8 +9,7 @@
 #include "learn/net/pass.h"
 #include "measurement/channels.h"
 #include "method/beside/beside.h"
-#include "method/model.h"
-#include "method/tones.h"
+#include "method/method.h"
 
 enum { STREAM_VOTE = 1 << 23, LEAST_LEFT_OUT = 24, EVERY = 4 };
 

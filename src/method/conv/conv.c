@@ -8,7 +8,6 @@
 #include "base/threads.h"
 #include "learn/conv.h"
 #include "method/history.h"
-#include "method/model.h"
 #include "method/sparse/sparse.h"
 
 enum { ITERATIONS = 100 };

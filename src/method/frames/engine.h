@@ -4,7 +4,6 @@
 #ifndef CSREC_METHOD_FRAMES_ENGINE_H
 #define CSREC_METHOD_FRAMES_ENGINE_H
 
-#include "device/device.h"
 #include "operator/operator.h"
 
 /* The schedule of one channel on up to three frames. */

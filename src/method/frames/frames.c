@@ -9,7 +9,6 @@
 #include "method/frames/engine.h"
 #include "method/sparse/sparse.h"
 #include "operator/dct.h"
-#include "operator/mask.h"
 #include "solver/threshold.h"
 
 /* The mean over block sizes is better than each: their errors are in different places. Returns

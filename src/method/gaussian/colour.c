@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* colour.c - principal colours: all channels are sampled at the same pixels, so rotating the
  * samples' channels rotates those of the picture. */
-#include "method/gaussian/colour.h"
+#include "method/gaussian/gaussian.h"
 
-#include "learn/eigen.h"
+#include "learn/engine.h"
 
 enum { MOST = CSREC_GAUSSIAN_POOLED };
 

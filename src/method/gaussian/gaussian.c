@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian.c - recovery of pictures and volumes by Gaussian groups: start, rounds, result. */
-#include "method/gaussian/engine.h"
+#include "method/gaussian/gaussian.h"
 
 #include <math.h>
 
 #include "base/clock.h"
 #include "base/threads.h"
-#include "method/gaussian/colour.h"
 #include "method/history.h"
-#include "method/method.h"
-#include "method/model.h"
-#include "method/tones.h"
-#include "solver/solver.h"
 
 /* Constants were measured: docs/gaussian.md. */
 #define ROUND(p, s, k, r, e, a)                                                                    \

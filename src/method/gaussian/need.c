@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "method/gaussian/gaussian.h"
-#include "method/method.h"
 
 /* Seconds of one thread: per entry of a window's distances; per place of the window sorted; and
  * per patch of a group, for a product of its covariance, a product per sample, and a product per

@@ -8,7 +8,7 @@
 
 #include "csrec/sampling.h"
 #include "base/cpu.h"
-#include "method/gaussian/group.h"
+#include "method/gaussian/gaussian.h"
 
 enum {
     TILE = CSREC_GROUP_TILE,

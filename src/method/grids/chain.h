@@ -17,13 +17,13 @@
  *         for each chunk: csrec_grids_chain_receive, add, csrec_grids_chain_send
  *         chain.turn++;
  *     }
- *     if (!status) status = csrec_grids_chain_close(&chain, error);
- */
+ *     if (!status) status = csrec_grids_chain_close(&chain, error); */
 #ifndef CSREC_METHOD_GRIDS_CHAIN_H
 #define CSREC_METHOD_GRIDS_CHAIN_H
 
 #include "csrec/comm.h"
-#include "base/error.h"
+#include "method/history.h"
+#include "method/method.h"
 
 typedef struct csrec_grids_chain {
     csrec_comm *comm;
@@ -69,5 +69,45 @@ csrec_status csrec_grids_chain_send(const csrec_grids_chain *chain, int64_t at,
 
 /* On all ranks, after their batches or a stop: rank 0 has the sums then, and added. */
 csrec_status csrec_grids_chain_close(csrec_grids_chain *chain, csrec_error *error);
+
+/* ---- one grid of the mean on the CPU: its samples in the order of their rows, its operator,
+ * the pursuits' results, and their fit. */
+
+typedef struct csrec_grid_run {
+    csrec_grid grid;
+    csrec_operator *A;
+    uint64_t *rows;     /* [n] ascending; NULL unless the pursuit is shared */
+    int64_t *order;     /* [n] sample of each row */
+    csrec_atoms *atoms; /* [channels] */
+    csrec_solve_report *reports;
+    csrec_pool pool;     /* of the following arrays */
+    csrec_status status; /* status of building it */
+    csrec_error error;
+} csrec_grid_run;
+
+/* context: of the operator; NULL: a pursuit that is shared has the rows in its place. On failure
+ * run->error has the text; in any case csrec_grid_run_clear frees it. Several threads may each
+ * create one. */
+csrec_status csrec_grid_run_create(const csrec_measurement *m, const csrec_recover_options *options,
+                                   const csrec_context *context, int64_t number,
+                                   csrec_grid_run *run);
+void csrec_grid_run_clear(csrec_grid_run *run, int64_t channels);
+
+/* sums [entries * channels] += the fits; squares, or NULL, += their squares. */
+csrec_status csrec_grid_run_add(const csrec_grid_run *run, int64_t channels, int threads,
+                                double *sums, double *squares);
+
+/* ---- a device's interface for the mean over plain grids. */
+
+typedef struct csrec_grids_engine {
+    /* Runs all grids of the recovery, bit-identical on every device. CSREC_UNSUPPORTED: not this
+     * solver or size. */
+    csrec_status (*run)(const csrec_recovery *recovery, csrec_error *error);
+} csrec_grids_engine;
+
+/* Grids of a batch on the CPU: what is kept at a time. */
+int64_t csrec_grids_batch(int threads, const csrec_recover_options *options);
+
+extern const csrec_grids_engine csrec_grids_cpu, csrec_grids_cuda;
 
 #endif

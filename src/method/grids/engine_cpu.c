@@ -5,21 +5,15 @@
  * then their fits are added to the signal, grid after grid, in parallel over blocks of rows. Every
  * entry receives its terms in the order of the grids, so the sum does not depend on the number of
  * threads. Ranks have batches of their own (chain.h): each keeps the fits of a batch until the sums
- * over the grids before arrive.
- */
+ * over the grids before arrive. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/call.h"
 #include "base/threads.h"
 #include "operator/haar.h"
 #include "method/grids/chain.h"
-#include "method/grids/engine.h"
-#include "method/grids/run.h"
-#include "method/history.h"
-#include "method/method.h"
 #include "solver/mp.h"
 
 enum { BATCH = 32, FITS = 8 };

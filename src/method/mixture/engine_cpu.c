@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine_cpu.c - rounds of a mixture on the CPU, the reference for every device. Patches are sorted
  * by their components and processed in batches of a fixed size, whose sums are added in order. The
- * picture is updated in place.
- */
+ * picture is updated in place. */
 #include <math.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cpu.h"
-#include "base/pool.h"
-#include "learn/data.h"
 #include "learn/whiten.h"
 #include "method/mixture/engine.h"
 #include "method/mixture/patch.h"

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fit.c - rounds of a mixture over the patches of a picture, by the engine of a device.
- */
-#include "method/mixture/fit.h"
+/* fit.c - rounds of a mixture over the patches of a picture, by the engine of a device. */
+#include "method/mixture/engine.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "method/mixture/engine.h"
 
 static const csrec_fit_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(&csrec_fit_cpu, &csrec_fit_cuda);

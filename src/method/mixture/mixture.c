@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* mixture.c - recovery of pictures by a mixture of Gaussians: start, mixture, result.
- */
+/* mixture.c - recovery of pictures by a mixture of Gaussians: start, mixture, result. */
 #include <math.h>
 
 #include "base/clock.h"
-#include "base/pool.h"
 #include "base/threads.h"
-#include "learn/gmm.h"
 #include "learn/model.h"
 #include "method/history.h"
 #include "method/method.h"
-#include "method/mixture/fit.h"
-#include "method/model.h"
-#include "method/tones.h"
-#include "solver/solver.h"
+#include "method/mixture/engine.h"
 
 enum { THREADS_MOST = 256, LEARNING = 8 };
 
@@ -137,8 +131,7 @@ static csrec_status check_model(job *j, csrec_error *error) {
     if (channels != 1 && channels != m->channels)
         return csrec_fail(error, CSREC_DATA,
                           "model: array 'channels': is %lld but the samples have %lld; learn from "
-                          "gray pictures, or "
-                          "from pictures with that many channels",
+                          "gray pictures, or from pictures with that many channels",
                           (long long)channels, (long long)m->channels);
     j->picture.patches.patch_height = (int)shape.dim[0];
     j->picture.patches.patch_width = (int)shape.dim[1];

@@ -33,9 +33,6 @@ typedef struct csrec_patch_simd {
     void (*gram)(int n, int stride, const float *V, float *G);
 } csrec_patch_simd;
 
-extern const csrec_patch_simd csrec_patch_generic;
-#if defined(__x86_64__)
-extern const csrec_patch_simd csrec_patch_avx2, csrec_patch_avx512;
-#endif
+extern const csrec_patch_simd csrec_patch_generic, csrec_patch_avx2, csrec_patch_avx512;
 
 #endif

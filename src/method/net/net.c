@@ -5,14 +5,9 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/pool.h"
 #include "base/threads.h"
 #include "method/gaussian/gaussian.h"
-#include "method/method.h"
-#include "method/model.h"
 #include "learn/net/pass.h"
-#include "method/tones.h"
-#include "solver/solver.h"
 
 static const csrec_param params[] = {
     {"turns", 1, 1, 8, "passes over the picture, flipped and turned, whose results are averaged"},
@@ -206,10 +201,9 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     double began = csrec_seconds();
     csrec_status status = CSREC_OK;
     if (r->options->seconds > 0.0 && setting(r, "steps") == 0)
-        status =
-            csrec_fail(error, CSREC_ARGUMENT,
-                       "minutes end the fitting, but steps = 0; set steps=200, use preset max, "
-                       "or omit the minutes");
+        status = csrec_fail(error, CSREC_ARGUMENT,
+                            "minutes end the fitting, but steps = 0; set steps=200, use preset "
+                            "max, or omit the minutes");
     if (!status) status = run_network(r, error);
     if (!status && setting(r, "groups") && r->report->outcome == CSREC_DONE)
         status = add_groups(r, error);

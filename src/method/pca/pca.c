@@ -11,12 +11,9 @@
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/call.h"
-#include "base/pool.h"
-#include "learn/eigen.h"
+#include "learn/engine.h"
 #include "learn/model.h"
 #include "method/method.h"
-#include "method/model.h"
 
 enum { ROWS = 1024, TRUST = 10 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* plate_level.c - one grid of the multigrid cycle. */
-#include "method/smooth/plate_level.h"
+#include "method/smooth/plate.h"
 
 #include <omp.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "csrec/measurement.h"
 #include "csrec/status.h"
 
 /* Longer lines are filled without sinusoids. Ways that may vote. */
@@ -57,5 +58,19 @@ csrec_status csrec_series_sinusoids(const csrec_series *series, int most, double
  * linear way does in every fold. CSREC_MEMORY. */
 csrec_status csrec_series_vote(const csrec_series *series, int ways, uint64_t seed, double *x,
                                double share[CSREC_SERIES_WAYS]);
+
+/* ---- two axes of which one is that of time: unlike series beside one another. */
+
+/* The axis along which the series of a table run; -1: a picture, or too little is known to tell.
+ * Series are unlike: neighbours in different ones differ at least ten times as much (squares, the
+ * median of all pairs) as neighbours in one, and as much as if they were independent. O(n), of the
+ * first 2^22 entries. */
+int csrec_table_axis(const csrec_measurement *measurement);
+
+/* Fills y [series][n], known [series][n], into x: each series as a line (csrec_series_vote), then
+ * as a ridge regression on the others, the rest of which is filled as a line; both blended by their
+ * errors on samples left out in holes like the real ones. CSREC_MEMORY. */
+csrec_status csrec_table_fill(int64_t n, int64_t series, const uint8_t *known, const double *y,
+                              int ways, uint64_t seed, double *x);
 
 #endif

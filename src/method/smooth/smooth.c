@@ -3,13 +3,10 @@
  * of two and three axes the membrane or thin plate through the samples (docs/smooth.md). */
 #include <math.h>
 
-#include "base/pool.h"
 #include "method/method.h"
 #include "method/smooth/plate.h"
 #include "method/smooth/series.h"
-#include "method/smooth/table.h"
 #include "operator/mask.h"
-#include "solver/solver.h"
 
 enum { AUTO, FIRST, SECOND, THIRD, TABLE };
 
@@ -216,11 +213,10 @@ static csrec_status check_times(const job *j, csrec_error *error) {
                           "times: kind = 3 takes entries at equal distances; use 0, 1 or 2");
     for (int64_t i = 0; t && i < j->entries; i++)
         if (!isfinite(t[i]) || (i > 0 && !(t[i] > t[i - 1])))
-            return csrec_fail(
-                error, CSREC_ARGUMENT,
-                "times: that of entry %lld is not finite, or not after the one before "
-                "it; sort the entries, and join those of one time",
-                (long long)i);
+            return csrec_fail(error, CSREC_ARGUMENT,
+                              "times: that of entry %lld is not finite, or not after the one "
+                              "before it; sort the entries, and join those of one time",
+                              (long long)i);
     return CSREC_OK;
 }
 

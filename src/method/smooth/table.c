@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* table.c - tables: whether a signal of two axes is one, and what fills it. */
-#include "method/smooth/table.h"
+#include "method/smooth/series.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pool.h"
 #include "base/random.h"
 #include "csrec/sampling.h"
-#include "learn/mixture.h"
-#include "method/smooth/series.h"
+#include "learn/gmm.h"
 
 /* ------------------------------------------------------------------ is it one? ---------------- */
 
@@ -224,8 +222,7 @@ static void leave_out(const table *t, const uint8_t *known, int fold, double sha
 }
 
 /* error [2 series]: sums of the absolute errors of both ways at the samples left out; left
- * [series].
- */
+ * [series]. */
 static csrec_status try_fold(table *t, const uint8_t *known, const uint8_t *kept, double *x,
                              double *out, double *error, int64_t *left) {
     csrec_status status = fill_lines(t, kept, QUICK, x);

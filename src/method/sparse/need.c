@@ -4,7 +4,7 @@
 
 #include "method/products.h"
 #include "method/sparse/sparse.h"
-#include "solver/lengths.h"
+#include "solver/support.h"
 
 /* A threshold schedule: an initial guess, for which threshold_start.c keeps a pyramid, then the
  * iterations. */

@@ -12,10 +12,7 @@
 #include "base/clock.h"
 #include "base/threads.h"
 #include "method/history.h"
-#include "method/model.h"
-#include "method/normal.h"
 #include "method/products.h"
-#include "operator/engine.h"
 
 typedef csrec_sparse_job job;
 
@@ -353,8 +350,7 @@ static bool on_device(const csrec_task *task) {
  *
  *                     dct, fista   dct, iht   wavelet, fista   wavelet, iht
  *     128 x 128          112, 42    157, 53           29, 20         76, 64
- *     512 x 512        1909, 667  4395, 1959        835, 131      1570, 563
- */
+ *     512 x 512        1909, 667  4395, 1959        835, 131      1570, 563 */
 static bool device_faster(const csrec_task *task) {
     enum { ENTRIES = 1 << 16 };
     const csrec_solver_type *solver = csrec_solver_find(task->options->solve.solver);

@@ -4,12 +4,8 @@
 #ifndef CSREC_METHOD_SPARSE_SPARSE_H
 #define CSREC_METHOD_SPARSE_SPARSE_H
 
-#include "base/call.h"
 #include "method/method.h"
-#include "method/tones.h"
-#include "operator/operator.h"
-#include "solver/solver.h"
-#include "operator/measured.h"
+#include "operator/engine.h"
 
 enum { CSREC_SPARSE_FRAMES = 3, CSREC_SPARSE_SETTINGS = 32 };
 

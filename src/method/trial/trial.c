@@ -4,10 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pool.h"
 #include "base/random.h"
 #include "csrec/sampling.h"
-#include "method/tones.h"
+#include "method/method.h"
 
 enum { BLOCKS, PLATE, PLANES, WAYS };
 static const char *const choices[WAYS] = {

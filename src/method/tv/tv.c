@@ -5,10 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pool.h"
 #include "base/threads.h"
 #include "operator/mask.h"
-#include "solver/solver.h"
 
 /* Over-relaxation, below 2. */
 static const double RELAX = 1.9;

@@ -12,7 +12,6 @@
 #ifndef CSREC_METHOD_TV_TV_H
 #define CSREC_METHOD_TV_TV_H
 
-#include "base/call.h"
 #include "method/products.h"
 
 typedef struct csrec_tv_problem {

@@ -7,9 +7,9 @@
 #include "base/call.h"
 #include "base/pool.h"
 #include "method/smooth/plate.h"
-#include "method/tones.h"
+#include "method/method.h"
 #include "recover/parts/parts.h"
-#include "sampling/distance.h"
+#include "sampling/sampling.h"
 
 enum { FOLDS = 2, WINDOW = 512, STEPS = 8, SPARSE = 3, ITERATIONS = 500, LEAST = 64 };
 /* Farther from all samples than this, and than SPARSE times their mean distance, is a hole. */

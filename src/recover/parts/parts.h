@@ -20,9 +20,8 @@
 
 #include "csrec/comm.h"
 #include "csrec/io.h"
-#include "method/gaussian/colour.h"
+#include "method/gaussian/gaussian.h"
 #include "method/method.h"
-#include "method/tones.h"
 
 /* ------------------------------------------------------------------ tiles --------------------- */
 
@@ -187,9 +186,9 @@ csrec_status csrec_channels_run(const csrec_method_type *method, const csrec_rec
 
 /* ------------------------------------------------------------------ holes --------------------- */
 
-/* With options->by_samples the large holes of a picture without noise, which the method has recovered
- * from even samples: discs without a sample, of a radius of 8 entries and of 3 times the root of
- * entries for each sample. They are filled by the membrane if the method is frames; by the
+/* With options->by_samples the large holes of a picture without noise, which the method has
+ * recovered from even samples: discs without a sample, of a radius of 8 entries and of 3 times the
+ * root of entries for each sample. They are filled by the membrane if the method is frames; by the
  * smoothest surface (biharmonic) if it errs less than it and than the method on samples left out in
  * holes of the same form. report->choice says so. */
 csrec_status csrec_holes_fill(const csrec_method_type *method, const csrec_recovery *recovery,

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "method/model.h"
-#include "method/normal.h"
+#include "method/method.h"
 #include "operator/mask.h"
 #include "recover/parts/parts.h"
 #include "solver/threshold.h"

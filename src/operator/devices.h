@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* devices.h - what products on a device know of operators: chains, matrices, blurs, convolutional
+ * dictionaries, frequencies. */
+#ifndef CSREC_OPERATOR_DEVICES_H
+#define CSREC_OPERATOR_DEVICES_H
+
+#include "base/fft.h"
+#include "base/inline.h"
+#include "conv/conv.h"
+#include "operator/mask.h"
+
+typedef struct csrec_chain {
+    const csrec_operator *first, *second;
+} csrec_chain;
+
+/* Of chains and pairs: what their factors say. */
+bool csrec_chain_explain(const csrec_operator *A, csrec_error *error);
+
+/* ---- a matrix of any values, applied to the whole signal or to each block of it. */
+
+/* y: [blocks][rows]; block b of the signal, in C order, is the entries place[b * each ...]. */
+typedef struct csrec_matrix {
+    int64_t rows, each, blocks;
+    double *values; /* [rows][each] */
+    int64_t *place; /* [blocks * each], or NULL for a single block */
+} csrec_matrix;
+
+/* ---- a blurred signal at some positions, and means of boxes. */
+
+/* y_p = sum_k h_k x_(p + c - k) at the positions of the mask, c = extent / 2, 0 outside. */
+typedef struct csrec_blur {
+    csrec_mask mask;
+    int64_t extent[3], kernel[3]; /* 1 for axes that the signal lacks, which are in front */
+    double *h;
+} csrec_blur;
+
+/* y: boxes of `factor` entries in C order; the last along an axis may have fewer. */
+typedef struct csrec_downsample {
+    int64_t extent[3], factor[3], boxes[3];
+} csrec_downsample;
+
+/* Entries of the box that entry i along axis a is in. */
+CSREC_BOTH int64_t csrec_box_edge(const csrec_downsample *d, int a, int64_t i) {
+    const int64_t first = i / d->factor[a] * d->factor[a], rest = d->extent[a] - first;
+    return rest < d->factor[a] ? rest : d->factor[a];
+}
+
+/* ---- the convolutional dictionary of a sampled signal.
+ *
+ * K filters d_k of extents h (one to three axes), each at every place where it overlaps the signal,
+ * also across the border: p = 0 .. extent + h - 2 on each axis, with signal[i] = sum_k sum_p
+ * x[k][p] d_k[i - p + h - 1], so an entry at the border is in as many atoms as one in the middle.
+ * Analysis, which is the transpose, is the convolution of conv/conv.h with padding h - 1; synthesis
+ * is its dX. */
+
+typedef struct csrec_conv_dictionary {
+    csrec_mask mask;
+    csrec_conv conv;      /* analysis: one channel to K */
+    int64_t places, size; /* of an atom; entries of a filter */
+    int threads;
+    double *filters;   /* [K][size] */
+    double *packed[2]; /* for analysis, synthesis */
+    double *norms;     /* [K][places] under the mask */
+} csrec_conv_dictionary;
+
+/* The dictionary if A is one, else NULL. */
+static inline const csrec_conv_dictionary *csrec_conv_dictionary_of(const csrec_operator *A) {
+    return A->row == &csrec_operator_conv ? (const csrec_conv_dictionary *)A->data : NULL;
+}
+
+/* Coordinates of place p of an atom, or of its first corner: the position of the filter's entry 0,
+ * which may be outside the signal. */
+void csrec_conv_corner(const csrec_conv_dictionary *d, int64_t place, int64_t corner[3]);
+
+extern const csrec_atom_search csrec_conv_search;
+
+/* ---- frequencies of a signal, as magnetic resonance measures: perhaps by several coils. */
+
+/* y_kc = f_k sum_j s_c(j) x_j exp(-2 pi i j k / n), of all axes; y: [m][coils] pairs. */
+typedef struct csrec_fourier {
+    csrec_shape shape;
+    int64_t entries, m, n_coils;
+    int64_t *index;  /* [m] of fftn */
+    double unit;     /* |f_k| */
+    double *factors; /* [m] pairs f_k: norm, and turns of what is centred; NULL: ones */
+    double *coils;   /* [n_coils][entries] pairs, or NULL: ones */
+    bool complex_x;
+    csrec_fft *fft; /* of the CPU */
+} csrec_fourier;
+
+/* to = f_k from, or conj(f_k) from; factors NULL: ones. */
+CSREC_BOTH void csrec_fourier_turn(const double *factors, int64_t k, double sign,
+                                   const double *from, double *to) {
+    const double re = from[0], im = from[1];
+    const double u = factors ? factors[2 * k] : 1.0, v = factors ? sign * factors[2 * k + 1] : 0.0;
+    to[0] = factors ? u * re - v * im : re;
+    to[1] = factors ? u * im + v * re : im;
+}
+
+/* sum_c |s_c(j)|^2. coils NULL: one of ones. */
+CSREC_BOTH double csrec_fourier_square(const double *coils, int64_t entries, int64_t n_coils,
+                                       int64_t j) {
+    double sum = coils ? 0.0 : 1.0;
+    for (int64_t c = 0; c < n_coils && coils; c++) {
+        const double *s = coils + 2 * (c * entries + j);
+        sum += s[0] * s[0] + s[1] * s[1];
+    }
+    return sum;
+}
+
+/* Entry j of grid = s x; s: a coil, NULL: ones; pairs: x is complex. */
+CSREC_BOTH void csrec_fourier_weigh(const double *s, bool pairs, int64_t j, const double *x,
+                                    double *grid) {
+    const double re = pairs ? x[2 * j] : x[j], im = pairs ? x[2 * j + 1] : 0.0;
+    grid[2 * j] = s ? s[2 * j] * re - s[2 * j + 1] * im : re;
+    grid[2 * j + 1] = s ? s[2 * j] * im + s[2 * j + 1] * re : im;
+}
+
+/* Entry j of x += conj(s) grid, or of its real part. */
+CSREC_BOTH void csrec_fourier_collect(const double *s, bool pairs, int64_t j, const double *grid,
+                                      double *x) {
+    const double u = grid[2 * j], v = grid[2 * j + 1];
+    const double re = s ? s[2 * j] * u + s[2 * j + 1] * v : u;
+    const double im = s ? s[2 * j] * v - s[2 * j + 1] * u : v;
+    if (pairs) {
+        x[2 * j] += re;
+        x[2 * j + 1] += im;
+    } else {
+        x[j] += re;
+    }
+}
+
+/* ---- rows of Hadamard's matrix, as a single-pixel camera measures: +1 and -1. */
+
+/* The signal is padded with zeros to a power of two along each axis. y_k = (H P x)_row[k], where H
+ * is the Kronecker product of the axes' matrices, H_ij = (-1)^popcount(i & j), and P puts entry i
+ * at place[i]. */
+typedef struct csrec_hadamard {
+    int64_t entries, padded; /* at most 2^31 - 1 */
+    int64_t m;
+    int32_t *row;   /* [m] in natural order */
+    int32_t *place; /* [entries] */
+} csrec_hadamard;
+
+/* x <- H x, n = 2^k entries, in O(n log n), in cache where that is possible. */
+void csrec_hadamard_transform(int64_t n, double *x);
+void csrec_hadamard_generic(int64_t n, double *x);
+void csrec_hadamard_avx2(int64_t n, double *x);
+void csrec_hadamard_avx512(int64_t n, double *x);
+
+/* The natural number of row `k` of an ordering: csrec_ordering_info. For orderings that need a
+ * table see csrec_hadamard_rows. */
+int64_t csrec_hadamard_sequency(int bits, int64_t k);
+
+/* rows [padded]: the natural number of each row of the ordering; extent: powers of two.
+ *   - natural: as it is
+ *   - sequency: ascending number of sign changes of the whole row (Walsh)
+ *   - cake-cutting: ascending number of pieces of constant sign, prod_a (s_a + 1), s_a being the
+ *     sign changes along axis a (Yu 2019); equal ones by C order of (s_0, s_1, ...)
+ *   - zig-zag: (s_0, s_1) as JPEG scans them; of three axes by ascending sum, then C order; of one
+ *     axis sequency
+ * CSREC_MEMORY. */
+csrec_status csrec_hadamard_rows(const char *ordering, int axes, const int64_t extent[],
+                                 int32_t *rows);
+
+#endif
