@@ -14,9 +14,7 @@ from pathlib import Path
 import numpy as np
 from scipy import interpolate, ndimage
 
-import binding
-import machine
-import rows
+import common
 
 RATES = (0.02, 0.05, 0.10, 0.25)
 
@@ -195,9 +193,9 @@ def measure_frames(csrecover, arguments):
 
 
 def main():
-    arguments = binding.on_pictures(__doc__, "beside.json", quick="5 % alone",
+    arguments = common.on_pictures(__doc__, "beside.json", quick="5 % alone",
                                     side=(None, "FILE.npz with pairs and films"))
-    csrecover = binding.load(arguments.build)
+    csrecover = common.load(arguments.build)
     warnings.simplefilter("ignore", csrecover.RecoveryWarning)
     found = []
     for kind, made in (("guides", measure_guides(csrecover, arguments)),
@@ -206,7 +204,7 @@ def main():
             found.append({"kind": kind} | row)
             print(f"{row['case']:36s} {100 * row['rate']:3.0f} %  {row['way']:26s} "
                   f"{row['psnr']:6.2f} dB {row['seconds']:8.3f} s", flush=True)
-    machine.save(arguments, rows=found, versions=rows.versions("numpy", "scipy"))
+    common.save(arguments, rows=found, versions=common.versions("numpy", "scipy"))
 
 
 if __name__ == "__main__":
