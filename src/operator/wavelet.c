@@ -147,9 +147,8 @@ static square square_of(const wavelet *w, int axis, int level, int64_t j, double
     memset(g, 0, (size_t)w->extent[axis] * sizeof *g);
     g[j] = 1.0;
     for (int k = level; k >= 0; k--)
-        if (w->region[k][axis] > 1)
-            CSREC_CPU_CHOOSE(csrec_lift)
-            (w->lifting, CSREC_LIFTING_SYNTHESIZE, false, w->region[k][axis], g, 1, scratch);
+        if (w->region[k][axis] > 1) CSREC_CPU_CHOOSE(csrec_lift)
+    (w->lifting, CSREC_LIFTING_SYNTHESIZE, false, w->region[k][axis], g, 1, scratch);
     for (int64_t i = 0; i < w->extent[axis]; i++) g[i] *= g[i];
     while (s.first < s.end && g[s.first] == 0.0) s.first++;
     while (s.first < s.end && g[s.end - 1] == 0.0) s.end--;
