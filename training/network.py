@@ -12,8 +12,9 @@ TONE = 1.0                # one of 255 levels
 
 def design(planes_out, width=32, blocks=2, scales=4):
     """Rows (kind, channels, the result that is added or -1, relu) of a U: at each size `blocks`
-    times x + conv(relu(conv(x))), then half the size and twice the channels; and back."""
-    rows = []
+    times x + conv(relu(conv(x))), then half the size; and back. width: channels of each size, or of
+    the largest, with twice as many at half of it."""
+    rows, wide = [], [width << s for s in range(scales)] if isinstance(width, int) else width
 
     def add(kind, channels, result=-1, relu=0):
         rows.append((kind, channels, result, relu))
@@ -25,13 +26,13 @@ def design(planes_out, width=32, blocks=2, scales=4):
             result = add(CONV, channels, result)
         return result
 
-    skip, result = [], add(CONV, width)
+    skip, result = [], add(CONV, wide[0])
     for s in range(scales - 1):
-        skip.append(residual(width << s, result))
-        result = add(DOWN, width << (s + 1))
-    residual(width << (scales - 1), result)
+        skip.append(residual(wide[s], result))
+        result = add(DOWN, wide[s + 1])
+    residual(wide[-1], result)
     for s in reversed(range(scales - 1)):
-        residual(width << s, add(UP, width << s, skip[s]))
+        residual(wide[s], add(UP, wide[s], skip[s]))
     add(CONV, planes_out)
     return np.array(rows, np.int64)
 
@@ -132,6 +133,20 @@ def widened(gray, channels):
     wide.products[0].bias.copy_(first.bias)
     wide.products[-1].weight.copy_(last.weight.repeat_interleave(channels, 0))  # D, s
     wide.products[-1].bias.copy_(last.bias.repeat_interleave(channels, 0))
+    return wide
+
+
+@torch.no_grad()
+def broadened(net, wide):
+    """`wide`, of the same layers with more channels, made to compute what net does: new channels are
+    heard by no old one yet."""
+    for to, of, (kind, *_) in zip(wide.products, net.products, net.layers):
+        turn = (lambda w: w.transpose(0, 1)) if kind == UP else (lambda w: w)
+        weight, own = turn(to.weight), turn(of.weight)
+        out, taken = own.shape[:2]
+        weight[:out] = 0
+        weight[:out, :taken] = own
+        to.bias[:out] = of.bias
     return wide
 
 

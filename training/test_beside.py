@@ -140,6 +140,15 @@ def test_it_begins_as_the_network_of_single_pictures(rng):  # noqa: F811
     torch.testing.assert_close(got, want, rtol=0, atol=2e-5 * want.abs().max().item())
 
 
+def test_a_broadened_network_is_the_same(rng):  # noqa: F811
+    net = network.beside(3, 1, 6, 1)
+    net.fill(0.2 * rng.standard_normal(net.flat().numel()))
+    wide = network.broadened(net, network.beside(3, 1, [8, 13, 24, 50], 1))
+    X = torch.tensor(rng.standard_normal((2, 12, 16, 24)), dtype=torch.float32)
+    torch.testing.assert_close(wide(X), net(X), rtol=1e-4, atol=1e-4 * net(X).abs().max().item())
+    assert wide.products[3].weight.abs().sum() > net.products[3].weight.abs().sum()
+
+
 def test_samples_are_of_the_frames_that_there_are(seed):  # noqa: F811
     data = beside.BesideData("cpu", 3, 2, seed=seed, batch=4, size=32, steps=4, reuse=1, slots=4,
                              side=64)

@@ -67,10 +67,7 @@ class Training:
     def __init__(self, o, device, rank, ranks):
         self.o, self.device, self.rank, self.ranks = o, device, rank, ranks
         self.step, self.spent, self.history, self.held, self.graphs = 0, 0.0, [], None, []
-        self.net = (started(o) if o.start else
-                    network.beside(*o.beside, o.width, o.blocks, o.seed) if any(o.beside) else
-                    network.prior(o.channels, o.width, o.blocks, o.seed))
-        self.net = self.net.to(device)
+        self.net = (started(o) if o.start else made(o)).to(device)
         self.arrays = {name: torch.zeros(sum(p.numel() for p in self.net.parameters()),
                                          device=device)
                        for name in ("weights", "mean", "first", "second")}
@@ -221,6 +218,13 @@ class Averaged:
     __enter__ = __exit__ = swap
 
 
+def made(o):
+    width = 32 if o.width is None else o.width
+    if any(o.beside):
+        return network.beside(*o.beside, width, o.blocks, o.seed)
+    return network.prior(o.channels, width, o.blocks, o.seed)
+
+
 def started(o):
     """A network that begins with the weights of --from."""
     try:
@@ -228,7 +232,13 @@ def started(o):
     except (OSError, ValueError) as error:
         raise Fault(f"{o.start}: {error}")
     if (channels, beside) == (o.channels, o.beside):
-        return net
+        wide = made(o)
+        at_least = all(b[1] >= a[1] for a, b in zip(net.layers, wide.layers))
+        if o.width is None or net.layers == wide.layers:
+            return net
+        if len(net.layers) != len(wide.layers) or not at_least:
+            raise Fault(f"{o.start}: has other layers, or more channels than --width {o.width}")
+        return network.broadened(net, wide)
     if channels == 1 and not any(beside):
         return network.begun(net, *o.beside) if any(o.beside) else network.widened(net, o.channels)
     raise Fault(f"{o.start}: a model for {channels} channels, {beside[0]} frames and {beside[1]} "
@@ -328,7 +338,8 @@ def parsed(arguments=None):
     add("--frames", type=int, default=0, help="odd number of frames that it takes, of which the middle "
         "one is recovered; 0: a single picture")
     add("--guides", type=int, default=0, help="planes of guides that it takes")
-    add("--width", type=int, default=32, help="channels of the largest size; default: 32")
+    add("--width", help="channels of the largest size, 32, with twice as many at each smaller one; or of "
+        "each, such as 48,80,144,256. Weights of --from are widened to it")
     add("--blocks", type=int, default=2, help="at each size; default: 2")
     add("--batch", type=int, default=64, help="pictures a step and process; default: 64")
     add("--patch", type=int, default=128, help="pixels a side of a picture; default: 128")
@@ -345,7 +356,14 @@ def parsed(arguments=None):
     add("--compile", action="store_true", help="by torch.compile")
     add("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     o = parser.parse_args(arguments)
-    for name, low in (("width", 1), ("blocks", 1), ("batch", 1), ("patch", 16), ("warm", 1),
+    try:
+        width = None if o.width is None else [int(n) for n in o.width.split(",")]
+    except ValueError:
+        raise Fault(f"--width {o.width}: give a number, or four")
+    if width is not None and (len(width) not in (1, 4) or min(width) < 1):
+        raise Fault(f"--width {o.width}: give a number from 1 on, or four")
+    o.width = width[0] if width and len(width) == 1 else width
+    for name, low in (("blocks", 1), ("batch", 1), ("patch", 16), ("warm", 1),
                       ("ahead", 1), ("slots", 1), ("reuse", 1)):
         if getattr(o, name) < low:
             raise Fault(f"--{name} {getattr(o, name)}: must be at least {low}")
