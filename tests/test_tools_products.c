@@ -83,10 +83,13 @@ static void check_products(const char *scan, int64_t entries, const char *option
 
 /* What keeps a test short. */
 static const char *quick(const char *name) {
-    static const char *const settings[][2] = {
-        {"pnp", " --set iterations=2"},  {"mixture", " --set components=2 --set rounds=1"},
-        {"gaussian", " --set effort=0"}, {"grids", " --shifts 1"},
-        {"net", " --set turns=1"},       {"max", " --set turns=1 --set steps=1"}};
+    static const char *const settings[][2] = {{"pnp", " --set iterations=2"},
+                                              {"mixture", " --set components=2 --set rounds=1"},
+                                              {"gaussian", " --set effort=0"},
+                                              {"grids", " --shifts 1"},
+                                              {"net", " --set turns=1"},
+                                              {"beside", " --guide guide.npy"},
+                                              {"max", " --set turns=1 --set steps=1"}};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (strcmp(name, settings[i][0]) == 0) return settings[i][1];
     return "";
@@ -105,6 +108,7 @@ TEST(every_preset_has_every_product) {
 
 TEST(every_method_has_every_product) {
     csrec_method method;
+    run_well("$R small.npz -Q fast -o guide.npy");
     for (int i = 0; csrec_method_info(i, &method); i++) {
         char line[128];
         const char *model = strcmp(method.name, "pca") == 0    ? " --model pca.npz"

@@ -224,7 +224,7 @@ def ranks_that_differ_are_one_line():
         ["env", "LD_LIBRARY_PATH=" + os.path.abspath(folder), folder + "/csrecover"]
         for folder in ("bare", "newer")
     )
-    refused([tool, *shared], [*bare, *shared], rank + "prior: none, and there 2 files")
+    refused([tool, *shared], [*bare, *shared], rank + "prior: none, and there 3 files")
     refused([tool, *tiles], [*bare, *tiles, "--method", "net"], rank + "--method: net")
     refused([tool, *shared], [*newer, *shared], "process 1 has version", "install the same")
     run_each([tool, *shared, "-Q", "fast"], [*bare, *shared, "-Q", "fast", "-t", "1", "-q"])
