@@ -18,21 +18,17 @@ bool csrec_measurement_even(const csrec_measurement *m) {
     return i == values;
 }
 
-static int64_t known_of(const csrec_measurement *m, int64_t c) {
-    int64_t n = 0;
-    for (int64_t i = 0; i < m->n; i++) n += !isnan(m->y[i * m->channels + c]);
-    return n;
-}
-
 bool csrec_measurement_has_bands(const csrec_measurement *m) {
     int64_t entries = 0, complete = 0, gaps = 0;
     csrec_shape_count(&m->shape, &entries);
     if (m->channels == 1 || m->n < entries || m->through || m->is_complex || m->bands_apart)
         return false;
     for (int64_t c = 0; c < m->channels; c++) {
-        const int64_t n = known_of(m, c);
-        complete += n == entries;
-        gaps += n > 0 && n < entries;
+        bool known = false, lacks = false;
+        for (int64_t i = 0; i < m->n && !(known && lacks); i++)
+            *(isnan(m->y[i * m->channels + c]) ? &lacks : &known) = true;
+        complete += !lacks;
+        gaps += known && lacks;
     }
     return complete > 0 && gaps > 0;
 }

@@ -236,10 +236,9 @@ static csrec_status run_there(recover_job *j, const csrec_measurement *m, csrec_
 
 /* Known samples stay outside of the range. */
 static void clamp(recover_job *j, const csrec_measurement *m) {
-    const int64_t C = m->channels, values = csrec_measurement_signal_values(m);
+    const int64_t values = csrec_measurement_signal_values(m);
     j->report.clamped = csrec_range_clamp(j->layout.resolved.options.range, values, j->signal);
-    for (int64_t i = 0; i < m->n * C && j->report.clamped && !m->through && m->sigma == 0.0; i++)
-        if (!isnan(m->y[i])) j->signal[m->index[i / C] * C + i % C] = m->y[i];
+    if (j->report.clamped && !m->through) csrec_samples_restore(m, j->signal);
 }
 
 /* Back to the values of the samples; plain: the signal without the curve, then its variance. Of a

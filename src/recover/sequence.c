@@ -217,7 +217,7 @@ csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *unce
     csrec_call_end(&call);
     if (status) return status;
     own.seconds_pursuit = own.seconds_total = csrec_seconds() - began;
-    finish(s, csrec_film_frame_at(&s->film, t), signal, uncertainty, &own);
+    finish(s, &csrec_film_at(&s->film, t)->m, signal, uncertainty, &own);
     if (report) *report = own;
     return CSREC_OK;
 }

@@ -154,16 +154,11 @@ static double solve_cell(const level *l, const float *sums, int64_t step, bool w
 static void interpolate_line(int64_t height, int64_t width, int64_t y, const float *coarse,
                              float *to) {
     const int64_t across = csrec_pyramid_half(width);
-    int64_t row[2], at[2];
-    float down, right;
+    int64_t row[2];
+    float down;
     csrec_pyramid_place(y, height, row, &down);
     const float *above = coarse + row[0] * across, *below = coarse + row[1] * across;
-    for (int64_t x = 0; x < width; x++) {
-        csrec_pyramid_place(x, width, at, &right);
-        const float first = above[at[0]] + right * (above[at[1]] - above[at[0]]);
-        const float second = below[at[0]] + right * (below[at[1]] - below[at[0]]);
-        to[x] = first + down * (second - first);
-    }
+    for (int64_t x = 0; x < width; x++) to[x] = csrec_pyramid_between(above, below, down, x, width);
 }
 
 /* coarse: coefficients of the next level; NULL at the top. line: [pairs][width] of work. */

@@ -34,18 +34,9 @@ static void push_line(int64_t height, int64_t width, int64_t y, const float *sum
     float down;
     csrec_pyramid_place(y, height, row, &down);
     const float *above = coarse + row[0] * across, *below = coarse + row[1] * across;
-    for (int64_t x = 0; x < width; x++) {
-        int64_t at[2];
-        float right;
-        if (weight[x] > 0.0f) {
-            values[x] = sum[x] / weight[x];
-            continue;
-        }
-        csrec_pyramid_place(x, width, at, &right);
-        float first = above[at[0]] + right * (above[at[1]] - above[at[0]]);
-        float second = below[at[0]] + right * (below[at[1]] - below[at[0]]);
-        values[x] = first + down * (second - first);
-    }
+    for (int64_t x = 0; x < width; x++)
+        values[x] = weight[x] > 0.0f ? sum[x] / weight[x]
+                                     : csrec_pyramid_between(above, below, down, x, width);
 }
 
 /* values = sum / weight where there is weight, else the coarser level between its entries. */

@@ -22,6 +22,18 @@ static inline void csrec_pyramid_place(int64_t i, int64_t extent, int64_t at[2],
     *share = i % 2 ? 0.25f : 0.75f;
 }
 
+/* Entry x of a level of this width, between entries of two lines of the next one, of which the
+ * second has the share `down`. */
+static inline float csrec_pyramid_between(const float *above, const float *below, float down,
+                                          int64_t x, int64_t width) {
+    int64_t at[2];
+    float right;
+    csrec_pyramid_place(x, width, at, &right);
+    const float first = above[at[0]] + right * (above[at[1]] - above[at[0]]);
+    const float second = below[at[0]] + right * (below[at[1]] - below[at[0]]);
+    return first + down * (second - first);
+}
+
 /* Floats of work for csrec_pyramid_fill, behind two pictures of its own. */
 int64_t csrec_pyramid_work(int64_t height, int64_t width);
 

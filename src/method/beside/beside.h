@@ -46,9 +46,6 @@ void csrec_film_clear(csrec_film *film);
 /* owned: the film frees the measurement, also after a failure. */
 void csrec_film_push(csrec_film *film, const csrec_measurement *frame, bool owned);
 
-/* The samples of frame t, until so many more are pushed as a window has. */
-const csrec_measurement *csrec_film_frame_at(const csrec_film *film, int64_t t);
-
 /* Whether the next frame has all frames around it that it needs. */
 bool csrec_film_ready(const csrec_film *film);
 
@@ -56,6 +53,7 @@ bool csrec_film_ready(const csrec_film *film);
 csrec_status csrec_film_take(csrec_film *film, double *signal, double *variance, csrec_call *call,
                              csrec_error *error);
 
+/* Frame t, until so many more are pushed as a window has. */
 csrec_film_frame *csrec_film_at(csrec_film *film, int64_t t);
 
 /* Frame t by its window and guides. */

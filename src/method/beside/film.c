@@ -91,10 +91,6 @@ void csrec_film_push(csrec_film *f, const csrec_measurement *frame, bool owned) 
     *to = (csrec_film_frame){*frame, owned};
 }
 
-const csrec_measurement *csrec_film_frame_at(const csrec_film *f, int64_t t) {
-    return &f->frame[t % (2 * f->reach + 1)].m;
-}
-
 bool csrec_film_ready(const csrec_film *f) {
     return f->taken < f->pushed && (f->ended || f->pushed - f->taken > f->reach);
 }
