@@ -83,7 +83,9 @@ static void draw_matrix(problem *p) {
 
 /* Distinct frequencies of n entries. */
 static void draw_frequencies(problem *p) {
-    p->index = check_order(&seed, p->n);
+    OWNED int64_t *order = check_order(&seed, p->n);
+    p->index = check_keep((size_t)p->n * sizeof *order);
+    memcpy(p->index, order, (size_t)p->n * sizeof *order);
     for (int64_t i = 0; i < p->m; i++)
         for (int64_t j = 0; j < p->n; j++)
             p->a[i * p->n + j] = cexp(-2.0 * I * 3.141592653589793 *
