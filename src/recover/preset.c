@@ -11,6 +11,7 @@ static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
 static const csrec_setting more_steps[] = {{"iterations", 40}, {"last", 4}};
 static const csrec_setting most_steps[] = {{"iterations", 80}, {"turns", 2}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
+static const csrec_setting fitted_beside[] = {{"steps", 200}, {"turns", 8}};
 static const csrec_setting quick_vote[] = {{"ways", 3}};
 static const csrec_setting table[] = {{"kind", 4}};
 static const csrec_setting line[] = {{"kind", 1}};
@@ -39,7 +40,7 @@ static const struct preset {
     {"balanced", &csrec_method_beside, fit_alone, 1, .standard = true, .beside = true},
     {"best", &csrec_method_beside, turned, 1, .prior = true, .beside = true},
     {"best", &csrec_method_beside, fit_alone, 1, .beside = true},
-    {"max", &csrec_method_beside, turned, 1, .prior = true, .beside = true},
+    {"max", &csrec_method_beside, fitted_beside, 2, .prior = true, .beside = true},
     {"max", &csrec_method_beside, fit_alone, 1, .beside = true},
     {.name = "fast", .method = &csrec_method_frames, .settings = one_block, .n_settings = 1},
     {.name = "balanced", .method = &csrec_method_net, .prior = true, .standard = true},

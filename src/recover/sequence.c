@@ -208,6 +208,7 @@ csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *unce
                           "no frame is ready; push one, or end the sequence");
     if (!s->windowed) return take_alone(s, signal, uncertainty, report, error);
     const double began = csrec_seconds();
+    const int64_t fitted = s->film.fitted;
     for (int64_t i = 0; uncertainty && i < s->shape.dim[0] * s->shape.dim[1] * s->channels; i++)
         uncertainty[i] = NAN;
     csrec_call_begin(&call, solve->progress, solve->context,
@@ -216,6 +217,7 @@ csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *unce
     own.outcome = csrec_call_stopped(&call) ? CSREC_INTERRUPTED : CSREC_DONE;
     csrec_call_end(&call);
     if (status) return status;
+    own.iterations = s->film.fitted - fitted;
     own.seconds_pursuit = own.seconds_total = csrec_seconds() - began;
     finish(s, &csrec_film_at(&s->film, t)->m, signal, uncertainty, &own);
     if (report) *report = own;

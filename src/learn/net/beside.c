@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "learn/net/pass.h"
 #include "learn/net/pyramid.h"
 
 /* ------------------------------------------------------------------ the model ----------------- */
@@ -55,6 +54,12 @@ static csrec_status open_network(csrec_beside *b, const csrec_model *model,
     return status;
 }
 
+static int64_t work_of(int64_t height, int64_t width, int guides) {
+    const int64_t spread = csrec_pyramid_work(height, width),
+                  fit = guides ? csrec_guided_work(height, width, guides) : 0;
+    return spread > fit ? spread : fit;
+}
+
 csrec_status csrec_beside_create(const csrec_model *model, bool network, int guides,
                                  const csrec_context *context, const csrec_net_options *options,
                                  int64_t height, int64_t width, csrec_beside *b,
@@ -64,13 +69,12 @@ csrec_status csrec_beside_create(const csrec_model *model, bool network, int gui
     csrec_status status = CSREC_OK;
     if (network) status = open_network(b, model, context, options, error);
     if (status) return status;
-    const int64_t n = height * width, work = csrec_pyramid_work(height, width),
-                  fit = b->guides ? csrec_guided_work(height, width, b->guides) : 0;
+    const int64_t n = height * width;
     const int64_t padded =
         csrec_prior_padded(height, b->multiple) * csrec_prior_padded(width, b->multiple);
     b->n_planes = planes_of(b->frames, b->guides);
     CSREC_TAKE(&b->pool, b->planes, b->n_planes * n);
-    CSREC_TAKE(&b->pool, b->work, work > fit ? work : fit);
+    CSREC_TAKE(&b->pool, b->work, work_of(height, width, b->guides));
     if (network) {
         CSREC_TAKE(&b->pool, b->turned, b->n_planes * padded);
         CSREC_TAKE(&b->pool, b->out, 2 * padded);
@@ -220,4 +224,73 @@ csrec_status csrec_beside_add(csrec_beside *b, int turn, int threads, csrec_call
                 squares[to] += csrec_prior_square(b->unit, b->out[height * width + at]);
         }
     return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ a fit --------------------- */
+
+static int64_t room(const void *of, int64_t rows, int64_t columns) {
+    const csrec_beside *b = ((const csrec_beside_part *)of)->beside;
+    const int64_t n = rows * columns, floats = b->n_planes + b->frames + b->guides;
+    return floats * n + work_of(rows, columns, b->guides) + (b->frames * n + 3) / 4;
+}
+
+/* The part of a picture as it is, of entries of so many bytes. */
+static void *cut(const csrec_turn *t, const void *picture, size_t size, void *to) {
+    for (int64_t y = 0; y < t->rows; y++)
+        memcpy((char *)to + (size_t)(y * t->columns) * size,
+               (const char *)picture + (size_t)((t->top + y) * t->width + t->left) * size,
+               (size_t)t->columns * size);
+    return to;
+}
+
+/* Planes of the part as it is are then turned, as those of a pass. */
+static void make_part(const void *of, const csrec_turn *t, const uint8_t *shown, float *work,
+                      float *X, float *target) {
+    const csrec_beside_part *whole = of;
+    const csrec_turn turn = {t->turn, t->columns, 0, 0, t->rows, t->columns};
+    const int64_t n = t->rows * t->columns, rows = csrec_turned_rows(t),
+                  columns = csrec_turned_columns(t), middle = whole->beside->frames / 2;
+    csrec_beside b = *whole->beside;
+    csrec_beside_window w = *whole->window;
+    float *values = work + b.n_planes * n, *guide = values + b.frames * n;
+    b.height = t->rows;
+    b.width = t->columns;
+    b.planes = work;
+    b.turned = X;
+    b.work = guide + b.guides * n;
+    uint8_t *known = (uint8_t *)(b.work + work_of(t->rows, t->columns, b.guides));
+    for (int k = 0; k < b.frames; k++) {
+        if (!w.known[k]) continue;
+        w.values[k] = cut(t, w.values[k], sizeof *values, values + k * n);
+        w.known[k] = cut(t, w.known[k], sizeof *known, known + k * n);
+    }
+    for (int g = 0; g < w.guides; g++)
+        cut(t, w.guide + g * whole->beside->height * whole->beside->width, sizeof *guide,
+            guide + g * n);
+    w.guide = guide;
+    for (int64_t i = 0; i < n; i++)
+        known[middle * n + csrec_turn_source(&turn, i / columns, i % columns)] = shown[i];
+    csrec_beside_look(&b, &w);
+    const int64_t height = csrec_prior_padded(rows, b.multiple),
+                  width = csrec_prior_padded(columns, b.multiple);
+    turn_planes(&b, &turn, height, width, w.threads);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t from = csrec_turn_source(&turn, i / columns, i % columns);
+        target[i / columns * width + i % columns] =
+            (float)(((double)values[middle * n + from] - b.mean) / b.unit);
+    }
+}
+
+csrec_fit_source csrec_beside_source(const csrec_beside_part *part, const uint8_t *known) {
+    const csrec_beside *b = part->beside;
+    return (csrec_fit_source){.of = part,
+                              .height = b->height,
+                              .width = b->width,
+                              .known = known,
+                              .channels = 1,
+                              .takes = b->n_planes,
+                              .makes = 2,
+                              .first = b->n_planes - 1,
+                              .room = room,
+                              .make = make_part};
 }

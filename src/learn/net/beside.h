@@ -16,7 +16,7 @@
 #include "base/call.h"
 #include "base/pool.h"
 #include "learn/net/guided.h"
-#include "learn/net/prior.h"
+#include "learn/net/pass.h"
 
 enum { CSREC_BESIDE_FRAMES = 15 }; /* of a network, at most */
 
@@ -64,5 +64,13 @@ void csrec_beside_look(csrec_beside *beside, const csrec_beside_window *window);
  * the call, it adds F, and nothing to squares. */
 csrec_status csrec_beside_add(csrec_beside *beside, int turn, int threads, csrec_call *call,
                               float *result, float *squares, csrec_error *error);
+
+/* What csrec_net_fit fits the network to: samples of the window's middle frame, `known`, are shown
+ * or hidden; the other frames and the guides stay as they are. All of it stays. */
+typedef struct csrec_beside_part {
+    const csrec_beside *beside;
+    const csrec_beside_window *window;
+} csrec_beside_part;
+csrec_fit_source csrec_beside_source(const csrec_beside_part *part, const uint8_t *known);
 
 #endif

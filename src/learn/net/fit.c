@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fit.c - fits a network further to the samples of one picture (docs/prior.md). */
+/* fit.c - fits a network further to the samples of a picture (docs/prior.md). */
 #include "learn/net/pass.h"
-#include "learn/net/pyramid.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,51 +10,52 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/pool.h"
+#include "base/threads.h"
 
 /* Shares of the samples that are shown, and the mean of weights. */
 static const double SHOWN_LEAST = 0.60, SHOWN_MOST = 0.95, AVERAGE = 0.95;
+
+/* Rates where one copy is shown, and where several are. */
+static const double RATE_ONE = 1e-4, RATE_MANY = 3e-5;
+
+/* Of a network of 32 to 256 channels, by 16.9 GMAC for 256 x 256 pixels (bench/cuda.py). */
+static const double STEP = 1.1e-5, FIT_WEIGHTS = 1.55e8, FIT_BYTES = 2800.0;
+
+enum { COPIES = 6 };
 
 enum { TRIES = 8, STREAM_STEP = 1 << 20, STREAM_PIXEL };
 
 typedef struct fit {
     csrec_net *net;
-    const csrec_prior_samples *s;
+    const csrec_fit_source *s;
     const csrec_fit_options *o;
     int64_t multiple, plane; /* plane: pixels of a padded part */
-    int64_t in, out;         /* planes of the network */
+    int64_t rows, columns;   /* of a part */
+    int64_t room;            /* floats of work of a part */
     float *X, *Y, *dY;       /* of all copies */
-    int64_t pixels, room;    /* of a part, and floats of its pyramid */
-    float *values, *work;    /* [copies][channels][pixels], [copies][room] */
-    uint8_t *known;          /* [copies][pixels] */
+    float *work;             /* [copies][room] */
+    uint8_t *shown;          /* [copies][rows * columns] */
     uint8_t *hidden;         /* [copies][plane] */
-    csrec_prior_frame *frames;
-    csrec_pool pool; /* of all arrays */
+    csrec_pool pool;         /* of all arrays */
 } fit;
-
-static int64_t longest(const fit *f, int64_t extent) {
-    return extent < f->o->side ? extent : f->o->side;
-}
 
 /* The extents of all parts of a picture, padded; the turned ones have as many pixels. */
 static void measure_parts(fit *f) {
-    f->in = 2 * f->s->channels + 2;
-    f->out = 2 * f->s->channels;
-    int64_t rows = longest(f, f->s->height), columns = longest(f, f->s->width);
-    f->pixels = rows * columns;
-    f->room = csrec_pyramid_work(rows, columns);
-    f->plane = csrec_prior_padded(rows, f->multiple) * csrec_prior_padded(columns, f->multiple);
+    f->rows = f->s->height < CSREC_FIT_SIDE ? f->s->height : CSREC_FIT_SIDE;
+    f->columns = f->s->width < CSREC_FIT_SIDE ? f->s->width : CSREC_FIT_SIDE;
+    f->room = f->s->room(f->s->of, f->rows, f->columns);
+    f->plane =
+        csrec_prior_padded(f->rows, f->multiple) * csrec_prior_padded(f->columns, f->multiple);
 }
 
 static csrec_status allocate(fit *f, csrec_error *error) {
-    size_t copies = (size_t)f->o->copies, plane = (size_t)f->plane;
-    CSREC_TAKE(&f->pool, f->X, copies * plane * (size_t)f->in);
-    CSREC_TAKE(&f->pool, f->Y, copies * plane * (size_t)f->out);
-    CSREC_TAKE(&f->pool, f->dY, copies * plane * (size_t)f->out);
-    CSREC_TAKE(&f->pool, f->values, copies * (size_t)(f->s->channels * f->pixels));
-    CSREC_TAKE(&f->pool, f->work, copies * (size_t)f->room);
-    CSREC_TAKE(&f->pool, f->known, copies * (size_t)f->pixels);
-    CSREC_TAKE(&f->pool, f->hidden, copies * plane);
-    CSREC_ZEROS(&f->pool, f->frames, copies);
+    const int64_t copies = f->o->copies, planes = copies * f->plane;
+    CSREC_TAKE(&f->pool, f->X, planes * f->s->takes);
+    CSREC_TAKE(&f->pool, f->Y, planes * f->s->makes);
+    CSREC_TAKE(&f->pool, f->dY, planes * f->s->makes);
+    CSREC_TAKE(&f->pool, f->work, copies * f->room);
+    CSREC_TAKE(&f->pool, f->shown, copies * f->rows * f->columns);
+    CSREC_TAKE(&f->pool, f->hidden, planes);
     if (!f->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY,
                       "out of memory to fit a network to %d parts of a picture", f->o->copies);
@@ -69,8 +69,7 @@ static double draw(const fit *f, int64_t step, int i) {
 
 /* Draw i of a step: a part, whose transposition all copies share. */
 static csrec_turn draw_part(const fit *f, int64_t step, int i) {
-    csrec_turn t = {
-        .width = f->s->width, .rows = longest(f, f->s->height), .columns = longest(f, f->s->width)};
+    csrec_turn t = {.width = f->s->width, .rows = f->rows, .columns = f->columns};
     t.top = (int64_t)(draw(f, step, i) * (double)(f->s->height - t.rows + 1));
     t.left = (int64_t)(draw(f, step, i + 1) * (double)(f->s->width - t.columns + 1));
     t.turn = (int)(4.0 * draw(f, step, i + 2)) + (step % 2 ? 4 : 0);
@@ -79,22 +78,19 @@ static csrec_turn draw_part(const fit *f, int64_t step, int i) {
 
 /* Shows a share of the part's samples and hides the others; returns the smaller number of both. */
 static int64_t show(fit *f, const csrec_turn *t, double share, uint64_t key, int copy) {
-    float *values = f->values + copy * f->s->channels * f->pixels;
-    uint8_t *known = f->known + copy * f->pixels, *hidden = f->hidden + copy * f->plane;
+    uint8_t *known = f->shown + copy * f->rows * f->columns, *hidden = f->hidden + copy * f->plane;
     int64_t rows = csrec_turned_rows(t), columns = csrec_turned_columns(t), shown = 0, hid = 0;
-    int64_t across = csrec_prior_padded(columns, f->multiple), count = f->s->height * f->s->width;
+    int64_t across = csrec_prior_padded(columns, f->multiple);
     memset(hidden, 0, (size_t)f->plane);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < columns; c++) {
-            int64_t at = r * columns + c, from = csrec_turn_source(t, r, c);
-            bool sample = f->s->known[from] != 0;
+            int64_t at = r * columns + c;
+            bool sample = f->s->known[csrec_turn_source(t, r, c)] != 0;
             bool shows = sample && csrec_random_uniform(key, STREAM_PIXEL, (uint64_t)at) < share;
             known[at] = shows;
             hidden[r * across + c] = sample && !shows;
             shown += shows;
             hid += sample && !shows;
-            for (int k = 0; k < f->s->channels; k++)
-                values[k * f->pixels + at] = f->s->values[k * count + from];
         }
     return shown < hid ? shown : hid;
 }
@@ -103,7 +99,8 @@ static int64_t show(fit *f, const csrec_turn *t, double share, uint64_t key, int
  * counts for nothing. */
 static void make_copy(fit *f, int64_t step, int copy) {
     uint8_t *hidden = f->hidden + copy * f->plane;
-    float *X = f->X + copy * f->in * f->plane, *target = f->dY + copy * f->out * f->plane;
+    float *X = f->X + copy * f->s->takes * f->plane,
+          *target = f->dY + copy * f->s->makes * f->plane;
     csrec_turn t;
     int64_t least = 0;
     for (int i = 0; i < TRIES && least < 1; i++) {
@@ -114,27 +111,14 @@ static void make_copy(fit *f, int64_t step, int copy) {
             csrec_random_u64(f->o->seed, STREAM_STEP + 2, (uint64_t)(step * 4096 + first));
         least = show(f, &t, share, key, copy);
     }
-    memset(target, 0, (size_t)(f->out * f->plane) * sizeof *target);
+    memset(target, 0, (size_t)(f->s->makes * f->plane) * sizeof *target);
     if (least < 1) {
-        memset(X, 0, (size_t)(f->in * f->plane) * sizeof *X);
+        memset(X, 0, (size_t)(f->s->takes * f->plane) * sizeof *X);
         memset(hidden, 0, (size_t)f->plane);
         return;
     }
-    int64_t rows = csrec_turned_rows(&t), columns = csrec_turned_columns(&t);
-    int64_t across = csrec_prior_padded(columns, f->multiple);
-    csrec_prior_samples part = *f->s;
-    part.height = rows;
-    part.width = columns;
-    part.values = f->values + copy * f->s->channels * f->pixels;
-    part.known = f->known + copy * f->pixels;
-    csrec_prior_frame *frame = &f->frames[copy];
-    csrec_prior_planes(&part, f->multiple, f->work + copy * f->room, X, frame);
-    for (int k = 0; k < f->s->channels; k++)
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < columns; c++) {
-                double v = (double)part.values[k * f->pixels + r * columns + c];
-                target[k * f->plane + r * across + c] = (float)((v - frame->mean[k]) / frame->unit);
-            }
+    f->s->make(f->s->of, &t, f->shown + copy * f->rows * f->columns, f->work + copy * f->room, X,
+               target);
 }
 
 /* ------------------------------------------------------------------ steps */
@@ -147,10 +131,11 @@ static void set_gradient(fit *f) {
     float scale = hidden ? 2.0f / (float)(hidden * f->s->channels) : 0.0f;
 #pragma omp parallel for schedule(static) num_threads(f->o->threads)
     for (int b = 0; b < f->o->copies; b++)
-        for (int64_t k = 0; k < f->out; k++) {
-            const float *F = f->X + (b * f->in + k) * f->plane;
-            const float *D = f->Y + (b * f->out + k) * f->plane;
-            float *dY = f->dY + (b * f->out + k) * f->plane;
+        for (int64_t k = 0; k < f->s->makes; k++) {
+            const int64_t added_to = k < f->s->channels ? f->s->first + k : 0;
+            const float *F = f->X + (b * f->s->takes + added_to) * f->plane;
+            const float *D = f->Y + (b * f->s->makes + k) * f->plane;
+            float *dY = f->dY + (b * f->s->makes + k) * f->plane;
             for (int64_t i = 0; i < f->plane; i++) {
                 bool counts = k < f->s->channels && f->hidden[b * f->plane + i];
                 dY[i] = counts ? scale * (F[i] + D[i] - dY[i]) : 0.0f;
@@ -160,8 +145,7 @@ static void set_gradient(fit *f) {
 
 static csrec_status take_step(fit *f, int64_t step, csrec_error *error) {
     csrec_net_adam adam = {.rate = f->o->rate, .average = AVERAGE};
-    int64_t rows = longest(f, f->s->height), columns = longest(f, f->s->width);
-    int64_t height = csrec_prior_padded(step % 2 ? columns : rows, f->multiple);
+    int64_t height = csrec_prior_padded(step % 2 ? f->columns : f->rows, f->multiple);
 #pragma omp parallel for schedule(static) num_threads(f->o->threads)
     for (int b = 0; b < f->o->copies; b++) make_copy(f, step, b);
     csrec_status status =
@@ -184,10 +168,38 @@ static csrec_status use_mean(csrec_net *net, csrec_error *error) {
     return status;
 }
 
-csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
+csrec_fit_options csrec_fit_usual(const csrec_context *context, int64_t steps, int copies,
+                                  int threads) {
+    csrec_fit_options o = {.steps = steps, .copies = copies, .threads = csrec_threads(threads)};
+    if (copies == 0) o.copies = context->kind != CSREC_DEVICE_CPU ? COPIES : 1;
+    o.rate = o.copies > 1 ? RATE_MANY : RATE_ONE;
+    return o;
+}
+
+csrec_status csrec_fit_check(int64_t steps, double seconds, csrec_error *error) {
+    if (steps > 0 || !(seconds > 0.0)) return CSREC_OK;
+    return csrec_fail(error, CSREC_ARGUMENT,
+                      "minutes end the fitting, but steps = 0; set steps=200, use preset max, or "
+                      "omit the minutes");
+}
+
+/* Copies times the pixels of a part. */
+static double shown_pixels(double pixels, double copies) {
+    return fmax(copies, 1.0) * fmin(pixels, (double)CSREC_FIT_SIDE * CSREC_FIT_SIDE);
+}
+
+double csrec_fit_bytes(double pixels, double copies) {
+    return FIT_WEIGHTS + FIT_BYTES * shown_pixels(pixels, copies);
+}
+
+double csrec_fit_seconds(double pixels, double copies) {
+    return STEP * shown_pixels(pixels, copies);
+}
+
+csrec_status csrec_net_fit(csrec_net *net, const csrec_fit_source *source,
                            const csrec_fit_options *options, csrec_call *call, int64_t *done,
                            csrec_error *error) {
-    fit f = {.net = net, .s = samples, .o = options};
+    fit f = {.net = net, .s = source, .o = options};
     double began = csrec_seconds();
     *done = 0;
     csrec_net_info(net, NULL, &f.multiple, NULL);

@@ -106,3 +106,44 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples
             add_line(p, &t, &s, &frame, r, k, stopped, result, squares);
     return CSREC_OK;
 }
+
+/* ------------------------------------------------------------------ a fit */
+
+static int64_t room(const void *of, int64_t rows, int64_t columns) {
+    const csrec_prior_part *p = of;
+    return p->samples->channels * rows * columns + csrec_pyramid_work(rows, columns);
+}
+
+static void make_part(const void *of, const csrec_turn *t, const uint8_t *shown, float *work,
+                      float *X, float *target) {
+    const csrec_prior_part *p = of;
+    const int64_t n = t->rows * t->columns, count = p->samples->height * p->samples->width;
+    csrec_prior_samples s = *p->samples;
+    csrec_prior_frame frame;
+    s.height = csrec_turned_rows(t);
+    s.width = csrec_turned_columns(t);
+    s.values = work;
+    s.known = shown;
+    for (int k = 0; k < s.channels; k++)
+        for (int64_t i = 0; i < n; i++)
+            work[k * n + i] =
+                p->samples->values[k * count + csrec_turn_source(t, i / s.width, i % s.width)];
+    csrec_prior_planes(&s, p->multiple, work + s.channels * n, X, &frame);
+    for (int k = 0; k < s.channels; k++)
+        for (int64_t i = 0; i < n; i++)
+            target[(k * frame.height + i / s.width) * frame.width + i % s.width] =
+                (float)(((double)work[k * n + i] - frame.mean[k]) / frame.unit);
+}
+
+csrec_fit_source csrec_prior_source(const csrec_prior_part *part) {
+    const csrec_prior_samples *s = part->samples;
+    return (csrec_fit_source){.of = part,
+                              .height = s->height,
+                              .width = s->width,
+                              .known = s->known,
+                              .channels = s->channels,
+                              .takes = 2 * s->channels + 2,
+                              .makes = 2 * s->channels,
+                              .room = room,
+                              .make = make_part};
+}

@@ -64,22 +64,59 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *pass, const csrec_prior_samp
 
 /* ------------------------------------------------------------------ a fit */
 
+enum { CSREC_FIT_SIDE = 256 }; /* of a part, at most, in pixels; a multiple of 32 */
+
+/* What a network is fitted to: samples of the `channels` values that it makes of a pixel, and how
+ * parts of the picture become planes. Planes have rows and columns as csrec_prior_padded. */
+typedef struct csrec_fit_source {
+    const void *of;
+    int64_t height, width;
+    const uint8_t *known; /* [height][width], not 0: a sample, to be shown or hidden */
+    int64_t channels;
+    int64_t takes, makes; /* planes of the network */
+    int64_t first;        /* the plane that the first D is added to */
+    /* Floats of work for a part of so many rows and columns. */
+    int64_t (*room)(const void *of, int64_t rows, int64_t columns);
+    /* X: planes of a part of which no sample is known but those shown [rows][columns], as it is
+     * turned; target: of each channel, normal values where there are samples. */
+    void (*make)(const void *of, const csrec_turn *part, const uint8_t *shown, float *work,
+                 float *X, float *target);
+} csrec_fit_source;
+
+/* Of samples for passes of this network. Both stay. */
+typedef struct csrec_prior_part {
+    const csrec_prior_samples *samples;
+    int64_t multiple;
+} csrec_prior_part;
+csrec_fit_source csrec_prior_source(const csrec_prior_part *part);
+
 typedef struct csrec_fit_options {
     int64_t steps;
     int copies;     /* parts of the picture in a step */
-    int side;       /* of a part, in pixels, at most; a multiple of 32 */
     double rate;    /* of Adam */
     double seconds; /* at most; 0: no limit */
     uint64_t seed;
     int threads; /* at least 1; the result does not depend on it */
 } csrec_fit_options;
 
+/* copies 0: as many as pay, 6 on a device, else one; the rate that suits them. */
+csrec_fit_options csrec_fit_usual(const csrec_context *context, int64_t steps, int copies,
+                                  int threads);
+
+/* CSREC_ARGUMENT: seconds that nothing is fitted in. */
+csrec_status csrec_fit_check(int64_t steps, double seconds, csrec_error *error);
+
 /* Each step shows the network a random share of the samples of parts of the picture, flipped and
  * turned, and takes a step of Adam on the mean squared error of the others; only samples are used.
  * The network then has the mean of the weights of the last steps. Stops early, with the weights so
  * far, if the call is stopped or the time is over; *done steps were taken. */
-csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
+csrec_status csrec_net_fit(csrec_net *net, const csrec_fit_source *source,
                            const csrec_fit_options *options, csrec_call *call, int64_t *done,
                            csrec_error *error);
+
+/* Bytes, and seconds of a step on one thread, of a fit to pictures of so many pixels; copies 0: 1.
+ */
+double csrec_fit_bytes(double pixels, double copies);
+double csrec_fit_seconds(double pixels, double copies);
 
 #endif

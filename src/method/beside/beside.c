@@ -16,6 +16,8 @@ static const csrec_param params[] = {
     {"network", 1, 0, 1, "0: the fit by the guides alone, without the learned prior"},
     {"vote", 1, 0, 1,
      "1: averaged with the frame by itself, weighed by the errors of both at samples left out"},
+    {"steps", 0, 0, 1000000,
+     "steps that fit the network further to the samples; each frame of a sequence has an eighth"},
     {0}};
 
 /* ------------------------------------------------------------------ frames of a signal -------- */
@@ -119,6 +121,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
         status = take_all(&film, r, &call, error);
     }
     r->report->outcome = csrec_call_stopped(&call) ? CSREC_INTERRUPTED : CSREC_DONE;
+    r->report->iterations += film.fitted;
     csrec_call_end(&call);
     csrec_film_clear(&film);
     r->report->pursuits = 1;
@@ -141,6 +144,19 @@ static bool suits(const csrec_measurement *m) {
  * them of a picture by itself; of a sequence those of samples left out in every fourth frame. */
 static const double PASS = 3.6e-6, FIT = 6e-7, WAYS = 4.0, WAYS_OF_FRAMES = 2.5;
 
+/* Of the frames' fit, whose parts have planes of guides and of other frames, too. */
+static csrec_need need_of_fit(const csrec_task *task, double area) {
+    const double parts = 4.0 * 120.0, part = fmin(area, CSREC_FIT_SIDE * CSREC_FIT_SIDE);
+    const bool network = csrec_task_param(task, &params[1]) != 0.0;
+    const double steps = (double)csrec_film_steps(network ? csrec_task_param(task, &params[3]) : 0,
+                                                  task->shape.dims == 3);
+    const double count = (double)task->entries / area, channels = (double)task->channels;
+    double seconds = count * channels * steps * csrec_fit_seconds(area, 0.0);
+    if (task->options->seconds > 0.0) seconds = fmin(seconds, task->options->seconds);
+    return (csrec_need){.bytes = steps > 0.0 ? csrec_fit_bytes(area, 0.0) + parts * part : 0.0,
+                        .seconds = seconds};
+}
+
 static csrec_need need_of(const csrec_task *task) {
     const bool network = csrec_task_param(task, &params[1]) != 0.0;
     const double pixels = (double)task->entries, count = (double)task->shape.dim[0];
@@ -150,10 +166,12 @@ static csrec_need need_of(const csrec_task *task) {
     const double ways = !votes ? 1.0 : task->shape.dims == 3 ? WAYS_OF_FRAMES : WAYS;
     const double each = ways * ((network ? csrec_task_param(task, &params[0]) * PASS : 0.0) + FIT);
     const double channels = (double)task->channels;
+    const csrec_need fit = need_of_fit(task, area);
+    const double seconds = pixels * channels * each + fit.seconds;
     return (csrec_need){.bytes = csrec_signal_bytes(task) + area * (planes + 4.0 * 80.0) +
-                                 (network ? weights * (1.0 + votes) : 0.0) +
+                                 (network ? weights * (1.0 + votes) : 0.0) + fit.bytes +
                                  16.0 * (double)task->n * (1.0 + channels),
-                        .seconds = 0.2 + csrec_task_share(task, pixels * channels * each, 1 << 20)};
+                        .seconds = 0.2 + csrec_task_share(task, seconds, 1 << 20)};
 }
 
 /* Frames are in order, and each is in memory as a whole. */
@@ -165,7 +183,7 @@ static bool device_faster(const csrec_task *task) {
     return need_of(task).seconds > 1.0;
 }
 
-static const csrec_setting cheap_settings[] = {{"turns", 1}, {"vote", 0}, {0}};
+static const csrec_setting cheap_settings[] = {{"turns", 1}, {"steps", 0}, {"vote", 0}, {0}};
 
 const csrec_method_type csrec_method_beside = {
     .info = {.name = "beside",
@@ -173,7 +191,7 @@ const csrec_method_type csrec_method_beside = {
                       "synthetic scenes",
              .source = "docs/beside.md",
              .model = "beside",
-             .accepts = CSREC_ACCEPTS(MODEL),
+             .accepts = CSREC_ACCEPTS(MODEL) | CSREC_ACCEPTS(SECONDS),
              .predicts_error = true,
              .device = "the network"},
     .params = params,

@@ -34,6 +34,11 @@ typedef struct csrec_film {
     float *plane, *sum;
     double *by_itself, *share;
     int64_t block;
+    /* The fit: */
+    int64_t steps, fitted; /* for each channel of a frame; taken so far */
+    double seconds, spent; /* at most for all frames, 0: no limit; so far */
+    bool fits;             /* now */
+    uint8_t *fit_to;       /* samples of a frame */
     csrec_pool pool;
 } csrec_film;
 
@@ -64,6 +69,16 @@ csrec_status csrec_film_recover(csrec_film *film, int64_t t, double *signal, dou
  * left out; weights serve four frames. */
 csrec_status csrec_film_vote(csrec_film *film, int64_t t, double *signal, csrec_call *call,
                              csrec_error *error);
+
+/* Whether the vote leaves out samples of frame t at this entry. */
+bool csrec_film_left_out(const csrec_film *film, int64_t t, int64_t entry);
+
+/* Steps that fit the network to channel c of frame t, of which this is the window. */
+csrec_status csrec_film_fit(csrec_film *film, int64_t t, int64_t c, const csrec_beside_window *w,
+                            csrec_call *call, csrec_error *error);
+
+/* Steps for each frame of a sequence, or for a picture, of so many of the setting. */
+int64_t csrec_film_steps(double steps, bool sequence);
 
 /* Guides of channel c of a frame. At most `most`, by what they tell of its samples in least
  * squares, written to guide [][entries], with gaps filled. work: csrec_pyramid_work. Returns their

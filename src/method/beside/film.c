@@ -38,7 +38,8 @@ static csrec_status open_vote(csrec_film *f, bool network, const csrec_net_optio
 csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film *f,
                                csrec_error *error) {
     const csrec_measurement *m = r->measurement;
-    const csrec_net_options options = {.threads = r->options->threads};
+    const csrec_net_options options = {.threads = r->options->threads,
+                                       .fast = setting(r, "steps") > 0};
     const int axis = m->shape.dims - 2;
     const bool network = setting(r, "network") != 0;
     *f = (csrec_film){.r = *r,
@@ -48,9 +49,12 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
     f->height = m->shape.dim[axis];
     f->width = m->shape.dim[axis + 1];
     f->r.measurement = NULL;
-    csrec_status status =
-        csrec_beside_create(r->options->model, network, guides ? CSREC_GUIDED_MOST : 0, r->context,
-                            &options, f->height, f->width, &f->net, error);
+    if (network) f->steps = csrec_film_steps(setting(r, "steps"), m->shape.dims == 3);
+    f->seconds = r->options->seconds;
+    csrec_status status = csrec_fit_check(f->steps, f->seconds, error);
+    if (status) return status;
+    status = csrec_beside_create(r->options->model, network, guides ? CSREC_GUIDED_MOST : 0,
+                                 r->context, &options, f->height, f->width, &f->net, error);
     if (status) return status;
     const int64_t n = f->height * f->width;
     f->reach = m->shape.dims == 3 ? f->net.frames / 2 : 0;
@@ -61,6 +65,7 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
     CSREC_TAKE(&f->pool, f->guide, n * (f->net.guides + 1));
     CSREC_TAKE(&f->pool, f->result, n);
     CSREC_TAKE(&f->pool, f->squares, n);
+    CSREC_TAKE(&f->pool, f->fit_to, n);
     status = open_vote(f, network && f->votes, &options, error);
     if (status || !f->pool.lacks) return status;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for frames of %lld x %lld",
@@ -198,14 +203,19 @@ static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double 
     f->n_guides = csrec_film_guides(m, c, f->net.guides, threads, f->net.work, f->guide);
     if (f->n_guides < 0) return csrec_fail(error, CSREC_MEMORY, "out of memory for guides");
     const csrec_beside_window w = look(f, t, c, middle, unit);
+    const int64_t before = f->fitted;
+    csrec_status status = f->fits ? csrec_film_fit(f, t, c, &w, call, error) : CSREC_OK;
     csrec_beside_look(&f->net, &w);
     memset(f->result, 0, (size_t)n * sizeof *f->result);
     memset(f->squares, 0, (size_t)n * sizeof *f->squares);
-    csrec_status status = CSREC_OK;
     int passes = 0;
     for (; passes < f->turns && !status; passes++) {
-        if (csrec_call_poll(call) && passes > 0) break;
-        status = csrec_beside_add(&f->net, passes, threads, call, f->result, f->squares, error);
+        const bool stop = csrec_call_poll(call);
+        if (stop && passes > 0) break;
+        /* what was fitted before the stop deserves a pass */
+        status =
+            csrec_beside_add(&f->net, passes, threads, stop && f->fitted > before ? NULL : call,
+                             f->result, f->squares, error);
     }
     const bool expected = f->net.net && !csrec_call_stopped(call);
     if (!status) deliver(f, c, middle, unit, passes, expected, signal, variance);
@@ -223,7 +233,9 @@ csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double
 csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, csrec_call *call,
                              csrec_error *error) {
     const int64_t t = f->taken;
+    f->fits = f->steps > 0; /* but not while the vote recovers from fewer samples */
     csrec_status status = csrec_film_recover(f, t, signal, variance, call, error);
+    f->fits = false;
     if (!status && f->votes) status = csrec_film_vote(f, t, signal, call, error);
     if (status) return status;
     csrec_samples_restore(&csrec_film_at(f, t)->m, signal);

@@ -105,6 +105,11 @@ typedef struct parting {
     csrec_pool pool;
 } parting;
 
+bool csrec_film_left_out(const csrec_film *f, int64_t t, int64_t entry) {
+    const uint64_t place = (uint64_t)(t * f->height * f->width + entry);
+    return csrec_random_uniform(f->r.options->seed, STREAM_VOTE, place) < LEFT_OUT;
+}
+
 static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement *m, parting *p,
                          csrec_error *error) {
     const int64_t C = f->channels, entries = f->height * f->width, values = entries * C;
@@ -121,9 +126,7 @@ static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement
     for (int64_t i = 0; i < m->n; i++) sample[m->index[i]] = i + 1;
     for (int64_t at = 0; at < entries; at++) {
         if (sample[at] == 0) continue;
-        const uint64_t place = (uint64_t)(t * entries + at);
-        const double draw = csrec_random_uniform(f->r.options->seed, STREAM_VOTE, place);
-        csrec_measurement *to = parts[draw < LEFT_OUT];
+        csrec_measurement *to = parts[csrec_film_left_out(f, t, at)];
         memcpy(to->y + to->n * C, m->y + (sample[at] - 1) * C, (size_t)C * sizeof *m->y);
         to->index[to->n++] = at;
     }

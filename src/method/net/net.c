@@ -19,13 +19,8 @@ static const csrec_param params[] = {
      "1: red, green and blue in one network, in a third of the time; 0: the gray one for each"},
     {0}};
 
-/* Rates of fitting, where one copy is shown and where several are. */
-static const double RATE_ONE = 1e-4, RATE_MANY = 3e-5;
-
 /* Of the network's result in that with groups. */
 static const double START_SHARE = 0.3;
-
-enum { COPIES = 6, SIDE = 256 };
 
 static int setting(const csrec_recovery *r, const char *name) {
     const csrec_param *param = csrec_param_find(params, name);
@@ -116,19 +111,15 @@ static void divide(job *j, int64_t first, int64_t end, float passes) {
 static csrec_status recover_channels(job *j, int64_t first, csrec_error *error) {
     int turns = setting(j->r, "turns");
     csrec_prior_samples s = samples_of(j, first);
-    bool device = j->r->context->kind != CSREC_DEVICE_CPU;
-    csrec_fit_options fit = {.steps = setting(j->r, "steps"),
-                             .copies = setting(j->r, "copies"),
-                             .side = SIDE,
-                             .seconds =
-                                 j->r->options->seconds * j->pass.channels / (double)j->m->channels,
-                             .seed = j->r->options->seed,
-                             .threads = csrec_threads(j->r->options->threads)};
-    if (fit.copies == 0) fit.copies = device ? COPIES : 1;
-    fit.rate = fit.copies > 1 ? RATE_MANY : RATE_ONE;
+    const csrec_prior_part part = {&s, j->pass.multiple};
+    const csrec_fit_source source = csrec_prior_source(&part);
+    csrec_fit_options fit = csrec_fit_usual(j->r->context, setting(j->r, "steps"),
+                                            setting(j->r, "copies"), j->r->options->threads);
+    fit.seconds = j->r->options->seconds * j->pass.channels / (double)j->m->channels;
+    fit.seed = j->r->options->seed;
     int64_t done = 0, n = j->height * j->width;
     csrec_status status = CSREC_OK;
-    if (fit.steps > 0) status = csrec_net_fit(j->pass.net, &s, &fit, &j->call, &done, error);
+    if (fit.steps > 0) status = csrec_net_fit(j->pass.net, &source, &fit, &j->call, &done, error);
     int passes = 0;
     for (; passes < turns && !status; passes++) {
         csrec_progress now = {"network", passes, turns, -1.0};
@@ -199,11 +190,7 @@ static csrec_status add_groups(const csrec_recovery *r, csrec_error *error) {
 
 static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     double began = csrec_seconds();
-    csrec_status status = CSREC_OK;
-    if (r->options->seconds > 0.0 && setting(r, "steps") == 0)
-        status = csrec_fail(error, CSREC_ARGUMENT,
-                            "minutes end the fitting, but steps = 0; set steps=200, use preset "
-                            "max, or omit the minutes");
+    csrec_status status = csrec_fit_check(setting(r, "steps"), r->options->seconds, error);
     if (!status) status = run_network(r, error);
     if (!status && setting(r, "groups") && r->report->outcome == CSREC_DONE)
         status = add_groups(r, error);
@@ -223,10 +210,10 @@ static bool suits(const csrec_measurement *measurement) {
 }
 
 /* Of a network of 32 to 256 channels, by 16.9 GMAC for 256 x 256 pixels (bench/cuda.py). */
-static const double PASS = 3.4e-6, STEP = 1.1e-5; /* seconds a pixel and channel, one thread */
+static const double PASS = 3.4e-6; /* seconds a pixel and channel, one thread */
 
-/* Bytes of its weights, also packed, and of results a pixel; the same of fitting. */
-static const double WEIGHTS = 1.3e8, TILE_BYTES = 320.0, FIT_WEIGHTS = 1.55e8, FIT_BYTES = 2800.0;
+/* Bytes of its weights, also packed, and of results a pixel. */
+static const double WEIGHTS = 1.3e8, TILE_BYTES = 320.0;
 
 enum { HALVES = 8 }; /* what its extents are multiples of */
 
@@ -253,11 +240,11 @@ static csrec_need need_of(const csrec_task *task) {
     double pixels = (double)task->entries, channels = (double)task->channels;
     double turns = csrec_task_param(task, &params[0]), steps = csrec_task_param(task, &params[1]);
     double runs = channels == 3.0 && csrec_task_param(task, &params[4]) != 0.0 ? 1.0 : channels;
-    double copies = fmax(csrec_task_param(task, &params[2]), 1.0), part = fmin(pixels, SIDE * SIDE);
+    double copies = csrec_task_param(task, &params[2]);
     double tile = TILE_BYTES * tile_pixels(task->shape.dim);
-    double fit = steps > 0.0 ? copies * part * FIT_BYTES + FIT_WEIGHTS : 0.0;
+    double fit = steps > 0.0 ? csrec_fit_bytes(pixels, copies) : 0.0;
     double passes = runs * turns * PASS * worked_pixels(task->shape.dim);
-    double seconds = passes + runs * steps * copies * STEP * part;
+    double seconds = passes + runs * steps * csrec_fit_seconds(pixels, copies);
     if (task->options->seconds > 0.0) seconds = fmin(seconds, task->options->seconds + passes);
     csrec_need need = {.bytes = csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) +
                                 WEIGHTS + fmax(tile, fit),
