@@ -80,13 +80,72 @@ static csrec_model *fresh(int frames, int guides, int64_t width) {
 
 /* ------------------------------------------------------------------ what is fitted ------------ */
 
-/* Parts, flipped and turned, have the planes of a picture of that size, turned. */
+enum { T = 3, G = 2, H = 30, W = 37, ALL = H * W };
+
+/* A window of random values, some of which are known, and a part of it; of the middle frame of the
+ * part fewer are known. One of the others may be missing. */
+static void draw_window(const csrec_turn *t, csrec_beside_window *whole, csrec_beside_window *cut) {
+    const csrec_turn as_is = {0, W, t->top, t->left, t->rows, t->columns};
+    const int64_t n = t->rows * t->columns, none = 1 - check_below(&seed, 3);
+    float *guide = floats(G * ALL), *own = floats(G * n);
+    *whole = (csrec_beside_window){.frames = T, .guides = G, .tone = 1.0f, .threads = 1};
+    *cut = *whole;
+    whole->guide = guide;
+    cut->guide = own;
+    for (int64_t i = 0; i < G * ALL; i++) guide[i] = (float)check_normal(&seed);
+    for (int k = 0; k < T; k++) {
+        float *values = floats(ALL), *part = floats(n);
+        uint8_t *known = draw_known(ALL, 0.4), *shown = check_keep((size_t)n);
+        for (int64_t i = 0; i < ALL; i++) values[i] = 50.0f + 20.0f * (float)check_normal(&seed);
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t from = csrec_turn_source(&as_is, i / t->columns, i % t->columns);
+            part[i] = values[from];
+            shown[i] = known[from] && (k != T / 2 || check_uniform(&seed) < 0.7);
+            for (int g = 0; g < G; g++) own[g * n + i] = guide[g * ALL + from];
+        }
+        if (k != T / 2 && k == T / 2 + none) continue;
+        whole->values[k] = values, whole->known[k] = known;
+        cut->values[k] = part, cut->known[k] = shown;
+    }
+}
+
+/* The planes and the target of the part of a window are those of the small one, turned. */
+static void check_part(const csrec_turn *t, const csrec_beside *large, csrec_beside *small) {
+    const csrec_turn whole = {t->turn, t->columns, 0, 0, t->rows, t->columns};
+    const int64_t n = t->rows * t->columns, rows = csrec_turned_rows(t),
+                  columns = csrec_turned_columns(t);
+    csrec_beside_window w, cut;
+    draw_window(t, &w, &cut);
+    uint8_t *shown = check_keep((size_t)n);
+    for (int64_t i = 0; i < n; i++)
+        shown[i] = cut.known[T / 2][csrec_turn_source(&whole, i / columns, i % columns)];
+    csrec_beside_look(small, &cut);
+    const csrec_beside_part part = {large, &w};
+    const csrec_fit_source source = csrec_beside_source(&part, w.known[T / 2]);
+    const int64_t high = csrec_prior_padded(rows, large->multiple),
+                  wide = csrec_prior_padded(columns, large->multiple);
+    float *X = floats(source.takes * high * wide), *target = floats(high * wide);
+    source.make(source.of, t, shown, floats(source.room(source.of, t->rows, t->columns)), X,
+                target);
+    assert_int_equal(source.takes, 3 * T + 2 + G);
+    assert_int_equal(source.first, source.takes - 1);
+    for (int64_t i = 0; i < source.takes * high * wide; i++) {
+        const int64_t plane = i / (high * wide), y = i / wide % high, x = i % wide;
+        const int64_t r = csrec_prior_reflect(y, rows), c = csrec_prior_reflect(x, columns);
+        const int64_t from = csrec_turn_source(&whole, r, c);
+        assert_true(X[i] == small->planes[plane * n + from]);
+        if (plane > 0 || r != y || c != x) continue;
+        const double z = ((double)cut.values[T / 2][from] - small->mean) / small->unit;
+        assert_true(fabs((double)target[i] - z) <= 1e-6 * fabs(z));
+    }
+}
+
+/* Flipped and turned. */
 TEST(parts_are_small_pictures) {
-    enum { T = 3, G = 2, H = 30, W = 37 };
     ENDS_BY(end_model) csrec_model *model = draw_beside(T, G, 0.05);
+    const csrec_net_options options = {.threads = 1};
     csrec_context context;
     assert_well(csrec_context_create("cpu", &context, &told));
-    const csrec_net_options options = {.threads = 1};
     for (int turn = 0; turn < 8; turn++) {
         const csrec_turn t = {turn,
                               W,
@@ -94,58 +153,11 @@ TEST(parts_are_small_pictures) {
                               check_below(&seed, 5),
                               17 + check_below(&seed, 8),
                               19 + check_below(&seed, 8)};
-        const csrec_turn whole = {turn, t.columns, 0, 0, t.rows, t.columns};
-        const int64_t n = t.rows * t.columns, empty = check_below(&seed, 2) ? 0 : 2;
         csrec_beside large, small;
         assert_well(csrec_beside_create(model, true, 0, &context, &options, H, W, &large, &told));
         assert_well(csrec_beside_create(model, true, 0, &context, &options, t.rows, t.columns,
                                         &small, &told));
-        csrec_beside_window w = {.frames = T, .guides = G, .tone = 1.0f, .threads = 1}, cut = w;
-        float *guide = floats(G * H * W), *own = floats(G * n);
-        uint8_t *shown = check_keep((size_t)n);
-        for (int64_t i = 0; i < G * H * W; i++) guide[i] = (float)check_normal(&seed);
-        for (int64_t i = 0; i < G * n; i++)
-            own[i] = guide[i / n * H * W +
-                           csrec_turn_source(&(csrec_turn){0, W, t.top, t.left, t.rows, t.columns},
-                                             i % n / t.columns, i % t.columns)];
-        w.guide = guide;
-        cut.guide = own;
-        for (int k = 0; k < T; k++) {
-            if (k == empty) continue;
-            float *values = floats(H * W), *part = floats(n);
-            uint8_t *known = draw_known(H * W, 0.4), *there = check_keep((size_t)n);
-            for (int64_t i = 0; i < H * W; i++)
-                values[i] = 50.0f + 20.0f * (float)check_normal(&seed);
-            for (int64_t i = 0; i < n; i++) {
-                const int64_t from = (t.top + i / t.columns) * W + t.left + i % t.columns;
-                part[i] = values[from];
-                there[i] = known[from] && (k != T / 2 || check_uniform(&seed) < 0.7);
-            }
-            w.values[k] = values, w.known[k] = known;
-            cut.values[k] = part, cut.known[k] = there;
-        }
-        const int64_t rows = csrec_turned_rows(&t), columns = csrec_turned_columns(&t);
-        for (int64_t i = 0; i < n; i++)
-            shown[i] = cut.known[T / 2][csrec_turn_source(&whole, i / columns, i % columns)];
-        csrec_beside_look(&small, &cut);
-        const csrec_beside_part part = {&large, &w};
-        const csrec_fit_source source = csrec_beside_source(&part, w.known[T / 2]);
-        const int64_t high = csrec_prior_padded(rows, large.multiple),
-                      wide = csrec_prior_padded(columns, large.multiple);
-        float *X = floats(source.takes * high * wide), *target = floats(2 * high * wide);
-        source.make(source.of, &t, shown, floats(source.room(source.of, t.rows, t.columns)), X,
-                    target);
-        assert_int_equal(source.takes, 3 * T + 2 + G);
-        assert_int_equal(source.first, source.takes - 1);
-        for (int64_t i = 0; i < source.takes * high * wide; i++) {
-            const int64_t plane = i / (high * wide), y = i / wide % high, x = i % wide;
-            const int64_t r = csrec_prior_reflect(y, rows), c = csrec_prior_reflect(x, columns);
-            const int64_t from = csrec_turn_source(&whole, r, c);
-            assert_true(X[i] == small.planes[plane * n + from]);
-            if (plane > 0 || r != y || c != x) continue;
-            const double z = ((double)cut.values[T / 2][from] - small.mean) / small.unit;
-            assert_true(fabs((double)target[i] - z) <= 1e-6 * fabs(z));
-        }
+        check_part(&t, &large, &small);
         csrec_beside_clear(&large);
         csrec_beside_clear(&small);
     }
@@ -247,7 +259,6 @@ TEST(fitting_learns_of_guides_and_frames) {
             const double steps = frames ? 8 * 100.0 : 500.0;
             const double before = squares_missed(&d, recover(&d, model, 0.0, false, 2, NULL));
             const double after = squares_missed(&d, recover(&d, model, steps, false, 2, NULL));
-            print_message("%d: left %g\n", frames, after / before);
             least = fmin(least, after / before);
         }
         if (!(least < 0.75)) fail_msg("%g of the squared errors are left", least);
