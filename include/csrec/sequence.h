@@ -53,8 +53,9 @@ CSREC_API int64_t csrec_sequence_delay(const csrec_sequence *sequence);
 CSREC_API bool csrec_sequence_ready(const csrec_sequence *sequence);
 
 /* Recovers the next frame, in the order of pushing. signal: [entries * channels] of it.
- * uncertainty: NULL, or as signal, the expected root mean square error of each value, as of
- * csrec_uncertainty; NAN where the method expects none. report: NULL, or as of csrec_recover.
+ * uncertainty: NULL, or as signal, the expected root mean square error of each value, scaled by the
+ * errors at samples that the vote leaves out (docs/beside.md; with its setting vote = 0 unscaled);
+ * NAN where the method expects none. report: NULL, or as of csrec_recover.
  * CSREC_ARGUMENT: none is ready. */
 CSREC_API csrec_status csrec_sequence_take(csrec_sequence *sequence, double *signal,
                                            double *uncertainty, csrec_recover_report *report,

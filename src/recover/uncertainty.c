@@ -9,27 +9,21 @@
 #include "csrec/sampling.h"
 #include "measurement/channels.h"
 #include "measurement/guides.h"
+#include "measurement/left_out.h"
 #include "measurement/measurement.h"
 #include "base/random.h"
 #include "base/pool.h"
 #include "recover/recover.h"
 #include "recover/window.h"
 
-enum { FOLDS = 4, WHOLE = -1, LEAST_HIDDEN = 16, STREAM_HIDDEN = 1 << 21 };
+enum { FOLDS = 4, WHOLE = -1, STREAM_HIDDEN = 1 << 21 };
 
 /* Of the samples of a fold: the least share, the most, and the number that would do. A few large
  * errors decide, so that fewer than 1,000 scatter (docs/notebook/uncertainty.md). */
 static const double HIDDEN_LEAST = 0.1, HIDDEN_MOST = 0.25, HIDDEN_ENOUGH = 1000.0;
 
-/* The squared error falls about as rate^-0.7 on pictures. */
-static const double FALL = 0.7;
-
 /* Least share of the cheap recovery's expected squared error that is left to the result. */
 static const double LEAST = 0.25;
-
-/* Least share of the squares at samples left out that is not noise, and of the noise that a result
- * keeps at its samples. */
-static const double LEAST_SIGNAL = 0.05;
 
 /* A recovery to compare with: of a fold's window, or of the whole. */
 typedef struct glance {
@@ -221,19 +215,17 @@ static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
     return status;
 }
 
-/* Factor of the expected variances; 1 if too few samples say otherwise. What noise leaves of the
- * squares may be below 0 by chance. */
+/* Factor of the expected variances. */
 static double factor(const estimator *e) {
-    if (e->hidden < LEAST_HIDDEN || !(e->expected > 0.0)) return 1.0;
-    double noise = (double)(e->hidden * e->m->channels) * e->m->sigma * e->m->sigma;
-    return fmax(e->squares - noise, LEAST_SIGNAL * e->squares) / e->expected;
+    const double noise = (double)(e->hidden * e->m->channels) * e->m->sigma * e->m->sigma;
+    return csrec_left_out_factor(e->hidden, e->squares, noise, e->expected);
 }
 
 /* Mean squared error of the result where there is no sample; NAN: no window had a sample to show.
  */
 static double unknown_square(const estimator *e) {
     if (e->unknown == 0.0) return NAN;
-    double cheap = factor(e) * pow(1.0 - e->share, FALL) * e->variance / e->unknown;
+    double cheap = factor(e) * csrec_left_out_fall(e->share) * e->variance / e->unknown;
     return fmax(cheap + e->excess * e->differences / e->unknown, LEAST * cheap);
 }
 
@@ -243,9 +235,9 @@ static double unknown_square(const estimator *e) {
 static double sampled_square(const estimator *e) {
     double noise = e->m->sigma * e->m->sigma, n = (double)(e->hidden * e->m->channels);
     if (noise == 0.0) return 0.0;
-    if (e->hidden < LEAST_HIDDEN || !(e->surprise > 0.0)) return noise;
+    if (e->hidden < CSREC_LEAST_LEFT_OUT || !(e->surprise > 0.0)) return noise;
     double h = fmin(fmax(e->answers / e->surprise, 0.0), 1.0);
-    return fmax(e->residuals / n - (1.0 - 2.0 * h) * noise, LEAST_SIGNAL * noise);
+    return fmax(e->residuals / n - (1.0 - 2.0 * h) * noise, CSREC_LEAST_SIGNAL * noise);
 }
 
 /* ------------------------------------------------------------------ the map */

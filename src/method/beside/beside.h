@@ -39,6 +39,7 @@ typedef struct csrec_film {
     double seconds, spent; /* at most for all frames, 0: no limit; so far */
     bool fits;             /* now */
     uint8_t *fit_to;       /* samples of a frame */
+    double *left_out, *scale; /* of each channel: four sums, and the scale of expected errors */
     csrec_pool pool;
 } csrec_film;
 
@@ -66,7 +67,7 @@ csrec_status csrec_film_recover(csrec_film *film, int64_t t, double *signal, dou
                                 csrec_call *call, csrec_error *error);
 
 /* The mean of this signal and that of the frame by itself, weighed by what either misses at samples
- * left out; weights serve four frames. */
+ * left out; weights, and scales of the expected errors, serve four frames. */
 csrec_status csrec_film_vote(csrec_film *film, int64_t t, double *signal, csrec_call *call,
                              csrec_error *error);
 
@@ -79,6 +80,16 @@ csrec_status csrec_film_fit(csrec_film *film, int64_t t, int64_t c, const csrec_
 
 /* Steps for each frame of a sequence, or for a picture, of so many of the setting. */
 int64_t csrec_film_steps(double steps, bool sequence);
+/* Share of the window at a pixel, between the middles of blocks. */
+double csrec_film_share(const csrec_film *film, int64_t y, int64_t x);
+
+/* Finds the scales of expected errors by a vote: a share of the samples was left out; both ways
+ * from the others, and the squared errors that the first expects, or NAN. */
+void csrec_film_scale(csrec_film *film, const csrec_measurement *out, double *const ways[2],
+                      const double *variance, double share);
+
+/* Scales the squared errors that the network expects; before the first vote they stay. */
+void csrec_film_expect(const csrec_film *film, double *variance);
 
 /* Guides of channel c of a frame. At most `most`, by what they tell of its samples in least
  * squares, written to guide [][entries], with gaps filled. work: csrec_pyramid_work. Returns their

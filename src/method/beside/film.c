@@ -32,6 +32,8 @@ static csrec_status open_vote(csrec_film *f, bool network, const csrec_net_optio
     CSREC_TAKE(&f->pool, f->sum, planes * n);
     CSREC_TAKE(&f->pool, f->by_itself, n * C);
     CSREC_TAKE(&f->pool, f->share, n);
+    CSREC_ZEROS(&f->pool, f->left_out, 4 * C);
+    CSREC_ZEROS(&f->pool, f->scale, C);
     return status;
 }
 
@@ -238,6 +240,7 @@ csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, cs
     f->fits = false;
     if (!status && f->votes) status = csrec_film_vote(f, t, signal, call, error);
     if (status) return status;
+    if (variance) csrec_film_expect(f, variance);
     csrec_samples_restore(&csrec_film_at(f, t)->m, signal);
     f->taken++;
     return CSREC_OK;

@@ -101,7 +101,8 @@ static csrec_status by_itself(csrec_film *f, const csrec_measurement *m, csrec_c
  * their order. */
 typedef struct parting {
     csrec_measurement kept, out;
-    double *ways[2]; /* from what is kept: with all, by itself */
+    double *ways[2];  /* from what is kept: with all, by itself */
+    double *variance; /* of the former, as expected; NAN: not told */
     csrec_pool pool;
 } parting;
 
@@ -122,7 +123,9 @@ static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement
         CSREC_TAKE(&p->pool, parts[k]->y, m->n * C);
         CSREC_TAKE(&p->pool, p->ways[k], values);
     }
+    CSREC_TAKE(&p->pool, p->variance, values);
     if (p->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < values; i++) p->variance[i] = NAN;
     for (int64_t i = 0; i < m->n; i++) sample[m->index[i]] = i + 1;
     for (int64_t at = 0; at < entries; at++) {
         if (sample[at] == 0) continue;
@@ -188,13 +191,14 @@ static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csre
         const double each = (double)(f->height * f->width) / (double)p.out.n;
         f->block = (int64_t)ceil(sqrt(IN_BLOCK * each));
         frame->m = p.kept;
-        status = csrec_film_recover(f, t, p.ways[0], NULL, call, error);
+        status = csrec_film_recover(f, t, p.ways[0], p.variance, call, error);
         frame->m = whole.m;
         if (!status) status = by_itself(f, &p.kept, call, p.ways[1], error);
     }
     if (!status && f->voted) {
         add_products(f, &p, sums);
         divide_blocks(f, sums);
+        csrec_film_scale(f, &p.out, p.ways, p.variance, LEFT_OUT);
     }
     csrec_pool_clear(&p.pool);
     return status;
@@ -202,8 +206,7 @@ static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csre
 
 /* ------------------------------------------------------------------ the result ---------------- */
 
-/* The share at a pixel, between the middles of blocks. */
-static double share_at(const csrec_film *f, int64_t y, int64_t x) {
+double csrec_film_share(const csrec_film *f, int64_t y, int64_t x) {
     const int64_t down = (f->height + f->block - 1) / f->block,
                   across = (f->width + f->block - 1) / f->block;
     const double v = fmax(((double)y + 0.5) / (double)f->block - 0.5, 0.0),
@@ -231,7 +234,7 @@ csrec_status csrec_film_vote(csrec_film *f, int64_t t, double *signal, csrec_cal
     if (csrec_call_stopped(call)) return status;
     for (int64_t y = 0; y < f->height && !status; y++)
         for (int64_t x = 0; x < f->width; x++) {
-            const double share = share_at(f, y, x);
+            const double share = csrec_film_share(f, y, x);
             for (int64_t c = 0; c < C; c++) {
                 const int64_t at = (y * f->width + x) * C + c;
                 if (isfinite(f->by_itself[at]))

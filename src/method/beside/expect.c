@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* expect.c - expected errors of frames: those of the network, scaled by the errors at samples that
+ * the vote leaves out. */
+#include <math.h>
+
+#include "measurement/left_out.h"
+#include "method/beside/beside.h"
+
+/* A network's small expected errors are too small and the large ones too large (docs/beside.md), so
+ * that it is their power that is scaled. */
+static const double SURE = 0.75;
+
+typedef struct left_out {
+    const csrec_measurement *m;
+    const double *ways[2], *variance;
+} left_out;
+
+/* At sample i of those left out: the squared error of the result, and of what is expected the power
+ * that a scale is for; false: neither is known. */
+static bool compare(const csrec_film *f, const left_out *p, int64_t i, int64_t c,
+                    double squares[2]) {
+    const int64_t at = p->m->index[i], to = at * f->channels + c;
+    const double share = csrec_film_share(f, at / f->width, at % f->width), alone = p->ways[1][to];
+    const double missed = p->m->y[i * f->channels + c] - alone - share * (p->ways[0][to] - alone);
+    squares[0] = missed * missed;
+    squares[1] = pow(p->variance[to], SURE);
+    return isfinite(squares[0]) && squares[1] > 0.0;
+}
+
+/* Adds to sums: how many, and their squares, noise, and what is expected, with weights. */
+static void add_left_out(const csrec_film *f, const left_out *p, int64_t c, double scale,
+                         double sums[4]) {
+    const double noise = p->m->sigma * p->m->sigma;
+    for (int64_t i = 0; i < p->m->n; i++) {
+        double squares[2];
+        if (!compare(f, p, i, c, squares)) continue;
+        const double weight = scale > 0.0 ? 1.0 / (scale * squares[1] + noise) : 1.0;
+        sums[0] += 1.0;
+        sums[1] += weight * squares[0];
+        sums[2] += weight * noise;
+        sums[3] += weight * squares[1];
+    }
+}
+
+/* Makes the mean of squared errors by those expected 1 (of noisy samples by those and the noise,
+ * which takes a first scale of the sums). A vote counts half as much at the next. */
+void csrec_film_scale(csrec_film *f, const csrec_measurement *out, double *const ways[2],
+                      const double *variance, double share) {
+    const left_out p = {out, {ways[0], ways[1]}, variance};
+    for (int64_t c = 0; c < f->channels; c++) {
+        double first[4] = {0.0}, *sums = f->left_out + 4 * c;
+        add_left_out(f, &p, c, 0.0, first);
+        if (first[0] < CSREC_LEAST_LEFT_OUT || !(first[1] > 0.0)) continue;
+        for (int k = 0; k < 4; k++) sums[k] *= 0.5;
+        add_left_out(f, &p, c,
+                     csrec_left_out_factor((int64_t)first[0], first[1], first[2], first[3]), sums);
+        f->scale[c] = csrec_left_out_fall(share) *
+                      csrec_left_out_factor((int64_t)sums[0], sums[1], sums[2], sums[3]);
+    }
+}
+
+void csrec_film_expect(const csrec_film *f, double *variance) {
+    const int64_t values = f->height * f->width * f->channels;
+    for (int64_t i = 0; i < values && f->voted; i++)
+        if (variance[i] > 0.0 && f->scale[i % f->channels] > 0.0)
+            variance[i] = f->scale[i % f->channels] * pow(variance[i], SURE);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_beside_frames.c - frames one after another: their expected errors. */
+#include "csrec/sequence.h"
+#include "prior_model.h"
+
+enum { T = 6, SIDE = 48, AREA = SIDE * SIDE };
+
+typedef struct film {
+    csrec_measurement frame[T]; /* not to be cleared */
+    double *truth;              /* [T][AREA] */
+} film;
+
+/* A wave, and a disc before it, that move; a part is known, and has noise. */
+static film draw_film(double rate, double sigma) {
+    const double step[2] = {2.0 * check_uniform(&seed) - 1.0, 2.0 * check_uniform(&seed) - 1.0};
+    const double pitch = 0.1 + 0.3 * check_uniform(&seed), tone = 60.0 * check_normal(&seed);
+    film f = {.truth = check_room(T * AREA)};
+    for (int t = 0; t < T; t++) {
+        csrec_measurement *m = &f.frame[t];
+        *m = room_for_samples((csrec_shape){2, {SIDE, SIDE}}, 1, AREA);
+        m->sigma = sigma;
+        for (int64_t i = 0; i < AREA; i++) {
+            const double y = (double)(i / SIDE) - step[0] * t, x = (double)(i % SIDE) - step[1] * t;
+            const bool disc = hypot(y - 24.0, x - 22.0 - t) < 11.0;
+            f.truth[t * AREA + i] = 100.0 + 40.0 * sin(pitch * (x + 0.6 * y)) + (disc ? tone : 0.0);
+            if (check_uniform(&seed) >= rate) continue;
+            m->index[m->n] = i;
+            m->y[m->n++] = f.truth[t * AREA + i] + sigma * check_normal(&seed);
+        }
+    }
+    return f;
+}
+
+static csrec_recover_options options_of(const csrec_model *model, bool votes) {
+    static const csrec_setting sets[] = {{"vote", 0}, {"vote", 1}};
+    csrec_recover_options o = options_by("beside");
+    o.backend = "cpu";
+    o.model = model;
+    o.range[0] = -INFINITY;
+    o.range[1] = INFINITY;
+    use_settings(&o.solve, 1, sets + votes);
+    return o;
+}
+
+/* Both [T][AREA]. */
+static void recover(const film *f, const csrec_recover_options *o, double *signal, double *map) {
+    csrec_sequence *sequence;
+    assert_well(csrec_sequence_create(o, &sequence, &told));
+    for (int t = 0, taken = 0; t < T; t++) {
+        assert_well(csrec_sequence_push(sequence, &f->frame[t], &told));
+        if (t == T - 1) csrec_sequence_end(sequence);
+        for (; csrec_sequence_ready(sequence); taken++)
+            assert_well(csrec_sequence_take(sequence, signal + taken * AREA, map + taken * AREA,
+                                            NULL, &told));
+    }
+    csrec_sequence_destroy(sequence);
+}
+
+/* ------------------------------------------------------------------ expected errors ----------- */
+
+/* Root mean square of error by expected error where there is no sample. */
+static double calibration(const film *f, const double *signal, const double *map) {
+    double sum = 0.0, count = 0.0;
+    for (int t = 0; t < T; t++) {
+        bool known[AREA] = {false};
+        for (int64_t i = 0; i < f->frame[t].n; i++) known[f->frame[t].index[i]] = true;
+        for (int64_t i = 0, at = t * AREA; i < AREA; i++, at++) {
+            if (known[i]) continue;
+            assert_true(map[at] > 0.0 && isfinite(map[at]));
+            sum += pow((signal[at] - f->truth[at]) / map[at], 2.0);
+            count += 1.0;
+        }
+    }
+    return sqrt(sum / count);
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Whatever the network expects; without the vote it is far from that. A frame that is known
+ * everywhere has no errors. */
+TEST(errors_are_scaled_by_samples_left_out) {
+    enum { ROUNDS = 25 };
+    double *signal = check_room(T * AREA), *map = check_room(T * AREA), found[2][ROUNDS];
+    for (int round = 0; round < ROUNDS; round++) {
+        ENDS_BY(end_model) csrec_model *model = draw_beside(1 + round % 3 * 2, 0, 0.05);
+        const film f = draw_film(0.3, round % 2 ? 4.0 : 0.0);
+        for (int votes = 0; votes < 2; votes++) {
+            const csrec_recover_options o = options_of(model, votes);
+            recover(&f, &o, signal, map);
+            found[votes][round] = calibration(&f, signal, map);
+        }
+    }
+    for (int votes = 0; votes < 2; votes++) qsort(found[votes], ROUNDS, sizeof(double), ascending);
+    const double unscaled = found[0][ROUNDS / 2], scaled = found[1][ROUNDS / 2];
+    if (!(scaled > 0.7 && scaled < 1.4)) fail_msg("errors are %g of those expected", scaled);
+    if (unscaled > 0.7 && unscaled < 1.4) fail_msg("and %g unscaled", unscaled);
+}
+
+/* The network's own, to a power, by one factor until the next vote. */
+TEST(a_scale_serves_four_frames) {
+    double *signal = check_room(T * AREA), *own = check_room(T * AREA), *map = check_room(T * AREA);
+    for (int round = 0; round < 4; round++) {
+        ENDS_BY(end_model) csrec_model *model = draw_beside(3, 0, 0.05);
+        film f = draw_film(0.3, round % 2 ? 4.0 : 0.0);
+        const int whole = 1 + (int)check_below(&seed, T - 1);
+        f.frame[whole].sigma = 0.0;
+        for (int64_t i = 0; i < AREA; i++) {
+            f.frame[whole].index[i] = i;
+            f.frame[whole].y[i] = f.truth[whole * AREA + i];
+        }
+        f.frame[whole].n = AREA;
+        csrec_recover_options o = options_of(model, false);
+        recover(&f, &o, signal, own);
+        o = options_of(model, true);
+        recover(&f, &o, signal, map);
+        double factor[2] = {0.0, 0.0};
+        for (int64_t i = 0; i < T * AREA; i++) {
+            const int votes = i / AREA >= 4;
+            if (i / AREA == whole) assert_true(map[i] == 0.0);
+            if (own[i] == 0.0 || (votes && whole == 4)) continue;
+            const double here = map[i] / pow(own[i], 0.75);
+            if (factor[votes] == 0.0) factor[votes] = here;
+            if (!(fabs(here - factor[votes]) <= 1e-9 * here))
+                fail_msg("%g and %g in frame %d", here, factor[votes], (int)(i / AREA));
+        }
+    }
+}
