@@ -18,6 +18,7 @@ static const csrec_param params[] = {
      "1: averaged with the frame by itself, weighed by the errors of both at samples left out"},
     {"steps", 0, 0, 1000000,
      "steps that fit the network further to the samples; each frame of a sequence has an eighth"},
+    {"motion", 1, 0, 1, "1: samples of other frames are carried to where the frame shows the same"},
     {0}};
 
 /* ------------------------------------------------------------------ frames of a signal -------- */
@@ -142,7 +143,12 @@ static bool suits(const csrec_measurement *m) {
 
 /* Seconds a pixel of a pass and of the fit, one thread. With the vote there are four ways, two of
  * them of a picture by itself; of a sequence those of samples left out in every fourth frame. */
-static const double PASS = 3.6e-6, FIT = 6e-7, WAYS = 4.0, WAYS_OF_FRAMES = 2.5;
+static const double PASS = 3.6e-6, FIT = 6e-7, WAYS = 4.0, WAYS_OF_FRAMES = 2.5, MOTION = 8e-7;
+
+/* Bytes of motion: frames by themselves, and planes of half the extents. */
+static double bytes_of_motion(double area, double channels) {
+    return area * (7.0 * (8.0 * channels + 0.75 * 4.0) + 20.0 + 17.0);
+}
 
 /* Of the frames' fit, whose parts have planes of guides and of other frames, too. */
 static csrec_need need_of_fit(const csrec_task *task, double area) {
@@ -164,12 +170,15 @@ static csrec_need need_of(const csrec_task *task) {
     const double planes = network ? 4.0 * 2.0 * 40.0 + 320.0 : 4.0 * 16.0, weights = 1.3e8;
     const bool votes = csrec_task_param(task, &params[2]) != 0.0;
     const double ways = !votes ? 1.0 : task->shape.dims == 3 ? WAYS_OF_FRAMES : WAYS;
-    const double each = ways * ((network ? csrec_task_param(task, &params[0]) * PASS : 0.0) + FIT);
+    const bool moves = task->shape.dims == 3 && csrec_task_param(task, &params[4]) != 0.0;
+    const double each = ways * ((network ? csrec_task_param(task, &params[0]) * PASS : 0.0) + FIT) +
+                        (moves ? MOTION : 0.0);
     const double channels = (double)task->channels;
     const csrec_need fit = need_of_fit(task, area);
     const double seconds = pixels * channels * each + fit.seconds;
     return (csrec_need){.bytes = csrec_signal_bytes(task) + area * (planes + 4.0 * 80.0) +
                                  (network ? weights * (1.0 + votes) : 0.0) + fit.bytes +
+                                 (moves ? bytes_of_motion(area, channels) : 0.0) +
                                  16.0 * (double)task->n * (1.0 + channels),
                         .seconds = 0.2 + csrec_task_share(task, seconds, 1 << 20)};
 }
@@ -183,7 +192,8 @@ static bool device_faster(const csrec_task *task) {
     return need_of(task).seconds > 1.0;
 }
 
-static const csrec_setting cheap_settings[] = {{"turns", 1}, {"steps", 0}, {"vote", 0}, {0}};
+static const csrec_setting cheap_settings[] = {
+    {"turns", 1}, {"steps", 0}, {"vote", 0}, {"motion", 0}, {0}};
 
 const csrec_method_type csrec_method_beside = {
     .info = {.name = "beside",

@@ -7,13 +7,30 @@
 #include "base/pool.h"
 #include "learn/net/beside.h"
 #include "learn/net/pass.h"
+#include "method/beside/blocks.h"
 #include "method/method.h"
 
 /* A frame: its samples, in any order, and guides. */
 typedef struct csrec_film_frame {
     csrec_measurement m;
     bool owned;
+    bool alone, followed; /* what it is by itself is kept; and tells of motion */
+    bool carried;         /* to the frame that is followed */
 } csrec_film_frame;
+
+/* Motion of the frames of a window to one of them, on planes of half the extents. */
+typedef struct csrec_motion {
+    int64_t height, width, of; /* of: that frame; -1: none */
+    double middle, unit;       /* gray = (mean of channels - middle) / unit */
+    float *gray[CSREC_BESIDE_FRAMES], *flow[CSREC_BESIDE_FRAMES]; /* [height][width], [2] of them */
+    float *work;
+    csrec_blocks blocks;
+    double *sums;    /* [blocks][2]: squares that are missed without motion, with it */
+    double *gate[2]; /* [blocks]: by the samples of either frame */
+    int64_t *sample; /* at an entry, from 1 on */
+    float *values, *near;
+    uint8_t *known;
+} csrec_motion;
 
 typedef struct csrec_film {
     csrec_recovery r; /* options, context, progress; no signal of its own */
@@ -27,18 +44,21 @@ typedef struct csrec_film {
     float *values[CSREC_BESIDE_FRAMES], *guide, *result, *squares;
     uint8_t *known[CSREC_BESIDE_FRAMES];
     int n_guides;
-    /* The vote: a frame by itself, and the share of the window in blocks of so many pixels a side.
-     */
-    bool votes, voted;
-    csrec_prior_pass alone;
+    /* Frames by themselves [entries * channels], of the window where frames move: */
+    bool votes, moves;
+    csrec_prior_pass prior;
     float *plane, *sum;
-    double *by_itself, *share;
-    int64_t block;
+    double *by_itself[CSREC_BESIDE_FRAMES];
+    /* The vote: the share of the window in blocks. */
+    bool voted;
+    double *share;
+    csrec_blocks blocks;
+    csrec_motion motion;
     /* The fit: */
-    int64_t steps, fitted; /* for each channel of a frame; taken so far */
-    double seconds, spent; /* at most for all frames, 0: no limit; so far */
-    bool fits;             /* now */
-    uint8_t *fit_to;       /* samples of a frame */
+    int64_t steps, fitted;    /* for each channel of a frame; taken so far */
+    double seconds, spent;    /* at most for all frames, 0: no limit; so far */
+    bool fits;                /* now */
+    uint8_t *fit_to;          /* samples of a frame */
     double *left_out, *scale; /* of each channel: four sums, and the scale of expected errors */
     csrec_pool pool;
 } csrec_film;
@@ -71,6 +91,29 @@ csrec_status csrec_film_recover(csrec_film *film, int64_t t, double *signal, dou
 csrec_status csrec_film_vote(csrec_film *film, int64_t t, double *signal, csrec_call *call,
                              csrec_error *error);
 
+/* A measurement of a frame by itself. */
+csrec_status csrec_film_itself(csrec_film *film, const csrec_measurement *m, csrec_call *call,
+                               double *signal, csrec_error *error);
+
+/* The same of frame t, unless it is kept; and where it is kept. */
+csrec_status csrec_film_alone(csrec_film *film, int64_t t, csrec_call *call, csrec_error *error);
+double *csrec_film_kept(csrec_film *film, int64_t t);
+
+/* Takes memory for motion from the pool of the film. */
+void csrec_motion_create(csrec_film *film);
+
+/* Finds the motion from the frames around frame t to it. */
+csrec_status csrec_film_follow(csrec_film *film, int64_t t, csrec_call *call, csrec_error *error);
+
+/* The samples of channel c of frame k, in tones (y - middle) / unit, carried to where they are seen
+ * in the frame that was followed. Returns the number of those that it has. */
+int64_t csrec_film_samples(csrec_film *film, int64_t k, int64_t c, double middle, double unit,
+                           float *values, uint8_t *known);
+
+/* Those of frame t, and elsewhere those that are carried to it; arrays from the pool. */
+csrec_status csrec_film_gather(csrec_film *film, int64_t t, csrec_measurement *all,
+                               csrec_pool *pool, csrec_error *error);
+
 /* Whether the vote leaves out samples of frame t at this entry. */
 bool csrec_film_left_out(const csrec_film *film, int64_t t, int64_t entry);
 
@@ -80,6 +123,7 @@ csrec_status csrec_film_fit(csrec_film *film, int64_t t, int64_t c, const csrec_
 
 /* Steps for each frame of a sequence, or for a picture, of so many of the setting. */
 int64_t csrec_film_steps(double steps, bool sequence);
+
 /* Share of the window at a pixel, between the middles of blocks. */
 double csrec_film_share(const csrec_film *film, int64_t y, int64_t x);
 

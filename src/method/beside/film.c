@@ -10,6 +10,8 @@
 #include "method/method.h"
 #include "solver/solver.h"
 
+enum { REACH = 3 }; /* without a network */
+
 /* ------------------------------------------------------------------ memory -------------------- */
 
 static int setting(const csrec_recovery *r, const char *name) {
@@ -17,23 +19,25 @@ static int setting(const csrec_recovery *r, const char *name) {
     return (int)csrec_setting_value(&r->options->solve, CSREC_OF_METHOD, name, param->value);
 }
 
-/* Without a prior for single pictures there is no vote. */
-static csrec_status open_vote(csrec_film *f, bool network, const csrec_net_options *options,
-                              csrec_error *error) {
+/* Without a prior for single pictures there is neither a vote nor motion. */
+static csrec_status open_alone(csrec_film *f, bool network, const csrec_net_options *options,
+                               csrec_error *error) {
     const int64_t n = f->height * f->width, C = f->channels;
     csrec_status status = CSREC_OK;
-    if (network && !csrec_prior_installed(1, 0, NULL)) f->votes = false;
-    if (!f->votes) return CSREC_OK;
+    if (network && !csrec_prior_installed(1, 0, NULL)) f->votes = f->moves = false;
+    if (!f->votes && !f->moves) return CSREC_OK;
     if (network)
         status = csrec_prior_pass_create(NULL, C, true, f->r.context, options, f->height, f->width,
-                                         &f->alone, error);
-    const int64_t planes = network && !status ? f->alone.channels : 0;
+                                         &f->prior, error);
+    const int64_t planes = network && !status ? f->prior.channels : 0;
     CSREC_TAKE(&f->pool, f->plane, planes * n);
     CSREC_TAKE(&f->pool, f->sum, planes * n);
-    CSREC_TAKE(&f->pool, f->by_itself, n * C);
+    for (int t = 0; t < (f->moves ? 2 * f->reach + 1 : 1); t++)
+        CSREC_TAKE(&f->pool, f->by_itself[t], n * C);
     CSREC_TAKE(&f->pool, f->share, n);
     CSREC_ZEROS(&f->pool, f->left_out, 4 * C);
     CSREC_ZEROS(&f->pool, f->scale, C);
+    if (f->moves) csrec_motion_create(f);
     return status;
 }
 
@@ -59,7 +63,9 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
                                  r->context, &options, f->height, f->width, &f->net, error);
     if (status) return status;
     const int64_t n = f->height * f->width;
-    f->reach = m->shape.dims == 3 ? f->net.frames / 2 : 0;
+    f->moves = m->shape.dims == 3 && setting(r, "motion") != 0;
+    if (m->shape.dims == 3) f->reach = network ? f->net.frames / 2 : f->moves ? REACH : 0;
+    f->moves = f->moves && f->reach > 0;
     for (int t = 0; t < 2 * f->reach + 1; t++) {
         CSREC_TAKE(&f->pool, f->values[t], n);
         CSREC_TAKE(&f->pool, f->known[t], n);
@@ -68,7 +74,7 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
     CSREC_TAKE(&f->pool, f->result, n);
     CSREC_TAKE(&f->pool, f->squares, n);
     CSREC_TAKE(&f->pool, f->fit_to, n);
-    status = open_vote(f, network && f->votes, &options, error);
+    status = open_alone(f, network, &options, error);
     if (status || !f->pool.lacks) return status;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for frames of %lld x %lld",
                       (long long)f->height, (long long)f->width);
@@ -82,7 +88,7 @@ static void drop(csrec_film_frame *frame) {
 void csrec_film_clear(csrec_film *f) {
     for (int k = 0; k < CSREC_BESIDE_FRAMES; k++) drop(&f->frame[k]);
     csrec_beside_clear(&f->net);
-    csrec_prior_pass_clear(&f->alone);
+    csrec_prior_pass_clear(&f->prior);
     csrec_pool_clear(&f->pool);
 }
 
@@ -95,7 +101,7 @@ csrec_film_frame *csrec_film_at(csrec_film *f, int64_t t) {
 void csrec_film_push(csrec_film *f, const csrec_measurement *frame, bool owned) {
     csrec_film_frame *to = csrec_film_at(f, f->pushed++);
     drop(to);
-    *to = (csrec_film_frame){*frame, owned};
+    *to = (csrec_film_frame){.m = *frame, .owned = owned};
 }
 
 bool csrec_film_ready(const csrec_film *f) {
@@ -123,35 +129,20 @@ static bool range_of(csrec_film *f, int64_t t, int64_t c, double range[2]) {
     return !isnan(range[0]);
 }
 
-/* A frame's samples of a channel in tones; returns their number. */
-static int64_t spread(const csrec_film *f, const csrec_measurement *m, int64_t c, double middle,
-                      double unit, float *values, uint8_t *known) {
-    int64_t count = 0;
-    memset(known, 0, (size_t)(f->height * f->width));
-    for (int64_t i = 0; i < m->n; i++) {
-        const double y = m->y[i * m->channels + c];
-        if (isnan(y)) continue;
-        known[m->index[i]] = 1;
-        values[m->index[i]] = (float)((y - middle) / unit);
-        count++;
-    }
-    return count;
-}
-
 static csrec_beside_window look(csrec_film *f, int64_t t, int64_t c, double middle, double unit) {
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
-    const int middle_frame = f->net.frames / 2;
+    /* without a network only the frame itself */
+    const int reach = f->net.net ? f->reach : 0;
     csrec_beside_window w = {.frames = f->net.frames,
                              .guides = f->n_guides,
                              .guide = f->guide,
                              .sigma = csrec_tones_sigma(m, unit),
                              .tone = 1.0f,
                              .threads = f->r.options->threads};
-    int64_t window[2];
-    window_of(f, t, window);
-    for (int64_t k = window[0], i = 0; k < window[1]; k++, i++) {
-        const int64_t at = middle_frame + k - t;
-        if (!spread(f, &csrec_film_at(f, k)->m, c, middle, unit, f->values[i], f->known[i]))
+    for (int i = 0, at = w.frames / 2 - reach; i <= 2 * reach; i++, at++) {
+        const int64_t k = t + i - reach;
+        if (k < 0 || k >= f->pushed ||
+            !csrec_film_samples(f, k, c, middle, unit, f->values[i], f->known[i]))
             continue;
         w.values[at] = f->values[i];
         w.known[at] = f->known[i];
@@ -224,9 +215,29 @@ static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double 
     return status;
 }
 
+/* Without a network: the frame with the samples that are carried to it, by its guides, or by
+ * itself. */
+static csrec_status recover_gathered(csrec_film *f, int64_t t, double *signal, csrec_call *call,
+                                     csrec_error *error) {
+    csrec_film_frame *frame = csrec_film_at(f, t);
+    const csrec_measurement own = frame->m;
+    csrec_measurement all;
+    csrec_pool pool = {0};
+    csrec_status status = csrec_film_gather(f, t, &all, &pool, error);
+    frame->m = status ? own : all;
+    if (!status && !own.guides) status = csrec_film_itself(f, &all, call, signal, error);
+    for (int64_t c = 0; c < f->channels && own.guides && !status; c++)
+        status = recover_channel(f, t, c, signal, NULL, call, error);
+    frame->m = own;
+    csrec_pool_clear(&pool);
+    return status;
+}
+
 csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double *variance,
                                 csrec_call *call, csrec_error *error) {
-    csrec_status status = CSREC_OK;
+    csrec_status status = f->moves ? csrec_film_follow(f, t, call, error) : CSREC_OK;
+    if (f->moves && !f->net.net && !status && !csrec_call_stopped(call))
+        return recover_gathered(f, t, signal, call, error);
     for (int64_t c = 0; c < f->channels && !status; c++)
         status = recover_channel(f, t, c, signal, variance, call, error);
     return status;

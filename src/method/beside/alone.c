@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* alone.c - a frame by itself, without guides and other frames. */
+#include <string.h>
+
+#include "learn/net/pass.h"
+#include "measurement/channels.h"
+#include "method/beside/beside.h"
+#include "method/method.h"
+
+/* By the prior for single pictures; channels from `first` on. */
+static csrec_status add_channels(csrec_film *f, const csrec_measurement *m, const double *middle,
+                                 double unit, int64_t first, csrec_call *call, double *signal,
+                                 csrec_error *error) {
+    const int64_t n = f->height * f->width, C = f->channels;
+    const int own = f->prior.channels;
+    csrec_prior_samples s = {.channels = own, .height = f->height, .width = f->width};
+    s.values = f->plane;
+    s.known = f->known[0];
+    s.sigma = csrec_tones_sigma(m, unit);
+    s.tone = 1.0f;
+    s.threads = f->r.options->threads;
+    csrec_status status = CSREC_OK;
+    memset(f->known[0], 0, (size_t)n);
+    memset(f->sum, 0, (size_t)(own * n) * sizeof *f->sum);
+    for (int64_t i = 0; i < m->n; i++) {
+        f->known[0][m->index[i]] = 1;
+        for (int c = 0; c < own; c++)
+            f->plane[c * n + m->index[i]] =
+                (float)((m->y[i * C + first + c] - middle[first + c]) / unit);
+    }
+    int passes = 0;
+    for (; passes < f->turns && !status; passes++) {
+        if (csrec_call_poll(call) && passes > 0) break;
+        status = csrec_prior_pass_add(&f->prior, &s, passes, call, f->sum, NULL, error);
+    }
+    for (int64_t i = 0; i < n && !status; i++)
+        for (int c = 0; c < own; c++)
+            signal[i * C + first + c] =
+                middle[first + c] + unit * (double)f->sum[c * n + i] / passes;
+    return status;
+}
+
+static csrec_status by_network(csrec_film *f, const csrec_measurement *m, csrec_whole *whole,
+                               csrec_call *call, double *signal, csrec_error *error) {
+    csrec_pool pool = {0};
+    double *middle = CSREC_TAKE(&pool, middle, f->channels);
+    csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    const double unit = status ? 1.0 : csrec_tones_unit(m, whole, middle);
+    for (int64_t c = 0; c < f->channels && !status; c += f->prior.channels)
+        status = add_channels(f, m, middle, unit, c, call, signal, error);
+    csrec_pool_clear(&pool);
+    return status;
+}
+
+/* By block cosines. */
+static csrec_status by_blocks(csrec_film *f, const csrec_measurement *m, csrec_whole *whole,
+                              csrec_call *call, double *signal, csrec_error *error) {
+    static const csrec_setting small[] = {{"block", 8}};
+    csrec_recover_options options = csrec_options_within(f->r.options, call);
+    csrec_recover_report report = {0};
+    csrec_recovery own = f->r;
+    options.method = csrec_method_frames.info.name;
+    options.solve.settings = small;
+    options.solve.n_settings = 1;
+    own.measurement = m;
+    own.whole = whole;
+    own.signal = signal;
+    own.variance = own.common = NULL;
+    own.atoms = NULL;
+    own.report = &report;
+    return csrec_recover_start(&own, &options, error);
+}
+
+csrec_status csrec_film_itself(csrec_film *f, const csrec_measurement *m, csrec_call *call,
+                               double *signal, csrec_error *error) {
+    csrec_measurement plain = *m;
+    csrec_whole whole;
+    plain.guides = NULL;
+    csrec_status status = csrec_whole_of(&plain, &whole, error);
+    if (!status)
+        status = (f->net.net ? by_network : by_blocks)(f, &plain, &whole, call, signal, error);
+    csrec_whole_clear(&whole);
+    return status;
+}
+
+double *csrec_film_kept(csrec_film *f, int64_t t) {
+    return f->by_itself[f->moves ? t % (2 * f->reach + 1) : 0];
+}
+
+csrec_status csrec_film_alone(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {
+    csrec_film_frame *frame = csrec_film_at(f, t);
+    if (frame->alone || frame->m.n == 0) return CSREC_OK;
+    csrec_status status = csrec_film_itself(f, &frame->m, call, csrec_film_kept(f, t), error);
+    frame->alone = f->moves && !status;
+    return status;
+}

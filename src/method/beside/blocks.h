@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* blocks.h - a frame in blocks: sums around one, and values between their middles. */
+#ifndef CSREC_METHOD_BESIDE_BLOCKS_H
+#define CSREC_METHOD_BESIDE_BLOCKS_H
+
+#include <stdint.h>
+
+typedef struct csrec_blocks {
+    int64_t side, down, across; /* pixels; blocks */
+} csrec_blocks;
+
+static inline csrec_blocks csrec_blocks_of(int64_t side, int64_t height, int64_t width) {
+    return (csrec_blocks){side, (height + side - 1) / side, (width + side - 1) / side};
+}
+
+/* Block of a pixel. */
+static inline int64_t csrec_blocks_at(const csrec_blocks *b, int64_t y, int64_t x) {
+    return y / b->side * b->across + x / b->side;
+}
+
+/* Of a block and the eight around it, the nearer the more; values are `step` apart. */
+double csrec_blocks_around(const csrec_blocks *b, const double *values, int step, int64_t block);
+
+/* At a pixel, between the middles of blocks. */
+double csrec_blocks_between(const csrec_blocks *b, const double *values, int64_t y, int64_t x);
+
+#endif
