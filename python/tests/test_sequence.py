@@ -202,6 +202,19 @@ def test_what_is_no_axis_of_time(rng):
         cs.recover(frames, time_axis=0, channel_axis=-1, reference=frames, peak=1.0, **WAY)
 
 
+def test_a_fit_goes_along_with_the_frames(rng):
+    frames = film(rng, 3)
+    way = {"method": "beside", "vote": 0, "channel_axis": None} | WAY
+    del way["quality"]
+    try:
+        plain = cs.recover(frames, time_axis=0, **way)
+    except cs.FileError:
+        pytest.skip("no prior is installed")
+    fitted = cs.recover(frames, time_axis=0, steps=8, **way)
+    assert np.isfinite(fitted).all() and not np.array_equal(fitted, plain)
+    np.testing.assert_array_equal(np.stack(list(cs.sequence(frames, steps=8, **way))), fitted)
+
+
 def test_a_measurement_keeps_that_it_is_a_sequence(rng):
     frames = film(rng)
     known = np.isfinite(frames)
