@@ -128,3 +128,64 @@ TEST(a_scale_serves_four_frames) {
         }
     }
 }
+
+/* ------------------------------------------------------------------ frames without samples ---- */
+
+static void check_unknown(const csrec_recover_report *report, const double *signal,
+                          const double *map, bool lost) {
+    for (int64_t i = 0; i < AREA; i++) {
+        assert_true(lost ? isnan(signal[i]) : isfinite(signal[i]));
+        assert_true(lost ? isnan(map[i]) : isfinite(map[i]));
+    }
+    if (lost)
+        assert_non_null(strstr(report->remark, "no samples"));
+    else
+        assert_null(report->remark);
+}
+
+/* A frame that has none, and neither the others of its window, is unknown; all others have the
+ * values of the stack. */
+TEST(frames_without_samples_are_recovered_from_others) {
+    enum { REACH = 1 };
+    for (int round = 0; round < 6; round++) {
+        ENDS_BY(end_model) csrec_model *model = draw_beside(2 * REACH + 1, 0, 0.05);
+        film f = draw_film(0.3, round % 2 ? 4.0 : 0.0);
+        const int from = (int)check_below(&seed, T), n = 1 + (int)check_below(&seed, T - from);
+        for (int t = from; t < from + n && n < T; t++)
+            f.frame[t] = (csrec_measurement){.shape = f.frame[t].shape, .channels = 1};
+        const csrec_recover_options o = options_of(model, round % 3 == 0);
+        csrec_measurement stack = room_for_samples((csrec_shape){3, {T, SIDE, SIDE}}, 1, T * AREA);
+        stack.sequence = true;
+        stack.sigma = round % 2 ? 4.0 : 0.0;
+        for (int t = 0; t < T; t++)
+            for (int64_t i = 0; i < f.frame[t].n; i++) {
+                stack.index[stack.n] = t * AREA + f.frame[t].index[i];
+                stack.y[stack.n++] = f.frame[t].y[i];
+            }
+        double *whole = check_room(T * AREA);
+        double *signal = check_room(AREA), *map = check_room(AREA);
+        csrec_recover_report report;
+        assert_well(csrec_recover(&stack, &o, whole, NULL, &report, &told));
+        csrec_sequence *sequence;
+        assert_well(csrec_sequence_create(&o, &sequence, &told));
+        bool any = false;
+        for (int t = 0, taken = 0; t < T; t++) {
+            assert_well(csrec_sequence_push(sequence, &f.frame[t], &told));
+            if (t == T - 1) csrec_sequence_end(sequence);
+            for (; csrec_sequence_ready(sequence); taken++) {
+                bool lost = n < T;
+                for (int k = taken - REACH; k <= taken + REACH; k++)
+                    lost = lost && (k < 0 || k >= T || (k >= from && k < from + n));
+                any = any || lost;
+                csrec_recover_report own;
+                assert_well(csrec_sequence_take(sequence, signal, map, &own, &told));
+                check_unknown(&own, signal, map, lost);
+                for (int64_t i = 0; i < AREA && (from > 0 || !(stack.sigma > 0.0)); i++)
+                    assert_true(lost ? isnan(whole[taken * AREA + i])
+                                     : signal[i] == whole[taken * AREA + i]);
+            }
+        }
+        assert_true(any == (report.remark != NULL));
+        csrec_sequence_destroy(sequence);
+    }
+}

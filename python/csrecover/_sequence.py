@@ -10,7 +10,7 @@ from typing import Any, Iterable, Iterator, Optional, Union
 import numpy as np
 
 from ._arguments import flag, pair, scalar
-from ._errors import ArgumentError
+from ._errors import ArgumentError, RecoveryWarning, warn
 from ._guides import guided
 from ._labels import along, axis_of, nodata_of, restored, unlabelled
 from ._leave import delivered
@@ -20,7 +20,7 @@ from ._noise import estimate_noise
 from ._options import options_of, settings
 from ._progress import Callback, Watch
 from ._recover import _signal
-from ._whole import UNSAID, ChannelAxis, taken, taken_as
+from ._whole import UNSAID, ChannelAxis, of_dtype, taken, taken_as
 
 
 class Sequence:
@@ -89,7 +89,10 @@ class Sequence:
 
     def push(self, frame: Any, mask: Any = None, guide: Any = None) -> list[Any]:
         """The next frame: a whole array with NaN, masked or with ``mask``, true where it was sampled, or
-        a :class:`Measurement`; ``guide``, as of :func:`recover`. Returns the results that are ready by it, often of an earlier frame."""
+        a :class:`Measurement`; ``guide``, as of :func:`recover`. Of a frame without samples nothing is
+        known (it was dropped, or hidden): it is recovered from those around it, or else is NaN, of
+        floats, with a :class:`RecoveryWarning`. Returns the results that are ready by it, often of an
+        earlier frame."""
         if not self._open:
             raise ArgumentError("the sequence has ended; begin another")
         restore, nodata, mask = restored(frame), nodata_of(frame), along(mask, frame)
@@ -101,8 +104,11 @@ class Sequence:
                    frame)
         made, keep = to_c(m)
         if self._sigma is not None:
-            made.sigma = (estimate_noise(m) if isinstance(self._sigma, str) and self._sigma == "auto"
-                          else scalar(self._sigma, "sigma"))
+            told = isinstance(self._sigma, str) and self._sigma == "auto"
+            if not told:
+                made.sigma = scalar(self._sigma, "sigma")
+            elif made.n:  # a frame without samples has the noise of that before it
+                made.sigma = estimate_noise(m)
         if self._scale is not None:
             made.scale = pair(self._scale, "scale")
         if self._handle is None:
@@ -138,6 +144,10 @@ class Sequence:
                                              NULL if errors is None else pointer(errors), NULL, error)
         check(status, error)
         self._forms.popleft()
+        if np.isnan(signal).all():
+            warn("nothing is known of a frame and of the frames around it; it is NaN", RecoveryWarning)
+            if (nodata is None or np.isnan(nodata)) and of_dtype(np.zeros(1), wanted).dtype.kind != "f":
+                wanted = np.dtype(float)
         signal = restore(delivered(np.moveaxis(signal, -1, axis), wanted, nodata))
         if errors is None:
             return signal

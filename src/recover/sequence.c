@@ -18,6 +18,7 @@ struct csrec_sequence {
     csrec_context context;
     csrec_film film;
     csrec_span span;   /* of all samples so far */
+    double sigma;      /* of the last frame with samples */
     csrec_shape shape; /* of a frame; no axes before the first */
     int64_t channels;
     bool windowed, waits, opened;
@@ -112,6 +113,18 @@ static csrec_status begin(csrec_sequence *s, const csrec_measurement *frame, csr
 
 /* ------------------------------------------------------------------ frames -------------------- */
 
+/* A frame without samples (dropped, under a cloud) as one with a sample of 0, for what needs one;
+ * free its index and y. */
+static csrec_status stand_in(const csrec_measurement *frame, csrec_measurement *one,
+                             csrec_error *error) {
+    *one = *frame;
+    if (frame->n != 0 || frame->channels < 1) return CSREC_OK;
+    one->n = 1;
+    one->index = calloc(1, sizeof *one->index);
+    one->y = calloc((size_t)frame->channels, sizeof *one->y);
+    return one->index && one->y ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+}
+
 static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement *frame,
                                 csrec_error *error) {
     csrec_status status = csrec_measurement_check_points(frame, "frame", error);
@@ -135,13 +148,32 @@ static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement
     return CSREC_OK;
 }
 
+/* An owned copy, checked. */
+static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame,
+                               csrec_measurement *copy, csrec_error *error) {
+    csrec_measurement whole;
+    const csrec_measurement *const one[] = {&whole};
+    csrec_status status = stand_in(frame, &whole, error);
+    if (!status) status = check_frame(s, &whole, error);
+    if (!status && !s->shape.dims) status = begin(s, &whole, error);
+    if (!status) status = csrec_measurement_merge(1, one, copy, NULL, error);
+    if (frame->n == 0 && whole.n == 1) {
+        free(whole.index);
+        free(whole.y);
+    }
+    if (status) return status;
+    copy->n = frame->n;
+    if (frame->n > 0)
+        s->sigma = frame->sigma;
+    else if (copy->sigma == 0.0)
+        copy->sigma = s->sigma;
+    return CSREC_OK;
+}
+
 csrec_status csrec_sequence_push(csrec_sequence *s, const csrec_measurement *frame,
                                  csrec_error *error) {
-    const csrec_measurement *const one[] = {frame};
     csrec_measurement copy;
-    csrec_status status = check_frame(s, frame, error);
-    if (!status && !s->shape.dims) status = begin(s, frame, error);
-    if (!status) status = csrec_measurement_merge(1, one, &copy, NULL, error);
+    csrec_status status = copy_frame(s, frame, &copy, error);
     if (status) return status;
     const csrec_span span = csrec_span_of(frame);
     s->span.least = fmin(span.least, s->span.least);
@@ -172,7 +204,16 @@ bool csrec_sequence_ready(const csrec_sequence *s) {
 
 static csrec_status take_alone(csrec_sequence *s, double *signal, double *uncertainty,
                                csrec_recover_report *report, csrec_error *error) {
+    const int64_t values = s->shape.dim[0] * s->shape.dim[1] * s->channels;
     s->waits = false;
+    for (int64_t i = 0; i < values && s->frame.n == 0; i++) signal[i] = NAN;
+    for (int64_t i = 0; i < values && uncertainty; i++) uncertainty[i] = NAN;
+    if (s->frame.n == 0) {
+        if (report)
+            *report = (csrec_recover_report){.outcome = CSREC_DONE,
+                                             .remark = csrec_film_remark(values, signal)};
+        return CSREC_OK;
+    }
     csrec_status status = csrec_recover(&s->frame, &s->options, signal, NULL, report, error);
     if (!status && uncertainty)
         status = csrec_uncertainty(&s->frame, &s->options, signal, uncertainty, NULL, error);
@@ -194,6 +235,7 @@ static void finish(csrec_sequence *s, const csrec_measurement *m, double *signal
     report->residual = csrec_samples_residual(m, signal);
     report->backend = csrec_device_name(s->context.kind);
     report->pursuits = 1;
+    report->remark = csrec_film_remark(values, signal);
     csrec_layout_report(&s->layout, report);
 }
 

@@ -77,6 +77,10 @@ void csrec_film_scale(csrec_film *film, const csrec_measurement *out, double *co
 /* Scales the squared errors that the network expects; before the first vote they stay. */
 void csrec_film_expect(const csrec_film *film, double *variance);
 
+/* What to tell of a result that has frames, or channels of them, of which nothing is known in the
+ * frames around them either, and which are NAN therefore; or NULL. */
+const char *csrec_film_remark(int64_t values, const double *signal);
+
 /* Guides of channel c of a frame. At most `most`, by what they tell of its samples in least
  * squares, written to guide [][entries], with gaps filled. work: csrec_pyramid_work. Returns their
  * number; -1: out of memory. */
