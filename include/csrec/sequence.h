@@ -4,6 +4,7 @@
 #define CSREC_SEQUENCE_H
 
 #include "recover.h"
+#include "sampling.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,6 +64,18 @@ CSREC_API bool csrec_sequence_ready(const csrec_sequence *sequence);
  * ready. */
 CSREC_API csrec_status csrec_sequence_take(csrec_sequence *sequence, double *signal,
                                            double *uncertainty, csrec_recover_report *report,
+                                           csrec_error *error);
+
+/* Where to measure the frame that comes next, of which nothing is known yet: positions of the whole
+ * frame by csrec_where_next, denser where the frame pushed last, recovered from those before it, is
+ * expected to err, and where it differs from the one before, which moves; a share of the density is
+ * even (docs/beside.md). Frames that wait need not be taken, and are recovered as if this had not
+ * been called. options: as of csrec_where_next. Free the result with csrec_sampling_clear.
+ *
+ * CSREC_ARGUMENT: no frame was pushed yet; else the errors of csrec_recover and csrec_where_next.
+ */
+CSREC_API csrec_status csrec_sequence_next(csrec_sequence *sequence,
+                                           const csrec_next_options *options, csrec_sampling *next,
                                            csrec_error *error);
 
 #ifdef __cplusplus

@@ -9,13 +9,14 @@ from typing import Any, Iterable, Iterator, Optional, Union
 
 import numpy as np
 
-from ._arguments import flag, pair, scalar
+from ._arguments import SEED, flag, pair, scalar, seed_of, whole
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._guides import guided
 from ._labels import along, axis_of, nodata_of, restored, unlabelled
 from ._leave import delivered
-from ._library import NULL, check, ffi, kept, lib, new_error, new_shape, pointer
+from ._library import NULL, check, copied, ffi, kept, lib, new_error, new_shape, pointer
 from ._measurement import Measurement, to_c
+from ._next import _like
 from ._noise import estimate_noise
 from ._options import options_of, settings
 from ._progress import Callback, Watch
@@ -71,6 +72,7 @@ class Sequence:
         self._keep: list[Any] = []
         self._forms: deque[Any] = deque()
         self._open = True
+        self._shape: tuple[int, ...] = ()
 
     @property
     def delay(self) -> int:
@@ -113,6 +115,7 @@ class Sequence:
             made.scale = pair(self._scale, "scale")
         if self._handle is None:
             self._begin(made)
+            self._shape = tuple(m.shape)
         error = new_error()
         check(lib.csrec_sequence_push(self._handle, made, error), error)
         del keep
@@ -121,6 +124,39 @@ class Sequence:
         axis = where if isinstance(where, int) and form.ndim > len(m.shape) else -1
         self._forms.append((form.shape, wanted, nodata, axis, restore))
         return self._ready()
+
+    def next(self, k: int, *, allowed: Any = None, seed: int = SEED, rng: Any = None) -> np.ndarray:
+        """Where to measure the frame that comes next: [k] flat C-order positions of the whole frame, as
+        of :func:`where_next`, denser where the last frame, recovered from those before it, is expected
+        to err, and where it differs from the one before. Frames that wait stay as they are.
+
+        Examples
+        --------
+        >>> image = csrecover.datasets.picture("discs", 64).astype(float)
+        >>> with csrecover.Sequence() as live:
+        ...     scan = csrecover.sample(image, rate=0.1)
+        ...     for t in range(3):
+        ...         results = live.push(scan)
+        ...         index = live.next(400)
+        ...         scan = csrecover.Measurement(image.flat[index], index, image.shape)
+        >>> index.shape
+        (400,)
+        """
+        if self._handle is None:
+            raise ArgumentError("no frame is known yet; push one, and place the first evenly "
+                                "(sample, where_next)")
+        options, error = ffi.new("csrec_next_options *"), new_error()
+        options.count, options.seed = whole(k, "k"), seed_of(seed, rng)
+        places = None if allowed is None else np.ascontiguousarray(
+            _like("allowed", allowed, self._shape) != 0, dtype=np.uint8)
+        keep = NULL if places is None else pointer(places, "uint8_t")
+        options.allowed = keep
+        found = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)
+        with self._watch:
+            options.progress = self._watch.function
+            status = lib.csrec_sequence_next(self._handle, options, found, error)
+        check(status, error)
+        return copied(found.index, found.n, "int64_t", np.int64)
 
     def finish(self) -> list[Any]:
         """No more frames come: the results of those that wait."""

@@ -263,3 +263,54 @@ csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *unce
     if (report) *report = own;
     return CSREC_OK;
 }
+
+/* ------------------------------------------------------------------ the frame to come --------- */
+
+/* Share of the density that is even: what appears is expected nowhere. */
+static const double EVEN = 0.25;
+
+/* Squares, up to a factor. */
+static csrec_status expect_next(csrec_sequence *s, const csrec_next_options *o, double *squares,
+                                csrec_error *error) {
+    const int64_t entries = s->shape.dim[0] * s->shape.dim[1];
+    const csrec_measurement *last =
+        s->windowed ? &csrec_film_at(&s->film, s->film.pushed - 1)->m : &s->frame;
+    csrec_call call;
+    if (s->windowed && s->film.net.net) {
+        csrec_call_begin(&call, o->progress, o->context,
+                         (csrec_progress){"frames", s->film.taken, s->film.pushed, -1.0});
+        const csrec_status status = csrec_film_next(&s->film, squares, &call, error);
+        csrec_call_end(&call);
+        return status;
+    }
+    if (last->n == 0) { /* nothing tells */
+        for (int64_t i = 0; i < entries; i++) squares[i] = 1.0;
+        return CSREC_OK;
+    }
+    const csrec_measurement m = stacked(last);
+    const csrec_status status = csrec_uncertainty_density(&m, &s->options, squares, error);
+    for (int64_t i = 0; i < entries && !status; i++) squares[i] *= squares[i];
+    return status;
+}
+
+csrec_status csrec_sequence_next(csrec_sequence *s, const csrec_next_options *options,
+                                 csrec_sampling *next, csrec_error *error) {
+    const csrec_measurement frame = {.shape = s->shape, .channels = s->channels};
+    const int64_t entries = s->shape.dims ? s->shape.dim[0] * s->shape.dim[1] : 0;
+    double mean = 0.0;
+    if (entries == 0)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "no frame is known yet; push one, and place the first evenly");
+    double *density = malloc((size_t)entries * sizeof *density);
+    csrec_status status = density ? expect_next(s, options, density, error)
+                                  : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < entries && !status; i++) {
+        density[i] = sqrt(density[i]);
+        mean += density[i] / (double)entries;
+    }
+    for (int64_t i = 0; i < entries && !status; i++)
+        density[i] = mean > 0.0 ? (1.0 - EVEN) * density[i] / mean + EVEN : 1.0;
+    if (!status) status = csrec_where_next(&frame, density, options, next, error);
+    free(density);
+    return status;
+}
