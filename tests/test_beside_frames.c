@@ -128,3 +128,167 @@ TEST(a_scale_serves_four_frames) {
         }
     }
 }
+
+/* ------------------------------------------------------------------ frames without samples ---- */
+
+static void check_unknown(const csrec_recover_report *report, const double *signal,
+                          const double *map, bool lost) {
+    for (int64_t i = 0; i < AREA; i++) {
+        assert_true(lost ? isnan(signal[i]) : isfinite(signal[i]));
+        assert_true(lost ? isnan(map[i]) : isfinite(map[i]));
+    }
+    if (lost)
+        assert_non_null(strstr(report->remark, "no samples"));
+    else
+        assert_null(report->remark);
+}
+
+/* A frame that has none, and neither the others of its window, is unknown; all others have the
+ * values of the stack. */
+TEST(frames_without_samples_are_recovered_from_others) {
+    enum { REACH = 1 };
+    for (int round = 0; round < 6; round++) {
+        ENDS_BY(end_model) csrec_model *model = draw_beside(2 * REACH + 1, 0, 0.05);
+        film f = draw_film(0.3, round % 2 ? 4.0 : 0.0);
+        const int from = (int)check_below(&seed, T), n = 1 + (int)check_below(&seed, T - from);
+        for (int t = from; t < from + n && n < T; t++)
+            f.frame[t] = (csrec_measurement){.shape = f.frame[t].shape, .channels = 1};
+        const csrec_recover_options o = options_of(model, round % 3 == 0);
+        csrec_measurement stack = room_for_samples((csrec_shape){3, {T, SIDE, SIDE}}, 1, T * AREA);
+        stack.sequence = true;
+        stack.sigma = round % 2 ? 4.0 : 0.0;
+        for (int t = 0; t < T; t++)
+            for (int64_t i = 0; i < f.frame[t].n; i++) {
+                stack.index[stack.n] = t * AREA + f.frame[t].index[i];
+                stack.y[stack.n++] = f.frame[t].y[i];
+            }
+        double *whole = check_room(T * AREA);
+        double *signal = check_room(AREA), *map = check_room(AREA);
+        csrec_recover_report report;
+        assert_well(csrec_recover(&stack, &o, whole, NULL, &report, &told));
+        csrec_sequence *sequence;
+        assert_well(csrec_sequence_create(&o, &sequence, &told));
+        bool any = false;
+        for (int t = 0, taken = 0; t < T; t++) {
+            assert_well(csrec_sequence_push(sequence, &f.frame[t], &told));
+            if (t == T - 1) csrec_sequence_end(sequence);
+            for (; csrec_sequence_ready(sequence); taken++) {
+                bool lost = n < T;
+                for (int k = taken - REACH; k <= taken + REACH; k++)
+                    lost = lost && (k < 0 || k >= T || (k >= from && k < from + n));
+                any = any || lost;
+                csrec_recover_report own;
+                assert_well(csrec_sequence_take(sequence, signal, map, &own, &told));
+                check_unknown(&own, signal, map, lost);
+                for (int64_t i = 0; i < AREA && (from > 0 || !(stack.sigma > 0.0)); i++)
+                    assert_true(lost ? isnan(whole[taken * AREA + i])
+                                     : signal[i] == whole[taken * AREA + i]);
+            }
+        }
+        assert_true(any == (report.remark != NULL));
+        csrec_sequence_destroy(sequence);
+    }
+}
+
+/* ------------------------------------------------------------------ places in the next frame -- */
+
+static csrec_sequence *push_all(const film *f, int frames, const csrec_recover_options *o) {
+    csrec_sequence *sequence;
+    assert_well(csrec_sequence_create(o, &sequence, &told));
+    for (int t = 0; t < frames; t++)
+        assert_well(csrec_sequence_push(sequence, &f->frame[t], &told));
+    return sequence;
+}
+
+/* Of the right half, which changes from frame to frame; the left is still. */
+static film draw_half(double rate) {
+    film f = draw_film(rate, 0.0);
+    for (int t = 0; t < T; t++)
+        for (int64_t i = 0; i < f.frame[t].n; i++) {
+            const int64_t at = f.frame[t].index[i];
+            f.frame[t].y[i] = at % SIDE < SIDE / 2 ? 100.0 : t % 2 ? 180.0 : 20.0;
+        }
+    return f;
+}
+
+static int count_right(const csrec_sampling *next, int64_t count) {
+    bool taken[AREA] = {false};
+    int right = 0;
+    assert_int_equal(next->n, count);
+    for (int64_t k = 0; k < count; k++) {
+        assert_true(next->index[k] >= 0 && next->index[k] < AREA && !taken[next->index[k]]);
+        taken[next->index[k]] = true;
+        right += next->index[k] % SIDE >= SIDE / 2;
+    }
+    return right;
+}
+
+/* The deviation of K even places in two halves is at most that of throws of a coin. */
+TEST(places_are_where_frames_differ) {
+    for (int round = 0; round < 6; round++) {
+        ENDS_BY(end_model) csrec_model *model = draw_beside(5, 0, 0.01);
+        const csrec_recover_options o = options_of(model, round % 2);
+        const film f = draw_half(0.4);
+        const int64_t count = 200 + check_below(&seed, 200);
+        const csrec_next_options wanted = {.count = count, .seed = (uint64_t)round};
+        csrec_sequence *sequence = push_all(&f, 3, &o);
+        csrec_sampling next = {0}, again = {0};
+        assert_well(csrec_sequence_next(sequence, &wanted, &next, &told));
+        assert_well(csrec_sequence_next(sequence, &wanted, &again, &told));
+        assert_memory_equal(next.index, again.index, (size_t)count * sizeof *next.index);
+        const int right = count_right(&next, count);
+        if (!(right > 0.5 * (double)count + 4.76 * 0.5 * sqrt((double)count))) /* 1e-6 */
+            fail_msg("%d of %d places are where frames differ", right, (int)count);
+        csrec_sampling_clear(&next);
+        csrec_sampling_clear(&again);
+        csrec_sequence_destroy(sequence);
+    }
+}
+
+/* Frames have the same values whether places were asked for, or not. */
+TEST(places_change_no_frame) {
+    ENDS_BY(end_model) csrec_model *model = draw_beside(5, 0, 0.05);
+    const csrec_recover_options o = options_of(model, true);
+    const film f = draw_film(0.3, 0.0);
+    const csrec_next_options wanted = {.count = 50};
+    double *signal = check_room(T * AREA), *map = check_room(T * AREA);
+    double *own = check_room(AREA), *own_map = check_room(AREA);
+    recover(&f, &o, signal, map);
+    csrec_sequence *sequence;
+    assert_well(csrec_sequence_create(&o, &sequence, &told));
+    csrec_sampling next = {0};
+    assert_refused(csrec_sequence_next(sequence, &wanted, &next, &told), CSREC_ARGUMENT, "push");
+    for (int t = 0, taken = 0; t < T; t++) {
+        assert_well(csrec_sequence_push(sequence, &f.frame[t], &told));
+        if (t == T - 1) csrec_sequence_end(sequence);
+        for (; csrec_sequence_ready(sequence); taken++) {
+            assert_well(csrec_sequence_next(sequence, &wanted, &next, &told));
+            count_right(&next, 50);
+            csrec_sampling_clear(&next);
+            assert_well(csrec_sequence_take(sequence, own, own_map, NULL, &told));
+            assert_memory_equal(own, signal + taken * AREA, AREA * sizeof *own);
+            assert_memory_equal(own_map, map + taken * AREA, AREA * sizeof *own);
+        }
+    }
+    const csrec_next_options many = {.count = AREA + 1};
+    assert_refused(csrec_sequence_next(sequence, &many, &next, &told), CSREC_ARGUMENT, "count");
+    csrec_sequence_destroy(sequence);
+}
+
+/* Without a network the last frame by itself tells. */
+TEST(places_need_no_network) {
+    static const csrec_setting set = {"network", 0};
+    for (int empty = 0; empty < 2; empty++) {
+        film f = draw_film(0.3, 0.0);
+        csrec_recover_options o = options_of(NULL, true);
+        use_settings(&o.solve, 1, &set);
+        if (empty) f.frame[0].n = 0;
+        const csrec_next_options wanted = {.count = 300, .seed = 5};
+        csrec_sequence *sequence = push_all(&f, 1, &o);
+        csrec_sampling next = {0};
+        assert_well(csrec_sequence_next(sequence, &wanted, &next, &told));
+        count_right(&next, 300);
+        csrec_sampling_clear(&next);
+        csrec_sequence_destroy(sequence);
+    }
+}

@@ -228,6 +228,8 @@ typedef struct csrec_read_options {
     csrec_progress_fn progress; /* or NULL. If the file has pattern, seed and count, the positions
                                    are drawn again, see csrec_sampling_create_watched */
     void *context;              /* of progress */
+    bool empty; /* an .npz without samples, or a picture or array of which nothing is known, is a
+                   measurement of none, n = 0 (of a sequence), and no error */
     bool no_guides; /* guides of the file, and layers of an OpenEXR that are such, are left out */
     const csrec_shape *grid; /* or NULL: cells of a .csv's coordinates, which the first and the last
                                 cell of an axis have in their middle. Default: the step that the

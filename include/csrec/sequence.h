@@ -4,6 +4,7 @@
 #define CSREC_SEQUENCE_H
 
 #include "recover.h"
+#include "sampling.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,10 +35,12 @@ CSREC_API csrec_status csrec_sequence_create(const csrec_recover_options *option
                                              csrec_sequence **sequence, csrec_error *error);
 CSREC_API void csrec_sequence_destroy(csrec_sequence *sequence);
 
-/* The next frame, which is copied. CSREC_DATA: a frame that csrec_measurement_check refuses, or of
- * other shape or channels; CSREC_UNSUPPORTED: complex samples, or through an operator; CSREC_FILE:
- * no prior is installed, of a method that needs it; CSREC_ARGUMENT: a frame is ready, which must be
- * taken first, or the sequence has ended; CSREC_MEMORY. After a failure the sequence is as before.
+/* The next frame, which is copied. n = 0: nothing of it is measured (it was dropped, or is under a
+ * cloud), and it is recovered from those around it; index and y are not read. CSREC_DATA: a frame
+ * that csrec_measurement_check refuses but for that, or of other shape or channels;
+ * CSREC_UNSUPPORTED: complex samples, or through an operator; CSREC_FILE: no prior is installed, of
+ * a method that needs it; CSREC_ARGUMENT: a frame is ready, which must be taken first, or the
+ * sequence has ended; CSREC_MEMORY. After a failure the sequence is as before.
  */
 CSREC_API csrec_status csrec_sequence_push(csrec_sequence *sequence, const csrec_measurement *frame,
                                            csrec_error *error);
@@ -56,9 +59,23 @@ CSREC_API bool csrec_sequence_ready(const csrec_sequence *sequence);
  * uncertainty: NULL, or as signal, the expected root mean square error of each value, scaled by the
  * errors at samples that the vote leaves out (docs/beside.md; with its setting vote = 0 unscaled);
  * NAN where the method expects none. report: NULL, or as of csrec_recover.
- * CSREC_ARGUMENT: none is ready. */
+ * A frame of which, and of all frames around it in its window, there are no samples is NAN, as is
+ * its uncertainty, and report->remark says so; those behind it follow. CSREC_ARGUMENT: none is
+ * ready. */
 CSREC_API csrec_status csrec_sequence_take(csrec_sequence *sequence, double *signal,
                                            double *uncertainty, csrec_recover_report *report,
+                                           csrec_error *error);
+
+/* Where to measure the frame that comes next, of which nothing is known yet: positions of the whole
+ * frame by csrec_where_next, denser where the frame pushed last, recovered from those before it, is
+ * expected to err, and where it differs from the one before, which moves; a share of the density is
+ * even (docs/beside.md). Frames that wait need not be taken, and are recovered as if this had not
+ * been called. options: as of csrec_where_next. Free the result with csrec_sampling_clear.
+ *
+ * CSREC_ARGUMENT: no frame was pushed yet; else the errors of csrec_recover and csrec_where_next.
+ */
+CSREC_API csrec_status csrec_sequence_next(csrec_sequence *sequence,
+                                           const csrec_next_options *options, csrec_sampling *next,
                                            csrec_error *error);
 
 #ifdef __cplusplus

@@ -9,18 +9,19 @@ from typing import Any, Iterable, Iterator, Optional, Union
 
 import numpy as np
 
-from ._arguments import flag, pair, scalar
-from ._errors import ArgumentError
+from ._arguments import SEED, flag, pair, scalar, seed_of, whole
+from ._errors import ArgumentError, RecoveryWarning, warn
 from ._guides import guided
 from ._labels import along, axis_of, nodata_of, restored, unlabelled
 from ._leave import delivered
-from ._library import NULL, check, ffi, kept, lib, new_error, new_shape, pointer
+from ._library import NULL, check, copied, ffi, kept, lib, new_error, new_shape, pointer
 from ._measurement import Measurement, to_c
+from ._next import _like
 from ._noise import estimate_noise
 from ._options import options_of, settings
 from ._progress import Callback, Watch
 from ._recover import _signal
-from ._whole import UNSAID, ChannelAxis, taken, taken_as
+from ._whole import UNSAID, ChannelAxis, of_dtype, taken, taken_as
 
 
 class Sequence:
@@ -71,6 +72,7 @@ class Sequence:
         self._keep: list[Any] = []
         self._forms: deque[Any] = deque()
         self._open = True
+        self._shape: tuple[int, ...] = ()
 
     @property
     def delay(self) -> int:
@@ -89,7 +91,10 @@ class Sequence:
 
     def push(self, frame: Any, mask: Any = None, guide: Any = None) -> list[Any]:
         """The next frame: a whole array with NaN, masked or with ``mask``, true where it was sampled, or
-        a :class:`Measurement`; ``guide``, as of :func:`recover`. Returns the results that are ready by it, often of an earlier frame."""
+        a :class:`Measurement`; ``guide``, as of :func:`recover`. Of a frame without samples nothing is
+        known (it was dropped, or hidden): it is recovered from those around it, or else is NaN, of
+        floats, with a :class:`RecoveryWarning`. Returns the results that are ready by it, often of an
+        earlier frame."""
         if not self._open:
             raise ArgumentError("the sequence has ended; begin another")
         restore, nodata, mask = restored(frame), nodata_of(frame), along(mask, frame)
@@ -101,12 +106,16 @@ class Sequence:
                    frame)
         made, keep = to_c(m)
         if self._sigma is not None:
-            made.sigma = (estimate_noise(m) if isinstance(self._sigma, str) and self._sigma == "auto"
-                          else scalar(self._sigma, "sigma"))
+            told = isinstance(self._sigma, str) and self._sigma == "auto"
+            if not told:
+                made.sigma = scalar(self._sigma, "sigma")
+            elif made.n:  # a frame without samples has the noise of that before it
+                made.sigma = estimate_noise(m)
         if self._scale is not None:
             made.scale = pair(self._scale, "scale")
         if self._handle is None:
             self._begin(made)
+            self._shape = tuple(m.shape)
         error = new_error()
         check(lib.csrec_sequence_push(self._handle, made, error), error)
         del keep
@@ -115,6 +124,39 @@ class Sequence:
         axis = where if isinstance(where, int) and form.ndim > len(m.shape) else -1
         self._forms.append((form.shape, wanted, nodata, axis, restore))
         return self._ready()
+
+    def next(self, k: int, *, allowed: Any = None, seed: int = SEED, rng: Any = None) -> np.ndarray:
+        """Where to measure the frame that comes next: [k] flat C-order positions of the whole frame, as
+        of :func:`where_next`, denser where the last frame, recovered from those before it, is expected
+        to err, and where it differs from the one before. Frames that wait stay as they are.
+
+        Examples
+        --------
+        >>> image = csrecover.datasets.picture("discs", 64).astype(float)
+        >>> with csrecover.Sequence() as live:
+        ...     scan = csrecover.sample(image, rate=0.1)
+        ...     for t in range(3):
+        ...         results = live.push(scan)
+        ...         index = live.next(400)
+        ...         scan = csrecover.Measurement(image.flat[index], index, image.shape)
+        >>> index.shape
+        (400,)
+        """
+        if self._handle is None:
+            raise ArgumentError("no frame is known yet; push one, and place the first evenly "
+                                "(sample, where_next)")
+        options, error = ffi.new("csrec_next_options *"), new_error()
+        options.count, options.seed = whole(k, "k"), seed_of(seed, rng)
+        places = None if allowed is None else np.ascontiguousarray(
+            _like("allowed", allowed, self._shape) != 0, dtype=np.uint8)
+        keep = NULL if places is None else pointer(places, "uint8_t")
+        options.allowed = keep
+        found = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)
+        with self._watch:
+            options.progress = self._watch.function
+            status = lib.csrec_sequence_next(self._handle, options, found, error)
+        check(status, error)
+        return copied(found.index, found.n, "int64_t", np.int64)
 
     def finish(self) -> list[Any]:
         """No more frames come: the results of those that wait."""
@@ -138,6 +180,10 @@ class Sequence:
                                              NULL if errors is None else pointer(errors), NULL, error)
         check(status, error)
         self._forms.popleft()
+        if np.isnan(signal).all():
+            warn("nothing is known of a frame and of the frames around it; it is NaN", RecoveryWarning)
+            if (nodata is None or np.isnan(nodata)) and of_dtype(np.zeros(1), wanted).dtype.kind != "f":
+                wanted = np.dtype(float)
         signal = restore(delivered(np.moveaxis(signal, -1, axis), wanted, nodata))
         if errors is None:
             return signal

@@ -130,6 +130,40 @@ def test_a_live_sequence(rng):
         cs.sequence([], zzz=1)
 
 
+@pytest.mark.parametrize("channels", (None, 3))
+def test_a_frame_without_samples_is_recovered_from_others(rng, channels, tool, tmp_path):
+    frames = film(rng, frames=13, channels=channels)
+    frames[2], frames[4:12] = np.nan, np.nan
+    way, axis = {"backend": "cpu", "threads": 1}, None if channels is None else -1
+    live, found = cs.Sequence(channel_axis=axis, return_uncertainty=True, **way), []
+    with pytest.warns(cs.RecoveryWarning, match="nothing is known"):
+        for frame in frames:
+            found += live.push(frame)
+        found += live.finish()
+    lost = [t for t in range(13) if np.isnan(frames[max(0, t - live.delay):t + live.delay + 1]).all()]
+    assert len(found) == 13 and lost
+    for t, (signal, errors) in enumerate(found):
+        assert (np.isnan(signal) if t in lost else np.isfinite(signal)).all()
+        assert (np.isnan(errors) if t in lost else np.isfinite(errors)).all()
+    with pytest.warns(cs.RecoveryWarning, match="no samples"):
+        whole = cs.recover(frames, time_axis=0, channel_axis=axis, **way)
+    np.testing.assert_array_equal(whole, [signal for signal, _ in found])
+    hidden = np.ma.MaskedArray(np.nan_to_num(frames).astype("u1"), np.isnan(frames))
+    with pytest.warns(cs.RecoveryWarning, match="nothing is known"):
+        kinds = [one.dtype.kind for one in cs.sequence(hidden, channel_axis=axis, dtype="u1", **way)]
+    assert kinds == ["f" if t in lost else "u" for t in range(13)]
+    for t, frame in enumerate(frames):  # the tool: files of samples, of which some have none
+        known = np.isfinite(frame if channels is None else frame[..., 0])
+        np.savez(tmp_path / f"f{t}.npz", y=frame[known], index=np.flatnonzero(known), shape=known.shape)
+    ended = subprocess.run([tool, str(tmp_path), "-o", f"{tmp_path}/out/", "--sequence", "-t", "1",
+                            "--dtype", "float64", "-q"], capture_output=True, text=True)
+    assert ended.returncode == 1
+    for t, (signal, _) in enumerate(found):
+        assert (f"f{t}.npz: nothing is known of it" in ended.stderr) == (t in lost)
+        if t not in lost:
+            np.testing.assert_array_equal(np.load(tmp_path / f"out/f{t}.npy"), signal)
+
+
 def test_what_a_callback_raises_arrives(rng):
     def fail(_now):
         raise KeyError("mine")

@@ -65,6 +65,7 @@ typedef struct csrec_reader {
     /* Otherwise: bytes read (fewer only at the end), negative on failure. */
     int64_t (*read)(void *context, void *buffer, uint64_t bytes);
     void *context;
+    bool empty; /* an array may have no elements */
 } csrec_reader;
 
 csrec_reader csrec_input_reader(csrec_input *input);

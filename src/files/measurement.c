@@ -225,7 +225,7 @@ static csrec_status count_known(whole_signal *s, const char *name, csrec_measure
     const csrec_read_options *o = s->options;
     csrec_status status = number_blocks(s, name, &m->n, error);
     if (status || o->slab.count > 0) return status; /* the whole need not be as this part */
-    if (m->n == 0)
+    if (m->n == 0 && !o->empty)
         return csrec_fail(error, CSREC_DATA,
                           "%s: no entry is known (all transparent, masked out, NaN or of the value "
                           "for unknown); one must be",
@@ -389,7 +389,7 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
     if (options && options->placement) *options->placement = (csrec_placement){.dims = 0};
     csrec_status status = parse_format(input, options ? options : &defaults, &result, error);
     if (status) return status;
-    bool empty = input->slab.count > 0 && result.n == 0;
+    bool empty = (input->slab.count > 0 || (options && options->empty)) && result.n == 0;
     if (!empty) status = csrec_measurement_check(&result, input->name, error);
     return csrec_measurement_deliver(status, &result, measurement);
 }

@@ -242,8 +242,9 @@ csrec_status csrec_measurement_allocate(csrec_measurement *m, const char *name,
                               ? csrec_fail(error, CSREC_MEMORY, "%s: too many samples", name)
                               : csrec_memory_check((uint64_t)m->n * each, 1, name, error);
     if (status != CSREC_OK) return status;
-    m->index = malloc((size_t)m->n * sizeof *m->index);
-    m->y = malloc((size_t)m->n * (size_t)values * sizeof *m->y);
+    const size_t room = m->n ? (size_t)m->n : 1;
+    m->index = malloc(room * sizeof *m->index);
+    m->y = malloc(room * (size_t)values * sizeof *m->y);
     if (m->index && m->y) return CSREC_OK;
     csrec_measurement_clear(m);
     return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);

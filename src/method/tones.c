@@ -138,11 +138,22 @@ static csrec_status fail(const char *what, int64_t at, csrec_error *error) {
                       what, (long long)at);
 }
 
+/* Of a sequence of which frames stay unknown. */
+static csrec_status deliver_known(int64_t values, double unit, double *signal, csrec_error *error) {
+    for (int64_t i = 0; i < values; i++)
+        if (!isnan(signal[i]) && csrec_scale_back(1, unit, signal + i) >= 0)
+            return fail("value", i, error);
+    return CSREC_OK;
+}
+
 csrec_status csrec_normal_deliver(const csrec_normal *normal, double *signal, csrec_atoms *atoms,
                                   csrec_error *error) {
     const csrec_measurement *m = &normal->m;
     int64_t fault = -1;
-    if (signal) fault = csrec_scale_back(csrec_measurement_signal_values(m), normal->unit, signal);
+    const int64_t values = csrec_measurement_signal_values(m);
+    for (int64_t i = 0; signal && m->sequence && i < values; i++)
+        if (isnan(signal[i])) return deliver_known(values, normal->unit, signal, error);
+    if (signal) fault = csrec_scale_back(values, normal->unit, signal);
     if (fault >= 0) return fail("value", fault, error);
     for (int64_t c = 0; atoms && c < m->channels && fault < 0; c++)
         fault = csrec_scale_back(atoms[c].n, normal->unit, atoms[c].coefficient);

@@ -18,6 +18,7 @@ struct csrec_sequence {
     csrec_context context;
     csrec_film film;
     csrec_span span;   /* of all samples so far */
+    double sigma;      /* of the last frame with samples */
     csrec_shape shape; /* of a frame; no axes before the first */
     int64_t channels;
     bool windowed, waits, opened;
@@ -112,6 +113,18 @@ static csrec_status begin(csrec_sequence *s, const csrec_measurement *frame, csr
 
 /* ------------------------------------------------------------------ frames -------------------- */
 
+/* A frame without samples (dropped, under a cloud) as one with a sample of 0, for what needs one;
+ * free its index and y. */
+static csrec_status stand_in(const csrec_measurement *frame, csrec_measurement *one,
+                             csrec_error *error) {
+    *one = *frame;
+    if (frame->n != 0 || frame->channels < 1) return CSREC_OK;
+    one->n = 1;
+    one->index = calloc(1, sizeof *one->index);
+    one->y = calloc((size_t)frame->channels, sizeof *one->y);
+    return one->index && one->y ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+}
+
 static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement *frame,
                                 csrec_error *error) {
     csrec_status status = csrec_measurement_check_points(frame, "frame", error);
@@ -135,13 +148,32 @@ static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement
     return CSREC_OK;
 }
 
+/* An owned copy, checked. */
+static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame,
+                               csrec_measurement *copy, csrec_error *error) {
+    csrec_measurement whole;
+    const csrec_measurement *const one[] = {&whole};
+    csrec_status status = stand_in(frame, &whole, error);
+    if (!status) status = check_frame(s, &whole, error);
+    if (!status && !s->shape.dims) status = begin(s, &whole, error);
+    if (!status) status = csrec_measurement_merge(1, one, copy, NULL, error);
+    if (frame->n == 0 && whole.n == 1) {
+        free(whole.index);
+        free(whole.y);
+    }
+    if (status) return status;
+    copy->n = frame->n;
+    if (frame->n > 0)
+        s->sigma = frame->sigma;
+    else if (copy->sigma == 0.0)
+        copy->sigma = s->sigma;
+    return CSREC_OK;
+}
+
 csrec_status csrec_sequence_push(csrec_sequence *s, const csrec_measurement *frame,
                                  csrec_error *error) {
-    const csrec_measurement *const one[] = {frame};
     csrec_measurement copy;
-    csrec_status status = check_frame(s, frame, error);
-    if (!status && !s->shape.dims) status = begin(s, frame, error);
-    if (!status) status = csrec_measurement_merge(1, one, &copy, NULL, error);
+    csrec_status status = copy_frame(s, frame, &copy, error);
     if (status) return status;
     const csrec_span span = csrec_span_of(frame);
     s->span.least = fmin(span.least, s->span.least);
@@ -172,7 +204,16 @@ bool csrec_sequence_ready(const csrec_sequence *s) {
 
 static csrec_status take_alone(csrec_sequence *s, double *signal, double *uncertainty,
                                csrec_recover_report *report, csrec_error *error) {
+    const int64_t values = s->shape.dim[0] * s->shape.dim[1] * s->channels;
     s->waits = false;
+    for (int64_t i = 0; i < values && s->frame.n == 0; i++) signal[i] = NAN;
+    for (int64_t i = 0; i < values && uncertainty; i++) uncertainty[i] = NAN;
+    if (s->frame.n == 0) {
+        if (report)
+            *report = (csrec_recover_report){.outcome = CSREC_DONE,
+                                             .remark = csrec_film_remark(values, signal)};
+        return CSREC_OK;
+    }
     csrec_status status = csrec_recover(&s->frame, &s->options, signal, NULL, report, error);
     if (!status && uncertainty)
         status = csrec_uncertainty(&s->frame, &s->options, signal, uncertainty, NULL, error);
@@ -194,6 +235,7 @@ static void finish(csrec_sequence *s, const csrec_measurement *m, double *signal
     report->residual = csrec_samples_residual(m, signal);
     report->backend = csrec_device_name(s->context.kind);
     report->pursuits = 1;
+    report->remark = csrec_film_remark(values, signal);
     csrec_layout_report(&s->layout, report);
 }
 
@@ -222,4 +264,55 @@ csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *unce
     finish(s, &csrec_film_at(&s->film, t)->m, signal, uncertainty, &own);
     if (report) *report = own;
     return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ the frame to come --------- */
+
+/* Share of the density that is even: what appears is expected nowhere. */
+static const double EVEN = 0.25;
+
+/* Squares, up to a factor. */
+static csrec_status expect_next(csrec_sequence *s, const csrec_next_options *o, double *squares,
+                                csrec_error *error) {
+    const int64_t entries = s->shape.dim[0] * s->shape.dim[1];
+    const csrec_measurement *last =
+        s->windowed ? &csrec_film_at(&s->film, s->film.pushed - 1)->m : &s->frame;
+    csrec_call call;
+    if (s->windowed && s->film.net.net) {
+        csrec_call_begin(&call, o->progress, o->context,
+                         (csrec_progress){"frames", s->film.taken, s->film.pushed, -1.0});
+        const csrec_status status = csrec_film_next(&s->film, squares, &call, error);
+        csrec_call_end(&call);
+        return status;
+    }
+    if (last->n == 0) { /* nothing tells */
+        for (int64_t i = 0; i < entries; i++) squares[i] = 1.0;
+        return CSREC_OK;
+    }
+    const csrec_measurement m = stacked(last);
+    const csrec_status status = csrec_uncertainty_density(&m, &s->options, squares, error);
+    for (int64_t i = 0; i < entries && !status; i++) squares[i] *= squares[i];
+    return status;
+}
+
+csrec_status csrec_sequence_next(csrec_sequence *s, const csrec_next_options *options,
+                                 csrec_sampling *next, csrec_error *error) {
+    const csrec_measurement frame = {.shape = s->shape, .channels = s->channels};
+    const int64_t entries = s->shape.dims ? s->shape.dim[0] * s->shape.dim[1] : 0;
+    double mean = 0.0;
+    if (entries == 0)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "no frame is known yet; push one, and place the first evenly");
+    double *density = malloc((size_t)entries * sizeof *density);
+    csrec_status status = density ? expect_next(s, options, density, error)
+                                  : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < entries && !status; i++) {
+        density[i] = sqrt(density[i]);
+        mean += density[i] / (double)entries;
+    }
+    for (int64_t i = 0; i < entries && !status; i++)
+        density[i] = mean > 0.0 ? (1.0 - EVEN) * density[i] / mean + EVEN : 1.0;
+    if (!status) status = csrec_where_next(&frame, density, options, next, error);
+    free(density);
+    return status;
 }

@@ -11,8 +11,6 @@
 #include "measurement/guides.h"
 #include "measurement/left_out.h"
 #include "measurement/measurement.h"
-#include "base/random.h"
-#include "base/pool.h"
 #include "recover/recover.h"
 #include "recover/window.h"
 
@@ -193,6 +191,7 @@ static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
         int64_t whole = csrec_window_to_whole(&m->shape, &g->m.shape, origin, at);
         for (int64_t c = 0; c < m->channels; c++) {
             double d = e->signal[whole * m->channels + c] - g->signal[at * m->channels + c];
+            if (isnan(d)) continue; /* of a sequence's frames that stay unknown */
             e->unknown += 1.0;
             e->variance += g->variance[at * m->channels + c];
             e->differences += d * d;
@@ -265,8 +264,10 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
     for (int64_t i = 0; i < g.values && !status; i++) {
         double d = e->signal[i] - g.signal[i], cheap = k * g.variance[i];
         int sampled = g.state[i / g.m.channels] == SHOWN;
-        map[i] =
-            is_kept(&g, i / g.m.channels) ? 0.0 : fmax(cheap + e->excess * d * d, LEAST * cheap);
+        map[i] = isnan(d)                        ? NAN
+                 : is_kept(&g, i / g.m.channels) ? 0.0
+                                                 : fmax(cheap + e->excess * d * d, LEAST * cheap);
+        if (isnan(d)) continue;
         sum[sampled] += map[i];
         count[sampled] += 1.0;
     }

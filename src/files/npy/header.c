@@ -239,11 +239,15 @@ static csrec_status check_size(const csrec_reader *reader, const char *name,
                           name, shape->dims, most);
     if (header->is_complex) header->shape.dim[header->shape.dims++] = 2;
     uint64_t room = reader->left / header->bytes, count = 1;
-    for (int d = 0; d < shape->dims; d++)
-        if (shape->dim[d] == 0)
-            return csrec_fail(
-                error, CSREC_DATA,
-                "%s: is empty (an extent of its shape is 0); save at least one element", name);
+    for (int d = 0; d < shape->dims; d++) {
+        if (shape->dim[d] != 0) continue;
+        header->count = 0;
+        return reader->empty ? CSREC_OK
+                             : csrec_fail(error, CSREC_DATA,
+                                          "%s: is empty (an extent of its shape is 0); save at "
+                                          "least one element",
+                                          name);
+    }
     for (int d = 0; d < shape->dims; d++) {
         if ((uint64_t)shape->dim[d] > room / count)
             return csrec_fail(error, CSREC_FORMAT,

@@ -110,7 +110,9 @@ static csrec_status read_y(const csrec_npz *npz, csrec_measurement *m, csrec_err
 /* Room for the samples, which can be no more than the signal has entries. */
 static csrec_status make_room(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     int64_t entries = 0;
-    csrec_status status = csrec_measurement_check_frame(m, npz->name, &entries, error);
+    csrec_measurement sized = *m;
+    sized.n += npz->empty && !m->through && m->n == 0;
+    csrec_status status = csrec_measurement_check_frame(&sized, npz->name, &entries, error);
     return status == CSREC_OK ? csrec_measurement_allocate(m, npz->name, error) : status;
 }
 
@@ -368,7 +370,8 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     if (status) return status;
     npz.progress = input->progress;
     npz.context = input->context;
-    /* Small arrays first, y last: a file refused for a small array has not unpacked y. */
+    npz.empty = options->empty;
+    /* y last: a file refused for a small array has not unpacked it. */
     status = measure(&npz, &m, error);
     if (!status) status = csrec_npz_tones(&npz, &m, error);
     if (!status) status = read_positions(&npz, &m, error);

@@ -15,6 +15,7 @@ typedef struct csrec_npz {
     bool in_pieces;             /* members may be larger than memory */
     csrec_progress_fn progress; /* the input's */
     void *context;
+    bool empty; /* there may be no samples */
 } csrec_npz;
 
 /* One open member: its values are read straight from the archive into the result. */

@@ -109,7 +109,8 @@ csrec_status csrec_npz_begin(const csrec_npz *npz, const char *field, csrec_npz_
         return csrec_fail(error, CSREC_FORMAT,
                           "%s: cannot be unpacked (%s); write it again with numpy.savez",
                           member->name, zip_error_strerror(zip_get_error(npz->zip)));
-    member->reader = (csrec_reader){.left = size, .read = read_member, .context = member->file};
+    member->reader = (csrec_reader){
+        .left = size, .read = read_member, .context = member->file, .empty = npz->empty};
     status = csrec_npy_header_read(&member->reader, member->name, &member->header, error);
     member->head = size - member->reader.left;
     return status == CSREC_OK ? status : csrec_npz_end(member, status, error);

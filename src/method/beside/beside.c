@@ -102,6 +102,9 @@ static csrec_status run_sequence(const csrec_recovery *r, csrec_film *film, csre
         film->ended = t == f.n - 1;
         status = take_all(film, r, call, error);
     }
+    if (!status)
+        r->report->remark =
+            csrec_film_remark(f.n * film->height * film->width * film->channels, r->signal);
     for (int k = 0; k < CSREC_BESIDE_FRAMES; k++) csrec_guides_destroy(held[k]);
     csrec_pool_clear(&f.pool);
     return status;

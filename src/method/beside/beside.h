@@ -135,6 +135,15 @@ void csrec_film_scale(csrec_film *film, const csrec_measurement *out, double *co
 /* Scales the squared errors that the network expects; before the first vote they stay. */
 void csrec_film_expect(const csrec_film *film, double *variance);
 
+/* Where the frame after the last one pushed is thought to err: squares [entries], of all channels,
+ * up to a factor. The network tells; nothing else changes. CSREC_STOPPED, CSREC_MEMORY. */
+csrec_status csrec_film_next(csrec_film *film, double *squares, csrec_call *call,
+                             csrec_error *error);
+
+/* What to tell of a result that has frames, or channels of them, of which nothing is known in the
+ * frames around them either, and which are NAN therefore; or NULL. */
+const char *csrec_film_remark(int64_t values, const double *signal);
+
 /* Guides of channel c of a frame. At most `most`, by what they tell of its samples in least
  * squares, written to guide [][entries], with gaps filled. work: csrec_pyramid_work. Returns their
  * number; -1: out of memory. */

@@ -59,6 +59,14 @@ void csrec_film_scale(csrec_film *f, const csrec_measurement *out, double *const
     }
 }
 
+const char *csrec_film_remark(int64_t values, const double *signal) {
+    for (int64_t i = 0; i < values; i++)
+        if (isnan(signal[i]))
+            return "frames stay unknown (NaN) of which, and of the frames around them, there are "
+                   "no samples";
+    return NULL;
+}
+
 void csrec_film_expect(const csrec_film *f, double *variance) {
     const int64_t values = f->height * f->width * f->channels;
     for (int64_t i = 0; i < values && f->voted; i++)

@@ -243,11 +243,11 @@ static csrec_status set_value(csrec_image *image, int64_t i, const cli_form *for
         cli_colormap_color(form->colors, share_of(&form->tones, value),
                            (uint8_t *)to->data + 3 * i);
     else if (lost && !real && isnan(form->unknown))
-        return cli_fail(
-            error, CSREC_DATA,
-            "%s: a channel is known nowhere, and integers have no number for that; give "
-            "--unknown, write a .npy of --dtype float32, or leave the channel out",
-            path);
+        return cli_fail(error, CSREC_DATA,
+                        "%s: a channel, or a frame of a sequence, is known nowhere, and integers "
+                        "have no number for that; give "
+                        "--unknown, write a .npy of --dtype float32, or leave the channel out",
+                        path);
     else if (lost)
         csrec_array_set(to, i, real && !image->has_nodata ? NAN : image->nodata);
     else if (real ? image->has_nodata : form->avoids)

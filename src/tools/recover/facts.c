@@ -308,6 +308,7 @@ static cli_sentences of_samples(const cli_job *job) {
 
 int cli_job_doubt(cli_job *job) {
     csrec_error error;
+    if (cli_job_is_empty(job)) return CLI_CONTINUE;
     if (cli_job_has_points(job) &&
         csrec_doubts_find(&job->in.measurement, (int)job->a->threads, &job->in.doubts, &error))
         return cli_job_fail(job, "%s: %s", job->input, error.text);

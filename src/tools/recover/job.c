@@ -102,9 +102,13 @@ static int allocate(cli_job *job) {
     return CLI_CONTINUE;
 }
 
+bool cli_job_is_empty(const cli_job *job) {
+    return job->request->frames && !job->large.on && job->in.measurement.n == 0;
+}
+
 void cli_job_range(const cli_job *job, double *low, double *high) {
     const csrec_measurement *m = &job->in.measurement;
-    if (cli_job_has_points(job))
+    if (cli_job_has_points(job) && !cli_job_is_empty(job))
         cli_range_of(m->n * m->channels, m->y, low, high);
     else
         cli_range_of(cli_signal_values(m), job->result.signal, low, high);
@@ -114,7 +118,7 @@ static void tell_tones(const cli_job *job) {
     const csrec_measurement *m = &job->in.measurement;
     const double *scale = job->in.tones.scale;
     if (scale[0] != scale[1] || job->a->quiet || !job->out.output || !cli_job_has_points(job) ||
-        !cli_format_has(job->out.format, CSREC_USE_PICTURE))
+        cli_job_is_empty(job) || !cli_format_has(job->out.format, CSREC_USE_PICTURE))
         return;
     cli_tones tones = cli_job_tones(job);
     int64_t beyond = 0;

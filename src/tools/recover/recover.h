@@ -167,6 +167,8 @@ void cli_range_of(int64_t n, const double *values, double *low, double *high);
 #define CLI_LOSSY "%s is compressed: values change, known ones too; a .png keeps them"
 
 /* Whether the measurement has real entries of the signal, about which samples tell something. */
+/* A frame of which nothing is measured. */
+bool cli_job_is_empty(const cli_job *job);
 static inline bool cli_job_has_points(const cli_job *job) {
     return !job->in.measurement.through && !job->in.measurement.is_complex;
 }

@@ -23,6 +23,7 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .labels = a->labels,
                                 .progress = cli_progress_report,
                                 .context = job->progress,
+                                .empty = job->request->frames,
                                 .no_guides = a->no_guide,
                                 .grid = a->grid ? &job->request->grid : NULL,
                                 .coordinates = a->coordinates,
@@ -212,6 +213,10 @@ int cli_job_noise(cli_job *job) {
     csrec_measurement *m = &job->in.measurement;
     const char *source = cli_sigma_source(job);
     csrec_status status = CSREC_OK;
+    if (cli_job_is_empty(job)) {
+        if (job->a->sigma) m->sigma = job->request->sigma;
+        return CLI_CONTINUE;
+    }
     if (job->a->robust) status = drop_outliers(job, &error);
     if (!status && job->a->sigma) m->sigma = job->request->sigma;
     if (!status && source && strcmp(source, "estimate") == 0)

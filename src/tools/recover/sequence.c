@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sequence.c - --sequence: files that are frames one after another, of which those that wait for
  * later ones are held; and one array, an axis of which is time. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,6 +64,16 @@ static bool push(frames *f, cli_job *job) {
     return false;
 }
 
+/* A frame that stays unknown is not written; those behind it are. */
+static csrec_status check_known(const cli_job *job, csrec_error *error) {
+    const int64_t n = cli_signal_values(&job->in.measurement);
+    for (int64_t i = 0; i < n; i++)
+        if (!isnan(job->result.signal[i])) return CSREC_OK;
+    return cli_fail(error, CSREC_DATA,
+                    "nothing is known of it and of the frames around it, so that it cannot be "
+                    "recovered; give a frame near it, or leave it out");
+}
+
 /* Recovers and writes the frame that waits longest; false: those behind it are lost with it. */
 static bool take(frames *f) {
     csrec_error error;
@@ -73,7 +84,8 @@ static bool take(frames *f) {
     csrec_status status = csrec_sequence_take(f->sequence, job->result.signal,
                                               job->result.uncertainty, &report, &error);
     cli_progress_finish(f->b->progress);
-    (void)cli_job_take(job, status, &report, &error);
+    const csrec_status known = status ? status : check_known(job, &error);
+    (void)cli_job_take(job, known, &report, &error);
     memmove(f->waiting, f->waiting + 1, (size_t)--f->n * sizeof *f->waiting);
     cli_batch_finish(f->b, job);
     return !status;

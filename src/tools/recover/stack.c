@@ -57,6 +57,15 @@ csrec_status cli_stack_check(cli_job *job, csrec_error *error) {
     return CSREC_OK;
 }
 
+/* Of a frame that has none: one of 0, as presets and plans are those of samples. */
+static csrec_status stand_in(csrec_measurement *stack, csrec_error *error) {
+    stack->n = 1;
+    stack->guides = NULL;
+    stack->index = calloc(1, sizeof *stack->index);
+    stack->y = calloc((size_t)stack->channels, sizeof *stack->y);
+    return stack->index && stack->y ? CSREC_OK : cli_fail(error, CSREC_MEMORY, "out of memory");
+}
+
 /* Merging sorts the samples, and so what is drawn of them does not depend on the file's order. */
 csrec_status cli_stack_make(const cli_job *job, csrec_measurement *stack, csrec_error *error) {
     const csrec_measurement *m = &job->in.measurement;
@@ -67,6 +76,7 @@ csrec_status cli_stack_make(const cli_job *job, csrec_measurement *stack, csrec_
     if (job->request->frames && m->shape.dims == 2)
         stack->shape = (csrec_shape){3, {1, m->shape.dim[0], m->shape.dim[1]}};
     if (job->request->frames) stack->sequence = m->shape.dims == 2;
+    if (cli_job_is_empty(job)) return stand_in(stack, error);
     if (job->request->frames || job->a->time_axis == 0) return CSREC_OK;
     const axes a = axes_of(job);
     for (int d = (int)job->a->time_axis; d > 0; d--) moved.shape.dim[d] = m->shape.dim[d - 1];

@@ -67,6 +67,12 @@ static const cli_option options[] = {
      "With --next: where the error is thought to be large, an array or gray picture of the "
      "measurement's shape, values >= 0 in any unit (default: the errors that a recovery expects).",
      CLI_AT(density)},
+    {"sequence", 0, CLI_FLAG, NULL,
+     "With --next: the INPUTs are frames one after another, measured so far, of which the last "
+     "four "
+     "count, and may have other positions each: find K positions of the frame that comes next, "
+     "denser where the last one is expected to err, and where frames differ.",
+     CLI_AT(sequence)},
     {"even", 0, CLI_FLAG, NULL, "With --next: fill the largest gaps evenly, whatever the values.",
      CLI_AT(even)},
     {"path", 0, CLI_FLAG, NULL,
@@ -89,7 +95,7 @@ static const cli_tool tool = {
     .brief =
         "Samples a picture or array of one to four axes ({Read and}) into a measurement file for "
         "csrecover.",
-    .synopsis = "INPUT -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
+    .synopsis = "INPUT... -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
     .details =
         "INPUT - is stdin. Samples are distinct positions; the channels of a picture share them.\n"
         "uniform draws positions independently, all with equal probability. jitter draws one "
@@ -119,23 +125,28 @@ static const cli_tool tool = {
                 "cssample photo.png -o - --rate 0.25 | csrecover - -o recovered.png\n"
                 "cssample photo.png -o camera.npz --operator hadamard --rate 0.25\n"
                 "cssample truth.png -o slice.npz --operator fourier --rate 0.25 --coils coils.npy\n"
-                "cssample scan.npz --next 500 -o next.csv --path",
+                "cssample scan.npz --next 500 -o next.csv --path\n"
+                "cssample frame_*.npz --next 500 -o next.csv --sequence",
     CLI_OPTIONS(options),
-    .operand = offsetof(arguments, input)};
+    .operand = offsetof(arguments, inputs),
+    .many = true};
 
 static int check_arguments(const arguments *a) {
     char list[64];
     if (a->channels_last + a->channels_first + a->volume > 1)
         return cli_usage(&tool, CLI_AXES_REFUSAL);
+    if (a->inputs.n > 1 && !a->sequence)
+        return cli_usage(&tool, "takes one INPUT; --next --sequence takes several, as frames");
     if (a->next) return cli_next_check(&tool, a);
     if (cli_guides_check(&tool, &a->guides, a->input, NULL) != CLI_CONTINUE) return CLI_USAGE;
     int through = cli_through_check(&tool, a);
     if (through != CLI_CONTINUE) return through;
-    if (a->density || a->path || a->even)
+    if (a->density || a->path || a->even || a->sequence)
         return cli_usage(&tool, "%s goes with --next",
-                         a->density ? "--density"
-                         : a->path  ? "--path"
-                                    : "--even");
+                         a->density    ? "--density"
+                         : a->path     ? "--path"
+                         : a->sequence ? "--sequence"
+                                       : "--even");
     if (!a->output && !a->mask_out) return cli_usage(&tool, "nothing to write: give -o SCAN.npz");
     if (a->through < 0 && (a->rate > 0.0) == (a->count > 0))
         return cli_usage(&tool, "give one of --rate and --count");
@@ -367,17 +378,22 @@ static int sample_run(const arguments *a, cli_signal *signal, csrec_measurement 
     return code == CLI_CONTINUE ? report(a, signal, measurement, min_distance) : code;
 }
 
+static int run(const arguments *a) {
+    cli_signal signal = {0};
+    csrec_measurement measurement = {0};
+    const int code = sample_run(a, &signal, &measurement);
+    csrec_measurement_clear(&measurement);
+    cli_signal_clear(&signal);
+    return code;
+}
+
 int main(int argc, char **argv) {
     arguments a = {.pattern = -1, .through = -1, .ordering = -1, .rows = -1, .seed = 1};
     int code = cli_ranks_alone(tool.name);
     if (code == CLI_CONTINUE) code = cli_parse(&tool, argc, argv, &a);
+    if (code == CLI_CONTINUE) a.input = a.inputs.text[a.inputs.n - 1];
     if (code == CLI_CONTINUE) code = check_arguments(&a);
-    if (code != CLI_CONTINUE) return code;
-    if (a.next) return cli_exit_code(cli_next_run(&tool, &a));
-    cli_signal signal = {0};
-    csrec_measurement measurement = {0};
-    code = sample_run(&a, &signal, &measurement);
-    csrec_measurement_clear(&measurement);
-    cli_signal_clear(&signal);
-    return cli_exit_code(code);
+    if (code == CLI_CONTINUE) code = cli_exit_code(a.next ? cli_next_run(&tool, &a) : run(&a));
+    free(a.inputs.text);
+    return code;
 }

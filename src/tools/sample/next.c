@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "csrec/sequence.h"
 #include "sample.h"
+#include "tools/recover/batch.h"
 
 typedef struct {
     const cli_tool *tool;
@@ -26,6 +28,9 @@ int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a) {
                         : a->guides.n > 0 ? "--guide"
                                           : NULL;
     if (other) return cli_usage(tool, "%s does not go with --next; omit it", other);
+    if (a->sequence && (a->density || a->even))
+        return cli_usage(tool, "%s does not go with --sequence, whose frames tell; omit it",
+                         a->density ? "--density" : "--even");
     if (a->even && a->density)
         return cli_usage(tool, "--density and --even exclude each other; omit one");
     if (!a->output) return cli_usage(tool, "nothing to write: give -o NEXT.csv");
@@ -91,6 +96,73 @@ static int expect_errors(job *j) {
     csrec_status status = csrec_uncertainty_density(m, &options, j->density, &error);
     return status ? fail(j, status, j->a->input, &error) : CLI_CONTINUE;
 }
+
+/* ------------------------------------------------------------------ frames ------------------ */
+
+/* Those before them are beyond the frames that a frame is recovered from. */
+enum { FRAMES_MOST = 4 };
+
+/* In the order of their numbers? Shells sort names as words. */
+static void tell_order(const job *j) {
+    const cli_operands *in = &j->a->inputs;
+    for (int i = 1; i < in->n && !j->a->quiet; i++)
+        if (cli_names_compare(in->text[i - 1], in->text[i]) > 0) {
+            cli_note(j->tool, "note: %s comes before %s, as they are given, and %s is the last",
+                     in->text[i - 1], in->text[i], j->a->input);
+            return;
+        }
+}
+
+static csrec_status push_frame(job *j, const char *path, csrec_sequence *sequence,
+                               csrec_error *error) {
+    const csrec_read_options options = {.channels_last = j->a->channels_last,
+                                        .channels_first = j->a->channels_first,
+                                        .empty = true};
+    csrec_measurement m = {0};
+    csrec_error why;
+    csrec_status status = csrec_measurement_read_with(path, &options, &m, error);
+    if (!status) {
+        int64_t entries = 0;
+        status = csrec_shape_count(&m.shape, &entries);
+        double *signal = malloc((size_t)(entries * m.channels) * sizeof *signal);
+        if (!signal) status = CSREC_MEMORY, cli_fail(&why, status, "out of memory");
+        while (!status && csrec_sequence_ready(sequence)) /* of a method without a window */
+            status = csrec_sequence_take(sequence, signal, NULL, NULL, &why);
+        if (!status) status = csrec_sequence_push(sequence, &m, &why);
+        if (status) cli_fail(error, status, "%s: %s", path, why.text);
+        free(signal);
+    }
+    j->measurement = (csrec_measurement){.shape = m.shape};
+    csrec_measurement_clear(&m);
+    return status;
+}
+
+/* Of the frame to come nothing is measured. */
+static int find_in_next_frame(job *j) {
+    const cli_operands *in = &j->a->inputs;
+    const csrec_next_options options = {.count = j->a->next,
+                                        .seed = j->a->seed,
+                                        .progress = cli_progress_report,
+                                        .context = &j->progress};
+    csrec_error error, why;
+    csrec_sequence *sequence = NULL;
+    csrec_status status = csrec_sequence_create(NULL, &sequence, &error);
+    tell_order(j);
+    for (int i = in->n > FRAMES_MOST ? in->n - FRAMES_MOST : 0; i < in->n && !status; i++)
+        status = push_frame(j, in->text[i], sequence, &error);
+    if (status) {
+        csrec_sequence_destroy(sequence);
+        return fail(j, status, NULL, &error);
+    }
+    status = csrec_sequence_next(sequence, &options, &j->next, &why);
+    csrec_sequence_destroy(sequence);
+    if (!status && j->a->path)
+        status = csrec_path_order(&j->measurement.shape, j->next.n, j->next.index,
+                                  cli_progress_report, &j->progress, j->length, &why);
+    return status ? fail(j, status, j->a->input, &why) : CLI_CONTINUE;
+}
+
+/* ------------------------------------------------------------------ a picture --------------- */
 
 /* Where the error is thought to be large: j->density, NULL for everywhere. */
 static int density_of(job *j) {
@@ -187,8 +259,9 @@ static int report(const job *j) {
     return cli_json_close(&json) ? CLI_DONE : cli_stdout_failed(j->tool);
 }
 
-static int run(job *j) {
+static int search(job *j) {
     csrec_error error;
+    if (j->a->sequence) return find_in_next_frame(j);
     const csrec_read_options options = {.channels_last = j->a->channels_last,
                                         .channels_first = j->a->channels_first,
                                         .volume = j->a->volume,
@@ -197,18 +270,17 @@ static int run(job *j) {
     csrec_status status =
         csrec_measurement_read_with(j->a->input, &options, &j->measurement, &error);
     if (status) return fail(j, status, NULL, &error);
-    int code = density_of(j);
-    if (code == CLI_CONTINUE) code = find(j);
-    cli_progress_finish(&j->progress);
-    if (code == CLI_CONTINUE) code = write_next(j);
-    return code == CLI_CONTINUE ? report(j) : code;
+    const int code = density_of(j);
+    return code == CLI_CONTINUE ? find(j) : code;
 }
 
 int cli_next_run(const cli_tool *tool, const cli_sample_arguments *a) {
     job j = {.tool = tool, .a = a};
     cli_progress_start(&j.progress, a->quiet);
-    int code = run(&j);
+    int code = search(&j);
     cli_progress_finish(&j.progress);
+    if (code == CLI_CONTINUE) code = write_next(&j);
+    if (code == CLI_CONTINUE) code = report(&j);
     csrec_measurement_clear(&j.measurement);
     csrec_sampling_clear(&j.next);
     free(j.density);

@@ -9,7 +9,9 @@
 #include "tools/common/report.h"
 
 typedef struct cli_sample_arguments {
-    const char *input, *output, *mask_out, *density;
+    cli_operands inputs;
+    const char *input; /* the last of them */
+    const char *output, *mask_out, *density;
     const char *matrix, *block, *coils, *kernel, *factor;
     cli_texts guides;
     int pattern;                 /* csrec_pattern - 1: "none" cannot be chosen */
@@ -17,8 +19,8 @@ typedef struct cli_sample_arguments {
     double rate, noise;
     int64_t count, next; /* next: 0 if INPUT is to be sampled */
     uint64_t seed;
-    bool noise_given, channels_last, channels_first, volume, procedural, path, even, scramble,
-        no_sync, json, verbose, quiet;
+    bool noise_given, channels_last, channels_first, volume, procedural, path, even, sequence,
+        scramble, no_sync, json, verbose, quiet;
 } cli_sample_arguments;
 
 /* The noise has its own random stream, named by the letters "noise". */
