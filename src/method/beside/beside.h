@@ -105,6 +105,10 @@ void csrec_motion_create(csrec_film *film);
 /* Finds the motion from the frames around frame t to it. */
 csrec_status csrec_film_follow(csrec_film *film, int64_t t, csrec_call *call, csrec_error *error);
 
+/* A plane of frame t, which was followed, as it is thought to be in the next: each pixel goes on as
+ * from the frame before. work: as the plane. */
+void csrec_film_ahead(const csrec_film *film, int64_t t, double *plane, double *work);
+
 /* The samples of channel c of frame k, in tones (y - middle) / unit, carried to where they are seen
  * in the frame that was followed. Returns the number of those that it has. */
 int64_t csrec_film_samples(csrec_film *film, int64_t k, int64_t c, double middle, double unit,

@@ -101,6 +101,7 @@ csrec_film_frame *csrec_film_at(csrec_film *f, int64_t t) {
 void csrec_film_push(csrec_film *f, const csrec_measurement *frame, bool owned) {
     csrec_film_frame *to = csrec_film_at(f, f->pushed++);
     drop(to);
+    f->motion.of = -1; /* which had fewer frames around it */
     *to = (csrec_film_frame){.m = *frame, .owned = owned};
 }
 

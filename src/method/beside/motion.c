@@ -89,11 +89,12 @@ static void flow_at(const csrec_film *f, const float *flow, int64_t y, int64_t x
                                             0.5f * (float)y - 0.25f, 0.5f * (float)x - 0.25f);
 }
 
-/* Channel c of a signal between pixels. */
-static double between(const csrec_film *f, const double *signal, int64_t c, double y, double x) {
+/* Channel c of C of a signal between pixels. */
+static double between(const csrec_film *f, const double *signal, int64_t C, int64_t c, double y,
+                      double x) {
     y = fmin(fmax(y, 0.0), (double)(f->height - 1));
     x = fmin(fmax(x, 0.0), (double)(f->width - 1));
-    const int64_t row = (int64_t)y, column = (int64_t)x, C = f->channels;
+    const int64_t row = (int64_t)y, column = (int64_t)x;
     const int64_t down = row + 1 < f->height ? f->width * C : 0,
                   right = column + 1 < f->width ? C : 0;
     const double *at = signal + (row * f->width + column) * C + c;
@@ -111,7 +112,7 @@ static void add_missed(const csrec_film *f, const double *y, const double *other
     for (int64_t c = 0; c < C; c++) {
         if (isnan(y[c])) continue;
         const double still = y[c] - other[at * C + c];
-        const double moved = y[c] - between(f, other, c, row, column);
+        const double moved = y[c] - between(f, other, C, c, row, column);
         sums[0] += still * still;
         sums[1] += moved * moved;
     }
@@ -228,8 +229,9 @@ static void carry_sample(csrec_film *f, int64_t k, int64_t c, double unit, int64
         return;
     const int64_t to = (int64_t)row * f->width + (int64_t)column;
     if (known[to] && far >= m->near[to]) return;
-    const double differs = between(f, own, c, (double)y + (double)down, (double)x + (double)right) -
-                           own[at * f->channels + c];
+    const double differs =
+        between(f, own, f->channels, c, (double)y + (double)down, (double)x + (double)right) -
+        own[at * f->channels + c];
     known[to] = 1;
     m->near[to] = far;
     values[to] = m->values[at] + (float)(differs / unit);
@@ -302,4 +304,16 @@ csrec_status csrec_film_gather(csrec_film *f, int64_t t, csrec_measurement *all,
         all->index[all->n++] = i;
     }
     return CSREC_OK;
+}
+
+void csrec_film_ahead(const csrec_film *f, int64_t t, double *plane, double *work) {
+    const int64_t n = f->height * f->width;
+    if (f->motion.of != t || t == 0 || !f->frame[slot(f, t - 1)].carried) return;
+    memcpy(work, plane, (size_t)n * sizeof *work);
+    for (int64_t i = 0; i < n; i++) {
+        float move[2];
+        flow_at(f, f->motion.flow[slot(f, t - 1)], i / f->width, i % f->width, move);
+        plane[i] = between(f, work, 1, 0, (double)(i / f->width) - (double)move[0],
+                           (double)(i % f->width) - (double)move[1]);
+    }
 }

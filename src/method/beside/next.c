@@ -8,13 +8,6 @@
 
 enum { SPREAD = 2 }; /* pixels to either side over which squares are spread */
 
-/* THE PLACE of what is expected in the next frame, and nothing else: what is at a pixel of the last
- * frame is thought to be at the same pixel of the next. An estimate of motion belongs here. squares
- * [entries]: of the last frame, in; of the next, out. */
-static void carry(const csrec_film *f, double *squares) {
-    (void)f, (void)squares;
-}
-
 /* Means over lines of 2 SPREAD + 1, along one axis: count values `apart`. */
 static void spread_line(int64_t count, int64_t apart, double *line, double *v) {
     for (int64_t i = 0; i < count; i++) line[i] = v[i * apart];
@@ -50,8 +43,8 @@ csrec_status csrec_film_next(csrec_film *f, double *squares, csrec_call *call, c
     double *line = CSREC_TAKE(&pool, line, f->height > f->width ? f->height : f->width);
     csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
     for (int64_t i = 0; i < n * C && !status; i++) variance[i] = NAN;
-    if (!status) status = recover_frame(f, t, last, variance, call, error);
     if (!status && t > 0) status = recover_frame(f, t - 1, before, NULL, call, error);
+    if (!status) status = recover_frame(f, t, last, variance, call, error);
     if (!status && t == 0) memcpy(before, last, (size_t)(n * C) * sizeof *before);
     for (int64_t i = 0; i < n && !status; i++) {
         squares[i] = 0.0;
@@ -61,7 +54,7 @@ csrec_status csrec_film_next(csrec_film *f, double *squares, csrec_call *call, c
         }
     }
     if (!status) spread_squares(f, line, squares);
-    if (!status) carry(f, squares);
+    if (!status) csrec_film_ahead(f, t, squares, variance);
     csrec_pool_clear(&pool);
     return status;
 }

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* test_motion.c - motion between pictures, and frames with the samples of others carried along it,
+ * on scenes whose motion is known. */
+#include <math.h>
+#include <string.h>
+
+#include "csrec/recover.h"
+#include "method/beside/blocks.h"
+#include "method/beside/flow.h"
+#include "prior_model.h"
+
+enum { WAVES = 12 };
+
+/* A sum of waves from 8 to 60 pixels long. */
+typedef struct scene {
+    double down[WAVES], right[WAVES], phase[WAVES];
+} scene;
+
+static scene draw_scene(void) {
+    scene s;
+    for (int k = 0; k < WAVES; k++) {
+        const double length = 8.0 * pow(7.5, check_uniform(&seed)),
+                     turn = 6.28 * check_uniform(&seed);
+        s.down[k] = 6.283 / length * sin(turn);
+        s.right[k] = 6.283 / length * cos(turn);
+        s.phase[k] = 6.28 * check_uniform(&seed);
+    }
+    return s;
+}
+
+static double scene_at(const scene *s, double y, double x) {
+    double sum = 0.0;
+    for (int k = 0; k < WAVES; k++) sum += sin(s->down[k] * y + s->right[k] * x + s->phase[k]);
+    return sum;
+}
+
+/* ------------------------------------------------------------------ flow ---------------------- */
+
+/* What one picture shows at p lies in the other at p + step + grow (p - middle). The mean error of
+ * the flow, of windows that lie in both, is small against a pixel. */
+TEST(known_motion_is_found) {
+    for (int draw = 0; draw < 6; draw++) {
+        const scene s = draw_scene();
+        const int64_t H = 60 + check_below(&seed, 60), W = 60 + check_below(&seed, 60), n = H * W;
+        const double grow = 0.04 * (check_uniform(&seed) - 0.5);
+        const double step[2] = {8.0 * check_uniform(&seed) - 4.0, 8.0 * check_uniform(&seed) - 4.0};
+        float *from = floats(n), *to = floats(n), *flow = floats(2 * n), *again = floats(2 * n);
+        float *work = floats(csrec_flow_work(H, W));
+        double missed = 0.0, count = 0.0;
+        for (int64_t i = 0; i < n; i++) {
+            const double y = (double)(i / W), x = (double)(i % W);
+            to[i] = (float)scene_at(&s, y, x);
+            from[i] = (float)scene_at(&s, y + step[0] + grow * (y - 0.5 * (double)H),
+                                      x + step[1] + grow * (x - 0.5 * (double)W));
+        }
+        csrec_flow_find(H, W, from, to, 1, work, flow);
+        csrec_flow_find(H, W, from, to, 3, work, again);
+        assert_memory_equal(flow, again, (size_t)(2 * n) * sizeof *flow);
+        for (int64_t y = 12; y < H - 12; y++)
+            for (int64_t x = 12; x < W - 12; x++) {
+                missed +=
+                    hypot(flow[y * W + x] - step[0] - grow * ((double)y - 0.5 * (double)H),
+                          flow[n + y * W + x] - step[1] - grow * ((double)x - 0.5 * (double)W));
+                count += 1.0;
+            }
+        if (!(missed < 0.25 * count)) fail_msg("%g pixels off", missed / count);
+    }
+}
+
+TEST(flat_and_small_pictures_do_not_move) {
+    static const int64_t extent[][2] = {{1, 1}, {1, 9}, {5, 1}, {3, 2}, {40, 30}, {25, 24}};
+    for (size_t k = 0; k < sizeof extent / sizeof *extent; k++) {
+        const int64_t n = extent[k][0] * extent[k][1];
+        float *flat = floats(n), *flow = floats(2 * n);
+        for (int64_t i = 0; i < n; i++) flat[i] = 0.25f;
+        csrec_flow_find(extent[k][0], extent[k][1], flat, flat, 2,
+                        floats(csrec_flow_work(extent[k][0], extent[k][1])), flow);
+        for (int64_t i = 0; i < 2 * n; i++) assert_true(flow[i] == 0.0f);
+    }
+}
+
+/* ------------------------------------------------------------------ blocks -------------------- */
+
+/* Values that are linear in the middles of blocks stay so between them, and the same beyond. */
+TEST(between_blocks_values_are_linear) {
+    for (int draw = 0; draw < 20; draw++) {
+        const int64_t H = 1 + check_below(&seed, 70), W = 1 + check_below(&seed, 70);
+        const csrec_blocks b = csrec_blocks_of(1 + check_below(&seed, 20), H, W);
+        const double down = check_normal(&seed), right = check_normal(&seed);
+        double *value = check_room(b.down * b.across);
+        for (int64_t k = 0; k < b.down * b.across; k++)
+            value[k] = down * (double)(k / b.across) + right * (double)(k % b.across);
+        for (int64_t i = 0; i < H * W; i++) {
+            const double side = (double)b.side;
+            const double y = ((double)(i / W) + 0.5) / side - 0.5,
+                         x = ((double)(i % W) + 0.5) / side - 0.5;
+            const double expected = down * fmin(fmax(y, 0.0), (double)(b.down - 1)) +
+                                    right * fmin(fmax(x, 0.0), (double)(b.across - 1));
+            const double found = csrec_blocks_between(&b, value, i / W, i % W);
+            assert_true(fabs(found - expected) <= 1e-12 * (1.0 + fabs(down) + fabs(right)) * 99.0);
+            assert_int_equal(csrec_blocks_at(&b, i / W, i % W),
+                             i / W / b.side * b.across + i % W / b.side);
+        }
+    }
+}
+
+/* ------------------------------------------------------------------ frames -------------------- */
+
+enum { T = 7, SIDE = 96, AREA = SIDE * SIDE };
+
+/* Frames of one scene that moves by `step`, or of scenes of their own; truth: [T][AREA]. */
+static csrec_measurement draw_frames(const double *step, double rate, double *truth) {
+    scene s = draw_scene();
+    csrec_measurement m = room_for_samples((csrec_shape){3, {T, SIDE, SIDE}}, 1, T * AREA);
+    m.sequence = true;
+    for (int64_t i = 0; i < T * AREA; i++) {
+        const double t = (double)(i / AREA);
+        if (!step && i % AREA == 0) s = draw_scene();
+        truth[i] = scene_at(&s, (double)(i % AREA / SIDE) + (step ? t * step[0] : 0.0),
+                            (double)(i % SIDE) + (step ? t * step[1] : 0.0));
+        if (check_uniform(&seed) >= rate) continue;
+        m.index[m.n] = i;
+        m.y[m.n++] = truth[i];
+    }
+    return m;
+}
+
+static double squares_missed(const csrec_measurement *m, const double *truth, double motion) {
+    const csrec_setting sets[] = {{"network", 0}, {"motion", motion}};
+    csrec_recover_options o = options_by("beside");
+    double *signal = check_room(T * AREA), sum = 0.0;
+    o.backend = "cpu";
+    use_settings(&o.solve, 2, sets);
+    assert_well(csrec_recover(m, &o, signal, NULL, NULL, &told));
+    for (int64_t i = 0; i < T * AREA; i++) sum += pow(signal[i] - truth[i], 2.0);
+    return sum;
+}
+
+/* Where frames show one scene, their samples count as if it stood still; where they do not, they
+ * are not mixed. */
+TEST(samples_of_other_frames_are_carried) {
+    for (int draw = 0; draw < 3; draw++) {
+        const double step[2] = {4.0 * check_uniform(&seed) - 2.0, 4.0 * check_uniform(&seed) - 2.0};
+        double *truth = check_room(T * AREA);
+        const csrec_measurement m = draw_frames(draw < 2 ? step : NULL, 0.2, truth);
+        const double with = squares_missed(&m, truth, 1.0), alone = squares_missed(&m, truth, 0.0);
+        const double most = draw < 2 ? 0.5 : 1.05;
+        if (!(with < most * alone)) fail_msg("%g of the squared errors are left", with / alone);
+    }
+}
