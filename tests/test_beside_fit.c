@@ -26,14 +26,18 @@ static void show(drawn *d, int64_t frames, double rate) {
     for (int64_t i = 0; i < d->m.n; i++) d->m.y[i] = d->truth[order[i]];
 }
 
-/* The first guide, a pixel beside: of what is at a pixel no guide there tells anything, nor does a
- * neighbour. */
+/* Sums of the first guide at the four pixels beside one, which look alike flipped and turned: of
+ * what is at a pixel no guide there tells anything. */
 static void draw_odd(drawn *d) {
     *d = (drawn){.guides = {.n = 2, .values = floats(2 * AREA)}, .truth = check_room(AREA)};
     d->entries = AREA;
     for (int64_t i = 0; i < 2 * AREA; i++) d->guides.values[i] = (float)check_normal(&seed);
-    for (int64_t i = 0; i < AREA; i++)
-        d->truth[i] = 120.0 + 50.0 * (double)d->guides.values[(i + 1) % AREA];
+    for (int64_t i = 0; i < AREA; i++) {
+        const int64_t beside[4] = {i + 1, i + AREA - 1, i + SIDE, i + AREA - SIDE};
+        d->truth[i] = 120.0;
+        for (int k = 0; k < 4; k++)
+            d->truth[i] += 25.0 * (double)d->guides.values[beside[k] % AREA];
+    }
     show(d, 0, 0.5);
     d->m.guides = &d->guides;
 }
@@ -253,20 +257,17 @@ static double squares_missed(const drawn *d, const double *signal) {
     return sum / n;
 }
 
-/* A network that has learned nothing learns what the samples tell. */
+/* A network that has learned nothing learns what the samples tell: in five draws 0.5 of the
+ * squared errors or less were left with guides by 200 steps, and 0.62 with frames. */
 TEST(fitting_learns_of_guides_and_frames) {
     for (int frames = 0; frames < 2; frames++) {
+        ENDS_BY(end_model) csrec_model *model = fresh(frames ? 3 : 1, frames ? 0 : 2, 16);
+        const double steps = frames ? 8 * 80.0 : 260.0, most = frames ? 0.85 : 0.6;
         drawn d;
-        double least = 1.0;
         (frames ? draw_still : draw_odd)(&d);
-        for (int draw = 0; draw < 4 && !(least < 0.75); draw++) {
-            ENDS_BY(end_model) csrec_model *model = fresh(frames ? 3 : 1, frames ? 0 : 2, 8);
-            const double steps = frames ? 8 * 100.0 : 500.0;
-            const double before = squares_missed(&d, recover(&d, model, 0.0, false, 2, NULL));
-            const double after = squares_missed(&d, recover(&d, model, steps, false, 2, NULL));
-            least = fmin(least, after / before);
-        }
-        if (!(least < 0.75)) fail_msg("%g of the squared errors are left", least);
+        const double before = squares_missed(&d, recover(&d, model, 0.0, false, 2, NULL));
+        const double after = squares_missed(&d, recover(&d, model, steps, false, 2, NULL));
+        if (!(after <= most * before)) fail_msg("%g of the squares are left", after / before);
     }
 }
 

@@ -5,22 +5,26 @@
 #include "base/clock.h"
 #include "csrec/sampling.h"
 #include "learn/net/pass.h"
+#include "measurement/channels.h"
 #include "method/beside/beside.h"
 #include "method/method.h"
 
-enum { SHARE = 8, STREAM_FIT = 1 << 24 }; /* SHARE: of the steps of a picture that a frame has */
+/* A frame of a sequence takes one step in so many of those of a picture. */
+enum { SHARE = 8, STREAM_FIT = 1 << 24 };
 
 int64_t csrec_film_steps(double steps, bool sequence) {
     return (int64_t)ceil(sequence ? steps / SHARE : steps);
 }
 
-/* Samples that the vote may leave out are neither shown nor hidden: no weight depends on them, so
- * that the network misses there what it misses where nothing is known. Those of frames that wait
- * are not fitted to, either; they are seen beside the frame, as in the vote. */
+/* Samples that the vote leaves out are neither shown nor hidden, in any frame. So the network is
+ * not fitted to them when the vote asks what it misses there, and it is the one that makes the
+ * result: shares hold for it. Frames before may have seen them beside, but none was asked for them.
+ */
 static int64_t fit_to(csrec_film *f, int64_t t, const uint8_t *known) {
+    const bool votes = f->votes && csrec_measurement_even(&csrec_film_at(f, t)->m);
     int64_t count = 0;
     for (int64_t i = 0; i < f->height * f->width; i++) {
-        f->fit_to[i] = known[i] && !(f->votes && csrec_film_left_out(f, t, i));
+        f->fit_to[i] = known[i] && !(votes && csrec_film_left_out(f, t, i));
         count += f->fit_to[i];
     }
     return count;
