@@ -36,11 +36,7 @@ enum { STEPS_MOST = 1500 };
 /* Whether the solution is exact, as the outcome says. */
 static bool solve(problem *p, double sigma, double epsilon) {
     csrec_solve_options o = {.solver = "bpdn", .stop = {.sigma = sigma, .epsilon = epsilon}};
-    CLEARED(csrec_atoms) atoms = {0};
-    csrec_solve_report report;
-    assert_well(csrec_solve(p->A, p->y, &o, &atoms, NULL, &report, &told));
-    memset(p->x, 0, (size_t)p->n * sizeof *p->x);
-    for (int64_t k = 0; k < atoms.n; k++) p->x[atoms.column[k]] = atoms.coefficient[k];
+    const csrec_solve_report report = solve_for(p->A, p->y, &o, p->x, NULL);
     assert_ok(csrec_operator_forward(p->A, p->x, p->r));
     for (int64_t i = 0; i < p->m; i++) p->r[i] = p->y[i] - p->r[i];
     inexact += report.outcome != CSREC_CONVERGED;
@@ -85,26 +81,6 @@ static void open_both(problem both[2], int64_t m, int64_t n, const double *matri
 static void close_both(problem both[2]) {
     close_problem(&both[1]);
     close_problem(&both[0]);
-}
-
-/* Real ones and complex ones. */
-TEST(minimum_of_a_matrix) {
-    for (int round = 0; round < 24; round++) {
-        const int parts = 1 + round % 2;
-        const int64_t m = 20 + check_below(&seed, 40), n = m + check_below(&seed, 100);
-        const double *matrix = kept_normals(&seed, parts * m * n);
-        problem both[2];
-        open_both(both, m, n, matrix, parts == 2, forward_of_operator, adjoint_of_operator);
-        for (int64_t i = 0; i < parts * m; i++) both[0].y[i] = both[1].y[i] = check_normal(&seed);
-        const double whole = length_of(parts * m, 1, both[0].y);
-        const double goal = (0.1 + 0.8 * check_uniform(&seed)) * whole;
-        for (int k = 0; k < 2; k++) {
-            bool exact = round % 4 < 2 ? solve(&both[k], goal / sqrt((double)(parts * m)), 0.0)
-                                       : solve(&both[k], 0.0, goal / whole);
-            expect_minimum(&both[k], goal, parts, exact);
-        }
-        close_both(both);
-    }
 }
 
 /* The columns of an orthonormal matrix, rounded to floats, as complex numbers without imaginary

@@ -285,13 +285,11 @@ TEST(small_bounds_of_the_norm) {
 TEST(nothing_to_fit) {
     const double matrix[6] = {0.0}, y[2] = {1.0, -2.0};
     const csrec_setting tau = {"tau", 1.0};
-    const csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 3, .matrix = matrix};
-    const csrec_solve_options o = {.solver = "bpdn", .settings = &tau, .n_settings = 1};
-    CLEARED(csrec_atoms) atoms = {0};
-    csrec_solve_report report;
-    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
-    assert_ok(csrec_solve(A, y, &o, &atoms, NULL, &report, NULL));
-    assert_int_equal(atoms.n, 0);
+    const csrec_solve_options o = solver_by("bpdn", (csrec_stop){0}, &tau);
+    double x[3];
+    ENDS_BY(end_operator) csrec_operator *A = dense_operator(NULL, 2, 3, matrix);
+    const csrec_solve_report report = solve_for(A, y, &o, x, NULL);
+    assert_true(x[0] == 0.0 && x[1] == 0.0 && x[2] == 0.0);
     assert_int_equal(report.outcome, CSREC_CONVERGED);
     assert_true(report.residual == 1.0);
 }

@@ -105,27 +105,6 @@ TEST_ON("cpu", what_ends_is_fitted_exactly) {
     }
 }
 
-/* At the minimum: |<a_j, r>| <= lambda, and = lambda with the sign of x_j where x_j is not 0. */
-TEST_ON("cpu", fista_meets_its_optimality_conditions) {
-    const char *backend = check_backend(state);
-    for (int t = 0; t < 30; t++) {
-        ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, backend, 30, 60, 5);
-        for (int64_t i = 0; i < p.m; i++) p.y[i] += 0.05 * check_normal(&seed);
-        const csrec_setting set = {"lambda", 0.05 + 0.3 * check_uniform(&seed)};
-        double r[30], x[60], c[60], at_0[60], largest = 0.0;
-        solve_dense(&p, solver_by("fista", (csrec_stop){.atoms = 200000}, &set), x, r);
-        apply_turned(p.m, p.n, p.matrix, r, c);
-        apply_turned(p.m, p.n, p.matrix, p.y, at_0);
-        for (int64_t j = 0; j < p.n; j++) largest = fmax(largest, fabs(at_0[j]));
-        const double lambda = set.value * largest;
-        /* x is still to 13 digits; columns differ in length by 100, so c moves 10^4 times that. */
-        for (int64_t j = 0; j < p.n; j++) {
-            assert_true(fabs(c[j]) <= lambda * (1.0 + 1e-6));
-            if (x[j] != 0.0) assert_true(fabs(c[j] - copysign(lambda, x[j])) <= 1e-6 * lambda);
-        }
-    }
-}
-
 TEST_ON("cpu", wrong_settings_are_refused) {
     const char *backend = check_backend(state);
     ENDS_BY(drop_dense) dense_problem p = draw_dense(&seed, backend, 10, 20, 2);
