@@ -70,11 +70,10 @@ static inline void open_picture(bench *b, int64_t *index, double *y) {
 }
 
 static inline void draw_rows(bench *b, csrec_row_choice choice, int64_t count, uint64_t key) {
-    csrec_sampling rows;
+    CLEARED(csrec_sampling) rows;
     assert_ok(csrec_sampling_rows(&b->m, choice, count, key, &rows, NULL));
     memcpy(b->m.index, rows.index, (size_t)rows.n * sizeof *rows.index);
     b->m.n = rows.n;
-    csrec_sampling_clear(&rows);
 }
 
 /* So many rows of an operator of the picture. */

@@ -62,10 +62,9 @@ TEST(reads_masks) {
 
 static io_bytes text_array(const char *text, int how) {
     io_bytes b = {0};
-    char descr[16];
-    snprintf(descr, sizeof descr, "%s%d", (const char *[]){"<U", ">U", "|S"}[how],
-             (int)strlen(text));
-    io_npy_header(&b, 1, descr, false, "()");
+    io_npy_header(&b, 1,
+                  check_print("%s%d", (const char *[]){"<U", ">U", "|S"}[how], (int)strlen(text)),
+                  false, "()");
     for (const char *c = text; *c; c++) {
         if (how == 0) io_put_le(&b, (uint64_t)*c, 4);
         if (how == 1) io_put_be(&b, (uint64_t)*c, 4);

@@ -81,20 +81,21 @@ TEST(ssim_scikit_image) {
     }
     enum { height = 37, width = 52 };
     double a[height * width], b[height * width], ssim = 0, expected = -1;
-    char path[] = "csrec_metrics_XXXXXX", command[600];
+    char path[] = "csrec_metrics_XXXXXX";
     random_pictures(height, width, a, b);
     int descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     FILE *file = fdopen(descriptor, "wb");
     assert_int_equal(fwrite(a, sizeof a, 1, file) + fwrite(b, sizeof b, 1, file), 2);
     fclose(file);
-    snprintf(command, sizeof command,
-             "python3 -c \"import numpy as np, skimage.metrics as m; "
-             "a, b = np.fromfile('%s').reshape(2, %d, %d); "
-             "print('%%.17g' %% m.structural_similarity(a, b, gaussian_weights=True, sigma=1.5, "
-             "use_sample_covariance=False, data_range=255))\"",
-             path, height, width);
-    FILE *python = popen(command, "r");
+    FILE *python = popen(
+        check_print(
+            "python3 -c \"import numpy as np, skimage.metrics as m; "
+            "a, b = np.fromfile('%s').reshape(2, %d, %d); "
+            "print('%%.17g' %% m.structural_similarity(a, b, gaussian_weights=True, sigma=1.5, "
+            "use_sample_covariance=False, data_range=255))\"",
+            path, height, width),
+        "r");
     assert_non_null(python);
     int read = fscanf(python, "%lf", &expected);
     pclose(python);

@@ -66,18 +66,18 @@ TEST(reads_every_layout) {
         int type = (int)check_below(&seed, TYPES), dims = (int)check_below(&seed, 5);
         bool big = check_next(&seed) & 1, fortran = check_next(&seed) & 1;
         int64_t dim[4] = {1, 1, 1, 1}, count = 1;
-        char text[128] = "(", descr[8];
+        char text[128] = "(";
         for (int d = 0; d < dims; d++) {
             dim[d] = 1 + check_below(&seed, 6);
             count *= dim[d];
             sprintf(text + strlen(text), d + 1 < dims ? "%d, " : "%d,", (int)dim[d]);
         }
         strcat(text, ")");
-        snprintf(descr, sizeof descr, "%c%s",
-                 types[type].bytes == 1 ? '|'
-                 : big                  ? '>'
-                                        : '<',
-                 types[type].code);
+        const char *descr = check_print("%c%s",
+                                        types[type].bytes == 1 ? '|'
+                                        : big                  ? '>'
+                                                               : '<',
+                                        types[type].code);
         ENDS_BY(io_free) io_bytes b = {0};
         io_npy_header(&b, 1 + (int)check_below(&seed, 3), descr, fortran, text);
         OWNED uint64_t *bits = malloc((size_t)count * 8);
@@ -111,7 +111,6 @@ TEST(writes_the_format) {
     for (int type = 0; type < TYPES; type++) {
         CLEARED(csrec_array) array;
         csrec_shape shape = {2, {2, 3}};
-        char expected[64];
         assert_ok(csrec_array_create(types[type].dtype, &shape, &array));
         for (int i = 0; i < 6 * types[type].bytes; i++)
             ((uint8_t *)array.data)[i] = (uint8_t)check_next(&seed) & 1;
@@ -122,9 +121,9 @@ TEST(writes_the_format) {
         assert_int_equal(head % 64, 0);
         assert_int_equal(b.data[head - 1], '\n');
         assert_int_equal(b.size, head + 6 * (size_t)types[type].bytes);
-        snprintf(expected, sizeof expected,
-                 "{'descr': '%c%s', 'fortran_order': False, 'shape': (2, 3), }",
-                 types[type].bytes == 1 ? '|' : host_order, types[type].code);
+        const char *expected =
+            check_print("{'descr': '%c%s', 'fortran_order': False, 'shape': (2, 3), }",
+                        types[type].bytes == 1 ? '|' : host_order, types[type].code);
         assert_memory_equal(b.data + 10, expected, strlen(expected));
         assert_memory_equal(b.data + head, array.data, 6 * (size_t)types[type].bytes);
     }
@@ -197,12 +196,11 @@ TEST(refuses_every_truncation) {
     csrec_array array;
     for (size_t size = 0; size < b.size; size++) {
         csrec_error error = {""};
-        uint8_t *exact = malloc(size + 1); /* its own block: an overrun is seen by ASan */
+        OWNED uint8_t *exact = malloc(size + 1); /* its own block: an overrun is seen by ASan */
         memcpy(exact, b.data, size);
         exact = realloc(exact, size ? size : 1);
         assert_int_not_equal(csrec_npy_parse(exact, size, "t.npy", &array, &error), CSREC_OK);
         io_assert_line(&error, "t.npy", "");
-        free(exact);
         const char *path = io_save("t.npy", b.data, size);
         assert_int_not_equal(csrec_array_read(path, &array, &error), CSREC_OK);
         io_assert_line(&error, path, "");

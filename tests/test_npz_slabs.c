@@ -55,10 +55,9 @@ static scan draw(kind k, int64_t most) {
 
 static io_bytes y_bytes(const scan *s, bool fortran) {
     io_bytes b = {0};
-    char shape[64];
-    snprintf(shape, sizeof shape, s->channels > 1 || fortran ? "(%lld, %lld)" : "(%lld,)",
-             (long long)s->n, (long long)s->channels);
-    io_npy_header(&b, 1, s->single ? ">f4" : "<f8", fortran, shape);
+    io_npy_header(&b, 1, s->single ? ">f4" : "<f8", fortran,
+                  check_print(s->channels > 1 || fortran ? "(%lld, %lld)" : "(%lld,)",
+                              (long long)s->n, (long long)s->channels));
     for (int64_t i = 0; i < s->n * s->channels; i++) {
         const float value = (float)s->y[i];
         uint64_t bits = 0;
@@ -220,9 +219,8 @@ static void check_written(const char *path, const csrec_array *pixels) {
 }
 
 TEST(results_have_the_same_bytes_in_slabs) {
-    char whole[256], slabs[256];
-    snprintf(whole, sizeof whole, "%s", io_path("whole.npz"));
-    snprintf(slabs, sizeof slabs, "%s", io_path("slabs.npz"));
+    const char *whole = check_print("%s", io_path("whole.npz"));
+    const char *slabs = check_print("%s", io_path("slabs.npz"));
     for (int trial = 0; trial < 42; trial++) {
         CLEARED(csrec_image) image = draw_signal(trial % 20 == 0); /* slabs have 4 MiB */
         const char *print = trial % 2 ? fingerprint : NULL;

@@ -7,9 +7,7 @@ static bool have_numpy;
 /* Runs Python text in the test's folder; true if it ends well. */
 static bool python(const char *text) {
     const char *path = io_save("script.py", text, strlen(text));
-    char command[600];
-    snprintf(command, sizeof command, "cd '%s' && python3 '%s'", io_folder, path);
-    return system(command) == 0;
+    return system(check_print("cd '%s' && python3 '%s'", io_folder, path)) == 0;
 }
 
 static void need_numpy(void) {
@@ -153,10 +151,9 @@ TEST(numpy_types_are_refused) {
                "         d=np.zeros(2, 'M8[s]'))\n"
                "for k, a in w.items(): np.savez(f'{k}.npz', y=a, mask=np.ones(2, bool))\n"));
     for (const char *k = "ocsgtd"; *k; k++) {
-        char name[16];
         csrec_measurement m;
         csrec_error error = {""};
-        snprintf(name, sizeof name, "%c.npz", *k);
+        const char *name = check_print("%c.npz", *k);
         assert_int_equal(csrec_measurement_read(io_path(name), NULL, &m, &error), CSREC_FORMAT);
         io_assert_line(&error, name, "array 'y'");
         assert_non_null(strstr(error.text, "save"));
@@ -175,9 +172,7 @@ TEST(halves_are_read_exactly) {
     csrec_array d = {0}, h = {0};
     assert_ok(csrec_array_read(io_path("d.npy"), &d, NULL));
     for (const char *k = "hbf"; *k; k++) {
-        char name[16];
-        snprintf(name, sizeof name, "%c.npy", *k);
-        assert_ok(csrec_array_read(io_path(name), &h, NULL));
+        assert_ok(csrec_array_read(io_path(check_print("%c.npy", *k)), &h, NULL));
         assert_int_equal(h.dtype, CSREC_F32);
         assert_int_equal(h.count, d.count);
         for (int64_t i = 0; i < d.count; i++)

@@ -114,14 +114,13 @@ static problem tie_problem(bool difference, int *level) {
 static void assert_first_column(const csrec_pursuit_type *type, const problem *p,
                                 const csrec_tree *tree, uint64_t column) {
     void *pursuit;
-    csrec_atoms atoms;
+    CLEARED(csrec_atoms) atoms;
     assert_ok(type->create(tree, p->y, &pursuit));
     assert_true(type->select(pursuit) == fabs(p->y[4]));
     assert_true(type->update(pursuit));
     assert_ok(type->result(pursuit, p->y, &atoms, NULL));
     assert_int_equal(atoms.n, 1);
     assert_int_equal(atoms.column[0], column);
-    csrec_atoms_clear(&atoms);
     type->destroy(pursuit);
 }
 

@@ -297,7 +297,7 @@ TEST(each_way_has_the_values_at_which_it_errs_less) {
     static double x[CURVE_ENTRIES], signal[3][CURVE_ENTRIES];
     int64_t both = 0;
     for (int draw = 0; draw < 6; draw++) {
-        csrec_measurement m = draw_values(LAMP, x);
+        CLEARED(csrec_measurement) m = draw_values(LAMP, x);
         double most = 0.0, least = INFINITY;
         for (csrec_curve curve = CSREC_CURVE_AUTO; curve <= CSREC_CURVE_LOG; curve++)
             recover_as(&m, curve, NAN, NAN, signal[curve], NULL);
@@ -310,7 +310,6 @@ TEST(each_way_has_the_values_at_which_it_errs_less) {
         }
         assert_true(most < least);
         both += most > 0.0 && least < INFINITY;
-        csrec_measurement_clear(&m);
     }
     assert_true(both > 0);
 }

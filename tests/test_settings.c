@@ -133,8 +133,7 @@ static void misspell(const char *name, char to[64]) {
 
 static void expect_listed(csrec_status status, const csrec_error *error, const char *name,
                           const char *given) {
-    char hint[64];
-    snprintf(hint, sizeof hint, "did you mean %s?", name);
+    const char *hint = check_print("did you mean %s?", name);
     if (status != CSREC_ARGUMENT || !strstr(error->text, name) || strchr(error->text, '\n') ||
         (strlen(name) > 4 && !strstr(error->text, hint)))
         fail_msg("%s for %s: status %d, %s", given, name, (int)status, error->text);

@@ -58,15 +58,14 @@ static void expect_row(const char *text, const char *name, const char *brief,
 
 TEST(listing_has_every_row) {
     const char *name, *brief, *source;
-    char wanted[160];
     csrec_method method;
     run_well("$R --list");
     const char *text = read_text("out");
     for (int i = 0; csrec_method_info(i, &method); i++) {
         expect_row(text, method.name, method.brief, csrec_method_param, i);
-        snprintf(wanted, sizeof wanted, "\n    --backend cuda: %s\n",
-                 method.device ? method.device : "none");
-        assert_non_null(strstr(strstr(text, method.brief), wanted));
+        assert_non_null(strstr(
+            strstr(text, method.brief),
+            check_print("\n    --backend cuda: %s\n", method.device ? method.device : "none")));
     }
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++)
         expect_row(text, name, brief, csrec_solver_param, i);
@@ -246,7 +245,7 @@ TEST(learners_keep_their_contract) {
                                            {"info", NULL}}; /* does not learn */
     static const char *const inputs[] = {"dot.png", "row.png", "few.npy", "gray.png"};
     enum { COMMANDS = sizeof small / sizeof *small };
-    char word[32], command[256];
+    char word[32];
     int listed = 0;
     make_picture("dot.png", 1, 1, 1, 8, false);
     make_picture("row.png", 1, 37, 1, 8, false);
@@ -261,8 +260,8 @@ TEST(learners_keep_their_contract) {
         for (int i = 0; i < 4; i++) {
             int code[2];
             for (int k = 0; k < 2; k++) {
-                snprintf(command, sizeof command, "$L %s %s %s -o l%d.npz -q -t %d", small[c][0],
-                         inputs[i], small[c][1], k, k ? 3 : 1);
+                const char *command = check_print("$L %s %s %s -o l%d.npz -q -t %d", small[c][0],
+                                                  inputs[i], small[c][1], k, k ? 3 : 1);
                 code[k] = run(command);
                 const char *line = strchr(read_text("err"), '\n');
                 if (code[k] > 1 || (code[k] == 1 && (!line || line[1])))

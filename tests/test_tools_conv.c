@@ -41,9 +41,8 @@ TEST(resuming_goes_on_and_plots) {
     assert_true(last_objective(b) < last_objective(a));
     csrec_model_destroy(a);
     csrec_model_destroy(b);
-    csrec_image image = {0};
+    CLEARED(csrec_image) image = {0};
     assert_ok(csrec_image_read("a.png", &image, NULL));
-    csrec_image_clear(&image);
     /* The same seed, the same file; another number of threads changes nothing. */
     run_well(
         "$L conv gray.png -o c.npz -i 4 -k 6 -p 5 -q -t 1 && $L conv gray.png -o d.npz -i 4 -k 6 "

@@ -43,9 +43,8 @@ TEST(axes_and_channels_fit_into_an_array) {
 
 /* Exit 0 with finite values, or exit 1 with one line. */
 static void recover(const char *input, const char *options) {
-    char command[256];
     remove("x.npy");
-    snprintf(command, sizeof command, "$R %s %s -o x.npy", input, options);
+    const char *command = check_print("$R %s %s -o x.npy", input, options);
     int code = run(command);
     if (code == 1) {
         check_refused(command, 1);

@@ -21,7 +21,6 @@ static double number_of(const char *text, const char *of, const char *key) {
 }
 
 TEST(little_memory_makes_tiles) {
-    char command[256];
     run_well("$R m.npz -q -t 1 --method frames --json -o whole.png");
     const char *text = read_text("out");
     double bytes = number_of(text, "estimate", "bytes");
@@ -33,7 +32,7 @@ TEST(little_memory_makes_tiles) {
     text = read_text("out");
     double tiles = number_of(text, "estimate", "tiles");
     assert_true(tiles > 1.0 && number_of(text, "estimate", "bytes") <= given * 1048576.0);
-    snprintf(command, sizeof command, " threads; %.0f tiles of ", tiles);
+    const char *command = check_print(" threads; %.0f tiles of ", tiles);
     text = read_text("err");
     if (!strstr(text, command)) fail_msg("'%s' is not in: %s", command, text);
     expect_like("large.png", "tiles.png", 0.2, "tiles");
@@ -45,13 +44,12 @@ TEST(little_memory_makes_tiles) {
 
 TEST(presets_are_estimated) {
     const char *name;
-    char line[64];
     csrec_recover_options options;
     csrec_measurement m = {.shape = {2, {1, 1}}, .n = 1, .channels = 1};
     run_well("$R m.npz --info");
     const char *text = read_text("out");
     for (int i = 0; (name = csrec_recover_preset(i, &m, &options)); i++) {
-        snprintf(line, sizeof line, "\n%-9s about ", name);
+        const char *line = check_print("\n%-9s about ", name);
         const char *at = strstr(text, line);
         double seconds = 0.0, mebibytes = 0.0;
         if (!at || sscanf(at + strlen(line), "%lf s and %lf MiB", &seconds, &mebibytes) != 2)

@@ -95,12 +95,10 @@ TEST(folders_masks_and_measurements_are_inputs) {
 TEST(an_interrupt_writes_the_weights_so_far) {
     int code = 0, before = files_here();
     for (int tenths = 3; tenths < 300 && access("i.npz", F_OK) != 0; tenths *= 2) {
-        char command[256];
-        snprintf(command, sizeof command,
-                 "$L net gray.png -o i.npz -r gray.npz -B 1 -p 16 -t 1 --minutes 5 --json & p=$!; "
-                 "sleep %d.%d; kill -INT $p; wait $p",
-                 tenths / 10, tenths % 10);
-        code = run(command);
+        code = run(check_print(
+            "$L net gray.png -o i.npz -r gray.npz -B 1 -p 16 -t 1 --minutes 5 --json & p=$!; "
+            "sleep %d.%d; kill -INT $p; wait $p",
+            tenths / 10, tenths % 10));
     }
     assert_int_equal(code, 130);
     says("out", "\"interrupted\": true");

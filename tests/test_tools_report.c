@@ -68,9 +68,7 @@ static const char *check_json(void) {
 
 /* The number after "key": in the JSON of file out. */
 static double json_number(const char *key) {
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
-    return number_after(check_json(), quoted);
+    return number_after(check_json(), check_print("\"%s\": ", key));
 }
 
 TEST(reports) {

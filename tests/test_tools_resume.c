@@ -17,9 +17,8 @@ static void make_scans(void) {
 
 /* How many of the inputs the command does, and that the rest is skipped. */
 static void expect_done(const char *command, int done, int skipped) {
-    char words[64];
     run_line("%s --resume --json", command);
-    snprintf(words, sizeof words, "\"recovered\": %d,\n  \"skipped\": %d,", done, skipped);
+    const char *words = check_print("\"recovered\": %d,\n  \"skipped\": %d,", done, skipped);
     if (!strstr(read_text("out"), words))
         fail_msg("%s: not %s: %s", command, words, read_text("out"));
 }

@@ -4,8 +4,8 @@
 
 /* Text of the element with the id, without tags. */
 static char *plain_text(const char *name, const char *id) {
-    char *bytes = page_bytes(name), start[64];
-    snprintf(start, sizeof start, "id=\"%s\">", id);
+    char *bytes = page_bytes(name);
+    const char *start = check_print("id=\"%s\">", id);
     const char *from = strstr(bytes, start);
     if (!from) fail_msg("%s: no %s", name, id);
     from += strlen(start);
@@ -97,12 +97,11 @@ static void make_doubtful(const char *name) {
 
 /* Sentence k of a member of --json, as an element's text. */
 static const char *find_sentence(const char *bytes, const char *member, int k) {
-    char words[256];
     const char *json = strstr(read_text("out"), member);
     assert_non_null(json);
     json = strchr(json, '[');
     for (int quotes = 2 * k + 1; quotes > 0; quotes--) json = strchr(json, '"') + 1;
-    snprintf(words, sizeof words, ">%.*s<", (int)strcspn(json, "\""), json);
+    const char *words = check_print(">%.*s<", (int)strcspn(json, "\""), json);
     const char *at = strstr(bytes, words);
     if (!at) fail_msg("no %s", words);
     return at;
