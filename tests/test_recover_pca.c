@@ -231,16 +231,4 @@ TEST(mistakes_are_refused) {
         o.model = t.model;
         assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_DATA, "array 'shape'");
     }
-    CLEARED(csrec_measurement) m = sample(&(csrec_shape){2, {6, 7}}, x, 5, 1.0);
-    csrec_recover_defaults(&o);
-    o.model = t.model;
-    o.basis = "dct";
-    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
-    o.basis = NULL;
-    o.solve.solver = "omp";
-    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
-    o.solve.solver = NULL;
-    o.shifts = 1;
-    csrec_atoms atoms = {0};
-    assert_fails(csrec_recover(&m, &o, u, &atoms, NULL, &told), CSREC_UNSUPPORTED);
 }
