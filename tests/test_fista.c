@@ -190,8 +190,7 @@ TEST(stops_are_heeded) {
     assert_int_equal(report.outcome, CSREC_STEP_LIMIT);
     assert_int_equal(report.iterations, 2);
     options.stop = (csrec_stop){0};
-    options.progress = stop_by_count;
-    options.context = &calls;
+    report_to(&options, stop_by_count, &calls);
     assert_ok(csrec_solve(p.A, p.y, &options, NULL, NULL, &report, NULL));
     assert_true(report.outcome == (calls < 0 ? CSREC_INTERRUPTED : CSREC_CONVERGED));
 }

@@ -171,8 +171,7 @@ static void expect_bits(const picture *p, const scan *s, kind k, const csrec_rec
     csrec_recover_report report;
     ENDS_BY(end_slabs) csrec_slabs *slabs = NULL;
     const char *path = save(s, k, (how){0});
-    OWNED double *signal = malloc((size_t)(p->entries * s->channels) * sizeof *signal);
-    assert_non_null(signal);
+    double *signal = check_room(p->entries * s->channels);
     assert_well(csrec_measurement_read(path, NULL, &whole, &told));
     assert_well(csrec_recover(&whole, o, p->signal, NULL, &report, &told));
     csrec_slab_file *file = open_scan(path, &form);

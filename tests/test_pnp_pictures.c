@@ -184,8 +184,7 @@ TEST(every_way_keeps_its_promises) {
             for (int i = 0; i < ENTRIES / 2; i++) y[i] += b.m.sigma * check_normal(&seed);
             csrec_recover_options o = options_by("pnp");
             o.backend = "cpu";
-            o.solve.settings = set;
-            o.solve.n_settings = 3;
+            use_settings(&o.solve, 3, set);
             assert_well(csrec_recover(&b.m, &o, x, NULL, NULL, &told));
             assert_ok(csrec_measurement_simulate(&b.m, x, again, NULL));
             double off = sqrt(squares(ENTRIES / 2, again, y)), eps = b.m.sigma * sqrt(ENTRIES / 2);
@@ -251,7 +250,6 @@ TEST(message_passing_refuses_other_rows) {
     draw_picture(&seed, truth);
     measure(&b, "hadamard", false, CSREC_ROWS_FIRST, truth, index, y);
     csrec_recover_options o = options_by("pnp");
-    o.solve.settings = set;
-    o.solve.n_settings = 1;
+    use_settings(&o.solve, 1, set);
     assert_refused(csrec_recover(&b.m, &o, x, NULL, NULL, &told), CSREC_UNSUPPORTED, "splitting");
 }

@@ -61,8 +61,7 @@ static csrec_outcome run_threads(const scene *s, const way *w, int threads, doub
     o.solve.stop.atoms = w->atoms;
     o.threads = threads;
     o.backend = "cpu";
-    o.solve.progress = progress;
-    o.solve.context = context;
+    report_to(&o.solve, progress, context);
     if (csrec_recover(&s->m, &o, signal, NULL, &report, &error))
         fail_msg("%s: %s", w->name, error.text);
     return report.outcome;
@@ -272,8 +271,7 @@ TEST(stages_are_those_of_the_estimate) {
         for (int i = 0; i < plan.estimate.n_stages; i++) sum += plan.estimate.stage[i].seconds;
         assert_true(fabs(sum - plan.estimate.seconds) < 1e-9 * plan.estimate.seconds);
         stage_listener l = {.estimate = &plan.estimate};
-        o.solve.progress = follow_stages;
-        o.solve.context = &l;
+        report_to(&o.solve, follow_stages, &l);
         assert_ok(csrec_recover(&s.m, &o, s.signal, NULL, NULL, &error));
         if (l.strange[0]) fail_msg("%s: no stage '%s'", runs[k].method, l.strange);
         if (!(l.share >= 0.0 && l.share <= 1.0)) fail_msg("%s: share %g", runs[k].method, l.share);

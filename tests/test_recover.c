@@ -183,8 +183,7 @@ TEST(interruption_delivers_the_best_so_far) {
     int calls = 0;
     csrec_recover_options options = options_by(NULL);
     options.shifts = 1;
-    options.solve.progress = stop_at_once;
-    options.solve.context = &calls;
+    report_to(&options.solve, stop_at_once, &calls);
     double *signal = malloc((size_t)m.n * sizeof *signal), error = 0.0, power = 0.0;
     assert_ok(csrec_recover(&m, &options, signal, NULL, &report, NULL));
     assert_int_equal(report.outcome, CSREC_INTERRUPTED);
@@ -258,8 +257,7 @@ static double rms_of(const double *x, const double *signal) {
 
 static void recover_as(const csrec_measurement *m, csrec_curve curve, double low, double high,
                        double *signal, csrec_recover_report *report) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.curve = curve;
     o.range[0] = low;
     o.range[1] = high;

@@ -60,8 +60,7 @@ TEST(wrong_options_are_refused) {
     static const csrec_setting wrong[] = {{"block", 3}, {"block", 33}, {"block", 8.5},
                                           {"step", 33}, {"steps", 0},  {"wings", 1}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        options.solve.settings = &wrong[i];
-        options.solve.n_settings = 1;
+        use_settings(&options.solve, 1, &wrong[i]);
         assert_refused(csrec_recover(&m, &options, signal, NULL, NULL, &told), CSREC_ARGUMENT,
                        wrong[i].name);
     }

@@ -72,8 +72,7 @@ TEST(reaches_the_bayes_error) {
     CLEARED(csrec_measurement) m = sample(SIDE, SIDE, 1, x, SIDE * SIDE / 2, sigma);
     csrec_recover_options o = options_of(model);
     csrec_setting settings[] = {{"step", P}, {"rounds", 4}};
-    o.solve.settings = settings;
-    o.solve.n_settings = 2;
+    use_settings(&o.solve, 2, settings);
     recover(&m, &o, u);
     double sum = 0.0, bayes = 0.0, squares = 0.0;
     for (int t = 0; t < TILES * TILES; t++) {
@@ -135,8 +134,7 @@ TEST(pictures_without_a_model) {
         CLEARED(csrec_measurement) m = sample(H, W, channels, x, H * W * 3 / 10, 0.0);
         csrec_recover_options o = options_of(NULL);
         csrec_setting settings[] = {{"components", 8}};
-        o.solve.settings = settings;
-        o.solve.n_settings = 1;
+        use_settings(&o.solve, 1, settings);
         recover(&m, &o, u);
         assert_true(squared_error(n, u, x) < 0.1 * variance_of(n, x));
         for (int64_t i = 0; i < m.n * channels; i++)
@@ -201,8 +199,7 @@ TEST(pictures_with_a_model) {
             assert_true(squared_error(H * W * channels, u, x) <
                         0.1 * variance_of(H * W * channels, x));
             csrec_setting adapt = {"adapt", 1};
-            o.solve.settings = &adapt;
-            o.solve.n_settings = 1;
+            use_settings(&o.solve, 1, &adapt);
             recover(&m, &o, v);
             for (int i = 0; i < H * W * channels; i++) assert_true(isfinite(v[i]));
         }
@@ -229,8 +226,7 @@ TEST(odd_pictures) {
             }
             csrec_recover_options o = options_of(NULL);
             const csrec_setting few = {"components", 5};
-            o.solve.settings = &few;
-            o.solve.n_settings = 1;
+            use_settings(&o.solve, 1, &few);
             recover(&m, &o, u);
             for (int i = 0; i < n; i++) {
                 assert_true(isfinite(u[i]));
@@ -267,7 +263,6 @@ TEST(mistakes_are_refused) {
     o.model = tall;
     assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_DATA, "array 'shape'");
     const csrec_setting patch = {"patch", 8};
-    o.solve.settings = &patch;
-    o.solve.n_settings = 1;
+    use_settings(&o.solve, 1, &patch);
     assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
 }

@@ -48,8 +48,7 @@ static int try_param(const csrec_measurement *m, csrec_recover_options options,
     csrec_setting set = {name, another(p)};
     csrec_error error = {""};
     csrec_plan plan;
-    options.solve.settings = &set;
-    options.solve.n_settings = 1;
+    use_settings(&options.solve, 1, &set);
     for (int kind = 0; kind < 3; kind++) {
         snprintf(name, sizeof name, "%s.%s", kinds[kind], p->name);
         bool has = csrec_param_find(owner[kind].params, p->name);

@@ -43,8 +43,7 @@ static void check_case(const tile_case *c, const char *backend) {
     assert_ok(status);
     assert_int_equal(csrec_slabs_samples(slabs), p.m.n);
     assert_int_equal(csrec_slabs_plan(slabs)->estimate.tiles, report.estimate.tiles);
-    OWNED double *signal = malloc((size_t)(p.entries * c->channels) * sizeof *signal);
-    assert_non_null(signal);
+    double *signal = check_room(p.entries * c->channels);
     take_all(slabs, &p.m, signal);
     printf("%-20s %lld tiles\n", c->name, (long long)report.estimate.tiles);
     assert_memory_equal(signal, p.signal, (size_t)(p.entries * c->channels) * sizeof *signal);
@@ -77,7 +76,6 @@ static void expect_refusal(const csrec_measurement *form, source *from,
     csrec_error error = {""};
     csrec_status status = csrec_slabs_create(form, read_source, from, o, &slabs, &error);
     OWNED double *signal = malloc(600 * 520 * sizeof *signal);
-    assert_non_null(signal);
     if (!status)
         status = csrec_slabs_take(slabs, (csrec_slab){0, form->shape.dim[0]}, signal, &error);
     assert_int_equal(status, expected);
@@ -104,8 +102,7 @@ TEST(wrong_calls_are_refused) {
     from.changes = false;
     for (int calls = 0; calls < 8; calls = 2 * calls + 1) {
         int left = calls;
-        o.solve.progress = stop_by_count;
-        o.solve.context = &left;
+        report_to(&o.solve, stop_by_count, &left);
         expect_refusal(&p.m, &from, &o, CSREC_STOPPED, "stopped");
     }
     o.solve.progress = NULL;

@@ -10,8 +10,7 @@ SEED(seed);
 static csrec_recover_options options_of(const char *method, const csrec_setting *settings, int n) {
     csrec_recover_options o = options_by(method);
     o.backend = "cpu";
-    o.solve.settings = settings;
-    o.solve.n_settings = n;
+    use_settings(&o.solve, n, settings);
     return o;
 }
 
