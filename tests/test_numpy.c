@@ -56,15 +56,14 @@ TEST(numpy_writes_we_read) {
     static const char *const kinds[] = {"little", "big", "fortran", "both"};
     for (int t = CSREC_BOOL; t <= CSREC_F64; t++)
         for (int k = 0; k < 4; k++) {
-            char name[32];
             csrec_array array;
-            snprintf(name, sizeof name, "%s%d.npy", kinds[k], t);
-            assert_well(csrec_array_read(io_path(name), &array, &told));
+            const char *file = io_path(check_print("%s%d.npy", kinds[k], t));
+            assert_well(csrec_array_read(file, &array, &told));
             check_array(&array, (csrec_dtype)t);
             csrec_array_clear(&array);
             for (int z = 0; z < 2; z++) {
-                snprintf(name, sizeof name, "%s%d.npz", z ? "deflated" : "stored", t);
-                assert_well(csrec_npz_read(io_path(name), kinds[k], &array, &told));
+                file = io_path(check_print("%s%d.npz", z ? "deflated" : "stored", t));
+                assert_well(csrec_npz_read(file, kinds[k], &array, &told));
                 check_array(&array, (csrec_dtype)t);
                 csrec_array_clear(&array);
             }

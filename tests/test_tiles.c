@@ -130,25 +130,6 @@ static picture small_tiles(double rate, csrec_recover_options *o) {
     return p;
 }
 
-TEST(threads_do_not_matter) {
-    csrec_recover_options o;
-    ENDS_BY(clear) picture p = small_tiles(0.05, &o);
-    OWNED double *other = malloc((size_t)p.entries * sizeof *other);
-    csrec_recover_report report;
-    assert_non_null(other);
-    o.threads = 1;
-    assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
-    int64_t tiles = report.estimate.tiles;
-    assert_true(tiles > 1);
-    for (o.threads = 2; o.threads < 9; o.threads += 3) {
-        assert_ok(csrec_recover(&p.m, &o, other, NULL, &report, NULL));
-        assert_int_equal(report.estimate.tiles, tiles);
-        assert_memory_equal(p.signal, other, (size_t)p.entries * sizeof *other);
-    }
-    for (int64_t k = 0; k < p.m.n; k++) /* samples without noise are kept */
-        assert_true(fabs(p.signal[p.m.index[k]] - p.m.y[k]) < 1e-4);
-}
-
 /* More memory than the whole needs changes nothing. */
 TEST(what_fits_is_one_tile) {
     csrec_recover_options o;

@@ -158,7 +158,6 @@ TEST(transparent_pixels_are_no_samples) {
     assert_int_equal(access("h2.npz", F_OK), -1);
 }
 
-/* The written atoms, synthesized, are the written signal. */
 /* The number in --json is the root of the map's mean square; the picture is the map, white where
  * it is largest. */
 TEST(expected_errors_are_written) {
@@ -183,6 +182,7 @@ TEST(expected_errors_are_written) {
                          255.0 * csrec_array_value(&map.pixels, i) / largest) < 0.51);
 }
 
+/* The written atoms, synthesized, are the written signal. */
 TEST(coefficients_make_the_signal) {
     run_well("$S planes.npy -c -o c.npz -r 0.3 && $R c.npz -o c.npy -C atoms.npz --shifts 1 "
              "--order raster --atoms 150");

@@ -65,7 +65,6 @@ TEST(mistakes_are_one_line) {
         {"$L conv gray.png -o f.txt", "models are .npz", 2},
         {"$L conv gray.png -o g.npz --size 8x", "--size", 2},
         {"$L conv gray.png -o g.npz --size 99", "--size", 2},
-        {"$L conv volume.npy -o g.npz", "axes", 1},
         {"$L conv gray.png -o g.npz --resume gray.png", "gray.png", 1},
         {"$L conv gray.png -o g.npz --resume missing.npz", "missing.npz: cannot be opened", 1},
         {"$L conv gray.png -o g.npz --resume pca.npz", "pca has no filters; name one of kind conv",
