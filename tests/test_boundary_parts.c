@@ -80,38 +80,6 @@ TEST(large_filters_end) {
     }
 }
 
-enum { ROWS = 12, COLUMNS = 20 };
-
-/* Right-hand sides of any sizes solved together: each as if solved alone. */
-TEST(many_right_hand_sides) {
-    enum { COUNT = 16 };
-    const double sizes[] = {0x1p-1000, 0x1p-20, 1.0, 0x1p20, 0x1p1000};
-    static double y[COUNT * ROWS], r[COUNT * ROWS], own[ROWS];
-    const double *matrix = kept_normals(&seed, ROWS * COLUMNS);
-    csrec_operator_spec spec = {.name = "dense", .m = ROWS, .n = COLUMNS, .matrix = matrix};
-    csrec_solve_options options = {.solver = "omp", .stop = {.atoms = 4}};
-    csrec_error error;
-    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
-    for (int mixed = 0; mixed < 2; mixed++)
-        for (int s = 0; s < 5; s++) {
-            csrec_atoms atoms[COUNT];
-            for (int i = 0; i < COUNT * ROWS; i++)
-                y[i] = sizes[mixed ? (s + i / ROWS) % 5 : s] * (2.0 * check_uniform(&seed) - 1.0);
-            assert_ok(csrec_solve_many(A, COUNT, y, &options, 1, atoms, r, NULL, &error));
-            for (int k = 0; k < COUNT; k++) {
-                CLEARED(csrec_atoms) one = {0};
-                assert_ok(csrec_solve(A, y + k * ROWS, &options, &one, own, NULL, &error));
-                assert_int_equal(atoms[k].n, one.n);
-                for (int64_t i = 0; i < one.n; i++) {
-                    assert_int_equal(atoms[k].column[i], one.column[i]);
-                    double x = one.coefficient[i];
-                    assert_true(fabs(atoms[k].coefficient[i] - x) <= 1e-9 * fabs(x));
-                }
-                csrec_atoms_clear(&atoms[k]);
-            }
-        }
-}
-
 static const float float_scales[] = {1e-45f, 1e-38f, 1e-20f, 1.0f, 1e18f, 1e25f, 3e38f};
 enum { FLOAT_SCALES = sizeof float_scales / sizeof *float_scales, DATA = 40, LENGTH = 9 };
 

@@ -15,6 +15,7 @@ typedef struct problem {
     int parts;
     double *y, *r, *x, *c, *weights; /* [count][m], [count][m], [count][n], [count][n], [entries] */
     bool nonnegative;
+    double sigma; /* a bound of ||r|| / sqrt(m), or 0 */
     csrec_solve_report report;
 } problem;
 
@@ -92,7 +93,7 @@ static double largest(problem *p, const double *v) {
 static void solve(problem *p, const char *solver, const csrec_setting *settings, int count,
                   double epsilon, bool products) {
     const csrec_solve_options o = {.solver = solver,
-                                   .stop = {.epsilon = epsilon, .atoms = 50000},
+                                   .stop = {.epsilon = epsilon, .sigma = p->sigma, .atoms = 50000},
                                    .settings = settings,
                                    .n_settings = count,
                                    .weights = p->weights};
@@ -208,7 +209,9 @@ TEST(bounds_of_the_residual) {
         csrec_setting settings[2];
         const int count = draw(&p, settings);
         const double epsilon = 0.05 + 0.9 * check_uniform(&seed);
-        solve(&p, "bpdn", settings, count, epsilon, round % 2);
+        const bool by_sigma = p.count == 1 && round % 4 < 2;
+        if (by_sigma) p.sigma = epsilon * length_of(p.m, 1, p.y) / sqrt((double)p.m);
+        solve(&p, "bpdn", settings, count, by_sigma ? 0.0 : epsilon, round % 2);
         const double left = length_of(p.count * p.m, 1, p.r) / length_of(p.count * p.m, 1, p.y);
         if (p.report.outcome == CSREC_CONVERGED) {
             expect_minimum(&p);

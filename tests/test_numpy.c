@@ -139,26 +139,6 @@ TEST(numpy_measurements_are_read) {
     for (int i = 0; i < 8; i++) expect_two(names[i]);
 }
 
-/* NumPy's ways to go wrong: objects, complex, structured arrays. */
-TEST(numpy_types_are_refused) {
-    need_numpy();
-    assert_true(
-        python("import numpy as np\n"
-               "w = dict(o=np.array([1, None], object),\n"
-               "         c=np.zeros(2, complex), s=np.zeros(2, 'i4,f4'),\n"
-               "         g=np.zeros(2, np.longdouble), t=np.array(['a', 'b']),\n"
-               "         d=np.zeros(2, 'M8[s]'))\n"
-               "for k, a in w.items(): np.savez(f'{k}.npz', y=a, mask=np.ones(2, bool))\n"));
-    for (const char *k = "ocsgtd"; *k; k++) {
-        csrec_measurement m;
-        csrec_error error = {""};
-        const char *name = check_print("%c.npz", *k);
-        assert_int_equal(csrec_measurement_read(io_path(name), NULL, &m, &error), CSREC_FORMAT);
-        io_assert_line(&error, name, "array 'y'");
-        assert_non_null(strstr(error.text, "save"));
-    }
-}
-
 /* Every finite number of 16 bits, in both byte orders and axis orders. */
 TEST(halves_are_read_exactly) {
     need_numpy();
