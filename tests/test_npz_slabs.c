@@ -90,14 +90,13 @@ typedef struct how {
 
 static const char *save(const scan *s, kind k, how h) {
     io_zip zip = {0};
-    char shape[32];
     const bool zip64 = h.y.zip64 || h.places.zip64;
     if (k == MASK) {
         io_zip_add(&zip, "mask.npy", mask_bytes(s), h.places);
     } else {
-        snprintf(shape, sizeof shape, "(%lld,)", (long long)s->n);
-        io_zip_add(&zip, "index.npy", io_npy_i8(shape, s->n, s->index), h.places);
-        snprintf(shape, sizeof shape, "(%d,)", s->shape.dims);
+        io_zip_add(&zip, "index.npy",
+                   io_npy_i8(check_print("(%lld,)", (long long)s->n), s->n, s->index), h.places);
+        const char *shape = check_print("(%d,)", s->shape.dims);
         io_zip_add(&zip, "shape.npy", io_npy_i8(shape, s->shape.dims, s->shape.dim),
                    (io_zip_how){0});
     }

@@ -45,14 +45,12 @@ static void expect_text(const char *command, const char *words) {
 /* "  NAME BRIEF" and the parameters below it. */
 static void expect_row(const char *text, const char *name, const char *brief,
                        const csrec_param *(*param_of)(int row, int i), int row) {
-    char wanted[200];
-    snprintf(wanted, sizeof wanted, "  %-10s %s", name, brief);
+    const char *wanted = check_print("  %-10s %s", name, brief);
     const char *at = strstr(text, wanted);
     if (!at) fail_msg("--list lacks '%s'", wanted);
     const csrec_param *param;
     for (int i = 0; param_of && (param = param_of(row, i)); i++) {
-        snprintf(wanted, sizeof wanted, "--set %s=%g ", param->name, param->value);
-        assert_non_null(strstr(at, wanted));
+        assert_non_null(strstr(at, check_print("--set %s=%g ", param->name, param->value)));
     }
 }
 
@@ -87,13 +85,11 @@ TEST(help_has_the_examples) {
     expect_text("$R --version", "PGM");
     expect_text("$R --man", ".csv or .pgm");
     for (int i = 0; i < 3; i++) {
-        char command[64];
-        snprintf(command, sizeof command, "$R --completion %s", shells[i]);
+        const char *command = check_print("$R --completion %s", shells[i]);
         expect_text(command, "smear");
         expect_text(command, "rounds");
         expect_text(command, "pgm");
-        snprintf(command, sizeof command, "$S --completion %s", shells[i]);
-        expect_text(command, "staircase");
+        expect_text(check_print("$S --completion %s", shells[i]), "staircase");
     }
 }
 

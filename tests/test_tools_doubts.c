@@ -83,19 +83,16 @@ TEST(a_pursuit_above_its_bound_recovered_nothing) {
     const char *bound[] = {"--epsilon 0.001", ""};
     const char *outcome[] = {"bound cannot be met", "converged"};
     for (int k = 0; k < 2; k++) {
-        char text[128];
         const char *command = check_print(
             "$R noise.npz -o out.npy --sigma 0 --solver cosamp --shifts 1 --set k=5 %s", bound[k]);
         run_line("%s --json", command);
-        snprintf(text, sizeof text, "\"outcome\": \"%s\"", outcome[k]);
-        says("out", text);
-        snprintf(text, sizeof text, "\"warnings\": [\"The pursuit ended (%s) with ", outcome[k]);
-        says("out", text);
-        snprintf(text, sizeof text, "warning: noise.npz: The pursuit ended (%s) with ", outcome[k]);
+        says("out", check_print("\"outcome\": \"%s\"", outcome[k]));
+        says("out", check_print("\"warnings\": [\"The pursuit ended (%s) with ", outcome[k]));
+        const char *text =
+            check_print("warning: noise.npz: The pursuit ended (%s) with ", outcome[k]);
         if (strncmp(read_text("err"), text, strlen(text)) != 0) fail_msg("%s", read_text("err"));
         run_line("%s --verbose", command);
-        snprintf(text, sizeof text, "-> out.npy: %s, ", outcome[k]);
-        says("err", text);
+        says("err", check_print("-> out.npy: %s, ", outcome[k]));
         assert_null(strstr(read_text("err"), "recovered"));
     }
 }

@@ -12,10 +12,8 @@ static int make_large(void **state) {
 
 /* The number after "key": in the object that begins with "of": of the text. */
 static double number_of(const char *text, const char *of, const char *key) {
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\": {", of);
-    const char *at = strstr(text, quoted);
-    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *at = strstr(text, check_print("\"%s\": {", of));
+    const char *quoted = check_print("\"%s\":", key);
     if (!at) fail_msg("no %s in: %s", of, text);
     return number_after(at, quoted);
 }
@@ -98,20 +96,17 @@ static void write_gappy(const char *path) {
 /* What does not fit as a whole is recovered in slabs, with the same bytes. */
 TEST(slabs_are_the_same_file) {
     static const char *const endings[] = {"npy", "tif"};
-    char path[32];
     for (int i = 0; i < 2; i++) {
         const char *e = endings[i];
-        snprintf(path, sizeof path, "gappy.%s", e);
+        const char *path = check_print("gappy.%s", e);
         if (!csrec_format_of(path) || !(csrec_format_of(path)->uses & CSREC_USE_SLABS)) continue;
         write_gappy(path);
         run_line("$R gappy.%s -q -Q fast --tile 100000 -o whole.%s", e, e);
         run_line("$R gappy.%s -q -Q fast --tile 100000 --memory 37 --json -o slabs.%s", e, e);
         assert_true(number_of(read_text("out"), "estimate", "bytes") < 37 * 1048576.0);
         CLEARED(csrec_image) whole = {0}, slabs = {0};
-        snprintf(path, sizeof path, "whole.%s", e);
-        assert_ok(csrec_signal_read(path, &whole, NULL));
-        snprintf(path, sizeof path, "slabs.%s", e);
-        assert_ok(csrec_signal_read(path, &slabs, NULL));
+        assert_ok(csrec_signal_read(check_print("whole.%s", e), &whole, NULL));
+        assert_ok(csrec_signal_read(check_print("slabs.%s", e), &slabs, NULL));
         assert_int_equal(whole.pixels.count, slabs.pixels.count);
         assert_memory_equal(whole.pixels.data, slabs.pixels.data, (size_t)whole.pixels.count * 4);
     }
