@@ -151,8 +151,7 @@ static void set_options(const way *w, const problem *p, const run *r, csrec_sett
             strcmp(settings[i].name, "first") == 0 || strcmp(settings[i].name, "last") == 0;
         if (length) settings[i].value = scaled(r, settings[i].value);
     }
-    o->solve.settings = settings;
-    o->solve.n_settings = w->n_settings;
+    use_settings(&o->solve, w->n_settings, settings);
 }
 
 static void recover(const way *w, const problem *p, run *r) {

@@ -226,6 +226,23 @@ static inline csrec_recover_options options_by(const char *method) {
     return options;
 }
 
+/* x and r of a solver, which must not fail; r: or NULL. */
+static inline csrec_solve_report solve_for(const csrec_operator *A, const double *y,
+                                           const csrec_solve_options *options, double *x,
+                                           double *r) {
+    csrec_atoms atoms = {0};
+    csrec_solve_report report;
+    csrec_error error = {""};
+    int64_t m, n;
+    csrec_operator_size(A, &m, &n);
+    if (csrec_solve(A, y, options, &atoms, r, &report, &error))
+        fail_msg("%s: %s", options->solver, error.text);
+    memset(x, 0, (size_t)n * sizeof *x);
+    for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
+    csrec_atoms_clear(&atoms);
+    return report;
+}
+
 #define assert_ok(call) assert_int_equal((call), CSREC_OK)
 
 /* Whether a call that told in `error` gave this status: if not CSREC_OK, in one line, which has

@@ -20,7 +20,7 @@ static inline void make_covariance(uint64_t *seed, int d, int rank, double scale
  * elimination of [C_SS + noise | C_S, y - mean_S]. */
 static inline void condition_dense(int d, const double *mean, const double *C, int n, const int *at,
                                    const double *y, double noise, double *x, double *variance) {
-    double *A = malloc((size_t)((n + 1) * (n + d + 1)) * sizeof *A);
+    OWNED double *A = malloc((size_t)((n + 1) * (n + d + 1)) * sizeof *A);
     int w = n + d + 1;
     for (int i = 0; i < n; i++) {
         for (int j = 0; j < n; j++) A[i * w + j] = C[at[i] * d + at[j]] + (i == j ? noise : 0.0);
@@ -40,7 +40,6 @@ static inline void condition_dense(int d, const double *mean, const double *C, i
             variance[j] -= C[at[i] * d + j] * A[i * w + n + j] / A[i * w + i];
         }
     }
-    free(A);
 }
 
 #endif

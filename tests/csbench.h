@@ -9,15 +9,12 @@
 
 /* The number after "key": in the JSON text. */
 static inline double number_in(const char *text, const char *key) {
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\":", key);
-    return number_after(text, quoted);
+    return number_after(text, check_print("\"%s\":", key));
 }
 
 /* Number i of the list after "key":. */
 static inline double listed_in(const char *text, const char *key, int64_t i) {
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\": [", key);
+    const char *quoted = check_print("\"%s\": [", key);
     const char *at = strstr(text, quoted);
     if (!at) fail_msg("no list %s in: %s", key, text);
     at += strlen(quoted);

@@ -19,6 +19,16 @@ static inline bool brief(void) {
     return getenv("CSREC_TEST_BRIEF") != NULL;
 }
 
+/* TEST_THERE(name, long) { ... }: a test that is skipped without a device and, if it is long, under
+ * a checker. */
+#define TEST_THERE(name, long_)                                                                    \
+    static void name##_there(void);                                                                \
+    TEST(name) {                                                                                   \
+        if (no_device() || ((long_) && brief())) skip();                                           \
+        name##_there();                                                                            \
+    }                                                                                              \
+    static void name##_there(void)
+
 /* The first usable device, for tests that are skipped without one. */
 static inline const csrec_context *cuda_context(void) {
     static csrec_context context;

@@ -11,9 +11,8 @@ SEED(seed);
 static io_zip zip;
 
 static inline void add(const char *name, io_bytes member) {
-    char full[32];
-    snprintf(full, sizeof full, "%s.npy", name);
-    io_zip_add(&zip, full, member, (io_zip_how){.deflate = check_next(&seed) & 1});
+    io_zip_add(&zip, check_print("%s.npy", name), member,
+               (io_zip_how){.deflate = check_next(&seed) & 1});
 }
 
 static inline void add_f8(const char *name, int64_t n, const double *values) {
@@ -21,9 +20,7 @@ static inline void add_f8(const char *name, int64_t n, const double *values) {
 }
 
 static inline void add_i8(const char *name, int64_t n, const int64_t *values) {
-    char shape[32];
-    snprintf(shape, sizeof shape, n ? "(%d,)" : "()", (int)n);
-    add(name, io_npy_i8(shape, n ? n : 1, values));
+    add(name, io_npy_i8(check_print(n ? "(%d,)" : "()", (int)n), n ? n : 1, values));
 }
 
 #define Y(...)              add_f8("y", sizeof((double[]){__VA_ARGS__}) / 8, (double[]){__VA_ARGS__})

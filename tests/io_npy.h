@@ -17,10 +17,9 @@ static inline void io_npy_raw(io_bytes *b, int version, const char *dictionary) 
 
 static inline void io_npy_header(io_bytes *b, int version, const char *descr, bool fortran,
                                  const char *shape) {
-    char text[512];
-    snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr,
-             fortran ? "True" : "False", shape);
-    io_npy_raw(b, version, text);
+    io_npy_raw(b, version,
+               check_print("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr,
+                           fortran ? "True" : "False", shape));
 }
 
 /* float64, little-endian, of the given shape text. */
@@ -37,9 +36,7 @@ static inline io_bytes io_npy_shaped(const char *shape, int64_t n, const double 
 
 /* A 1-D array. */
 static inline io_bytes io_npy_f8(int64_t n, const double *values) {
-    char shape[32];
-    snprintf(shape, sizeof shape, "(%lld,)", (long long)n);
-    return io_npy_shaped(shape, n, values);
+    return io_npy_shaped(check_print("(%lld,)", (long long)n), n, values);
 }
 
 /* An int64 array of the given shape text. */

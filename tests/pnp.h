@@ -49,6 +49,51 @@ static inline double squares(int64_t n, const double *a, const double *b) {
     return sum;
 }
 
+/* A disc on a slope, in tones. */
+static inline void draw_picture(uint64_t *seed, double *x) {
+    const double cx = SIDE * check_uniform(seed), cy = SIDE * check_uniform(seed);
+    for (int i = 0; i < ENTRIES; i++) {
+        const double u = i % SIDE - cx, v = i / SIDE - cy;
+        x[i] = 60.0 + 120.0 * (u * u + v * v < 90.0) + 2.0 * (i % SIDE) + 10.0 * sin(0.5 * v);
+    }
+}
+
+/* A measurement of the picture through b->spec, without its rows. */
+static inline void open_picture(bench *b, int64_t *index, double *y) {
+    b->m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
+                               .channels = 1,
+                               .index = index,
+                               .y = y,
+                               .is_complex = strcmp(b->spec.name, "fourier") == 0,
+                               .scale = {0.0, 255.0},
+                               .through = &b->spec};
+}
+
+static inline void draw_rows(bench *b, csrec_row_choice choice, int64_t count, uint64_t key) {
+    CLEARED(csrec_sampling) rows;
+    assert_ok(csrec_sampling_rows(&b->m, choice, count, key, &rows, NULL));
+    memcpy(b->m.index, rows.index, (size_t)rows.n * sizeof *rows.index);
+    b->m.n = rows.n;
+}
+
+/* So many rows of an operator of the picture. */
+static inline void measure_part(bench *b, const char *name, bool scrambled, csrec_row_choice choice,
+                                int64_t count, const double *truth, uint64_t *seed, int64_t *index,
+                                double *y) {
+    *b = (bench){.spec = {.name = name, .scrambled = scrambled, .seed = check_next(seed)}};
+    open_picture(b, index, y);
+    draw_rows(b, choice, count, check_next(seed));
+    assert_ok(csrec_measurement_simulate(&b->m, truth, y, NULL));
+}
+
+/* A^T y / n, of Hadamard's rows. */
+static inline void least_squares(const bench *b, double *x) {
+    ENDS_BY(end_operator) csrec_operator *A;
+    assert_ok(csrec_measurement_operator(&b->m, NULL, &A, NULL));
+    assert_ok(csrec_operator_adjoint(A, b->m.y, x));
+    for (int i = 0; i < ENTRIES; i++) x[i] /= ENTRIES;
+}
+
 /* Root of the mean square that is off the truth, if there is one: of SIDE x SIDE. */
 static inline double recovered(const bench *b, const char *method, const double *truth, double *x,
                                csrec_recover_report *report) {

@@ -246,31 +246,6 @@ for threads in 1 3; do
     run "cslearn conv gray.png -o o/x.npz --filters 5 -p 4 -i 2 -t $threads"
 done
 
-# ---------------------------------------------------------------- mistakes: exit codes
-for wrong in 'none.npz -o o/x.npy' 'gray.npz' 'gray.npz -o o/x.gif' 'line.npz -o o/x.png' \
-    'gray.png -o o/x.npy' 'volume.npy -o o/x.npy' 'gray.npz -o o/x.npy --wings' \
-    'gray.npz -o o/x.npy --solver none' 'gray.npz -o o/x.npy --basis none' \
-    'gray.npz -o o/x.npy --set wings=1' 'gray.npz -o o/x.npy --quality fast --solver omp' \
-    'gray.npz -o o/x.npy --quality fast --shifts 2' 'gray.npz -o o/x.npy --shifts 2 -C o/a.npz' \
-    'gray.npz -o o/x.npy --basis dct -C o/a.npz' 'gray.npz -o o/x.npy --basis dct --order raster' \
-    'gray.npz -o o/x.npy --basis conv' 'gray.npz -o o/x.npy --solver omp --reference-pursuit' \
-    'gray.npz -o o/x.npy --model gray.npz' 'gray.npz -o o/x.npy --model family.npz' \
-    'gray.npz -o o/x.npy --model family.npz --quality best' 'gray.npz -o o/x.npy --memory 1' \
-    'line.npz -o o/x.npy --solver gaussian' 'volume.npz -o o/x.npy --solver gmm' \
-    'gray.npz -o o/x.npy --solver gmm --epsilon 0.1' 'gray.npz -o o/x.npy --reference none.png' \
-    'gray.npz -o o/x.npy --shifts 0' 'four.npz -o o/x.npy --basis dct' 'index.npz -o o/x.png'; do
-    run "csrecover $wrong"
-done
-for wrong in 'none.png -o o/x.npz -r 0.1' 'gray.png -o o/x.npz' 'gray.png -o o/x.png -r 0.1' \
-    'gray.png -o o/x.npz -r 2' 'gray.npz -o o/x.npz -r 0.1' \
-    'tones.png -o o/x.npz -r 0.1 --procedural' 'line.npy -o o/x.npz -r 0.1 -p none'; do
-    run "cssample $wrong"
-done
-for wrong in '' 'none' 'pca none -o o/x.npz' 'pca gray.png' 'pca gray.png rgb.png -o o/x.npz' \
-    'gmm gray.png -o o/x.npz -p 200' 'conv line.npz -o o/x.npz' 'info gray.npz'; do
-    run "cslearn $wrong"
-done
-
 python3 "$tests/same.py" results >"$results"
 
 # One line for each name, and the same bits for any number of threads.

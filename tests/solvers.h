@@ -49,12 +49,7 @@ static inline void drop_dense(dense_problem *p) {
 /* x [n] of y; r: NULL or [m]. */
 static inline csrec_solve_report solve_dense(const dense_problem *p, csrec_solve_options options,
                                              double *x, double *r) {
-    CLEARED(csrec_atoms) atoms = {0};
-    csrec_solve_report report;
-    assert_well(csrec_solve(p->A, p->y, &options, &atoms, r, &report, &told));
-    memset(x, 0, (size_t)p->n * sizeof *x);
-    for (int64_t i = 0; i < atoms.n; i++) x[atoms.column[i]] = atoms.coefficient[i];
-    return report;
+    return solve_for(p->A, p->y, &options, x, r);
 }
 
 enum { PICKS = 64 }; /* at most, of what follows */

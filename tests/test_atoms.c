@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Synthesis against the dense columns, and against the definition where no matrix fits. */
+/* Synthesis against the definition, entry by entry. */
 #include "check.h"
 #include "dense.h"
 
@@ -77,31 +77,6 @@ TEST(whole_signals) {
             const int64_t M = INT64_C(1) << levels, most = M < 300 ? M : 300;
             check_block(levels, 0, M, check_below(&seed, most + 1), false, levels > 10 ? 30 : 1);
         }
-}
-
-/* x picked from columns of a random row set, at its rows: the product with the dense matrix. */
-TEST(dense_products) {
-    for (int round = 0; round < 200; round++) {
-        const int levels = (int)check_below(&seed, 8);
-        uint64_t rows[128], columns[128];
-        double psi[128], x[128], y[128] = {0}, value[128], size = 0;
-        int64_t n = 0, k = 0, counts[128];
-        for (uint64_t row = 0; row < (uint64_t)1 << levels; row++)
-            if (check_below(&seed, 3)) rows[n++] = row;
-        if (!n) rows[n++] = 0;
-        for (uint64_t column = 0; column < (uint64_t)1 << levels; column++) {
-            dense_column(levels, n, rows, column, psi, &counts[k]);
-            if (!counts[k] || check_below(&seed, 2)) continue;
-            columns[k] = column;
-            x[k] = 20 * check_uniform(&seed) - 10;
-            for (int64_t j = 0; j < n; j++) y[j] += x[k] * psi[j];
-            size += fabs(x[k++]);
-        }
-        const csrec_atoms atoms = {k, columns, x, counts};
-        assert_ok(csrec_atoms_synthesize(levels, &atoms, n, rows, value));
-        for (int64_t j = 0; j < n; j++) /* as check_value; each |term| <= |x| */
-            assert_true(fabs(value[j] - y[j]) <= 2 * (levels + 4) * 0x1p-53 * size);
-    }
 }
 
 TEST(any_rows_of_large_signals) {

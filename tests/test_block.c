@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The products of a network's layers against direct sums in double, for every instruction set:
- * forward, adjoint, gradients; and that threads and cuts do not change bits. */
+ * forward, adjoint, gradients. That threads and cuts do not change bits is in test_net.c. */
 
 #include "check.h"
 #include "net/block.h"
@@ -214,24 +214,5 @@ TEST(down_up_and_their_gradients_equal_direct_sums) {
         ways[way].product(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
         expect_product2(&d, up, &finish);
         expect_gradient2(&d, up);
-    }
-}
-
-TEST(threads_do_not_change_bits) {
-    for (int round = 0; round < 4 * n_sets; round++) {
-        ENDS_BY(drop) drawn d = draw(sets[round % n_sets], 1, 1, 9);
-        csrec_block_finish finish = draw_finish(&d);
-        size_t bytes = (size_t)(d.y * d.shape.out) * 4, w = (size_t)(d.in * d.out * 9) * 4;
-        float *one = check_keep(bytes), *gradients[2] = {check_keep(w), check_keep(w)};
-        csrec_block_pack3(d.work.simd, 1, d.in, d.out, d.W, false, d.packed);
-        for (int pass = 0; pass < 2; pass++) {
-            d.work.threads = pass ? 5 : 1;
-            make_room(&d, &d.shape);
-            csrec_block_conv3(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
-            csrec_block_gradient3(&d.work, &d.shape, d.in, d.out, d.X, d.dY, gradients[pass]);
-            if (!pass) memcpy(one, d.Y, bytes);
-        }
-        assert_memory_equal(one, d.Y, bytes);
-        assert_memory_equal(gradients[0], gradients[1], w);
     }
 }

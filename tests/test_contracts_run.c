@@ -290,8 +290,7 @@ static void try_solver(const problem *p, const char *name) {
     assert_ok(csrec_solve(p->A, p->y, &o, NULL, NULL, NULL, &error));
     expect_same_bits(p, &o);
     expect_solver_refusals(p, name);
-    o.progress = listen;
-    o.context = &l;
+    report_to(&o, listen, &l);
     assert_ok(csrec_solve(p->A, p->y, &o, &atoms, p->r, &report, &error));
     if (l.calls) assert_int_equal(report.outcome, CSREC_INTERRUPTED);
     csrec_atoms_clear(&atoms);

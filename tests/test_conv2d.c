@@ -190,25 +190,6 @@ TEST(packed_weights_give_the_sums) {
     }
 }
 
-/* A single 1 in W copies a shifted plane, to the bit; W = 0 leaves the bias alone. */
-TEST(one_hot_and_bias_only) {
-    for (int round = 0; round < 30; round++) {
-        drawn d = draw(&seed);
-        const csrec_conv2d *c = &d.conv;
-        memset(d.W, 0, (size_t)d.w_count * sizeof *d.W);
-        assert_ok(csrec_conv2d_forward(c, d.X, d.W, NULL, d.B, d.Y, d.workspace, d.forward, NULL));
-        for (int64_t i = 0; i < d.y_count; i++)
-            assert_true(d.Y[i] == d.B[i / (d.out[0] * d.out[1]) % c->channels_out]);
-        int64_t hot = check_below(&seed, d.w_count);
-        d.W[hot] = 1.0f;
-        float *y = check_keep_zeros((size_t)d.y_count, sizeof *y);
-        FOR_EVERY_PRODUCT(c, d.out, xi, wi, yi)
-        if (wi == hot) y[yi] = d.X[xi];
-        assert_ok(csrec_conv2d_forward(c, d.X, d.W, NULL, NULL, d.Y, d.workspace, d.forward, NULL));
-        for (int64_t i = 0; i < d.y_count; i++) assert_true(d.Y[i] == y[i]);
-    }
-}
-
 /* Threads and workspace change nothing, to the bit. */
 TEST(results_do_not_depend_on_threads) {
     for (int round = 0; round < 15; round++) {

@@ -262,13 +262,4 @@ TEST(recovery_with_the_filters_that_made_it) {
     assert_ok(csrec_recover(&m, &o, both, NULL, &report, &error));
     for (int64_t i = 0; i < PIXELS; i++)
         assert_true(both[2 * i] == out[i] && both[2 * i + 1] == out[i]);
-    /* Incompatible inputs are refused. */
-    o.basis = "dct";
-    assert_int_equal(csrec_recover(&m, &o, both, NULL, &report, &error), CSREC_ARGUMENT);
-    o.basis = "conv";
-    o.solve.solver = "threshold";
-    o.solve.n_settings = 1;
-    assert_int_equal(csrec_recover(&m, &o, both, NULL, &report, &error), CSREC_UNSUPPORTED);
-    o.model = NULL;
-    assert_refused(csrec_recover(&m, &o, both, NULL, &report, &told), CSREC_ARGUMENT, "model");
 }

@@ -187,22 +187,6 @@ TEST(planted_atoms_come_back) {
     assert_true(off < 1e-6);
 }
 
-/* fista and omp run on it unchanged: their residuals are those of their x. */
-TEST(other_solvers_run) {
-    static const char *const solvers[] = {"fista", "omp", "iht", "cosamp"};
-    for (int i = 0; i < 4; i++) {
-        ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, "conv", "cpu");
-        d.spec.shape = &d.shape;
-        ENDS_BY(end_operator) csrec_operator *A = operator_of(&d.spec);
-        double *y = kept_normals(&seed, d.m), *r = check_room(d.m);
-        csrec_solve_options options = {.solver = solvers[i], .stop.atoms = 3};
-        CLEARED(csrec_atoms) atoms = {0};
-        csrec_status status = csrec_solve(A, y, &options, &atoms, r, NULL, NULL);
-        if (status) assert_int_equal(status, CSREC_ARGUMENT); /* too few samples for its k */
-        if (!status) expect_consistent(&d, A, y, &(run){.r = r, .atoms = atoms});
-    }
-}
-
 TEST(wrong_specs_are_refused) {
     csrec_shape shape = {2, {6, 5}}, four = {4, {2, 2, 2, 2}};
     int64_t kernel[] = {2, 2, 2, 2}, none[] = {2, 0}, twice[] = {3, 3};

@@ -194,22 +194,19 @@ static void many(int64_t count, int64_t largest_n, int levels_from, int warps) {
     run_and_compare(count, p, warps);
 }
 
-TEST(small_signals) {
-    if (no_device()) skip();
+TEST_THERE(small_signals, false) {
     many(1000, 40, 0, 1);
     many(1000, 300, 0, 2);
 }
 
-TEST(medium_signals) {
-    if (no_device()) skip();
+TEST_THERE(medium_signals, false) {
     many(120, 3000, 0, 1);
     many(60, 20000, 14, 4);
     many(60, 20000, 14, 16);
 }
 
 /* Each size class: a bucket more or less, a whole path load, several rounds of the block. */
-TEST(sizes) {
-    if (no_device()) skip();
+TEST_THERE(sizes, false) {
     static const int64_t n[] = {1,  2,  3,    31,   32,   33,   34,   35,    63,     64,
                                 65, 66, 1023, 1024, 1056, 1057, 4096, 16384, 100000, 262144};
     enum { SIZES = sizeof n / sizeof *n };
@@ -223,8 +220,7 @@ TEST(sizes) {
 }
 
 /* A caterpillar: each sample alone beside all before it, 62 deep, over and over. */
-TEST(deepest_paths) {
-    if (no_device()) skip();
+TEST_THERE(deepest_paths, false) {
     problem p[4];
     for (int k = 0; k < 4; k++) {
         int64_t crowd = 300;
@@ -248,8 +244,7 @@ static bool stop_at_once(int64_t iterations, void *context) {
     return true;
 }
 
-TEST(interruption) {
-    if (no_device()) skip();
+TEST_THERE(interruption, false) {
     problem p = draw(200000, 40, false, 0, CSREC_COLUMNS_TWO_SIDED);
     ENDS_BY(end_run) run g = {0};
     start_run(&g, 1, &p);

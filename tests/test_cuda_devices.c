@@ -245,8 +245,7 @@ TEST(wrong_lists_are_one_line) {
 }
 
 /* The failure of one device ends all, and its line names the device. */
-TEST(a_failure_names_the_device) {
-    if (no_device()) skip();
+TEST_THERE(a_failure_names_the_device, false) {
     ENDS_BY(clear) picture p = make(&(csrec_shape){2, {100, 100}}, 1, 0.0, 0.2, 0.0, &seed);
     csrec_recover_options o = options_by("grids");
     csrec_error error;

@@ -154,8 +154,7 @@ static void compare_twice(scene *start, csrec_gaussian_round round) {
     expect_close(&(trial){start, &second, rounds, 2, NULL}, &o.both, "both");
 }
 
-TEST(rounds_follow_the_cpu) {
-    if (no_device()) skip();
+TEST_THERE(rounds_follow_the_cpu, false) {
     csrec_gaussian_round rounds[] = {round_of(8, 6, 48, 10), round_of(8, 4, 32, 7),
                                      round_of(5, 3, 128, 6), round_of(10, 5, 64, 6)};
     rounds[1].trust = rounds[3].trust = 0.5f;
@@ -177,8 +176,7 @@ TEST(rounds_follow_the_cpu) {
 }
 
 /* More groups than the kernels take at a time, 2^16. */
-TEST(many_groups) {
-    if (no_device()) skip();
+TEST_THERE(many_groups, false) {
     const csrec_gaussian_round round = round_of(3, 1, 6, 2);
     scene s = draw(262, 258, 1, 0.4, 0.0f);
     compare_twice(&s, round);
@@ -187,8 +185,7 @@ TEST(many_groups) {
 
 /* Channels that share a covariance or, with noise, matches alone; steps of EM, margins, sizes of
  * patches for each width of the kernels. */
-TEST(colours_follow_the_cpu) {
-    if (no_device()) skip();
+TEST_THERE(colours_follow_the_cpu, false) {
     const int patches[] = {8, 10, 5, 11};
     for (int k = 0; k < 10; k++) {
         csrec_gaussian_round round = usual;
@@ -211,8 +208,7 @@ TEST(colours_follow_the_cpu) {
 
 /* Boxes of patches, of one channel or, as in the method, of several on their mean; also windows and
  * steps of their own along the first axis, and volumes thinner than a patch. */
-TEST(volumes_follow_the_cpu) {
-    if (no_device()) skip();
+TEST_THERE(volumes_follow_the_cpu, false) {
     for (int k = 0; k < 10; k++) {
         csrec_gaussian_round round = usual;
         round.patch = 2 + (int)check_below(&seed, 4);
@@ -235,8 +231,7 @@ TEST(volumes_follow_the_cpu) {
 
 /* The rounds of the method, of all kinds and both efforts, with few samples, which have a margin,
  * and with many: as many as fit into the shared memory of compute capability 8.0. */
-TEST(rounds_of_the_method) {
-    if (no_device()) skip();
+TEST_THERE(rounds_of_the_method, false) {
     for (int kind = 0; kind < 6; kind++) {
         int count;
         bool volume = kind / 2 == 2, pooled = kind / 2 == 1;
@@ -257,8 +252,7 @@ TEST(rounds_of_the_method) {
 }
 
 /* Pictures no larger than a patch, lines, single pixels. */
-TEST(small_pictures) {
-    if (no_device()) skip();
+TEST_THERE(small_pictures, false) {
     csrec_gaussian_round round = usual;
     round.every = 0;
     round.floor = 10.0f;
@@ -280,8 +274,7 @@ static csrec_status attempt(scene *s, const csrec_gaussian_round *round, csrec_e
     return status;
 }
 
-TEST(limits_are_refused) {
-    if (no_device()) skip();
+TEST_THERE(limits_are_refused, false) {
     csrec_gaussian_round round = round_of(12, 4, 20, 5);
     scene s = draw(20, 20, 1, 0.4, 0.0f);
     csrec_error error;

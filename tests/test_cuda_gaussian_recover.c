@@ -64,8 +64,7 @@ static double *threshold_there(const csrec_measurement *m) {
 }
 
 /* Samples stay; elsewhere the start is that of the device to the bit, which the CPU's is not. */
-TEST(start_is_there) {
-    if (no_device()) skip();
+TEST_THERE(start_is_there, false) {
     for (int k = 0; k < 4; k++) {
         scene s = draw(32 + (int)check_below(&seed, 9), 32 + (int)check_below(&seed, 9),
                        k % 2 ? CHANNELS : 1, 0.0, 0.0f);
@@ -82,8 +81,7 @@ TEST(start_is_there) {
 
 /* A recovery is the rounds of its effort (docs/gaussian.md) on its start: to the bit. Pictures too
  * small for blocks of 32 pixels have their start from the CPU. */
-TEST(recoveries_are_rounds_on_the_start) {
-    if (no_device()) skip();
+TEST_THERE(recoveries_are_rounds_on_the_start, false) {
     csrec_gaussian_round rounds[2] = {round_of(8, 6, 40, 24), round_of(8, 6, 40, 24)};
     rounds[0].trust = rounds[1].trust = 0.5f;
     rounds[1].again = true;
@@ -215,8 +213,7 @@ static int compare_backends(const scene *s, double effort) {
     return !same + !close;
 }
 
-TEST(colours_and_volumes_are_those_of_the_cpu) {
-    if (no_device()) skip();
+TEST_THERE(colours_and_volumes_are_those_of_the_cpu, false) {
     int failures = 0;
     for (int k = 0; k < 8; k++) {
         float sigma = k / 2 % 2 ? 5.0f : 0.0f;

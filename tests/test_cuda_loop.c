@@ -36,8 +36,7 @@ static int64_t run_together(const problem *p, int64_t limit) {
     return steps;
 }
 
-TEST(every_pick_equals_the_cpu) {
-    if (no_device()) skip();
+TEST_THERE(every_pick_equals_the_cpu, false) {
     int64_t steps = 0;
     for (int k = 0; k < (brief() ? 5 : 300); k++) {
         ENDS_BY(problem_drop) problem p = problem_draw(&seed, k % 10 ? 60 : 1000, 62);
@@ -46,8 +45,7 @@ TEST(every_pick_equals_the_cpu) {
     print_message("%lld steps in lock-step\n", (long long)steps);
 }
 
-TEST(large_problems) {
-    if (no_device() || brief()) skip();
+TEST_THERE(large_problems, true) {
     for (int k = 0; k < 4; k++) {
         ENDS_BY(problem_drop)
         problem p =
@@ -87,8 +85,7 @@ static csrec_stop draw_stop(void) {
     return stop;
 }
 
-TEST(a_solve_equals_the_eager_one) {
-    if (no_device()) skip();
+TEST_THERE(a_solve_equals_the_eager_one, false) {
     for (int k = 0; k < (brief() ? 3 : 60); k++) {
         ENDS_BY(problem_drop) problem p = problem_draw(&seed, brief() ? 50 : 3000, 62);
         csrec_stop stop = draw_stop();

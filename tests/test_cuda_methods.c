@@ -118,8 +118,7 @@ static csrec_model *draw_gmm(int K, int edge) {
 
 /* Pictures smaller than the blocks of the start have the CPU's start, and a model stays as it is:
  * the same to the rounding of floats, four rounds of it. */
-TEST(mixtures_of_a_model_are_the_same) {
-    if (no_device()) skip();
+TEST_THERE(mixtures_of_a_model_are_the_same, false) {
     faults = 0;
     for (int k = 0; k < 4; k++) {
         double *truth;
@@ -137,8 +136,7 @@ TEST(mixtures_of_a_model_are_the_same) {
 }
 
 /* The start and the learning differ by rounding, which may lead to other components: as good. */
-TEST(mixtures_are_as_good) {
-    if (no_device()) skip();
+TEST_THERE(mixtures_are_as_good, false) {
     faults = 0;
     for (int k = 0; k < 2; k++) {
         double *truth;

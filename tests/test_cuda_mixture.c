@@ -237,8 +237,7 @@ static void run_fit(const scene *s, const csrec_context *context, const csrec_mi
 
 /* With the mixture as it is, several rounds give the CPU's bits; one that adapts is the CPU's up to
  * the sums of its moments; two runs are the same. */
-TEST(fits_are_those_of_the_cpu) {
-    if (no_device()) skip();
+TEST_THERE(fits_are_those_of_the_cpu, false) {
     faults = 0;
     for (int trial = 0; trial < 4; trial++) {
         scene *s = draw_scene(8, 8, 1, 1, 12, 0.3, trial % 2);
@@ -352,8 +351,7 @@ TEST(steps_are_those_of_the_cpu) {
     assert_int_equal(faults, 0);
 }
 
-TEST(limits_are_reported) {
-    if (no_device()) skip();
+TEST_THERE(limits_are_reported, false) {
     scene *s = draw_scene(17, 17, 1, 1, 2, 0.3, true);
     const csrec_fit_plan plan = {2, true};
     csrec_error error = {{0}};

@@ -62,8 +62,7 @@ static bool compare(const problem *p, const csrec_shared_job *job, int ranks, ta
     return good;
 }
 
-TEST(random_cases) {
-    if (no_device()) skip();
+TEST_THERE(random_cases, false) {
     tally t = {.tops = 0};
     int wrong = 0, cases = brief() ? 6 : 120;
     for (int k = 0; k < cases; k++) {
@@ -85,8 +84,7 @@ TEST(random_cases) {
 }
 
 /* Pieces as large as in use. */
-TEST(larger_signals) {
-    if (no_device() || brief()) skip();
+TEST_THERE(larger_signals, true) {
     tally t = {.tops = 0};
     int wrong = 0;
     for (int k = 0; k < 6; k++) {
@@ -103,8 +101,7 @@ TEST(larger_signals) {
 }
 
 /* A signal in one piece is for one device. */
-TEST(one_piece_is_refused) {
-    if (no_device()) skip();
+TEST_THERE(one_piece_is_refused, false) {
     problem p = problem_draw(&seed, 60, 20);
     while (p.n == 1) { /* of which the CPU has the only pursuit */
         problem_drop(&p);

@@ -101,8 +101,7 @@ static csrec_recover_options draw_options(int64_t shifts) {
     return options;
 }
 
-TEST(recovered_signals) {
-    if (no_device()) skip();
+TEST_THERE(recovered_signals, false) {
     for (int k = 0; k < (brief() ? 4 : 120); k++) {
         csrec_measurement m =
             draw_measurement(draw_shape(), 1 + check_below(&seed, k % 8 ? 3 : 6), 4);
@@ -118,8 +117,7 @@ static void recover(const char *backend, const csrec_measurement *m, csrec_recov
 }
 
 /* Through the public call, few and many signals, small and large. */
-TEST(both_sides_of_the_switch) {
-    if (no_device() || brief()) skip();
+TEST_THERE(both_sides_of_the_switch, true) {
     static const struct {
         int64_t side, channels, shifts;
         csrec_cuda_grids_engine engine;
@@ -145,8 +143,7 @@ TEST(both_sides_of_the_switch) {
 }
 
 /* --reference-pursuit with --backend cuda runs on the device, and finds what the CPU finds. */
-TEST(reference_pursuits) {
-    if (no_device()) skip();
+TEST_THERE(reference_pursuits, false) {
     for (int k = 0; k < (brief() ? 2 : 20); k++) {
         csrec_measurement m = draw_measurement(draw_shape(), 1 + check_below(&seed, 3), 4);
         csrec_recover_options options = draw_options(k % 2 ? 1 : 1 + check_below(&seed, 4));
@@ -161,8 +158,7 @@ TEST(reference_pursuits) {
 }
 
 /* auto leaves small signals, and what the device cannot do, to the CPU. */
-TEST(automatic_backend) {
-    if (no_device() || brief()) skip();
+TEST_THERE(automatic_backend, true) {
     for (int k = 0; k < 3; k++) {
         csrec_measurement m =
             draw_measurement((csrec_shape){2, {k ? 1600 : 64, k ? 1600 : 64}}, 1, 4);
@@ -177,8 +173,7 @@ TEST(automatic_backend) {
 }
 
 /* A signal too long to write out: atoms alone. */
-TEST(atoms_alone) {
-    if (no_device()) skip();
+TEST_THERE(atoms_alone, false) {
     csrec_measurement m = draw_measurement((csrec_shape){1, {5000}}, 2, 2);
     m.shape.dim[0] = INT64_C(1) << 50;
     for (int64_t k = 0; k < m.n; k++) m.index[k] *= INT64_C(123456789);
@@ -194,8 +189,7 @@ TEST(atoms_alone) {
     for (int k = 0; k < 6; k++) csrec_atoms_clear(&atoms[k / 2][k % 2]);
 }
 
-TEST(interruption) {
-    if (no_device() || brief()) skip();
+TEST_THERE(interruption, true) {
     csrec_measurement m = draw_measurement((csrec_shape){2, {1400, 1400}}, 2, 4);
     for (int64_t k = 0; k < m.n * 2; k++) m.y[k] = check_uniform(&seed);
     csrec_recover_options options = draw_options(2);
@@ -250,8 +244,7 @@ static void within(csrec_cuda_grids_engine engine, const csrec_measurement *m,
 }
 
 /* 72 signals of 2^16 samples, at least 16 bytes a sample each, 75 MB: in 64 MB only in parts. */
-TEST(batches_are_cut) {
-    if (no_device() || brief()) skip();
+TEST_THERE(batches_are_cut, true) {
     csrec_measurement m = draw_measurement((csrec_shape){2, {256, 256}}, 3, 1);
     csrec_recover_options options = draw_options(24);
     options.solve.stop = (csrec_stop){.atoms = 300};
@@ -260,8 +253,7 @@ TEST(batches_are_cut) {
 }
 
 /* One signal fits or is refused with the bytes needed and had. */
-TEST(one_signal_that_does_not_fit) {
-    if (no_device() || brief()) skip();
+TEST_THERE(one_signal_that_does_not_fit, true) {
     csrec_measurement m = draw_measurement((csrec_shape){2, {512, 512}}, 1, 1);
     csrec_recover_options options = draw_options(1);
     options.shifts = 2; /* no atoms are asked for */
@@ -271,8 +263,7 @@ TEST(one_signal_that_does_not_fit) {
 }
 
 /* Pinned buffers or not, every byte arrives; sizes about a piece and about the threshold. */
-TEST(transfers) {
-    if (no_device() || brief()) skip();
+TEST_THERE(transfers, true) {
     const size_t sizes[] = {1, (32u << 20) - 1, 32u << 20, (72u << 20) + 5};
     ENDS_BY(csrec_cuda_pipe_destroy) csrec_cuda_pipe pipe = {0};
     csrec_cuda_pipe_create(sizes[3], &pipe);

@@ -115,8 +115,7 @@ static void check_max_and_sums(device *d, int64_t n) {
     for (int64_t i = 0; i < n; sum += keys[i++]) assert_true(sums[i] == sum);
 }
 
-TEST(shims_equal_plain_loops) {
-    if (no_device()) skip();
+TEST_THERE(shims_equal_plain_loops, false) {
     const int64_t sizes[] = {1, 2, 31, 1000, 70001};
     for (int k = 0; k < 5; k++) {
         int64_t n = sizes[k];

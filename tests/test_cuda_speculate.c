@@ -51,15 +51,13 @@ static void many_cases(int cases, int64_t largest_n) {
     }
 }
 
-TEST(speculation_equals_eager) {
-    if (no_device()) skip();
+TEST_THERE(speculation_equals_eager, false) {
     many_cases(brief() ? 10 : 800, 60);
     many_cases(brief() ? 2 : 80, brief() ? 300 : 3000);
 }
 
 /* Sizes that fill the device, skewed ones too. */
-TEST(large_cases) {
-    if (no_device() || brief()) skip();
+TEST_THERE(large_cases, true) {
     const int64_t sizes[] = {10007, 65536, 300001, 1400003};
     for (int k = 0; k < 4; k++)
         for (int skew = 0; skew < 2; skew++)
@@ -75,8 +73,7 @@ TEST(large_cases) {
 }
 
 /* An interruption is an outcome, and what was found so far is a correct beginning. */
-TEST(interruption) {
-    if (no_device() || brief()) skip();
+TEST_THERE(interruption, true) {
     ENDS_BY(problem_drop)
     problem p = problem_create(&seed, 22, 1 << 20, CSREC_COLUMNS_TWO_SIDED, 0, 0);
     int calls = 0;
@@ -92,8 +89,7 @@ TEST(interruption) {
 }
 
 /* What does not fit is refused with the numbers, and the device works on. */
-TEST(too_large) {
-    if (no_device()) skip();
+TEST_THERE(too_large, false) {
     uint64_t row = 0;
     double y = 1.0;
     csrec_speculate_problem q = {

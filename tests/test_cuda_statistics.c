@@ -16,8 +16,7 @@ static void fill(csrec_cuda_statistics *s, const data *d, const float *X, const 
 }
 
 /* As rows that do not fit the device would come. */
-TEST(chunks_add_up) {
-    if (no_device()) skip();
+TEST_THERE(chunks_add_up, false) {
     for (int k = 0; k < 12; k++) {
         data d = draw(1 + check_below(&seed, 3000), 1 + check_below(&seed, 140), 1e4, k % 2);
         int64_t chunk = 4 * (1 + check_below(&seed, 400));

@@ -70,8 +70,7 @@ static void one_round(int block, int step, bool soft) {
     A->type->shrink->destroy(state);
 }
 
-TEST(test_round) {
-    if (no_device()) skip();
+TEST_THERE(test_round, false) {
     for (int block = 4; block <= 32; block *= 2)
         for (int ratio = 1; ratio <= 4; ratio *= 2)
             for (int k = 0; k < 4; k++) one_round(block, block / ratio, k % 2);
@@ -80,8 +79,7 @@ TEST(test_round) {
 /* The iteration is chaotic: a coefficient on the other side of a threshold leads to another,
  * equally good picture. How far is seen on the CPU with samples moved by 1e-3, some 60 times the
  * rounding of a float below 256: the device may go no further than twice that. */
-TEST(test_recovery) {
-    if (no_device()) skip();
+TEST_THERE(test_recovery, false) {
     int64_t height = 150 + check_below(&seed, 50), width = 150 + check_below(&seed, 50);
     int64_t n = height * width;
     csrec_measurement p = random_samples(height, width, n / 4, true);
@@ -123,8 +121,7 @@ TEST(test_recovery) {
 }
 
 /* Stopped before the first iteration: the guess, means of the samples, for all channels. */
-TEST(test_stop) {
-    if (no_device()) skip();
+TEST_THERE(test_stop, false) {
     int64_t n = 40 * 36;
     csrec_measurement p = random_samples(40, 36, n / 4, true);
     int calls = 0;

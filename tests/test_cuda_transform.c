@@ -33,8 +33,7 @@ static void equal_products(const problem *p, csrec_transform_method method) {
     }
 }
 
-TEST(cuda_equals_cpu) {
-    if (no_device()) skip();
+TEST_THERE(cuda_equals_cpu, false) {
     const int64_t sizes[] = {1,   2,    3,    7,    8,    9,    31,   32,   33,   255,   256,
                              257, 2047, 2048, 2049, 4095, 4096, 4097, 6000, 9999, 32767, 65536};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
@@ -58,8 +57,7 @@ TEST(cuda_equals_cpu) {
 }
 
 /* Every row sampled, and rows 2^k: the fullest and the deepest tree. */
-TEST(cuda_equals_cpu_at_extremes) {
-    if (no_device()) skip();
+TEST_THERE(cuda_equals_cpu_at_extremes, false) {
     ENDS_BY(problem_drop) problem p = problem_create(&seed, 13, 8192, CSREC_COLUMNS_PAPER, 0, 0);
     p.n = 8192;
     for (int64_t j = 0; j < p.n; j++) p.rows[j] = (uint64_t)j;
@@ -86,8 +84,7 @@ TEST(cuda_equals_cpu_in_the_large) {
 
 /* Off the grid sums round: by less than 2^-52 of ||r||_1 for each of the 13 + 11 additions on the
  * way to a prefix sum, twice. */
-TEST(cuda_is_near_cpu_off_the_grid) {
-    if (no_device()) skip();
+TEST_THERE(cuda_is_near_cpu_off_the_grid, false) {
     for (int k = 0; k < (small_only() ? 2 : 30); k++) {
         ENDS_BY(problem_drop) problem p = problem_draw(&seed, 9000, 40);
         int64_t expected, found;
@@ -155,8 +152,7 @@ static void check_best(const problem *p) {
     csrec_cuda_block_destroy(&run.block);
 }
 
-TEST(best_is_the_best) {
-    if (no_device()) skip();
+TEST_THERE(best_is_the_best, false) {
     for (int k = 0; k < (small_only() ? 11 : 60); k++) {
         ENDS_BY(problem_drop) problem p = problem_draw(&seed, k % 10 ? 500 : 9000, 62);
         round_values(&p);
@@ -165,8 +161,7 @@ TEST(best_is_the_best) {
 }
 
 /* More than any device has: an error that names both numbers, and nothing leaks. */
-TEST(too_much_memory_is_refused) {
-    if (no_device()) skip();
+TEST_THERE(too_much_memory_is_refused, false) {
     ENDS_BY(csrec_cuda_block_destroy) csrec_cuda_block block = {0};
     csrec_cuda_block_take(&block, INT64_C(1) << 50, 1);
     assert_refused(csrec_cuda_block_create(&block, "a test", &told), CSREC_MEMORY,

@@ -123,7 +123,7 @@ TEST(files_guide_others) {
     const char *path = io_path("scene.exr");
     for (int trial = 0; trial < 10; trial++) {
         const scene s = draw_scene(trial % 2);
-        csrec_measurement m = {.shape = {2, {s.d.height, s.d.width}}};
+        CLEARED(csrec_measurement) m = {.shape = {2, {s.d.height, s.d.width}}};
         write_drawn(path, &s.d);
         assert_well(csrec_guides_read(path, NULL, &m, &told));
         expect_scene(&m, &s, trial % 2);
@@ -133,7 +133,6 @@ TEST(files_guide_others) {
             expect_planes(&m, &s, 9 + c, "bumps", 7 + c, true);
             expect_planes(&m, &s, 12 + c, "normal", 7 + c, true);
         }
-        csrec_measurement_clear(&m);
     }
 }
 
@@ -198,12 +197,11 @@ TEST(layers_have_their_own_alpha) {
     for (int c = 0; c < 7; c++) s.d.channel[c].name = names[c];
     s.entries = (int64_t)s.d.height * s.d.width;
     memcpy(s.d.channel[3].samples, &(uint32_t){0x00010001}, 4); /* one is above 0 in any type */
-    csrec_measurement m = {.shape = {2, {s.d.height, s.d.width}}};
+    CLEARED(csrec_measurement) m = {.shape = {2, {s.d.height, s.d.width}}};
     write_drawn(path, &s.d);
     assert_well(csrec_guides_read(path, NULL, &m, &told));
     assert_int_equal(m.guides->n, 3);
     for (int c = 0; c < 3; c++) expect_planes(&m, &s, c, "albedo", 4 + c, true);
-    csrec_measurement_clear(&m);
 }
 
 FIXTURE(io_setup, io_teardown);

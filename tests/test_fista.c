@@ -61,8 +61,7 @@ static lasso draw(int64_t m, int64_t n, int kind, double share) {
         for (int64_t i = 0; i < m; i++) p.y[i] += x * p.matrix[i * n + j];
     }
     measure(&p);
-    csrec_operator_spec spec = {.name = "dense", .m = m, .n = n, .matrix = p.matrix};
-    assert_ok(csrec_operator_create(&spec, &p.A, NULL));
+    p.A = dense_operator(NULL, m, n, p.matrix);
     snprintf(p.text, sizeof p.text, "%lld x %lld, kind %d, lambda %g", (long long)m, (long long)n,
              kind, share);
     return p;
@@ -170,42 +169,6 @@ TEST(starts_lead_to_the_minimum) {
     }
 }
 
-/* The same as by steps on all columns, which the chain of the matrix and an identity has to take:
- * the least objective is one. Steps end with x still to 13 digits; the objective is flat there. */
-static double objective(const lasso *p, const csrec_atoms *atoms, const double *r) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < p->m; i++) sum += 0.5 * r[i] * r[i];
-    for (int64_t i = 0; i < atoms->n; i++) sum += p->lambda * fabs(atoms->coefficient[i]);
-    return sum;
-}
-
-TEST(rounds_end_where_steps_do) {
-    for (int t = 0; t < 20; t++) {
-        ENDS_BY(drop)
-        lasso p = draw(20 + check_below(&seed, 20), 30 + check_below(&seed, 40), PLAIN,
-                       0.02 + 0.5 * check_uniform(&seed));
-        OWNED double *identity = calloc((size_t)(p.m * p.m), sizeof *identity);
-        for (int64_t i = 0; i < p.m; i++) identity[i * p.m + i] = 1.0;
-        csrec_operator_spec spec = {.name = "dense", .m = p.m, .n = p.m, .matrix = identity};
-        csrec_operator *unit, *rows = p.A;
-        assert_ok(csrec_operator_create(&spec, &unit, NULL));
-        OWNED double *r = malloc((size_t)p.m * sizeof *r);
-        double least[2];
-        for (int chained = 0; chained < 2; chained++) {
-            csrec_operator_spec chain = {.name = "chain", .first = rows, .second = unit};
-            CLEARED(csrec_atoms) atoms = {0};
-            if (chained) assert_ok(csrec_operator_create(&chain, &p.A, NULL));
-            solve(&p, NULL, 100000, &atoms, r, NULL);
-            least[chained] = objective(&p, &atoms, r);
-        }
-        if (fabs(least[0] - least[1]) > 1e-11 * least[1])
-            fail_msg("%s: %.17g, not %.17g", p.text, least[0], least[1]);
-        csrec_operator_destroy(p.A);
-        csrec_operator_destroy(unit);
-        p.A = rows;
-    }
-}
-
 /* Every stop applies between rounds: a residual bound, an iteration limit, a request. */
 TEST(stops_are_heeded) {
     ENDS_BY(drop) lasso p = draw(100, 400, PLAIN, 1e-3);
@@ -227,8 +190,7 @@ TEST(stops_are_heeded) {
     assert_int_equal(report.outcome, CSREC_STEP_LIMIT);
     assert_int_equal(report.iterations, 2);
     options.stop = (csrec_stop){0};
-    options.progress = stop_by_count;
-    options.context = &calls;
+    report_to(&options, stop_by_count, &calls);
     assert_ok(csrec_solve(p.A, p.y, &options, NULL, NULL, &report, NULL));
     assert_true(report.outcome == (calls < 0 ? CSREC_INTERRUPTED : CSREC_CONVERGED));
 }

@@ -147,28 +147,6 @@ TEST(any_shape_is_taken) {
         }
 }
 
-TEST(what_does_not_fit_is_refused) {
-    picture p = sample(20, 20, 1, 0.5, 0.0);
-    csrec_error error;
-    csrec_atoms atoms;
-    double signal[400];
-    csrec_setting wrong = {"effort", 0.5}, unknown = {"wings", 2};
-    csrec_recover_options options = options_by(NULL);
-    options.solve.solver = "gaussian";
-    use_settings(&options.solve, 1, &wrong);
-    assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    options.solve.settings = &unknown;
-    assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    options.solve.n_settings = 0;
-    options.shifts = 1;
-    assert_int_equal(csrec_recover(&p.m, &options, signal, &atoms, NULL, &error),
-                     CSREC_UNSUPPORTED);
-    p.m.shape = (csrec_shape){1, {400}};
-    assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-    p.m.shape = (csrec_shape){4, {2, 2, 10, 10}};
-    assert_int_equal(csrec_recover(&p.m, &options, signal, NULL, NULL, &error), CSREC_ARGUMENT);
-}
-
 /* Refused before anything is written, in one line that says how much memory is missing. */
 TEST(volumes_beyond_memory_are_refused) {
     picture p = sample(4, 4, 1, 0.5, 0.0);

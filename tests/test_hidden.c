@@ -17,16 +17,11 @@ typedef struct smoother {
 } smoother;
 
 static void turn(const smoother *s, const double *in, double *out) {
-    for (int i = 0; i < COLUMNS; i++) {
-        out[i] = 0.0;
-        for (int j = 0; j < COLUMNS; j++) out[i] += s->U[i * COLUMNS + j] * in[j];
-    }
+    apply_matrix(COLUMNS, COLUMNS, s->U, in, out);
 }
 
 static void turn_back(const smoother *s, const double *in, double *out) {
-    memset(out, 0, COLUMNS * sizeof *out);
-    for (int i = 0; i < COLUMNS; i++)
-        for (int j = 0; j < COLUMNS; j++) out[j] += s->U[i * COLUMNS + j] * in[i];
+    apply_turned(COLUMNS, COLUMNS, s->U, in, out);
 }
 
 static csrec_status smooth(const double *x, double *y, void *context) {
@@ -80,19 +75,15 @@ TEST(removed_columns_are_left_out) {
             assert_ok(smooth(x, y, &s));
             for (int i = 0; i < ROWS; i++) y[i] += 0.05 * check_normal(&seed);
             ENDS_BY(end_operator) csrec_operator *A = create(&s, false);
-            CLEARED(csrec_atoms) found = {0};
-            csrec_solve_report report;
             const csrec_setting set = {"k", PICKED};
-            const csrec_solve_options options = {.solver = solvers[k],
-                                                 .stop = {.epsilon = 1e-3},
-                                                 .settings = &set,
-                                                 .n_settings = k > 1};
-            assert_ok(csrec_solve(A, y, &options, &found, NULL, &report, NULL));
-            assert_true(found.n > 0);
-            for (int64_t i = 0; i < found.n; i++)
-                if (found.column[i] >= LONG)
-                    fail_msg("%s: x[%d] = %g of a column that is %g long", solvers[k],
-                             (int)found.column[i], found.coefficient[i], shortest);
+            const csrec_solve_options options =
+                solver_by(solvers[k], (csrec_stop){.epsilon = 1e-3}, k > 1 ? &set : NULL);
+            const csrec_solve_report report = solve_for(A, y, &options, x, NULL);
+            assert_true(report.residual < 1.0);
+            for (int j = LONG; j < COLUMNS; j++)
+                if (x[j] != 0.0)
+                    fail_msg("%s: x[%d] = %g of a column that is %g long", solvers[k], j, x[j],
+                             shortest);
             /* So few columns do not fit the noise. */
             assert_true(report.outcome != CSREC_CONVERGED && report.residual > 1e-3);
         }
@@ -129,15 +120,10 @@ TEST(fits_on_short_columns_do_not_lengthen_r) {
         for (int j = 0; j < COLUMNS; j++) s.H[j] = pow(10.0, -10.5 * j / COLUMNS);
         for (int i = 0; i < ROWS; i++) y[i] = check_normal(&seed);
         ENDS_BY(end_operator) csrec_operator *A = create(&s, false);
-        CLEARED(csrec_atoms) found = {0};
-        csrec_solve_report report;
         const csrec_setting set = {"k", 16};
-        const csrec_solve_options options = {.solver = solvers[round % 4],
-                                             .stop = {.epsilon = 1e-4},
-                                             .settings = &set,
-                                             .n_settings = round % 4 < 3};
-        assert_ok(csrec_solve(A, y, &options, &found, NULL, &report, NULL));
-        for (int64_t i = 0; i < found.n; i++) x[found.column[i]] = found.coefficient[i];
+        const csrec_solve_options options = solver_by(
+            solvers[round % 4], (csrec_stop){.epsilon = 1e-4}, round % 4 < 3 ? &set : NULL);
+        const csrec_solve_report report = solve_for(A, y, &options, x, NULL);
         assert_ok(csrec_operator_forward(A, x, Ax));
         for (int i = 0; i < ROWS; i++) {
             whole += y[i] * y[i];

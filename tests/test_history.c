@@ -209,16 +209,9 @@ TEST(iterations_with_filters) {
 /* Coefficients of components are found at once. */
 TEST(components_have_no_steps) {
     problem p = draw(2, 6, 1, 20.0);
-    const double variance = 100.0;
-    double *mean = check_room(p.entries), *V = check_room(p.entries);
-    for (int64_t i = 0; i < p.entries; i++) {
-        mean[i] = 128.0;
-        V[i] = 1.0 / sqrt((double)p.entries);
-    }
     csrec_recover_options options = options_by(NULL);
     ENDS_BY(end_model)
-    csrec_model *model =
-        model_of_components(&(components){p.m.shape, 1, 1, mean, V, &variance, NULL, 1.0});
+    csrec_model *model = least_model(&csrec_method_pca, p.m.shape, 1);
     options.model = model;
     ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
     check_result(history, &p, 0);

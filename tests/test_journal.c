@@ -42,7 +42,7 @@ static csrec_status put(void *context, int64_t first, int64_t count, const doubl
 
 static csrec_status recover_slabs(one_round *r, int rank, const csrec_recover_options *o,
                                   csrec_error *error) {
-    csrec_slabs *slabs = NULL;
+    ENDS_BY(end_slabs) csrec_slabs *slabs = NULL;
     source from = {&r->p->m, 0, false};
     csrec_measurement form = r->p->m;
     form.index = NULL;
@@ -52,7 +52,6 @@ static csrec_status recover_slabs(one_round *r, int rank, const csrec_recover_op
     if (!status) status = csrec_slabs_put(slabs, put, r, error);
     if (!status && rank == 0) csrec_slabs_report(slabs, &r->report);
     if (!status && rank == 0) r->report.outcome = CSREC_DONE;
-    csrec_slabs_destroy(slabs);
     return status;
 }
 

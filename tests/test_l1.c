@@ -15,6 +15,7 @@ typedef struct problem {
     int parts;
     double *y, *r, *x, *c, *weights; /* [count][m], [count][m], [count][n], [count][n], [entries] */
     bool nonnegative;
+    double sigma; /* a bound of ||r|| / sqrt(m), or 0 */
     csrec_solve_report report;
 } problem;
 
@@ -92,7 +93,7 @@ static double largest(problem *p, const double *v) {
 static void solve(problem *p, const char *solver, const csrec_setting *settings, int count,
                   double epsilon, bool products) {
     const csrec_solve_options o = {.solver = solver,
-                                   .stop = {.epsilon = epsilon, .atoms = 50000},
+                                   .stop = {.epsilon = epsilon, .sigma = p->sigma, .atoms = 50000},
                                    .settings = settings,
                                    .n_settings = count,
                                    .weights = p->weights};
@@ -208,7 +209,9 @@ TEST(bounds_of_the_residual) {
         csrec_setting settings[2];
         const int count = draw(&p, settings);
         const double epsilon = 0.05 + 0.9 * check_uniform(&seed);
-        solve(&p, "bpdn", settings, count, epsilon, round % 2);
+        const bool by_sigma = p.count == 1 && round % 4 < 2;
+        if (by_sigma) p.sigma = epsilon * length_of(p.m, 1, p.y) / sqrt((double)p.m);
+        solve(&p, "bpdn", settings, count, by_sigma ? 0.0 : epsilon, round % 2);
         const double left = length_of(p.count * p.m, 1, p.r) / length_of(p.count * p.m, 1, p.y);
         if (p.report.outcome == CSREC_CONVERGED) {
             expect_minimum(&p);
@@ -285,13 +288,11 @@ TEST(small_bounds_of_the_norm) {
 TEST(nothing_to_fit) {
     const double matrix[6] = {0.0}, y[2] = {1.0, -2.0};
     const csrec_setting tau = {"tau", 1.0};
-    const csrec_operator_spec spec = {.name = "dense", .m = 2, .n = 3, .matrix = matrix};
-    const csrec_solve_options o = {.solver = "bpdn", .settings = &tau, .n_settings = 1};
-    CLEARED(csrec_atoms) atoms = {0};
-    csrec_solve_report report;
-    ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
-    assert_ok(csrec_solve(A, y, &o, &atoms, NULL, &report, NULL));
-    assert_int_equal(atoms.n, 0);
+    const csrec_solve_options o = solver_by("bpdn", (csrec_stop){0}, &tau);
+    double x[3];
+    ENDS_BY(end_operator) csrec_operator *A = dense_operator(NULL, 2, 3, matrix);
+    const csrec_solve_report report = solve_for(A, y, &o, x, NULL);
+    assert_true(x[0] == 0.0 && x[1] == 0.0 && x[2] == 0.0);
     assert_int_equal(report.outcome, CSREC_CONVERGED);
     assert_true(report.residual == 1.0);
 }

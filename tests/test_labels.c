@@ -45,7 +45,7 @@ TEST(a_map_has_classes_of_its_samples_and_fewer_errors_than_the_nearest) {
         const csrec_shape *shape = &shapes[s];
         const int64_t n = entries_in(shape);
         OWNED double *map = malloc((size_t)n * sizeof *map), *x = malloc((size_t)n * sizeof *x);
-        csrec_measurement m = draw_places(shape, 1, CSREC_PATTERN_UNIFORM, n / 5, seed++);
+        CLEARED(csrec_measurement) m = draw_places(shape, 1, CSREC_PATTERN_UNIFORM, n / 5, seed++);
         csrec_recover_options o;
         csrec_recover_report report;
         draw_map(shape, map);
@@ -61,7 +61,6 @@ TEST(a_map_has_classes_of_its_samples_and_fewer_errors_than_the_nearest) {
             ours[s] += x[i] != map[i];
             theirs[s] += near != map[i];
         }
-        csrec_measurement_clear(&m);
         if (round == 16 && ours[1] > 0.8 * (double)theirs[1])
             fail_msg("%lld wrong, %lld by the nearest", (long long)ours[1], (long long)theirs[1]);
     }

@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The paper's transform against the dense sampled Haar matrix, and, where no matrix fits, the
- * definition evaluated column by column. Its worked example is in test_transform.c. */
+/* The paper's transform where no matrix fits, against the definition evaluated column by column.
+ * Its worked example, and small dense matrices, are in test_transform.c. */
 #include "check.h"
 #include "dense.h"
 #include "haar/tree.h"
 
 SEED(seed);
 
-/* n distinct ascending rows below 2^levels; n must be far enough below 2^levels, or equal. */
+/* n distinct ascending rows below 2^levels; n must be far enough below 2^levels. */
 static void random_rows(int levels, int64_t n, uint64_t *rows) {
     const uint64_t M = (uint64_t)1 << levels;
-    if (M <= 4096) { /* selection sampling */
-        int64_t taken = 0;
-        for (uint64_t row = 0; row < M; row++)
-            if (check_below(&seed, (int64_t)(M - row)) < n - taken) rows[taken++] = row;
-        return;
-    }
     for (int64_t k = 0; k < n; k++) {
         uint64_t row = check_next(&seed) % M;
         if (k % 3 == 2) row = (rows[0] ^ (check_next(&seed) % 64)) % M; /* some close together */
@@ -48,54 +42,8 @@ static double tolerance(int64_t n, const double *r) {
     return 2 * (double)(n + 2) * 0x1p-53 * sum;
 }
 
-static void check_dense(int levels, int64_t n, const uint64_t *rows, const double *r) {
-    OWNED csrec_product *products = NULL;
-    int64_t found, at = 0, count;
-    transform(levels, n, rows, r, &products, &found);
-    double psi[1024], allowed = tolerance(n, r);
-    for (uint64_t column = 0; column < (uint64_t)1 << levels; column++) {
-        dense_column(levels, n, rows, column, psi, &count);
-        if (!count) continue;
-        double value = 0;
-        for (int64_t k = 0; k < n; k++) value += psi[k] * r[k];
-        assert_true(at < found);
-        assert_int_equal(products[at].column, column);
-        assert_int_equal(products[at].count, count);
-        assert_true(fabs(products[at].value - value) <= allowed);
-        at++;
-    }
-    assert_int_equal(at, found);
-}
-
 static void random_values(int64_t n, double *r) {
     for (int64_t k = 0; k < n; k++) r[k] = 200 * check_uniform(&seed) - 100;
-}
-
-TEST(every_subset_of_8) {
-    for (int subset = 1; subset < 256; subset++) {
-        uint64_t rows[8];
-        double r[8], constant[8];
-        int64_t n = 0;
-        for (uint64_t row = 0; row < 8; row++)
-            if (subset >> row & 1) rows[n++] = row;
-        random_values(n, r);
-        for (int k = 0; k < 8; k++) constant[k] = -2.5;
-        check_dense(3, n, rows, r);
-        check_dense(3, n, rows, constant);
-    }
-}
-
-TEST(random_subsets) {
-    for (int levels = 0; levels <= 10; levels++)
-        for (int round = 0; round < (levels < 8 ? 20 : 4); round++) {
-            const int64_t M = INT64_C(1) << levels;
-            uint64_t rows[1024];
-            double r[1024];
-            int64_t n = round == 0 ? 1 : round == 1 ? M : 1 + check_below(&seed, M);
-            random_rows(levels, n, rows);
-            random_values(n, r);
-            check_dense(levels, n, rows, r);
-        }
 }
 
 /* Column by column from the definition, and column numbers by counting blocks that hold a row. */

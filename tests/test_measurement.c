@@ -62,10 +62,9 @@ TEST(reads_masks) {
 
 static io_bytes text_array(const char *text, int how) {
     io_bytes b = {0};
-    char descr[16];
-    snprintf(descr, sizeof descr, "%s%d", (const char *[]){"<U", ">U", "|S"}[how],
-             (int)strlen(text));
-    io_npy_header(&b, 1, descr, false, "()");
+    io_npy_header(&b, 1,
+                  check_print("%s%d", (const char *[]){"<U", ">U", "|S"}[how], (int)strlen(text)),
+                  false, "()");
     for (const char *c = text; *c; c++) {
         if (how == 0) io_put_le(&b, (uint64_t)*c, 4);
         if (how == 1) io_put_be(&b, (uint64_t)*c, 4);
@@ -100,31 +99,27 @@ TEST(regenerates_positions) {
 }
 
 TEST(refuses_wrong_patterns) {
-    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2);
-    add("pattern", text_array("spiral", 0));
-    refuse("array 'pattern': is no pattern");
-    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2), SCALAR("pattern", 9);
-    refuse("array 'pattern': is no pattern");
-    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2), SCALAR("pattern", 0);
-    refuse("array 'pattern': is no pattern");
-    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 3);
-    add("pattern", text_array("uniform", 2));
-    refuse("gives 3 positions for 2 samples");
-    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 1);
-    add("pattern", text_array("uniform", 0));
-    refuse("array 'count'");
-    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", INT64_MAX);
-    add("pattern", text_array("uniform", 0));
-    refuse("array 'count'");
-    Y(1, 2), INTS("shape", 9), SCALAR("seed", -1), SCALAR("count", 2);
-    add("pattern", text_array("uniform", 0));
-    refuse("array 'seed': -1 is negative");
-    Y(1, 2), INTS("shape", 9), SCALAR("count", 2);
-    add("pattern", text_array("uniform", 0));
+    static const struct {
+        int64_t seed, count, number; /* the pattern's, without a text */
+        const char *text, *words;
+    } wrong[] = {{1, 2, 0, "spiral", "array 'pattern': is no pattern"},
+                 {1, 2, 9, NULL, "array 'pattern': is no pattern"},
+                 {1, 2, 0, NULL, "array 'pattern': is no pattern"},
+                 {1, 3, 0, "uniform", "gives 3 positions for 2 samples"},
+                 {1, 1, 0, "uniform", "array 'count'"},
+                 {1, INT64_MAX, 0, "uniform", "array 'count'"},
+                 {-1, 2, 0, "uniform", "array 'seed': -1 is negative"},
+                 {1, 2, 0, "poisson", "array 'pattern'"}}; /* 1-D */
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        Y(1, 2), INTS("shape", 9), SCALAR("seed", wrong[i].seed), SCALAR("count", wrong[i].count);
+        if (wrong[i].text)
+            add("pattern", text_array(wrong[i].text, i == 3 ? 2 : 0));
+        else
+            SCALAR("pattern", wrong[i].number);
+        refuse(wrong[i].words);
+    }
+    Y(1, 2), INTS("shape", 9), SCALAR("count", 2), add("pattern", text_array("uniform", 0));
     refuse("array 'seed' is missing");
-    Y(1, 2), INTS("shape", 9), SCALAR("seed", 1), SCALAR("count", 2);
-    add("pattern", text_array("poisson", 0)); /* 1-D */
-    refuse("array 'pattern'");
 }
 
 TEST(refuses_wrong_positions_and_shapes) {

@@ -276,9 +276,8 @@ TEST(stdin_takes_every_format) {
 /* The memory of a process can be opened, but nothing is at its first address. */
 TEST(tells_what_cannot_be_read_from_what_is_empty) {
     static const char unreadable[] = "/proc/self/mem";
-    char empty[80];
     csrec_measurement m;
-    snprintf(empty, sizeof empty, "%s/empty", io_folder);
+    const char *empty = check_print("%s/empty", io_folder);
     fclose(fopen(empty, "wb"));
     assert_refused(csrec_measurement_read(empty, NULL, &m, &told), CSREC_FORMAT, "is empty");
     io_empty_folder();

@@ -11,8 +11,7 @@
 SEED(seed);
 
 static void put_text(const char *path, const char *text) {
-    char name[4096];
-    snprintf(name, sizeof name, "%s%s", io_folder, path);
+    char *name = check_print("%s%s", io_folder, path);
     for (char *slash = name + strlen(io_folder) + 1; (slash = strchr(slash, '/')); slash++) {
         *slash = '\0';
         mkdir(name, 0700);
@@ -25,24 +24,19 @@ static void put_text(const char *path, const char *text) {
 }
 
 static void put_file(const char *folder, const char *name, const char *text) {
-    char path[2048];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    put_text(path, text);
+    put_text(check_print("%s/%s", folder, name), text);
 }
 
 static void put_number(const char *folder, const char *name, uint64_t number) {
-    char text[32];
-    snprintf(text, sizeof text, "%" PRIu64 "\n", number);
-    put_file(folder, name, number == UINT64_MAX ? "max\n" : text);
+    put_file(folder, name, number == UINT64_MAX ? "max\n" : check_print("%" PRIu64 "\n", number));
 }
 
 static void put_machine(uint64_t available) {
-    char text[256];
-    snprintf(text, sizeof text,
-             "MemTotal:       99999999 kB\nMemFree:        1 kB\nMemAvailable:   %" PRIu64
-             " kB\nBuffers:        5 kB\n",
-             available / 1024);
-    put_text("/proc/meminfo", text);
+    put_text(
+        "/proc/meminfo",
+        check_print("MemTotal:       99999999 kB\nMemFree:        1 kB\nMemAvailable:   %" PRIu64
+                    " kB\nBuffers:        5 kB\n",
+                    available / 1024));
 }
 
 static void put_groups(const char *cgroup, const char *mounts) {
@@ -53,9 +47,8 @@ static void put_groups(const char *cgroup, const char *mounts) {
 static void remove_tree(const char *path) {
     DIR *folder = opendir(path);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        char name[4096];
-        snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..")) remove_tree(name);
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+            remove_tree(check_print("%s/%s", path, entry->d_name));
     }
     if (folder) closedir(folder);
     remove(path);
@@ -98,11 +91,10 @@ TEST(unified_limits_are_walked_up) {
         for (int i = 0; i < 3; i++) {
             uint64_t left = random_bytes(&random), used = random_bytes(&random),
                      cache = random_bytes(&random), high = check_below(&random, 2) ? 0 : left / 2;
-            char text[256];
-            snprintf(text, sizeof text,
-                     "anon %" PRIu64 "\nfile 77\ninactive_file %" PRIu64 "\nactive_file %" PRIu64
-                     "\nslab_reclaimable 4096\nslab 99999\n",
-                     used, cache / 2, cache - cache / 2 - 4096);
+            const char *text =
+                check_print("anon %" PRIu64 "\nfile 77\ninactive_file %" PRIu64
+                            "\nactive_file %" PRIu64 "\nslab_reclaimable 4096\nslab 99999\n",
+                            used, cache / 2, cache - cache / 2 - 4096);
             put_number(folders[i], "memory.max", left + used);
             put_number(folders[i], "memory.current", used + cache);
             put_number(folders[i], "memory.high", high ? high + used : UINT64_MAX);

@@ -73,33 +73,3 @@ TEST(ssim_refuses_small_pictures) {
     assert_int_equal(csrec_ssim(11, 11, a, a, 0, &ssim), CSREC_ARGUMENT);
     assert_true(ssim == 7);
 }
-
-TEST(ssim_scikit_image) {
-    if (system("python3 -c 'import skimage.metrics' >/dev/null 2>&1") != 0) {
-        print_message("skipped: python3 has no scikit-image\n");
-        skip();
-    }
-    enum { height = 37, width = 52 };
-    double a[height * width], b[height * width], ssim = 0, expected = -1;
-    char path[] = "csrec_metrics_XXXXXX", command[600];
-    random_pictures(height, width, a, b);
-    int descriptor = mkstemp(path);
-    assert_true(descriptor >= 0);
-    FILE *file = fdopen(descriptor, "wb");
-    assert_int_equal(fwrite(a, sizeof a, 1, file) + fwrite(b, sizeof b, 1, file), 2);
-    fclose(file);
-    snprintf(command, sizeof command,
-             "python3 -c \"import numpy as np, skimage.metrics as m; "
-             "a, b = np.fromfile('%s').reshape(2, %d, %d); "
-             "print('%%.17g' %% m.structural_similarity(a, b, gaussian_weights=True, sigma=1.5, "
-             "use_sample_covariance=False, data_range=255))\"",
-             path, height, width);
-    FILE *python = popen(command, "r");
-    assert_non_null(python);
-    int read = fscanf(python, "%lf", &expected);
-    pclose(python);
-    remove(path);
-    assert_int_equal(read, 1);
-    assert_ok(csrec_ssim(height, width, a, b, 255, &ssim));
-    assert_near(ssim, expected, 1e-12); /* as in ssim_direct */
-}

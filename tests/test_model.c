@@ -109,9 +109,8 @@ TEST(what_is_written_is_read) {
 static void save(const char *path, const char *kind, const parts *p) {
     csrec_npz_field fields[13];
     uint32_t letters[8] = {0};
-    char descr[8];
     for (size_t i = 0; i < strlen(kind); i++) letters[i] = (unsigned char)kind[i];
-    snprintf(descr, sizeof descr, "U%d", (int)strlen(kind));
+    const char *descr = check_print("U%d", (int)strlen(kind));
     fields[0] = (csrec_npz_field){
         .name = "kind", .descr = descr, .data = letters, .bytes = 4 * strlen(kind)};
     for (int i = 0; i < p->n; i++)
@@ -127,8 +126,7 @@ static void save(const char *path, const char *kind, const parts *p) {
 static void check_refused(const char *kind, const parts *p, const char *array, const char *words) {
     csrec_error error;
     csrec_model *model;
-    char named[64];
-    snprintf(named, sizeof named, "array '%s'", array);
+    const char *named = check_print("array '%s'", array);
     assert_int_equal(create(kind, p, &model, &error), CSREC_DATA);
     if (!strstr(error.text, named) || !strstr(error.text, words)) fail_msg("%s", error.text);
     const char *path = io_path("bad.npz");
@@ -220,9 +218,7 @@ TEST(missing_arrays_are_named) {
         assert_int_equal(
             csrec_model_create(kinds[k].kind, p.n - 1, p.names + 1, arrays, &model, &error),
             CSREC_DATA);
-        char wanted[64];
-        snprintf(wanted, sizeof wanted, "array '%s': is missing", name);
-        assert_non_null(strstr(error.text, wanted));
+        assert_non_null(strstr(error.text, check_print("array '%s': is missing", name)));
     }
     csrec_model *model;
     assert_refused(csrec_model_create("ica", 0, NULL, NULL, &model, &told), CSREC_ARGUMENT,
@@ -237,21 +233,21 @@ TEST(numpy_reads_and_writes) {
     }
     parts p = make_pca();
     ENDS_BY(end_model) csrec_model *model;
-    char command[1200];
     assert_ok(create("pca", &p, &model, NULL));
     assert_ok(csrec_model_set_text(model, "source", "pictures"));
     assert_ok(csrec_model_write(io_path("ours.npz"), model, NULL));
     csrec_model_destroy(model);
     clear(&p);
-    snprintf(command, sizeof command,
-             "cd '%s' && python3 -c \"\nimport numpy as np\nm = np.load('ours.npz')\n"
-             "assert m['kind'] == 'pca' and m['source'] == 'pictures', m['kind']\n"
-             "assert m['components'].shape == (3, 12) and m['noise'] == 0.25\n"
-             "np.savez('theirs.npz', kind='gmm', weights=np.float32([0.5, 0.5]),\n"
-             "  means=np.zeros((2, 4), np.float32), covariances=np.stack([np.eye(4)] * 2),\n"
-             "  shape=[2, 2], channels=[1])\n\"",
-             io_folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(
+        system(check_print(
+            "cd '%s' && python3 -c \"\nimport numpy as np\nm = np.load('ours.npz')\n"
+            "assert m['kind'] == 'pca' and m['source'] == 'pictures', m['kind']\n"
+            "assert m['components'].shape == (3, 12) and m['noise'] == 0.25\n"
+            "np.savez('theirs.npz', kind='gmm', weights=np.float32([0.5, 0.5]),\n"
+            "  means=np.zeros((2, 4), np.float32), covariances=np.stack([np.eye(4)] * 2),\n"
+            "  shape=[2, 2], channels=[1])\n\"",
+            io_folder)),
+        0);
     assert_ok(csrec_model_read(io_path("theirs.npz"), &model, NULL));
     assert_string_equal(csrec_model_kind(model), "gmm");
     assert_true(((const double *)csrec_model_array(model, "weights")->data)[1] == 0.5);

@@ -66,23 +66,6 @@ TEST(pictures_get_better_and_stay_so) {
     assert_true(fabs(entry(next, "psnr", 0) - last) < 0.02);
 }
 
-TEST(threads_do_not_matter) {
-    csrec_net_picture own[] = {slope_picture(20, 9, 3, true), slope_picture(7, 30, 3, false)};
-    for (int round = 0; round < 2; round++) {
-        csrec_net_learn_options o = tiny(&seed, round ? fresh_colour : fresh, 3);
-        o.threads = 1;
-        ENDS_BY(end_model) csrec_model *one = learn(1 + round, own, &o, false);
-        o.threads = 3;
-        ENDS_BY(end_model) csrec_model *three = learn(1 + round, own, &o, false);
-        assert_true(same_weights(one, three));
-        for (int i = 0; i < 3; i++) {
-            assert_true(entry(one, "loss", i) == entry(three, "loss", i));
-            assert_true(entry(one, "psnr", i) == entry(three, "psnr", i));
-        }
-    }
-    for (int i = 0; i < 2; i++) drop_picture(&own[i]);
-}
-
 TEST(pictures_of_any_size_are_learned) {
     const int64_t sizes[][2] = {{1, 1}, {1, 30}, {5, 3}, {17, 16}};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {

@@ -191,7 +191,7 @@ TEST(stdin_and_stdout_work) {
 
 TEST(refuses_what_cannot_be_written) {
     io_empty_folder();
-    csrec_array array;
+    CLEARED(csrec_array) array;
     csrec_error error;
     const char *twice[] = {"x", "x"};
     assert_ok(csrec_array_create(CSREC_U8, &(csrec_shape){1, {4}}, &array));
@@ -202,7 +202,6 @@ TEST(refuses_what_cannot_be_written) {
     assert_int_equal(csrec_npz_write(io_path("d.npz"), 65, twice, arrays, &error), CSREC_ARGUMENT);
     array.dtype = (csrec_dtype)99;
     assert_int_equal(csrec_npz_write(io_path("d.npz"), 1, twice, arrays, &error), CSREC_ARGUMENT);
-    csrec_array_clear(&array);
     assert_int_equal(io_count_files(), 0);
 }
 

@@ -55,10 +55,9 @@ static scan draw(kind k, int64_t most) {
 
 static io_bytes y_bytes(const scan *s, bool fortran) {
     io_bytes b = {0};
-    char shape[64];
-    snprintf(shape, sizeof shape, s->channels > 1 || fortran ? "(%lld, %lld)" : "(%lld,)",
-             (long long)s->n, (long long)s->channels);
-    io_npy_header(&b, 1, s->single ? ">f4" : "<f8", fortran, shape);
+    io_npy_header(&b, 1, s->single ? ">f4" : "<f8", fortran,
+                  check_print(s->channels > 1 || fortran ? "(%lld, %lld)" : "(%lld,)",
+                              (long long)s->n, (long long)s->channels));
     for (int64_t i = 0; i < s->n * s->channels; i++) {
         const float value = (float)s->y[i];
         uint64_t bits = 0;
@@ -91,14 +90,13 @@ typedef struct how {
 
 static const char *save(const scan *s, kind k, how h) {
     io_zip zip = {0};
-    char shape[32];
     const bool zip64 = h.y.zip64 || h.places.zip64;
     if (k == MASK) {
         io_zip_add(&zip, "mask.npy", mask_bytes(s), h.places);
     } else {
-        snprintf(shape, sizeof shape, "(%lld,)", (long long)s->n);
-        io_zip_add(&zip, "index.npy", io_npy_i8(shape, s->n, s->index), h.places);
-        snprintf(shape, sizeof shape, "(%d,)", s->shape.dims);
+        io_zip_add(&zip, "index.npy",
+                   io_npy_i8(check_print("(%lld,)", (long long)s->n), s->n, s->index), h.places);
+        const char *shape = check_print("(%d,)", s->shape.dims);
         io_zip_add(&zip, "shape.npy", io_npy_i8(shape, s->shape.dims, s->shape.dim),
                    (io_zip_how){0});
     }
@@ -172,8 +170,7 @@ static void expect_bits(const picture *p, const scan *s, kind k, const csrec_rec
     csrec_recover_report report;
     ENDS_BY(end_slabs) csrec_slabs *slabs = NULL;
     const char *path = save(s, k, (how){0});
-    OWNED double *signal = malloc((size_t)(p->entries * s->channels) * sizeof *signal);
-    assert_non_null(signal);
+    double *signal = check_room(p->entries * s->channels);
     assert_well(csrec_measurement_read(path, NULL, &whole, &told));
     assert_well(csrec_recover(&whole, o, p->signal, NULL, &report, &told));
     csrec_slab_file *file = open_scan(path, &form);
@@ -220,9 +217,8 @@ static void check_written(const char *path, const csrec_array *pixels) {
 }
 
 TEST(results_have_the_same_bytes_in_slabs) {
-    char whole[256], slabs[256];
-    snprintf(whole, sizeof whole, "%s", io_path("whole.npz"));
-    snprintf(slabs, sizeof slabs, "%s", io_path("slabs.npz"));
+    const char *whole = check_print("%s", io_path("whole.npz"));
+    const char *slabs = check_print("%s", io_path("slabs.npz"));
     for (int trial = 0; trial < 42; trial++) {
         CLEARED(csrec_image) image = draw_signal(trial % 20 == 0); /* slabs have 4 MiB */
         const char *print = trial % 2 ? fingerprint : NULL;

@@ -192,8 +192,7 @@ TEST(fields_of_other_rows_are_refused) {
     for (int row = 0; csrec_operator_info(row, &name, &brief); row++)
         for (int f = 0; f < 4; f++) {
             ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, name, "cpu");
-            char word[64];
-            snprintf(word, sizeof word, " %s ", name);
+            const char *word = check_print(" %s ", name);
             const double coils[2] = {1.0, 0.0};
             const int64_t first[1] = {0}, ones[3] = {1, 1, 1};
             d.spec.shape = &d.shape;

@@ -5,42 +5,10 @@
 
 SEED(seed);
 
-static void draw_picture(double *x) {
-    const double cx = SIDE * check_uniform(&seed), cy = SIDE * check_uniform(&seed);
-    for (int i = 0; i < ENTRIES; i++) {
-        const double u = i % SIDE - cx, v = i / SIDE - cy;
-        x[i] = 60.0 + 120.0 * (u * u + v * v < 90.0) + 2.0 * (i % SIDE) + 10.0 * sin(0.5 * v);
-    }
-}
-
-/* A measurement of the picture through b->spec, without its rows. */
-static void open_picture(bench *b, int64_t *index, double *y) {
-    b->m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
-                               .channels = 1,
-                               .index = index,
-                               .y = y,
-                               .is_complex = strcmp(b->spec.name, "fourier") == 0,
-                               .scale = {0.0, 255.0},
-                               .through = &b->spec};
-}
-
-/* So many rows of an operator of the picture. */
-static void measure_part(bench *b, const char *name, bool scrambled, csrec_row_choice choice,
-                         int64_t count, const double *truth, int64_t *index, double *y) {
-    csrec_sampling rows;
-    *b = (bench){.spec = {.name = name, .scrambled = scrambled, .seed = check_next(&seed)}};
-    open_picture(b, index, y);
-    assert_ok(csrec_sampling_rows(&b->m, choice, count, check_next(&seed), &rows, NULL));
-    memcpy(index, rows.index, (size_t)rows.n * sizeof *index);
-    b->m.n = rows.n;
-    csrec_sampling_clear(&rows);
-    assert_ok(csrec_measurement_simulate(&b->m, truth, y, NULL));
-}
-
 /* Half of the rows. */
 static void measure(bench *b, const char *name, bool scrambled, csrec_row_choice choice,
                     const double *truth, int64_t *index, double *y) {
-    measure_part(b, name, scrambled, choice, ENTRIES / 2, truth, index, y);
+    measure_part(b, name, scrambled, choice, ENTRIES / 2, truth, &seed, index, y);
 }
 
 /* Whatever the errors of x are, those of u have the level that is told: here x is too smooth. */
@@ -48,7 +16,7 @@ TEST(the_level_is_the_error) {
     double truth[ENTRIES], y[ENTRIES / 2], level;
     int64_t index[ENTRIES / 2];
     ENDS_BY(bench_close) bench b;
-    draw_picture(truth);
+    draw_picture(&seed, truth);
     measure(&b, "hadamard", true, CSREC_ROWS_UNIFORM, truth, index, y);
     bench_open(&b);
     for (int i = 0; i < ENTRIES; i++) b.p.x[i] = truth[i] + 30.0 * cos(0.2 * i / SIDE) + i % 7;
@@ -138,7 +106,7 @@ static void measure_case(bench *b, int i, int percent, const double *truth, doub
                        y);
     else
         measure_part(b, cases[i].name, cases[i].scrambled, cases[i].choice, ENTRIES * percent / 100,
-                     truth, index, y);
+                     truth, &seed, index, y);
 }
 
 /* Message passing is chosen for orthogonal rows that mix all entries alone. */
@@ -149,7 +117,7 @@ TEST(rows_that_mix_are_told_from_others) {
         int64_t index[ENTRIES];
         bool mixes;
         ENDS_BY(bench_close) bench b;
-        draw_picture(truth);
+        draw_picture(&seed, truth);
         measure_case(&b, i, 10 + (int)check_below(&seed, 41), truth, A, index, y);
         bench_open(&b);
         assert_ok(csrec_pnp_mixes(&b.p, &mixes));
@@ -205,7 +173,7 @@ TEST(every_way_keeps_its_promises) {
     double truth[ENTRIES], y[ENTRIES / 2], x[ENTRIES], least[ENTRIES], again[ENTRIES / 2];
     int64_t index[ENTRIES / 2];
     bench b;
-    draw_picture(truth);
+    draw_picture(&seed, truth);
     for (int way = 1; way <= 3; way++)
         for (int groups = prior ? 0 : 1; groups < 2; groups++) {
             const csrec_setting set[] = {
@@ -216,17 +184,13 @@ TEST(every_way_keeps_its_promises) {
             for (int i = 0; i < ENTRIES / 2; i++) y[i] += b.m.sigma * check_normal(&seed);
             csrec_recover_options o = options_by("pnp");
             o.backend = "cpu";
-            o.solve.settings = set;
-            o.solve.n_settings = 3;
+            use_settings(&o.solve, 3, set);
             assert_well(csrec_recover(&b.m, &o, x, NULL, NULL, &told));
             assert_ok(csrec_measurement_simulate(&b.m, x, again, NULL));
             double off = sqrt(squares(ENTRIES / 2, again, y)), eps = b.m.sigma * sqrt(ENTRIES / 2);
             if (off > eps * (1.0 + 1e-6) + 1e-6 * 255.0 * SIDE)
                 fail_msg("way %d, groups %d: misfit %g, noise %g", way, groups, off, eps);
-            ENDS_BY(end_operator) csrec_operator *A;
-            assert_ok(csrec_measurement_operator(&b.m, NULL, &A, NULL));
-            assert_ok(csrec_operator_adjoint(A, y, least));
-            for (int i = 0; i < ENTRIES; i++) least[i] /= ENTRIES;
+            least_squares(&b, least);
             if (squares(ENTRIES, x, truth) > 0.25 * squares(ENTRIES, least, truth))
                 fail_msg("way %d, groups %d: not nearer than least squares", way, groups);
         }
@@ -245,7 +209,7 @@ TEST(no_operator_lets_it_diverge) {
         csrec_recover_report report;
         bench b;
         const int percent = percents[check_below(&seed, 5)];
-        draw_picture(truth);
+        draw_picture(&seed, truth);
         measure_case(&b, i, percent, truth, A, index, y);
         const double least = recovered(&b, "tv", truth, x, &report),
                      own = recovered(&b, "pnp", truth, x, &report);
@@ -265,7 +229,7 @@ TEST(lost_messages_become_alternating_directions) {
     csrec_recover_report report;
     bench b;
     bool mixes;
-    draw_picture(truth);
+    draw_picture(&seed, truth);
     measure_waves(&b, M, truth, A, index, y);
     bench_open(&b);
     assert_ok(csrec_pnp_mixes(&b.p, &mixes));
@@ -283,10 +247,9 @@ TEST(message_passing_refuses_other_rows) {
     int64_t index[ENTRIES / 2];
     const csrec_setting set[] = {{"splitting", 1}};
     bench b;
-    draw_picture(truth);
+    draw_picture(&seed, truth);
     measure(&b, "hadamard", false, CSREC_ROWS_FIRST, truth, index, y);
     csrec_recover_options o = options_by("pnp");
-    o.solve.settings = set;
-    o.solve.n_settings = 1;
+    use_settings(&o.solve, 1, set);
     assert_refused(csrec_recover(&b.m, &o, x, NULL, NULL, &told), CSREC_UNSUPPORTED, "splitting");
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_progress.c - callbacks come on the calling thread, may call the library, wait for no other
- * call, and stop what they report; the stages that they name are those of the estimate; share and
- * time left of a whole run. */
+ * call; the stages that they name are those of the estimate; share and time left of a whole run. */
 #include "samples.h"
 
 #include <pthread.h>
@@ -50,27 +49,19 @@ static void drop_scene(scene *s) {
     free(s->signal);
 }
 
-static csrec_outcome run_threads(const scene *s, const way *w, int threads, double *signal,
-                                 csrec_progress_fn progress, void *context) {
-    csrec_recover_report report;
+static void run_way(const scene *s, const way *w, double *signal, csrec_progress_fn progress,
+                    void *context) {
     csrec_error error;
     csrec_recover_options o = options_by(NULL);
     o.solve.solver = w->solver;
     o.basis = w->basis;
     o.shifts = w->shifts;
     o.solve.stop.atoms = w->atoms;
-    o.threads = threads;
+    o.threads = THREADS;
     o.backend = "cpu";
-    o.solve.progress = progress;
-    o.solve.context = context;
-    if (csrec_recover(&s->m, &o, signal, NULL, &report, &error))
+    report_to(&o.solve, progress, context);
+    if (csrec_recover(&s->m, &o, signal, NULL, NULL, &error))
         fail_msg("%s: %s", w->name, error.text);
-    return report.outcome;
-}
-
-static csrec_outcome run_way(const scene *s, const way *w, double *signal,
-                             csrec_progress_fn progress, void *context) {
-    return run_threads(s, w, THREADS, signal, progress, context);
 }
 
 typedef struct listener {
@@ -105,20 +96,6 @@ TEST(callbacks_come_on_the_calling_thread) {
         if (l.foreign || l.crossed || l.calls == 0)
             fail_msg("%s: %d calls, on other threads: %d, at once: %d", ways[w].name, l.calls,
                      l.foreign, l.crossed);
-    }
-}
-
-/* On several threads the others may have ended by the first call. */
-TEST(a_request_to_stop_is_heard) {
-    ENDS_BY(drop_scene) scene s = draw_scene();
-    for (int k = 0; k < 2 * WAYS; k++) {
-        const way *w = &ways[k / 2];
-        listener l = {.caller = pthread_self(), .stop_at = 1};
-        int threads = k % 2 ? THREADS : 1;
-        csrec_outcome outcome = run_threads(&s, w, threads, s.signal, listen, &l);
-        if ((threads == 1 && outcome != CSREC_INTERRUPTED) || l.calls_after > 0)
-            fail_msg("%s: outcome %d, %d more calls", w->name, (int)outcome, l.calls_after);
-        for (int64_t i = 0; i < EDGE * EDGE * 2; i++) assert_true(isfinite(s.signal[i]));
     }
 }
 
@@ -272,8 +249,7 @@ TEST(stages_are_those_of_the_estimate) {
         for (int i = 0; i < plan.estimate.n_stages; i++) sum += plan.estimate.stage[i].seconds;
         assert_true(fabs(sum - plan.estimate.seconds) < 1e-9 * plan.estimate.seconds);
         stage_listener l = {.estimate = &plan.estimate};
-        o.solve.progress = follow_stages;
-        o.solve.context = &l;
+        report_to(&o.solve, follow_stages, &l);
         assert_ok(csrec_recover(&s.m, &o, s.signal, NULL, NULL, &error));
         if (l.strange[0]) fail_msg("%s: no stage '%s'", runs[k].method, l.strange);
         if (!(l.share >= 0.0 && l.share <= 1.0)) fail_msg("%s: share %g", runs[k].method, l.share);

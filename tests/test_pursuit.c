@@ -4,6 +4,7 @@
 #include "check.h"
 #include "dense.h"
 #include "problem.h"
+#include "simd.h"
 
 #include "base/cpu.h"
 #include "haar/eager.h"
@@ -12,7 +13,8 @@
 
 SEED(seed);
 
-/* The same scores and energies after every step, to the bit, and the same result. */
+/* The same scores and energies after every step, to the bit, and the same result: without a limit,
+ * after every step too. */
 static int64_t run_together(const problem *p, const csrec_tree *tree, const csrec_eager_simd *simd,
                             int64_t limit) {
     void *eager, *reference;
@@ -29,6 +31,9 @@ static int64_t run_together(const problem *p, const csrec_tree *tree, const csre
         double energy = csrec_pursuit_eager.energy(eager);
         assert_true(energy == csrec_pursuit_reference.energy(reference));
         if (!more) break;
+        if (limit == INT64_MAX)
+            assert_same_results(p, &csrec_pursuit_eager, eager, &csrec_pursuit_reference,
+                                reference);
     }
     assert_same_results(p, &csrec_pursuit_eager, eager, &csrec_pursuit_reference, reference);
     csrec_pursuit_eager.destroy(eager);
@@ -47,32 +52,13 @@ static void lock_step(const csrec_eager_simd *simd, int cases, int64_t largest_n
     print_message("%lld steps in lock-step\n", (long long)steps);
 }
 
-TEST(eager_equals_reference_generic) {
-    lock_step(&csrec_eager_generic, 1500, 60, 62);
-    lock_step(&csrec_eager_generic, 10, 500, 62);
-}
-
-TEST(eager_equals_reference_avx2) {
-#if defined(__x86_64__)
-    if (csrec_cpu_level() >= CSREC_CPU_AVX2) {
-        lock_step(&csrec_eager_avx2, 1500, 60, 62);
-        return;
+TEST(eager_equals_reference) {
+    const csrec_eager_simd *sets[3];
+    const int count = SIMD_SETS(sets, &csrec_eager_generic, &csrec_eager_avx2, &csrec_eager_avx512);
+    for (int s = 0; s < count; s++) {
+        lock_step(sets[s], 1500, 60, 62);
+        lock_step(sets[s], 10, 500, 62);
     }
-#endif
-    print_message("SKIPPED: this processor has no AVX2\n");
-    skip();
-}
-
-TEST(eager_equals_reference_avx512) {
-#if defined(__x86_64__)
-    if (csrec_eager_simd_choose() == &csrec_eager_avx512) {
-        lock_step(&csrec_eager_avx512, 1500, 60, 62);
-        lock_step(&csrec_eager_avx512, 10, 500, 62);
-        return;
-    }
-#endif
-    print_message("SKIPPED: this processor has no AVX-512\n");
-    skip();
 }
 
 /* Several thousand samples reach three levels of maxima. */
@@ -97,22 +83,8 @@ TEST(every_pick_equals_the_reference) {
         ENDS_BY(problem_drop)
         problem p = problem_create(&seed, levels, n, CSREC_COLUMNS_PAPER, PROBLEM_TIES, 0);
         CLEARED(csrec_tree) tree;
-        void *eager, *reference;
         assert_ok(csrec_tree_create(p.levels, p.n, p.rows, p.columns, &tree));
-        assert_ok(csrec_pursuit_eager.create(&tree, p.y, &eager));
-        assert_ok(csrec_pursuit_reference.create(&tree, p.y, &reference));
-        for (bool more = true; more;) {
-            csrec_pursuit_eager.select(eager);
-            csrec_pursuit_reference.select(reference);
-            more = csrec_pursuit_eager.update(eager);
-            assert_int_equal(more, csrec_pursuit_reference.update(reference));
-            CLEARED(csrec_atoms) a, b;
-            assert_ok(csrec_pursuit_eager.result(eager, p.y, &a, NULL));
-            assert_ok(csrec_pursuit_reference.result(reference, p.y, &b, NULL));
-            assert_same_atoms(&a, &b);
-        }
-        csrec_pursuit_eager.destroy(eager);
-        csrec_pursuit_reference.destroy(reference);
+        run_together(&p, &tree, csrec_eager_simd_choose(), INT64_MAX);
     }
 }
 
@@ -143,14 +115,13 @@ static problem tie_problem(bool difference, int *level) {
 static void assert_first_column(const csrec_pursuit_type *type, const problem *p,
                                 const csrec_tree *tree, uint64_t column) {
     void *pursuit;
-    csrec_atoms atoms;
+    CLEARED(csrec_atoms) atoms;
     assert_ok(type->create(tree, p->y, &pursuit));
     assert_true(type->select(pursuit) == fabs(p->y[4]));
     assert_true(type->update(pursuit));
     assert_ok(type->result(pursuit, p->y, &atoms, NULL));
     assert_int_equal(atoms.n, 1);
     assert_int_equal(atoms.column[0], column);
-    csrec_atoms_clear(&atoms);
     type->destroy(pursuit);
 }
 

@@ -148,12 +148,8 @@ TEST(signal_is_the_mean_of_the_grids) {
         options.columns = (csrec_columns)check_below(&seed, 2);
         options.solve.stop.epsilon = 0.1;
         size_t bytes = (size_t)(entries * m.channels) * sizeof(double);
-        OWNED double *signal = malloc(bytes), *again = malloc(bytes), *dense = calloc(1, bytes);
-        options.threads = 1;
+        OWNED double *signal = malloc(bytes), *dense = calloc(1, bytes);
         assert_ok(csrec_recover(&m, &options, signal, NULL, &report, NULL));
-        options.threads = 3;
-        assert_ok(csrec_recover(&m, &options, again, NULL, &report, NULL));
-        assert_memory_equal(signal, again, bytes);
         assert_int_equal(report.pursuits, options.shifts * m.channels);
         assert_true(report.residual <= 0.1);
         for (int64_t s = 0; s < options.shifts; s++)
@@ -162,42 +158,6 @@ TEST(signal_is_the_mean_of_the_grids) {
         for (int64_t i = 0; i < entries * m.channels; i++)
             assert_true(fabs(signal[i] - dense[i] / (double)options.shifts) <= 0x1p-40);
     }
-}
-
-static bool stop_at_once(const csrec_progress *progress, void *context) {
-    (void)progress;
-    ++*(int *)context;
-    return true;
-}
-
-TEST(interruption_delivers_the_best_so_far) {
-    enum { SIDE = 256 };
-    OWNED int64_t *order = check_order(&seed, SIDE * SIDE);
-    const csrec_measurement m = {.shape = {2, {SIDE, SIDE}},
-                                 .n = SIDE * SIDE,
-                                 .channels = 1,
-                                 .dtype = CSREC_F64,
-                                 .index = order,
-                                 .y = kept_normals(&seed, SIDE * SIDE)};
-    csrec_recover_report report;
-    int calls = 0;
-    csrec_recover_options options = options_by(NULL);
-    options.shifts = 1;
-    options.solve.progress = stop_at_once;
-    options.solve.context = &calls;
-    double *signal = malloc((size_t)m.n * sizeof *signal), error = 0.0, power = 0.0;
-    assert_ok(csrec_recover(&m, &options, signal, NULL, &report, NULL));
-    assert_int_equal(report.outcome, CSREC_INTERRUPTED);
-    assert_true(calls >= 1 && report.iterations < m.n);
-    for (int64_t k = 0; k < m.n; k++) {
-        const double left = m.y[k] - signal[m.index[k]];
-        error += left * left;
-        power += m.y[k] * m.y[k];
-    }
-    /* Every sample is an entry here, so the report's residual can be seen in the signal. */
-    assert_true(fabs(sqrt(error / power) - report.residual) <= 1e-9);
-    assert_true(report.residual < 1.0);
-    free(signal);
 }
 
 TEST(wrong_options_are_refused) {
@@ -258,8 +218,7 @@ static double rms_of(const double *x, const double *signal) {
 
 static void recover_as(const csrec_measurement *m, csrec_curve curve, double low, double high,
                        double *signal, csrec_recover_report *report) {
-    csrec_recover_options o;
-    csrec_recover_defaults(&o);
+    csrec_recover_options o = options_by(NULL);
     o.curve = curve;
     o.range[0] = low;
     o.range[1] = high;
@@ -297,7 +256,7 @@ TEST(each_way_has_the_values_at_which_it_errs_less) {
     static double x[CURVE_ENTRIES], signal[3][CURVE_ENTRIES];
     int64_t both = 0;
     for (int draw = 0; draw < 6; draw++) {
-        csrec_measurement m = draw_values(LAMP, x);
+        CLEARED(csrec_measurement) m = draw_values(LAMP, x);
         double most = 0.0, least = INFINITY;
         for (csrec_curve curve = CSREC_CURVE_AUTO; curve <= CSREC_CURVE_LOG; curve++)
             recover_as(&m, curve, NAN, NAN, signal[curve], NULL);
@@ -310,7 +269,6 @@ TEST(each_way_has_the_values_at_which_it_errs_less) {
         }
         assert_true(most < least);
         both += most > 0.0 && least < INFINITY;
-        csrec_measurement_clear(&m);
     }
     assert_true(both > 0);
 }

@@ -98,41 +98,6 @@ TEST(follows_the_formula) {
     }
 }
 
-/* Signals drawn from the model itself: no estimator has a smaller mean squared error than the
- * trace of the posterior covariance, V (V_s^T V_s / s2 + L^-1)^-1 V^T, which the recovery must
- * reach within what 200 signals scatter (4 standard deviations). */
-TEST(reaches_the_bayes_error) {
-    enum { SIGNALS = 200 };
-    ENDS_BY(clear_truth) truth t = make_truth(8, 9, 7, 0.0);
-    csrec_shape shape = {2, {t.height, t.width}};
-    double x[72], u[72], off = 0.0, bayes = 0.0, scatter = 0.0;
-    for (int s = 0; s < SIGNALS; s++) {
-        draw(&t, x);
-        CLEARED(csrec_measurement) m = sample(&shape, x, 15, 3.0);
-        recover(&m, t.model, u);
-        double sum = 0.0;
-        for (int64_t i = 0; i < t.n; i++) sum += (u[i] - x[i]) * (u[i] - x[i]);
-        off += sum;
-        for (int64_t a = 0; a < t.k; a++) { /* trace: the rows of V are orthonormal */
-            double A[49], e[7] = {0};
-            e[a] = 1.0;
-            for (int64_t b = 0; b < t.k; b++)
-                for (int64_t c = 0; c < t.k; c++) {
-                    A[b * t.k + c] = b == c ? 1.0 / t.l[b] : 0.0;
-                    for (int64_t i = 0; i < m.n; i++)
-                        A[b * t.k + c] +=
-                            t.V[b * t.n + m.index[i]] * t.V[c * t.n + m.index[i]] / 9.0;
-                }
-            eliminate(t.k, A, e);
-            bayes += e[a];
-        }
-        scatter += sum * sum;
-    }
-    double deviation = sqrt(scatter / SIGNALS - (off / SIGNALS) * (off / SIGNALS)) / sqrt(SIGNALS);
-    /* The errors' squares are skew, and their deviation is estimated: once in 10^6 at 6 of them. */
-    assert_true(fabs(off - bayes) / SIGNALS <= 6.0 * deviation);
-}
-
 /* Noise that is not told is found: as good as known, within 10 % of the error. */
 TEST(noise_is_found) {
     ENDS_BY(clear_truth) truth t = make_truth(20, 20, 10, 0.5);
@@ -231,16 +196,4 @@ TEST(mistakes_are_refused) {
         o.model = t.model;
         assert_refused(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_DATA, "array 'shape'");
     }
-    CLEARED(csrec_measurement) m = sample(&(csrec_shape){2, {6, 7}}, x, 5, 1.0);
-    csrec_recover_defaults(&o);
-    o.model = t.model;
-    o.basis = "dct";
-    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
-    o.basis = NULL;
-    o.solve.solver = "omp";
-    assert_fails(csrec_recover(&m, &o, u, NULL, NULL, &told), CSREC_ARGUMENT);
-    o.solve.solver = NULL;
-    o.shifts = 1;
-    csrec_atoms atoms = {0};
-    assert_fails(csrec_recover(&m, &o, u, &atoms, NULL, &told), CSREC_UNSUPPORTED);
 }

@@ -4,7 +4,7 @@
  * says that the result leaves the range. */
 #include <float.h>
 
-#include "check.h"
+#include "operators_drawn.h"
 
 SEED(seed);
 
@@ -46,31 +46,12 @@ typedef struct made {
     problem p;
     int64_t offset[COLUMNS + 1], index[ROWS * COLUMNS];
     double entries[2 * ROWS * COLUMNS];
-    csrec_operator *A;
+    csrec_operator *dense, *A;
 } made;
 
-static csrec_status times(const double *x, double *y, void *context) {
-    const problem *p = context;
-    memset(y, 0, (size_t)(p->parts * ROWS) * sizeof *y);
-    for (int64_t i = 0; i < ROWS; i++)
-        for (int64_t j = 0; j < COLUMNS; j++) {
-            const double *a = p->matrix + p->parts * (i * COLUMNS + j), *v = x + p->parts * j;
-            y[p->parts * i] += p->parts == 1 ? a[0] * v[0] : a[0] * v[0] - a[1] * v[1];
-            if (p->parts == 2) y[2 * i + 1] += a[0] * v[1] + a[1] * v[0];
-        }
-    return CSREC_OK;
-}
-
-static csrec_status transposed(const double *y, double *x, void *context) {
-    const problem *p = context;
-    memset(x, 0, (size_t)(p->parts * COLUMNS) * sizeof *x);
-    for (int64_t i = 0; i < ROWS; i++)
-        for (int64_t j = 0; j < COLUMNS; j++) {
-            const double *a = p->matrix + p->parts * (i * COLUMNS + j), *v = y + p->parts * i;
-            x[p->parts * j] += p->parts == 1 ? a[0] * v[0] : a[0] * v[0] + a[1] * v[1];
-            if (p->parts == 2) x[2 * j + 1] += a[0] * v[1] - a[1] * v[0];
-        }
-    return CSREC_OK;
+static void drop(made *o) {
+    csrec_operator_destroy(o->A);
+    csrec_operator_destroy(o->dense);
 }
 
 static void compress(made *o) {
@@ -90,14 +71,15 @@ static void compress(made *o) {
 static void make(const problem *p, const char *kind, int exponent, made *o) {
     *o = (made){.p = *p};
     multiply(2 * ROWS * COLUMNS, p->matrix, exponent, o->p.matrix);
-    csrec_operator_spec spec = {.name = kind,
+    csrec_operator_spec spec = {.name = "dense",
                                 .m = ROWS,
                                 .n = COLUMNS,
                                 .matrix = o->p.matrix,
                                 .complex_signal = p->parts == 2,
-                                .forward = times,
-                                .adjoint = transposed,
-                                .context = &o->p};
+                                .forward = forward_of_operator,
+                                .adjoint = adjoint_of_operator};
+    spec.context = o->dense = operator_of(&spec);
+    spec.name = kind;
     if (strcmp(kind, "sparse") == 0) {
         compress(o);
         spec.matrix = o->entries;
@@ -143,7 +125,7 @@ typedef struct solved {
 } solved;
 
 static void solve(const problem *p, const char *kind, const way *how, const scale *by, solved *to) {
-    made o;
+    ENDS_BY(drop) made o;
     double y[2 * ROWS], weights[COLUMNS], start[MOST];
     uint64_t column[MOST];
     *to = (solved){0};
@@ -163,7 +145,6 @@ static void solve(const problem *p, const char *kind, const way *how, const scal
     options.weights = how->weights ? weights : NULL;
     to->status = csrec_solve(o.A, y, &options, &found, to->r, &to->report, &to->error);
     for (int64_t i = 0; i < found.n; i++) to->x[found.column[i]] = found.coefficient[i];
-    csrec_operator_destroy(o.A);
 }
 
 static void expect(const problem *p, const char *kind, const way *how, const solved *plain,
@@ -266,7 +247,7 @@ TEST(many_right_hand_sides_do) {
                             ldexp(found[i].coefficient[a], exponent + exponent / 7);
                     csrec_atoms_clear(found + i);
                 }
-                csrec_operator_destroy(o.A);
+                drop(&o);
             }
             /* omp for many: docs promise the same to 1e-9. */
             for (int i = 0; i < COUNT * MOST; i++)

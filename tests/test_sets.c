@@ -100,11 +100,11 @@ TEST(every_set_gives_the_same_picture) {
     m.scale[1] = 255.0;
     for (int64_t k = 0; k < m.n; k++) m.y[k] = noisy_disc(m.index[k]);
     for (int i = 0; i < CHOICES; i++) {
-        char what[96];
         const choice *c = &choices[i];
         if (c->method && strcmp(c->method, "pnp") == 0 && !prior) continue;
-        snprintf(what, sizeof what, "%s %s %s %s", c->preset ? c->preset : "",
-                 c->method ? c->method : "", c->solver ? c->solver : "", c->basis ? c->basis : "");
+        const char *what =
+            check_print("%s %s %s %s", c->preset ? c->preset : "", c->method ? c->method : "",
+                        c->solver ? c->solver : "", c->basis ? c->basis : "");
         for (int k = number_of_sets() - 1, last = k; k >= 0; k--) {
             csrec_recover_options o;
             csrec_error error = {""};

@@ -48,8 +48,7 @@ static int try_param(const csrec_measurement *m, csrec_recover_options options,
     csrec_setting set = {name, another(p)};
     csrec_error error = {""};
     csrec_plan plan;
-    options.solve.settings = &set;
-    options.solve.n_settings = 1;
+    use_settings(&options.solve, 1, &set);
     for (int kind = 0; kind < 3; kind++) {
         snprintf(name, sizeof name, "%s.%s", kinds[kind], p->name);
         bool has = csrec_param_find(owner[kind].params, p->name);
@@ -133,8 +132,7 @@ static void misspell(const char *name, char to[64]) {
 
 static void expect_listed(csrec_status status, const csrec_error *error, const char *name,
                           const char *given) {
-    char hint[64];
-    snprintf(hint, sizeof hint, "did you mean %s?", name);
+    const char *hint = check_print("did you mean %s?", name);
     if (status != CSREC_ARGUMENT || !strstr(error->text, name) || strchr(error->text, '\n') ||
         (strlen(name) > 4 && !strstr(error->text, hint)))
         fail_msg("%s for %s: status %d, %s", given, name, (int)status, error->text);

@@ -257,8 +257,7 @@ static void check_recovery(const char *kind, const char *stage, int64_t edge, in
         csrec_recover_options o = options_by(NULL);
         o.model = model;
         o.threads = 1;
-        o.solve.progress = listen;
-        o.solve.context = &l;
+        report_to(&o.solve, listen, &l);
         assert_well(csrec_recover(&m, &o, signal, NULL, &report, &told));
         if (k == 0 && l.calls < least) fail_msg("%s: %d reports, not %d", kind, l.calls, least);
         if (k > 0 && (report.outcome != CSREC_INTERRUPTED || l.calls != l.stop_at))

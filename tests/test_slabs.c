@@ -43,8 +43,7 @@ static void check_case(const tile_case *c, const char *backend) {
     assert_ok(status);
     assert_int_equal(csrec_slabs_samples(slabs), p.m.n);
     assert_int_equal(csrec_slabs_plan(slabs)->estimate.tiles, report.estimate.tiles);
-    OWNED double *signal = malloc((size_t)(p.entries * c->channels) * sizeof *signal);
-    assert_non_null(signal);
+    double *signal = check_room(p.entries * c->channels);
     take_all(slabs, &p.m, signal);
     printf("%-20s %lld tiles\n", c->name, (long long)report.estimate.tiles);
     assert_memory_equal(signal, p.signal, (size_t)(p.entries * c->channels) * sizeof *signal);
@@ -77,7 +76,6 @@ static void expect_refusal(const csrec_measurement *form, source *from,
     csrec_error error = {""};
     csrec_status status = csrec_slabs_create(form, read_source, from, o, &slabs, &error);
     OWNED double *signal = malloc(600 * 520 * sizeof *signal);
-    assert_non_null(signal);
     if (!status)
         status = csrec_slabs_take(slabs, (csrec_slab){0, form->shape.dim[0]}, signal, &error);
     assert_int_equal(status, expected);
@@ -104,8 +102,7 @@ TEST(wrong_calls_are_refused) {
     from.changes = false;
     for (int calls = 0; calls < 8; calls = 2 * calls + 1) {
         int left = calls;
-        o.solve.progress = stop_by_count;
-        o.solve.context = &left;
+        report_to(&o.solve, stop_by_count, &left);
         expect_refusal(&p.m, &from, &o, CSREC_STOPPED, "stopped");
     }
     o.solve.progress = NULL;
@@ -172,21 +169,19 @@ static void expect_same_samples(const char *path, const csrec_read_options *opti
 }
 
 static void check_format(const char *ending, int turn) {
-    char whole[256], slabs[256], mask[256];
     csrec_error error = {""};
     csrec_image image = any_signal(turn % 2), look;
-    snprintf(whole, sizeof whole, "%s%s", io_path("whole"), ending);
-    snprintf(slabs, sizeof slabs, "%s%s", io_path("slabs"), ending);
-    snprintf(mask, sizeof mask, "%s%s", io_path("mask"), ending);
+    const char *whole = check_print("%s%s", io_path("whole"), ending);
+    const char *slabs = check_print("%s%s", io_path("slabs"), ending);
+    const char *mask = check_print("%s%s", io_path("mask"), ending);
     expect_same_in_slabs(whole, slabs, &image, NULL, fingerprint,
                          check_below(&seed, image.pixels.shape.dim[0]));
     assert_ok(csrec_signal_look(whole, &look, &error));
-    csrec_image seen = read_well(whole);
+    CLEARED(csrec_image) seen = read_well(whole);
     assert_true(csrec_shape_equal(&look.pixels.shape, &seen.pixels.shape));
     assert_int_equal(look.pixels.dtype, seen.pixels.dtype);
     assert_int_equal(look.pixels.count, seen.pixels.count);
     assert_int_equal(look.bits, seen.bits);
-    csrec_image_clear(&seen);
     csrec_read_options options = {
         .channels_last = image.has_channels, .volume = true, .has_unknown = true};
     options.unknown = (double)check_below(&seed, 200);
@@ -207,11 +202,10 @@ static void check_format(const char *ending, int turn) {
 
 TEST(slabs_of_files_are_parts_of_the_whole) {
     const csrec_format *format;
-    char ending[16];
     for (int i = 0; (format = csrec_format_info(i)); i++) {
         if (!(format->uses & CSREC_USE_SLABS)) continue;
-        snprintf(ending, sizeof ending, "%.*s", (int)strcspn(format->endings, " "),
-                 format->endings);
+        const char *ending =
+            check_print("%.*s", (int)strcspn(format->endings, " "), format->endings);
         for (int turn = 0; turn < 40; turn++) check_format(ending, turn);
     }
 }

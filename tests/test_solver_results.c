@@ -123,8 +123,7 @@ static void solve_one(const drawn *d, const csrec_operator *A, const char *solve
     options.history_size = STEPS;
     csrec_error error;
     window w = {d, A, y, &options, {0}, 0};
-    options.progress = look_in;
-    options.context = &w;
+    report_to(&options, look_in, &w);
     options.look = &w.look;
     csrec_status status = csrec_solve(A, y, &options, &t.atoms, t.r, &t.report, &error);
     if (status == CSREC_OK && t.report.iterations > 0) assert_true(w.looks > 0);

@@ -34,7 +34,7 @@ typedef struct sharing {
 
 static csrec_status recover_tiles(const sharing *r, csrec_comm *comm) {
     csrec_recover_report report = {0};
-    csrec_whole whole;
+    CLEARED(csrec_whole) whole;
     csrec_context context = {.kind = CSREC_DEVICE_CPU};
     csrec_recover_options o = options_by(NULL);
     o.tile = r->tile;
@@ -51,7 +51,6 @@ static csrec_status recover_tiles(const sharing *r, csrec_comm *comm) {
                                .report = &report};
     csrec_status status = csrec_whole_of(r->m, &whole, NULL);
     if (!status) status = csrec_recover_tiles(&method, &recovery, &tiling, NULL);
-    csrec_whole_clear(&whole);
     return status;
 }
 

@@ -178,8 +178,7 @@ static const char *program;
 /* This program again, with less of a resource: all that `run` runs succeeds, or is refused for lack
  * of memory where that may be. OpenMP ends no process, and nothing waits for ever. */
 static void limit(const char *resource, const char *amount, bool may_refuse) {
-    char text[32];
-    snprintf(text, sizeof text, "%llu", (unsigned long long)seed);
+    const char *text = check_print("%llu", (unsigned long long)seed);
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {

@@ -115,9 +115,7 @@ TEST(simulation_equals_the_definition) {
 
 static void add_text(const char *name, const char *text) {
     io_bytes b = {0};
-    char descr[16];
-    snprintf(descr, sizeof descr, "<U%d", (int)strlen(text));
-    io_npy_header(&b, 1, descr, false, "()");
+    io_npy_header(&b, 1, check_print("<U%d", (int)strlen(text)), false, "()");
     for (; *text; text++) io_put_le(&b, (uint64_t)*text, 4);
     add(name, b);
 }

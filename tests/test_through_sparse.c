@@ -136,8 +136,7 @@ static void check(const problem *p, csrec_solve_options solve, double most) {
     options.basis = p->basis;
     options.solve = solve;
     for (int i = 0; i < solve.n_settings; i++) settings[2 + i] = solve.settings[i];
-    options.solve.settings = settings + skip;
-    options.solve.n_settings = 2 + solve.n_settings - skip;
+    use_settings(&options.solve, 2 + solve.n_settings - skip, settings + skip);
     options.threads = 1 + (int)check_below(&seed, 2);
     OWNED double *signal = malloc((size_t)csrec_measurement_signal_values(&p->m) * sizeof *signal);
     csrec_status status = csrec_recover(&p->m, &options, signal, NULL, &report, &error);

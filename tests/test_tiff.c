@@ -216,20 +216,19 @@ TEST(reads_every_arrangement) {
 /* Pages that ImageJ or OME says are channels: [slices, H, W, channels]. */
 TEST(channels_are_pages) {
     const char *path = io_path("drawn.tif");
-    char text[200];
+    const char *text;
     for (int trial = 0; trial < 60; trial++) {
         const int slices = 1 + (int)check_below(&seed, 3),
                   channels = 2 + (int)check_below(&seed, 2);
         const bool fastest = check_below(&seed, 2);
         drawn d = draw(trial, slices * channels, 1);
         if (fastest)
-            snprintf(text, sizeof text, "ImageJ=1.54f\nimages=%d\nchannels=%d\nslices=%d\n",
-                     d.pages, channels, slices);
+            text = check_print("ImageJ=1.54f\nimages=%d\nchannels=%d\nslices=%d\n", d.pages,
+                               channels, slices);
         else
-            snprintf(text, sizeof text,
-                     "<OME><Pixels SizeC=\"%d\" SizeT=\"1\" DimensionOrder=\"XYZCT\" "
-                     "SizeZ=\"%d\"/></OME>",
-                     channels, slices);
+            text = check_print("<OME><Pixels SizeC=\"%d\" SizeT=\"1\" DimensionOrder=\"XYZCT\" "
+                               "SizeZ=\"%d\"/></OME>",
+                               channels, slices);
         d.description = text;
         write_drawn(path, &d);
         CLEARED(csrec_image) image = read_well(path);

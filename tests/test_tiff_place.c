@@ -62,8 +62,7 @@ TEST(rasters_keep_their_place) {
     const char *from = io_path("raster.tif"), *to = io_path("full.tif");
     CLEARED(csrec_image) image = {.has_channels = true};
     write_raster(from);
-    csrec_measurement m = expect_known(from, 1.0, 0.0);
-    csrec_measurement_clear(&m);
+    CLEARED(csrec_measurement) m = expect_known(from, 1.0, 0.0);
     const csrec_shape shape = {3, {3, 4, 1}};
     assert_ok(csrec_array_create(CSREC_F32, &shape, &image.pixels));
     write_well(to, &image, from);

@@ -83,8 +83,7 @@ static void set(const one_case *c, csrec_recover_options *o) {
     o->method = c->method;
     if (c->solver) o->solve.solver = c->solver;
     if (c->setting.name) {
-        o->solve.settings = &c->setting;
-        o->solve.n_settings = 1;
+        use_settings(&o->solve, 1, &c->setting);
     }
     o->threads = 2;
 }
@@ -95,15 +94,13 @@ static void check_case(const one_case *c) {
     csrec_recover_report report;
     size_t bytes = (size_t)(p.entries * c->channels) * sizeof(double);
     OWNED double *tiled = malloc(bytes);
-    assert_non_null(tiled);
     set(c, &o);
     assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
     assert_int_equal(report.estimate.tiles, 1);
     o.memory = memory_for_tiles(&p.m, &o, c->share);
     csrec_error error = {{0}};
-    csrec_status status = csrec_recover(&p.m, &o, tiled, NULL, &report, &error);
-    if (status) print_error("%s: %s\n", c->name, error.text);
-    assert_ok(status);
+    if (csrec_recover(&p.m, &o, tiled, NULL, &report, &error))
+        fail_msg("%s: %s", c->name, error.text);
     const csrec_estimate *e = &report.estimate;
     assert_true(e->tiles > 1 && e->bytes <= o.memory);
     double lost = loss(&p, tiled);
@@ -131,25 +128,6 @@ static picture small_tiles(double rate, csrec_recover_options *o) {
     o->method = "frames";
     o->memory = memory_for_tiles(&p.m, o, 0.7);
     return p;
-}
-
-TEST(threads_do_not_matter) {
-    csrec_recover_options o;
-    ENDS_BY(clear) picture p = small_tiles(0.05, &o);
-    OWNED double *other = malloc((size_t)p.entries * sizeof *other);
-    csrec_recover_report report;
-    assert_non_null(other);
-    o.threads = 1;
-    assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
-    int64_t tiles = report.estimate.tiles;
-    assert_true(tiles > 1);
-    for (o.threads = 2; o.threads < 9; o.threads += 3) {
-        assert_ok(csrec_recover(&p.m, &o, other, NULL, &report, NULL));
-        assert_int_equal(report.estimate.tiles, tiles);
-        assert_memory_equal(p.signal, other, (size_t)p.entries * sizeof *other);
-    }
-    for (int64_t k = 0; k < p.m.n; k++) /* samples without noise are kept */
-        assert_true(fabs(p.signal[p.m.index[k]] - p.m.y[k]) < 1e-4);
 }
 
 /* More memory than the whole needs changes nothing. */
@@ -197,8 +175,7 @@ TEST(stopping_delivers_what_there_is) {
     csrec_recover_report report;
     for (int calls = 0; calls < 400; calls = 2 * calls + 1) {
         int left = calls;
-        o.solve.progress = stop_by_count;
-        o.solve.context = &left;
+        report_to(&o.solve, stop_by_count, &left);
         assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, &report, NULL));
         if (left >= 0) break;
         assert_int_equal(report.outcome, CSREC_INTERRUPTED);

@@ -72,8 +72,7 @@ static double *run_one(const csrec_tiles *tiles, const csrec_measurement *m, int
 static void blend_all(const csrec_tiles *tiles, const csrec_measurement *m, double *const *values,
                       int64_t n, double *signal) {
     int64_t entries = entries_in(&m->shape), covered = 0;
-    OWNED double *core = malloc((size_t)(entries * m->channels) * sizeof *core);
-    assert_non_null(core);
+    double *core = check_room(entries * m->channels);
     for (int64_t k = 0; k < n; k++) {
         const double *near[27];
         csrec_tile_place place;
@@ -93,7 +92,6 @@ static csrec_tiles *copy_of(csrec_tiles *tiles, const csrec_recover_options *o) 
     csrec_error error = {""};
     size_t size = csrec_tiles_pack(tiles, NULL);
     OWNED void *bytes = malloc(size);
-    assert_non_null(bytes);
     assert_int_equal(csrec_tiles_pack(tiles, bytes), size);
     csrec_status status = csrec_tiles_unpack(bytes, size, o, &copy, &error);
     if (status) print_error("%s\n", error.text);
@@ -141,8 +139,7 @@ static void check_case(const tile_case *c, const char *backend) {
     int64_t count[CSREC_TILES_DIMS], n = csrec_tiles_count(tiles, count);
     assert_int_equal(n, c->single ? 1 : report.estimate.tiles);
     assert_int_equal(n == 1, c->single);
-    OWNED double *signal = malloc((size_t)(p.entries * c->channels) * sizeof *signal);
-    assert_non_null(signal);
+    double *signal = check_room(p.entries * c->channels);
     recover_apart(tiles, &p.m, &o, signal, &sum);
     printf("%-20s %lld tiles\n", c->name, (long long)n);
     assert_memory_equal(signal, p.signal, (size_t)(p.entries * c->channels) * sizeof *signal);
@@ -174,14 +171,12 @@ TEST_ON("cpu", a_tile_without_samples_is_the_mean) {
     csrec_recover_options o = options_by(NULL);
     const csrec_setting steps = {"steps", 3};
     o.method = "frames";
-    o.solve.settings = &steps;
-    o.solve.n_settings = 1;
+    use_settings(&o.solve, 1, &steps);
     o.tile = 180000;
     o.backend = backend;
     assert_ok(csrec_recover(&p.m, &o, p.signal, NULL, NULL, NULL));
     assert_ok(csrec_tiles_create(&p.m, &o, &tiles, NULL));
     OWNED double *signal = malloc((size_t)p.entries * 2 * sizeof *signal);
-    assert_non_null(signal);
     recover_apart(tiles, &p.m, &o, signal, &sum);
     assert_memory_equal(signal, p.signal, (size_t)p.entries * 2 * sizeof *signal);
 }

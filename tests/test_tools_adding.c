@@ -45,28 +45,25 @@ static void expect_text(const char *command, const char *words) {
 /* "  NAME BRIEF" and the parameters below it. */
 static void expect_row(const char *text, const char *name, const char *brief,
                        const csrec_param *(*param_of)(int row, int i), int row) {
-    char wanted[200];
-    snprintf(wanted, sizeof wanted, "  %-10s %s", name, brief);
+    const char *wanted = check_print("  %-10s %s", name, brief);
     const char *at = strstr(text, wanted);
     if (!at) fail_msg("--list lacks '%s'", wanted);
     const csrec_param *param;
     for (int i = 0; param_of && (param = param_of(row, i)); i++) {
-        snprintf(wanted, sizeof wanted, "--set %s=%g ", param->name, param->value);
-        assert_non_null(strstr(at, wanted));
+        assert_non_null(strstr(at, check_print("--set %s=%g ", param->name, param->value)));
     }
 }
 
 TEST(listing_has_every_row) {
     const char *name, *brief, *source;
-    char wanted[160];
     csrec_method method;
     run_well("$R --list");
     const char *text = read_text("out");
     for (int i = 0; csrec_method_info(i, &method); i++) {
         expect_row(text, method.name, method.brief, csrec_method_param, i);
-        snprintf(wanted, sizeof wanted, "\n    --backend cuda: %s\n",
-                 method.device ? method.device : "none");
-        assert_non_null(strstr(strstr(text, method.brief), wanted));
+        assert_non_null(strstr(
+            strstr(text, method.brief),
+            check_print("\n    --backend cuda: %s\n", method.device ? method.device : "none")));
     }
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++)
         expect_row(text, name, brief, csrec_solver_param, i);
@@ -88,13 +85,11 @@ TEST(help_has_the_examples) {
     expect_text("$R --version", "PGM");
     expect_text("$R --man", ".csv or .pgm");
     for (int i = 0; i < 3; i++) {
-        char command[64];
-        snprintf(command, sizeof command, "$R --completion %s", shells[i]);
+        const char *command = check_print("$R --completion %s", shells[i]);
         expect_text(command, "smear");
         expect_text(command, "rounds");
         expect_text(command, "pgm");
-        snprintf(command, sizeof command, "$S --completion %s", shells[i]);
-        expect_text(command, "staircase");
+        expect_text(check_print("$S --completion %s", shells[i]), "staircase");
     }
 }
 
@@ -246,7 +241,7 @@ TEST(learners_keep_their_contract) {
                                            {"info", NULL}}; /* does not learn */
     static const char *const inputs[] = {"dot.png", "row.png", "few.npy", "gray.png"};
     enum { COMMANDS = sizeof small / sizeof *small };
-    char word[32], command[256];
+    char word[32];
     int listed = 0;
     make_picture("dot.png", 1, 1, 1, 8, false);
     make_picture("row.png", 1, 37, 1, 8, false);
@@ -261,8 +256,8 @@ TEST(learners_keep_their_contract) {
         for (int i = 0; i < 4; i++) {
             int code[2];
             for (int k = 0; k < 2; k++) {
-                snprintf(command, sizeof command, "$L %s %s %s -o l%d.npz -q -t %d", small[c][0],
-                         inputs[i], small[c][1], k, k ? 3 : 1);
+                const char *command = check_print("$L %s %s %s -o l%d.npz -q -t %d", small[c][0],
+                                                  inputs[i], small[c][1], k, k ? 3 : 1);
                 code[k] = run(command);
                 const char *line = strchr(read_text("err"), '\n');
                 if (code[k] > 1 || (code[k] == 1 && (!line || line[1])))

@@ -108,15 +108,14 @@ TEST(what_would_be_ignored_is_refused) {
 /* Runs csrecover with a terminal as its stderr; what it shows comes back. */
 static const char *show(const char *options) {
     static char text[1 << 16];
-    char command[512];
     size_t used = 0;
     int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     assert_true(terminal >= 0);
     assert_int_equal(grantpt(terminal) | unlockpt(terminal), 0);
     int other = open(ptsname(terminal), O_RDWR | O_NOCTTY);
     assert_true(other >= 0);
-    snprintf(command, sizeof command, TOOL("csrecover") "%s 2>'%s' >out", options,
-             ptsname(terminal));
+    const char *command =
+        check_print(TOOL("csrecover") "%s 2>'%s' >out", options, ptsname(terminal));
     pid_t child = fork();
     if (child == 0) {
         execl("/bin/sh", "sh", "-c", command, (char *)NULL);

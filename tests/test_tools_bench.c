@@ -150,12 +150,9 @@ TEST(test_example) {
     run_well("$B example --json");
     const char *text = read_text("out");
     for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
-        char wanted[32];
-        snprintf(wanted, sizeof wanted, "\"span\": %lld,", (long long)golden[i].span);
-        const char *at = strstr(text, wanted);
+        const char *at = strstr(text, check_print("\"span\": %lld,", (long long)golden[i].span));
         assert_non_null(at);
-        snprintf(wanted, sizeof wanted, "\"column\": %g,", golden[i].column);
-        at = strstr(at, wanted);
+        at = strstr(at, check_print("\"column\": %g,", golden[i].column));
         assert_non_null(at);
         assert_true(fabs(number_in(at, "product") - golden[i].sub / sqrt(golden[i].count)) < 1e-12);
         while (strncmp(at, "\"sub\"", 5) != 0) at--;

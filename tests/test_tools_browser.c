@@ -7,10 +7,8 @@ static char browser[256];
 
 static bool find_browser(void) {
     static const char *const names[] = {"chromium", "chromium-browser", "google-chrome"};
-    char command[64];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(command, sizeof command, "command -v %s", names[i]);
-        if (run(command) != 0) continue;
+        if (run(check_print("command -v %s", names[i])) != 0) continue;
         snprintf(browser, sizeof browser,
                  "timeout 120 %s --headless --no-sandbox --disable-gpu --hide-scrollbars "
                  "--user-data-dir=profile --enable-logging=stderr --window-size=1300,2400 "

@@ -43,20 +43,18 @@ TEST(check_target) {
 }
 
 static void check_finite(const char *command) {
-    csrec_array array;
+    CLEARED(csrec_array) array;
     assert_ok(csrec_array_read("crash.npy", &array, NULL));
     for (int64_t k = 0; k < array.count; k++)
         if (!isfinite(csrec_array_value(&array, k)))
             fail_msg("%s: entry %lld is %g", command, (long long)k, csrec_array_value(&array, k));
-    csrec_array_clear(&array);
     assert_int_equal(remove("crash.npy"), 0);
 }
 
 /* Exit 0 and finite values, or exit 1 and one line. */
 static void check_recovery(const char *arguments, const char *option, const char *value) {
-    char command[1024];
-    snprintf(command, sizeof command, "timeout 600 $R %s -o crash.npy -q %s %s", arguments, option,
-             value);
+    const char *command =
+        check_print("timeout 600 $R %s -o crash.npy -q %s %s", arguments, option, value);
     int code = run(command);
     if (code == 0)
         check_finite(command);
@@ -78,8 +76,7 @@ static void check_methods(const char *arguments) {
 
 TEST(check_measurements) {
     for (int i = 0; i < n_files; i++) {
-        char arguments[512];
-        snprintf(arguments, sizeof arguments, "'%s/%s'", CSREC_CRASHERS, files[i]);
+        const char *arguments = check_print("'%s/%s'", CSREC_CRASHERS, files[i]);
         if (is_for(files[i], "recover")) check_methods(arguments);
         if (is_for(files[i], "npz") || is_for(files[i], "png") || is_for(files[i], "csv"))
             check_recovery(arguments, "-Q", "fast");

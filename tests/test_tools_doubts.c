@@ -59,10 +59,9 @@ static int make_scans(void **state) {
 
 /* The whole of stderr is one such line, and --json has its sentence. */
 static void expect(const char *scan, const char *options, const char *sentence) {
-    char line[320];
     run_line("$R %s -o out.npy --quality fast %s --json", scan, options);
     says("out", sentence);
-    snprintf(line, sizeof line, "warning: %s: ", scan);
+    const char *line = check_print("warning: %s: ", scan);
     const char *told = read_text("err");
     if (strncmp(told, line, strlen(line)) != 0 || !strstr(told, sentence) ||
         strstr(strchr(told, '\n'), "warning: "))
@@ -84,20 +83,16 @@ TEST(a_pursuit_above_its_bound_recovered_nothing) {
     const char *bound[] = {"--epsilon 0.001", ""};
     const char *outcome[] = {"bound cannot be met", "converged"};
     for (int k = 0; k < 2; k++) {
-        char command[256], text[128];
-        snprintf(command, sizeof command,
-                 "$R noise.npz -o out.npy --sigma 0 --solver cosamp --shifts 1 --set k=5 %s",
-                 bound[k]);
+        const char *command = check_print(
+            "$R noise.npz -o out.npy --sigma 0 --solver cosamp --shifts 1 --set k=5 %s", bound[k]);
         run_line("%s --json", command);
-        snprintf(text, sizeof text, "\"outcome\": \"%s\"", outcome[k]);
-        says("out", text);
-        snprintf(text, sizeof text, "\"warnings\": [\"The pursuit ended (%s) with ", outcome[k]);
-        says("out", text);
-        snprintf(text, sizeof text, "warning: noise.npz: The pursuit ended (%s) with ", outcome[k]);
+        says("out", check_print("\"outcome\": \"%s\"", outcome[k]));
+        says("out", check_print("\"warnings\": [\"The pursuit ended (%s) with ", outcome[k]));
+        const char *text =
+            check_print("warning: noise.npz: The pursuit ended (%s) with ", outcome[k]);
         if (strncmp(read_text("err"), text, strlen(text)) != 0) fail_msg("%s", read_text("err"));
         run_line("%s --verbose", command);
-        snprintf(text, sizeof text, "-> out.npy: %s, ", outcome[k]);
-        says("err", text);
+        says("err", check_print("-> out.npy: %s, ", outcome[k]));
         assert_null(strstr(read_text("err"), "recovered"));
     }
 }
@@ -119,12 +114,11 @@ TEST(pictures_scale_themselves) {
                      2);
     assert_true(fabs(black - shift) < 1e-5 * (1.0 + fabs(shift)));
     assert_true(fabs(white - shift - 1199.0 * slope) < 1e-5 * (1.0 + fabs(white)));
-    csrec_image image = {0};
+    CLEARED(csrec_image) image = {0};
     assert_ok(csrec_image_read("scaled.png", &image, NULL));
     double most = (double)(1 << image.bits) - 1.0;
     for (int64_t i = 0; i < 1200; i++)
         assert_true(fabs(csrec_array_value(&image.pixels, i) - most * (double)i / 1199.0) <= 0.51);
-    csrec_image_clear(&image);
     csrec_measurement_clear(&m);
     run_well("$R floats.npz -o quiet.png --quality fast --quiet && cmp quiet.png scaled.png");
     assert_string_equal(read_text("err"), "");

@@ -41,37 +41,6 @@ TEST(axes_and_channels_fit_into_an_array) {
     assert_int_equal(whole.shape.dims, 8);
 }
 
-/* Exit 0 with finite values, or exit 1 with one line. */
-static void recover(const char *input, const char *options) {
-    char command[256];
-    remove("x.npy");
-    snprintf(command, sizeof command, "$R %s %s -o x.npy", input, options);
-    int code = run(command);
-    if (code == 1) {
-        check_refused(command, 1);
-        return;
-    }
-    if (code != 0) fail_msg("%s: exit code %d: %s", command, code, read_text("err"));
-    CLEARED(csrec_array) whole = read_values("x.npy");
-    for (int64_t i = 0; i < whole.count; i++)
-        if (!isfinite(csrec_array_value(&whole, i))) fail_msg("%s: not finite", command);
-}
-
-TEST(numbers_at_the_ends_do_no_harm) {
-    const char *const ways[] = {"-Q fast", "-Q balanced", "-Q best", "-S gmm", "--shifts 1", ""};
-    const double scales[] = {1e-310, 1e-308, 1e308}, sigmas[] = {1e155, 1e308};
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++) {
-        for (size_t k = 0; k < sizeof scales / sizeof *scales; k++) {
-            write_samples("end.npz", scales[k], 0.0, CSREC_F64);
-            recover("end.npz", ways[w]);
-        }
-        for (size_t k = 0; k < sizeof sigmas / sizeof *sigmas; k++) {
-            write_samples("end.npz", 255.0, sigmas[k], CSREC_F64);
-            recover("end.npz", ways[w]);
-        }
-    }
-}
-
 /* What overshoots a float32, or would all be 0 there, is written as float64, else as before. */
 TEST(overshot_floats_are_written_as_doubles) {
     const double float_scales[] = {1.0, 3.4e38, 1e-300};

@@ -10,8 +10,7 @@ static void check_untouched(const char *command, int code, const char *words) {
         "ls -A . out.d 2>&1 | grep -v '^out$\\|^err$\\|^sums' > sums-names; "
         "find . -type f ! -name out ! -name err ! -name 'sums*' -exec cksum {} + | sort > sums");
     int got = run(command);
-    char text[1024];
-    snprintf(text, sizeof text, "%.1000s", read_text("err"));
+    const char *text = check_print("%.1000s", read_text("err"));
     if (got != code || !strstr(text, words)) fail_msg("%s: exit code %d: %s", command, got, text);
     const char *newline = strchr(text, '\n');
     if (!newline || newline[1]) fail_msg("%s: not one line: %s", command, text);

@@ -12,16 +12,13 @@ static int make_large(void **state) {
 
 /* The number after "key": in the object that begins with "of": of the text. */
 static double number_of(const char *text, const char *of, const char *key) {
-    char quoted[64];
-    snprintf(quoted, sizeof quoted, "\"%s\": {", of);
-    const char *at = strstr(text, quoted);
-    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *at = strstr(text, check_print("\"%s\": {", of));
+    const char *quoted = check_print("\"%s\":", key);
     if (!at) fail_msg("no %s in: %s", of, text);
     return number_after(at, quoted);
 }
 
 TEST(little_memory_makes_tiles) {
-    char command[256];
     run_well("$R m.npz -q -t 1 --method frames --json -o whole.png");
     const char *text = read_text("out");
     double bytes = number_of(text, "estimate", "bytes");
@@ -33,7 +30,7 @@ TEST(little_memory_makes_tiles) {
     text = read_text("out");
     double tiles = number_of(text, "estimate", "tiles");
     assert_true(tiles > 1.0 && number_of(text, "estimate", "bytes") <= given * 1048576.0);
-    snprintf(command, sizeof command, " threads; %.0f tiles of ", tiles);
+    const char *command = check_print(" threads; %.0f tiles of ", tiles);
     text = read_text("err");
     if (!strstr(text, command)) fail_msg("'%s' is not in: %s", command, text);
     expect_like("large.png", "tiles.png", 0.2, "tiles");
@@ -45,13 +42,12 @@ TEST(little_memory_makes_tiles) {
 
 TEST(presets_are_estimated) {
     const char *name;
-    char line[64];
     csrec_recover_options options;
     csrec_measurement m = {.shape = {2, {1, 1}}, .n = 1, .channels = 1};
     run_well("$R m.npz --info");
     const char *text = read_text("out");
     for (int i = 0; (name = csrec_recover_preset(i, &m, &options)); i++) {
-        snprintf(line, sizeof line, "\n%-9s about ", name);
+        const char *line = check_print("\n%-9s about ", name);
         const char *at = strstr(text, line);
         double seconds = 0.0, mebibytes = 0.0;
         if (!at || sscanf(at + strlen(line), "%lf s and %lf MiB", &seconds, &mebibytes) != 2)
@@ -100,20 +96,17 @@ static void write_gappy(const char *path) {
 /* What does not fit as a whole is recovered in slabs, with the same bytes. */
 TEST(slabs_are_the_same_file) {
     static const char *const endings[] = {"npy", "tif"};
-    char path[32];
     for (int i = 0; i < 2; i++) {
         const char *e = endings[i];
-        snprintf(path, sizeof path, "gappy.%s", e);
+        const char *path = check_print("gappy.%s", e);
         if (!csrec_format_of(path) || !(csrec_format_of(path)->uses & CSREC_USE_SLABS)) continue;
         write_gappy(path);
         run_line("$R gappy.%s -q -Q fast --tile 100000 -o whole.%s", e, e);
         run_line("$R gappy.%s -q -Q fast --tile 100000 --memory 37 --json -o slabs.%s", e, e);
         assert_true(number_of(read_text("out"), "estimate", "bytes") < 37 * 1048576.0);
         CLEARED(csrec_image) whole = {0}, slabs = {0};
-        snprintf(path, sizeof path, "whole.%s", e);
-        assert_ok(csrec_signal_read(path, &whole, NULL));
-        snprintf(path, sizeof path, "slabs.%s", e);
-        assert_ok(csrec_signal_read(path, &slabs, NULL));
+        assert_ok(csrec_signal_read(check_print("whole.%s", e), &whole, NULL));
+        assert_ok(csrec_signal_read(check_print("slabs.%s", e), &slabs, NULL));
         assert_int_equal(whole.pixels.count, slabs.pixels.count);
         assert_memory_equal(whole.pixels.data, slabs.pixels.data, (size_t)whole.pixels.count * 4);
     }

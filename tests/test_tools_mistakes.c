@@ -63,8 +63,7 @@ TEST(causes_are_told) {
             fail_msg("%s: %d, %s", command, code, text);
     }
     for (int limit = 4; limit < 14; limit++) {
-        char command[160];
-        snprintf(command, sizeof command, "ulimit -n %d; $R cause.npz -Q fast -q -o no.npy", limit);
+        const char *command = check_print("ulimit -n %d; $R cause.npz -Q fast -q -o no.npy", limit);
         int code = run(command);
         const char *text = read_text("err");
         if (code == 0) continue;

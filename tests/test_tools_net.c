@@ -95,12 +95,10 @@ TEST(folders_masks_and_measurements_are_inputs) {
 TEST(an_interrupt_writes_the_weights_so_far) {
     int code = 0, before = files_here();
     for (int tenths = 3; tenths < 300 && access("i.npz", F_OK) != 0; tenths *= 2) {
-        char command[256];
-        snprintf(command, sizeof command,
-                 "$L net gray.png -o i.npz -r gray.npz -B 1 -p 16 -t 1 --minutes 5 --json & p=$!; "
-                 "sleep %d.%d; kill -INT $p; wait $p",
-                 tenths / 10, tenths % 10);
-        code = run(command);
+        code = run(check_print(
+            "$L net gray.png -o i.npz -r gray.npz -B 1 -p 16 -t 1 --minutes 5 --json & p=$!; "
+            "sleep %d.%d; kill -INT $p; wait $p",
+            tenths / 10, tenths % 10));
     }
     assert_int_equal(code, 130);
     says("out", "\"interrupted\": true");
@@ -180,19 +178,10 @@ TEST(mistakes_are_one_line) {
         {"$L net -o w.npz -p 8", "--patch", 2},
         {"$L net -o w.npz", "no INPUT to adapt the prior to; name pictures, or train", 2},
         {"$L net -o w.npz --steps 0", "--steps: '0' is not a whole number from 1 to", 2},
-        {"$L net -o w.npz --steps -3", "--steps: '-3'", 2},
-        {"$L net -o w.npz --steps 99999999999999999999", "--steps: '99999999999999999999'", 2},
-        {"$L net -o w.npz --steps 1.5", "--steps: '1.5'", 2},
-        {"$L net -o w.npz --steps many", "--steps: 'many'", 2},
         {"$L net -o w.npz --minutes nan", "--minutes: 'nan' is not a number from 0.001 to", 2},
-        {"$L net -o w.npz --minutes -1", "--minutes: '-1'", 2},
-        {"$L net -o w.npz --minutes 0", "--minutes: '0'", 2},
         {"$L net -o w.npz --minutes 1e400", "--minutes: '1e400'", 2},
-        {"$L net -o w.npz --minutes 5m", "--minutes: '5m'", 2},
         {"$L net -o w.npz --rate 2", "--rate: '2' is not a number from 1e-09 to 1", 2},
         {"$L net -o w.npz --rate 0", "--rate: '0'", 2},
-        {"$L net -o w.npz --rate -1e-4", "--rate: '-1e-4'", 2},
-        {"$L net -o w.npz --rate fast", "--rate: 'fast'", 2},
         {"$L net -o w.npz --rate", "--rate needs a value", 2},
         {"$L net -o w.npz -r ''", "--resume needs a value", 2},
         {"$L net gray.png -o gray.png", "are the same file; name another", 2},

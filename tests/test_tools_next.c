@@ -67,13 +67,12 @@ static int in_the_right_half(void) {
 
 /* Flat on the left and noise on the right: there a recovery expects to be wrong. */
 TEST(errors_are_looked_for) {
-    csrec_array picture;
+    CLEARED(csrec_array) picture;
     assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){2, {61, 83}}, &picture));
     for (int64_t i = 0; i < picture.count; i++)
         ((float *)picture.data)[i] =
             (float)(i % 83 < 41 ? 100.0 : 100.0 + 50.0 * csrec_random_normal(1, 2, (uint64_t)i));
     assert_ok(csrec_array_write("side.npy", &picture, NULL));
-    csrec_array_clear(&picture);
     run_well("$S side.npy -o h.npz -r 0.2 && $S h.npz -N 300 -o n.npz");
     assert_true(in_the_right_half() > 200);
     run_well("$S h.npz -N 300 -o n.npz --even");
@@ -93,7 +92,7 @@ TEST(paths_are_reported) {
 
 /* A scan, the places to measure next, their values, and both together. */
 TEST(a_scan_in_two_steps) {
-    csrec_array picture = read_values("gray.png");
+    CLEARED(csrec_array) picture = read_values("gray.png");
     run_well("$S gray.png -o s.npz -r 0.1 && $S s.npz -N 500 -o n.csv --path -q");
     FILE *from = fopen("n.csv", "r"), *to = fopen("more.csv", "w");
     char line[80];
@@ -107,7 +106,6 @@ TEST(a_scan_in_two_steps) {
     }
     fclose(from);
     fclose(to);
-    csrec_array_clear(&picture);
     run_well("$R s.npz -Q fast -o a.png && $R s.npz more.csv --merge -Q fast -o b.png");
     assert_true(mean_square("gray.png", "b.png", NULL) < mean_square("gray.png", "a.png", NULL));
     assert_null(strstr(read_text("err"), "warning"));
@@ -168,11 +166,10 @@ TEST(mistakes_are_named) {
                                     {"s.npz - --merge -o n.png", "must be the only input", 2},
                                     {"s.npz v.npz --merge -o n.png", "v.npz: has another shape", 1},
                                     {"s.npz none.npz --merge -o n.png", "none.npz", 1}};
-    csrec_array values = {0};
+    CLEARED(csrec_array) values = {0};
     assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){2, {61, 83}}, &values));
     ((float *)values.data)[5] = NAN;
     assert_ok(csrec_array_write("nan.npy", &values, NULL));
-    csrec_array_clear(&values);
     run_well("$S gray.png -o s.npz -r 0.1 && $S rgb.png -o c.npz -r 0.1 && "
              "$S volume.npy -o v.npz -r 0.1");
     expect_mistakes("$S", next, sizeof next / sizeof *next);

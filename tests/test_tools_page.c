@@ -127,11 +127,9 @@ TEST(names_are_escaped_and_the_command_repeats) {
     assert_non_null(command);
     run_well("$R g.npz -s 2 -o again.png --json --report 'a b.html'");
     command = strstr(read_text("out"), "\"command\": \"csrecover") + 22;
-    char line[512];
-    snprintf(line, sizeof line,
-             "cp again.png before.png && rm again.png && $R %.*s && "
-             "cmp again.png before.png",
-             (int)strcspn(command, "\""), command);
+    const char *line = check_print("cp again.png before.png && rm again.png && $R %.*s && "
+                                   "cmp again.png before.png",
+                                   (int)strcspn(command, "\""), command);
     assert_non_null(strstr(line, "'a b.html'"));
     run_well(line);
 }
@@ -267,8 +265,8 @@ TEST(panels_need_no_script) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_line("$R %s%s --report t.html", cases[i].options,
                  strstr(cases[i].options, "-s") ? "" : " -Q fast");
-        char *text = page_bytes("t.html"), rule[16];
-        snprintf(rule, sizeof rule, ".%s", cases[i].rule);
+        char *text = page_bytes("t.html");
+        const char *rule = check_print(".%s", cases[i].rule);
         assert_non_null(strstr(strstr(text, "@media (min-width"), rule));
         ENDS_BY(page_clear) page p = page_parse(text);
         const page_element *recovery = page_id(&p, "recovery"), *tools = page_id(&p, "tools");
@@ -327,12 +325,10 @@ TEST(pages_are_deterministic) {
 /* Interrupted anywhere, a page is a page, and no map is written that is not known. */
 TEST(interrupted_pages_are_pages) {
     for (int tenths = 1; tenths <= 9; tenths += 4) {
-        char command[256];
-        snprintf(command, sizeof command,
-                 "rm -f i.*; $R g.npz -Q max -o i.npy -u i.map.npy --report i.html & p=$!; "
-                 "sleep 0.%d; kill -INT $p; wait $p",
-                 tenths);
-        int code = run(command);
+        int code = run(
+            check_print("rm -f i.*; $R g.npz -Q max -o i.npy -u i.map.npy --report i.html & p=$!; "
+                        "sleep 0.%d; kill -INT $p; wait $p",
+                        tenths));
         if (code != 0 && code != 130) fail_msg("exit code %d: %s", code, read_text("err"));
         if (run("test -e i.npy") != 0) continue;
         ENDS_BY(page_clear) page p = page_read("i.html");

@@ -78,12 +78,12 @@ static void check_colors(const page *p, const char *panel, const double *map, in
 }
 
 static void check_error_panel(const char *name, const char *panel, const double *map, int64_t n) {
-    char words[128], *bytes = page_bytes(name);
+    char *bytes = page_bytes(name);
     ENDS_BY(page_clear) page p = page_read(name);
     double percentile = percentile_of(map, n), largest = ranked(map, n, n - 1);
     check_bar(&p, panel, percentile);
     check_colors(&p, panel, map, n, percentile);
-    snprintf(words, sizeof words, "<figure id=\"%s\"", panel);
+    const char *words = check_print("<figure id=\"%s\"", panel);
     const char *at = strstr(strstr(bytes, words), "The scale ends at the 99th percentile, ");
     assert_non_null(at);
     expect_near("percentile", number_in(at + 32), percentile);

@@ -266,7 +266,7 @@ static double l1_by_bisection(double delta) {
 TEST(test_report) {
     run_well("$B phase -o report.npz -s omp -n 16 -g 5 -T 2 -q --json --plot report.svg");
     const char *text = read_text("out");
-    csrec_array counts = array_of("report.npz", "successes");
+    CLEARED(csrec_array) counts = array_of("report.npz", "successes");
     for (int64_t c = 0; c < 5; c++) {
         double sum = 0.0;
         for (int64_t r = 0; r < 5; r++) sum += csrec_array_value(&counts, 5 * c + r) / 2.0;
@@ -275,7 +275,6 @@ TEST(test_report) {
         assert_true(fabs(listed_in(text, "l1", c) - l1_by_bisection(((double)c + 0.5) / 5.0)) <
                     1e-5);
     }
-    csrec_array_clear(&counts);
     assert_non_null(strstr(read_text("report.svg"), "class=\"shade\""));
     run_well("$B phase -o report.npz -s omp -n 16 -g 5 -T 2 -q --plot report.png"); /* known */
 }

@@ -70,8 +70,7 @@ static void check_products(const char *scan, int64_t entries, const char *option
     run_line("$R %s %s -o x.npy --plot x.png -q", scan, options);
     check_png("x.png", options);
     run_well("rm -f x.*");
-    char command[512];
-    snprintf(command, sizeof command, "$R %s %s -C x.npz -q", scan, options);
+    const char *command = check_print("$R %s %s -C x.npz -q", scan, options);
     if (!atoms) {
         expect_mistake(command, 1, "recovers whole signals, not coefficients");
         return;
@@ -99,9 +98,7 @@ TEST(every_preset_has_every_product) {
     const char *name;
     csrec_recover_options options;
     for (int i = 0; (name = csrec_recover_preset(i, NULL, &options)); i++) {
-        char line[64];
-        snprintf(line, sizeof line, "-Q %s%s", name, quick(name));
-        check_products("small.npz", 18 * 16, line, false);
+        check_products("small.npz", 18 * 16, check_print("-Q %s%s", name, quick(name)), false);
     }
     check_products("small.npz", 18 * 16, "--shifts 1 --atoms 30", true);
 }
@@ -158,10 +155,8 @@ static void fill_devices(void) {
 
 /* The command fails in one line that has the words, and the recovery is whole. */
 static void check_kept(const char *options, const char *words) {
-    char command[512];
-    snprintf(command, sizeof command,
-             "rm -f kept.* && timeout 60 $R small.npz -Q fast -q -o kept.npy %s", options);
-    int code = run(command);
+    int code = run(
+        check_print("rm -f kept.* && timeout 60 $R small.npz -Q fast -q -o kept.npy %s", options));
     const char *text = read_text("err"), *newline = strchr(text, '\n');
     if (code != 1 || !newline || newline[1]) fail_msg("%s: %d, %s", options, code, text);
     if (!strstr(text, words)) fail_msg("%s: '%s' is not in %s", options, words, text);
@@ -239,11 +234,10 @@ TEST(what_is_missing_is_made_again) {
 TEST(an_interrupted_one_is_kept) {
     if (access("/dev/full", W_OK) != 0) skip();
     for (int tenths = 2; tenths <= 8; tenths += 3) {
-        char command[256];
-        snprintf(command, sizeof command,
-                 "rm -f i.npy; $R gray.npz -Q max -q -o i.npy --report full.html & p=$!; "
-                 "sleep 0.%d; kill -INT $p; wait $p",
-                 tenths);
+        const char *command =
+            check_print("rm -f i.npy; $R gray.npz -Q max -q -o i.npy --report full.html & p=$!; "
+                        "sleep 0.%d; kill -INT $p; wait $p",
+                        tenths);
         int code = run(command);
         if (code == 130) continue; /* before its start */
         assert_int_equal(code, 1);
@@ -270,9 +264,7 @@ static int make_scans(void **state) {
     uint64_t seed = check_seed();
     run_well("mkdir faces");
     for (int i = 0; i < 4; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "faces/%d.png", i);
-        make_random_picture(name, 18, 16, 1, &seed);
+        make_random_picture(check_print("faces/%d.png", i), 18, 16, 1, &seed);
     }
     make_picture("small.png", 18, 16, 1, 8, false);
     make_picture("colour.png", 18, 16, 3, 8, false);

@@ -17,9 +17,8 @@ static void make_scans(void) {
 
 /* How many of the inputs the command does, and that the rest is skipped. */
 static void expect_done(const char *command, int done, int skipped) {
-    char words[64];
     run_line("%s --resume --json", command);
-    snprintf(words, sizeof words, "\"recovered\": %d,\n  \"skipped\": %d,", done, skipped);
+    const char *words = check_print("\"recovered\": %d,\n  \"skipped\": %d,", done, skipped);
     if (!strstr(read_text("out"), words))
         fail_msg("%s: not %s: %s", command, words, read_text("out"));
 }
@@ -109,14 +108,12 @@ TEST(other_settings_are_done_again) {
 TEST(what_goes_with_the_result_is_asked_for_too) {
     static const char *const with[] = {"--report w.html", "--plot w.svg", "-C w.atoms.npz",
                                        "-u w.map.npy"};
-    char command[256];
     make_scans();
     for (int i = 0; i < 4; i++) {
-        snprintf(command, sizeof command, "$R a.npz -s 1 -o w.png %s", with[i]);
+        const char *command = check_print("$R a.npz -s 1 -o w.png %s", with[i]);
         assert_false(is_skipped(command));
         assert_true(is_skipped(command));
         run_well("rm -f w.html w.svg w.atoms.npz w.map.npy");
-        snprintf(command, sizeof command, "$R a.npz -s 1 -o w.png %s", with[i]);
         assert_false(is_skipped(command));
     }
     /* A page shows its reference, a signal does not. */

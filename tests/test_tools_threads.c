@@ -5,11 +5,10 @@
 
 /* What GCC's library for OpenMP says of the environment that it was loaded with. */
 static bool waits(const char *environment, const char *tool, const char *rounds) {
-    char words[64];
     run_line("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT %s OMP_DISPLAY_ENV=VERBOSE "
              "%s --version",
              environment, tool);
-    snprintf(words, sizeof words, "GOMP_SPINCOUNT = '%s'", rounds);
+    const char *words = check_print("GOMP_SPINCOUNT = '%s'", rounds);
     const char *text = read_text("err");
     return !strstr(text, "GOMP_SPINCOUNT") || strstr(text, words);
 }

@@ -200,29 +200,3 @@ TEST(a_named_device_is_taken) {
         free(products[method]);
     }
 }
-
-/* <A x, y> = <x, A^T y>, and explicit columns against the dense matrix. */
-TEST(operator_is_its_adjoint) {
-    for (int k = 0; k < 300; k++) {
-        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 60, 9);
-        csrec_operator_spec spec = {
-            .name = "haar", .levels = p.levels, .m = p.n, .rows = p.rows, .columns = p.columns};
-        int64_t m, n;
-        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
-        csrec_operator_size(A, &m, &n);
-        assert_int_equal(m, p.n);
-        OWNED double *x = malloc((size_t)n * sizeof *x), *Ax = malloc((size_t)m * sizeof *Ax);
-        double *Aty = malloc((size_t)n * sizeof *Aty), left = 0.0, right = 0.0, norm = 0.0;
-        for (int64_t i = 0; i < n; i++) x[i] = problem_value(&seed, 0, i);
-        assert_ok(csrec_operator_forward(A, x, Ax));
-        assert_ok(csrec_operator_adjoint(A, p.y, Aty));
-        for (int64_t j = 0; j < m; j++) left += Ax[j] * p.y[j];
-        for (int64_t i = 0; i < n; i++) {
-            right += x[i] * Aty[i];
-            norm += fabs(x[i]);
-        }
-        /* |A x| <= sum |x_i|, unit columns; n terms of a rounding each */
-        assert_true(fabs(left - right) <= (double)(n + m) * 0x1p-52 * norm * length(&p));
-        free(Aty);
-    }
-}

@@ -3,24 +3,18 @@
  * signals, constraints, units, both forms of the constraint. */
 
 #include "operators_drawn.h"
+#include "pnp.h"
 
 SEED(seed);
-
-typedef struct problem {
-    csrec_measurement m;
-    csrec_operator_spec spec;
-    int64_t values;
-} problem;
 
 static csrec_recover_options options_of(const char *method, const csrec_setting *settings, int n) {
     csrec_recover_options o = options_by(method);
     o.backend = "cpu";
-    o.solve.settings = settings;
-    o.solve.n_settings = n;
+    use_settings(&o.solve, n, settings);
     return o;
 }
 
-static void recover(const problem *p, const char *method, const csrec_setting *settings, int n,
+static void recover(const bench *p, const char *method, const csrec_setting *settings, int n,
                     double *signal, csrec_recover_report *report) {
     csrec_recover_options o = options_of(method, settings, n);
     assert_well(csrec_recover(&p->m, &o, signal, NULL, report, &told));
@@ -56,7 +50,7 @@ TEST(a_line_has_the_variation_of_its_samples) {
         OWNED int64_t *index = draw_some(&seed, LENGTH, &n);
         if (n < LENGTH / 2) n = LENGTH / 2;
         char known[LENGTH] = {0};
-        problem p = {.m = {.shape = {1, {LENGTH}}, .n = n, .channels = 1, .index = index, .y = y}};
+        bench p = {.m = {.shape = {1, {LENGTH}}, .n = n, .channels = 1, .index = index, .y = y}};
         for (int64_t k = 0; k < n; k++) y[k] = 100.0 * check_uniform(&seed), known[index[k]] = 1;
         recover(&p, "tv", exact, 2, x, NULL);
         for (int64_t k = 0; k < n; k++) assert_true(fabs(x[index[k]] - y[k]) < 1e-6);
@@ -80,7 +74,7 @@ TEST(no_feasible_step_is_better) {
         const int C = 1 + round % 2;
         double A[M * N], truth[2 * N], y[2 * M], x[2 * N];
         int64_t index[M];
-        problem p = {.spec = {.name = "matrix", .m = M, .matrix = A}};
+        bench p = {.spec = {.name = "matrix", .m = M, .matrix = A}};
         p.m = (csrec_measurement){.shape = {2, {H, W}},
                                   .n = M,
                                   .channels = C,
@@ -99,16 +93,7 @@ TEST(no_feasible_step_is_better) {
         /* directions of the null space: what Gram and Schmidt leave of random ones */
         double Q[M * N];
         memcpy(Q, A, sizeof Q);
-        for (int i = 0; i < M; i++) {
-            double size = 0.0;
-            for (int k = 0; k < i; k++) {
-                double dot = 0.0;
-                for (int j = 0; j < N; j++) dot += Q[i * N + j] * Q[k * N + j];
-                for (int j = 0; j < N; j++) Q[i * N + j] -= dot * Q[k * N + j];
-            }
-            for (int j = 0; j < N; j++) size += Q[i * N + j] * Q[i * N + j];
-            for (int j = 0; j < N; j++) Q[i * N + j] /= sqrt(size);
-        }
+        for (int i = 0; i < M; i++) orthonormalise(i, N, Q);
         for (int trial = 0; trial < 200; trial++) {
             double moved[2 * N];
             memcpy(moved, x, sizeof(double) * (size_t)(C * N));
@@ -135,8 +120,8 @@ TEST(both_forms_agree) {
         int64_t m, *index = draw_some(&seed, N, &m), all[N];
         if (m < N / 2) m = N / 2; /* as above */
         double A[N * N] = {0}, y[N], scaled[N], a[N], b[N], off = 0.0;
-        problem p = {.m = {.shape = {2, {H, W}}, .n = m, .channels = 1, .index = index, .y = y}};
-        problem q = {.spec = {.name = "matrix", .m = m, .matrix = A}, .m = p.m};
+        bench p = {.m = {.shape = {2, {H, W}}, .n = m, .channels = 1, .index = index, .y = y}};
+        bench q = {.spec = {.name = "matrix", .m = m, .matrix = A}, .m = p.m};
         q.m.index = all;
         q.m.y = scaled;
         q.m.through = &q.spec;
@@ -161,83 +146,28 @@ TEST(both_forms_agree) {
     }
 }
 
-/* A picture of discs, in tones, and Hadamard's rows of it. */
-enum { SIDE = 32, ENTRIES = SIDE * SIDE };
-
-static void draw_picture(double *x) {
-    const double cx = SIDE * check_uniform(&seed), cy = SIDE * check_uniform(&seed);
-    for (int i = 0; i < ENTRIES; i++) {
-        const double u = i % SIDE - cx, v = i / SIDE - cy;
-        x[i] = 60.0 + 120.0 * (u * u + v * v < 90.0) + 2.0 * (i % SIDE) + 10.0 * sin(0.5 * v);
-    }
-}
-
-static double rms(int n, const double *a, const double *b) {
-    double sum = 0.0;
-    for (int i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]);
-    return sqrt(sum / n);
-}
-
-static void measure(problem *p, const double *truth, int64_t *index, double *y, int n) {
-    csrec_sampling rows;
-    *p = (problem){.spec = {.name = "hadamard", .scrambled = true, .seed = 5}};
-    p->m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
-                               .channels = 1,
-                               .index = index,
-                               .y = y,
-                               .scale = {0.0, 255.0},
-                               .through = &p->spec};
-    assert_ok(csrec_sampling_rows(&p->m, CSREC_ROWS_UNIFORM, n, check_next(&seed), &rows, NULL));
-    memcpy(index, rows.index, (size_t)n * sizeof *index);
-    p->m.n = n;
-    csrec_sampling_clear(&rows);
-    assert_ok(csrec_measurement_simulate(&p->m, truth, y, NULL));
-}
-
-/* A^T y / n, of Hadamard's rows. */
-static void least_squares(const problem *p, double *x) {
-    ENDS_BY(end_operator) csrec_operator *A;
-    assert_ok(csrec_measurement_operator(&p->m, NULL, &A, NULL));
-    assert_ok(csrec_operator_adjoint(A, p->m.y, x));
-    for (int i = 0; i < ENTRIES; i++) x[i] /= ENTRIES;
-}
-
-/* With either denoiser, as with total variation, the measurements are met. */
-TEST(plug_and_play_meets_the_measurements) {
-    double truth[ENTRIES], x[ENTRIES], least[ENTRIES], again[ENTRIES / 2], y[ENTRIES / 2];
+/* Far nearer to the truth than the least squares solution; plug and play is in test_pnp_pictures.c.
+ */
+TEST(variation_meets_the_measurements) {
+    double truth[ENTRIES], x[ENTRIES], least[ENTRIES], y[ENTRIES / 2];
     int64_t index[ENTRIES / 2];
-    problem p;
+    bench p;
     csrec_recover_report report;
-    const csrec_setting groups[] = {{"groups", 1}, {"iterations", 3}};
-    const bool prior = csrec_prior_installed(1, 0, NULL);
-    draw_picture(truth);
-    measure(&p, truth, index, y, ENTRIES / 2);
+    draw_picture(&seed, truth);
+    measure_part(&p, "hadamard", true, CSREC_ROWS_UNIFORM, ENTRIES / 2, truth, &seed, index, y);
     least_squares(&p, least);
     recover(&p, "tv", NULL, 0, x, &report);
     assert_true(report.residual < 1e-6);
-    assert_true(rms(ENTRIES, x, truth) < 0.5 * rms(ENTRIES, least, truth));
-    for (int network = 0; network < 2; network++) {
-        if (network && !prior) {
-            print_message("SKIPPED: no learned prior is installed\n");
-            continue;
-        }
-        recover(&p, "pnp", groups, network ? 0 : 2, x, &report);
-        assert_string_equal(report.method, "pnp");
-        assert_true(report.residual < 1e-6);
-        assert_ok(csrec_measurement_simulate(&p.m, x, again, NULL));
-        assert_true(rms(ENTRIES / 2, again, y) < 1e-6 * 255.0 * SIDE);
-        /* far nearer to the truth than the least squares solution */
-        assert_true(rms(ENTRIES, x, truth) < 0.5 * rms(ENTRIES, least, truth));
-    }
+    assert_true(check_rms(ENTRIES, x, truth) < 0.5 * check_rms(ENTRIES, least, truth));
 }
 
 /* The signal in other units is the same in those units: total variation to rounding. */
 TEST(units_do_not_matter) {
     double truth[ENTRIES], a[ENTRIES], b[ENTRIES], y[ENTRIES / 4], z[ENTRIES / 4];
     int64_t index[ENTRIES / 4];
-    problem p, q;
-    draw_picture(truth);
-    measure(&p, truth, index, y, ENTRIES / 4);
+    bench p, q;
+    draw_picture(&seed, truth);
+    measure_part(&p, "hadamard", true, CSREC_ROWS_UNIFORM, ENTRIES / 4, truth, &seed, index, y);
     q = p;
     q.m.through = p.m.through = &p.spec;
     q.m.y = z;
@@ -254,25 +184,17 @@ TEST(real_and_complex_signals) {
     for (int parts = 1; parts <= 2; parts++) {
         double truth[2 * ENTRIES], x[2 * ENTRIES], y[2 * ENTRIES], picture[ENTRIES];
         int64_t index[ENTRIES];
-        csrec_sampling rows;
         csrec_operator *A = NULL;
         csrec_recover_report report;
-        problem p = {.spec = {.name = "fourier", .complex_signal = parts == 2}};
-        p.m = (csrec_measurement){.shape = {2, {SIDE, SIDE}},
-                                  .channels = 1,
-                                  .index = index,
-                                  .y = y,
-                                  .is_complex = true,
-                                  .through = &p.spec};
-        draw_picture(picture);
+        bench p = {.spec = {.name = "fourier", .complex_signal = parts == 2}};
+        open_picture(&p, index, y);
+        draw_picture(&seed, picture);
         for (int i = 0; i < ENTRIES; i++) {
             truth[parts * i] = picture[i] * (parts == 2 ? cos(0.05 * (i % SIDE)) : 1.0);
             if (parts == 2) truth[2 * i + 1] = picture[i] * sin(0.05 * (i % SIDE));
         }
-        assert_ok(csrec_sampling_rows(&p.m, CSREC_ROWS_LINES, ENTRIES / 2, 3, &rows, NULL));
-        memcpy(index, rows.index, (size_t)rows.n * sizeof *index);
-        p.m.n = rows.n;
-        csrec_sampling_clear(&rows);
+        p.m.scale[1] = 0.0;
+        draw_rows(&p, CSREC_ROWS_LINES, ENTRIES / 2, 3);
         csrec_error error = {""};
         csrec_status status = csrec_measurement_operator(&p.m, NULL, &A, &error);
         csrec_operator_destroy(A);
@@ -285,6 +207,6 @@ TEST(real_and_complex_signals) {
         assert_int_equal(csrec_measurement_signal_values(&p.m), parts * ENTRIES);
         recover(&p, "tv", NULL, 0, x, &report);
         assert_true(report.residual < 1e-3);
-        assert_true(rms(parts * ENTRIES, x, truth) < 10.0);
+        assert_true(check_rms(parts * ENTRIES, x, truth) < 10.0);
     }
 }

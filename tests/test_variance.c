@@ -86,8 +86,7 @@ TEST(mixtures_tell_posterior_variances) {
         ENDS_BY(end_model) csrec_model *model = make_component(mean, C);
         csrec_recover_options o = options_of("mixture", model);
         const csrec_setting settings[] = {{"step", 1}, {"rounds", 1}};
-        o.solve.settings = settings;
-        o.solve.n_settings = 2;
+        use_settings(&o.solve, 2, settings);
         m.scale[1] *= unit; /* which the model's scale meets */
         m.sigma *= unit;
         for (int64_t i = 0; i < m.n; i++) m.y[i] *= unit;
@@ -146,8 +145,7 @@ TEST(groups_tell_posterior_variances) {
         }
         csrec_recover_options o = options_of("gaussian", NULL);
         const csrec_setting fast[] = {{"effort", 0}};
-        o.solve.settings = fast;
-        o.solve.n_settings = 1;
+        use_settings(&o.solve, 1, fast);
         recover(&m, &o, signal, v);
         for (int i = 0; i < SIDE * SIDE; i++) {
             double wanted = other;

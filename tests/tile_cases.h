@@ -36,8 +36,7 @@ static inline csrec_recover_options tile_case_options(const tile_case *c, const 
     csrec_recover_options o = options_by(c->method);
     o.tile = c->tile;
     o.backend = backend;
-    o.solve.settings = &c->setting;
-    o.solve.n_settings = c->setting.name != NULL;
+    use_settings(&o.solve, c->setting.name != NULL, &c->setting);
     return o;
 }
 

@@ -56,25 +56,19 @@ KNOWN(void, cblas_dgemv, const order layout, const transpose turn, const int m, 
     EACH_LINE(WRITTEN, y, outputs, 1, dy);
 }
 
-KNOWN(void, cblas_dgemm, const order layout, const transpose left, const transpose right,
-      const int m, const int n, const int k, const double alpha, const double *A, const int lda,
-      const double *B, const int ldb, const double beta, double *C, const int ldc) {
-    CHECK_MATRIX(layout, left, m, k, A, lda);
-    CHECK_MATRIX(layout, right, k, n, B, ldb);
-    if (beta != 0.0) CHECK_MATRIX(layout, CblasNoTrans, m, n, C, ldc);
-    cblas_dgemm(layout, left, right, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-    MARK_MATRIX(layout, m, n, C, ldc);
-}
-
-KNOWN(void, cblas_sgemm, const order layout, const transpose left, const transpose right,
-      const int m, const int n, const int k, const float alpha, const float *A, const int lda,
-      const float *B, const int ldb, const float beta, float *C, const int ldc) {
-    CHECK_MATRIX(layout, left, m, k, A, lda);
-    CHECK_MATRIX(layout, right, k, n, B, ldb);
-    if (beta != 0.0f) CHECK_MATRIX(layout, CblasNoTrans, m, n, C, ldc);
-    cblas_sgemm(layout, left, right, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);
-    MARK_MATRIX(layout, m, n, C, ldc);
-}
+#define KNOWN_GEMM(name, number)                                                                   \
+    KNOWN(void, name, const order layout, const transpose left, const transpose right,             \
+          const int m, const int n, const int k, const number alpha, const number *A,              \
+          const int lda, const number *B, const int ldb, const number beta, number *C,             \
+          const int ldc) {                                                                         \
+        CHECK_MATRIX(layout, left, m, k, A, lda);                                                  \
+        CHECK_MATRIX(layout, right, k, n, B, ldb);                                                 \
+        if (beta != 0) CHECK_MATRIX(layout, CblasNoTrans, m, n, C, ldc);                           \
+        name(layout, left, right, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc);                   \
+        MARK_MATRIX(layout, m, n, C, ldc);                                                         \
+    }
+KNOWN_GEMM(cblas_dgemm, double)
+KNOWN_GEMM(cblas_sgemm, float)
 
 /* Only one triangle of C is written. */
 KNOWN(void, cblas_dsyrk, const order layout, const triangle part, const transpose turn, const int n,
