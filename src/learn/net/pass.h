@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pass.h - passes of a learned prior's network over a picture, flipped and turned; a network that
  * is fitted further to the samples of one picture. */
-#ifndef CSREC_LEARN_NET_PASS_H
-#define CSREC_LEARN_NET_PASS_H
+#pragma once
 
 #include "base/call.h"
 #include "base/pool.h"
@@ -81,5 +80,3 @@ typedef struct csrec_fit_options {
 csrec_status csrec_net_fit(csrec_net *net, const csrec_prior_samples *samples,
                            const csrec_fit_options *options, csrec_call *call, int64_t *done,
                            csrec_error *error);
-
-#endif
