@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench.h - what the measuring programs share: clock, counted allocations, the machine, JSON;
  * sampled signals and random numbers to measure on; a measured pursuit, and a transform. */
-#ifndef CSREC_BENCH_BENCH_H
-#define CSREC_BENCH_BENCH_H
+#pragma once
 
 #include <stdio.h>
 #include <time.h>
@@ -108,5 +107,3 @@ uint64_t bench_pursuit_hash(const bench_problem *problem, csrec_columns columns)
 double bench_time_tree_iteration(const bench_problem *problem, csrec_columns columns);
 double bench_time_iteration(const bench_problem *problem, csrec_columns columns,
                             const csrec_pursuit_type *type);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* device.h - whether there is a device to measure on. */
-#ifndef CSREC_BENCH_DEVICE_H
-#define CSREC_BENCH_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,5 +14,3 @@ static inline bool bench_no_device(void) {
     printf("SKIPPED: %s\n", error.text);
     return true;
 }
-
-#endif

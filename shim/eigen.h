@@ -3,14 +3,11 @@
  *
  * cuSOLVER and its dependencies take a gigabyte and are optional: the library is loaded at the
  * first use, and where it is missing only these functions fail. */
-#ifndef CSREC_SHIM_EIGEN_H
-#define CSREC_SHIM_EIGEN_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
 
 /* Whether the library can be loaded: CSREC_OK, or CSREC_DEVICE with the remedy. */
 csrec_status csrec_shim_eigen_usable(csrec_error *error);
@@ -21,7 +18,4 @@ csrec_status csrec_shim_eigen_usable(csrec_error *error);
 csrec_status csrec_shim_eigen(int64_t n, const double *A, int64_t count, double *values, double *V,
                               csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

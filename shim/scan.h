@@ -3,14 +3,11 @@
  *
  * Scratch memory is the caller's. stream is a cudaStream_t. Sums of doubles are meant for integers,
  * which are exact in any order. */
-#ifndef CSREC_SHIM_SCAN_H
-#define CSREC_SHIM_SCAN_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
 
 /* Scratch for count items, enough for every function below. 0 if it cannot be determined. */
 size_t csrec_shim_sums_bytes(int64_t count);
@@ -23,7 +20,4 @@ csrec_status csrec_shim_sums_u64(const uint64_t *in, uint64_t *out, int64_t coun
 csrec_status csrec_shim_sums_f64(const double *in, double *out, int64_t count, void *scratch,
                                  size_t bytes, void *stream, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

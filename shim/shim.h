@@ -3,15 +3,13 @@
  *
  * temporary: workspace of *bytes bytes, owned by the caller; with temporary NULL only *bytes is
  * set, for the same counts. */
-#ifndef CSREC_SHIM_SHIM_H
-#define CSREC_SHIM_SHIM_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/error.h"
+
+CSREC_C_BEGIN
 
 #include "csrec/haar.h"
-#include "base/error.h"
 
 /* Stable radix sort by the low `bits` bits of the keys: out = in sorted, payload moved along. */
 csrec_status csrec_shim_sort(void *temporary, size_t *bytes, int64_t n, int bits,
@@ -30,7 +28,4 @@ csrec_status csrec_shim_unique(void *temporary, size_t *bytes, int64_t n, const 
 csrec_status csrec_shim_max(void *temporary, size_t bytes, int64_t n, const int64_t *keys,
                             int64_t *place, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -4,16 +4,14 @@
  * The geometry is that of src/conv/conv.h, on two axes. The forward product is one such sum, its
  * transpose one for each remainder by the stride. The geometry alone
  * determines the order of all sums: the results are bitwise reproducible. */
-#ifndef CSREC_KERNELS_CONV_CONV2D_H
-#define CSREC_KERNELS_CONV_CONV2D_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/error.h"
+
+CSREC_C_BEGIN
 
 #include <stdbool.h>
 
-#include "base/error.h"
 #include "conv/conv.h"
 
 /* Weight of a row, channel, kernel entry k: w[row * row_step + channel * channel_step + k]. */
@@ -77,7 +75,4 @@ csrec_status csrec_cuda_conv_bias(int64_t batch, int64_t rows, int64_t plane, co
 /* Multiplications of csrec_cuda_conv_gradient, to choose between a sum and its transpose. */
 double csrec_cuda_conv_gradient_work(const csrec_cuda_conv_sum *sum);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - convolutions of arrays in CUDA device memory. */
-#ifndef CSREC_KERNELS_CONV_ENGINE_H
-#define CSREC_KERNELS_CONV_ENGINE_H
+#pragma once
 
 #include "csrec/conv.h"
 #include "base/error.h"
@@ -23,5 +22,3 @@ csrec_status csrec_cuda_conv2d_forward(const csrec_conv2d *conv, const int64_t o
                                        const csrec_cuda_conv2d_arrays *arrays, csrec_error *error);
 csrec_status csrec_cuda_conv2d_backward(const csrec_conv2d *conv, const int64_t out[2],
                                         const csrec_cuda_conv2d_arrays *arrays, csrec_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* state.cuh - declarations shared by the products of a convolution. Only for kernels/. */
-#ifndef CSREC_KERNELS_CONV_STATE_CUH
-#define CSREC_KERNELS_CONV_STATE_CUH
+#pragma once
 
 #include "kernels/conv/conv2d.h"
 #include "kernels/device/device.h"
@@ -207,5 +206,3 @@ csrec_conv_write_rows(const csrec_conv_place *g, const csrec_cuda_conv_finish &f
 static inline int csrec_conv_tiles_for(int64_t rows) {
     return rows <= 16 ? 1 : rows <= 32 ? 2 : 4;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* window.cuh - the inputs of a tile of adjacent positions, loaded into shared memory once for all
  * taps. Only for kernels/, and for sums whose positions advance by one. */
-#ifndef CSREC_KERNELS_CONV_WINDOW_CUH
-#define CSREC_KERNELS_CONV_WINDOW_CUH
+#pragma once
 
 #include "kernels/conv/state.cuh"
 
@@ -99,5 +98,3 @@ int64_t csrec_conv_window_parts(const csrec_cuda_conv_sum *sum);
 csrec_status csrec_conv_window_correlate(const csrec_cuda_conv_sum *sum, bool fast, const float *in,
                                          const float *out, float *dw, float *parts,
                                          csrec_error *error);
-
-#endif

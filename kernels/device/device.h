@@ -4,12 +4,11 @@
  * The C part lists devices and chooses one. The part for .cu files serves every kernel's host code:
  * one check after each call and launch, and one block of memory, laid out twice by the same
  * statements, first to count the bytes and then to assign them. */
-#ifndef CSREC_KERNELS_DEVICE_DEVICE_H
-#define CSREC_KERNELS_DEVICE_DEVICE_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/error.h"
+
+CSREC_C_BEGIN
 
 #include "device/device.h"
 
@@ -79,9 +78,7 @@ csrec_status csrec_cuda_clear(void *device, size_t bytes, void *stream, csrec_er
 /* Waits for the stream. */
 csrec_status csrec_cuda_wait(void *stream, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
+CSREC_C_END
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
@@ -118,10 +115,10 @@ static __device__ inline int64_t csrec_cuda_thread() {
 #define CSREC_CUDA_EACH(kernel, count, threads, error, ...)                                        \
     CSREC_CUDA_RUN(kernel, csrec_cuda_blocks(count, threads), threads, error, __VA_ARGS__)
 
-/* *array = csrec_cuda_block_take of so many of its elements. */
-template <class T>
-static inline void csrec_cuda_take(csrec_cuda_block *block, int64_t count, T **array) {
-    *array = (T *)csrec_cuda_block_take(block, count, sizeof(T));
+/* Of each array, in this order, *array = csrec_cuda_block_take of so many of its elements. */
+template <class... T>
+static inline void csrec_cuda_take(csrec_cuda_block *block, int64_t count, T **...array) {
+    ((*array = (T *)csrec_cuda_block_take(block, count, sizeof(T))), ...);
 }
 
 /* Calls lay_out to count the bytes of a block, makes it, and calls lay_out to take the arrays. */
@@ -133,6 +130,4 @@ static inline csrec_status csrec_cuda_lay(csrec_cuda_block *block, const char *w
     if (!status) lay_out();
     return status;
 }
-#endif
-
 #endif

@@ -7,8 +7,7 @@
  *   tf32 m16n8k8   A: a[0] row g, a[1] row g + 8, column t; a[2], a[3] the same, k + 4
  *                  B: b[0] column g, row t; b[1] the same, k + 4
  *   C, D of both   c[0], c[1] row g, columns 2t, 2t + 1; c[2], c[3] row g + 8 */
-#ifndef CSREC_KERNELS_DEVICE_MMA_CUH
-#define CSREC_KERNELS_DEVICE_MMA_CUH
+#pragma once
 
 #include <cuda_fp16.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ __device__ __forceinline__ void csrec_async_commit() {
 template <int N> __device__ __forceinline__ void csrec_async_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
 }
-
-#endif

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pipe.h - large arrays between pageable host memory and the device, through two pinned buffers:
  * host threads fill or empty one while the other is being transferred. */
-#ifndef CSREC_KERNELS_DEVICE_PIPE_H
-#define CSREC_KERNELS_DEVICE_PIPE_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
 
 typedef struct csrec_cuda_pipe {
     size_t bytes; /* bytes of a buffer; 0: plain copies */
@@ -31,7 +28,4 @@ csrec_status csrec_cuda_pipe_send(csrec_cuda_pipe *pipe, void *device, const voi
 csrec_status csrec_cuda_pipe_receive(csrec_cuda_pipe *pipe, void *host, const void *device,
                                      size_t bytes, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* wgmma.cuh - products of a warpgroup, bulk copies and their barriers in shared memory, as in the
  * PTX manual. Only for code compiled for compute capability 9.0a. */
-#ifndef CSREC_KERNELS_DEVICE_WGMMA_CUH
-#define CSREC_KERNELS_DEVICE_WGMMA_CUH
+#pragma once
 
 #include <stdint.h>
 
@@ -110,4 +109,3 @@ template <int COUNT> __device__ __forceinline__ void csrec_wgmma_wait(float (&d)
 }
 
 #undef CSREC_EIGHT
-#endif

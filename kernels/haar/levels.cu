@@ -39,8 +39,7 @@ static void lay_out(level_run *run) {
     int64_t n = run->a.e.n;
     csrec_cuda_block *b = &run->block;
     take_arrays(b, &run->a);
-    csrec_cuda_take(b, n, &run->products);
-    csrec_cuda_take(b, n, &run->chosen);
+    csrec_cuda_take(b, n, &run->products, &run->chosen);
     csrec_cuda_take(b, 1, &run->kept);
     run->temporary = csrec_cuda_block_take(b, (int64_t)run->bytes, 1);
 }

@@ -8,8 +8,7 @@
  *     group  g = j / span           member m = j % span           column = M / span + g.
  *
  * An entry is merged with the next one if that is in the same group; the left one is kept. */
-#ifndef CSREC_KERNELS_HAAR_LEVELS_CUH
-#define CSREC_KERNELS_HAAR_LEVELS_CUH
+#pragma once
 
 #include "kernels/device/device.h"
 
@@ -55,12 +54,9 @@ struct level_arrays {
 
 static inline void take_arrays(csrec_cuda_block *b, level_arrays *a) {
     int64_t n = a->e.n;
-    csrec_cuda_take(b, n, &a->rows);
-    csrec_cuda_take(b, n, &a->r);
+    csrec_cuda_take(b, n, &a->rows, &a->r);
     a->e.rows = a->rows;
-    csrec_cuda_take(b, n, &a->e.add);
-    csrec_cuda_take(b, n, &a->e.size);
-    csrec_cuda_take(b, n, &a->e.end);
+    csrec_cuda_take(b, n, &a->e.add, &a->e.size, &a->e.end);
 }
 
 static inline csrec_status fill_arrays(const level_arrays *a, const uint64_t *rows, const double *r,
@@ -69,5 +65,3 @@ static inline csrec_status fill_arrays(const level_arrays *a, const uint64_t *ro
     csrec_status status = csrec_cuda_copy(a->rows, rows, bytes, error);
     return status ? status : csrec_cuda_copy(a->r, r, bytes, error);
 }
-
-#endif

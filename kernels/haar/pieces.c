@@ -50,11 +50,7 @@ static csrec_status cuda_create(const csrec_pieces_job *job, void **state, csrec
     status = all->piece ? csrec_cuda_steps_create(job->log, &all->steps, error)
                         : csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int32_t k = 0; k < job->count && !status; k++) status = create_piece(all, k, error);
-    if (status)
-        cuda_destroy(all);
-    else
-        *state = all;
-    return status;
+    return CSREC_SETTLE(status, cuda_destroy(all), *state = all);
 }
 
 static void cuda_start(const void *state, double *sum, csrec_wide *energy) {

@@ -34,15 +34,9 @@ static __global__ void gather(int64_t n, arrays a) {
 }
 
 static void lay_out(csrec_cuda_block *block, int64_t n, arrays *a) {
-    csrec_cuda_take(block, n, &a->rows);
-    csrec_cuda_take(block, n, &a->r);
-    csrec_cuda_take(block, 3 * n, &a->column);
-    csrec_cuda_take(block, 3 * n, &a->value);
-    csrec_cuda_take(block, 3 * n, &a->count);
-    csrec_cuda_take(block, 3 * n, &a->sorted);
-    csrec_cuda_take(block, 3 * n, &a->place);
-    csrec_cuda_take(block, 3 * n, &a->order);
-    csrec_cuda_take(block, 3 * n, &a->products);
+    csrec_cuda_take(block, n, &a->rows, &a->r);
+    csrec_cuda_take(block, 3 * n, &a->column, &a->value, &a->count, &a->sorted, &a->place,
+                    &a->order, &a->products);
     a->temporary = csrec_cuda_block_take(block, (int64_t)a->bytes, 1);
 }
 

@@ -69,8 +69,7 @@ static void lay_out(engine *g) {
     int64_t n = g->a.e.n;
     csrec_cuda_block *b = &g->block;
     take_arrays(b, &g->a);
-    csrec_cuda_take(b, n, &g->best.key);
-    csrec_cuda_take(b, n, &g->best.pick);
+    csrec_cuda_take(b, n, &g->best.key, &g->best.pick);
     g->temporary = csrec_cuda_block_take(b, (int64_t)g->bytes, 1);
 }
 
@@ -90,11 +89,7 @@ static csrec_status device_create(const csrec_tree *tree, const double *r, void 
     csrec_status status =
         csrec_cuda_lay(&g->block, "the reference pursuit", NULL, [&] { lay_out(g); });
     if (!status) status = fill_arrays(&g->a, tree->rows, r, NULL);
-    if (status)
-        device_destroy(g);
-    else
-        *state = g;
-    return status;
+    return CSREC_SETTLE(status, device_destroy(g), *state = g);
 }
 
 /* Keys of different levels differ; of equal ones the first, as the maximum is, has the smallest

@@ -2,18 +2,14 @@
 /* reference.h - the paper's pursuit on a CUDA device: csrec_pursuit_reference of haar/pursuit.h
  * with transform, argmax and update on the device, and bitwise the same picks. The whole pursuit
  * runs on the calling thread's device. */
-#ifndef CSREC_KERNELS_HAAR_REFERENCE_H
-#define CSREC_KERNELS_HAAR_REFERENCE_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/error.h"
+
+CSREC_C_BEGIN
 
 #include "haar/pursuit.h"
 
 extern const csrec_pursuit_type csrec_cuda_pursuit_reference;
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -5,15 +5,13 @@
  *
  * The row tree is split into subtrees that run their own pursuits at the same time; picks that a
  * pick above the subtrees invalidates are rolled back (speculate.cu). */
-#ifndef CSREC_KERNELS_HAAR_SPECULATE_H
-#define CSREC_KERNELS_HAAR_SPECULATE_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/error.h"
+
+CSREC_C_BEGIN
 
 #include "csrec/solve.h"
-#include "base/error.h"
 
 typedef struct csrec_speculate_problem {
     int levels;
@@ -51,7 +49,4 @@ csrec_status csrec_speculate_solve(const csrec_speculate_problem *problem,
                                    const csrec_speculate_options *options, csrec_atoms *atoms,
                                    csrec_speculate_report *report, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_check.cuh - the picks of a round in their order, and how far that order is valid. */
-#ifndef CSREC_KERNELS_HAAR_SPECULATE_CHECK_CUH
-#define CSREC_KERNELS_HAAR_SPECULATE_CHECK_CUH
+#pragma once
 
 #include "kernels/haar/speculate_round.cuh"
 
@@ -183,5 +182,3 @@ static __device__ inline void check_all_above(const speculate_job *job, const vi
     if (warp_id() == all_warps() - 1) check_all(job, time, b, now->total, count);
     if (warp_id() == all_warps() - 2) check_energy(job, b, now->energy, count);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_commit.cuh - valid picks are committed, the rest rolled back; a pick above the
  * subtrees. */
-#ifndef CSREC_KERNELS_HAAR_SPECULATE_COMMIT_CUH
-#define CSREC_KERNELS_HAAR_SPECULATE_COMMIT_CUH
+#pragma once
 
 #include "kernels/haar/speculate_check.cuh"
 #include "kernels/haar/speculate_run.cuh"
@@ -135,5 +134,3 @@ static __device__ inline void apply_to_all(const speculate_job *job, int2 range,
         apply_to_chunk<one_sided>(job, range.x + (int32_t)(k / CHUNKS), (int)(k % CHUNKS), p,
                                   start);
 }
-
-#endif

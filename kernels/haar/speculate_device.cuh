@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_device.cuh - one pick applied to a run of entries by a warp, and the exchange of best
  * columns between the blocks of a cooperative kernel. */
-#ifndef CSREC_KERNELS_HAAR_SPECULATE_DEVICE_CUH
-#define CSREC_KERNELS_HAAR_SPECULATE_DEVICE_CUH
+#pragma once
 
 #include <climits>
 #include <cstdint>
@@ -291,5 +290,3 @@ static __device__ inline csrec_wide warp_sum_wide(csrec_wide x) {
     }
     return x;
 }
-
-#endif

@@ -35,28 +35,17 @@ static __global__ void list_above(csrec_speculate_tree tree, partition c) {
 static void lay_out_parts(csrec_cuda_block *m, speculate_job *job) {
     partition *c = &job->parts;
     int64_t tops = c->tops, subtrees = c->subtrees;
-    csrec_cuda_take(m, tops, &c->top);
-    csrec_cuda_take(m, tops, &c->range);
+    csrec_cuda_take(m, tops, &c->top, &c->range);
     csrec_cuda_take(m, subtrees * DEPTH, &c->above);
-    csrec_cuda_take(m, subtrees * CHUNKS, &c->chunk);
-    csrec_cuda_take(m, subtrees * CHUNKS, &c->widest);
-    csrec_cuda_take(m, subtrees, &c->head);
-    csrec_cuda_take(m, subtrees, &c->ran);
-    csrec_cuda_take(m, tops, &c->stamp);
-    csrec_cuda_take(m, tops, &c->touched);
+    csrec_cuda_take(m, subtrees * CHUNKS, &c->chunk, &c->widest);
+    csrec_cuda_take(m, subtrees, &c->head, &c->ran);
+    csrec_cuda_take(m, tops, &c->stamp, &c->touched);
 }
 
 static void lay_out_round(csrec_cuda_block *m, speculate_job *job) {
     timeline *t = &job->time;
-    csrec_cuda_take(m, EVENTS, &t->events);
-    csrec_cuda_take(m, EVENTS, &t->rank);
-    csrec_cuda_take(m, EVENTS, &t->m);
-    csrec_cuda_take(m, EVENTS, &t->order);
-    csrec_cuda_take(m, EVENTS, &t->key);
-    csrec_cuda_take(m, EVENTS, &t->code);
-    csrec_cuda_take(m, EVENTS, &t->change);
-    csrec_cuda_take(m, EVENTS, &t->subtree);
-    csrec_cuda_take(m, EVENTS, &t->gain);
+    csrec_cuda_take(m, EVENTS, &t->events, &t->rank, &t->m, &t->order, &t->key, &t->code,
+                    &t->change, &t->subtree, &t->gain);
     csrec_cuda_take(m, 3, &job->counts);
     csrec_cuda_take(m, 1, &job->arrived);
     csrec_cuda_take(m, 2 * CONTESTS * MOST_BLOCKS, &job->blocks.records);

@@ -184,11 +184,7 @@ csrec_status csrec_cuda_piece_create(const csrec_speculate_problem *problem, dou
     p->fresh = true;
     csrec_status status = csrec_speculate_state_create(&p->state, &p->problem, &stop, error);
     if (!status) status = make_job(p, error);
-    if (status)
-        csrec_cuda_piece_destroy(p);
-    else
-        *piece = p;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_piece_destroy(p), *piece = p);
 }
 
 void csrec_cuda_piece_destroy(csrec_cuda_piece *p) {

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_piece.h - a piece of a long signal on a device (haar/pieces.h), run by the speculative
  * pursuit. */
-#ifndef CSREC_KERNELS_HAAR_SPECULATE_PIECE_H
-#define CSREC_KERNELS_HAAR_SPECULATE_PIECE_H
+#pragma once
 
 #include "kernels/haar/speculate.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CSREC_C_BEGIN
 
 #include "haar/pieces.h"
 
@@ -42,7 +39,4 @@ void csrec_cuda_piece_shift(csrec_cuda_piece *piece, double t);
 csrec_status csrec_cuda_piece_atoms(csrec_cuda_piece *piece, csrec_atoms *atoms,
                                     csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_result.cu - the atoms of a pursuit on the device. */
-#include <cmath>
 #include <cstdlib>
 
 #include "kernels/haar/speculate_state.h"
@@ -103,9 +102,7 @@ csrec_status csrec_speculate_state_atoms(csrec_speculate_state *s,
     csrec_cuda_block block = {};
     csrec_atoms listed = {};
     status = csrec_cuda_lay(&block, "the list of atoms", error, [&] {
-        csrec_cuda_take(&block, found, &list.column);
-        csrec_cuda_take(&block, found, &list.coefficient);
-        csrec_cuda_take(&block, found, &list.count);
+        csrec_cuda_take(&block, found, &list.column, &list.coefficient, &list.count);
     });
     list.capacity = found;
     if (!status) status = run_list(s, &list, &found, error);

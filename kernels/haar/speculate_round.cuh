@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_round.cuh - what a round of the speculative pursuit works on: the subtrees, the
  * timeline of picks, the counts of the round; see speculate.cu. */
-#ifndef CSREC_KERNELS_HAAR_SPECULATE_ROUND_CUH
-#define CSREC_KERNELS_HAAR_SPECULATE_ROUND_CUH
+#pragma once
 
 #include "kernels/haar/speculate_device.cuh"
 
@@ -142,5 +141,3 @@ csrec_status csrec_speculate_parts(csrec_speculate_state *state, int32_t most, s
 
 /* speculate.cu */
 csrec_status csrec_speculate_launch(speculate_job *job, bool one_sided, csrec_error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_run.cuh - subtrees run their own pursuits, each by a team of warps, and write down
  * their picks. */
-#ifndef CSREC_KERNELS_HAAR_SPECULATE_RUN_CUH
-#define CSREC_KERNELS_HAAR_SPECULATE_RUN_CUH
+#pragma once
 
 #include "kernels/haar/speculate_round.cuh"
 
@@ -225,5 +224,3 @@ static __device__ inline void speculate_all(const speculate_job *job, round_coun
                                  p->most, stamp);
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* speculate_solve.cu - one pursuit on the device from rows and samples to atoms: launch, wait and
  * report. */
-#include <cmath>
 #include <ctime>
 
 #include "kernels/haar/speculate_state.h"

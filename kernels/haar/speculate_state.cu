@@ -5,7 +5,6 @@
  * and end is found by galloping from the gap, as rows ascend. Its sums are differences of prefix
  * sums, exact on the grid of haar/pursuit.h.
  */
-#include <cmath>
 #include <cstdio>
 
 #include "base/stop.h"
@@ -99,13 +98,11 @@ static void lay_out(csrec_speculate_state *s, tree_build *b) {
     if (one_sided) {
         t->S = b->S = (double *)csrec_cuda_block_take(m, n, sizeof(double));
         t->r = b->r = (double *)csrec_cuda_block_take(m, n, sizeof(double));
-        csrec_cuda_take(m, n, &t->x_sum);
-        csrec_cuda_take(m, n, &t->x_leaf);
+        csrec_cuda_take(m, n, &t->x_sum, &t->x_leaf);
         t->node_edge = b->node_edge = (uint8_t *)csrec_cuda_block_take(m, n, 1);
         t->leaf_edge = b->leaf_edge = (uint8_t *)csrec_cuda_block_take(m, n, 1);
     }
-    csrec_cuda_take(m, n, &s->rows);
-    csrec_cuda_take(m, n, &s->y);
+    csrec_cuda_take(m, n, &s->rows, &s->y);
     csrec_cuda_take(m, n + 2, &s->prefix);
     s->scratch = csrec_cuda_block_take(m, (int64_t)s->scratch_bytes, 1);
     csrec_cuda_take(m, 1, &s->totals);

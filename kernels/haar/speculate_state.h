@@ -6,8 +6,7 @@
  * to the node whose halves meet there. The samples of a node, and so its descendants, are one range
  * around its own gap; no pointers, and any range of entries can be given to a block.
  */
-#ifndef CSREC_KERNELS_HAAR_SPECULATE_STATE_H
-#define CSREC_KERNELS_HAAR_SPECULATE_STATE_H
+#pragma once
 
 #include "kernels/device/device.h"
 #include "kernels/haar/speculate.h"
@@ -92,5 +91,3 @@ csrec_status csrec_speculate_run(csrec_speculate_state *state,
 /* Waits for what was launched; meanwhile reports progress and passes on an interruption. */
 csrec_status csrec_speculate_wait(csrec_speculate_state *state,
                                   const csrec_speculate_options *options, csrec_error *error);
-
-#endif

@@ -29,9 +29,7 @@ struct csrec_cuda_transform {
 static int64_t lay_out_pass(csrec_cuda_transform *t, int k, int64_t items) {
     const int64_t tiles = (items + TILE - 1) / TILE, bound = tiles > 1 ? tiles * HANDED_ON : 0;
     pass_output *out = &t->run.out[k];
-    csrec_cuda_take(&t->block, bound, &out->rows);
-    csrec_cuda_take(&t->block, bound, &out->place);
-    csrec_cuda_take(&t->block, bound, &out->sum);
+    csrec_cuda_take(&t->block, bound, &out->rows, &out->place, &out->sum);
     csrec_cuda_take(&t->block, 1, &out->counts);
     if (k + 1 < PASSES) {
         t->run.in[k + 1].rows = out->rows;
@@ -82,11 +80,7 @@ csrec_status csrec_cuda_transform_create(int levels, int64_t n, csrec_columns co
     t->blocks = (unsigned)(rest < most ? rest : most);
     status = csrec_cuda_lay(&t->block, "the transform", error, [&] { lay_out(t); });
     if (!status) status = CSREC_CUDA_RUN(fill_scale, TILE / THREADS + 1, THREADS, error, t->scale);
-    if (status)
-        csrec_cuda_transform_destroy(t);
-    else
-        *transform = t;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_transform_destroy(t), *transform = t);
 }
 
 void csrec_cuda_transform_destroy(csrec_cuda_transform *t) {

@@ -4,15 +4,13 @@
  *
  * Bytes: rows and r are read once, columns and values written once; about 1 % more for the blocks
  * that span more than one tile of 2,048 samples. */
-#ifndef CSREC_KERNELS_HAAR_TRANSFORM_H
-#define CSREC_KERNELS_HAAR_TRANSFORM_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/error.h"
+
+CSREC_C_BEGIN
 
 #include "csrec/haar.h"
-#include "base/error.h"
 
 /* Working memory for transforms of n samples, n < 2^31. One transform at a time uses it. */
 typedef struct csrec_cuda_transform csrec_cuda_transform;
@@ -44,7 +42,4 @@ typedef struct csrec_cuda_best {
 csrec_status csrec_cuda_transform_wait(csrec_cuda_transform *transform, int64_t *found,
                                        csrec_cuda_best *best, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -6,8 +6,7 @@
  * the tiles before it. It writes the two-sided ones before it reads that number. There is no branch
  * between the loads, the arithmetic and the stores of a gap, so that they overlap those of the
  * next: the pass is bound by latency more than by bandwidth. */
-#ifndef CSREC_KERNELS_HAAR_TRANSFORM_PASS_CUH
-#define CSREC_KERNELS_HAAR_TRANSFORM_PASS_CUH
+#pragma once
 
 #include "kernels/haar/transform_tile.cuh"
 
@@ -386,5 +385,3 @@ static __device__ bool run_tile(const pass_input &in, const pass_output &out, ti
     upper = max(upper, finish<LEAVES, ONE_SIDED, COUNTED>(view, n, columns, only, best));
     return find_best<LEAVES, ONE_SIDED>(view, upper, best);
 }
-
-#endif

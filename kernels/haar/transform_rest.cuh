@@ -4,8 +4,7 @@
  *
  * The first hands on about 1 % of the gaps: the blocks of the second share the tiles of these, and
  * the last block to finish runs the later passes alone until one tile is left. */
-#ifndef CSREC_KERNELS_HAAR_TRANSFORM_REST_CUH
-#define CSREC_KERNELS_HAAR_TRANSFORM_REST_CUH
+#pragma once
 
 #include "kernels/haar/transform_pass.cuh"
 
@@ -114,5 +113,3 @@ static __global__ void __launch_bounds__(THREADS, 2)
     *run.arrived = 0;
     *run.out[0].threshold = 0;
 }
-
-#endif

@@ -16,8 +16,7 @@
  * bytes of one more pair. Nodes that reach out of the tile, at most 125 and about 20, are handed
  * on: in the next pass they are the gaps, and the samples between two of them form one sample. Some
  * passes later one tile is left. */
-#ifndef CSREC_KERNELS_HAAR_TRANSFORM_TILE_CUH
-#define CSREC_KERNELS_HAAR_TRANSFORM_TILE_CUH
+#pragma once
 
 #include "kernels/haar/transform.h"
 
@@ -378,5 +377,3 @@ static __device__ unsigned samples_above(const tile_memory &tile, int level) {
 static __device__ int count_single(const tile_memory &tile) {
     return __popc(samples_above(tile, 1) & ~samples_above(tile, END - 1));
 }
-
-#endif

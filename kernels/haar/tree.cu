@@ -32,19 +32,10 @@ static int64_t items_at_most(int64_t n, bool one_sided) {
 static void lay_out(csrec_cuda_block *block, int64_t n, bool one_sided, csrec_tree_build *b,
                     void **scratch, size_t *bytes) {
     int64_t items = items_at_most(n, one_sided);
-    csrec_cuda_take(block, n, &b->gap_level);
-    csrec_cuda_take(block, n, &b->gap_first);
-    csrec_cuda_take(block, n, &b->gap_size);
-    csrec_cuda_take(block, n, &b->gap_node);
-    csrec_cuda_take(block, n + 1, &b->mask);
-    csrec_cuda_take(block, n + 1, &b->starts);
-    csrec_cuda_take(block, one_sided ? n + 1 : 1, &b->sums);
-    csrec_cuda_take(block, one_sided ? n + 1 : 1, &b->leaves);
-    csrec_cuda_take(block, items, &b->shape);
-    csrec_cuda_take(block, items, &b->first);
-    csrec_cuda_take(block, items, &b->mid);
-    csrec_cuda_take(block, items, &b->end);
-    csrec_cuda_take(block, items, &b->parent);
+    csrec_cuda_take(block, n, &b->gap_level, &b->gap_first, &b->gap_size, &b->gap_node);
+    csrec_cuda_take(block, n + 1, &b->mask, &b->starts);
+    csrec_cuda_take(block, one_sided ? n + 1 : 1, &b->sums, &b->leaves);
+    csrec_cuda_take(block, items, &b->shape, &b->first, &b->mid, &b->end, &b->parent);
     csrec_cuda_take(block, items + 1, &b->units);
     csrec_cuda_take(block, 1, &b->depth_max);
     size_t sums = csrec_shim_sums_bytes(items + 1 > n + 1 ? items + 1 : n + 1), sort = 0;
@@ -132,12 +123,10 @@ typedef struct kept {
 static void lay_out_tree(csrec_cuda_block *block, const csrec_cuda_tree *tree, csrec_tree_build *b,
                          kept *k) {
     int64_t units = (int64_t)tree->tops + tree->buckets;
-    csrec_cuda_take(block, tree->items, &k->shape);
-    csrec_cuda_take(block, tree->items, &k->first);
+    csrec_cuda_take(block, tree->items, &k->shape, &k->first);
     k->mid = k->end = NULL;
     if (tree->one_sided) {
-        csrec_cuda_take(block, tree->items, &k->mid);
-        csrec_cuda_take(block, tree->items, &k->end);
+        csrec_cuda_take(block, tree->items, &k->mid, &k->end);
     }
     csrec_cuda_take(block, tree->items, &b->slot);
     csrec_cuda_take(block, tree->tops, &b->top);

@@ -14,8 +14,7 @@
  * above are tops. Both are numbered in preorder, and together, as units. A unit's path lists the
  * tops above it, the root first, so that lane k of a warp always handles the top at depth k.
  */
-#ifndef CSREC_KERNELS_HAAR_TREE_H
-#define CSREC_KERNELS_HAAR_TREE_H
+#pragma once
 
 #include "csrec/haar.h"
 #include "kernels/device/device.h"
@@ -78,9 +77,7 @@ typedef struct csrec_cuda_tree {
  * before and last count from the bucket's first item: the last one before the right part, and the
  * last of all. */
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CSREC_C_BEGIN
 
 /* Bytes of device scratch that building a tree of n samples needs. */
 size_t csrec_cuda_tree_scratch(int64_t n, csrec_columns columns);
@@ -92,7 +89,4 @@ csrec_status csrec_cuda_tree_create(int levels, int64_t n, const uint64_t *rows,
                                     csrec_cuda_tree *tree, csrec_error *error);
 void csrec_cuda_tree_destroy(csrec_cuda_tree *tree);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -4,8 +4,7 @@
  * The readable counterpart is src/haar/tree.c. Every step below is independent of its neighbours;
  * between steps come prefix sums. All of it runs on the host too, for its test.
  */
-#ifndef CSREC_KERNELS_HAAR_TREE_ITEMS_CUH
-#define CSREC_KERNELS_HAAR_TREE_ITEMS_CUH
+#pragma once
 
 #include "kernels/haar/tree.h"
 
@@ -81,14 +80,7 @@ CSREC_BOTH int64_t build_search_down(const csrec_tree_build &b, int64_t j, uint6
         low = low > step ? low - step : 0;
         step *= 2;
     }
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (b.rows[middle] >= row)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return csrec_bound(b.rows, low, high, row);
 }
 
 /* First sample after j, whose row is <= row, with a row above it. */
@@ -99,18 +91,7 @@ CSREC_BOTH int64_t build_search_up(const csrec_tree_build &b, int64_t j, uint64_
         high = b.n - high > step ? high + step : b.n;
         step *= 2;
     }
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (b.rows[middle] > row)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-CSREC_BOTH int build_lower(int a, int b) {
-    return a < b ? a : b;
+    return csrec_bound(b.rows, low, high, row + 1);
 }
 
 /* ---- by gap: its node's samples */
@@ -138,13 +119,13 @@ CSREC_BOTH void build_place(const csrec_tree_build &b, int64_t j) {
     uint32_t node = b.starts[first] + (uint32_t)build_bits(b.mask[first] >> level >> 1);
     b.gap_node[j] = node;
     if (!b.one_sided) return;
-    int parent =
-        build_lower(build_gap_level(b, (int64_t)first - 1), build_gap_level(b, (int64_t)end - 1));
+    int parent = csrec_smaller_int(build_gap_level(b, (int64_t)first - 1),
+                                   build_gap_level(b, (int64_t)end - 1));
     b.sums[node] = csrec_tree_edge(parent, level) > 0;
 }
 
 CSREC_BOTH int build_leaf_edge(const csrec_tree_build &b, int64_t j) {
-    return csrec_tree_edge(build_lower(build_gap_level(b, j - 1), build_gap_level(b, j)), 0);
+    return csrec_tree_edge(csrec_smaller_int(build_gap_level(b, j - 1), build_gap_level(b, j)), 0);
 }
 
 /* ---- by sample, one-sided */
@@ -185,8 +166,8 @@ CSREC_BOTH void build_node_items(const csrec_tree_build &b, int64_t j) {
     uint32_t end = build_item(b, node + size - 1, first + size);
     uint32_t parent = build_parent(b, first, (int64_t)first + size);
     if (b.one_sided && b.sums[node + 1] > b.sums[node]) {
-        int above = build_lower(build_gap_level(b, (int64_t)first - 1),
-                                build_gap_level(b, (int64_t)first + size - 1));
+        int above = csrec_smaller_int(build_gap_level(b, (int64_t)first - 1),
+                                      build_gap_level(b, (int64_t)first + size - 1));
         build_set(b, item, first, size, 0, csrec_tree_edge(above, b.gap_level[j]), end, end,
                   parent);
         parent = item << 1;
@@ -318,15 +299,7 @@ CSREC_BOTH void build_height_key(const csrec_tree_build &b, int64_t t) {
 
 /* ---- by height, the last + 1 included: keys are those sorted */
 CSREC_BOTH void build_height_begin(const csrec_tree_build &b, int64_t height) {
-    int64_t low = 0, high = b.tops;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (b.height_keys[middle] < (uint64_t)height)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    b.height_begin[height] = (uint32_t)low;
+    b.height_begin[height] = (uint32_t)csrec_bound(b.height_keys, 0, b.tops, (uint64_t)height);
 }
 
 /* ---- by item: its word in its bucket */
@@ -341,5 +314,3 @@ CSREC_BOTH void build_slot(const csrec_tree_build &b, int64_t i) {
     }
     b.slot[item] = slot;
 }
-
-#endif

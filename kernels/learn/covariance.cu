@@ -303,8 +303,7 @@ void csrec_cuda_covariance_plan(csrec_cuda_covariance *c, int64_t n, int64_t row
 }
 
 void csrec_cuda_covariance_take(csrec_cuda_covariance *c, csrec_cuda_block *block) {
-    csrec_cuda_take(block, c->n, &c->scale);
-    csrec_cuda_take(block, c->n, &c->unscale);
+    csrec_cuda_take(block, c->n, &c->scale, &c->unscale);
     c->packed = (unsigned short *)csrec_cuda_block_take(block, c->rows * c->blocks * BLOCK, 4);
     c->partial = (float *)csrec_cuda_block_take(block, c->slices * c->tiles, TILE * sizeof(float));
     csrec_cuda_take(block, c->n * c->n, &c->C);

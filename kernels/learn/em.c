@@ -30,11 +30,7 @@ static csrec_status create(const csrec_context *context, const csrec_mixture *mi
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     *s = (state){*context, mixture, plan->call, NULL};
     status = csrec_cuda_em_create(mixture->K, mixture->d, plan->rows, plan->piece, &s->em, error);
-    if (status)
-        destroy(s);
-    else
-        *made = s;
-    return status;
+    return CSREC_SETTLE(status, destroy(s), *made = s);
 }
 
 static csrec_status begin(void *data, csrec_error *error) {

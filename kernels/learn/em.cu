@@ -179,11 +179,7 @@ csrec_status csrec_cuda_em_create(int K, int d, int64_t rows, int64_t piece, csr
     csrec_status status = set_sizes(s, K, d, rows, piece, error);
     if (!status)
         status = csrec_cuda_lay(&s->memory, "the rows of a mixture", error, [&] { lay_out(s); });
-    if (status)
-        csrec_cuda_em_destroy(s);
-    else
-        *em = s;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_em_destroy(s), *em = s);
 }
 
 void csrec_cuda_em_destroy(csrec_cuda_em *s) {

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* em.h - the expectation step of a mixture on a device; learn/em_cpu.c is the reference. */
-#ifndef CSREC_KERNELS_LEARN_EM_H
-#define CSREC_KERNELS_LEARN_EM_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
 
 typedef struct csrec_cuda_em csrec_cuda_em;
 
@@ -28,7 +25,4 @@ csrec_status csrec_cuda_em_take(csrec_cuda_em *em, int64_t first, int64_t count,
 csrec_status csrec_cuda_em_moments(const csrec_cuda_em *em, int k, double *weight, double *shift,
                                    double *C, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -156,17 +156,15 @@ static csrec_status center(const csrec_context *context, const csrec_rows *given
     return csrec_statistics_check_centred(given->m, n, given->X, given->threads, error);
 }
 
-static csrec_status give_mean(rows *r, const double *mean, csrec_error *error) {
-    return mean ? csrec_cuda_statistics_set_mean(r->statistics, mean, error) : find_mean(r, error);
-}
-
 static csrec_status covariance(const csrec_context *context, const csrec_rows *given,
                                const double *mean, double *C, csrec_error *error) {
     rows r = rows_of(given);
     int64_t n = r.n;
     double *device_C = NULL;
     csrec_status status = start(&r, context, true, error);
-    if (!status) status = give_mean(&r, mean, error);
+    if (!status)
+        status =
+            mean ? csrec_cuda_statistics_set_mean(r.statistics, mean, error) : find_mean(&r, error);
     if (!status) status = pass(&r, csrec_cuda_statistics_add_covariance, error);
     if (!status)
         status = csrec_cuda_statistics_covariance(r.statistics, r.weight, &device_C, error);

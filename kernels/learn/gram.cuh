@@ -4,8 +4,7 @@
  *
  * A block of CSREC_GRAM_THREADS has one tile of TILE x TILE pairs of columns, a thread four of
  * them. Rows pass through shared memory, STEP at a time. */
-#ifndef CSREC_KERNELS_LEARN_GRAM_CUH
-#define CSREC_KERNELS_LEARN_GRAM_CUH
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ static __device__ __forceinline__ void csrec_gram_add(int64_t n, int a, int b, c
                     sum[u][v] = fma(left[s][down + 16 * u], right[s][across + 16 * v], sum[u][v]);
     }
 }
-
-#endif

@@ -40,11 +40,7 @@ __global__ void divide_sums(int64_t n, double weight, const double *sum, const f
 static void lay_out(csrec_cuda_statistics *s) {
     csrec_cuda_block *block = &s->memory;
     const int64_t length = csrec_cuda_groups_parts(&s->groups) * 4 * s->groups.quads;
-    csrec_cuda_take(block, s->n, &s->sum);
-    csrec_cuda_take(block, s->n, &s->mean);
-    csrec_cuda_take(block, s->n, &s->low);
-    csrec_cuda_take(block, s->n, &s->high);
-    csrec_cuda_take(block, s->n, &s->peak);
+    csrec_cuda_take(block, s->n, &s->sum, &s->mean, &s->low, &s->high, &s->peak);
     csrec_cuda_take(block, length, &s->parts);
     csrec_cuda_take(block, 2 * length, &s->ends);
     if (s->has_covariance) csrec_cuda_covariance_take(&s->covariance, block);
@@ -83,11 +79,7 @@ csrec_status csrec_cuda_statistics_create(int64_t n, int64_t rows, bool covarian
         lay_out(s);
         status = csrec_cuda_statistics_reset(s, error);
     }
-    if (status)
-        csrec_cuda_statistics_destroy(s);
-    else
-        *statistics = s;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_statistics_destroy(s), *statistics = s);
 }
 
 void csrec_cuda_statistics_destroy(csrec_cuda_statistics *s) {

@@ -4,14 +4,11 @@
  * learn/statistics.c is the reference. Sums of the mean are in double; the covariance multiplies
  * rows less the mean on tensor cores, each number as the sum of two halves (covariance.cu). The
  * order of summation depends on the shape only: results are bitwise reproducible. */
-#ifndef CSREC_KERNELS_LEARN_STATISTICS_H
-#define CSREC_KERNELS_LEARN_STATISTICS_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
 
 typedef struct csrec_cuda_statistics csrec_cuda_statistics;
 
@@ -52,7 +49,4 @@ csrec_status csrec_cuda_statistics_covariance(csrec_cuda_statistics *statistics,
 /* Resets the sums to zero for new rows; nothing is freed. */
 csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *statistics, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

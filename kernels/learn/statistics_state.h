@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics_state.h - declarations shared by the passes of statistics.cu. Only for kernels/. */
-#ifndef CSREC_KERNELS_LEARN_STATISTICS_STATE_H
-#define CSREC_KERNELS_LEARN_STATISTICS_STATE_H
+#pragma once
 
 #include "kernels/device/device.h"
 #include "kernels/learn/statistics.h"
@@ -61,5 +60,3 @@ csrec_status csrec_cuda_covariance_multiply_90a(const csrec_cuda_covariance *c, 
                                                 const unsigned short *packed, csrec_error *error);
 csrec_status csrec_cuda_covariance_divide(csrec_cuda_covariance *c, double weight,
                                           csrec_error *error);
-
-#endif

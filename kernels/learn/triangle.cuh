@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* triangle.cuh - entries of a lower triangle, counted row after row. */
-#ifndef CSREC_KERNELS_LEARN_TRIANGLE_CUH
-#define CSREC_KERNELS_LEARN_TRIANGLE_CUH
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@ __device__ __forceinline__ void csrec_triangle_find(int64_t index, int64_t *i, i
     *i = row;
     *j = index - row * (row + 1) / 2;
 }
-
-#endif

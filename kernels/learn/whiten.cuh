@@ -5,8 +5,7 @@
  *
  * A lane has a row, so nothing is summed across lanes; all lanes of a warp read the same entry of a
  * factor. */
-#ifndef CSREC_KERNELS_LEARN_WHITEN_CUH
-#define CSREC_KERNELS_LEARN_WHITEN_CUH
+#pragma once
 
 #include "learn/whiten.h"
 
@@ -36,5 +35,3 @@ csrec_whiten_score(int d, const double *W, const double *mean, double offset, co
     }
     return offset - 0.5 * length;
 }
-
-#endif

@@ -52,11 +52,7 @@ static csrec_status cuda_allocate(void *state, int64_t floats, float **memory, c
     if (!status) status = take((size_t)floats * sizeof *made, &made, error);
     if (status) return status;
     status = csrec_cuda_clear(made, (size_t)floats * sizeof *made, NULL, error);
-    if (status)
-        drop(made);
-    else
-        *memory = made;
-    return status;
+    return CSREC_SETTLE(status, drop(made), *memory = made);
 }
 
 static void cuda_release(void *state, float *memory) {

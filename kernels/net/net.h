@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h - what a network needs on the device besides its products: copies of parts of pictures, the
  * size of a gradient, steps. Arrays are in device memory; work is queued unless stated. */
-#ifndef CSREC_KERNELS_NET_NET_H
-#define CSREC_KERNELS_NET_NET_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
 
 /* Planes of height x width floats from the host, its lines and planes so many floats apart. Returns
  * when host may be changed. */
@@ -31,7 +28,4 @@ csrec_status csrec_cuda_net_step(int64_t count, const csrec_cuda_net_factors *fa
                                  const float *gradient, float *weights, float *first, float *second,
                                  float *mean, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -26,10 +26,7 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
 csrec_status csrec_cuda_operator_chain(csrec_cuda_operator *first, csrec_cuda_operator *second,
                                        csrec_cuda_operator **made, csrec_error *error) {
     chain_operator own = {};
-    own.op.m = second->m;
-    own.op.n = first->n;
-    own.op.lay_out = lay_out;
-    own.op.queue = queue;
+    own.op = csrec_cuda_operator_of(second->m, first->n, lay_out, queue);
     own.first = first;
     own.second = second;
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator chain", made, error);
@@ -74,17 +71,13 @@ static csrec_status pairs_queue(csrec_cuda_operator *op, csrec_cuda_product prod
 static void pairs_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     pairs_operator *own = (pairs_operator *)op;
     const int64_t most = own->first->n > own->first->m ? own->first->n : own->first->m;
-    csrec_cuda_take(block, most, &own->from);
-    csrec_cuda_take(block, most, &own->to);
+    csrec_cuda_take(block, most, &own->from, &own->to);
 }
 
 csrec_status csrec_cuda_operator_pairs(csrec_cuda_operator *first, csrec_cuda_operator **made,
                                        csrec_error *error) {
     pairs_operator own = {};
-    own.op.m = 2 * first->m;
-    own.op.n = 2 * first->n;
-    own.op.lay_out = pairs_lay_out;
-    own.op.queue = pairs_queue;
+    own.op = csrec_cuda_operator_of(2 * first->m, 2 * first->n, pairs_lay_out, pairs_queue);
     own.first = first;
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator pairs", made, error);
 }

@@ -210,11 +210,9 @@ csrec_status csrec_cuda_operator_conv(const csrec_conv_dictionary *from, csrec_c
                                       csrec_error *error) {
     conv_operator own = {};
     own.geometry = geometry_of(from);
-    own.op.m = from->mask.m;
-    own.op.n = own.geometry.filters * own.geometry.places;
+    own.op = csrec_cuda_operator_of(from->mask.m, own.geometry.filters * own.geometry.places,
+                                    lay_out, queue);
     own.op.entries = own.geometry.entries;
-    own.op.lay_out = lay_out;
-    own.op.queue = queue;
     own.d = from;
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator conv", made, error);
 }

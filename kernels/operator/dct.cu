@@ -179,8 +179,7 @@ static void lay_out_axis(csrec_cuda_operator *op, csrec_cuda_block *block, axis 
     a->count = from->count;
     a->edge = from->edge;
     csrec_cuda_operator_take(op, block, a->count, &a->first, from->first);
-    csrec_cuda_take(block, a->extent, &a->covered);
-    csrec_cuda_take(block, a->extent, &a->covering);
+    csrec_cuda_take(block, a->extent, &a->covered, &a->covering);
     csrec_cuda_operator_take(op, block, a->extent, &a->weight, from->weight);
     csrec_cuda_operator_take(op, block, a->edge * a->edge, &a->cosine, from->cosine);
 }
@@ -219,13 +218,11 @@ static csrec_status fill_covering(csrec_cuda_operator *op, const axis *to,
 csrec_status csrec_cuda_operator_dct(const csrec_dct *dct, csrec_cuda_operator **made,
                                      csrec_error *error) {
     dct_operator own = {};
-    own.op.m = dct->mask.m;
     own.f.blocks = dct->blocks;
     own.f.size = dct->size;
-    own.op.n = own.f.n = dct->blocks * dct->size;
+    own.f.n = dct->blocks * dct->size;
+    own.op = csrec_cuda_operator_of(dct->mask.m, own.f.n, lay_out, queue);
     own.op.entries = own.f.entries = dct->mask.entries;
-    own.op.lay_out = lay_out;
-    own.op.queue = queue;
     own.dct = dct;
     csrec_cuda_operator *op;
     csrec_status status = csrec_cuda_operator_open(&own.op, sizeof own, "operator dct", &op, error);
@@ -233,9 +230,5 @@ csrec_status csrec_cuda_operator_dct(const csrec_dct *dct, csrec_cuda_operator *
     dct_operator *there = (dct_operator *)op;
     for (int a = 0; a < 3 && !status; a++)
         status = fill_covering(op, &there->f.a[a], &dct->axis[a], error);
-    if (status)
-        csrec_cuda_operator_destroy(op);
-    else
-        *made = op;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_operator_destroy(op), *made = op);
 }

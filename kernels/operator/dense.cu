@@ -119,10 +119,7 @@ csrec_status csrec_cuda_operator_dense(int64_t m, int64_t n, const double *colum
                                        const double *norms, csrec_cuda_operator **made,
                                        csrec_error *error) {
     dense_operator own = {};
-    own.op.m = m;
-    own.op.n = n;
-    own.op.lay_out = lay_out;
-    own.op.queue = queue;
+    own.op = csrec_cuda_operator_of(m, n, lay_out, queue);
     own.op.normed = true;
     own.from = columns;
     own.norms = norms;

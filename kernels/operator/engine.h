@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - an operator's state on a CUDA device, for solvers that run on the device. */
-#ifndef CSREC_KERNELS_OPERATOR_ENGINE_H
-#define CSREC_KERNELS_OPERATOR_ENGINE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -23,5 +22,3 @@ struct csrec_operator_state {
  */
 void csrec_cuda_operator_begin(const csrec_operator *A);
 void csrec_cuda_operator_end(const csrec_operator *A);
-
-#endif

@@ -188,10 +188,8 @@ csrec_status csrec_cuda_operator_fourier(const csrec_fourier *f, csrec_cuda_oper
     own.n_coils = f->n_coils;
     own.complex_x = f->complex_x;
     own.has_coils = f->coils != NULL;
-    own.op.m = 2 * f->m * f->n_coils;
-    own.op.n = f->complex_x ? 2 * f->entries : f->entries;
-    own.op.lay_out = lay_out;
-    own.op.queue = queue;
+    own.op = csrec_cuda_operator_of(2 * f->m * f->n_coils,
+                                    f->complex_x ? 2 * f->entries : f->entries, lay_out, queue);
     own.op.destroy = destroy;
     csrec_status status =
         csrec_cuda_operator_open(&own.op, sizeof own, "operator fourier", made, error);

@@ -133,11 +133,8 @@ static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
 csrec_status csrec_cuda_operator_haar(const csrec_cuda_haar *haar, csrec_cuda_operator **made,
                                       csrec_error *error) {
     haar_operator own = {};
-    own.op.m = haar->m;
-    own.op.n = haar->n;
+    own.op = csrec_cuda_operator_of(haar->m, haar->n, lay_out, queue);
     own.op.unit = true;
-    own.op.lay_out = lay_out;
-    own.op.queue = queue;
     own.from = haar;
     own.tree = *haar;
     for (own.top = haar->heights; own.top > 0; own.top--)

@@ -117,11 +117,8 @@ static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
 csrec_status csrec_cuda_operator_hadamard(const csrec_hadamard *h, csrec_cuda_operator **made,
                                           csrec_error *error) {
     hadamard_operator own = {};
-    own.op.m = h->m;
-    own.op.n = h->entries;
+    own.op = csrec_cuda_operator_of(h->m, h->entries, lay_out, queue);
     own.h = h;
     own.padded = h->padded;
-    own.op.lay_out = lay_out;
-    own.op.queue = queue;
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator hadamard", made, error);
 }

@@ -2,8 +2,7 @@
 /* lifting.cuh - operator/wavelet.h's steps along a line, one output at a time: a value after step k
  * is computed from those after step k - 1 that it needs, down to the line itself (9 entries for the
  * longest filter). Operations and their order are the CPU's. */
-#ifndef CSREC_KERNELS_OPERATOR_LIFTING_CUH
-#define CSREC_KERNELS_OPERATOR_LIFTING_CUH
+#pragma once
 
 #include "operator/wavelet.h"
 
@@ -119,5 +118,3 @@ static __device__ void lifting_pair(const lifting_line &l, int64_t i, double *ou
     out[(joined ? 2 * i : i) * l.stride] = s;
     if (i < l.nd) out[(joined ? 2 * i + 1 : l.ns + i) * l.stride] = d;
 }
-
-#endif

@@ -65,10 +65,8 @@ csrec_status csrec_cuda_operator_matrix(const csrec_matrix *t, csrec_cuda_operat
     own.rows = t->rows;
     own.each = t->each;
     own.blocks = t->blocks;
-    own.op.m = t->rows * t->blocks;
-    own.op.n = t->each * t->blocks;
-    own.op.lay_out = matrix_lay_out;
-    own.op.queue = matrix_queue;
+    own.op = csrec_cuda_operator_of(t->rows * t->blocks, t->each * t->blocks, matrix_lay_out,
+                                    matrix_queue);
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator matrix", made, error);
 }
 
@@ -154,10 +152,7 @@ csrec_status csrec_cuda_operator_blur(const csrec_blur *b, csrec_cuda_operator *
         own.sizes.kernel[a] = b->kernel[a];
         own.weights *= b->kernel[a];
     }
-    own.op.m = b->mask.m;
-    own.op.n = b->mask.entries;
-    own.op.lay_out = blur_lay_out;
-    own.op.queue = blur_queue;
+    own.op = csrec_cuda_operator_of(b->mask.m, b->mask.entries, blur_lay_out, blur_queue);
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator blur", made, error);
 }
 
@@ -209,8 +204,8 @@ csrec_status csrec_cuda_operator_downsample(const csrec_downsample *d, csrec_cud
                                             csrec_error *error) {
     downsample_operator own = {};
     own.d = *d;
-    own.op.m = d->boxes[0] * d->boxes[1] * d->boxes[2];
-    own.op.n = d->extent[0] * d->extent[1] * d->extent[2];
-    own.op.queue = downsample_queue;
+    own.op =
+        csrec_cuda_operator_of(d->boxes[0] * d->boxes[1] * d->boxes[2],
+                               d->extent[0] * d->extent[1] * d->extent[2], NULL, downsample_queue);
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator downsample", made, error);
 }

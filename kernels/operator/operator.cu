@@ -74,8 +74,7 @@ static int64_t longest(const csrec_cuda_operator *op) {
 }
 
 static void lay_out(csrec_cuda_operator *op) {
-    csrec_cuda_take(&op->block, longest(op), &op->in);
-    csrec_cuda_take(&op->block, longest(op), &op->out);
+    csrec_cuda_take(&op->block, longest(op), &op->in, &op->out);
     csrec_cuda_take(&op->block, op->n, &op->norms);
     if (op->lay_out) op->lay_out(op, &op->block);
 }
@@ -98,11 +97,7 @@ csrec_status csrec_cuda_operator_open(const csrec_cuda_operator *op, size_t byte
     lay_out(own);
     status = own->fault;
     own->error = NULL;
-    if (status)
-        csrec_cuda_operator_destroy(own);
-    else
-        *made = own;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_operator_destroy(own), *made = own);
 }
 
 void csrec_cuda_operator_destroy(csrec_cuda_operator *op) {
@@ -222,11 +217,9 @@ static csrec_status mask_queue(csrec_cuda_operator *op, csrec_cuda_product produ
 csrec_status csrec_cuda_operator_mask(const csrec_mask *mask, csrec_cuda_operator **made,
                                       csrec_error *error) {
     mask_operator own = {};
-    own.op.m = mask->m;
-    own.op.n = own.op.entries = mask->entries;
+    own.op = csrec_cuda_operator_of(mask->m, mask->entries, mask_lay_out, mask_queue);
+    own.op.entries = mask->entries;
     own.op.unit = true;
-    own.op.lay_out = mask_lay_out;
-    own.op.queue = mask_queue;
     own.mask = mask;
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator mask", made, error);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.cuh - declarations shared by the kinds of operators on the device. */
-#ifndef CSREC_KERNELS_OPERATOR_OPERATOR_CUH
-#define CSREC_KERNELS_OPERATOR_OPERATOR_CUH
+#pragma once
 
 #include "kernels/device/device.h"
 #include "kernels/operator/operator.h"
@@ -28,6 +27,17 @@ struct csrec_cuda_operator {
     csrec_status fault; /* of an array that is filled, and its line: while it is made */
     csrec_error *error;
 };
+
+static inline csrec_cuda_operator
+csrec_cuda_operator_of(int64_t m, int64_t n, decltype(csrec_cuda_operator::lay_out) lay_out,
+                       decltype(csrec_cuda_operator::queue) queue) {
+    csrec_cuda_operator op = {};
+    op.m = m;
+    op.n = n;
+    op.lay_out = lay_out;
+    op.queue = queue;
+    return op;
+}
 
 /* Takes memory for the kind `op` [bytes], whose fields are copied, and fills it; what names it in
  * an error message. */
@@ -69,5 +79,3 @@ csrec_status csrec_cuda_samples_scatter(const csrec_cuda_samples *samples, const
                                         double *signal, csrec_error *error);
 
 enum { CSREC_CUDA_THREADS = 256 };
-
-#endif

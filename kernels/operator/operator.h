@@ -8,14 +8,12 @@
  * the bit; others add up in another order.
  *
  * All calls queue on one stream and the buffers are the operator's: one call at a time. */
-#ifndef CSREC_KERNELS_OPERATOR_OPERATOR_H
-#define CSREC_KERNELS_OPERATOR_OPERATOR_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
+
 #include "operator/devices.h"
 #include "operator/dct.h"
 #include "operator/wavelet.h"
@@ -82,7 +80,4 @@ typedef enum csrec_cuda_product {
 csrec_status csrec_cuda_operator_apply(csrec_cuda_operator *op, csrec_cuda_product product,
                                        const double *in, double *out, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -198,11 +198,8 @@ static void lay_out_norms(const csrec_wavelet *w, csrec_cuda_block *block, norm_
     int64_t entries = w->extent[0] * w->extent[1] * w->extent[2], most = FUNCTIONS;
     for (int a = 0; a < 3; a++)
         if (w->extent[a] > most) most = w->extent[a];
-    csrec_cuda_take(block, most, &n->f.g);
-    csrec_cuda_take(block, most, &n->f.other);
-    csrec_cuda_take(block, entries, &n->mask);
-    csrec_cuda_take(block, entries, &n->a);
-    csrec_cuda_take(block, entries, &n->b);
+    csrec_cuda_take(block, most, &n->f.g, &n->f.other);
+    csrec_cuda_take(block, entries, &n->mask, &n->a, &n->b);
 }
 
 /* Without levels x is the signal, and the norms are the mask. */
@@ -253,10 +250,8 @@ static void lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
 csrec_status csrec_cuda_operator_wavelet(const csrec_wavelet *wavelet, csrec_cuda_operator **made,
                                          csrec_error *error) {
     wavelet_operator own = {};
-    own.op.m = wavelet->mask.m;
-    own.op.n = own.op.entries = wavelet->mask.entries;
-    own.op.lay_out = lay_out;
-    own.op.queue = queue;
     own.w = *wavelet;
+    own.op = csrec_cuda_operator_of(wavelet->mask.m, wavelet->mask.entries, lay_out, queue);
+    own.op.entries = wavelet->mask.entries;
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator wavelet", made, error);
 }

@@ -193,11 +193,7 @@ static csrec_status make_plan(csrec_cuda_operator *op, const csrec_omp_part *job
     }
     if (!status)
         status = csrec_cuda_allow_shared((const void *)pursue, "shared memory", NULL, error);
-    if (status)
-        csrec_cuda_omp_destroy(plan);
-    else
-        *made = plan;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_omp_destroy(plan), *made = plan);
 }
 
 static bool fits(const csrec_cuda_omp_plan *plan, const csrec_omp_part *job, bool with_r) {

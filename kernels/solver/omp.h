@@ -6,12 +6,11 @@
  * from a tiled product; then a block of threads takes a signal from its first pick to its last,
  * with the Cholesky factor in shared memory. All in double: the picks are the CPU's but for columns
  * whose correlations differ by rounding. */
-#ifndef CSREC_KERNELS_SOLVER_OMP_H
-#define CSREC_KERNELS_SOLVER_OMP_H
+#pragma once
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+#include "base/error.h"
+
+CSREC_C_BEGIN
 
 #include "kernels/operator/operator.h"
 #include "solver/engine.h"
@@ -27,7 +26,4 @@ csrec_status csrec_cuda_omp_run(csrec_cuda_operator *op, csrec_cuda_omp_plan **p
                                 csrec_error *error);
 void csrec_cuda_omp_destroy(csrec_cuda_omp_plan *plan);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

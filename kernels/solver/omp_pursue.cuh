@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* omp_pursue.cuh - Batch-OMP of one signal by a block of threads, step by step as
  * solver/omp_batch.c, all in double. */
-#ifndef CSREC_KERNELS_SOLVER_OMP_PURSUE_CUH
-#define CSREC_KERNELS_SOLVER_OMP_PURSUE_CUH
+#pragma once
 
 #include <stdint.h>
 
@@ -299,5 +298,3 @@ static __device__ void omp_pursue(const omp_problem &p, const omp_signal &s, int
     p.iterations[at] = iterations;
     p.residual[at] = scale > 0.0 ? sqrt(energy) : 0.0;
 }
-
-#endif

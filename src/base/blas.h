@@ -5,13 +5,10 @@
  * for ever if it finds no memory for its buffers. Calls of it that may use either stand between
  * begin and end.
  */
-#ifndef CSREC_BASE_BLAS_H
-#define CSREC_BASE_BLAS_H
+#pragma once
 
 /* Until `end`, OpenBLAS runs on the calling thread only. Returns how many threads may call it at
  * once, at most `callers`, limited by available memory. 0: none; do not call end. OpenBLAS's thread
  * count is global to the process: it is restored when the last of overlapping calls ends. */
 int csrec_blas_begin(int callers);
 void csrec_blas_end(int callers);
-
-#endif

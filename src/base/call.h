@@ -6,8 +6,7 @@
  * another. Where the calling thread has nothing left to do, it reports for the others while it
  * waits for them.
  */
-#ifndef CSREC_BASE_CALL_H
-#define CSREC_BASE_CALL_H
+#pragma once
 
 #include <pthread.h>
 #include <time.h>
@@ -69,5 +68,3 @@ void csrec_call_gather(csrec_call *call);
 
 /* Keeps the failure of the lowest place, in whatever order threads fail. text: NULL or its line. */
 void csrec_call_fail(csrec_call *call, int64_t place, csrec_status status, const char *text);
-
-#endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* clock.h - measures elapsed time. */
-#ifndef CSREC_BASE_CLOCK_H
-#define CSREC_BASE_CLOCK_H
+#pragma once
 
 /* Seconds of a monotonic clock. */
 double csrec_seconds(void);
-
-#endif

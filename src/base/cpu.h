@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cpu.h - instruction sets of this processor: the builds of a template (cmake/simd.cmake) are
  * chosen at run time. */
-#ifndef CSREC_BASE_CPU_H
-#define CSREC_BASE_CPU_H
+#pragma once
 
 typedef enum csrec_cpu { CSREC_CPU_GENERIC, CSREC_CPU_AVX2, CSREC_CPU_AVX512 } csrec_cpu;
 
@@ -19,6 +18,4 @@ csrec_cpu csrec_cpu_level(void);
                                            : &name##_generic)
 #else
 #define CSREC_CPU_CHOOSE(name) (&name##_generic)
-#endif
-
 #endif

@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* error.h - one line of explanation beside a status. */
-#ifndef CSREC_BASE_ERROR_H
-#define CSREC_BASE_ERROR_H
+#pragma once
 
 #include "csrec/status.h"
+
+/* Around what a C++ or CUDA source calls, too. */
+#ifdef __cplusplus
+#define CSREC_C_BEGIN extern "C" {
+#define CSREC_C_END   }
+#else
+#define CSREC_C_BEGIN
+#define CSREC_C_END
+#endif
+
+CSREC_C_BEGIN
 
 /* Formats one line into error (if not NULL) and returns status, so that a failure is one
  * statement: return csrec_fail(error, CSREC_DATA, "%s: array 'y': ...; remedy", path); */
@@ -16,4 +26,7 @@ static inline const char *csrec_words_of(csrec_status status, const csrec_error 
     return *error->text ? error->text : csrec_status_text(status);
 }
 
-#endif
+CSREC_C_END
+
+/* The status, after what undoes or what keeps an object that was being made. */
+#define CSREC_SETTLE(status, undo, keep) ((status) ? (void)(undo) : (void)(keep), (status))

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fft.h - discrete Fourier transforms by a library: PocketFFT or FFTW, chosen when csrec is built
  * (CSREC_FFT). */
-#ifndef CSREC_BASE_FFT_H
-#define CSREC_BASE_FFT_H
+#pragma once
 
 #include "csrec/array.h"
+#include "base/error.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CSREC_C_BEGIN
 
 typedef struct csrec_fft csrec_fft;
 
@@ -24,7 +22,4 @@ void csrec_fft_destroy(csrec_fft *fft);
  * Threads may share an object. */
 csrec_status csrec_fft_execute(const csrec_fft *fft, int sign, double *x);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* half.h - numbers of 16 bits (IEEE 754 binary16). */
-#ifndef CSREC_BASE_HALF_H
-#define CSREC_BASE_HALF_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ static inline uint16_t csrec_half_bits(float value) {
     if (step == -24) return (uint16_t)(sign | units);
     return (uint16_t)(sign | ((step + 24) * 1024 + units));
 }
-
-#endif

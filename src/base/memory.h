@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* memory.h - how much memory may be allocated: rejects work that would not fit; large blocks. */
-#ifndef CSREC_BASE_MEMORY_H
-#define CSREC_BASE_MEMORY_H
+#pragma once
 
 #include "csrec/status.h"
 
@@ -23,5 +22,3 @@ csrec_status csrec_memory_check(uint64_t bytes, unsigned divisor, const char *na
 /* Aligned to a cache line; free it. NULL: out of memory. Large blocks ask for large pages, because
  * page faults dominate the cost of memory that is used once. */
 void *csrec_memory_allocate(size_t bytes);
-
-#endif

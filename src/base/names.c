@@ -8,15 +8,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/inline.h"
 
 enum { LONGEST = 31 };
 
 static int letter(const char *text, int i) {
     return tolower((unsigned char)text[i]);
-}
-
-static int least(int a, int b) {
-    return a < b ? a : b;
 }
 
 /* Letters to change, put in, leave out or swap with the next (Damerau's distance, without further
@@ -29,10 +26,11 @@ static int distance_of(const char *a, int n, const char *b, int m) {
         now[0] = i;
         for (int j = 1; j <= m; j++) {
             bool same = letter(a, i - 1) == letter(b, j - 1);
-            now[j] = least(least(now[j - 1], last[j]) + 1, last[j - 1] + !same);
+            now[j] =
+                csrec_smaller_int(csrec_smaller_int(now[j - 1], last[j]) + 1, last[j - 1] + !same);
             bool swapped = i > 1 && j > 1 && letter(a, i - 1) == letter(b, j - 2) &&
                            letter(a, i - 2) == letter(b, j - 1);
-            if (swapped) now[j] = least(now[j], before[j - 2] + 1);
+            if (swapped) now[j] = csrec_smaller_int(now[j], before[j - 2] + 1);
         }
     }
     return row[n % 3][m];

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* names.h - a name that a user gives, and those of a table. */
-#ifndef CSREC_BASE_NAMES_H
-#define CSREC_BASE_NAMES_H
+#pragma once
 
 #include "csrec/status.h"
 
@@ -17,5 +16,3 @@ void csrec_names_add(csrec_names *names, const char *name);
 
 /* CSREC_ARGUMENT: "WHAT 'GIVEN' is unknown; use mp, omp or romp; did you mean omp?" */
 csrec_status csrec_names_unknown(const csrec_names *names, const char *what, csrec_error *error);
-
-#endif

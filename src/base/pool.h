@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pool.h - arrays of one owner, which are freed together. */
-#ifndef CSREC_BASE_POOL_H
-#define CSREC_BASE_POOL_H
+#pragma once
 
 #include "csrec/status.h"
 
@@ -36,5 +35,3 @@ void csrec_pool_clear(csrec_pool *pool);
 /* A struct of zeros that begins with its pool; NULL: out of memory. It goes with the pool. */
 void *csrec_pool_create(size_t size);
 void csrec_pool_destroy(void *owner);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* random.h - the counter-based generator behind csrec_random_*. */
-#ifndef CSREC_BASE_RANDOM_H
-#define CSREC_BASE_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ void csrec_random_normals(uint64_t stream, int64_t n, double *v);
 
 /* floor(word n / 2^64) for a random word: 0 .. n - 1, each equally likely to n / 2^64. */
 uint64_t csrec_random_below(uint64_t word, uint64_t n);
-
-#endif

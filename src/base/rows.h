@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.h - what the tables of methods, solvers, operators, formats, presets and models share: rows
  * beyond the library's own, and one way to say what a row must have. */
-#ifndef CSREC_BASE_ROWS_H
-#define CSREC_BASE_ROWS_H
+#pragma once
 
 #include "csrec/operator.h"
 #include "base/error.h"
@@ -61,5 +60,3 @@ bool csrec_is_params(const csrec_param *params);
 #define CSREC_MUST_PARAMS                                                                          \
     "rows of a name of its own, a default in its range and a line of help, then one without a "    \
     "name"
-
-#endif

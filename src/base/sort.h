@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sort.h - sorting of 64-bit keys. */
-#ifndef CSREC_BASE_SORT_H
-#define CSREC_BASE_SORT_H
+#pragma once
 
 #include "csrec/status.h"
 
@@ -9,5 +8,3 @@
  * (and n payloads) of scratch unless the rows are ascending already. CSREC_MEMORY leaves both
  * unchanged. */
 csrec_status csrec_sort_rows(int64_t n, uint64_t *rows, int64_t *payload);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* stop.h - stopping rules, shared by all solvers and devices that use them. */
-#ifndef CSREC_BASE_STOP_H
-#define CSREC_BASE_STOP_H
+#pragma once
 
 #include <float.h>
 #include <math.h>
@@ -38,5 +37,3 @@ static inline csrec_outcome csrec_stop_verdict(const csrec_stop *stop, int64_t m
     if (residual <= csrec_stop_rounding(stop, m) * sqrt((double)m)) return CSREC_CONVERGED;
     return stop->epsilon > 0.0 || stop->sigma > 0.0 ? CSREC_UNMET : reached;
 }
-
-#endif

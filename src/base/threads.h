@@ -4,8 +4,7 @@
  * GCC's OpenMP library ends the process if it cannot start a thread, and waits for ever in a
  * forked child for the threads of its parent. So every parallel region calls this first.
  */
-#ifndef CSREC_BASE_THREADS_H
-#define CSREC_BASE_THREADS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ int csrec_threads(int asked);
 /* The same for a loop over `items` that takes a few operations each: 1 where one thread is as fast.
  */
 int csrec_threads_for(int64_t items, int asked);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* unravel.h - flat positions as coordinates. */
-#ifndef CSREC_BASE_UNRAVEL_H
-#define CSREC_BASE_UNRAVEL_H
+#pragma once
 
 #include "csrec/array.h"
 
@@ -10,5 +9,3 @@ static inline void csrec_unravel_index(const csrec_shape *shape, int64_t index, 
     for (int a = shape->dims - 1; a >= 0; index /= shape->dim[a--])
         place[a] = index % shape->dim[a];
 }
-
-#endif

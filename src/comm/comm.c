@@ -233,11 +233,7 @@ csrec_status csrec_comm_create(const csrec_comm_calls *calls, csrec_comm **comm,
     *t = (csrec_comm){.calls = *calls, .part = part};
     t->end = &t->inbox;
     csrec_status status = compare_versions(t, error);
-    if (status)
-        csrec_comm_destroy(t);
-    else
-        *comm = t;
-    return status;
+    return CSREC_SETTLE(status, csrec_comm_destroy(t), *comm = t);
 }
 
 /* Until all have said goodbye: then every message has been received. After a failure others may be

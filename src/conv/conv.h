@@ -14,8 +14,7 @@
  *            of weights is wasted on rows that are not there, and inputs are laid out once
  *            instead of once a tap.
  * Axis order everywhere: channel, then kernel entries in C order, the last fastest. */
-#ifndef CSREC_CONV_CONV_H
-#define CSREC_CONV_CONV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,5 +146,3 @@ int64_t csrec_conv_positions(const csrec_conv_sum *sum);
 
 /* Panels of packed weights that hold so many rows. */
 int64_t csrec_conv_panels(int64_t rows, const csrec_conv_simd *simd);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - convolutions of pictures on a device; conv2d.c has checked all arguments. */
-#ifndef CSREC_CONV_ENGINE_H
-#define CSREC_CONV_ENGINE_H
+#pragma once
 
 #include "base/pool.h"
 #include "conv/conv.h"
@@ -46,5 +45,3 @@ csrec_status csrec_conv2d_check(const csrec_conv2d *conv, csrec_conv *geometry, 
 
 /* Bytes of workspace that the CPU takes with so many threads. */
 void csrec_conv2d_bytes(const csrec_conv *geometry, int threads, size_t *forward, size_t *backward);
-
-#endif

@@ -8,8 +8,7 @@
  *     static const csrec_conv2d_engine *const engines[CSREC_DEVICE_KINDS] =
  *         CSREC_ENGINES(&csrec_conv2d_cpu, &csrec_conv2d_cuda);
  */
-#ifndef CSREC_DEVICE_DEVICE_H
-#define CSREC_DEVICE_DEVICE_H
+#pragma once
 
 #include "base/error.h"
 
@@ -113,5 +112,3 @@ typedef struct csrec_device_ran {
  * second. Other failures are returned. ran may be NULL. */
 csrec_status csrec_device_run(const char *name, const csrec_device_work *work, void *job,
                               csrec_device_ran *ran, csrec_error *error);
-
-#endif

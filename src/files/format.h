@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* format.h - the table of file formats: how each is recognised, read and written; what describes a
  * picture beside its values: colour profile, resolution, EXIF, texts. */
-#ifndef CSREC_FILES_FORMAT_H
-#define CSREC_FILES_FORMAT_H
+#pragma once
 
 #include "base/rows.h"
 #include "files/input.h"
@@ -160,5 +159,3 @@ bool csrec_format_open_like(const csrec_format_row *row, const char *path, csrec
  * follows their list. */
 csrec_status csrec_format_unknown(csrec_input *input, int use, const char *remedy,
                                   csrec_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* guides.h - planes that are known beside the samples, from files. */
-#ifndef CSREC_FILES_GUIDES_H
-#define CSREC_FILES_GUIDES_H
+#pragma once
 
 #include "files/input.h"
 
@@ -16,5 +15,3 @@ const char *csrec_guide_kind(const char *layer);
 csrec_status csrec_guides_take(csrec_measurement *measurement, const char *file, const char *name,
                                const csrec_shape *shape, int64_t planes, double *values,
                                csrec_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* input.h - bytes to read, from a file, a pipe or memory, with their number known beforehand. */
-#ifndef CSREC_FILES_INPUT_H
-#define CSREC_FILES_INPUT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -85,5 +84,3 @@ csrec_status csrec_measurement_deliver(csrec_status status, csrec_measurement *r
 /* Leaves out `bytes` bytes of an input, not of a stream that is unpacked. */
 csrec_status csrec_reader_skip(csrec_reader *reader, uint64_t bytes, const char *name,
                                csrec_error *error);
-
-#endif

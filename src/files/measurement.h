@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement.h - shared by the readers of measurements; there is one a format (format.h). */
-#ifndef CSREC_FILES_MEASUREMENT_H
-#define CSREC_FILES_MEASUREMENT_H
+#pragma once
 
 #include "files/input.h"
 #include "measurement/measurement.h"
@@ -17,5 +16,3 @@ csrec_status csrec_read_options_check(const csrec_read_options *options, bool wh
 /* The known entries of a whole signal, for formats of such (csrec_read_options). */
 csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_options *options,
                                            csrec_measurement *measurement, csrec_error *error);
-
-#endif

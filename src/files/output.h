@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* output.h - one file, written under a temporary name and then renamed. */
-#ifndef CSREC_FILES_OUTPUT_H
-#define CSREC_FILES_OUTPUT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -91,5 +90,3 @@ typedef struct csrec_framing {
 csrec_status csrec_framed_write(csrec_output *output, const csrec_framing *framing,
                                 const char *path, const csrec_image *signal, csrec_slab_fn take,
                                 void *context, const char *like, csrec_error *error);
-
-#endif

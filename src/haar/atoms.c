@@ -63,17 +63,6 @@ static double atom_value(const csrec_atoms *atoms, int64_t i) {
     return atoms->coefficient[i] / sqrt((double)atoms->count[i]);
 }
 
-int64_t csrec_atoms_bound(const csrec_atoms *atoms, int64_t begin, int64_t end, uint64_t column) {
-    while (begin < end) {
-        int64_t middle = begin + (end - begin) / 2;
-        if (atoms->column[middle] < column)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
 static csrec_status check(int levels, const csrec_atoms *atoms) {
     if (levels < 0 || levels > LEVELS_MAX || atoms->n < 0) return CSREC_ARGUMENT;
     for (int64_t i = 0; i < atoms->n; i++)
@@ -90,7 +79,7 @@ static void table_init(table *t, int levels, const csrec_atoms *atoms) {
     t->mean = t->begin[levels] ? atom_value(atoms, 0) : 0;
     for (int level = levels; level > 0; level--) {
         const uint64_t next_level = (uint64_t)2 << (levels - level);
-        t->begin[level - 1] = csrec_atoms_bound(atoms, t->begin[level], atoms->n, next_level);
+        t->begin[level - 1] = csrec_bound(atoms->column, t->begin[level], atoms->n, next_level);
     }
 }
 
@@ -119,7 +108,7 @@ static int64_t find_near(const table *t, int level, int64_t near, uint64_t colum
         high = end - high > step ? high + step : end;
         step *= 2;
     }
-    return csrec_atoms_bound(t->atoms, low, high, column);
+    return csrec_bound(t->atoms->column, low, high, column);
 }
 
 /* Follows the chain of `row` from `level` down; above, the chain equals that of chain->row. */
@@ -176,7 +165,7 @@ static double sum_above(const table *t, int top, uint64_t row) {
     for (int level = t->levels; level > top; level--) {
         const uint64_t column = ((uint64_t)1 << (t->levels - level)) + (row >> level);
         const int64_t end = t->begin[level - 1];
-        const int64_t i = csrec_atoms_bound(t->atoms, t->begin[level], end, column);
+        const int64_t i = csrec_bound(t->atoms->column, t->begin[level], end, column);
         if (i == end || t->atoms->column[i] != column) continue;
         const double value = atom_value(t->atoms, i);
         sum += row >> (level - 1) & 1 ? -value : value;
@@ -193,7 +182,7 @@ static void synthesize_tile(const table *t, int top, uint64_t first, double *val
         const int64_t groups = (int64_t)1 << (top - level), end = t->begin[level - 1];
         const uint64_t column = ((uint64_t)1 << (t->levels - level)) + (first >> level);
         for (int64_t g = groups - 1; g >= 0; g--) value[2 * g] = value[2 * g + 1] = value[g];
-        int64_t i = csrec_atoms_bound(atoms, t->begin[level], end, column);
+        int64_t i = csrec_bound(atoms->column, t->begin[level], end, column);
         for (; i < end && atoms->column[i] - column < (uint64_t)groups; i++) {
             double *pair = value + 2 * (atoms->column[i] - column);
             const double x = atom_value(atoms, i);

@@ -17,15 +17,8 @@ typedef struct span {
 
 /* First sample of the block's right half: rows agree above bit level - 1. */
 static int64_t middle_of(const uint64_t *rows, const span *b, int level) {
-    int64_t low = b->first, high = b->first + b->size - 1; /* left, right */
-    while (high - low > 1) {
-        int64_t k = low + (high - low) / 2;
-        if (rows[k] >> (level - 1) & 1)
-            high = k;
-        else
-            low = k;
-    }
-    return high;
+    const uint64_t first = (rows[b->first] >> (level - 1) | 1) << (level - 1);
+    return csrec_bound(rows, b->first, b->first + b->size, first);
 }
 
 /* Level, in keys, of the indicator of the block's samples. */

@@ -11,8 +11,7 @@
  * leaf of a node, (S - D) / 2 for the right one, exactly, and its column is looked at with that
  * node's. The largest key is found through a hierarchy of maxima: of groups of 16 nodes, computed
  * from D, S when needed and not stored, then of 64 maxima each. */
-#ifndef CSREC_HAAR_EAGER_H
-#define CSREC_HAAR_EAGER_H
+#pragma once
 
 #include "haar/pursuit.h"
 
@@ -96,5 +95,3 @@ static inline int csrec_eager_sides(const csrec_tree *tree, int32_t node) {
 /* The variant with the widest vectors that this processor runs. */
 const csrec_eager_simd *csrec_eager_simd_choose(void);
 extern const csrec_eager_simd csrec_eager_generic, csrec_eager_avx2, csrec_eager_avx512;
-
-#endif

@@ -20,10 +20,6 @@ typedef uint8_t bytes __attribute__((vector_size(LANES)));
 #define LOAD(vector, from) memcpy(&(vector), (from), sizeof(vector))
 #define STORE(to, vector)  memcpy((to), &(vector), sizeof(vector))
 
-static inline int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* a = the larger of a and b, lane by lane. Keys are the bits of positive doubles and
  * order like them, which suits instruction sets without comparisons of 64-bit integers. */
 static inline void keep_larger(longs *a, const longs *b) {
@@ -94,7 +90,7 @@ static void node_keys(const csrec_eager *e, int64_t group, int64_t *key) {
 
 static int64_t largest(const int64_t *key, int count) {
     int64_t best = 0;
-    for (int i = 0; i < count; i++) best = larger(best, key[i]);
+    for (int i = 0; i < count; i++) best = csrec_larger(best, key[i]);
     return best;
 }
 

@@ -91,8 +91,8 @@ static inline int64_t one_key(const csrec_eager *e, int32_t at) {
     int64_t key = csrec_pursuit_key(e->D[at], tree->scale[at], tree->level[at]);
     if (!tree->one_sided) return key;
     int edges = tree->edges[at], edge = edges & CSREC_TREE_LEVEL;
-    if (edge) key = larger(key, csrec_pursuit_key(e->S[at], tree->scale[at], edge));
-    if (edges > CSREC_TREE_LEVEL) key = larger(key, leaf_key(e, at, edges));
+    if (edge) key = csrec_larger(key, csrec_pursuit_key(e->S[at], tree->scale[at], edge));
+    if (edges > CSREC_TREE_LEVEL) key = csrec_larger(key, leaf_key(e, at, edges));
     return key;
 }
 

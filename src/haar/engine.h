@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - all inner products with the sampled Haar matrix, as a device computes them;
  * csrec_haar_transform has checked the job. */
-#ifndef CSREC_HAAR_ENGINE_H
-#define CSREC_HAAR_ENGINE_H
+#pragma once
 
 #include "csrec/haar.h"
 #include "device/device.h"
@@ -25,5 +24,3 @@ typedef struct csrec_haar_engine {
 } csrec_haar_engine;
 
 extern const csrec_haar_engine csrec_haar_cpu, csrec_haar_cuda;
-
-#endif

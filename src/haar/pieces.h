@@ -7,8 +7,7 @@
  * from the first unsettled one on, that is: m falling, then pieces from left to right, then each
  * piece's own order. So the picks with m >= some threshold come before all others, and in a piece
  * they are the first of its log. */
-#ifndef CSREC_HAAR_PIECES_H
-#define CSREC_HAAR_PIECES_H
+#pragma once
 
 #include "device/device.h"
 #include "haar/pursuit.h"
@@ -196,5 +195,3 @@ int64_t csrec_steps_list(const csrec_pieces_job *job, const csrec_steps *all, in
 /* Settles the picks with m >= threshold; or the first `settled` of one piece. */
 void csrec_steps_settle_above(const csrec_pieces_job *job, csrec_steps *all, int64_t threshold);
 void csrec_steps_settle(csrec_steps *steps, int64_t settled);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* project.h - exact least squares on any set of columns of the row tree, in O(n). */
-#ifndef CSREC_HAAR_PROJECT_H
-#define CSREC_HAAR_PROJECT_H
+#pragma once
 
 #include "haar/tree.h"
 
@@ -56,5 +55,3 @@ csrec_status csrec_tree_forward(const csrec_tree *tree, const csrec_tree_map *ma
 /* x [columns] = Psi^T y, as csrec_tree_products computes it. CSREC_MEMORY. */
 csrec_status csrec_tree_adjoint(const csrec_tree *tree, const csrec_tree_map *map, const double *y,
                                 double *x);
-
-#endif

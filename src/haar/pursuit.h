@@ -11,8 +11,7 @@
  * low 6 bits replaced by the level of its block (63: column 0). One integer comparison finds the
  * larger inner product (to 46 bits), and of equals the coarser; of those the leftmost is taken,
  * which is the smallest column number. */
-#ifndef CSREC_HAAR_PURSUIT_H
-#define CSREC_HAAR_PURSUIT_H
+#pragma once
 
 #include <math.h>
 #include <string.h>
@@ -112,5 +111,3 @@ bool csrec_reference_update(void *state);
 double csrec_reference_energy(const void *state);
 csrec_status csrec_reference_result(const void *state, const double *y, csrec_atoms *atoms,
                                     double *r);
-
-#endif

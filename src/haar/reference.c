@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "haar/pursuit.h"
 #include "base/sort.h"
 
@@ -150,11 +151,7 @@ csrec_status csrec_reference_create(const csrec_reference_engine *engine, const 
         status = engine->create(tree, r, &p->state);
     }
     free(r);
-    if (status)
-        csrec_reference_destroy(p);
-    else
-        *state = p;
-    return status;
+    return CSREC_SETTLE(status, csrec_reference_destroy(p), *state = p);
 }
 
 double csrec_reference_select(void *state) {

@@ -7,8 +7,7 @@
  * above it are right, in whatever order they were made. If a bound does, the interval of thresholds
  * in which it does is divided; the last few picks are exchanged and put into their order. All
  * processes decide alike, as they know the same numbers. */
-#ifndef CSREC_HAAR_SHARED_H
-#define CSREC_HAAR_SHARED_H
+#pragma once
 
 #include "csrec/comm.h"
 #include "csrec/solve.h"
@@ -143,5 +142,3 @@ void csrec_rounds_pick(csrec_rounds *r, const csrec_top_pick *pick);
 /* Exchanges the unsettled picks with m >= threshold, and makes them in their order up to the end,
  * the first pick above the pieces, or the last. */
 csrec_status csrec_rounds_merge(csrec_rounds *r, int64_t threshold, csrec_error *error);
-
-#endif

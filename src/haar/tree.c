@@ -46,10 +46,6 @@ static uint64_t open_gap(open_gaps *open, int64_t j, int level) {
     return above;
 }
 
-static int lower(int a, int b) {
-    return a < b ? a : b;
-}
-
 /* first[j]: first sample of gap j's node. Gaps from left to right: a node reaches back to the
  * nearest gap of a higher level. */
 static void find_first(const csrec_tree *tree, int32_t *first) {
@@ -79,7 +75,7 @@ static void place_nodes(csrec_tree *tree, const int32_t *first) {
         tree->level[i] = (uint8_t)level;
         tree->scale[i] = csrec_haar_scale(tree->size[i]);
         if (tree->one_sided) {
-            int parent = lower(gap_level(tree, first[j] - 1), gap_level(tree, end - 1));
+            int parent = csrec_smaller_int(gap_level(tree, first[j] - 1), gap_level(tree, end - 1));
             tree->edges[i] = (uint8_t)(csrec_tree_edge(parent, level) |
                                        leaf_columns(level, j == first[j], j + 2 == end));
         }

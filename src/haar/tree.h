@@ -13,8 +13,7 @@
  * between a node and its parent have the same samples: one representative an edge is kept, the
  * coarsest, which has the smallest column number. The edge above the root is represented by column
  * 0. So at most 3 n columns are distinct, whatever M is. */
-#ifndef CSREC_HAAR_TREE_H
-#define CSREC_HAAR_TREE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -107,9 +106,6 @@ csrec_status csrec_atoms_create(int64_t n, csrec_atoms *atoms);
 /* The non-zeros of x [n], numbered by their places, with count 0. CSREC_MEMORY. */
 csrec_status csrec_atoms_from_dense(int64_t n, const double *x, csrec_atoms *atoms);
 
-/* First atom in begin .. end - 1 whose column is >= column, else end. */
-int64_t csrec_atoms_bound(const csrec_atoms *atoms, int64_t begin, int64_t end, uint64_t column);
-
 /* csrec_atoms_synthesize_block for arguments already checked, n_rows > 0: avoids checking all atoms
  * again for each block of a signal. */
 void csrec_atoms_fill(int levels, const csrec_atoms *atoms, uint64_t first, int64_t n_rows,
@@ -148,5 +144,3 @@ CSREC_BOTH double csrec_haar_scale(int64_t count) {
 /* csrec_haar_transform by CSREC_TRANSFORM_LEVELS, for arguments already checked. */
 csrec_status csrec_haar_levels(int levels, int64_t n, const uint64_t *rows, const double *r,
                                int64_t capacity, csrec_product *products, int64_t *found);
-
-#endif

@@ -5,8 +5,7 @@
  *     F(d, x) = sum_p 1/2 ||M_p (S(d) x_p - s_p)||^2 + lambda sum_p ||x_p||_1,   ||d_k|| = a_k.
  * The amplitudes a_k are fixed at the start: a filter of length a_k is a unit filter whose
  * coefficients are expected to have size a_k, with the penalty lambda / a_k. */
-#ifndef CSREC_LEARN_CONV_H
-#define CSREC_LEARN_CONV_H
+#pragma once
 
 #include "conv/conv.h"
 #include "base/pool.h"
@@ -65,5 +64,3 @@ bool csrec_learn_filters(csrec_learning *l);
  * 0, or the call (may be NULL) is stopped: the mean. CSREC_MEMORY. */
 csrec_status csrec_conv_base(int64_t height, int64_t width, int64_t m, const int64_t *index,
                              const double *y, double sigma, csrec_call *call, double *base);
-
-#endif

@@ -14,6 +14,7 @@
 
 #include "base/blas.h"
 #include "base/pool.h"
+#include "base/unit.h"
 
 enum { STEPS = 30 }; /* QR steps an eigenvalue; two are usual */
 
@@ -21,16 +22,10 @@ static void add_row(int n, double f, const double *restrict x, double *restrict 
     for (int j = 0; j < n; j++) y[j] += f * x[j];
 }
 
-static double dot(int n, const double *x, const double *y) {
-    double sum = 0.0;
-    for (int j = 0; j < n; j++) sum += x[j] * y[j];
-    return sum;
-}
-
 /* Overwrites v [count] with the vector of the reflection 1 - beta v v^T that maps v to (result, 0,
  * ...). */
 static double reflect(int count, double *v, double *result) {
-    double rest = dot(count - 1, v + 1, v + 1), length = sqrt(v[0] * v[0] + rest);
+    double rest = csrec_dot(count - 1, v + 1, v + 1), length = sqrt(v[0] * v[0] + rest);
     *result = v[0];
     if (rest == 0.0) return 0.0;
     *result = v[0] > 0.0 ? -length : length; /* the sign that avoids cancellation */
@@ -51,7 +46,7 @@ static void reduce(int n, double *A, double *d, double *e, double *beta, double 
         memset(w, 0, (size_t)count * sizeof *w);
         for (int i = 0; i < count; i++)
             add_row(count, beta[k] * v[i], v + (size_t)(i + 1) * (size_t)n, w);
-        add_row(count, -0.5 * beta[k] * dot(count, v, w), v, w);
+        add_row(count, -0.5 * beta[k] * csrec_dot(count, v, w), v, w);
         for (int i = 0; i < count; i++) { /* v_i w_j + w_i v_j is exactly symmetric */
             double *row = v + (size_t)(i + 1) * (size_t)n, vi = v[i], wi = w[i];
             for (int j = 0; j < count; j++) row[j] -= vi * w[j] + wi * v[j];

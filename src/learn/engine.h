@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - mean, covariance and eigenvectors as a device is asked for them. */
-#ifndef CSREC_LEARN_ENGINE_H
-#define CSREC_LEARN_ENGINE_H
+#pragma once
 
 #include "csrec/learn.h"
 #include "device/device.h"
@@ -112,5 +111,3 @@ csrec_status csrec_eigen_largest(int n, double *A, int count, double *values, do
 
 /* Chooses the sign of an eigenvector so that its largest entry is positive. */
 void csrec_eigen_sign(int64_t n, double *v);
-
-#endif

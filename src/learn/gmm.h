@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gmm.h - the steps of learning a mixture of Gaussians. */
-#ifndef CSREC_LEARN_GMM_H
-#define CSREC_LEARN_GMM_H
+#pragma once
 
 #include "base/call.h"
 #include "base/pool.h"
@@ -113,5 +112,3 @@ csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *call, ui
  * and cosines whose variance falls with frequency (Yu, Sapiro and Mallat 2012, section IV). */
 csrec_status csrec_gmm_start_edges(int height, int width, double mean, double variance,
                                    csrec_mixture *mixture, csrec_error *error);
-
-#endif

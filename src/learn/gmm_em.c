@@ -198,11 +198,7 @@ csrec_status csrec_em_create(const csrec_context *context, csrec_mixture *mixtur
     csrec_status status = e->pool.lacks
                               ? csrec_fail(error, CSREC_MEMORY, "out of memory")
                               : e->engine->create(context, mixture, plan, &e->state, error);
-    if (status)
-        csrec_em_destroy(e);
-    else
-        *em = e;
-    return status;
+    return CSREC_SETTLE(status, csrec_em_destroy(e), *em = e);
 }
 
 csrec_status csrec_em_begin(csrec_em *em, csrec_error *error) {

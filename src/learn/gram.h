@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gram.h - sums and products of columns of rows, one table an instruction set. */
-#ifndef CSREC_LEARN_GRAM_H
-#define CSREC_LEARN_GRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ typedef struct csrec_gram_set {
 } csrec_gram_set;
 
 extern const csrec_gram_set csrec_gram_generic, csrec_gram_avx2, csrec_gram_avx512;
-
-#endif

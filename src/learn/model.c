@@ -219,11 +219,7 @@ csrec_status csrec_model_create(const char *kind, int count, const char *const *
     if (!status) status = csrec_model_check(m, "model", error);
     if (!status && csrec_model_set_text(m, "version", csrec_version()))
         status = csrec_fail(error, CSREC_MEMORY, "model: out of memory");
-    if (status)
-        csrec_model_destroy(m);
-    else
-        *model = m;
-    return status;
+    return CSREC_SETTLE(status, csrec_model_destroy(m), *model = m);
 }
 
 /* ------------------------------------------------------------------ of learners */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* model.h - the arrays of a learned model; a kind of model is a row of the table. */
-#ifndef CSREC_LEARN_MODEL_H
-#define CSREC_LEARN_MODEL_H
+#pragma once
 
 #include "csrec/learn.h"
 #include "base/error.h"
@@ -91,5 +90,3 @@ csrec_status csrec_model_build(const char *kind, csrec_model_parts *parts,
                                csrec_error *error);
 
 csrec_status csrec_learn_check(const csrec_learn_options *options, int64_t n, csrec_error *error);
-
-#endif

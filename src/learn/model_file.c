@@ -124,11 +124,7 @@ csrec_status csrec_model_read(const char *path, csrec_model **model, csrec_error
         csrec_npz_close(&npz);
     }
     csrec_input_close(&input);
-    if (status)
-        csrec_model_destroy(m);
-    else
-        *model = m;
-    return status;
+    return CSREC_SETTLE(status, csrec_model_destroy(m), *model = m);
 }
 
 /* ------------------------------------------------------------------ writing */

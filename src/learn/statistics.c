@@ -28,10 +28,6 @@ struct csrec_statistics {
     const csrec_gram_set *gram;
 };
 
-static const csrec_gram_set *choose_gram(void) {
-    return CSREC_CPU_CHOOSE(csrec_gram);
-}
-
 void csrec_statistics_destroy(csrec_statistics *s) {
     if (!s) return;
     free(s->mean);
@@ -50,7 +46,7 @@ csrec_status csrec_statistics_create(int64_t n, int threads, csrec_statistics **
         s->n = n;
         s->blocks = (n + BLOCK - 1) / BLOCK;
         s->threads = csrec_threads(threads);
-        s->gram = choose_gram();
+        s->gram = CSREC_CPU_CHOOSE(csrec_gram);
         s->mean = calloc((size_t)n, sizeof *s->mean);
     }
     if (!s || !s->mean) {

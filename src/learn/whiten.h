@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* whiten.h - squared lengths of whitened rows, one table an instruction set. */
-#ifndef CSREC_LEARN_WHITEN_H
-#define CSREC_LEARN_WHITEN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,6 +32,4 @@ void csrec_whiten_avx2(int d, const double *packed, const double *mean, const do
                        double *work, double *length);
 void csrec_whiten_avx512(int d, const double *packed, const double *mean, const double *x,
                          double *work, double *length);
-#endif
-
 #endif

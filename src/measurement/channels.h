@@ -2,8 +2,7 @@
 /* channels.h - channels that are measured at positions of their own: where one is not, it is NaN in
  * y. Channels that are measured at the same positions make a group, which is an even measurement.
  */
-#ifndef CSREC_MEASUREMENT_CHANNELS_H
-#define CSREC_MEASUREMENT_CHANNELS_H
+#pragma once
 
 #include "base/error.h"
 #include "csrec/measurement.h"
@@ -43,5 +42,3 @@ csrec_status csrec_groups_each(const csrec_measurement *measurement, csrec_group
  * `back` from there. */
 void csrec_groups_copy(const csrec_groups *groups, int64_t k, int64_t n, double *values, bool back,
                        double *all);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* guides.h - planes that are known beside the samples. */
-#ifndef CSREC_MEASUREMENT_GUIDES_H
-#define CSREC_MEASUREMENT_GUIDES_H
+#pragma once
 
 #include "csrec/measurement.h"
 #include "base/error.h"
@@ -18,5 +17,3 @@ csrec_guides *csrec_guides_crop(const csrec_guides *guides, const csrec_shape *s
 /* What csrec_measurement says of guides and sequences. */
 csrec_status csrec_guides_check(const csrec_measurement *measurement, const char *name,
                                 csrec_error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* measurement.h - the memory of a measurement, and whether it is what csrec_measurement says, whole
  * or piece by piece. */
-#ifndef CSREC_MEASUREMENT_MEASUREMENT_H
-#define CSREC_MEASUREMENT_MEASUREMENT_H
+#pragma once
 
 #include "csrec/measurement.h"
 #include "base/error.h"
@@ -45,5 +44,3 @@ csrec_status csrec_values_check_piece(const csrec_measurement *measurement, int6
  * the result, none where they ascend. CSREC_MEMORY. */
 csrec_status csrec_positions_check(int64_t n, const int64_t *index, int64_t entries,
                                    int64_t *fault);
-
-#endif

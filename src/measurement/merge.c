@@ -30,10 +30,6 @@ typedef struct {
 
 /* ------------------------------------------------------------------ checks ------------------ */
 
-static bool has_scale(const csrec_measurement *m) {
-    return m->scale[0] != m->scale[1];
-}
-
 static csrec_status fail_part(int64_t k, csrec_status status, const char *what, const char *remedy,
                               csrec_error *error) {
     return csrec_fail(error, status, "part %lld: %s than the first; %s", (long long)k + 1, what,
@@ -54,7 +50,7 @@ static csrec_status check_part(const csrec_measurement *const parts[], int64_t k
     if (m->channels != first->channels)
         return fail_part(k, CSREC_DATA, "has other channels", "merge scans with the same channels",
                          error);
-    if (!has_scale(m)) return CSREC_OK;
+    if (m->scale[0] == m->scale[1]) return CSREC_OK;
     if (scale[0] != scale[1] && (m->scale[0] != scale[0] || m->scale[1] != scale[1]))
         return csrec_fail(error, CSREC_DATA,
                           "part %lld: has scale %g, %g, a part before it %g, %g; merge scans in "

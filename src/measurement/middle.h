@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* middle.h - from samples at any places in cells to values at the middles of the cells. */
-#ifndef CSREC_MEASUREMENT_MIDDLE_H
-#define CSREC_MEASUREMENT_MIDDLE_H
+#pragma once
 
 #include "base/error.h"
 #include "csrec/measurement.h"
@@ -16,5 +15,3 @@ enum { CSREC_MIDDLE_DIMS = 3 };
  * channel. *moved: the largest change. O(n log n). CSREC_MEMORY; CSREC_ARGUMENT: more axes. */
 csrec_status csrec_measurement_to_middles(csrec_measurement *measurement, const double *offset,
                                           double *moved, csrec_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* nearby.h - the samples of a measurement by their places, for any number of axes. */
-#ifndef CSREC_MEASUREMENT_NEARBY_H
-#define CSREC_MEASUREMENT_NEARBY_H
+#pragma once
 
 #include "csrec/measurement.h"
 #include "base/error.h"
@@ -65,5 +64,3 @@ int csrec_nearby_find(const csrec_nearby *nearby, int64_t rank, int most, csrec_
 
 /* Largest less least value of a channel, in units of y. */
 double csrec_nearby_range(const csrec_measurement *m, double unit, int64_t channel);
-
-#endif

@@ -52,14 +52,8 @@ static double value_of(const noise_job *j, int64_t rank, int64_t channel) {
 
 /* ------------------------------------------------------------------ blocks */
 
-static double dot(int n, const double *a, const double *b) {
-    double sum = 0.0;
-    for (int i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
-}
-
 static void remove_part(int n, const double *of, double *from) {
-    double share = dot(n, of, from);
+    double share = csrec_dot(n, of, from);
     for (int i = 0; i < n; i++) from[i] -= share * of[i];
 }
 
@@ -75,9 +69,9 @@ static int plane_basis(const noise_job *j, int64_t begin, int n,
         for (int i = 0; i < n; i++)
             axis[i] = (double)(csrec_nearby_place(&j->nearby, begin + i)[a] - first[a]);
         remove_part(n, basis[0], axis);
-        double whole = dot(n, axis, axis);
+        double whole = csrec_dot(n, axis, axis);
         for (int k = 1; k < count; k++) remove_part(n, basis[k], axis);
-        double rest = dot(n, axis, axis);
+        double rest = csrec_dot(n, axis, axis);
         if (rest <= 1e-9 * whole) continue;
         for (int i = 0; i < n; i++) axis[i] /= sqrt(rest);
         count++;
@@ -92,7 +86,7 @@ static void add_leaf(noise_job *j, int64_t begin, int64_t end, flat_block *block
         for (int i = 0; i < n; i++)
             rest[i] = value_of(j, begin + i, c) - value_of(j, begin, c); /* equal ones leave 0 */
         for (int k = 0; k < planes; k++) remove_part(n, basis[k], rest);
-        block->squares += dot(n, rest, rest);
+        block->squares += csrec_dot(n, rest, rest);
         block->freedom += n - planes;
     }
 }

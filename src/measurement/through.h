@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* through.h - sizes of the operators through which whole signals are measured, by their
  * specification alone. */
-#ifndef CSREC_MEASUREMENT_THROUGH_H
-#define CSREC_MEASUREMENT_THROUGH_H
+#pragma once
 
 #include "base/error.h"
 #include "base/rows.h"
@@ -77,5 +76,3 @@ csrec_measurement csrec_measurement_real(const csrec_measurement *measurement);
 
 /* Frees a specification that a measurement owns. */
 void csrec_through_destroy(csrec_operator_spec *spec);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* history.h - records the steps of a recovery. Every function accepts NULL and then does nothing,
  * so recoveries without a history have no overhead. */
-#ifndef CSREC_METHOD_HISTORY_H
-#define CSREC_METHOD_HISTORY_H
+#pragma once
 
 #include "csrec/haar.h"
 #include "csrec/recover.h"
@@ -112,5 +111,3 @@ void csrec_follow_signal(const csrec_run *run, int64_t iteration, bool last, dou
                          double whole, void *context);
 void csrec_follow_grid(const csrec_run *run, int64_t iteration, bool last, double energy,
                        double whole, void *context);
-
-#endif

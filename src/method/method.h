@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* method.h - the interface of a recovery method. A new one is a folder with a row, and a line in
  * CSREC_METHODS; nothing outside its folder names it. */
-#ifndef CSREC_METHOD_METHOD_H
-#define CSREC_METHOD_METHOD_H
+#pragma once
 
 #include "csrec/learn.h"
 #include "csrec/measurement.h"
@@ -284,5 +283,3 @@ void csrec_normal_clear(csrec_normal *normal);
  * finite, or not finite in a double. */
 csrec_status csrec_normal_deliver(const csrec_normal *normal, double *signal, csrec_atoms *atoms,
                                   csrec_error *error);
-
-#endif

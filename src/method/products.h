@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* products.h - what methods share that need products with A alone, of a measurement of entries or
  * through an operator. */
-#ifndef CSREC_METHOD_PRODUCTS_H
-#define CSREC_METHOD_PRODUCTS_H
+#pragma once
 
 #include "method/method.h"
 #include "operator/engine.h"
@@ -30,5 +29,3 @@ void csrec_products_complete(const csrec_measurement *measurement, bool atoms,
 
 /* One to three axes. */
 bool csrec_products_suits(const csrec_measurement *measurement);
-
-#endif

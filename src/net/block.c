@@ -3,7 +3,6 @@
 #include "net/block.h"
 
 #include <omp.h>
-#include <string.h>
 
 #include "base/cpu.h"
 #include "net/block_rooms.h"

@@ -15,8 +15,7 @@
  *
  * A tile has the same bits wherever it lies and whatever lies beside it: results depend neither on
  * the number of threads nor, if positions are multiples of 4, on how a picture is cut. */
-#ifndef CSREC_NET_BLOCK_H
-#define CSREC_NET_BLOCK_H
+#pragma once
 
 #include "base/call.h"
 
@@ -121,5 +120,3 @@ void csrec_block_gradient2(const csrec_block_work *work, const csrec_block_shape
                            const float *large, float *dW);
 void csrec_block_bias(const csrec_block_work *work, int64_t pixels, int64_t padded, int64_t out,
                       const float *dy, float *db);
-
-#endif

@@ -2,6 +2,7 @@
 /* block_pack.c - packed weights of a network's layers, and the memory of their products. */
 #include <string.h>
 
+#include "base/inline.h"
 #include "net/block.h"
 #include "net/block_rooms.h"
 
@@ -38,16 +39,12 @@ csrec_block_cut csrec_block_gradient_cut(const csrec_block_shape *shape) {
     return cut;
 }
 
-static int64_t most(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 size_t csrec_block_room(const csrec_block_simd *simd, const csrec_block_shape *shape, int threads,
                         bool gradient) {
     int64_t floats = threads * csrec_block_cut_of(simd, shape, threads).floats;
     if (gradient) {
-        floats = most(floats, csrec_block_gradient_cut(shape).floats);
-        floats = most(floats, CSREC_BLOCK_PARTS * most(shape->in, shape->out));
+        floats = csrec_larger(floats, csrec_block_gradient_cut(shape).floats);
+        floats = csrec_larger(floats, CSREC_BLOCK_PARTS * csrec_larger(shape->in, shape->out));
     }
     return (size_t)floats * sizeof(float);
 }

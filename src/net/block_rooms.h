@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* block_rooms.h - how the products of block.h cut pictures into tiles. Only for src/conv. */
-#ifndef CSREC_NET_BLOCK_ROOMS_H
-#define CSREC_NET_BLOCK_ROOMS_H
+#pragma once
 
 #include "net/block.h"
 
@@ -80,5 +79,3 @@ csrec_block_cut csrec_block_gradient_cut(const csrec_block_shape *shape);
 
 /* Blocks of pixels whose sums are added for a bias. */
 enum { CSREC_BLOCK_PARTS = 64 };
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - the products of a network on a device. net.c has checked all arguments, plans memory
  * and calls them in order; arrays have the engine's own layout and are in its memory. */
-#ifndef CSREC_NET_ENGINE_H
-#define CSREC_NET_ENGINE_H
+#pragma once
 
 #include "csrec/net.h"
 #include "base/call.h"
@@ -78,5 +77,3 @@ typedef struct csrec_net_engine {
 } csrec_net_engine;
 
 extern const csrec_net_engine csrec_net_cpu, csrec_net_cuda;
-
-#endif

@@ -40,11 +40,7 @@ csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int 
         status = made->engine->create(context, options, n, made->graph.node, &made->state, error);
     if (!status)
         status = made->engine->allocate(made->state, made->graph.weights, &made->weights, error);
-    if (status)
-        csrec_net_destroy(made);
-    else
-        *net = made;
-    return status;
+    return CSREC_SETTLE(status, csrec_net_destroy(made), *net = made);
 }
 
 csrec_status csrec_net_create(int64_t channels, int n, const csrec_net_layer *layers,

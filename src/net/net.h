@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h - a network inside the library: with a call that can stop it; its results: shapes, the
  * memory that they share, and their reach. */
-#ifndef CSREC_NET_NET_H
-#define CSREC_NET_NET_H
+#pragma once
 
 #include "net/engine.h"
 
@@ -66,5 +65,3 @@ csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csr
 /* csrec_net_apply whose stop is the call's; lines of X and Y are `width` floats. */
 csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const float *X, float *Y,
                            uint64_t memory, csrec_call *call, csrec_error *error);
-
-#endif

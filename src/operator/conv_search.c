@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "haar/tree.h"
 #include "operator/devices.h"
 
@@ -120,11 +121,7 @@ static csrec_status conv_search_create(const csrec_operator *A, bool reference, 
     s->reference = reference;
     csrec_status status = conv_search_allocate(s);
     if (!status) status = conv_search_start(s, y);
-    if (status)
-        csrec_pool_destroy(s);
-    else
-        *state = s;
-    return status;
+    return CSREC_SETTLE(status, csrec_pool_destroy(s), *state = s);
 }
 
 static double select_atom(void *state) {

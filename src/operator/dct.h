@@ -7,8 +7,7 @@
  * entry: with R_B the restriction to block B, D its DCT and c the number of covering blocks,
  *     synthesize(x) = 1/c sum_B R_B^T D^T x_B,   analyze(s) = (D R_B s)_B,
  * and synthesize(analyze(s)) = s. c is a product over the axes. */
-#ifndef CSREC_OPERATOR_DCT_H
-#define CSREC_OPERATOR_DCT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -87,5 +86,3 @@ extern const csrec_shrink_type csrec_dct_shrink;
 
 /* Offset of the blocks in iteration `draw`, 0 .. step - 1 each; the picture starts at step - 1. */
 void csrec_dct_offset(int step, int64_t draw, int *down, int *right);
-
-#endif

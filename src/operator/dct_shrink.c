@@ -27,10 +27,6 @@ typedef struct state {
     int64_t *at; /* [m] addresses of the samples */
 } state;
 
-static const csrec_dct_simd *choose_simd(void) {
-    return CSREC_CPU_CHOOSE(csrec_dct);
-}
-
 static bool suits(const csrec_dct *d) {
     bool power = d->block == 4 || d->block == 8 || d->block == 16 || d->block == 32;
     return power && d->block % d->step == 0 && d->axis[0].extent == 1 &&
@@ -113,7 +109,7 @@ static csrec_status dct_shrink_create(const csrec_operator *A, const double *y, 
     state *s = csrec_pool_create(sizeof *s);
     if (!s) return CSREC_MEMORY;
     s->d = A->data;
-    s->simd = choose_simd();
+    s->simd = CSREC_CPU_CHOOSE(csrec_dct);
     s->y = y;
     csrec_status status = dct_shrink_allocate(s);
     if (status) {

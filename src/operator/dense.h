@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dense.h - the stored matrix, for solvers with faster algorithms on it (OMP). */
-#ifndef CSREC_OPERATOR_DENSE_H
-#define CSREC_OPERATOR_DENSE_H
+#pragma once
 
 #include "operator/operator.h"
 
@@ -80,5 +79,3 @@ int64_t csrec_screen_settle(const csrec_operator *A, const double *r, const bool
 static inline int64_t csrec_screen_padded(int64_t m) {
     return (m + 63) / 64 * 64;
 }
-
-#endif

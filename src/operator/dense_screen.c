@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "operator/dense.h"
@@ -45,11 +46,7 @@ static csrec_status access_create(const csrec_operator *A, void **state) {
         a->p = csrec_pool_keep(&a->pool, aligned_alloc(64, bytes));
         status = a->p ? csrec_screen_of(A, &a->screen) : CSREC_MEMORY;
     }
-    if (status)
-        csrec_pool_destroy(a);
-    else
-        *state = a;
-    return status;
+    return CSREC_SETTLE(status, csrec_pool_destroy(a), *state = a);
 }
 
 static const double *access_column(const access *a, int64_t j) {

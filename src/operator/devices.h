@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* devices.h - what products on a device know of operators: chains, matrices, blurs, convolutional
  * dictionaries, frequencies. */
-#ifndef CSREC_OPERATOR_DEVICES_H
-#define CSREC_OPERATOR_DEVICES_H
+#pragma once
 
 #include "base/fft.h"
 #include "base/inline.h"
@@ -162,5 +161,3 @@ int64_t csrec_hadamard_sequency(int bits, int64_t k);
  * CSREC_MEMORY. */
 csrec_status csrec_hadamard_rows(const char *ordering, int axes, const int64_t extent[],
                                  int32_t *rows);
-
-#endif

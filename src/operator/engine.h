@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - an operator's products as a device computes them. */
-#ifndef CSREC_OPERATOR_ENGINE_H
-#define CSREC_OPERATOR_ENGINE_H
+#pragma once
 
 #include "measurement/through.h"
 #include "operator/operator.h"
@@ -58,5 +57,3 @@ csrec_status csrec_measured_norm(csrec_measured *measured);
 
 /* x = A^T y / norm^2; of samples of entries these, and their mean elsewhere. */
 csrec_status csrec_measured_start(const csrec_measured *measured, double *x);
-
-#endif

@@ -121,11 +121,7 @@ csrec_status csrec_haar_search(const csrec_operator *A, const csrec_pursuit_type
     s->type = type;
     s->y = y;
     csrec_status status = type->create(&h->tree, y, &s->pursuit);
-    if (status)
-        free(s);
-    else
-        *state = s;
-    return status;
+    return CSREC_SETTLE(status, free(s), *state = s);
 }
 
 static csrec_status search_create(const csrec_operator *A, bool reference, const double *y,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* haar.h - functions of the sampled Haar matrix alone, and its data for devices. */
-#ifndef CSREC_OPERATOR_HAAR_H
-#define CSREC_OPERATOR_HAAR_H
+#pragma once
 
 #include "haar/project.h"
 #include "haar/pursuit.h"
@@ -21,5 +20,3 @@ csrec_status csrec_haar_number(const csrec_operator *A, csrec_atoms *atoms);
  * pursuit on the operator's row tree. */
 csrec_status csrec_haar_search(const csrec_operator *A, const csrec_pursuit_type *type,
                                const double *y, void **state);
-
-#endif

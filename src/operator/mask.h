@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mask.h - the sampled entries of a signal; also the last factor of the operators on a signal. */
-#ifndef CSREC_OPERATOR_MASK_H
-#define CSREC_OPERATOR_MASK_H
+#pragma once
 
 #include "operator/operator.h"
 
@@ -41,5 +40,3 @@ csrec_status csrec_mask_forward(const csrec_operator *A, const double *x, double
 
 /* A shape of at most three axes as exactly three, ones in front. false: more axes. */
 bool csrec_mask_extents(const csrec_shape *shape, int64_t extent[3]);
-
-#endif

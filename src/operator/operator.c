@@ -148,11 +148,7 @@ csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_
     }
     if (!made->parts) made->parts = made->complex_x ? 2 : 1;
     status = take(made, error);
-    if (status)
-        csrec_operator_destroy(made);
-    else
-        *A = made;
-    return status;
+    return CSREC_SETTLE(status, csrec_operator_destroy(made), *A = made);
 }
 
 /* auto is the CPU: whether a product pays for its transfers depends on the solver. */

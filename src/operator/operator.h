@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* operator.h - the interface of an operator; a new one is a file that ends in its row, and a line
  * in CSREC_OPERATORS. */
-#ifndef CSREC_OPERATOR_OPERATOR_H
-#define CSREC_OPERATOR_OPERATOR_H
+#pragma once
 
 #include "base/pool.h"
 #include "base/rows.h"
@@ -215,5 +214,3 @@ csrec_status csrec_operator_check_row(const csrec_operator_type *row, csrec_erro
  * the longest that they would be lost. */
 csrec_status csrec_ordinary_create(const csrec_operator *A, csrec_operator **ordinary,
                                    csrec_error *error);
-
-#endif

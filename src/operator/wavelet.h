@@ -7,8 +7,7 @@
  *     s_i += left d_i-1 + right d_i     (the paper's s_i += u (d_i-1 + d_i)),
  * with the line extended symmetrically about its end entries. Then s *= scale, d /= scale, such
  * that a constant line gains sqrt 2, as an orthonormal transform's. */
-#ifndef CSREC_OPERATOR_WAVELET_H
-#define CSREC_OPERATOR_WAVELET_H
+#pragma once
 
 #include "base/inline.h"
 #include "operator/mask.h"
@@ -51,5 +50,3 @@ typedef struct csrec_wavelet {
     int64_t extent[3];
     int64_t region[CSREC_WAVELET_LEVELS + 1][3]; /* of the coarse part after so many levels */
 } csrec_wavelet;
-
-#endif

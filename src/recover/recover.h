@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* recover.h - how a recovery runs: method and options, as a whole or in tiles, number of threads,
  * memory and time; presets. */
-#ifndef CSREC_RECOVER_RECOVER_H
-#define CSREC_RECOVER_RECOVER_H
+#pragma once
 
 #include "recover/parts/parts.h"
 
@@ -132,5 +131,3 @@ csrec_status csrec_curve_choose(const csrec_measurement *measurement,
  * finite. Samples that the recovery has kept become y, as it was. Once: it needs the samples. */
 void csrec_curve_back(const csrec_curved *curved, const double *y, const double *plain,
                       double *signal, double *variance);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* window.h - parts of a signal in which a recovery is tried. */
-#ifndef CSREC_RECOVER_WINDOW_H
-#define CSREC_RECOVER_WINDOW_H
+#pragma once
 
 #include "csrec/array.h"
 
@@ -20,5 +19,3 @@ int64_t csrec_window_from_whole(const csrec_shape *whole, const csrec_shape *win
  */
 void csrec_window_place(const csrec_shape *whole, const csrec_shape *window, int fold,
                         int64_t *origin);
-
-#endif

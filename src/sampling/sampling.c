@@ -82,11 +82,7 @@ csrec_status csrec_sampling_create_watched(const csrec_shape *shape, csrec_patte
     if (!status && csrec_sort_rows(made.n, (uint64_t *)made.index, NULL))
         status = csrec_fail(error, CSREC_MEMORY, "no memory to sort %lld positions; sample fewer",
                             (long long)count);
-    if (status)
-        csrec_sampling_clear(&made);
-    else
-        *sampling = made;
-    return status;
+    return CSREC_SETTLE(status, csrec_sampling_clear(&made), *sampling = made);
 }
 
 void csrec_sampling_clear(csrec_sampling *sampling) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sampling.h - one function per sampling pattern, called by csrec_sampling_create. */
-#ifndef CSREC_SAMPLING_SAMPLING_H
-#define CSREC_SAMPLING_SAMPLING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -113,5 +112,3 @@ uint64_t csrec_permutation_at(const csrec_permutation *permutation, uint64_t i);
  * Euclidean distance to the nearest position, at most CSREC_FAR. Extents of missing axes are 1.
  * O(entries) time. CSREC_MEMORY. */
 csrec_status csrec_distance_squared(const int64_t extent[3], uint32_t *squared);
-
-#endif

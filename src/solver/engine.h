@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - what solvers do on the device that has the operator. */
-#ifndef CSREC_SOLVER_ENGINE_H
-#define CSREC_SOLVER_ENGINE_H
+#pragma once
 
 #include "csrec/solve.h"
 #include "operator/operator.h"
@@ -41,5 +40,3 @@ typedef struct csrec_omp_result {
 csrec_status csrec_omp_in_parts(const struct csrec_many *job, int64_t room,
                                 csrec_status (*solve)(const csrec_omp_part *part,
                                                       const csrec_omp_result *result));
-
-#endif

@@ -4,8 +4,7 @@
  *     min 1/2 ||A_W x - y||^2 + lambda ||x||_1,   c = A_W^T (y - A_W x),   G = A_W^T A_W
  *
  * where a step costs k^2 for k columns, whatever m and n are. */
-#ifndef CSREC_SOLVER_L1_H
-#define CSREC_SOLVER_L1_H
+#pragma once
 
 #include "operator/dense.h"
 #include "solver/support.h"
@@ -273,5 +272,3 @@ bool csrec_bpdn_is_met(const csrec_bpdn *o);
 
 /* r is 0 but for its last digits within ||x||_1 <= tau: no minimum has to be known. */
 bool csrec_bpdn_fits_within(const csrec_bpdn *o);
-
-#endif

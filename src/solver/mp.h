@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mp.h - Matching Pursuit on the sampled Haar matrix by several processes or threads. */
-#ifndef CSREC_SOLVER_MP_H
-#define CSREC_SOLVER_MP_H
+#pragma once
 
 #include "csrec/comm.h"
 #include "csrec/recover.h"
@@ -36,5 +35,3 @@ void csrec_exchanges_add(const csrec_exchanges *one, csrec_exchanges *all);
  * if an operator has no search of its own. */
 
 extern const csrec_atom_search csrec_search_any;
-
-#endif

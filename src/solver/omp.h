@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* omp.h - the QR factorisation of the picked columns, one column at a time: A_I = Q R. */
-#ifndef CSREC_SOLVER_OMP_H
-#define CSREC_SOLVER_OMP_H
+#pragma once
 
 #include "operator/dense.h"
 #include "solver/support.h"
@@ -76,5 +75,3 @@ void csrec_omp_predictor_advance(csrec_omp_predictor *predictor);
 /* The entry `many` of omp. CSREC_UNSUPPORTED if solving one by one is better: other operators, a
  * Gram matrix that costs more than it saves, few right-hand sides. */
 csrec_status csrec_omp_batch(const csrec_many *job);
-
-#endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/stop.h"
-#include "base/threads.h"
 #include "haar/tree.h"
 #include "solver/solver.h"
 

@@ -2,8 +2,7 @@
 /* solver.h - the interface of a solver; a new one is a file that ends in its row, and a line in
  * CSREC_SOLVERS. Stopping rules, progress, history and reports are in solve.c, never in a solver.
  */
-#ifndef CSREC_SOLVER_SOLVER_H
-#define CSREC_SOLVER_SOLVER_H
+#pragma once
 
 #include <math.h>
 
@@ -302,5 +301,3 @@ bool csrec_atoms_scale_back(csrec_atoms *atoms, double unit, int exponent);
 
 /* v *= unit. Returns the first index whose value is then not finite, or -1. */
 int64_t csrec_scale_back(int64_t n, double unit, double *v);
-
-#endif

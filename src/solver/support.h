@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* support.h - shared by the greedy and thresholding solvers: a dense x, r = y - A x, the k largest
  * entries, and least squares on a support. */
-#ifndef CSREC_SOLVER_SUPPORT_H
-#define CSREC_SOLVER_SUPPORT_H
+#pragma once
 
 #include "solver/solver.h"
 
@@ -139,5 +138,3 @@ csrec_status csrec_sparse_create(csrec_run *run, size_t size, csrec_error *error
  * complex x, k, m and n count complex numbers. Of a start the k entries are kept that have the
  * largest share ||a_j|| |x_j|; their columns are chosen. */
 csrec_status csrec_sparse_begin(csrec_run *run, size_t size, csrec_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* threshold.h - thresholding on a frame with stored coefficients, for frames without `shrink`. */
-#ifndef CSREC_SOLVER_THRESHOLD_H
-#define CSREC_SOLVER_THRESHOLD_H
+#pragma once
 
 #include "solver/solver.h"
 
@@ -24,5 +23,3 @@ void csrec_threshold_plan(const csrec_run *run, csrec_threshold_schedule *schedu
 
 /* Iteration `done`, from 0: the threshold falls exponentially; the last one does not overshoot. */
 csrec_shrink_step csrec_threshold_step(const csrec_threshold_schedule *schedule, int64_t done);
-
-#endif

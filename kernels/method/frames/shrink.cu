@@ -248,12 +248,10 @@ static void lay_out(csrec_cuda_shrink *s) {
     for (int k = 0; k < s->job.n; k++) {
         frame *f = &s->job.frames[k];
         int64_t planes = (int64_t)f->ratio * f->ratio;
-        csrec_cuda_take(block, f->pixels, &f->picture);
-        csrec_cuda_take(block, f->pixels, &f->target);
+        csrec_cuda_take(block, f->pixels, &f->picture, &f->target);
         csrec_cuda_take(block, f->pixels * planes, &f->planes);
     }
-    csrec_cuda_take(block, s->m, &s->index);
-    csrec_cuda_take(block, s->m, &s->y);
+    csrec_cuda_take(block, s->m, &s->index, &s->y);
     csrec_cuda_take(block, s->height * s->width, &s->picture);
     csrec_cuda_take(block, s->job.n * SUMS, &s->sums);
 }
@@ -274,11 +272,7 @@ csrec_status csrec_cuda_shrink_create(const csrec_cuda_shrink_spec *spec,
         csrec_cuda_lay(&s->memory, "thresholding a picture", error, [&] { lay_out(s); });
     if (!status)
         status = csrec_cuda_copy(s->index, spec->index, (size_t)s->m * sizeof(int64_t), error);
-    if (status)
-        csrec_cuda_shrink_destroy(s);
-    else
-        *shrink = s;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_shrink_destroy(s), *shrink = s);
 }
 
 void csrec_cuda_shrink_destroy(csrec_cuda_shrink *s) {

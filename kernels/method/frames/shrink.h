@@ -6,14 +6,11 @@
  * pixels into it. A warp takes 32 / block blocks, a thread a column and then a row of one. Blocks
  * that overlap write planes of their own, so that a second kernel adds them up in a fixed order and
  * puts the samples back: no atomics, deterministic. All sizes share a launch. */
-#ifndef CSREC_KERNELS_METHOD_FRAMES_SHRINK_H
-#define CSREC_KERNELS_METHOD_FRAMES_SHRINK_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
 
 enum { CSREC_SHRINK_FRAMES = 3 };
 
@@ -59,7 +56,4 @@ csrec_status csrec_cuda_shrink_wait(csrec_cuda_shrink *shrink, csrec_error *erro
 csrec_status csrec_cuda_shrink_result(csrec_cuda_shrink *shrink, double *mean, double *energy,
                                       csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shrink_dct.cuh - the DCT-II of a power of two in registers and its transpose, operation by
  * operation as in operator/dct_simd.h (Lee 1984). */
-#ifndef CSREC_KERNELS_METHOD_FRAMES_SHRINK_DCT_CUH
-#define CSREC_KERNELS_METHOD_FRAMES_SHRINK_DCT_CUH
+#pragma once
 
 /* 1 / (2 cos(pi (2 n + 1) / 2 N)), n < N / 2, at N / 2 - 1. */
 static __constant__ float csrec_secant[31] = {
@@ -53,5 +52,3 @@ template <> struct dct<1> {
     static __device__ __forceinline__ void forward(float *) {}
     static __device__ __forceinline__ void transposed(float *) {}
 };
-
-#endif

@@ -6,8 +6,7 @@
  * subtracted from all four in one pass over them, and each lane reduces the remaining four by four
  * block itself. A lane has two or four columns side by side. Pooled channels (CHANNELS, else 1) are
  * known at the same pixels and share V. */
-#ifndef CSREC_KERNELS_METHOD_GAUSSIAN_CONDITION_CUH
-#define CSREC_KERNELS_METHOD_GAUSSIAN_CONDITION_CUH
+#pragma once
 
 #include "kernels/method/gaussian/state.cuh"
 
@@ -200,5 +199,3 @@ __device__ __forceinline__ int condition(const csrec_gaussian_device *g, const f
     }
     return first;
 }
-
-#endif

@@ -84,11 +84,7 @@ static csrec_status create(const csrec_context *context, csrec_gaussian_picture 
     s->noise = p->sigma * p->sigma;
     CSREC_TAKE(&s->pool, s->at, (int64_t)p->depth + p->height + p->width);
     status = s->at ? make(p, s, error) : csrec_fail(error, CSREC_MEMORY, "out of memory");
-    if (status)
-        destroy(s);
-    else
-        *made = s;
-    return status;
+    return CSREC_SETTLE(status, destroy(s), *made = s);
 }
 
 static csrec_status run(void *data, const csrec_gaussian_round *r, int number, csrec_error *error) {

@@ -46,9 +46,7 @@ static void lay_out(csrec_cuda_gaussian *s) {
     const int64_t all = g->entries * g->channels, spreads = g->entries * csrec_gaussian_spreads(g);
     const int64_t part = csrec_smaller(s->references, CSREC_GAUSSIAN_PART);
     csrec_cuda_take(block, g->entries, &g->mask);
-    csrec_cuda_take(block, all, &g->y);
-    csrec_cuda_take(block, all, &g->u);
-    csrec_cuda_take(block, all, &g->variance);
+    csrec_cuda_take(block, all, &g->y, &g->u, &g->variance);
     g->guide = g->guides == g->channels
                    ? g->u
                    : (float *)csrec_cuda_block_take(block, g->entries, sizeof(float));
@@ -124,11 +122,7 @@ csrec_status csrec_cuda_gaussian_create(const csrec_cuda_gaussian_spec *spec,
     s->group = spec->group;
     status = csrec_cuda_lay(&s->memory, "the groups of a picture", error, [&] { lay_out(s); });
     if (!status) status = fill(s, spec, error);
-    if (status)
-        csrec_cuda_gaussian_destroy(s);
-    else
-        *gaussian = s;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_gaussian_destroy(s), *gaussian = s);
 }
 
 void csrec_cuda_gaussian_destroy(csrec_cuda_gaussian *s) {

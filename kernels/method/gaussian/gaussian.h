@@ -4,14 +4,11 @@
  * The device does the whole round: matches of the reference patches, mean, covariance and steps of
  * expectation maximisation of every group, its patches conditioned on their samples, and the sums
  * of the estimates. */
-#ifndef CSREC_KERNELS_METHOD_GAUSSIAN_GAUSSIAN_H
-#define CSREC_KERNELS_METHOD_GAUSSIAN_GAUSSIAN_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
 
 enum {
     CSREC_CUDA_GAUSSIAN_PIXELS = 128,
@@ -68,7 +65,4 @@ csrec_status csrec_cuda_gaussian_get(const csrec_cuda_gaussian *gaussian, float 
 csrec_status csrec_cuda_gaussian_run(csrec_cuda_gaussian *gaussian,
                                      const csrec_cuda_gaussian_round *round, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -5,8 +5,7 @@
  * Products X^T X and V^T V are symmetric: only half of the pairs of tiles 8 columns wide is summed,
  * 8 x 8 entries a thread in registers, by several teams of threads that take turns at the rows;
  * their parts are added up at the end. The rows of pooled channels follow each other in X. */
-#ifndef CSREC_KERNELS_METHOD_GAUSSIAN_GROUP_CUH
-#define CSREC_KERNELS_METHOD_GAUSSIAN_GROUP_CUH
+#pragma once
 
 #include "kernels/method/gaussian/condition.cuh"
 #include "method/gaussian/whiten.h"
@@ -236,5 +235,3 @@ __device__ __forceinline__ void add_covariance(const group_memory *m, int size, 
     if (CHANNELS > 1) whiten<WIDE>(m, size, d, floor);
     to->add(m->X, CHANNELS * size, sign / (float)size);
 }
-
-#endif

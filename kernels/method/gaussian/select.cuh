@@ -3,8 +3,7 @@
  *
  * The last one wanted is found by counting eight bits at a time; then the keys below it are listed
  * in their order. Bits of floats that are not negative sort as their values. */
-#ifndef CSREC_KERNELS_METHOD_GAUSSIAN_SELECT_CUH
-#define CSREC_KERNELS_METHOD_GAUSSIAN_SELECT_CUH
+#pragma once
 
 enum { THREADS = 256, WARPS = THREADS / 32, BINS = 256 };
 
@@ -123,5 +122,3 @@ __device__ __forceinline__ void include_reference(unsigned short *shift, int n, 
     }
     __syncthreads();
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* state.cuh - arguments of the kernels of a round of Gaussian groups. Only for kernels/.
  */
-#ifndef CSREC_KERNELS_METHOD_GAUSSIAN_STATE_CUH
-#define CSREC_KERNELS_METHOD_GAUSSIAN_STATE_CUH
+#pragma once
 
 #include "kernels/device/device.h"
 #include "kernels/method/gaussian/gaussian.h"
@@ -48,5 +47,3 @@ csrec_status csrec_gaussian_estimate(const csrec_gaussian_device *g,
                                      csrec_error *error);
 /* u and variance from the sums. */
 csrec_status csrec_gaussian_finish(const csrec_gaussian_device *g, csrec_error *error);
-
-#endif

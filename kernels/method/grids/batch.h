@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch.h - many eager pursuits at once on the device, one thread block per signal. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_H
-#define CSREC_KERNELS_METHOD_GRIDS_BATCH_H
+#pragma once
 
 #include "kernels/haar/tree.h"
 
@@ -34,9 +33,7 @@ typedef struct csrec_cuda_signal {
     int32_t outcome; /* csrec_outcome */
 } csrec_cuda_signal;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CSREC_C_BEGIN
 
 /* Trees and, `channels` on each, signals: all their memory. */
 typedef struct csrec_cuda_batch {
@@ -77,7 +74,4 @@ csrec_status csrec_cuda_batch_run(csrec_cuda_batch *batch, int warps,
                                   bool (*seen)(int64_t iterations, void *context), void *context,
                                   csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

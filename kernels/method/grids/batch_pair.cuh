@@ -9,8 +9,7 @@
  *
  * Named barriers: STEP when the message is there, BOTH for the exchange of the largest keys, and
  * one where the second warp waits for its command. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_PAIR_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_BATCH_PAIR_CUH
+#pragma once
 
 #include "kernels/method/grids/batch_small.cuh"
 
@@ -121,5 +120,3 @@ __device__ static __forceinline__ void follow_picks(state &s) {
         if (deep) remember_path(s, p, below, own);
     }
 }
-
-#endif

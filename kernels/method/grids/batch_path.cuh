@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_path.cuh - the tops above a unit, a lane each; and a pursuit's ledger: energy, gains,
  * stopping rules. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_PATH_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_BATCH_PATH_CUH
+#pragma once
 
 #include "csrec/solve.h"
 #include "kernels/method/grids/batch_state.cuh"
@@ -155,5 +154,3 @@ __device__ static inline int32_t settle_up(ledger &l, const state &s, int64_t it
 __device__ static inline bool all_is_next(const ledger &l, const state &s, int64_t key) {
     return key_of(l.total, s.all_scale, 63) >= key;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_pursue.h - the launch of a batch of pursuits, used by batch_run.cu. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_PURSUE_H
-#define CSREC_KERNELS_METHOD_GRIDS_BATCH_PURSUE_H
+#pragma once
 
 #include "kernels/method/grids/batch.h"
 
@@ -10,5 +9,3 @@
 csrec_status csrec_cuda_pursue(const csrec_cuda_tree *trees, csrec_cuda_signal *signals,
                                int64_t count, int warps, int stride, const volatile int64_t *stop,
                                volatile int64_t *progress, void *stream, csrec_error *error);
-
-#endif

@@ -63,8 +63,7 @@ static void lay_out(csrec_cuda_block *block, csrec_cuda_batch *batch) {
         csrec_cuda_signal *signal = &batch->signal[s];
         const csrec_cuda_tree *tree = &batch->tree[s / batch->channels];
         signal->tree = (int32_t)(s / batch->channels);
-        csrec_cuda_take(block, tree->items, &signal->value);
-        csrec_cuda_take(block, tree->items, &signal->x);
+        csrec_cuda_take(block, tree->items, &signal->value, &signal->x);
         csrec_cuda_take(block, tree->tops, &signal->record);
     }
 }

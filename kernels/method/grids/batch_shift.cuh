@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_shift.cuh - picks above the buckets: ranges of tops and buckets move, all warps join, and
  * the largest keys climb from the lowest tops to the highest. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_SHIFT_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_BATCH_SHIFT_CUH
+#pragma once
 
 #include "kernels/method/grids/batch_pair.cuh"
 
@@ -255,5 +254,3 @@ __device__ static best shift_all(state &s, double t) {
     }
     return run_shift(s);
 }
-
-#endif

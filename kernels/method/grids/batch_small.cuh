@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_small.cuh - picks inside a bucket by one warp: see batch.cu. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_SMALL_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_BATCH_SMALL_CUH
+#pragma once
 
 #include "kernels/method/grids/batch_path.cuh"
 
@@ -183,5 +182,3 @@ template <bool DEEP> __device__ static __forceinline__ int32_t take_small(state 
     now.iterations += iterations;
     return outcome;
 }
-
-#endif

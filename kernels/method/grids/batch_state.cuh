@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch_state.cuh - keys, slots and the shared state of a block's warps; overview in batch.cu. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_BATCH_STATE_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_BATCH_STATE_CUH
+#pragma once
 
 #include "kernels/method/grids/batch_pursue.h"
 
@@ -193,5 +192,3 @@ __device__ static inline int64_t move_items(state &s, lane_items &a, uint32_t fi
     }
     return most;
 }
-
-#endif

@@ -7,7 +7,6 @@
 #include "base/inline.h"
 #include "kernels/method/grids/engine.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - the mean over dyadic grids on a CUDA device. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_ENGINE_H
-#define CSREC_KERNELS_METHOD_GRIDS_ENGINE_H
+#pragma once
 
 #include "method/grids/chain.h"
 
@@ -17,5 +16,3 @@ csrec_status csrec_cuda_recover_grids_by(csrec_cuda_grids_engine engine,
 
 /* The engine for so many signals (grids x channels) of n samples. */
 csrec_cuda_grids_engine csrec_cuda_grids_choose(int64_t signals, int64_t n);
-
-#endif

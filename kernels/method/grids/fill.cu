@@ -23,9 +23,7 @@ typedef struct fill_memory {
 } fill_memory;
 
 static void lay_out(fill_memory *m, int levels, int64_t atoms) {
-    csrec_cuda_take(&m->block, atoms, &m->column);
-    csrec_cuda_take(&m->block, atoms, &m->coefficient);
-    csrec_cuda_take(&m->block, atoms, &m->count);
+    csrec_cuda_take(&m->block, atoms, &m->column, &m->coefficient, &m->count);
     csrec_cuda_take(&m->block, INT64_C(1) << levels, &m->value[0]);
     csrec_cuda_take(&m->block, (INT64_C(1) << levels) / 2, &m->value[1]);
 }
@@ -76,7 +74,7 @@ static csrec_status descend(const fill_memory *m, int levels, const csrec_atoms 
         const double *from = m->value[level % 2];
         double2 *to = (double2 *)m->value[(level - 1) % 2];
         halve<<<csrec_cuda_blocks(blocks, THREADS), THREADS>>>(blocks, from, to);
-        int64_t end = csrec_atoms_bound(atoms, at, atoms->n, (uint64_t)blocks * 2);
+        int64_t end = csrec_bound(atoms->column, at, atoms->n, (uint64_t)blocks * 2);
         if (end > at)
             add_atoms<<<csrec_cuda_blocks(end - at, THREADS), THREADS>>>(
                 end - at, m->column + at, m->coefficient + at, m->count + at, (uint64_t)blocks,

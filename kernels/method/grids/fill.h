@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fill.h - the signal that a list of atoms stands for, on the device. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_FILL_H
-#define CSREC_KERNELS_METHOD_GRIDS_FILL_H
+#pragma once
 
 #include "kernels/method/grids/synthesis.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CSREC_C_BEGIN
 
 /* Temporary bytes of csrec_cuda_fill; more than any device has if there are too many levels. */
 size_t csrec_cuda_fill_bytes(int levels, int64_t atoms);
@@ -18,7 +15,4 @@ size_t csrec_cuda_fill_bytes(int levels, int64_t atoms);
 csrec_status csrec_cuda_fill(const csrec_cuda_grid *grid, int levels, const csrec_atoms *atoms,
                              int64_t entries, int64_t channels, double *signal, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

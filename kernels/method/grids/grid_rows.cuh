@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* grid_rows.cuh - the row of the Haar matrix that an entry becomes on a dyadic grid. The readable
  * counterparts are src/sampling/order.c and src/method/grid.c. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_GRID_ROWS_CUH
-#define CSREC_KERNELS_METHOD_GRIDS_GRID_ROWS_CUH
+#pragma once
 
 #include "kernels/method/grids/synthesis.h"
 
@@ -55,5 +54,3 @@ __device__ static inline uint64_t row_of(const csrec_cuda_grid &grid, int64_t in
         for (int b = 0; b < grid.bits[axis]; b++) row |= (x[axis] >> b & 1) << grid.place[axis][b];
     return row;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* job.h - shared state of the parts of a recovery on a CUDA device. */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_JOB_H
-#define CSREC_KERNELS_METHOD_GRIDS_JOB_H
+#pragma once
 
 #include "csrec/recover.h"
 #include "base/call.h"
@@ -67,5 +66,3 @@ typedef struct csrec_cuda_pass {
 } csrec_cuda_pass;
 
 csrec_status csrec_cuda_sum_pass(csrec_cuda_job *job, const csrec_cuda_pass *pass);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* signal.h - how a signal of a CUDA batch starts and where it stops, to the bit as on the CPU.
  */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SIGNAL_H
-#define CSREC_KERNELS_METHOD_GRIDS_SIGNAL_H
+#pragma once
 
 #include "csrec/solve.h"
 #include "haar/pursuit.h"
@@ -24,5 +23,3 @@ double csrec_cuda_signal_residual(const csrec_cuda_signal *signal);
 /* The atoms that a finished signal found, in the CPU's order. */
 csrec_status csrec_cuda_signal_atoms(const csrec_cuda_tree *tree, const csrec_cuda_signal *signal,
                                      csrec_atoms *atoms, csrec_error *error);
-
-#endif

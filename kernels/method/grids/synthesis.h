@@ -2,8 +2,7 @@
 /* synthesis.h - rows of samples and entries, and the signal that pursuits have found, on the
  * device.
  */
-#ifndef CSREC_KERNELS_METHOD_GRIDS_SYNTHESIS_H
-#define CSREC_KERNELS_METHOD_GRIDS_SYNTHESIS_H
+#pragma once
 
 #include "kernels/method/grids/batch.h"
 
@@ -21,9 +20,7 @@ typedef struct csrec_cuda_grid {
     uint8_t place[CSREC_DIMS_MAX][64]; /* where a bit of an axis lies in the row */
 } csrec_cuda_grid;
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+CSREC_C_BEGIN
 
 /* rows[k], order[k] = k for the entries index [n]; device memory, grid too. */
 csrec_status csrec_cuda_grid_rows(const csrec_cuda_grid *grid, int64_t n, const int64_t *index,
@@ -49,7 +46,4 @@ csrec_status csrec_cuda_synthesize(const csrec_cuda_batch *batch, const csrec_cu
 csrec_status csrec_cuda_divide(int64_t count, double *signal, double divisor, void *stream,
                                csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

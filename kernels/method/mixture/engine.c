@@ -61,11 +61,7 @@ static csrec_status create(const csrec_context *context, csrec_fit_picture *pict
     s->d = csrec_patches_size(&picture->patches);
     s->stride = csrec_patch_stride(s->d);
     status = make(s, K, error);
-    if (status)
-        destroy(s);
-    else
-        *made = s;
-    return status;
+    return CSREC_SETTLE(status, destroy(s), *made = s);
 }
 
 static csrec_status run(void *data, const csrec_mixture *mixture, const csrec_mixture *wide,

@@ -26,15 +26,7 @@ struct csrec_cuda_mixture {
 __global__ void find_firsts(const __grid_constant__ csrec_mixture_device g) {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
     if (k > g.K) return;
-    int64_t low = 0, high = g.count;
-    while (low < high) {
-        const int64_t middle = (low + high) / 2;
-        if (g.sorted[middle] < (uint64_t)k)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    g.first[k] = low;
+    g.first[k] = csrec_bound(g.sorted, 0, g.count, (uint64_t)k);
 }
 
 __global__ void find_places(const __grid_constant__ csrec_mixture_device g) {
@@ -50,31 +42,23 @@ static void lay_out(csrec_cuda_mixture *s, bool variance) {
     const int64_t K = g->K, d = g->d, wide = g->stride;
     const int64_t batches = g->adapt ? s->most : 0, squares = g->adapt ? K * d * d : 0;
     csrec_cuda_take(m, (int64_t)g->patches.height * g->patches.width, &g->mask);
-    csrec_cuda_take(m, g->values, &g->y);
-    csrec_cuda_take(m, g->values, &g->u);
-    csrec_cuda_take(m, g->values, &g->means);
+    csrec_cuda_take(m, g->values, &g->y, &g->u, &g->means);
     if (variance) csrec_cuda_take(m, g->values, &g->variance);
     csrec_cuda_take(m, K * (int64_t)csrec_whiten_size(g->d), &g->whiten);
     csrec_cuda_take(m, K, &g->offset);
     csrec_cuda_take(m, K * d, &g->centre);
     csrec_cuda_take(m, K * d * wide, &g->C);
     csrec_cuda_take(m, K * wide, &g->mean);
-    csrec_cuda_take(m, g->count, &g->key);
-    csrec_cuda_take(m, g->count, &g->sorted);
-    csrec_cuda_take(m, g->count, &g->number);
-    csrec_cuda_take(m, g->count, &g->order);
-    csrec_cuda_take(m, g->count, &g->place);
+    csrec_cuda_take(m, g->count, &g->key, &g->sorted, &g->number, &g->order, &g->place);
     csrec_cuda_take(m, K + 1, &g->first);
     csrec_cuda_take(m, s->most, &g->component);
     csrec_cuda_take(m, s->most + 1, &g->from);
     csrec_cuda_take(m, K + 1, &g->batch);
-    csrec_cuda_take(m, g->count * d, &g->x);
-    csrec_cuda_take(m, g->count * d, &g->v);
+    csrec_cuda_take(m, g->count * d, &g->x, &g->v);
     csrec_cuda_take(m, batches * wide * wide, &g->G);
     csrec_cuda_take(m, batches * d, &g->sums);
     csrec_cuda_take(m, K * d, &g->centres);
-    csrec_cuda_take(m, squares, &g->S);
-    csrec_cuda_take(m, squares, &g->T);
+    csrec_cuda_take(m, squares, &g->S, &g->T);
     csrec_cuda_take(m, g->patches.height, &g->energy);
     if (s->blocks) csrec_cuda_take(m, (int64_t)s->blocks * s->rows * wide, &g->scratch);
     s->temporary = csrec_cuda_block_take(m, (int64_t)s->temporary_bytes, 1);
@@ -141,11 +125,7 @@ csrec_status csrec_cuda_mixture_create(const csrec_cuda_mixture_spec *spec,
         status = csrec_cuda_lay(&s->memory, "the patches of a picture", error,
                                 [&] { lay_out(s, spec->variance); });
     if (!status) status = fill(s, spec, error);
-    if (status)
-        csrec_cuda_mixture_destroy(s);
-    else
-        *mixture = s;
-    return status;
+    return CSREC_SETTLE(status, csrec_cuda_mixture_destroy(s), *mixture = s);
 }
 
 void csrec_cuda_mixture_destroy(csrec_cuda_mixture *s) {

@@ -2,14 +2,12 @@
 /* mixture.h - rounds of a mixture of Gaussians over the patches of a picture, on a device;
  * method/mixture/engine_cpu.c is the reference, operation by operation, with fused multiply-add:
  * the same picture, to the bit, as by its code for AVX2 and AVX-512. */
-#ifndef CSREC_KERNELS_METHOD_MIXTURE_MIXTURE_H
-#define CSREC_KERNELS_METHOD_MIXTURE_MIXTURE_H
-
-#ifdef __cplusplus
-extern "C" {
-#endif
+#pragma once
 
 #include "base/error.h"
+
+CSREC_C_BEGIN
+
 #include "method/mixture/patches.h"
 
 enum { CSREC_CUDA_MIXTURE_SIZE = 256 }; /* most entries of a patch */
@@ -53,7 +51,4 @@ csrec_status csrec_cuda_mixture_moments(const csrec_cuda_mixture *mixture, int k
 csrec_status csrec_cuda_mixture_get(csrec_cuda_mixture *mixture, float *u, float *variance,
                                     double *energy, csrec_error *error);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
+CSREC_C_END

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* state.cuh - arguments of the kernels of a round of a mixture. Only for kernels/. */
-#ifndef CSREC_KERNELS_METHOD_MIXTURE_STATE_CUH
-#define CSREC_KERNELS_METHOD_MIXTURE_STATE_CUH
+#pragma once
 
 #include "kernels/device/device.h"
 #include "kernels/method/mixture/mixture.h"
@@ -45,5 +44,3 @@ csrec_status csrec_mixture_moments_on(const csrec_mixture_device *g, csrec_error
 
 /* energy [height], to be added in order. */
 csrec_status csrec_mixture_energy_on(const csrec_mixture_device *g, csrec_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csv.h - text: samples, one a line with its coordinates, or a matrix with empty fields. */
-#ifndef CSREC_FILES_CSV_CSV_H
-#define CSREC_FILES_CSV_CSV_H
+#pragma once
 
 #include <locale.h>
 #include <math.h>
@@ -135,5 +134,3 @@ bool csrec_csv_is_matrix(const char *text, uint64_t size);
  * NaN where unknown. */
 csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char *name,
                                     csrec_image *signal, csrec_error *error);
-
-#endif

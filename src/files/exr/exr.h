@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exr.h - OpenEXR files by OpenEXRCore: opened over an input or an output, their attributes. */
-#ifndef CSREC_FILES_EXR_EXR_H
-#define CSREC_FILES_EXR_EXR_H
+#pragma once
 
 #include <openexr.h>
 
@@ -84,5 +83,3 @@ void csrec_exr_copy_attributes(const csrec_exr *from, exr_context_t to);
 csrec_status csrec_exr_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
 csrec_status csrec_exr_write(csrec_files *files, const char *path, const csrec_image *signal,
                              const char *like, csrec_error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * built to be reentrant (fits_is_reentrant; Debian's is), it locks them, and files can be read and
  * written by several threads, each its own; else by one thread at a time. What it puts on its stack
  * is removed when a file is closed. */
-#ifndef CSREC_FILES_FITS_FITS_H
-#define CSREC_FILES_FITS_FITS_H
+#pragma once
 
 #include <fitsio.h>
 
@@ -62,5 +61,3 @@ csrec_fits_types csrec_fits_types_of(csrec_dtype dtype);
 
 csrec_status csrec_fits_write(csrec_files *files, const char *path, const csrec_image *signal,
                               const char *like, csrec_error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * several threads, each its own. It does not guard against a program that calls libhdf5 itself, in
  * another thread, by the same copy of it. Only the named file is opened: links to other files are
  * not followed, and datasets that lie in other files are refused. */
-#ifndef CSREC_FILES_HDF5_HDF5_H
-#define CSREC_FILES_HDF5_HDF5_H
+#pragma once
 
 #define H5_USE_110_API /* later ones have these functions, too */
 #include <hdf5.h>
@@ -160,5 +159,3 @@ csrec_status csrec_hdf5_write_slabs(csrec_files *files, const char *path, const 
 csrec_status csrec_hdf5_frame(const struct csrec_output *output, const char *path,
                               const csrec_image *signal, const char *like, uint32_t crc,
                               csrec_frame *frame, csrec_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* npy.h - the NumPy .npy format: header, values, conversions while reading. */
-#ifndef CSREC_FILES_NPY_NPY_H
-#define CSREC_FILES_NPY_NPY_H
+#pragma once
 
 #include "files/input.h"
 
@@ -52,5 +51,3 @@ size_t csrec_npy_header_of(const csrec_image *signal, char text[CSREC_NPY_HEADER
 const char *csrec_dtype_code(csrec_dtype dtype);
 /* The code of complex numbers whose parts have this type, F32 or F64. */
 const char *csrec_complex_code(csrec_dtype parts);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* npz.h - zip archives of .npy members, by libzip; measurements and signals in them. */
-#ifndef CSREC_FILES_NPZ_NPZ_H
-#define CSREC_FILES_NPZ_NPZ_H
+#pragma once
 
 #include <zip.h>
 
@@ -156,5 +155,3 @@ csrec_status csrec_npz_write_signal(csrec_files *files, const char *path, const 
 csrec_status csrec_npz_write_slabs(csrec_files *files, const char *path, const csrec_image *signal,
                                    csrec_slab_fn take, void *context, const char *like,
                                    csrec_error *error);
-
-#endif

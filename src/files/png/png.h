@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* png.h - PNG pictures from an open input. */
-#ifndef CSREC_FILES_PNG_PNG_H
-#define CSREC_FILES_PNG_PNG_H
+#pragma once
 
 #include "files/input.h"
 
@@ -10,5 +9,3 @@ csrec_status csrec_image_decode(csrec_input *input, csrec_image *image, csrec_er
 /* Of a picture as csrec_files_add_image; like: as csrec_files_add_signal. */
 csrec_status csrec_png_write(csrec_files *files, const char *path, const csrec_image *image,
                              const char *like, csrec_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tiff.h - TIFF files by libtiff: opened over an input or an output, pages, metadata. */
-#ifndef CSREC_FILES_TIFF_TIFF_H
-#define CSREC_FILES_TIFF_TIFF_H
+#pragma once
 
 #include <tiffio.h>
 
@@ -89,5 +88,3 @@ csrec_status csrec_tiff_write(csrec_files *files, const char *path, const csrec_
 csrec_status csrec_tiff_write_slabs(csrec_files *files, const char *path, const csrec_image *signal,
                                     csrec_slab_fn take, void *context, const char *like,
                                     csrec_error *error);
-
-#endif

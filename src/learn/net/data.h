@@ -4,8 +4,7 @@
  *
  * Everything is a function of the seed and the numbers of step and picture, whichever thread makes
  * it and when. */
-#ifndef CSREC_LEARN_NET_DATA_H
-#define CSREC_LEARN_NET_DATA_H
+#pragma once
 
 #include "base/pool.h"
 #include "learn/net/prior.h"
@@ -55,5 +54,3 @@ csrec_status csrec_net_learn_check(const csrec_net_learn_options *options, csrec
 
 csrec_status csrec_net_pictures_check(int64_t count, const csrec_net_picture *pictures,
                                       int64_t channels, csrec_error *error);
-
-#endif

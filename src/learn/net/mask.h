@@ -3,8 +3,7 @@
  *
  * Everything is a function of (seed, number): the same bits whichever thread makes it, in any
  * order. */
-#ifndef CSREC_LEARN_NET_MASK_H
-#define CSREC_LEARN_NET_MASK_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -142,5 +141,3 @@ csrec_mask_pattern csrec_mask_pattern_draw(csrec_mask_draws *d);
 void csrec_mask_pattern_fill(csrec_mask_plan *plan, csrec_mask_pattern pattern);
 /* 0 in 55 % of all masks, else uniform up to 50. */
 float csrec_mask_sigma_draw(csrec_mask_draws *d, csrec_mask_pattern pattern);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pass.h - passes of a learned prior's network over a picture, flipped and turned; a network that
  * is fitted further to the samples of one picture. */
-#ifndef CSREC_LEARN_NET_PASS_H
-#define CSREC_LEARN_NET_PASS_H
+#pragma once
 
 #include "base/call.h"
 #include "base/pool.h"
@@ -119,4 +118,3 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_fit_source *source,
 double csrec_fit_bytes(double pixels, double copies);
 double csrec_fit_seconds(double pixels, double copies);
 
-#endif

@@ -8,8 +8,7 @@
  * and 0 elsewhere; and sigma / unit. It makes 2 C planes: for each channel D_c, then s_c, so that
  *     v_c = mean_c + unit (F_c + D_c),   variance of its error = unit^2 exp(s_c).
  * Nothing depends on the values' unit or offset but by rounding. */
-#ifndef CSREC_LEARN_NET_PRIOR_H
-#define CSREC_LEARN_NET_PRIOR_H
+#pragma once
 
 #include <math.h>
 
@@ -73,5 +72,3 @@ static inline int64_t csrec_prior_reflect(int64_t i, int64_t extent) {
 /* planes: [2 C + 2][padded height][padded width]. work: csrec_pyramid_work. */
 void csrec_prior_planes(const csrec_prior_samples *samples, int64_t multiple, float *work,
                         float *planes, csrec_prior_frame *frame);
-
-#endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/threads.h"
 #include "learn/conv.h"
 #include "method/history.h"

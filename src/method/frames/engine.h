@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - a device's interface for thresholding all frames of a picture at once. The CPU has no
  * engine: on it the solver processes each frame separately. */
-#ifndef CSREC_METHOD_FRAMES_ENGINE_H
-#define CSREC_METHOD_FRAMES_ENGINE_H
+#pragma once
 
 #include "operator/operator.h"
 
@@ -26,5 +25,3 @@ typedef struct csrec_frames_engine {
 } csrec_frames_engine;
 
 extern const csrec_frames_engine csrec_frames_cuda;
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* gaussian.h - recovery of pictures and volumes by Gaussians of groups of similar patches
  * (docs/gaussian.md). */
-#ifndef CSREC_METHOD_GAUSSIAN_GAUSSIAN_H
-#define CSREC_METHOD_GAUSSIAN_GAUSSIAN_H
+#pragma once
 
 #include "method/gaussian/whiten.h"
 #include "method/method.h"
@@ -268,5 +267,3 @@ double csrec_gaussian_axes_back(const csrec_gaussian_axes *axes, float *const *u
 /* Its variance, of independent ones along the axes. */
 double csrec_gaussian_axes_variance(const csrec_gaussian_axes *axes, float *const *variance,
                                     int64_t c, int64_t entry);
-
-#endif

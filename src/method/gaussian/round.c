@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "csrec/sampling.h"
+#include "base/inline.h"
 #include "base/cpu.h"
 #include "method/gaussian/gaussian.h"
 
@@ -41,10 +42,6 @@ typedef struct round_state {
 
 /* ------------------------------------------------------------------ memory */
 
-static int smaller(int a, int b) {
-    return a < b ? a : b;
-}
-
 static int lay_line(int size, int patch, int step, uint64_t random, int *at) {
     int shift = (int)(random % (uint64_t)step), last = size - patch, count = 0;
     if (shift > 0 && last > 0) at[count++] = 0;
@@ -57,9 +54,10 @@ static int lay_line(int size, int patch, int step, uint64_t random, int *at) {
 csrec_gaussian_lines csrec_gaussian_lay(const int extent[3], const csrec_gaussian_round *round,
                                         uint64_t seed, int *at) {
     const int deep_radius = round->deep_radius ? round->deep_radius : round->radius;
-    csrec_gaussian_lines l = {.deep = smaller(deep_radius, extent[0] - 1)};
+    csrec_gaussian_lines l = {.deep = csrec_smaller_int(deep_radius, extent[0] - 1)};
     for (int a = 0; a < 3; at += extent[a++]) {
-        l.patch[a] = smaller(a == 0 && round->deep ? round->deep : round->patch, extent[a]);
+        l.patch[a] =
+            csrec_smaller_int(a == 0 && round->deep ? round->deep : round->patch, extent[a]);
         l.step[a] = a == 0 && round->deep_step ? round->deep_step : round->step;
         l.at[a] = at;
         l.count[a] = lay_line(extent[a], l.patch[a], l.step[a],
@@ -82,7 +80,7 @@ static int64_t tiles_of(const round_state *s) {
 
 /* The extent of a tile's groups along an axis. */
 static size_t reach(const round_state *s, int size, int patch, int radius) {
-    return (size_t)smaller(size, edge_of(s->p) + patch + 2 * radius);
+    return (size_t)csrec_smaller_int(size, edge_of(s->p) + patch + 2 * radius);
 }
 
 static csrec_status create_sums(round_state *s) {
@@ -132,10 +130,11 @@ static void frame_one(const csrec_gaussian_picture *p, const float *guide, int f
                       float *to) {
     for (int z = 0; z < p->depth + 2 * front; z++)
         for (int y = 0; y < p->height + 2 * m; y++) {
-            int64_t slice = z < front ? 0 : smaller(z - front, p->depth - 1);
-            int64_t row = slice * p->height + (y < m ? 0 : smaller(y - m, p->height - 1));
+            int64_t slice = z < front ? 0 : csrec_smaller_int(z - front, p->depth - 1);
+            int64_t row = slice * p->height + (y < m ? 0 : csrec_smaller_int(y - m, p->height - 1));
             for (int x = 0; x < p->width + 2 * m; x++)
-                *to++ = guide[row * p->width + (x < m ? 0 : smaller(x - m, p->width - 1))];
+                *to++ =
+                    guide[row * p->width + (x < m ? 0 : csrec_smaller_int(x - m, p->width - 1))];
         }
 }
 
@@ -161,7 +160,7 @@ static csrec_status create_lines(round_state *s, uint64_t seed) {
     memcpy(s->patch, l.patch, sizeof s->patch);
     s->deep = l.deep;
     s->radius = s->round->radius;
-    s->group = smaller(s->round->group, CSREC_GROUP_MOST);
+    s->group = csrec_smaller_int(s->round->group, CSREC_GROUP_MOST);
     for (int a = 0; a < 3; a++) {
         const int each = tile / l.step[a] > 0 ? tile / l.step[a] : 1;
         *lines[a] = (line){l.at[a], l.count[a], each, (l.count[a] + each - 1) / each};
@@ -198,7 +197,7 @@ static csrec_status create(round_state *s, uint64_t seed) {
 static void place_axis(const int *at, int count, int patch, int radius, int size, int *first,
                        int *extent) {
     *first = at[0] > radius ? at[0] - radius : 0;
-    *extent = smaller(at[count - 1] + patch + radius, size) - *first;
+    *extent = csrec_smaller_int(at[count - 1] + patch + radius, size) - *first;
 }
 
 static void place_sums(const round_state *s, const csrec_group_search *search,
@@ -219,7 +218,7 @@ static void place_sums(const round_state *s, const csrec_group_search *search,
 /* The part of a line that lies in a tile. */
 static const int *part_of(const line *l, int64_t tile, int *first, int *count) {
     *first = (int)tile * l->per_tile;
-    *count = smaller(l->count - *first, l->per_tile);
+    *count = csrec_smaller_int(l->count - *first, l->per_tile);
     return l->at + *first;
 }
 

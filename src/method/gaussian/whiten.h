@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* whiten.h - pooled channels made uncorrelated, on the CPU and in kernels. */
-#ifndef CSREC_METHOD_GAUSSIAN_WHITEN_H
-#define CSREC_METHOD_GAUSSIAN_WHITEN_H
+#pragma once
 
 #include <math.h>
 
@@ -25,5 +24,3 @@ CSREC_BOTH float csrec_gaussian_whitening(int channels, float floor,
         }
     return sqrtf(mean / (float)channels);
 }
-
-#endif

@@ -18,8 +18,7 @@
  *         chain.turn++;
  *     }
  *     if (!status) status = csrec_grids_chain_close(&chain, error); */
-#ifndef CSREC_METHOD_GRIDS_CHAIN_H
-#define CSREC_METHOD_GRIDS_CHAIN_H
+#pragma once
 
 #include "csrec/comm.h"
 #include "method/history.h"
@@ -109,5 +108,3 @@ typedef struct csrec_grids_engine {
 int64_t csrec_grids_batch(int threads, const csrec_recover_options *options);
 
 extern const csrec_grids_engine csrec_grids_cpu, csrec_grids_cuda;
-
-#endif

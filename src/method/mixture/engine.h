@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* engine.h - a device's interface for rounds of a mixture over the patches of a picture. */
-#ifndef CSREC_METHOD_MIXTURE_ENGINE_H
-#define CSREC_METHOD_MIXTURE_ENGINE_H
+#pragma once
 
 #include "learn/gmm.h"
 #include "method/mixture/patches.h"
@@ -78,5 +77,3 @@ typedef struct csrec_fit_engine {
 } csrec_fit_engine;
 
 extern const csrec_fit_engine csrec_fit_cpu, csrec_fit_cuda;
-
-#endif

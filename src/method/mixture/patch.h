@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* patch.h - patches conditioned on their samples, one table per instruction set. */
-#ifndef CSREC_METHOD_MIXTURE_PATCH_H
-#define CSREC_METHOD_MIXTURE_PATCH_H
+#pragma once
 
 #include "base/inline.h"
 
@@ -34,5 +33,3 @@ typedef struct csrec_patch_simd {
 } csrec_patch_simd;
 
 extern const csrec_patch_simd csrec_patch_generic, csrec_patch_avx2, csrec_patch_avx512;
-
-#endif

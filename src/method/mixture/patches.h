@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* patches.h - positions of the patches of a picture, for the CPU and its devices. */
-#ifndef CSREC_METHOD_MIXTURE_PATCHES_H
-#define CSREC_METHOD_MIXTURE_PATCHES_H
+#pragma once
 
 #include "base/inline.h"
 
@@ -71,5 +70,3 @@ CSREC_BOTH int csrec_patches_first(int patch, int step, int at) {
 CSREC_BOTH float csrec_patches_weight(float variance, float evenness) {
     return 1.0f / (variance + evenness);
 }
-
-#endif

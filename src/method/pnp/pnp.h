@@ -4,8 +4,7 @@
  * Splitting (message.c): steps towards the measurements in turn with a denoiser, for any A.
  * Message passing (message.c): the same two steps, corrected so that what is denoised is the signal
  * with white noise of known level; for A whose rows are orthogonal and mix all entries. */
-#ifndef CSREC_METHOD_PNP_PNP_H
-#define CSREC_METHOD_PNP_PNP_H
+#pragma once
 
 #include "learn/net/pass.h"
 #include "method/products.h"
@@ -98,5 +97,3 @@ csrec_status csrec_pnp_mixes(csrec_pnp *p, bool *mixes);
  * what they should, and p->x is no result. */
 csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_error *error);
 csrec_status csrec_pnp_split(csrec_pnp *p, bool admm, int64_t *done, csrec_error *error);
-
-#endif

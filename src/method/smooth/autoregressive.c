@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/unit.h"
 #include "method/smooth/series.h"
 
 enum { STEPS = 8, ORDER_MOST = 32 };
@@ -216,12 +217,6 @@ static double slope(const csrec_series *s, const model *f, int j, double i) {
     return turn * (f->w[3 + 2 * j] * cos(angle) - f->w[2 + 2 * j] * sin(angle));
 }
 
-static double dot(int64_t m, const double *a, const double *b) {
-    double sum = 0.0;
-    for (int64_t k = 0; k < m; k++) sum += a[k] * b[k];
-    return sum;
-}
-
 /* w = the coefficients of the least squares of v by the columns in p->Q; what v leaves goes to
  * p->r. Gram and Schmidt, twice; a column that the others span to 8 digits gets 0. */
 static void fit(pursuit *p, int columns, const double *v, double *w) {
@@ -229,18 +224,18 @@ static void fit(pursuit *p, int columns, const double *v, double *w) {
     double R[COLUMNS][COLUMNS], part[COLUMNS];
     memcpy(p->r, v, (size_t)m * sizeof *v);
     for (int c = 0; c < columns; c++) {
-        double *q = p->Q + c * m, whole = sqrt(dot(m, q, q));
+        double *q = p->Q + c * m, whole = sqrt(csrec_dot(m, q, q));
         memset(R[c], 0, sizeof R[c]);
         for (int pass = 0; pass < 2; pass++)
             for (int b = 0; b < c; b++) {
-                const double *basis = p->Q + b * m, along = dot(m, basis, q);
+                const double *basis = p->Q + b * m, along = csrec_dot(m, basis, q);
                 R[b][c] += along;
                 for (int64_t k = 0; k < m; k++) q[k] -= along * basis[k];
             }
-        const double length = sqrt(dot(m, q, q));
+        const double length = sqrt(csrec_dot(m, q, q));
         R[c][c] = length > 1e-8 * whole ? length : 0.0;
         for (int64_t k = 0; k < m; k++) q[k] = R[c][c] > 0.0 ? q[k] / length : 0.0;
-        part[c] = dot(m, q, p->r);
+        part[c] = csrec_dot(m, q, p->r);
         for (int64_t k = 0; k < m; k++) p->r[k] -= part[c] * q[k];
     }
     for (int c = columns - 1; c >= 0; c--) {
@@ -286,7 +281,7 @@ static double judge(pursuit *p) {
         put_columns(p);
         fit(p, 2 + 2 * count, s->v, p->now.w);
     }
-    const double left = dot(s->m, p->r, p->r);
+    const double left = csrec_dot(s->m, p->r, p->r);
     const double score = free > 0.0 ? left / (free * free) * (1.0 + 0.02 * count) : INFINITY;
     if (score < p->least) {
         p->least = score;
@@ -350,7 +345,7 @@ csrec_status csrec_series_sinusoids(const csrec_series *s, int most, double *x) 
     p.r = p.Q + COLUMNS * s->m;
     p.re = p.r + s->m;
     p.im = p.re + p.size;
-    const double whole = dot(s->m, s->v, s->v);
+    const double whole = csrec_dot(s->m, s->v, s->v);
     for (int count = 0; count <= most && 2 * (2 + 2 * count) <= s->m; count++) {
         p.now.count = count;
         if (!(judge(&p) >= 1e-16 * whole) || count == most) break;

@@ -14,8 +14,7 @@
  * Conjugate gradients, preconditioned by one V-cycle of multigrid (Briggs, Henson and McCormick
  * 2000, chapters 3 and 10): Chebyshev smoothing, cubic interpolation of corrections, and the same
  * energy on grids of twice the spacing, on which a point is fixed where any sample is near. */
-#ifndef CSREC_METHOD_SMOOTH_PLATE_H
-#define CSREC_METHOD_SMOOTH_PLATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,5 +111,3 @@ void csrec_plate_smooth(csrec_plate_level *level, int degree, double part);
 
 /* Sum of a_i b_i in an order that no number of threads changes. */
 double csrec_plate_dot(int64_t n, const double *a, const double *b);
-
-#endif

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* series.h - ways to fill a signal of one axis. Samples v_k lie at entries at_k; entry i is at the
  * time t_i. */
-#ifndef CSREC_METHOD_SMOOTH_SERIES_H
-#define CSREC_METHOD_SMOOTH_SERIES_H
+#pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "csrec/measurement.h"
@@ -72,5 +70,3 @@ int csrec_table_axis(const csrec_measurement *measurement);
  * errors on samples left out in holes like the real ones. CSREC_MEMORY. */
 csrec_status csrec_table_fill(int64_t n, int64_t series, const uint8_t *known, const double *y,
                               int ways, uint64_t seed, double *x);
-
-#endif

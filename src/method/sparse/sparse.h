@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sparse.h - recovery in a basis or frame of the signal by any solver: each channel on each frame,
  * then the mean of the frames (docs/bases.md). */
-#ifndef CSREC_METHOD_SPARSE_SPARSE_H
-#define CSREC_METHOD_SPARSE_SPARSE_H
+#pragma once
 
 #include "method/method.h"
 #include "operator/engine.h"
@@ -59,5 +58,3 @@ csrec_need csrec_sparse_need(const csrec_task *task, int frames, const csrec_ope
 
 /* The name of a solver's stage. */
 const char *csrec_sparse_stage(const csrec_solver_type *solver);
-
-#endif

@@ -9,8 +9,7 @@
  * Primal-dual steps (Chambolle and Pock 2011, algorithm 1, over-relaxed as Condat 2013, algorithm
  * 3.1). Where A A^T = c I the constraint is kept in every step by projection; else it is a second
  * dual variable. */
-#ifndef CSREC_METHOD_TV_TV_H
-#define CSREC_METHOD_TV_TV_H
+#pragma once
 
 #include "method/products.h"
 
@@ -31,5 +30,3 @@ csrec_tv_problem csrec_tv_defaults(const csrec_measured *data, int threads);
  * stopped by the call, x is the best so far. CSREC_MEMORY, and faults of A. */
 csrec_status csrec_tv_solve(const csrec_tv_problem *problem, csrec_call *call, double *x,
                             int64_t *done);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* devices.c - one recovery on several devices of this process. */
 #include <omp.h>
-#include <stdlib.h>
 
 #include "base/threads.h"
 #include "recover/parts/parts.h"

@@ -15,8 +15,7 @@
  *   threads with such a communicator (devices.c).
  *
  * Whatever is chosen, the bits are the same. */
-#ifndef CSREC_RECOVER_PARTS_H
-#define CSREC_RECOVER_PARTS_H
+#pragma once
 
 #include "csrec/comm.h"
 #include "csrec/io.h"
@@ -319,5 +318,3 @@ typedef csrec_status (*csrec_rank_run)(const csrec_context *context,
  * progress requests reaches all. The failure of one ends all; its line names the device. */
 csrec_status csrec_recover_devices(csrec_device_list *list, const csrec_recover_options *options,
                                    csrec_rank_run run, void *job, csrec_error *error);
-
-#endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/inline.h"
 #include "base/threads.h"
 #include "base/unit.h"
 #include "measurement/guides.h"
@@ -40,15 +41,7 @@ bool csrec_samples_ascend(const csrec_measurement *m, int threads) {
 
 /* Of positions that ascend: the number of samples before `position`. */
 static int64_t samples_before(const csrec_measurement *m, int64_t position) {
-    int64_t low = 0, high = m->n;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (m->index[middle] < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return csrec_bound((const uint64_t *)m->index, 0, m->n, (uint64_t)position);
 }
 
 static int64_t extent_of(const csrec_box *box, int axis) {

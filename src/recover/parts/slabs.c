@@ -154,11 +154,7 @@ csrec_status csrec_slabs_create(const csrec_measurement *form, csrec_slab_sample
     s->row = entries / form->shape.dim[0] * form->channels;
     csrec_status status = survey(s, error);
     if (!status) status = plan(s, error);
-    if (status)
-        csrec_slabs_destroy(s);
-    else
-        *slabs = s;
-    return status;
+    return CSREC_SETTLE(status, csrec_slabs_destroy(s), *slabs = s);
 }
 
 void csrec_slabs_destroy(csrec_slabs *s) {

@@ -56,11 +56,7 @@ csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_
     t->form.y = NULL;
     t->given = *options;
     status = make(t, m, error);
-    if (status)
-        csrec_tiles_destroy(t);
-    else
-        *tiles = t;
-    return status;
+    return CSREC_SETTLE(status, csrec_tiles_destroy(t), *tiles = t);
 }
 
 void csrec_tiles_destroy(csrec_tiles *t) {

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/inline.h"
 #include "recover/parts/parts.h"
 
 /* Entries around a tile: the extent of the methods' windows, or of a few samples if they are far
@@ -10,13 +11,6 @@
 enum { TILE = 1 << 24 };        /* values, unless given */
 #define MOST (INT64_C(1) << 44) /* entries: more fill any disk, in tiles too many to count */
 enum { PAD = 64, PAD_3D = 16, GAPS = 8, GAPS_3D = 4, LEAST = 4 };
-
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 bool csrec_tiling_bears(const csrec_shape *shape) {
     int64_t entries = 0;
@@ -33,7 +27,7 @@ csrec_tiling csrec_tiling_whole(const csrec_task *task) {
     }
     bool volume = axes > 2;
     double gap = pow((double)task->entries / (double)task->n, 1.0 / fmax(axes, 1));
-    t.pad = larger(volume ? PAD_3D : PAD, (int64_t)(gap * (volume ? GAPS_3D : GAPS)));
+    t.pad = csrec_larger(volume ? PAD_3D : PAD, (int64_t)(gap * (volume ? GAPS_3D : GAPS)));
     t.pad += t.pad % 2;
     return t;
 }
@@ -84,8 +78,8 @@ bool csrec_tiling_split(csrec_tiling *t) {
 static csrec_box around(const csrec_tiling *t, const csrec_box *core, int64_t by) {
     csrec_box box;
     for (int a = 0; a < CSREC_TILE_AXES; a++) {
-        box.at[a][0] = larger(core->at[a][0] - by, 0);
-        box.at[a][1] = smaller(core->at[a][1] + by, t->extent[a]);
+        box.at[a][0] = csrec_larger(core->at[a][0] - by, 0);
+        box.at[a][1] = csrec_smaller(core->at[a][1] + by, t->extent[a]);
     }
     return box;
 }
@@ -94,7 +88,7 @@ csrec_tile csrec_tiling_tile(const csrec_tiling *t, int64_t number) {
     csrec_tile tile;
     for (int a = CSREC_TILE_AXES - 1; a >= 0; number /= t->count[a], a--) {
         tile.core.at[a][0] = number % t->count[a] * t->stride[a];
-        tile.core.at[a][1] = smaller(tile.core.at[a][0] + t->stride[a], t->extent[a]);
+        tile.core.at[a][1] = csrec_smaller(tile.core.at[a][0] + t->stride[a], t->extent[a]);
     }
     tile.reach = around(t, &tile.core, t->pad / 2);
     tile.box = around(t, &tile.core, t->pad);
@@ -129,8 +123,8 @@ csrec_shape csrec_tiling_largest(const csrec_tiling *t) {
     csrec_shape shape = t->shape;
     for (int a = 0; a < shape.dims; a++) {
         int b = CSREC_TILE_AXES - shape.dims + a;
-        int64_t around = smaller(t->count[b] - 1, 2) * t->pad;
-        shape.dim[a] = smaller(t->stride[b] + around, t->extent[b]);
+        int64_t around = csrec_smaller(t->count[b] - 1, 2) * t->pad;
+        shape.dim[a] = csrec_smaller(t->stride[b] + around, t->extent[b]);
     }
     return shape;
 }
@@ -138,8 +132,8 @@ csrec_shape csrec_tiling_largest(const csrec_tiling *t) {
 /* Tiles along an axis whose box has a coordinate: first .. last. */
 static void owners(const csrec_tiling *t, int axis, int64_t at, int64_t *first, int64_t *last) {
     int64_t before = at - t->pad;
-    *first = before < 0 ? 0 : smaller(before / t->stride[axis], t->count[axis] - 1);
-    *last = smaller((at + t->pad) / t->stride[axis], t->count[axis] - 1);
+    *first = before < 0 ? 0 : csrec_smaller(before / t->stride[axis], t->count[axis] - 1);
+    *last = csrec_smaller((at + t->pad) / t->stride[axis], t->count[axis] - 1);
 }
 
 csrec_status csrec_tiling_task(const csrec_tiling *t, const csrec_measurement *measurement,
@@ -155,13 +149,13 @@ csrec_status csrec_tiling_task(const csrec_tiling *t, const csrec_measurement *m
             for (int64_t y = first[1]; y <= last[1]; y++)
                 for (int64_t x = first[2]; x <= last[2]; x++) {
                     int64_t tile = (z * t->count[1] + y) * t->count[2] + x;
-                    most = larger(most, ++samples[tile]);
+                    most = csrec_larger(most, ++samples[tile]);
                 }
     }
     free(samples);
     *task = *whole;
     task->shape = csrec_tiling_largest(t);
     csrec_shape_count(&task->shape, &task->entries);
-    task->n = smaller(most, task->entries);
+    task->n = csrec_smaller(most, task->entries);
     return CSREC_OK;
 }

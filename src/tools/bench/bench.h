@@ -3,8 +3,7 @@
  * they share: random problems, and solvers that are counted on them; an operator and its matrix,
  * written out, and solvers on both; the worked example of Park 2015: six rows of the 32 x 32 Haar
  * matrix, step by step as section 3.1 does it, apart from the library. */
-#ifndef CSREC_TOOLS_BENCH_BENCH_H
-#define CSREC_TOOLS_BENCH_BENCH_H
+#pragma once
 
 #include "tools/common/options.h"
 
@@ -184,5 +183,3 @@ typedef struct bench_pick {
     int64_t column;
     double product, residual;
 } bench_pick;
-
-#endif

@@ -3,7 +3,6 @@
  * of what is known so far, from which a run goes on. */
 #include "study.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

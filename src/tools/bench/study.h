@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* study.h - the runner of phase and sparsity: signals recovered, by solver, over m and k. */
-#ifndef CSREC_TOOLS_BENCH_STUDY_H
-#define CSREC_TOOLS_BENCH_STUDY_H
+#pragma once
 
 #include "bench.h"
 #include "tools/common/chart.h"
@@ -103,5 +102,3 @@ int bench_study_check(bench_study *study);
 /* Solves what the output file does not have yet of columns x rows sizes, writes it, reports and
  * frees the study. Returns the exit code. */
 int bench_study_run(bench_study *study, int64_t columns, int64_t rows, const void *given);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* chart.h - charts of a few series, and the surface that they are drawn on: SVG text, or pixels for
  * a PNG. Its coordinates are the chart's, with y downwards. */
-#ifndef CSREC_TOOLS_COMMON_CHART_H
-#define CSREC_TOOLS_COMMON_CHART_H
+#pragma once
 
 #include <stdio.h>
 
@@ -104,5 +103,3 @@ void cli_chart_clear(cli_chart *chart);
 csrec_status cli_charts_add(csrec_files *files, const char *path, const cli_chart *charts, int n,
                             int across, const char *title, const char *fingerprint,
                             csrec_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fingerprint.h - one line in each result that says what it was made from. */
-#ifndef CSREC_TOOLS_COMMON_FINGERPRINT_H
-#define CSREC_TOOLS_COMMON_FINGERPRINT_H
+#pragma once
 
 #include "options.h"
 #include "report.h"
@@ -55,5 +54,3 @@ bool cli_fingerprint_compare(const char *first, const char *second, cli_differen
 void cli_fingerprint_comment(FILE *file, const char *text);
 /* Whether the file at path exists and contains this line. */
 bool cli_fingerprint_is(const char *path, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* guide.h - what is known beside the samples: --guide. */
-#ifndef CSREC_TOOLS_COMMON_GUIDE_H
-#define CSREC_TOOLS_COMMON_GUIDE_H
+#pragma once
 
 #include "options.h"
 #include "report.h"
@@ -23,5 +22,3 @@ csrec_status cli_guides_read(const cli_texts *guides, csrec_measurement *measure
 /* Their names, "albedo, normal", into text, which it returns; of all planes, as "guides". */
 const char *cli_guides_text(const csrec_measurement *measurement, char text[192]);
 void cli_guides_json(const csrec_measurement *measurement, cli_json *json);
-
-#endif

@@ -5,8 +5,7 @@
  * Exit codes of every tool: 0 done, 1 failure (one line on stderr), 2 wrong usage (one line),
  * 130 interrupted, with the best result so far written; 143 by SIGTERM, 129 by SIGHUP
  * (cli_exit_code). */
-#ifndef CSREC_TOOLS_COMMON_OPTIONS_H
-#define CSREC_TOOLS_COMMON_OPTIONS_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -241,5 +240,3 @@ int cli_program_parse(const cli_program *program, int argc, char **argv, int *co
 /* On stdout: the manual page (man.c), the exit code; the shell completion (completion.c). */
 int cli_man(const cli_program *program);
 void cli_completion(const cli_program *program, int shell);
-
-#endif

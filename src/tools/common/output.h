@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* output.h - files of the tools: signals that are read, the input of cssample, the reference of
  * csrecover; formats by name, early checks, pictures from recovered values. */
-#ifndef CSREC_TOOLS_COMMON_OUTPUT_H
-#define CSREC_TOOLS_COMMON_OUTPUT_H
+#pragma once
 
 #include <sys/stat.h>
 
@@ -131,5 +130,3 @@ typedef struct cli_product {
  * fails, so that make repeats the call. */
 csrec_status cli_products_write(const csrec_files_options *options, int64_t date, int n,
                                 cli_product *products, void *context, csrec_error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* progress.h - a progress bar on a terminal, and signals that stop the work and keep the best
  * result so far. */
-#ifndef CSREC_TOOLS_COMMON_PROGRESS_H
-#define CSREC_TOOLS_COMMON_PROGRESS_H
+#pragma once
 
 #include "options.h"
 
@@ -72,5 +71,3 @@ void cli_time_text(double seconds, char text[32]);
 
 /* Seconds of a monotonic clock. */
 double cli_seconds(void);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.h - a tool that a launcher of MPI started as several processes, the ranks: one speaks for
  * all, and each has its own device and its share of the cores. */
-#ifndef CSREC_TOOLS_COMMON_RANKS_H
-#define CSREC_TOOLS_COMMON_RANKS_H
+#pragma once
 
 #include "options.h"
 #include "report.h"
@@ -46,5 +45,3 @@ bool cli_items_take(csrec_comm *comm, int numbers, cli_json *json);
 int cli_ranks_alone(const char *program);
 
 void cli_ranks_leave(cli_ranks *ranks);
-
-#endif

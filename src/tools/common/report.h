@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* report.h - a stream into memory, a JSON writer for --json; text and bytes of the report page. */
-#ifndef CSREC_TOOLS_COMMON_REPORT_H
-#define CSREC_TOOLS_COMMON_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -53,5 +52,3 @@ void cli_json_texts(cli_json *json, const char *key, int n, const char *const *t
 void cli_html_text(FILE *file, const char *text);
 /* src="data:image/png;base64,...". */
 void cli_html_png(FILE *file, const uint8_t *bytes, size_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* learn.h - learners: one file each, and a row of the table in cslearn.c; what they share; their
  * input, pictures and arrays as rows of a data matrix. */
-#ifndef CSREC_TOOLS_LEARN_LEARN_H
-#define CSREC_TOOLS_LEARN_LEARN_H
+#pragma once
 
 #include "tools/common/fingerprint.h"
 #include "tools/common/output.h"
@@ -175,5 +174,3 @@ void cli_data_close(cli_data *data);
 int cli_data_check_unchanged(const cli_tool *tool, const cli_data *data);
 /* Adds the settings on which the rows depend. */
 void cli_data_fingerprint(const cli_data *data, cli_fingerprint *line);
-
-#endif

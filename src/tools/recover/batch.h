@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* batch.h - the state of a run over all inputs, of batch.c and sequence.c. */
-#ifndef CSREC_TOOLS_RECOVER_BATCH_H
-#define CSREC_TOOLS_RECOVER_BATCH_H
+#pragma once
 
 #include "recover.h"
 
@@ -53,5 +52,3 @@ bool cli_follow_next(cli_batch *b);
 
 /* Below 0, 0 or above, as names of frames follow each other: digits in a row are a number. */
 int cli_names_compare(const char *a, const char *b);
-
-#endif

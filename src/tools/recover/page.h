@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* page.h - what shows a recovery: --report, one self-contained page, and its parts; --plot. */
-#ifndef CSREC_TOOLS_RECOVER_PAGE_H
-#define CSREC_TOOLS_RECOVER_PAGE_H
+#pragma once
 
 #include "tools/common/chart.h"
 #include "recover.h"
@@ -100,5 +99,3 @@ csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double 
 /* Pictures: with transparent pixels where nothing is known; in false colours from 0 to `most`. */
 csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image);
 csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* recover.h - one recovery of csrecover: the request, the state of a run, and its steps. */
-#ifndef CSREC_TOOLS_RECOVER_RECOVER_H
-#define CSREC_TOOLS_RECOVER_RECOVER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -411,5 +410,3 @@ double cli_peak_of(const cli_tones *tones, int64_t n, const double *truth);
 /* peak: the span of the scale, else of the truth's values. */
 csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
                             const double *truth, const double *signal, cli_quality *quality);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sample.h - what cssample is asked for, and its --next. */
-#ifndef CSREC_TOOLS_SAMPLE_SAMPLE_H
-#define CSREC_TOOLS_SAMPLE_SAMPLE_H
+#pragma once
 
 #include "tools/common/guide.h"
 #include "tools/common/output.h"
@@ -38,5 +37,3 @@ int cli_through_measure(const cli_tool *tool, const cli_sample_arguments *a,
 int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a);
 /* Finds and writes the positions to measure next; returns the exit code. */
 int cli_next_run(const cli_tool *tool, const cli_sample_arguments *a);
-
-#endif
