@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* backends.h - the same tests on every backend: a test takes the backend's name as its state. */
-#ifndef CSREC_TESTS_BACKENDS_H
-#define CSREC_TESTS_BACKENDS_H
+#pragma once
 
 #include "device/device.h"
 #include "check.h"
@@ -24,5 +23,3 @@ static inline const char *check_backend(void **state) {
     csrec_context_destroy(&context);
     return name;
 }
-
-#endif

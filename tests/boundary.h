@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* boundary.h - small signals, models and recovery configurations for tests of numbers at the ends
  * of their range. */
-#ifndef CSREC_TESTS_BOUNDARY_H
-#define CSREC_TESTS_BOUNDARY_H
+#pragma once
 
 #include "models.h"
 
@@ -191,5 +190,3 @@ static void check_sane(const way *w, const problem *p, const run *r) {
 
 static const double scales[] = {5e-324, 1e-308, 1e-30, 1.0, 1e30, 1e38, 1e154, 1e308};
 enum { SCALES = sizeof scales / sizeof *scales };
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* check.h - what every test program needs: CMocka with its headers, and a fresh printed seed.
  * A failing run is repeated with CSREC_TEST_SEED=<the printed seed>. */
-#ifndef CSREC_TESTS_CHECK_H
-#define CSREC_TESTS_CHECK_H
+#pragma once
 
 #include <math.h>
 #include <setjmp.h>
@@ -264,5 +263,3 @@ static inline bool check_answer(csrec_status got, csrec_status wanted, const cha
         csrec_error told = {""};                                                                   \
         if (!check_answer(call, status, words, &told)) fail();                                     \
     } while (0)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* conditional.h - random covariances, and a Gaussian given some of its entries by elimination. */
-#ifndef CSREC_TESTS_CONDITIONAL_H
-#define CSREC_TESTS_CONDITIONAL_H
+#pragma once
 
 #include "check.h"
 
@@ -41,5 +40,3 @@ static inline void condition_dense(int d, const double *mean, const double *C, i
         }
     }
 }
-
-#endif

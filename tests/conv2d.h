@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* conv2d.h - random convolutions, and their products by seven loops in double. */
-#ifndef CSREC_TESTS_CONV2D_H
-#define CSREC_TESTS_CONV2D_H
+#pragma once
 
 #include <float.h>
 #include "check.h"
@@ -121,5 +120,3 @@ static inline void expect(const drawn *d, const char *what, int64_t i, double fo
 static inline int64_t terms_of_y(const csrec_conv2d *c) {
     return c->channels_in * c->kernel[0] * c->kernel[1];
 }
-
-#endif

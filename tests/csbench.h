@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csbench.h - what the tests of csbench share: numbers in its reports, arrays of its files, and the
  * matrices that it draws. */
-#ifndef CSREC_TESTS_CSBENCH_H
-#define CSREC_TESTS_CSBENCH_H
+#pragma once
 
 #include "tools/bench/bench.h"
 #include "tools.h"
@@ -41,5 +40,3 @@ static inline double *draw(const char *ensemble, int64_t m, int64_t n, uint64_t 
     assert_well(bench_matrix_draw(number, m, n, key, matrix, &told));
     return matrix;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda_check.h - random cases and comparisons to the bit, shared by the tests of the device. */
-#ifndef CSREC_TESTS_CUDA_CHECK_H
-#define CSREC_TESTS_CUDA_CHECK_H
+#pragma once
 
 #include "device.h"
 
@@ -46,5 +45,3 @@ static inline csrec_stop draw_stop(uint64_t *seed) {
     if (kind == 4) stop.stagnation = check_uniform(seed) * 0.1;
     return stop;
 }
-
-#endif

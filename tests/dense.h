@@ -2,8 +2,7 @@
 /* dense.h - the sampled Haar matrix written out from its definition (Park 2015), for small M.
  * Deliberately slow and literal: every entry is found by the text of the definition, with
  * divisions, so that nothing here shares an idea with the library. */
-#ifndef CSREC_TESTS_DENSE_H
-#define CSREC_TESTS_DENSE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline void dense_column(int levels, int64_t n, const uint64_t *rows, uin
     for (int64_t k = 0; k < n; k++)
         psi[k] = *count ? dense_entry(levels, rows[k], column) / sqrt((double)*count) : 0;
 }
-
-#endif

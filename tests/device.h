@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* device.h - whether there is a device to test on. */
-#ifndef CSREC_TESTS_DEVICE_H
-#define CSREC_TESTS_DEVICE_H
+#pragma once
 
 #include "check.h"
 #include "kernels/device/device.h"
@@ -35,5 +34,3 @@ static inline const csrec_context *cuda_context(void) {
     assert_ok(csrec_context_create("cuda", &context, NULL));
     return &context;
 }
-
-#endif

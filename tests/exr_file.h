@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* exr_file.h - OpenEXR files by the library itself, of random arrangements. */
-#ifndef CSREC_TESTS_EXR_FILE_H
-#define CSREC_TESTS_EXR_FILE_H
+#pragma once
 
 #include "io_signal.h"
 #include <openexr.h>
@@ -229,5 +228,3 @@ static inline csrec_image draw_signal(csrec_dtype dtype, int32_t height, int32_t
         csrec_array_set(&image.pixels, i, 300.0 * (check_uniform(&seed) - 0.3));
     return image;
 }
-
-#endif

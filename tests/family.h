@@ -2,8 +2,7 @@
 /* family.h - a family of aligned pictures: a round head with eyes and a mouth, lit from a side.
  * Nine numbers make one, each moves the picture in a curve, so no few components hold it exactly.
  */
-#ifndef CSREC_TESTS_FAMILY_H
-#define CSREC_TESTS_FAMILY_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ static inline void family_make(uint64_t seed, uint64_t number, int height, int w
             to[i * width + j] = (float)(40.0 + 150.0 * face * light * (1.0 - 0.7 * dark));
         }
 }
-
-#endif

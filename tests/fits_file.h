@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* fits_file.h - FITS files made byte by byte, of random arrangements. */
-#ifndef CSREC_TESTS_FITS_FILE_H
-#define CSREC_TESTS_FITS_FILE_H
+#pragma once
 
 #include "io_signal.h"
 
@@ -118,5 +117,3 @@ static inline int count_cards(const io_bytes *b, const char *card, size_t length
         count += memcmp(b->data + at, card, length) == 0;
     return count;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_file.h - HDF5 files by libhdf5 itself, of random arrangements. */
-#ifndef CSREC_TESTS_HDF5_FILE_H
-#define CSREC_TESTS_HDF5_FILE_H
+#pragma once
 
 #include "io_signal.h"
 #include "files/hdf5/hdf5.h"
@@ -194,5 +193,3 @@ static inline void save_drawn(const char *path, const drawn *d) {
     ENDS_BY(close_id) hid_t file = new_file(path), creation = storage(d);
     put_rules(d, put_dataset(file, "/entry/data", d, creation));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* history.h - recoveries of random samples with a history, and what its steps must be. */
-#ifndef CSREC_TESTS_HISTORY_H
-#define CSREC_TESTS_HISTORY_H
+#pragma once
 
 #include "check.h"
 
@@ -110,5 +109,3 @@ static inline void check_steps(problem *p, csrec_recover_options *options,
         check_step(&steps[k], p, signal);
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* io_file.h - files, folders and forks for the tests of readers and writers. */
-#ifndef CSREC_TESTS_IO_FILE_H
-#define CSREC_TESTS_IO_FILE_H
+#pragma once
 
 #include "check.h"
 
@@ -183,5 +182,3 @@ static inline bool io_with_pipes(const char *in, const char *out, bool (*fn)(voi
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* io_measurement.h - measurement files built by hand, and what reading them must give. */
-#ifndef CSREC_TESTS_IO_MEASUREMENT_H
-#define CSREC_TESTS_IO_MEASUREMENT_H
+#pragma once
 
 #include "io_npy.h"
 #include "io_zip.h"
@@ -59,5 +58,3 @@ static inline void expect(csrec_measurement m, int64_t n, int64_t channels, cons
     csrec_measurement_clear(&m);
     csrec_measurement_clear(NULL);
 }
-
-#endif

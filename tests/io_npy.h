@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* io_npy.h - .npy bytes built by hand, from the format's description. */
-#ifndef CSREC_TESTS_IO_NPY_H
-#define CSREC_TESTS_IO_NPY_H
+#pragma once
 
 #include "io_file.h"
 
@@ -54,5 +53,3 @@ static inline io_bytes io_npy_u1(const char *descr, const char *shape, int64_t n
     io_put(&b, values, (size_t)n);
     return b;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* io_png.h - PNG files built by hand, from the format's description (W3C PNG, second edition). */
-#ifndef CSREC_TESTS_IO_PNG_H
-#define CSREC_TESTS_IO_PNG_H
+#pragma once
 
 #include <zlib.h>
 
@@ -94,5 +93,3 @@ static inline io_bytes io_png_make(const io_png *png) {
     io_free(&data);
     return b;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* io_signal.h - whole signals in files of any format, for the tests of formats. */
-#ifndef CSREC_TESTS_IO_SIGNAL_H
-#define CSREC_TESTS_IO_SIGNAL_H
+#pragma once
 
 #include "io_file.h"
 
@@ -136,5 +135,3 @@ static inline void expect_harmless(const csrec_format_row *row, io_bytes *b, siz
     expect_line(row, b, b->size);
     b->data[at] = was;
 }
-
-#endif

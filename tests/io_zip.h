@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* io_zip.h - zip archives built by hand, from the format's description (APPNOTE.TXT), so that the
  * reader is tested with bytes that libzip did not write. */
-#ifndef CSREC_TESTS_IO_ZIP_H
-#define CSREC_TESTS_IO_ZIP_H
+#pragma once
 
 #include <zlib.h>
 
@@ -121,5 +120,3 @@ static inline io_bytes io_zip_finish(io_zip *zip, bool zip64) {
     *zip = (io_zip){0};
     return result;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* linear.h - small dense linear algebra, written plainly, for references. */
-#ifndef CSREC_TESTS_LINEAR_H
-#define CSREC_TESTS_LINEAR_H
+#pragma once
 
 #include "check.h"
 
@@ -85,5 +84,3 @@ static inline void draw_orthonormal(uint64_t *seed, int64_t k, int64_t n, double
         orthonormalise(a, n, V);
     }
 }
-
-#endif

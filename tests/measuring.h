@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* measuring.h - random operators that measure whole signals, with their matrices written out from
  * the definitions: patterns whose sign changes and pieces are counted, direct sums. */
-#ifndef CSREC_TESTS_MEASURING_H
-#define CSREC_TESTS_MEASURING_H
+#pragma once
 
 #include "sampling/sampling.h"
 #include "operators_drawn.h"
@@ -255,5 +254,3 @@ static inline void draw_downsample(uint64_t *seed, drawn *d) {
             }
     }
 }
-
-#endif

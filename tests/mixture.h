@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mixture.h - random mixtures of Gaussians, rows of them, and densities by elimination. */
-#ifndef CSREC_TESTS_MIXTURE_H
-#define CSREC_TESTS_MIXTURE_H
+#pragma once
 
 #include "check.h"
 #include "learn/gmm.h"
@@ -83,5 +82,3 @@ static inline double dense_posteriors(const csrec_mixture *m, const float *x, do
     for (int k = 0; k < m->K; k++) r[k] = (double)(expl(value[k] - most) / sum);
     return (double)(most + logl(sum));
 }
-
-#endif

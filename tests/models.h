@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* models.h - models of given numbers, as learners would deliver them. */
-#ifndef CSREC_TESTS_MODELS_H
-#define CSREC_TESTS_MODELS_H
+#pragma once
 
 #include "check.h"
 #include "learn/model.h"
@@ -90,5 +89,3 @@ static inline csrec_model *least_model(const csrec_method_type *method, csrec_sh
                                              .variances = &one,
                                              .noise = 1.0});
 }
-
-#endif

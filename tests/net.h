@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h - a network by direct sums in double, and random networks. */
-#ifndef CSREC_TESTS_NET_H
-#define CSREC_TESTS_NET_H
+#pragma once
 
 #include "check.h"
 
@@ -221,5 +220,3 @@ static inline net_reference net_reference_of(const drawn_net *d) {
     }
     return r;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net_design.h - a small network as training/ makes them: a U of 4 sizes, and weights with which it
  * is the identity. */
-#ifndef CSREC_TESTS_NET_DESIGN_H
-#define CSREC_TESTS_NET_DESIGN_H
+#pragma once
 
 #include "check.h"
 #include "learn/model.h"
@@ -95,5 +94,3 @@ static inline csrec_model *fresh_model(int channels, int64_t width, uint64_t *se
     const design d = design_of(channels, 0, 0, width);
     return model_of(&d, 0.0, seed);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net_learn.h - what the tests of csrec_net_learn share: small pictures, and a training of a tiny
  * network. */
-#ifndef CSREC_TESTS_NET_LEARN_H
-#define CSREC_TESTS_NET_LEARN_H
+#pragma once
 
 #include "net_design.h"
 
@@ -46,5 +45,3 @@ static inline csrec_net_learn_options tiny(uint64_t *seed, const csrec_model *fr
                                      .threads = 1,
                                      .backend = "cpu"};
 }
-
-#endif

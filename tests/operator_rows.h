@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* operator_rows.h - random operators of every row of the table, on a backend. */
-#ifndef CSREC_TESTS_OPERATOR_ROWS_H
-#define CSREC_TESTS_OPERATOR_ROWS_H
+#pragma once
 
 #include "backends.h"
 #include "operator/operator.h"
@@ -65,5 +64,3 @@ static inline void for_every_row(void **state,
     }
     assert_true(rows >= 6);
 }
-
-#endif

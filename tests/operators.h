@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* operators.h - random operators of every row of the table, with their matrices written out from
  * the definitions (csrec.h, dct.h, wavelet.h), sharing nothing with the library. */
-#ifndef CSREC_TESTS_OPERATORS_H
-#define CSREC_TESTS_OPERATORS_H
+#pragma once
 
 #include "linear.h"
 #include "measuring.h"
@@ -382,5 +381,3 @@ static inline void expect_refusal(const csrec_operator_spec *spec, csrec_status 
     assert_null(A);
     if (!strstr(error.text, words)) fail_msg("'%s' does not say '%s'", error.text, words);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* operators_drawn.h - a random operator with its matrix, and what drawing one needs. */
-#ifndef CSREC_TESTS_OPERATORS_DRAWN_H
-#define CSREC_TESTS_OPERATORS_DRAWN_H
+#pragma once
 
 #include "check.h"
 #include "dense.h"
@@ -106,5 +105,3 @@ static inline csrec_status forward_of_operator(const double *x, double *y, void 
 static inline csrec_status adjoint_of_operator(const double *y, double *x, void *context) {
     return csrec_operator_adjoint(context, y, x);
 }
-
-#endif

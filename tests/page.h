@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* page.h - reads the report page as XML, which it is too: elements with their attributes and
  * texts, in order; and its pictures. Anything that is not well-formed fails the test. */
-#ifndef CSREC_TESTS_PAGE_H
-#define CSREC_TESTS_PAGE_H
+#pragma once
 
 #include "check.h"
 
@@ -209,5 +208,3 @@ static inline csrec_image page_picture(const page *p, const char *panel) {
     assert_ok(csrec_image_read("decoded.png", &image, NULL));
     return image;
 }
-
-#endif

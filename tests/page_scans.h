@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* page_scans.h - scans of each kind of signal, for tests of the page of csrecover --report. */
-#ifndef CSREC_TESTS_PAGE_SCANS_H
-#define CSREC_TESTS_PAGE_SCANS_H
+#pragma once
 
 #include "page.h"
 #include "tools.h"
@@ -17,5 +16,3 @@ static inline int make_scans(void **state) {
              "$S planes.npy -c -o p.npz -r 0.3");
     return 0;
 }
-
-#endif

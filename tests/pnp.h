@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pnp.h - measurements, and what plug-and-play recovery works with, for its tests. */
-#ifndef CSREC_TESTS_PNP_H
-#define CSREC_TESTS_PNP_H
+#pragma once
 
 #include "linear.h"
 #include "method/pnp/pnp.h"
@@ -102,5 +101,3 @@ static inline double recovered(const bench *b, const char *method, const double 
     assert_well(csrec_recover(&b->m, &o, x, NULL, report, &told));
     return truth ? sqrt(squares(ENTRIES, x, truth) / ENTRIES) : 0.0;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prior_model.h - models of kinds net and beside, small and random, the parts that they
  * are made of, and how samples are spread. */
-#ifndef CSREC_TESTS_PRIOR_MODEL_H
-#define CSREC_TESTS_PRIOR_MODEL_H
+#pragma once
 
 #include "check.h"
 #include "net_design.h"
@@ -70,5 +69,3 @@ static inline double spread(int64_t h, int64_t w, const uint8_t *known, const do
                   spread(h, w, known, z, level + 1, cell[0][k / 2], cell[1][k % 2]);
     return result;
 }
-
-#endif

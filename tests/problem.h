@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* problem.h - random sampled signals for the tests of the Haar matrix. */
-#ifndef CSREC_TESTS_PROBLEM_H
-#define CSREC_TESTS_PROBLEM_H
+#pragma once
 
 #include "check.h"
 #include "haar/pursuit.h"
@@ -105,5 +104,3 @@ static inline void assert_same_results(const problem *p, const csrec_pursuit_typ
     assert_same_atoms(&atoms_a, &atoms_b);
     assert_memory_equal(ra, rb, (size_t)p->n * sizeof *ra);
 }
-
-#endif

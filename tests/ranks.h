@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.h - one recovery by several ranks, which are threads of the test. */
-#ifndef CSREC_TESTS_RANKS_H
-#define CSREC_TESTS_RANKS_H
+#pragma once
 
 #include "check.h"
 
@@ -30,5 +29,3 @@ static inline void run_ranks(int n, one_rank *ranks) {
     for (int k = 0; k < n; k++) ranks[k].status = CSREC_MEMORY; /* of a thread that did not start */
     assert_ok(csrec_comm_hub_run(n, run_rank, ranks));
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* rows.h - rows in memory behind the callback of csrec_data. */
-#ifndef CSREC_TESTS_ROWS_H
-#define CSREC_TESTS_ROWS_H
+#pragma once
 
 #include "check.h"
 
@@ -26,5 +25,3 @@ static inline csrec_status read_source(void *context, int64_t first, int64_t cou
     s->next = first + count;
     return CSREC_OK;
 }
-
-#endif

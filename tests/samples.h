@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* samples.h - samples of signals that a test knows. */
-#ifndef CSREC_TESTS_SAMPLES_H
-#define CSREC_TESTS_SAMPLES_H
+#pragma once
 
 #include "check.h"
 
@@ -37,5 +36,3 @@ static inline void take_samples(csrec_measurement *m, const double *x, uint64_t 
         if (m->sigma > 0.0) m->y[i] += m->sigma * check_normal(seed);
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* sanitized.h - SANITIZED: 1 where a sanitizer has an allocator, address space and threads of its
  * own, so that the memory of the process says nothing about the library; else 0. */
-#ifndef CSREC_TESTS_SANITIZED_H
-#define CSREC_TESTS_SANITIZED_H
+#pragma once
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SANITIZED 1
@@ -19,5 +18,3 @@
 /* Of so many random cases those that do where each takes five to ten times as long: every change
  * draws others. */
 #define SANITIZED_SHARE(cases) (SANITIZED ? ((cases) + 2) / 3 : (cases))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scene.h - random pictures and volumes for the Gaussian groups of a device. */
-#ifndef CSREC_TESTS_SCENE_H
-#define CSREC_TESTS_SCENE_H
+#pragma once
 
 #include "device.h"
 #include "method/gaussian/gaussian.h"
@@ -145,5 +144,3 @@ static inline csrec_status create_there(csrec_gaussian_picture *p,
         .rounds = rounds, .count = count, .seed = number, .call = &call};
     return csrec_gaussian_cuda.create(cuda_context(), p, &plan, there, error);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shared_pursuit.h - a pursuit by several ranks, threads, beside that of one process. */
-#ifndef CSREC_TESTS_SHARED_PURSUIT_H
-#define CSREC_TESTS_SHARED_PURSUIT_H
+#pragma once
 
 #include "check.h"
 #include "problem.h"
@@ -162,5 +161,3 @@ static inline void print_tally(const tally *t) {
         (long long)t->outcomes[CSREC_INTERRUPTED], (long long)t->rounds, (long long)t->tops,
         (long long)t->merged, (long long)t->undone);
 }
-
-#endif

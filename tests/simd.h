@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* simd.h - every build of a template that this processor can run. */
-#ifndef CSREC_TESTS_SIMD_H
-#define CSREC_TESTS_SIMD_H
+#pragma once
 
 #include "base/cpu.h"
 
@@ -11,6 +10,4 @@
     ((sets)[0] = (generic), (sets)[1] = (avx2), (sets)[2] = (avx512), 1 + (int)csrec_cpu_level())
 #else
 #define SIMD_SETS(sets, generic, avx2, avx512) ((sets)[0] = (generic), 1)
-#endif
-
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* solvers.h - what the tests of the solvers share: random dense problems, a plain OMP by its
  * definition. */
-#ifndef CSREC_TESTS_SOLVERS_H
-#define CSREC_TESTS_SOLVERS_H
+#pragma once
 
 #include "check.h"
 #include "linear.h"
@@ -140,5 +139,3 @@ static inline void check_omp(const csrec_operator *A, int64_t m, int64_t n, cons
     }
     csrec_atoms_clear(&before);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* statistics.h - random rows, their mean and covariance by direct sums in long double. */
-#ifndef CSREC_TESTS_STATISTICS_H
-#define CSREC_TESTS_STATISTICS_H
+#pragma once
 
 #include "check.h"
 
@@ -71,5 +70,3 @@ static void check_close(const data *d, const double *mean, const double *C) {
             assert_true(C[j * n + k] == C[k * n + j]);
         }
 }
-
-#endif

@@ -170,13 +170,13 @@ TEST(parts_are_small_pictures) {
 
 /* The weights after the fit to the second of three frames. */
 static float *weights_after(const drawn *d, const csrec_model *model, bool votes, int64_t *count) {
-    const csrec_setting sets[] = {{"steps", 32}, {"vote", votes}};
+    const csrec_setting sets[] = {{"steps", 32}, {"vote", votes}, {"motion", 0}};
     csrec_recover_options o = options_by("beside");
     csrec_recovery r = {.measurement = &d->m, .options = &o, .unit = 1.0};
     csrec_context context;
     csrec_film film;
     o.model = model;
-    use_settings(&o.solve, 2, sets);
+    use_settings(&o.solve, 3, sets);
     assert_well(csrec_context_create("cpu", &context, &told));
     r.context = &context;
     assert_well(csrec_film_create(&r, false, &film, &told));
@@ -196,7 +196,8 @@ static float *weights_after(const drawn *d, const csrec_model *model, bool votes
     return weights;
 }
 
-/* No weight depends on samples that the vote leaves out, or all do where there is no vote. */
+/* No weight depends on samples that the vote leaves out, or all do where there is no vote. Motion is
+ * by all samples, and moves those of other frames that are beside. */
 TEST(the_vote_is_by_samples_that_nothing_was_fitted_to) {
     ENDS_BY(end_model) csrec_model *model = fresh(3, 0, 4);
     for (int votes = 0; votes < 2; votes++) {

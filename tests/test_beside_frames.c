@@ -227,8 +227,10 @@ static int count_right(const csrec_sampling *next, int64_t count) {
 TEST(places_are_where_frames_differ) {
     for (int round = 0; round < 6; round++) {
         ENDS_BY(end_model) csrec_model *model = draw_beside(5, 0, 0.01);
-        const csrec_recover_options o = options_of(model, round % 2);
+        const csrec_setting sets[] = {{"vote", round % 2}, {"motion", 0}};
+        csrec_recover_options o = options_of(model, true);
         const film f = draw_half(0.4);
+        use_settings(&o.solve, 2, sets);
         const int64_t count = 200 + check_below(&seed, 200);
         const csrec_next_options wanted = {.count = count, .seed = (uint64_t)round};
         csrec_sequence *sequence = push_all(&f, 3, &o);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tile_cases.h - small recoveries in parts, by each method that has them. */
-#ifndef CSREC_TESTS_TILE_CASES_H
-#define CSREC_TESTS_TILE_CASES_H
+#pragma once
 
 #include "sanitized.h"
 #include "tiles.h"
@@ -47,5 +46,3 @@ static inline bool tile_case_runs(int i, const char *backend, int parity, uint64
     if (SANITIZED && i % 4 != parity + 2 * (int)(seed % 2)) return false;
     return strcmp(backend, "cpu") == 0 || tile_cases[i].shape.dims == 2;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tiles.h - pictures and volumes for the tests of recovery in parts. */
-#ifndef CSREC_TESTS_TILES_H
-#define CSREC_TESTS_TILES_H
+#pragma once
 
 #include "samples.h"
 
@@ -107,5 +106,3 @@ static inline void sort_samples(picture *p, double factor, uint64_t *seed) {
     m->pattern = CSREC_PATTERN_NONE;
     m->count = 0;
 }
-
-#endif

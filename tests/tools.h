@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* tools.h - runs the tools in a folder of inputs made for the test. */
-#ifndef CSREC_TESTS_TOOLS_H
-#define CSREC_TESTS_TOOLS_H
+#pragma once
 
 #include "check.h"
 
@@ -233,5 +232,3 @@ static inline int remove_inputs(void **state) {
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     return chdir("..") || system(command);
 }
-
-#endif

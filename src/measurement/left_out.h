@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* left_out.h - what errors at samples that were left out tell of those elsewhere. */
-#ifndef CSREC_MEASUREMENT_LEFT_OUT_H
-#define CSREC_MEASUREMENT_LEFT_OUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ double csrec_left_out_factor(int64_t n, double squares, double noise, double exp
 
 /* Squared error from all samples as a share of that without a share of them. */
 double csrec_left_out_fall(double share);
-
-#endif

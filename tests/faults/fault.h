@@ -10,8 +10,7 @@
  *   FAULT_LOG=FILE      every change of a file, with its data (log.c)
  *   FAULT_UNTIL_EXIT=1  leaves alone what happens after main, where coverage is written
  * Standard error is left alone: the line that tells a failure must be seen. */
-#ifndef CSREC_TESTS_FAULT_H
-#define CSREC_TESTS_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ void fault_log_begin(void);
 void fault_log_record(const char *what, long result, long a, long b, const char *first,
                       const char *second, const void *data, size_t bytes);
 void fault_log_end(void);
-
-#endif

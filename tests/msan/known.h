@@ -2,8 +2,7 @@
 /* known.h - what the memory sanitizer is told at the calls of libraries that are not instrumented.
  * A call of NAME is compiled as one of known_NAME, which checks that what NAME reads was written, calls
  * NAME, and marks what that has written. */
-#ifndef CSREC_TESTS_MSAN_KNOWN_H
-#define CSREC_TESTS_MSAN_KNOWN_H
+#pragma once
 
 #include <sanitizer/msan_interface.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@
 #define KNOWN(type, name, ...)                                                                     \
     type known_##name(__VA_ARGS__);                                                                \
     type known_##name(__VA_ARGS__)
-
-#endif

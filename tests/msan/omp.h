@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* omp.h - OpenMP's functions where its pragmas are ignored: one thread. */
-#ifndef CSREC_TESTS_MSAN_OMP_H
-#define CSREC_TESTS_MSAN_OMP_H
+#pragma once
 
 static inline int omp_get_thread_num(void) {
     return 0;
@@ -24,5 +23,3 @@ static inline int omp_get_max_active_levels(void) {
 static inline void omp_set_num_threads(int threads) {
     (void)threads;
 }
-
-#endif

@@ -10,8 +10,7 @@
  * of the middle frame, and what csrec_pyramid_fill makes of its residual; without guides the spread
  * samples of that frame. What there is not is 0. It makes the planes D and s: v = mean + unit (F +
  * D), and the variance of its error is unit^2 exp(s). */
-#ifndef CSREC_LEARN_NET_BESIDE_H
-#define CSREC_LEARN_NET_BESIDE_H
+#pragma once
 
 #include "base/call.h"
 #include "base/pool.h"
@@ -72,5 +71,3 @@ typedef struct csrec_beside_part {
     const csrec_beside_window *window;
 } csrec_beside_part;
 csrec_fit_source csrec_beside_source(const csrec_beside_part *part, const uint8_t *known);
-
-#endif

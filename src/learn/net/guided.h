@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* guided.h - a fit of samples by guides, planes of the same picture that are known everywhere. */
-#ifndef CSREC_LEARN_NET_GUIDED_H
-#define CSREC_LEARN_NET_GUIDED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ int64_t csrec_guided_work(int64_t height, int64_t width, int guides);
  */
 void csrec_guided_fit(int64_t height, int64_t width, int guides, const float *guide, const float *z,
                       const float *weight, int threads, float *work, float *fit);
-
-#endif

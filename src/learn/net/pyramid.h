@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pyramid.h - levels of a picture, each of half the extents of the one before, rounded up. */
-#ifndef CSREC_LEARN_NET_PYRAMID_H
-#define CSREC_LEARN_NET_PYRAMID_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ int64_t csrec_pyramid_work(int64_t height, int64_t width);
  * the two pictures. */
 void csrec_pyramid_fill(int64_t height, int64_t width, int threads, const float *z,
                         const float *weight, float *work, float *filled);
-
-#endif

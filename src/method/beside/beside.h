@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* beside.h - the engine of method beside: frames one after another, of which each is recovered from
  * its samples, those of the frames around it, and its guides. A picture is a single frame. */
-#ifndef CSREC_METHOD_BESIDE_BESIDE_H
-#define CSREC_METHOD_BESIDE_BESIDE_H
+#pragma once
 
 #include "base/pool.h"
 #include "learn/net/beside.h"
@@ -105,8 +104,8 @@ void csrec_motion_create(csrec_film *film);
 /* Finds the motion from the frames around frame t to it. */
 csrec_status csrec_film_follow(csrec_film *film, int64_t t, csrec_call *call, csrec_error *error);
 
-/* A plane of frame t, which was followed, as it is thought to be in the next: each pixel goes on as
- * from the frame before. work: as the plane. */
+/* A plane of frame t, which was followed, as it is thought to be in the next: the larger of what
+ * stays and what goes on as from the frame before. work: as the plane. */
 void csrec_film_ahead(const csrec_film *film, int64_t t, double *plane, double *work);
 
 /* The samples of channel c of frame k, in tones (y - middle) / unit, carried to where they are seen
@@ -153,5 +152,3 @@ const char *csrec_film_remark(int64_t values, const double *signal);
  * number; -1: out of memory. */
 int csrec_film_guides(const csrec_measurement *frame, int64_t c, int most, int threads, float *work,
                       float *guide);
-
-#endif

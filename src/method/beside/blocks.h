@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* blocks.h - a frame in blocks: sums around one, and values between their middles. */
-#ifndef CSREC_METHOD_BESIDE_BLOCKS_H
-#define CSREC_METHOD_BESIDE_BLOCKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ double csrec_blocks_around(const csrec_blocks *b, const double *values, int step
 
 /* At a pixel, between the middles of blocks. */
 double csrec_blocks_between(const csrec_blocks *b, const double *values, int64_t y, int64_t x);
-
-#endif

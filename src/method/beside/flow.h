@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* flow.h - motion between two pictures, by least squares in windows (Lucas and Kanade 1981), from
  * coarse to fine. */
-#ifndef CSREC_METHOD_BESIDE_FLOW_H
-#define CSREC_METHOD_BESIDE_FLOW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ int64_t csrec_flow_work(int64_t height, int64_t width);
  * nothing to tell it by. Pictures of one extent, finite, of values near 1. Deterministic. */
 void csrec_flow_find(int64_t height, int64_t width, const float *from, const float *to, int threads,
                      float *work, float *flow);
-
-#endif

@@ -313,7 +313,8 @@ void csrec_film_ahead(const csrec_film *f, int64_t t, double *plane, double *wor
     for (int64_t i = 0; i < n; i++) {
         float move[2];
         flow_at(f, f->motion.flow[slot(f, t - 1)], i / f->width, i % f->width, move);
-        plane[i] = between(f, work, 1, 0, (double)(i / f->width) - (double)move[0],
-                           (double)(i % f->width) - (double)move[1]);
+        const double moved = between(f, work, 1, 0, (double)(i / f->width) - (double)move[0],
+                                     (double)(i % f->width) - (double)move[1]);
+        plane[i] = fmax(plane[i], moved);
     }
 }
