@@ -8,6 +8,9 @@
 
 enum { SPREAD = 2 }; /* pixels to either side over which squares are spread */
 
+/* Of the squared difference of two frames, as error of the next: samples around tell the rest. */
+static const double MOVED = 0.1;
+
 /* THE PLACE of what is expected in the next frame, and nothing else: what is at a pixel of the last
  * frame is thought to be at the same pixel of the next. An estimate of motion belongs here. squares
  * [entries]: of the last frame, in; of the next, out. */
@@ -56,11 +59,12 @@ csrec_status csrec_film_next(csrec_film *f, double *squares, csrec_call *call, c
     for (int64_t i = 0; i < n && !status; i++) {
         squares[i] = 0.0;
         for (int64_t c = i * C; c < (i + 1) * C; c++) {
-            const double moved = pow(last[c] - before[c], 2.0);
-            squares[i] += (isfinite(moved) ? moved : 0.0) + fmax(variance[c], 0.0);
+            const double moved = (last[c] - before[c]) * (last[c] - before[c]);
+            squares[i] += isfinite(moved) ? MOVED * moved : 0.0;
         }
     }
     if (!status) spread_squares(f, line, squares);
+    for (int64_t i = 0; i < n * C && !status; i++) squares[i / C] += fmax(variance[i], 0.0);
     if (!status) carry(f, squares);
     csrec_pool_clear(&pool);
     return status;
