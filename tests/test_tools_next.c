@@ -140,6 +140,33 @@ TEST(contradictions_are_a_warning) {
     assert_int_equal(*read_text("err"), 0);
 }
 
+/* As csrec_sequence_next finds them from the last four frames, one of which has no sample. */
+TEST(places_of_the_next_frame) {
+    csrec_sequence *sequence = NULL;
+    const csrec_next_options wanted = {.count = 70, .seed = 3};
+    CLEARED(csrec_sampling) next = {0};
+    CLEARED(csrec_array) index = {0};
+    run_well("for t in 0 1 2 3 4 5; do $S gray.png -o f$t.npz -r 0.1 --seed $t -q || exit 1; done; "
+             "$S f0.npz f1.npz f2.npz f3.npz f4.npz f5.npz --next 70 --seed 3 --sequence -o n.npz "
+             "--json");
+    says("out", "\"measured\": 0");
+    assert_ok(csrec_sequence_create(NULL, &sequence, NULL));
+    for (int t = 2; t < 6; t++) {
+        char name[16];
+        CLEARED(csrec_measurement) m = {0};
+        snprintf(name, sizeof name, "f%d.npz", t);
+        assert_ok(csrec_measurement_read(name, NULL, &m, NULL));
+        assert_ok(csrec_sequence_push(sequence, &m, NULL));
+    }
+    assert_ok(csrec_sequence_next(sequence, &wanted, &next, NULL));
+    csrec_sequence_destroy(sequence);
+    assert_ok(csrec_npz_read("n.npz", "index", &index, NULL));
+    assert_int_equal(index.count, 70);
+    assert_memory_equal(index.data, next.index, 70 * sizeof *next.index);
+    run_well("$S f5.npz f0.npz --next 9 --sequence -o n.csv");
+    says("err", "note: f5.npz comes before f0.npz");
+}
+
 TEST(mistakes_are_named) {
     static const mistake next[] = {
         {"s.npz --next 3", "nothing to write", 2},
@@ -154,6 +181,13 @@ TEST(mistakes_are_named) {
         {"s.npz --next 0 -o n.csv", "--next", 2},
         {"s.npz --next 3 -o n.csv --even -d gray.png", "exclude each other", 2},
         {"gray.png -r 0.1 -o n.npz --even", "--even goes with --next", 2},
+        {"gray.png -r 0.1 -o n.npz --sequence", "--sequence goes with --next", 2},
+        {"s.npz s.npz --next 3 -o n.csv", "--sequence takes several", 2},
+        {"s.npz --next 3 -o n.csv --sequence --even", "--even does not go with --sequence", 2},
+        {"s.npz --next 3 -o n.csv --sequence -d gray.png", "--density does not go", 2},
+        {"s.npz v.npz --next 3 -o n.csv --sequence", "v.npz: frame: has 3 axes", 1},
+        {"s.npz none.npz --next 3 -o n.csv --sequence", "none.npz", 1},
+        {"s.npz --next 9999 -o n.csv --sequence", "s.npz: count 9999 is not in 1 .. 5063", 1},
         {"gray.png -r 0.1 -o n.npz --path", "--path goes with --next", 2},
         {"gray.png -r 0.1 -o n.npz --density gray.png", "--density goes with --next", 2},
         {"s.npz --next 9999 -o n.csv", "s.npz: count 9999 is not in 1 .. 4557", 1},

@@ -164,6 +164,30 @@ def test_a_frame_without_samples_is_recovered_from_others(rng, channels, tool, t
             np.testing.assert_array_equal(np.load(tmp_path / f"out/f{t}.npy"), signal)
 
 
+def test_places_in_the_next_frame(rng, tool, tmp_path):
+    frames = film(rng, frames=3)
+    for t, frame in enumerate(frames):
+        np.save(tmp_path / f"f{t}.npy", frame)
+    with cs.Sequence(backend="cpu", threads=1) as live:
+        with pytest.raises(cs.ArgumentError, match="no frame is known"):
+            live.next(10)
+        for frame in frames:
+            live.push(frame)
+        allowed = rng.random(frames[0].shape) < 0.5
+        found = live.next(60, allowed=allowed, seed=4)
+        assert len(set(found)) == 60 and allowed.flat[found].all()
+        np.testing.assert_array_equal(found, live.next(60, allowed=allowed, seed=4))
+        free = live.next(60, seed=4)
+        for wrong in (0, frames[0].size + 1):
+            with pytest.raises(cs.ArgumentError, match="count"):
+                live.next(wrong)
+        with pytest.raises(cs.DataError, match="allowed"):
+            live.next(5, allowed=allowed[1:])
+    subprocess.run([tool.replace("csrecover", "cssample"), *(f"{tmp_path}/f{t}.npy" for t in range(3)),
+                    "--next", "60", "--seed", "4", "--sequence", "-o", f"{tmp_path}/n.npz"], check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "n.npz")["index"], free)
+
+
 def test_what_a_callback_raises_arrives(rng):
     def fail(_now):
         raise KeyError("mine")

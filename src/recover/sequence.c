@@ -269,7 +269,7 @@ csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *unce
 /* ------------------------------------------------------------------ the frame to come --------- */
 
 /* Share of the density that is even: what appears is expected nowhere. */
-static const double EVEN = 0.25;
+static const double EVEN = 0.5;
 
 /* Squares, up to a factor. */
 static csrec_status expect_next(csrec_sequence *s, const csrec_next_options *o, double *squares,

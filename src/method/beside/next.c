@@ -8,6 +8,9 @@
 
 enum { SPREAD = 2 }; /* pixels to either side over which squares are spread */
 
+/* Of the squared difference of two frames, as error of the next: samples around tell the rest. */
+static const double MOVED = 0.1;
+
 /* Means over lines of 2 SPREAD + 1, along one axis: count values `apart`. */
 static void spread_line(int64_t count, int64_t apart, double *line, double *v) {
     for (int64_t i = 0; i < count; i++) line[i] = v[i * apart];
@@ -49,11 +52,12 @@ csrec_status csrec_film_next(csrec_film *f, double *squares, csrec_call *call, c
     for (int64_t i = 0; i < n && !status; i++) {
         squares[i] = 0.0;
         for (int64_t c = i * C; c < (i + 1) * C; c++) {
-            const double moved = pow(last[c] - before[c], 2.0);
-            squares[i] += (isfinite(moved) ? moved : 0.0) + fmax(variance[c], 0.0);
+            const double moved = (last[c] - before[c]) * (last[c] - before[c]);
+            squares[i] += isfinite(moved) ? MOVED * moved : 0.0;
         }
     }
     if (!status) spread_squares(f, line, squares);
+    for (int64_t i = 0; i < n * C && !status; i++) squares[i / C] += fmax(variance[i], 0.0);
     if (!status) csrec_film_ahead(f, t, squares, variance);
     csrec_pool_clear(&pool);
     return status;

@@ -147,7 +147,6 @@ static int find_in_next_frame(job *j) {
     csrec_error error, why;
     csrec_sequence *sequence = NULL;
     csrec_status status = csrec_sequence_create(NULL, &sequence, &error);
-    tell_order(j);
     for (int i = in->n > FRAMES_MOST ? in->n - FRAMES_MOST : 0; i < in->n && !status; i++)
         status = push_frame(j, in->text[i], sequence, &error);
     if (status) {
@@ -155,6 +154,7 @@ static int find_in_next_frame(job *j) {
         return fail(j, status, NULL, &error);
     }
     status = csrec_sequence_next(sequence, &options, &j->next, &why);
+    if (!status) tell_order(j);
     csrec_sequence_destroy(sequence);
     if (!status && j->a->path)
         status = csrec_path_order(&j->measurement.shape, j->next.n, j->next.index,
