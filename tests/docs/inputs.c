@@ -169,6 +169,8 @@ int main(void) {
     write_volume("faces.npy", FACES);
     write_volume("coils.npy", 2);
     write_scan("scan.npz", &known);
+    write_scan("frame_1.npz", &known);
+    write_scan("frame_2.npz", &known);
     write_folders(&known);
     csrec_sampling_clear(&known);
     return 0;
