@@ -4,7 +4,8 @@
 normals and depth, with --side the disparity of a stereo pair) and frames (a slow pan and zoom, with
 --side two films), beside what a Python user would write; one run, two threads. --side FILE: arrays
 gd_NAME, gk_NAME, gg_NAME (target, where it is known, guides) and vid_NAME. Needs NumPy, SciPy,
-Pillow; scikit-image's peers are left out where it is not installed."""
+Pillow; OpenCV's peer is left out where it is not installed."""
+import importlib.util
 import subprocess
 import tempfile
 import time
@@ -147,6 +148,43 @@ def orthogonal_functions(y, most=4, rounds=30):
     return x.reshape(y.shape)
 
 
+def divided(csrecover, y, guides):
+    """By hand: the light, of samples divided by the albedo, times it. guides: three of it first."""
+    albedo = guides[..., :3].mean(-1).clip(0.02)
+    return csrecover.recover(y / albedo, backend="cpu", threads=2) * albedo
+
+
+def merged(csrecover, y, frames=3):
+    """Samples of the frames around carried along Farneback's flow of the pictures frame by frame, and
+    taken as noisy."""
+    import cv2
+    single = np.stack([csrecover.recover(f, backend="cpu", threads=2) for f in y])
+    gray, rows_columns = single.clip(0, 255).astype(np.uint8), np.indices(y.shape[1:])
+    made = []
+    for t in range(len(y)):
+        all_samples = y[t].copy()
+        for k in sorted(range(max(0, t - frames), min(len(y), t + frames + 1)), key=lambda k: abs(k - t)):
+            flow = cv2.calcOpticalFlowFarneback(gray[k], gray[t], None, 0.5, 4, 25, 5, 7, 1.5, 0)
+            r, c = np.rint(rows_columns + flow[..., ::-1].transpose(2, 0, 1)).astype(int)
+            at = ~np.isnan(y[k]) & (r >= 0) & (c >= 0) & (r < y.shape[1]) & (c < y.shape[2])
+            r, c, values = r[at], c[at], y[k][at]
+            free = np.isnan(all_samples[r, c])
+            all_samples[r[free], c[free]] = values[free]
+        made.append(csrecover.recover(all_samples, sigma=8.0, backend="cpu", threads=2))
+    return np.stack(made)
+
+
+def clouds(shape, share=0.4, size=12, seed=3):
+    """True where none is: a field of clouds that passes, 3 and 5 pixels a frame, another one each."""
+    rng = np.random.default_rng(seed)
+    made = []
+    for t in range(shape[0]):
+        field = ndimage.gaussian_filter(rng.standard_normal(shape[1:]), size, mode="wrap")
+        field = np.roll(field, (3 * t, 5 * t), (0, 1))
+        made.append(field < np.quantile(field, 1 - share))
+    return np.stack(made)
+
+
 # ---- measured
 
 def psnr(found, truth, where, peak):
@@ -165,10 +203,11 @@ def measure_guides(csrecover, arguments):
     ways = {"linear": lambda y, g: spread(y), "regression and linear": regression,
             "cross-bilateral": bilateral, "guided filter of linear": guided_filter,
             "balanced, no guides": lambda y, g: csrecover.recover(y, backend="cpu", threads=2)} | ours
+    by_hand = {"divided by albedo, no guides": lambda y, g: divided(csrecover, y, g)}
     for case, (truth, there, guides, peak) in guided_pairs(arguments).items():
         for rate in RATES[1:2] if arguments.quick else RATES:
             known = known_at(truth.shape, rate) & (True if there is None else there)
-            for name, way in ways.items():
+            for name, way in (ways | (by_hand if "albedo" in case else {})).items():
                 found, seconds = timed(way, np.where(known, truth, np.nan), guides)
                 where = np.ones(truth.shape, bool) if there is None else there
                 yield {"case": case, "rate": rate, "way": name, "seconds": seconds,
@@ -180,14 +219,18 @@ def measure_frames(csrecover, arguments):
     ways = {"balanced, frame by frame": lambda y: np.stack([csrecover.recover(f, **single) for f in y]),
             "linear in time": along_time, "orthogonal functions": orthogonal_functions}
     ways |= {f"{q}, frames": lambda y, q=q: csrecover.recover(y, time_axis=0, quality=q, **single)
-             for q in ("balanced", "best")}
+             for q in ("fast", "balanced", "best")}
+    if importlib.util.find_spec("cv2"):
+        ways["merged along Farneback's flow"] = lambda y: merged(csrecover, y)
     for case, truth in films(arguments).items():
-        for rate in RATES[1:2] if arguments.quick else RATES[1:]:
-            known = np.stack([known_at(f.shape, rate, 100 + t) for t, f in enumerate(truth)])
+        for rate in RATES[1:2] if arguments.quick else [*RATES[1:], 0.6]:
+            known = clouds(truth.shape) if rate == 0.6 else np.stack(
+                [known_at(f.shape, rate, 100 + t) for t, f in enumerate(truth)])
             for name, way in ways.items():
                 found, seconds = timed(way, np.where(known, truth, np.nan))
                 middle = len(truth) // 2
-                yield {"case": case, "rate": rate, "way": name, "seconds": seconds / len(truth),
+                yield {"case": case + (" under clouds" if rate == 0.6 else ""), "rate": rate,
+                       "way": name, "seconds": seconds / len(truth),
                        "psnr": psnr(np.where(known, truth, found)[middle], truth[middle],
                                     np.ones(truth.shape[1:], bool), 255.0)}
 
@@ -204,7 +247,7 @@ def main():
             found.append({"kind": kind} | row)
             print(f"{row['case']:36s} {100 * row['rate']:3.0f} %  {row['way']:26s} "
                   f"{row['psnr']:6.2f} dB {row['seconds']:8.3f} s", flush=True)
-    common.save(arguments, rows=found, versions=common.versions("numpy", "scipy"))
+    common.save(arguments, rows=found, versions=common.versions("numpy", "scipy", "opencv-python-headless"))
 
 
 if __name__ == "__main__":

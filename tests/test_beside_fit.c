@@ -196,8 +196,8 @@ static float *weights_after(const drawn *d, const csrec_model *model, bool votes
     return weights;
 }
 
-/* No weight depends on samples that the vote leaves out, or all do where there is no vote. Motion is
- * by all samples, and moves those of other frames that are beside. */
+/* No weight depends on samples that the vote leaves out, or all do where there is no vote. Motion
+ * is by all samples, and moves those of other frames that are beside. */
 TEST(the_vote_is_by_samples_that_nothing_was_fitted_to) {
     ENDS_BY(end_model) csrec_model *model = fresh(3, 0, 4);
     for (int votes = 0; votes < 2; votes++) {

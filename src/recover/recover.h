@@ -118,7 +118,7 @@ csrec_curve csrec_curve_possible(const csrec_measurement *measurement,
 typedef struct csrec_curved {
     csrec_measurement m; /* y: owned */
     double floor, factor, most;
-    double above; /* results from here on are those without the curve; INFINITY: none */
+    double above;       /* results from here on are those without the curve; INFINITY: none */
     const char *choice; /* as in csrec_recover_report */
 } csrec_curved;
 

@@ -111,8 +111,8 @@ static void log_times(const long a[6], long result) {
                      times ? 2 * sizeof(struct timespec) : 0);
 }
 
-/* Calls with folder descriptors have their names one argument later. A record "at" before the call's
- * own says that the name is under that folder. */
+/* Calls with folder descriptors have their names one argument later. A record "at" before the
+ * call's own says that the name is under that folder. */
 static void log_name(int number, const long a[6], long result) {
     bool at = number != SYS_truncate;
 #ifdef SYS_open

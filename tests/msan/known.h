@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* known.h - what the memory sanitizer is told at the calls of libraries that are not instrumented.
- * A call of NAME is compiled as one of known_NAME, which checks that what NAME reads was written, calls
- * NAME, and marks what that has written. */
+ * A call of NAME is compiled as one of known_NAME, which checks that what NAME reads was written,
+ * calls NAME, and marks what that has written. */
 #pragma once
 
 #include <sanitizer/msan_interface.h>

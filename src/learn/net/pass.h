@@ -117,4 +117,3 @@ csrec_status csrec_net_fit(csrec_net *net, const csrec_fit_source *source,
  */
 double csrec_fit_bytes(double pixels, double copies);
 double csrec_fit_seconds(double pixels, double copies);
-
