@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_motion.c - motion between pictures, and frames with the samples of others carried along it,
- * on scenes whose motion is known. */
+/* test_motion.c - motion between pictures, frames with the samples of others carried along it,
+ * holes, on scenes whose motion is known. */
 #include <math.h>
 #include <string.h>
 
@@ -167,4 +167,69 @@ TEST(what_moves_goes_on) {
     for (int64_t i = 0; i < 2000; i++)
         assert_true(plane[i] == (i == 20 * 50 + 25 || i == 16 * 50 + 31 ? 7.0 : 0.0));
     csrec_pool_clear(&f.pool);
+}
+
+/* ------------------------------------------------------------------ holes --------------------- */
+
+/* A frame with samples at random, and none in a rectangle. */
+static csrec_measurement draw_hole(double rate, const int64_t *box) {
+    csrec_measurement m = room_for_samples((csrec_shape){2, {SIDE, SIDE}}, 1, AREA);
+    for (int64_t i = 0; i < AREA; i++) {
+        const int64_t y = i / SIDE, x = i % SIDE;
+        const bool inside = y >= box[0] && y < box[1] && x >= box[2] && x < box[3];
+        if (!inside && check_uniform(&seed) < rate) m.index[m.n++] = i;
+    }
+    return m;
+}
+
+/* Blocks are empty in a hole alone: of 16 samples and more in each none are missed by chance but
+ * with e^-16. */
+TEST(holes_are_found) {
+    for (int round = 0; round < 10; round++) {
+        const int64_t top = check_below(&seed, 48), left = check_below(&seed, 48);
+        const int64_t box[4] = {top, top + 48, left, left + 48};
+        const csrec_measurement m = draw_hole(round % 2 ? 1.0 : 0.3, box);
+        csrec_pool pool = {0};
+        csrec_holes h;
+        csrec_holes_create(SIDE, SIDE, &h, &pool);
+        csrec_holes_find(&m, &h);
+        assert_true(h.n > 0);
+        for (int64_t i = 0; i < AREA; i++) {
+            const int64_t y = i / SIDE, x = i % SIDE, s = 2 * h.blocks.side;
+            const bool deep =
+                y >= top + s && y < top + 48 - s && x >= left + s && x < left + 48 - s;
+            const bool out = y < top - s || y >= top + 48 + s || x < left - s || x >= left + 48 + s;
+            if (deep) assert_true(csrec_holes_at(&h, y, x) == 1.0);
+            if (out) assert_true(csrec_holes_at(&h, y, x) == 0.0);
+        }
+        csrec_pool_clear(&pool);
+    }
+}
+
+/* What a hole hides in one frame is seen in the others: the vote does not take a frame by itself
+ * for it there, because it is good elsewhere. */
+TEST(holes_are_filled_by_other_frames) {
+    double *truth = check_room(T * AREA), *signal = check_room(T * AREA), missed = 0.0, all = 0.0;
+    const double still[2] = {0.0, 0.0};
+    csrec_measurement m = draw_frames(still, 0.8, truth);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < m.n; i++) {
+        const int64_t t = m.index[i] / AREA, x = m.index[i] % SIDE - 12 * t;
+        if (x >= 0 && x < 30) continue;
+        m.index[kept] = m.index[i];
+        m.y[kept++] = m.y[i];
+    }
+    m.n = kept;
+    const csrec_setting sets[] = {{"network", 0}};
+    csrec_recover_options o = options_by("beside");
+    o.backend = "cpu";
+    use_settings(&o.solve, 1, sets);
+    assert_well(csrec_recover(&m, &o, signal, NULL, NULL, &told));
+    for (int64_t i = 0; i < T * AREA; i++) {
+        const int64_t x = i % SIDE - 12 * (i / AREA);
+        if (x < 0 || x >= 30) continue;
+        missed += pow(signal[i] - truth[i], 2.0);
+        all += truth[i] * truth[i];
+    }
+    if (!(missed < 0.05 * all)) fail_msg("%g of the squares are missed", missed / all);
 }

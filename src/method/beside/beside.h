@@ -9,6 +9,23 @@
 #include "method/beside/blocks.h"
 #include "method/method.h"
 
+/* Blocks of a frame in which nothing was measured: what hides it, as clouds, or was never seen. */
+typedef struct csrec_holes {
+    csrec_blocks blocks;
+    double *empty; /* 1: it is */
+    int64_t n;     /* of these */
+} csrec_holes;
+
+/* Takes memory for those of any frame of this size. */
+void csrec_holes_create(int64_t height, int64_t width, csrec_holes *holes, csrec_pool *pool);
+void csrec_holes_find(const csrec_measurement *frame, csrec_holes *holes);
+
+/* From 0, where samples are around, to 1. */
+double csrec_holes_at(const csrec_holes *holes, int64_t y, int64_t x);
+
+/* Whether a pixel is in one of the holes, moved by half of the frame. */
+bool csrec_holes_moved(const csrec_holes *holes, int64_t y, int64_t x);
+
 /* A frame: its samples, in any order, and guides. */
 typedef struct csrec_film_frame {
     csrec_measurement m;
@@ -50,8 +67,9 @@ typedef struct csrec_film {
     double *by_itself[CSREC_BESIDE_FRAMES];
     /* The vote: the share of the window in blocks. */
     bool voted;
-    double *share;
+    double *share, far; /* far: in holes */
     csrec_blocks blocks;
+    csrec_holes holes[CSREC_BESIDE_FRAMES];
     csrec_motion motion;
     /* The fit: */
     int64_t steps, fitted;    /* for each channel of a frame; taken so far */
@@ -127,7 +145,7 @@ csrec_status csrec_film_fit(csrec_film *film, int64_t t, int64_t c, const csrec_
 /* Steps for each frame of a sequence, or for a picture, of so many of the setting. */
 int64_t csrec_film_steps(double steps, bool sequence);
 
-/* Share of the window at a pixel, between the middles of blocks. */
+/* Share of the window at a pixel that is not in a hole, between the middles of blocks. */
 double csrec_film_share(const csrec_film *film, int64_t y, int64_t x);
 
 /* Finds the scales of expected errors by a vote: a share of the samples was left out; both ways

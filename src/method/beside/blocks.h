@@ -12,9 +12,11 @@ static inline csrec_blocks csrec_blocks_of(int64_t side, int64_t height, int64_t
     return (csrec_blocks){side, (height + side - 1) / side, (width + side - 1) / side};
 }
 
-/* Block of a pixel. */
+/* Block of a pixel; the last ones go on to the border. */
 static inline int64_t csrec_blocks_at(const csrec_blocks *b, int64_t y, int64_t x) {
-    return y / b->side * b->across + x / b->side;
+    const int64_t row = y / b->side, column = x / b->side;
+    return (row < b->down ? row : b->down - 1) * b->across +
+           (column < b->across ? column : b->across - 1);
 }
 
 /* Of a block and the eight around it, the nearer the more; values are `step` apart. */

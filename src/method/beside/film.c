@@ -34,6 +34,8 @@ static csrec_status open_alone(csrec_film *f, bool network, const csrec_net_opti
     CSREC_TAKE(&f->pool, f->sum, planes * n);
     for (int t = 0; t < (f->moves ? 2 * f->reach + 1 : 1); t++)
         CSREC_TAKE(&f->pool, f->by_itself[t], n * C);
+    for (int t = 0; t < 2 * f->reach + 1; t++)
+        csrec_holes_create(f->height, f->width, &f->holes[t], &f->pool);
     CSREC_TAKE(&f->pool, f->share, n);
     CSREC_ZEROS(&f->pool, f->left_out, 4 * C);
     CSREC_ZEROS(&f->pool, f->scale, C);
@@ -99,10 +101,12 @@ csrec_film_frame *csrec_film_at(csrec_film *f, int64_t t) {
 }
 
 void csrec_film_push(csrec_film *f, const csrec_measurement *frame, bool owned) {
-    csrec_film_frame *to = csrec_film_at(f, f->pushed++);
+    const int64_t slot = f->pushed++ % (2 * f->reach + 1);
+    csrec_film_frame *to = &f->frame[slot];
     drop(to);
     f->motion.of = -1; /* which had fewer frames around it */
     *to = (csrec_film_frame){.m = *frame, .owned = owned};
+    if (f->votes || f->moves) csrec_holes_find(frame, &f->holes[slot]);
 }
 
 bool csrec_film_ready(const csrec_film *f) {

@@ -7,6 +7,7 @@
 
 #include "base/threads.h"
 #include "measurement/channels.h"
+#include "learn/net/pyramid.h"
 #include "method/beside/beside.h"
 #include "method/beside/flow.h"
 
@@ -62,8 +63,7 @@ static void set_unit(csrec_film *f, const double *signal) {
     f->motion.unit = most > least && isfinite(most - least) ? most - least : 1.0;
 }
 
-/* Of frame t by itself; false: it has none to follow. Where samples are in parts of a frame only,
- * it is made up elsewhere, and no motion can be told. */
+/* Of frame t by itself; false: it has none to follow. */
 static bool make_gray(csrec_film *f, int64_t t) {
     csrec_motion *m = &f->motion;
     const double *signal = csrec_film_kept(f, t);
@@ -151,6 +151,23 @@ static void set_gate(const csrec_motion *m, double *gate) {
     }
 }
 
+/* In holes of either frame nothing tells of motion: that of what is around them. */
+static void fill_holes(csrec_film *f, int64_t k, int64_t t, float *flow) {
+    csrec_motion *m = &f->motion;
+    const csrec_holes *a = &f->holes[slot(f, k)], *b = &f->holes[slot(f, t)];
+    const int64_t n = m->height * m->width;
+    float *weight = m->work, *z = weight + n, *work = z + n;
+    if (a->n + b->n == 0) return;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t y = 2 * (i / m->width), x = 2 * (i % m->width);
+        weight[i] = csrec_holes_at(a, y, x) + csrec_holes_at(b, y, x) < 0.5 ? 1.0f : 0.0f;
+    }
+    for (int s = 0; s < 2; s++, flow += n) {
+        for (int64_t i = 0; i < n; i++) z[i] = weight[i] * flow[i];
+        csrec_pyramid_fill(m->height, m->width, f->r.options->threads, z, weight, work, flow);
+    }
+}
+
 /* The flow as far as samples of both frames gain by it. Neither frame by itself knows those of the
  * other. */
 static void shut(csrec_film *f, int64_t k, int64_t t) {
@@ -167,6 +184,7 @@ static void shut(csrec_film *f, int64_t k, int64_t t) {
             const double open = csrec_blocks_between(&m->blocks, m->gate[0], 2 * y, 2 * x);
             for (int s = 0; s < 2; s++) flow[(s * m->height + y) * m->width + x] *= (float)open;
         }
+    fill_holes(f, k, t, flow);
 }
 
 /* ------------------------------------------------------------------ the window ---------------- */

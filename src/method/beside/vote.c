@@ -18,10 +18,12 @@ static const double PRIOR = 12.0; /* samples of the mean of the frame that count
 
 /* ------------------------------------------------------------------ what is left out ---------- */
 
-/* Of a frame: the samples that are kept, and the others; by position, so that sums do not depend on
- * their order. */
+/* Of a frame: the samples that are kept, those that are left out here and there, and those that are
+ * hidden as others are by the frame's holes; by position, so that sums do not depend on their
+ * order.
+ */
 typedef struct parting {
-    csrec_measurement kept, out;
+    csrec_measurement kept, out, hidden;
     double *ways[2];  /* from what is kept: with all, by itself */
     double *variance; /* of the former, as expected; NAN: not told */
     csrec_pool pool;
@@ -35,22 +37,25 @@ bool csrec_film_left_out(const csrec_film *f, int64_t t, int64_t entry) {
 static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement *m, parting *p,
                          csrec_error *error) {
     const int64_t C = f->channels, entries = f->height * f->width, values = entries * C;
-    *p = (parting){.kept = *m, .out = *m};
+    const csrec_holes *holes = &f->holes[t % (2 * f->reach + 1)];
+    *p = (parting){.kept = *m, .out = *m, .hidden = *m};
     int64_t *sample = CSREC_ZEROS(&p->pool, sample, entries); /* which one, from 1 on */
-    csrec_measurement *const parts[] = {&p->kept, &p->out};
-    for (int k = 0; k < 2; k++) {
+    csrec_measurement *const parts[] = {&p->kept, &p->out, &p->hidden};
+    for (int k = 0; k < 3; k++) {
         parts[k]->n = 0;
         CSREC_TAKE(&p->pool, parts[k]->index, m->n);
         CSREC_TAKE(&p->pool, parts[k]->y, m->n * C);
-        CSREC_TAKE(&p->pool, p->ways[k], values);
     }
+    for (int k = 0; k < 2; k++) CSREC_TAKE(&p->pool, p->ways[k], values);
     CSREC_TAKE(&p->pool, p->variance, values);
     if (p->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < values; i++) p->variance[i] = NAN;
     for (int64_t i = 0; i < m->n; i++) sample[m->index[i]] = i + 1;
     for (int64_t at = 0; at < entries; at++) {
         if (sample[at] == 0) continue;
-        csrec_measurement *to = parts[csrec_film_left_out(f, t, at)];
+        const bool hides =
+            p->hidden.n < m->n / 2 && csrec_holes_moved(holes, at / f->width, at % f->width);
+        csrec_measurement *to = parts[hides ? 2 : csrec_film_left_out(f, t, at)];
         memcpy(to->y + to->n * C, m->y + (sample[at] - 1) * C, (size_t)C * sizeof *m->y);
         to->index[to->n++] = at;
     }
@@ -59,30 +64,40 @@ static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement
 
 /* ------------------------------------------------------------------ shares -------------------- */
 
-/* Products of a block: of what is missed by itself and the difference of the ways, and its square;
- * samples. */
-static void add_products(const csrec_film *f, const parting *p, double *sums) {
-    const int64_t C = f->channels;
-    for (int64_t i = 0; i < p->out.n; i++) {
-        const int64_t at = p->out.index[i];
-        double *to = sums + 3 * csrec_blocks_at(&f->blocks, at / f->width, at % f->width);
-        for (int64_t c = 0; c < C; c++) {
-            const double alone = p->ways[1][at * C + c], step = p->ways[0][at * C + c] - alone;
-            if (!isfinite(step) || isnan(p->out.y[i * C + c])) continue;
-            to[0] += (p->out.y[i * C + c] - alone) * step;
-            to[1] += step * step;
-        }
-        to[2] += 1.0;
-    }
-}
-
 static double within_1(double share) {
     return fmin(fmax(share, 0.0), 1.0);
 }
 
-static void divide_blocks(csrec_film *f, const double *sums) {
+/* At a sample: the product of what is missed by itself and the difference of the ways; its square;
+ * and 1. */
+static void add_product(const csrec_film *f, const parting *p, const csrec_measurement *out,
+                        int64_t i, double sums[3]) {
+    const int64_t C = f->channels, at = out->index[i];
+    for (int64_t c = 0; c < C; c++) {
+        const double alone = p->ways[1][at * C + c], step = p->ways[0][at * C + c] - alone;
+        if (!isfinite(step) || isnan(out->y[i * C + c])) continue;
+        sums[0] += (out->y[i * C + c] - alone) * step;
+        sums[1] += step * step;
+    }
+    sums[2] += 1.0;
+}
+
+/* Samples here and there tell nothing of holes, where a frame by itself is made up; those that are
+ * hidden in the same shapes do. */
+static void divide_holes(csrec_film *f, const parting *p) {
+    double all[3] = {0.0, 0.0, 0.0};
+    for (int64_t i = 0; i < p->hidden.n; i++) add_product(f, p, &p->hidden, i, all);
+    f->far = all[2] >= LEAST_LEFT_OUT && all[1] > 0.0 ? within_1(all[0] / all[1]) : 1.0;
+}
+
+static void divide_blocks(csrec_film *f, const parting *p, double *sums) {
     const int64_t count = f->blocks.down * f->blocks.across;
     double all[3] = {0.0, 0.0, 0.0};
+    for (int64_t i = 0; i < p->out.n; i++) {
+        const int64_t at = p->out.index[i];
+        add_product(f, p, &p->out, i,
+                    sums + 3 * csrec_blocks_at(&f->blocks, at / f->width, at % f->width));
+    }
     for (int64_t b = 0; b < 3 * count; b++) all[b % 3] += sums[b];
     const double mean = PRIOR * all[1] / fmax(all[2], 1.0);
     const double share = all[1] > 0.0 ? within_1(all[0] / all[1]) : 1.0;
@@ -110,8 +125,8 @@ static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csre
         if (!status) status = csrec_film_itself(f, &p.kept, call, p.ways[1], error);
     }
     if (!status && f->voted) {
-        add_products(f, &p, sums);
-        divide_blocks(f, sums);
+        divide_blocks(f, &p, sums);
+        divide_holes(f, &p);
         csrec_film_scale(f, &p.out, p.ways, p.variance, LEFT_OUT);
     }
     csrec_pool_clear(&p.pool);
@@ -129,6 +144,7 @@ csrec_status csrec_film_vote(csrec_film *f, int64_t t, double *signal, csrec_cal
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const int64_t C = f->channels;
     const double *alone = csrec_film_kept(f, t);
+    const csrec_holes *holes = &f->holes[t % (2 * f->reach + 1)];
     csrec_status status = CSREC_OK;
     if (m->n == 0 || !csrec_measurement_even(m) || csrec_call_stopped(call)) return CSREC_OK;
     if (t % EVERY == 0 || !f->voted) status = find_shares(f, t, call, error);
@@ -137,7 +153,8 @@ csrec_status csrec_film_vote(csrec_film *f, int64_t t, double *signal, csrec_cal
     if (csrec_call_stopped(call)) return status;
     for (int64_t y = 0; y < f->height && !status; y++)
         for (int64_t x = 0; x < f->width; x++) {
-            const double share = csrec_film_share(f, y, x);
+            const double near = csrec_film_share(f, y, x);
+            const double share = near + csrec_holes_at(holes, y, x) * (f->far - near);
             for (int64_t c = 0; c < C; c++) {
                 const int64_t at = (y * f->width + x) * C + c;
                 if (isfinite(alone[at])) signal[at] = alone[at] + share * (signal[at] - alone[at]);
