@@ -217,3 +217,22 @@ def series(data):
     return table(("", "known", *ways), _by_mask(data, ("one axis",), ways)) + (
         "\n\nThe same, mean over six signals of 1,000 entries: a chirp, steps, pulses, a random walk, a "
         "slow wave, a wave in noise.")
+
+
+@shown("beside")
+def beside(data):
+    """A table for each pair and film: PSNR of each way at each rate."""
+    blocks = []
+    for case in dict.fromkeys(r["case"] for r in data["rows"] if "clouds" not in r["case"]):
+        found = [r for r in data["rows"] if r["case"].removesuffix(" under clouds") == case]
+        columns = list(dict.fromkeys((r["case"], r["rate"]) for r in found))
+        at = {(r["way"], r["case"], r["rate"]): r for r in found}
+        rows = [(way, *(f"{at[(way, *column)]['psnr']:.1f}" for column in columns),
+                 f"{at[(way, *columns[1])]['seconds']:.2f}") for way in dict.fromkeys(r["way"] for r in found)]
+        names = ["under clouds" if "clouds" in name else f"{100 * rate:.0f} %"
+                 for name, rate in columns]
+        blocks.append(table((case, *names, f"s at {names[1]}"), rows))
+    return "\n\n".join(blocks) + (
+        f"\n\nPSNR in dB, of films of the middle one of 8 frames; seconds a picture or frame, two "
+        f"threads. Clouds hide 40 % of each frame and pass; the rest is known. {named(data['machine'])}; "
+        f"bench/beside.py --side.")
