@@ -109,6 +109,7 @@ class CommonOptions(TypedDict, total=False):
     lambda_: float
     last: float
     levels: float
+    motion: float
     patch: float
     planes: float
     range: float

@@ -50,6 +50,12 @@ typedef struct cli_operands {
     int n;
 } cli_operands;
 
+/* Below 0, 0 or above, as names of frames follow each other: digits in a row are a number. */
+int cli_names_compare(const char *a, const char *b);
+
+/* The first that comes before the one ahead of it; 0: they are in order. */
+int cli_names_turn(const cli_operands *names);
+
 typedef struct cli_option {
     const char *name; /* long name without -- */
     char letter;      /* short name; 0: none */

@@ -49,6 +49,3 @@ void cli_frames_run(cli_batch *b);
 void cli_follow_begin(cli_batch *b);
 void cli_follow_end(cli_batch *b);
 bool cli_follow_next(cli_batch *b);
-
-/* Below 0, 0 or above, as names of frames follow each other: digits in a row are a number. */
-int cli_names_compare(const char *a, const char *b);

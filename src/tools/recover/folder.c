@@ -11,32 +11,6 @@
 
 #include "batch.h"
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-/* Compares names; digits in a row are a number. */
-int cli_names_compare(const char *a, const char *b) {
-    const char *const first = a, *const second = b;
-    while (*a && *b) {
-        if (!is_digit(*a) || !is_digit(*b)) {
-            if (*a != *b) return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-            a++;
-            b++;
-            continue;
-        }
-        a += strspn(a, "0");
-        b += strspn(b, "0");
-        const size_t m = strspn(a, "0123456789"), n = strspn(b, "0123456789");
-        const int order = m != n ? (m < n ? -1 : 1) : memcmp(a, b, m);
-        if (order) return order;
-        a += m;
-        b += n;
-    }
-    if (*a || *b) return *a ? 1 : -1;
-    return strcmp(first, second); /* 01 and 1 */
-}
-
 static int by_name(const void *a, const void *b) {
     return cli_names_compare(*(const char *const *)a, *(const char *const *)b);
 }
@@ -149,14 +123,13 @@ static int add_input(const cli_request *request, const char *input, cli_operands
 /* Shells sort names as words. */
 static void tell_order(const cli_request *request) {
     const cli_operands *inputs = &request->a.inputs;
-    for (int i = 1; i < inputs->n && !request->a.quiet; i++)
-        if (cli_names_compare(inputs->text[i - 1], inputs->text[i]) > 0) {
-            cli_note(request->tool,
-                     "note: %s comes before %s, as they are given; frames of a folder, FOLDER/, "
-                     "come in the order of their numbers",
-                     inputs->text[i - 1], inputs->text[i]);
-            return;
-        }
+    const int i = request->a.quiet ? 0 : cli_names_turn(inputs);
+    if (i > 0)
+        cli_note(
+            request->tool,
+            "note: %s comes before %s, as they are given; frames of a folder, FOLDER/, come in "
+            "the order of their numbers",
+            inputs->text[i - 1], inputs->text[i]);
 }
 
 static int list_inputs(cli_request *request) {

@@ -5,7 +5,6 @@
 
 #include "csrec/sequence.h"
 #include "sample.h"
-#include "tools/recover/batch.h"
 
 typedef struct {
     const cli_tool *tool;
@@ -105,12 +104,10 @@ enum { FRAMES_MOST = 4 };
 /* In the order of their numbers? Shells sort names as words. */
 static void tell_order(const job *j) {
     const cli_operands *in = &j->a->inputs;
-    for (int i = 1; i < in->n && !j->a->quiet; i++)
-        if (cli_names_compare(in->text[i - 1], in->text[i]) > 0) {
-            cli_note(j->tool, "note: %s comes before %s, as they are given, and %s is the last",
-                     in->text[i - 1], in->text[i], j->a->input);
-            return;
-        }
+    const int i = j->a->quiet ? 0 : cli_names_turn(in);
+    if (i > 0)
+        cli_note(j->tool, "note: %s comes before %s, as they are given, and %s is the last",
+                 in->text[i - 1], in->text[i], j->a->input);
 }
 
 static csrec_status push_frame(job *j, const char *path, csrec_sequence *sequence,
