@@ -205,8 +205,10 @@ static void solve_by_threads(const csrec_operator *A, const csrec_operator *dens
     double *y = kept_normals(&seed, SIGNALS * m);
     double *r[2] = {kept_normals(&seed, SIGNALS * m), kept_normals(&seed, SIGNALS * m)};
     const csrec_setting k = {"k", 3};
+    /* before ||r|| is flat, where rounding decides whether a step is taken that moves r by 1e-8 */
+    const csrec_stop stop = {.atoms = 5, .stagnation = 1e-3};
     const csrec_solve_options options = {
-        .solver = "iht", .settings = &k, .n_settings = 1, .stop.atoms = 5};
+        .solver = "iht", .settings = &k, .n_settings = 1, .stop = stop};
     for (int threads = 1; threads <= 4; threads += 3) {
         assert_well(
             csrec_solve_many(A, SIGNALS, y, &options, threads, NULL, r[threads > 1], NULL, &told));
