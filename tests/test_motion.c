@@ -233,3 +233,20 @@ TEST(holes_are_filled_by_other_frames) {
     }
     if (!(missed < 0.05 * all)) fail_msg("%g of the squares are missed", missed / all);
 }
+
+/* Without a network, too, what no frame around tells is NaN, and the others are recovered. */
+TEST(frames_far_from_samples_are_unknown) {
+    double *truth = check_room(T * AREA), *signal = check_room(T * AREA);
+    csrec_measurement m = draw_frames(NULL, 0.3, truth);
+    const csrec_setting set = {"network", 0};
+    csrec_recover_options o = options_by("beside");
+    int64_t first = 0;
+    while (m.index[first] / AREA < T - 1) first++;
+    m.n -= first;
+    memmove(m.index, m.index + first, (size_t)m.n * sizeof *m.index);
+    memmove(m.y, m.y + first, (size_t)m.n * sizeof *m.y);
+    o.backend = "cpu";
+    use_settings(&o.solve, 1, &set);
+    assert_well(csrec_recover(&m, &o, signal, NULL, NULL, &told));
+    for (int64_t i = 0; i < T * AREA; i++) assert_true(isnan(signal[i]) == (i / AREA < T - 4));
+}

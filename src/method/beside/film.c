@@ -229,9 +229,12 @@ static csrec_status recover_gathered(csrec_film *f, int64_t t, double *signal, c
     csrec_measurement all;
     csrec_pool pool = {0};
     csrec_status status = csrec_film_gather(f, t, &all, &pool, error);
-    frame->m = status ? own : all;
-    if (!status && !own.guides) status = csrec_film_itself(f, &all, call, signal, error);
-    for (int64_t c = 0; c < f->channels && own.guides && !status; c++)
+    for (int64_t i = 0; i < f->height * f->width * f->channels && !status && all.n == 0; i++)
+        signal[i] = NAN; /* nothing is known of it */
+    const bool known = !status && all.n > 0;
+    frame->m = known ? all : own;
+    if (known && !own.guides) status = csrec_film_itself(f, &all, call, signal, error);
+    for (int64_t c = 0; c < f->channels && known && own.guides && !status; c++)
         status = recover_channel(f, t, c, signal, NULL, call, error);
     frame->m = own;
     csrec_pool_clear(&pool);
