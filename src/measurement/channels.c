@@ -157,6 +157,18 @@ csrec_status csrec_groups_each(const csrec_measurement *m, csrec_group_fn run, v
     return status;
 }
 
+csrec_status csrec_bands_guides(const csrec_measurement *m, csrec_guides **guides,
+                                csrec_error *error) {
+    csrec_pool pool = {0};
+    csrec_groups g;
+    *guides = NULL;
+    csrec_status status = find(m, false, &g, &pool, error);
+    if (!status) *guides = guides_of(&g, &status);
+    if (status == CSREC_MEMORY) csrec_fail(error, status, "out of memory");
+    csrec_pool_clear(&pool);
+    return status;
+}
+
 void csrec_groups_copy(const csrec_groups *g, int64_t k, int64_t n, double *values, bool back,
                        double *all) {
     const int64_t C = g->m->channels, own = csrec_groups_channels(g, k);

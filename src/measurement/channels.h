@@ -38,6 +38,11 @@ typedef csrec_status (*csrec_group_fn)(void *context, const csrec_groups *groups
 csrec_status csrec_groups_each(const csrec_measurement *measurement, csrec_group_fn run,
                                void *context, csrec_error *error);
 
+/* New guides of channels with gaps: those of the measurement, and its complete channels, evenly
+ * chosen where they are many; NULL: there are none. CSREC_MEMORY. */
+csrec_status csrec_bands_guides(const csrec_measurement *measurement, csrec_guides **guides,
+                                csrec_error *error);
+
 /* Copies values of group k, [n][its channels], into those of all channels, [n][channels], or with
  * `back` from there. */
 void csrec_groups_copy(const csrec_groups *groups, int64_t k, int64_t n, double *values, bool back,

@@ -218,6 +218,9 @@ csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_w
                               csrec_error *error);
 void csrec_whole_clear(csrec_whole *whole);
 
+/* Whether the samples of each channel are equal. */
+bool csrec_whole_constant(const csrec_whole *whole, int64_t channels);
+
 /* Half of white less black: by the measurement's scale, unless the values, of half range `half`, go
  * far beyond. */
 double csrec_tones_half(const csrec_measurement *measurement, double half);

@@ -35,6 +35,12 @@ csrec_status csrec_whole_of(const csrec_measurement *m, csrec_whole *whole, csre
     return CSREC_OK;
 }
 
+bool csrec_whole_constant(const csrec_whole *whole, int64_t channels) {
+    bool same = true;
+    for (int64_t c = 0; c < channels; c++) same = same && whole->least[c] == whole->most[c];
+    return same;
+}
+
 csrec_status csrec_whole_copy(const csrec_whole *from, int64_t channels, csrec_whole *to,
                               csrec_error *error) {
     *to = *from;

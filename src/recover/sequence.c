@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "measurement/channels.h"
+#include "measurement/guides.h"
 #include "measurement/measurement.h"
 #include "method/beside/beside.h"
 #include "method/method.h"
@@ -148,6 +150,20 @@ static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement
     return CSREC_OK;
 }
 
+/* Complete channels guide those with gaps. */
+static csrec_status guide_by_bands(csrec_measurement *copy, csrec_error *error) {
+    csrec_guides *all;
+    if (!csrec_measurement_has_bands(copy)) return CSREC_OK;
+    csrec_status status = csrec_bands_guides(copy, &all, error);
+    if (status) {
+        csrec_measurement_clear(copy);
+        return status;
+    }
+    csrec_guides_destroy(copy->guides);
+    copy->guides = all;
+    return CSREC_OK;
+}
+
 /* An owned copy, checked. */
 static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame,
                                csrec_measurement *copy, csrec_error *error) {
@@ -161,6 +177,7 @@ static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame
         free(whole.index);
         free(whole.y);
     }
+    if (!status) status = guide_by_bands(copy, error);
     if (status) return status;
     copy->n = frame->n;
     if (frame->n > 0)

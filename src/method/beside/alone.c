@@ -5,7 +5,7 @@
 #include "learn/net/pass.h"
 #include "measurement/channels.h"
 #include "method/beside/beside.h"
-#include "method/method.h"
+#include "method/smooth/holes.h"
 
 /* By the prior for single pictures; channels from `first` on. */
 static csrec_status add_channels(csrec_film *f, const csrec_measurement *m, const double *middle,
@@ -40,35 +40,48 @@ static csrec_status add_channels(csrec_film *f, const csrec_measurement *m, cons
     return status;
 }
 
-static csrec_status by_network(csrec_film *f, const csrec_measurement *m, csrec_whole *whole,
-                               csrec_call *call, double *signal, csrec_error *error) {
+static csrec_status by_network(csrec_film *f, const csrec_recovery *own, csrec_call *call,
+                               csrec_error *error) {
+    const csrec_measurement *m = own->measurement;
     csrec_pool pool = {0};
     double *middle = CSREC_TAKE(&pool, middle, f->channels);
     csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
-    const double unit = status ? 1.0 : csrec_tones_unit(m, whole, middle);
-    for (int64_t c = 0; c < f->channels && !status; c += f->prior.channels)
-        status = add_channels(f, m, middle, unit, c, call, signal, error);
+    const double unit = status ? 1.0 : csrec_tones_unit(m, own->whole, middle);
+    const bool constant = csrec_whole_constant(own->whole, f->channels);
+    for (int64_t i = 0; i < f->height * f->width * f->channels && !status && constant; i++)
+        own->signal[i] = middle[i % f->channels];
+    for (int64_t c = 0; c < f->channels && !status && !constant; c += f->prior.channels)
+        status = add_channels(f, m, middle, unit, c, call, own->signal, error);
     csrec_pool_clear(&pool);
     return status;
 }
 
-/* By block cosines. */
-static csrec_status by_blocks(csrec_film *f, const csrec_measurement *m, csrec_whole *whole,
-                              csrec_call *call, double *signal, csrec_error *error) {
+/* As csrec_recover recovers pictures with quality balanced, or fast. */
+static csrec_status recover_plain(csrec_film *f, const csrec_measurement *m, csrec_whole *whole,
+                                  csrec_call *call, double *signal, csrec_error *error) {
     static const csrec_setting small[] = {{"block", 8}};
+    const csrec_setting turns[] = {{"turns", f->turns}};
+    const bool network = f->net.net != NULL;
+    const csrec_method_type *method = network ? &csrec_method_net : &csrec_method_frames;
     csrec_recover_options options = csrec_options_within(f->r.options, call);
     csrec_recover_report report = {0};
     csrec_recovery own = f->r;
-    options.method = csrec_method_frames.info.name;
-    options.solve.settings = small;
+    options.method = method->info.name;
+    options.by_samples = f->r.options->by_samples;
+    options.solve.settings = network ? turns : small;
     options.solve.n_settings = 1;
     own.measurement = m;
+    own.options = &options;
     own.whole = whole;
     own.signal = signal;
     own.variance = own.common = NULL;
     own.atoms = NULL;
     own.report = &report;
-    return csrec_recover_start(&own, &options, error);
+    csrec_status status =
+        network ? by_network(f, &own, call, error) : csrec_recover_start(&own, &options, error);
+    if (!status && !csrec_call_stopped(call))
+        status = csrec_holes_fill(method, &own, &f->fills, error);
+    return status;
 }
 
 csrec_status csrec_film_itself(csrec_film *f, const csrec_measurement *m, csrec_call *call,
@@ -77,14 +90,13 @@ csrec_status csrec_film_itself(csrec_film *f, const csrec_measurement *m, csrec_
     csrec_whole whole;
     plain.guides = NULL;
     csrec_status status = csrec_whole_of(&plain, &whole, error);
-    if (!status)
-        status = (f->net.net ? by_network : by_blocks)(f, &plain, &whole, call, signal, error);
+    if (!status) status = recover_plain(f, &plain, &whole, call, signal, error);
     csrec_whole_clear(&whole);
     return status;
 }
 
 double *csrec_film_kept(csrec_film *f, int64_t t) {
-    return f->by_itself[f->moves ? t % (2 * f->reach + 1) : 0];
+    return f->by_itself[f->moves ? csrec_film_slot(f, t) : 0];
 }
 
 csrec_status csrec_film_alone(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {

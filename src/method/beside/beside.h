@@ -39,7 +39,8 @@ typedef struct csrec_motion {
     int64_t height, width, of; /* of: that frame; -1: none */
     double middle, unit;       /* gray = (mean of channels - middle) / unit */
     float *gray[CSREC_BESIDE_FRAMES], *flow[CSREC_BESIDE_FRAMES]; /* [height][width], [2] of them */
-    float *work;
+    double *gain[CSREC_BESIDE_FRAMES]; /* [channels][2]: a value v there is a v + b in that frame */
+    float *work, *lit;                 /* lit: gray of a frame as bright as that one */
     csrec_blocks blocks;
     double *sums;    /* [blocks][2]: squares that are missed without motion, with it */
     double *gate[2]; /* [blocks]: by the samples of either frame */
@@ -47,6 +48,8 @@ typedef struct csrec_motion {
     float *values, *near;
     uint8_t *known;
 } csrec_motion;
+
+enum { CSREC_FILM_EVERY = 4 }; /* frames that a vote serves */
 
 typedef struct csrec_film {
     csrec_recovery r; /* options, context, progress; no signal of its own */
@@ -68,6 +71,8 @@ typedef struct csrec_film {
     /* The vote: the share of the window in blocks. */
     bool voted;
     double *share, far; /* far: in holes */
+    bool hides;         /* other frames have their holes elsewhere, too, now */
+    int fills;          /* the kind of csrec_holes_fill, kept for some frames */
     csrec_blocks blocks;
     csrec_holes holes[CSREC_BESIDE_FRAMES];
     csrec_motion motion;
@@ -79,6 +84,11 @@ typedef struct csrec_film {
     double *left_out, *scale; /* of each channel: four sums, and the scale of expected errors */
     csrec_pool pool;
 } csrec_film;
+
+/* Where what is kept of frame t is. */
+static inline int64_t csrec_film_slot(const csrec_film *film, int64_t t) {
+    return t % (2 * film->reach + 1);
+}
 
 /* r: its measurement tells shape, of a frame, and channels; guides: whether frames have any.
  * CSREC_FILE: no prior, where the settings ask for one; CSREC_MEMORY. Clear it even then. */
@@ -104,7 +114,7 @@ csrec_status csrec_film_recover(csrec_film *film, int64_t t, double *signal, dou
                                 csrec_call *call, csrec_error *error);
 
 /* The mean of this signal and that of the frame by itself, weighed by what either misses at samples
- * left out; weights, and scales of the expected errors, serve four frames. */
+ * left out; weights, and scales of the expected errors, serve CSREC_FILM_EVERY frames. */
 csrec_status csrec_film_vote(csrec_film *film, int64_t t, double *signal, csrec_call *call,
                              csrec_error *error);
 
@@ -126,8 +136,19 @@ csrec_status csrec_film_follow(csrec_film *film, int64_t t, csrec_call *call, cs
  * stays and what goes on as from the frame before. work: as the plane. */
 void csrec_film_ahead(const csrec_film *film, int64_t t, double *plane, double *work);
 
+/* Motion at a pixel of a frame of this flow, in its pixels. */
+void csrec_film_flow(const csrec_film *film, const float *flow, int64_t y, int64_t x,
+                     float move[2]);
+
+/* Channel c of C of a signal between pixels. */
+double csrec_film_between(const csrec_film *film, const double *signal, int64_t C, int64_t c,
+                          double y, double x);
+
+/* A value of channel c of frame k, as it is in the frame that was followed. */
+double csrec_film_seen(const csrec_film *film, int64_t k, int64_t c, double value);
+
 /* The samples of channel c of frame k, in tones (y - middle) / unit, carried to where they are seen
- * in the frame that was followed. Returns the number of those that it has. */
+ * in the frame that was followed, as bright as there. Returns the number of those that it has. */
 int64_t csrec_film_samples(csrec_film *film, int64_t k, int64_t c, double middle, double unit,
                            float *values, uint8_t *known);
 

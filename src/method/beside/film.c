@@ -97,11 +97,11 @@ void csrec_film_clear(csrec_film *f) {
 /* ------------------------------------------------------------------ the window ---------------- */
 
 csrec_film_frame *csrec_film_at(csrec_film *f, int64_t t) {
-    return &f->frame[t % (2 * f->reach + 1)];
+    return &f->frame[csrec_film_slot(f, t)];
 }
 
 void csrec_film_push(csrec_film *f, const csrec_measurement *frame, bool owned) {
-    const int64_t slot = f->pushed++ % (2 * f->reach + 1);
+    const int64_t slot = csrec_film_slot(f, f->pushed++);
     csrec_film_frame *to = &f->frame[slot];
     drop(to);
     f->motion.of = -1; /* which had fewer frames around it */
@@ -126,9 +126,10 @@ static bool range_of(csrec_film *f, int64_t t, int64_t c, double range[2]) {
     window_of(f, t, window);
     for (int64_t k = window[0]; k < window[1]; k++) {
         const csrec_measurement *m = &csrec_film_at(f, k)->m;
-        for (int64_t i = 0; i < m->n; i++) { /* fmin leaves out NaN, which is not measured */
-            range[0] = fmin(m->y[i * m->channels + c], range[0]);
-            range[1] = fmax(m->y[i * m->channels + c], range[1]);
+        for (int64_t i = 0; i < m->n; i++) { /* fmin leaves out NaN, what is not measured */
+            const double y = csrec_film_seen(f, k, c, m->y[i * m->channels + c]);
+            range[0] = fmin(y, range[0]);
+            range[1] = fmax(y, range[1]);
         }
     }
     return !isnan(range[0]);
@@ -189,8 +190,8 @@ static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double 
     const int64_t n = f->height * f->width;
     const int threads = f->r.options->threads;
     double range[2];
-    if (!range_of(f, t, c, range)) {
-        for (int64_t i = 0; i < n; i++) signal[i * f->channels + c] = NAN;
+    if (!range_of(f, t, c, range) || range[0] == range[1]) { /* nothing is known, or one value */
+        for (int64_t i = 0; i < n; i++) signal[i * f->channels + c] = range[0];
         return CSREC_OK;
     }
     csrec_whole whole = {.least = &range[0], .most = &range[1]};
@@ -254,6 +255,7 @@ csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double
 csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, csrec_call *call,
                              csrec_error *error) {
     const int64_t t = f->taken;
+    if (t % CSREC_FILM_EVERY == 0) f->fills = -1;
     f->fits = f->steps > 0; /* but not while the vote recovers from fewer samples */
     csrec_status status = csrec_film_recover(f, t, signal, variance, call, error);
     f->fits = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* motion.c - samples of other frames carried to where a frame shows the same: by the motion between
- * what both are by themselves, as far as it makes the samples of either easier to tell from the
- * other frame. */
+/* motion.c - the motion between two frames, by what both are by themselves, as far as it makes the
+ * samples of either easier to tell from the other frame; and what one is brighter than the other.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -17,12 +17,8 @@ enum { SIDE = 16 }; /* of blocks */
  * (1 - FREE) / STEEP on, and none if it costs FREE / STEEP. */
 static const double STEEP = 8.0, FREE = 0.25;
 
-/* Differences of carried samples from the frame by itself, in means of them. */
-static const double MOST_APART = 8.0;
-
-static int64_t slot(const csrec_film *f, int64_t t) {
-    return t % (2 * f->reach + 1);
-}
+/* Of means and deviations of two frames, in deviations; squares with gains, of those without. */
+static const double ALIKE = 0.05, BRIGHTER = 0.9;
 
 void csrec_motion_create(csrec_film *f) {
     csrec_motion *m = &f->motion;
@@ -33,7 +29,9 @@ void csrec_motion_create(csrec_film *f) {
     for (int t = 0; t < 2 * f->reach + 1; t++) {
         CSREC_TAKE(&f->pool, m->gray[t], half);
         CSREC_TAKE(&f->pool, m->flow[t], 2 * half);
+        CSREC_TAKE(&f->pool, m->gain[t], 2 * f->channels);
     }
+    CSREC_TAKE(&f->pool, m->lit, half);
     CSREC_TAKE(&f->pool, m->work, csrec_flow_work(m->height, m->width));
     CSREC_TAKE(&f->pool, m->sums, 2 * blocks);
     CSREC_TAKE(&f->pool, m->gate[0], blocks);
@@ -46,9 +44,14 @@ void csrec_motion_create(csrec_film *f) {
 
 /* ------------------------------------------------------------------ gray planes --------------- */
 
-static double mean_at(const csrec_film *f, const double *signal, int64_t at) {
+/* Gains NULL: 1. */
+static double with(const double *gain, int64_t c, double value) {
+    return gain ? gain[2 * c] * value + gain[2 * c + 1] : value;
+}
+
+static double mean_at(const csrec_film *f, const double *signal, const double *gain, int64_t at) {
     double sum = 0.0;
-    for (int64_t c = 0; c < f->channels; c++) sum += signal[at * f->channels + c];
+    for (int64_t c = 0; c < f->channels; c++) sum += with(gain, c, signal[at * f->channels + c]);
     return sum / (double)f->channels;
 }
 
@@ -56,15 +59,15 @@ static double mean_at(const csrec_film *f, const double *signal, int64_t at) {
 static void set_unit(csrec_film *f, const double *signal) {
     double least = INFINITY, most = -INFINITY;
     for (int64_t i = 0; i < f->height * f->width; i++) {
-        least = fmin(least, mean_at(f, signal, i));
-        most = fmax(most, mean_at(f, signal, i));
+        least = fmin(least, mean_at(f, signal, NULL, i));
+        most = fmax(most, mean_at(f, signal, NULL, i));
     }
     f->motion.middle = 0.5 * (least + most);
     f->motion.unit = most > least && isfinite(most - least) ? most - least : 1.0;
 }
 
-/* Of frame t by itself; false: it has none to follow. */
-static bool make_gray(csrec_film *f, int64_t t) {
+/* Frame t by itself, with gains or NULL; false: it is nothing to follow. */
+static bool make_gray(csrec_film *f, int64_t t, const double *gain, float *gray) {
     csrec_motion *m = &f->motion;
     const double *signal = csrec_film_kept(f, t);
     double sum = 0.0;
@@ -72,56 +75,43 @@ static bool make_gray(csrec_film *f, int64_t t) {
         return false;
     if (m->unit == 0.0) set_unit(f, signal);
     for (int64_t i = 0; i < f->height * f->width; i++) {
-        m->values[i] = (float)((mean_at(f, signal, i) - m->middle) / m->unit);
+        m->values[i] = (float)((mean_at(f, signal, gain, i) - m->middle) / m->unit);
         sum += (double)m->values[i];
     }
-    csrec_flow_halve(f->height, f->width, m->values, m->gray[slot(f, t)]);
+    csrec_flow_halve(f->height, f->width, m->values, gray);
     return isfinite(sum);
 }
 
 /* ------------------------------------------------------------------ gates --------------------- */
 
-/* Motion at a pixel of the frame, in its pixels. */
-static void flow_at(const csrec_film *f, const float *flow, int64_t y, int64_t x, float move[2]) {
-    const csrec_motion *m = &f->motion;
-    for (int k = 0; k < 2; k++)
-        move[k] = 2.0f * csrec_flow_between(m->height, m->width, flow + k * m->height * m->width,
-                                            0.5f * (float)y - 0.25f, 0.5f * (float)x - 0.25f);
-}
+/* Samples, another frame by itself, gains of either. */
+typedef struct pair {
+    const csrec_measurement *m;
+    const double *own, *other, *others;
+    const float *flow;
+    float sign; /* of the flow */
+} pair;
 
-/* Channel c of C of a signal between pixels. */
-static double between(const csrec_film *f, const double *signal, int64_t C, int64_t c, double y,
-                      double x) {
-    y = fmin(fmax(y, 0.0), (double)(f->height - 1));
-    x = fmin(fmax(x, 0.0), (double)(f->width - 1));
-    const int64_t row = (int64_t)y, column = (int64_t)x;
-    const int64_t down = row + 1 < f->height ? f->width * C : 0,
-                  right = column + 1 < f->width ? C : 0;
-    const double *at = signal + (row * f->width + column) * C + c;
-    const double first = at[0] + (x - (double)column) * (at[right] - at[0]);
-    const double second = at[down] + (x - (double)column) * (at[down + right] - at[down]);
-    return first + (y - (double)row) * (second - first);
-}
-
-/* Squares that `other` misses of a sample as it is, and moved. */
-static void add_missed(const csrec_film *f, const double *y, const double *other, int64_t at,
+/* Squares that the other misses of a sample as it is, and moved. */
+static void add_missed(const csrec_film *f, const pair *p, const double *y, int64_t at,
                        const float move[2], double sums[2]) {
     const int64_t C = f->channels;
     const double row = (double)(at / f->width) + (double)move[0],
                  column = (double)(at % f->width) + (double)move[1];
     for (int64_t c = 0; c < C; c++) {
         if (isnan(y[c])) continue;
-        const double still = y[c] - other[at * C + c];
-        const double moved = y[c] - between(f, other, C, c, row, column);
+        const double own = with(p->own, c, y[c]);
+        const double still = own - with(p->others, c, p->other[at * C + c]);
+        const double moved =
+            own - with(p->others, c, csrec_film_between(f, p->other, C, c, row, column));
         sums[0] += still * still;
         sums[1] += moved * moved;
     }
 }
 
-/* Sums of each block, in the order of positions: samples of frame m against another by itself, with
- * this flow forward or backward. */
-static void compare(csrec_film *f, const csrec_measurement *m, const double *other,
-                    const float *flow, float sign) {
+/* Sums of each block, in the order of positions. */
+static void compare(csrec_film *f, const pair *p) {
+    const csrec_measurement *m = p->m;
     csrec_motion *o = &f->motion;
     const csrec_blocks *b = &o->blocks;
     memset(o->sums, 0, (size_t)(2 * b->down * b->across) * sizeof *o->sums);
@@ -134,10 +124,10 @@ static void compare(csrec_film *f, const csrec_measurement *m, const double *oth
              at < f->height * f->width && at < (row + 1) * SIDE * f->width; at++) {
             float move[2];
             if (o->sample[at] == 0) continue;
-            flow_at(f, flow, at / f->width, at % f->width, move);
-            move[0] *= sign;
-            move[1] *= sign;
-            add_missed(f, m->y + (o->sample[at] - 1) * f->channels, other, at, move,
+            csrec_film_flow(f, p->flow, at / f->width, at % f->width, move);
+            move[0] *= p->sign;
+            move[1] *= p->sign;
+            add_missed(f, p, m->y + (o->sample[at] - 1) * f->channels, at, move,
                        o->sums + 2 * csrec_blocks_at(b, at / f->width, at % f->width));
         }
 }
@@ -154,7 +144,7 @@ static void set_gate(const csrec_motion *m, double *gate) {
 /* In holes of either frame nothing tells of motion: that of what is around them. */
 static void fill_holes(csrec_film *f, int64_t k, int64_t t, float *flow) {
     csrec_motion *m = &f->motion;
-    const csrec_holes *a = &f->holes[slot(f, k)], *b = &f->holes[slot(f, t)];
+    const csrec_holes *a = &f->holes[csrec_film_slot(f, k)], *b = &f->holes[csrec_film_slot(f, t)];
     const int64_t n = m->height * m->width;
     float *weight = m->work, *z = weight + n, *work = z + n;
     if (a->n + b->n == 0) return;
@@ -168,15 +158,24 @@ static void fill_holes(csrec_film *f, int64_t k, int64_t t, float *flow) {
     }
 }
 
+/* Samples of frame k against frame t by itself, or the reverse. */
+static pair pair_of(csrec_film *f, int64_t k, int64_t t, bool reverse) {
+    const double *gain = f->motion.gain[csrec_film_slot(f, k)];
+    const float *flow = f->motion.flow[csrec_film_slot(f, k)];
+    return reverse ? (pair){&csrec_film_at(f, t)->m, NULL, csrec_film_kept(f, k), gain, flow, -1.0f}
+                   : (pair){&csrec_film_at(f, k)->m, gain, csrec_film_kept(f, t), NULL, flow, 1.0f};
+}
+
 /* The flow as far as samples of both frames gain by it. Neither frame by itself knows those of the
  * other. */
 static void shut(csrec_film *f, int64_t k, int64_t t) {
     csrec_motion *m = &f->motion;
-    float *flow = m->flow[slot(f, k)];
-    compare(f, &csrec_film_at(f, k)->m, csrec_film_kept(f, t), flow, 1.0f);
-    set_gate(m, m->gate[0]);
-    compare(f, &csrec_film_at(f, t)->m, csrec_film_kept(f, k), flow, -1.0f);
-    set_gate(m, m->gate[1]);
+    float *flow = m->flow[csrec_film_slot(f, k)];
+    for (int back = 0; back < 2; back++) {
+        const pair p = pair_of(f, k, t, back);
+        compare(f, &p);
+        set_gate(m, m->gate[back]);
+    }
     for (int64_t b = 0; b < m->blocks.down * m->blocks.across; b++)
         m->gate[0][b] = fmin(m->gate[0][b], m->gate[1][b]);
     for (int64_t y = 0; y < m->height; y++)
@@ -185,6 +184,77 @@ static void shut(csrec_film *f, int64_t k, int64_t t) {
             for (int s = 0; s < 2; s++) flow[(s * m->height + y) * m->width + x] *= (float)open;
         }
     fill_holes(f, k, t, flow);
+}
+
+/* ------------------------------------------------------------------ brightness ---------------- */
+
+static void no_gain(const csrec_film *f, int64_t k) {
+    for (int64_t c = 0; c < f->channels; c++) {
+        f->motion.gain[csrec_film_slot(f, k)][2 * c] = 1.0;
+        f->motion.gain[csrec_film_slot(f, k)][2 * c + 1] = 0.0;
+    }
+}
+
+/* Mean and standard deviation of a channel of a frame by itself. */
+static void moments(csrec_film *f, int64_t t, int64_t c, double of[2]) {
+    const double *signal = csrec_film_kept(f, t), n = (double)(f->height * f->width);
+    double squares = 0.0;
+    of[0] = 0.0;
+    for (int64_t i = 0; i < f->height * f->width; i++) of[0] += signal[i * f->channels + c] / n;
+    for (int64_t i = 0; i < f->height * f->width; i++) {
+        const double off = signal[i * f->channels + c] - of[0];
+        squares += off * off / n;
+    }
+    of[1] = sqrt(squares);
+}
+
+/* Gains that make mean and deviation of frame k those of frame t; false: these are alike. */
+static bool find_gain(csrec_film *f, int64_t k, int64_t t) {
+    double *gain = f->motion.gain[csrec_film_slot(f, k)], a[2], b[2];
+    bool unlike = false;
+    for (int64_t c = 0; c < f->channels; c++) {
+        moments(f, k, c, a);
+        moments(f, t, c, b);
+        if (!(a[1] > 0.0 && b[1] > 0.0)) continue;
+        gain[2 * c] = b[1] / a[1];
+        gain[2 * c + 1] = b[0] - gain[2 * c] * a[0];
+        unlike = unlike || fabs(b[0] - a[0]) > ALIKE * b[1] || fabs(b[1] - a[1]) > ALIKE * b[1];
+    }
+    return unlike;
+}
+
+double csrec_film_seen(const csrec_film *f, int64_t k, int64_t c, double value) {
+    return f->moves && f->frame[csrec_film_slot(f, k)].carried
+               ? with(f->motion.gain[csrec_film_slot(f, k)], c, value)
+               : value;
+}
+
+/* Finds the flow with the gains so far; the squares that frame t then misses of the samples of k.
+ */
+static double find_flow(csrec_film *f, int64_t k, int64_t t) {
+    csrec_motion *m = &f->motion;
+    double missed = 0.0;
+    make_gray(f, k, m->gain[csrec_film_slot(f, k)], m->lit);
+    csrec_flow_find(m->height, m->width, m->lit, m->gray[csrec_film_slot(f, t)],
+                    f->r.options->threads, m->work, m->flow[csrec_film_slot(f, k)]);
+    const pair p = pair_of(f, k, t, false);
+    compare(f, &p);
+    for (int64_t b = 0; b < m->blocks.down * m->blocks.across; b++)
+        missed += fmin(m->sums[2 * b], m->sums[2 * b + 1]);
+    return missed;
+}
+
+/* Frames may differ in exposure, light, or haze. */
+static void carry_frame(csrec_film *f, int64_t k, int64_t t) {
+    no_gain(f, k);
+    const double plain = find_flow(f, k, t);
+    const bool unlike = find_gain(f, k, t);
+    if (unlike && !(find_flow(f, k, t) < BRIGHTER * plain)) {
+        no_gain(f, k);
+        find_flow(f, k, t);
+    } else if (!unlike)
+        no_gain(f, k);
+    shut(f, k, t);
 }
 
 /* ------------------------------------------------------------------ the window ---------------- */
@@ -198,7 +268,8 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
         csrec_film_frame *frame = csrec_film_at(f, k);
         const bool had = frame->alone;
         status = csrec_film_alone(f, k, call, error);
-        if (!had && !status) frame->followed = make_gray(f, k);
+        if (!had && !status)
+            frame->followed = make_gray(f, k, NULL, m->gray[csrec_film_slot(f, k)]);
         frame->carried = false;
     }
     if (status || csrec_call_stopped(call)) return status;
@@ -207,132 +278,7 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
         csrec_film_frame *frame = csrec_film_at(f, k);
         frame->carried = k != t && frame->followed && csrec_film_at(f, t)->followed;
         if (!frame->carried) continue;
-        csrec_flow_find(m->height, m->width, m->gray[slot(f, k)], m->gray[slot(f, t)],
-                        f->r.options->threads, m->work, m->flow[slot(f, k)]);
-        shut(f, k, t);
+        carry_frame(f, k, t);
     }
     return CSREC_OK;
-}
-
-/* ------------------------------------------------------------------ samples ------------------- */
-
-/* A frame's samples of a channel in tones; returns their number. */
-static int64_t spread(const csrec_film *f, const csrec_measurement *m, int64_t c, double middle,
-                      double unit, float *values, uint8_t *known) {
-    int64_t count = 0;
-    memset(known, 0, (size_t)(f->height * f->width));
-    for (int64_t i = 0; i < m->n; i++) {
-        const double y = m->y[i * m->channels + c];
-        if (isnan(y)) continue;
-        known[m->index[i]] = 1;
-        values[m->index[i]] = (float)((y - middle) / unit);
-        count++;
-    }
-    return count;
-}
-
-/* One sample to the pixel nearest to where it is seen, by what its frame differs so far off; the
- * nearest of several stays. */
-static void carry_sample(csrec_film *f, int64_t k, int64_t c, double unit, int64_t at,
-                         float *values, uint8_t *known) {
-    csrec_motion *m = &f->motion;
-    const double *own = csrec_film_kept(f, k);
-    const int64_t y = at / f->width, x = at % f->width;
-    float move[2];
-    flow_at(f, m->flow[slot(f, k)], y, x, move);
-    const float row = rintf((float)y + move[0]), column = rintf((float)x + move[1]);
-    const float down = row - (float)y - move[0], right = column - (float)x - move[1];
-    const float far = fmaxf(fabsf(down), fabsf(right));
-    if (!(row >= 0.0f && column >= 0.0f && row < (float)f->height && column < (float)f->width))
-        return;
-    const int64_t to = (int64_t)row * f->width + (int64_t)column;
-    if (known[to] && far >= m->near[to]) return;
-    const double differs =
-        between(f, own, f->channels, c, (double)y + (double)down, (double)x + (double)right) -
-        own[at * f->channels + c];
-    known[to] = 1;
-    m->near[to] = far;
-    values[to] = m->values[at] + (float)(differs / unit);
-}
-
-int64_t csrec_film_samples(csrec_film *f, int64_t k, int64_t c, double middle, double unit,
-                           float *values, uint8_t *known) {
-    csrec_motion *m = &f->motion;
-    const csrec_film_frame *frame = csrec_film_at(f, k);
-    const int64_t n = f->height * f->width;
-    if (!frame->carried) return spread(f, &frame->m, c, middle, unit, values, known);
-    const int64_t count = spread(f, &frame->m, c, middle, unit, m->values, m->known);
-    memset(known, 0, (size_t)n);
-    for (int64_t at = 0; at < n && count > 0; at++)
-        if (m->known[at]) carry_sample(f, k, c, unit, at, values, known);
-    return count;
-}
-
-/* Mean difference of those of channel c that are carried, from frame t by itself. */
-static double differ(const csrec_film *f, const double *own, int64_t c) {
-    double sum = 0.0, count = 0.0;
-    for (int64_t i = 0; i < f->height * f->width; i++) {
-        if (!f->known[0][i]) continue;
-        sum += fabs(f->motion.middle + f->motion.unit * (double)f->values[0][i] -
-                    own[i * f->channels + c]);
-        count += 1.0;
-    }
-    return sum / fmax(count, 1.0);
-}
-
-/* Those of channel c of the frames around t that are carried, nearer frames first, at pixels where
- * nothing is in y [entries][channels]; but none that differ much more than most, as what is hidden
- * in frame t does. */
-static void gather_channel(csrec_film *f, int64_t t, int64_t c, double *y) {
-    const double *own = csrec_film_kept(f, t);
-    for (int64_t away = 1; away <= f->reach; away++)
-        for (int side = -1; side <= 1; side += 2) {
-            const int64_t k = t + side * away;
-            if (k < 0 || k >= f->pushed) continue;
-            csrec_film_samples(f, k, c, f->motion.middle, f->motion.unit, f->values[0],
-                               f->known[0]);
-            const double most =
-                csrec_film_at(f, t)->alone ? MOST_APART * differ(f, own, c) : INFINITY;
-            for (int64_t i = 0; i < f->height * f->width; i++) {
-                const double v = f->motion.middle + f->motion.unit * (double)f->values[0][i];
-                const int64_t to = i * f->channels + c;
-                if (f->known[0][i] && isnan(y[to]) && !(fabs(v - own[to]) > most)) y[to] = v;
-            }
-        }
-}
-
-csrec_status csrec_film_gather(csrec_film *f, int64_t t, csrec_measurement *all, csrec_pool *pool,
-                               csrec_error *error) {
-    const csrec_measurement *m = &csrec_film_at(f, t)->m;
-    const int64_t n = f->height * f->width, C = f->channels;
-    *all = *m;
-    CSREC_TAKE(pool, all->index, n);
-    CSREC_TAKE(pool, all->y, n * C);
-    if (pool->lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    for (int64_t i = 0; i < n * C; i++) all->y[i] = NAN;
-    for (int64_t c = 0; c < C; c++) gather_channel(f, t, c, all->y);
-    for (int64_t i = 0; i < m->n; i++)
-        memcpy(all->y + m->index[i] * C, m->y + i * C, (size_t)C * sizeof *m->y);
-    all->n = 0;
-    for (int64_t i = 0; i < n; i++) {
-        bool known = true;
-        for (int64_t c = 0; c < C; c++) known = known && !isnan(all->y[i * C + c]);
-        if (!known) continue;
-        memmove(all->y + all->n * C, all->y + i * C, (size_t)C * sizeof *all->y);
-        all->index[all->n++] = i;
-    }
-    return CSREC_OK;
-}
-
-void csrec_film_ahead(const csrec_film *f, int64_t t, double *plane, double *work) {
-    const int64_t n = f->height * f->width;
-    if (f->motion.of != t || t == 0 || !f->frame[slot(f, t - 1)].carried) return;
-    memcpy(work, plane, (size_t)n * sizeof *work);
-    for (int64_t i = 0; i < n; i++) {
-        float move[2];
-        flow_at(f, f->motion.flow[slot(f, t - 1)], i / f->width, i % f->width, move);
-        const double moved = between(f, work, 1, 0, (double)(i / f->width) - (double)move[0],
-                                     (double)(i % f->width) - (double)move[1]);
-        plane[i] = fmax(plane[i], moved);
-    }
 }

@@ -10,17 +10,18 @@
 #include "method/beside/beside.h"
 #include "method/method.h"
 
-enum { STREAM_VOTE = 1 << 23, LEAST_LEFT_OUT = 24, EVERY = 4 };
+enum { STREAM_VOTE = 1 << 23, LEAST_LEFT_OUT = 24, STEP = 4 };
 
 static const double LEFT_OUT = 0.15; /* of the samples of a frame */
 static const double IN_BLOCK = 6.0;  /* samples left out in a block, about */
+static const double STAY = 0.7;      /* of holes, where those of other frames are */
 static const double PRIOR = 12.0; /* samples of the mean of the frame that count in every block */
 
 /* ------------------------------------------------------------------ what is left out ---------- */
 
 /* Of a frame: the samples that are kept, those that are left out here and there, and those that are
- * hidden as others are by the frame's holes; by position, so that sums do not depend on their
- * order.
+ * hidden as others are by the frame's holes, which other frames have moved by as much; by position,
+ * so that sums do not depend on their order.
  */
 typedef struct parting {
     csrec_measurement kept, out, hidden;
@@ -37,7 +38,7 @@ bool csrec_film_left_out(const csrec_film *f, int64_t t, int64_t entry) {
 static csrec_status part(const csrec_film *f, int64_t t, const csrec_measurement *m, parting *p,
                          csrec_error *error) {
     const int64_t C = f->channels, entries = f->height * f->width, values = entries * C;
-    const csrec_holes *holes = &f->holes[t % (2 * f->reach + 1)];
+    const csrec_holes *holes = &f->holes[csrec_film_slot(f, t)];
     *p = (parting){.kept = *m, .out = *m, .hidden = *m};
     int64_t *sample = CSREC_ZEROS(&p->pool, sample, entries); /* which one, from 1 on */
     csrec_measurement *const parts[] = {&p->kept, &p->out, &p->hidden};
@@ -108,6 +109,25 @@ static void divide_blocks(csrec_film *f, const parting *p, double *sums) {
     }
 }
 
+/* Whether the holes of the frames around are mostly where those of frame t are: then hidden samples
+ * are hidden there, too. */
+static bool holes_stay(const csrec_film *f, int64_t t) {
+    const csrec_holes *own = &f->holes[csrec_film_slot(f, t)];
+    double both = 0.0, frames = 0.0, area = 0.0;
+    for (int64_t k = t - f->reach; k <= t + f->reach; k++) {
+        if (k < 0 || k >= f->pushed || k == t) continue;
+        const csrec_holes *other = &f->holes[csrec_film_slot(f, k)];
+        frames += 1.0;
+        for (int64_t y = 0; y < f->height; y += STEP)
+            for (int64_t x = 0; x < f->width; x += STEP) {
+                const double hole = csrec_holes_at(own, y, x);
+                area += hole;
+                both += hole * csrec_holes_at(other, y, x);
+            }
+    }
+    return frames > 0.0 && both > STAY * area;
+}
+
 static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {
     csrec_film_frame *frame = csrec_film_at(f, t);
     const csrec_film_frame whole = *frame;
@@ -120,7 +140,9 @@ static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csre
         const double each = (double)(f->height * f->width) / (double)p.out.n;
         f->blocks = csrec_blocks_of((int64_t)ceil(sqrt(IN_BLOCK * each)), f->height, f->width);
         frame->m = p.kept;
+        f->hides = holes_stay(f, t);
         status = csrec_film_recover(f, t, p.ways[0], p.variance, call, error);
+        f->hides = false;
         frame->m = whole.m;
         if (!status) status = csrec_film_itself(f, &p.kept, call, p.ways[1], error);
     }
@@ -144,10 +166,10 @@ csrec_status csrec_film_vote(csrec_film *f, int64_t t, double *signal, csrec_cal
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const int64_t C = f->channels;
     const double *alone = csrec_film_kept(f, t);
-    const csrec_holes *holes = &f->holes[t % (2 * f->reach + 1)];
+    const csrec_holes *holes = &f->holes[csrec_film_slot(f, t)];
     csrec_status status = CSREC_OK;
     if (m->n == 0 || !csrec_measurement_even(m) || csrec_call_stopped(call)) return CSREC_OK;
-    if (t % EVERY == 0 || !f->voted) status = find_shares(f, t, call, error);
+    if (t % CSREC_FILM_EVERY == 0 || !f->voted) status = find_shares(f, t, call, error);
     if (status || !f->voted || csrec_call_stopped(call)) return status;
     status = csrec_film_alone(f, t, call, error);
     if (csrec_call_stopped(call)) return status;

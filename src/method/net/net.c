@@ -79,13 +79,6 @@ static void gather(job *j) {
     }
 }
 
-static bool constant(const job *j) {
-    bool same = true;
-    for (int64_t c = 0; c < j->m->channels; c++)
-        same = same && j->r->whole->least[c] == j->r->whole->most[c];
-    return same;
-}
-
 /* ------------------------------------------------------------------ passes */
 
 static csrec_prior_samples samples_of(const job *j, int64_t first) {
@@ -158,7 +151,8 @@ static csrec_status run_network(const csrec_recovery *r, csrec_error *error) {
     csrec_status status = open_network(&j, error);
     if (!status) status = allocate(&j, error);
     if (!status) gather(&j);
-    for (int64_t c = 0; c < j.m->channels && !status && !constant(&j); c += j.pass.channels)
+    const bool constant = csrec_whole_constant(r->whole, j.m->channels);
+    for (int64_t c = 0; c < j.m->channels && !status && !constant; c += j.pass.channels)
         status = recover_channels(&j, c, error);
     if (!status) deliver(&j);
     r->report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;

@@ -5,6 +5,7 @@
 
 #include "base/pool.h"
 #include "measurement/channels.h"
+#include "method/smooth/holes.h"
 #include "recover/parts/parts.h"
 
 /* What a group is recovered with. */
@@ -66,7 +67,8 @@ static void deliver(group_job *j, const csrec_groups *g, int64_t k) {
 static csrec_status run(const csrec_method_type *method, const csrec_recovery *recovery,
                         csrec_error *error) {
     const csrec_status status = csrec_method_run(method, recovery, error);
-    return status ? status : csrec_holes_fill(method, recovery, error);
+    int kind = -1;
+    return status ? status : csrec_holes_fill(method, recovery, &kind, error);
 }
 
 /* A csrec_group_fn. */

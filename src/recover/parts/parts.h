@@ -183,16 +183,6 @@ void csrec_survey_end(csrec_survey *survey, const csrec_shape *shape, double uni
 csrec_status csrec_channels_run(const csrec_method_type *method, const csrec_recovery *recovery,
                                 const double *mean, csrec_error *error);
 
-/* ------------------------------------------------------------------ holes --------------------- */
-
-/* With options->by_samples the large holes of a picture without noise, which the method has
- * recovered from even samples: discs without a sample, of a radius of 8 entries and of 3 times the
- * root of entries for each sample. They are filled by the membrane if the method is frames; by the
- * smoothest surface (biharmonic) if it errs less than it and than the method on samples left out in
- * holes of the same form. report->choice says so. */
-csrec_status csrec_holes_fill(const csrec_method_type *method, const csrec_recovery *recovery,
-                              csrec_error *error);
-
 /* ------------------------------------------------------------------ journal ------------------- */
 
 /* Recovered tiles kept in a file, so that a recovery that was killed goes on with what it had. Tile

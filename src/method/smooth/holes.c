@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* holes.c - large holes of a picture, which methods that learn from what is near fill badly: by the
  * membrane, or by the smoothest surface where samples left out in such holes say so. */
+#include "method/smooth/holes.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "base/call.h"
 #include "base/pool.h"
 #include "method/smooth/plate.h"
-#include "method/method.h"
-#include "recover/parts/parts.h"
 #include "sampling/sampling.h"
 
 enum { FOLDS = 2, WINDOW = 512, STEPS = 8, SPARSE = 3, ITERATIONS = 500, LEAST = 64 };
@@ -242,25 +242,26 @@ static csrec_status put(job *j, csrec_plate_kind kind) {
     return status;
 }
 
-static csrec_status run(job *j, csrec_error *error) {
+static csrec_status run(job *j, int *kind, csrec_error *error) {
     const csrec_measurement *m = j->r->measurement;
     int64_t deepest;
-    int kind = 0;
     double squares[3] = {0.0};
     job window = {.r = NULL};
     csrec_status status = take(j, m->shape.dim[0], m->shape.dim[1]);
     for (int64_t k = 0; k < m->n && !status; k++) j->known[m->index[k]] = 1;
     if (!status) status = find_zone(j, &deepest);
     if (status || deepest < 0) return status;
-    status = open_window(j, deepest, &window);
-    if (!status) status = try_all(&window, squares, error);
-    csrec_pool_clear(&window.pool);
-    if (!status) choose(j, squares, &kind);
-    return status || !kind ? status : put(j, (csrec_plate_kind)kind);
+    if (*kind < 0) {
+        status = open_window(j, deepest, &window);
+        if (!status) status = try_all(&window, squares, error);
+        csrec_pool_clear(&window.pool);
+        if (!status) choose(j, squares, kind);
+    }
+    return status || !*kind ? status : put(j, (csrec_plate_kind)*kind);
 }
 
 csrec_status csrec_holes_fill(const csrec_method_type *method, const csrec_recovery *recovery,
-                              csrec_error *error) {
+                              int *kind, csrec_error *error) {
     const csrec_measurement *m = recovery->measurement;
     const bool noisy = m->sigma > 0.0 || recovery->options->solve.stop.sigma > 0.0;
     if (!recovery->options->by_samples || !recovery->signal || m->shape.dims != 2 || m->through ||
@@ -273,7 +274,7 @@ csrec_status csrec_holes_fill(const csrec_method_type *method, const csrec_recov
     j.reach = fmax(RADIUS, SPARSE * sqrt(entries / (double)m->n));
     csrec_call_begin(&call, recovery->options->solve.progress, recovery->options->solve.context,
                      (csrec_progress){"holes", 0, 0, -1.0});
-    csrec_status status = run(&j, error);
+    csrec_status status = run(&j, kind, error);
     if (csrec_call_stopped(&call)) recovery->report->outcome = CSREC_INTERRUPTED;
     csrec_call_end(&call);
     csrec_pool_clear(&j.pool);
