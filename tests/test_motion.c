@@ -18,9 +18,9 @@ typedef struct scene {
 
 static scene draw_scene(void) {
     scene s;
-    for (int k = 0; k < WAVES; k++) {
-        const double length = 8.0 * pow(7.5, check_uniform(&seed)),
-                     turn = 6.28 * check_uniform(&seed);
+    for (int k = 0; k < WAVES; k++) { /* of all lengths and directions: they tell all motion */
+        const double length = 10.0 * pow(6.0, (k + check_uniform(&seed)) / WAVES),
+                     turn = 2.4 * k + check_uniform(&seed);
         s.down[k] = 6.283 / length * sin(turn);
         s.right[k] = 6.283 / length * cos(turn);
         s.phase[k] = 6.28 * check_uniform(&seed);
@@ -63,6 +63,7 @@ TEST(known_motion_is_found) {
                           flow[n + y * W + x] - step[1] - grow * ((double)x - 0.5 * (double)W));
                 count += 1.0;
             }
+
         if (!(missed < 0.25 * count)) fail_msg("%g pixels off", missed / count);
     }
 }
@@ -151,6 +152,34 @@ TEST(samples_of_other_frames_are_carried) {
                  apart[1] / apart[0]);
 }
 
+/* Frames of other exposure, and haze, tell as much as if they had none. */
+TEST(other_frames_may_be_brighter) {
+    double plain = 0.0, lit = 0.0;
+    double *truth = check_room(T * AREA), *signal = check_room(T * AREA);
+    const csrec_setting set = {"network", 0};
+    for (int draw = 0; draw < 4; draw++) {
+        const double step[2] = {2.0 * check_uniform(&seed) - 1.0, 2.0 * check_uniform(&seed) - 1.0};
+        csrec_measurement m = draw_frames(step, 0.2, truth);
+        double gain[T], haze[T];
+        plain += squares_missed(&m, truth, 1);
+        for (int t = 0; t < T; t++) gain[t] = exp(check_normal(&seed));
+        for (int t = 0; t < T; t++) haze[t] = 50.0 * gain[t] * check_normal(&seed);
+        for (int64_t i = 0; i < m.n; i++)
+            m.y[i] = gain[m.index[i] / AREA] * m.y[i] + haze[m.index[i] / AREA];
+        csrec_recover_options o = options_by("beside");
+        o.backend = "cpu";
+        o.range[0] = -INFINITY;
+        o.range[1] = INFINITY;
+        use_settings(&o.solve, 1, &set);
+        assert_well(csrec_recover(&m, &o, signal, NULL, NULL, &told));
+        for (int64_t i = 0; i < T * AREA; i++) {
+            const double back = (signal[i] - haze[i / AREA]) / gain[i / AREA];
+            lit += pow(back - truth[i], 2.0);
+        }
+    }
+    if (!(lit < 1.15 * plain)) fail_msg("%g times the squared errors", lit / plain);
+}
+
 /* A peak of the last frame is thought to be where it is, and a step further on. */
 TEST(what_moves_goes_on) {
     csrec_film f = {.height = 40, .width = 50, .channels = 3, .reach = 2, .moves = true};
@@ -232,6 +261,43 @@ TEST(holes_are_filled_by_other_frames) {
         all += truth[i] * truth[i];
     }
     if (!(missed < 0.05 * all)) fail_msg("%g of the squares are missed", missed / all);
+}
+
+/* A frame without others is what csrec_recover makes of it, its hole included. */
+TEST(a_frame_by_itself_is_a_picture) {
+    double *film = check_room(AREA), *alone = check_room(AREA);
+    const int64_t box[4] = {20, 66, 30, 70};
+    const scene s = draw_scene();
+    csrec_measurement m = draw_hole(0.3, box);
+    for (int64_t i = 0; i < m.n; i++)
+        m.y[i] = scene_at(&s, (double)(m.index[i] / SIDE), (double)(m.index[i] % SIDE));
+    csrec_recover_options o;
+    csrec_recover_preset(0, &m, &o);
+    o.backend = "cpu";
+    assert_well(csrec_recover(&m, &o, alone, NULL, NULL, &told));
+    m.shape = (csrec_shape){3, {1, SIDE, SIDE}};
+    m.sequence = true;
+    csrec_recover_preset(0, &m, &o);
+    o.backend = "cpu";
+    assert_string_equal(o.method, "beside");
+    assert_well(csrec_recover(&m, &o, film, NULL, NULL, &told));
+    for (int64_t i = 0; i < AREA; i++) assert_true(fabs(film[i] - alone[i]) <= 1e-9 * 255.0);
+}
+
+/* Equal samples make an equal film. */
+TEST(equal_samples_stay) {
+    double *truth = check_room(T * AREA), *signal = check_room(T * AREA);
+    csrec_measurement m = draw_frames(NULL, 0.3, truth);
+    const double values[] = {0.0, 100.0 * check_normal(&seed), 1e-20};
+    for (int k = 0; k < 6; k++) {
+        const csrec_setting set = {"network", k / 3};
+        csrec_recover_options o = options_by("beside");
+        for (int64_t i = 0; i < m.n; i++) m.y[i] = values[k % 3];
+        o.backend = "cpu";
+        use_settings(&o.solve, 1, &set);
+        assert_well(csrec_recover(&m, &o, signal, NULL, NULL, &told));
+        for (int64_t i = 0; i < T * AREA; i++) assert_true(signal[i] == values[k % 3]);
+    }
 }
 
 /* Without a network, too, what no frame around tells is NaN, and the others are recovered. */

@@ -31,16 +31,17 @@ csrec_status csrec_sequence_create(const csrec_recover_options *options, csrec_s
     csrec_recover_options defaults;
     csrec_recover_defaults(&defaults);
     if (!options) options = &defaults;
-    const char *vain = options->history   ? "history"
-                       : options->comm    ? "comm"
-                       : options->labels  ? "labels"
-                       : options->journal ? "journal"
-                                          : NULL;
+    const char *vain = options->history                    ? "history"
+                       : options->comm                     ? "comm"
+                       : options->labels                   ? "labels"
+                       : options->journal                  ? "journal"
+                       : options->curve == CSREC_CURVE_LOG ? "curve log"
+                                                           : NULL;
     *sequence = NULL;
     if (vain)
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "%s: frames one after another have none; omit it, or use csrec_recover",
-                          vain);
+        return csrec_fail(
+            error, CSREC_ARGUMENT,
+            "%s: frames one after another have none; omit it, or recover one array of all", vain);
     csrec_sequence *s = calloc(1, sizeof *s);
     if (!s) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     s->options = *options;
@@ -96,6 +97,9 @@ static csrec_status begin(csrec_sequence *s, const csrec_measurement *frame, csr
     if (status) return status;
     s->windowed = s->layout.method->beside;
     if (s->windowed) status = open_device(s, &m, error);
+    if (!status && s->windowed)
+        status = csrec_layout_make(&m, wanted, &s->context, &s->layout, error);
+    if (!status && s->windowed) status = csrec_layout_check(&s->layout, error);
     const csrec_recovery r = {.measurement = &m,
                               .options = &s->layout.resolved.options,
                               .context = &s->context,

@@ -57,7 +57,12 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
     f->height = m->shape.dim[axis];
     f->width = m->shape.dim[axis + 1];
     f->r.measurement = NULL;
-    if (network) f->steps = csrec_film_steps(setting(r, "steps"), m->shape.dims == 3);
+    f->steps = csrec_film_steps(setting(r, "steps"), m->shape.dims == 3);
+    if (f->steps > 0 && !network)
+        return csrec_fail(
+            error, CSREC_ARGUMENT,
+            "steps = %d: fit the network, and network = 0 does without; leave out one",
+            setting(r, "steps"));
     f->seconds = r->options->seconds;
     csrec_status status = csrec_fit_check(f->steps, f->seconds, error);
     if (status) return status;

@@ -233,8 +233,31 @@ void cli_follow_begin(cli_batch *b) {
     b->end = 0;
 }
 
+/* Says which files came too late. Both lists ascend. */
+static void tell_late(const cli_batch *b) {
+    const cli_operands *taken = &b->follow.request.a.inputs;
+    cli_operands list = {0};
+    int late = 0, first = 0, k = 0;
+    if (b->lost_folder || !taken->n || !list_folder(b->follow.folder, &list)) {
+        drop(&list);
+        return;
+    }
+    for (int i = 0; i < list.n; i++) {
+        if (cli_names_compare(list.text[i], taken->text[taken->n - 1]) > 0) break;
+        while (k < taken->n && cli_names_compare(taken->text[k], list.text[i]) < 0) k++;
+        if (strcmp(taken->text[k], list.text[i]) == 0) continue;
+        if (late++ == 0) first = i;
+    }
+    if (late)
+        cli_note(b->request->tool, "%d file%s came after later frames, and %s left out: %s%s", late,
+                 late > 1 ? "s" : "", late > 1 ? "were" : "was", list.text[first],
+                 late > 1 ? ", ..." : "");
+    drop(&list);
+}
+
 void cli_follow_end(cli_batch *b) {
     if (!b->follows) return;
+    tell_late(b);
     drop(&b->follow.request.a.inputs);
     free(b->follow.path);
 }

@@ -275,6 +275,8 @@ int cli_request_conflicts(const cli_request *request) {
     set_options(request, NULL, settings, &options);
     csrec_status status = csrec_recover_options_check(&options, a->model != NULL, false, &error);
     csrec_sequence *sequence = NULL;
+    if (!request->frames && options.curve == CSREC_CURVE_LOG)
+        options.curve = CSREC_CURVE_AUTO; /* one array has it */
     if (!status && a->sequence) status = csrec_sequence_create(&options, &sequence, &error);
     csrec_sequence_destroy(sequence);
     return status ? cli_usage(request->tool, "%s", error.text) : CLI_CONTINUE;
