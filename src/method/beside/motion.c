@@ -195,26 +195,40 @@ static void no_gain(const csrec_film *f, int64_t k) {
     }
 }
 
-/* Mean and standard deviation of a channel of a frame by itself. */
-static void moments(csrec_film *f, int64_t t, int64_t c, double of[2]) {
-    const double *signal = csrec_film_kept(f, t), n = (double)(f->height * f->width);
+/* known: 1 where samples of frames k and t are around, 0 in holes of either. Returns their number.
+ */
+static double find_common(csrec_film *f, int64_t k, int64_t t) {
+    const csrec_holes *a = &f->holes[csrec_film_slot(f, k)], *b = &f->holes[csrec_film_slot(f, t)];
+    double count = 0.0;
+    for (int64_t i = 0; i < f->height * f->width; i++) {
+        const int64_t y = i / f->width, x = i % f->width;
+        f->motion.known[i] = csrec_holes_at(a, y, x) + csrec_holes_at(b, y, x) == 0.0;
+        count += f->motion.known[i];
+    }
+    return count;
+}
+
+/* Mean and standard deviation of a channel of a frame by itself, of count pixels. */
+static void moments(csrec_film *f, int64_t t, int64_t c, double count, double of[2]) {
+    const double *signal = csrec_film_kept(f, t) + c;
+    const uint8_t *known = f->motion.known;
     double squares = 0.0;
     of[0] = 0.0;
-    for (int64_t i = 0; i < f->height * f->width; i++) of[0] += signal[i * f->channels + c] / n;
-    for (int64_t i = 0; i < f->height * f->width; i++) {
-        const double off = signal[i * f->channels + c] - of[0];
-        squares += off * off / n;
-    }
+    for (int64_t i = 0; i < f->height * f->width; i++)
+        if (known[i]) of[0] += signal[i * f->channels] / count;
+    for (int64_t i = 0; i < f->height * f->width; i++)
+        if (known[i]) squares += pow(signal[i * f->channels] - of[0], 2.0) / count;
     of[1] = sqrt(squares);
 }
 
 /* Gains that make mean and deviation of frame k those of frame t; false: these are alike. */
 static bool find_gain(csrec_film *f, int64_t k, int64_t t) {
     double *gain = f->motion.gain[csrec_film_slot(f, k)], a[2], b[2];
+    const double count = find_common(f, k, t);
     bool unlike = false;
-    for (int64_t c = 0; c < f->channels; c++) {
-        moments(f, k, c, a);
-        moments(f, t, c, b);
+    for (int64_t c = 0; c < f->channels && count > 0.0; c++) {
+        moments(f, k, c, count, a);
+        moments(f, t, c, count, b);
         if (!(a[1] > 0.0 && b[1] > 0.0)) continue;
         gain[2 * c] = b[1] / a[1];
         gain[2 * c + 1] = b[0] - gain[2 * c] * a[0];
