@@ -4,7 +4,7 @@
 normals and depth, with --side the disparity of a stereo pair) and frames (a slow pan and zoom, with
 --side two films), beside what a Python user would write; one run, two threads. --side FILE: arrays
 gd_NAME, gk_NAME, gg_NAME (target, where it is known, guides) and vid_NAME. Needs NumPy, SciPy,
-Pillow; OpenCV's peer is left out where it is not installed."""
+Pillow; peers of OpenCV, scikit-image, rasterio and oidn are left out where these are not installed."""
 import importlib.util
 import subprocess
 import tempfile
@@ -126,6 +126,47 @@ def guided_filter(y, guides, radius=8, eps=1e-2):
     return (mean(a) * g).sum(-1) + mean(b)
 
 
+def inpaintings():
+    """What the libraries have for holes, without guides."""
+    def telea(y, _):
+        import cv2
+        low, high = np.nanmin(y), np.nanmax(y)
+        bytes_of = np.where(np.isnan(y), 0, 255 * (y - low) / (high - low)).round().astype(np.uint8)
+        return low + (high - low) / 255 * cv2.inpaint(bytes_of, np.isnan(y).astype(np.uint8), 3,
+                                                      cv2.INPAINT_TELEA)
+
+    def biharmonic(y, _):
+        from skimage.restoration import inpaint_biharmonic
+        return inpaint_biharmonic(np.nan_to_num(y), np.isnan(y))
+
+    def gdal(y, _):
+        from rasterio.fill import fillnodata
+        known = ~np.isnan(y)
+        return fillnodata(np.where(known, y, 0).astype(np.float32), known, max_search_distance=200)
+
+    ways = {"inpaint, OpenCV": ("cv2", telea), "biharmonic, scikit-image": ("skimage", biharmonic),
+            "fillnodata, GDAL": ("rasterio", gdal)}
+    return {name: way for name, (of, way) in ways.items() if importlib.util.find_spec(of)}
+
+
+def denoised(y, guides):
+    """The spread samples by Open Image Denoise, with albedo and normal. guides: these six first."""
+    import oidn
+    planes = [np.repeat(spread(y)[..., None] / 255, 3, 2), guides[..., :3], guides[..., 3:6],
+              np.zeros(y.shape + (3,))]
+    planes = [np.ascontiguousarray(plane, np.float32) for plane in planes]
+    device = oidn.NewDevice()
+    oidn.CommitDevice(device)
+    way = oidn.NewFilter(device, "RT")
+    for name, plane in zip(("color", "albedo", "normal", "output"), planes):
+        oidn.SetSharedFilterImage(way, name, plane, oidn.FORMAT_FLOAT3, y.shape[1], y.shape[0])
+    oidn.CommitFilter(way)
+    oidn.ExecuteFilter(way)
+    oidn.ReleaseFilter(way)
+    oidn.ReleaseDevice(device)
+    return 255 * planes[-1].mean(2, dtype=float)
+
+
 def along_time(y):
     """Linear in time, as interpolate_na; what no frame has is spread in its frame."""
     made, t = y.copy(), np.arange(len(y))
@@ -202,8 +243,11 @@ def measure_guides(csrecover, arguments):
             for q in ("fast", "balanced", "best")}
     ways = {"linear": lambda y, g: spread(y), "regression and linear": regression,
             "cross-bilateral": bilateral, "guided filter of linear": guided_filter,
+            **inpaintings(),
             "balanced, no guides": lambda y, g: csrecover.recover(y, backend="cpu", threads=2)} | ours
     by_hand = {"divided by albedo, no guides": lambda y, g: divided(csrecover, y, g)}
+    if importlib.util.find_spec("oidn"):
+        by_hand["linear, then OIDN"] = denoised
     for case, (truth, there, guides, peak) in guided_pairs(arguments).items():
         for rate in RATES[1:2] if arguments.quick else RATES:
             known = known_at(truth.shape, rate) & (True if there is None else there)

@@ -324,6 +324,35 @@ TEST(frames_are_those_of_the_stack) {
     }
 }
 
+/* In frames that are pushed, as in pictures: channel 1 is a sum of the others. */
+TEST(complete_bands_guide_frames) {
+    const csrec_setting set = {"network", 0};
+    csrec_recover_options o = options_by("beside");
+    o.backend = "cpu";
+    o.range[0] = -INFINITY;
+    o.range[1] = INFINITY;
+    use_settings(&o.solve, 1, &set);
+    double off[2] = {0.0, 0.0}, truth[AREA], signal[3 * AREA];
+    for (int apart = 0; apart < 2; apart++) {
+        csrec_sequence *sequence;
+        assert_well(csrec_sequence_create(&o, &sequence, &told));
+        for (int round = 0; round < 3; round++) {
+            csrec_measurement m = draw_bands(H, W);
+            m.bands_apart = apart;
+            for (int64_t i = 0; i < AREA; i++)
+                truth[m.index[i]] = m.y[3 * i] + 2.0 * m.y[3 * i + 2];
+            assert_well(csrec_sequence_push(sequence, &m, &told));
+            csrec_sequence_end(sequence);
+            assert_well(csrec_sequence_take(sequence, signal, NULL, NULL, &told));
+            for (int64_t i = 0; i < AREA; i++) off[apart] += fabs(signal[3 * i + 1] - truth[i]);
+            csrec_sequence_destroy(sequence);
+            assert_well(csrec_sequence_create(&o, &sequence, &told));
+        }
+        csrec_sequence_destroy(sequence);
+    }
+    if (!(off[0] < 0.1 * off[1])) fail_msg("errors %g, and %g without", off[0], off[1]);
+}
+
 /* A frame depends on the samples of those beside it, and on no others; their order is free. */
 TEST(frames_depend_on_those_beside_them) {
     ENDS_BY(end_model) csrec_model *model = draw_beside(3, 2, 0.05);

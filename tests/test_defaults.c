@@ -28,6 +28,26 @@ static csrec_recover_report recover_by(int i, const csrec_measurement *m, double
     return report;
 }
 
+/* In float they would have few digits; what thresholds keep of the rest may differ by rounding. */
+TEST(values_far_from_0_are_as_others) {
+    enum { SIDE = 60, AREA = SIDE * SIDE };
+    const csrec_shape shape = {2, {SIDE, SIDE}};
+    double *truth = check_room(AREA), *near = check_room(AREA), *far = check_room(AREA);
+    for (int round = 0; round < 4; round++) {
+        const double pitch = 0.1 + 0.3 * check_uniform(&seed), offset = 1e9 * check_normal(&seed);
+        for (int64_t i = 0; i < AREA; i++)
+            truth[i] = 100.0 * sin(pitch * (double)(i % SIDE)) * cos(0.2 * (double)(i / SIDE));
+        csrec_measurement m = some_of(&shape, truth, 0.3);
+        assert_string_equal(recover_by(0, &m, near).method, "frames");
+        for (int64_t i = 0; i < m.n; i++) m.y[i] += offset;
+        recover_by(0, &m, far);
+        for (int64_t i = 0; i < AREA; i++) far[i] -= offset;
+        const double off = check_rms(AREA, near, truth), moved = check_rms(AREA, far, truth);
+        if (!(moved < 1.2 * off + 0.5)) fail_msg("error %g, %g at %g", off, moved, offset);
+        for (int64_t i = 0; i < m.n; i++) assert_true(far[m.index[i]] == m.y[i] - offset);
+    }
+}
+
 TEST(lines_keep_their_samples_whatever_the_preset) {
     line l;
     const csrec_shape shape = {1, {LENGTH}};

@@ -377,11 +377,15 @@ TEST(a_folder_is_followed) {
                                   "echo $! >pid; wait $!"
                                 : "$R live -o done/ -t 1 --dtype float64 --sequence --follow 3"));
         for (int t = 0; t < f.frames; t++) let_appear(t);
-        if (by_signal) await_frames(&f);
+        if (by_signal) {
+            await_frames(&f);
+            assert_int_equal(system("cp in/f0.npy live/e.npy"), 0); /* too late */
+        }
         if (by_signal) assert_int_equal(system("kill -TERM $(cat pid)"), 0);
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
         if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s", read_text("err"));
+        if (by_signal) assert_non_null(strstr(read_text("err"), "left out: live/e.npy"));
         compare_with_library(&f, "in", "done", NULL);
     }
 }
@@ -393,6 +397,7 @@ TEST(what_would_be_ignored_is_refused) {
         {"in/ -o x/ --sequence --model in/f0.npy", "--model is not for --sequence", 2},
         {"in/ -o x/ --sequence --minutes 1", "--minutes is not for --sequence", 2},
         {"in/ -o x/ --sequence --history --json", "--history is not for --sequence", 2},
+        {"in/ -o x/ --sequence --curve log", "curve log: frames one after another", 2},
         {"in/ -o x/ --sequence --merge", "--merge is not for --sequence", 2},
         {"in/ -o x/ --sequence --labels", "--labels is not for --sequence", 2},
         {"in/ -C x.npz --sequence", "--coefficients is not for --sequence", 2},
@@ -408,6 +413,21 @@ TEST(what_would_be_ignored_is_refused) {
     const film f = {3, 9, 10, 1};
     make_film("in", &f);
     expect_mistakes("$R", wrong, sizeof wrong / sizeof *wrong);
+}
+
+TEST(what_frames_cannot_have_is_told) {
+    static const char *const wrong[][2] = {
+        {"--memory 1", "may use 1.0 MiB"},
+        {"--method beside --set network=0 --set steps=3", "leave out one"}};
+    const film f = {3, 9, 10, 1};
+    char line[160];
+    make_film("in", &f);
+    for (int k = 0; k < 2; k++) {
+        snprintf(line, sizeof line, "$R in/ -o none/ --sequence %s", wrong[k][0]);
+        assert_int_equal(run(line), 1);
+        if (!strstr(read_text("err"), wrong[k][1])) fail_msg("%s", read_text("err"));
+        assert_int_not_equal(access("none/f0.npy", F_OK), 0);
+    }
 }
 
 FIXTURE(make_inputs, remove_inputs);

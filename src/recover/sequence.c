@@ -155,9 +155,10 @@ static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement
 }
 
 /* Complete channels guide those with gaps. */
-static csrec_status guide_by_bands(csrec_measurement *copy, csrec_error *error) {
+static csrec_status guide_by_bands(const csrec_measurement *frame, csrec_measurement *copy,
+                                   csrec_error *error) {
     csrec_guides *all;
-    if (!csrec_measurement_has_bands(copy)) return CSREC_OK;
+    if (!csrec_measurement_has_bands(frame)) return CSREC_OK;
     csrec_status status = csrec_bands_guides(copy, &all, error);
     if (status) {
         csrec_measurement_clear(copy);
@@ -181,7 +182,7 @@ static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame
         free(whole.index);
         free(whole.y);
     }
-    if (!status) status = guide_by_bands(copy, error);
+    if (!status) status = guide_by_bands(frame, copy, error);
     if (status) return status;
     copy->n = frame->n;
     if (frame->n > 0)

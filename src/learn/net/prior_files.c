@@ -18,16 +18,21 @@ static const char *const folders[] = {"share", "../share/csrecover", "../../shar
 
 enum { FOLDERS = sizeof folders / sizeof *folders };
 
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* The folder of the library, or of the program it is a part of, whose name the system gives as it
- * was called: without a folder if it was found on the PATH. "." if the system does not say. */
+ * was called: without a folder if it was found on the PATH, and from the folder that was the
+ * current one then. "." if the system does not say. */
 static void own_folder(char path[PATH_ROOM]) {
     Dl_info info = {0};
-    if (dladdr((const void *)folders, &info) && info.dli_fname && strchr(info.dli_fname, '/')) {
-        snprintf(path, PATH_ROOM, "%s", info.dli_fname);
-    } else {
-        ssize_t length = readlink("/proc/self/exe", path, PATH_ROOM - 1);
-        path[length > 0 ? length : 0] = '\0';
-    }
+    const ssize_t length = readlink("/proc/self/exe", path, PATH_ROOM - 1);
+    path[length > 0 ? length : 0] = '\0';
+    const char *name = dladdr((const void *)folders, &info) ? info.dli_fname : NULL;
+    const bool program = name && name[0] != '/' && strcmp(last_part(name), last_part(path)) == 0;
+    if (name && strchr(name, '/') && !program) snprintf(path, PATH_ROOM, "%s", name);
     char *slash = strrchr(path, '/');
     if (slash)
         *slash = '\0';

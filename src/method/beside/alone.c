@@ -101,7 +101,7 @@ double *csrec_film_kept(csrec_film *f, int64_t t) {
 
 csrec_status csrec_film_alone(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {
     csrec_film_frame *frame = csrec_film_at(f, t);
-    if (frame->alone || frame->m.n == 0) return CSREC_OK;
+    if (frame->alone || frame->m.n == 0 || !csrec_measurement_even(&frame->m)) return CSREC_OK;
     csrec_status status = csrec_film_itself(f, &frame->m, call, csrec_film_kept(f, t), error);
     frame->alone = f->moves && !status && !csrec_call_stopped(call); /* a part is not kept */
     return status;

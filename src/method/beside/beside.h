@@ -36,11 +36,11 @@ typedef struct csrec_film_frame {
 
 /* Motion of the frames of a window to one of them, on planes of half the extents. */
 typedef struct csrec_motion {
-    int64_t height, width, of; /* of: that frame; -1: none */
-    double middle, unit;       /* gray = (mean of channels - middle) / unit */
-    float *gray[CSREC_BESIDE_FRAMES], *flow[CSREC_BESIDE_FRAMES]; /* [height][width], [2] of them */
+    int64_t height, width, of;         /* of: that frame; -1: none */
+    double middle, unit;               /* gray = (mean of channels - middle) / unit */
+    float *flow[CSREC_BESIDE_FRAMES];  /* [2][height][width] */
     double *gain[CSREC_BESIDE_FRAMES]; /* [channels][2]: a value v there is a v + b in that frame */
-    float *work, *lit;                 /* lit: gray of a frame as bright as that one */
+    float *gray, *lit, *work;          /* of that frame; of another, as bright as that one */
     csrec_blocks blocks;
     double *sums;    /* [blocks][2]: squares that are missed without motion, with it */
     double *gate[2]; /* [blocks]: by the samples of either frame */

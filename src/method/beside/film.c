@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "measurement/channels.h"
 #include "learn/net/pyramid.h"
 #include "method/beside/beside.h"
 #include "method/method.h"
@@ -247,11 +248,46 @@ static csrec_status recover_gathered(csrec_film *f, int64_t t, double *signal, c
     return status;
 }
 
+/* Channels that are measured at positions of their own, by themselves. */
+typedef struct apart {
+    csrec_film *film;
+    double *signal, *part; /* of all, of a group */
+    csrec_call *call;
+} apart;
+
+/* A csrec_group_fn. */
+static csrec_status recover_group(void *context, const csrec_groups *g, int64_t k,
+                                  const csrec_measurement *part, const int64_t *sample,
+                                  csrec_error *error) {
+    const apart *a = context;
+    (void)sample;
+    csrec_status status = csrec_film_itself(a->film, part, a->call, a->part, error);
+    if (!status)
+        csrec_groups_copy(g, k, a->film->height * a->film->width, a->part, false, a->signal);
+    return status;
+}
+
+static csrec_status recover_apart(csrec_film *f, const csrec_measurement *m, double *signal,
+                                  csrec_call *call, csrec_error *error) {
+    const int64_t values = f->height * f->width * f->channels;
+    csrec_pool pool = {0};
+    apart a = {f, signal, CSREC_TAKE(&pool, a.part, values), call};
+    for (int64_t i = 0; i < values; i++) signal[i] = NAN; /* of what is measured nowhere */
+    csrec_status status = a.part ? csrec_groups_each(m, recover_group, &a, error)
+                                 : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_pool_clear(&pool);
+    return status;
+}
+
 csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double *variance,
                                 csrec_call *call, csrec_error *error) {
+    const csrec_measurement *m = &csrec_film_at(f, t)->m;
+    const bool even = csrec_measurement_even(m);
     csrec_status status = f->moves ? csrec_film_follow(f, t, call, error) : CSREC_OK;
-    if (f->moves && !f->net.net && !status && !csrec_call_stopped(call))
+    if (f->moves && !f->net.net && even && !status && !csrec_call_stopped(call))
         return recover_gathered(f, t, signal, call, error);
+    if (f->moves && !f->net.net && !even && !m->guides && !status)
+        return recover_apart(f, m, signal, call, error);
     for (int64_t c = 0; c < f->channels && !status; c++)
         status = recover_channel(f, t, c, signal, variance, call, error);
     return status;

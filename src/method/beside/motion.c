@@ -27,10 +27,10 @@ void csrec_motion_create(csrec_film *f) {
     m->blocks = csrec_blocks_of(SIDE, f->height, f->width);
     const int64_t half = m->height * m->width, blocks = m->blocks.down * m->blocks.across;
     for (int t = 0; t < 2 * f->reach + 1; t++) {
-        CSREC_TAKE(&f->pool, m->gray[t], half);
         CSREC_TAKE(&f->pool, m->flow[t], 2 * half);
         CSREC_TAKE(&f->pool, m->gain[t], 2 * f->channels);
     }
+    CSREC_TAKE(&f->pool, m->gray, half);
     CSREC_TAKE(&f->pool, m->lit, half);
     CSREC_TAKE(&f->pool, m->work, csrec_flow_work(m->height, m->width));
     CSREC_TAKE(&f->pool, m->sums, 2 * blocks);
@@ -55,7 +55,7 @@ static double mean_at(const csrec_film *f, const double *signal, const double *g
     return sum / (double)f->channels;
 }
 
-/* Middle and unit of all gray planes, by the first frame. */
+/* Middle and unit of the gray planes of a window. */
 static void set_unit(csrec_film *f, const double *signal) {
     double least = INFINITY, most = -INFINITY;
     for (int64_t i = 0; i < f->height * f->width; i++) {
@@ -66,20 +66,23 @@ static void set_unit(csrec_film *f, const double *signal) {
     f->motion.unit = most > least && isfinite(most - least) ? most - least : 1.0;
 }
 
-/* Frame t by itself, with gains or NULL; false: it is nothing to follow. */
-static bool make_gray(csrec_film *f, int64_t t, const double *gain, float *gray) {
-    csrec_motion *m = &f->motion;
+/* Whether frame t by itself tells of motion. */
+static bool tells(csrec_film *f, int64_t t) {
+    const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const double *signal = csrec_film_kept(f, t);
     double sum = 0.0;
-    if (csrec_film_at(f, t)->m.n == 0 || !csrec_measurement_even(&csrec_film_at(f, t)->m))
-        return false;
-    if (m->unit == 0.0) set_unit(f, signal);
-    for (int64_t i = 0; i < f->height * f->width; i++) {
-        m->values[i] = (float)((mean_at(f, signal, gain, i) - m->middle) / m->unit);
-        sum += (double)m->values[i];
-    }
-    csrec_flow_halve(f->height, f->width, m->values, gray);
+    if (m->n == 0 || !csrec_measurement_even(m)) return false;
+    for (int64_t i = 0; i < f->height * f->width * f->channels; i++) sum += signal[i];
     return isfinite(sum);
+}
+
+/* Frame t by itself, with gains or NULL. */
+static void make_gray(csrec_film *f, int64_t t, const double *gain, float *gray) {
+    csrec_motion *m = &f->motion;
+    const double *signal = csrec_film_kept(f, t);
+    for (int64_t i = 0; i < f->height * f->width; i++)
+        m->values[i] = (float)((mean_at(f, signal, gain, i) - m->middle) / m->unit);
+    csrec_flow_halve(f->height, f->width, m->values, gray);
 }
 
 /* ------------------------------------------------------------------ gates --------------------- */
@@ -249,8 +252,8 @@ static double find_flow(csrec_film *f, int64_t k, int64_t t) {
     csrec_motion *m = &f->motion;
     double missed = 0.0;
     make_gray(f, k, m->gain[csrec_film_slot(f, k)], m->lit);
-    csrec_flow_find(m->height, m->width, m->lit, m->gray[csrec_film_slot(f, t)],
-                    f->r.options->threads, m->work, m->flow[csrec_film_slot(f, k)]);
+    csrec_flow_find(m->height, m->width, m->lit, m->gray, f->r.options->threads, m->work,
+                    m->flow[csrec_film_slot(f, k)]);
     const pair p = pair_of(f, k, t, false);
     compare(f, &p);
     for (int64_t b = 0; b < m->blocks.down * m->blocks.across; b++)
@@ -278,21 +281,24 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
     csrec_status status = CSREC_OK;
     if (m->of == t) return CSREC_OK;
     const int64_t first = t < f->reach ? 0 : t - f->reach;
+    int64_t middle = -1; /* frame t, or the first that tells */
     for (int64_t k = first; k < f->pushed && k <= t + f->reach && !status; k++) {
         csrec_film_frame *frame = csrec_film_at(f, k);
         const bool had = frame->alone;
         status = csrec_film_alone(f, k, call, error);
-        if (!had && !status)
-            frame->followed = make_gray(f, k, NULL, m->gray[csrec_film_slot(f, k)]);
+        if (!had && !status) frame->followed = tells(f, k);
+        if (frame->followed && (middle < 0 || k == t)) middle = k;
         frame->carried = false;
     }
     if (status || csrec_call_stopped(call)) return status;
     m->of = t;
+    if (middle < 0) return CSREC_OK;
+    set_unit(f, csrec_film_kept(f, middle));
+    if (middle == t) make_gray(f, t, NULL, m->gray);
     for (int64_t k = first; k < f->pushed && k <= t + f->reach; k++) {
         csrec_film_frame *frame = csrec_film_at(f, k);
-        frame->carried = k != t && frame->followed && csrec_film_at(f, t)->followed;
-        if (!frame->carried) continue;
-        carry_frame(f, k, t);
+        frame->carried = k != t && frame->followed && middle == t;
+        if (frame->carried) carry_frame(f, k, t);
     }
     return CSREC_OK;
 }
