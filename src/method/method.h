@@ -231,6 +231,19 @@ double csrec_tones_half(const csrec_measurement *measurement, double half);
 double csrec_tones_unit(const csrec_measurement *measurement, const csrec_whole *whole,
                         double *middle);
 
+/* Powers of two that make ranges of unlike channels alike, unit [channels]: value = unit * what is
+ * alike. 1 where ranges are alike, and where a sigma or a scale is one for all. true: not all are 1.
+ */
+bool csrec_units_of(const csrec_measurement *measurement, const csrec_whole *whole, double *unit);
+
+typedef csrec_status (*csrec_recover_fn)(const csrec_recovery *recovery, void *context,
+                                         csrec_error *error);
+
+/* run, of samples in these units, less what they are far from 0; signal and variance are back in
+ * those of y. Ranges of a part are those of the whole, so that all parts have the same units. */
+csrec_status csrec_units_run(const csrec_recovery *recovery, csrec_recover_fn run, void *context,
+                             csrec_error *error);
+
 /* csrec_recover_start of the same samples in tones: `tones` tells those of a value of a channel,
  * sigma is the noise in them. So is the signal. */
 csrec_status csrec_recover_in_tones(const csrec_recovery *recovery, csrec_recover_options *options,

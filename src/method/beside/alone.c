@@ -40,6 +40,13 @@ static csrec_status add_channels(csrec_film *f, const csrec_measurement *m, cons
     return status;
 }
 
+/* What frames by themselves are recovered with. */
+typedef struct itself {
+    csrec_film *film;
+    csrec_call *call;
+    csrec_recover_options *options;
+} itself;
+
 static csrec_status by_network(csrec_film *f, const csrec_recovery *own, csrec_call *call,
                                csrec_error *error) {
     const csrec_measurement *m = own->measurement;
@@ -56,17 +63,30 @@ static csrec_status by_network(csrec_film *f, const csrec_recovery *own, csrec_c
     return status;
 }
 
+/* A csrec_recover_fn. */
+static csrec_status recover_plain(const csrec_recovery *own, void *context, csrec_error *error) {
+    const itself *with = context;
+    const bool network = with->film->net.net != NULL;
+    csrec_recover_options options = *with->options;
+    csrec_status status = network ? by_network(with->film, own, with->call, error)
+                                  : csrec_recover_start(own, &options, error);
+    if (!status && !csrec_call_stopped(with->call))
+        status = csrec_holes_fill(network ? &csrec_method_net : &csrec_method_frames, own,
+                                  &with->film->fills, error);
+    return status;
+}
+
 /* As csrec_recover recovers pictures with quality balanced, or fast. */
-static csrec_status recover_plain(csrec_film *f, const csrec_measurement *m, csrec_whole *whole,
-                                  csrec_call *call, double *signal, csrec_error *error) {
+static csrec_status run(csrec_film *f, const csrec_measurement *m, csrec_whole *whole,
+                        csrec_call *call, double *signal, csrec_error *error) {
     static const csrec_setting small[] = {{"block", 8}};
     const csrec_setting turns[] = {{"turns", f->turns}};
     const bool network = f->net.net != NULL;
-    const csrec_method_type *method = network ? &csrec_method_net : &csrec_method_frames;
     csrec_recover_options options = csrec_options_within(f->r.options, call);
     csrec_recover_report report = {0};
+    itself with = {f, call, &options};
     csrec_recovery own = f->r;
-    options.method = method->info.name;
+    options.method = network ? csrec_method_net.info.name : csrec_method_frames.info.name;
     options.by_samples = f->r.options->by_samples;
     options.solve.settings = network ? turns : small;
     options.solve.n_settings = 1;
@@ -77,11 +97,7 @@ static csrec_status recover_plain(csrec_film *f, const csrec_measurement *m, csr
     own.variance = own.common = NULL;
     own.atoms = NULL;
     own.report = &report;
-    csrec_status status =
-        network ? by_network(f, &own, call, error) : csrec_recover_start(&own, &options, error);
-    if (!status && !csrec_call_stopped(call))
-        status = csrec_holes_fill(method, &own, &f->fills, error);
-    return status;
+    return csrec_units_run(&own, recover_plain, &with, error);
 }
 
 csrec_status csrec_film_itself(csrec_film *f, const csrec_measurement *m, csrec_call *call,
@@ -90,7 +106,7 @@ csrec_status csrec_film_itself(csrec_film *f, const csrec_measurement *m, csrec_
     csrec_whole whole;
     plain.guides = NULL;
     csrec_status status = csrec_whole_of(&plain, &whole, error);
-    if (!status) status = recover_plain(f, &plain, &whole, call, signal, error);
+    if (!status) status = run(f, &plain, &whole, call, signal, error);
     csrec_whole_clear(&whole);
     return status;
 }

@@ -59,6 +59,7 @@ typedef struct csrec_film {
     csrec_film_frame frame[CSREC_BESIDE_FRAMES]; /* number t at t % (2 reach + 1) */
     int64_t pushed, taken;
     bool ended;
+    double *weight; /* [channels]: of values of a window, where channels are summed */
     /* One channel of a window in tones: */
     float *values[CSREC_BESIDE_FRAMES], *guide, *result, *squares;
     uint8_t *known[CSREC_BESIDE_FRAMES];
@@ -71,6 +72,8 @@ typedef struct csrec_film {
     /* The vote: the share of the window in blocks. */
     bool voted;
     double *share, far; /* far: in holes */
+    bool unguided;      /* of a sequence: guides err more than none */
+    bool changes;       /* a cut or light is next to the frame that is followed */
     bool hides;         /* other frames have their holes elsewhere, too, now */
     int fills;          /* the kind of csrec_holes_fill, kept for some frames */
     csrec_blocks blocks;
@@ -109,12 +112,22 @@ csrec_status csrec_film_take(csrec_film *film, double *signal, double *variance,
 /* Frame t, until so many more are pushed as a window has. */
 csrec_film_frame *csrec_film_at(csrec_film *film, int64_t t);
 
+/* Least and most sample of a channel in the window of frame t, as they are, or as frame t would see
+ * them; NAN: it has none. */
+void csrec_film_range(csrec_film *film, int64_t t, int64_t c, bool seen, double range[2]);
+
+/* The weights of channels, by the samples of the window of frame t. */
+void csrec_film_weigh(csrec_film *film, int64_t t);
+
 /* Frame t by its window and guides. */
 csrec_status csrec_film_recover(csrec_film *film, int64_t t, double *signal, double *variance,
                                 csrec_call *call, csrec_error *error);
 
-/* The mean of this signal and that of the frame by itself, weighed by what either misses at samples
- * left out; weights, and scales of the expected errors, serve CSREC_FILM_EVERY frames. */
+/* By what is missed at samples left out: whether guides serve, how the frame by itself is weighed,
+ * and the scales of expected errors; for CSREC_FILM_EVERY frames, or until something changes. */
+csrec_status csrec_film_decide(csrec_film *film, int64_t t, csrec_call *call, csrec_error *error);
+
+/* The mean of this signal and that of the frame by itself, so weighed. */
 csrec_status csrec_film_vote(csrec_film *film, int64_t t, double *signal, csrec_call *call,
                              csrec_error *error);
 

@@ -91,12 +91,11 @@ int64_t csrec_film_samples(csrec_film *f, int64_t k, int64_t c, double middle, d
 }
 
 /* Mean difference of those of channel c that are carried, from frame t by itself. */
-static double differ(const csrec_film *f, const double *own, int64_t c) {
+static double differ(const csrec_film *f, const double *own, int64_t c, const double tones[2]) {
     double sum = 0.0, count = 0.0;
     for (int64_t i = 0; i < f->height * f->width; i++) {
         if (!f->known[0][i]) continue;
-        sum += fabs(f->motion.middle + f->motion.unit * (double)f->values[0][i] -
-                    own[i * f->channels + c]);
+        sum += fabs(tones[0] + tones[1] * (double)f->values[0][i] - own[i * f->channels + c]);
         count += 1.0;
     }
     return sum / fmax(count, 1.0);
@@ -107,16 +106,19 @@ static double differ(const csrec_film *f, const double *own, int64_t c) {
  * in frame t does. */
 static void gather_channel(csrec_film *f, int64_t t, int64_t c, double *y) {
     const double *own = csrec_film_kept(f, t);
+    double range[2];
+    csrec_film_range(f, t, c, true, range);
+    const double tones[2] = {0.5 * (range[0] + range[1]),
+                             range[1] > range[0] ? range[1] - range[0] : 1.0};
     for (int64_t away = 1; away <= f->reach; away++)
         for (int side = -1; side <= 1; side += 2) {
             const int64_t k = t + side * away;
             if (k < 0 || k >= f->pushed) continue;
-            csrec_film_samples(f, k, c, f->motion.middle, f->motion.unit, f->values[0],
-                               f->known[0]);
+            csrec_film_samples(f, k, c, tones[0], tones[1], f->values[0], f->known[0]);
             const double most =
-                csrec_film_at(f, t)->alone ? MOST_APART * differ(f, own, c) : INFINITY;
+                csrec_film_at(f, t)->alone ? MOST_APART * differ(f, own, c, tones) : INFINITY;
             for (int64_t i = 0; i < f->height * f->width; i++) {
-                const double v = f->motion.middle + f->motion.unit * (double)f->values[0][i];
+                const double v = tones[0] + tones[1] * (double)f->values[0][i];
                 const int64_t to = i * f->channels + c;
                 if (f->known[0][i] && isnan(y[to]) && !(fabs(v - own[to]) > most)) y[to] = v;
             }

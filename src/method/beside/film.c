@@ -78,6 +78,7 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
         CSREC_TAKE(&f->pool, f->values[t], n);
         CSREC_TAKE(&f->pool, f->known[t], n);
     }
+    CSREC_ZEROS(&f->pool, f->weight, 3 * f->channels); /* and ranges */
     CSREC_TAKE(&f->pool, f->guide, n * (f->net.guides + 1));
     CSREC_TAKE(&f->pool, f->result, n);
     CSREC_TAKE(&f->pool, f->squares, n);
@@ -125,20 +126,32 @@ static void window_of(const csrec_film *f, int64_t t, int64_t window[2]) {
     window[1] = t + f->reach < f->pushed ? t + f->reach + 1 : f->pushed;
 }
 
-/* Least and most sample of a channel in the window; false: it has none. */
-static bool range_of(csrec_film *f, int64_t t, int64_t c, double range[2]) {
+void csrec_film_range(csrec_film *f, int64_t t, int64_t c, bool seen, double range[2]) {
     int64_t window[2];
     range[0] = range[1] = NAN;
     window_of(f, t, window);
     for (int64_t k = window[0]; k < window[1]; k++) {
         const csrec_measurement *m = &csrec_film_at(f, k)->m;
         for (int64_t i = 0; i < m->n; i++) { /* fmin leaves out NaN, what is not measured */
-            const double y = csrec_film_seen(f, k, c, m->y[i * m->channels + c]);
+            const double own = m->y[i * m->channels + c];
+            const double y = seen ? csrec_film_seen(f, k, c, own) : own;
             range[0] = fmin(y, range[0]);
             range[1] = fmax(y, range[1]);
         }
     }
-    return !isnan(range[0]);
+}
+
+void csrec_film_weigh(csrec_film *f, int64_t t) {
+    const int64_t C = f->channels;
+    const csrec_whole whole = {.least = f->weight + C, .most = f->weight + 2 * C};
+    for (int64_t c = 0; c < C && C > 1; c++) {
+        double range[2];
+        csrec_film_range(f, t, c, false, range);
+        whole.least[c] = range[0];
+        whole.most[c] = range[1];
+    }
+    csrec_units_of(&csrec_film_at(f, t)->m, &whole, f->weight);
+    for (int64_t c = 0; c < C; c++) f->weight[c] = 1.0 / f->weight[c];
 }
 
 static csrec_beside_window look(csrec_film *f, int64_t t, int64_t c, double middle, double unit) {
@@ -196,7 +209,8 @@ static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double 
     const int64_t n = f->height * f->width;
     const int threads = f->r.options->threads;
     double range[2];
-    if (!range_of(f, t, c, range) || range[0] == range[1]) { /* nothing is known, or one value */
+    csrec_film_range(f, t, c, true, range);
+    if (!(range[0] < range[1])) { /* nothing is known, or one value */
         for (int64_t i = 0; i < n; i++) signal[i * f->channels + c] = range[0];
         return CSREC_OK;
     }
@@ -227,8 +241,8 @@ static csrec_status recover_channel(csrec_film *f, int64_t t, int64_t c, double 
     return status;
 }
 
-/* Without a network: the frame with the samples that are carried to it, by its guides, or by
- * itself. */
+/* Without a network: the frame with the samples that are carried to it, by itself, or by its guides
+ * if it has no others. */
 static csrec_status recover_gathered(csrec_film *f, int64_t t, double *signal, csrec_call *call,
                                      csrec_error *error) {
     csrec_film_frame *frame = csrec_film_at(f, t);
@@ -279,17 +293,28 @@ static csrec_status recover_apart(csrec_film *f, const csrec_measurement *m, dou
     return status;
 }
 
-csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double *variance,
-                                csrec_call *call, csrec_error *error) {
+static csrec_status recover_frame(csrec_film *f, int64_t t, double *signal, double *variance,
+                                  csrec_call *call, csrec_error *error) {
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const bool even = csrec_measurement_even(m);
+    /* carried samples are not guided: motion is that of frames without guides */
+    const bool carries = f->moves && !f->net.net;
     csrec_status status = f->moves ? csrec_film_follow(f, t, call, error) : CSREC_OK;
-    if (f->moves && !f->net.net && even && !status && !csrec_call_stopped(call))
+    if (carries && even && (!m->guides || m->n == 0) && !status && !csrec_call_stopped(call))
         return recover_gathered(f, t, signal, call, error);
-    if (f->moves && !f->net.net && !even && !m->guides && !status)
-        return recover_apart(f, m, signal, call, error);
+    if (carries && !even && !m->guides && !status) return recover_apart(f, m, signal, call, error);
     for (int64_t c = 0; c < f->channels && !status; c++)
         status = recover_channel(f, t, c, signal, variance, call, error);
+    return status;
+}
+
+csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double *variance,
+                                csrec_call *call, csrec_error *error) {
+    csrec_film_frame *frame = csrec_film_at(f, t);
+    csrec_guides *guides = frame->m.guides;
+    if (f->unguided && frame->m.n > 0 && csrec_measurement_even(&frame->m)) frame->m.guides = NULL;
+    const csrec_status status = recover_frame(f, t, signal, variance, call, error);
+    frame->m.guides = guides;
     return status;
 }
 
@@ -297,9 +322,14 @@ csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, cs
                              csrec_error *error) {
     const int64_t t = f->taken;
     if (t % CSREC_FILM_EVERY == 0) f->fills = -1;
+    csrec_film_weigh(f, t);
     f->fits = f->steps > 0; /* but not while the vote recovers from fewer samples */
     csrec_status status = csrec_film_recover(f, t, signal, variance, call, error);
     f->fits = false;
+    const bool unguided = f->unguided;
+    if (!status && f->votes) status = csrec_film_decide(f, t, call, error);
+    if (!status && f->unguided != unguided)
+        status = csrec_film_recover(f, t, signal, variance, call, error);
     if (!status && f->votes) status = csrec_film_vote(f, t, signal, call, error);
     if (status) return status;
     if (variance) csrec_film_expect(f, variance);

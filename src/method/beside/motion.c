@@ -20,6 +20,9 @@ static const double STEEP = 8.0, FREE = 0.25;
 /* Of means and deviations of two frames, in deviations; squares with gains, of those without. */
 static const double ALIKE = 0.05, BRIGHTER = 0.9;
 
+/* The squares missed of a frame next to one, of the least in its window, that tell of a cut. */
+static const double CHANGE = 2.0;
+
 void csrec_motion_create(csrec_film *f) {
     csrec_motion *m = &f->motion;
     const int64_t n = f->height * f->width;
@@ -51,7 +54,8 @@ static double with(const double *gain, int64_t c, double value) {
 
 static double mean_at(const csrec_film *f, const double *signal, const double *gain, int64_t at) {
     double sum = 0.0;
-    for (int64_t c = 0; c < f->channels; c++) sum += with(gain, c, signal[at * f->channels + c]);
+    for (int64_t c = 0; c < f->channels; c++)
+        sum += f->weight[c] * with(gain, c, signal[at * f->channels + c]);
     return sum / (double)f->channels;
 }
 
@@ -107,8 +111,8 @@ static void add_missed(const csrec_film *f, const pair *p, const double *y, int6
         const double still = own - with(p->others, c, p->other[at * C + c]);
         const double moved =
             own - with(p->others, c, csrec_film_between(f, p->other, C, c, row, column));
-        sums[0] += still * still;
-        sums[1] += moved * moved;
+        sums[0] += f->weight[c] * f->weight[c] * still * still;
+        sums[1] += f->weight[c] * f->weight[c] * moved * moved;
     }
 }
 
@@ -261,17 +265,23 @@ static double find_flow(csrec_film *f, int64_t k, int64_t t) {
     return missed;
 }
 
-/* Frames may differ in exposure, light, or haze. */
-static void carry_frame(csrec_film *f, int64_t k, int64_t t) {
+/* Frames may differ in exposure, light, or haze. Returns the squares that frame t misses of a
+ * sample of k. */
+static double carry_frame(csrec_film *f, int64_t k, int64_t t) {
     no_gain(f, k);
-    const double plain = find_flow(f, k, t);
-    const bool unlike = find_gain(f, k, t);
-    if (unlike && !(find_flow(f, k, t) < BRIGHTER * plain)) {
-        no_gain(f, k);
-        find_flow(f, k, t);
-    } else if (!unlike)
+    double missed = find_flow(f, k, t);
+    if (find_gain(f, k, t)) {
+        const double brighter = find_flow(f, k, t);
+        if (brighter < BRIGHTER * missed)
+            missed = brighter;
+        else {
+            no_gain(f, k);
+            find_flow(f, k, t);
+        }
+    } else
         no_gain(f, k);
     shut(f, k, t);
+    return missed / (double)csrec_film_at(f, k)->m.n;
 }
 
 /* ------------------------------------------------------------------ the window ---------------- */
@@ -295,10 +305,15 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
     if (middle < 0) return CSREC_OK;
     set_unit(f, csrec_film_kept(f, middle));
     if (middle == t) make_gray(f, t, NULL, m->gray);
+    double least = INFINITY, near = 0.0; /* missed of frames, of those next to it */
     for (int64_t k = first; k < f->pushed && k <= t + f->reach; k++) {
         csrec_film_frame *frame = csrec_film_at(f, k);
         frame->carried = k != t && frame->followed && middle == t;
-        if (frame->carried) carry_frame(f, k, t);
+        if (!frame->carried) continue;
+        const double missed = carry_frame(f, k, t);
+        least = fmin(least, missed);
+        if (k >= t - 1 && k <= t + 1) near = fmax(near, missed);
     }
+    f->changes = near > CHANGE * least;
     return CSREC_OK;
 }

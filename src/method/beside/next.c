@@ -31,6 +31,7 @@ static void spread_squares(const csrec_film *f, double *line, double *squares) {
 /* Frame t without a vote, which belongs to frames as they are taken. */
 static csrec_status recover_frame(csrec_film *f, int64_t t, double *signal, double *variance,
                                   csrec_call *call, csrec_error *error) {
+    csrec_film_weigh(f, t);
     csrec_status status = csrec_film_recover(f, t, signal, variance, call, error);
     if (status) return status;
     if (variance) csrec_film_expect(f, variance);
@@ -51,13 +52,14 @@ csrec_status csrec_film_next(csrec_film *f, double *squares, csrec_call *call, c
     if (!status && t == 0) memcpy(before, last, (size_t)(n * C) * sizeof *before);
     for (int64_t i = 0; i < n && !status; i++) {
         squares[i] = 0.0;
-        for (int64_t c = i * C; c < (i + 1) * C; c++) {
-            const double moved = (last[c] - before[c]) * (last[c] - before[c]);
-            squares[i] += isfinite(moved) ? MOVED * moved : 0.0;
+        for (int64_t c = 0; c < C; c++) {
+            const double moved = f->weight[c] * (last[i * C + c] - before[i * C + c]);
+            squares[i] += isfinite(moved) ? MOVED * moved * moved : 0.0;
         }
     }
     if (!status) spread_squares(f, line, squares);
-    for (int64_t i = 0; i < n * C && !status; i++) squares[i / C] += fmax(variance[i], 0.0);
+    for (int64_t i = 0; i < n * C && !status; i++)
+        squares[i / C] += f->weight[i % C] * f->weight[i % C] * fmax(variance[i], 0.0);
     if (!status) csrec_film_ahead(f, t, squares, variance);
     csrec_pool_clear(&pool);
     return status;

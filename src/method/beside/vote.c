@@ -76,9 +76,10 @@ static void add_product(const csrec_film *f, const parting *p, const csrec_measu
     const int64_t C = f->channels, at = out->index[i];
     for (int64_t c = 0; c < C; c++) {
         const double alone = p->ways[1][at * C + c], step = p->ways[0][at * C + c] - alone;
+        const double weighed = f->weight[c] * f->weight[c] * step;
         if (!isfinite(step) || isnan(out->y[i * C + c])) continue;
-        sums[0] += (out->y[i * C + c] - alone) * step;
-        sums[1] += step * step;
+        sums[0] += (out->y[i * C + c] - alone) * weighed;
+        sums[1] += step * weighed;
     }
     sums[2] += 1.0;
 }
@@ -128,6 +129,40 @@ static bool holes_stay(const csrec_film *f, int64_t t) {
     return frames > 0.0 && both > STAY * area;
 }
 
+/* Squares that the way with all misses at samples that it does without. */
+static double missed(const csrec_film *f, const parting *p) {
+    const csrec_measurement *const parts[] = {&p->out, &p->hidden};
+    const int64_t C = f->channels;
+    double sum = 0.0;
+    for (int k = 0; k < 2; k++)
+        for (int64_t i = 0; i < parts[k]->n * C; i++) {
+            const double off = parts[k]->y[i] - p->ways[0][parts[k]->index[i / C] * C + i % C];
+            if (isfinite(off)) sum += f->weight[i % C] * f->weight[i % C] * off * off;
+        }
+    return sum;
+}
+
+/* With guides and without, of which the better remains. */
+static csrec_status try_guides(csrec_film *f, int64_t t, parting *p, csrec_call *call,
+                               csrec_error *error) {
+    const parting guided = *p;
+    const int64_t values = f->height * f->width * f->channels;
+    CSREC_TAKE(&p->pool, p->ways[0], values);
+    CSREC_TAKE(&p->pool, p->variance, values);
+    if (p->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < values; i++) p->variance[i] = NAN;
+    f->unguided = false;
+    csrec_status status = csrec_film_recover(f, t, guided.ways[0], guided.variance, call, error);
+    f->unguided = true;
+    if (!status) status = csrec_film_recover(f, t, p->ways[0], p->variance, call, error);
+    f->unguided = !status && missed(f, p) < missed(f, &guided);
+    if (!f->unguided) {
+        p->ways[0] = guided.ways[0];
+        p->variance = guided.variance;
+    }
+    return status;
+}
+
 static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {
     csrec_film_frame *frame = csrec_film_at(f, t);
     const csrec_film_frame whole = *frame;
@@ -141,7 +176,9 @@ static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csre
         f->blocks = csrec_blocks_of((int64_t)ceil(sqrt(IN_BLOCK * each)), f->height, f->width);
         frame->m = p.kept;
         f->hides = holes_stay(f, t);
-        status = csrec_film_recover(f, t, p.ways[0], p.variance, call, error);
+        status = f->reach > 0 && whole.m.guides
+                     ? try_guides(f, t, &p, call, error)
+                     : csrec_film_recover(f, t, p.ways[0], p.variance, call, error);
         f->hides = false;
         frame->m = whole.m;
         if (!status) status = csrec_film_itself(f, &p.kept, call, p.ways[1], error);
@@ -161,6 +198,14 @@ double csrec_film_share(const csrec_film *f, int64_t y, int64_t x) {
     return csrec_blocks_between(&f->blocks, f->share, y, x);
 }
 
+csrec_status csrec_film_decide(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {
+    const csrec_measurement *m = &csrec_film_at(f, t)->m;
+    const bool holds = t % CSREC_FILM_EVERY != 0 && f->voted && !f->changes;
+    return holds || m->n == 0 || !csrec_measurement_even(m) || csrec_call_stopped(call)
+               ? CSREC_OK
+               : find_shares(f, t, call, error);
+}
+
 csrec_status csrec_film_vote(csrec_film *f, int64_t t, double *signal, csrec_call *call,
                              csrec_error *error) {
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
@@ -168,9 +213,8 @@ csrec_status csrec_film_vote(csrec_film *f, int64_t t, double *signal, csrec_cal
     const double *alone = csrec_film_kept(f, t);
     const csrec_holes *holes = &f->holes[csrec_film_slot(f, t)];
     csrec_status status = CSREC_OK;
-    if (m->n == 0 || !csrec_measurement_even(m) || csrec_call_stopped(call)) return CSREC_OK;
-    if (t % CSREC_FILM_EVERY == 0 || !f->voted) status = find_shares(f, t, call, error);
-    if (status || !f->voted || csrec_call_stopped(call)) return status;
+    if (m->n == 0 || !csrec_measurement_even(m) || !f->voted || csrec_call_stopped(call))
+        return CSREC_OK;
     status = csrec_film_alone(f, t, call, error);
     if (csrec_call_stopped(call)) return status;
     for (int64_t y = 0; y < f->height && !status; y++)

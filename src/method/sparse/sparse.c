@@ -281,64 +281,12 @@ static csrec_status recover_in_tones(const csrec_recovery *r, double unit, int f
     return status;
 }
 
-/* Values so many tones from 0 keep few digits in float. */
-static const double FAR = 0x1p12;
-
-/* Sets the middles of channels [channels], 0 of those that are near. false: all are, or zero is not
- * a value like others. */
-static bool find_middles(const csrec_recovery *r, double *middle) {
-    const csrec_measurement *m = r->measurement;
-    const double unit = csrec_tones_unit(m, r->whole, middle);
-    bool any = false;
-    for (int64_t c = 0; c < m->channels; c++) {
-        const bool far = fabs(middle[c]) > FAR * unit;
-        if (!far) middle[c] = 0.0;
-        any = any || far;
-    }
-    return any && !m->through && !r->options->solve.start && !r->options->history;
-}
-
-/* Of the samples less the middles. */
-static csrec_status recover_about(const csrec_recovery *r, const double *middle, int frames,
-                                  csrec_operator_spec *specs, csrec_sparse_engine engine,
-                                  csrec_error *error) {
-    const int64_t C = r->measurement->channels,
-                  values = csrec_measurement_signal_values(r->measurement);
-    csrec_measurement m = *r->measurement;
-    csrec_recovery own = *r;
-    csrec_whole whole = {0};
-    csrec_status status = csrec_whole_copy(r->whole, C, &whole, error);
-    m.y = malloc((size_t)(m.n * C) * sizeof *m.y);
-    if (!status && !m.y) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
-    for (int64_t i = 0; i < m.n * C && !status; i++) m.y[i] = r->measurement->y[i] - middle[i % C];
-    for (int64_t c = 0; c < C && !status; c++) {
-        whole.least[c] -= middle[c];
-        whole.most[c] -= middle[c];
-    }
-    own.measurement = &m;
-    own.whole = &whole;
-    if (!status) status = csrec_sparse_run(&own, frames, specs, engine, error);
-    for (int64_t i = 0; i < values && !status && r->signal; i++) r->signal[i] += middle[i % C];
-    if (!status && r->signal && r->options->solve.stop.sigma == 0.0)
-        csrec_samples_restore(r->measurement, r->signal);
-    csrec_whole_clear(&whole);
-    free(m.y);
-    return status;
-}
-
 csrec_status csrec_sparse_run(const csrec_recovery *r, int frames, csrec_operator_spec *specs,
                               csrec_sparse_engine engine, csrec_error *error) {
-    if (!csrec_solver_find(r->options->solve.solver)->tones)
-        return recover(r, frames, specs, engine, error);
-    double *middle = malloc((size_t)r->measurement->channels * sizeof *middle);
-    if (!middle) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    const bool far = find_middles(r, middle);
-    const double unit = csrec_tones_unit(r->measurement, r->whole, NULL);
-    csrec_status status = far           ? recover_about(r, middle, frames, specs, engine, error)
-                          : unit == 1.0 ? recover(r, frames, specs, engine, error)
-                                        : recover_in_tones(r, unit, frames, specs, engine, error);
-    free(middle);
-    return status;
+    const bool tones = csrec_solver_find(r->options->solve.solver)->tones;
+    const double unit = tones ? csrec_tones_unit(r->measurement, r->whole, NULL) : 1.0;
+    return unit == 1.0 ? recover(r, frames, specs, engine, error)
+                       : recover_in_tones(r, unit, frames, specs, engine, error);
 }
 
 /* ------------------------------------------------------------------ the table row */

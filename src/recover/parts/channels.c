@@ -64,11 +64,19 @@ static void deliver(group_job *j, const csrec_groups *g, int64_t k) {
     }
 }
 
-static csrec_status run(const csrec_method_type *method, const csrec_recovery *recovery,
-                        csrec_error *error) {
+/* A csrec_recover_fn. */
+static csrec_status run_method(const csrec_recovery *recovery, void *context, csrec_error *error) {
+    const csrec_method_type *method = context;
     const csrec_status status = csrec_method_run(method, recovery, error);
     int kind = -1;
     return status ? status : csrec_holes_fill(method, recovery, &kind, error);
+}
+
+/* Method beside has units of its own, by the frames of a window. */
+static csrec_status run(const csrec_method_type *method, const csrec_recovery *recovery,
+                        csrec_error *error) {
+    return method->beside ? csrec_method_run(method, recovery, error)
+                          : csrec_units_run(recovery, run_method, (void *)method, error);
 }
 
 /* A csrec_group_fn. */
