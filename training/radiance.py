@@ -93,7 +93,8 @@ def made(X, Y):
 def recover(net, y, rays, aovs=None, share=None, variance=None, turns=1):
     """Radiance [3][H][W] of samples [3][H][W] with rays [H][W]. aovs: a dict of albedo [3][H][W],
     normal [3][H][W], depth [H][W], or some of these; share [H][W]: the rays that they are the mean of,
-    everywhere many if not given. turns: 1 or 8 passes."""
+    everywhere many if not given. turns: 1 or 8 passes,
+    of whose results the mean after tone() is taken."""
     device = next(net.parameters()).device
     put = lambda a: torch.as_tensor(a, dtype=torch.float32, device=device)[None]  # noqa: E731
     y, rays, aovs = put(y), put(rays)[None], aovs or {}
@@ -109,5 +110,6 @@ def recover(net, y, rays, aovs=None, share=None, variance=None, turns=1):
     for turn in range(turns):
         flip = (lambda a: a.flip(3)) if turn & 4 else (lambda a: a)
         turned = flip(X.rot90(turn % 4, (2, 3)))
-        total = total + flip(made(turned, network.run(net, turned))).rot90(-(turn % 4), (2, 3))
-    return (total / turns * unit)[0]
+        found = tone(made(turned, network.run(net, turned)).clamp_min(0))
+        total = total + flip(found).rot90(-(turn % 4), (2, 3))
+    return (untone(total / turns) * unit)[0]

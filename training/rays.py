@@ -70,45 +70,49 @@ def factor(d, variance, zeros, shape):
     return found * torch.exp(s2.clamp_min(0).sqrt() * d.normal(*shape) - 0.5 * s2)
 
 
-class Noise:
-    """Of the scenes of a batch: shares of rays that find nothing, and how colours differ."""
+def noise_of(d, n):
+    """Of each scene: shares of rays that find nothing, differences of colours, level of noise."""
+    one = (n, 1, 1, 1)
+    zeros = [torch.where(d.chance(0.3, *one), 1.0, d.uniform(*one)) for _ in range(2)]
+    return *zeros, d.scale(0.02, 0.4, *one), d.scale(0.05, 0.6, *one), d.scale(0.3, 3, *one)
 
-    def __init__(self, d, n):
-        one = (n, 1, 1, 1)
-        self.zeros = [torch.where(d.chance(0.3, *one), 1.0, d.uniform(*one)) for _ in range(2)]
-        self.colour = [d.scale(0.02, 0.4, *one), d.scale(0.05, 0.6, *one)]
-        self.level = d.scale(0.3, 3, *one)
 
-    def ray(self, d, phase, together):
-        """Radiance [n][3][H][W] of one draw, the mean of `together` [n][1][H][W] rays."""
-        n, _, *size = phase.shape
-        found = 0
-        for part, planes in enumerate((DIRECT, OTHER)):
-            variance = self.level * phase[:, VARIANCES][:, part:part + 1] / together
-            hue = self.colour[part] * (variance / (1 + variance)).sqrt()
-            colour = torch.exp(hue * d.normal(n, 3, *size) - 0.5 * hue * hue)
-            found = found + phase[:, planes] * colour * factor(d, variance, self.zeros[part],
-                                                               variance.shape)
-        return found
+def found_by(d, phase, together, noise):
+    """Radiance [n][3][H][W] of one draw, the mean of `together` [n][1][H][W] rays."""
+    n, _, *size = phase.shape
+    zeros, hues, level, found = noise[:2], noise[2:4], noise[4], 0
+    for part, planes in enumerate((DIRECT, OTHER)):
+        variance = level * phase[:, VARIANCES][:, part:part + 1] / together
+        hue = hues[part] * (variance / (1 + variance)).sqrt()
+        colour = torch.exp(hue * d.normal(n, 3, *size) - 0.5 * hue * hue)
+        found = found + phase[:, planes] * colour * factor(d, variance, zeros[part], variance.shape)
+    return found
 
 
 def traced(d, scenes, rays):
     """Mean radiance, its variance (below 0: of one ray, not known) and AOVs of the rays of each pixel;
-    scenes [n][PHASES][WIDTH][H][W]."""
-    n, _, _, *size = scenes.shape
-    noise = Noise(d, n)
+    scenes [n][PHASES][WIDTH][H][W]. Scenes of the most draws come first, so that those still at work
+    are a part in front."""
     draws = rays.clamp(1, DRAWS)
-    together = rays.clamp_min(1) / draws
-    total = squares = aovs = 0
-    for k in range(DRAWS):
-        which = d.below(PHASES, n, 1, 1, *size).expand(-1, -1, WIDTH, -1, -1)
-        phase = scenes.gather(1, which)[:, 0].float()
-        on = (draws > k).float()
-        found = on * noise.ray(d, phase, together)
-        total, squares, aovs = total + found, squares + found ** 2, aovs + on * phase[:, AOVS]
-    mean = total / draws
+    most, order = draws.amax((1, 2, 3)).sort(descending=True)
+    scenes, rays, draws = scenes[order], rays[order], draws[order]
+    together, noise = rays.clamp_min(1) / draws, noise_of(d, len(rays))
+    total, squares = (torch.zeros(len(rays), 3, *rays.shape[2:], device=rays.device) for _ in range(2))
+    aovs = torch.zeros(len(rays), 7, *rays.shape[2:], device=rays.device)
+    most = most.tolist()
+    for k in range(int(most[0])):
+        some = slice(sum(m > k for m in most))
+        on = (draws[some] > k).float()
+        which = d.below(PHASES, len(on), 1, 1, *on.shape[2:]).expand(-1, -1, WIDTH, -1, -1)
+        phase = scenes[some].gather(1, which)[:, 0].float()
+        found = on * found_by(d, phase, together[some], [of[some] for of in noise])
+        total[some] += found
+        squares[some] += found ** 2
+        aovs[some] += on * phase[:, AOVS]
+    back, mean = order.argsort(), total / draws
     variance = (squares / draws - mean ** 2).clamp_min(0) / (draws - 1).clamp_min(1)
-    return mean, torch.where(draws > 1, variance, -1.0), aovs / draws
+    variance = torch.where(draws > 1, variance, -1.0)
+    return mean[back], variance[back], (aovs / draws)[back]
 
 
 class Rendered(Batch):
@@ -119,7 +123,7 @@ class Rendered(Batch):
         """flags: `there` [n][3][1][1] of albedo, normal and depth; `clean` [n][1][1][1]: those are
         known everywhere, of many rays; `told` [n][1][1][1]: the variance of samples is."""
         there, clean, told = flags
-        mean = torch.cat([a.float().mean(1) for a in scenes.split(32)])
+        mean = scenes.mean(1, dtype=torch.float32)
         truth = mean[:, DIRECT] + mean[:, OTHER]
         y, variance, aovs = traced(d, scenes, rays)
         exact = rays >= CONVERGED
@@ -153,7 +157,7 @@ class RenderedData(Data):
     sorts = tuple(name for name, *_ in KEPT)
 
     def __init__(self, device, reuse=4, slots=16, **more):
-        super().__init__(device, channels=PHASES * WIDTH, reuse=2 * reuse, slots=slots, **more)
+        super().__init__(device, channels=PHASES * WIDTH, reuse=4 * reuse, slots=slots, **more)
 
     def pictures(self, d, count):
         return rendered.block(d, count, self.size, self.tables)
@@ -161,7 +165,7 @@ class RenderedData(Data):
     def samples(self, d, picture):
         n = len(picture)
         scenes = picture.view(n, PHASES, WIDTH, self.size, self.size)
-        light = scenes[:, ::3].float().mean(1)
+        light = scenes[:, ::3].mean(1, dtype=torch.float32)
         truth = light[:, DIRECT] + light[:, OTHER]
         unit = radiance.unit_of(truth, torch.ones_like(truth[:, :1]))
         rays = rays_of(d, wanted(d, truth, unit, light[:, VARIANCES][:, 1:]), self.ranks)

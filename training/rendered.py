@@ -55,12 +55,12 @@ def materials(d, shapes):
     """Of each shape, entries [B][S]; the last one is the ground."""
     n, one, S = shapes.shape[:2], (shapes.shape[0], 1), shapes.shape[1]
     last = torch.arange(S, device=d.device) == S - 1
-    shiny = d.chance(0.6, *one) * d.uniform(*one)
+    shiny = d.chance(0.7, *one) * d.uniform(*one)
     sort = d.uniform(*n)
     material = torch.full(n, DIFFUSE, device=d.device)
     for kind, low, high in ((MIRROR, 0.0, 0.15), (GLASS, 0.15, 0.25), (GLOSS, 0.25, 0.6)):
         material = torch.where((sort >= low * shiny) & (sort < high * shiny), kind, material)
-    material = torch.where(d.uniform(*n) < 0.05 * d.chance(0.5, *one), LAMP, material)
+    material = torch.where(d.uniform(*n) < 0.06 * d.chance(0.65, *one), LAMP, material)
     sky = last & d.chance(0.2, *one)
     material = torch.where(sky, SKY, torch.where(last & (material == LAMP), DIFFUSE, material))
     order = (torch.arange(S, device=d.device) / S).expand(n)
@@ -318,7 +318,8 @@ def part(d, count, size, tables):
     albedo = (colours / 255).clamp(0, 1) ** phases_of(d.between(1, 2.4, *one))
     light = radiance(d, count, at, normal, albedo, size, tables)
     light[:, :6] *= phases_of(torch.exp(d.normal(*one)))
-    dark = (material == SKY) | ((material == MIRROR) | (material == GLASS))
+    dark = (material == SKY) | (material == MIRROR) | (material == GLASS)
+    dark = dark | ((material == LAMP) & phases_of(d.chance(0.5, *one)))
     white = phases_of(d.chance(0.3, *one))
     albedo = torch.where(dark, 1.0 * white, albedo)
     range_ = phases_of(d.scale(1.2, 30, count, 1, 1))
