@@ -6,7 +6,7 @@
   python3 check_rendered.py prior.npz box.npz things.npz
 
 Needs PyTorch and NumPy. Columns: the samples as they are (of pixels without one those spread); one
-pass; 8 passes; with the AOVs of the same rays only; without AOVs; with variances."""
+pass; 8 passes; channel by channel, and that by 8 passes; with the AOVs of the same rays only; without AOVs; with variances."""
 import argparse
 import sys
 from pathlib import Path
@@ -54,6 +54,8 @@ def check(net, scene, tell=print, classes=CLASSES):
     for name, share, count in classes:
         y, rays, own, variance = samples(scene, share, count)
         ways = {"one pass": {"aovs": clean}, "eight": {"aovs": clean, "turns": 8},
+                "by channel": {"aovs": clean, "together": False},
+                "both": {"aovs": clean, "together": False, "turns": 8},
                 "noisy AOVs": {"aovs": own, "share": rays}, "no AOVs": {}}
         if variance is not None:
             ways["variance"] = {"aovs": clean, "variance": variance}

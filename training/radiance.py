@@ -89,27 +89,44 @@ def made(X, Y):
     return direct + share * (lit - direct)
 
 
-@torch.no_grad()
-def recover(net, y, rays, aovs=None, share=None, variance=None, turns=1):
-    """Radiance [3][H][W] of samples [3][H][W] with rays [H][W]. aovs: a dict of albedo [3][H][W],
-    normal [3][H][W], depth [H][W], or some of these; share [H][W]: the rays that they are the mean of,
-    everywhere many if not given. turns: 1 or 8 passes,
-    of whose results the mean after tone() is taken."""
-    device = next(net.parameters()).device
-    put = lambda a: torch.as_tensor(a, dtype=torch.float32, device=device)[None]  # noqa: E731
-    y, rays, aovs = put(y), put(rays)[None], aovs or {}
-    names, planes_of = ("albedo", "normal", "depth"), (3, 3, 1)
-    size, zero = y.shape[2:], lambda k: torch.zeros(1, k, *y.shape[2:], device=device)  # noqa: E731
-    given = [put(aovs[name]).view(1, k, *size) if name in aovs else zero(k)
-             for name, k in zip(names, planes_of)]
-    there = torch.tensor([1.0 * (name in aovs) for name in names], device=device).view(1, 3, 1, 1)
-    share = put(share)[None] if share is not None else torch.full_like(rays, 255.0)
-    variance = put(variance) if variance is not None else torch.full_like(y, -1.0)
-    X, unit = planes(y, rays, variance, torch.cat(given, 1), share, there)
+def passes(net, X, turns):
+    """tone() of radiance / U: the mean of so many passes over planes that are turned and flipped."""
     total = 0
     for turn in range(turns):
         flip = (lambda a: a.flip(3)) if turn & 4 else (lambda a: a)
         turned = flip(X.rot90(turn % 4, (2, 3)))
         found = tone(made(turned, network.run(net, turned)).clamp_min(0))
         total = total + flip(found).rot90(-(turn % 4), (2, 3))
-    return (untone(total / turns) * unit)[0]
+    return total / turns
+
+
+def grays(a, first=0):
+    """Each of the three channels from `first` on as a gray picture: [3][...]."""
+    return torch.cat([torch.cat([a[:, :first], a[:, k:k + 1].expand(-1, 3, -1, -1), a[:, first + 3:]], 1)
+                      for k in range(first, first + 3)])
+
+
+@torch.no_grad()
+def recover(net, y, rays, aovs=None, share=None, variance=None, turns=1, together=True):
+    """Radiance [3][H][W] of samples [3][H][W] with rays [H][W]. aovs: a dict of albedo [3][H][W],
+    normal [3][H][W], depth [H][W], or some of these; share [H][W]: the rays that they are the mean of,
+    everywhere many if not given. turns: 1 or 8 passes. together False: each channel as a gray picture
+    with its own albedo, of whose three results tone() is averaged."""
+    device = next(net.parameters()).device
+    put = lambda a: torch.as_tensor(a, dtype=torch.float32, device=device)[None]  # noqa: E731
+    y, rays, aovs = put(y), put(rays)[None], aovs or {}
+    names, planes_of = ("albedo", "normal", "depth"), (3, 3, 1)
+    size, zero = y.shape[2:], lambda k: torch.zeros(1, k, *y.shape[2:], device=device)  # noqa: E731
+    given = torch.cat([put(aovs[name]).view(1, k, *size) if name in aovs else zero(k)
+                       for name, k in zip(names, planes_of)], 1)
+    there = torch.tensor([1.0 * (name in aovs) for name in names], device=device).view(1, 3, 1, 1)
+    share = put(share)[None] if share is not None else torch.full_like(rays, 255.0)
+    variance = put(variance) if variance is not None else torch.full_like(y, -1.0)
+    if not together:
+        y, variance, given = grays(y), grays(variance), grays(given)
+        rays, share, there = (a.expand(3, -1, -1, -1) for a in (rays, share, there))
+    X, unit = planes(y, rays, variance, given, share, there)
+    found = passes(net, X, turns)
+    if not together:
+        found = found.mean(1, keepdim=True)
+    return (untone(found) * unit).view(3, *size)

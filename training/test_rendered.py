@@ -111,6 +111,21 @@ def test_light_and_distance_have_any_unit(rng):  # noqa: F811
     np.testing.assert_allclose(eight, once, rtol=1e-3, atol=1e-4 * once.max())
 
 
+def test_channels_by_themselves_are_gray_pictures(rng):  # noqa: F811
+    net = network.rendered(6, 1)
+    net.fill(0.1 * rng.standard_normal(net.flat().numel()))
+    y, n, variance, aovs = drawn(rng, (16, 18))
+    of = {"albedo": aovs[:3], "normal": aovs[3:6], "depth": aovs[6]}
+    got = radiance.recover(net, y, n, of, variance=variance, together=False).numpy()
+    for k in range(3):
+        gray = lambda a: np.stack([a[k]] * 3)  # noqa: E731
+        one = radiance.recover(net, gray(y), n, {**of, "albedo": gray(of["albedo"])},
+                               variance=gray(variance)).numpy()
+        unit = radiance.unit_of(*(torch.tensor(a)[None] for a in (gray(y), n[None]))).item()
+        mean = np.expm1(np.log1p(20 * one / unit).mean(0)) / 20 * unit
+        np.testing.assert_allclose(got[k], mean, rtol=1e-3, atol=1e-4 * mean.max())
+
+
 # ---- scenes
 
 class Still(Draws):
