@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""check_rendered.py - decibels of a prior for renderings on path-traced scenes (path_traced.py), from
-1/4 to 64 rays a pixel; after tone mapping, as a display of range 1 has it.
+"""check_rendered.py - decibels of a prior for renderings on path-traced scenes (path_traced.py),
+from 1/4 to 64 rays a pixel; after tone mapping, as a display of range 1 has it.
 
   python3 check_rendered.py prior.npz box.npz things.npz
 
 Needs PyTorch and NumPy. Columns: the samples as they are (of pixels without one those spread); one
-pass; 8 passes; channel by channel, and that by 8 passes; with the AOVs of the same rays only; without AOVs; with variances."""
+pass; 8 passes; channel by channel, and that by 8 passes; with the AOVs of the same rays only;
+without AOVs; with variances."""
 import argparse
 import sys
 from pathlib import Path
@@ -17,8 +18,9 @@ import torch
 import network
 import radiance
 
-CLASSES = (("1/8", 1 / 8, 1), ("1/4", 1 / 4, 1), ("1/2", 1 / 2, 1), ("1", 1, 1), ("4 in 1/4", 1 / 4, 4),
-           ("4", 1, 4), ("16", 1, 16), ("64", 1, 64), ("1/8 exact", 1 / 8, 256), ("1/4 exact", 1 / 4, 256))
+CLASSES = (("1/8", 1 / 8, 1), ("1/4", 1 / 4, 1), ("1/2", 1 / 2, 1), ("1", 1, 1),
+           ("4 in 1/4", 1 / 4, 4), ("4", 1, 4), ("16", 1, 16), ("64", 1, 64),
+           ("1/8 exact", 1 / 8, 256), ("1/4 exact", 1 / 4, 256))
 
 
 def decibels(found, truth):

@@ -30,7 +30,7 @@ class Batch:
         self.weight = torch.where(sigma > 0, 1.0, 1 - known)
 
     def errors(self, Y):
-        """Errors in normal values at weighed pixels, the logarithms of their variances, their count."""
+        """Errors in normal values at weighed pixels, logarithms of their variances, their count."""
         channels = self.target.shape[1]
         e = (self.filled + Y[:, :channels] - self.target) * self.weight
         return e, Y[:, channels:], (self.weight.sum((1, 2, 3)) * channels).clamp_min(1)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""path_traced.py - renders the scenes that check_rendered.py measures on, with Mitsuba 3 (PyPI), which
-nothing else here needs.
+"""path_traced.py - renders the scenes that check_rendered.py measures on, with Mitsuba 3 (PyPI),
+which nothing else here needs.
 
   python3 path_traced.py box.npz --scene box
   python3 path_traced.py things.npz --scene things --side 192 --rays 2048
@@ -62,11 +62,13 @@ def things(side):
         "lamp": {"type": "sphere", "center": [-1.2, -1.6, 3.4], "radius": 0.4,
                  "emitter": {"type": "area", "radiance": rgb(32, 27, 20)}},
         "panel": {"type": "rectangle", "emitter": {"type": "area", "radiance": rgb(6.5, 7, 8)},
-                  "to_world": T().look_at([2.5, 2.5, 2.6], [0, 0, 0.6], [0, 0, 1]).scale([0.8, 0.8, 1])},
+                  "to_world": T().look_at([2.5, 2.5, 2.6], [0, 0, 0.6],
+                                                 [0, 0, 1]).scale([0.8, 0.8, 1])},
         "floor": {"type": "rectangle", "to_world": T().scale([6, 6, 1]),
                   "bsdf": checks((0.72, 0.62, 0.5), (0.24, 0.2, 0.17), 14)},
         "wall": {"type": "rectangle", "bsdf": picture(3),
-                 "to_world": T().translate([-1.5, 2.4, 1]).rotate([1, 0, 0], 90).scale([3.5, 2, 1])},
+                 "to_world": T().translate([-1.5, 2.4, 1]).rotate([1, 0, 0], 90)
+                 .scale([3.5, 2, 1])},
         "side": {"type": "rectangle", "bsdf": checks((0.55, 0.15, 0.1), (0.6, 0.55, 0.5), 8, 20),
                  "to_world": T().translate([-2.6, 0, 1]).rotate([0, 1, 0], 90).scale([2, 3, 1])},
         "glass": {"type": "sphere", "center": [1.1, -1.0, 0.5], "radius": 0.5,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""radiance.py - what the network of a prior for renderings takes and makes: its planes, from few rays
-of a path tracer and from albedo, normal and depth (AOVs); and the radiance from its output. The
-library computes the same; README.md has the formulas.
+"""radiance.py - what the network of a prior for renderings takes and makes: its planes, from few
+rays of a path tracer and from albedo, normal and depth (AOVs); and the radiance from its output.
+The library computes the same; README.md has the formulas.
 
 y [B][3][H][W] is the mean of the n [B][1][H][W] rays of a pixel, n = 0: none. c = y / U is in units
 of U = 4 (sum n sqrt(mean of the three channels of y) / sum n)^2, so that a picture has a mean near
@@ -28,7 +28,7 @@ def untone(z):
 
 
 def shown(c):
-    """As a display has it, and less and less of what is brighter than white: the measure of errors."""
+    """As a display has it, and less of what is brighter than white: the measure of errors."""
     c = c.clamp_min(0)
     return torch.where(c < 1, (c.clamp_max(1) + 0.002) ** (1 / 2.2),
                        1.0009 + torch.log(c.clamp_min(1)) / 4.4)
@@ -41,12 +41,13 @@ def unit_of(y, rays):
 
 
 def near(depth, weight):
-    """0 at the eye, 1 far away or where nothing is hit (0 or less, inf): d / (d + g), g the geometric
-    mean of what is hit and known."""
+    """0 at the eye, 1 far away or where nothing is hit (0 or less, inf): d / (d + g), g the
+    geometric mean of what is hit and known."""
     hit = (depth > 0) & torch.isfinite(depth)
     logs = torch.where(hit, depth, 1.0).clamp_min(1e-30).log()
     of = hit * weight
-    g = torch.exp((logs * of).sum((2, 3), keepdim=True) / of.sum((2, 3), keepdim=True).clamp_min(1e-30))
+    g = torch.exp((logs * of).sum((2, 3), keepdim=True)
+                  / of.sum((2, 3), keepdim=True).clamp_min(1e-30))
     return torch.where(hit, 1 / (1 + g / torch.where(hit, depth, 1.0)), 1.0)
 
 
@@ -75,8 +76,8 @@ def planes(y, rays, variance, aovs, share, there, unit=None):
     direct, quotient = tone(c), tone(c / (own[:, :3] + DARK))
     weight = rays.expand_as(direct)
     spread = spread_of(c, variance / unit ** 2) * known
-    return torch.cat([network.pull_push(direct * rays, weight), direct * known, known, count, spread,
-                      network.pull_push(quotient * rays, weight), own,
+    return torch.cat([network.pull_push(direct * rays, weight), direct * known, known, count,
+                      spread, network.pull_push(quotient * rays, weight), own,
                       (torch.log2(1 + share) / 8).clamp_max(1) * there.amax(1, keepdim=True)],
                      1), unit
 
@@ -90,7 +91,7 @@ def made(X, Y):
 
 
 def passes(net, X, turns):
-    """tone() of radiance / U: the mean of so many passes over planes that are turned and flipped."""
+    """tone() of radiance / U: the mean of so many passes over planes turned and flipped."""
     total = 0
     for turn in range(turns):
         flip = (lambda a: a.flip(3)) if turn & 4 else (lambda a: a)
@@ -102,16 +103,16 @@ def passes(net, X, turns):
 
 def grays(a, first=0):
     """Each of the three channels from `first` on as a gray picture: [3][...]."""
-    return torch.cat([torch.cat([a[:, :first], a[:, k:k + 1].expand(-1, 3, -1, -1), a[:, first + 3:]], 1)
-                      for k in range(first, first + 3)])
+    return torch.cat([torch.cat([a[:, :first], a[:, k:k + 1].expand(-1, 3, -1, -1),
+                                 a[:, first + 3:]], 1) for k in range(first, first + 3)])
 
 
 @torch.no_grad()
 def recover(net, y, rays, aovs=None, share=None, variance=None, turns=1, together=True):
     """Radiance [3][H][W] of samples [3][H][W] with rays [H][W]. aovs: a dict of albedo [3][H][W],
-    normal [3][H][W], depth [H][W], or some of these; share [H][W]: the rays that they are the mean of,
-    everywhere many if not given. turns: 1 or 8 passes. together False: each channel as a gray picture
-    with its own albedo, of whose three results tone() is averaged."""
+    normal [3][H][W], depth [H][W], or some of these; share [H][W]: the rays that they are the mean
+    of, everywhere many if not given. turns: 1 or 8 passes. together False: each channel as a gray
+    picture with its own albedo, of whose three results tone() is averaged."""
     device = next(net.parameters()).device
     put = lambda a: torch.as_tensor(a, dtype=torch.float32, device=device)[None]  # noqa: E731
     y, rays, aovs = put(y), put(rays)[None], aovs or {}

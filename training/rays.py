@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""rays.py - rays of synthetic renderings: how many a pixel has, what each finds, and what is known of
-albedo, normal and depth. The samples of a network for renderings, whole batches on one device."""
+"""rays.py - rays of synthetic renderings: how many a pixel has, what each finds, and what is known
+of albedo, normal and depth. The samples of a network for renderings, whole batches on one
+device."""
 import torch
 import torch.nn.functional as F
 
@@ -11,7 +12,7 @@ from data import FIRST, KEPT_ASIDE, SAMPLES, Batch, Data, turned
 from draws import Draws
 from rendered import AOVS, DIRECT, OTHER, PHASES, VARIANCES, WIDTH
 
-# Every pixel; a share of them at random; nearly evenly; where errors are expected; numbers by pixel.
+# Every pixel; a share at random; nearly evenly; where errors are expected; numbers by pixel.
 PLACES = {"all": 0.28, "uniform": 0.24, "poisson": 0.14, "placed": 0.16, "varying": 0.18}
 COUNTS = ((1, 0.46), (2, 0.13), (4, 0.15), (8, 0.07), (16, 0.06), (32, 0.03), (64, 0.02))
 CONVERGED = 256.0  # rays that leave no noise; the share of such samples is what COUNTS leaves
@@ -23,7 +24,7 @@ KEPT = (("1/4", 0.25, 1.0), ("1/2", 0.5, 1.0), ("1", 1.0, 1.0), ("4", 1.0, 4.0),
 # ---- how many
 
 def wanted(d, truth, unit, loud):
-    """Density [n][1][H][W] of mean 1 where errors are expected: edges, noise, and some of it even."""
+    """Density [n][1][H][W] of mean 1 where errors are expected, and some of it even."""
     seen = radiance.shown(truth / unit).mean(1, keepdim=True)
     blur = lambda a: F.avg_pool2d(F.pad(a, (3,) * 4, mode="replicate"), 7, 1)  # noqa: E731
     edges = blur((seen - blur(seen)).abs())
@@ -45,7 +46,8 @@ def counts_of(d, n):
 def rays_of(d, density, ranks):
     """Rays of each pixel [n][1][H][W], 0: none."""
     n, _, size, _ = density.shape
-    one, place, many = (n, 1, 1, 1), d.pick(tuple(PLACES.values()), n).view(n, 1, 1, 1), counts_of(d, n)
+    one, many = (n, 1, 1, 1), counts_of(d, n)
+    place = d.pick(tuple(PLACES.values()), n).view(one)
     share = d.scale(0.06, 1, *one)
     even = d.uniform(n, 1, size, size)
     spread = sampling.poisson(d, n, size, share[:, 0], ranks)[:, None]
@@ -62,8 +64,8 @@ def rays_of(d, density, ranks):
 # ---- what rays find
 
 def factor(d, variance, zeros, shape):
-    """Draws [n][1][H][W] of mean 1 and this variance, of which `zeros`, 0 to 1, is by rays that find
-    nothing; the rest is log-normal."""
+    """Draws [n][1][H][W] of mean 1 and this variance, of which `zeros`, 0 to 1, is by rays that
+    find nothing; the rest is log-normal."""
     chance = 1 / (1 + zeros * variance)
     s2 = torch.log((1 + variance) * chance)
     found = (d.uniform(*shape) < chance) / chance
@@ -90,15 +92,15 @@ def found_by(d, phase, together, noise):
 
 
 def traced(d, scenes, rays):
-    """Mean radiance, its variance (below 0: of one ray, not known) and AOVs of the rays of each pixel;
-    scenes [n][PHASES][WIDTH][H][W]. Scenes of the most draws come first, so that those still at work
-    are a part in front."""
+    """Mean radiance, its variance (below 0: of one ray, not known) and AOVs of the rays of each
+    pixel; scenes [n][PHASES][WIDTH][H][W]. Scenes of the most draws come first, so that those still
+    at work are a part in front."""
     draws = rays.clamp(1, DRAWS)
     most, order = draws.amax((1, 2, 3)).sort(descending=True)
     scenes, rays, draws = scenes[order], rays[order], draws[order]
     together, noise = rays.clamp_min(1) / draws, noise_of(d, len(rays))
-    total, squares = (torch.zeros(len(rays), 3, *rays.shape[2:], device=rays.device) for _ in range(2))
-    aovs = torch.zeros(len(rays), 7, *rays.shape[2:], device=rays.device)
+    zeros = lambda k: torch.zeros(len(rays), k, *rays.shape[2:], device=rays.device)  # noqa: E731
+    total, squares, aovs = zeros(3), zeros(3), zeros(7)
     most = most.tolist()
     for k in range(int(most[0])):
         some = slice(sum(m > k for m in most))
@@ -134,7 +136,8 @@ class Rendered(Batch):
         share = torch.where(clean, 255.0, rays)
         known = (rays > 0).float()
         self.X, unit = radiance.planes(y * known, rays, variance, aovs, share, there,
-                                       radiance.unit_of(y, rays) * d.scale(0.6, 1.6, len(y), 1, 1, 1))
+                                       radiance.unit_of(y, rays)
+                                       * d.scale(0.6, 1.6, len(y), 1, 1, 1))
         self.target = truth / unit
         self.weight = 1 - known * exact
 
@@ -171,7 +174,8 @@ class RenderedData(Data):
         rays = rays_of(d, wanted(d, truth, unit, light[:, VARIANCES][:, 1:]), self.ranks)
         alone = d.chance(0.1, n, 1, 1, 1)
         there = (d.chance(0.85, n, 3, 1, 1) & ~alone).float()
-        return Rendered(d, scenes, rays, (there, d.chance(0.7, n, 1, 1, 1), d.chance(0.6, n, 1, 1, 1)))
+        clean, told = d.chance(0.7, n, 1, 1, 1), d.chance(0.6, n, 1, 1, 1)
+        return Rendered(d, scenes, rays, (there, clean, told))
 
     def make(self, number):
         """Batches of steps number * steps on, a few at once."""
@@ -195,7 +199,8 @@ class RenderedData(Data):
             known = (d.uniform(count, 1, self.size, self.size) < share).float()
             known[:, :, 0, 0] = 1
             yes = torch.ones(count, 1, 1, 1, dtype=torch.bool, device=self.device)
-            made.append(Rendered(d, scenes, known * rays, (yes.expand(-1, 3, -1, -1).float(), yes, yes)))
+            all_ = yes.expand(-1, 3, -1, -1).float()
+            made.append(Rendered(d, scenes, known * rays, (all_, yes, yes)))
         whole = made[0]
         for name in whole.__dict__:
             setattr(whole, name, torch.cat([getattr(m, name) for m in made]))

@@ -5,9 +5,9 @@ moved, and out of focus. Whole batches on one device, drawn by the same shapes a
 pictures are.
 
 Light is painted, not traced: a network learns from what it looks like. A scene is PHASES pictures,
-one for each place within a pixel, each at a time of the exposure and a point of the lens of its own.
-A ray is one phase of a pixel, with noise (rays.py), and the truth is the mean over phases. So edges
-are smooth in the truth, and albedo, normal and depth of a ray are those of what it hits.
+one for each place within a pixel, each at a time of the exposure and a point of the lens of its
+own. A ray is one phase of a pixel, with noise (rays.py), and the truth is the mean over phases. So
+edges are smooth in the truth, and albedo, normal and depth of a ray are those of what it hits.
 
 Planes of a phase: radiance of lights that are seen or shine directly, 3; of all else, 3; relative
 variance of one ray of each, 2; albedo, normal, depth, 7."""
@@ -44,7 +44,8 @@ def geometry(d, count, size, tables):
     if kind in ("leaves", "signs"):
         S = shapes.shape[1]
         most = torch.where(d.chance(0.6, count, 1), d.scale(6, 120, count, 1), 1.0 * S)
-        gone = (torch.arange(S, device=d.device) >= most) & (torch.arange(S, device=d.device) < S - 1)
+        k = torch.arange(S, device=d.device)
+        gone = (k >= most) & (k < S - 1)
         shapes[..., 4] = torch.where(gone, things.NONE, shapes[..., 4])
     if kind == "signs":
         shapes, surface = scenes.join(things.text(d, palette, size, 1), (shapes, surface))
@@ -81,7 +82,7 @@ def materials(d, shapes):
 
 
 def drawn_phases(d, count):
-    """Place, time and point of the lens of each phase: [B][PHASES] of x, y, time, lens x, lens y."""
+    """Place, time and point of the lens of each phase: [B][PHASES] of x, y, time, two more."""
     k = torch.arange(PHASES, device=d.device).expand(count, PHASES)
     mixed = [torch.argsort(d.uniform(count, PHASES), 1) for _ in range(3)]
     x, y = (k % GRID + 0.5) / GRID - 0.5, (k // GRID + 0.5) / GRID - 0.5
@@ -133,7 +134,8 @@ def surface_of(shapes, every, seen, tables):
     long = (at["fold_x"] ** 2 + at["fold_y"] ** 2 + 1e-9).sqrt()
     table = (16 + 6 * at["phase"]).long()  # smooth ones
     bx, by = 0.7 * u + 512 * at["phase"], 0.7 * v + 91 * at["phase"]
-    bumps = [scenes.noise_at(tables, table, bx + i, by + j) for i, j in ((0, 0), (1.5, 0), (0, 1.5))]
+    bumps = [scenes.noise_at(tables, table, bx + i, by + j)
+             for i, j in ((0, 0), (1.5, 0), (0, 1.5))]
     gx = p * shrunk + wave * at["fold_x"] / long + 2 * at["bump"] * (bumps[1] - bumps[0])
     gy = q * shrunk + wave * at["fold_y"] / long + 2 * at["bump"] * (bumps[2] - bumps[0])
     tilted = at["curved"] == 0
@@ -163,7 +165,7 @@ def phases_of(a):
 
 
 def shadows(d, count, size, tables):
-    """[B * LIGHTS][1][2 size][2 size]: the share of a light that is seen, with sharp and soft edges."""
+    """[B * LIGHTS][1][2 size][2 size]: the share of a light that is seen; edges sharp or soft."""
     n, side = count * LIGHTS, 2 * size
     shapes, _ = things.leaves(d, Palette(d, n, 1), side, 2, tables)
     S = shapes.shape[1]
@@ -212,12 +214,13 @@ def lamp_light(d, count, at, normal, size, tables):
     for k in range(LIGHTS):
         place = [phases_of(d.normal(*one) * 1.5), phases_of(d.normal(*one) * 1.5 - 0.5),
                  phases_of(d.scale(0.3, 4, *one))]
-        to = unit(torch.stack([(place[0] - px), (place[1] - py), place[2].expand(N, size, size)], 1))
+        to = unit(torch.stack([place[0] - px, place[1] - py, place[2].expand(N, size, size)], 1))
         far = (place[0] - px) ** 2 + (place[1] - py) ** 2 + place[2] ** 2
         fall = phases_of(d.chance(0.5, *one))
         fall = torch.where(fall, place[2] ** 2 / far, 1.0)
         move = phases_of(d.scale(0.05, 1.2, *one))
-        seen = looked_up(shadow[:, k:k + 1], px + move * at["depth"] * place[0] + 0.3 * at["x"] * move,
+        seen = looked_up(shadow[:, k:k + 1],
+                         px + move * at["depth"] * place[0] + 0.3 * at["x"] * move,
                          py + move * at["depth"] * place[1])[:, 0]
         seen = torch.where(phases_of(d.chance(0.25, *one)), 1.0, seen)
         colour = torch.exp(0.35 * d.normal(count, 3, 1, 1) + 0.8 * d.normal(count, 1, 1, 1))
@@ -253,7 +256,8 @@ def mirrored(d, count, at, normal, size, tables):
     """What mirrors and glass show, [N][3][size][size] each, and the share that is reflected."""
     sharp, blurred = surroundings(d, count, size, tables)
     pixel = (torch.arange(size, device=d.device) + 0.5) * 2 / size - 1
-    curve, flat = phases_of(d.between(0.6, 2, count, 1, 1)), phases_of(d.between(0.1, 0.8, count, 1, 1))
+    curve = phases_of(d.between(0.6, 2, count, 1, 1))
+    flat = phases_of(d.between(0.1, 0.8, count, 1, 1))
     x = curve * normal[:, 0] + flat * pixel + 0.7 * at["x"]
     y = curve * normal[:, 1] + flat * pixel[:, None] + 0.7 * at["y"]
     rough = at["rough"][:, None]
@@ -276,14 +280,16 @@ def radiance(d, count, at, normal, albedo, size, tables):
     mirror = mirror * phases_of(torch.exp(0.7 * d.normal(*one)))
     around = phases_of(torch.exp(0.5 * shade(d, count, size, 4) + 0.3 * d.normal(count, 3, 1, 1))
                        * d.scale(0.02, 1.5, *one))
-    around = around * (0.6 + 0.4 * (normal * phases_of(unit(d.normal(count, 3, 1, 1)))).sum(1, True))
+    up = phases_of(unit(d.normal(count, 3, 1, 1)))
+    around = around * (0.6 + 0.4 * (normal * up).sum(1, True))
     body = (material == DIFFUSE) | (material == GLOSS)
     lamp = draw(1.5, 60) * torch.exp(0.5 * at["x"])[:, None] * (0.3 + 0.7 * albedo)
     direct = torch.where(body, albedo * lit + (material == GLOSS) * 0.1 * glints, 0.0)
     direct = torch.where(material == LAMP, lamp, direct)
     direct = torch.where(material == SKY, sky(d, count, size, x, y, tables), direct)
     tint = torch.where(phases_of(d.chance(0.5, *one)), 0.4 + 0.6 * albedo, 0.9)
-    other = torch.where(body, albedo * around + (material == GLOSS) * (fresnel + 0.03) * mirror, 0.0)
+    gloss = (material == GLOSS) * (fresnel + 0.03) * mirror
+    other = torch.where(body, albedo * around + gloss, 0.0)
     other = torch.where(material == MIRROR, mirror * tint, other)
     other = torch.where(material == GLASS, glass, other)
     caustic = torch.exp(3 * shade(d, count, size, 12) - 5) * d.chance(0.2, *one)

@@ -220,8 +220,8 @@ def dots(along, across, threshold):
 
 
 def places(shapes, index, side):
-    """Of every pixel, its place turned as the shape is that is seen there, and its place on that shape;
-    cosine and sine of the turn. index [B][side^2]: the shape."""
+    """Of every pixel, its place turned as the shape is that is seen there, and its place on that
+    shape; cosine and sine of the turn. index [B][side^2]: the shape."""
     x, y, cosine, sine = (shapes[..., k].gather(1, index) for k in range(4))
     pixel = torch.arange(side * side, device=index.device)
     px, py = (pixel % side).float() + 0.5, (pixel // side).float() + 0.5

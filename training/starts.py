@@ -23,8 +23,8 @@ def started(o):
     except (OSError, ValueError) as error:
         raise Fault(f"{o.start}: {error}")
     if (net.kind == "rendered") != o.renderings:
-        raise Fault(f"{o.start}: a model of kind {net.kind}; with --renderings, and only then, one of "
-                    "kind rendered")
+        raise Fault(f"{o.start}: a model of kind {net.kind}; with --renderings, and only then, "
+                    "one of kind rendered")
     if (channels, beside) == (o.channels, o.beside):
         wide = made(o)
         at_least = all(b[1] >= a[1] for a, b in zip(net.layers, wide.layers))

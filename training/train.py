@@ -310,8 +310,8 @@ def parsed(arguments=None):
     add("--frames", type=int, default=0, help="odd number of frames that it takes, of which the middle "
         "one is recovered; 0: a single picture")
     add("--guides", type=int, default=0, help="planes of guides that it takes")
-    add("--renderings", action="store_true", help="for radiance of few rays, noisy and sparse, with "
-        "albedo, normals and depth")
+    add("--renderings", action="store_true", help="for radiance of few rays, noisy and sparse, "
+        "with albedo, normals and depth")
     add("--width", help="channels of the largest size, 32, with twice as many at each smaller one; or of "
         "each, such as 48,80,144,256. Weights of --from are widened to it")
     add("--blocks", type=int, default=2, help="at each size; default: 2")
