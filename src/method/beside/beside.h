@@ -32,6 +32,7 @@ typedef struct csrec_film_frame {
     bool owned;
     bool alone, followed; /* what it is by itself is kept; and tells of motion */
     bool carried;         /* to the frame that is followed */
+    bool foreign;         /* it shows another scene than that frame */
 } csrec_film_frame;
 
 /* Motion of the frames of a window to one of them, on planes of half the extents. */

@@ -79,6 +79,10 @@ int64_t csrec_film_samples(csrec_film *f, int64_t k, int64_t c, double middle, d
     csrec_motion *m = &f->motion;
     const csrec_film_frame *frame = csrec_film_at(f, k);
     const int64_t n = f->height * f->width;
+    if (frame->foreign) {
+        memset(known, 0, (size_t)n);
+        return 0;
+    }
     if (!frame->carried) return spread(f, k, c, middle, unit, values, known);
     const double *gain = m->gain[csrec_film_slot(f, k)] + 2 * c;
     middle = (middle - gain[1]) / gain[0];

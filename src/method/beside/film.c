@@ -132,6 +132,7 @@ void csrec_film_range(csrec_film *f, int64_t t, int64_t c, bool seen, double ran
     window_of(f, t, window);
     for (int64_t k = window[0]; k < window[1]; k++) {
         const csrec_measurement *m = &csrec_film_at(f, k)->m;
+        if (seen && csrec_film_at(f, k)->foreign) continue;
         for (int64_t i = 0; i < m->n; i++) { /* fmin leaves out NaN, what is not measured */
             const double own = m->y[i * m->channels + c];
             const double y = seen ? csrec_film_seen(f, k, c, own) : own;

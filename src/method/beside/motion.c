@@ -20,8 +20,9 @@ static const double STEEP = 8.0, FREE = 0.25;
 /* Of means and deviations of two frames, in deviations; squares with gains, of those without. */
 static const double ALIKE = 0.05, BRIGHTER = 0.9;
 
-/* The squares missed of a frame next to one, of the least in its window, that tell of a cut. */
-static const double CHANGE = 2.0;
+/* Squares missed of a frame next to one, of the least in its window, that tell of a cut; of any
+ * frame, of those of its samples about their mean, that tell of another scene. */
+static const double CHANGE = 2.0, ANOTHER = 1.0;
 
 void csrec_motion_create(csrec_film *f) {
     csrec_motion *m = &f->motion;
@@ -265,6 +266,19 @@ static double find_flow(csrec_film *f, int64_t k, int64_t t) {
     return missed;
 }
 
+/* Squares of the samples of frame k about their means, as frame t would see them. */
+static double spread_of(const csrec_film *f, const csrec_measurement *m, const double *gain) {
+    double squares = 0.0;
+    for (int64_t c = 0; c < f->channels; c++) {
+        const double scale = f->weight[c] * gain[2 * c];
+        double mean = 0.0;
+        for (int64_t i = 0; i < m->n; i++) mean += m->y[i * f->channels + c] / (double)m->n;
+        for (int64_t i = 0; i < m->n; i++)
+            squares += pow(scale * (m->y[i * f->channels + c] - mean), 2.0);
+    }
+    return squares;
+}
+
 /* Frames may differ in exposure, light, or haze. Returns the squares that frame t misses of a
  * sample of k. */
 static double carry_frame(csrec_film *f, int64_t k, int64_t t) {
@@ -280,8 +294,11 @@ static double carry_frame(csrec_film *f, int64_t k, int64_t t) {
         }
     } else
         no_gain(f, k);
+    const csrec_measurement *m = &csrec_film_at(f, k)->m;
+    csrec_film_at(f, k)->foreign =
+        missed > ANOTHER * spread_of(f, m, f->motion.gain[csrec_film_slot(f, k)]);
     shut(f, k, t);
-    return missed / (double)csrec_film_at(f, k)->m.n;
+    return missed / (double)m->n;
 }
 
 /* ------------------------------------------------------------------ the window ---------------- */
@@ -298,7 +315,7 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
         status = csrec_film_alone(f, k, call, error);
         if (!had && !status) frame->followed = tells(f, k);
         if (frame->followed && (middle < 0 || k == t)) middle = k;
-        frame->carried = false;
+        frame->carried = frame->foreign = false;
     }
     if (status || csrec_call_stopped(call)) return status;
     m->of = t;
