@@ -76,7 +76,7 @@ static bool tells(csrec_film *f, int64_t t) {
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const double *signal = csrec_film_kept(f, t);
     double sum = 0.0;
-    if (m->n == 0 || !csrec_measurement_even(m)) return false;
+    if (m->n == 0) return false;
     for (int64_t i = 0; i < f->height * f->width * f->channels; i++) sum += signal[i];
     return isfinite(sum);
 }
@@ -271,10 +271,16 @@ static double spread_of(const csrec_film *f, const csrec_measurement *m, const d
     double squares = 0.0;
     for (int64_t c = 0; c < f->channels; c++) {
         const double scale = f->weight[c] * gain[2 * c];
-        double mean = 0.0;
-        for (int64_t i = 0; i < m->n; i++) mean += m->y[i * f->channels + c] / (double)m->n;
-        for (int64_t i = 0; i < m->n; i++)
-            squares += pow(scale * (m->y[i * f->channels + c] - mean), 2.0);
+        double sum = 0.0, count = 0.0;
+        for (int64_t i = 0; i < m->n; i++) {
+            const double y = m->y[i * f->channels + c];
+            sum += isnan(y) ? 0.0 : y;
+            count += !isnan(y);
+        }
+        for (int64_t i = 0; i < m->n; i++) {
+            const double off = scale * (m->y[i * f->channels + c] - sum / count);
+            squares += isnan(off) ? 0.0 : off * off;
+        }
     }
     return squares;
 }
