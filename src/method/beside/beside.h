@@ -75,6 +75,7 @@ typedef struct csrec_film {
     double *share, far; /* far: in holes */
     bool unguided;      /* of a sequence: guides err more than none */
     bool changes;       /* a cut or light is next to the frame that is followed */
+    bool lonely;        /* no other frame shows its scene */
     bool hides;         /* other frames have their holes elsewhere, too, now */
     int fills;          /* the kind of csrec_holes_fill, kept for some frames */
     csrec_blocks blocks;

@@ -20,9 +20,8 @@ static const double STEEP = 8.0, FREE = 0.25;
 /* Of means and deviations of two frames, in deviations; squares with gains, of those without. */
 static const double ALIKE = 0.05, BRIGHTER = 0.9;
 
-/* Squares missed of a frame next to one, of the least in its window, that tell of a cut; of any
- * frame, of those of its samples about their mean, that tell of another scene. */
-static const double CHANGE = 2.0, ANOTHER = 1.0;
+/* The squares missed of a frame next to one, of the least in its window, that tell of a cut. */
+static const double CHANGE = 2.0;
 
 void csrec_motion_create(csrec_film *f) {
     csrec_motion *m = &f->motion;
@@ -266,7 +265,8 @@ static double find_flow(csrec_film *f, int64_t k, int64_t t) {
     return missed;
 }
 
-/* Squares of the samples of frame k about their means, as frame t would see them. */
+/* Squares of the samples of a frame about their means, as another would see them, and half of the
+ * noise. */
 static double spread_of(const csrec_film *f, const csrec_measurement *m, const double *gain) {
     double squares = 0.0;
     for (int64_t c = 0; c < f->channels; c++) {
@@ -281,6 +281,7 @@ static double spread_of(const csrec_film *f, const csrec_measurement *m, const d
             const double off = scale * (m->y[i * f->channels + c] - sum / count);
             squares += isnan(off) ? 0.0 : off * off;
         }
+        squares += 0.5 * count * pow(scale * m->sigma, 2.0);
     }
     return squares;
 }
@@ -301,8 +302,7 @@ static double carry_frame(csrec_film *f, int64_t k, int64_t t) {
     } else
         no_gain(f, k);
     const csrec_measurement *m = &csrec_film_at(f, k)->m;
-    csrec_film_at(f, k)->foreign =
-        missed > ANOTHER * spread_of(f, m, f->motion.gain[csrec_film_slot(f, k)]);
+    csrec_film_at(f, k)->foreign = missed > spread_of(f, m, f->motion.gain[csrec_film_slot(f, k)]);
     shut(f, k, t);
     return missed / (double)m->n;
 }
@@ -325,18 +325,22 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
     }
     if (status || csrec_call_stopped(call)) return status;
     m->of = t;
+    f->changes = f->lonely = false;
     if (middle < 0) return CSREC_OK;
     set_unit(f, csrec_film_kept(f, middle));
     if (middle == t) make_gray(f, t, NULL, m->gray);
     double least = INFINITY, near = 0.0; /* missed of frames, of those next to it */
+    f->lonely = middle == t;
     for (int64_t k = first; k < f->pushed && k <= t + f->reach; k++) {
         csrec_film_frame *frame = csrec_film_at(f, k);
         frame->carried = k != t && frame->followed && middle == t;
         if (!frame->carried) continue;
         const double missed = carry_frame(f, k, t);
+        f->changes = f->changes || frame->foreign;
+        f->lonely = f->lonely && frame->foreign;
         least = fmin(least, missed);
         if (k >= t - 1 && k <= t + 1) near = fmax(near, missed);
     }
-    f->changes = near > CHANGE * least;
+    f->changes = f->changes || near > CHANGE * least;
     return CSREC_OK;
 }

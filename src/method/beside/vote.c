@@ -85,11 +85,14 @@ static void add_product(const csrec_film *f, const parting *p, const csrec_measu
 }
 
 /* Samples here and there tell nothing of holes, where a frame by itself is made up; those that are
- * hidden in the same shapes do. */
+ * hidden in the same shapes do. Without guides and other frames nothing is known beside it. */
 static void divide_holes(csrec_film *f, const parting *p) {
     double all[3] = {0.0, 0.0, 0.0};
     for (int64_t i = 0; i < p->hidden.n; i++) add_product(f, p, &p->hidden, i, all);
-    f->far = all[2] >= LEAST_LEFT_OUT && all[1] > 0.0 ? within_1(all[0] / all[1]) : 1.0;
+    const bool itself = f->lonely && (f->unguided || !p->kept.guides);
+    f->far = itself                                     ? 0.0
+             : all[2] >= LEAST_LEFT_OUT && all[1] > 0.0 ? within_1(all[0] / all[1])
+                                                        : 1.0;
 }
 
 static void divide_blocks(csrec_film *f, const parting *p, double *sums) {
