@@ -88,6 +88,26 @@ TEST(units_of_channels_change_nothing) {
     check_units(0, &o);
 }
 
+/* Expected errors, and where to measure next. */
+TEST(units_of_channels_change_no_expected_error) {
+    const csrec_recover_options o = options_for("frames");
+    double *truth = check_room(AREA * C), *density[2], *map[2], expected[2];
+    const uint64_t order = check_below(&seed, 1 << 30);
+    draw_frames(1, 12, 40.0, truth);
+    for (int k = 0; k < 2; k++) {
+        const double unit[C] = {1.0, ldexp(1.0, -10 - 10 * k), 1.0};
+        const csrec_measurement m = sample(0, truth, 0.3, unit, 0.0, order);
+        map[k] = check_room(AREA * C);
+        density[k] = check_room(AREA);
+        assert_well(csrec_uncertainty(&m, &o, recover(&m, &o), map[k], &expected[k], &told));
+        assert_well(csrec_uncertainty_density(&m, &o, density[k], &told));
+        for (int64_t i = 0; i < AREA * C; i++) map[k][i] /= unit[i % C];
+    }
+    for (int64_t i = 0; i < AREA * C; i++) assert_true(map[0][i] == map[1][i]);
+    assert_true(fabs(expected[0] / expected[1] - 1.0) < 1e-5); /* of which the small has no share */
+    for (int64_t i = 0; i < AREA; i++) assert_true(density[0][i] == density[1][i]);
+}
+
 TEST(units_of_frames_change_nothing) {
     const csrec_setting without = {"network", 0};
     csrec_recover_options o = options_for("beside");

@@ -22,7 +22,7 @@ static double range_of(const csrec_whole *whole, int64_t c) {
 bool csrec_units_of(const csrec_measurement *m, const csrec_whole *whole, double *unit) {
     double largest = 0.0;
     bool any = false;
-    const bool one = m->sigma > 0.0 || m->scale[0] != m->scale[1];
+    const bool one = m->sigma > 0.0 || m->scale[0] != m->scale[1] || m->through || m->is_complex;
     for (int64_t c = 0; c < m->channels; c++) largest = fmax(largest, range_of(whole, c));
     for (int64_t c = 0; c < m->channels; c++) {
         const double range = range_of(whole, c);
@@ -64,11 +64,13 @@ static bool has_lengths(const csrec_recovery *r) {
 }
 
 /* Whether channels have a unit or a middle. Models have the values of their data, but for networks;
- * atoms and a start are those of the samples. */
+ * atoms and a start are those of the samples, and so is what several processes share. */
 static bool find(const csrec_recovery *r, mapped *to) {
     const csrec_measurement *m = r->measurement;
-    const bool model = r->options->model && csrec_method_of(r->options) != &csrec_method_net;
-    if (m->through || m->is_complex || model || !r->signal || r->atoms || r->options->solve.start)
+    const csrec_method_type *method = csrec_method_of(r->options);
+    const bool model = r->options->model && method != &csrec_method_net;
+    if (m->through || m->is_complex || model || method->shares || !r->signal || r->atoms ||
+        r->options->solve.start)
         return false;
     const bool units = csrec_units_of(m, r->whole, to->unit) && !has_lengths(r);
     for (int64_t c = 0; c < m->channels && !units; c++) to->unit[c] = 1.0;
