@@ -85,11 +85,12 @@ static csrec_status run(csrec_film *f, const csrec_measurement *m, csrec_whole *
     static const csrec_setting small[] = {{"block", 8}};
     const csrec_setting turns[] = {{"turns", f->turns}};
     const bool network = f->net.net != NULL;
+    const csrec_method_type *method = network ? &csrec_method_net : &csrec_method_frames;
     csrec_recover_options options = csrec_options_within(f->r.options, call);
     csrec_recover_report report = {0};
     itself with = {f, call, &options};
     csrec_recovery own = f->r;
-    options.method = network ? csrec_method_net.info.name : csrec_method_frames.info.name;
+    options.method = method->info.name;
     options.by_samples = f->r.options->by_samples;
     options.solve.settings = network ? turns : small;
     options.solve.n_settings = 1;
@@ -100,7 +101,7 @@ static csrec_status run(csrec_film *f, const csrec_measurement *m, csrec_whole *
     own.variance = own.common = NULL;
     own.atoms = NULL;
     own.report = &report;
-    return csrec_units_run(&own, recover_plain, &with, error);
+    return csrec_units_run(method, &own, recover_plain, &with, error);
 }
 
 /* What channels that are measured at positions of their own are recovered with, each by itself. */
