@@ -100,7 +100,8 @@ TEST(errors_are_scaled_by_samples_left_out) {
 }
 
 /* The network's own, to a power, by one factor until the next vote. */
-TEST(a_scale_serves_four_frames) {
+TEST(a_scale_serves_two_frames) {
+    const csrec_setting sets[][2] = {{{"vote", 0}, {"motion", 0}}, {{"vote", 1}, {"motion", 0}}};
     double *signal = check_room(T * AREA), *own = check_room(T * AREA), *map = check_room(T * AREA);
     for (int round = 0; round < 4; round++) {
         ENDS_BY(end_model) csrec_model *model = draw_beside(3, 0, 0.05);
@@ -113,14 +114,15 @@ TEST(a_scale_serves_four_frames) {
         }
         f.frame[whole].n = AREA;
         csrec_recover_options o = options_of(model, false);
+        use_settings(&o.solve, 2, sets[0]);
         recover(&f, &o, signal, own);
-        o = options_of(model, true);
+        use_settings(&o.solve, 2, sets[1]);
         recover(&f, &o, signal, map);
-        double factor[2] = {0.0, 0.0};
+        double factor[T] = {0.0};
         for (int64_t i = 0; i < T * AREA; i++) {
-            const int votes = i / AREA >= 4;
+            const int64_t votes = i / AREA / 2;
             if (i / AREA == whole) assert_true(map[i] == 0.0);
-            if (own[i] == 0.0 || (votes && whole == 4)) continue;
+            if (own[i] == 0.0 || (2 * votes == whole)) continue;
             const double here = map[i] / pow(own[i], 0.75);
             if (factor[votes] == 0.0) factor[votes] = here;
             if (!(fabs(here - factor[votes]) <= 1e-9 * here))

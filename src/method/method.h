@@ -239,10 +239,11 @@ bool csrec_units_of(const csrec_measurement *measurement, const csrec_whole *who
 typedef csrec_status (*csrec_recover_fn)(const csrec_recovery *recovery, void *context,
                                          csrec_error *error);
 
-/* run, of samples in these units, less what they are far from 0; signal and variance are back in
- * those of y. Ranges of a part are those of the whole, so that all parts have the same units. */
-csrec_status csrec_units_run(const csrec_recovery *recovery, csrec_recover_fn run, void *context,
-                             csrec_error *error);
+/* run, which is by the method, of samples in these units, less what they are far from 0; signal and
+ * variance are back in those of y. Ranges of a part are those of the whole, so that all parts have
+ * the same units. */
+csrec_status csrec_units_run(const csrec_method_type *method, const csrec_recovery *recovery,
+                             csrec_recover_fn run, void *context, csrec_error *error);
 
 /* csrec_recover_start of the same samples in tones: `tones` tells those of a value of a channel,
  * sigma is the noise in them. So is the signal. */

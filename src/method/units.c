@@ -22,7 +22,7 @@ static double range_of(const csrec_whole *whole, int64_t c) {
 bool csrec_units_of(const csrec_measurement *m, const csrec_whole *whole, double *unit) {
     double largest = 0.0;
     bool any = false;
-    const bool one = m->sigma > 0.0 || m->scale[0] != m->scale[1];
+    const bool one = m->sigma > 0.0 || m->scale[0] != m->scale[1] || m->through || m->is_complex;
     for (int64_t c = 0; c < m->channels; c++) largest = fmax(largest, range_of(whole, c));
     for (int64_t c = 0; c < m->channels; c++) {
         const double range = range_of(whole, c);
@@ -57,20 +57,21 @@ static bool find_middles(const csrec_recovery *r, double *middle) {
 }
 
 /* Settings of solvers may be lengths in units of y, which are one for all channels. */
-static bool has_lengths(const csrec_recovery *r) {
+static bool has_lengths(const csrec_method_type *method, const csrec_recovery *r) {
     const csrec_solve_options *solve = &r->options->solve;
-    return csrec_method_of(r->options)->info.accepts & CSREC_ACCEPTS(SOLVER) &&
+    return method->info.accepts & CSREC_ACCEPTS(SOLVER) &&
            (solve->stop.sigma > 0.0 || solve->n_settings > 0);
 }
 
 /* Whether channels have a unit or a middle. Models have the values of their data, but for networks;
- * atoms and a start are those of the samples. */
-static bool find(const csrec_recovery *r, mapped *to) {
+ * atoms and a start are those of the samples, and so is what several processes share. */
+static bool find(const csrec_method_type *method, const csrec_recovery *r, mapped *to) {
     const csrec_measurement *m = r->measurement;
-    const bool model = r->options->model && csrec_method_of(r->options) != &csrec_method_net;
-    if (m->through || m->is_complex || model || !r->signal || r->atoms || r->options->solve.start)
+    const bool model = r->options->model && method != &csrec_method_net;
+    if (m->through || m->is_complex || model || method->shares || !r->signal || r->atoms ||
+        r->options->solve.start)
         return false;
-    const bool units = csrec_units_of(m, r->whole, to->unit) && !has_lengths(r);
+    const bool units = csrec_units_of(m, r->whole, to->unit) && !has_lengths(method, r);
     for (int64_t c = 0; c < m->channels && !units; c++) to->unit[c] = 1.0;
     return find_middles(r, to->middle) || units;
 }
@@ -112,14 +113,14 @@ static void deliver(const csrec_recovery *r, mapped *from) {
         if (!isnan(from->y[i])) r->signal[m->index[i / C] * C + i % C] = from->y[i];
 }
 
-csrec_status csrec_units_run(const csrec_recovery *r, csrec_recover_fn run, void *context,
-                             csrec_error *error) {
+csrec_status csrec_units_run(const csrec_method_type *method, const csrec_recovery *r,
+                             csrec_recover_fn run, void *context, csrec_error *error) {
     mapped to = {.y = NULL};
     CSREC_TAKE(&to.pool, to.unit, r->measurement->channels);
     CSREC_TAKE(&to.pool, to.middle, r->measurement->channels);
     csrec_status status =
         to.pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
-    if (!status && !find(r, &to)) {
+    if (!status && !find(method, r, &to)) {
         csrec_pool_clear(&to.pool);
         return run(r, context, error);
     }

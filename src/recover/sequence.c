@@ -154,21 +154,6 @@ static csrec_status check_frame(const csrec_sequence *s, const csrec_measurement
     return CSREC_OK;
 }
 
-/* Complete channels guide those with gaps. */
-static csrec_status guide_by_bands(const csrec_measurement *frame, csrec_measurement *copy,
-                                   csrec_error *error) {
-    csrec_guides *all;
-    if (!csrec_measurement_has_bands(frame)) return CSREC_OK;
-    csrec_status status = csrec_bands_guides(copy, &all, error);
-    if (status) {
-        csrec_measurement_clear(copy);
-        return status;
-    }
-    csrec_guides_destroy(copy->guides);
-    copy->guides = all;
-    return CSREC_OK;
-}
-
 /* An owned copy, checked. */
 static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame,
                                csrec_measurement *copy, csrec_error *error) {
@@ -182,8 +167,12 @@ static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame
         free(whole.index);
         free(whole.y);
     }
-    if (!status) status = guide_by_bands(frame, copy, error);
     if (status) return status;
+    if (s->windowed && frame->n > 0) status = csrec_film_bands(copy, error);
+    if (status) {
+        csrec_measurement_clear(copy);
+        return status;
+    }
     copy->n = frame->n;
     if (frame->n > 0)
         s->sigma = frame->sigma;

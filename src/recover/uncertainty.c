@@ -329,6 +329,23 @@ typedef struct uncertainty_job {
     int64_t entries;
 } uncertainty_job;
 
+/* Samples in units in which channels are alike (csrec_units_of), unit [channels], from the pool. */
+static csrec_status make_alike(const csrec_measurement *part, csrec_pool *pool,
+                               csrec_measurement *alike, double **unit, csrec_error *error) {
+    const int64_t C = part->channels;
+    csrec_whole whole = {.least = NULL};
+    *alike = *part;
+    CSREC_TAKE(pool, *unit, C);
+    csrec_status status = csrec_whole_of(part, &whole, error);
+    const bool unlike = !status && !pool->lacks && csrec_units_of(part, &whole, *unit);
+    csrec_whole_clear(&whole);
+    if (unlike) CSREC_TAKE(pool, alike->y, part->n * C);
+    if (!status && pool->lacks) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < part->n * C && unlike && !status; i++)
+        alike->y[i] = part->y[i] / (*unit)[i % C];
+    return status;
+}
+
 /* A csrec_group_fn: of a group of channels, those of a signal. */
 static csrec_status expect_group(void *context, const csrec_groups *groups, int64_t k,
                                  const csrec_measurement *part, const int64_t *sample,
@@ -336,21 +353,27 @@ static csrec_status expect_group(void *context, const csrec_groups *groups, int6
     uncertainty_job *j = context;
     csrec_pool pool = {0};
     const int64_t values = j->entries * part->channels;
-    double *signal = CSREC_TAKE(&pool, signal, values), *map = NULL;
-    estimator e = {.m = part, .signal = signal};
+    double *signal = CSREC_TAKE(&pool, signal, values), *map = NULL, *unit;
+    const int64_t C = part->channels;
+    csrec_measurement alike;
+    estimator e = {.m = &alike, .signal = signal};
     if (j->map) CSREC_TAKE(&pool, map, values);
-    csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
+    csrec_status status = make_alike(part, &pool, &alike, &unit, error);
     (void)sample;
     if (!status) {
         csrec_groups_copy(groups, k, j->entries, signal, true, (double *)(uintptr_t)j->signal);
+        for (int64_t i = 0; i < values; i++) signal[i] /= unit[i % C];
         status = prepare(&e, j->options, error);
     }
     for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
     double share = (double)part->n / (double)j->entries;
     double squares[2] = {share < 1.0 ? unknown_square(&e) : 0.0, sampled_square(&e)};
-    j->squares += (double)values * ((1.0 - share) * squares[0] + share * squares[1]);
+    for (int64_t c = 0; c < C && !status; c++)
+        j->squares += (double)j->entries * unit[c] * unit[c] *
+                      ((1.0 - share) * squares[0] + share * squares[1]);
     j->values += (double)values;
     if (!status && map) status = fill_map(&e, squares, map, error);
+    for (int64_t i = 0; i < values && !status && map; i++) map[i] *= unit[i % C];
     if (!status && map) csrec_groups_copy(groups, k, j->entries, map, false, j->map);
     csrec_pool_clear(&pool);
     return status;
@@ -375,14 +398,19 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
                                 const csrec_measurement *part, const int64_t *sample,
                                 csrec_error *error) {
     uncertainty_job *j = context;
-    estimator e = {.m = part};
+    csrec_measurement alike;
+    csrec_pool pool = {0};
+    double *unit;
+    estimator e = {.m = &alike};
     glance g = {0};
     (void)groups, (void)k, (void)sample;
-    csrec_status status = prepare(&e, j->options, error);
+    csrec_status status = make_alike(part, &pool, &alike, &unit, error);
+    if (!status) status = prepare(&e, j->options, error);
     if (!status) status = glance_whole(&e, &g, error);
     for (int64_t i = 0; i < g.values && !status; i++)
         if (!is_kept(&g, i / part->channels)) j->density[i / part->channels] += g.variance[i];
     glance_clear(&g);
+    csrec_pool_clear(&pool);
     return status;
 }
 

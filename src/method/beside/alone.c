@@ -7,11 +7,12 @@
 #include "method/beside/beside.h"
 #include "method/smooth/holes.h"
 
-/* By the prior for single pictures; channels from `first` on. */
+/* By the prior for single pictures; channels from `first` on. One for colours sees the last of less
+ * than three once more. */
 static csrec_status add_channels(csrec_film *f, const csrec_measurement *m, const double *middle,
                                  double unit, int64_t first, csrec_call *call, double *signal,
                                  csrec_error *error) {
-    const int64_t n = f->height * f->width, C = f->channels;
+    const int64_t n = f->height * f->width, C = m->channels;
     const int own = f->prior.channels;
     csrec_prior_samples s = {.channels = own, .height = f->height, .width = f->width};
     s.values = f->plane;
@@ -24,9 +25,10 @@ static csrec_status add_channels(csrec_film *f, const csrec_measurement *m, cons
     memset(f->sum, 0, (size_t)(own * n) * sizeof *f->sum);
     for (int64_t i = 0; i < m->n; i++) {
         f->known[0][m->index[i]] = 1;
-        for (int c = 0; c < own; c++)
-            f->plane[c * n + m->index[i]] =
-                (float)((m->y[i * C + first + c] - middle[first + c]) / unit);
+        for (int c = 0; c < own; c++) {
+            const int64_t from = first + c < C ? first + c : C - 1;
+            f->plane[c * n + m->index[i]] = (float)((m->y[i * C + from] - middle[from]) / unit);
+        }
     }
     int passes = 0;
     for (; passes < f->turns && !status; passes++) {
@@ -34,7 +36,7 @@ static csrec_status add_channels(csrec_film *f, const csrec_measurement *m, cons
         status = csrec_prior_pass_add(&f->prior, &s, passes, call, f->sum, NULL, error);
     }
     for (int64_t i = 0; i < n && !status; i++)
-        for (int c = 0; c < own; c++)
+        for (int c = 0; c < own && first + c < C; c++)
             signal[i * C + first + c] =
                 middle[first + c] + unit * (double)f->sum[c * n + i] / passes;
     return status;
@@ -51,13 +53,14 @@ static csrec_status by_network(csrec_film *f, const csrec_recovery *own, csrec_c
                                csrec_error *error) {
     const csrec_measurement *m = own->measurement;
     csrec_pool pool = {0};
-    double *middle = CSREC_TAKE(&pool, middle, f->channels);
+    const int64_t C = m->channels;
+    double *middle = CSREC_TAKE(&pool, middle, C);
     csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
     const double unit = status ? 1.0 : csrec_tones_unit(m, own->whole, middle);
-    const bool constant = csrec_whole_constant(own->whole, f->channels);
-    for (int64_t i = 0; i < f->height * f->width * f->channels && !status && constant; i++)
-        own->signal[i] = middle[i % f->channels];
-    for (int64_t c = 0; c < f->channels && !status && !constant; c += f->prior.channels)
+    const bool constant = csrec_whole_constant(own->whole, C);
+    for (int64_t i = 0; i < f->height * f->width * C && !status && constant; i++)
+        own->signal[i] = middle[i % C];
+    for (int64_t c = 0; c < C && !status && !constant; c += f->prior.channels)
         status = add_channels(f, m, middle, unit, c, call, own->signal, error);
     csrec_pool_clear(&pool);
     return status;
@@ -82,11 +85,12 @@ static csrec_status run(csrec_film *f, const csrec_measurement *m, csrec_whole *
     static const csrec_setting small[] = {{"block", 8}};
     const csrec_setting turns[] = {{"turns", f->turns}};
     const bool network = f->net.net != NULL;
+    const csrec_method_type *method = network ? &csrec_method_net : &csrec_method_frames;
     csrec_recover_options options = csrec_options_within(f->r.options, call);
     csrec_recover_report report = {0};
     itself with = {f, call, &options};
     csrec_recovery own = f->r;
-    options.method = network ? csrec_method_net.info.name : csrec_method_frames.info.name;
+    options.method = method->info.name;
     options.by_samples = f->r.options->by_samples;
     options.solve.settings = network ? turns : small;
     options.solve.n_settings = 1;
@@ -97,17 +101,43 @@ static csrec_status run(csrec_film *f, const csrec_measurement *m, csrec_whole *
     own.variance = own.common = NULL;
     own.atoms = NULL;
     own.report = &report;
-    return csrec_units_run(&own, recover_plain, &with, error);
+    return csrec_units_run(method, &own, recover_plain, &with, error);
+}
+
+/* What channels that are measured at positions of their own are recovered with, each by itself. */
+typedef struct apart {
+    csrec_film *film;
+    csrec_call *call;
+    double *signal, *part; /* of all, of a group */
+} apart;
+
+/* A csrec_group_fn. */
+static csrec_status recover_group(void *context, const csrec_groups *g, int64_t k,
+                                  const csrec_measurement *part, const int64_t *sample,
+                                  csrec_error *error) {
+    const apart *a = context;
+    csrec_whole whole;
+    (void)sample;
+    csrec_status status = csrec_whole_of(part, &whole, error);
+    if (!status) status = run(a->film, part, &whole, a->call, a->part, error);
+    csrec_whole_clear(&whole);
+    if (!status)
+        csrec_groups_copy(g, k, a->film->height * a->film->width, a->part, false, a->signal);
+    return status;
 }
 
 csrec_status csrec_film_itself(csrec_film *f, const csrec_measurement *m, csrec_call *call,
                                double *signal, csrec_error *error) {
+    const int64_t values = f->height * f->width * f->channels;
+    csrec_pool pool = {0};
     csrec_measurement plain = *m;
-    csrec_whole whole;
+    apart a = {f, call, signal, CSREC_TAKE(&pool, a.part, values)};
     plain.guides = NULL;
-    csrec_status status = csrec_whole_of(&plain, &whole, error);
-    if (!status) status = run(f, &plain, &whole, call, signal, error);
-    csrec_whole_clear(&whole);
+    plain.bands_apart = true;
+    for (int64_t i = 0; i < values; i++) signal[i] = NAN; /* of what is measured nowhere */
+    csrec_status status = a.part ? csrec_groups_each(&plain, recover_group, &a, error)
+                                 : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_pool_clear(&pool);
     return status;
 }
 
@@ -117,7 +147,7 @@ double *csrec_film_kept(csrec_film *f, int64_t t) {
 
 csrec_status csrec_film_alone(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {
     csrec_film_frame *frame = csrec_film_at(f, t);
-    if (frame->alone || frame->m.n == 0 || !csrec_measurement_even(&frame->m)) return CSREC_OK;
+    if (frame->alone || frame->m.n == 0) return CSREC_OK;
     csrec_status status = csrec_film_itself(f, &frame->m, call, csrec_film_kept(f, t), error);
     frame->alone = f->moves && !status && !csrec_call_stopped(call); /* a part is not kept */
     return status;

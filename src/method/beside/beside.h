@@ -32,6 +32,7 @@ typedef struct csrec_film_frame {
     bool owned;
     bool alone, followed; /* what it is by itself is kept; and tells of motion */
     bool carried;         /* to the frame that is followed */
+    bool foreign;         /* it shows another scene than that frame */
 } csrec_film_frame;
 
 /* Motion of the frames of a window to one of them, on planes of half the extents. */
@@ -49,7 +50,7 @@ typedef struct csrec_motion {
     uint8_t *known;
 } csrec_motion;
 
-enum { CSREC_FILM_EVERY = 4 }; /* frames that a vote serves */
+enum { CSREC_FILM_EVERY = 2 }; /* frames that a vote serves */
 
 typedef struct csrec_film {
     csrec_recovery r; /* options, context, progress; no signal of its own */
@@ -74,6 +75,7 @@ typedef struct csrec_film {
     double *share, far; /* far: in holes */
     bool unguided;      /* of a sequence: guides err more than none */
     bool changes;       /* a cut or light is next to the frame that is followed */
+    bool lonely;        /* no other frame shows its scene */
     bool hides;         /* other frames have their holes elsewhere, too, now */
     int fills;          /* the kind of csrec_holes_fill, kept for some frames */
     csrec_blocks blocks;
@@ -198,6 +200,10 @@ csrec_status csrec_film_next(csrec_film *film, double *squares, csrec_call *call
 /* What to tell of a result that has frames, or channels of them, of which nothing is known in the
  * frames around them either, and which are NAN therefore; or NULL. */
 const char *csrec_film_remark(int64_t values, const double *signal);
+
+/* Adds complete channels to the owned guides of a frame with channels that have gaps.
+ * CSREC_MEMORY: it has none. */
+csrec_status csrec_film_bands(csrec_measurement *frame, csrec_error *error);
 
 /* Guides of channel c of a frame. At most `most`, by what they tell of its samples in least
  * squares, written to guide [][entries], with gaps filled. work: csrec_pyramid_work. Returns their

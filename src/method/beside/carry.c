@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "measurement/channels.h"
 #include "method/beside/beside.h"
 #include "method/beside/flow.h"
 
@@ -79,6 +80,10 @@ int64_t csrec_film_samples(csrec_film *f, int64_t k, int64_t c, double middle, d
     csrec_motion *m = &f->motion;
     const csrec_film_frame *frame = csrec_film_at(f, k);
     const int64_t n = f->height * f->width;
+    if (frame->foreign) {
+        memset(known, 0, (size_t)n);
+        return 0;
+    }
     if (!frame->carried) return spread(f, k, c, middle, unit, values, known);
     const double *gain = m->gain[csrec_film_slot(f, k)] + 2 * c;
     middle = (middle - gain[1]) / gain[0];
@@ -129,19 +134,20 @@ csrec_status csrec_film_gather(csrec_film *f, int64_t t, csrec_measurement *all,
                                csrec_error *error) {
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const int64_t n = f->height * f->width, C = f->channels;
+    const int64_t least = csrec_measurement_even(m) ? C : 1; /* so that what is even stays so */
     *all = *m;
     CSREC_TAKE(pool, all->index, n);
     CSREC_TAKE(pool, all->y, n * C);
     if (pool->lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < n * C; i++) all->y[i] = NAN;
     for (int64_t c = 0; c < C; c++) gather_channel(f, t, c, all->y);
-    for (int64_t i = 0; i < m->n; i++)
-        memcpy(all->y + m->index[i] * C, m->y + i * C, (size_t)C * sizeof *m->y);
+    for (int64_t i = 0; i < m->n * C; i++)
+        if (!isnan(m->y[i])) all->y[m->index[i / C] * C + i % C] = m->y[i];
     all->n = 0;
     for (int64_t i = 0; i < n; i++) {
-        bool known = true;
-        for (int64_t c = 0; c < C; c++) known = known && !isnan(all->y[i * C + c]);
-        if (!known) continue;
+        int64_t known = 0;
+        for (int64_t c = 0; c < C; c++) known += !isnan(all->y[i * C + c]);
+        if (known < least) continue;
         memmove(all->y + all->n * C, all->y + i * C, (size_t)C * sizeof *all->y);
         all->index[all->n++] = i;
     }

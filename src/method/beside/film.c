@@ -21,15 +21,15 @@ static int setting(const csrec_recovery *r, const char *name) {
 }
 
 /* Without a prior for single pictures there is neither a vote nor motion. */
-static csrec_status open_alone(csrec_film *f, bool network, const csrec_net_options *options,
-                               csrec_error *error) {
+static csrec_status open_alone(csrec_film *f, const csrec_measurement *m, bool network,
+                               const csrec_net_options *options, csrec_error *error) {
     const int64_t n = f->height * f->width, C = f->channels;
     csrec_status status = CSREC_OK;
     if (network && !csrec_prior_installed(1, 0, NULL)) f->votes = f->moves = false;
     if (!f->votes && !f->moves) return CSREC_OK;
     if (network)
-        status = csrec_prior_pass_create(NULL, C, true, f->r.context, options, f->height, f->width,
-                                         &f->prior, error);
+        status = csrec_prior_pass_create(NULL, C, csrec_measurement_even(m), f->r.context, options,
+                                         f->height, f->width, &f->prior, error);
     const int64_t planes = network && !status ? f->prior.channels : 0;
     CSREC_TAKE(&f->pool, f->plane, planes * n);
     CSREC_TAKE(&f->pool, f->sum, planes * n);
@@ -83,7 +83,7 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
     CSREC_TAKE(&f->pool, f->result, n);
     CSREC_TAKE(&f->pool, f->squares, n);
     CSREC_TAKE(&f->pool, f->fit_to, n);
-    status = open_alone(f, network, &options, error);
+    status = open_alone(f, m, network, &options, error);
     if (status || !f->pool.lacks) return status;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for frames of %lld x %lld",
                       (long long)f->height, (long long)f->width);
@@ -132,6 +132,7 @@ void csrec_film_range(csrec_film *f, int64_t t, int64_t c, bool seen, double ran
     window_of(f, t, window);
     for (int64_t k = window[0]; k < window[1]; k++) {
         const csrec_measurement *m = &csrec_film_at(f, k)->m;
+        if (seen && csrec_film_at(f, k)->foreign) continue;
         for (int64_t i = 0; i < m->n; i++) { /* fmin leaves out NaN, what is not measured */
             const double own = m->y[i * m->channels + c];
             const double y = seen ? csrec_film_seen(f, k, c, own) : own;
@@ -262,47 +263,14 @@ static csrec_status recover_gathered(csrec_film *f, int64_t t, double *signal, c
     return status;
 }
 
-/* Channels that are measured at positions of their own, by themselves. */
-typedef struct apart {
-    csrec_film *film;
-    double *signal, *part; /* of all, of a group */
-    csrec_call *call;
-} apart;
-
-/* A csrec_group_fn. */
-static csrec_status recover_group(void *context, const csrec_groups *g, int64_t k,
-                                  const csrec_measurement *part, const int64_t *sample,
-                                  csrec_error *error) {
-    const apart *a = context;
-    (void)sample;
-    csrec_status status = csrec_film_itself(a->film, part, a->call, a->part, error);
-    if (!status)
-        csrec_groups_copy(g, k, a->film->height * a->film->width, a->part, false, a->signal);
-    return status;
-}
-
-static csrec_status recover_apart(csrec_film *f, const csrec_measurement *m, double *signal,
-                                  csrec_call *call, csrec_error *error) {
-    const int64_t values = f->height * f->width * f->channels;
-    csrec_pool pool = {0};
-    apart a = {f, signal, CSREC_TAKE(&pool, a.part, values), call};
-    for (int64_t i = 0; i < values; i++) signal[i] = NAN; /* of what is measured nowhere */
-    csrec_status status = a.part ? csrec_groups_each(m, recover_group, &a, error)
-                                 : csrec_fail(error, CSREC_MEMORY, "out of memory");
-    csrec_pool_clear(&pool);
-    return status;
-}
-
 static csrec_status recover_frame(csrec_film *f, int64_t t, double *signal, double *variance,
                                   csrec_call *call, csrec_error *error) {
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
-    const bool even = csrec_measurement_even(m);
     /* carried samples are not guided: motion is that of frames without guides */
     const bool carries = f->moves && !f->net.net;
     csrec_status status = f->moves ? csrec_film_follow(f, t, call, error) : CSREC_OK;
-    if (carries && even && (!m->guides || m->n == 0) && !status && !csrec_call_stopped(call))
+    if (carries && (!m->guides || m->n == 0) && !status && !csrec_call_stopped(call))
         return recover_gathered(f, t, signal, call, error);
-    if (carries && !even && !m->guides && !status) return recover_apart(f, m, signal, call, error);
     for (int64_t c = 0; c < f->channels && !status; c++)
         status = recover_channel(f, t, c, signal, variance, call, error);
     return status;
@@ -312,7 +280,7 @@ csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double
                                 csrec_call *call, csrec_error *error) {
     csrec_film_frame *frame = csrec_film_at(f, t);
     csrec_guides *guides = frame->m.guides;
-    if (f->unguided && frame->m.n > 0 && csrec_measurement_even(&frame->m)) frame->m.guides = NULL;
+    if (f->unguided && frame->m.n > 0) frame->m.guides = NULL;
     const csrec_status status = recover_frame(f, t, signal, variance, call, error);
     frame->m.guides = guides;
     return status;

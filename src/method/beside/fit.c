@@ -21,10 +21,9 @@ int64_t csrec_film_steps(double steps, bool sequence) {
  * result: shares hold for it. Frames before may have seen them beside, but none was asked for them.
  */
 static int64_t fit_to(csrec_film *f, int64_t t, const uint8_t *known) {
-    const bool votes = f->votes && csrec_measurement_even(&csrec_film_at(f, t)->m);
     int64_t count = 0;
     for (int64_t i = 0; i < f->height * f->width; i++) {
-        f->fit_to[i] = known[i] && !(votes && csrec_film_left_out(f, t, i));
+        f->fit_to[i] = known[i] && !(f->votes && csrec_film_left_out(f, t, i));
         count += f->fit_to[i];
     }
     return count;

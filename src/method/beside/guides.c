@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "learn/net/pyramid.h"
+#include "measurement/channels.h"
+#include "measurement/guides.h"
 #include "method/beside/beside.h"
 
 /* ------------------------------------------------------------------ candidates ---------------- */
@@ -129,4 +131,13 @@ int csrec_film_guides(const csrec_measurement *m, int64_t c, int most, int threa
     if (n > most) n = choose(m, c, n, list, most) ? most : -1;
     for (int64_t k = 0; k < n; k++) take(m, list[k], entries, threads, work, guide + k * entries);
     return (int)n;
+}
+
+csrec_status csrec_film_bands(csrec_measurement *frame, csrec_error *error) {
+    csrec_guides *all;
+    if (!csrec_measurement_has_bands(frame)) return CSREC_OK;
+    csrec_status status = csrec_bands_guides(frame, &all, error);
+    csrec_guides_destroy(frame->guides);
+    frame->guides = all;
+    return status;
 }

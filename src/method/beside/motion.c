@@ -75,7 +75,7 @@ static bool tells(csrec_film *f, int64_t t) {
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const double *signal = csrec_film_kept(f, t);
     double sum = 0.0;
-    if (m->n == 0 || !csrec_measurement_even(m)) return false;
+    if (m->n == 0) return false;
     for (int64_t i = 0; i < f->height * f->width * f->channels; i++) sum += signal[i];
     return isfinite(sum);
 }
@@ -265,6 +265,27 @@ static double find_flow(csrec_film *f, int64_t k, int64_t t) {
     return missed;
 }
 
+/* Squares of the samples of a frame about their means, as another would see them, and half of the
+ * noise. */
+static double spread_of(const csrec_film *f, const csrec_measurement *m, const double *gain) {
+    double squares = 0.0;
+    for (int64_t c = 0; c < f->channels; c++) {
+        const double scale = f->weight[c] * gain[2 * c];
+        double sum = 0.0, count = 0.0;
+        for (int64_t i = 0; i < m->n; i++) {
+            const double y = m->y[i * f->channels + c];
+            sum += isnan(y) ? 0.0 : y;
+            count += !isnan(y);
+        }
+        for (int64_t i = 0; i < m->n; i++) {
+            const double off = scale * (m->y[i * f->channels + c] - sum / count);
+            squares += isnan(off) ? 0.0 : off * off;
+        }
+        squares += 0.5 * count * pow(scale * m->sigma, 2.0);
+    }
+    return squares;
+}
+
 /* Frames may differ in exposure, light, or haze. Returns the squares that frame t misses of a
  * sample of k. */
 static double carry_frame(csrec_film *f, int64_t k, int64_t t) {
@@ -280,8 +301,10 @@ static double carry_frame(csrec_film *f, int64_t k, int64_t t) {
         }
     } else
         no_gain(f, k);
+    const csrec_measurement *m = &csrec_film_at(f, k)->m;
+    csrec_film_at(f, k)->foreign = missed > spread_of(f, m, f->motion.gain[csrec_film_slot(f, k)]);
     shut(f, k, t);
-    return missed / (double)csrec_film_at(f, k)->m.n;
+    return missed / (double)m->n;
 }
 
 /* ------------------------------------------------------------------ the window ---------------- */
@@ -298,22 +321,26 @@ csrec_status csrec_film_follow(csrec_film *f, int64_t t, csrec_call *call, csrec
         status = csrec_film_alone(f, k, call, error);
         if (!had && !status) frame->followed = tells(f, k);
         if (frame->followed && (middle < 0 || k == t)) middle = k;
-        frame->carried = false;
+        frame->carried = frame->foreign = false;
     }
     if (status || csrec_call_stopped(call)) return status;
     m->of = t;
+    f->changes = f->lonely = false;
     if (middle < 0) return CSREC_OK;
     set_unit(f, csrec_film_kept(f, middle));
     if (middle == t) make_gray(f, t, NULL, m->gray);
     double least = INFINITY, near = 0.0; /* missed of frames, of those next to it */
+    f->lonely = middle == t;
     for (int64_t k = first; k < f->pushed && k <= t + f->reach; k++) {
         csrec_film_frame *frame = csrec_film_at(f, k);
         frame->carried = k != t && frame->followed && middle == t;
         if (!frame->carried) continue;
         const double missed = carry_frame(f, k, t);
+        f->changes = f->changes || frame->foreign;
+        f->lonely = f->lonely && frame->foreign;
         least = fmin(least, missed);
         if (k >= t - 1 && k <= t + 1) near = fmax(near, missed);
     }
-    f->changes = near > CHANGE * least;
+    f->changes = f->changes || near > CHANGE * least;
     return CSREC_OK;
 }

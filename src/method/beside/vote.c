@@ -85,11 +85,14 @@ static void add_product(const csrec_film *f, const parting *p, const csrec_measu
 }
 
 /* Samples here and there tell nothing of holes, where a frame by itself is made up; those that are
- * hidden in the same shapes do. */
+ * hidden in the same shapes do. Without guides and other frames nothing is known beside it. */
 static void divide_holes(csrec_film *f, const parting *p) {
     double all[3] = {0.0, 0.0, 0.0};
     for (int64_t i = 0; i < p->hidden.n; i++) add_product(f, p, &p->hidden, i, all);
-    f->far = all[2] >= LEAST_LEFT_OUT && all[1] > 0.0 ? within_1(all[0] / all[1]) : 1.0;
+    const bool itself = f->lonely && (f->unguided || !p->kept.guides);
+    f->far = itself                                     ? 0.0
+             : all[2] >= LEAST_LEFT_OUT && all[1] > 0.0 ? within_1(all[0] / all[1])
+                                                        : 1.0;
 }
 
 static void divide_blocks(csrec_film *f, const parting *p, double *sums) {
@@ -201,9 +204,8 @@ double csrec_film_share(const csrec_film *f, int64_t y, int64_t x) {
 csrec_status csrec_film_decide(csrec_film *f, int64_t t, csrec_call *call, csrec_error *error) {
     const csrec_measurement *m = &csrec_film_at(f, t)->m;
     const bool holds = t % CSREC_FILM_EVERY != 0 && f->voted && !f->changes;
-    return holds || m->n == 0 || !csrec_measurement_even(m) || csrec_call_stopped(call)
-               ? CSREC_OK
-               : find_shares(f, t, call, error);
+    return holds || m->n == 0 || csrec_call_stopped(call) ? CSREC_OK
+                                                          : find_shares(f, t, call, error);
 }
 
 csrec_status csrec_film_vote(csrec_film *f, int64_t t, double *signal, csrec_call *call,
@@ -213,8 +215,7 @@ csrec_status csrec_film_vote(csrec_film *f, int64_t t, double *signal, csrec_cal
     const double *alone = csrec_film_kept(f, t);
     const csrec_holes *holes = &f->holes[csrec_film_slot(f, t)];
     csrec_status status = CSREC_OK;
-    if (m->n == 0 || !csrec_measurement_even(m) || !f->voted || csrec_call_stopped(call))
-        return CSREC_OK;
+    if (m->n == 0 || !f->voted || csrec_call_stopped(call)) return CSREC_OK;
     status = csrec_film_alone(f, t, call, error);
     if (csrec_call_stopped(call)) return status;
     for (int64_t y = 0; y < f->height && !status; y++)

@@ -76,7 +76,7 @@ static csrec_status run_method(const csrec_recovery *recovery, void *context, cs
 static csrec_status run(const csrec_method_type *method, const csrec_recovery *recovery,
                         csrec_error *error) {
     return method->beside ? csrec_method_run(method, recovery, error)
-                          : csrec_units_run(recovery, run_method, (void *)method, error);
+                          : csrec_units_run(method, recovery, run_method, (void *)method, error);
 }
 
 /* A csrec_group_fn. */
@@ -107,12 +107,13 @@ static csrec_status run_group(void *job, const csrec_groups *g, int64_t k,
 csrec_status csrec_channels_run(const csrec_method_type *method, const csrec_recovery *recovery,
                                 const double *mean, csrec_error *error) {
     group_job j = {.method = method, .all = recovery};
-    if (method->uneven || csrec_measurement_even(recovery->measurement))
+    const csrec_measurement *m = recovery->measurement;
+    if (method->uneven || (method->beside && m->sequence) || csrec_measurement_even(m))
         return run(method, recovery, error);
     csrec_status status = prepare(&j, error);
     if (!status) {
         fill(&j, mean);
-        status = csrec_groups_each(recovery->measurement, run_group, &j, error);
+        status = csrec_groups_each(m, run_group, &j, error);
     }
     csrec_pool_clear(&j.pool);
     return status;
