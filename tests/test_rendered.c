@@ -56,7 +56,7 @@ static void place_aovs(seen *p) {
     const float *d = p->s.depth;
     for (int64_t i = 0; i < p->n && d; i++)
         if (p->share[i] > 0.0 && d[i] > 0.0f && isfinite(d[i]))
-            logs += p->share[i] * log((double)d[i]), sum += p->share[i];
+            logs += log((double)d[i]), sum += 1.0;
     for (int64_t i = 0; i < p->n; i++) {
         const bool hit = d && d[i] > 0.0f && isfinite(d[i]);
         for (int k = 0; k < 3; k++) {

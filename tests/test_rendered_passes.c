@@ -192,7 +192,7 @@ static void compare(const csrec_npz *npz, const csrec_model *model) {
     for (int64_t i = 0; i < 3 * n; i++) {
         const double unit = r.unit[i / n], got = tone_of((double)result[i] / unit);
         worst = fmax(worst, fabs(got - tone_of((double)wanted[i] / unit)));
-        expect_near(got, tone_of((double)wanted[i] / unit), 2e-4, "tone", i);
+        expect_near(got, tone_of((double)wanted[i] / unit), 2e-5, "tone", i);
     }
     print_message("farthest tone of %lld x %lld: %.2g\n", (long long)h, (long long)w, worst);
 }

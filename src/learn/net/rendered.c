@@ -172,11 +172,11 @@ static void look_at_depth(const csrec_rendered *r, const csrec_rendered_samples 
     float *to = plane(r, DEPTH);
     double logs = 0.0, sum = 0.0;
     for (int64_t i = 0; i < n && s->depth; i++) {
-        if (!is_hit(s->depth[i])) continue;
-        logs += (double)share[i] * log((double)s->depth[i]);
-        sum += (double)share[i];
+        if (!(share[i] > 0.0f) || !is_hit(s->depth[i])) continue;
+        logs += log((double)s->depth[i]);
+        sum += 1.0;
     }
-    const double g = exp(logs / fmax(sum, 1e-30));
+    const double g = exp(logs / fmax(sum, 1.0));
     for (int64_t i = 0; i < n; i++) {
         to[i] = s->depth ? 1.0f : 0.0f;
         if (s->depth && is_hit(s->depth[i])) to[i] = (float)(1.0 / (1.0 + g / (double)s->depth[i]));
