@@ -32,9 +32,10 @@ static inline void draw_light(int64_t n, csrec_rendered_samples *s) {
     strew(3 * n, INFINITY, y);
     strew(3 * n, -2.0f, y);
     for (int64_t i = 0; i < n; i++) rays[i] = pick(9, counts);
-    const int64_t one = check_below(&seed, n);
+    const int64_t one = check_below(&seed, n), lamp = check_below(&seed, n);
+    for (int k = 0; k < 3; k++) y[k * n + lamp] = 1e6f; /* beyond the last tone */
     for (int k = 0; k < 3; k++) y[k * n + one] = 7.0f;
-    rays[one] = 1.0f;
+    rays[lamp] = rays[one] = 1.0f;
     s->radiance = y;
     s->rays = rays;
 }
@@ -52,7 +53,7 @@ static inline csrec_rendered_samples draw_samples(int64_t h, int64_t w, int roun
     strew(3 * n, NAN, deviation);
     strew(3 * n, NAN, albedo);
     for (int k = 0; k < 4; k++) strew(n, depths[k], depth);
-    for (int64_t i = 0; i < n && round % 9 != 8; i++) known[i] = pick(4, counts);
+    for (int64_t i = 0; i < n && round % 7 < 5; i++) known[i] = pick(4, counts);
     if (round % 3) s.deviation = deviation;
     if (round & 1) s.albedo = albedo;
     if (round & 2) s.normal = draw_floats(3 * n, -1.2, 1.2);
