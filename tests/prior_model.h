@@ -118,7 +118,7 @@ static inline int64_t padded(int64_t extent) {
 
 /* What the network makes of so many planes, mirrored and transposed, by csrec_net_apply. */
 static inline double *apply_to_turned(csrec_net *net, int64_t takes, int64_t makes, int64_t h,
-                                   int64_t w, const float *planes, int turn) {
+                                      int64_t w, const float *planes, int turn) {
     const int64_t n = h * w;
     double *turned = check_room(takes * n), *out = check_room(makes * n);
     for (int64_t i = 0; i < takes * n; i++) turned[i] = (double)planes[i];
