@@ -21,6 +21,7 @@ FIRST = 4  # blocks before the first step
 
 class Batch:
     """Planes X, F and the picture in normal values, the weight of a pixel's error, the unit."""
+    least = 1e-4  # mean squared errors far below this one count as it
 
     def __init__(self, picture, known, sigma, noise):
         shown = picture + sigma * noise
@@ -28,13 +29,24 @@ class Batch:
         self.target = (picture - mean) / self.unit
         self.weight = torch.where(sigma > 0, 1.0, 1 - known)
 
+    def errors(self, Y):
+        """Errors in normal values at weighed pixels, logarithms of their variances, their count."""
+        channels = self.target.shape[1]
+        e = (self.filled + Y[:, :channels] - self.target) * self.weight
+        return e, Y[:, channels:], (self.weight.sum((1, 2, 3)) * channels).clamp_min(1)
+
+    def decibels(self, Y):
+        e, _, count = self.errors(Y)
+        mse = e.square().sum((1, 2, 3)) / count
+        return 10 * torch.log10(255 ** 2 / (mse * self.unit.flatten() ** 2))
+
     def part(self, first, every):
-        some = object.__new__(Batch)
+        some = object.__new__(type(self))
         some.__dict__ = {name: of[first::every] for name, of in self.__dict__.items()}
         return some
 
     def copied(self):
-        some = object.__new__(Batch)
+        some = object.__new__(type(self))
         some.__dict__ = {name: of.clone() for name, of in self.__dict__.items()}
         return some
 
@@ -51,6 +63,7 @@ def turned(picture, k):
 
 class Data:
     """steps: as many batches are made at once, as one costs nearly as many launches."""
+    sorts = ()  # of pictures kept aside, each as many, one sort after another
 
     def __init__(self, device, seed=0, rank=0, channels=1, batch=64, size=128, steps=32, reuse=4,
                  slots=16, side=256):

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 CONV, DOWN, UP = 0, 1, 2  # kinds of layers, as in the file
+RENDERED, RENDERED_MADE = 20, 8  # planes of a network for renderings (radiance.py)
 TONE = 1.0                # one of 255 levels
 
 
@@ -106,6 +107,11 @@ def beside(frames, guides, width=32, blocks=2, seed=0):
     return Network(3 * frames + 2 + guides, design(2, width, blocks)).start(1, seed)
 
 
+def rendered(width=32, blocks=2, seed=0):
+    """The network of a prior for renderings."""
+    return Network(RENDERED, design(RENDERED_MADE, width, blocks)).start(1, seed)
+
+
 @torch.no_grad()
 def begun(gray, frames, guides):
     """From the network of a gray prior: that of its middle frame, and nothing of the others yet."""
@@ -152,10 +158,10 @@ def broadened(net, wide):
 
 # ---- the file
 
-def write(path, network, channels, history=(), dtype=np.float16, beside=None, **texts):
+def write(path, network, channels, history=(), dtype=np.float16, beside=None, kind="net", **texts):
     """history: rows (loss, PSNR of validation); beside: frames and guides that it takes."""
     loss, psnr = np.array(history, np.float64).reshape(-1, 2).T
-    arrays = {"kind": "net", "source": "synthetic pictures", "layers": np.array(network.layers),
+    arrays = {"kind": kind, "source": "synthetic pictures", "layers": np.array(network.layers),
               "weights": network.flat().numpy().astype(dtype)}
     if beside:
         arrays.update(kind="beside", frames=np.int64(beside[0]), guides=np.int64(beside[1]))
@@ -169,15 +175,19 @@ def write(path, network, channels, history=(), dtype=np.float16, beside=None, **
 def read(path):
     """The network of a .npz file, its channels, and the frames and guides that it takes."""
     with np.load(path, allow_pickle=False) as z:
+        kind = str(z["kind"]) if "kind" in z else "net"
         names = ("frames", "guides") if "frames" in z else ("channels",)
         missing = [name for name in ("layers", "weights", *names) if name not in z]
         if missing:
-            raise ValueError(f"{path}: array '{missing[0]}' is missing; give a model of kind net "
-                             "or beside")
+            raise ValueError(f"{path}: array '{missing[0]}' is missing; give a model of kind net, "
+                             "beside or rendered")
         channels = int(z["channels"]) if "channels" in z else 1
         beside = tuple(int(z[name]) if name in z else 0 for name in ("frames", "guides"))
         planes = 3 * beside[0] + 2 + beside[1] if any(beside) else 2 * channels + 2
-        return Network(planes, z["layers"]).fill(z["weights"]), channels, beside
+        planes = RENDERED if kind == "rendered" else planes
+        net = Network(planes, z["layers"]).fill(z["weights"])
+        net.kind = kind
+        return net, channels, beside
 
 
 # ---- planes

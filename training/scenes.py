@@ -219,16 +219,22 @@ def dots(along, across, threshold):
     return 2 * (16 * (radius * radius - p * p - q * q) + 0.5).clamp(0, 1) - 1
 
 
+def places(shapes, index, side):
+    """Of every pixel, its place turned as the shape is that is seen there, and its place on that
+    shape; cosine and sine of the turn. index [B][side^2]: the shape."""
+    x, y, cosine, sine = (shapes[..., k].gather(1, index) for k in range(4))
+    pixel = torch.arange(side * side, device=index.device)
+    px, py = (pixel % side).float() + 0.5, (pixel // side).float() + 0.5
+    nx, ny = px * cosine + py * sine, py * cosine - px * sine
+    return (nx, ny, nx - (x * cosine + y * sine), ny - (y * cosine - x * sine), cosine, sine)
+
+
 def paint(shapes, surfaces, seen, tables):
     """[B][channels][side][side] of the shapes that are seen at each pixel."""
     B, side, _ = seen.shape
     index = seen.view(B, -1).long()
-    x, y, cosine, sine = (shapes[..., k].gather(1, index) for k in range(4))
     f = {name: surfaces[name].gather(1, index) for name in FIELDS}
-    pixel = torch.arange(side * side, device=seen.device)
-    px, py = (pixel % side).float() + 0.5, (pixel // side).float() + 0.5
-    nx, ny = px * cosine + py * sine, py * cosine - px * sine
-    u, v = nx - (x * cosine + y * sine), ny - (y * cosine - x * sine)
+    nx, ny, u, v, _, _ = places(shapes, index, side)
     at = nx * f["noise_scale"], ny * f["noise_scale"]
     if "noise_x" in surfaces:  # of what moves: its place in the noise at time 0
         at = [w * f["noise_scale"] + surfaces[name].gather(1, index)

@@ -22,40 +22,35 @@ import torch.distributed as dist
 import network
 from beside import BesideData
 from data import Ahead, Data
+from rays import RenderedData
+from starts import Fault, made, started
 
 BETA1, BETA2, DECAY, CLIP = 0.9, 0.98, 1e-4, 1.0
-WARM, FLOOR, LIKELIHOOD, MOST_RATIO, LAST_RATE = 500, 1e-4, 0.02, 100.0, 0.003
-
-
-class Fault(Exception):
-    """One line that says what is wrong and what to do."""
+WARM, LIKELIHOOD, MOST_RATIO, LAST_RATE = 500, 0.02, 100.0, 0.003
 
 
 # ---- the loss
 
 def squares(batch, Y):
-    """Mean squared error of each picture in normal values, at weighed pixels; and their errors."""
-    channels = batch.target.shape[1]
-    e = (batch.filled + Y[:, :channels] - batch.target) * batch.weight
-    count = (batch.weight.sum((1, 2, 3)) * channels).clamp_min(1)
-    return e.square().sum((1, 2, 3)) / count, e, count
+    """Mean squared error of each picture."""
+    e, _, count = batch.errors(Y)
+    return e.square().sum((1, 2, 3)) / count
 
 
 def loss_of(batch, Y):
     """log(mse + 1e-4) + 0.02 mean(s + e^2 exp(-s)) / 2; in the second part e counts as given, so
     that s learns the logarithm of the error's variance and nothing else."""
-    channels = batch.target.shape[1]
-    mse, e, count = squares(batch, Y)
-    s = Y[:, channels:].clamp(-20, 20)
+    e, s, count = batch.errors(Y)
+    mse, s = e.square().sum((1, 2, 3)) / count, s.clamp(-20, 20)
     ratio = (e.detach().square() * torch.exp(-s)).clamp_max(MOST_RATIO)
     likelihood = ((s + ratio) * batch.weight).sum((1, 2, 3)) / count
-    return (torch.log(mse + FLOOR) + 0.5 * LIKELIHOOD * likelihood).mean()
+    return (torch.log(mse + batch.least) + 0.5 * LIKELIHOOD * likelihood).mean()
 
 
 @torch.no_grad()
-def validate(net, kept):
-    mse, _, _ = squares(kept, net(kept.X))
-    return (10 * torch.log10(255 ** 2 / (mse * kept.unit.flatten() ** 2))).mean().item()
+def validate(net, kept, sorts):
+    """Decibels of each sort of pictures."""
+    return kept.decibels(net(kept.X)).view(max(1, len(sorts)), -1).mean(1).tolist()
 
 
 # ---- the state
@@ -117,6 +112,7 @@ class Training:
         with Averaged(self):
             network.write(self.o.output, self.net, self.o.channels, self.history,
                           beside=self.o.beside if any(self.o.beside) else None,
+                          kind="rendered" if self.o.renderings else "net",
                           settings=f"training/train.py: step {self.step}, {self.ranks} processes of "
                           f"{self.o.batch} pictures a step, seed {self.o.seed}",
                           backend=self.device.type)
@@ -218,33 +214,6 @@ class Averaged:
     __enter__ = __exit__ = swap
 
 
-def made(o):
-    width = 32 if o.width is None else o.width
-    if any(o.beside):
-        return network.beside(*o.beside, width, o.blocks, o.seed)
-    return network.prior(o.channels, width, o.blocks, o.seed)
-
-
-def started(o):
-    """A network that begins with the weights of --from."""
-    try:
-        net, channels, beside = network.read(o.start)
-    except (OSError, ValueError) as error:
-        raise Fault(f"{o.start}: {error}")
-    if (channels, beside) == (o.channels, o.beside):
-        wide = made(o)
-        at_least = all(b[1] >= a[1] for a, b in zip(net.layers, wide.layers))
-        if o.width is None or net.layers == wide.layers:
-            return net
-        if len(net.layers) != len(wide.layers) or not at_least:
-            raise Fault(f"{o.start}: has other layers, or more channels than --width {o.width}")
-        return network.broadened(net, wide)
-    if channels == 1 and not any(beside):
-        return network.begun(net, *o.beside) if any(o.beside) else network.widened(net, o.channels)
-    raise Fault(f"{o.start}: a model for {channels} channels, {beside[0]} frames and {beside[1]} "
-                "guides; --channels, --frames and --guides must be the same")
-
-
 # ---- the loop
 
 def agreed(device, ranks, *values):
@@ -259,8 +228,8 @@ def agreed(device, ranks, *values):
 class Record:
     """One line an interval: step, rate, loss, PSNR of pictures kept aside, pictures a second."""
 
-    def __init__(self, training, kept):
-        self.t, self.kept = training, kept
+    def __init__(self, training, data):
+        self.t, self.kept, self.sorts = training, data.kept_aside(), data.sorts
         self.at, self.step = time.monotonic(), training.step
 
     def line(self):
@@ -274,10 +243,12 @@ class Record:
                         "lower rate, and a checkpoint from before")
         speed = steps * t.o.batch * t.ranks / (time.monotonic() - self.at)
         with Averaged(t):
-            psnr = validate(t.net, self.kept)
+            each = validate(t.net, self.kept, self.sorts)
+        psnr = sum(each) / len(each)
         t.history.append((loss, psnr))
         t.tell(f"step {t.step}  {t.spent / 60:.2f} min  rate {t.rate():.2e}  loss {loss:.4f}  "
                f"{psnr:.3f} dB  {speed:.0f} pictures/s"
+               + "".join(f"  {sort} {value:.2f}" for sort, value in zip(self.sorts, each))
                + (f"  {skipped} steps without a gradient" if skipped else ""))
         t.loss.zero_()
         t.skipped.zero_()
@@ -288,10 +259,11 @@ def train(t, stop):
     o = t.o
     settings = {"seed": o.seed, "rank": t.rank, "batch": o.batch, "size": o.patch, "steps": o.ahead,
                 "reuse": o.reuse, "slots": o.slots, "side": 256 if o.patch > 64 else 64}
-    data = (BesideData(t.device, *o.beside, **settings) if any(o.beside) else
+    data = (RenderedData(t.device, **settings) if o.renderings else
+            BesideData(t.device, *o.beside, **settings) if any(o.beside) else
             Data(t.device, channels=o.channels, **settings))
     with torch.no_grad():
-        record = Record(t, data.kept_aside())
+        record = Record(t, data)
     source = Ahead(data, t.step // o.ahead)
     began, before = time.monotonic(), t.spent
     told = saved = began
@@ -338,6 +310,8 @@ def parsed(arguments=None):
     add("--frames", type=int, default=0, help="odd number of frames that it takes, of which the middle "
         "one is recovered; 0: a single picture")
     add("--guides", type=int, default=0, help="planes of guides that it takes")
+    add("--renderings", action="store_true", help="for radiance of few rays, noisy and sparse, "
+        "with albedo, normals and depth")
     add("--width", help="channels of the largest size, 32, with twice as many at each smaller one; or of "
         "each, such as 48,80,144,256. Weights of --from are widened to it")
     add("--blocks", type=int, default=2, help="at each size; default: 2")
@@ -370,6 +344,10 @@ def parsed(arguments=None):
     o.beside = (max(1, o.frames), o.guides) if o.frames or o.guides else (0, 0)
     if o.frames < 0 or o.guides < 0 or (o.frames and o.frames % 2 == 0):
         raise Fault(f"--frames {o.frames} --guides {o.guides}: an odd number, and none below 0")
+    if o.renderings:
+        if any(o.beside) or o.channels > 1:
+            raise Fault("--renderings: has channels and guides of its own")
+        o.channels = 3
     if any(o.beside) and o.channels > 1:
         raise Fault(f"--channels {o.channels}: frames and guides are for one channel")
     if o.patch % 8:
