@@ -201,6 +201,60 @@ TEST(what_belongs_to_others_is_left_out) {
     }
 }
 
+/* The scale of an axis of a dataset, or a label of it; whether the axis is time by that. */
+static bool put_axis(hid_t file, hid_t dataset, int rank, int axis, hsize_t extent, int way) {
+    static const char *const keys[] = {"standard_name", "axis", "units", "units", "axis"};
+    static const char *const values[] = {"time", "T", "hours since 2000-01-01", "m", "Z"};
+    const char *name = way == 0 ? "/time" : way == 1 ? "/Time" : "/u";
+    hvl_t axes[4] = {{0, NULL}};
+    char *labels[4] = {"", "", "", ""};
+    hobj_ref_t to;
+    ENDS_BY(close_id)
+    hid_t space = H5Screate_simple(1, &extent, NULL), list = H5Tvlen_create(H5T_STD_REF_OBJ),
+          text = H5Tcopy(H5T_C_S1);
+    H5Tset_size(text, H5T_VARIABLE);
+    labels[axis] = way == 8 ? "t" : "time";
+    if (way >= 7) put_numbers(dataset, "DIMENSION_LABELS", text, rank, text, labels);
+    if (way >= 7) return way == 7;
+    ENDS_BY(close_id)
+    hid_t scale =
+        H5Dcreate2(file, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    put_text(scale, "CLASS", "DIMENSION_SCALE", toss());
+    if (way >= 2) put_text(scale, keys[way - 2], values[way - 2], toss());
+    H5Rcreate(&to, file, name, H5R_OBJECT, -1);
+    axes[axis] = (hvl_t){1, &to};
+    put_numbers(dataset, "DIMENSION_LIST", list, rank, list, axes);
+    return way < 5;
+}
+
+TEST(time_is_told) {
+    const char *path = io_path("time.nc");
+    for (int trial = 0; trial < 9 * 6 * 3; trial++) {
+        const int way = trial % 9, axis = trial / 9 % 3, ones = trial / 27 % 2,
+                  taken = trial / 54; /* 0: as it is, 1: as a volume, 2: as labels */
+        const hsize_t extent[4] = {1, 5, 6, 7};
+        csrec_facts facts = {.note = ""};
+        CLEARED(csrec_measurement) m = {0};
+        float values[210];
+        for (int i = 0; i < 210; i++) values[i] = i % 3 ? (float)i : NAN;
+        hid_t file = new_file(path), space = H5Screate_simple(3 + ones, extent + !ones, NULL);
+        hid_t dataset =
+            H5Dcreate2(file, "/f", H5T_IEEE_F32LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+        H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+        const bool time =
+            put_axis(file, dataset, 3 + ones, axis + ones, extent[1 + axis], way) && !taken;
+        H5Sclose(space);
+        H5Fclose(file);
+        const csrec_read_options options = {
+            .volume = taken == 1, .labels = taken == 2, .facts = &facts};
+        char named[256];
+        snprintf(named, sizeof named, "%s:/f", path);
+        assert_ok(csrec_measurement_read_with(named, &options, &m, NULL));
+        assert_int_equal(facts.time, time ? axis + 1 : 0);
+        assert_int_equal(m.sequence, time && axis == 0);
+    }
+}
+
 TEST(other_files_are_told_by_name) {
     static const struct {
         const char *bytes, *what;

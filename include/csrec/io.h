@@ -105,6 +105,7 @@ typedef struct csrec_image {
                            = 1 or 3. HDF5: with scale_factor and add_offset applied */
     bool is_complex;    /* the last axis of the pixels, of extent 2, has real and imaginary parts */
     bool has_channels;  /* the last axis has channels; as it always has with bits > 0 */
+    int time;           /* 1 + the axis that the file says is time; 0: none */
     uint8_t *alpha;  /* NULL, or for each entry 1 where it counts as a sample (alpha > 0), 0 where
                         it is fully transparent, or has the file's value for unknown */
     bool by_channel; /* alpha has this for each value instead, [pixels.count] */
@@ -136,6 +137,10 @@ CSREC_API csrec_status csrec_image_arrange(csrec_image *image,
 /* Moves the first axis of an array behind the others, or with `first` the last before them. */
 CSREC_API csrec_status csrec_image_turn(csrec_image *image, bool first, const char *name,
                                         csrec_error *error);
+
+/* 1 + the axis that is time of a signal of that shape, as csrec_image_split gives it; 0: none. */
+CSREC_API int csrec_image_time(const csrec_image *image, const struct csrec_read_options *options,
+                               const csrec_shape *shape);
 
 /* PNG pictures. path "-" is stdin / stdout. Refuses a picture whose declared size exceeds half of
  * the free memory. Writing: shape [H, W] or [H, W, 1|3], U8 or U16 pixels, bits 8 or 16; alpha NULL
@@ -200,8 +205,10 @@ typedef struct csrec_facts {
     bool reduced; /* there are reduced copies, overviews, which are not read */
     int64_t soft; /* values of the mask between its least and its largest, see `mask` below */
     bool has_nodata;
-    double nodata;         /* stands for unknown values in the file */
-    bool flags;            /* an attribute flag_values says that values are classes */
+    double nodata; /* stands for unknown values in the file */
+    bool flags;    /* an attribute flag_values says that values are classes */
+    int time; /* 1 + the axis of three that the file says is time, 0: none. If it is the first, the
+                 measurement is a sequence */
     csrec_palette palette; /* of a PNG or TIFF */
     char note[320]; /* what else is in the file, was lost before, or was left open: a line for the
                        user; or "" */
@@ -218,10 +225,10 @@ typedef struct csrec_read_options {
                             nothing that is transparent. Replaces the signal's transparency */
     bool channels_last;  /* the last axis of an array has channels; pictures always have them */
     bool channels_first; /* or its first axis, which then becomes the last */
-    bool volume;         /* or none; without these an array [H, W, 2..4] is refused, as it may be
-                            either */
-    bool has_unknown;    /* this value is unknown, too; of RGB pictures where all channels have
-                            it; in a TIFF with a palette it is an index */
+    bool volume;      /* or none, and none is time, whatever the file says; without these an array
+                         [H, W, 2..4] is refused, as it may be either */
+    bool has_unknown; /* this value is unknown, too; of RGB pictures where all channels have
+                         it; in a TIFF with a palette it is an index */
     double unknown;
     bool labels; /* for csrec_recover_options.labels: a palette is not expanded, values are indices;
                     cells have the class of their sample. CSREC_DATA: several share one */

@@ -272,6 +272,10 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
         warn(text(facts.remark.text), RecoveryWarning)
     if text(facts.note):
         warn(f"{os.fsdecode(path)}: {text(facts.note)}", UserWarning)
+    if facts.time:
+        how = ("makes frames of it; volume=True reads a volume" if facts.time == 1
+               else f"is recovered as frames with time_axis={facts.time - 1}")
+        warn(f"{os.fsdecode(path)}: axis {facts.time - 1} is time, which {how}", UserWarning)
     found = from_c(made)
     found.placement = _placement_from(placement)
     return found

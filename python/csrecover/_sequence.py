@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import deque
+from itertools import repeat
 from types import TracebackType
 from typing import Any, Iterable, Iterator, Optional, Union
 
@@ -202,13 +203,16 @@ class Sequence:
         self.close()
 
 
-def sequence(frames: Iterable[Any], **options: Any) -> Iterator[Any]:
+def sequence(frames: Iterable[Any], guide: Any = None, **options: Any) -> Iterator[Any]:
     """The frames of a film, recovered one after another as they are asked for.
 
     Parameters
     ----------
     frames : iterable
         whole arrays with NaN where they are not known, or :class:`Measurement`, of one shape
+    guide : iterable, array_like or dict, optional
+        what is known beside the samples: of an iterator, a list or a tuple an item for each frame, each
+        as of :func:`recover`; an array or a dict is the same for all frames
     **options
         as of :class:`Sequence`
 
@@ -224,11 +228,20 @@ def sequence(frames: Iterable[Any], **options: Any) -> Iterator[Any]:
     >>> [picture.shape for picture in csrecover.sequence(scans, quality="fast")]
     [(64, 64), (64, 64), (64, 64), (64, 64)]
     """
-    return _results(Sequence(**options), frames)
+    return _results(Sequence(**options), frames, guide)
 
 
-def _results(live: Sequence, frames: Iterable[Any]) -> Iterator[Any]:
+def _results(live: Sequence, frames: Iterable[Any], guide: Any) -> Iterator[Any]:
+    each = isinstance(guide, (list, tuple)) or hasattr(guide, "__next__")
+    guides = iter(guide) if each else repeat(guide)
     with live:
-        for frame in frames:
-            yield from live.push(frame)
+        for t, frame in enumerate(frames):
+            own = next(guides, _NO_MORE)
+            if own is _NO_MORE:
+                raise ArgumentError(f"guide: ends before frame {t}; give an item for each frame, None "
+                                    "for one without")
+            yield from live.push(frame, guide=own)
         yield from live.finish()
+
+
+_NO_MORE = object()

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import csrecover
 from conftest import picture
 
 nc = pytest.importorskip("netCDF4")
@@ -273,3 +274,31 @@ def test_channels(rng, tool, tmp_path):
         found = file["a"][:]
     np.testing.assert_array_equal(found[~hole], values[~hole])
     assert np.abs(found[hole].astype(float) - values[hole]).max() < 60
+
+
+@pytest.mark.parametrize("axis", (0, 1, 2))
+def test_time_is_seen(rng, tool, tmp_path, axis):
+    """A cube with an axis of time is recovered as frames by itself, and as a volume with --volume."""
+    values, hole = gaps(rng, (6, 24, 21), 0.7)
+    dims = ["y", "x"]
+    dims.insert(axis, "t")
+    cube = np.moveaxis(np.where(hole, np.nan, values), 0, axis)
+    times = np.datetime64("2020-01-01", "ns") + np.arange(6) * np.timedelta64(1, "D")
+    xr.Dataset({"a": (dims, cube)}, {"t": times}).to_netcdf(tmp_path / "in.nc")
+    np.save(tmp_path / "in.npy", cube)
+    told = complete(tool, tmp_path / "in.nc", tmp_path / "out.nc")
+    assert f"its axis {axis} is time" in told and "--volume" in told
+    way = ["--quality", "fast", "--backend", "cpu", "-q"]
+    subprocess.run([tool, tmp_path / "in.npy", "-o", tmp_path / "f.npy", *way, "--sequence",
+                    "--time-axis", str(axis)], check=True)
+    subprocess.run([tool, tmp_path / "in.nc", "-o", tmp_path / "v.nc", *way, "--volume"], check=True)
+    subprocess.run([tool, tmp_path / "in.npy", "-o", tmp_path / "v.npy", *way], check=True)
+    for found, wanted in (("out.nc", "f.npy"), ("v.nc", "v.npy")):
+        with xr.open_dataset(tmp_path / found) as data:
+            assert data["a"].dims == tuple(dims)
+            np.testing.assert_array_equal(data["a"], np.load(tmp_path / wanted))
+    with pytest.warns(UserWarning, match=f"axis {axis} is time"):
+        scan = csrecover.read(tmp_path / "in.nc")
+    assert scan.sequence == (axis == 0) and not csrecover.read(tmp_path / "in.nc", volume=True).sequence
+    again = csrecover.recover(scan, time_axis=axis, quality="fast", backend="cpu")
+    np.testing.assert_array_equal(again, np.load(tmp_path / "f.npy"))

@@ -273,6 +273,23 @@ def test_a_fit_goes_along_with_the_frames(rng):
     np.testing.assert_array_equal(np.stack(list(cs.sequence(frames, steps=8, **way))), fitted)
 
 
+def test_guides_of_each_frame(rng):
+    frames = film(rng)
+    guides = [np.cos(np.nan_to_num(frame) / 9.0) for frame in frames]
+    live, wanted = cs.Sequence(**WAY), []
+    for frame, guide in zip(frames, guides):
+        wanted += live.push(frame, guide=guide)
+    wanted += live.finish()
+    for given in (guides, tuple(guides), iter(guides)):
+        np.testing.assert_array_equal(np.stack(list(cs.sequence(frames, given, **WAY))), np.stack(wanted))
+    for same in (guides[0], {"light": guides[0]}):
+        found = list(cs.sequence(frames, same, **WAY))
+        np.testing.assert_array_equal(np.stack(found),
+                                      np.stack(list(cs.sequence(frames, [guides[0]] * 5, **WAY))))
+    with pytest.raises(cs.ArgumentError, match="before frame 2"):
+        list(cs.sequence(frames, guides[:2], **WAY))
+
+
 def test_a_measurement_keeps_that_it_is_a_sequence(rng):
     frames = film(rng)
     known = np.isfinite(frames)

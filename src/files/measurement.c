@@ -342,6 +342,7 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     input->facts.nodata = image.nodata;
     m.is_complex = image.is_complex;
     if (m.is_complex) m.channels /= 2;
+    m.sequence = (input->facts.time = csrec_image_time(&image, options, &m.shape)) == 1;
     if (!status) csrec_doubt_centred(&m, &(bool){false}, &input->facts.remark);
     if (!status && !*input->facts.remark.text) csrec_about_labels(input, &m);
     csrec_image_clear(&image);

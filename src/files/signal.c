@@ -40,6 +40,7 @@ csrec_status csrec_image_turn(csrec_image *image, bool first, const char *name,
     if (!done) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
     memmove(shape->dim + first, shape->dim + !first, (size_t)last * sizeof *shape->dim);
     shape->dim[first ? 0 : last] = channels;
+    if (image->time) image->time = first ? image->time % (last + 1) + 1 : image->time - 1;
     image->by_channel = image->alpha != NULL;
     image->has_channels = !first;
     return CSREC_OK;
@@ -58,7 +59,7 @@ csrec_status csrec_image_arrange(csrec_image *image, const csrec_read_options *o
     if (image->bits || image->has_channels || options->channels_last || options->volume)
         return CSREC_OK;
     if (options->channels_first) return csrec_image_turn(image, false, name, error);
-    if (image->is_complex) return CSREC_OK;
+    if (image->is_complex || image->time) return CSREC_OK;
     if (is_few(shape, 2))
         return csrec_fail(
             error, CSREC_ARGUMENT,
@@ -172,6 +173,12 @@ csrec_status csrec_image_split(const csrec_image *image, bool channels_last, con
     return CSREC_OK;
 }
 
+int csrec_image_time(const csrec_image *image, const csrec_read_options *options,
+                     const csrec_shape *shape) {
+    const bool taken = shape->dims == 3 && image->time <= 3 && !image->is_complex;
+    return taken && !options->volume && !options->labels ? image->time : 0;
+}
+
 struct csrec_slab_file {
     csrec_read_options options;
     csrec_slab_source source; /* of samples with positions; else: */
@@ -194,6 +201,7 @@ static csrec_status look_at_signal(const char *path, const csrec_read_options *o
     if (seen.is_complex)
         return csrec_fail(error, CSREC_UNSUPPORTED, "%s: complex values are read as a whole", path);
     form->dtype = seen.pixels.dtype;
+    if (options->facts) options->facts->time = csrec_image_time(&seen, options, &form->shape);
     if (seen.bits) form->scale[1] = (double)((1 << seen.bits) - 1);
     if (!options->mask) return CSREC_OK;
     if (!csrec_path_is_regular(options->mask))

@@ -143,6 +143,10 @@ bool csrec_hdf5_is_exact(H5Z_filter_t id);
 csrec_status csrec_hdf5_unpack(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *layout,
                                csrec_image *signal, csrec_error *error);
 
+/* 1 + the axis of a dataset that is time: its scale is named time, or says so by CF's attributes,
+ * or it is labelled time; 0: none. */
+int csrec_hdf5_time(const csrec_hdf5 *h5, hid_t dataset);
+
 /* Copies what belongs to `like` to the new file: the scales of its axes (dimension scales, NetCDF's
  * coordinate variables), which are attached to the dataset, latitudes, longitudes and times beside
  * it, what its attributes name, and what belongs to these. */

@@ -300,6 +300,8 @@ static csrec_status read_file(csrec_input *input, bool peek, csrec_image *signal
     if (!status && !peek) status = hdf5_layout_narrow(h5.input, &l, error);
     if (!status && !peek) status = read_values(&h5, dataset, &l, signal, error);
     if (!status) signal->has_channels = l.has_channels;
+    if (!status) signal->time = csrec_hdf5_time(&h5, dataset) - l.first;
+    if (signal->time < 0) signal->time = 0;
     csrec_hdf5_close(&h5);
     return status;
 }

@@ -4,6 +4,7 @@
  * installation has; coordinates, bounds and others, with scales of their own. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "files/hdf5/hdf5.h"
 
@@ -55,6 +56,54 @@ static hid_t refer(const csrec_hdf5 *h5, hid_t like, const hvl_t *axis, size_t k
     hobj_ref_t address = 0;
     for (size_t i = h5->address_bytes; i-- > 0;) address = address << 8 | bytes[i];
     return H5Rdereference2(like, H5P_DEFAULT, H5R_OBJECT, &address);
+}
+
+/* The name of what is no dataset is not asked for. */
+static bool is_time(const csrec_hdf5 *h5, hid_t scale) {
+    char units[128] = "";
+    if (scale < 0 || H5Iget_type(scale) != H5I_DATASET) return false;
+    char *path = csrec_hdf5_path(scale), *last = path ? strrchr(path, '/') : NULL;
+    const bool named = last && strcasecmp(last, "/time") == 0;
+    free(path);
+    return named || csrec_hdf5_text_is(h5, scale, "standard_name", "time") ||
+           csrec_hdf5_text_is(h5, scale, "axis", "T") ||
+           (csrec_hdf5_text(h5, scale, "units", units, sizeof units) && strstr(units, " since "));
+}
+
+/* 1 + the axis that has a label "time" (HDF5 Dimension Scale Specification), 0: none. */
+static int labelled_time(const csrec_hdf5 *h5, hid_t dataset, int rank) {
+    static const char name[] = "DIMENSION_LABELS";
+    hid_t list = H5Aexists(dataset, name) > 0 ? H5Aopen(dataset, name, H5P_DEFAULT) : -1;
+    if (list < 0) return 0;
+    hid_t type = H5Aget_type(list), space = H5Aget_space(list);
+    const bool good = H5Tis_variable_str(type) > 0 && H5Sget_simple_extent_npoints(space) == rank;
+    hvl_t *label = good ? csrec_hdf5_sequences(h5, list, rank, 1) : NULL;
+    int axis = 0;
+    for (int a = rank; label && a-- > 0;)
+        if (label[a].p && strcasecmp(label[a].p, "time") == 0) axis = a + 1;
+    csrec_hdf5_sequences_free(label, rank);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Aclose(list);
+    return axis;
+}
+
+int csrec_hdf5_time(const csrec_hdf5 *h5, hid_t dataset) {
+    references r = {.type = H5Tvlen_create(H5T_STD_REF_OBJ)};
+    hid_t space = H5Dget_space(dataset);
+    int axis = 0;
+    r.rank = H5Sget_simple_extent_ndims(space);
+    if (r.rank > 0 && read_references(h5, dataset, &r))
+        for (int a = r.rank; a-- > 0;)
+            for (size_t k = 0; k < r.axis[a].len; k++) {
+                hid_t scale = refer(h5, dataset, &r.axis[a], k);
+                if (is_time(h5, scale)) axis = a + 1;
+                if (scale >= 0) H5Oclose(scale);
+            }
+    csrec_hdf5_sequences_free(r.axis, r.rank);
+    H5Sclose(space);
+    H5Tclose(r.type);
+    return axis || r.rank <= 0 ? axis : labelled_time(h5, dataset, r.rank);
 }
 
 static bool is_in_file(hid_t dataset) {

@@ -40,6 +40,7 @@ typedef struct csrec_motion {
     int64_t height, width, of;         /* of: that frame; -1: none */
     double middle, unit;               /* gray = (mean of channels - middle) / unit */
     float *flow[CSREC_BESIDE_FRAMES];  /* [2][height][width] */
+    float *aside;                      /* another one, of the frame that is carried now */
     double *gain[CSREC_BESIDE_FRAMES]; /* [channels][2]: a value v there is a v + b in that frame */
     float *gray, *lit, *work;          /* of that frame; of another, as bright as that one */
     csrec_blocks blocks;

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "measurement/channels.h"
 #include "learn/net/pyramid.h"
+#include "measurement/channels.h"
 #include "method/beside/beside.h"
 #include "method/method.h"
 #include "solver/solver.h"

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "csrec/sampling.h"
 #include "learn/net/pass.h"
-#include "measurement/channels.h"
 #include "method/beside/beside.h"
 #include "method/method.h"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/threads.h"
-#include "measurement/channels.h"
 #include "learn/net/pyramid.h"
 #include "method/beside/beside.h"
 #include "method/beside/flow.h"
@@ -33,6 +32,7 @@ void csrec_motion_create(csrec_film *f) {
         CSREC_TAKE(&f->pool, m->flow[t], 2 * half);
         CSREC_TAKE(&f->pool, m->gain[t], 2 * f->channels);
     }
+    CSREC_TAKE(&f->pool, m->aside, 2 * half);
     CSREC_TAKE(&f->pool, m->gray, half);
     CSREC_TAKE(&f->pool, m->lit, half);
     CSREC_TAKE(&f->pool, m->work, csrec_flow_work(m->height, m->width));
@@ -286,21 +286,26 @@ static double spread_of(const csrec_film *f, const csrec_measurement *m, const d
     return squares;
 }
 
+/* The flow of frame k that is kept aside becomes its flow, and the reverse. */
+static void exchange_flow(csrec_film *f, int64_t k) {
+    float **flow = &f->motion.flow[csrec_film_slot(f, k)], *own = *flow;
+    *flow = f->motion.aside;
+    f->motion.aside = own;
+}
+
 /* Frames may differ in exposure, light, or haze. Returns the squares that frame t misses of a
  * sample of k. */
 static double carry_frame(csrec_film *f, int64_t k, int64_t t) {
     no_gain(f, k);
-    double missed = find_flow(f, k, t);
-    if (find_gain(f, k, t)) {
-        const double brighter = find_flow(f, k, t);
-        if (brighter < BRIGHTER * missed)
-            missed = brighter;
-        else {
-            no_gain(f, k);
-            find_flow(f, k, t);
-        }
-    } else
+    double missed = find_flow(f, k, t), brighter = INFINITY;
+    exchange_flow(f, k);
+    if (find_gain(f, k, t)) brighter = find_flow(f, k, t);
+    if (brighter < BRIGHTER * missed) {
+        missed = brighter;
+    } else {
         no_gain(f, k);
+        exchange_flow(f, k);
+    }
     const csrec_measurement *m = &csrec_film_at(f, k)->m;
     csrec_film_at(f, k)->foreign = missed > spread_of(f, m, f->motion.gain[csrec_film_slot(f, k)]);
     shut(f, k, t);

@@ -6,7 +6,6 @@
 
 #include "base/random.h"
 #include "csrec/sampling.h"
-#include "measurement/channels.h"
 #include "method/beside/beside.h"
 #include "method/method.h"
 

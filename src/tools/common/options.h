@@ -126,7 +126,8 @@ const char *cli_backend_name(int i);
                 "Its first axis has; the channels of an array that is written come first, too.",   \
                 .offset = offsetof(struct_, channels_first)),                                      \
         CLI_ROW(0, "volume", CLI_FLAG, NULL,                                                       \
-                "None has. An array of H x W x 2, 3 or 4 needs one of these options.",             \
+                "None has, and none is time, whatever the file says. An array of H x W x 2, 3 or " \
+                "4 needs one of these options.",                                                   \
                 .offset = offsetof(struct_, volume))
 #define CLI_AXES_REFUSAL "--channels-last, --channels-first and --volume: give one of them"
 #define CLI_NO_SYNC(struct_)                                                                       \

@@ -35,6 +35,7 @@ csrec_status cli_signal_read(const char *path, const csrec_read_options *axes, c
         status = csrec_image_split(&image, axes->channels_last, path, &read.shape, &read.channels,
                                    error);
     if (!status) read.entries = read.values.count / read.channels;
+    if (!status) read.time = csrec_image_time(&image, axes, &read.shape);
     if (!status && image.by_channel) keep_whole(&read);
     if (!status && read.shape.dims > 4)
         status = cli_fail(error, CSREC_UNSUPPORTED,

@@ -15,6 +15,7 @@ typedef struct cli_signal {
     int64_t partial; /* pixels of partial opacity */
     int bits;        /* of a PNG: 1 .. 16; 0: an array */
     bool palette;
+    int time;        /* 1 + its axis of time; 0: none */
     bool is_complex; /* values are pairs of real and imaginary parts, counted as channels */
 } cli_signal;
 

@@ -86,7 +86,7 @@ static const cli_option options[] = {
      "INPUTs, of one shape, are frames one after another, each recovered from its samples and "
      "those "
      "of the frames around it; those of a folder come in the order of the numbers in their names. "
-     "One INPUT that is an array of three axes has time first, see --time-axis.",
+     "One INPUT that is an array of three axes has time first, see --time-axis; a NetCDF says it.",
      CLI_AT(sequence)},
     {"time-axis", 0, CLI_INTEGER, "K",
      "The axis of an array that is time, from 0 (default), with --sequence.", CLI_AT(time_axis),

@@ -72,6 +72,8 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     else
         add(&f, "pattern", "%s, seed %llu", csrec_pattern_name(m->pattern),
             (unsigned long long)m->seed);
+    if (cli_job_is_sequence(job))
+        add(&f, "time", "%s", job->request->frames ? "frames in files" : "frames of one array");
     if (m->guides) add(&f, "guides", "%.150s", cli_guides_text(m, shape));
     const char *source = cli_sigma_source(job);
     add(&f, "noise, sigma", source ? "%g (%s)" : "not given", m->sigma, source);
@@ -216,6 +218,7 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
            100.0 * (double)m->n / (double)s.entries);
     printf("channels  %lld\n", (long long)m->channels);
     printf("dtype     %s\n", dtype_name(m));
+    if (m->sequence) printf("time      the first axis: frames\n");
     if (m->guides) printf("guides    %s\n", cli_guides_text(m, shape));
     if (m->through)
         printf("operator  %s%s%s%s%s%s%s\n", m->through->name, m->through->ordering ? ", " : "",

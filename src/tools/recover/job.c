@@ -288,6 +288,22 @@ static void tell_no_prior(const cli_job *job) {
                  job->input, name, preset.method);
 }
 
+/* A file's axis of time is used without being asked for. */
+static void tell_time(const cli_job *job) {
+    const int time = job->in.facts.time;
+    if (job->a->quiet || job->a->sequence || !time) return;
+    if (job->large.on)
+        cli_note(job->tool,
+                 "note: %s: its axis %d is time, but it is recovered in slabs, as a volume; frames "
+                 "need them in the memory, or in files (--sequence)",
+                 job->input, time - 1);
+    else if (cli_job_is_sequence(job))
+        cli_note(job->tool,
+                 "note: %s: its axis %d is time, so it is recovered as frames (--sequence); "
+                 "--volume makes it a volume",
+                 job->input, time - 1);
+}
+
 int cli_job_load(cli_job *job) {
     double start = cli_seconds();
     int code = load_unchanged(job);
@@ -295,6 +311,7 @@ int cli_job_load(cli_job *job) {
     code = begin_history(job);
     if (code == CLI_CONTINUE) code = allocate(job);
     if (code == CLI_CONTINUE && !job->large.on) code = cli_job_doubt(job);
+    if (code == CLI_CONTINUE) tell_time(job);
     if (code == CLI_CONTINUE) tell_tones(job);
     if (code == CLI_CONTINUE && job->out.output &&
         cli_format_has(job->out.format, CSREC_USE_LOSSY) && !job->a->quiet)

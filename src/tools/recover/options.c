@@ -300,7 +300,7 @@ int cli_job_options(cli_job *job) {
     csrec_error error;
     csrec_recover_options *o = &job->setup.options;
     csrec_measurement stack = job->in.measurement;
-    if (job->a->sequence && cli_stack_make(job, &stack, &error)) {
+    if ((job->a->sequence || cli_job_is_stack(job)) && cli_stack_make(job, &stack, &error)) {
         cli_stack_drop(job, &stack);
         return cli_job_fail(job, "%s: %s", job->input, error.text);
     }

@@ -73,6 +73,7 @@ typedef struct cli_samples {
     csrec_doubts doubts;
     csrec_fill fill; /* of --within and --fill; its mask is freed with the job */
     cli_tones tones;
+    int time; /* of one array that is recovered as a sequence: 1 + its axis of time; 0: none */
     double seconds;
 } cli_samples;
 
@@ -264,11 +265,11 @@ csrec_status cli_stack_recover(cli_job *job, csrec_recover_report *report, csrec
 csrec_status cli_stack_expect(cli_job *job, const csrec_recover_options *options, double *expected,
                               csrec_error *error);
 static inline bool cli_job_is_stack(const cli_job *job) {
-    return job->a->sequence && !job->request->frames;
+    return job->in.time > 0;
 }
-/* A file may say it of itself. */
+/* An .npz may say it of itself. */
 static inline bool cli_job_is_sequence(const cli_job *job) {
-    return job->a->sequence || job->in.measurement.sequence;
+    return job->a->sequence || cli_job_is_stack(job) || job->in.measurement.sequence;
 }
 
 /* Whether only a part is filled; reads which. And makes NaN of the rest. */

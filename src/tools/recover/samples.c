@@ -124,11 +124,20 @@ bool cli_samples_contradict(const cli_samples *samples, char text[CSREC_DOUBT_SI
     return true;
 }
 
+/* An option that does not go with a sequence takes the array as a volume. */
+static int time_of(const cli_job *job) {
+    const cli_recover_arguments *a = job->a;
+    const bool volume = a->coefficients || a->model || a->history || a->minutes > 0.0;
+    if (a->sequence) return job->request->frames ? 0 : 1 + (int)a->time_axis;
+    return volume ? 0 : job->in.facts.time;
+}
+
 csrec_status cli_job_read(cli_job *job, csrec_error *error) {
     const int n = job->a->inputs.n;
     if (!job->a->merge) {
         csrec_status status = read_one(job, job->input, &job->in.measurement, error);
-        return !status && cli_job_is_stack(job) ? cli_stack_check(job, error) : status;
+        job->in.time = status ? 0 : time_of(job);
+        return cli_job_is_stack(job) ? cli_stack_check(job, error) : status;
     }
     csrec_measurement *part = calloc((size_t)n, sizeof *part);
     const csrec_measurement **parts = calloc((size_t)n, sizeof *parts);

@@ -12,7 +12,7 @@ typedef struct axes {
 
 static axes axes_of(const cli_job *job) {
     const csrec_shape *shape = &job->in.measurement.shape;
-    const int time = (int)job->a->time_axis;
+    const int time = job->in.time - 1;
     axes a = {1, shape->dim[time], 1};
     for (int d = 0; d < shape->dims; d++)
         if (d != time) *(d < time ? &a.outer : &a.inner) *= shape->dim[d];
@@ -53,7 +53,7 @@ csrec_status cli_stack_check(cli_job *job, csrec_error *error) {
                         "%s: --sequence takes an array of three axes with real values, of which "
                         "one is time, or several files; omit --sequence",
                         job->input);
-    m->sequence = job->a->time_axis == 0;
+    m->sequence = job->in.time == 1;
     return CSREC_OK;
 }
 
@@ -77,9 +77,9 @@ csrec_status cli_stack_make(const cli_job *job, csrec_measurement *stack, csrec_
         stack->shape = (csrec_shape){3, {1, m->shape.dim[0], m->shape.dim[1]}};
     if (job->request->frames) stack->sequence = m->shape.dims == 2;
     if (cli_job_is_empty(job)) return stand_in(stack, error);
-    if (job->request->frames || job->a->time_axis == 0) return CSREC_OK;
+    if (job->request->frames || job->in.time == 1) return CSREC_OK;
     const axes a = axes_of(job);
-    for (int d = (int)job->a->time_axis; d > 0; d--) moved.shape.dim[d] = m->shape.dim[d - 1];
+    for (int d = job->in.time - 1; d > 0; d--) moved.shape.dim[d] = m->shape.dim[d - 1];
     moved.shape.dim[0] = a.n;
     moved.pattern = CSREC_PATTERN_NONE; /* draws other positions in this shape */
     moved.count = 0;

@@ -277,6 +277,7 @@ static int measure(const arguments *a, const cli_signal *signal, csrec_measureme
     /* If positions were left out, pattern, seed and count no longer give them. */
     if (measurement->n != count) measurement->pattern = CSREC_PATTERN_NONE;
     if (code == CLI_CONTINUE) code = take_values(a, signal, measurement);
+    measurement->sequence = signal->time == 1;
     measurement->is_complex = signal->is_complex;
     if (signal->is_complex) measurement->channels /= 2;
     if (code == CLI_CONTINUE && csrec_measurement_check(measurement, a->input, &error))
