@@ -3,11 +3,11 @@
  * on surfaces, radiance / albedo, that fills pixels without rays and weighs by rays.
  *
  * Level l averages over 5 x 5 pixels 2^l apart, of which q has the weight
- *     b(q - p) n_q exp(-(|N_p - N_q|^2 / s_N^2 + (z_p - z_q)^2 / (s_z z_p 2^l)^2
+ *     b(q - p) n_q exp(-(|N_p - N_q|^2 / s_N^2 + (z_p + z'(q - p) - z_q)^2 / (s_z z_p)^2 / 2^l
  *                        + (v_p - v_q)^2 / (s_v^2 kappa m^2 (1 / n_p + 1 / n_q)))),
- * b binomial, N normals, z depth, v the light, m the mean of both, n the rays that the mean so far
- * is worth: (sum w)^2 / sum(w^2 / n). kappa: the variance of the light of a ray in its mean's
- * squares. */
+ * b binomial, N normals, z depth, z' its slope, v the light, m the mean of both, n the rays that
+ * the mean so far is worth: (sum w)^2 / sum(w^2 / n). kappa: the variance of the light of a ray in
+ * its mean's squares. */
 #include "method/rendered/filter.h"
 
 #include <math.h>
@@ -15,22 +15,10 @@
 
 #include "base/threads.h"
 
-enum { LEVELS = 6 };
+enum { LEVELS = 5 };
 
-#include <stdlib.h>
-static double P_(const char *n, double d) {
-    const char *e = getenv(n);
-    return e ? atof(e) : d;
-}
-static double KAPPA, BY_NORMAL, BY_DEPTH, BY_LIGHT, DARK = 0.04;
+static const double KAPPA = 1.0, BY_NORMAL = 0.2, BY_DEPTH = 0.002, BY_LIGHT = 2.5, DARK = 0.04;
 
-static double T_;
-static double fwd(double c) {
-    return T_ > 0 ? log1p(T_ * c) : c;
-}
-static double bwd(double c) {
-    return T_ > 0 ? expm1(c) / T_ : c;
-}
 typedef struct filter {
     const csrec_rendered_samples *s;
     int channels;
@@ -121,9 +109,8 @@ static void begin(filter *f) {
         f->slope[f->n + i] = s->depth ? slope_at(s->depth, i, i % s->width, s->width, 1) : 0.0f;
         for (int c = 0; c < f->channels; c++)
             f->light[1][c * f->n + i] =
-                s->rays[i] > 0.0f
-                    ? (float)fwd((double)s->radiance[c * f->n + i] / albedo_of(f, c, i))
-                    : 0.0f;
+                s->rays[i] > 0.0f ? (float)((double)s->radiance[c * f->n + i] / albedo_of(f, c, i))
+                                  : 0.0f;
     }
 }
 
@@ -136,14 +123,8 @@ void csrec_filter_light(const csrec_rendered_samples *s, int channels, float *wo
                 .slope = work + 8 * n,
                 .light = {work, work + 3 * n},
                 .rays = {work + 6 * n, work + 7 * n}};
-    KAPPA = P_("KAPPA", 2);
-    BY_NORMAL = P_("BN", .25);
-    BY_DEPTH = P_("BD", .02);
-    BY_LIGHT = P_("BL", 2);
-    int LV = (int)P_("LV", 6);
-    T_ = P_("TONE", 0);
     begin(&f);
-    for (int l = 0; l < LV; l++) {
+    for (int l = 0; l < LEVELS; l++) {
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(25 * n, s->threads))
         for (int64_t y = 0; y < s->height; y++)
             for (int64_t x = 0; x < s->width; x++) average(&f, y, x, INT64_C(1) << l);
@@ -152,7 +133,7 @@ void csrec_filter_light(const csrec_rendered_samples *s, int channels, float *wo
     for (int64_t i = 0; i < n; i++)
         for (int c = 0; c < channels; c++) {
             const bool exact = s->rays[i] >= CSREC_RENDERED_EXACT;
-            const double light = bwd((double)f.light[1][c * n + i]) * albedo_of(&f, c, i);
+            const double light = (double)f.light[1][c * n + i] * albedo_of(&f, c, i);
             const double v = KAPPA * light * light / fmax((double)f.rays[1][i], 0.1);
             radiance[c * n + i] = exact ? s->radiance[c * n + i] : (float)light;
             if (squares) squares[c * n + i] = exact ? 0.0f : (float)v;
