@@ -47,9 +47,11 @@ typedef struct estimator {
     int64_t hidden;
     const double *deviation;               /* [m->n * channels] */
     double noise;                          /* mean square of it */
-    double squares, expected, noises;      /* sums at samples left out */
+    double squares, expected, noises;      /* sums at samples left out, */
+    double fourths;                        /* and of squares of what is not noise */
     double residuals, answers, surprise;   /* there, for sampled_square */
     double unknown, variance, differences; /* sums where there is no sample */
+    double shown, shown_variance;          /* and where one is shown */
 } estimator;
 
 /* ------------------------------------------------------------------ a recovery to compare with */
@@ -192,7 +194,9 @@ static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
         for (int64_t c = 0; c < m->channels; c++) {
             double p = g->signal[at * m->channels + c], y = m->y[i * m->channels + c];
             double q = e->signal[m->index[i] * m->channels + c];
+            const double own = e->deviation[i * m->channels + c];
             e->squares += (y - p) * (y - p);
+            e->fourths += pow((y - p) * (y - p) - own * own, 2.0);
             e->residuals += (y - q) * (y - q);
             e->answers += y < p ? p - q : q - p;
             e->surprise += fabs(y - p);
@@ -202,6 +206,10 @@ static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
         e->hidden++;
     }
     for (int64_t at = 0; at < g->values / m->channels; at++) {
+        for (int64_t c = 0; c < m->channels && g->state[at] == SHOWN; c++) {
+            e->shown += 1.0;
+            e->shown_variance += g->variance[at * m->channels + c];
+        }
         if (g->state[at] != UNKNOWN) continue;
         int64_t whole = csrec_window_to_whole(&m->shape, &g->m.shape, origin, at);
         for (int64_t c = 0; c < m->channels; c++) {
@@ -229,9 +237,15 @@ static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
     return status;
 }
 
-/* Factor of the expected variances. */
+/* Factor of the expected variances. Noise that differs, as that of rays, may leave little to see of
+ * the errors: then what was expected counts, as far as the deviation of the factor, of the fourths,
+ * is above what it usually misses. */
 static double factor(const estimator *e) {
-    return csrec_left_out_factor(e->hidden, e->squares, e->noises, e->expected);
+    static const double usual = 0.2;
+    const double found = csrec_left_out_factor(e->hidden, e->squares, e->noises, e->expected);
+    const double variance = e->fourths / (e->expected * e->expected);
+    if (!(e->m->rays || e->m->deviation) || !(e->expected > 0.0)) return found;
+    return 1.0 + (found - 1.0) * usual * usual / (usual * usual + variance);
 }
 
 /* Mean squared error of the result where there is no sample; NAN: no window had a sample to show.
@@ -244,10 +258,11 @@ static double unknown_square(const estimator *e) {
 
 /* Mean squared error of the result q at noisy samples. The noise is in y, and in q by the share h
  * of y that q follows, so (y - q)^2 is (1 - 2 h) noise and the error (Stein's estimate; h by what a
- * sample changes that was left out before). */
+ * sample changes that was left out before). Of rays it is not known well enough for that. */
 static double sampled_square(const estimator *e) {
     double noise = e->noise, n = (double)(e->hidden * e->m->channels);
     if (noise == 0.0) return 0.0;
+    if (e->m->rays && e->shown > 0.0) return factor(e) * e->shown_variance / e->shown;
     if (e->hidden < CSREC_LEAST_LEFT_OUT || !(e->surprise > 0.0)) return noise;
     noise = e->noises / n;
     double h = fmin(fmax(e->answers / e->surprise, 0.0), 1.0);

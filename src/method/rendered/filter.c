@@ -73,9 +73,9 @@ static void average(const filter *f, int64_t y, int64_t x, int64_t step) {
             const int64_t v = y + i * step, u = x + j * step, q = v * W + u;
             if (v < 0 || v >= H || u < 0 || u >= W || !(f->rays[1][q] > 0.0f)) continue;
             const double rays = (double)f->rays[1][q];
-            const double w =
-                b[i + 2] * b[j + 2] * rays *
-                exp(-apart(f, p, q, i * step, j * step, (double)step) - unlike(f, p, q));
+            const double w = b[i + 2] * b[j + 2] * rays *
+                             exp(-fmin(60.0, apart(f, p, q, i * step, j * step, (double)step) +
+                                                 unlike(f, p, q)));
             for (int c = 0; c < f->channels; c++) sum[c] += w * (double)f->light[1][c * f->n + q];
             weights += w;
             squares += w * w / rays;
