@@ -7,7 +7,8 @@ from 1/4 to 64 rays a pixel; after tone mapping, as a display of range 1 has it.
 
 Needs PyTorch and NumPy. Columns: the samples as they are (of pixels without one those spread); one
 pass; 8 passes; channel by channel, and that by 8 passes; with the AOVs of the same rays only;
-without AOVs; with variances."""
+without AOVs; with variances. Rows "placed" have exact samples, or 1 to 16 rays a pixel and 2 in the
+mean, more of them where the picture has edges."""
 import argparse
 import sys
 from pathlib import Path
@@ -20,7 +21,8 @@ import radiance
 
 CLASSES = (("1/8", 1 / 8, 1), ("1/4", 1 / 4, 1), ("1/2", 1 / 2, 1), ("1", 1, 1),
            ("4 in 1/4", 1 / 4, 4), ("4", 1, 4), ("16", 1, 16), ("64", 1, 64),
-           ("1/8 exact", 1 / 8, 256), ("1/4 exact", 1 / 4, 256))
+           ("1/8 exact", 1 / 8, 256), ("1/4 exact", 1 / 4, 256),
+           ("1/8 placed", 1 / 8, -256), ("1/4 placed", 1 / 4, -256), ("2 placed", 1, -2))
 
 
 def decibels(found, truth):
@@ -33,8 +35,32 @@ def aovs_of(a):
             "depth": a[..., 6]}
 
 
+def density_of(ref):
+    """Of mean 1, more at edges [H][W]."""
+    shown = np.clip(ref, 0, 1).mean(2) ** (1 / 2.2)
+
+    def blur(a):
+        rows = np.lib.stride_tricks.sliding_window_view(np.pad(a, 2, mode="edge"), (5, 5))
+        return rows.mean((2, 3))
+    edges = blur(np.abs(shown - blur(shown)))
+    return 0.25 + 0.75 * edges / edges.mean()
+
+
+def placed(scene, mean):
+    """As samples: of each pixel the first of its rays, so many as density_of says."""
+    n = np.clip(np.round(mean * density_of(scene["ref"])), 1, len(scene["rays"]))
+    some = (np.arange(len(scene["rays"]))[:, None, None] < n)[..., None]
+    y, beside = ((scene[name] * some).sum(0) / n[..., None] for name in ("rays", "beside"))
+    square = ((scene["rays"] - y) ** 2 * some).sum(0) / np.maximum(n - 1, 1)[..., None]
+    variance = np.where(n[..., None] > 1, square / n[..., None], -1)
+    return y.transpose(2, 0, 1), n, aovs_of(beside), variance.transpose(2, 0, 1)
+
+
 def samples(scene, share, count, seed=1):
-    """y [3][H][W], rays [H][W], AOVs of the same rays, variance of y or None."""
+    """y [3][H][W], rays [H][W], AOVs of the same rays, variance of y or None. count < 0: placed."""
+    p, count = density_of(scene["ref"]).ravel() if count < 0 else None, abs(count)
+    if p is not None and share == 1:
+        return placed(scene, count)
     rays, beside, ref = scene["rays"][:count], scene["beside"][:count], scene["ref"]
     y, aovs, variance = rays.mean(0), beside.mean(0), None
     if count == 64:
@@ -44,7 +70,8 @@ def samples(scene, share, count, seed=1):
     if 1 < count <= 16:
         variance = rays.var(0, ddof=1).transpose(2, 0, 1) / count
     known = np.zeros(y.shape[:2], bool).ravel()
-    known[np.random.default_rng(seed).choice(known.size, round(share * known.size), False)] = True
+    known[np.random.default_rng(seed).choice(known.size, round(share * known.size), False,
+                                              p if p is None else p / p.sum())] = True
     known = known.reshape(y.shape[:2])
     return y.transpose(2, 0, 1) * known, known * float(count), aovs_of(aovs), variance
 
@@ -68,7 +95,7 @@ def check(net, scene, tell=print, classes=CLASSES):
         found[name, "samples"] = decibels((radiance.untone(X[:, radiance.FILLED]) * unit)[0], truth)
         for way, more in ways.items():
             made = radiance.recover(net, y, rays, **more).cpu().numpy()
-            if count > 64:
+            if abs(count) > 64:
                 made = np.where(rays > 0, y, made)
             found[name, way] = decibels(made, truth)
         tell(f"  {name:10s}" + "".join(f"  {way} {found[name, way]:.2f}"
@@ -93,7 +120,7 @@ def main():
             continue
         print(path)
         with np.load(path) as scene:
-            check(net, {name: scene[name] for name in scene})
+            check(net, {name: scene[name].astype(np.float32) for name in scene})
 
 
 if __name__ == "__main__":

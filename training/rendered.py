@@ -22,7 +22,8 @@ from tones import Palette
 GRID = 3  # places of a pixel along each axis
 PHASES = GRID * GRID
 DIRECT, OTHER, VARIANCES, AOVS, WIDTH = slice(0, 3), slice(3, 6), slice(6, 8), slice(8, 15), 15
-KINDS = {"leaves": 0.74, "motif": 0.14, "drawing": 0.04, "signs": 0.08}
+KINDS = {"leaves": 0.62, "foliage": 0.14, "motif": 0.13, "drawing": 0.04, "signs": 0.07}
+NIGHT = 0.15  # share of scenes of many small lights and little else
 DIFFUSE, MIRROR, GLASS, GLOSS, LAMP, SKY = range(6)
 LIGHTS = 3
 
@@ -47,13 +48,16 @@ def geometry(d, count, size, tables):
         k = torch.arange(S, device=d.device)
         gone = (k >= most) & (k < S - 1)
         shapes[..., 4] = torch.where(gone, things.NONE, shapes[..., 4])
+    strong = torch.where(d.chance(0.35, count, 1), d.scale(1, 3, count, 1), 1.0)
+    surface["amplitude"] = surface["amplitude"] * strong
     if kind == "signs":
         shapes, surface = scenes.join(things.text(d, palette, size, 1), (shapes, surface))
     return shapes, surface
 
 
-def materials(d, shapes):
-    """Of each shape, entries [B][S]; the last one is the ground."""
+def materials(d, shapes, night=False, small=12.0):
+    """Of each shape, entries [B][S]; the last one is the ground. night [B][1]: things that reach
+    less far than `small` often shine."""
     n, one, S = shapes.shape[:2], (shapes.shape[0], 1), shapes.shape[1]
     last = torch.arange(S, device=d.device) == S - 1
     shiny = d.chance(0.7, *one) * d.uniform(*one)
@@ -61,7 +65,9 @@ def materials(d, shapes):
     material = torch.full(n, DIFFUSE, device=d.device)
     for kind, low, high in ((MIRROR, 0.0, 0.15), (GLASS, 0.15, 0.25), (GLOSS, 0.25, 0.6)):
         material = torch.where((sort >= low * shiny) & (sort < high * shiny), kind, material)
-    material = torch.where(d.uniform(*n) < 0.06 * d.chance(0.65, *one), LAMP, material)
+    shining = 0.06 * d.chance(0.65, *one)
+    shining = torch.where((shapes[..., 4] < small) & night, d.scale(0.02, 0.4, *one), shining)
+    material = torch.where(d.uniform(*n) < shining, LAMP, material)
     sky = last & d.chance(0.2, *one)
     material = torch.where(sky, SKY, torch.where(last & (material == LAMP), DIFFUSE, material))
     order = (torch.arange(S, device=d.device) / S).expand(n)
@@ -70,6 +76,7 @@ def materials(d, shapes):
     steps = d.scale(2, 12, *one)
     depth = torch.where(flat, torch.floor(order * steps) / steps, order)
     curved = d.pick((0.45, 0.35, 0.2), *n) * d.chance(0.8, *one) * ~last
+    slant = d.scale(0.001, 0.012, *one) * d.chance(0.4, *one)
     return {"material": material, "depth": depth, "curved": curved,
             "tilt_x": d.normal(*n) * d.scale(0.05, 1.5, *one),
             "tilt_y": d.normal(*n) * d.scale(0.05, 1.5, *one),
@@ -78,6 +85,7 @@ def materials(d, shapes):
             "fold_x": d.normal(*n) * d.scale(0.01, 0.12, *one),
             "fold_y": d.normal(*n) * d.scale(0.01, 0.12, *one),
             "rough": torch.where(d.chance(0.5, *n), 0.0, d.uniform(*n)),
+            "far_x": slant * d.normal(*n), "far_y": slant * d.normal(*n),
             "power": d.scale(1.5, 120, *n), "x": d.normal(*n), "y": d.normal(*n)}
 
 
@@ -99,7 +107,7 @@ def moved(d, shapes, surface, what, size):
     moves = d.chance(0.25, B, 1)
     speed = [(d.normal(B, 1) * d.scale(0.3, 8, B, 1) + d.normal(B, S) * d.scale(0.3, 12, B, 1)
               * d.chance(0.2, B, S)) * moves for _ in range(2)]
-    focus, open_ = d.uniform(B, 1), d.scale(0.5, 8, B, 1) * d.chance(0.25, B, 1)
+    focus, open_ = d.uniform(B, 1), d.scale(0.5, 10, B, 1) * d.chance(0.3, B, 1)
     blur = open_ * (what["depth"] - focus)
     made = shapes[:, None].repeat(1, PHASES, 1, 1)
     for axis, (place, lens) in enumerate(((x, lens_x), (y, lens_y))):
@@ -189,7 +197,7 @@ def surroundings(d, count, size, tables):
     palette = Palette(d, 2 * count, 3)
     shapes, surface = things.leaves(d, palette, size, 1, tables)
     S = shapes.shape[1]
-    few = d.scale(8, 120, 2 * count, 1)
+    few = d.scale(8, 300, 2 * count, 1)
     k = torch.arange(S, device=d.device)
     shapes[..., 4] = torch.where((k >= few) & (k < S - 1), things.NONE, shapes[..., 4])
     made = scenes.paint(shapes, surface, scenes.front(shapes, size), tables)
@@ -235,6 +243,17 @@ def lamp_light(d, count, at, normal, size, tables):
     return diffuse, glints, hidden / (diffuse.mean(1) + 1e-4) ** 2
 
 
+def pools(d, count, size, most=24):
+    """Light of small lamps near what they shine on, [count][3][size][size]."""
+    n = (count, most, 1, 1)
+    pixel = (torch.arange(size, device=d.device) + 0.5) * 2 / size - 1
+    far = (d.between(-1.1, 1.1, *n) - pixel) ** 2 + (d.between(-1.1, 1.1, *n) - pixel[:, None]) ** 2
+    high = d.scale(0.02, 0.4, *n) ** 2
+    there = torch.arange(most, device=d.device)[:, None, None] <= d.below(most, count, 1, 1, 1)
+    light = there * torch.exp(0.8 * d.normal(*n)) * (high / (high + far)) ** 1.5
+    return torch.einsum("nkyx,nkc->ncyx", light, torch.exp(0.4 * d.normal(count, most, 3)))
+
+
 def sky(d, count, size, x, y, tables):
     """Radiance [N][3][size][size]: a gradient, clouds, a sun; sharper than the grid."""
     low, high = (d.scale(0.1, 3, count, 1, 1, 1) * torch.exp(0.4 * d.normal(count, 3, 1, 1))
@@ -269,24 +288,42 @@ def mirrored(d, count, at, normal, size, tables):
     return seen, fresnel * seen + (1 - fresnel) * through, fresnel
 
 
-def radiance(d, count, at, normal, albedo, size, tables):
+def by_night(d, count, at, normal, lit, night, size):
+    """lit, or where it is night little of it and the light of pools; the rest of what shines, the
+    variance of one ray of so many lights."""
+    one = (count, 1, 1, 1)
+    up = phases_of(unit(d.normal(count, 3, 1, 1)))
+    pooled = phases_of(pools(d, count, size) * d.scale(0.1, 2, *one))
+    pooled = pooled * (0.6 + 0.4 * (normal * up).sum(1, True)) * torch.exp(0.4 * at["y"])[:, None]
+
+    def dim(low, high):
+        return phases_of(torch.where(night, d.scale(low, high, *one), 1.0))
+    lit = lit * dim(0.003, 0.3) + pooled * phases_of(night)
+    return lit, dim(0.005, 0.3), phases_of(d.scale(0.3, 30, *one) * night)
+
+
+def radiance(d, count, at, normal, albedo, night, size, tables):
     """[N][8][size][size]: planes DIRECT, OTHER and VARIANCES."""
     one, material = (count, 1, 1, 1), at["material"][:, None]
     draw = lambda low, high: phases_of(d.scale(low, high, *one))  # noqa: E731
     pixel = (torch.arange(size, device=d.device) + 0.5) * 2 / size - 1
     x, y = pixel.expand_as(at["depth"]), pixel[:, None].expand_as(at["depth"])
     lit, glints, hidden = lamp_light(d, count, at, normal, size, tables)
+    lit, dim, picked = by_night(d, count, at, normal, lit, night, size)
     mirror, glass, fresnel = mirrored(d, count, at, normal, size, tables)
     mirror = mirror * phases_of(torch.exp(0.7 * d.normal(*one)))
     around = phases_of(torch.exp(0.5 * shade(d, count, size, 4) + 0.3 * d.normal(count, 3, 1, 1))
-                       * d.scale(0.02, 1.5, *one))
+                       * d.scale(0.02, 1.5, *one)) * dim
     up = phases_of(unit(d.normal(count, 3, 1, 1)))
     around = around * (0.6 + 0.4 * (normal * up).sum(1, True))
     body = (material == DIFFUSE) | (material == GLOSS)
-    lamp = draw(1.5, 60) * torch.exp(0.5 * at["x"])[:, None] * (0.3 + 0.7 * albedo)
+    spread = phases_of(torch.where(night, 1.0, 0.5))
+    lamp = draw(1.5, 60) * torch.exp(spread * at["x"][:, None]) * (0.3 + 0.7 * albedo)
+    warm = torch.tensor([1.0, 0.0, -1.0], device=d.device).view(1, 3, 1, 1)
+    lamp = lamp * torch.exp(0.5 * spread * warm * at["y"][:, None])
     direct = torch.where(body, albedo * lit + (material == GLOSS) * 0.1 * glints, 0.0)
     direct = torch.where(material == LAMP, lamp, direct)
-    direct = torch.where(material == SKY, sky(d, count, size, x, y, tables), direct)
+    direct = torch.where(material == SKY, dim * sky(d, count, size, x, y, tables), direct)
     tint = torch.where(phases_of(d.chance(0.5, *one)), 0.4 + 0.6 * albedo, 0.9)
     gloss = (material == GLOSS) * (fresnel + 0.03) * mirror
     other = torch.where(body, albedo * around + gloss, 0.0)
@@ -296,7 +333,7 @@ def radiance(d, count, at, normal, albedo, size, tables):
     caustic = phases_of(caustic * torch.exp(0.4 * d.normal(count, 3, 1, 1)))
     other = other + body * albedo * caustic
     quiet = (material == LAMP) | (material == SKY)
-    noise = torch.where(quiet, 0.0, draw(0.01, 1.5) + hidden[:, None].clamp_max(30))
+    noise = torch.where(quiet, 0.0, draw(0.01, 1.5) + picked + hidden[:, None].clamp_max(30))
     field = torch.exp(0.8 * phases_of(shade(d, count, size, 6)))
     loud = draw(0.3, 8) * field * (1 + 60 * caustic.mean(1, True) / (other.mean(1, True) + 0.01))
     shiny = (material == MIRROR) | (material == GLASS)
@@ -315,14 +352,15 @@ def turned_normals(d, count, normal):
 def part(d, count, size, tables):
     """count scenes, [count][PHASES * WIDTH][size][size]."""
     shapes, surface = geometry(d, count, size, tables)
-    what = materials(d, shapes)
+    night = d.chance(NIGHT, count, 1)
+    what = materials(d, shapes, night)
     shapes, every = moved(d, shapes, surface, what, size)
     seen = scenes.front(shapes, size)
     colours = scenes.paint(shapes, every, seen, tables)
     at, normal = surface_of(shapes, every, seen, tables)
     one, material = (count, 1, 1, 1), at["material"][:, None]
     albedo = (colours / 255).clamp(0, 1) ** phases_of(d.between(1, 2.4, *one))
-    light = radiance(d, count, at, normal, albedo, size, tables)
+    light = radiance(d, count, at, normal, albedo, night.view(one), size, tables)
     light[:, :6] *= phases_of(torch.exp(d.normal(*one)))
     dark = (material == SKY) | (material == MIRROR) | (material == GLASS)
     dark = dark | ((material == LAMP) & phases_of(d.chance(0.5, *one)))

@@ -240,6 +240,10 @@ def paint(shapes, surfaces, seen, tables):
         at = [w * f["noise_scale"] + surfaces[name].gather(1, index)
               for w, name in ((u, "noise_x"), (v, "noise_y"))]
     noise = noise_at(tables, f["table"], at[0] + 512 * f["phase"], at[1] + 313 * f["phase"])
+    if "far_x" in surfaces:  # of what is seen at a slant
+        far = [surfaces[name].gather(1, index) for name in ("far_x", "far_y")]
+        near = (1 + far[0] * u + far[1] * v).clamp_min(0.4)
+        u, v = u / near, v / near
     along = f["fu"] * u + f["fv"] * v + f["phase"] + f["warp"] * noise
     across = f["second"] * (f["fu"] * v - f["fv"] * u) + f["phase"]
     first, t, texture = wave(along), f["threshold"], f["texture"]

@@ -218,6 +218,27 @@ def test_scenes_are_what_a_renderer_gives(seed):  # noqa: F811
     assert (made[:, 0] != made[:, 4]).any()
 
 
+def test_foliage_is_small_leaves_before_large_ones(seed):  # noqa: F811
+    d, size = Draws("cpu", seed, 44), 64
+    tables = scenes.noise_tables(Draws("cpu", seed, 45), 64)
+    shapes, surface = things.foliage(d, Palette(d, 40, 3), size, 1, tables)
+    there, S = shapes[..., 4] > 0, shapes.shape[1] - 1
+    assert surface["tone"].shape[:2] == shapes.shape[:2] and (shapes[:, -1, 4] == 1e6).all()
+    first, last = slice(0, S // 4), slice(S - S // 40, S)
+    of = [(shapes[:, part, 4] * there[:, part]).sum() / there[:, part].sum()
+          for part in (first, last)]
+    assert of[0] < 0.6 * of[1]
+    tone = surface["tone"]
+    assert tone[:, first].std(1).mean() < 0.8 * tone[:, last].std(1).mean()
+
+
+def test_pools_of_light_lie_under_lamps(seed):  # noqa: F811
+    light = rendered.pools(Draws("cpu", seed, 46), 30, 48)
+    assert light.shape == (30, 3, 48, 48) and (light > 0).all() and torch.isfinite(light).all()
+    flat = light.mean(1).flatten(1)
+    assert (flat.amax(1) > 4 * flat.median(1).values).float().mean() > 0.5
+
+
 # ---- rays
 
 def test_noise_has_its_mean_and_variance(seed):  # noqa: F811
@@ -236,19 +257,67 @@ def test_a_ray_finds_one_phase(seed):  # noqa: F811
     phases = d.uniform(2, rendered.PHASES, rendered.WIDTH, 16, 16)
     phases[:, :, rendered.VARIANCES] = 0
     light = phases[:, :, :3] + phases[:, :, 3:6]
-    y, variance, aovs = rays.traced(d, phases, torch.ones(2, 1, 16, 16))
+    y, variance, aovs, _ = rays.traced(d, phases, torch.ones(2, 1, 16, 16))
     off = (light - y[:, None]).abs().amax(2) + (phases[:, :, 8:] - aovs[:, None]).abs().amax(2)
     which = off.argmin(1)
     assert off.amin(1).max() < 1e-5 and len(which.unique()) == rendered.PHASES
     assert (variance == -1).all()
     many = torch.full((2, 1, 16, 16), 1.0)
     many[1] = 8
-    y, variance, aovs = rays.traced(d, phases, many)
+    y, variance, aovs, true = rays.traced(d, phases, many)
     assert (variance[1] >= 0).all() and (variance[0] == -1).all()
     mean = light[1].mean(0)
     off, sigma = y[1] - mean, light[1].var(0, unbiased=False).div(8).sqrt()
     assert abs((off / sigma).square().mean() - 1) < 0.3
     assert abs(variance[1].mean() / sigma.square().mean() - 1) < 0.2
+    torch.testing.assert_close(true[1], sigma.square(), rtol=1e-3, atol=1e-6)
+
+
+def test_the_true_variance_is_that_of_rays(seed, monkeypatch):  # noqa: F811
+    d, n = Draws("cpu", seed, 41), 4000
+    scene = d.uniform(1, rendered.PHASES, rendered.WIDTH, 6, 6)
+    scene[:, :, rendered.VARIANCES] *= 0.4
+    drawn = [torch.full((n, 1, 1, 1), a) for a in (0.5, 0.2, 0.3, 0.4, 1.5)]
+    monkeypatch.setattr(rays, "noise_of", lambda *_: drawn)
+    many = scene.expand(n, -1, -1, -1, -1)
+    y, _, _, true = rays.traced(d, many, torch.ones(n, 1, 6, 6))
+    light = (scene[:, :, :3] + scene[:, :, 3:6]).mean(1)
+    assert ((y.mean(0) - light[0]).abs() < 6 * (true[0] / n).sqrt()).all()
+    ratio = y.var(0) / true[0]
+    assert abs(ratio.mean() - 1) < 0.05 and (ratio - 1).abs().max() < 0.6
+    half = rays.traced(d, many[:1], torch.full((1, 1, 6, 6), 2.0))[3]
+    torch.testing.assert_close(half, true[:1] / 2)
+
+
+def test_few_rays_of_aovs_are_means_of_phases(seed):  # noqa: F811
+    d = Draws("cpu", seed, 42)
+    phases = d.uniform(3, rendered.PHASES, rendered.WIDTH, 16, 16)
+    count = torch.tensor([1.0, 2.0, 4.0]).view(3, 1, 1, 1)
+    got, own = rays.few_of(d, phases, count), phases[:, :, rendered.AOVS]
+    assert (got[0] - own[0]).abs().amax(1).amin(0).max() < 1e-6
+    pairs = (own[1][:, None] + own[1][None]) / 2
+    assert (got[1] - pairs).abs().amax(2).flatten(0, 1).amin(0).max() < 1e-6
+    off = (got - own.mean(1)).square().mean((1, 2, 3)) * count.flatten()
+    spread = own.var(1, unbiased=False).mean((1, 2, 3))
+    assert ((off / spread - 1).abs() < 0.25).all()
+
+
+def test_a_gray_rendering_is_one_channel(seed):  # noqa: F811
+    d, n = Draws("cpu", seed, 43), 6
+    scenes_ = d.uniform(n, rendered.PHASES, rendered.WIDTH, 16, 16)
+    one = torch.ones(n, 1, 1, 1, dtype=torch.long)
+    gray = (torch.arange(n) % 2 == 0).view(n, 1, 1, 1)
+    batch = rays.Rendered(d, scenes_, torch.ones(n, 1, 16, 16), one.expand(-1, 3, -1, -1).float(),
+                          one * torch.tensor([0, 1, 2] * 2).view(n, 1, 1, 1), 2 * one, gray)
+    for of in (batch.target, *(batch.X[:, part] for part in (
+            radiance.FILLED, radiance.SAMPLES, radiance.QUOTIENT, radiance.ALBEDO))):
+        alike = (of == of[:, :1]).all(1).all(1).all(1)
+        assert alike[::2].all() and not alike[1::2].any()
+    share = batch.X[:, radiance.SHARE].flatten(1)
+    m = torch.round(2 ** (8 * share.double()) - 1)
+    assert (m[[0, 3]] == 255).all() and (m[[2, 5]] == 1).all()
+    assert all((m[k] == m[k, 0]).all() and m[k, 0] in (1, 2, 4) for k in (1, 4))
+    assert (batch.X[:, radiance.SPREAD] > 0).all()
 
 
 def test_rays_have_their_numbers(seed):  # noqa: F811
@@ -317,5 +386,16 @@ def test_the_check_measures(rng, tmp_path):  # noqa: F811
     assert abs(found["1", "samples"] - want) < 1e-3
     y, n, _, variance = check_rendered.samples(scene, 0.25, 4)
     assert (n > 0).sum() == 96 and np.allclose(variance.mean(), scene["rays"][:4].var(0).mean() / 3)
+    edge = {**scene, "ref": np.where(np.arange(24) < 8, 0.2, 0.9)[:, None] * np.ones((16, 1, 3))}
+    near = check_rendered.density_of(edge["ref"])
+    assert abs(near.mean() - 1) < 1e-6 and near[:, 6:10].min() > 2 * near[:, 14:].max()
+    _, n, _, _ = check_rendered.samples(edge, 0.25, -256)
+    assert (n > 0).sum() == 96 and (n[:, 6:10] > 0).mean() > 2 * (n[:, 14:] > 0).mean()
+    y, n, _, _ = check_rendered.samples(edge, 1, -2)
+    assert n.min() == 1 and n[:, 6:10].mean() > n[:, 14:].mean()
+    at = np.unravel_index(n.argmax(), n.shape)
+    np.testing.assert_allclose(y[:, at[0], at[1]],
+                               scene["rays"][:int(n.max()), at[0], at[1]].mean(0), rtol=1e-5)
+    y, n, _, variance = check_rendered.samples(scene, 0.25, 4)
     mean = scene["rays"][:4].mean(0)
     np.testing.assert_allclose(y.transpose(1, 2, 0)[n > 0], mean[n > 0], rtol=1e-6)

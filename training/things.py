@@ -51,6 +51,27 @@ def leaves(d, palette, side, scale, tables):
     return torch.cat([shapes, scenes.everywhere(B, d.device)], 1), surface
 
 
+def foliage(d, palette, side, scale, tables, clusters=12):
+    """Small and thin leaves, most of nearly one colour, in clusters, before larger ones."""
+    shapes, surface = leaves(d, palette, side, scale, tables)
+    B, S, _ = shapes.shape
+    one, n = (B, 1), (B, S)
+    front = torch.arange(S, device=d.device) < d.between(0.3, 0.97, *one) * (S - 1)
+    shrunk = torch.where(front, d.scale(0.1, 0.6, *one), 1.0)
+    shapes[..., 4] *= shrunk
+    shapes[..., 5:9] /= shrunk[..., None] ** 2
+    shapes[..., 11::3] *= shrunk[..., None]
+    which = (d.uniform(*n) ** 1.5 * (1 + d.below(clusters, *one))).long()
+    wide = d.between(0.05, 0.3, B, clusters).gather(1, which) * side
+    for axis in (0, 1):
+        middle = d.between(-0.1, 1.1, B, clusters).gather(1, which) * side
+        shapes[..., axis] = torch.where(front, middle + wide * d.normal(*n), shapes[..., axis])
+    common, tone = surface["tone"][:, :1], surface["tone"]
+    like = d.between(0.05, 0.6, *one)[..., None]
+    surface["tone"] = torch.where(front[..., None], common + like * (tone - common), tone)
+    return shapes, surface
+
+
 def strokes(d, count, glyphs=14, most=4):
     """Of an alphabet for each picture: bars between points of the unit box and arcs of half its
     size; entries [B][glyphs][most]: is_arc, x0, y0, x1, y1 (centre and half axes), facing, there."""
