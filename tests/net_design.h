@@ -7,11 +7,13 @@
 #include "learn/model.h"
 #include "learn/net/prior.h"
 
-/* Of kind net, for so many channels, or, where these are 0, of kind beside. */
+/* Of kind net, for so many channels; where these are 0, of kind beside; or of kind rendered. */
 typedef struct design {
+    const char *kind;
     csrec_net_layer layers[CSREC_NET_LAYERS];
     int n, channels, frames, guides;
-    int64_t takes; /* planes */
+    int64_t takes,
+        logs; /* planes; of those that are made, the last ones, logarithms of variances */
 } design;
 
 static inline int64_t add_layer(design *d, csrec_net_kind kind, int64_t channels, int64_t add,
@@ -26,18 +28,32 @@ static inline int64_t add_block(design *d, int64_t channels, int64_t result) {
     return add_layer(d, CSREC_NET_CONV, channels, result, false);
 }
 
-static inline design design_of(int channels, int frames, int guides, int64_t width) {
-    design d = {.channels = channels, .frames = frames, .guides = guides};
-    d.takes = channels ? 2 * channels + 2 : 3 * frames + 2 + guides;
-    int64_t skip[3], result = add_layer(&d, CSREC_NET_CONV, width, -1, false);
+static inline void add_layers(design *d, int64_t width, int64_t makes) {
+    int64_t skip[3], result = add_layer(d, CSREC_NET_CONV, width, -1, false);
     for (int s = 0; s < 3; s++) {
-        skip[s] = add_block(&d, width << s, result);
-        result = add_layer(&d, CSREC_NET_DOWN, width << (s + 1), -1, false);
+        skip[s] = add_block(d, width << s, result);
+        result = add_layer(d, CSREC_NET_DOWN, width << (s + 1), -1, false);
     }
-    add_block(&d, width << 3, result);
+    add_block(d, width << 3, result);
     for (int s = 2; s >= 0; s--)
-        add_block(&d, width << s, add_layer(&d, CSREC_NET_UP, width << s, skip[s], false));
-    add_layer(&d, CSREC_NET_CONV, channels ? 2 * channels : 2, -1, false);
+        add_block(d, width << s, add_layer(d, CSREC_NET_UP, width << s, skip[s], false));
+    add_layer(d, CSREC_NET_CONV, makes, -1, false);
+}
+
+static inline design design_of(int channels, int frames, int guides, int64_t width) {
+    design d = {.kind = channels ? "net" : "beside",
+                .channels = channels,
+                .frames = frames,
+                .guides = guides,
+                .takes = channels ? 2 * channels + 2 : 3 * frames + 2 + guides,
+                .logs = channels ? channels : 1};
+    add_layers(&d, width, 2 * d.logs);
+    return d;
+}
+
+static inline design design_for_renderings(int64_t width) {
+    design d = {.kind = "rendered", .channels = 3, .takes = 20, .logs = 1};
+    add_layers(&d, width, 8);
     return d;
 }
 
@@ -53,7 +69,7 @@ static inline int64_t first_weights(const design *d, uint64_t *seed, double *wei
         for (int64_t k = 0; k < count && weights; k++)
             weights[at + k] = zero ? 0.0 : bound * (2.0 * check_uniform(seed) - 1.0);
         for (int64_t k = 0; k < l->channels && weights; k++)
-            weights[at + count + k] = last && k >= l->channels / 2 ? -2.0 : 0.0;
+            weights[at + count + k] = last && k >= l->channels - d->logs ? -2.0 : 0.0;
         at += count + l->channels;
         in = l->channels;
     }
@@ -85,7 +101,7 @@ static inline csrec_model_parts parts_of(const design *d, double size, uint64_t 
 static inline csrec_model *model_of(const design *d, double size, uint64_t *seed) {
     csrec_model *model = NULL;
     const csrec_model_parts parts = parts_of(d, size, seed);
-    assert_well(csrec_model_assemble(d->channels ? "net" : "beside", &parts, &model, &told));
+    assert_well(csrec_model_assemble(d->kind, &parts, &model, &told));
     return model;
 }
 

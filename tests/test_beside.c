@@ -312,55 +312,6 @@ TEST(without_a_difference_it_is_F) {
     }
 }
 
-/* A plane [*h][*w] mirrored along its lines, or along its columns, or transposed. */
-static void turn_once(int how, int64_t *h, int64_t *w, const double *from, double *to) {
-    for (int64_t y = 0; y < *h; y++)
-        for (int64_t x = 0; x < *w; x++)
-            to[how == 2 ? x * *h + y
-                        : (how == 1 ? *h - 1 - y : y) * *w + (how == 0 ? *w - 1 - x : x)] =
-                from[y * *w + x];
-    const int64_t rows = *h;
-    if (how == 2) *h = *w, *w = rows;
-}
-
-/* Plane by plane: bit 0 mirrors lines, bit 1 columns, bit 2 then transposes; back: bit 2 first. */
-static void turn_all(int turn, bool back, int64_t count, int64_t *h, int64_t *w, double *planes) {
-    const int64_t n = *h * *w, rows = *h, columns = *w;
-    double *held = check_room(n);
-    for (int64_t k = 0; k < count; k++) {
-        *h = rows, *w = columns;
-        for (int step = 0; step < 3; step++) {
-            const int how = back ? 2 - step : step;
-            if (!(turn >> how & 1)) continue;
-            turn_once(how, h, w, planes + k * n, held);
-            memcpy(planes + k * n, held, (size_t)n * sizeof *held);
-        }
-    }
-}
-
-static int64_t padded(int64_t extent) {
-    return (extent + 7) / 8 * 8;
-}
-
-/* Planes D and s of one turn, by csrec_net_apply. */
-static double *apply_turned_network(const csrec_beside *b, int turn) {
-    int64_t h = b->height, w = b->width;
-    const int64_t n = h * w;
-    double *planes = check_room(b->n_planes * n), *out = check_room(2 * n);
-    for (int64_t i = 0; i < b->n_planes * n; i++) planes[i] = (double)b->planes[i];
-    turn_all(turn, false, b->n_planes, &h, &w, planes);
-    const int64_t H = padded(h), W = padded(w);
-    float *X = floats(b->n_planes * H * W), *Y = floats(2 * H * W);
-    for (int64_t i = 0; i < b->n_planes * H * W; i++) {
-        const int64_t y = csrec_prior_reflect(i / W % H, h), x = csrec_prior_reflect(i % W, w);
-        X[i] = (float)planes[i / (H * W) * n + y * w + x];
-    }
-    assert_well(csrec_net_apply(b->net, H, W, X, Y, 0, NULL, NULL, &told));
-    for (int64_t i = 0; i < 2 * n; i++) out[i] = (double)Y[i / n * H * W + i % n / w * W + i % w];
-    turn_all(turn, true, 2, &h, &w, out);
-    return out;
-}
-
 TEST(passes_are_of_turned_planes) {
     ENDS_BY(end_model) csrec_model *model = draw_beside(FRAMES, GUIDES, 0.05);
     for (int round = 0; round < 4; round++) {
@@ -369,7 +320,7 @@ TEST(passes_are_of_turned_planes) {
         float *result = floats(n), *squares = floats(n);
         double *wanted = check_keep_zeros((size_t)(2 * n), sizeof *wanted);
         for (int turn = 0; turn < 8; turn++) {
-            const double *out = apply_turned_network(&b, turn);
+            const double *out = apply_to_turned(b.net, b.n_planes, 2, h, w, b.planes, turn);
             assert_well(csrec_beside_add(&b, turn, 2, NULL, result, squares, &told));
             for (int64_t i = 0; i < n; i++) {
                 const double F = (double)b.planes[(b.n_planes - 1) * n + i];

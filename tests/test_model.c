@@ -222,7 +222,7 @@ TEST(missing_arrays_are_named) {
     }
     csrec_model *model;
     assert_refused(csrec_model_create("ica", 0, NULL, NULL, &model, &told), CSREC_ARGUMENT,
-                   "pca, gmm, conv, net or beside");
+                   "pca, gmm, conv, net, beside or rendered");
 }
 
 /* A NumPy user's file, and ours in NumPy. */

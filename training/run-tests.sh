@@ -15,5 +15,6 @@ python=${PYTHON:-python3}
     skip "$python has no PyTorch, NumPy, cffi and pytest"
 build=$(cd "${1:-build}" 2>/dev/null && pwd) || skip "no folder ${1:-build}; build first"
 place=$("$python" python/inplace.py "$build")
-PYTHONPATH="$place${PYTHONPATH:+:$PYTHONPATH}" PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive \
+PYTHONPATH="$place${PYTHONPATH:+:$PYTHONPATH}" CSRECOVER_BUILD="$build" \
+    PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive \
     exec "$python" -m pytest -q -p no:cacheprovider training

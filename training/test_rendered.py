@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Renderings: planes are those of their words, rays are of what is painted and have the mean and
 the variance that they promise, and a tiny network learns, stops, goes on, and is checked."""
+import os
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -125,6 +129,39 @@ def test_channels_by_themselves_are_gray_pictures(rng):  # noqa: F811
         unit = radiance.unit_of(*(torch.tensor(a)[None] for a in (gray(y), n[None]))).item()
         mean = np.expm1(np.log1p(20 * one / unit).mean(0)) / 20 * unit
         np.testing.assert_allclose(got[k], mean, rtol=1e-3, atol=1e-4 * mean.max())
+
+
+# ---- the library's network
+
+@pytest.mark.parametrize("clean, there, noise, together, turns", [
+    (True, ("albedo", "normal", "depth"), False, True, 1),
+    (False, ("albedo", "normal", "depth"), True, True, 8), (True, (), True, True, 1),
+    (False, ("depth",), True, False, 1), (True, ("albedo", "normal"), True, False, 8)])
+def test_the_library_computes_the_same(rng, tmp_path, clean, there, noise, together,  # noqa: F811
+                                       turns):
+    program = Path(os.environ.get("CSRECOVER_BUILD", "-"), "tests", "test_rendered_passes")
+    if not program.exists():
+        pytest.skip("CSRECOVER_BUILD has no tests/test_rendered_passes (run-tests.sh sets it)")
+    net = network.rendered(6, 1)
+    net.fill(0.05 * rng.standard_normal(net.flat().numel()))
+    network.write(tmp_path / "model.npz", net, 3, dtype=np.float32, kind="rendered")
+    y, n, variance, aovs = drawn(rng, (37, 26))
+    of = {"albedo": aovs[:3], "normal": aovs[3:6], "depth": aovs[6]}
+    of = {name: of[name] for name in there}
+    wanted, plain = (radiance.recover(own, y, n, of, None if clean else n,
+                                      variance if noise else None, turns, together).numpy()
+                     for own in (net, network.rendered(6, 1)))
+    assert np.abs(wanted - plain).max() > 0.02 * plain.max()  # the network did something
+    more = {} if clean else {"aov_rays": n}
+    if noise:
+        more["deviation"] = np.where(variance < 0, -1, np.sqrt(np.maximum(variance, 0)))
+    np.savez(tmp_path / "samples.npz", radiance=y, rays=n, wanted=wanted, passes=turns,
+             together=1.0 * together, **of, **more)
+    ran = subprocess.run([program], env={**os.environ, "CSREC_RENDERED": str(tmp_path)},
+                         capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "OK ] it_computes_what_the_training_does" in ran.stdout + ran.stderr
+    print(ran.stdout + ran.stderr)
 
 
 # ---- scenes

@@ -54,9 +54,13 @@ typedef struct csrec_measurement {
                         the signal, unless the operator takes real signals */
     struct csrec_operator_spec *through; /* NULL: y are entries of the signal; else see below */
     csrec_guides *guides; /* NULL: none. csrec_measurement_clear frees them, and their values */
-    bool sequence;        /* of three axes the first is time: frames, each with samples of its own.
-                             Not through an operator */
-    bool bands_apart;     /* else complete channels are guides of those with gaps */
+    double *rays; /* NULL, or [n] > 0: measurements, as rays of a renderer, that a sample is the
+                     mean of; sigma is then that of one. Of entries alone, as is deviation */
+    double *deviation; /* NULL, or [n * channels] >= 0: standard deviation of the noise of each
+                          value, in place of sigma; 0: none, NaN: not known, by sigma and rays */
+    bool sequence;     /* of three axes the first is time: frames, each with samples of its own.
+                          Not through an operator */
+    bool bands_apart;  /* else complete channels are guides of those with gaps */
 } csrec_measurement;
 
 /* Adds planes of values [entries * planes], planes fastest, which are copied, to the guides of a
@@ -66,6 +70,15 @@ typedef struct csrec_measurement {
  * CSREC_MEMORY. On failure nothing is added. */
 CSREC_API csrec_status csrec_guides_add(csrec_measurement *measurement, const char *name,
                                         int64_t planes, const double *values, csrec_error *error);
+
+/* The standard deviation of each value, to [n * channels]: that of the measurement; else sigma, or
+ * sigma / sqrt(rays). Where that is unknown, but rays are given, the noise of a ray is taken to be
+ * in proportion to the light: s^2 = kappa mean^2 / rays, mean that of the 8 samples around (of
+ * colours of surfaces, where an albedo is a guide, divided by them), kappa by the differences of
+ * neighbours, for each channel. 0 without any of these. CSREC_UNSUPPORTED: through an operator;
+ * CSREC_DATA: a measurement that csrec_measurement_check refuses; CSREC_MEMORY. */
+CSREC_API csrec_status csrec_noise_each(const csrec_measurement *measurement, double *deviation,
+                                        csrec_error *error);
 
 /* Whether a name tells of the colour of surfaces, which light multiplies: albedo, diffuse color. */
 CSREC_API bool csrec_guide_is_albedo(const char *name);
@@ -121,19 +134,20 @@ CSREC_API csrec_status csrec_measurement_check(const csrec_measurement *measurem
 CSREC_API void csrec_measurement_clear(csrec_measurement *measurement);
 
 /* Joins n >= 1 measurements of the same shape and channels. A position that several of them have
- * gets the mean of its values, weighted by 1 / sigma^2 where each of these parts has sigma > 0,
- * else plain. Positions of the result ascend; its sigma is that of the parts if all have the same,
- * else the root of the mean, over the samples, of the variance of a sample: 1 / sum(1 / sigma^2) of
- * a weighted mean, sum(sigma^2) / m^2 of a plain one of m values; scale is the one that the parts
- * give; dtype is that of the parts if all have the same and it can hold the means, else CSREC_F32
- * where that is enough for all parts, else CSREC_F64. Values of a position contradict each other if
- * two of them differ, in a channel, by more than 6 standard deviations of their difference, or,
- * where one has no sigma, by more than 5 % of the scale (not given: of the range of all values).
- * contradictions, or NULL: the number of such positions, and the first of them (-1: none). Time O(N
- * log N) in all samples N. Thread safe. CSREC_ARGUMENT: n < 1. CSREC_DATA: a part that
- * csrec_measurement_check refuses, or with another shape, other channels, or another scale than a
- * part before it; the text starts with "part K: ", K counted from 1. CSREC_MEMORY. On failure
- * *merged is unchanged. */
+ * gets the mean of its values, weighted by rays if all parts have them, else by 1 / sigma^2 where
+ * each of these samples has a sigma > 0, of its own or of the part, else plain; rays are added, and
+ * deviations are those of the means. Positions of the result ascend; its sigma is that of the parts
+ * if all have the same, else the root of the mean, over the samples, of the variance of a sample: 1
+ * / sum(1 / sigma^2) of a weighted mean, sum(sigma^2) / m^2 of a plain one of m values; scale is
+ * the one that the parts give; dtype is that of the parts if all have the same and it can hold the
+ * means, else CSREC_F32 where that is enough for all parts, else CSREC_F64. Values of a position
+ * contradict each other if two of them differ, in a channel, by more than 6 standard deviations of
+ * their difference, or, where one has no sigma, by more than 5 % of the scale (not given: of the
+ * range of all values); not where they are of rays. contradictions, or NULL: the number of such
+ * positions, and the first of them (-1: none). Time O(N log N) in all samples N. Thread safe.
+ * CSREC_ARGUMENT: n < 1. CSREC_DATA: a part that csrec_measurement_check refuses, or with another
+ * shape, other channels, or another scale than a part before it; the text starts with "part K: ", K
+ * counted from 1. CSREC_MEMORY. On failure *merged is unchanged. */
 CSREC_API csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const parts[],
                                                csrec_measurement *merged, int64_t contradictions[2],
                                                csrec_error *error);

@@ -238,7 +238,7 @@ def test_unknown_names_are_answered_with_the_table(rng):
                         (lambda: cs.Wavelet(truth.shape, dtype="flot"), "dtype = 'flot'.*float32"),
                         (lambda: cs.measure(truth, "hadamrd"), "hadamard, fourier"),
                         (lambda: cs.learn_gmm(truth, start="x"), "kmeans or edges"),
-                        (lambda: cs.Model("gm", {}), "pca, gmm, conv, net or beside"),
+                        (lambda: cs.Model("gm", {}), "pca, gmm, conv, net, beside or rendered"),
                         (lambda: cs.datasets.picture("disks", 9), "mean discs")):
         with pytest.raises(cs.CsrecError, match=words) as caught:
             call()

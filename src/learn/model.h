@@ -48,7 +48,8 @@ const csrec_model_type *csrec_model_type_find(const char *kind);
 /* The check of kind net, in learn/net/prior.c: layers that fit its channels and its weights. */
 csrec_status csrec_prior_check(const csrec_model *model, const char *name, csrec_error *error);
 csrec_status csrec_beside_check(const csrec_model *model, const char *name, csrec_error *error);
-/* "pca, gmm, conv, net or beside", for messages. */
+csrec_status csrec_rendered_check(const csrec_model *model, const char *name, csrec_error *error);
+/* "pca, gmm, conv, net, beside or rendered", for messages. */
 const char *csrec_model_kinds(char text[128]);
 
 /* -1: the kind has no such array. */

@@ -112,6 +112,13 @@ static const csrec_model_type types[] = {
                 {.name = "loss", .axes = "r", .dtype = CSREC_F64, .optional = true},
                 {.name = "psnr", .axes = "r", .dtype = CSREC_F64, .optional = true}},
      .check = csrec_beside_check},
+    {.name = "rendered",
+     .fields = {{.name = "layers", .axes = "L4", .dtype = CSREC_I64},
+                {.name = "weights", .axes = "n", .dtype = CSREC_F32},
+                {.name = "channels", .dtype = CSREC_I64},
+                {.name = "loss", .axes = "r", .dtype = CSREC_F64, .optional = true},
+                {.name = "psnr", .axes = "r", .dtype = CSREC_F64, .optional = true}},
+     .check = csrec_rendered_check},
 };
 
 enum { TYPES = sizeof types / sizeof *types };

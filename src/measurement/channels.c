@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/pool.h"
+#include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"
 
@@ -119,13 +120,21 @@ static csrec_status take(const csrec_groups *g, int64_t k, csrec_measurement *pa
     part->pattern = CSREC_PATTERN_NONE;
     part->count = 0;
     part->guides = NULL;
+    part->rays = part->deviation = NULL;
     csrec_status status = csrec_measurement_allocate(part, "a group of channels", error);
+    if (!status && (status = csrec_each_allocate(m->rays, m->deviation, part)))
+        csrec_measurement_clear(part);
     if (status) return status;
     for (int64_t i = 0, to = 0; i < m->n; i++) {
         if (isnan(m->y[i * C + first])) continue;
         sample[to] = i;
         part->index[to] = m->index[i];
-        csrec_groups_copy(g, k, 1, part->y + to++ * part->channels, true, m->y + i * C);
+        csrec_groups_copy(g, k, 1, part->y + to * part->channels, true, m->y + i * C);
+        if (m->rays) part->rays[to] = m->rays[i];
+        if (m->deviation)
+            csrec_groups_copy(g, k, 1, part->deviation + to * part->channels, true,
+                              m->deviation + i * C);
+        to++;
     }
     return CSREC_OK;
 }

@@ -9,6 +9,7 @@
 #include "measurement/through.h"
 #include "base/sort.h"
 #include "base/pool.h"
+#include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"
 
@@ -202,6 +203,7 @@ csrec_status csrec_measurement_check(const csrec_measurement *measurement, const
             csrec_values_check_piece(measurement, 0, measurement->n, measurement->y, name, error);
     if (status == CSREC_OK) status = check_positions(measurement, name, entries, error);
     if (status == CSREC_OK) status = csrec_guides_check(measurement, name, error);
+    if (status == CSREC_OK) status = csrec_each_check(measurement, name, error);
     return status;
 }
 
@@ -254,6 +256,8 @@ void csrec_measurement_clear(csrec_measurement *measurement) {
     if (!measurement) return;
     free(measurement->index);
     free(measurement->y);
+    free(measurement->rays);
+    free(measurement->deviation);
     csrec_through_destroy(measurement->through);
     csrec_guides_destroy(measurement->guides);
     *measurement = (csrec_measurement){0};

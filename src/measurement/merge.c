@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "base/pool.h"
+#include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"
 
@@ -21,6 +22,7 @@ typedef struct {
     uint64_t *position; /* [samples] ascending */
     int64_t *sample;    /* [samples] number among the samples of all parts, in their order */
     int64_t *start;     /* [n + 1] number of each part's first sample */
+    bool rays;          /* all parts have them: they are the weights */
     double unit;        /* the largest sigma, or 1 */
     double variance;    /* sum over the merged values, in squares of the unit, */
     int64_t values;     /* and their number */
@@ -90,9 +92,17 @@ static double range_of(const merge *s, const double scale[2]) {
 /* ------------------------------------------------------------------ one position ------------ */
 
 typedef struct {
+    const csrec_measurement *m;
+    int64_t i;       /* its sample */
     const double *y; /* [channels] */
-    double sigma;
 } value;
+
+/* The standard deviation of a channel; 0: not known, or none. */
+static double noise_of(value v, int64_t channel) {
+    const csrec_measurement *m = v.m;
+    const double own = m->deviation ? m->deviation[v.i * m->channels + channel] : NAN;
+    return isnan(own) ? m->sigma / sqrt(m->rays ? m->rays[v.i] : 1.0) : own;
+}
 
 static value value_of(const merge *s, int64_t sample) {
     int64_t low = 0, high = s->n;
@@ -101,57 +111,80 @@ static value value_of(const merge *s, int64_t sample) {
         *(s->start[middle] <= sample ? &low : &high) = middle;
     }
     const csrec_measurement *m = s->parts[low];
-    return (value){m->y + (sample - s->start[low]) * m->channels, m->sigma};
+    const int64_t i = sample - s->start[low];
+    return (value){m, i, m->y + i * m->channels};
 }
 
+/* Not of rays, of which a few are far from the mean. */
 static bool contradict(const merge *s, value a, value b) {
-    bool known = a.sigma > 0.0 && b.sigma > 0.0;
-    double most = known ? MOST_SIGMAS * hypot(a.sigma, b.sigma) : MOST_SHARE * s->range;
-    for (int64_t c = 0; c < s->parts[0]->channels; c++)
+    if (a.m->rays || b.m->rays) return false;
+    for (int64_t c = 0; c < s->parts[0]->channels; c++) {
+        const double sigma[2] = {noise_of(a, c), noise_of(b, c)};
+        const bool known = sigma[0] > 0.0 && sigma[1] > 0.0;
+        const double most = known ? MOST_SIGMAS * hypot(sigma[0], sigma[1]) : MOST_SHARE * s->range;
         if (fabs(a.y[c] - b.y[c]) > most) return true;
+    }
     return false;
 }
 
 /* The smallest sigma of the samples from .. to - 1; 0 if one has none, or if there is one sample.
  */
-static double least_sigma(const merge *s, int64_t from, int64_t to) {
-    double least = value_of(s, s->sample[from]).sigma;
-    for (int64_t i = from + 1; i < to; i++) least = fmin(least, value_of(s, s->sample[i]).sigma);
+static double least_sigma(const merge *s, int64_t from, int64_t to, int64_t channel) {
+    double least = noise_of(value_of(s, s->sample[from]), channel);
+    for (int64_t i = from + 1; i < to; i++)
+        least = fmin(least, noise_of(value_of(s, s->sample[i]), channel));
     return to - from > 1 ? least : 0.0;
 }
 
-/* A weight of the weighted or the plain mean; at most 1, so that nothing overflows. */
-static double weight_of(value v, double least) {
-    return least > 0.0 ? (least / v.sigma) * (least / v.sigma) : 1.0;
+/* A weight of the weighted or the plain mean; by sigma at most 1, so that nothing overflows. */
+static double weight_of(const merge *s, value v, int64_t channel, double least) {
+    const double sigma = noise_of(v, channel);
+    if (s->rays) return v.m->rays[v.i];
+    return least > 0.0 ? (least / sigma) * (least / sigma) : 1.0;
 }
 
 /* The mean of a channel over the samples from .. to - 1 in which it is measured. It is the first
  * value plus a mean of differences, so that equal values stay what they are. */
-static double average_channel(merge *s, int64_t from, int64_t to, int64_t channel) {
-    const double least = least_sigma(s, from, to);
-    double total = 0.0, first = NAN, mean = 0.0;
+static double average_channel(merge *s, int64_t from, int64_t to, int64_t channel,
+                              double *deviation) {
+    const double least = least_sigma(s, from, to, channel);
+    double total = 0.0, first = NAN, mean = 0.0, variance = 0.0;
     for (int64_t i = from; i < to; i++) {
         const value v = value_of(s, s->sample[i]);
         if (isnan(v.y[channel])) continue;
         if (total == 0.0) first = v.y[channel];
-        total += weight_of(v, least);
+        total += weight_of(s, v, channel, least);
     }
+    *deviation = NAN;
     if (total == 0.0) return NAN;
     for (int64_t i = from; i < to; i++) {
         const value v = value_of(s, s->sample[i]);
-        const double share = weight_of(v, least) / total, deviation = share * (v.sigma / s->unit);
+        const double share = weight_of(s, v, channel, least) / total;
+        const double own = share * (noise_of(v, channel) / s->unit);
         if (isnan(v.y[channel])) continue;
         mean += share * (v.y[channel] - first);
-        s->variance += deviation * deviation;
+        variance += own * own;
     }
+    s->variance += s->rays ? variance * total : variance; /* of one ray */
     s->values++;
+    *deviation = s->unit * sqrt(variance);
     return first + mean;
 }
 
-/* y [channels]: of the samples from .. to - 1, all of one position. */
-static void average(merge *s, int64_t from, int64_t to, double *y) {
+/* Sample k of the merged: of the samples from .. to - 1, all of one position. */
+static void average(merge *s, int64_t from, int64_t to, int64_t k, csrec_measurement *merged) {
     bool contradicted = false;
-    for (int64_t c = 0; c < s->parts[0]->channels; c++) y[c] = average_channel(s, from, to, c);
+    const int64_t C = merged->channels;
+    for (int64_t c = 0; c < C; c++) {
+        double deviation;
+        merged->y[k * C + c] = average_channel(s, from, to, c, &deviation);
+        if (merged->deviation) merged->deviation[k * C + c] = deviation;
+    }
+    if (merged->rays) merged->rays[k] = 0.0;
+    for (int64_t i = from; i < to && merged->rays; i++) {
+        const value v = value_of(s, s->sample[i]);
+        merged->rays[k] += v.m->rays ? v.m->rays[v.i] : 1.0;
+    }
     for (int64_t i = from; i < to; i++)
         for (int64_t j = from; j < i && !contradicted; j++)
             contradicted = contradict(s, value_of(s, s->sample[j]), value_of(s, s->sample[i]));
@@ -165,6 +198,7 @@ static csrec_status allocate(merge *s) {
     for (int64_t k = 0; k < s->n; k++) {
         s->samples += s->parts[k]->n;
         s->unit = fmax(s->unit, s->parts[k]->sigma);
+        s->rays = s->rays && s->parts[k]->rays;
     }
     if (s->unit == 0.0) s->unit = 1.0;
     CSREC_TAKE(&s->pool, s->position, s->samples);
@@ -193,6 +227,11 @@ static double merged_sigma(const merge *s) {
 }
 
 static csrec_status join(merge *s, csrec_measurement *merged, csrec_error *error) {
+    bool any_rays = false, any_deviation = false;
+    for (int64_t k = 0; k < s->n; k++) {
+        any_rays = any_rays || s->parts[k]->rays;
+        any_deviation = any_deviation || s->parts[k]->deviation;
+    }
     csrec_status status = allocate(s);
     if (!status) status = sort_samples(s);
     if (!status) {
@@ -201,12 +240,14 @@ static csrec_status join(merge *s, csrec_measurement *merged, csrec_error *error
             merged->n += i == 0 || s->position[i] != s->position[i - 1];
         status = csrec_measurement_allocate(merged, "the merged measurement", error);
     }
+    if (!status && (status = csrec_each_allocate(any_rays, any_deviation, merged)))
+        csrec_measurement_clear(merged);
     if (status) return status;
     int64_t k = 0;
     for (int64_t i = 0, to; i < s->samples; i = to, k++) {
         for (to = i + 1; to < s->samples && s->position[to] == s->position[i];) to++;
         merged->index[k] = (int64_t)s->position[i];
-        average(s, i, to, merged->y + k * merged->channels);
+        average(s, i, to, k, merged);
     }
     merged->sigma = merged_sigma(s);
     csrec_measurement_retype(merged_type(s, merged), s->parts[0]->dtype, merged);
@@ -233,7 +274,7 @@ csrec_status csrec_measurement_merge(int64_t n, const csrec_measurement *const p
                                      csrec_error *error) {
     if (error) error->text[0] = '\0';
     if (n < 1) return csrec_fail(error, CSREC_ARGUMENT, "nothing to merge; give measurements");
-    merge s = {.parts = parts, .n = n, .first = -1};
+    merge s = {.parts = parts, .n = n, .first = -1, .rays = true};
     csrec_measurement made = {0};
     csrec_status status = CSREC_OK;
     for (int64_t k = 0; k < n && !status; k++) status = check_part(parts, k, made.scale, error);

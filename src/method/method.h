@@ -116,6 +116,7 @@ typedef struct csrec_method_type {
     bool by_channels; /* channels are recovered separately */
     bool uneven;      /* it takes channels with positions of their own: NaN in y elsewhere */
     bool beside;      /* it uses guides and the frames of a sequence; others do without */
+    bool graded;      /* it uses rays and deviations of samples; others have one sigma at a time */
     csrec_need (*need)(const csrec_task *task); /* NULL: much more than most need */
     /* Whether parts of the signal can be recovered separately; NULL: never. */
     bool (*parts)(const csrec_task *task);
@@ -232,7 +233,8 @@ double csrec_tones_unit(const csrec_measurement *measurement, const csrec_whole 
                         double *middle);
 
 /* Powers of two that make ranges of unlike channels alike, unit [channels]: value = unit * what is
- * alike. 1 where ranges are alike, and where a sigma or a scale is one for all. true: not all are 1.
+ * alike. 1 where ranges are alike, and where a sigma or a scale is one for all. true: not all
+ * are 1.
  */
 bool csrec_units_of(const csrec_measurement *measurement, const csrec_whole *whole, double *unit);
 

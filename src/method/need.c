@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* need.c - the task from which memory and time are estimated. */
 #include "method/method.h"
+#include "measurement/each.h"
 
 #include "base/threads.h"
 #include "measurement/through.h"
@@ -34,7 +35,7 @@ csrec_task csrec_task_of(const csrec_measurement *measurement,
                        .channels = measurement->channels *
                                    (csrec_measurement_signal_complex(measurement) ? 2 : 1),
                        .threads = csrec_threads(options->threads),
-                       .noisy = measurement->sigma > 0.0,
+                       .noisy = csrec_measurement_is_noisy(measurement),
                        .through = measurement->through != NULL,
                        .options = options};
     csrec_shape_count(&measurement->shape, &task.entries);

@@ -124,11 +124,15 @@ csrec_status csrec_normal_create(const csrec_measurement *measurement,
     m->sigma = csrec_in_unit(m->sigma, unit);
     for (int i = 0; i < 2; i++) m->scale[i] = csrec_in_unit(m->scale[i], unit);
     if (unit == 1.0) return CSREC_OK;
-    size_t values = (size_t)csrec_measurement_values(m);
-    normal->y = malloc(values * sizeof *normal->y);
+    const size_t values = (size_t)csrec_measurement_values(m);
+    const size_t arrays = m->deviation ? 2 : 1;
+    normal->y = malloc(arrays * values * sizeof *normal->y);
     if (!normal->y) return csrec_fail(error, CSREC_MEMORY, "out of memory for %zu samples", values);
     for (size_t i = 0; i < values; i++) normal->y[i] = measurement->y[i] / unit;
     m->y = normal->y;
+    if (!m->deviation) return CSREC_OK;
+    m->deviation = normal->y + values;
+    for (size_t i = 0; i < values; i++) m->deviation[i] = measurement->deviation[i] / unit;
     return CSREC_OK;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/pool.h"
 #include "method/method.h"
+#include "measurement/each.h"
 
 /* Ranges of channels, of the largest, that are not alike any more. */
 static const double UNLIKE = 0.125;
@@ -22,7 +23,8 @@ static double range_of(const csrec_whole *whole, int64_t c) {
 bool csrec_units_of(const csrec_measurement *m, const csrec_whole *whole, double *unit) {
     double largest = 0.0;
     bool any = false;
-    const bool one = m->sigma > 0.0 || m->scale[0] != m->scale[1] || m->through || m->is_complex;
+    const bool one =
+        csrec_measurement_is_noisy(m) || m->scale[0] != m->scale[1] || m->through || m->is_complex;
     for (int64_t c = 0; c < m->channels; c++) largest = fmax(largest, range_of(whole, c));
     for (int64_t c = 0; c < m->channels; c++) {
         const double range = range_of(whole, c);
@@ -69,7 +71,7 @@ static bool find(const csrec_method_type *method, const csrec_recovery *r, mappe
     const csrec_measurement *m = r->measurement;
     const bool model = r->options->model && method != &csrec_method_net;
     if (m->through || m->is_complex || model || method->shares || !r->signal || r->atoms ||
-        r->options->solve.start)
+        r->options->solve.start || method->graded)
         return false;
     const bool units = csrec_units_of(m, r->whole, to->unit) && !has_lengths(method, r);
     for (int64_t c = 0; c < m->channels && !units; c++) to->unit[c] = 1.0;

@@ -12,6 +12,7 @@
 #include "csrec/sampling.h"
 #include "method/smooth/series.h"
 #include "recover/recover.h"
+#include "measurement/each.h"
 
 enum { LEAST_SAMPLES = 64, WINDOW = 1 << 17, STREAM_CURVE = 1 << 22 };
 
@@ -80,13 +81,13 @@ int64_t csrec_range_clamp(const double range[2], int64_t n, double *values) {
 csrec_status csrec_curve_check(const csrec_measurement *m, const csrec_recover_options *o,
                                csrec_span span, bool atoms, csrec_error *error) {
     const bool given = o->range[0] != o->range[1] && !(isnan(o->range[0]) && isnan(o->range[1]));
-    const char *why = m->through         ? "what is measured through an operator"
-                      : m->is_complex    ? "complex samples"
-                      : m->sigma > 0.0   ? "noise of one sigma for all values"
-                      : atoms            ? "atoms, which are those of the samples"
-                      : o->model         ? "a model, which has the values of its data"
-                      : span.least < 0.0 ? "samples below 0"
-                                         : NULL;
+    const char *why = m->through                      ? "what is measured through an operator"
+                      : m->is_complex                 ? "complex samples"
+                      : csrec_measurement_is_noisy(m) ? "noise of one sigma for all values"
+                      : atoms                         ? "atoms, which are those of the samples"
+                      : o->model                      ? "a model, which has the values of its data"
+                      : span.least < 0.0              ? "samples below 0"
+                                                      : NULL;
     if (o->range[0] > o->range[1] || (m->is_complex && given))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "range = %g, %g; real values from a lower end to a higher one have one",
@@ -100,8 +101,9 @@ csrec_status csrec_curve_check(const csrec_measurement *m, const csrec_recover_o
 /* No table, whose columns are unlike. */
 csrec_curve csrec_curve_possible(const csrec_measurement *m, const csrec_recover_options *o,
                                  csrec_span span, bool atoms) {
-    const bool open = o->by_samples && !m->through && !m->is_complex && m->sigma == 0.0 && !atoms &&
-                      m->scale[0] == m->scale[1] && m->shape.dims <= 3 && !o->model &&
+    const bool open = o->by_samples && !m->through && !m->is_complex &&
+                      !csrec_measurement_is_noisy(m) && !atoms && m->scale[0] == m->scale[1] &&
+                      m->shape.dims <= 3 && !o->model &&
                       !(csrec_method_of(o)->info.accepts & CSREC_ACCEPTS(SOLVER));
     if (o->curve != CSREC_CURVE_AUTO) return o->curve;
     if (!open || !csrec_span_decades(span)) return CSREC_CURVE_NONE;

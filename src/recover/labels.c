@@ -6,6 +6,7 @@
 
 #include "base/pool.h"
 #include "recover/recover.h"
+#include "measurement/each.h"
 
 /* Values nearer than this are equal: then the smaller class wins. */
 static const double TIE = 1e-6;
@@ -43,12 +44,12 @@ static csrec_status check(const csrec_measurement *m, const csrec_recover_option
     csrec_status status = csrec_measurement_check(m, "measurement", error);
     const double *range = options->range;
     const bool open = range[0] == range[1] || (isnan(range[0]) && isnan(range[1]));
-    const char *vain = m->through         ? "are not known through an operator"
-                       : m->is_complex    ? "are no complex numbers"
-                       : wanted.atoms     ? "have no atoms; omit the coefficients"
-                       : !wanted.signal   ? "need a signal"
-                       : m->sigma > 0.0   ? "have no noise of a deviation; omit sigma"
-                       : options->history ? "have no history; omit it"
+    const char *vain = m->through                      ? "are not known through an operator"
+                       : m->is_complex                 ? "are no complex numbers"
+                       : wanted.atoms                  ? "have no atoms; omit the coefficients"
+                       : !wanted.signal                ? "need a signal"
+                       : csrec_measurement_is_noisy(m) ? "have no noise of a deviation; omit sigma"
+                       : options->history              ? "have no history; omit it"
                        : !open || options->curve == CSREC_CURVE_LOG
                            ? "are those of the samples; omit range and curve"
                        : csrec_comm_size(options->comm) > 1

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* plan.c - resolves options to a plan, with the largest tiles that fit into memory. */
 #include "recover/recover.h"
+#include "measurement/each.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -232,8 +233,8 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     }
     o->method = plan->method->info.name;
     if (!(plan->method->info.accepts & CSREC_ACCEPTS(SOLVER))) o->solve.solver = NULL;
-    plan->bounded =
-        o->solve.stop.epsilon > 0.0 || o->solve.stop.sigma > 0.0 || measurement->sigma > 0.0;
+    plan->bounded = o->solve.stop.epsilon > 0.0 || o->solve.stop.sigma > 0.0 ||
+                    csrec_measurement_is_noisy(measurement);
     status = resolve_l1(o, error);
     if (status) return status;
     if (plan->method->complete) plan->method->complete(measurement, wanted.atoms, o);

@@ -304,9 +304,43 @@ static bool leave_beside(const csrec_method_type *method, csrec_measurement *m) 
     return left;
 }
 
+/* A step of csrec_graded. Tiles that are kept would be those of another step. */
+static csrec_status run_step(void *job, const csrec_measurement *m, bool last, csrec_error *error) {
+    recover_job *j = job;
+    csrec_recover_options *o = &j->layout.resolved.options;
+    csrec_history *history = o->history;
+    double *variance = j->variance;
+    o->journal = NULL;
+    if (!last) {
+        o->history = NULL;
+        j->variance = NULL;
+    }
+    csrec_status status = run_in_curve(j, m, error);
+    o->history = history;
+    j->variance = variance;
+    return status;
+}
+
+/* all: the measurement with its guides. */
+static csrec_status run_graded(recover_job *j, const csrec_measurement *all,
+                               const csrec_measurement *seen, csrec_error *error) {
+    const csrec_graded graded = {.measurement = all,
+                                 .seen = seen,
+                                 .steps = csrec_comm_size(j->layout.resolved.options.comm) == 1,
+                                 .signal = j->signal,
+                                 .variance = j->variance,
+                                 .report = &j->report,
+                                 .run = run_step,
+                                 .context = j};
+    const bool each = all->rays || all->deviation;
+    if (!each || seen->sequence || j->layout.method->graded) return run_in_curve(j, seen, error);
+    j->layout.resolved.options.seconds /= 3.0;
+    return csrec_graded_run(&graded, error);
+}
+
 static csrec_status run(recover_job *j, const csrec_recover_options *options,
                         csrec_recover_report *report, csrec_error *error) {
-    csrec_measurement real = csrec_measurement_real(j->measurement);
+    csrec_measurement real = csrec_measurement_real(j->measurement), all = real;
     bool others = csrec_comm_rank(options->comm) > 0; /* whose signal the first process has */
     j->wanted =
         (csrec_wanted){.signal = j->signal || (others && !j->atoms), .atoms = j->atoms != NULL};
@@ -317,7 +351,7 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
                             "recover real and imaginary parts each, or omit the coefficients");
     if (!status) status = csrec_layout_resolve(&real, options, j->wanted, &j->layout, error);
     const bool left = !status && leave_beside(j->layout.method, &real);
-    if (!status) status = run_in_curve(j, &real, error);
+    if (!status) status = run_graded(j, &all, &real, error);
     if (left && !j->report.remark)
         j->report.remark = "guides, and the time of a sequence, are used by method beside alone; "
                            "name no method, or a quality";

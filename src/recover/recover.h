@@ -85,6 +85,23 @@ csrec_status csrec_recover_variance(const csrec_measurement *measurement,
                                     double *variance, csrec_recover_report *report,
                                     csrec_error *error);
 
+/* ------------------------------------------------------------------ noise of each sample */
+
+/* A recovery by a method that knows one sigma, of samples that have rays or deviations. */
+typedef struct csrec_graded {
+    const csrec_measurement *measurement; /* with all that tells of their noise, */
+    const csrec_measurement *seen;        /* and what the method sees of it */
+    bool steps;                           /* else one run, with the mean noise */
+    double *signal, *variance;            /* of `run`, or NULL */
+    csrec_recover_report *report;
+    /* Recovers samples of one sigma; last: it is the result. */
+    csrec_status (*run)(void *context, const csrec_measurement *one, bool last, csrec_error *error);
+    void *context;
+} csrec_graded;
+
+/* CSREC_MEMORY, or what run returns. */
+csrec_status csrec_graded_run(const csrec_graded *job, csrec_error *error);
+
 /* ------------------------------------------------------------------ curve and range */
 
 /* Of all samples; NAN of none. mean: those of channels, NAN is 0. */

@@ -124,6 +124,7 @@ static csrec_status begin(csrec_sequence *s, const csrec_measurement *frame, csr
 static csrec_status stand_in(const csrec_measurement *frame, csrec_measurement *one,
                              csrec_error *error) {
     *one = *frame;
+    if (frame->n == 0) one->rays = one->deviation = NULL;
     if (frame->n != 0 || frame->channels < 1) return CSREC_OK;
     one->n = 1;
     one->index = calloc(1, sizeof *one->index);
@@ -168,14 +169,15 @@ static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame
         free(whole.y);
     }
     if (status) return status;
-    if (s->windowed && frame->n > 0) status = csrec_film_bands(copy, error);
+    if (s->windowed && frame->n > 0) status = csrec_film_noise(copy, error);
+    if (!status && s->windowed && frame->n > 0) status = csrec_film_bands(copy, error);
     if (status) {
         csrec_measurement_clear(copy);
         return status;
     }
     copy->n = frame->n;
     if (frame->n > 0)
-        s->sigma = frame->sigma;
+        s->sigma = copy->sigma;
     else if (copy->sigma == 0.0)
         copy->sigma = s->sigma;
     return CSREC_OK;

@@ -8,6 +8,7 @@
 
 #include "csrec/sampling.h"
 #include "measurement/channels.h"
+#include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/left_out.h"
 #include "measurement/measurement.h"
@@ -29,10 +30,12 @@ typedef struct glance {
     int64_t values;      /* entries * channels */
     double *signal, *variance;
     uint8_t *state; /* [entries] of the following */
+    double *noise;  /* [entries]: mean square of a sample's noise */
     csrec_pool pool;
 } glance;
 
-enum { UNKNOWN, SHOWN, LEFT_OUT };
+/* KEPT: shown, and without noise. */
+enum { UNKNOWN, KEPT, SHOWN, LEFT_OUT };
 
 typedef struct estimator {
     const csrec_measurement *m;
@@ -42,7 +45,9 @@ typedef struct estimator {
     double excess;
     double share; /* of a fold's samples that is left out */
     int64_t hidden;
-    double squares, expected;              /* sums at samples left out */
+    const double *deviation;               /* [m->n * channels] */
+    double noise;                          /* mean square of it */
+    double squares, expected, noises;      /* sums at samples left out */
     double residuals, answers, surprise;   /* there, for sampled_square */
     double unknown, variance, differences; /* sums where there is no sample */
 } estimator;
@@ -62,9 +67,11 @@ static csrec_status glance_create(const csrec_measurement *m, const csrec_shape 
     g->m.count = g->m.n = 0;
     CSREC_TAKE(&g->pool, g->m.index, room);
     CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
+    csrec_each_take(&g->pool, m, room, &g->m);
     CSREC_TAKE(&g->pool, g->signal, g->values);
     CSREC_TAKE(&g->pool, g->variance, g->values);
     CSREC_ZEROS(&g->pool, g->state, entries);
+    CSREC_TAKE(&g->pool, g->noise, entries);
     if (!g->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors of %lld entries",
                       (long long)entries);
@@ -81,6 +88,14 @@ static bool is_hidden(const estimator *e, int fold, int64_t i) {
     return fold != WHOLE && place >= fold * e->share && place < (fold + 1) * e->share;
 }
 
+/* The mean over channels of the squares of a sample's deviations. */
+static double noise_at(const estimator *e, int64_t i) {
+    const int64_t C = e->m->channels;
+    double sum = 0.0;
+    for (int64_t c = 0; c < C; c++) sum += e->deviation[i * C + c] * e->deviation[i * C + c];
+    return sum / (double)C;
+}
+
 /* Shows the samples in the window that the fold does not leave out. */
 static void glance_show(const estimator *e, const int64_t *origin, int fold, glance *g) {
     const csrec_measurement *m = e->m;
@@ -92,10 +107,10 @@ static void glance_show(const estimator *e, const int64_t *origin, int fold, gla
             g->state[at] = LEFT_OUT;
             continue;
         }
-        g->state[at] = SHOWN;
+        g->noise[at] = noise_at(e, i);
+        g->state[at] = g->noise[at] > 0.0 ? SHOWN : KEPT;
         g->m.index[g->m.n] = at;
-        memcpy(g->m.y + g->m.n++ * m->channels, m->y + i * m->channels,
-               (size_t)m->channels * sizeof *m->y);
+        csrec_sample_copy(m, i, &g->m, g->m.n++);
     }
 }
 
@@ -149,10 +164,9 @@ static csrec_status guess_variance(glance *g, csrec_error *error) {
         g->variance[i] = fmax(g->variance[i] / count[i] - at * at, 0.0);
         mean += g->variance[i] / (double)g->values;
     }
-    double noise = g->m.sigma * g->m.sigma;
     for (int64_t i = 0; i < g->values && !status; i++) {
-        double v = g->variance[i] + 0.05 * mean;
-        bool sampled = noise > 0.0 && g->state[i / g->m.channels] == SHOWN;
+        double v = g->variance[i] + 0.05 * mean, noise = g->noise[i / g->m.channels];
+        bool sampled = g->state[i / g->m.channels] == SHOWN;
         g->variance[i] = sampled ? v * (noise / (v + noise)) : v; /* both say something */
     }
     csrec_pool_clear(&pool);
@@ -184,6 +198,7 @@ static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
             e->surprise += fabs(y - p);
             e->expected += g->variance[at * m->channels + c];
         }
+        e->noises += noise_at(e, i) * (double)m->channels;
         e->hidden++;
     }
     for (int64_t at = 0; at < g->values / m->channels; at++) {
@@ -216,8 +231,7 @@ static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
 
 /* Factor of the expected variances. */
 static double factor(const estimator *e) {
-    const double noise = (double)(e->hidden * e->m->channels) * e->m->sigma * e->m->sigma;
-    return csrec_left_out_factor(e->hidden, e->squares, noise, e->expected);
+    return csrec_left_out_factor(e->hidden, e->squares, e->noises, e->expected);
 }
 
 /* Mean squared error of the result where there is no sample; NAN: no window had a sample to show.
@@ -232,9 +246,10 @@ static double unknown_square(const estimator *e) {
  * of y that q follows, so (y - q)^2 is (1 - 2 h) noise and the error (Stein's estimate; h by what a
  * sample changes that was left out before). */
 static double sampled_square(const estimator *e) {
-    double noise = e->m->sigma * e->m->sigma, n = (double)(e->hidden * e->m->channels);
+    double noise = e->noise, n = (double)(e->hidden * e->m->channels);
     if (noise == 0.0) return 0.0;
     if (e->hidden < CSREC_LEAST_LEFT_OUT || !(e->surprise > 0.0)) return noise;
+    noise = e->noises / n;
     double h = fmin(fmax(e->answers / e->surprise, 0.0), 1.0);
     return fmax(e->residuals / n - (1.0 - 2.0 * h) * noise, CSREC_LEAST_SIGNAL * noise);
 }
@@ -250,11 +265,6 @@ static csrec_status glance_whole(const estimator *e, glance *g, csrec_error *err
     return glance_run(e, g, error);
 }
 
-/* Whether an entry has the value of its sample. */
-static bool is_kept(const glance *g, int64_t entry) {
-    return g->m.sigma == 0.0 && g->state[entry] == SHOWN;
-}
-
 /* squares: means where there is no sample, and at samples. */
 static csrec_status fill_map(const estimator *e, const double squares[2], double *map,
                              csrec_error *error) {
@@ -263,10 +273,11 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
     csrec_status status = glance_whole(e, &g, error);
     for (int64_t i = 0; i < g.values && !status; i++) {
         double d = e->signal[i] - g.signal[i], cheap = k * g.variance[i];
-        int sampled = g.state[i / g.m.channels] == SHOWN;
-        map[i] = isnan(d)                        ? NAN
-                 : is_kept(&g, i / g.m.channels) ? 0.0
-                                                 : fmax(cheap + e->excess * d * d, LEAST * cheap);
+        int sampled = g.state[i / g.m.channels] != UNKNOWN;
+        map[i] = isnan(d) ? NAN
+                 : g.state[i / g.m.channels] == KEPT
+                     ? 0.0
+                     : fmax(cheap + e->excess * d * d, LEAST * cheap);
         if (isnan(d)) continue;
         sum[sampled] += map[i];
         count[sampled] += 1.0;
@@ -276,7 +287,7 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
         if (!isfinite(scale[s])) scale[s] = 1.0; /* no window had a sample to show */
     }
     for (int64_t i = 0; i < g.values && !status; i++)
-        map[i] = sqrt(scale[g.state[i / g.m.channels] == SHOWN] * map[i]);
+        map[i] = sqrt(scale[g.state[i / g.m.channels] != UNKNOWN] * map[i]);
     glance_clear(&g);
     return status;
 }
@@ -346,6 +357,21 @@ static csrec_status make_alike(const csrec_measurement *part, csrec_pool *pool,
     return status;
 }
 
+/* The noise of each sample, from the pool; as windows would find it otherwise, it is that of the
+ * measurement from now on. */
+static csrec_status find_noise(estimator *e, csrec_measurement *m, csrec_pool *pool,
+                               csrec_error *error) {
+    double *deviation = CSREC_TAKE(pool, deviation, m->n * m->channels);
+    if (!deviation) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_status status = csrec_noise_each(m, deviation, error);
+    for (int64_t i = 0; i < m->n && !status; i++) {
+        e->deviation = deviation;
+        e->noise += noise_at(e, i) / (double)m->n;
+    }
+    if (m->rays || m->deviation) m->deviation = deviation;
+    return status;
+}
+
 /* A csrec_group_fn: of a group of channels, those of a signal. */
 static csrec_status expect_group(void *context, const csrec_groups *groups, int64_t k,
                                  const csrec_measurement *part, const int64_t *sample,
@@ -363,8 +389,9 @@ static csrec_status expect_group(void *context, const csrec_groups *groups, int6
     if (!status) {
         csrec_groups_copy(groups, k, j->entries, signal, true, (double *)(uintptr_t)j->signal);
         for (int64_t i = 0; i < values; i++) signal[i] /= unit[i % C];
-        status = prepare(&e, j->options, error);
+        status = find_noise(&e, &alike, &pool, error);
     }
+    if (!status) status = prepare(&e, j->options, error);
     for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
     double share = (double)part->n / (double)j->entries;
     double squares[2] = {share < 1.0 ? unknown_square(&e) : 0.0, sampled_square(&e)};
@@ -405,10 +432,11 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     glance g = {0};
     (void)groups, (void)k, (void)sample;
     csrec_status status = make_alike(part, &pool, &alike, &unit, error);
+    if (!status) status = find_noise(&e, &alike, &pool, error);
     if (!status) status = prepare(&e, j->options, error);
     if (!status) status = glance_whole(&e, &g, error);
     for (int64_t i = 0; i < g.values && !status; i++)
-        if (!is_kept(&g, i / part->channels)) j->density[i / part->channels] += g.variance[i];
+        if (g.state[i / part->channels] != KEPT) j->density[i / part->channels] += g.variance[i];
     glance_clear(&g);
     csrec_pool_clear(&pool);
     return status;

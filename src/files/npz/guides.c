@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* guides.c - the arrays guides, guide_names and sequence of a measurement. */
+/* guides.c - what a measurement may have beside y: guides, guide_names and sequence; rays, and
+ * sigma of each sample. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "files/npz/npz.h"
+#include "measurement/each.h"
 #include "measurement/guides.h"
 
 static csrec_status read_sequence(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
@@ -91,4 +93,55 @@ void csrec_npz_guides_add(const csrec_measurement *m, csrec_npz_names *names,
                                            {1, {g->n}},
                                            names->letter,
                                            (uint64_t)g->n * width * sizeof *names->letter};
+}
+
+/* ------------------------------------------------------------------ of each sample ------------ */
+
+bool csrec_npz_is_each(const csrec_npz *npz) {
+    csrec_npz_member member;
+    if (!csrec_npz_has(npz, "sigma") || csrec_npz_begin(npz, "sigma", &member, NULL)) return false;
+    const bool each = member.header.count > 1 || member.header.shape.dims > 1;
+    csrec_npz_leave(&member);
+    return each;
+}
+
+/* An array [n], or where `wide` also [n, channels]; *once: it is the former. */
+static csrec_status begin_each(const csrec_npz *npz, const char *field, const csrec_measurement *m,
+                               bool wide, csrec_npz_member *member, bool *once,
+                               csrec_error *error) {
+    csrec_status status = csrec_npz_begin(npz, field, member, error);
+    if (status) return status;
+    const csrec_shape *own = &member->header.shape;
+    const bool row = own->dims == 1 && own->dim[0] == m->n && !member->header.is_complex;
+    *once = row || !wide;
+    if (row || (wide && own->dims == 2 && own->dim[0] == m->n && own->dim[1] == m->channels &&
+                !member->header.is_complex))
+        return CSREC_OK;
+    status =
+        csrec_fail(error, CSREC_DATA,
+                   "%s: has %lld elements for %lld samples of %lld channels; save one for each "
+                   "sample%s",
+                   member->name, (long long)member->header.count, (long long)m->n,
+                   (long long)m->channels, wide ? " or value, or a single number" : "");
+    return csrec_npz_end(member, status, error);
+}
+
+static csrec_status read_each(const csrec_npz *npz, const char *field, csrec_measurement *m,
+                              bool wide, double *to, csrec_error *error) {
+    csrec_npz_member member;
+    bool once = true;
+    csrec_status status = begin_each(npz, field, m, wide, &member, &once, error);
+    if (status) return status;
+    status = csrec_npy_values_f64(&member.reader, &member.header, member.name, to, error);
+    for (int64_t i = m->n * m->channels; wide && once && i-- > 0;) to[i] = to[i / m->channels];
+    return csrec_npz_end(&member, status, error);
+}
+
+csrec_status csrec_npz_each_read(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
+    const bool rays = csrec_npz_has(npz, "rays"), each = csrec_npz_is_each(npz);
+    csrec_status status = csrec_each_allocate(rays, each, m);
+    if (status) return csrec_fail(error, status, "%s: out of memory", npz->name);
+    if (rays) status = read_each(npz, "rays", m, false, m->rays, error);
+    if (!status && each) status = read_each(npz, "sigma", m, true, m->deviation, error);
+    return status;
 }

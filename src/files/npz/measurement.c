@@ -348,7 +348,7 @@ static csrec_status read_positions(const csrec_npz *npz, csrec_measurement *m, c
 csrec_status csrec_npz_tones(const csrec_npz *npz, csrec_measurement *m, csrec_error *error) {
     int64_t count;
     csrec_status status = CSREC_OK;
-    if (csrec_npz_has(npz, "sigma"))
+    if (csrec_npz_has(npz, "sigma") && !csrec_npz_is_each(npz))
         status = read_numbers(npz, "sigma", 1, &m->sigma, &count, error);
     if (status || !csrec_npz_has(npz, "scale")) return status;
     status = read_numbers(npz, "scale", 2, m->scale, &count, error);
@@ -376,6 +376,7 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     if (!status) status = csrec_npz_tones(&npz, &m, error);
     if (!status) status = read_positions(&npz, &m, error);
     if (!status) status = csrec_npz_guides_read(&npz, !options->no_guides, &m, error);
+    if (!status) status = csrec_npz_each_read(&npz, &m, error);
     if (!status) status = read_y(&npz, &m, error);
     if (!status) csrec_through_look(&npz, &m, &input->facts.remark);
     csrec_npz_close(&npz);

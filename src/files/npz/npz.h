@@ -130,6 +130,15 @@ void csrec_through_add(const csrec_measurement *measurement, csrec_through_texts
 csrec_status csrec_npz_guides_read(const csrec_npz *npz, bool planes,
                                    csrec_measurement *measurement, csrec_error *error);
 
+/* Whether sigma has an element for each sample, or value. */
+bool csrec_npz_is_each(const csrec_npz *npz);
+
+/* Arrays rays, and sigma of more than one element, into a measurement whose n and channels are
+ * known.
+ */
+csrec_status csrec_npz_each_read(const csrec_npz *npz, csrec_measurement *measurement,
+                                 csrec_error *error);
+
 /* Adds them to the `count` fields, of at most CSREC_GUIDE_FIELDS. names: memory. */
 enum { CSREC_GUIDE_FIELDS = 3 };
 typedef struct csrec_npz_names {

@@ -267,6 +267,8 @@ static csrec_status open_arrays(slabs *s, bool guides, csrec_error *error) {
     if (s->form.is_complex) return refuse(s, "it has complex numbers", error);
     if (csrec_npz_has(npz, "sequence")) return refuse(s, "it is a sequence", error);
     if (guides && csrec_npz_has(npz, "guides")) return refuse(s, "it has guides", error);
+    if (csrec_npz_has(npz, "rays") || csrec_npz_is_each(npz))
+        return refuse(s, "its samples have rays or a sigma each", error);
     if (is_scattered(&s->y.header) || is_scattered(&s->places.header))
         return refuse(s, "its arrays are in Fortran order; save them in C order", error);
     if (!csrec_npz_is_stored(npz, "y") || !csrec_npz_is_stored(npz, index ? "index" : "mask"))

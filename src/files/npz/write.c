@@ -315,7 +315,12 @@ static csrec_status write_fields(csrec_files *files, const char *path, const csr
     if (m->is_complex && !m->through)
         list.field[list.count++] = csrec_npz_text("operator", "points", letters[1], text_type[1]);
     if (m->through) csrec_through_add(m, &texts, list.field, &list.count);
-    if (m->sigma > 0) add(&list, "sigma", "f8", scalar, &m->sigma, 8);
+    if (m->rays) add(&list, "rays", "f8", (csrec_shape){1, {m->n}}, m->rays, (uint64_t)m->n * 8);
+    if (m->deviation) /* what is not told is that of sigma */
+        add(&list, "sigma", "f8", (csrec_shape){2, {m->n, m->channels}}, m->deviation,
+            (uint64_t)(m->n * m->channels) * 8);
+    else if (m->sigma > 0)
+        add(&list, "sigma", "f8", scalar, &m->sigma, 8);
     if (m->scale[0] != m->scale[1]) add(&list, "scale", "f8", pair, m->scale, 16);
     if (m->guides && m->shape.dims == CSREC_DIMS_MAX)
         return csrec_fail(error, CSREC_ARGUMENT,

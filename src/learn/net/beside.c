@@ -79,9 +79,7 @@ csrec_status csrec_beside_create(const csrec_model *model, bool network, int gui
         CSREC_TAKE(&b->pool, b->turned, b->n_planes * padded);
         CSREC_TAKE(&b->pool, b->out, 2 * padded);
     }
-    if (!b->pool.lacks) return CSREC_OK;
-    return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
-                      (long long)height, (long long)width);
+    return csrec_pass_room(&b->pool, height, width, error);
 }
 
 void csrec_beside_clear(csrec_beside *b) {
@@ -183,22 +181,6 @@ void csrec_beside_look(csrec_beside *b, const csrec_beside_window *w) {
 
 /* ------------------------------------------------------------------ passes -------------------- */
 
-/* All planes flipped and turned, and padded as csrec_prior_planes pads. */
-static void turn_planes(csrec_beside *b, const csrec_turn *t, int64_t height, int64_t width,
-                        int threads) {
-    const int64_t n = b->height * b->width, rows = csrec_turned_rows(t),
-                  columns = csrec_turned_columns(t);
-    threads = csrec_threads_for(height * width * b->n_planes, threads);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t line = 0; line < b->n_planes * height; line++) {
-        const int64_t r = csrec_prior_reflect(line % height, rows);
-        const float *from = b->planes + line / height * n;
-        float *to = b->turned + line * width;
-        for (int64_t c = 0; c < columns; c++) to[c] = from[csrec_turn_source(t, r, c)];
-        for (int64_t c = columns; c < width; c++) to[c] = to[csrec_prior_reflect(c, columns)];
-    }
-}
-
 csrec_status csrec_beside_add(csrec_beside *b, int turn, int threads, csrec_call *call,
                               float *result, float *squares, csrec_error *error) {
     const int64_t n = b->height * b->width;
@@ -209,7 +191,7 @@ csrec_status csrec_beside_add(csrec_beside *b, int turn, int threads, csrec_call
     const float *F = b->planes + (b->n_planes - 1) * n;
     csrec_status status = CSREC_OK;
     if (b->net) {
-        turn_planes(b, &t, height, width, threads);
+        csrec_turn_planes(&t, b->n_planes, b->planes, height, width, threads, b->turned);
         status = csrec_net_run(b->net, height, width, b->turned, b->out, 0, call, error);
     }
     if (status) return status;
@@ -256,7 +238,6 @@ static void make_part(const void *of, const csrec_turn *t, const uint8_t *shown,
     b.height = t->rows;
     b.width = t->columns;
     b.planes = work;
-    b.turned = X;
     b.work = guide + b.guides * n;
     uint8_t *known = (uint8_t *)(b.work + work_of(t->rows, t->columns, b.guides));
     for (int k = 0; k < b.frames; k++) {
@@ -273,7 +254,7 @@ static void make_part(const void *of, const csrec_turn *t, const uint8_t *shown,
     csrec_beside_look(&b, &w);
     const int64_t height = csrec_prior_padded(rows, b.multiple),
                   width = csrec_prior_padded(columns, b.multiple);
-    turn_planes(&b, &turn, height, width, w.threads);
+    csrec_turn_planes(&turn, b.n_planes, b.planes, height, width, w.threads, X);
     for (int64_t i = 0; i < n; i++) {
         const int64_t from = csrec_turn_source(&turn, i / columns, i % columns);
         target[i / columns * width + i % columns] =

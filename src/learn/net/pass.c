@@ -8,6 +8,28 @@
 #include "base/threads.h"
 #include "learn/net/prior.h"
 
+csrec_status csrec_pass_room(const csrec_pool *pool, int64_t height, int64_t width,
+                             csrec_error *error) {
+    if (!pool->lacks) return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
+                      (long long)height, (long long)width);
+}
+
+void csrec_turn_planes(const csrec_turn *t, int64_t count, const float *planes, int64_t height,
+                       int64_t width, int threads, float *turned) {
+    const int64_t n = t->rows * t->columns, rows = csrec_turned_rows(t),
+                  columns = csrec_turned_columns(t);
+    threads = csrec_threads_for(height * width * count, threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t line = 0; line < count * height; line++) {
+        const int64_t r = csrec_prior_reflect(line % height, rows);
+        const float *from = planes + line / height * n;
+        float *to = turned + line * width;
+        for (int64_t c = 0; c < columns; c++) to[c] = from[csrec_turn_source(t, r, c)];
+        for (int64_t c = columns; c < width; c++) to[c] = to[csrec_prior_reflect(c, columns)];
+    }
+}
+
 static csrec_status open_network(csrec_prior_pass *p, const csrec_model *model, int64_t channels,
                                  bool together, const csrec_context *context,
                                  const csrec_net_options *options, csrec_error *error) {
@@ -44,9 +66,7 @@ csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels,
     CSREC_TAKE(&p->pool, p->work, csrec_pyramid_work(height, width));
     CSREC_TAKE(&p->pool, p->planes, (2 * own + 2) * plane);
     CSREC_TAKE(&p->pool, p->out, 2 * own * plane);
-    if (!p->pool.lacks) return CSREC_OK;
-    return csrec_fail(error, CSREC_MEMORY, "out of memory for a picture of %lld x %lld",
-                      (long long)height, (long long)width);
+    return csrec_pass_room(&p->pool, height, width, error);
 }
 
 void csrec_prior_pass_clear(csrec_prior_pass *p) {

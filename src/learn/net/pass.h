@@ -32,7 +32,16 @@ static inline int64_t csrec_turn_source(const csrec_turn *t, int64_t r, int64_t 
     return (t->top + y) * t->width + t->left + x;
 }
 
+/* So many planes of a whole picture, turned, and padded to height x width as csrec_prior_planes
+ * pads. */
+void csrec_turn_planes(const csrec_turn *turn, int64_t count, const float *planes, int64_t height,
+                       int64_t width, int threads, float *turned);
+
 /* ------------------------------------------------------------------ passes */
+
+/* CSREC_MEMORY if the pool lacks arrays for a picture of this size. */
+csrec_status csrec_pass_room(const csrec_pool *pool, int64_t height, int64_t width,
+                             csrec_error *error);
 
 /* The network, and memory for pictures of one size. */
 typedef struct csrec_prior_pass {

@@ -15,10 +15,10 @@
 #include "learn/model.h"
 #include "net/net.h"
 
-enum { CSREC_PRIOR_CHANNELS = 16 };
+enum { CSREC_PRIOR_CHANNELS = 16, CSREC_PRIOR_RENDERED = -1 };
 
-/* Reads the prior that csrec_prior_installed finds, 0: that for guides and frames. CSREC_FILE:
- * there is none, with the remedy. */
+/* Reads the prior that csrec_prior_installed finds, 0: that for guides and frames;
+ * CSREC_PRIOR_RENDERED: that for renderings. CSREC_FILE: there is none, with the remedy. */
 csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error);
 
 int csrec_prior_channels(const csrec_model *model);

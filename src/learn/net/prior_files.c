@@ -51,6 +51,7 @@ static bool find(const char *name, char path[PATH_ROOM]) {
 }
 
 static bool find_prior(int64_t channels, char path[PATH_ROOM]) {
+    if (channels == CSREC_PRIOR_RENDERED) return find("prior-rendered.npz", path);
     if (channels == 0) return find("prior-beside.npz", path);
     return (channels == 3 && find("prior-colour.npz", path)) || find("prior-gray.npz", path);
 }
@@ -66,8 +67,11 @@ csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error
     char path[PATH_ROOM];
     if (find_prior(channels, path)) return csrec_model_read(path, model, error);
     own_folder(path);
+    const char *const kind = channels == CSREC_PRIOR_RENDERED ? "rendered"
+                             : channels == 0                  ? "beside"
+                                                              : "net";
     return csrec_fail(error, CSREC_FILE,
                       "prior-%s.npz: no learned prior is installed in %.200s/%s; install it, give "
                       "a model of kind %s, or use quality fast",
-                      channels ? "gray" : "beside", path, folders[1], channels ? "net" : "beside");
+                      channels > 0 ? "gray" : kind, path, folders[1], kind);
 }

@@ -36,8 +36,8 @@ static inline float csrec_pyramid_between(const float *above, const float *below
 /* Floats of work for csrec_pyramid_fill, behind two pictures of its own. */
 int64_t csrec_pyramid_work(int64_t height, int64_t width);
 
-/* filled [height][width] from z, 0 where unknown, and weight, 1 or 0: what is known, and elsewhere
- * the next level between its entries; all 0 where nothing is known. work: csrec_pyramid_work less
- * the two pictures. */
+/* filled [height][width] from z, values times their weights, and weight, 0 where unknown: what is
+ * known, and elsewhere the next level, of means by weight, between its entries; all 0 where nothing
+ * is known. work: csrec_pyramid_work less the two pictures. */
 void csrec_pyramid_fill(int64_t height, int64_t width, int threads, const float *z,
                         const float *weight, float *work, float *filled);

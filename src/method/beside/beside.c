@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "measurement/channels.h"
+#include "measurement/each.h"
 #include "measurement/guides.h"
 #include "method/method.h"
 
@@ -30,6 +31,7 @@ typedef struct frames {
     int64_t *first; /* [n + 1] of their samples */
     int64_t *index;
     double *y;
+    csrec_measurement each; /* rays and deviations, where there are such */
     csrec_pool pool;
 } frames;
 
@@ -41,6 +43,8 @@ static csrec_status split(const csrec_measurement *m, frames *f, csrec_error *er
     CSREC_TAKE(&f->pool, next, f->n + 1);
     CSREC_TAKE(&f->pool, f->index, m->n);
     CSREC_TAKE(&f->pool, f->y, m->n * C);
+    csrec_each_take(&f->pool, m, m->n, &f->each);
+    f->each.y = f->y;
     if (f->pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < m->n; i++) f->first[m->index[i] / area + 1]++;
     for (int64_t t = 0; t < f->n; t++) f->first[t + 1] += f->first[t];
@@ -48,7 +52,7 @@ static csrec_status split(const csrec_measurement *m, frames *f, csrec_error *er
     for (int64_t i = 0; i < m->n; i++) {
         const int64_t to = next[m->index[i] / area]++;
         f->index[to] = m->index[i] % area;
-        memcpy(f->y + to * C, m->y + i * C, (size_t)C * sizeof *f->y);
+        csrec_sample_copy(m, i, &f->each, to);
     }
     return CSREC_OK;
 }
@@ -66,9 +70,13 @@ static csrec_status frame_at(const frames *f, int64_t t, csrec_measurement *fram
     frame->n = f->first[t + 1] - f->first[t];
     frame->index = f->index + f->first[t];
     frame->y = f->y + f->first[t] * m->channels;
+    if (m->rays) frame->rays = f->each.rays + f->first[t];
+    if (m->deviation) frame->deviation = f->each.deviation + f->first[t] * m->channels;
     if (m->guides) frame->guides = csrec_guides_crop(m->guides, &m->shape, at, &slice);
-    return m->guides && !frame->guides ? csrec_fail(error, CSREC_MEMORY, "out of memory for guides")
-                                       : csrec_film_bands(frame, error);
+    csrec_status status = csrec_film_noise(frame, error);
+    if (status || (m->guides && !frame->guides))
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for guides and noise");
+    return csrec_film_bands(frame, error);
 }
 
 static csrec_status take_all(csrec_film *film, const csrec_recovery *r, csrec_call *call,

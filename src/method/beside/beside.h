@@ -206,6 +206,10 @@ const char *csrec_film_remark(int64_t values, const double *signal);
  * CSREC_MEMORY: it has none. */
 csrec_status csrec_film_bands(csrec_measurement *frame, csrec_error *error);
 
+/* The sigma of a frame whose samples have rays or deviations: the root of their mean square.
+ * CSREC_MEMORY. */
+csrec_status csrec_film_noise(csrec_measurement *frame, csrec_error *error);
+
 /* Guides of channel c of a frame. At most `most`, by what they tell of its samples in least
  * squares, written to guide [][entries], with gaps filled. work: csrec_pyramid_work. Returns their
  * number; -1: out of memory. */

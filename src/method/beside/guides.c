@@ -141,3 +141,16 @@ csrec_status csrec_film_bands(csrec_measurement *frame, csrec_error *error) {
     frame->guides = all;
     return status;
 }
+
+csrec_status csrec_film_noise(csrec_measurement *frame, csrec_error *error) {
+    const int64_t values = frame->n * frame->channels;
+    if ((!frame->rays && !frame->deviation) || values == 0) return CSREC_OK;
+    double *deviation = malloc((size_t)values * sizeof *deviation), squares = 0.0;
+    if (!deviation)
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for the noise of a frame");
+    csrec_status status = csrec_noise_each(frame, deviation, error);
+    for (int64_t i = 0; i < values && !status; i++) squares += deviation[i] * deviation[i];
+    if (!status) frame->sigma = sqrt(squares / (double)values);
+    free(deviation);
+    return status;
+}

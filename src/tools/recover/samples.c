@@ -187,6 +187,10 @@ static void drop_samples(csrec_measurement *m, const uint8_t *outlier) {
         if (outlier[i]) continue;
         m->index[kept] = m->index[i];
         memmove(m->y + kept * channels, m->y + i * channels, (size_t)channels * sizeof *m->y);
+        if (m->rays) m->rays[kept] = m->rays[i];
+        if (m->deviation)
+            memmove(m->deviation + kept * channels, m->deviation + i * channels,
+                    (size_t)channels * sizeof *m->deviation);
         kept++;
     }
     m->n = kept;

@@ -61,6 +61,7 @@ csrec_status cli_stack_check(cli_job *job, csrec_error *error) {
 static csrec_status stand_in(csrec_measurement *stack, csrec_error *error) {
     stack->n = 1;
     stack->guides = NULL;
+    stack->rays = stack->deviation = NULL;
     stack->index = calloc(1, sizeof *stack->index);
     stack->y = calloc((size_t)stack->channels, sizeof *stack->y);
     return stack->index && stack->y ? CSREC_OK : cli_fail(error, CSREC_MEMORY, "out of memory");
