@@ -8,10 +8,10 @@ Denoise, interpolation and a cross-bilateral filter, all with the same albedo, n
 Five scenes (renderer_scenes.py) are rendered by Mitsuba 3 into --cache, once. Needs NumPy, SciPy,
 mitsuba, oidn, and Pillow for --pictures. Albedo, normal and depth are those of as many rays as the
 reference has ("clean"), or of the rays that are traced, and at least one first hit a pixel ("noisy").
-Seconds are the processor's, of all threads. A ray a pixel takes the reference's time by its rays."""
+Seconds are the processor's. A ray a pixel takes the reference's time by its rays."""
+import onethread  # noqa: F401, first
 import importlib.util
 import inspect
-import os
 import time
 import warnings
 from pathlib import Path
@@ -109,7 +109,7 @@ def recovered(csrecover, quality):
                 more["sigma"] = rays.deviation
         guide = {"albedo": rays.albedo(), "normal": rays.aovs[..., 3:6], "depth": rays.aovs[..., 6]}
         return csrecover.recover(rays.y, rays.rays > 0, guide=guide, quality=quality, channel_axis=-1,
-                                 backend="cpu", threads=2, **more)
+                                 backend="cpu", threads=1, **more)
     return way
 
 
@@ -214,7 +214,6 @@ def main():
         side=(128, "pixels along either axis"), rays=(2048, "a pixel of the reference"),
         scenes=(list(renderer_scenes.SCENES), "some of these"), quick=(False, "two budgets"),
         pictures=(None, "folder for crops side by side"))
-    os.environ.setdefault("OMP_NUM_THREADS", "2")
     csrecover = common.load(arguments.build)
     warnings.simplefilter("ignore", csrecover.RecoveryWarning)
     scenes = renderer_scenes.cached(arguments.cache, arguments.scenes, arguments.side, arguments.rays)
