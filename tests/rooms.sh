@@ -35,7 +35,7 @@ method/grids
 method/sparse
 method/frames
 method/gaussian method/mixture method/pca method/conv method/smooth
-method/net method/beside
+method/net method/beside method/rendered
 method/trial
 recover
 '

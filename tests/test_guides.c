@@ -218,7 +218,7 @@ TEST(albedo_serves_its_channel) {
         }
     }
     static const char *const colours[] = {"albedo", "Diffuse Color", "BASE_COLOR.R", "reflectance"};
-    static const char *const others[] = {"", "normal", "depth", "my albedo", "alb"};
+    static const char *const others[] = {"", "normal", "depth", "specular albedo", "alb"};
     for (int k = 0; k < 4; k++) assert_true(csrec_guide_is_albedo(colours[k]));
     for (int k = 0; k < 5; k++) assert_false(csrec_guide_is_albedo(others[k]));
 }

@@ -6,6 +6,7 @@
 
 #include "files/guides.h"
 #include "files/npz/npz.h"
+#include "measurement/guides.h"
 
 /* The text of a shape in a header, with one more extent before or behind, if that is not 0. */
 static const char *shape_text(int64_t before, const csrec_shape *shape, int64_t behind) {

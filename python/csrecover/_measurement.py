@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Optional
 
 import numpy as np
@@ -13,7 +13,7 @@ from ._errors import ArgumentError, RecoveryWarning, warn
 from ._guides import guides_from_c, guides_to_c
 from ._html import picture, table
 from ._library import (NULL, check, copied, doubles, ffi, indices, lib, new_error, new_shape, number,
-                       numbers, path_bytes, pointer, text)
+                       numbers, path_bytes, pointer, real, text)
 from ._progress import Callback, Watch
 from ._through import Through, pairs, through_from_c, through_to_c
 
@@ -50,8 +50,9 @@ class Measurement:
     """[N] int64 flat C-order positions, distinct, any order"""
     shape: tuple[int, ...]
     """extents of the signal, without channels"""
-    sigma: float = 0.0
-    """standard deviation of the noise of one sample, in units of y; 0: unknown or none"""
+    sigma: Any = 0.0
+    """standard deviation of the noise of one sample, in units of y; 0: unknown or none. Or [N] or
+    [N, C], one for each sample or value, 0 where there is none and NaN where it is not known"""
     scale: Optional[tuple[float, float]] = None
     """values of black and white"""
     pattern: Optional[str] = None
@@ -73,6 +74,9 @@ class Measurement:
     """[K] names; planes called albedo serve the channel of their number, others all"""
     sequence: bool = False
     """of three axes the first is time: frames, each with samples of its own"""
+    rays: Optional[np.ndarray] = None
+    """[N] > 0, measurements, as rays of a renderer, that each sample is the mean of; a sigma that is
+    one number is then that of one ray"""
 
     def __post_init__(self) -> None:
         """What a masked array of numpy.ma hides is not known: samples are left out that are
@@ -111,7 +115,39 @@ class Measurement:
             "shape": " x ".join(map(str, self.shape)), "channels": channels[0] if channels else 1,
             "samples": f"{len(self.index)} ({100 * self.rate:.3g} %)", "pattern": self.pattern,
             "guides": ", ".join(dict.fromkeys(self.guide_names or ())) or None,
-            "sigma": self.sigma or None, "scale": self.scale, "dtype": y.dtype}, below)
+            "rays": None if self.rays is None else f"{np.sum(self.rays):.6g} in all",
+            "sigma": (self.sigma or None) if np.ndim(self.sigma) == 0 else "of each sample", "scale": self.scale, "dtype": y.dtype}, below)
+
+
+def picked(m: Measurement, which: Any) -> Measurement:
+    """Samples that a mask or an order of theirs picks; no longer those that a pattern draws."""
+    def of(array: Any) -> Any:
+        return array if array is None or np.ndim(array) == 0 else np.asarray(array)[which]
+    return replace(m, y=of(m.y), index=of(m.index), sigma=of(m.sigma), rays=of(m.rays), pattern=None,
+                   count=0)
+
+
+def _each(m: Measurement, made: Any) -> list[Any]:
+    """rays, and sigma of each sample, into a csrec_measurement; what must be kept alive with it."""
+    keep: list[Any] = []
+    n, channels = int(made.n), int(made.channels)
+    if m.rays is not None:
+        rays = doubles(real(m.rays, "rays"))
+        if rays.shape != (n,):
+            raise ArgumentError(f"rays have shape {rays.shape}; give one number for each of {n} samples")
+        keep += [rays, pointer(rays)]
+        made.rays = keep[-1]
+    if np.ndim(m.sigma) == 0:
+        made.sigma = scalar(m.sigma, "sigma")
+        return keep
+    own = real(m.sigma, "sigma").astype(float)
+    if own.shape not in ((n,), (n, channels)):
+        raise ArgumentError(f"sigma has shape {own.shape}; give a number, or one for each of {n} samples "
+                            f"or {n} x {channels} values")
+    own = doubles(np.broadcast_to(own.reshape(n, -1), (n, channels)))
+    keep += [own, pointer(own)]
+    made.deviation = keep[-1]
+    return keep
 
 
 def to_c(m: Measurement) -> tuple[Any, list[Any]]:
@@ -141,7 +177,7 @@ def to_c(m: Measurement) -> tuple[Any, list[Any]]:
                 raise ArgumentError(f"y has shape {y.shape}; give [N, {spec.n_coils}], a value for each "
                                     "of the coils")
     made.dtype = _NUMBERS.get(y.real.dtype.newbyteorder("="), lib.CSREC_F64)
-    made.sigma = scalar(m.sigma, "sigma")
+    keep += _each(m, made)
     if m.guides is not None:
         keep += guides_to_c(m, made)
     made.sequence = flag(m.sequence, "sequence")
@@ -181,11 +217,15 @@ def from_c(made: Any) -> Measurement:
     scale = (float(made.scale[0]), float(made.scale[1]))
     pattern = text(lib.csrec_pattern_name(made.pattern))
     guides, names = (None, None) if made.guides == NULL else guides_from_c(made.guides, shape)
+    rays = None if made.rays == NULL else copied(made.rays, made.n, "double", np.float64)
+    sigma = made.sigma if made.deviation == NULL else copied(
+        made.deviation, made.n * made.channels, "double", np.float64).reshape(y.shape)
     return Measurement(y.astype(dtype, copy=False),
-                       copied(made.index, made.n, "int64_t", np.int64), shape, made.sigma,
+                       copied(made.index, made.n, "int64_t", np.int64), shape, sigma,
                        scale if scale[0] != scale[1] else None,
                        pattern if pattern in PATTERNS else None, made.seed, made.count,
-                       through=through, guides=guides, guide_names=names, sequence=made.sequence)
+                       through=through, guides=guides, guide_names=names, sequence=made.sequence,
+                       rays=rays)
 
 
 def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = None, *,

@@ -2,7 +2,6 @@
 """What samples say about their noise, gross errors, and other doubts."""
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -124,10 +123,3 @@ def doubts(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     found = doubts_about(made, whole(threads, "threads"), False)
     del keep
     return found
-
-
-def without(m: Measurement, outlier: np.ndarray) -> Measurement:
-    """The other samples, no longer those that a pattern draws."""
-    kept = ~outlier
-    return dataclasses.replace(m, y=np.asarray(m.y)[kept], index=np.asarray(m.index)[kept],
-                               pattern=None, count=0)

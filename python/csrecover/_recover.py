@@ -11,14 +11,15 @@ from ._comm import Ranks
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._info import RecoverInfo, tracks_of
 from ._dask import is_lazy, lazily
+from ._each import lit, with_noise
 from ._guides import guided
 from ._labels import along, axis_of, nodata_of, restored, time_of, times_of, unlabelled
 from ._leave import delivered, leave
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        take_atoms, text)
-from ._measurement import Measurement, to_c
+from ._measurement import Measurement, picked, to_c
 from ._models import Model
-from ._noise import doubts_about, estimate_noise, find_outliers, without
+from ._noise import doubts_about, estimate_noise, find_outliers
 from ._options import options_of
 from ._progress import Callback, Watch
 from ._typing import L, Mask, RecoverOptions, Samples
@@ -126,7 +127,7 @@ def recover(y: Samples, mask: Optional[Mask] = ..., *, return_uncertainty: bool 
 def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             channel_axis: Union[ChannelAxis, str] = UNSAID, dtype: Any = None,
             quality: Optional[str] = None, method: Optional[str] = None,
-            solver: Optional[str] = None, basis: Optional[str] = None, sigma: Union[float, str, None] = None,
+            solver: Optional[str] = None, basis: Optional[str] = None, sigma: Any = None, rays: Any = None,
             robust: bool = False, labels: bool = False, guide: Any = None,
             scale: Optional[tuple[float, float]] = None, shifts: Optional[int] = None,
             seed: int = SEED, rng: Any = None, order: Optional[str] = None,
@@ -170,9 +171,15 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     method, solver, basis, **params
         see :func:`methods`, :func:`solvers` and :func:`bases`; ``lambda_`` stands for the
         parameter ``lambda``
-    sigma : float or 'auto', optional
+    sigma : float, array_like or 'auto', optional
         standard deviation of the noise of one sample, in units of y, or 'auto':
-        :func:`estimate_noise`
+        :func:`estimate_noise`. Or an array, of each sample or entry, perhaps of each channel: 0 where
+        there is no noise, NaN where it is not known
+    rays : float or array_like, optional
+        how many measurements, as rays of a path tracer, each sample is the mean of: for each sample or
+        entry; of a whole array entries of 0 are not measured. A sigma that is one number is that of one
+        ray; without sigma rays scatter in proportion to the light. Positions that are given again are
+        averaged by their rays. Values that are not finite are left out, with a warning
     robust : bool, optional
         first drop what :func:`find_outliers` finds
     labels : bool, optional
@@ -300,14 +307,17 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     nodata, fill = nodata_of(y), along(fill, y)
     where = axis_of(y, channel_axis)
     labelled, y = y, unlabelled(y)
-    m = taken_as(y, mask, index, shape, where)
+    if rays is not None:
+        mask = lit(y, mask, rays, where)
+    m = with_noise(taken_as(y, mask, index, shape, where), sigma, rays,
+                   where if isinstance(where, int) else None)
     _doubt_mask(m, y, mask)
     axis = where if isinstance(where, int) else -1
     usual = unnamed and method is None and not labels and reference is None and comm is None
     time = time_of(labelled, time_axis, where, len(m.shape), usual)
     m = guided(m, guide, labelled, time)
     if robust:
-        m = without(m, find_outliers(m, threads=threads))
+        m = picked(m, ~find_outliers(m, threads=threads))
     own = m
     if time is not None:
         m = time_first(m, time)
@@ -318,8 +328,10 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             raise ArgumentError("time_axis: reference and coefficients are not for sequences; leave "
                                 "them out")
     made, keep = to_c(m)
-    if sigma is not None:
-        made.sigma = estimate_noise(m) if sigma == "auto" else _given(sigma)
+    if isinstance(sigma, str) and sigma == "auto":
+        made.sigma = 0.0 if m.rays is not None else estimate_noise(m)
+    elif sigma is not None and np.ndim(sigma) == 0:
+        made.sigma = _given(sigma)
     if scale is not None:
         made.scale = pair(scale, "scale")
     if devices is not None:

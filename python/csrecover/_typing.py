@@ -53,7 +53,8 @@ class CommonOptions(TypedDict, total=False):
     method: Optional[str]
     solver: Optional[str]
     basis: Optional[str]
-    sigma: Union[float, Literal["auto"], None]
+    sigma: Union[float, Array, Literal["auto"], None]
+    rays: Union[float, Array, None]
     robust: bool
     guide: Any
     labels: bool

@@ -10,7 +10,7 @@ import numpy as np
 from ._arguments import shown
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._library import lib, positions, real, unmasked
-from ._measurement import Measurement
+from ._measurement import Measurement, picked
 
 
 class _Unsaid:
@@ -120,8 +120,8 @@ def time_first(m: Measurement, axis: int) -> Measurement:
     flat = np.ravel_multi_index([at[axis], *at[:axis], *at[axis + 1:]], shape)
     order = np.argsort(flat, kind="stable")
     guides = None if m.guides is None else np.moveaxis(np.asarray(m.guides), 1 + axis, 1)
-    return replace(m, y=np.asarray(m.y)[order], index=flat[order], shape=tuple(map(int, shape)),
-                   pattern=None, count=0, sequence=True, guides=guides)
+    return replace(picked(m, order), index=flat[order], shape=tuple(map(int, shape)), sequence=True,
+                   guides=guides)
 
 
 def of_dtype(signal: np.ndarray, dtype: Any) -> np.ndarray:

@@ -4,10 +4,6 @@
 
 #include "files/input.h"
 
-/* What a renderer calls by that name, of a layer or part of it: "albedo", "normal", "depth" or
- * "position"; NULL: none of these. */
-const char *csrec_guide_kind(const char *layer);
-
 /* Adds planes of a shape, of which the frames of a sequence may all have the same: values [entries
  * * planes], NaN where unknown, are changed. What is infinite becomes unknown; of a depth it is as
  * far as the farthest that is not. Nothing is added where a plane is known nowhere. file: for

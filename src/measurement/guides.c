@@ -2,7 +2,6 @@
 /* guides.c - planes that are known beside the samples: memory, checks, boxes of them. */
 #include "measurement/guides.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,17 +47,6 @@ csrec_guides *csrec_guides_crop(const csrec_guides *guides, const csrec_shape *s
 }
 
 /* ------------------------------------------------------------------ more of them -------------- */
-
-bool csrec_guide_is_albedo(const char *name) {
-    static const char *const words[] = {"albedo",  "diffuse color", "diffusecolor", "diffuse_color",
-                                        "diffcol", "basecolor",     "base_color",   "reflectance"};
-    char lower[CSREC_GUIDE_NAME] = "";
-    for (int i = 0; name[i] && i < CSREC_GUIDE_NAME - 1; i++)
-        lower[i] = (char)tolower((unsigned char)name[i]);
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncmp(lower, words[i], strlen(words[i])) == 0) return true;
-    return false;
-}
 
 /* A plane of values, of `planes` fastest; whether each is a number of a float, and one is known. */
 static csrec_status copy(int64_t entries, int64_t planes, const double *values, float *to,

@@ -17,3 +17,7 @@ csrec_guides *csrec_guides_crop(const csrec_guides *guides, const csrec_shape *s
 /* What csrec_measurement says of guides and sequences. */
 csrec_status csrec_guides_check(const csrec_measurement *measurement, const char *name,
                                 csrec_error *error);
+
+/* What a renderer calls by that name, of a layer or part of it: "albedo", "normal", "depth" or
+ * "position"; NULL: none of these. */
+const char *csrec_guide_kind(const char *layer);

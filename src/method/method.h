@@ -149,6 +149,7 @@ typedef struct csrec_method_type {
     X(conv)                                                                                        \
     X(net)                                                                                         \
     X(beside)                                                                                      \
+    X(rendered)                                                                                    \
     X(smooth)                                                                                      \
     X(trial)                                                                                       \
     X(tv)                                                                                          \

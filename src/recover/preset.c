@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "csrec/net.h"
+#include "learn/net/prior.h"
 #include "method/smooth/series.h"
 #include "recover/recover.h"
 
@@ -17,6 +18,7 @@ static const csrec_setting table[] = {{"kind", 4}};
 static const csrec_setting line[] = {{"kind", 1}};
 static const csrec_setting fit_alone[] = {{"network", 0}};
 static const csrec_setting turned[] = {{"turns", 8}};
+static const csrec_setting apart[] = {{"turns", 4}, {"apart", 1}};
 static const csrec_setting rough[] = {{"digits", 2}};
 
 /* Of several rows with one name, the first whose method suits the measurement is used; rows with
@@ -30,7 +32,20 @@ static const struct preset {
     bool through;         /* and of what is measured through an operator */
     int axes;             /* for so many alone; 0: for more than one */
     bool beside;          /* for what has guides, or is a sequence, alone */
+    bool rendered;        /* of rays: by the prior for renderings */
 } presets[] = {
+    {.name = "balanced",
+     .method = &csrec_method_rendered,
+     .prior = true,
+     .standard = true,
+     .beside = true,
+     .rendered = true},
+    {"best", &csrec_method_rendered, apart, 2, .prior = true, .beside = true, .rendered = true},
+    {"max", &csrec_method_rendered, apart, 2, .prior = true, .beside = true, .rendered = true},
+    {"fast", &csrec_method_rendered, fit_alone, 1, .beside = true},
+    {"balanced", &csrec_method_rendered, fit_alone, 1, .standard = true, .beside = true},
+    {"best", &csrec_method_rendered, fit_alone, 1, .beside = true},
+    {"max", &csrec_method_rendered, fit_alone, 1, .beside = true},
     {"fast", &csrec_method_beside, fit_alone, 1, .beside = true},
     {.name = "balanced",
      .method = &csrec_method_beside,
@@ -91,7 +106,8 @@ static const char *name_of(int i) {
 }
 
 static bool suits(const struct preset *row, const csrec_measurement *measurement) {
-    if (row->prior && !csrec_prior_installed(row->beside ? 0 : 1, 0, NULL)) return false;
+    const int64_t prior = row->rendered ? CSREC_PRIOR_RENDERED : row->beside ? 0 : 1;
+    if (row->prior && !csrec_prior_installed(prior, 0, NULL)) return false;
     if (row->beside) return measurement && row->method->suits(measurement);
     const bool through = measurement && measurement->through;
     if (row->through != through) return false;

@@ -9,6 +9,7 @@
 #include "files/format.h"
 #include "files/guides.h"
 #include "files/measurement.h"
+#include "measurement/guides.h"
 
 enum { NAME = CSREC_EXR_NAME };
 

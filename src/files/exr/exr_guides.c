@@ -9,6 +9,7 @@
 #include "files/exr/exr.h"
 #include "files/guides.h"
 #include "files/measurement.h"
+#include "measurement/guides.h"
 
 enum { PLANES = 4 };
 

@@ -227,7 +227,8 @@ static bool may_use_prior(const cli_request *request) {
     for (int i = 0; csrec_method_info(i, &method); i++) {
         csrec_recover_options o = given;
         const bool learned = method.model && (strcmp(method.model, "net") == 0 ||
-                                              strcmp(method.model, "beside") == 0);
+                                              strcmp(method.model, "beside") == 0 ||
+                                              strcmp(method.model, "rendered") == 0);
         if (!learned) continue;
         if (a->quality > 0) return true;
         if (a->method >= 0 && strcmp(o.method, method.name) != 0) continue;
@@ -238,11 +239,12 @@ static bool may_use_prior(const cli_request *request) {
 }
 
 static csrec_status read_prior(char text[CLI_CONTENTS_ROOM], csrec_error *error) {
-    static const int64_t kinds[] = {1, 3, 0}; /* gray, colour, guides and frames */
-    char path[3][4096];
-    const char *paths[3];
+    enum { KINDS = 4 };
+    static const int64_t kinds[KINDS] = {1, 3, 0, -1}; /* gray, colour, beside, renderings */
+    char path[KINDS][4096];
+    const char *paths[KINDS];
     int n = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < KINDS; i++) {
         paths[n] = path[n];
         n += csrec_prior_installed(kinds[i], sizeof path[n], path[n]);
     }
