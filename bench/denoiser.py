@@ -25,7 +25,8 @@ def denoise(light, albedo, normal, hdr=False, clean=False):
     oidn.CommitDevice(device)
     way = oidn.NewFilter(device, "RT")
     for name, plane in planes.items():
-        oidn.SetSharedFilterImage(way, name, plane, oidn.FORMAT_FLOAT3, light.shape[1], light.shape[0])
+        oidn.SetSharedFilterImage(way, name, plane, oidn.FORMAT_FLOAT3, light.shape[1],
+                                  light.shape[0])
     for name, wanted in ((b"hdr", hdr), (b"cleanAux", clean)):
         if wanted:
             _switch(way, name)

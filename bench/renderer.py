@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""renderer.py - pictures of a path tracer from few rays, 1/8 to 16 a pixel: csrecover beside Open Image
-Denoise, interpolation and a cross-bilateral filter, all with the same albedo, normals and depth.
+"""renderer.py - pictures of a path tracer from few rays, 1/8 to 16 a pixel: csrecover beside Open
+Image Denoise, interpolation and a cross-bilateral filter, with the same albedo, normals and depth.
 
   bench/run.sh renderer --cache FOLDER --pictures FOLDER
 
 Five scenes (renderer_scenes.py) are rendered by Mitsuba 3 into --cache, once. Needs NumPy, SciPy,
-mitsuba, oidn, and Pillow for --pictures. Albedo, normal and depth are those of as many rays as the
-reference has ("clean"), or of the rays that are traced, and at least one first hit a pixel ("noisy").
+mitsuba, oidn, and Pillow for --pictures. Albedo, normal and depth are of as many rays as the
+reference has ("clean"), or of the rays that are traced, at least one first hit a pixel ("noisy").
 Seconds are the processor's. A ray a pixel takes the reference's time by its rays."""
 import onethread  # noqa: F401, first
 import importlib.util
@@ -23,6 +23,7 @@ import common
 import renderer_scenes
 from beside import bilateral, spread
 from denoiser import denoise
+from tables_renderer import name_of
 
 BUDGETS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 16)
 QUALITIES = ("fast", "balanced", "best")
@@ -30,20 +31,21 @@ DARK = 0.04  # added to the albedo where light is divided by it
 
 
 class Rays:
-    """What is traced of a scene with a budget of rays a pixel: y [H][W][3], NaN where nothing is; the
-    number of rays; deviation of the mean, NaN of one ray; AOVs [H][W][7]; the single rays."""
+    """What is traced of a scene with a budget of rays a pixel: y [H][W][3], NaN where nothing is;
+    the number of rays; deviation of the mean, NaN where it is not known: of one ray, and of rays
+    that are all the same, as in a shadow; AOVs [H][W][7]; the scene with its single rays."""
 
     def __init__(self, csrecover, scene, budget, clean, seed=1):
         self.budget, self.clean, self.scene = budget, clean, scene
         count, shape = max(1, round(budget)), scene["ref"].shape[:2]
         taken = scene["rays"][:count].astype(float)
         self.y, self.rays = taken.mean(0), np.full(shape, float(count))
-        self.deviation = (taken.std(0, ddof=1) / np.sqrt(count) if count > 1 else
-                          np.full(self.y.shape, np.nan))
+        deviation = taken.std(0, ddof=min(1, count - 1)) / np.sqrt(count)  # 0 of one ray
+        self.deviation = np.where(deviation > 0, deviation, np.nan)
         self.aovs = (scene["clean"] if clean else scene["beside"][:count].mean(0)).astype(float)
         if budget < 1:
-            known = np.zeros(shape, bool)
-            known.flat[csrecover.positions_of(shape, round(budget * known.size), "poisson", seed)] = True
+            known, pixels = np.zeros(shape, bool), round(budget * shape[0] * shape[1])
+            known.flat[csrecover.positions_of(shape, pixels, "poisson", seed)] = True
             self.y[~known], self.rays[~known], self.deviation[~known] = np.nan, 0, np.nan
 
     def albedo(self):
@@ -58,7 +60,7 @@ def delaunay(rays):
 
 
 def bilateral_light(rays):
-    """log(1 + light), light without the albedo that is known, from samples near by that look alike."""
+    """log(1 + light), light without the albedo, from samples near by that look alike."""
     by = rays.albedo() + DARK
     planes, light = np.concatenate([rays.albedo(), rays.aovs[..., 3:]], -1), np.log1p(rays.y / by)
     return by * np.expm1(np.stack([bilateral(light[..., c], planes) for c in range(3)], -1))
@@ -72,13 +74,14 @@ def averaging(fine, coarse):
 
 
 def low_resolution(rays, seed=1):
-    """Every pixel of a coarser picture traced by one ray and denoised, and enlarged through the albedo:
-    the light divided by the coarse one, linearly, times the fine one."""
+    """Every pixel of a coarser picture traced by one ray and denoised, and enlarged through the
+    albedo: the light divided by the coarse one, linearly, times the fine one."""
     fine = rays.y.shape[0]
     coarse = round(fine * rays.budget ** 0.5)
     part, rng = averaging(fine, coarse), np.random.default_rng(seed)
-    row, column = (np.minimum(((np.arange(coarse)[axis] + rng.random((coarse, coarse))) * fine / coarse)
-                              .astype(int), fine - 1) for axis in (np.s_[:, None], np.s_[None, :]))
+    row, column = ((cell + rng.random((coarse, coarse))) * fine / coarse
+                   for cell in np.indices((coarse, coarse)))
+    row, column = row.astype(int), column.astype(int)
     aovs = np.einsum("ij,jkc,lk->ilc", part, rays.aovs, part, optimize=True)
     albedo = aovs[..., :3].clip(0, 1)
     made = denoise(rays.scene["rays"][0][row, column], albedo, aovs[..., 3:6], True, rays.clean)
@@ -108,8 +111,8 @@ def recovered(csrecover, quality):
             if rays.budget > 1:
                 more["sigma"] = rays.deviation
         guide = {"albedo": rays.albedo(), "normal": rays.aovs[..., 3:6], "depth": rays.aovs[..., 6]}
-        return csrecover.recover(rays.y, rays.rays > 0, guide=guide, quality=quality, channel_axis=-1,
-                                 backend="cpu", threads=1, **more)
+        return csrecover.recover(rays.y, rays.rays > 0, guide=guide, quality=quality,
+                                 channel_axis=-1, backend="cpu", threads=1, **more)
     return way
 
 
@@ -141,8 +144,8 @@ def limit(scene):
 
 
 def at_equal_seconds(rows, scenes, budgets=(1, 4)):
-    """PSNR of each way, between its budgets by the logarithm of all seconds, in the seconds that OIDN
-    takes of so many rays; None beyond its budgets. Of clean AOVs."""
+    """PSNR of each way, between its budgets by the logarithm of all seconds, in the seconds that
+    OIDN takes of so many rays; None beyond its budgets. Of clean AOVs."""
     found = []
     for name, scene in scenes.items():
         total = lambda r: r["budget"] * float(scene["seconds"]) + r["seconds"]  # noqa: E731
@@ -151,7 +154,8 @@ def at_equal_seconds(rows, scenes, budgets=(1, 4)):
             for way in dict.fromkeys(r["way"] for r in own):
                 at = sorted((np.log(total(o)), o["psnr"]) for o in own if o["way"] == way)
                 value = np.interp(np.log(total(r)), *zip(*at), left=np.nan, right=np.nan)
-                found.append({"scene": name, "of": r["budget"], "total": round(total(r), 4), "way": way,
+                found.append({"scene": name, "of": r["budget"], "total": round(total(r), 4),
+                              "way": way,
                               "psnr": None if np.isnan(value) else round(float(value), 3)})
     return found
 
@@ -182,10 +186,6 @@ def save_strip(path, named, crop, zoom=3):
 
 # ---- measured
 
-def name_of(budget):
-    return f"{budget:g}" if budget >= 1 else f"1/{1 / budget:g}"
-
-
 def measure(csrecover, scenes, arguments):
     ways = ways_of(csrecover)
     budgets = (1 / 4, 1) if arguments.quick else BUDGETS
@@ -200,12 +200,13 @@ def measure(csrecover, scenes, arguments):
                 start = time.process_time()
                 pictures[way] = np.asarray(made(rays), float)
                 seconds = time.process_time() - start
-                row = {"scene": name, "budget": budget, "aovs": "clean" if clean else "noisy", "way": way}
+                row = {"scene": name, "budget": budget, "aovs": "clean" if clean else "noisy",
+                       "way": way}
                 of = errors(csrecover, pictures[way], truth) | {"seconds": seconds}
                 yield row | {key: round(float(value), 4) for key, value in of.items()}
             if arguments.pictures and clean:
-                save_strip(Path(arguments.pictures) / f"{name}-{name_of(budget).replace('/', '_')}.png",
-                           pictures, crop_of(truth))
+                file = f"{name}-{name_of(budget).replace('/', '_')}.png"
+                save_strip(Path(arguments.pictures) / file, pictures, crop_of(truth))
 
 
 def main():
@@ -216,7 +217,8 @@ def main():
         pictures=(None, "folder for crops side by side"))
     csrecover = common.load(arguments.build)
     warnings.simplefilter("ignore", csrecover.RecoveryWarning)
-    scenes = renderer_scenes.cached(arguments.cache, arguments.scenes, arguments.side, arguments.rays)
+    scenes = renderer_scenes.cached(arguments.cache, arguments.scenes, arguments.side,
+                                    arguments.rays)
     if arguments.pictures:
         Path(arguments.pictures).mkdir(parents=True, exist_ok=True)
     rows = []
@@ -227,7 +229,8 @@ def main():
               f"{row['seconds']:7.3f} s", flush=True)
     told = "rays" in inspect.signature(csrecover.recover).parameters
     common.save(arguments, side=arguments.side, told=told, rows=rows,
-                scenes={name: {"limit": round(float(limit(s)), 2), "seconds": round(float(s["seconds"]), 4),
+                scenes={name: {"limit": round(float(limit(s)), 2),
+                               "seconds": round(float(s["seconds"]), 4),
                                "rays": int(s["reference_rays"])} for name, s in scenes.items()},
                 equal_seconds=at_equal_seconds(rows, scenes),
                 versions=common.versions("mitsuba", "oidn", "numpy", "scipy"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""renderer_scenes.py - scenes for Mitsuba 3 (PyPI), all made here, and their rendering into a folder,
-for renderer.py. DRJIT_LIBLLVM_PATH may name a libLLVM (19 works; one that does not is noticed): with it
-Mitsuba is about three times as fast."""
+"""renderer_scenes.py - scenes for Mitsuba 3 (PyPI), all made here, and their rendering into a
+folder, for renderer.py. DRJIT_LIBLLVM_PATH may name a libLLVM (19 works; one that does not is
+noticed): with it Mitsuba is about three times as fast."""
 import os
 import subprocess
 import sys
@@ -22,7 +22,7 @@ mi.render(mi.load_dict(scene), spp=1).numpy()"""
 
 
 def start():
-    """The variant: with LLVM where that works, tried by another process, as a wrong LLVM ends it."""
+    """The variant: with LLVM where that works; another process tries, as a wrong LLVM ends it."""
     global mi
     import mitsuba
     mi = mitsuba
@@ -143,7 +143,7 @@ def outside(rng, side=64):
 
 
 def daylight(rows=128):
-    """An environment [rows][2 rows]: a sky that is brighter low down, a sun of a few degrees, ground."""
+    """An environment [rows][2 rows]: a sky, brighter low down, a sun of a few degrees, ground."""
     theta, phi = np.meshgrid((np.arange(rows) + 0.5) * np.pi / rows,
                              (np.arange(2 * rows) + 0.5) * np.pi / rows, indexing="ij")
     up = np.cos(theta)[..., None]
@@ -162,20 +162,23 @@ def box(side):
     return scene
 
 
+def metal(name, rough):
+    return {"type": "roughconductor", "material": name, "alpha": rough}
+
+
 def glass(side):
     """Glass, gold, copper, steel and lacquer on checks, under one wide lamp."""
     T = mi.ScalarTransform4f
-    checks = {"type": "checkerboard", "color0": rgb(0.7, 0.68, 0.62), "color1": rgb(0.12, 0.14, 0.2),
-              "to_uv": T().scale([10, 10, 1])}
+    checks = {"type": "checkerboard", "color0": rgb(0.7, 0.68, 0.62),
+              "color1": rgb(0.12, 0.14, 0.2), "to_uv": T().scale([10, 10, 1])}
     clear = {"type": "dielectric", "int_ior": 1.5}
-    metal = lambda of, rough: {"type": "roughconductor", "material": of, "alpha": rough}  # noqa: E731
     lacquer = {"type": "roughplastic", "alpha": 0.05, "diffuse_reflectance": rgb(0.5, 0.05, 0.04)}
     scene = {"type": "scene", "sensor": sensor(side, (0.3, -5.2, 2.4), (0, 0, 0.55), 36),
              "sky": {"type": "constant", "radiance": rgb(0.12, 0.14, 0.18)},
              "floor": wall({"type": "diffuse", "reflectance": checks}, (0, 0, 0), (0, 0, 1), (4, 4),
                            up=(0, 1, 0)),
-             "back": wall(printed(painting(np.random.default_rng(1)), 2, 1), (0, 2.6, 1.5), (0, -1, 0),
-                          (4, 2)),
+             "back": wall(printed(painting(np.random.default_rng(1)), 2, 1), (0, 2.6, 1.5),
+                          (0, -1, 0), (4, 2)),
              "lamp": wall(diffuse(0, 0, 0), (-1.4, -1, 3.8), (0.3, 0.3, -1), (1.3, 1.1),
                           emitter=lamp(9, 8.4, 7.4)),
              "ball": ball(clear, (-0.75, -0.6, 0.62), 0.6),
@@ -205,16 +208,17 @@ def room(side):
             ("front", diffuse(0.5, 0.5, 0.55), (0, -3, 1.35), (0, 1, 0), (2.5, 1.35))):
         up = (0, 1, 0) if normal[2] else (0, 0, 1)
         scene[name] = wall(bsdf, centre, normal, half, up)
-    for k, (centre, normal) in enumerate((((-2.48, 1.3, 1.6), (1, 0, 0)), ((2.48, 0.6, 1.6), (-1, 0, 0)))):
-        scene[f"window{k}"] = wall(diffuse(0, 0, 0), centre, normal, (0.6, 0.65), emitter={
+    for name, centre, normal in (("west", (-2.48, 1.3, 1.6), (1, 0, 0)),
+                                 ("east", (2.48, 0.6, 1.6), (-1, 0, 0))):
+        scene[name] = wall(diffuse(0, 0, 0), centre, normal, (0.6, 0.65), emitter={
             "type": "area", "radiance": bitmap(outside(rng))})
+    glaze = {"type": "roughplastic", "alpha": 0.1, "diffuse_reflectance": rgb(0.1, 0.2, 0.5)}
     scene |= {
         "painting": wall(printed(painting(rng)), (-0.3, 2.97, 1.7), (0, -1, 0), (0.6, 0.45)),
         "table": block(printed(planks(rng, rows=4)), (-0.5, 1, 0.72), (0.75, 0.5, 0.03), 8),
         "chest": block(printed(painting(rng), 1, 2), (1.7, 2.4, 0.45), (0.5, 0.4, 0.45)),
         "box": block(printed(bricks(rng, rows=6)), (-0.75, 1, 0.9), (0.16, 0.16, 0.15), 30),
-        "vase": ball({"type": "roughplastic", "alpha": 0.1, "diffuse_reflectance": rgb(0.1, 0.2, 0.5)},
-                     (-0.2, 0.9, 0.91), 0.16)}
+        "vase": ball(glaze, (-0.2, 0.9, 0.91), 0.16)}
     for k, (x, y) in enumerate(((-1.15, 0.6), (0.1, 0.75), (-1.2, 1.3), (0.05, 1.4))):
         scene[f"leg{k}"] = block(diffuse(0.25, 0.15, 0.08), (x, y, 0.35), (0.035, 0.035, 0.35), 8)
     return scene
@@ -230,8 +234,8 @@ def leaf(rng):
 
 def foliage(rng, name, bsdf, count):
     """Many thin leaves as one mesh: four triangles each, folded along the middle."""
-    flat = np.array([[0, 0, 0], [0.35, 0.15, 0.04], [0.7, 0.11, 0.04], [1, 0, 0], [0.7, -0.11, 0.04],
-                     [0.35, -0.15, 0.04]])
+    flat = np.array([[0, 0, 0], [0.35, 0.15, 0.04], [0.7, 0.11, 0.04], [1, 0, 0],
+                     [0.7, -0.11, 0.04], [0.35, -0.15, 0.04]])
     faces = np.array([[0, 1, 5], [1, 2, 5], [2, 4, 5], [2, 3, 4]])
     turns = np.linalg.qr(rng.normal(size=(count, 3, 3)))[0]
     at = rng.normal(0, (1.1, 0.8, 0.6), (count, 1, 3)) + np.array([0, 0, 1.9])
@@ -298,7 +302,8 @@ def night(side, lights=70):
         scene[f"light{k}"] = ball(diffuse(0, 0, 0), at, 0.035, emitter=lamp(*colour))
     for k in range(8):
         at = (rng.uniform(-1.6, 1.6), rng.uniform(-2, 3))
-        scene[f"thing{k}"] = ball(diffuse(*rng.uniform(0.2, 0.8, 3)), (*at, 0.2), rng.uniform(0.15, 0.3))
+        scene[f"thing{k}"] = ball(diffuse(*rng.uniform(0.2, 0.8, 3)), (*at, 0.2),
+                                  rng.uniform(0.15, 0.3))
     return scene
 
 
@@ -333,7 +338,8 @@ def traced(name, side, rays, tell):
     since = time.process_time()
     halves = [mean_of(scene, depth, rays // HALVES, 10000 * (k + 2)) for k in range(HALVES)]
     seconds = (time.process_time() - since) / rays
-    tell(f"rendered: {name}, {rays} rays a pixel, {mi.variant()}, {time.perf_counter() - begun:.0f} s")
+    tell(f"rendered: {name}, {rays} rays a pixel, {mi.variant()}, "
+         f"{time.perf_counter() - begun:.0f} s")
     own = np.mean((halves[0][0] - halves[1][0]) ** 2) / 4
     return {"ref": np.mean([h[0] for h in halves], 0), "clean": np.mean([h[1] for h in halves], 0),
             "half": halves[0][0], "rays": np.array([s[0] for s in single]),

@@ -46,7 +46,7 @@ def by_error(rows, budget):
 
 
 def by_seconds(found):
-    """PSNR in the seconds that OIDN takes of one and of four rays, over the scenes that have all."""
+    """PSNR in the seconds that OIDN takes of one and of four rays, if all scenes have it."""
     of = sorted({r["of"] for r in found})
     ways = dict.fromkeys(r["way"] for r in found)
     rows = []
@@ -69,11 +69,11 @@ def renderer(data):
     limits = ", ".join(f"{name} {s['limit']:.0f}" for name, s in data["scenes"].items())
     each = ", ".join(f"{name} {s['seconds']:.3f}" for name, s in data["scenes"].items())
     versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-    without = "" if data["told"] else (" This csrecover was not told of the rays: where every pixel has a "
-                                      "sample it gives the samples.")
+    without = "" if data["told"] else (" This csrecover was not told of rays: where every pixel "
+                                       "has a sample it copies.")
     return "\n\n".join(blocks) + (
-        f"\n\nMeans over {len(scenes)} scenes of {data['side']} x {data['side']}; PSNR in dB and SSIM "
-        f"after a gamma of 2.2 in [0, 1], relMSE and SMAPE of radiance; seconds of the processor. "
-        f"References of {max(s['rays'] for s in data['scenes'].values())} rays a pixel have a PSNR of "
-        f"their own, in dB: {limits}. Seconds for a ray in each pixel: {each}.{without} "
-        f"{named(data['machine'])}; {versions}; bench/run.sh renderer.")
+        f"\n\nMeans over {len(scenes)} scenes of {data['side']} x {data['side']}; PSNR in dB and "
+        f"SSIM after a gamma of 2.2 in [0, 1], relMSE and SMAPE of radiance; seconds of the "
+        f"processor. References of {max(s['rays'] for s in data['scenes'].values())} rays a pixel "
+        f"have a PSNR of their own, in dB: {limits}. Seconds for a ray in each pixel: "
+        f"{each}.{without} {named(data['machine'])}; {versions}; bench/run.sh renderer.")

@@ -99,9 +99,16 @@ static bool parse_option(const char *name, const char *word, options *chosen) {
     return true;
 }
 
+static bool ends(const char *path, const char *ending) {
+    const size_t n = strlen(path), tail = strlen(ending);
+    return n >= tail && strcmp(path + n - tail, ending) == 0;
+}
+
 static const char *contradiction(const options *chosen) {
     if (!chosen->output) return "no output file, give -o FILE";
     if (chosen->full && chosen->adaptive) return "--full leaves nothing to choose";
+    if (chosen->full && chosen->linear != ends(chosen->output, ".npy"))
+        return "--full writes a PNG, and with --linear or --noisy an .npy";
     if (chosen->adaptive && chosen->linear) return "--adaptive chooses by what a display shows";
     if (chosen->full && (chosen->guides || chosen->motion)) return "--full writes light alone";
     if (!chosen->noisy && chosen->most > chosen->rays) return "--rays A-B is for --noisy";

@@ -89,7 +89,7 @@ fi
 "$bin/raytrace" --help | grep -q -e '-a, --adaptive' || { echo "raytrace --help"; exit 1; }
 for wrong in "--rate 2 -o x.npz" "--rate 0.1" "--width 0 -o x.npz" "--full" \
     "--full --adaptive -o x.npz" "--noisy --adaptive -o x.npz" "--rays 2-4 -o x.npz" \
-    "--noisy --rays 4-2 -o x.npz" "--full --motion -o x.png"; do
+    "--noisy --rays 4-2 -o x.npz" "--full --motion -o x.png" "--full --noisy -o x.png"; do
     code=0
     "$bin/raytrace" $wrong >/dev/null 2>&1 || code=$?
     [ "$code" -eq 2 ] || { echo "raytrace $wrong: exit $code instead of 2"; exit 1; }
