@@ -21,45 +21,36 @@ def changed(*values):
     """Attributes (owner, name, value) while it lasts; of a format before its depth."""
     before = [(owner, name, getattr(owner, name)) for owner, name, _ in values]
     try:
-        for owner, name, value in values:
-            setattr(owner, name, value)
+        for change in values:
+            setattr(*change)
         yield
     finally:
-        for owner, name, value in before:
-            setattr(owner, name, value)
+        for change in before:
+            setattr(*change)
 
 
 def render(path, samples):
     """Few samples, with all that Cycles knows beside them, as layers of one file."""
     scene, layer = bpy.context.scene, bpy.context.view_layer
-    file = scene.render.image_settings
+    file, cycles, passes = scene.render.image_settings, scene.cycles, layer.cycles
     kind = [(file, "media_type", "MULTI_LAYER_IMAGE")] if hasattr(file, "media_type") else []
-    with changed((scene.render, "engine", "CYCLES"), *kind,
+    with changed((scene.render, "engine", "CYCLES"), (scene.render, "filepath", path), *kind,
                  (file, "file_format", "OPEN_EXR_MULTILAYER"), (file, "color_depth", "32"),
-                 (scene.render, "filepath", path)), \
-            changed((scene.cycles, "samples", samples), (scene.cycles, "use_denoising", False),
-                    (scene.cycles, "pixel_filter_type", "BOX"),
-                    (layer.cycles, "denoising_store_passes", True),
-                    (layer.cycles, "pass_debug_sample_count", True)):
+                 (cycles, "samples", samples), (cycles, "use_denoising", False),
+                 (cycles, "pixel_filter_type", "BOX"), (passes, "denoising_store_passes", True),
+                 (passes, "pass_debug_sample_count", True)):
         bpy.ops.render.render(write_still=True)
-
-
-def recover(rendered, program, quality="balanced"):
-    """Light [H][W][3] of a rendered file."""
-    output = os.path.join(os.path.dirname(rendered), "recovered.npy")
-    done = subprocess.run([program, rendered, "-o", output, "--quality", quality, "--quiet"],
-                          capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip())
-    return np.load(output)
 
 
 def run(samples, program):
     """Renders, recovers, and returns the image."""
     with tempfile.TemporaryDirectory() as folder:
-        rendered = os.path.join(folder, "few.exr")
+        rendered, output = (os.path.join(folder, name) for name in ("few.exr", "recovered.npy"))
         render(rendered, samples)
-        light = recover(rendered, program)
+        done = subprocess.run([program, rendered, "-o", output, "--quiet"], capture_output=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr.decode().strip())
+        light = np.load(output)
     height, width = light.shape[:2]
     image = bpy.data.images.new("Recovered", width, height, alpha=False, float_buffer=True)
     pixels = np.concatenate([light[::-1], np.ones((height, width, 1))], 2)  # from the lowest row
@@ -74,6 +65,9 @@ class CSRECOVER_OT_render(bpy.types.Operator):
     samples: bpy.props.IntProperty(name="Samples", default=4, min=1)
     program: bpy.props.StringProperty(name="Program", default="csrecover", subtype="FILE_PATH")
 
+    def item(self, context):  # of the menu, which is self
+        self.layout.operator(CSRECOVER_OT_render.bl_idname)
+
     def invoke(self, context, event):
         return context.window_manager.invoke_props_dialog(self)
 
@@ -86,17 +80,13 @@ class CSRECOVER_OT_render(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def item(self, context):
-    self.layout.operator(CSRECOVER_OT_render.bl_idname)
-
-
 def register():
     bpy.utils.register_class(CSRECOVER_OT_render)
-    bpy.types.TOPBAR_MT_render.append(item)
+    bpy.types.TOPBAR_MT_render.append(CSRECOVER_OT_render.item)
 
 
 def unregister():
-    bpy.types.TOPBAR_MT_render.remove(item)
+    bpy.types.TOPBAR_MT_render.remove(CSRECOVER_OT_render.item)
     bpy.utils.unregister_class(CSRECOVER_OT_render)
 
 

@@ -11,10 +11,9 @@ N rays a pixel. Without --scene: Mitsuba's Cornell box. Needs mitsuba, numpy, cs
 import argparse
 import inspect
 
+import csrecover
 import mitsuba as mi
 import numpy as np
-
-import csrecover
 
 TOLD = "rays" in inspect.signature(csrecover.recover).parameters
 
@@ -29,7 +28,8 @@ def arguments():
     parser.add_argument("--each", type=int, default=2, help="rays of a pixel that is traced")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--reference", type=int, default=0, metavar="N")
-    return parser.parse_args()
+    o = parser.parse_args()
+    return o if o.rays <= o.each else parser.error("--rays is at most --each")
 
 
 def load(o):
@@ -69,10 +69,6 @@ class Tracer:
         return {"albedo": planes[..., :3], "normal": planes[..., 3:6], "depth": planes[..., 6]}
 
 
-def display(light):
-    return (255 * np.clip(light, 0, 1) ** (1 / 2.2) + 0.5).astype(np.uint8)
-
-
 def main():
     o = arguments()
     mi.set_variant("scalar_rgb")  # which traces ray by ray
@@ -94,8 +90,9 @@ def main():
             index = csrecover.where_next(mask, count, seen)
     np.save(f"{o.out}.npy", light)
     if o.reference:
-        truth = display(np.array(mi.render(tracer.scene, spp=o.reference))[..., :3])
-        print(f"PSNR {csrecover.psnr(display(light), truth):.2f} dB")
+        truth = np.array(mi.render(tracer.scene, spp=o.reference))[..., :3]
+        shown = [np.clip(a, 0, 1) ** (1 / 2.2) for a in (light, truth)]
+        print(f"PSNR {csrecover.psnr(*shown, peak=1):.2f} dB")
 
 
 if __name__ == "__main__":

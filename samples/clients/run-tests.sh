@@ -23,9 +23,9 @@ has() { # MODULE...: else says what is skipped
     ran=1
 }
 
-decibels() { # RAYS
+decibels() { # RAYS EACH
     PYTHONPATH=$place "$python" "$here/mitsuba_progressive.py" "$work/box" --side 32 --rays "$1" \
-        --rounds 2 --reference 512 | sed -n 's/^PSNR \(.*\) dB/\1/p'
+        --each "$2" --rounds 2 --reference 512 | sed -n 's/^PSNR \(.*\) dB/\1/p'
 }
 
 if has numpy; then
@@ -35,7 +35,7 @@ if has numpy; then
 fi
 if has mitsuba numpy cffi; then
     place=$("$python" python/inplace.py "$build")
-    few=$(decibels 0.25) many=$(decibels 8)
+    few=$(decibels 0.25 2) many=$(decibels 8 8)
     echo "mitsuba_progressive.py: $few dB of 0.25 rays a pixel, $many dB of 8"
     echo "$few $many" | awk '{ exit !($2 > $1 + 1) }' ||
         { echo "mitsuba_progressive.py: no better by 32 times the rays"; exit 1; }
