@@ -46,7 +46,7 @@ def by_error(rows, budget):
 
 
 def by_seconds(found):
-    """PSNR in the seconds that OIDN takes of one and of four rays, if all scenes have it."""
+    """PSNR in the seconds that OIDN takes of one and of four rays, where all scenes have it."""
     of = sorted({r["of"] for r in found})
     ways = dict.fromkeys(r["way"] for r in found)
     rows = []
@@ -54,7 +54,7 @@ def by_seconds(found):
         values = [[r["psnr"] for r in found if r["way"] == way and r["of"] == b] for b in of]
         rows.append((told(way), *("" if None in v or not v else f"{sum(v) / len(v):.2f}"
                                   for v in values)))
-    return table(("in the seconds of OIDN's", *(f"{name_of(b)} a pixel" for b in of)), rows)
+    return table(("at most the seconds of OIDN with", *(f"{name_of(b)} a pixel" for b in of)), rows)
 
 
 @shown("renderer")
