@@ -16,6 +16,7 @@ import numpy as np
 from scipy import interpolate, ndimage
 
 import common
+from denoiser import denoise
 
 RATES = (0.02, 0.05, 0.10, 0.25)
 FILM_RATES = (0.03, 0.05, 0.10, 0.25, 0.6)  # the last under clouds
@@ -152,20 +153,8 @@ def inpaintings():
 
 def denoised(y, guides):
     """The spread samples by Open Image Denoise, with albedo and normal. guides: these six first."""
-    import oidn
-    planes = [np.repeat(spread(y)[..., None] / 255, 3, 2), guides[..., :3], guides[..., 3:6],
-              np.zeros(y.shape + (3,))]
-    planes = [np.ascontiguousarray(plane, np.float32) for plane in planes]
-    device = oidn.NewDevice()
-    oidn.CommitDevice(device)
-    way = oidn.NewFilter(device, "RT")
-    for name, plane in zip(("color", "albedo", "normal", "output"), planes):
-        oidn.SetSharedFilterImage(way, name, plane, oidn.FORMAT_FLOAT3, y.shape[1], y.shape[0])
-    oidn.CommitFilter(way)
-    oidn.ExecuteFilter(way)
-    oidn.ReleaseFilter(way)
-    oidn.ReleaseDevice(device)
-    return 255 * planes[-1].mean(2, dtype=float)
+    light = np.repeat(spread(y)[..., None] / 255, 3, 2)
+    return 255 * denoise(light, guides[..., :3], guides[..., 3:6]).mean(2)
 
 
 def along_time(y):

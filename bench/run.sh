@@ -17,6 +17,7 @@
 #   conv        convolutions beside the plain way, then pictures recovered with learned filters
 #   smooth      gaps filled smoothly, beside SciPy, scikit-image and GDAL (rasterio)
 #   defaults    what is recovered without options: lines, tables, holes, volumes
+#   renderer    a path tracer's pictures of few rays, beside a denoiser; --cache FOLDER (15 minutes)
 #   learn, estimate, silences   learning; estimates before a recovery; reports of progress
 # all: speed, pictures, memory, estimate, silences, peers and sidebyside. Then bench/tables.py
 # puts the results into README.md and docs.
@@ -26,7 +27,7 @@ cd "$(dirname "$0")/.."
 
 names='speed memory ranks pieces ranks_delay ranks_memory many parts large pictures peers sidebyside'
 names="$names colours net_peers presets noise uncertainty rounds adaptive_peers operators bart l1 phase"
-names="$names conv learn estimate silences smooth defaults"
+names="$names conv learn estimate silences smooth defaults renderer"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results

@@ -13,6 +13,7 @@ from pathlib import Path
 import tables_cuda  # noqa: F401, fills TABLES
 import tables_pictures  # noqa: F401, fills TABLES
 import tables_pursuit  # noqa: F401, fills TABLES
+import tables_renderer  # noqa: F401, fills TABLES
 import tables_solvers  # noqa: F401, fills TABLES
 from table_text import TABLES
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* raytrace.c - a ray tracer that traces only some pixels and writes them as a measurement file:
  * those that a Poisson-disc pattern asks for, or, with --adaptive, those where csrec_adaptive
- * expects the largest errors. With --full it traces them all and writes a PNG. */
+ * expects the largest errors. With --full it traces them all and writes a PNG. With --noisy a pixel
+ * has a few random rays, as of a path tracer, and the file their numbers and deviations. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,23 +17,33 @@
 static const char usage[] =
     "Usage: raytrace -o scan.npz [OPTION...]\n"
     "       raytrace --full -o truth.png [OPTION...]\n"
-    "  -o, --output FILE  measurement file to write, .npz; with --full a PNG\n"
+    "  -o, --output FILE  measurement file to write, .npz; with --full a PNG, or an .npy of light\n"
     "  -a, --adaptive     trace in rounds: a fifth of the pixels evenly, then where a recovery of\n"
     "                     what is traced expects errors (default: a Poisson-disc pattern)\n"
     "  -f, --full         trace all pixels\n"
+    "  -l, --linear       write light, without bounds, and not what a display shows of it\n"
+    "  -n, --noisy        light by random rays, as of a path tracer; with arrays of the number of "
+    "rays\n"
+    "                     of each pixel, and of the deviation of their mean (NaN where they do not "
+    "tell)\n"
     "  -g, --guides       add albedo, normal and depth of all pixels, which need no light\n"
+    "  -m, --motion       add where each pixel was in the frame before: rows and columns from "
+    "here\n"
+    "  -t, --time T       of a short animation, in frames (0)\n"
     "  -r, --rate R       share of the pixels to trace, 0 < R <= 1 (0.25)\n"
-    "  -k, --rays K       camera rays a pixel, a square number (36)\n"
+    "  -k, --rays K       camera rays a pixel, a square number (36); with --noisy any, or from A "
+    "to B,\n"
+    "                     A-B, at random (1)\n"
     "  -W, --width W      of the picture (512)\n"
     "  -H, --height H     of the picture (512)\n"
-    "  -s, --seed S       of the pixels to trace (1)\n"
+    "  -s, --seed S       of the pixels to trace, and of --noisy (1)\n"
     "  -h, --help         show this text and exit\n";
 
 typedef struct options {
-    int64_t width, height, rays;
-    double rate;
+    int64_t width, height, rays, most; /* rays to most */
+    double rate, time;
     uint64_t seed;
-    bool full, adaptive, guides;
+    bool full, adaptive, guides, linear, noisy, motion;
     const char *output;
 } options;
 
@@ -51,6 +62,17 @@ static bool parse_count(const char *word, double high, int64_t *value) {
     return true;
 }
 
+/* K, or A-B. */
+static bool parse_rays(const char *word, options *chosen) {
+    const char *dash = strchr(word, '-');
+    char low[16] = "";
+    if (!dash) return parse_count(word, 65536, &chosen->rays) && (chosen->most = chosen->rays) > 0;
+    if (dash - word >= (ptrdiff_t)sizeof low) return false;
+    memcpy(low, word, (size_t)(dash - word));
+    return parse_count(low, 65536, &chosen->rays) && parse_count(dash + 1, 65536, &chosen->most) &&
+           chosen->most >= chosen->rays;
+}
+
 static bool is(const char *word, const char *brief, const char *name) {
     return strcmp(word, brief) == 0 || strcmp(word, name) == 0;
 }
@@ -58,6 +80,9 @@ static bool is(const char *word, const char *brief, const char *name) {
 static bool parse_switch(const char *name, options *chosen) {
     if (is(name, "-a", "--adaptive")) return chosen->adaptive = true;
     if (is(name, "-g", "--guides")) return chosen->guides = true;
+    if (is(name, "-m", "--motion")) return chosen->motion = true;
+    if (is(name, "-l", "--linear")) return chosen->linear = true;
+    if (is(name, "-n", "--noisy")) return chosen->noisy = chosen->linear = true;
     return is(name, "-f", "--full") && (chosen->full = true);
 }
 
@@ -65,7 +90,8 @@ static bool parse_option(const char *name, const char *word, options *chosen) {
     int64_t seed;
     if (is(name, "-W", "--width")) return parse_count(word, 32768, &chosen->width);
     if (is(name, "-H", "--height")) return parse_count(word, 32768, &chosen->height);
-    if (is(name, "-k", "--rays")) return parse_count(word, 4096, &chosen->rays);
+    if (is(name, "-k", "--rays")) return parse_rays(word, chosen);
+    if (is(name, "-t", "--time")) return parse_number(word, -1e6, 1e6, &chosen->time);
     if (is(name, "-r", "--rate")) return parse_number(word, 1e-9, 1, &chosen->rate);
     if (is(name, "-o", "--output")) return (chosen->output = word) != NULL;
     if (!is(name, "-s", "--seed") || !parse_count(word, 9e15, &seed)) return false;
@@ -73,8 +99,24 @@ static bool parse_option(const char *name, const char *word, options *chosen) {
     return true;
 }
 
+static bool ends(const char *path, const char *ending) {
+    const size_t n = strlen(path), tail = strlen(ending);
+    return n >= tail && strcmp(path + n - tail, ending) == 0;
+}
+
+static const char *contradiction(const options *chosen) {
+    if (!chosen->output) return "no output file, give -o FILE";
+    if (chosen->full && chosen->adaptive) return "--full leaves nothing to choose";
+    if (chosen->full && chosen->linear != ends(chosen->output, ".npy"))
+        return "--full writes a PNG, and with --linear or --noisy an .npy";
+    if (chosen->adaptive && chosen->linear) return "--adaptive chooses by what a display shows";
+    if (chosen->full && (chosen->guides || chosen->motion)) return "--full writes light alone";
+    if (!chosen->noisy && chosen->most > chosen->rays) return "--rays A-B is for --noisy";
+    return NULL;
+}
+
 static bool parse(int argc, char **argv, options *chosen) {
-    *chosen = (options){.width = 512, .height = 512, .rays = 36, .rate = 0.25, .seed = 1};
+    *chosen = (options){.width = 512, .height = 512, .rate = 0.25, .seed = 1};
     for (int i = 1; i < argc; i++) {
         if (parse_switch(argv[i], chosen)) continue;
         if (i + 1 == argc || !parse_option(argv[i], argv[i + 1], chosen)) {
@@ -83,9 +125,8 @@ static bool parse(int argc, char **argv, options *chosen) {
         }
         i++;
     }
-    const char *wrong = !chosen->output                    ? "no output file, give -o FILE"
-                        : chosen->full && chosen->adaptive ? "--full leaves nothing to choose"
-                                                           : NULL;
+    if (!chosen->rays) chosen->rays = chosen->most = chosen->noisy ? 1 : 36;
+    const char *wrong = contradiction(chosen);
     if (wrong) fprintf(stderr, "raytrace: %s\n%s", wrong, usage);
     return !wrong;
 }
@@ -103,16 +144,74 @@ typedef struct tracer {
     double tracing, choosing; /* seconds */
 } tracer;
 
+/* What is found of pixels: 3 values each, and of noisy ones rays and 3 deviations, else NULL. */
+typedef struct findings {
+    double *y, *rays, *deviation;
+} findings;
+
+static void put(vec value, double *to) {
+    to[0] = value.x, to[1] = value.y, to[2] = value.z;
+}
+
+/* Deviation of the mean of `count` rays, by sums of them and of their squares. Of a single one, and
+ * of rays that are all the same, as in a shadow, nothing is known. */
+static double deviation_of(double count, double sum, double squares) {
+    double variance = (squares - sum * sum / count) / (count - 1);
+    return count > 1 && variance > 1e-12 * squares ? sqrt(variance / count) : NAN;
+}
+
+/* The mean of random rays, of a random number of them; returns rays as scene_trace does. */
+static int64_t trace_noisy(const options *chosen, const camera *view, int64_t pixel, int64_t k,
+                           findings *found) {
+    const double u = csrec_random_uniform(chosen->seed, (uint64_t)pixel, UINT64_MAX);
+    const int64_t count = chosen->rays + (int64_t)(u * (double)(chosen->most - chosen->rays + 1));
+    vec sum = {0, 0, 0}, squares = sum, light;
+    int64_t rays = 0;
+    for (int64_t i = 0; i < count; i++) {
+        rays += scene_trace_random(view, pixel / view->width, pixel % view->width, i, chosen->seed,
+                                   &light);
+        sum = vec_add(sum, light);
+        squares = vec_add(squares, vec_mul(light, light));
+    }
+    put(vec_scale(1 / (double)count, sum), found->y + 3 * k);
+    if (!found->rays) return rays;
+    double *d = found->deviation + 3 * k, n = found->rays[k] = (double)count;
+    d[0] = deviation_of(n, sum.x, squares.x);
+    d[1] = deviation_of(n, sum.y, squares.y);
+    d[2] = deviation_of(n, sum.z, squares.z);
+    return rays;
+}
+
+/* Light, or the values of 8 bits that a display shows. */
+static int64_t trace_smooth(const options *chosen, const camera *view, int64_t pixel, double *y) {
+    const int64_t row = pixel / view->width, column = pixel % view->width;
+    uint8_t rgb[3] = {0};
+    vec light;
+    int64_t rays;
+    if (chosen->linear) {
+        rays = scene_trace(view, row, column, (int)chosen->rays, 1, &light);
+        put(light, y);
+        return rays;
+    }
+    rays = scene_trace_pixel(view, row, column, (int)chosen->rays, 1, rgb);
+    for (int c = 0; c < 3; c++) y[c] = rgb[c];
+    return rays;
+}
+
+static camera camera_of(const options *chosen, double time) {
+    return camera_make(chosen->width, chosen->height, time);
+}
+
 /* Traces n pixels: index[k], or pixel k where index is NULL. */
-static void trace(tracer *t, int64_t n, const int64_t *index, uint8_t *rgb) {
-    camera view = camera_make(t->chosen->width, t->chosen->height);
+static void trace(tracer *t, int64_t n, const int64_t *index, findings found) {
+    camera view = camera_of(t->chosen, t->chosen->time);
     double start = now();
     int64_t rays = 0;
 #pragma omp parallel for schedule(dynamic, 64) reduction(+ : rays)
     for (int64_t k = 0; k < n; k++) {
         int64_t pixel = index ? index[k] : k;
-        rays += scene_trace_pixel(&view, pixel / view.width, pixel % view.width,
-                                  (int)t->chosen->rays, 1, rgb + 3 * k);
+        rays += t->chosen->noisy ? trace_noisy(t->chosen, &view, pixel, k, &found)
+                                 : trace_smooth(t->chosen, &view, pixel, found.y + 3 * k);
     }
     t->pixels += n;
     t->rays += rays;
@@ -121,22 +220,37 @@ static void trace(tracer *t, int64_t n, const int64_t *index, uint8_t *rgb) {
 
 /* A csrec_measure_fn. */
 static csrec_status measure(int64_t n, const int64_t *index, double *y, void *context) {
-    uint8_t *rgb = malloc((size_t)(3 * n));
-    if (!rgb) return CSREC_MEMORY;
-    trace(context, n, index, rgb);
-    for (int64_t i = 0; i < 3 * n; i++) y[i] = rgb[i];
-    free(rgb);
+    trace(context, n, index, (findings){.y = y});
     return CSREC_OK;
 }
 
-static csrec_status trace_full(tracer *t, csrec_error *error) {
+/* A picture of 8 bits, or, of light, an array of floats. */
+static csrec_status write_full(const options *chosen, const double *y, csrec_error *error) {
     csrec_image image = {.bits = 8};
-    csrec_shape shape = {3, {t->chosen->height, t->chosen->width, 3}};
-    csrec_status status = csrec_array_create(CSREC_U8, &shape, &image.pixels);
+    csrec_shape shape = {3, {chosen->height, chosen->width, 3}};
+    csrec_status status =
+        csrec_array_create(chosen->linear ? CSREC_F32 : CSREC_U8, &shape, &image.pixels);
     if (status != CSREC_OK) return status;
-    trace(t, t->chosen->height * t->chosen->width, NULL, image.pixels.data);
-    status = csrec_image_write(t->chosen->output, &image, error);
+    float *light = image.pixels.data;
+    uint8_t *shown = image.pixels.data;
+    for (int64_t i = 0; i < 3 * chosen->height * chosen->width; i++)
+        if (chosen->linear)
+            light[i] = (float)y[i];
+        else
+            shown[i] = (uint8_t)y[i];
+    status = chosen->linear ? csrec_array_write(chosen->output, &image.pixels, error)
+                            : csrec_image_write(chosen->output, &image, error);
     csrec_image_clear(&image);
+    return status;
+}
+
+static csrec_status trace_full(tracer *t, csrec_error *error) {
+    const int64_t n = t->chosen->height * t->chosen->width;
+    double *y = malloc((size_t)(3 * n) * sizeof *y);
+    if (!y) return CSREC_MEMORY;
+    trace(t, n, NULL, (findings){.y = y});
+    csrec_status status = write_full(t->chosen, y, error);
+    free(y);
     return status;
 }
 
@@ -171,12 +285,19 @@ static csrec_status trace_pattern(tracer *t, int64_t count, csrec_measurement *s
     if (status != CSREC_OK) return status;
     scan->n = sampling.n;
     scan->index = sampling.index; /* which the measurement frees */
-    scan->y = malloc((size_t)(3 * scan->n) * sizeof *scan->y);
-    return scan->y ? measure(scan->n, scan->index, scan->y, t) : CSREC_MEMORY;
+    const size_t values = (size_t)(3 * scan->n);
+    scan->y = malloc(values * sizeof *scan->y);
+    if (t->chosen->noisy) {
+        scan->rays = malloc((size_t)scan->n * sizeof *scan->rays);
+        scan->deviation = malloc(values * sizeof *scan->deviation);
+    }
+    if (!scan->y || (t->chosen->noisy && !(scan->rays && scan->deviation))) return CSREC_MEMORY;
+    trace(t, scan->n, scan->index, (findings){scan->y, scan->rays, scan->deviation});
+    return CSREC_OK;
 }
 
 static csrec_status add_guides(const tracer *t, csrec_measurement *scan, csrec_error *error) {
-    const camera view = camera_make(t->chosen->width, t->chosen->height);
+    const camera view = camera_of(t->chosen, t->chosen->time);
     const int64_t n = view.width * view.height;
     double *albedo = malloc((size_t)(7 * n) * sizeof *albedo);
     if (!albedo) return CSREC_MEMORY;
@@ -184,10 +305,8 @@ static csrec_status add_guides(const tracer *t, csrec_measurement *scan, csrec_e
 #pragma omp parallel for schedule(dynamic, 64)
     for (int64_t k = 0; k < n; k++) {
         const surface_of at = scene_look(&view, k / view.width, k % view.width, 9);
-        const double values[6] = {at.albedo.x, at.albedo.y, at.albedo.z,
-                                  at.normal.x, at.normal.y, at.normal.z};
-        memcpy(albedo + 3 * k, values, 3 * sizeof *values);
-        memcpy(normal + 3 * k, values + 3, 3 * sizeof *values);
+        put(at.albedo, albedo + 3 * k);
+        put(at.normal, normal + 3 * k);
         depth[k] = at.depth;
     }
     csrec_status status = csrec_guides_add(scan, "albedo", 3, albedo, error);
@@ -197,12 +316,25 @@ static csrec_status add_guides(const tracer *t, csrec_measurement *scan, csrec_e
     return status;
 }
 
+static csrec_status add_motion(const tracer *t, csrec_measurement *scan, csrec_error *error) {
+    const camera view = camera_of(t->chosen, t->chosen->time),
+                 before = camera_of(t->chosen, t->chosen->time - 1);
+    const int64_t n = view.width * view.height;
+    double *motion = malloc((size_t)(2 * n) * sizeof *motion);
+    if (!motion) return CSREC_MEMORY;
+    for (int64_t k = 0; k < n; k++)
+        scene_motion(&view, &before, k / view.width, k % view.width, motion + 2 * k);
+    csrec_status status = csrec_guides_add(scan, "motion", 2, motion, error);
+    free(motion);
+    return status;
+}
+
 static csrec_status trace_part(tracer *t, csrec_error *error) {
     const options *chosen = t->chosen;
     csrec_measurement scan = {.shape = {2, {chosen->height, chosen->width}},
                               .channels = 3,
-                              .dtype = CSREC_U8,
-                              .scale = {0, 255}};
+                              .dtype = chosen->linear ? CSREC_F32 : CSREC_U8,
+                              .scale = {0, chosen->linear ? 0 : 255}};
     int64_t count = (int64_t)(chosen->rate * (double)(chosen->height * chosen->width));
     if (count < 1) count = 1;
     double start = now();
@@ -210,6 +342,7 @@ static csrec_status trace_part(tracer *t, csrec_error *error) {
                                            : trace_pattern(t, count, &scan, error);
     t->choosing = now() - start - t->tracing;
     if (status == CSREC_OK && chosen->guides) status = add_guides(t, &scan, error);
+    if (status == CSREC_OK && chosen->motion) status = add_motion(t, &scan, error);
     if (status == CSREC_OK) status = csrec_measurement_write(chosen->output, &scan, false, error);
     csrec_measurement_clear(&scan);
     return status;

@@ -3,7 +3,10 @@
  *
  * Light at a hit: the sun through one shadow ray into its disc (rays of a pixel share the disc out
  * between them, which gives soft shadows), the sky dimmed by how much of it the spheres cover, and
- * mirrored or refracted rays, weighted by Fresnel's law in Schlick's form. */
+ * mirrored or refracted rays, weighted by Fresnel's law in Schlick's form.
+ *
+ * A random path does one of these at each hit, drawn by their weights, as a path tracer does. It is
+ * noisy, and its mean is the light of all of them. */
 #include "scene.h"
 
 #include <stdbool.h>
@@ -25,19 +28,20 @@ typedef struct sphere {
     finish finish;
     vec colour;
     double gloss; /* share of light mirrored head-on */
+    vec sway;     /* how far it moves to either side */
 } sphere;
 
 static const sphere spheres[] = {
-    {{-0.10, 1.30, 1.30}, 1.30, METAL, {0.93, 0.94, 0.96}, 0.92},
-    {{-2.05, 0.85, -0.25}, 0.85, PAINT, {0.72, 0.05, 0.04}, 0.05},
-    {{1.62, 0.75, -0.55}, 0.75, GLASS, {0.97, 0.99, 0.98}, 0.04},
-    {{0.28, 0.42, -1.55}, 0.42, METAL, {1.00, 0.71, 0.29}, 0.85},
-    {{-0.80, 0.34, -1.95}, 0.34, PAINT, {0.03, 0.38, 0.36}, 0.04},
-    {{2.95, 1.05, 2.30}, 1.05, PAINT, {0.05, 0.13, 0.50}, 0.05},
-    {{-3.10, 1.20, 3.30}, 1.20, MARBLE, {0.86, 0.83, 0.78}, 0.04},
-    {{-1.15, 0.24, -2.75}, 0.24, METAL, {0.95, 0.64, 0.54}, 0.85},
-    {{1.02, 0.22, -2.45}, 0.22, PAINT, {0.90, 0.55, 0.04}, 0.04},
-    {{2.55, 0.38, -1.35}, 0.38, PAINT, {0.28, 0.04, 0.34}, 0.04},
+    {{-0.10, 1.30, 1.30}, 1.30, METAL, {0.93, 0.94, 0.96}, 0.92, {0, 0, 0}},
+    {{-2.05, 0.85, -0.25}, 0.85, PAINT, {0.72, 0.05, 0.04}, 0.05, {0, 0, 0}},
+    {{1.62, 0.75, -0.55}, 0.75, GLASS, {0.97, 0.99, 0.98}, 0.04, {0, 0, 0}},
+    {{0.28, 0.42, -1.55}, 0.42, METAL, {1.00, 0.71, 0.29}, 0.85, {0, 0, 0.35}},
+    {{-0.80, 0.34, -1.95}, 0.34, PAINT, {0.03, 0.38, 0.36}, 0.04, {0, 0, 0}},
+    {{2.95, 1.05, 2.30}, 1.05, PAINT, {0.05, 0.13, 0.50}, 0.05, {0.5, 0, 0.2}},
+    {{-3.10, 1.20, 3.30}, 1.20, MARBLE, {0.86, 0.83, 0.78}, 0.04, {0, 0, 0}},
+    {{-1.15, 0.24, -2.75}, 0.24, METAL, {0.95, 0.64, 0.54}, 0.85, {0, 0, 0}},
+    {{1.02, 0.22, -2.45}, 0.22, PAINT, {0.90, 0.55, 0.04}, 0.04, {0.3, 0, 0}},
+    {{2.55, 0.38, -1.35}, 0.38, PAINT, {0.28, 0.04, 0.34}, 0.04, {0, 0, 0}},
 };
 enum { SPHERES = sizeof spheres / sizeof spheres[0] };
 
@@ -54,15 +58,26 @@ typedef struct hit {
 typedef struct path {
     vec sun; /* direction into this path's part of the sun's disc */
     int64_t rays;
+    double swing;                /* of the camera */
+    bool random;                 /* of what follows a hit it takes one, drawn by */
+    uint64_t seed, pixel, drawn; /* the next random number */
 } path;
+
+static double draw(path *walk) {
+    return csrec_random_uniform(walk->seed, walk->pixel, walk->drawn++);
+}
+
+static vec place(const sphere *ball, double swing) {
+    return vec_along(ball->centre, swing, ball->sway);
+}
 
 static vec sun_direction(void) {
     return vec_unit(vec_make(-0.80, 0.50, -0.36));
 }
 
 /* Nearest crossing with t > EPSILON, or INFINITY. */
-static double sphere_crossing(const sphere *ball, vec from, vec d) {
-    vec to = vec_sub(ball->centre, from);
+static double sphere_crossing(const sphere *ball, double swing, vec from, vec d) {
+    vec to = vec_sub(place(ball, swing), from);
     double middle = vec_dot(to, d);
     double root = ball->radius * ball->radius - (vec_dot(to, to) - middle * middle);
     if (root < 0) return INFINITY;
@@ -71,11 +86,11 @@ static double sphere_crossing(const sphere *ball, vec from, vec d) {
     return middle + root > EPSILON ? middle + root : INFINITY;
 }
 
-static bool scene_hit(vec from, vec d, hit *found) {
+static bool scene_hit(double swing, vec from, vec d, hit *found) {
     double floor_t = d.y < 0 ? -from.y / d.y : INFINITY;
     *found = (hit){.t = floor_t > EPSILON ? floor_t : INFINITY, .sphere_index = -1};
     for (int i = 0; i < SPHERES; i++) {
-        double t = sphere_crossing(&spheres[i], from, d);
+        double t = sphere_crossing(&spheres[i], swing, from, d);
         if (t < found->t) found->t = t, found->sphere_index = i;
     }
     if (isinf(found->t)) return false;
@@ -88,7 +103,7 @@ static bool scene_hit(vec from, vec d, hit *found) {
         return true;
     }
     const sphere *ball = &spheres[found->sphere_index];
-    found->normal = vec_scale(1 / ball->radius, vec_sub(p, ball->centre));
+    found->normal = vec_scale(1 / ball->radius, vec_sub(p, place(ball, swing)));
     found->finish = ball->finish;
     found->gloss = ball->gloss;
     found->colour = ball->finish == MARBLE ? texture_marble(vec_scale(0.9, p), ball->colour,
@@ -102,18 +117,18 @@ static double sunlight(path *walk, vec from) {
     double light = 1;
     walk->rays++;
     for (int i = 0; i < SPHERES && light > 0; i++)
-        if (!isinf(sphere_crossing(&spheres[i], from, walk->sun)))
+        if (!isinf(sphere_crossing(&spheres[i], walk->swing, from, walk->sun)))
             light *= spheres[i].finish == GLASS ? 0.55 : 0;
     return light;
 }
 
 /* Share of the sky that the spheres leave free above a surface: each covers the part
  * (n . d) r^2 / |d|^2 of the cosine-weighted half space (exact while it lies above the horizon). */
-static double open_sky(const hit *at) {
+static double open_sky(double swing, const hit *at) {
     double open = 1;
     for (int i = 0; i < SPHERES; i++) {
         if (i == at->sphere_index) continue;
-        vec to = vec_sub(spheres[i].centre, at->point);
+        vec to = vec_sub(place(&spheres[i], swing), at->point);
         double square = vec_dot(to, to), cosine = vec_dot(at->normal, to) / sqrt(square);
         double strength = spheres[i].finish == GLASS ? 0.5 : 1;
         if (cosine > 0)
@@ -122,13 +137,19 @@ static double open_sky(const hit *at) {
     return open;
 }
 
+/* Of a random path one of sun and sky, twice as bright, and the sky is open or it is not. */
 static vec diffuse(path *walk, const hit *at) {
     const vec sun_colour = {1.75, 1.36, 0.92}, sky_colour = {0.26, 0.35, 0.52},
               floor_colour = {0.17, 0.14, 0.11};
-    double facing = vec_dot(at->normal, walk->sun);
-    double sun = facing > 0 ? facing * sunlight(walk, vec_along(at->point, 1e-5, at->normal)) : 0;
+    double facing = vec_dot(at->normal, walk->sun), sun = 1, sky = open_sky(walk->swing, at);
+    if (walk->random) {
+        sun = draw(walk) < 0.5 ? 2 : 0;
+        sky = draw(walk) < sky ? 2 - sun : 0;
+    }
+    if (facing <= 0) sun = 0;
+    if (sun > 0) sun *= facing * sunlight(walk, vec_along(at->point, 1e-5, at->normal));
     double up = 0.5 + 0.5 * at->normal.y;
-    vec ambient = vec_scale(open_sky(at), vec_mix(floor_colour, sky_colour, up));
+    vec ambient = vec_scale(sky, vec_mix(floor_colour, sky_colour, up));
     return vec_mul(at->colour, vec_along(ambient, sun, sun_colour));
 }
 
@@ -139,18 +160,26 @@ static double mirrored(double gloss, double cosine) {
     return gloss + (1 - gloss) * pow(1 - clamp01(cosine), 5);
 }
 
+/* The share that a path goes on with: as it is, or of a random path all or nothing. */
+static double followed(path *walk, double share) {
+    return walk->random ? draw(walk) < share : share;
+}
+
 static vec glass(path *walk, const hit *at, vec d, double weight, int depth) {
     bool inside = vec_dot(d, at->normal) > 0;
     vec n = inside ? vec_scale(-1, at->normal) : at->normal;
     double ratio = inside ? GLASS_INDEX : 1 / GLASS_INDEX, cosine = -vec_dot(d, n);
     double square = 1 - ratio * ratio * (1 - cosine * cosine); /* cosine^2 of the refracted ray */
     double share = square < 0 ? 1 : mirrored(at->gloss, inside ? sqrt(square) : cosine);
-    vec light =
-        vec_scale(share, radiance(walk, at->point, vec_reflect(d, n), weight * share, depth + 1));
-    if (share < 1) {
+    const double taken = followed(walk, share);
+    vec light = {0, 0, 0};
+    if (taken > 0)
+        light = vec_scale(taken,
+                          radiance(walk, at->point, vec_reflect(d, n), weight * share, depth + 1));
+    if (taken < 1) {
         vec bent = vec_unit(vec_along(vec_scale(ratio, d), ratio * cosine - sqrt(square), n));
         vec through = radiance(walk, at->point, bent, weight * (1 - share), depth + 1);
-        light = vec_along(light, 1 - share, vec_mul(at->colour, through));
+        light = vec_along(light, 1 - taken, vec_mul(at->colour, through));
     }
     return light;
 }
@@ -160,9 +189,13 @@ static vec surface(path *walk, const hit *at, vec d, double weight, int depth) {
     double share = mirrored(at->gloss, -vec_dot(d, at->normal));
     /* A polished floor far away would mirror only the horizon. */
     if (at->finish == FLOOR) share *= 0.55;
-    vec image = radiance(walk, at->point, vec_reflect(d, at->normal), weight * share, depth + 1);
+    const double taken = at->finish == METAL ? 1 : followed(walk, share);
+    vec image = {0, 0, 0};
+    if (taken > 0)
+        image = radiance(walk, at->point, vec_reflect(d, at->normal), weight * share, depth + 1);
     if (at->finish == METAL) return vec_mul(at->colour, image);
-    return vec_along(vec_scale(1 - share, diffuse(walk, at)), share, image);
+    if (taken == 1) return image;
+    return vec_along(vec_scale(1 - taken, diffuse(walk, at)), taken, image);
 }
 
 static vec radiance(path *walk, vec from, vec d, double weight, int depth) {
@@ -170,15 +203,15 @@ static vec radiance(path *walk, vec from, vec d, double weight, int depth) {
     hit at;
     if (depth > DEPTH_MAX || weight < 0.004) return vec_make(0, 0, 0);
     walk->rays++;
-    if (!scene_hit(from, d, &at)) return texture_sky(d, sun_direction());
+    if (!scene_hit(walk->swing, from, d, &at)) return texture_sky(d, sun_direction());
     vec light = surface(walk, &at, d, weight, depth);
     return vec_mix(light, haze, 1 - exp(-at.t * at.t / 2600));
 }
 
-camera camera_make(int64_t width, int64_t height) {
-    const vec eye = {0.25, 2.05, -9.2}, target = {-0.03, 0.98, 0};
+camera camera_make(int64_t width, int64_t height, double time) {
+    const vec eye = {0.25 + 0.9 * sin(0.1 * time), 2.05, -9.2}, target = {-0.03, 0.98, 0};
     const double tangent = 0.335; /* of half the angle of view along the shorter side */
-    camera view = {.width = width, .height = height, .eye = eye};
+    camera view = {.width = width, .height = height, .eye = eye, .swing = sin(0.3 * time)};
     double shorter = (double)(width < height ? width : height);
     view.forward = vec_unit(vec_sub(target, eye));
     vec right = vec_unit(vec_cross(vec_make(0, 1, 0), view.forward));
@@ -214,34 +247,60 @@ static vec direction(const camera *view, double u, double v) {
         vec_along(vec_along(view->forward, 2 * u - 1, view->right), 1 - 2 * v, view->up));
 }
 
-int64_t scene_trace_pixel(const camera *view, int64_t row, int64_t column, int rays_per_pixel,
-                          uint64_t seed, uint8_t rgb[3]) {
+/* (u, v) of the picture at a part of a pixel, x and y from 0 to 1. */
+static vec through(const camera *view, double row, double column, double x, double y) {
+    return direction(view, (column + x) / (double)view->width, (row + y) / (double)view->height);
+}
+
+int64_t scene_trace(const camera *view, int64_t row, int64_t column, int rays_per_pixel,
+                    uint64_t seed, vec *light) {
     int side = (int)lround(sqrt(rays_per_pixel)), count = side * side;
-    uint64_t pixel = (uint64_t)(row * view->width + column), draw = 0;
+    path walk = {
+        .swing = view->swing, .seed = seed, .pixel = (uint64_t)(row * view->width + column)};
     vec sum = {0, 0, 0};
-    int64_t rays = 0;
     for (int i = 0; i < count; i++) {
         /* One ray in each cell of a side x side grid; the sun's disc is cut likewise and its cells
          * are dealt out in another order (7 is coprime to the counts in use). */
         int cell = (7 * i + 3) % count;
         double random[4];
-        for (int k = 0; k < 4; k++) random[k] = csrec_random_uniform(seed, pixel, draw++);
-        double u = ((double)column + (i % side + random[0]) / side) / (double)view->width;
-        double v = ((double)row + (i / side + random[1]) / side) / (double)view->height;
-        path walk = {into_sun((cell % side + random[2]) / side, (cell / side + random[3]) / side),
-                     0};
-        sum = vec_add(sum, radiance(&walk, view->eye, direction(view, u, v), 1, 0));
-        rays += walk.rays;
+        for (int k = 0; k < 4; k++) random[k] = draw(&walk);
+        walk.sun = into_sun((cell % side + random[2]) / side, (cell / side + random[3]) / side);
+        vec d = through(view, (double)row, (double)column, (i % side + random[0]) / side,
+                        (i / side + random[1]) / side);
+        sum = vec_add(sum, radiance(&walk, view->eye, d, 1, 0));
     }
-    rgb[0] = develop(sum.x / count), rgb[1] = develop(sum.y / count),
-    rgb[2] = develop(sum.z / count);
+    *light = vec_make(sum.x / count, sum.y / count, sum.z / count);
+    return walk.rays;
+}
+
+int64_t scene_trace_pixel(const camera *view, int64_t row, int64_t column, int rays_per_pixel,
+                          uint64_t seed, uint8_t rgb[3]) {
+    vec light;
+    int64_t rays = scene_trace(view, row, column, rays_per_pixel, seed, &light);
+    rgb[0] = develop(light.x), rgb[1] = develop(light.y), rgb[2] = develop(light.z);
     return rays;
 }
 
+int64_t scene_trace_random(const camera *view, int64_t row, int64_t column, int64_t ray,
+                           uint64_t seed, vec *light) {
+    enum { DRAWS = 64 }; /* of a path at most: 4, and 3 at each of DEPTH_MAX + 1 hits */
+    path walk = {.swing = view->swing,
+                 .random = true,
+                 .seed = seed,
+                 .pixel = (uint64_t)(row * view->width + column),
+                 .drawn = (uint64_t)ray * DRAWS};
+    double random[4];
+    for (int k = 0; k < 4; k++) random[k] = draw(&walk);
+    walk.sun = into_sun(random[2], random[3]);
+    vec d = through(view, (double)row, (double)column, random[0], random[1]);
+    *light = radiance(&walk, view->eye, d, 1, 0);
+    return walk.rays;
+}
+
 /* Mirrors and glass are looked into. */
-static vec albedo(vec from, vec d, int depth) {
+static vec albedo(double swing, vec from, vec d, int depth) {
     hit at;
-    if (!scene_hit(from, d, &at)) return texture_sky(d, sun_direction());
+    if (!scene_hit(swing, from, d, &at)) return texture_sky(d, sun_direction());
     if ((at.finish != METAL && at.finish != GLASS) || depth == DEPTH_MAX) return at.colour;
     const bool inside = vec_dot(d, at.normal) > 0;
     const vec n = inside ? vec_scale(-1, at.normal) : at.normal;
@@ -251,7 +310,7 @@ static vec albedo(vec from, vec d, int depth) {
     const vec on = mirrors
                        ? vec_reflect(d, n)
                        : vec_unit(vec_along(vec_scale(ratio, d), ratio * cosine - sqrt(square), n));
-    return vec_mul(at.colour, albedo(at.point, on, depth + 1));
+    return vec_mul(at.colour, albedo(swing, at.point, on, depth + 1));
 }
 
 surface_of scene_look(const camera *view, int64_t row, int64_t column, int rays_per_pixel) {
@@ -259,15 +318,32 @@ surface_of scene_look(const camera *view, int64_t row, int64_t column, int rays_
     const double far = 40;
     surface_of sum = {.depth = 0};
     for (int i = 0; i < count; i++) {
-        const vec d =
-            direction(view, ((double)column + (i % side + 0.5) / side) / (double)view->width,
-                      ((double)row + (i / side + 0.5) / side) / (double)view->height);
+        const vec d = through(view, (double)row, (double)column, (i % side + 0.5) / side,
+                              (i / side + 0.5) / side);
         hit at;
-        const bool sky = !scene_hit(view->eye, d, &at);
-        sum.albedo = vec_along(sum.albedo, 1.0 / count, albedo(view->eye, d, 0));
+        const bool sky = !scene_hit(view->swing, view->eye, d, &at);
+        sum.albedo = vec_along(sum.albedo, 1.0 / count, albedo(view->swing, view->eye, d, 0));
         if (!sky) sum.normal = vec_along(sum.normal, 1.0 / count, at.normal);
         sum.depth += fmin(sky ? far : at.t, far) / count;
     }
     sum.albedo = vec_make(encode(sum.albedo.x), encode(sum.albedo.y), encode(sum.albedo.z));
     return sum;
+}
+
+void scene_motion(const camera *view, const camera *before, int64_t row, int64_t column,
+                  double motion[2]) {
+    const vec d = through(view, (double)row, (double)column, 0.5, 0.5);
+    vec was = d; /* of the sky, which is far away */
+    hit at;
+    if (scene_hit(view->swing, view->eye, d, &at)) {
+        was = vec_sub(at.point, before->eye);
+        if (at.sphere_index >= 0)
+            was = vec_along(was, before->swing - view->swing, spheres[at.sphere_index].sway);
+    }
+    const vec right = before->right, up = before->up;
+    const double ahead = vec_dot(was, before->forward);
+    const double u = 0.5 + 0.5 * vec_dot(was, right) / vec_dot(right, right) / ahead;
+    const double v = 0.5 - 0.5 * vec_dot(was, up) / vec_dot(up, up) / ahead;
+    motion[0] = ahead > 0 ? v * (double)view->height - 0.5 - (double)row : NAN;
+    motion[1] = ahead > 0 ? u * (double)view->width - 0.5 - (double)column : NAN;
 }

@@ -3,8 +3,8 @@
 # test.sh BUILD - the ray tracer gives the same pixels in part, in whole and on any number of threads,
 # the comparison finds no difference between equal pictures and one between unequal scenes, pixels
 # chosen in rounds are the same on any number of threads and worth more than as many of a pattern,
-# interpolation of all pixels is the picture and of a part better linear than nearest, and a strip
-# has room for its labels.
+# random rays have the mean of the light and the errors that are said (test_scene), interpolation of all
+# pixels is the picture and of a part better linear than nearest, and a strip has room for its labels.
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
@@ -26,6 +26,16 @@ if "$bin/panels" scan.npz truth.png other.png -o wrong.png 2>/dev/null; then
     exit 1
 fi
 [ ! -e wrong.png ]
+
+# Random rays, a number of them for each pixel.
+noisy='--noisy --rate 0.5 --rays 1-48'
+trace $noisy -o noisy.npz
+OMP_NUM_THREADS=1 trace $noisy -o one.npz
+cmp noisy.npz one.npz
+trace $noisy --seed 2 --guides --motion --time 3 -o other.npz
+"$bin/../csrecover" other.npz --info | grep -q 'motion' || { echo "raytrace: no motion"; exit 1; }
+trace --linear --rays 256 --full -o light.npy
+"$bin/test_scene" noisy.npz light.npy >scene.txt || { cat scene.txt; exit 1; }
 
 psnr() { "$bin/panels" "$@" -o panels.png | sed 's/.*PSNR \(.*\) dB.*/\1/'; }
 
@@ -78,7 +88,8 @@ if "$bin/strip" -o wrong.png truth.png all.png 2>/dev/null || [ -e wrong.png ]; 
 fi
 "$bin/raytrace" --help | grep -q -e '-a, --adaptive' || { echo "raytrace --help"; exit 1; }
 for wrong in "--rate 2 -o x.npz" "--rate 0.1" "--width 0 -o x.npz" "--full" \
-    "--full --adaptive -o x.npz"; do
+    "--full --adaptive -o x.npz" "--noisy --adaptive -o x.npz" "--rays 2-4 -o x.npz" \
+    "--noisy --rays 4-2 -o x.npz" "--full --motion -o x.png" "--full --noisy -o x.png"; do
     code=0
     "$bin/raytrace" $wrong >/dev/null 2>&1 || code=$?
     [ "$code" -eq 2 ] || { echo "raytrace $wrong: exit $code instead of 2"; exit 1; }
