@@ -3,11 +3,13 @@
  * on surfaces, radiance / albedo, that fills pixels without rays and weighs by rays.
  *
  * Level l averages over 5 x 5 pixels 2^l apart, of which q has the weight
- *     b(q - p) n_q exp(-(|N_p - N_q|^2 / s_N^2 + (z_p + z'(q - p) - z_q)^2 / (s_z z_p)^2 / 2^l
+ *     b(q - p) n_q exp(-(|a_p - a_q|^2 / (C s_a^2) + |N_p - N_q|^2 / s_N^2 + (z_p + z'(q - p) -
+ * z_q)^2 / (s_z z_p)^2 / 2^l
  *                        + (v_p - v_q)^2 / (s_v^2 kappa m^2 (1 / n_p + 1 / n_q)))),
- * b binomial, N normals, z depth, z' its slope, v the light, m the mean of both, n the rays that
- * the mean so far is worth: (sum w)^2 / sum(w^2 / n). kappa: the variance of the light of a ray in
- * its mean's squares. */
+ * b binomial, a albedo of C channels, N normals, z depth, z' its slope, v the light as
+ * log(1 + 2 light / U), so that what is bright does not flood what is around, U as of rendered.h, m
+ * the mean of both, n the rays that the mean so far is worth: (sum w)^2 / sum(w^2 / n). kappa: the
+ * variance of the light of a ray in its mean's squares. */
 #include "method/rendered/filter.h"
 
 #include <math.h>
@@ -17,12 +19,14 @@
 
 enum { LEVELS = 5 };
 
-static const double KAPPA = 1.0, BY_NORMAL = 0.2, BY_DEPTH = 0.002, BY_LIGHT = 2.5, DARK = 0.04;
+static const double KAPPA = 1.0, STEEP = 2.0, BY_ALBEDO = 0.2, BY_NORMAL = 0.2, BY_DEPTH = 0.002,
+                    BY_LIGHT = 2.5, DARK = 0.04;
 
 typedef struct filter {
     const csrec_rendered_samples *s;
     int channels;
     int64_t n;
+    double unit;
     float *slope;              /* [2][n] of the depth */
     float *light[2], *rays[2]; /* [channels][n], [n]; of a level, and of the one before */
 } filter;
@@ -30,6 +34,14 @@ typedef struct filter {
 static double albedo_of(const filter *f, int c, int64_t i) {
     const float a = f->s->albedo ? f->s->albedo[c * f->n + i] : 1.0f;
     return isfinite(a) ? fmax((double)a, 0.0) + DARK : 1.0 + DARK;
+}
+
+static double tone(const filter *f, double light) {
+    return log1p(STEEP * light / f->unit);
+}
+
+static double untone(const filter *f, double v) {
+    return f->unit * expm1(v) / STEEP;
 }
 
 static double gray(const filter *f, const float *light, int64_t i) {
@@ -45,6 +57,10 @@ static double apart(const filter *f, int64_t p, int64_t q, int64_t dy, int64_t d
     for (int k = 0; k < 3 && s->normal; k++) {
         const double d = (double)s->normal[k * f->n + p] - (double)s->normal[k * f->n + q];
         if (isfinite(d)) sum += d * d / (BY_NORMAL * BY_NORMAL);
+    }
+    for (int c = 0; c < f->channels && s->albedo; c++) {
+        const double d = (albedo_of(f, c, p) - albedo_of(f, c, q)) / BY_ALBEDO;
+        sum += d * d / f->channels;
     }
     if (s->depth) {
         const double z = (double)s->depth[p];
@@ -101,7 +117,23 @@ static float slope_at(const float *z, int64_t i, int64_t at, int64_t count, int6
     return isfinite(least) ? least : 0.0f;
 }
 
+/* 4 (sum n sqrt(light) / sum n)^2, light the mean of the channels. */
+static void measure(filter *f) {
+    const csrec_rendered_samples *s = f->s;
+    double roots = 0.0, rays = 0.0;
+    for (int64_t i = 0; i < f->n; i++) {
+        double sum = 0.0;
+        for (int c = 0; c < f->channels && s->rays[i] > 0.0f; c++)
+            sum += (double)s->radiance[c * f->n + i] / albedo_of(f, c, i);
+        roots += (double)s->rays[i] * sqrt(fmax(sum / f->channels, 0.0));
+        rays += (double)s->rays[i];
+    }
+    const double root = roots / fmax(rays, 1e-30);
+    f->unit = fmax(4.0 * root * root, 1e-30);
+}
+
 static void begin(filter *f) {
+    measure(f);
     const csrec_rendered_samples *s = f->s;
     for (int64_t i = 0; i < f->n; i++) {
         f->rays[1][i] = s->rays[i];
@@ -109,8 +141,9 @@ static void begin(filter *f) {
         f->slope[f->n + i] = s->depth ? slope_at(s->depth, i, i % s->width, s->width, 1) : 0.0f;
         for (int c = 0; c < f->channels; c++)
             f->light[1][c * f->n + i] =
-                s->rays[i] > 0.0f ? (float)((double)s->radiance[c * f->n + i] / albedo_of(f, c, i))
-                                  : 0.0f;
+                s->rays[i] > 0.0f
+                    ? (float)tone(f, (double)s->radiance[c * f->n + i] / albedo_of(f, c, i))
+                    : 0.0f;
     }
 }
 
@@ -133,7 +166,7 @@ void csrec_filter_light(const csrec_rendered_samples *s, int channels, float *wo
     for (int64_t i = 0; i < n; i++)
         for (int c = 0; c < channels; c++) {
             const bool exact = s->rays[i] >= CSREC_RENDERED_EXACT;
-            const double light = (double)f.light[1][c * n + i] * albedo_of(&f, c, i);
+            const double light = untone(&f, (double)f.light[1][c * n + i]) * albedo_of(&f, c, i);
             const double v = KAPPA * light * light / fmax((double)f.rays[1][i], 0.1);
             radiance[c * n + i] = exact ? s->radiance[c * n + i] : (float)light;
             if (squares) squares[c * n + i] = exact ? 0.0f : (float)v;
