@@ -38,8 +38,6 @@ typedef struct options {
     int threads;
 } options;
 
-/* ------------------------------------------------------------------ messages with a delay ----- */
-
 typedef struct letter {
     struct letter *next;
     int from;
@@ -111,8 +109,6 @@ static csrec_status fetch(void *context, int *from, void **data, size_t *bytes,
 static void leave(void *context) {
     (void)context;
 }
-
-/* ------------------------------------------------------------------ runs ---------------------- */
 
 /* A run by all ranks: the slowest one's seconds; of counts, sums over ranks or those of one. */
 typedef struct figures {
@@ -214,8 +210,6 @@ static figures run_one(const csrec_shared_job *job) {
     return f;
 }
 
-/* ------------------------------------------------------------------ the model ----------------- */
-
 static const double LATENCY = 1e-5, BANDWIDTH = 1e9;
 
 /* Seconds of all messages that wait for one another. */
@@ -227,8 +221,6 @@ static double on_nodes(const figures *f, int ranks, double delay) {
     return f->cpu + messages(f, ranks, LATENCY + delay) +
            (double)f->report.bytes / ranks / BANDWIDTH;
 }
-
-/* ------------------------------------------------------------------ output -------------------- */
 
 static void row(bench_json *json, int log_n, int ranks, int delay, const figures *f,
                 const figures *one, double expected) {
@@ -282,8 +274,6 @@ static void one_size(bench_json *json, const options *o, int log_n, int share) {
     }
     bench_problem_destroy(&p);
 }
-
-/* ------------------------------------------------------------------ devices ------------------- */
 
 /* One row of 32 each, waves and edges with a little noise. */
 static bench_problem waves(int log_n) {

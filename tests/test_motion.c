@@ -34,8 +34,6 @@ static double scene_at(const scene *s, double y, double x) {
     return sum;
 }
 
-/* ------------------------------------------------------------------ flow ---------------------- */
-
 /* What one picture shows at p lies in the other at p + step + grow (p - middle). The mean error of
  * the flow, of windows that lie in both, is small against a pixel. */
 TEST(known_motion_is_found) {
@@ -80,8 +78,6 @@ TEST(flat_and_small_pictures_do_not_move) {
     }
 }
 
-/* ------------------------------------------------------------------ blocks -------------------- */
-
 /* Values that are linear in the middles of blocks stay so between them, and the same beyond. */
 TEST(between_blocks_values_are_linear) {
     for (int draw = 0; draw < 20; draw++) {
@@ -104,8 +100,6 @@ TEST(between_blocks_values_are_linear) {
         }
     }
 }
-
-/* ------------------------------------------------------------------ frames -------------------- */
 
 enum { T = 7, SIDE = 96, AREA = SIDE * SIDE };
 
@@ -197,8 +191,6 @@ TEST(what_moves_goes_on) {
         assert_true(plane[i] == (i == 20 * 50 + 25 || i == 16 * 50 + 31 ? 7.0 : 0.0));
     csrec_pool_clear(&f.pool);
 }
-
-/* ------------------------------------------------------------------ holes --------------------- */
 
 /* A frame with samples at random, and none in a rectangle. */
 static csrec_measurement draw_hole(double rate, const int64_t *box) {

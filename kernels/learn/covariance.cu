@@ -49,8 +49,6 @@ enum {
     DOWN = 8
 };
 
-/* ---- kernels */
-
 __global__ void choose_scales(int64_t n, const float *peak, double *scale, double *unscale) {
     const int64_t j = csrec_cuda_thread();
     if (j >= n) return;
@@ -267,8 +265,6 @@ __global__ void divide(int64_t count, double weight, double *C) {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
     for (int64_t k = csrec_cuda_thread(); k < count; k += stride) C[k] /= weight;
 }
-
-/* ---- launchers */
 
 static int64_t rounded_up(int64_t x, int64_t unit) {
     return (x + unit - 1) / unit * unit;

@@ -154,8 +154,6 @@ bool csrec_backend_info(int i, const char **name, char *text, size_t size) {
     return false;
 }
 
-/* ---- the one fallback */
-
 /* Without a list, or for work that one device does, the first that can be opened is enough. */
 static csrec_status run_on(const char *name, const csrec_device_work *work, void *job,
                            csrec_device_ran *ran, csrec_error *error) {

@@ -145,8 +145,6 @@ csrec_status csrec_measurement_simulate(const csrec_measurement *measurement, co
     return status;
 }
 
-/* ------------------------------------------------------------------ norm ---------------------- */
-
 enum { POWERS = 16, TRIALS = 2 };
 
 /* Whether A A^T v = c v for random v, with c = v^T A A^T v / v^T v in *square. */

@@ -42,8 +42,6 @@ struct csrec_cuda_shrink {
     double *sums;        /* [frames][SUMS] */
 };
 
-/* ---- kernels */
-
 __device__ __forceinline__ float shrink(float x, float t, float less) {
     float moved = x < 0.0f ? x + less : x - less;
     return fabsf(x) > t ? moved : 0.0f;
@@ -207,8 +205,6 @@ __global__ void sum_errors(frame f, int64_t width, int64_t m, const int64_t *ind
     }
     if (threadIdx.x == 0) sums[blockIdx.x] = part[0];
 }
-
-/* ---- launchers */
 
 bool csrec_cuda_shrink_suits(const csrec_cuda_shrink_spec *spec) {
     bool suits = spec->frames >= 1 && spec->frames <= CSREC_SHRINK_FRAMES;

@@ -81,8 +81,6 @@ bool csrec_fits_close(csrec_fits *fits) {
     return fits->status == 0;
 }
 
-/* ------------------------------------------------------------------ layout -------------------- */
-
 static double number_of(csrec_fits *fits, const char *key, double absent) {
     double value = absent;
     int status = 0;

@@ -61,8 +61,6 @@ static csrec_status allocate(fit *f, csrec_error *error) {
                       "out of memory to fit a network to %d parts of a picture", f->o->copies);
 }
 
-/* ------------------------------------------------------------------ parts */
-
 static double draw(const fit *f, int64_t step, int i) {
     return csrec_random_uniform(f->o->seed, STREAM_STEP, (uint64_t)(step * 4096 + i));
 }
@@ -120,8 +118,6 @@ static void make_copy(fit *f, int64_t step, int copy) {
     f->s->make(f->s->of, &t, f->shown + copy * f->rows * f->columns, f->work + copy * f->room, X,
                target);
 }
-
-/* ------------------------------------------------------------------ steps */
 
 /* dY = gradient of the mean squared error at hidden pixels: 2 (F + D - z) / their number. */
 static void set_gradient(fit *f) {
