@@ -50,10 +50,6 @@ void bench_json_numbers(bench_json *json, const char *names, const double *value
 void bench_json_bool(bench_json *json, const char *name, bool value);
 
 int bench_cores(void);
-/* Name of the widest instruction set that the pursuit uses here. */
-const char *bench_instructions(void);
-/* "machine", which bench_json_open writes. */
-void bench_machine(bench_json *json);
 
 typedef enum bench_signal {
     BENCH_NOISE,     /* uniform white noise */

@@ -17,7 +17,6 @@
 #include "kernels/haar/reference.h"
 #include "kernels/haar/speculate.h"
 #include "kernels/method/grids/engine.h"
-#include "recover/recover.h"
 
 typedef struct options {
     const char *json, *image;

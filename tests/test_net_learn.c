@@ -3,8 +3,6 @@
  * the numbers of 16 bits that weights are kept in. */
 
 #include "base/half.h"
-#include "base/random.h"
-#include "learn/net/prior.h"
 #include "models.h"
 #include "net_learn.h"
 

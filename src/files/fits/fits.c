@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "files/format.h"
-#include "files/measurement.h"
 
 csrec_status csrec_fits_damaged(csrec_fits *fits, csrec_error *error) {
     char text[FLEN_STATUS] = "";

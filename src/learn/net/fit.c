@@ -8,7 +8,6 @@
 
 #include "csrec/sampling.h"
 #include "base/clock.h"
-#include "base/random.h"
 #include "base/pool.h"
 #include "base/threads.h"
 
