@@ -68,8 +68,6 @@ typedef struct bench_problem {
 } bench_problem;
 
 bench_problem bench_problem_create(bench_signal signal, int levels, int64_t n, uint64_t seed);
-/* Every fourth pixel, chosen at random, of a PNG as gray, Morton order. */
-bench_problem bench_problem_image(const char *path, uint64_t seed);
 void bench_problem_destroy(bench_problem *problem);
 
 /* Gray value 0 .. 255 of the picture at u, v in [0, 1), with detail down to 1 / side. */
