@@ -210,7 +210,7 @@ TEST(holes_are_found) {
         const int64_t top = check_below(&seed, 48), left = check_below(&seed, 48);
         const int64_t box[4] = {top, top + 48, left, left + 48};
         const csrec_measurement m = draw_hole(round % 2 ? 1.0 : 0.3, box);
-        csrec_pool pool = {0};
+        CLEARED(csrec_pool) pool = {0};
         csrec_holes h;
         csrec_holes_create(SIDE, SIDE, &h, &pool);
         csrec_holes_find(&m, &h);
@@ -223,7 +223,6 @@ TEST(holes_are_found) {
             if (deep) assert_true(csrec_holes_at(&h, y, x) == 1.0);
             if (out) assert_true(csrec_holes_at(&h, y, x) == 0.0);
         }
-        csrec_pool_clear(&pool);
     }
 }
 
