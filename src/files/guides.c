@@ -11,8 +11,6 @@
 #include "files/format.h"
 #include "measurement/guides.h"
 
-/* ------------------------------------------------------------------ names --------------------- */
-
 /* Letters and digits of the name behind the last dot or slash, in lower case. */
 static void simplify(const char *layer, char word[64]) {
     const char *dot = strrchr(layer, '.'), *slash = strrchr(layer, '/');
@@ -57,8 +55,6 @@ const char *csrec_guide_kind(const char *layer) {
     const char *kind = kind_by(parts, 4, word, true);
     return kind ? kind : kind_by(whole, 3, word, false);
 }
-
-/* ------------------------------------------------------------------ values -------------------- */
 
 /* Renderers write 1e10, or infinity, where a ray meets nothing. */
 static const double FAR = 1e10;
@@ -142,8 +138,6 @@ csrec_status csrec_guides_take(csrec_measurement *m, const char *file, const cha
     if (all != values) free(all);
     return status ? csrec_fail(error, status, "%s: %s", file, why.text) : CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ files --------------------- */
 
 /* Which axis has planes: the last, or else the first, which is turned behind the others. */
 static csrec_status arrange(const csrec_measurement *m, const char *file, csrec_image *image,
