@@ -50,10 +50,6 @@ void bench_json_numbers(bench_json *json, const char *names, const double *value
 void bench_json_bool(bench_json *json, const char *name, bool value);
 
 int bench_cores(void);
-/* Name of the widest instruction set that the pursuit uses here. */
-const char *bench_instructions(void);
-/* "machine", which bench_json_open writes. */
-void bench_machine(bench_json *json);
 
 typedef enum bench_signal {
     BENCH_NOISE,     /* uniform white noise */
@@ -72,8 +68,6 @@ typedef struct bench_problem {
 } bench_problem;
 
 bench_problem bench_problem_create(bench_signal signal, int levels, int64_t n, uint64_t seed);
-/* Every fourth pixel, chosen at random, of a PNG as gray, Morton order. */
-bench_problem bench_problem_image(const char *path, uint64_t seed);
 void bench_problem_destroy(bench_problem *problem);
 
 /* Gray value 0 .. 255 of the picture at u, v in [0, 1), with detail down to 1 / side. */

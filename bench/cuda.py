@@ -50,9 +50,8 @@ def loop(arguments):
     if not name:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        image = ["--image", arguments.image] if arguments.image else []
-        subprocess.run([name, "--json", f"{folder}/loop.json", "--largest", "22", "--volume", "10",
-                        *image], check=True, timeout=180)
+        subprocess.run([name, "--json", f"{folder}/loop.json", "--largest", "22", "--volume", "10"],
+                       check=True, timeout=180)
         path = Path(folder) / "loop.json"
         return json.loads(path.read_text()) if path.exists() else None
 
@@ -119,9 +118,8 @@ def shown(rows):
 
 
 def main():
-    parser = common.parser(
-        __doc__, "cuda.json", image=(None, "a PNG, of whose pixels one signal more of `loop` is made"),
-        device="cuda", brief=(False, "small sizes, to try it"))
+    parser = common.parser(__doc__, "cuda.json", device="cuda",
+                           brief=(False, "small sizes, to try it"))
     parser.add_argument("part", nargs="*")
     arguments = parser.parse_args()
     csrecover = common.load(arguments.build)

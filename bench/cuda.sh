@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# cuda.sh [--built DIR] [--out DIR] [--image FILE.png] [--check] [PART...] - builds, checks and times
+# cuda.sh [--built DIR] [--out DIR] [--check] [PART...] - builds, checks and times
 # the CUDA part on a machine with a GPU, in under five minutes; the results go to
 # bench/results/cuda.json. PART...: these are measured, of cuda.py --help, and no tests run.
 #   --built DIR  programs are there already (the tests below, bench_cuda_*, csrecover, the Python
@@ -10,15 +10,14 @@
 # Without a device the tests and measurements say that they are skipped.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
-built= out=$here/bench/results image= check= parts=
+built= out=$here/bench/results check= parts=
 while [ $# -gt 0 ]; do
     case $1 in
     --built) built=$2; shift ;;
     --out) out=$2; shift ;;
-    --image) image=$2; shift ;;
     --check) check=yes ;;
     -*)
-        echo "usage: bench/cuda.sh [--built DIR] [--out DIR] [--image FILE.png] [--check] [PART...]" >&2
+        echo "usage: bench/cuda.sh [--built DIR] [--out DIR] [--check] [PART...]" >&2
         exit 2
         ;;
     *) parts="$parts $1" ;;
@@ -59,7 +58,7 @@ note() {
     timeout 90 "$folder/$test" || note "$test FAILED"
 done
 # shellcheck disable=SC2086 # parts are words
-python3 "$here/bench/cuda.py" --build "$built" --json "$out/cuda.json" ${image:+--image "$image"} $parts ||
+python3 "$here/bench/cuda.py" --build "$built" --json "$out/cuda.json" $parts ||
     note "cuda.py FAILED"
 
 if [ -n "$check" ] && command -v compute-sanitizer >/dev/null; then

@@ -3,8 +3,7 @@
  * speculative pursuit and an iteration of the reference pursuit; grids by either engine, which is
  * where csrec_cuda_grids_choose comes from; a volume of 2^30 entries.
  *
- *     bench_cuda_loop [--json FILE] [--image PNG] [--largest LOG2N] [--subtrees LOG2N]
- *                     [--volume LOG2SIDE]
+ *     bench_cuda_loop [--json FILE] [--largest LOG2N] [--subtrees LOG2N] [--volume LOG2SIDE]
  *
  * --subtrees: sizes of subtrees side by side, how the default was chosen, up to this N. */
 #include <math.h>
@@ -17,10 +16,9 @@
 #include "kernels/haar/reference.h"
 #include "kernels/haar/speculate.h"
 #include "kernels/method/grids/engine.h"
-#include "recover/recover.h"
 
 typedef struct options {
-    const char *json, *image;
+    const char *json;
     int largest, subtrees, volume; /* log2 of N, of N, of a side; 0: none */
 } options;
 
@@ -79,11 +77,6 @@ static void measure_pursuits(bench_json *json, const options *o) {
             measure(json, bench_signal_names[signal], &p);
             bench_problem_destroy(&p);
         }
-    if (o->image) {
-        bench_problem p = bench_problem_image(o->image, 1);
-        measure(json, "image", &p);
-        bench_problem_destroy(&p);
-    }
     bench_json_end(json, ']');
 }
 
@@ -237,11 +230,10 @@ static void measure_volume(bench_json *json, int side) {
 }
 
 int main(int count, char **arguments) {
-    options o = {"cuda_loop.json", NULL, 22, 0, 0};
+    options o = {"cuda_loop.json", 22, 0, 0};
     for (int i = 1; i + 1 < count; i += 2) {
         const char *name = arguments[i], *value = arguments[i + 1];
         if (strcmp(name, "--json") == 0) o.json = value;
-        if (strcmp(name, "--image") == 0) o.image = value;
         if (strcmp(name, "--largest") == 0) o.largest = atoi(value);
         if (strcmp(name, "--subtrees") == 0) o.subtrees = atoi(value);
         if (strcmp(name, "--volume") == 0) o.volume = atoi(value);

@@ -41,16 +41,6 @@ static void put(bench_json *json, const char *format, ...) {
     va_end(arguments);
 }
 
-bench_json bench_json_open(const char *path) {
-    char name[4096];
-    temporary(path, name, sizeof name);
-    bench_json json = {fopen(name, "w"), path, 0, false};
-    if (!json.file) bench_fail(name, "cannot be written");
-    bench_json_begin(&json, NULL, '{');
-    bench_machine(&json);
-    return json;
-}
-
 void bench_json_close(bench_json *json) {
     char name[4096];
     bench_json_end(json, '}');
@@ -144,7 +134,8 @@ static void cpu_model(char *model, size_t size) {
     if (file) fclose(file);
 }
 
-const char *bench_instructions(void) {
+/* Name of the widest instruction set that the pursuit uses here. */
+static const char *instructions(void) {
 #if defined(__x86_64__)
     if (csrec_eager_simd_choose() == &csrec_eager_avx512) return "avx512";
     if (csrec_eager_simd_choose() == &csrec_eager_avx2) return "avx2";
@@ -167,18 +158,28 @@ static void date(char *text, size_t size) {
     strftime(text, size, "%Y-%m-%d", &utc);
 }
 
-void bench_machine(bench_json *json) {
+static void machine(bench_json *json) {
     char model[256], day[32];
     cpu_model(model, sizeof model);
     date(day, sizeof day);
     bench_json_begin(json, "machine", '{');
     bench_json_text(json, "cpu", model);
     bench_json_numbers(json, "cores memory_gib", (double[]){bench_cores(), memory_gib()});
-    bench_json_text(json, "instructions", bench_instructions());
+    bench_json_text(json, "instructions", instructions());
     bench_json_text(json, "compiler", COMPILER);
     bench_json_text(json, "version", csrec_version());
     bench_json_text(json, "date", day);
     bench_json_end(json, '}');
+}
+
+bench_json bench_json_open(const char *path) {
+    char name[4096];
+    temporary(path, name, sizeof name);
+    bench_json json = {fopen(name, "w"), path, 0, false};
+    if (!json.file) bench_fail(name, "cannot be written");
+    bench_json_begin(&json, NULL, '{');
+    machine(&json);
+    return json;
 }
 
 /* ---- counts allocated bytes. The linker sends every malloc and free of the program and of

@@ -18,7 +18,7 @@ N = H * W
 
 
 def family(seed, numbers):
-    """Members [count, H, W] of the family of tests/family.h: a round head with eyes and a mouth, lit
+    """Members [count, H, W] of the family of tests/test_recover_pca.c: a round head with eyes and a mouth, lit
     from a side. Nine numbers make one, each moves the picture in a curve, so no few components hold
     it exactly."""
     from csrecover._library import lib

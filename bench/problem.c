@@ -3,7 +3,6 @@
  * picture as a function of position: shaded regions with sharp edges, soft blobs and a texture
  * whose spectrum falls as that of photographs, at any resolution. */
 #include <math.h>
-#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,30 +126,6 @@ bench_problem bench_problem_create(bench_signal signal, int levels, int64_t n, u
     for (int64_t j = 0; j < n; j++)
         p.y[j] = signal == BENCH_NOISE ? 2.0 * csrec_random_uniform(seed, 1, (uint64_t)j) - 1.0
                                        : piecewise((double)p.rows[j] * scale);
-    return p;
-}
-
-bench_problem bench_problem_image(const char *path, uint64_t seed) {
-    png_image png = {.version = PNG_IMAGE_VERSION};
-    if (!png_image_begin_read_from_file(&png, path)) bench_fail(path, png.message);
-    png.format = PNG_FORMAT_GRAY;
-    unsigned char *pixels = bench_allocate((int64_t)png.width * png.height, 1);
-    if (!png_image_finish_read(&png, NULL, pixels, 0, NULL)) bench_fail(path, png.message);
-    csrec_shape shape = {2, {png.height, png.width}};
-    csrec_sampling sampling;
-    int64_t n = (int64_t)png.width * png.height / 4;
-    bench_check(
-        csrec_sampling_create(&shape, CSREC_PATTERN_UNIFORM, n > 0 ? n : 1, seed, &sampling, NULL),
-        path);
-    bench_problem p = {0, sampling.n, bench_allocate(sampling.n, sizeof *p.rows),
-                       bench_allocate(sampling.n, sizeof *p.y)};
-    bench_check(csrec_rows_levels(&shape, CSREC_ORDER_MORTON, &p.levels), path);
-    bench_check(csrec_rows_from_index(&shape, CSREC_ORDER_MORTON, p.n, sampling.index, p.rows),
-                path);
-    bench_check(csrec_sort_rows(p.n, p.rows, sampling.index), path);
-    for (int64_t j = 0; j < p.n; j++) p.y[j] = pixels[sampling.index[j]];
-    csrec_sampling_clear(&sampling);
-    free(pixels);
     return p;
 }
 

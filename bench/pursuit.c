@@ -7,7 +7,7 @@
 #include "bench.h"
 
 typedef struct options {
-    const char *json, *image;
+    const char *json;
     int largest; /* log2 N */
 } options;
 
@@ -69,15 +69,6 @@ static void all_sizes(bench_json *json, const options *o) {
     for (int log_n = 10; log_n <= o->largest; log_n += log_n < 18 ? 4 : 2) {
         one_size(json, log_n, log_n + 2);
         if (log_n <= WIDE_LARGEST) one_size(json, log_n, WIDE);
-    }
-    if (o->image) {
-        bench_problem p = bench_problem_image(o->image, 1);
-        for (int columns = 0; columns < 2; columns++) {
-            transforms f = time_transforms(&p, columns, true);
-            bench_times t = bench_time_pursuit(&p, (csrec_columns)columns, NULL, 0.1);
-            row(json, "file", &p, columns, &t, &f);
-        }
-        bench_problem_destroy(&p);
     }
     bench_json_end(json, ']');
 }
@@ -208,20 +199,17 @@ static void targets(bench_json *json, const bench_problem *p) {
 }
 
 static options parse(int argc, char **argv) {
-    options o = {"pursuit.json", NULL, 22};
+    options o = {"pursuit.json", 22};
     for (int i = 1; i < argc; i++) {
         bool value = i + 1 < argc;
         if (strcmp(argv[i], "--quick") == 0)
             o.largest = TARGET_N;
         else if (value && strcmp(argv[i], "--json") == 0)
             o.json = argv[++i];
-        else if (value && strcmp(argv[i], "--image") == 0)
-            o.image = argv[++i];
         else if (value && strcmp(argv[i], "--largest") == 0)
             o.largest = atoi(argv[++i]);
         else
-            bench_fail(argv[i], "usage: bench_pursuit [--quick] [--largest LOG2N] [--image PNG] "
-                                "[--json FILE]");
+            bench_fail(argv[i], "usage: bench_pursuit [--quick] [--largest LOG2N] [--json FILE]");
     }
     return o;
 }

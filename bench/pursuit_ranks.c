@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* pursuit_ranks.c - the exact pursuit of one signal by several ranks, threads of this process,
- * beside one eager pursuit, with and without a delay of every message.
+ * beside one eager pursuit. ranks_delay.py has ranks that are processes, on a network that delays
+ * every message.
  *
- * The model. A round is one exchange, of s = ceil(log2(ranks)) messages one after another, so
- *
- *     T = work of the busiest rank + rounds s (latency + delay) + bytes a rank / bandwidth.
- *
- * "expected" checks the middle term: T without a delay, as measured, + rounds s delay. So does
- * ranks_delay.py by MPI; docs/pursuit.md says what a network adds. "nodes" is the whole with
- * processor time as work, a latency of 10 us and 1 GB/s: the time where each rank has a machine of
- * its own. Processor time leaves out waiting, so that it may be measured with more ranks than
- * cores.
- *
- *     bench_pursuit_ranks [--json FILE] [--sizes LOG2N,...] [--ranks R,...] [--delays US,...]
- *                         [--threads T] [--shares S,...] [--device cuda]
+ *     bench_pursuit_ranks [--json FILE] [--sizes LOG2N,...] [--ranks R,...] [--threads T]
+ *                         [--shares S,...] [--device cuda]
  *
  * An atom for S samples, a share for each size or the last one for all. --device cuda: the pieces
  * are on all devices of the machine, a rank each, beside one device, up to 2^28 samples, which it
  * holds; the signal has one row of 32. */
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,167 +23,66 @@ enum { RANKS = 64, LIST = 8 };
 
 typedef struct options {
     const char *json, *device;
-    int sizes[LIST], ranks[LIST], delays[LIST], shares[LIST]; /* log2 N; processes; microseconds;
-                                                                 samples an atom. Ended by -1 */
+    int sizes[LIST], ranks[LIST],
+        shares[LIST]; /* log2 N; processes; samples an atom. Ended by -1 */
     int threads;
 } options;
-
-/* ------------------------------------------------------------------ messages with a delay ----- */
-
-typedef struct letter {
-    struct letter *next;
-    int from;
-    double due;
-    size_t bytes;
-    void *data;
-} letter;
-
-typedef struct office {
-    pthread_mutex_t lock;
-    double delay; /* seconds */
-    letter *first[RANKS], **end[RANKS];
-} office;
-
-/* idle: processor seconds between calls that found nothing. */
-typedef struct desk {
-    office *office;
-    int rank;
-    bool empty;
-    double mark, idle;
-} desk;
-
-/* Of this thread, which other programs on the machine do not add to. */
-static double cpu_seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static csrec_status post(void *context, int to, const void *data, size_t bytes,
-                         csrec_error *error) {
-    desk *own = context;
-    letter *l = malloc(sizeof *l);
-    (void)error;
-    own->empty = false; /* it has worked since it last looked */
-    *l = (letter){NULL, own->rank, bench_seconds() + own->office->delay, bytes, malloc(bytes)};
-    memcpy(l->data, data, bytes);
-    pthread_mutex_lock(&own->office->lock);
-    *own->office->end[to] = l;
-    own->office->end[to] = &l->next;
-    pthread_mutex_unlock(&own->office->lock);
-    return CSREC_OK;
-}
-
-static csrec_status fetch(void *context, int *from, void **data, size_t *bytes,
-                          csrec_error *error) {
-    desk *own = context;
-    office *o = own->office;
-    (void)error;
-    *data = NULL;
-    double now = cpu_seconds();
-    if (own->empty) own->idle += now - own->mark;
-    own->mark = now;
-    pthread_mutex_lock(&o->lock);
-    letter *l = o->first[own->rank];
-    if (l && l->due > bench_seconds()) l = NULL;
-    if (l) o->first[own->rank] = l->next;
-    if (!o->first[own->rank]) o->end[own->rank] = &o->first[own->rank];
-    pthread_mutex_unlock(&o->lock);
-    own->empty = !l;
-    if (!l) return CSREC_OK;
-    *from = l->from;
-    *bytes = l->bytes;
-    *data = l->data;
-    free(l);
-    return CSREC_OK;
-}
-
-static void leave(void *context) {
-    (void)context;
-}
-
-/* ------------------------------------------------------------------ runs ---------------------- */
 
 /* A run by all ranks: the slowest one's seconds; of counts, sums over ranks or those of one. */
 typedef struct figures {
     double seconds, waited; /* waited: the mean over ranks */
-    double cpu, cpu_mean;   /* processor seconds: of the busiest rank */
     csrec_shared_report report;
     int64_t atoms;
 } figures;
 
 typedef struct member {
-    desk desk;
-    int size;
     const char *device; /* NULL: the CPU */
     csrec_shared_job job;
     csrec_shared_report report;
-    double seconds, cpu;
+    double seconds;
     int64_t atoms;
 } member;
 
-static void *work(void *context) {
-    member *m = context;
-    csrec_comm_calls calls = {.context = &m->desk,
-                              .rank = m->desk.rank,
-                              .size = m->size,
-                              .local_rank = m->desk.rank,
-                              .local_size = m->size,
-                              .send = post,
-                              .receive = fetch,
-                              .close = leave};
+static void work(void *members, int rank, csrec_comm *comm, const csrec_error *why) {
+    member *m = (member *)members + rank;
+    char name[32];
     csrec_error error;
     csrec_atoms atoms = {0};
-    if (m->device && csrec_context_create(m->device, &m->job.where, &error))
-        bench_fail(m->device, error.text);
-    if (m->size > 1 && csrec_comm_create(&calls, &m->job.comm, &error))
-        bench_fail("communicator", error.text);
-    m->desk.idle = 0.0;
-    double start = bench_seconds(), cpu = cpu_seconds();
+    if (!comm) bench_fail("communicator", why->text);
+    snprintf(name, sizeof name, "%s:%d", m->device ? m->device : "cpu", rank);
+    if (m->device && csrec_context_create(name, &m->job.where, &error))
+        bench_fail(name, error.text);
+    if (csrec_comm_size(comm) > 1) m->job.comm = comm;
+    const double start = bench_seconds();
     if (csrec_shared_pursuit(&m->job, &atoms, NULL, &m->report, &error))
         bench_fail("pursuit", error.text);
     m->seconds = bench_seconds() - start;
-    m->cpu = cpu_seconds() - cpu - m->desk.idle;
     m->atoms = atoms.n;
     csrec_atoms_clear(&atoms);
-    csrec_comm_destroy(m->job.comm);
-    return NULL;
 }
 
-static figures run_ranks(const csrec_shared_job *job, int ranks, double delay, const char *device) {
+static figures run_ranks(const csrec_shared_job *job, int ranks, const char *device) {
     static member all[RANKS];
-    char name[RANKS][32];
-    pthread_t thread[RANKS];
-    office o = {.lock = PTHREAD_MUTEX_INITIALIZER, .delay = delay};
     figures f = {.seconds = 0.0};
+    for (int k = 0; k < ranks; k++) all[k] = (member){.device = device, .job = *job};
+    bench_check(csrec_comm_hub_run(ranks, work, all), "ranks");
+    f.report = all[0].report;
     for (int k = 0; k < ranks; k++) {
-        o.end[k] = &o.first[k];
-        snprintf(name[k], sizeof name[k], "%s:%d", device ? device : "cpu", k);
-        all[k] = (member){
-            .desk = {&o, k}, .size = ranks, .job = *job, .device = device ? name[k] : NULL};
-    }
-    for (int k = 0; k < ranks; k++) pthread_create(&thread[k], NULL, work, &all[k]);
-    for (int k = 0; k < ranks; k++) {
-        pthread_join(thread[k], NULL);
         f.seconds = fmax(f.seconds, all[k].seconds);
-        f.cpu = fmax(f.cpu, all[k].cpu);
-        f.cpu_mean += all[k].cpu / ranks;
         f.waited += all[k].report.waited / ranks;
         f.atoms += all[k].atoms;
-        if (k == 0) f.report = all[0].report;
         if (k == 0) continue;
         f.report.undone += all[k].report.undone;
         f.report.picks += all[k].report.picks;
         f.report.messages += all[k].report.messages;
         f.report.bytes += all[k].report.bytes;
     }
-    pthread_mutex_destroy(&o.lock);
     return f;
 }
 
 /* As csrec_solve does it: tree, start, atoms, list. */
 static figures run_one(const csrec_shared_job *job) {
-    figures f = {.seconds = bench_seconds(), .cpu = cpu_seconds()};
+    figures f = {.seconds = bench_seconds()};
     csrec_tree tree;
     csrec_atoms atoms;
     void *p;
@@ -210,38 +99,17 @@ static figures run_one(const csrec_shared_job *job) {
     csrec_tree_clear(&tree);
     csrec_atoms_clear(&atoms);
     f.seconds = bench_seconds() - f.seconds;
-    f.cpu = cpu_seconds() - f.cpu;
     return f;
 }
 
-/* ------------------------------------------------------------------ the model ----------------- */
-
-static const double LATENCY = 1e-5, BANDWIDTH = 1e9;
-
-/* Seconds of all messages that wait for one another. */
-static double messages(const figures *f, int ranks, double latency) {
-    return (double)f->report.rounds * ceil(log2((double)ranks)) * latency;
-}
-
-static double on_nodes(const figures *f, int ranks, double delay) {
-    return f->cpu + messages(f, ranks, LATENCY + delay) +
-           (double)f->report.bytes / ranks / BANDWIDTH;
-}
-
-/* ------------------------------------------------------------------ output -------------------- */
-
-static void row(bench_json *json, int log_n, int ranks, int delay, const figures *f,
-                const figures *one, double expected) {
+static void row(bench_json *json, int log_n, int ranks, const figures *f, const figures *one) {
     const csrec_shared_report *r = &f->report;
     bench_json_begin(json, NULL, '{');
     bench_json_numbers(json,
-                       "log2_n ranks delay_us seconds seconds_one cpu_seconds cpu_seconds_mean "
-                       "cpu_seconds_one seconds_waited atoms rounds tops merged undone messages "
-                       "bytes seconds_expected seconds_nodes",
-                       (double[]){log_n, ranks, delay, f->seconds, one->seconds, f->cpu,
-                                  f->cpu_mean, one->cpu, f->waited, r->iterations, r->rounds,
-                                  r->tops, r->merged, r->undone, r->messages, r->bytes, expected,
-                                  on_nodes(f, ranks, 1e-6 * delay)});
+                       "log2_n ranks seconds seconds_one seconds_waited atoms rounds tops merged "
+                       "undone messages bytes",
+                       (double[]){log_n, ranks, f->seconds, one->seconds, f->waited, r->iterations,
+                                  r->rounds, r->tops, r->merged, r->undone, r->messages, r->bytes});
     bench_json_end(json, '}');
 }
 
@@ -270,20 +138,12 @@ static void one_size(bench_json *json, const options *o, int log_n, int share) {
     csrec_shared_job job = job_of(&p, CSREC_COLUMNS_PAPER, share, o->threads);
     figures one = run_one(&job);
     for (int k = 0; o->ranks[k] >= 0; k++) {
-        double plain = 0.0;
-        for (int d = 0; o->delays[d] >= 0 && (d == 0 || o->ranks[k] > 1); d++) {
-            double delay = 1e-6 * o->delays[d];
-            figures f = run_ranks(&job, o->ranks[k], delay, NULL);
-            check_equal(&one, &f);
-            if (d == 0) plain = f.seconds - messages(&f, o->ranks[k], delay);
-            row(json, log_n, o->ranks[k], o->delays[d], &f, &one,
-                plain + messages(&f, o->ranks[k], delay));
-        }
+        figures f = run_ranks(&job, o->ranks[k], NULL);
+        check_equal(&one, &f);
+        row(json, log_n, o->ranks[k], &f, &one);
     }
     bench_problem_destroy(&p);
 }
-
-/* ------------------------------------------------------------------ devices ------------------- */
 
 /* One row of 32 each, waves and edges with a little noise. */
 static bench_problem waves(int log_n) {
@@ -328,7 +188,7 @@ static double seconds_of_one(const csrec_shared_job *job, int64_t atoms) {
 static void one_size_on(bench_json *json, const char *device, int devices, int log_n, int share) {
     bench_problem p = waves(log_n);
     csrec_shared_job job = job_of(&p, CSREC_COLUMNS_TWO_SIDED, share, 1);
-    figures f = run_ranks(&job, devices, 0.0, device);
+    figures f = run_ranks(&job, devices, device);
     double squares = 0.0;
     for (int64_t j = 0; j < p.n; j++) squares += p.y[j] * p.y[j];
     bench_json_begin(json, NULL, '{');
@@ -362,7 +222,6 @@ static options parse(int argc, char **argv) {
     options o = {.json = "pursuit_ranks.json",
                  .sizes = {20, 22, 24, -1},
                  .ranks = {1, 2, 4, -1},
-                 .delays = {0, -1},
                  .shares = {4, -1},
                  .threads = 1};
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -371,7 +230,6 @@ static options parse(int argc, char **argv) {
         if (!strcmp(name, "--device")) o.device = value;
         if (!strcmp(name, "--sizes")) read_list(value, o.sizes);
         if (!strcmp(name, "--ranks")) read_list(value, o.ranks);
-        if (!strcmp(name, "--delays")) read_list(value, o.delays);
         if (!strcmp(name, "--shares")) read_list(value, o.shares);
         if (!strcmp(name, "--threads")) o.threads = atoi(value);
     }

@@ -3,10 +3,9 @@
 # run.sh [NAME|all] [OPTION...] - builds the default preset and measures on the CPU; results go to
 # bench/results, tables to the terminal. Options go to the program; those in Python tell theirs, and what
 # they measure, by --help:
-#   speed       pursuits; --quick, --image FILE.png
+#   speed       pursuits; --quick
 #   memory      of a large pursuit; --samples LOG2N
-#   ranks       one pursuit by several ranks; --sizes LOG2N,..., --ranks R,..., --delays US,...,
-#               --threads T
+#   ranks       one pursuit by several ranks; --sizes LOG2N,..., --ranks R,..., --threads T
 #   pieces      the same by ranks with a GPU each
 #   ranks_delay, ranks_memory   one pursuit by ranks of Open MPI: on a network with a set delay (needs
 #               root; 5 minutes), and its memory

@@ -12,7 +12,7 @@ def speed(data):
     at = {(r["columns"], r["n"], r["signal"], r["levels"]): r for r in data["pursuit"]}
     rows = []
     for columns in ("two-sided", "paper"):
-        for n in sorted({r["n"] for r in data["pursuit"] if r["signal"] != "file"}):
+        for n in sorted({r["n"] for r in data["pursuit"]}):
             near = n.bit_length() + 1  # M = 4 N
             picture, wide = at[columns, n, "picture", near], at.get((columns, n, "picture", 40))
             rows.append((columns, power(n), pair(at[columns, n, "noise", near]),

@@ -11,8 +11,6 @@
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
 
-/* ---- the library */
-
 #define SONAME_OF(major) "libcusolver.so." #major
 #define SONAME(major)    SONAME_OF(major)
 
@@ -63,8 +61,6 @@ static csrec_status check(cusolverStatus_t code, const char *what, csrec_error *
     return csrec_fail(error, CSREC_DEVICE, "cuSOLVER: %s: status %d; use backend cpu", what,
                       (int)code);
 }
-
-/* ---- a problem */
 
 typedef struct problem {
     int64_t n;

@@ -5,7 +5,6 @@
 #include <thrust/extrema.h>
 #include <thrust/system_error.h>
 
-#include "kernels/device/device.h"
 #include "shim/shim.h"
 
 namespace {

@@ -148,6 +148,12 @@ static inline int64_t *check_order(uint64_t *state, int64_t n) {
     return index;
 }
 
+/* For qsort: numbers of 64 bits, none below 0, ascend. */
+static inline int check_ascend(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
 static inline int64_t entries_in(const csrec_shape *shape) {
     int64_t count = 1;
     for (int d = 0; d < shape->dims; d++) count *= shape->dim[d];

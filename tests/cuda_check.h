@@ -25,12 +25,6 @@ static inline void assert_same_atoms(const csrec_atoms *a, const csrec_atoms *b)
     assert_same_bits(b->coefficient, a->coefficient, a->n);
 }
 
-/* For qsort. */
-static inline int ascend(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static inline csrec_columns draw_columns(uint64_t *seed) {
     return check_below(seed, 2) ? CSREC_COLUMNS_PAPER : CSREC_COLUMNS_TWO_SIDED;
 }

@@ -13,11 +13,6 @@ typedef struct problem {
     csrec_columns columns;
 } problem;
 
-static inline int problem_compare(const void *a, const void *b) {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* skew > 0 crowds the rows towards 0, so that the tree is deep and lopsided. Where few rows exist,
  * n becomes what was found. */
 static inline void problem_rows(uint64_t *seed, problem *p, int skew) {
@@ -28,7 +23,7 @@ static inline void problem_rows(uint64_t *seed, problem *p, int skew) {
             int shift = skew ? (int)check_below(seed, p->levels) : 0;
             p->rows[found] = (check_next(seed) & mask) >> shift;
         }
-        qsort(p->rows, (size_t)p->n, sizeof *p->rows, problem_compare);
+        qsort(p->rows, (size_t)p->n, sizeof *p->rows, check_ascend);
         int64_t distinct = 1;
         for (int64_t j = 1; j < p->n; j++)
             if (p->rows[j] != p->rows[distinct - 1]) p->rows[distinct++] = p->rows[j];

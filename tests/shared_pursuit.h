@@ -4,7 +4,6 @@
 
 #include "check.h"
 #include "problem.h"
-#include <pthread.h>
 #include "haar/tree.h"
 #include "haar/shared.h"
 
@@ -57,50 +56,43 @@ static inline csrec_shared_job plain_job(const problem *p) {
                               .threads = 1};
 }
 
-typedef struct rank {
-    csrec_comm_hub *hub;
-    int number;
-    csrec_shared_job job;
-    result *result;
-} rank;
-
-static inline void *run_rank(void *context) {
-    rank *k = context;
-    result *s = k->result;
-    s->status = k->hub ? csrec_comm_hub_join(k->hub, k->number, &k->job.comm, &s->error) : CSREC_OK;
-    if (!s->status)
-        s->status = csrec_shared_pursuit(&k->job, &s->atoms, k->job.residual ? s->r : NULL,
-                                         &s->report, &s->error);
-    csrec_comm_destroy(k->job.comm);
-    return NULL;
-}
-
-/* ranks 0: without a communicator. One rank may have another engine. */
+/* ranks 0: without a communicator. One rank may have another engine. devices: so many, by turns,
+ * have the pieces; 0: the CPU. */
 typedef struct plan {
     csrec_shared_job job;
-    int ranks, other;
+    int ranks, other, devices;
     const csrec_pieces_type *type;
+    result *results;
 } plan;
 
-static inline void start_ranks(const plan *what, result *results) {
-    pthread_t thread[8];
-    rank each[8];
-    csrec_comm_hub *hub = NULL;
-    int count = what->ranks > 0 ? what->ranks : 1;
-    if (what->ranks > 0) assert_ok(csrec_comm_hub_create(what->ranks, &hub));
-    for (int k = 0; k < count; k++) {
-        double *r = calloc((size_t)what->job.n, sizeof *r);
-        results[k] = (result){.r = r};
-        each[k] = (rank){hub, k, what->job, &results[k]};
-        if (k == what->other) each[k].job.type = what->type;
-        assert_int_equal(pthread_create(&thread[k], NULL, run_rank, &each[k]), 0);
-    }
-    for (int k = 0; k < count; k++) pthread_join(thread[k], NULL);
-    csrec_comm_hub_destroy(hub);
+static inline void run_rank(void *what, int rank, csrec_comm *comm, const csrec_error *why) {
+    const plan *p = what;
+    csrec_shared_job job = p->job;
+    result *s = &p->results[rank];
+    char name[32];
+    if (why) s->error = *why;
+    s->status = comm || p->ranks == 0 ? CSREC_OK : CSREC_MEMORY;
+    job.comm = comm;
+    if (rank == p->other && p->type) job.type = p->type;
+    snprintf(name, sizeof name, "cuda:%d", p->devices ? rank % p->devices : 0);
+    if (!s->status && p->devices) s->status = csrec_context_create(name, &job.where, &s->error);
+    if (!s->status)
+        s->status = csrec_shared_pursuit(&job, &s->atoms, job.residual ? s->r : NULL, &s->report,
+                                         &s->error);
+}
+
+static inline void start_ranks(plan *what) {
+    for (int k = 0; k < (what->ranks > 0 ? what->ranks : 1); k++)
+        what->results[k] = (result){.status = CSREC_MEMORY, /* of a thread that did not start */
+                                    .r = calloc((size_t)what->job.n, sizeof(double))};
+    if (what->ranks > 0)
+        assert_ok(csrec_comm_hub_run(what->ranks, run_rank, what));
+    else
+        run_rank(what, 0, NULL, NULL);
 }
 
 static inline void run_ranks(const csrec_shared_job *job, int ranks, result *results) {
-    start_ranks(&(plan){.job = *job, .ranks = ranks}, results);
+    start_ranks(&(plan){.job = *job, .ranks = ranks, .results = results});
     for (int k = 0; k < (ranks > 0 ? ranks : 1); k++) {
         if (results[k].status) print_message("rank %d: %s\n", k, results[k].error.text);
         assert_ok(results[k].status);

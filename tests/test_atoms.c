@@ -5,11 +5,6 @@
 
 SEED(seed);
 
-static int by_column(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* Distinct random columns of all levels, most of them holding one of the given rows. */
 static csrec_atoms random_atoms(int levels, int64_t n, int64_t n_rows, const uint64_t *rows) {
     const size_t size = (size_t)n;
@@ -26,7 +21,7 @@ static csrec_atoms random_atoms(int levels, int64_t n, int64_t n_rows, const uin
                 ? 0
                 : ((uint64_t)1 << (levels - level)) + ((row % ((uint64_t)1 << levels)) >> level);
     }
-    qsort(atoms.column, size, sizeof *atoms.column, by_column);
+    qsort(atoms.column, size, sizeof *atoms.column, check_ascend);
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || atoms.column[i] != atoms.column[i - 1])
             atoms.column[atoms.n++] = atoms.column[i];
@@ -89,7 +84,7 @@ TEST(any_rows_of_large_signals) {
                                  : check_next(&seed) >> (64 - levels);
         rows[0] = ((uint64_t)1 << levels) - 1;
         rows[1] = 0;
-        if (round % 2) qsort(rows, 400, sizeof *rows, by_column);
+        if (round % 2) qsort(rows, 400, sizeof *rows, check_ascend);
         CLEARED(csrec_atoms) atoms = random_atoms(levels, 600, 400, rows);
         assert_ok(csrec_atoms_synthesize(levels, &atoms, 400, rows, value));
         for (int k = 0; k < 400; k++) {

@@ -5,8 +5,6 @@
 
 SEED(seed);
 
-/* ------------------------------------------------------------------ a script ------------------ */
-
 /* Messages begin with three numbers: their kind and two more (src/comm/comm.c). */
 enum { HELLO = -1, CLAIM = -2, ITEMS = -3, FAIL = -5, BYE = -8 };
 
@@ -191,8 +189,6 @@ TEST(silence_ends_a_hurry) {
         assert_int_equal(s.closed, 0);
     }
 }
-
-/* ------------------------------------------------------------------ threads ------------------- */
 
 enum { MOST = 6, TOTAL = 300 };
 

@@ -280,7 +280,7 @@ static void expect_same_bits(const problem *p, const csrec_solve_options *o) {
 }
 
 static void try_solver(const problem *p, const char *name) {
-    csrec_atoms atoms = {0};
+    CLEARED(csrec_atoms) atoms = {0};
     csrec_solve_report report;
     listener l = {.stops = true};
     csrec_solve_options o = {.solver = name,
@@ -298,7 +298,6 @@ static void try_solver(const problem *p, const char *name) {
     o.progress = NULL;
     assert_ok(csrec_solve(p->A, zero, &o, &atoms, p->r, &report, &error));
     for (int64_t i = 0; i < atoms.n; i++) assert_true(atoms.coefficient[i] == 0.0);
-    csrec_atoms_clear(&atoms);
 }
 
 TEST(solvers_keep_their_contract) {

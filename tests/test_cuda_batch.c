@@ -26,7 +26,7 @@ static void draw_rows(problem *p, int64_t n, bool skew) {
         int shift = skew ? (int)check_below(&seed, p->levels) : 0;
         p->rows[j] = (check_next(&seed) & mask) >> shift;
     }
-    qsort(p->rows, (size_t)n, sizeof *p->rows, ascend);
+    qsort(p->rows, (size_t)n, sizeof *p->rows, check_ascend);
     p->n = 1;
     for (int64_t j = 1; j < n; j++)
         if (p->rows[j] != p->rows[p->n - 1]) p->rows[p->n++] = p->rows[j];

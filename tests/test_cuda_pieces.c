@@ -7,46 +7,12 @@
 
 SEED(seed);
 
-typedef struct device_rank {
-    csrec_comm_hub *hub;
-    int number;
-    csrec_shared_job job;
-    result *result;
-} device_rank;
-
-static void *run_on_device(void *context) {
-    device_rank *k = context;
-    result *s = k->result;
-    char name[32]; /* in a thread */
-    snprintf(name, sizeof name, "cuda:%d", k->number % csrec_cuda_devices(NULL));
-    s->status = csrec_comm_hub_join(k->hub, k->number, &k->job.comm, &s->error);
-    csrec_status opened = csrec_context_create(name, &k->job.where, &s->error);
-    if (!s->status && !opened)
-        s->status = csrec_shared_pursuit(&k->job, &s->atoms, NULL, &s->report, &s->error);
-    if (opened) s->status = opened;
-    csrec_comm_destroy(k->job.comm);
-    return NULL;
-}
-
-static void run_devices(const csrec_shared_job *job, int ranks, result *results) {
-    pthread_t thread[4];
-    device_rank each[4];
-    csrec_comm_hub *hub;
-    assert_ok(csrec_comm_hub_create(ranks, &hub));
-    for (int k = 0; k < ranks; k++) {
-        results[k] = (result){.r = NULL};
-        each[k] = (device_rank){hub, k, *job, &results[k]};
-        assert_int_equal(pthread_create(&thread[k], NULL, run_on_device, &each[k]), 0);
-    }
-    for (int k = 0; k < ranks; k++) pthread_join(thread[k], NULL);
-    csrec_comm_hub_destroy(hub);
-}
-
 /* Compares, and returns whether all is the same. */
 static bool compare(const problem *p, const csrec_shared_job *job, int ranks, tally *t) {
     ENDS_BY(drop_result) result one = run_one(p, &csrec_pursuit_eager, job);
     result all[4];
-    run_devices(job, ranks, all);
+    start_ranks(
+        &(plan){.job = *job, .ranks = ranks, .devices = csrec_cuda_devices(NULL), .results = all});
     bool good = true;
     for (int k = 0; k < ranks; k++) {
         if (!all[k].status) continue;

@@ -73,7 +73,7 @@ static void check_sort_and_unique(device *d, int64_t n, int64_t below) {
                         (out[i - 1] == out[i] && payload[i - 1] < payload[i]));
     }
     int64_t expected = 0, kept = -1;
-    qsort(keys, (size_t)n, sizeof *keys, ascend);
+    qsort(keys, (size_t)n, sizeof *keys, check_ascend);
     for (int64_t i = 0; i < n; i++)
         if (i == 0 || keys[i] != keys[i - 1]) keys[expected++] = keys[i];
     assert_ok(csrec_shim_unique(d->workspace, &d->bytes, n, d->sorted, d->keys, d->kept, NULL));

@@ -4,9 +4,6 @@
 #include "device.h"
 #include <float.h>
 #include "method/frames/engine.h"
-#include "operator/mask.h"
-#include "method/sparse/sparse.h"
-#include "recover/recover.h"
 
 SEED(seed);
 

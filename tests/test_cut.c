@@ -151,7 +151,7 @@ TEST(a_failing_rank_ends_all) {
         int ranks = 2 + (int)check_below(&seed, 5), bad = (int)check_below(&seed, ranks);
         result all[8];
         const char *who = check_print("process %d: ", bad);
-        start_ranks(&(plan){job_of(&p), ranks, bad, &failing}, all);
+        start_ranks(&(plan){job_of(&p), ranks, bad, .type = &failing, .results = all});
         for (int r = 0; r < ranks; r++) {
             assert_int_equal(all[r].status, CSREC_MEMORY);
             assert_true(r == bad || strstr(all[r].error.text, who));

@@ -2,7 +2,6 @@
 /* test_gaussian.c - what must hold of recoveries of pictures and volumes by Gaussian groups. */
 #include "check.h"
 #include "base/memory.h"
-#include "method/gaussian/gaussian.h"
 
 SEED(seed);
 

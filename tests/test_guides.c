@@ -6,8 +6,6 @@
 #include "method/beside/beside.h"
 #include "prior_model.h"
 
-/* ------------------------------------------------------------------ of measurements ----------- */
-
 static csrec_measurement samples_of(csrec_shape shape, int64_t n) {
     csrec_measurement m = room_for_samples(shape, 1, n);
     m.n = n;
@@ -146,8 +144,6 @@ TEST(merging_keeps_guides) {
     assert_null(merged.guides);
     csrec_measurement_clear(&merged);
 }
-
-/* ------------------------------------------------------------------ choice of guides ---------- */
 
 TEST(gaps_of_guides_are_spread) {
     const int64_t h = 3 + check_below(&seed, 20), w = 3 + check_below(&seed, 20), n = h * w;

@@ -151,8 +151,6 @@ TEST(slabs_are_refused) {
     csrec_slab_file_close(file);
 }
 
-/* ------------------------------------------------------------------ csrec_guides_read --------- */
-
 TEST(arrays_guide) {
     for (int trial = 0; trial < 60; trial++) {
         const csrec_shape shape = draw_shape(1 + trial % 3);

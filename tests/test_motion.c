@@ -34,8 +34,6 @@ static double scene_at(const scene *s, double y, double x) {
     return sum;
 }
 
-/* ------------------------------------------------------------------ flow ---------------------- */
-
 /* What one picture shows at p lies in the other at p + step + grow (p - middle). The mean error of
  * the flow, of windows that lie in both, is small against a pixel. */
 TEST(known_motion_is_found) {
@@ -80,8 +78,6 @@ TEST(flat_and_small_pictures_do_not_move) {
     }
 }
 
-/* ------------------------------------------------------------------ blocks -------------------- */
-
 /* Values that are linear in the middles of blocks stay so between them, and the same beyond. */
 TEST(between_blocks_values_are_linear) {
     for (int draw = 0; draw < 20; draw++) {
@@ -104,8 +100,6 @@ TEST(between_blocks_values_are_linear) {
         }
     }
 }
-
-/* ------------------------------------------------------------------ frames -------------------- */
 
 enum { T = 7, SIDE = 96, AREA = SIDE * SIDE };
 
@@ -198,8 +192,6 @@ TEST(what_moves_goes_on) {
     csrec_pool_clear(&f.pool);
 }
 
-/* ------------------------------------------------------------------ holes --------------------- */
-
 /* A frame with samples at random, and none in a rectangle. */
 static csrec_measurement draw_hole(double rate, const int64_t *box) {
     csrec_measurement m = room_for_samples((csrec_shape){2, {SIDE, SIDE}}, 1, AREA);
@@ -218,7 +210,7 @@ TEST(holes_are_found) {
         const int64_t top = check_below(&seed, 48), left = check_below(&seed, 48);
         const int64_t box[4] = {top, top + 48, left, left + 48};
         const csrec_measurement m = draw_hole(round % 2 ? 1.0 : 0.3, box);
-        csrec_pool pool = {0};
+        CLEARED(csrec_pool) pool = {0};
         csrec_holes h;
         csrec_holes_create(SIDE, SIDE, &h, &pool);
         csrec_holes_find(&m, &h);
@@ -231,7 +223,6 @@ TEST(holes_are_found) {
             if (deep) assert_true(csrec_holes_at(&h, y, x) == 1.0);
             if (out) assert_true(csrec_holes_at(&h, y, x) == 0.0);
         }
-        csrec_pool_clear(&pool);
     }
 }
 

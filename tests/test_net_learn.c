@@ -3,8 +3,6 @@
  * the numbers of 16 bits that weights are kept in. */
 
 #include "base/half.h"
-#include "base/random.h"
-#include "learn/net/prior.h"
 #include "models.h"
 #include "net_learn.h"
 
@@ -98,10 +96,9 @@ TEST(a_stop_keeps_what_was_trained) {
     ENDS_BY(end_model) csrec_model *whole = learn(1, &p, &o, false);
     int64_t calls_of_whole = c.n;
     c = (calls){.stop_at = 1};
-    csrec_model *first = learn(1, &p, &o, true);
+    ENDS_BY(end_model) csrec_model *first = learn(1, &p, &o, true);
     /* The last layer begins as 0, and is kept as that. */
     assert_true(entry(first, "weights", -3) == 0.0 && entry(first, "weights", -1) == -2.0);
-    csrec_model_destroy(first);
     assert_true(calls_of_whole >= 8); /* once a step, and while a batch is made */
     for (int64_t at = 1; at <= 8; at += 3) {
         calls stop = {.stop_at = at};

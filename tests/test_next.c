@@ -230,11 +230,6 @@ TEST(mistakes_are_named) {
     assert_int_equal(next.n, 77);
 }
 
-static int compare_positions(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static double length_of(const csrec_shape *shape, int64_t n, const int64_t *index) {
     double sum = 0;
     for (int64_t k = 1; k < n; k++) sum += distance_of(shape, index[k - 1], index[k]);
@@ -253,8 +248,8 @@ static double check_path(const csrec_shape *shape, int64_t n, int64_t *index) {
     assert_true(end <= start * (1 + 1e-12));
     OWNED int64_t *after = malloc((size_t)(n + 1) * sizeof *after);
     memcpy(after, index, (size_t)n * sizeof *after);
-    qsort(before, (size_t)n, sizeof *before, compare_positions);
-    qsort(after, (size_t)n, sizeof *after, compare_positions);
+    qsort(before, (size_t)n, sizeof *before, check_ascend);
+    qsort(after, (size_t)n, sizeof *after, check_ascend);
     if (n) assert_memory_equal(before, after, (size_t)n * sizeof *before);
     return end;
 }

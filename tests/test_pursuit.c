@@ -6,7 +6,6 @@
 #include "problem.h"
 #include "simd.h"
 
-#include "base/cpu.h"
 #include "haar/eager.h"
 #include "haar/project.h"
 #include "haar/pursuit.h"

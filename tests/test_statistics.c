@@ -5,7 +5,6 @@
 #include "simd.h"
 #include "statistics.h"
 
-#include "learn/engine.h"
 #include "learn/gram.h"
 
 /* The same bits again, and with the mean given. */

@@ -4,7 +4,6 @@
 
 #include "check.h"
 #include "operator/dct.h"
-#include "operator/mask.h"
 #include "simd.h"
 
 SEED(seed);

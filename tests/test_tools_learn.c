@@ -225,9 +225,8 @@ TEST(a_change_while_it_is_read_is_refused) {
                                        "net in/in.png --steps 1 -B 1 -p 16 -r prior.npz",
                                        "net in --steps 1 -B 1 -p 16 -r prior.npz"};
     uint64_t seed = check_seed();
-    csrec_model *prior = fresh_model(1, 4, &seed);
+    ENDS_BY(end_model) csrec_model *prior = fresh_model(1, 4, &seed);
     assert_ok(csrec_model_write("prior.npz", prior, NULL));
-    csrec_model_destroy(prior);
     run_well("mkdir in && mkfifo pipe && $S gray.png -o s.npz -r 0.3 --mask-out m.png");
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         run_well("cp gray.png in/in.png");

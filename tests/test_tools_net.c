@@ -45,11 +45,10 @@ TEST(pictures_train_a_prior) {
         "\"interrupted\": false"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) says("out", words[i]);
     assert_int_equal(files_here(), before + 1);
-    csrec_model *model = read_net("made.npz", 1);
+    ENDS_BY(end_model) csrec_model *model = read_net("made.npz", 1);
     assert_int_equal(csrec_model_array(model, "loss")->count, 2);
     assert_string_equal(csrec_model_text(model, "source"), "gray.png");
     assert_non_null(strstr(csrec_model_text(model, "settings"), "--seed 1 --steps 2"));
-    csrec_model_destroy(model);
     run_well("$L info made.npz");
     says("out", "kind: net");
     says("out", "array weights: ");

@@ -90,15 +90,10 @@ static inline csrec_status read_source(void *context, csrec_slab slab, csrec_mea
     return CSREC_OK;
 }
 
-static inline int by_position(const void *a, const void *b) {
-    int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
-    return (i > j) - (i < j);
-}
-
 /* As files deliver them. */
 static inline void sort_samples(picture *p, double factor, uint64_t *seed) {
     csrec_measurement *m = &p->m;
-    qsort(m->index, (size_t)m->n, sizeof *m->index, by_position);
+    qsort(m->index, (size_t)m->n, sizeof *m->index, check_ascend);
     for (int64_t k = 0; k < m->n * m->channels; k++)
         m->y[k] = factor * (p->truth[m->index[k / m->channels] * m->channels + k % m->channels] +
                             m->sigma * check_normal(seed));

@@ -2,8 +2,6 @@
 /* conv2d.cu - converts the geometry of a convolution's sums for the kernels. */
 #include "kernels/conv/state.cuh"
 
-/* ---- kernels */
-
 __global__ void fill_taps(csrec_cuda_conv_sum s, int64_t padded, csrec_conv_tap *taps) {
     const int64_t k = csrec_cuda_thread();
     if (k >= padded) return;
@@ -22,8 +20,6 @@ __global__ void fill_taps(csrec_cuda_conv_sum s, int64_t padded, csrec_conv_tap 
     }
     taps[k] = tap;
 }
-
-/* ---- launchers */
 
 csrec_status csrec_conv_list_taps(const csrec_cuda_conv_sum *sum, int64_t padded,
                                   csrec_conv_tap *taps, csrec_error *error) {

@@ -25,8 +25,6 @@ enum {
     SPREAD = 264 /* thread blocks at most, if tiles are fewer */
 };
 
-/* ---- kernels */
-
 typedef float sums[2][TAPS][4];
 
 /* Where in a window the taps' inputs begin. */
@@ -226,8 +224,6 @@ __global__ void add_window_parts(unpacking k, const float *parts, float *dw) {
        (k.kernel[0] + k.kernel_step[0] * (tap / k.across)) * k.kernel_width + k.kernel[1] +
        k.kernel_step[1] * (tap % k.across)] = (float)sum;
 }
-
-/* ---- launchers */
 
 static const csrec_conv_tile tile = {LINES, ACROSS};
 

@@ -11,8 +11,6 @@
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
 
-/* ---- on the device */
-
 static csrec_cuda_conv_sum phase_of(const csrec_conv *conv, bool transposed, int64_t phase) {
     csrec_conv_sum s;
     csrec_conv_phase(conv, transposed, phase, &s);
@@ -95,8 +93,6 @@ csrec_status csrec_cuda_conv2d_backward(const csrec_conv2d *c, const int64_t out
                                       a->scratch, error);
     return status;
 }
-
-/* ---- from host memory */
 
 /* A part of the batch, and what it needs on the device. */
 typedef struct job {

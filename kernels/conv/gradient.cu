@@ -23,8 +23,6 @@ enum {
 /* Windows do this many times the multiplications in the same time (measured on an H200). */
 static const double GAIN = 1.75;
 
-/* ---- kernels */
-
 __device__ __forceinline__ void load_split(const float *at, uint32_t *big, uint32_t *small) {
     csrec_conv_split(*at, big, small);
 }
@@ -176,8 +174,6 @@ __global__ void add_rows(int64_t rows, const double *parts, float *db) {
     for (int k = 0; k < PARTS; k++) sum += parts[row * PARTS + k];
     db[row] = (float)sum;
 }
-
-/* ---- launchers */
 
 typedef struct plan {
     bool windows; /* by correlate.cu */

@@ -28,8 +28,6 @@ typedef struct packing {
     int64_t rows, row_step, per_row, tiles, steps, count;
 } packing;
 
-/* ---- kernels */
-
 /* Weights as fragments: [group of MT tiles of rows][8 taps][tile][big, small][lane][4]. In a sum by
  * taps' rows (per_row > 0), row r is tap r % per_row of row r / per_row. */
 __global__ void pack_weights(packing k, const csrec_conv_tap *taps, const csrec_conv_tap *row_taps,
@@ -142,8 +140,6 @@ __global__ void gather_taps(const __grid_constant__ csrec_conv_place g,
     }
     out[p.out + row * g.out_plane] = sum;
 }
-
-/* ---- launchers */
 
 /* The buffers of a product and their places in scratch. */
 typedef struct plan {

@@ -7,8 +7,6 @@
  * parts of equally many channels give each about as many thread blocks. */
 #include "kernels/conv/window.cuh"
 
-/* ---- kernels */
-
 typedef struct parts {
     int64_t count, plane, channels; /* of the results */
     int number;
@@ -27,8 +25,6 @@ __global__ void __launch_bounds__(256)
     if (f.relu && !(sum > 0.0f)) sum = 0.0f;
     out[at] = gate > 0.0f ? sum : 0.0f;
 }
-
-/* ---- launchers */
 
 /* Chunks of channels of a part: 36 steps of a 3 x 3 kernel, 8 of a single tap. One part a picture
  * is enough for a large batch. The extents do not count: see conv2d.h. */

@@ -21,8 +21,6 @@ typedef struct packing {
     int pieces; /* of a weight */
 } packing;
 
-/* ---- kernels */
-
 /* Weights as fragments: [group of tiles of rows][step][tile][big, small][lane][4], or big alone. */
 __global__ void pack_window(packing k, const float *w, float *packed) {
     const int64_t at = csrec_cuda_thread();
@@ -193,8 +191,6 @@ __global__ void __launch_bounds__(THREADS, 2)
         csrec_conv_write_rows(&g, finish, (blockIdx.y * MT + i) * 16, sum[i], p.out, there,
                               shared + warp * CSREC_CONV_TURN, out);
 }
-
-/* ---- launchers */
 
 static packing packing_for(const csrec_cuda_conv_sum *s, int64_t per_row, bool fast) {
     packing k = {};

@@ -21,8 +21,6 @@
  */
 #include "kernels/haar/speculate_commit.cuh"
 
-/* ---- the loop */
-
 /* Best columns of the lanes' subtrees; those of `stale` are found from their chunks first. */
 static __device__ inline best best_below(const speculate_job *job, int2 stale) {
     best mine = {0, INT64_MAX, 0.0, 0, 0};

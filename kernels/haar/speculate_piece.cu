@@ -24,8 +24,6 @@ struct csrec_cuda_piece {
     bool fresh;   /* the best key is not known */
 };
 
-/* ---- undo */
-
 static __device__ inline void add_at(long long *sum, int64_t at, double d) {
     atomicAdd((unsigned long long *)&sum[at], (unsigned long long)(long long)d);
 }
@@ -82,8 +80,6 @@ csrec_status csrec_cuda_piece_undo(csrec_cuda_piece *p, csrec_steps *steps, csre
     p->fresh = true;
     return CSREC_CUDA_EACH(change_nodes, n, BUILD_THREADS, error, s->tree, s->prefix);
 }
-
-/* ---- run */
 
 void csrec_cuda_piece_shift(csrec_cuda_piece *p, double t) {
     p->shift += t;
@@ -146,8 +142,6 @@ csrec_status csrec_cuda_piece_atoms(csrec_cuda_piece *p, csrec_atoms *atoms, csr
     csrec_speculate_totals none = {};
     return csrec_speculate_state_atoms(&p->state, &none, atoms, error);
 }
-
-/* ---- creation */
 
 csrec_status csrec_cuda_steps_create(int64_t room, csrec_cuda_steps *steps, csrec_error *error) {
     void *memory = NULL;

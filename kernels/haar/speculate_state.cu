@@ -24,8 +24,6 @@ csrec_status csrec_speculate_sums(csrec_speculate_state *s, csrec_error *error) 
                                NULL, error);
 }
 
-/* ---- the tree */
-
 typedef struct tree_build {
     int64_t n;
     int above; /* level of the gaps at the ends */
@@ -81,8 +79,6 @@ static __global__ void build_tree(tree_build b) {
     b.node_edge[j] = (uint8_t)csrec_tree_edge(left < right ? left : right, level);
     b.S[j] = (double)(after - before);
 }
-
-/* ---- creation */
 
 static void lay_out(csrec_speculate_state *s, tree_build *b) {
     csrec_cuda_block *m = &s->memory;

@@ -49,8 +49,6 @@ enum {
     DOWN = 8
 };
 
-/* ---- kernels */
-
 __global__ void choose_scales(int64_t n, const float *peak, double *scale, double *unscale) {
     const int64_t j = csrec_cuda_thread();
     if (j >= n) return;
@@ -268,13 +266,12 @@ __global__ void divide(int64_t count, double weight, double *C) {
     for (int64_t k = csrec_cuda_thread(); k < count; k += stride) C[k] /= weight;
 }
 
-/* ---- launchers */
-
 static int64_t rounded_up(int64_t x, int64_t unit) {
     return (x + unit - 1) / unit * unit;
 }
 
-int64_t csrec_cuda_covariance_slice(int64_t n, int64_t m) {
+/* Depends on the shape alone. */
+static int64_t slice_rows(int64_t n, int64_t m) {
     enum { SPREAD = 512, LEAST = 256 };
     const int64_t blocks = (n + BLOCK - 1) / BLOCK, tiles = blocks * (blocks + 1) / 2;
     const int64_t wanted = (SPREAD + tiles - 1) / tiles,
@@ -287,7 +284,7 @@ int64_t csrec_cuda_covariance_slice(int64_t n, int64_t m) {
 /* limit: bytes for rows and slices; each has at least one slice's. */
 void csrec_cuda_covariance_plan(csrec_cuda_covariance *c, int64_t n, int64_t rows, size_t limit) {
     enum { MEBIBYTES = 512 };
-    const int64_t slice = csrec_cuda_covariance_slice(n, rows);
+    const int64_t slice = slice_rows(n, rows);
     c->n = n;
     c->blocks = (n + BLOCK - 1) / BLOCK;
     c->tiles = c->blocks * (c->blocks + 1) / 2;
@@ -362,7 +359,7 @@ static csrec_status add_packed(const csrec_cuda_covariance *c, int64_t rows, int
 csrec_status csrec_cuda_covariance_add(csrec_cuda_covariance *c, int64_t m, const float *X,
                                        const double *weights, const double *mean, const float *peak,
                                        csrec_error *error) {
-    const int64_t slice = csrec_cuda_covariance_slice(c->n, m);
+    const int64_t slice = slice_rows(c->n, m);
     csrec_status status =
         CSREC_CUDA_EACH(choose_scales, c->n, 128, error, c->n, peak, c->scale, c->unscale);
     const int64_t whole = c->rows >= slice ? c->rows / slice * slice : c->rows;

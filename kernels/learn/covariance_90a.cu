@@ -26,8 +26,6 @@ enum {
     ENTRIES = 64 * BLOCK / GROUP
 };
 
-/* ---- kernel */
-
 /* Tiles (i, j) and, if j < i, (i, j + 1), j even; `count` stages of ROWS rows. */
 typedef struct work {
     int64_t i, j, slice, first, count;
@@ -136,8 +134,6 @@ __global__ void __launch_bounds__(THREADS, 1)
             if (t < mine) write_tile(sum[t], to + t * TILE);
     }
 }
-
-/* ---- launcher */
 
 csrec_status csrec_cuda_covariance_multiply_90a(const csrec_cuda_covariance *c, int64_t slices,
                                                 int64_t slice, int64_t steps,

@@ -32,8 +32,6 @@ struct csrec_cuda_em {
     int64_t there; /* of them that it has, from the first */
 };
 
-/* ---- kernels */
-
 /* Of rows X [count][d]. */
 __global__ void __launch_bounds__(WARPS *LANES)
     find_posteriors(const __grid_constant__ em_device e, int64_t count, const float *X) {
@@ -132,8 +130,6 @@ __global__ void __launch_bounds__(CSREC_GRAM_THREADS)
         }
 }
 
-/* ---- memory */
-
 template <typename T> static void take(csrec_cuda_block *block, T **array, int64_t count) {
     *array = (T *)csrec_cuda_block_take(block, count, sizeof(T));
 }
@@ -186,8 +182,6 @@ void csrec_cuda_em_destroy(csrec_cuda_em *s) {
     if (s) csrec_cuda_block_destroy(&s->memory);
     free(s);
 }
-
-/* ---- a round */
 
 static csrec_status clear(double *sums, int64_t count, csrec_error *error) {
     return csrec_cuda_clear(sums, (size_t)count * sizeof *sums, NULL, error);

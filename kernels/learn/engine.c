@@ -11,8 +11,6 @@
 #include "kernels/learn/statistics.h"
 #include "shim/eigen.h"
 
-/* ------------------------------------------------------------------ rows in host memory */
-
 /* Uploaded whole or in chunks. */
 typedef struct rows {
     int64_t m, n, chunk; /* chunk: rows on the device at once, a multiple of 4 or all */
@@ -183,8 +181,6 @@ static bool covariance_pays(int64_t m, int64_t n, int threads) {
            0.2 + 4.0 * entries / 10e9;
 }
 
-/* ------------------------------------------------------------------ data read in pieces */
-
 /* Rows are buffered on the device: each call for a covariance reads and writes the whole matrix. */
 typedef struct stream {
     int64_t n, room, waiting;
@@ -277,8 +273,6 @@ static csrec_status stream_data(const csrec_context *context, const csrec_data *
     csrec_cuda_block_destroy(&s.memory);
     return status;
 }
-
-/* ------------------------------------------------------------------ eigenvectors */
 
 static void swap(int64_t count, double *a, double *b) {
     for (int64_t i = 0; i < count; i++) {

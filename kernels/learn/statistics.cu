@@ -16,8 +16,6 @@ struct csrec_cuda_statistics {
     csrec_cuda_covariance covariance;
 };
 
-/* ---- kernels */
-
 __global__ void clear_columns(int64_t n, double *sum, float *low, float *high) {
     const int64_t j = csrec_cuda_thread();
     if (j >= n) return;
@@ -34,8 +32,6 @@ __global__ void divide_sums(int64_t n, double weight, const double *sum, const f
     mean[j] = middle;
     peak[j] = (float)fmax((double)high[j] - middle, middle - (double)low[j]);
 }
-
-/* ---- state */
 
 static void lay_out(csrec_cuda_statistics *s) {
     csrec_cuda_block *block = &s->memory;
@@ -95,8 +91,6 @@ csrec_status csrec_cuda_statistics_reset(csrec_cuda_statistics *s, csrec_error *
     const size_t bytes = (size_t)(s->n * s->n) * sizeof(double);
     return csrec_cuda_clear(s->covariance.C, bytes, NULL, error);
 }
-
-/* ---- passes */
 
 csrec_status csrec_cuda_statistics_add_mean(csrec_cuda_statistics *s, int64_t m, const float *X,
                                             const double *weights, csrec_error *error) {

@@ -31,8 +31,6 @@ int64_t csrec_cuda_groups_parts(const csrec_cuda_groups *g) {
     return parts < 1 ? 1 : parts < PARTS ? parts : (int64_t)PARTS;
 }
 
-/* ---- kernels */
-
 /* Calls step(first row of the group, quad) for the groups of this part, `FLIGHT` loads ahead. */
 template <class Step>
 __device__ __forceinline__ void walk(const csrec_cuda_groups *g, int64_t count, const float *X,
@@ -198,8 +196,6 @@ __global__ void __launch_bounds__(CENTERERS)
     const int64_t rest = 4 * quads + threadIdx.x;
     if (blockIdx.x == 0 && rest < count) X[rest] = (float)((double)X[rest] - mean[rest % n]);
 }
-
-/* ---- launchers */
 
 /* Thread blocks along a group's length and over the groups. Determined by the shape alone, not the
  * device: the order of sums depends on it. */

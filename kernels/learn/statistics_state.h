@@ -46,8 +46,6 @@ typedef struct csrec_cuda_covariance {
     double *C;                /* [n][n] */
 } csrec_cuda_covariance;
 
-/* Rows of a slice; depends on the shape alone. */
-int64_t csrec_cuda_covariance_slice(int64_t n, int64_t m);
 void csrec_cuda_covariance_plan(csrec_cuda_covariance *c, int64_t n, int64_t rows, size_t limit);
 void csrec_cuda_covariance_take(csrec_cuda_covariance *c, csrec_cuda_block *block);
 csrec_status csrec_cuda_covariance_add(csrec_cuda_covariance *c, int64_t m, const float *X,

@@ -9,8 +9,6 @@
 
 enum { THREADS = 256, BLOCKS = 256 };
 
-/* ---- kernels */
-
 /* The sum of all threads' values, in thread 0. */
 __device__ __forceinline__ double add_threads(double value) {
     __shared__ double sums[THREADS];
@@ -52,8 +50,6 @@ __global__ void __launch_bounds__(THREADS)
     weights[i] = w;
     if (mean) mean[i] += f.change * (w - mean[i]);
 }
-
-/* ---- launchers */
 
 csrec_status csrec_cuda_net_put(int64_t planes, int64_t height, int64_t width, const float *host,
                                 int64_t line, int64_t plane, float *array, csrec_error *error) {

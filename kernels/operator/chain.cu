@@ -32,8 +32,6 @@ csrec_status csrec_cuda_operator_chain(csrec_cuda_operator *first, csrec_cuda_op
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator chain", made, error);
 }
 
-/* ---- pairs */
-
 typedef struct pairs_operator {
     csrec_cuda_operator op;
     csrec_cuda_operator *first;

@@ -31,8 +31,6 @@ typedef struct conv_operator {
     double *signal;  /* [entries] */
 } conv_operator;
 
-/* ---- kernels */
-
 /* Coordinates of item `at` of a box, the last axis fastest. */
 static __device__ void locate(const int64_t box[3], int64_t at, int64_t c[3]) {
     c[2] = at % box[2];
@@ -144,8 +142,6 @@ static __global__ void __launch_bounds__(THREADS)
                 x[(k + f) * d.places + place] = squared ? sqrt(sum[f]) : sum[f];
     }
 }
-
-/* ---- launchers */
 
 /* index NULL: all entries. */
 static csrec_status queue_synthesis(const conv_operator *own, int64_t count, const int64_t *index,

@@ -17,8 +17,6 @@
 #include "operator/dense.h"
 #include "operator/haar.h"
 
-/* ---- locks */
-
 static int compare(const void *a, const void *b) {
     uintptr_t x = (uintptr_t) * (pthread_mutex_t *const *)a,
               y = (uintptr_t) * (pthread_mutex_t *const *)b;
@@ -54,8 +52,6 @@ void csrec_cuda_operator_begin(const csrec_operator *A) {
 void csrec_cuda_operator_end(const csrec_operator *A) {
     for (int k = A->state->n_locks; k-- > 0;) pthread_mutex_unlock(A->state->locks[k]);
 }
-
-/* ---- products */
 
 static csrec_status apply(const csrec_operator *A, csrec_cuda_product product, const double *in,
                           double *out) {
@@ -95,8 +91,6 @@ static csrec_status search(const csrec_operator *A, bool reference, const double
     csrec_status status = csrec_cuda_enter(&A->context, NULL);
     return status ? status : csrec_haar_search(A, &csrec_cuda_pursuit_reference, y, state);
 }
-
-/* ---- taking an operator */
 
 static csrec_status make_chain(const csrec_operator *A, csrec_cuda_operator **op,
                                csrec_error *error) {

@@ -35,8 +35,6 @@ typedef struct fourier_operator {
     bool has_coils;
 } fourier_operator;
 
-/* ---- kernels */
-
 /* grid = s x */
 static __global__ void weigh(int64_t n, const double *s, bool pairs, const double *x,
                              double *grid) {
@@ -73,8 +71,6 @@ static __global__ void measure(int64_t n, int64_t m, int64_t n_coils, const doub
     else
         norms[j] = norm;
 }
-
-/* ---- products */
 
 static const double *coil(const fourier_operator *own, int64_t c) {
     return own->has_coils ? own->coils + 2 * c * own->entries : NULL;
@@ -128,8 +124,6 @@ static csrec_status queue(csrec_cuda_operator *op, csrec_cuda_product product, d
     return CSREC_CUDA_EACH(measure, own->entries, THREADS, error, own->entries, own->m,
                            own->n_coils, coil(own, 0), own->unit, own->complex_x, out);
 }
-
-/* ---- creation */
 
 static csrec_status load(cufft_calls *calls, csrec_error *error) {
     char name[32];

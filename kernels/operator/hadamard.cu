@@ -15,8 +15,6 @@ typedef struct hadamard_operator {
     double *grid;         /* [padded] */
 } hadamard_operator;
 
-/* ---- transform */
-
 /* One butterfly of a level: pair t of entries `width` apart. */
 static __device__ void butterfly(double *x, int t, int width, int stride, int column) {
     int low = (t / width * 2 * width + t % width) * stride + column, high = low + width * stride;
@@ -67,8 +65,6 @@ static csrec_status transform(int64_t n, double *x, csrec_error *error) {
     }
     return status;
 }
-
-/* ---- products */
 
 static __global__ void put(int64_t n, const int32_t *place, const double *x, double *grid) {
     int64_t i = csrec_cuda_thread();

@@ -5,8 +5,6 @@
 
 enum { THREADS = CSREC_CUDA_THREADS, WARPS = THREADS / 32 };
 
-/* ---- matrix */
-
 typedef struct matrix_operator {
     csrec_cuda_operator op;
     const csrec_matrix *from; /* while it is made */
@@ -69,8 +67,6 @@ csrec_status csrec_cuda_operator_matrix(const csrec_matrix *t, csrec_cuda_operat
                                     matrix_queue);
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator matrix", made, error);
 }
-
-/* ---- blur */
 
 struct blur_sizes {
     int64_t extent[3], kernel[3];
@@ -155,8 +151,6 @@ csrec_status csrec_cuda_operator_blur(const csrec_blur *b, csrec_cuda_operator *
     own.op = csrec_cuda_operator_of(b->mask.m, b->mask.entries, blur_lay_out, blur_queue);
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator blur", made, error);
 }
-
-/* ---- downsample */
 
 typedef struct downsample_operator {
     csrec_cuda_operator op;

@@ -66,8 +66,6 @@ csrec_status csrec_cuda_samples_scatter(const csrec_cuda_samples *samples, const
                            signal);
 }
 
-/* ---- memory */
-
 static int64_t longest(const csrec_cuda_operator *op) {
     int64_t most = op->m > op->n ? op->m : op->n;
     return most > op->entries ? most : op->entries;
@@ -114,8 +112,6 @@ csrec_status csrec_cuda_operator_fill(csrec_cuda_operator *op, void *to, const v
     if (count == 0) return CSREC_OK;
     return csrec_cuda_pipe_send(&op->pipe, to, from, (size_t)count * size, error);
 }
-
-/* ---- products of every operator */
 
 /* A column at a time. */
 static csrec_status measure_columns(csrec_cuda_operator *op, csrec_error *error) {
@@ -191,8 +187,6 @@ csrec_status csrec_cuda_operator_apply(csrec_cuda_operator *op, csrec_cuda_produ
     return csrec_cuda_pipe_receive(&op->pipe, out, result, (size_t)size_out(op, product) * 8,
                                    error);
 }
-
-/* ---- mask */
 
 typedef struct mask_operator {
     csrec_cuda_operator op;

@@ -2,7 +2,6 @@
 /* engine.c - solvers on the operator's CUDA device. */
 #include "kernels/operator/engine.h"
 #include "kernels/solver/omp.h"
-#include "operator/dense.h"
 #include "solver/engine.h"
 
 static void drop(void *plan) {

@@ -33,14 +33,14 @@ bool csrec_call_stopped(csrec_call *call) {
     return stopped;
 }
 
-void csrec_call_stop(csrec_call *call) {
+static void stop(csrec_call *call) {
 #pragma omp atomic write
     call->stopped = true;
 }
 
 /* Runs on the calling thread. */
 static void call_back(csrec_call *call, const csrec_progress *now) {
-    if (!csrec_call_stopped(call) && call->progress(now, call->context)) csrec_call_stop(call);
+    if (!csrec_call_stopped(call) && call->progress(now, call->context)) stop(call);
 }
 
 bool csrec_call_report(csrec_call *call, const csrec_progress *now) {

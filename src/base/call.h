@@ -59,9 +59,6 @@ bool csrec_call_hear(const csrec_progress *now, void *call);
 
 bool csrec_call_stopped(csrec_call *call);
 
-/* As if the callback had requested a stop: for a part of the call that reports by itself. */
-void csrec_call_stop(csrec_call *call);
-
 /* Called by every thread at the end of a parallel region whose loops end without a barrier: the
  * calling thread keeps reporting until all have arrived. */
 void csrec_call_gather(csrec_call *call);

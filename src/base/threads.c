@@ -20,8 +20,6 @@ enum { FEW = 1 << 16 };
  * reserves this much for a thread's arena at its first allocation. */
 static const size_t RESERVE = (size_t)64 << 20, RESERVE_EACH = (size_t)64 << 20;
 
-/* ------------------------------------------------------------------ forks */
-
 /* Set once, by a child while it has one thread. OpenMP's threads stay in the parent, but the
  * child's copy of OpenMP's state still refers to them. */
 static bool forked;
@@ -34,8 +32,6 @@ static void note_fork(void) {
 __attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(NULL, NULL, note_fork);
 }
-
-/* ------------------------------------------------------------------ trials */
 
 static void *pass(void *gate) {
     pthread_mutex_lock(gate);

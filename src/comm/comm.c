@@ -42,8 +42,6 @@ struct csrec_comm {
     csrec_error failure;
 };
 
-/* ------------------------------------------------------------------ messages ------------------ */
-
 static csrec_status post(csrec_comm *t, int to, head h, const void *data, size_t bytes,
                          csrec_error *error) {
     if (bytes == 0) return t->calls.send(t->calls.context, to, &h, sizeof h, error);
@@ -198,8 +196,6 @@ static csrec_status wait_for(csrec_comm *t, int from, int64_t kind, message **m,
     return status;
 }
 
-/* ------------------------------------------------------------------ create and destroy -------- */
-
 static csrec_status compare_versions(csrec_comm *t, csrec_error *error) {
     char mine[VERSION] = "";
     snprintf(mine, sizeof mine, "%s", csrec_version());
@@ -265,8 +261,6 @@ void csrec_comm_destroy(csrec_comm *t) {
     free(t->part);
     free(t);
 }
-
-/* ------------------------------------------------------------------ what it is for ------------ */
 
 int csrec_comm_rank(const csrec_comm *t) {
     return t ? t->calls.rank : 0;

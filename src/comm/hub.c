@@ -113,8 +113,6 @@ void csrec_comm_hub_destroy(csrec_comm_hub *hub) {
     free(hub);
 }
 
-/* ------------------------------------------------------------------ threads ------------------- */
-
 typedef struct group {
     csrec_comm_run_fn run;
     void *context;

@@ -42,6 +42,3 @@ struct csrec_conv2d_weights {
 /* The geometry with a first axis of extent 1; out: Ho, Wo, which csrec_conv2d_check finds. */
 csrec_conv csrec_conv2d_geometry(const csrec_conv2d *conv, const int64_t out[2]);
 csrec_status csrec_conv2d_check(const csrec_conv2d *conv, csrec_conv *geometry, csrec_error *error);
-
-/* Bytes of workspace that the CPU takes with so many threads. */
-void csrec_conv2d_bytes(const csrec_conv *geometry, int threads, size_t *forward, size_t *backward);

@@ -35,7 +35,7 @@ static size_t bytes_of(const workspace *w, int threads) {
     return ALIGN - 1 + w->packed + w->shared + (size_t)threads * w->room;
 }
 
-void csrec_conv2d_bytes(const csrec_conv *conv, int threads, size_t *forward, size_t *backward) {
+static void find_bytes(const csrec_conv *conv, int threads, size_t *forward, size_t *backward) {
     workspace y = for_product(conv, false), x = for_product(conv, true), w = for_gradient(conv);
     size_t for_x = bytes_of(&x, threads), for_w = bytes_of(&w, threads);
     *forward = bytes_of(&y, threads);
@@ -255,7 +255,7 @@ csrec_status csrec_conv2d_workspace(const csrec_conv2d *conv, size_t *forward, s
     size_t bytes[2];
     csrec_status status = csrec_conv2d_check(conv, &g, error);
     if (status) return status;
-    csrec_conv2d_bytes(&g, csrec_threads(conv->threads), &bytes[0], &bytes[1]);
+    find_bytes(&g, csrec_threads(conv->threads), &bytes[0], &bytes[1]);
     if (forward) *forward = bytes[0];
     if (backward) *backward = bytes[1];
     return CSREC_OK;

@@ -103,7 +103,8 @@ static csrec_status list_all(csrec_device_list *list, csrec_error *error) {
                       kinds[list->kind].name, why.text);
 }
 
-csrec_status csrec_device_list_of(const char *name, csrec_device_list *list, csrec_error *error) {
+/* All usable devices for "cuda", those of the list for "cuda:0,2", in which one may come twice. */
+static csrec_status list_of(const char *name, csrec_device_list *list, csrec_error *error) {
     csrec_error why = {{0}};
     csrec_status status = find(name, list, error);
     if (status) return status;
@@ -119,7 +120,7 @@ csrec_status csrec_backend_devices(const char *backend, int device[CSREC_DEVICES
                                    csrec_error *error) {
     csrec_device_list list = {.n = 0};
     csrec_status status =
-        csrec_device_automatic(backend) ? CSREC_OK : csrec_device_list_of(backend, &list, error);
+        csrec_device_automatic(backend) ? CSREC_OK : list_of(backend, &list, error);
     if (status) return status;
     memcpy(device, list.ordinal, (size_t)list.n * sizeof *device);
     *n = list.n;
@@ -154,8 +155,6 @@ bool csrec_backend_info(int i, const char **name, char *text, size_t size) {
     return false;
 }
 
-/* ---- the one fallback */
-
 /* Without a list, or for work that one device does, the first that can be opened is enough. */
 static csrec_status run_on(const char *name, const csrec_device_work *work, void *job,
                            csrec_device_ran *ran, csrec_error *error) {
@@ -163,7 +162,7 @@ static csrec_status run_on(const char *name, const csrec_device_work *work, void
     csrec_device_list *list = &ran->list;
     csrec_status status = find(name, list, error);
     bool one = !status && !list->n && (list->kind == CSREC_DEVICE_CPU || !work->run_many);
-    if (!status && !one) status = csrec_device_list_of(name, list, error);
+    if (!status && !one) status = list_of(name, list, error);
     if (status) return status;
     ran->device = kinds[list->kind].name;
     if (list->n > 1 && work->run_many) return work->run_many(list, job, error);

@@ -79,10 +79,6 @@ void csrec_context_enter(const csrec_context *context);
 /* CSREC_ARGUMENT if it is not a backend's name, whatever is built and usable. */
 csrec_status csrec_device_check(const char *name, csrec_error *error);
 
-/* The devices that a name stands for: all usable ones for "cuda", those of the list for "cuda:0,2",
- * in which a device may come twice. Errors as of csrec_context_create. */
-csrec_status csrec_device_list_of(const char *name, csrec_device_list *list, csrec_error *error);
-
 /* CSREC_UNSUPPORTED and one line: `what` has no engine for the context's device; `have` names what
  * has one, NULL where nothing needs to be named. */
 csrec_status csrec_device_lacks(const csrec_context *context, const char *what, const char *have,

@@ -46,8 +46,6 @@ const csrec_format_row csrec_hdf5_format = {
 };
 #endif
 
-/* ------------------------------------------------------------------ by name ------------------ */
-
 static const csrec_format_row *const rows[] = {
 #define CSREC_FORMAT_LISTED(name) &csrec_##name##_format,
     CSREC_FORMATS(CSREC_FORMAT_LISTED)
@@ -242,8 +240,6 @@ csrec_status csrec_format_check_row(const csrec_format_row *row, csrec_error *er
     return csrec_rules_check("format", f->name, CSREC_RULES(rules), error);
 }
 
-/* ------------------------------------------------------------------ slabs -------------------- */
-
 csrec_status csrec_format_no_slabs(const csrec_input *input, csrec_error *error) {
     char list[128];
     return csrec_fail(error, CSREC_UNSUPPORTED,
@@ -263,8 +259,6 @@ csrec_status csrec_input_narrow(const csrec_input *input, csrec_shape *shape, cs
     shape->dim[0] = slab->count;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ by content -------------- */
 
 /* A file that is only part of a magic is truncated, unless text can begin with it. */
 static bool begins(const csrec_format_row *row, const uint8_t *head, size_t count) {

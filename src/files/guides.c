@@ -9,8 +9,6 @@
 #include "files/format.h"
 #include "measurement/guides.h"
 
-/* ------------------------------------------------------------------ values -------------------- */
-
 /* Renderers write 1e10, or infinity, where a ray meets nothing. */
 static const double FAR = 1e10;
 
@@ -93,8 +91,6 @@ csrec_status csrec_guides_take(csrec_measurement *m, const char *file, const cha
     if (all != values) free(all);
     return status ? csrec_fail(error, status, "%s: %s", file, why.text) : CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ files --------------------- */
 
 /* Which axis has planes: the last, or else the first, which is turned behind the others. */
 static csrec_status arrange(const csrec_measurement *m, const char *file, csrec_image *image,

@@ -10,8 +10,6 @@
 #include "files/format.h"
 #include "files/measurement.h"
 
-/* ------------------------------------------------------------------ masks --------------------- */
-
 /* Which values of a signal are known, beside what they tell themselves. */
 typedef struct known_values {
     uint8_t *at;     /* [entries], or of each channel; NULL: not yet found */
@@ -144,8 +142,6 @@ csrec_status csrec_mask_read(const char *path, bool first, const csrec_shape *sh
     *by_channel = marked.by_channel;
     return status;
 }
-
-/* ------------------------------------------------------------------ samples ------------------- */
 
 /* A whole signal, and what is known of it. */
 typedef struct whole_signal {
@@ -349,8 +345,6 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     if (!status) *measurement = m;
     return status;
 }
-
-/* ------------------------------------------------------------------ of any format ------------- */
 
 csrec_status csrec_read_options_check(const csrec_read_options *options, bool whole,
                                       bool coordinates, const char *name, csrec_error *error) {

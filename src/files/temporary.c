@@ -14,7 +14,6 @@
 
 #include "csrec/sampling.h"
 #include "base/error.h"
-#include "base/random.h"
 #include "files/output.h"
 
 enum { LOCK_NAME = 28 }; /* length of ".csrec-HASH.lock", HASH: 16 digits */

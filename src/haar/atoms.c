@@ -83,8 +83,6 @@ static void table_init(table *t, int levels, const csrec_atoms *atoms) {
     }
 }
 
-/* ------------------------------------------------------------------ any rows ---------------- */
-
 /* sum[level]: the sum above that level for `row`; sum[0] is the value. near[level]: the result of
  * the last search in that level, where the next one starts. */
 typedef struct {
@@ -154,8 +152,6 @@ csrec_status csrec_atoms_synthesize(int levels, const csrec_atoms *atoms, int64_
         synthesize_rows(&t, n_rows - k < PART ? n_rows - k : PART, rows + k, value + k);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ contiguous rows --------- */
 
 enum { TILE_LEVELS = 11, TILE = 1 << TILE_LEVELS };
 

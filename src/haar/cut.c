@@ -108,7 +108,8 @@ static int64_t key_of(const csrec_top *top, bool indicator, double sum) {
     return level < 0 ? -1 : csrec_pursuit_key(sum, top->scale, level);
 }
 
-csrec_top_pick csrec_cut_best_of(const csrec_cut *cut, int32_t t) {
+/* The best column of a top, of equal ones the leftmost. */
+static csrec_top_pick best_of(const csrec_cut *cut, int32_t t) {
     const csrec_top *top = &cut->top[t];
     int64_t difference = key_of(top, false, sum_of(top, false));
     int64_t indicator = key_of(top, true, sum_of(top, true));
@@ -121,7 +122,7 @@ csrec_top_pick csrec_cut_best_of(const csrec_cut *cut, int32_t t) {
 csrec_top_pick csrec_cut_best(const csrec_cut *cut) {
     csrec_top_pick best = {-1, -1, false};
     for (int32_t t = 0; t < cut->tops; t++) {
-        csrec_top_pick own = csrec_cut_best_of(cut, t);
+        csrec_top_pick own = best_of(cut, t);
         if (own.key > best.key) best = own;
     }
     return best;
@@ -326,7 +327,7 @@ static row *first_row(row *rows, int64_t n) {
 static bool comes_first(const csrec_rounds *r, const csrec_move *move, csrec_top_pick *pick) {
     csrec_top_pick best = {-1, -1, false};
     for (int32_t k = 0; k < r->suspects; k++) {
-        csrec_top_pick own = csrec_cut_best_of(&r->cut, r->suspect[k]);
+        csrec_top_pick own = best_of(&r->cut, r->suspect[k]);
         if (own.key > best.key) best = own;
     }
     *pick = best;

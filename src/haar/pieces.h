@@ -63,8 +63,7 @@ typedef struct csrec_top_pick {
     bool indicator;
 } csrec_top_pick;
 
-/* The best column of a top, or of all, of equal ones the leftmost. */
-csrec_top_pick csrec_cut_best_of(const csrec_cut *cut, int32_t top);
+/* The best column, of equal ones the leftmost. */
 csrec_top_pick csrec_cut_best(const csrec_cut *cut);
 
 /* The largest key that the top's columns have for sums within their bounds. */

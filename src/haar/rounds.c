@@ -10,8 +10,6 @@
 /* Above every key: that of infinity. */
 static const int64_t BEYOND = INT64_C(0x7FF0000000000000);
 
-/* ------------------------------------------------------------------ rules --------------------- */
-
 void csrec_rounds_end(csrec_rounds *r, csrec_outcome outcome) {
     r->ended = true;
     r->outcome = outcome;
@@ -28,8 +26,6 @@ bool csrec_rounds_over(csrec_rounds *r) {
         csrec_rounds_end(r, CSREC_STEP_LIMIT);
     return r->ended;
 }
-
-/* ------------------------------------------------------------------ surveys ------------------- */
 
 static csrec_rounds_head *head_of(csrec_rounds *r) {
     return (csrec_rounds_head *)(void *)r->message;
@@ -161,8 +157,6 @@ csrec_status csrec_rounds_begin(csrec_rounds *r, csrec_status status, const csre
     return status;
 }
 
-/* ------------------------------------------------------------------ thresholds ---------------- */
-
 static void put_threshold(csrec_rounds *r, int64_t key) {
     if (r->intervals == 0 || key < r->threshold[r->intervals - 1])
         r->threshold[r->intervals++] = key;
@@ -210,8 +204,6 @@ static csrec_status look(csrec_rounds *r, csrec_error *error) {
     csrec_status all = exchange(r, status ? NULL : error);
     return status ? status : all;
 }
-
-/* ------------------------------------------------------------------ decisions ----------------- */
 
 /* Takes back all unsettled picks of a piece; returns their number. */
 static int64_t undo(csrec_rounds *r, int32_t own) {

@@ -10,8 +10,6 @@
 /* Of messages with results. */
 enum { TAG = (1 << 21) + 1 };
 
-/* ------------------------------------------------------------------ who has what -------------- */
-
 typedef struct share {
     int64_t size;
     int32_t piece;
@@ -122,8 +120,6 @@ static void clear(csrec_rounds *r) {
     csrec_pool_clear(&r->pool);
     free(r->message);
 }
-
-/* ------------------------------------------------------------------ results ------------------- */
 
 /* Parts of a list of atoms, ascending each. */
 typedef struct collection {
@@ -271,8 +267,6 @@ static csrec_status collect(const csrec_rounds *r, csrec_atoms *atoms, double *r
     free(c.part);
     return status;
 }
-
-/* ------------------------------------------------------------------ the whole ----------------- */
 
 /* A signal of one sample is one piece, which is the CPU's. */
 static const csrec_pieces_type *type_of(const csrec_shared_job *job) {

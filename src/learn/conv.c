@@ -33,8 +33,6 @@ static void conv_clear(filter_learning *j) {
     csrec_pool_clear(&j->l.pool);
 }
 
-/* ---- options */
-
 static csrec_status check_start(const csrec_conv_learn_options *o, filter_learning *j,
                                 csrec_error *error) {
     if (strcmp(csrec_model_kind(o->start), "conv") != 0)
@@ -106,8 +104,6 @@ static csrec_status set_scale(filter_learning *j, int64_t count, const csrec_con
                           low, high, j->low, j->low + j->range);
     return CSREC_OK;
 }
-
-/* ---- pictures */
 
 /* s = (picture - base) / range at the samples. */
 static csrec_status load(filter_learning *j, const csrec_conv_picture *from, csrec_coded *c) {
@@ -199,8 +195,6 @@ static csrec_status make_filters(filter_learning *j) {
     return l->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
-/* ---- start */
-
 static void normalise(csrec_learning *l) {
     for (int64_t k = 0; k < l->filters; k++) {
         float *d = l->d + k * l->size;
@@ -268,8 +262,6 @@ static void start_from(filter_learning *j, const csrec_model *model) {
         l->d[i] = (float)csrec_array_value(filters, i);
     normalise(l);
 }
-
-/* ---- alternation */
 
 static bool report(filter_learning *j) {
     csrec_progress progress = {"learning filters", j->done, j->iterations, -1.0};

@@ -29,8 +29,6 @@ typedef struct gmm_learning {
     char stage[96];
 } gmm_learning;
 
-/* ------------------------------------------------------------------ checks */
-
 static csrec_status gmm_check(const csrec_data *data, const csrec_learn_options *o,
                               csrec_error *error) {
     csrec_status status = csrec_data_check(data, error);
@@ -67,8 +65,6 @@ static csrec_status check_from(const gmm_learning *j, csrec_error *error) {
                           j->mixture.K, j->mixture.d);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the start */
 
 /* The mean of all entries, and their mean variance. */
 static csrec_status measure(gmm_learning *j, csrec_error *error) {
@@ -129,8 +125,6 @@ static csrec_status begin(gmm_learning *j, csrec_error *error) {
     return status || *j->stopped ? status : prepare(j, error);
 }
 
-/* ------------------------------------------------------------------ rounds */
-
 static csrec_status make_model(const gmm_learning *j, csrec_model **model, csrec_error *error) {
     const csrec_mixture *m = &j->mixture;
     csrec_model_parts parts = {.n = 0};
@@ -182,8 +176,6 @@ static csrec_status gmm_run(gmm_learning *j, csrec_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------ */
-
 static csrec_status allocate(gmm_learning *j, csrec_error *error) {
     const csrec_learn_options *o = j->options;
     int64_t piece = csrec_data_piece(&j->held.data);
@@ -231,8 +223,6 @@ csrec_status csrec_gmm_learn_on(const csrec_context *context, const csrec_data *
     free(j.held.X);
     return status;
 }
-
-/* ------------------------------------------------------------------ the device */
 
 typedef struct gmm_job {
     const csrec_data *data;

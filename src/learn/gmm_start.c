@@ -26,8 +26,6 @@ typedef struct sample {
     csrec_call *call;
 } sample;
 
-/* ------------------------------------------------------------------ picking rows */
-
 static csrec_status pick(void *context, int64_t first, int64_t count, const float *X,
                          csrec_error *error) {
     sample *s = context;
@@ -56,8 +54,6 @@ static csrec_status pick_rows(const csrec_data *data, uint64_t seed, int K, samp
         return csrec_fail(error, CSREC_MEMORY, "out of memory for the start of a mixture");
     return csrec_data_each(data, &own, stopped, error);
 }
-
-/* ------------------------------------------------------------------ k-means++ */
 
 static double squared(int64_t d, const float *x, const double *centre) {
     double sum = 0.0;
@@ -113,8 +109,6 @@ static void move_centres(const sample *s, int K, double *weights, double *centre
         for (int64_t j = 0; j < s->d && weights[k] > 0.0; j++) centres[k * s->d + j] /= weights[k];
 }
 
-/* ------------------------------------------------------------------ clusters */
-
 /* Sums of (x - centre)(x - centre)^T of the rows of cluster k. */
 static void sum_cluster(const sample *s, int k, const double *centre, double *C) {
     int64_t d = s->d;
@@ -168,8 +162,6 @@ csrec_status csrec_gmm_start_kmeans(const csrec_data *data, csrec_call *call, ui
     csrec_pool_clear(&s.pool);
     return status;
 }
-
-/* ------------------------------------------------------------------ edges and cosines */
 
 /* C += of soft steps across `angle` at DRAWS places, each of two widths, each about its mean. */
 static void add_edges(int height, int width, double angle, double *patch, double *C) {

@@ -11,8 +11,6 @@
 
 static const double LOG_2_PI = 1.8378770664093454836;
 
-/* ------------------------------------------------------------------ memory */
-
 void csrec_mixture_clear(csrec_mixture *mixture) {
     csrec_pool_clear(&mixture->pool);
     *mixture = (csrec_mixture){0};
@@ -51,8 +49,6 @@ csrec_status csrec_mixture_from(const csrec_model *model, csrec_mixture *mixture
     memcpy(mixture->C, C->data, (size_t)C->count * 8);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ factors */
 
 bool csrec_cholesky(int d, double *A) {
     size_t n = (size_t)d;
@@ -167,8 +163,6 @@ csrec_status csrec_mixture_prepare(csrec_mixture *mixture, double least, int thr
     csrec_call_end(&faults);
     return faults.status ? csrec_fail(error, faults.status, "%s", faults.error.text) : CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ posteriors */
 
 static size_t padded(const csrec_mixture *m) {
     return (size_t)(m->d + CSREC_WHITEN_TILE) * CSREC_WHITEN_ROWS;

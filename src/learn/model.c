@@ -22,8 +22,6 @@ csrec_status csrec_model_fail(const char *name, const char *array, csrec_error *
                       text);
 }
 
-/* ------------------------------------------------------------------ access */
-
 const char *csrec_model_kind(const csrec_model *model) {
     return model->type->name;
 }
@@ -79,8 +77,6 @@ csrec_shape csrec_model_shape(const csrec_model *model, int64_t *channels) {
         result.dim[result.dims++] = ((const int64_t *)shape->data)[d];
     return result;
 }
-
-/* ------------------------------------------------------------------ checks */
 
 /* The extent that a letter stands for, and the array that defined it. */
 typedef struct extents {
@@ -165,8 +161,6 @@ csrec_status csrec_model_check(const csrec_model *model, const char *name, csrec
     return status || !model->type->check ? status : model->type->check(model, name, error);
 }
 
-/* ------------------------------------------------------------------ creation */
-
 void csrec_model_destroy(csrec_model *model) {
     if (!model) return;
     for (int i = 0; i < CSREC_MODEL_FIELDS; i++) csrec_array_clear(&model->arrays[i]);
@@ -221,8 +215,6 @@ csrec_status csrec_model_create(const char *kind, int count, const char *const *
         status = csrec_fail(error, CSREC_MEMORY, "model: out of memory");
     return CSREC_SETTLE(status, csrec_model_destroy(m), *model = m);
 }
-
-/* ------------------------------------------------------------------ of learners */
 
 void csrec_model_add(csrec_model_parts *parts, const char *name, csrec_shape shape,
                      const double *values) {

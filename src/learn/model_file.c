@@ -9,8 +9,6 @@
 #include "files/npz/npz.h"
 #include "learn/model.h"
 
-/* ------------------------------------------------------------------ reading */
-
 static csrec_status read_text(const csrec_npz *npz, const char *field, char *text,
                               csrec_error *error) {
     csrec_npz_member member;
@@ -126,8 +124,6 @@ csrec_status csrec_model_read(const char *path, csrec_model **model, csrec_error
     csrec_input_close(&input);
     return CSREC_SETTLE(status, csrec_model_destroy(m), *model = m);
 }
-
-/* ------------------------------------------------------------------ writing */
 
 typedef struct text_field {
     uint32_t letters[CSREC_MODEL_TEXT_ROOM];

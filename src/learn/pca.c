@@ -42,8 +42,6 @@ static csrec_status no_memory(csrec_error *error) {
                       "patches");
 }
 
-/* ------------------------------------------------------------------ the matrix */
-
 static csrec_status keep_piece(void *context, int64_t first, int64_t count, const float *X,
                                csrec_error *error) {
     pca_learning *j = context;
@@ -103,8 +101,6 @@ static csrec_status make_matrix(pca_learning *j, csrec_error *error) {
                             (long long)j->m);
     return status;
 }
-
-/* ------------------------------------------------------------------ the components */
 
 /* The requested number, at most the rank, and enough for the share of the variance. */
 static void choose(pca_learning *j) {
@@ -171,8 +167,6 @@ static csrec_status pca_deliver(const pca_learning *j, csrec_model **model, csre
     *model = NULL;
     return no_memory(error);
 }
-
-/* ------------------------------------------------------------------ */
 
 static csrec_status allocate(pca_learning *j, csrec_error *error) {
     int64_t most = j->size == j->n ? j->n : j->m - 1;

@@ -73,8 +73,6 @@ static csrec_status weigh(int64_t m, const double *weights, double *sum, csrec_e
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ first pass */
-
 /* Each column is summed over the rows in order, one by one. */
 static void add_strip(const csrec_statistics *s, int64_t m, int64_t count, const float *X,
                       const double *weights, double *sum) {
@@ -129,8 +127,6 @@ csrec_status csrec_statistics_mean(csrec_statistics *s, double *mean, csrec_erro
     if (mean) memcpy(mean, s->mean, (size_t)s->n * sizeof *mean);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ second pass */
 
 static int64_t block_at(int64_t i, int64_t j) {
     return i * (i + 1) / 2 + j;
@@ -237,8 +233,6 @@ void csrec_statistics_restart(csrec_statistics *s, const double *mean) {
     s->packed = 0;
     if (s->C) memset(s->C, 0, (size_t)block_at(s->blocks, 0) * BLOCK * BLOCK * sizeof *s->C);
 }
-
-/* ------------------------------------------------------------------ all rows in memory */
 
 csrec_status csrec_mean(int64_t m, int64_t n, const float *X, const double *weights, int threads,
                         double *mean, csrec_error *error) {

@@ -246,8 +246,6 @@ void csrec_history_atoms(csrec_history *h, int levels, const csrec_atoms *atoms)
     }
 }
 
-/* ------------------------------------------------------------------ tracks ------------------ */
-
 static int by_place(const void *a, const void *b) {
     const csrec_record *x = *(csrec_record *const *)a, *y = *(csrec_record *const *)b;
     if (x->track != y->track) return x->track < y->track ? -1 : 1;

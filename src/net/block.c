@@ -11,8 +11,6 @@ const csrec_block_simd *csrec_block_simd_choose(void) {
     return CSREC_CPU_CHOOSE(csrec_block);
 }
 
-/* ------------------------------------------------------------------ 3 x 3 */
-
 typedef struct conv3 {
     const csrec_block_work *work;
     const csrec_block_shape *shape;
@@ -78,8 +76,6 @@ void csrec_block_conv3(const csrec_block_work *work, const csrec_block_shape *sh
         collect_tiles(&c, first, count, M, cut.M_apart);
     }
 }
-
-/* ------------------------------------------------------------------ 2 x 2 */
 
 /* Pixels of the smaller picture that are computed together. */
 typedef struct stretch {

@@ -5,8 +5,6 @@
 #include "net/block.h"
 #include "net/block_rooms.h"
 
-/* ------------------------------------------------------------------ 3 x 3 */
-
 typedef struct gradient3 {
     const csrec_block_work *work;
     const csrec_block_shape *shape;
@@ -92,8 +90,6 @@ void csrec_block_gradient3(const csrec_block_work *work, const csrec_block_shape
         for (int64_t k = 0; k < out; k += CSREC_BLOCK) collect_kernels(&g, in, out, c, k, dW);
 }
 
-/* ------------------------------------------------------------------ 2 x 2 */
-
 typedef struct gradient2 {
     const csrec_block_work *work;
     const csrec_block_shape *shape; /* in: of the larger picture */
@@ -130,8 +126,6 @@ void csrec_block_gradient2(const csrec_block_work *work, const csrec_block_shape
                 dW[(s * channels_large + l) * 4 + tap] =
                     g.U[(tap * shape->in + l) * shape->out + s];
 }
-
-/* ------------------------------------------------------------------ bias */
 
 void csrec_block_bias(const csrec_block_work *work, int64_t pixels, int64_t padded, int64_t out,
                       const float *dy, float *db) {

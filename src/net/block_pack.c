@@ -6,8 +6,6 @@
 #include "net/block.h"
 #include "net/block_rooms.h"
 
-/* ------------------------------------------------------------------ memory */
-
 /* V and M should stay in the second cache of a core. Chunks are as many as threads, or much more.
  */
 csrec_block_cut csrec_block_cut_of(const csrec_block_simd *simd, const csrec_block_shape *shape,
@@ -48,8 +46,6 @@ size_t csrec_block_room(const csrec_block_simd *simd, const csrec_block_shape *s
     }
     return (size_t)floats * sizeof(float);
 }
-
-/* ------------------------------------------------------------------ 3 x 3 */
 
 int64_t csrec_block_packed3(int64_t in, int64_t out) {
     return CSREC_BLOCK_TAPS * csrec_block_padded(in) * csrec_block_padded(out);
@@ -106,8 +102,6 @@ void csrec_block_pack3(const csrec_block_simd *simd, int threads, int64_t in, in
             }
         }
 }
-
-/* ------------------------------------------------------------------ 2 x 2 */
 
 int64_t csrec_block_packed2(int64_t small, int64_t large) {
     return 4 * csrec_block_padded(small) * csrec_block_padded(large);

@@ -23,8 +23,6 @@ typedef struct cpu {
     packed_layer packed[]; /* [n] */
 } cpu;
 
-/* ------------------------------------------------------------------ memory */
-
 static csrec_status take(int64_t floats, float **memory, csrec_error *error) {
     size_t bytes = ((size_t)floats * sizeof(float) + 63) / 64 * 64 + 64;
     *memory = csrec_memory_allocate(bytes);
@@ -104,8 +102,6 @@ static csrec_status cpu_prepare(void *state, int layer, const csrec_net_extent *
     return status;
 }
 
-/* ------------------------------------------------------------------ copies */
-
 static csrec_status cpu_put(void *state, const csrec_net_extent *extent, int64_t channels,
                             const float *host, int64_t line, int64_t plane, float *array,
                             csrec_error *error) {
@@ -149,8 +145,6 @@ static csrec_status cpu_copy(void *state, int64_t count, const float *from, floa
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ weights */
-
 /* Whether a product of the layer is csrec_block_up. */
 static bool goes_up(const csrec_net_node *node, bool adjoint) {
     return (node->kind == CSREC_NET_UP) != adjoint;
@@ -189,8 +183,6 @@ static csrec_status cpu_pack(void *state, const float *weights, bool backward, c
     }
     return status;
 }
-
-/* ------------------------------------------------------------------ products */
 
 static csrec_status cpu_product(void *state, int layer, bool adjoint,
                                 const csrec_net_extent *extent, const float *x,
@@ -235,8 +227,6 @@ static csrec_status cpu_gradient(void *state, int layer, const csrec_net_extent 
                      gradient + node->bias);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ steps */
 
 enum { CHUNK = 4096 };
 

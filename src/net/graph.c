@@ -2,8 +2,6 @@
 /* graph.c - checks a list of layers, and places its results in memory. */
 #include "net/net.h"
 
-/* ------------------------------------------------------------------ the list */
-
 static csrec_status check_layer(const csrec_net_graph *g, int i, const csrec_net_layer *layer,
                                 csrec_error *error) {
     if (layer->kind < CSREC_NET_CONV || layer->kind > CSREC_NET_UP)
@@ -105,8 +103,6 @@ csrec_net_extent csrec_net_extent_of(const csrec_net_graph *graph, const csrec_n
 int64_t csrec_net_channels(const csrec_net_graph *graph, int i) {
     return i ? graph->node[i - 1].out : graph->node[0].in;
 }
-
-/* ------------------------------------------------------------------ memory */
 
 /* Places in use, by ascending place. */
 typedef struct arena {

@@ -119,8 +119,9 @@ static csrec_status reserve(csrec_net *net, int64_t floats, csrec_error *error) 
     return status;
 }
 
-csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool keep,
-                             csrec_error *error) {
+/* Packs weights and places results; keep: for backward, too. */
+static csrec_status begin_pass(csrec_net *net, const csrec_net_extent *input, bool keep,
+                               csrec_error *error) {
     net->kept.batch = 0;
     csrec_net_place(&net->graph, net->engine, input, keep, &net->places);
     csrec_status status = reserve(net, net->places.floats, error);
@@ -132,8 +133,9 @@ csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool
     return status;
 }
 
-csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *call,
-                              csrec_error *error) {
+/* All layers on result 0, which is in its place. */
+static csrec_status run_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *call,
+                               csrec_error *error) {
     const csrec_net_graph *g = &net->graph;
     csrec_status status = CSREC_OK;
     for (int i = 0; i < g->n && !status && !csrec_call_poll(call); i++) {
@@ -153,11 +155,11 @@ csrec_status csrec_net_forward(csrec_net *net, int64_t batch, int64_t height, in
     const csrec_net_graph *g = &net->graph;
     csrec_net_extent input = {batch, height, width};
     csrec_status status = check(net, batch, height, width, error);
-    if (!status) status = csrec_net_begin(net, &input, true, error);
+    if (!status) status = begin_pass(net, &input, true, error);
     if (!status)
         status = net->engine->put(net->state, &input, csrec_net_channels(g, 0), X, width,
                                   height * width, net->memory + net->places.result[0], error);
-    if (!status) status = csrec_net_layers(net, &input, NULL, error);
+    if (!status) status = run_layers(net, &input, NULL, error);
     if (!status)
         status = net->engine->get(net->state, &input, csrec_net_channels(g, g->n),
                                   net->memory + net->places.result[g->n], Y, error);
@@ -320,12 +322,12 @@ static csrec_status run_tile(pass *p, int64_t y, int64_t x, csrec_call *call, cs
     span_of(&p->cuts[0], y, &y0, &y1);
     span_of(&p->cuts[1], x, &x0, &x1);
     csrec_net_extent input = {1, y1 - y0, x1 - x0};
-    csrec_status status = csrec_net_begin(net, &input, false, error);
+    csrec_status status = begin_pass(net, &input, false, error);
     if (!status)
         status = net->engine->put(net->state, &input, csrec_net_channels(&net->graph, 0),
                                   p->X + y0 * width + x0, width, height * width,
                                   net->memory + net->places.result[0], error);
-    if (!status) status = csrec_net_layers(net, &input, call, error);
+    if (!status) status = run_layers(net, &input, call, error);
     int n = net->graph.n;
     int64_t channels = csrec_net_channels(&net->graph, n);
     if (!status)

@@ -55,13 +55,6 @@ csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int 
                             const csrec_net_layer *layers, const csrec_net_options *options,
                             csrec_net **net, csrec_error *error);
 
-/* Steps of a pass: packs weights and places results (keep: for backward, too); runs
- * all layers on result 0, which is in its place. */
-csrec_status csrec_net_begin(csrec_net *net, const csrec_net_extent *input, bool keep,
-                             csrec_error *error);
-csrec_status csrec_net_layers(csrec_net *net, const csrec_net_extent *input, csrec_call *call,
-                              csrec_error *error);
-
 /* csrec_net_apply whose stop is the call's; lines of X and Y are `width` floats. */
 csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const float *X, float *Y,
                            uint64_t memory, csrec_call *call, csrec_error *error);

@@ -30,7 +30,7 @@ static csrec_status chain_create(csrec_operator *A, const csrec_operator_spec *s
     return CSREC_OK;
 }
 
-bool csrec_chain_explain(const csrec_operator *A, csrec_error *error) {
+static bool explain(const csrec_operator *A, csrec_error *error) {
     const chain *c = A->data;
     return csrec_operator_explain(c->first, error) ||
            (c->second && csrec_operator_explain(c->second, error));
@@ -70,7 +70,7 @@ const csrec_operator_type csrec_operator_chain = {.name = "chain",
                                                   .forward = chain_forward,
                                                   .adjoint = chain_adjoint,
                                                   .column = chain_column,
-                                                  .explain = csrec_chain_explain};
+                                                  .explain = explain};
 
 /* ---- an operator of real vectors, applied to real and imaginary parts; or any operator,
  * applied to several x and y: the copies of an entry follow each other, and are one entry of as
@@ -147,4 +147,4 @@ const csrec_operator_type csrec_operator_pairs = {.name = "pairs",
                                                   .forward = pairs_forward,
                                                   .adjoint = pairs_adjoint,
                                                   .column_norms = pairs_column_norms,
-                                                  .explain = csrec_chain_explain};
+                                                  .explain = explain};

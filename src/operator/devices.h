@@ -12,9 +12,6 @@ typedef struct csrec_chain {
     const csrec_operator *first, *second;
 } csrec_chain;
 
-/* Of chains and pairs: what their factors say. */
-bool csrec_chain_explain(const csrec_operator *A, csrec_error *error);
-
 /* ---- a matrix of any values, applied to the whole signal or to each block of it. */
 
 /* y: [blocks][rows]; block b of the signal, in C order, is the entries place[b * each ...]. */

@@ -9,8 +9,6 @@
 
 typedef csrec_fourier fourier;
 
-/* ------------------------------------------------------------------ creation ------------------ */
-
 static void fourier_destroy(csrec_operator *A) {
     csrec_fft_destroy(((fourier *)A->data)->fft);
 }
@@ -84,8 +82,6 @@ static csrec_status fourier_create(csrec_operator *A, const csrec_operator_spec 
     A->norm = largest_gain(f);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ products ------------------ */
 
 static const double *coil(const fourier *f, int64_t c) {
     return f->coils ? f->coils + 2 * c * f->entries : NULL;

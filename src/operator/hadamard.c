@@ -14,8 +14,6 @@ void csrec_hadamard_transform(int64_t n, double *x) {
     CSREC_CPU_CHOOSE(csrec_hadamard)(n, x);
 }
 
-/* ------------------------------------------------------------------ orderings ----------------- */
-
 /* Row k of the Walsh ordering is the natural row of the Gray code of k, bits reversed. */
 int64_t csrec_hadamard_sequency(int bits, int64_t k) {
     int64_t gray = k ^ k >> 1, natural = 0;
@@ -81,8 +79,6 @@ csrec_status csrec_hadamard_rows(const char *ordering, int axes, const int64_t e
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ creation ------------------ */
-
 static csrec_status choose_rows(const csrec_operator_spec *spec, csrec_hadamard *h) {
     int64_t extent[3];
     int32_t *all = malloc((size_t)h->padded * sizeof *all);
@@ -144,8 +140,6 @@ static csrec_status hadamard_create(csrec_operator *A, const csrec_operator_spec
     A->norm = sqrt((double)rows);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ products ------------------ */
 
 static csrec_status hadamard_forward(const csrec_operator *A, const double *x, double *y) {
     const csrec_hadamard *h = A->data;

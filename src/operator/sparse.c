@@ -16,8 +16,6 @@ typedef struct sparse {
     double *norms; /* [n] */
 } sparse;
 
-/* ---- creation */
-
 static csrec_status refuse(csrec_error *error, int64_t j, const char *why) {
     return csrec_fail(error, CSREC_DATA, "operator sparse: column %lld: %s", (long long)j, why);
 }
@@ -135,8 +133,6 @@ static csrec_status sparse_divide(const csrec_operator *A, int exponent, csrec_o
     return status;
 }
 
-/* ---- products */
-
 static double product(const sparse *s, int64_t j, const double *v) {
     double sum = 0.0;
     for (int64_t k = s->first[j]; k < s->first[j + 1]; k++) sum += s->value[k] * v[s->row[k]];
@@ -180,8 +176,6 @@ static csrec_status sparse_column(const csrec_operator *A, int64_t j, double *a)
     add(A->data, j, 1.0, a);
     return CSREC_OK;
 }
-
-/* ---- a few columns */
 
 typedef struct access {
     const csrec_operator *A;

@@ -64,8 +64,6 @@ static bool may_shift(const route *r, int64_t entries) {
     return entries <= LONGEST && entries <= r->shifted;
 }
 
-/* ------------------------------------------------------------------ 2-opt ------------------- */
-
 static void reverse(route *r, int64_t low, int64_t high) {
     r->shifted -= high - low + 1;
     for (; low < high; low++, high--) {
@@ -94,8 +92,6 @@ static bool exchange(route *r, int64_t a, int way) {
     }
     return false;
 }
-
-/* ------------------------------------------------------------------ Or-opt ------------------ */
 
 /* Moves the points at low .. high between those at gap and gap + 1, so that a is beside c. */
 static void carry(route *r, int64_t low, int64_t high, int64_t gap, int64_t a, int64_t c) {
@@ -145,8 +141,6 @@ static bool move(route *r, int64_t a, int way) {
     }
     return false;
 }
-
-/* ------------------------------------------------------------------ the whole --------------- */
 
 static csrec_status shorten(route *r, csrec_progress_fn progress, void *context) {
     csrec_ticker ticker = {.next = 0};

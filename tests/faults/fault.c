@@ -35,8 +35,6 @@ static struct {
 static _Atomic int64_t no_table[FAULT_N + 1], *counts = no_table;
 static atomic_bool counting, again; /* again: a second SIGINT is due */
 
-/* ------------------------------------------------------------------ the n-th ---------------- */
-
 static void send_signal(int number) {
     fault_call(SYS_kill, fault_call(SYS_getpid, 0, 0, 0, 0, 0, 0), number, 0, 0, 0, 0);
 }
@@ -90,8 +88,6 @@ fault_order fault_next(fault_kind kind) {
     if (kind != plan.kind || n < plan.n) return none;
     return act(n > plan.n);
 }
-
-/* ------------------------------------------------------------------ allocations ------------- */
 
 /* The C library's own, under the names that it keeps for replacements. */
 void *__libc_malloc(size_t);
@@ -162,8 +158,6 @@ int posix_memalign(void **to, size_t alignment, size_t bytes) {
     *to = got;
     return 0;
 }
-
-/* ------------------------------------------------------------------ before main ------------- */
 
 static void complain(const char *what, const char *value) {
     fprintf(stderr, "fault: %s: %s\n", what, value);

@@ -42,8 +42,6 @@ struct csrec_cuda_shrink {
     double *sums;        /* [frames][SUMS] */
 };
 
-/* ---- kernels */
-
 __device__ __forceinline__ float shrink(float x, float t, float less) {
     float moved = x < 0.0f ? x + less : x - less;
     return fabsf(x) > t ? moved : 0.0f;
@@ -208,9 +206,8 @@ __global__ void sum_errors(frame f, int64_t width, int64_t m, const int64_t *ind
     if (threadIdx.x == 0) sums[blockIdx.x] = part[0];
 }
 
-/* ---- launchers */
-
-bool csrec_cuda_shrink_suits(const csrec_cuda_shrink_spec *spec) {
+/* Whether blocks and steps are among those of shrink.h. */
+static bool suitable(const csrec_cuda_shrink_spec *spec) {
     bool suits = spec->frames >= 1 && spec->frames <= CSREC_SHRINK_FRAMES;
     for (int k = 0; suits && k < spec->frames; k++) {
         int b = spec->block[k], s = spec->step[k];
@@ -258,7 +255,7 @@ static void lay_out(csrec_cuda_shrink *s) {
 
 csrec_status csrec_cuda_shrink_create(const csrec_cuda_shrink_spec *spec,
                                       csrec_cuda_shrink **shrink, csrec_error *error) {
-    if (!csrec_cuda_shrink_suits(spec))
+    if (!suitable(spec))
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: blocks are of 4, 8, 16 or 32 pixels, at most the picture's, their "
                           "steps of a block, half or a quarter; use backend cpu");
@@ -332,11 +329,6 @@ csrec_status csrec_cuda_shrink_step(csrec_cuda_shrink *s, const csrec_cuda_shrin
     if (status) return status;
     return CSREC_CUDA_RUN(blend_planes, (unsigned)w->first[w->n], TILE_ACROSS * TILE_DOWN, error,
                           *w);
-}
-
-csrec_status csrec_cuda_shrink_wait(csrec_cuda_shrink *s, csrec_error *error) {
-    (void)s;
-    return csrec_cuda_check(cudaDeviceSynchronize(), "thresholding", error);
 }
 
 csrec_status csrec_cuda_shrink_result(csrec_cuda_shrink *s, double *mean, double *energy,

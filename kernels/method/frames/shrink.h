@@ -25,9 +25,6 @@ typedef struct csrec_cuda_shrink_spec {
     const int64_t *index; /* [m] row by row */
 } csrec_cuda_shrink_spec;
 
-/* Whether blocks and steps are among those above. */
-bool csrec_cuda_shrink_suits(const csrec_cuda_shrink_spec *spec);
-
 csrec_status csrec_cuda_shrink_create(const csrec_cuda_shrink_spec *spec,
                                       csrec_cuda_shrink **shrink, csrec_error *error);
 void csrec_cuda_shrink_destroy(csrec_cuda_shrink *shrink);
@@ -47,9 +44,6 @@ typedef struct csrec_cuda_shrink_round {
 /* Queues an iteration of all frames. */
 csrec_status csrec_cuda_shrink_step(csrec_cuda_shrink *shrink, const csrec_cuda_shrink_round *round,
                                     csrec_error *error);
-
-/* Waits for the queued iterations. */
-csrec_status csrec_cuda_shrink_wait(csrec_cuda_shrink *shrink, csrec_error *error);
 
 /* mean: [height * width] of the frames' pictures. energy: [frames] ||y - v||^2 of the last
  * iteration's thresholded pictures. */

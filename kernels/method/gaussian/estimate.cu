@@ -152,8 +152,6 @@ __global__ void finish_round(const __grid_constant__ csrec_gaussian_device g) {
     g.variance[at] = known ? 0.0f : (float)((double)(long long)variances[entry] / weight);
 }
 
-/* ---- launchers */
-
 /* Dynamic shared memory. V is also the scratch memory of the products' sums. */
 template <int WIDE, int CHANNELS>
 static int bytes_for(const csrec_gaussian_device *g, const fitting *f) {

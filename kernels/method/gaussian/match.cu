@@ -18,8 +18,6 @@ enum {
     OVER = 16    /* floats after the window that it reads and leaves */
 };
 
-/* ---- kernels */
-
 __global__ void mean_channels(csrec_gaussian_device g) {
     const int64_t at = csrec_cuda_thread();
     if (at >= g.entries) return;
@@ -227,8 +225,6 @@ __global__ void __launch_bounds__(THREADS)
     }
     if (threadIdx.x == 0) g.size[blockIdx.x] = size;
 }
-
-/* ---- launchers */
 
 csrec_status csrec_gaussian_guide(const csrec_gaussian_device *g, csrec_error *error) {
     if (g->guides == g->channels) return CSREC_OK; /* u */

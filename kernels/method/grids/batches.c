@@ -102,8 +102,6 @@ static csrec_status start_batch(part *p, csrec_cuda_batch *batch) {
     return status;
 }
 
-/* ------------------------------------------------------------------ sums */
-
 typedef struct adding {
     part *p;
     const csrec_cuda_batch *batch;
@@ -130,8 +128,6 @@ static csrec_status add_part(part *p, csrec_cuda_batch *batch, bool first, bool 
     if (!status && j->work.signal) status = csrec_cuda_sum_pass(j, &pass);
     return status ? status : csrec_cuda_wait(NULL, j->error);
 }
-
-/* ------------------------------------------------------------------ parts */
 
 static csrec_status pursue_part(part *p, csrec_cuda_batch *batch, csrec_atoms *atoms) {
     csrec_cuda_job *j = p->job;

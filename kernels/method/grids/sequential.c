@@ -8,7 +8,6 @@
 #include "base/stop.h"
 #include "base/pool.h"
 #include "base/threads.h"
-#include "haar/tree.h"
 #include "kernels/method/grids/fill.h"
 #include "kernels/haar/speculate.h"
 #include "base/clock.h"

@@ -20,8 +20,6 @@ struct csrec_cuda_mixture {
     int64_t *batch;   /* [K + 1] */
 };
 
-/* ---- kernels */
-
 /* first[k]: place of the first key that is not below k. */
 __global__ void find_firsts(const __grid_constant__ csrec_mixture_device g) {
     const int k = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -33,8 +31,6 @@ __global__ void find_places(const __grid_constant__ csrec_mixture_device g) {
     const int64_t i = csrec_cuda_thread();
     if (i < g.count) g.place[g.order[i]] = (uint32_t)i;
 }
-
-/* ---- memory */
 
 static void lay_out(csrec_cuda_mixture *s, bool variance) {
     csrec_mixture_device *g = &s->g;
@@ -136,8 +132,6 @@ void csrec_cuda_mixture_destroy(csrec_cuda_mixture *s) {
     free(s->batch);
     free(s);
 }
-
-/* ---- a round */
 
 static csrec_status send(const csrec_cuda_mixture *s, const csrec_cuda_mixture_round *r,
                          csrec_error *error) {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "files/csv/csv.h"
 #include "files/format.h"
 #include "files/measurement.h"

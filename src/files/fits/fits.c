@@ -10,7 +10,6 @@
 
 #include "base/memory.h"
 #include "files/format.h"
-#include "files/measurement.h"
 
 csrec_status csrec_fits_damaged(csrec_fits *fits, csrec_error *error) {
     char text[FLEN_STATUS] = "";
@@ -80,8 +79,6 @@ bool csrec_fits_close(csrec_fits *fits) {
     if (!fits->status) fits->status = closing;
     return fits->status == 0;
 }
-
-/* ------------------------------------------------------------------ layout -------------------- */
 
 static double number_of(csrec_fits *fits, const char *key, double absent) {
     double value = absent;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "files/format.h"
-#include "files/measurement.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

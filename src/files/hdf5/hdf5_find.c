@@ -95,8 +95,6 @@ enum {
     LONGEST = 100
 };
 
-/* ------------------------------------------------------------------ objects ------------------- */
-
 static herr_t refuse_link(const char *file, const char *path, const char *other, const char *name,
                           unsigned *flags, hid_t access, void *data) {
     (void)file, (void)path, (void)other, (void)name, (void)flags, (void)access, (void)data;
@@ -121,8 +119,6 @@ char *csrec_hdf5_path(hid_t object) {
 static bool is_a(hid_t object, H5I_type_t type) {
     return object >= 0 && H5Iget_type(object) == type;
 }
-
-/* ------------------------------------------------------------------ search -------------------- */
 
 typedef struct candidate {
     hid_t dataset;
@@ -207,8 +203,6 @@ static search *search_in(const csrec_hdf5 *h5, hid_t group, int *left) {
     *left = set_aside(s);
     return s;
 }
-
-/* ------------------------------------------------------------------ lists --------------------- */
 
 static void list_one(hid_t dataset, char *list, size_t room) {
     hsize_t extent[H5S_MAX_RANK];

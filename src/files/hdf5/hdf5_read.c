@@ -70,8 +70,6 @@ static csrec_dtype stored_type(hid_t type) {
     return sign ? CSREC_I64 : CSREC_U64;
 }
 
-/* ------------------------------------------------------------------ axes ---------------------- */
-
 /* Of true colour, one pixel's channels after the other's (HDF5 Image and Palette Specification). */
 static bool is_interlaced(const csrec_hdf5 *h5, hid_t dataset, const csrec_hdf5_layout *l) {
     return l->rank == 3 && l->extent[2] == 3 && csrec_hdf5_text_is(h5, dataset, "CLASS", "IMAGE") &&
@@ -109,8 +107,6 @@ static csrec_status hdf5_layout_narrow(const csrec_input *input, csrec_hdf5_layo
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ packing ------------------- */
-
 /* As of FITS: single precision has enough digits for 16 bits. */
 static void read_packing(const csrec_hdf5 *h5, hid_t dataset, csrec_hdf5_layout *l) {
     bool integer = l->stored != CSREC_F32 && l->stored != CSREC_F64;
@@ -146,8 +142,6 @@ csrec_status csrec_hdf5_layout_read(const csrec_hdf5 *h5, hid_t dataset, csrec_h
 /* Bytes that a byte of a compressed chunk can stand for: deflate makes 1032 of one, and a part of
  * the chunks may not have been written. */
 enum { RATIO_MOST = 2048 };
-
-/* ------------------------------------------------------------------ storage ------------------- */
 
 static const struct {
     H5Z_filter_t id;

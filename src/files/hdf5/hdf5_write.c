@@ -30,8 +30,6 @@ typedef struct writer {
     hsize_t extent[H5S_MAX_RANK], most[H5S_MAX_RANK];
 } writer;
 
-/* ------------------------------------------------------------------ arrangement --------------- */
-
 /* The axes; CSREC_ARGUMENT: no dataset can have them. */
 static csrec_status measure(writer *w, const char *path) {
     const csrec_image *signal = w->signal;
@@ -76,8 +74,6 @@ static void choose_name(writer *w, const char *path) {
     free(own);
 }
 
-/* ------------------------------------------------------------------ storage ------------------- */
-
 /* Filters without loss that this libhdf5 can apply. */
 static void copy_filter(hid_t from, unsigned i, hid_t to) {
     unsigned flags, config = 0, values[32] = {0};
@@ -120,8 +116,6 @@ static bool create_dataset(writer *w) {
     H5Pclose(creation);
     return w->dataset >= 0;
 }
-
-/* ------------------------------------------------------------------ metadata ------------------ */
 
 /* Of how values are stored or which are known, and what the scales bring along. */
 static const char *const of_storage[] = {
@@ -208,8 +202,6 @@ static void end(writer *w) {
     free(w->name);
 }
 
-/* ------------------------------------------------------------------ a frame ------------------- */
-
 static csrec_status copy_frame(int fd, int64_t offset, uint64_t values, const char *name,
                                csrec_frame *frame, csrec_error *error) {
     struct stat info;
@@ -281,8 +273,6 @@ csrec_status csrec_hdf5_frame(const csrec_output *output, const char *path,
     close(fd);
     return status ? status : add_fingerprint(output, frame, error);
 }
-
-/* ------------------------------------------------------------------ values by libhdf5 --------- */
 
 enum { SLAB = 1 << 22 }; /* bytes, about */
 

@@ -72,8 +72,6 @@ static csrec_status no_memory(const coder *c) {
     return csrec_fail(c->error, CSREC_MEMORY, "%s: out of memory", c->name);
 }
 
-/* ------------------------------------------------------------------ EXIF ---------------------- */
-
 static uint32_t number(const uint8_t *bytes, int n, bool little) {
     uint8_t turned[4];
     for (int i = 0; i < n; i++) turned[i] = bytes[little ? n - 1 - i : i];
@@ -175,8 +173,6 @@ static csrec_status read_pixels(coder *c) {
     jpeg_finish_decompress(f);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ what describes it --------- */
 
 /* A chunk of two pieces. */
 static csrec_status add(coder *c, const char *type, const void *head, size_t n, const void *data,

@@ -6,7 +6,6 @@
 #include "base/half.h"
 #include "base/memory.h"
 #include "files/format.h"
-#include "files/measurement.h"
 #include "files/npy/npy.h"
 
 /* Elements converted at a time: a buffer that stays in the first-level cache. */

@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "files/format.h"
-#include "files/measurement.h"
 
 /* Deflate expands at most 1032 times: a file that declares more pixels is truncated or a bomb. */
 enum { EXPANSION_MAX = 1032 };

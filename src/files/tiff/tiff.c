@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "files/format.h"
-#include "files/measurement.h"
 
 static int on_error(TIFF *file, void *context, const char *module, const char *format,
                     va_list words) {

@@ -136,8 +136,6 @@ static csrec_status read_page(page_reader *r) {
     return status;
 }
 
-/* ------------------------------------------------------------------ what is known ------------- */
-
 static bool is_opaque(const uint8_t *sample, csrec_dtype dtype) {
     csrec_array one = {.dtype = dtype, .count = 1, .data = (void *)(uintptr_t)sample};
     return csrec_array_value(&one, 0) > 0.0;

@@ -109,8 +109,6 @@ static void copy_tags(TIFF *from, TIFF *to) {
     for (int i = 0; i < count; i++) copy_custom(from, to, TIFFGetTagListEntry(from, i));
 }
 
-/* ------------------------------------------------------------------ what it is like ----------- */
-
 static bool is_lossless(uint16_t compression) {
     static const uint16_t list[] = {COMPRESSION_NONE,          COMPRESSION_LZW,
                                     COMPRESSION_ADOBE_DEFLATE, COMPRESSION_DEFLATE,

@@ -8,8 +8,6 @@
 #include "base/threads.h"
 #include "learn/net/pyramid.h"
 
-/* ------------------------------------------------------------------ the model ----------------- */
-
 static int integer_of(const csrec_model *model, const char *array) {
     return (int)*(const int64_t *)csrec_model_array(model, array)->data;
 }
@@ -37,8 +35,6 @@ csrec_status csrec_beside_check(const csrec_model *model, const char *name, csre
                                 (long long)guides, CSREC_GUIDED_MOST);
     return csrec_prior_check_layers(model, planes_of((int)frames, (int)guides), 2, name, error);
 }
-
-/* ------------------------------------------------------------------ memory -------------------- */
 
 static csrec_status open_network(csrec_beside *b, const csrec_model *model,
                                  const csrec_context *context, const csrec_net_options *options,
@@ -87,8 +83,6 @@ void csrec_beside_clear(csrec_beside *b) {
     csrec_model_destroy(b->found);
     csrec_pool_clear(&b->pool);
 }
-
-/* ------------------------------------------------------------------ planes -------------------- */
 
 /* Mean and variance of the samples of all frames, by differences from the first. */
 static void measure(csrec_beside *b, const csrec_beside_window *w) {
@@ -179,8 +173,6 @@ void csrec_beside_look(csrec_beside *b, const csrec_beside_window *w) {
         memcpy(F, b->planes + b->frames / 2 * n, (size_t)n * sizeof *F);
 }
 
-/* ------------------------------------------------------------------ passes -------------------- */
-
 csrec_status csrec_beside_add(csrec_beside *b, int turn, int threads, csrec_call *call,
                               float *result, float *squares, csrec_error *error) {
     const int64_t n = b->height * b->width;
@@ -207,8 +199,6 @@ csrec_status csrec_beside_add(csrec_beside *b, int turn, int threads, csrec_call
         }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ a fit --------------------- */
 
 static int64_t room(const void *of, int64_t rows, int64_t columns) {
     const csrec_beside *b = ((const csrec_beside_part *)of)->beside;

@@ -33,8 +33,6 @@ static int64_t pixels(const csrec_net_data *d) {
     return (int64_t)d->o.side * d->o.side;
 }
 
-/* ------------------------------------------------------------------ creation */
-
 void csrec_net_data_destroy(csrec_net_data *d) {
     if (!d) return;
     free(d->pool);
@@ -94,8 +92,6 @@ csrec_status csrec_net_batch_create(const csrec_net_data *d, csrec_net_batch *ba
                       (long long)d->o.batch);
 }
 
-/* ------------------------------------------------------------------ pictures */
-
 /* A random part of a picture to a slot, repeated by reflection where the picture is smaller. */
 static void cut(const csrec_net_data *d, int64_t number, int64_t slot) {
     float *to = d->pool + slot * d->o.channels * pixels(d);
@@ -130,8 +126,6 @@ static void extend(csrec_net_data *d, int64_t end, csrec_call *call) {
         if (!csrec_call_poll(call)) cut(d, i, i % d->slots);
     d->made = end;
 }
-
-/* ------------------------------------------------------------------ samples */
 
 /* Buffers of a sample in a thread's work, after those of masks. */
 typedef struct sample {

@@ -8,7 +8,6 @@
 
 #include "csrec/sampling.h"
 #include "base/clock.h"
-#include "base/random.h"
 #include "base/pool.h"
 #include "base/threads.h"
 
@@ -60,8 +59,6 @@ static csrec_status allocate(fit *f, csrec_error *error) {
     return csrec_fail(error, CSREC_MEMORY,
                       "out of memory to fit a network to %d parts of a picture", f->o->copies);
 }
-
-/* ------------------------------------------------------------------ parts */
 
 static double draw(const fit *f, int64_t step, int i) {
     return csrec_random_uniform(f->o->seed, STREAM_STEP, (uint64_t)(step * 4096 + i));
@@ -120,8 +117,6 @@ static void make_copy(fit *f, int64_t step, int copy) {
     f->s->make(f->s->of, &t, f->shown + copy * f->rows * f->columns, f->work + copy * f->room, X,
                target);
 }
-
-/* ------------------------------------------------------------------ steps */
 
 /* dY = gradient of the mean squared error at hidden pixels: 2 (F + D - z) / their number. */
 static void set_gradient(fit *f) {

@@ -54,8 +54,6 @@ static level level_of(int64_t height, int64_t width, int guides, int threads, fl
     return l;
 }
 
-/* ------------------------------------------------------------------ sums ---------------------- */
-
 static void make_weights(float weight[2 * REACH + 1]) {
     double sum = 0.0, w[2 * REACH + 1];
     for (int k = -REACH; k <= REACH; k++) {
@@ -111,8 +109,6 @@ static void sum_products(const level *l, int64_t height, int64_t width, const fl
         }
     }
 }
-
-/* ------------------------------------------------------------------ cells --------------------- */
 
 /* C a = b of so many unknowns, C symmetric and definite; a takes the place of b. */
 static void solve(int n, double C[MOST][MOST], double b[MOST]) {
@@ -205,8 +201,6 @@ static void solve_level(const level *l) {
         solve_line(l, y, next.own, line);
     }
 }
-
-/* ------------------------------------------------------------------ the fit ------------------- */
 
 static void find_range(int64_t count, const float *z, float range[2]) {
     float low = z[0], high = z[0];

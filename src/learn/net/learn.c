@@ -40,8 +40,6 @@ typedef struct training {
     csrec_call call;
 } training;
 
-/* ------------------------------------------------------------------ creation */
-
 static csrec_status open_networks(training *t, const csrec_context *context, csrec_error *error) {
     const csrec_net_options options = {.threads = t->o.threads, .fast = !t->o.exact};
     csrec_status status = CSREC_OK;
@@ -92,8 +90,6 @@ static void training_clear(training *t) {
     t->step = t->records = t->summed = 0;
     t->sum = 0.0;
 }
-
-/* ------------------------------------------------------------------ the loss */
 
 /* Of picture i with error e = F + D - z at weighed pixels, mse their mean square and s the log
  * variances: log(mse + FLOOR) + LIKELIHOOD mean(s + e^2 exp(-s)) / 2, where e counts as given in
@@ -176,8 +172,6 @@ static csrec_status validate(training *t, double *psnr, csrec_error *error) {
     *psnr = measured ? sum / (double)measured : 0.0;
     return status;
 }
-
-/* ------------------------------------------------------------------ the loop */
 
 /* The batch of the next step, made by another thread while a device works. */
 typedef struct maker {

@@ -127,8 +127,6 @@ csrec_status csrec_prior_pass_add(csrec_prior_pass *p, const csrec_prior_samples
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ a fit */
-
 static int64_t room(const void *of, int64_t rows, int64_t columns) {
     const csrec_prior_part *p = of;
     return p->samples->channels * rows * columns + csrec_pyramid_work(rows, columns);

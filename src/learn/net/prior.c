@@ -9,8 +9,6 @@
 #include "base/threads.h"
 #include "learn/net/pyramid.h"
 
-/* ------------------------------------------------------------------ the model */
-
 static int64_t integer_of(const csrec_model *model, const char *array, int64_t i) {
     return ((const int64_t *)csrec_model_array(model, array)->data)[i];
 }
@@ -78,8 +76,6 @@ csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
     return status;
 }
 
-/* ------------------------------------------------------------------ normal values */
-
 /* Mean and variance of a channel's samples, by differences from the first, as an offset may be much
  * larger than they are. */
 static void measure(const csrec_prior_samples *s, int c, double *mean, double *variance) {
@@ -106,8 +102,6 @@ static void normalise(const csrec_prior_samples *s, csrec_prior_frame *frame) {
     }
     frame->unit = sqrt(variance + (double)s->tone * (double)s->tone);
 }
-
-/* ------------------------------------------------------------------ planes */
 
 static void pad(const csrec_prior_samples *s, const float *from, const csrec_prior_frame *frame,
                 float *to) {

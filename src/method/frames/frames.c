@@ -32,8 +32,6 @@ static int make_specs(const csrec_recover_options *options, const csrec_shape *s
     return frames;
 }
 
-/* ------------------------------------------------------------------ on a device */
-
 static const csrec_frames_engine *const engines[CSREC_DEVICE_KINDS] =
     CSREC_ENGINES(NULL, &csrec_frames_cuda);
 
@@ -124,8 +122,6 @@ static bool device_faster(const csrec_task *task) {
     int64_t rounds = (FRAMES * task->channels + threads - 1) / threads;
     return task->shape.dims == 2 && rounds * task->entries >= PIXELS;
 }
-
-/* ------------------------------------------------------------------ the table row */
 
 static bool works_with(const char *solver, const char *basis) {
     return (!solver || strcmp(solver, csrec_solver_threshold.name) == 0) &&

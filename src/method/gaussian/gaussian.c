@@ -95,8 +95,6 @@ static bool is_volume(const job *j) {
     return j->shape.dims > 2;
 }
 
-/* ------------------------------------------------------------------ setting up */
-
 const csrec_gaussian_round *csrec_gaussian_rounds(bool volume, bool pooled, bool quick, bool given,
                                                   int *count) {
     const int skipped = given && !volume && !quick ? QUICK : 0; /* for a better start */
@@ -150,8 +148,6 @@ static csrec_status set_up(job *j) {
     j->picture.sigma = csrec_tones_sigma(m, j->unit);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ running */
 
 static double tones_of(const void *context, int64_t channel, double y) {
     return (double)value_of(context, channel, y);
@@ -303,8 +299,6 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
 csrec_status csrec_gaussian_refine(const csrec_recovery *recovery, csrec_error *error) {
     return recover_from(recovery, true, error);
 }
-
-/* ------------------------------------------------------------------ the table row */
 
 /* The rounds, by the estimate of the CPU's time (need.c), against a device's first use. Pictures
  * start on the device as well, volumes do not. Milliseconds on 16 threads and on an H200

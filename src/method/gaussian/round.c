@@ -40,8 +40,6 @@ typedef struct round_state {
     int64_t done, total;
 } round_state;
 
-/* ------------------------------------------------------------------ memory */
-
 static int lay_line(int size, int patch, int step, uint64_t random, int *at) {
     int shift = (int)(random % (uint64_t)step), last = size - patch, count = 0;
     if (shift > 0 && last > 0) at[count++] = 0;
@@ -190,8 +188,6 @@ static csrec_status create(round_state *s, uint64_t seed) {
                                              s->columns.count, s->radius, s->round->again);
     return status;
 }
-
-/* ------------------------------------------------------------------ tiles */
 
 /* From the first reference to the end of the last, extended by the reach of matches. */
 static void place_axis(const int *at, int count, int patch, int radius, int size, int *first,

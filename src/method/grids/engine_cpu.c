@@ -171,8 +171,6 @@ static csrec_status add_here(job *j, const csrec_grid_run *runs, int64_t count,
     return status ? csrec_fail(error, status, "out of memory during synthesis") : CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ ranks */
-
 static csrec_status keep_fits(job *j, const csrec_grid_run *runs, int64_t count,
                               csrec_error *error) {
     csrec_status status = CSREC_OK;
@@ -255,8 +253,6 @@ static csrec_status close_chain(job *j, csrec_error *error) {
         memcpy(j->squares, chain->sum + j->values, (size_t)j->values * sizeof *j->squares);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ batches */
 
 static csrec_status run_batch(job *j, int64_t first, int64_t count, csrec_grid_run *runs,
                               csrec_error *error) {

@@ -34,8 +34,6 @@ typedef struct engine {
     csrec_pool pool; /* of all arrays */
 } engine;
 
-/* ------------------------------------------------------------------ memory */
-
 static void destroy(void *state) {
     engine *f = state;
     if (!f) return;
@@ -96,8 +94,6 @@ static csrec_status create(const csrec_context *context, csrec_fit_picture *p, i
     return csrec_fail(error, CSREC_MEMORY, "out of memory");
 }
 
-/* ------------------------------------------------------------------ assignment to components */
-
 /* Of patches first .. first + ROWS - 1. */
 static void choose_rows(engine *f, const csrec_mixture *wide, int64_t first) {
     int rows = (int)(f->count - first < ROWS ? f->count - first : ROWS);
@@ -134,8 +130,6 @@ static void sort(engine *f) {
         }
     f->from[f->batches] = f->count;
 }
-
-/* ------------------------------------------------------------------ conditioning */
 
 static int find_samples(const engine *f, int64_t i, int *at, float *y) {
     const csrec_fit_picture *p = f->p;
@@ -195,8 +189,6 @@ static void condition(engine *f, const csrec_mixture *mixture) {
         csrec_call_gather(f->p->call);
     }
 }
-
-/* ------------------------------------------------------------------ the next estimate */
 
 /* Adds the patch rows that cover row y of the picture: `place` is the inverse of `order`. variance:
  * NULL, or sums of w v. */
@@ -278,8 +270,6 @@ static csrec_status run(void *state, const csrec_mixture *mixture, const csrec_m
     condition(f, mixture);
     return csrec_call_stopped(f->p->call) ? CSREC_OK : average(f, error);
 }
-
-/* ------------------------------------------------------------------ results */
 
 static int64_t count(const void *state, int k) {
     const engine *f = state;

@@ -42,8 +42,6 @@ static csrec_status widen(const csrec_fit_picture *p, const csrec_mixture *m, cs
     return csrec_mixture_prepare(wide, 0.5 * more, p->threads, p->call, error);
 }
 
-/* ------------------------------------------------------------------ the next mixture */
-
 /* C = covariance of the estimates + mean of the posterior covariances C_old - V^T V, where C_old
  * counts as d further patches. */
 static csrec_status update(const csrec_fit_engine *engine, void *state, csrec_mixture *m, int k) {
@@ -82,8 +80,6 @@ static csrec_status adapt_mixture(const csrec_fit_engine *engine, void *state,
                               "not positive definite")
                  : CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ */
 
 /* One round; *done: it was not stopped. */
 static csrec_status run_round(const csrec_fit_engine *engine, void *state, csrec_fit_picture *p,

@@ -39,8 +39,6 @@ typedef struct job {
     csrec_record *record;
 } job;
 
-/* ------------------------------------------------------------------ settings */
-
 enum { COMPONENTS, ROUNDS, PATCH, STEP, ADAPT };
 
 static const csrec_param params[] = {
@@ -75,8 +73,6 @@ static csrec_status read_settings(job *j, csrec_error *error) {
     j->set = (settings){value[COMPONENTS], value[ROUNDS], value[PATCH], value[STEP], adapt};
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ the picture */
 
 /* Without a model that has its own units, the range of the samples is scaled to 255. Halves first,
  * so that differences of large values do not overflow. */
@@ -186,8 +182,6 @@ static csrec_status set_up(job *j, csrec_error *error) {
     p->patches.step = j->set.step < edge ? j->set.step : edge;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ running */
 
 static double tones_of(const void *context, int64_t channel, double y) {
     const job *j = context;
@@ -376,8 +370,6 @@ static bool device_faster(const csrec_task *task) {
     static const double remains = 0.6;
     return need_of(task).seconds > remains;
 }
-
-/* ------------------------------------------------------------------ the table row */
 
 static bool suits(const csrec_measurement *measurement) {
     return measurement->shape.dims == 2 && csrec_method_gaussian.suits(measurement);

@@ -32,8 +32,6 @@ typedef struct job {
     csrec_call call;
 } job;
 
-/* ------------------------------------------------------------------ setting up */
-
 static csrec_status check(const csrec_measurement *m, const csrec_model *model,
                           csrec_error *error) {
     int64_t channels;
@@ -108,8 +106,6 @@ static csrec_status diagonalise(job *j, csrec_error *error) {
     return CSREC_OK;
 }
 
-/* ------------------------------------------------------------------ the noise */
-
 /* -2 log likelihood of the samples for noise of variance s2; the model's own noise counts as TRUST
  * further samples, because few samples do not determine it. */
 static double cost(const job *j, double s2, double own) {
@@ -141,8 +137,6 @@ static double search_noise(const job *j) {
     }
     return exp(at);
 }
-
-/* ------------------------------------------------------------------ */
 
 static void solve(job *j) {
     double sigma = fabs(j->units.gain) * j->m->sigma;

@@ -44,8 +44,6 @@ static csrec_status take(job *j, int64_t H, int64_t W) {
     return csrec_pool_status(&j->pool);
 }
 
-/* ------------------------------------------------------------------ the holes ----------------- */
-
 /* Marks the zone; *deepest: an entry that is farthest from samples, or -1: there is no hole. */
 static csrec_status find_zone(job *j, int64_t *deepest) {
     const int64_t extent[3] = {1, j->H, j->W}, entries = j->H * j->W;
@@ -89,8 +87,6 @@ static csrec_status fill(job *j, csrec_plate_kind kind, int64_t channel, const u
     j->r->report->iterations += done;
     return status;
 }
-
-/* ------------------------------------------------------------------ the trial ----------------- */
 
 /* Samples under the zone moved by (dy, dx), less half of what lies in the zone again. Marks them if
  * mark. */
@@ -195,8 +191,6 @@ static csrec_status try_all(job *j, double squares[3], csrec_error *error) {
     }
     return status;
 }
-
-/* ------------------------------------------------------------------ the result ---------------- */
 
 static void choose(const job *j, const double squares[3], int *kind) {
     const bool frames = j->method == &csrec_method_frames;

@@ -67,8 +67,6 @@ void csrec_plate_level_scale(csrec_plate_level *l) {
     }
 }
 
-/* ------------------------------------------------------------------ the product --------------- */
-
 #define REAL        double
 #define PLATE(name) name##_double
 #include "method/smooth/plate_rows.h"
@@ -85,8 +83,6 @@ void csrec_plate_residual(csrec_plate_level *l) {
     product_float(l, l->x, l->rows, l->r);
     for (int64_t i = 0; i < l->count; i++) l->r[i] = l->b[i] - l->r[i];
 }
-
-/* ------------------------------------------------------------------ smoothing ----------------- */
 
 /* x += d, r -= A d, next = keep d + gain scale r. */
 static void step(csrec_plate_level *l, float keep, float gain, float *next) {
@@ -121,8 +117,6 @@ void csrec_plate_smooth(csrec_plate_level *l, int degree, double part) {
         l->d = swap;
     }
 }
-
-/* ------------------------------------------------------------------ sums ---------------------- */
 
 double csrec_plate_dot(int64_t n, const double *a, const double *b) {
     enum { PART = 4096 };

@@ -23,8 +23,6 @@ void csrec_series_linear(const csrec_series *s, double *x) {
     }
 }
 
-/* ------------------------------------------------------------------ monotone cubic ------------ */
-
 /* Slope at the first of two intervals of length h0, h1 with slopes d0, d1: of three points, kept
  * within what is monotone (Moler 2004, section 3.6). */
 static double end_slope(double h0, double h1, double d0, double d1) {
@@ -68,8 +66,6 @@ void csrec_series_cubic(const csrec_series *s, double *x) {
         }
     }
 }
-
-/* ------------------------------------------------------------------ the process --------------- */
 
 static double mean_of(const csrec_series *s) {
     double sum = 0.0;

@@ -40,8 +40,6 @@ static int setting(const job *j, const csrec_param *param) {
                                     param->value);
 }
 
-/* ------------------------------------------------------------------ one axis ------------------ */
-
 static csrec_status fill_series(job *j) {
     csrec_series s = {.n = j->entries, .t = j->r->options->times};
     int64_t *at;
@@ -70,8 +68,6 @@ static csrec_status fill_series(job *j) {
     return status;
 }
 
-/* ------------------------------------------------------------------ tables -------------------- */
-
 /* Sinusoids take too long for many series. */
 static csrec_status fill_table(job *j) {
     const int axis = csrec_table_axis(j->m) == 1;
@@ -95,8 +91,6 @@ static csrec_status fill_table(job *j) {
     for (int64_t i = 0; i < j->entries; i++) j->u[i] = x[axis ? i : i % width * n + i / width];
     return status;
 }
-
-/* ------------------------------------------------------------------ plates -------------------- */
 
 static csrec_plate_kind kind_of(const job *j) {
     if (j->kind == AUTO) return j->m->shape.dims == 2 ? CSREC_PLATE_BIHARMONIC : CSREC_PLATE_THIN;
@@ -169,8 +163,6 @@ static csrec_status fill_plate(job *j) {
     return status;
 }
 
-/* ------------------------------------------------------------------ the recovery -------------- */
-
 static csrec_status fill_channel(job *j, int64_t channel) {
     const csrec_measurement *m = j->m;
     double mean = 0.0;
@@ -239,8 +231,6 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_pool_clear(&j.pool);
     return status;
 }
-
-/* ------------------------------------------------------------------ the table row ------------- */
 
 static bool suits(const csrec_measurement *measurement) {
     return measurement->shape.dims <= 3;

@@ -10,8 +10,6 @@
 #include "csrec/sampling.h"
 #include "learn/gmm.h"
 
-/* ------------------------------------------------------------------ is it one? ---------------- */
-
 enum { SERIES_MOST = 512, ENTRIES_MOST = 1 << 22, PAIRS_LEAST = 8 };
 
 /* Bounds of the ratios across to along, of the quartile and the median of the pairs of series, and
@@ -109,8 +107,6 @@ int csrec_table_axis(const csrec_measurement *m) {
     if (m->shape.dims != 2 || m->channels != 1 || !m->index || !m->y) return -1;
     return is_along(m, 0) ? 0 : is_along(m, 1) ? 1 : -1;
 }
-
-/* ------------------------------------------------------------------ its filling --------------- */
 
 enum { FOLDS = 3, LEFT_LEAST = 8, OTHERS_MOST = 32, QUICK = 3 };
 

@@ -44,8 +44,6 @@ static csrec_status run(const vote *j, int way, const csrec_series *s, double *x
     return status;
 }
 
-/* ------------------------------------------------------------------ holes --------------------- */
-
 static uint64_t draw(vote *j, uint64_t below) {
     return csrec_random_below(csrec_random_u64(j->seed, CSREC_STREAM_NEXT, j->draws++), below);
 }
@@ -95,8 +93,6 @@ static csrec_status make_folds(vote *j) {
     free(lengths);
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ errors -------------------- */
 
 static int64_t distance(const csrec_series *s, int64_t i, int64_t *k) {
     while (*k + 1 < s->m && s->at[*k + 1] <= i) ++*k;
@@ -187,8 +183,6 @@ static void judge(const vote *j, double floor, double error[WAYS]) {
     for (int way = 0; way < WAYS; way++)
         error[way] = floor + (error[way] - floor) / fmax(whole, 1.0);
 }
-
-/* ------------------------------------------------------------------ the blend ----------------- */
 
 static void limits(const csrec_series *s, double *least, double *most) {
     *least = *most = s->v[0];

@@ -16,8 +16,6 @@
 
 typedef csrec_sparse_job job;
 
-/* ------------------------------------------------------------------ settings */
-
 static double param_of(const csrec_recover_options *options, const char *name) {
     const csrec_operator_type *basis = csrec_operator_find(options->basis);
     const csrec_param *param = csrec_param_find(basis->params, name);
@@ -59,8 +57,6 @@ static csrec_status sort_settings(job *j, csrec_error *error) {
     if (j->solve.stop.sigma == 0.0) j->solve.stop.sigma = j->measurement->sigma;
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ tasks */
 
 /* A schedule has the same length for every task; other solvers decide when to stop. */
 bool csrec_sparse_progress(const csrec_progress *progress, void *context) {
@@ -152,8 +148,6 @@ static csrec_status run_tasks(job *j, csrec_error *error) {
     }
     return j->call.status ? csrec_fail(error, j->call.status, "%s", j->call.error.text) : CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ all tasks */
 
 static csrec_status create_chain(job *j, int f, const csrec_context *products, csrec_error *error) {
     csrec_operator_spec pairs = {.name = csrec_operator_pairs.name};
@@ -288,8 +282,6 @@ csrec_status csrec_sparse_run(const csrec_recovery *r, int frames, csrec_operato
     return unit == 1.0 ? recover(r, frames, specs, engine, error)
                        : recover_in_tones(r, unit, frames, specs, engine, error);
 }
-
-/* ------------------------------------------------------------------ the table row */
 
 static bool works_with(const char *solver, const char *basis) {
     (void)solver;

@@ -34,8 +34,6 @@ static int64_t entries_of(const csrec_shape *shape) {
     return entries;
 }
 
-/* ------------------------------------------------------------------ the ways ------------------ */
-
 static csrec_status run_as(job *j, const csrec_measurement *m, const csrec_method_type *method,
                            double *signal, csrec_error *error) {
     csrec_recover_options options = csrec_options_within(j->r->options, &j->call);
@@ -79,8 +77,6 @@ static csrec_status run_way(job *j, int way, const csrec_measurement *m, double 
     if (way == PLANES) return run_planes(j, m, signal, error);
     return run_as(j, m, way == PLATE ? &csrec_method_smooth : &csrec_method_frames, signal, error);
 }
-
-/* ------------------------------------------------------------------ what is left out ---------- */
 
 /* Samples in the order of entries, of the box of at most EDGE entries an axis around the middle;
  * all: of everything. */
@@ -169,8 +165,6 @@ static void leave_out(const job *j, const csrec_measurement *box, int f, csrec_m
     }
 }
 
-/* ------------------------------------------------------------------ the trial ----------------- */
-
 /* squares [WAYS]: of the errors at samples left out of a fold. */
 static csrec_status try_fold(job *j, int f, const csrec_measurement *box, csrec_measurement *kept,
                              double *signal, double squares[WAYS], csrec_error *error) {
@@ -233,8 +227,6 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_pool_clear(&j.pool);
     return status;
 }
-
-/* ------------------------------------------------------------------ the table row ------------- */
 
 static bool suits(const csrec_measurement *measurement) {
     return measurement->shape.dims == 3;

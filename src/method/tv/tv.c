@@ -28,8 +28,6 @@ typedef struct state {
     double *back;                 /* [entries * width] A^T of something */
 } state;
 
-/* ------------------------------------------------------------------ products ------------------ */
-
 /* v <- the nearest signal with ||A v - y|| <= eps, as A A^T = norm^2 I. */
 static csrec_status project(state *s, double *v) {
     const csrec_measured *d = s->t->data;
@@ -41,8 +39,6 @@ static csrec_status project(state *s, double *v) {
     for (int64_t i = 0; i < s->entries * s->width; i++) v[i] -= share * s->back[i];
     return status;
 }
-
-/* ------------------------------------------------------------------ differences --------------- */
 
 /* Place of an entry along the axes. */
 typedef struct place {
@@ -149,8 +145,6 @@ static state state_of(const csrec_tv_problem *t) {
     return s;
 }
 
-/* ------------------------------------------------------------------ iterations ---------------- */
-
 /* q moves over-relaxed to the prox of the ball's support function at q + sigma (A(2 ahead - x) -
  * y). */
 static csrec_status step_data(state *s, double *spare) {
@@ -235,8 +229,6 @@ csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *call, double 
     csrec_pool_clear(&s.pool);
     return status;
 }
-
-/* ------------------------------------------------------------------ the method ---------------- */
 
 static const csrec_param params[] = {
     {"iterations", 500, 1, 1000000, "steps at most"},

@@ -9,8 +9,6 @@
 
 #include "learn.h"
 
-/* ------------------------------------------------------------------ folders */
-
 typedef struct list {
     cli_data_file *file;
     int n, room;
@@ -88,8 +86,6 @@ void cli_data_add_paths(const cli_data_options *options, cli_paths *paths) {
     free(files);
 }
 
-/* ------------------------------------------------------------------ opening */
-
 static csrec_status read_image(const char *path, csrec_image *image, csrec_error *error) {
     csrec_status status = csrec_signal_read(path, image, error);
     if (status || image->bits) return status;
@@ -159,8 +155,6 @@ void cli_data_file_close(cli_data_file *file) {
     *file = (cli_data_file){0};
 }
 
-/* ------------------------------------------------------------------ pictures */
-
 /* Luminance of ITU-R BT.601. */
 static void make_gray(int64_t entries, float *values) {
     for (int64_t i = 0; i < entries / 3; i++)
@@ -191,8 +185,6 @@ static csrec_status data_file_picture(const cli_data_file *file, int64_t number,
     if (!status && gray && file->stored == 3) make_gray(file->entries, to);
     return status;
 }
-
-/* ------------------------------------------------------------------ reading rows */
 
 static int64_t patches_along(int64_t size, int64_t patch, int64_t stride) {
     return size < patch ? 0 : (size - patch) / stride + 1;
@@ -249,8 +241,6 @@ static csrec_status read_rows(void *context, int64_t first, int64_t count, float
     }
     return CSREC_OK;
 }
-
-/* ------------------------------------------------------------------ opening */
 
 static int parse_patch(const cli_tool *tool, const cli_data_options *o, cli_data *d) {
     if (!o->patch) return CLI_CONTINUE;

@@ -211,8 +211,6 @@ static int read_unchanged(net_command *j) {
     return cli_learn_check_unchanged(&tool, &j->from, j->fingerprint, fingerprint_of(j));
 }
 
-/* ---- training and writing */
-
 static int learn(net_command *j) {
     const arguments *a = &j->a;
     cli_progress progress;

@@ -175,8 +175,6 @@ void cli_batch_finish(batch *b, cli_job *job) {
     cli_batch_drop(job);
 }
 
-/* ------------------------------------------------------------------ groups ------------------ */
-
 /* Collects the first job and those after it that share its recovery. */
 static int collect(batch *b, cli_job *group[TOGETHER]) {
     int n = 1;
@@ -247,8 +245,6 @@ static void describe(batch *b, cli_job *job) {
     b->done++;
     cli_batch_drop(job);
 }
-
-/* ------------------------------------------------------------------ several ranks ----------- */
 
 static csrec_status send_tally(batch *b, csrec_error *error) {
     int tally[] = {b->done, b->skipped, b->n_failed, b->interrupted, b->stdout_lost};

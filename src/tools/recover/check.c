@@ -17,8 +17,6 @@ enum { THREADS = 2, SMALL = 16 << 20 };
 
 static const char LISTED[] = "--list-devices lists them";
 
-/* ------------------------------------------------------------------ --devices ----------------- */
-
 static int backend_number(const char *name) {
     int i = 0;
     while (cli_backend_name(i) && strcmp(cli_backend_name(i), name) != 0) i++;
@@ -71,8 +69,6 @@ const char *cli_devices_text(const csrec_recover_report *report, char *text, siz
     }
     return text;
 }
-
-/* ------------------------------------------------------------------ inputs over devices ------- */
 
 typedef struct member {
     cli_request request;

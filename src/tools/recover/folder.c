@@ -59,8 +59,6 @@ static int folder_failed(const cli_tool *tool, const char *folder) {
                        csrec_errno_remedy(errno, "name another"));
 }
 
-/* ------------------------------------------------------------------ the command line -------- */
-
 static int refuse_others(const cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     const struct {
@@ -166,8 +164,6 @@ void cli_sequence_forget(cli_request *request) {
         free(request->a.inputs.text);
     request->a.inputs = (cli_operands){0};
 }
-
-/* ------------------------------------------------------------------ --follow ---------------- */
 
 /* Seconds without a change of its size: a file is complete. If its date, by the clock of another
  * machine perhaps, is so long ago, it is at once. */

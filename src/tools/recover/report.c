@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "page.h"
-
 /* One line for each recovery at a terminal, or with --verbose. */
 static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->result.report;

@@ -7,8 +7,6 @@
 
 #include "batch.h"
 
-/* ------------------------------------------------------------------ frames ------------------ */
-
 typedef struct frames {
     cli_batch *b;
     cli_setup setup; /* of the first frame, for all */

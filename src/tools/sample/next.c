@@ -96,8 +96,6 @@ static int expect_errors(job *j) {
     return status ? fail(j, status, j->a->input, &error) : CLI_CONTINUE;
 }
 
-/* ------------------------------------------------------------------ frames ------------------ */
-
 /* Those before them are beyond the frames that a frame is recovered from. */
 enum { FRAMES_MOST = 4 };
 
@@ -158,8 +156,6 @@ static int find_in_next_frame(job *j) {
                                   cli_progress_report, &j->progress, j->length, &why);
     return status ? fail(j, status, j->a->input, &why) : CLI_CONTINUE;
 }
-
-/* ------------------------------------------------------------------ a picture --------------- */
 
 /* Where the error is thought to be large: j->density, NULL for everywhere. */
 static int density_of(job *j) {

@@ -1,0 +1,21 @@
+# The style and the script of csrecover's report page as texts of C. Their comments, which are whole
+# lines, are left out; a line of the style that begins with blanks continues the one before.
+set(CSREC_PAGE ${PROJECT_BINARY_DIR}/page_text.c)
+set(text "#include \"page.h\"\n")
+foreach(part style.css script.js)
+  string(REGEX MATCH "^[a-z]+" name ${part})
+  string(REPLACE ${name} ${PROJECT_SOURCE_DIR}/src/tools/recover/page file ${part})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} source)
+  string(REGEX REPLACE "(^|\n) *(/\\*|//)[^\n]*" "" source "${source}")
+  string(REGEX REPLACE "^\n" "" source "${source}")
+  if(name STREQUAL "style")
+    string(REGEX REPLACE "\n +" "" source "${source}")
+  endif()
+  string(HEX "${source}" bytes)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+  string(APPEND text "const char cli_page_${name}[] = {${bytes}0};\n")
+endforeach()
+file(CONFIGURE OUTPUT ${CSREC_PAGE} CONTENT "${text}" @ONLY)
+set_source_files_properties(${CSREC_PAGE} PROPERTIES INCLUDE_DIRECTORIES
+                            ${PROJECT_SOURCE_DIR}/src/tools/recover)
