@@ -210,7 +210,8 @@ typedef struct csrec_facts {
     int time; /* 1 + the axis of three that the file says is time, 0: none. If it is the first, the
                  measurement is a sequence */
     csrec_palette palette; /* of a PNG or TIFF */
-    char note[320]; /* what else is in the file, was lost before, or was left open: a line for the
+    int64_t lost;          /* samples with rays that are NaN or infinite, and left out */
+    char note[640]; /* what else is in the file, was lost before, or was left open: a line for the
                        user; or "" */
     csrec_error remark; /* what the file does not say, so that it is as the data show or as usual,
                            with the remedy (csrec_doubt_centred); or "" */

@@ -261,6 +261,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
         the values are classes, for ``recover(labels=True)``: indices of a palette, not its colours
     guides : bool, optional
         False: without those of the file, in a .npz, or layers of an OpenEXR: albedo, normals, depth
+        (numbers of rays and variances are no guides: they are always read)
     callback : callable, optional
         called with a :class:`Progress` where positions are drawn again; a true result raises
         :class:`Stopped`
@@ -310,6 +311,9 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     check(status, error)
     if text(facts.remark.text):
         warn(text(facts.remark.text), RecoveryWarning)
+    if facts.lost:
+        warn(f"{os.fsdecode(path)}: {facts.lost} pixels with rays are NaN or infinite; they are left out",
+             RecoveryWarning)
     if text(facts.note):
         warn(f"{os.fsdecode(path)}: {text(facts.note)}", UserWarning)
     if facts.time:

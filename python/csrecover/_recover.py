@@ -331,7 +331,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if isinstance(sigma, str) and sigma == "auto":
         made.sigma = 0.0 if m.rays is not None else estimate_noise(m)
     elif sigma is not None and np.ndim(sigma) == 0:
-        made.sigma = _given(sigma)
+        made.sigma, made.deviation = _given(sigma), NULL
     if scale is not None:
         made.scale = pair(scale, "scale")
     if devices is not None:

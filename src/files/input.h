@@ -25,7 +25,9 @@ typedef struct csrec_input {
     csrec_slab slab;   /* to read, by formats with CSREC_USE_SLABS; count 0: all */
     bool is_mask;      /* what is read tells samples by values other than 0 */
     bool guides;       /* layers that are such are read beside the samples */
+    bool each;         /* so are those of rays and variances of single samples */
     bool labels;       /* indices of a palette are wanted, not its colours */
+    const float *rays; /* NULL, or of each entry, 0: it is not measured, whatever its value */
     csrec_facts facts; /* that the reader found */
 } csrec_input;
 

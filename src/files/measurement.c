@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "files/format.h"
 #include "files/measurement.h"
+#include "measurement/each.h"
 
 /* Which values of a signal are known, beside what they tell themselves. */
 typedef struct known_values {
@@ -150,6 +151,7 @@ typedef struct whole_signal {
     known_values known;
     bool tells;            /* values may tell that they are unknown */
     const double *unknown; /* the value that does, or NULL */
+    const float *rays;     /* [entries], or NULL */
     int64_t channels, entries;
     int64_t *before; /* samples before each block of entries */
 } whole_signal;
@@ -179,10 +181,22 @@ static double value_at(const whole_signal *s, int64_t i, int64_t c) {
     return NAN;
 }
 
+/* Of a pixel with rays every channel is, as rays tell of all. */
 static bool is_known(const whole_signal *s, int64_t entry) {
+    int64_t known = 0;
     for (int64_t c = 0; c < s->channels; c++)
-        if (s->tells ? !isnan(value_at(s, entry, c)) : is_marked(s, entry, c)) return true;
-    return false;
+        known += s->tells ? !isnan(value_at(s, entry, c)) : is_marked(s, entry, c);
+    return s->rays ? s->rays[entry] > 0.0f && known == s->channels : known > 0;
+}
+
+/* With rays, but NaN or infinite. */
+static bool is_lost(const whole_signal *s, int64_t entry) {
+    bool marked = true, finite = true;
+    for (int64_t c = 0; c < s->channels; c++) {
+        marked = marked && is_marked(s, entry, c);
+        finite = finite && isfinite(stored(s, entry, c));
+    }
+    return s->rays[entry] > 0.0f && marked && !finite;
 }
 
 /* Entries of which one thread takes the samples. */
@@ -226,7 +240,7 @@ static csrec_status count_known(whole_signal *s, const char *name, csrec_measure
                           "%s: no entry is known (all transparent, masked out, NaN or of the value "
                           "for unknown); one must be",
                           name);
-    if (s->image->alpha || o->mask || s->tells) return CSREC_OK;
+    if (s->image->alpha || o->mask || s->tells || s->rays) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: nothing tells which entries are known (NaN, transparent pixels); give a "
                       "mask or the value of unknown ones, or sample it with cssample",
@@ -240,6 +254,7 @@ static void take_block(const whole_signal *s, int64_t from, int64_t end, int64_t
         if (!is_known(s, i)) continue;
         m->index[k] = i;
         for (int64_t c = 0; c < s->channels; c++) m->y[k * s->channels + c] = value_at(s, i, c);
+        if (s->rays) m->rays[k] = (double)s->rays[i];
         k++;
     }
 }
@@ -250,6 +265,10 @@ static csrec_status take_samples(const whole_signal *s, const char *name, csrec_
     if (s->image->bits) m->scale[1] = (double)((1 << s->image->bits) - 1);
     csrec_status status = csrec_measurement_allocate(m, name, error);
     if (status) return status;
+    if (s->rays && csrec_each_allocate(true, false, m)) {
+        csrec_measurement_clear(m);
+        return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", name);
+    }
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(s->entries, 0))
     for (int64_t b = 0; b < blocks_of(s); b++)
         take_block(s, b * BLOCK, end_of(s, b), s->before[b], m);
@@ -327,10 +346,13 @@ csrec_status csrec_measurement_from_signal(csrec_input *input, const csrec_read_
     s.unknown = input->unknown;
     s.tells = s.unknown || dtype == CSREC_F32 || dtype == CSREC_F64;
     s.channels = m.channels;
+    s.rays = input->rays;
     if (!status) status = csrec_shape_count(&m.shape, &s.entries);
     if (!status) status = find_known(&s, input->name, &m, error);
     if (!status) status = count_known(&s, input->name, &m, error);
     if (!status) status = take_samples(&s, input->name, &m, error);
+    for (int64_t i = 0; i < s.entries && s.rays && !status; i++)
+        input->facts.lost += is_lost(&s, i);
     free(s.known.at);
     free(s.before);
     input->facts.soft = s.known.soft;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/threads.h"
 #include "measurement/measurement.h"
 #include "measurement/nearby.h"
 
@@ -65,6 +66,31 @@ void csrec_sample_copy(const csrec_measurement *from, int64_t i, csrec_measureme
         memmove(to->deviation + k * C, from->deviation + i * C, (size_t)C * sizeof *to->deviation);
 }
 
+/* All NaN, or one infinite. */
+static bool is_lost(const csrec_measurement *m, int64_t i) {
+    int64_t known = 0;
+    for (int64_t c = 0; c < m->channels; c++) {
+        if (isinf(m->y[i * m->channels + c])) return true;
+        known += !isnan(m->y[i * m->channels + c]);
+    }
+    return known == 0;
+}
+
+int64_t csrec_each_leave_lost(csrec_measurement *m) {
+    int64_t kept = 0;
+    const int64_t all = m->n;
+    for (int64_t i = 0; i < all && m->rays && !m->through && !m->is_complex; i++) {
+        if (is_lost(m, i)) continue;
+        m->index[kept] = m->index[i];
+        csrec_sample_copy(m, i, m, kept++);
+    }
+    if (kept == 0 || kept == all) return 0;
+    m->n = kept;
+    m->pattern = CSREC_PATTERN_NONE; /* no longer those that it draws */
+    m->count = 0;
+    return all - kept;
+}
+
 /* ------------------------------------------------------------------ the noise ----------------- */
 
 enum { NEAR = 8 };
@@ -87,12 +113,15 @@ static double albedo_at(const light *l, int64_t i) {
     return isnan(albedo) ? 1.0 : fmax(albedo, 0.0) + 0.04;
 }
 
+static double value_at(const light *l, int64_t i, int64_t c) {
+    return l->m->y[i * l->m->channels + c] / albedo_at(l, i);
+}
+
 static void look(light *l, int64_t c) {
-    const csrec_measurement *m = l->m;
-    for (int64_t k = 0; k < m->n; k++) {
+    for (int64_t k = 0; k < l->m->n; k++) {
         const int64_t i = csrec_nearby_sample(&l->nearby, k);
-        l->value[k] = m->y[i * m->channels + c] / albedo_at(l, i);
-        l->rays[k] = m->rays[i];
+        l->value[k] = value_at(l, i, c);
+        l->rays[k] = l->m->rays[i];
     }
 }
 
@@ -163,19 +192,29 @@ static void guess(light *l, int64_t c, double *deviation) {
     }
 }
 
+/* To be closed even then. */
+static csrec_status open_light(const csrec_measurement *m, light *l, csrec_error *error) {
+    *l = (light){.m = m};
+    CSREC_TAKE(&l->pool, l->value, m->n);
+    CSREC_TAKE(&l->pool, l->rays, m->n);
+    CSREC_TAKE(&l->pool, l->ratio, m->n);
+    CSREC_TAKE(&l->pool, l->mean, m->n);
+    return l->pool.lacks
+               ? csrec_fail(error, CSREC_MEMORY, "out of memory for the noise of %lld samples",
+                            (long long)m->n)
+               : csrec_nearby_create(m, NEAR, &l->nearby, error);
+}
+
+static void close_light(light *l) {
+    csrec_nearby_clear(&l->nearby);
+    csrec_pool_clear(&l->pool);
+}
+
 static csrec_status guess_all(const csrec_measurement *m, double *deviation, csrec_error *error) {
-    light l = {.m = m};
-    CSREC_TAKE(&l.pool, l.value, m->n);
-    CSREC_TAKE(&l.pool, l.rays, m->n);
-    CSREC_TAKE(&l.pool, l.ratio, m->n);
-    CSREC_TAKE(&l.pool, l.mean, m->n);
-    csrec_status status =
-        l.pool.lacks ? csrec_fail(error, CSREC_MEMORY,
-                                  "out of memory for the noise of %lld samples", (long long)m->n)
-                     : csrec_nearby_create(m, NEAR, &l.nearby, error);
+    light l;
+    csrec_status status = open_light(m, &l, error);
     for (int64_t c = 0; c < m->channels && !status; c++) guess(&l, c, deviation);
-    csrec_nearby_clear(&l.nearby);
-    csrec_pool_clear(&l.pool);
+    close_light(&l);
     return status;
 }
 
@@ -190,4 +229,66 @@ csrec_status csrec_noise_each(const csrec_measurement *m, double *deviation, csr
         open = open || isnan(deviation[i]);
     }
     return status || !open ? status : guess_all(m, deviation, error);
+}
+
+/* ------------------------------------------------------------------ fireflies ----------------- */
+
+/* Beyond so many deviations of a mean of its rays above the light of so many around, without the
+ * brightest of them, which may be a firefly, too; and so often the second (docs/renderings.md). */
+enum { AROUND = 24, AROUND_LEAST = 8 };
+static const double BEYOND = 60.0, ABOVE = 2.0;
+
+/* The mean of the channels that are measured. */
+static void look_white(light *l) {
+    const csrec_measurement *m = l->m;
+    memset(l->value, 0, (size_t)m->n * sizeof *l->value);
+    memset(l->mean, 0, (size_t)m->n * sizeof *l->mean);
+    for (int64_t c = 0; c < m->channels; c++) {
+        l->albedo = albedo_of(m, c);
+        for (int64_t k = 0; k < m->n; k++) {
+            const double v = value_at(l, csrec_nearby_sample(&l->nearby, k), c);
+            l->value[k] += isnan(v) ? 0.0 : v;
+            l->mean[k] += !isnan(v);
+        }
+    }
+    for (int64_t k = 0; k < m->n; k++) {
+        l->value[k] /= l->mean[k];
+        l->rays[k] = m->rays[csrec_nearby_sample(&l->nearby, k)];
+    }
+}
+
+static bool is_firefly(const light *l, double kappa, int64_t k) {
+    csrec_neighbour near[AROUND];
+    const int n = csrec_nearby_find(&l->nearby, k, AROUND, near);
+    int64_t first = -1;
+    double second = -INFINITY, sum = 0.0, rays = 0.0;
+    for (int i = 0; i < n; i++)
+        if (first < 0 || l->value[near[i].rank] > l->value[first]) first = near[i].rank;
+    for (int i = 0; i < n; i++) {
+        const int64_t at = near[i].rank;
+        if (at == first) continue;
+        second = fmax(second, l->value[at]);
+        sum += l->rays[at] * l->value[at];
+        rays += l->rays[at];
+    }
+    const double mean = rays > 0.0 ? sum / rays : INFINITY;
+    return n >= AROUND_LEAST && l->value[k] > ABOVE * second && l->value[k] > 0.0 &&
+           l->value[k] > mean * (1.0 + BEYOND * sqrt(kappa / l->rays[k]));
+}
+
+csrec_status csrec_fireflies_find(const csrec_measurement *m, int threads, uint8_t *firefly,
+                                  csrec_error *error) {
+    light l;
+    csrec_status status = open_light(m, &l, error);
+    if (!status) {
+        look_white(&l);
+        for (int64_t k = 0; k < m->n; k++) measure(&l, k);
+        const double kappa = kappa_of(&l);
+        look_white(&l);
+#pragma omp parallel for schedule(static) num_threads(csrec_threads(threads))
+        for (int64_t k = 0; k < m->n; k++)
+            firefly[csrec_nearby_sample(&l.nearby, k)] = is_firefly(&l, kappa, k);
+    }
+    close_light(&l);
+    return status;
 }

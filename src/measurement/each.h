@@ -21,6 +21,13 @@ void csrec_each_take(csrec_pool *pool, const csrec_measurement *measurement, int
 /* The same by malloc, which csrec_measurement_clear frees. CSREC_MEMORY: nothing is allocated. */
 csrec_status csrec_each_allocate(bool rays, bool deviation, csrec_measurement *measurement);
 
+/* Leaves out samples of rays that are not finite, unless all are; returns their number. */
+int64_t csrec_each_leave_lost(csrec_measurement *measurement);
+
+/* Samples of rays, far brighter than their neighbours: 1 in [n], else 0. */
+csrec_status csrec_fireflies_find(const csrec_measurement *measurement, int threads,
+                                  uint8_t *firefly, csrec_error *error);
+
 /* Values, rays and deviations of sample i become those of sample k of another measurement, of the
  * same channels, or of itself. */
 void csrec_sample_copy(const csrec_measurement *from, int64_t i, csrec_measurement *to, int64_t k);

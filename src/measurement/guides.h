@@ -21,3 +21,7 @@ csrec_status csrec_guides_check(const csrec_measurement *measurement, const char
 /* What a renderer calls by that name, of a layer or part of it: "albedo", "normal", "depth" or
  * "position"; NULL: none of these. */
 const char *csrec_guide_kind(const char *layer);
+
+/* What else it tells of single samples: "rays", their numbers, "inverse", 1 by them, "share", of
+ * the most; "variance" of a ray, "moment", its mean square; NULL: none of these. */
+const char *csrec_each_kind(const char *layer);

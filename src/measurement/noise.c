@@ -18,6 +18,7 @@
 #include "measurement/measurement.h"
 #include "base/unit.h"
 #include "measurement/channels.h"
+#include "measurement/each.h"
 #include "measurement/nearby.h"
 
 enum { LEAVES = 4, BLOCKS_LEAST = 8, LEAF_MOST = 2 * CSREC_DIMS_MAX + 4 };
@@ -366,6 +367,11 @@ csrec_status csrec_outliers_find(const csrec_measurement *measurement, int threa
     outlier_job j = {unit_of(measurement), threads, outlier};
     *found = 0;
     memset(outlier, 0, (size_t)n);
+    if (measurement->rays) {
+        status = csrec_fireflies_find(measurement, threads, outlier, error);
+        *found = status ? 0 : count_marks(n, outlier, 1);
+        return status;
+    }
     status = csrec_groups_each(measurement, mark_group, &j, error);
     if (status) return status;
     uint8_t wanted = mark_of_outliers(n, outlier);

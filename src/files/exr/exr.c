@@ -78,7 +78,8 @@ static bool find_layer(const exr_attr_chlist_t *list, bool guides, char layer[NA
         const char *name = list->entries[i].name.str;
         snprintf(own, sizeof own, "%.*s", (int)csrec_exr_layer_of(name), name);
         if (list->num_channels > 1 && strcmp(name, "A") == 0) continue;
-        if (guides && csrec_guide_kind(*own ? own : name)) continue;
+        if (guides && (csrec_guide_kind(*own ? own : name) || csrec_each_kind(*own ? own : name)))
+            continue;
         if (!*own || (*layer && strcmp(layer, own) != 0)) return false;
         memcpy(layer, own, sizeof own);
     }
@@ -106,10 +107,10 @@ static const char *within(const char *part, const char *name) {
     return name[length] ? NULL : name + length;
 }
 
-/* Whether the channel's layer is told apart as one of guides. */
-static bool is_guide(const csrec_exr *exr, const char *channel) {
-    char layer[NAME];
-    return csrec_guide_kind(csrec_exr_layer_name(exr, exr->part, channel, layer)) != NULL;
+/* Whether a layer, or part, is told apart: of guides, or of rays and variances. */
+static bool is_told(const csrec_exr *exr, const char *layer) {
+    return (exr->input->guides && csrec_guide_kind(layer)) ||
+           (exr->input->each && csrec_each_kind(layer));
 }
 
 /* "Z, diffuse, the part left": what may be named instead of what l has, NULL: of nothing. */
@@ -118,12 +119,12 @@ static void list_names(csrec_exr *exr, const csrec_exr_layout *l, char *text, si
     size_t used = 0, last = 0;
     const char *before = "";
     const exr_attr_chlist_t *list = NULL;
-    const bool guides = l && exr->input->guides;
+    char layer[NAME];
     text[0] = '\0';
     if (exr_get_channels(exr->file, exr->part, &list)) return;
     for (int i = 0; i < list->num_channels && used < room; i++) {
         const char *name = list->entries[i].name.str;
-        if (guides && is_guide(exr, name)) continue;
+        if (l && is_told(exr, csrec_exr_layer_name(exr, exr->part, name, layer))) continue;
         size_t length = csrec_exr_layer_of(name);
         if (l && (i == l->alpha || i == l->channel[0] ||
                   (l->channels == 3 && (i == l->channel[1] || i == l->channel[2]))))
@@ -136,7 +137,7 @@ static void list_names(csrec_exr *exr, const csrec_exr_layout *l, char *text, si
     }
     exr_get_count(exr->file, &parts);
     for (int p = 0; p < parts && used < room; p++)
-        if (p != exr->part && !(guides && csrec_guide_kind(csrec_exr_part_name(exr, p))))
+        if (p != exr->part && !(l && is_told(exr, csrec_exr_part_name(exr, p))))
             used += (size_t)snprintf(text + used, room - used, "%s%.40s", used ? ", " : "",
                                      csrec_exr_part_name(exr, p));
     csrec_text_clean(text);

@@ -69,6 +69,42 @@ const char *csrec_exr_part_name(const csrec_exr *exr, int part);
  * "Y" and "Z" that are all there. */
 const char *csrec_exr_layer_name(const csrec_exr *exr, int part, const char *channel,
                                  char text[CSREC_EXR_NAME]);
+/* Channels of a part that belong together. */
+enum { CSREC_EXR_PLANES = 4 };
+typedef struct csrec_exr_layer {
+    int part, channels, channel[CSREC_EXR_PLANES], alpha; /* -1: of the part, or none */
+    const char *kind;
+    char name[CSREC_EXR_NAME];
+} csrec_exr_layer;
+
+/* Layers of a kind, of pictures of the same pixels. */
+typedef struct csrec_exr_layers {
+    csrec_exr *exr;
+    csrec_exr_layout main; /* what is read as the picture; channels 0: nothing */
+    int main_part, n;
+    const char *(*kind)(const char *layer); /* csrec_guide_kind, csrec_each_kind */
+    bool any;                               /* also those of no kind, but sets of names */
+    csrec_exr_layer one[CSREC_GUIDES_MOST];
+} csrec_exr_layers;
+
+/* Finds at most so many channels. */
+csrec_status csrec_exr_layers_find(csrec_exr_layers *layers, int64_t room, csrec_error *error);
+
+/* R of "albedo.R". */
+const char *csrec_exr_component_of(const char *channel);
+
+/* What layers tell of single samples (exr_each.c): rays [entries], variance of the mean [entries *
+ * channels]; NULL: nothing. */
+typedef struct csrec_exr_each {
+    float *rays;
+    double *variance;
+    char note[240];
+} csrec_exr_each;
+
+/* A file that cannot be read tells nothing. CSREC_MEMORY: each is empty. */
+csrec_status csrec_exr_each_read(csrec_input *input, csrec_exr_each *each, csrec_error *error);
+void csrec_exr_each_clear(csrec_exr_each *each);
+
 /* Layers that are known beside the samples (exr_guides.c): all of the file, for
  * csrec_guides_read; and the measurement with those of its own file. */
 csrec_status csrec_exr_guides(csrec_input *input, csrec_measurement *measurement,

@@ -9,24 +9,11 @@
 #include "files/exr/exr.h"
 #include "files/guides.h"
 #include "files/measurement.h"
+#include "measurement/each.h"
 #include "measurement/guides.h"
 
-enum { PLANES = 4 };
-
-/* Channels of a part that belong together. */
-typedef struct layer {
-    int part, channels, channel[PLANES], alpha; /* -1: of the part, or none */
-    const char *kind;
-    char name[CSREC_EXR_NAME];
-} layer;
-
-typedef struct layers {
-    csrec_exr *exr;
-    csrec_exr_layout main; /* what is read as the picture; channels 0: nothing */
-    int main_part, n;
-    bool any; /* also those of no kind, but sets of names */
-    layer one[CSREC_GUIDES_MOST];
-} layers;
+typedef csrec_exr_layer layer;
+typedef csrec_exr_layers layers;
 
 static bool is_among(const exr_attr_chlist_t *list, const char *channel, const char *set) {
     bool own = false, all = true;
@@ -44,7 +31,9 @@ const char *csrec_exr_layer_name(const csrec_exr *exr, int part, const char *cha
     const size_t length = csrec_exr_layer_of(channel), all = length ? length : strlen(channel);
     snprintf(text, CSREC_EXR_NAME, "%.*s", all < 255 ? (int)all : 255, channel);
     if (length || exr_get_channels(exr->file, part, &list)) return text;
-    if (is_among(list, channel, "RGB") || is_among(list, channel, "XYZ"))
+    const bool alone = list->num_channels == 1 && strcmp(channel, "Y") == 0;
+    if (is_among(list, channel, "RGB") || is_among(list, channel, "XYZ") ||
+        (alone && *csrec_exr_part_name(exr, part)))
         snprintf(text, CSREC_EXR_NAME, "%s", csrec_exr_part_name(exr, part));
     return text;
 }
@@ -58,7 +47,7 @@ static bool is_main(const layers *s, int part, int channel) {
 static layer *layer_for(layers *s, int part, const char *name) {
     for (int k = 0; k < s->n; k++)
         if (s->one[k].part == part && strcmp(s->one[k].name, name) == 0) return &s->one[k];
-    const char *kind = csrec_guide_kind(name);
+    const char *kind = s->kind(name);
     if (!kind && (!s->any || strstr(name, "rypto"))) return NULL;
     if (s->n == CSREC_GUIDES_MOST) return NULL;
     layer *made = &s->one[s->n++];
@@ -67,7 +56,7 @@ static layer *layer_for(layers *s, int part, const char *name) {
     return made;
 }
 
-static const char *component_of(const char *channel) {
+const char *csrec_exr_component_of(const char *channel) {
     const size_t length = csrec_exr_layer_of(channel);
     return channel + length + (length > 0);
 }
@@ -75,7 +64,7 @@ static const char *component_of(const char *channel) {
 /* R, G, B, or X, Y, Z, or U, V; others as the file has them. */
 static int rank_of(const exr_attr_chlist_t *list, int channel) {
     static const char order[] = "rgbxyzuv";
-    const char *own = component_of(list->entries[channel].name.str);
+    const char *own = csrec_exr_component_of(list->entries[channel].name.str);
     const char *at = *own && !own[1] ? strchr(order, tolower((unsigned char)*own)) : NULL;
     return at ? (int)(at - order) : -1;
 }
@@ -83,12 +72,12 @@ static int rank_of(const exr_attr_chlist_t *list, int channel) {
 static void add_channel(layers *s, const exr_attr_chlist_t *list, int part, int channel) {
     char name[CSREC_EXR_NAME];
     const exr_attr_chlist_entry_t *e = &list->entries[channel];
-    const char *own = component_of(e->name.str);
+    const char *own = csrec_exr_component_of(e->name.str);
     const bool alpha = (*own == 'A' || *own == 'a') && !own[1];
     if (is_main(s, part, channel) || e->x_sampling != 1 || e->y_sampling != 1) return;
     if (alpha && own == e->name.str) return; /* that of the part */
     layer *to = layer_for(s, part, csrec_exr_layer_name(s->exr, part, e->name.str, name));
-    if (!to || (!alpha && to->channels == PLANES)) return;
+    if (!to || (!alpha && to->channels == CSREC_EXR_PLANES)) return;
     if (alpha) {
         to->alpha = channel;
         return;
@@ -121,7 +110,7 @@ static void limit(layers *s, int64_t room) {
     s->n = kept;
 }
 
-static csrec_status find_layers(layers *s, const csrec_measurement *m, csrec_error *error) {
+csrec_status csrec_exr_layers_find(layers *s, int64_t room, csrec_error *error) {
     int parts = 1;
     exr_get_count(s->exr->file, &parts);
     for (int p = 0; p < parts; p++) {
@@ -130,7 +119,7 @@ static csrec_status find_layers(layers *s, const csrec_measurement *m, csrec_err
         if (result) return csrec_exr_failed(s->exr, result, error);
         for (int c = 0; c < list->num_channels && is_alike(s, p); c++) add_channel(s, list, p, c);
     }
-    limit(s, CSREC_GUIDES_MOST - (m->guides ? m->guides->n : 0));
+    limit(s, room);
     return CSREC_OK;
 }
 
@@ -162,7 +151,7 @@ static void take_values(const csrec_image *pixels, int64_t entries, const layer 
 /* The kind alone, if no plane has it yet. */
 static void name_layer(const layer *one, const csrec_measurement *m, char name[CSREC_EXR_NAME]) {
     bool free = one->kind != NULL;
-    const char *own = component_of(one->name);
+    const char *own = csrec_exr_component_of(one->name);
     for (int64_t k = 0; m->guides && k < m->guides->n && free; k++)
         free = strcmp(m->guides->name[k], one->kind) != 0;
     snprintf(name, CSREC_EXR_NAME, "%s%s%.200s", one->kind ? one->kind : "",
@@ -234,13 +223,15 @@ static csrec_status read_layers(csrec_input *input, bool all, csrec_measurement 
         csrec_exr_close(&exr);
         return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
     }
+    const int64_t room = CSREC_GUIDES_MOST - (m->guides ? m->guides->n : 0);
     s->exr = &exr;
+    s->kind = csrec_guide_kind;
     s->main.alpha = -1;
     if (!all) status = csrec_exr_choose(&exr, &s->main, error);
     s->main_part = exr.part;
-    if (!status) status = find_layers(s, m, error);
+    if (!status) status = csrec_exr_layers_find(s, room, error);
     s->any = all && s->n == 0;
-    if (!status && s->any) status = find_layers(s, m, error);
+    if (!status && s->any) status = csrec_exr_layers_find(s, room, error);
     if (!status) status = take_all(s, m, error);
     csrec_exr_close(&exr);
     free(s);
@@ -261,12 +252,34 @@ static void tell(csrec_input *input, const csrec_guides *guides) {
     if (guides) csrec_input_note(input, "guides are its layers %s", names);
 }
 
+/* The variance of each value, from planes of all entries. */
+static csrec_status take_variance(const csrec_exr_each *each, csrec_measurement *m,
+                                  csrec_error *error) {
+    csrec_measurement own = *m;
+    if (!each->variance) return CSREC_OK;
+    if (csrec_each_allocate(false, true, &own))
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for the noise of samples");
+    m->deviation = own.deviation;
+    for (int64_t i = 0; i < m->n * m->channels; i++)
+        m->deviation[i] =
+            sqrt(each->variance[m->index[i / m->channels] * m->channels + i % m->channels]);
+    return CSREC_OK;
+}
+
 csrec_status csrec_exr_measurement(csrec_input *input, const csrec_read_options *options,
                                    csrec_measurement *measurement, csrec_error *error) {
     csrec_measurement m = {0};
+    csrec_exr_each each = {.rays = NULL};
     input->guides = !options->no_guides;
-    csrec_status status = csrec_measurement_from_signal(input, options, &m, error);
+    input->each = true;
+    csrec_status status = csrec_exr_each_read(input, &each, error);
+    input->rays = each.rays;
+    if (!status) status = csrec_measurement_from_signal(input, options, &m, error);
+    input->rays = NULL;
+    if (!status) status = take_variance(&each, &m, error);
     if (!status && input->guides) status = read_layers(input, false, &m, error);
+    if (!status && each.note[0]) csrec_input_note(input, "%s", each.note);
     if (!status) tell(input, m.guides);
+    csrec_exr_each_clear(&each);
     return csrec_measurement_deliver(status, &m, measurement);
 }

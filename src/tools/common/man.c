@@ -19,7 +19,11 @@ static const struct {
     {"mask", "bool/uint8, the signal's shape",
      "instead of shape and index: y lists its true entries in C order"},
     {"seed, pattern, count", "scalars", "instead of index: the reader draws the positions again"},
-    {"sigma", "float", "optional: standard deviation of the noise, in units of y"},
+    {"sigma", "float, [N] or [N, C]",
+     "optional: standard deviation of the noise, in units of y; of all samples (of one ray, with "
+     "rays), or of each sample or value, NaN where it is not known"},
+    {"rays", "float or integer [N]",
+     "optional: measurements, as rays of a renderer, that each sample is the mean of, above 0"},
     {"guides", "float [K, shape]",
      "optional: K planes that are known beside the samples, NaN where not"},
     {"guide_names", "text [K]",

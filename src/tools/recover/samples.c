@@ -231,11 +231,18 @@ int cli_job_noise(cli_job *job) {
         return CLI_CONTINUE;
     }
     if (job->a->robust) status = drop_outliers(job, &error);
+    const bool estimates = source && strcmp(source, "estimate") == 0;
     if (!status && job->a->sigma) m->sigma = job->request->sigma;
-    if (!status && source && strcmp(source, "estimate") == 0)
-        status = csrec_noise_estimate(m, &m->sigma, &error);
+    if (!status && job->a->sigma && !estimates) { /* in place of those of samples */
+        free(m->deviation);
+        m->deviation = NULL;
+    }
+    if (estimates && m->rays) m->sigma = 0.0; /* the library's, of each sample */
+    if (!status && estimates && !m->rays) status = csrec_noise_estimate(m, &m->sigma, &error);
     if (status) return cli_job_fail(job, "%s: %s", job->input, error.text);
-    if (!source && !job->a->quiet && !job->a->labels && cli_job_has_points(job)) suspect_noise(job);
+    if (!source && !m->rays && !m->deviation && !job->a->quiet && !job->a->labels &&
+        cli_job_has_points(job))
+        suspect_noise(job);
     return CLI_CONTINUE;
 }
 
