@@ -37,7 +37,7 @@ static const struct {
     double rate; /* 0: one sample */
     const char *through;
     int guides;
-    bool sequence;
+    bool sequence, rays;
 } cases[] = {{{2, {53, 47}}, 1, .rate = 0.4},
              {{2, {1, 1}}, 1, .rate = 1.0},
              {{2, {1, 61}}, 1, .rate = 0.5},
@@ -52,7 +52,10 @@ static const struct {
              {{1, {37}}, 1, .rate = 1.0, .through = "staircase"},
              {{2, {13, 11}}, 1, .rate = 1.0, .through = "staircase"},
              {{2, {29, 23}}, 1, .rate = 0.3, .guides = 3},
-             {{3, {4, 13, 11}}, 1, .rate = 0.4, .sequence = true}};
+             {{3, {4, 13, 11}}, 1, .rate = 0.4, .sequence = true},
+             {{2, {29, 23}}, 3, .rate = 0.3, .guides = 3, .rays = true},
+             {{2, {1, 1}}, 1, .rate = 1.0, .rays = true},
+             {{2, {1, 61}}, 2, .rate = 0.5, .rays = true}};
 
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -87,6 +90,9 @@ static void draw_scene(int number, scene *s) {
     if (s->guides.n) s->m.guides = &s->guides;
     s->m.index = check_keep((size_t)s->m.n * sizeof *s->m.index);
     s->m.y = check_keep((size_t)(s->m.n * s->m.channels) * sizeof *s->m.y);
+    if (cases[number].rays) s->m.rays = check_room(s->m.n);
+    for (int64_t k = 0; k < s->m.n && s->m.rays; k++)
+        s->m.rays[k] = 1.0 + (double)check_below(&seed, 8);
     const double step = 100.0 * check_uniform(&seed);
     for (int64_t k = 0; k < s->m.n; k++) {
         s->m.index[k] = k * rows / s->m.n;
@@ -101,6 +107,7 @@ static csrec_model *model_for(const csrec_method_type *method, const scene *s) {
     const char *kind = method->info.model ? method->info.model : "";
     if (strcmp(kind, "net") == 0) return draw_model(s->m.channels == 3 ? 3 : 1);
     if (strcmp(kind, "beside") == 0) return draw_beside(3, 2, 0.05);
+    if (strcmp(kind, "rendered") == 0) return draw_rendered(0.05);
     return least_model(method, s->m.shape, s->m.channels);
 }
 

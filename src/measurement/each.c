@@ -155,7 +155,7 @@ static int ascending(const void *a, const void *b) {
  * are chi^2 with one degree of freedom, of which the mean there is P(chi^2_3 < 2.706) / 0.9 =
  * 0.623. */
 static double kappa_of(light *l) {
-    static const double share = 0.9, of_mean = 0.6228;
+    static const double share = 0.9, of_mean = 0.6230;
     int64_t n = 0;
     for (int64_t k = 0; k < l->m->n; k++)
         if (isfinite(l->ratio[k])) l->value[n++] = l->ratio[k];

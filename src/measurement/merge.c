@@ -23,6 +23,7 @@ typedef struct {
     int64_t *sample;    /* [samples] number among the samples of all parts, in their order */
     int64_t *start;     /* [n + 1] number of each part's first sample */
     bool rays;          /* all parts have them: they are the weights */
+    bool any_rays;      /* sigma is that of one ray */
     double unit;        /* the largest sigma, or 1 */
     double variance;    /* sum over the merged values, in squares of the unit, */
     int64_t values;     /* and their number */
@@ -104,6 +105,13 @@ static double noise_of(value v, int64_t channel) {
     return isnan(own) ? m->sigma / sqrt(m->rays ? m->rays[v.i] : 1.0) : own;
 }
 
+/* Whether nothing but its rays tells of the noise. */
+static bool is_open(value v, int64_t channel) {
+    const csrec_measurement *m = v.m;
+    return m->rays && m->sigma == 0.0 &&
+           (!m->deviation || isnan(m->deviation[v.i * m->channels + channel]));
+}
+
 static value value_of(const merge *s, int64_t sample) {
     int64_t low = 0, high = s->n;
     while (high - low > 1) { /* the part that holds the sample */
@@ -148,7 +156,8 @@ static double weight_of(const merge *s, value v, int64_t channel, double least) 
 static double average_channel(merge *s, int64_t from, int64_t to, int64_t channel,
                               double *deviation) {
     const double least = least_sigma(s, from, to, channel);
-    double total = 0.0, first = NAN, mean = 0.0, variance = 0.0;
+    double total = 0.0, first = NAN, mean = 0.0, variance = 0.0, rays = 0.0;
+    bool open = false;
     for (int64_t i = from; i < to; i++) {
         const value v = value_of(s, s->sample[i]);
         if (isnan(v.y[channel])) continue;
@@ -164,10 +173,12 @@ static double average_channel(merge *s, int64_t from, int64_t to, int64_t channe
         if (isnan(v.y[channel])) continue;
         mean += share * (v.y[channel] - first);
         variance += own * own;
+        rays += v.m->rays ? v.m->rays[v.i] : 1.0;
+        open = open || is_open(v, channel);
     }
-    s->variance += s->rays ? variance * total : variance; /* of one ray */
+    s->variance += s->any_rays ? variance * rays : variance;
     s->values++;
-    *deviation = s->unit * sqrt(variance);
+    *deviation = open ? NAN : s->unit * sqrt(variance);
     return first + mean;
 }
 
@@ -227,9 +238,9 @@ static double merged_sigma(const merge *s) {
 }
 
 static csrec_status join(merge *s, csrec_measurement *merged, csrec_error *error) {
-    bool any_rays = false, any_deviation = false;
+    bool any_deviation = false;
     for (int64_t k = 0; k < s->n; k++) {
-        any_rays = any_rays || s->parts[k]->rays;
+        s->any_rays = s->any_rays || s->parts[k]->rays;
         any_deviation = any_deviation || s->parts[k]->deviation;
     }
     csrec_status status = allocate(s);
@@ -240,7 +251,7 @@ static csrec_status join(merge *s, csrec_measurement *merged, csrec_error *error
             merged->n += i == 0 || s->position[i] != s->position[i - 1];
         status = csrec_measurement_allocate(merged, "the merged measurement", error);
     }
-    if (!status && (status = csrec_each_allocate(any_rays, any_deviation, merged)))
+    if (!status && (status = csrec_each_allocate(s->any_rays, any_deviation, merged)))
         csrec_measurement_clear(merged);
     if (status) return status;
     int64_t k = 0;

@@ -87,7 +87,7 @@ csrec_status csrec_graded_run(const csrec_graded *job, csrec_error *error) {
     one.sigma = g.first;
     const int steps = g.same || !job->signal || !job->steps ? 0 : STEPS;
     for (int k = 0; k <= steps && !status; k++) {
-        status = job->run(job->context, &one, k == steps, error);
+        status = job->run(job->context, &one, steps - k, error);
         if (status || job->report->outcome == CSREC_INTERRUPTED || k == steps) break;
         step(&g, job->signal);
         one.y = g.y;

@@ -305,18 +305,20 @@ static bool leave_beside(const csrec_method_type *method, csrec_measurement *m) 
 }
 
 /* A step of csrec_graded. Tiles that are kept would be those of another step. */
-static csrec_status run_step(void *job, const csrec_measurement *m, bool last, csrec_error *error) {
+static csrec_status run_step(void *job, const csrec_measurement *m, int left, csrec_error *error) {
     recover_job *j = job;
     csrec_recover_options *o = &j->layout.resolved.options;
     csrec_history *history = o->history;
-    double *variance = j->variance;
+    double *variance = j->variance, seconds = o->seconds;
     o->journal = NULL;
-    if (!last) {
+    o->seconds /= left + 1.0;
+    if (left) {
         o->history = NULL;
         j->variance = NULL;
     }
     csrec_status status = run_in_curve(j, m, error);
     o->history = history;
+    o->seconds = seconds - o->seconds;
     j->variance = variance;
     return status;
 }
@@ -324,17 +326,17 @@ static csrec_status run_step(void *job, const csrec_measurement *m, bool last, c
 /* all: the measurement with its guides. */
 static csrec_status run_graded(recover_job *j, const csrec_measurement *all,
                                const csrec_measurement *seen, csrec_error *error) {
+    csrec_comm *comm = j->layout.resolved.options.comm;
     const csrec_graded graded = {.measurement = all,
                                  .seen = seen,
-                                 .steps = csrec_comm_size(j->layout.resolved.options.comm) == 1,
-                                 .signal = j->signal,
+                                 .steps = csrec_comm_size(comm) == 1,
+                                 .signal = csrec_comm_rank(comm) == 0 ? j->signal : NULL,
                                  .variance = j->variance,
                                  .report = &j->report,
                                  .run = run_step,
                                  .context = j};
     const bool each = all->rays || all->deviation;
     if (!each || seen->sequence || j->layout.method->graded) return run_in_curve(j, seen, error);
-    j->layout.resolved.options.seconds /= 3.0;
     return csrec_graded_run(&graded, error);
 }
 

@@ -94,8 +94,8 @@ typedef struct csrec_graded {
     bool steps;                           /* else one run, with the mean noise */
     double *signal, *variance;            /* of `run`, or NULL */
     csrec_recover_report *report;
-    /* Recovers samples of one sigma; last: it is the result. */
-    csrec_status (*run)(void *context, const csrec_measurement *one, bool last, csrec_error *error);
+    /* Recovers samples of one sigma; left: steps behind this one, 0: it is the result. */
+    csrec_status (*run)(void *context, const csrec_measurement *one, int left, csrec_error *error);
     void *context;
 } csrec_graded;
 

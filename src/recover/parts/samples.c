@@ -140,7 +140,7 @@ csrec_status csrec_samples_select(const csrec_measurement *m, const csrec_tiling
     part->pattern = CSREC_PATTERN_NONE;
     part->count = part->n = 0;
     part->index = NULL;
-    part->y = NULL;
+    part->y = part->rays = part->deviation = NULL; /* tiles are of methods that know one sigma */
     part->guides = NULL;
     for (int a = 0; a < m->shape.dims; a++)
         part->shape.dim[a] = extent_of(box, CSREC_TILE_AXES - m->shape.dims + a);

@@ -44,10 +44,18 @@ static csrec_status check_options(const csrec_recover_options *o, csrec_error *e
                       "tiles one by one have no communicator, history or curve; leave them out");
 }
 
+static csrec_status check_noise(const csrec_measurement *m, csrec_error *error) {
+    if (!m->rays && !m->deviation) return CSREC_OK;
+    return csrec_fail(error, CSREC_UNSUPPORTED,
+                      "samples have rays or a sigma each, and tiles one by one know one sigma; "
+                      "recover the whole");
+}
+
 csrec_status csrec_tiles_create(const csrec_measurement *m, const csrec_recover_options *options,
                                 csrec_tiles **tiles, csrec_error *error) {
     csrec_status status = csrec_measurement_check_points(m, "measurement", error);
     if (!status) status = check_options(options, error);
+    if (!status) status = check_noise(m, error);
     if (status) return status;
     csrec_tiles *t = calloc(1, sizeof *t);
     if (!t) return csrec_fail(error, CSREC_MEMORY, "out of memory");
