@@ -57,7 +57,8 @@ typedef struct csrec_measurement {
     double *rays; /* NULL, or [n] > 0: measurements, as rays of a renderer, that a sample is the
                      mean of; sigma is then that of one. Of entries alone, as is deviation */
     double *deviation; /* NULL, or [n * channels] >= 0: standard deviation of the noise of each
-                          value, in place of sigma; 0: none, NaN: not known, by sigma and rays */
+                          value, in place of sigma; 0: none, of less than 32 rays not known; NaN:
+                          not known, by sigma and rays */
     bool sequence;     /* of three axes the first is time: frames, each with samples of its own.
                           Not through an operator */
     bool bands_apart;  /* else complete channels are guides of those with gaps */

@@ -218,14 +218,19 @@ static csrec_status guess_all(const csrec_measurement *m, double *deviation, csr
     return status;
 }
 
+double csrec_noise_told(const csrec_measurement *m, int64_t i, int64_t c) {
+    const double own = m->deviation ? m->deviation[i * m->channels + c] : NAN;
+    const bool alike = own == 0.0 && m->rays && m->rays[i] < CSREC_RAYS_TOLD;
+    if (!isnan(own) && !alike) return own;
+    if (m->rays && m->sigma == 0.0) return NAN;
+    return m->sigma / sqrt(m->rays ? m->rays[i] : 1.0);
+}
+
 csrec_status csrec_noise_each(const csrec_measurement *m, double *deviation, csrec_error *error) {
     bool open = false;
     csrec_status status = csrec_measurement_check_points(m, "measurement", error);
     for (int64_t i = 0; i < m->n * m->channels && !status; i++) {
-        const double rays = m->rays ? m->rays[i / m->channels] : 1.0;
-        deviation[i] = m->deviation ? m->deviation[i] : NAN;
-        if (isnan(deviation[i]) && (m->sigma > 0.0 || !m->rays))
-            deviation[i] = m->sigma / sqrt(rays);
+        deviation[i] = csrec_noise_told(m, i / m->channels, i % m->channels);
         open = open || isnan(deviation[i]);
     }
     return status || !open ? status : guess_all(m, deviation, error);

@@ -5,6 +5,12 @@
 #include "base/pool.h"
 #include "csrec/measurement.h"
 
+enum { CSREC_RAYS_TOLD = 32 };
+
+/* The standard deviation of channel c of sample i, without a guess; NAN: not known, as also where a
+ * few rays were equal by chance. */
+double csrec_noise_told(const csrec_measurement *measurement, int64_t i, int64_t c);
+
 /* Whether samples may differ from the signal. */
 static inline bool csrec_measurement_is_noisy(const csrec_measurement *m) {
     return m->sigma > 0.0 || m->rays || m->deviation;

@@ -97,19 +97,12 @@ static void take_aov_rays(job *j) {
 
 /* ------------------------------------------------------------------ samples ------------------- */
 
-/* NAN: not known. */
-static double deviation_of(const csrec_measurement *m, int64_t i, int64_t c) {
-    const double own = m->deviation ? m->deviation[i * m->channels + c] : NAN;
-    if (!isnan(own) || (m->rays && m->sigma == 0.0)) return own;
-    return m->sigma / sqrt(m->rays ? m->rays[i] : 1.0);
-}
-
 /* Without a count those that its noise tells of: paths scatter by about their mean. */
 static double rays_of(const csrec_measurement *m, int64_t i) {
     double light = 0.0, noise = 0.0;
     bool exact = true;
     for (int64_t c = 0; c < m->channels; c++) {
-        const double own = deviation_of(m, i, c);
+        const double own = csrec_noise_told(m, i, c);
         exact = exact && own == 0.0;
         light += fabs(m->y[i * m->channels + c]);
         noise += own;
@@ -129,7 +122,7 @@ static void gather(job *j, int64_t first, int64_t count) {
         j->rays[m->index[i]] = (float)rays_of(m, i);
         for (int64_t k = 0; k < count; k++) {
             j->radiance[k * n + m->index[i]] = (float)m->y[i * m->channels + first + k];
-            j->deviation[k * n + m->index[i]] = (float)deviation_of(m, i, first + k);
+            j->deviation[k * n + m->index[i]] = (float)csrec_noise_told(m, i, first + k);
         }
     }
     take_albedo(j, first);
