@@ -213,8 +213,10 @@ def test_every_method_refuses_unknown_settings(rng, method):
     if method == "trial":  # of volumes alone
         truth, mask = picture(rng, 64).reshape(16, 16, 16), rng.random((16, 16, 16)) < 0.5
     guide = truth if method == "beside" else None
+    rays = 4 if method == "rendered" else None
     for name in {"rounds", "effort", "lambda", "planes"} - set(own):
-        refused(lambda: cs.recover(truth, mask, method=method, backend="cpu", guide=guide, **{name: 1}),
+        refused(lambda: cs.recover(truth, mask, method=method, backend="cpu", guide=guide, rays=rays,
+                                   **{name: 1}),
                 f"method {method}.*no parameter '{name}'")
 
 

@@ -198,6 +198,7 @@ def test_the_residual_told_is_that_of_the_signal(rng, method, sigma):
     for scan, way in ways:
         scan.sigma = sigma
         scan.guides = rng.standard_normal((1, 24, 24)) if method == "beside" else None
+        scan.rays = rng.integers(1, 9, len(scan.index)) if method == "rendered" else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             signal, info = cs.recover(scan, method=method, return_info=True, **way)

@@ -3,7 +3,6 @@
  * and the noise that they tell of. */
 #include "measurement/each.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,6 +2,8 @@
 /* each.h - numbers of rays and standard deviations of single samples. */
 #pragma once
 
+#include <math.h>
+
 #include "base/pool.h"
 #include "csrec/measurement.h"
 
@@ -14,6 +16,12 @@ double csrec_noise_told(const csrec_measurement *measurement, int64_t i, int64_t
 /* Whether samples may differ from the signal. */
 static inline bool csrec_measurement_is_noisy(const csrec_measurement *m) {
     return m->sigma > 0.0 || m->rays || m->deviation;
+}
+
+/* Whether value i of y has no noise. */
+static inline bool csrec_value_is_exact(const csrec_measurement *m, int64_t i) {
+    const double own = m->deviation ? m->deviation[i] : NAN;
+    return isnan(own) ? m->sigma == 0.0 && !m->rays : own == 0.0;
 }
 
 csrec_status csrec_each_check(const csrec_measurement *measurement, const char *name,

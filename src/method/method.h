@@ -117,6 +117,7 @@ typedef struct csrec_method_type {
     bool uneven;      /* it takes channels with positions of their own: NaN in y elsewhere */
     bool beside;      /* it uses guides and the frames of a sequence; others do without */
     bool graded;      /* it uses rays and deviations of samples; others have one sigma at a time */
+    bool bounds; /* it departs from samples as far as sigma tells, if their noise is less, too */
     csrec_need (*need)(const csrec_task *task); /* NULL: much more than most need */
     /* Whether parts of the signal can be recovered separately; NULL: never. */
     bool (*parts)(const csrec_task *task);

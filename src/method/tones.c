@@ -8,6 +8,7 @@
 #include "method/method.h"
 #include "base/threads.h"
 #include "learn/model.h"
+#include "measurement/each.h"
 
 static csrec_status allocate(int64_t channels, csrec_whole *whole, csrec_error *error) {
     whole->least = malloc(2 * (size_t)channels * sizeof *whole->least);
@@ -183,12 +184,13 @@ csrec_model_units csrec_model_units_of(const csrec_model *model,
 
 void csrec_samples_restore(const csrec_measurement *measurement, double *signal) {
     const int64_t C = measurement->channels;
-    if (measurement->sigma > 0.0) return;
+    if (measurement->sigma > 0.0 && !measurement->deviation) return;
 #pragma omp parallel for schedule(static) num_threads(csrec_threads_for(measurement->n, 0))
     for (int64_t i = 0; i < measurement->n; i++)
         for (int64_t c = 0; c < C; c++) {
             double y = measurement->y[i * C + c];
-            if (!isnan(y)) signal[measurement->index[i] * C + c] = y;
+            if (!isnan(y) && csrec_value_is_exact(measurement, i * C + c))
+                signal[measurement->index[i] * C + c] = y;
         }
 }
 

@@ -4,7 +4,9 @@
  * The method M with noise s of all samples is iterated: x_0 = M(y, s_0), s_0 the root mean square
  * of the deviations s_i; then x_t+1 = M(y', s) of samples y'_i = x_t + min(1, (s / s_i)^2) (y_i -
  * x_t), which is a proximal gradient step of sum (y_i - x_i)^2 / (2 s_i^2) + R(x), if M is the
- * proximal point of R; 1 / s^2 is the mean of 1 / s_i^2. Two steps are taken (docs/renderings.md).
+ * proximal point of R; 1 / s^2 is the mean of 1 / s_i^2. A method that departs from samples as far
+ * as its sigma tells takes instead of s the noise that y' has, the root mean square of min(s_i, s^2
+ * / s_i), and would else depart further in each step. Two steps are taken (docs/renderings.md).
  */
 #include <math.h>
 #include <string.h>
@@ -19,6 +21,7 @@ typedef struct grades {
     const csrec_measurement *m;
     double *deviation, *y; /* [n * channels]; y: of the step */
     double mean, first;    /* s, s_0; 0: no noise */
+    double left;           /* that of y' */
     bool same;             /* all deviations */
 } grades;
 
@@ -46,6 +49,13 @@ static void summarize(grades *g) {
     g->same = !(least < most);
     g->first = n ? most * sqrt(squares / (double)n) : 0.0;
     g->mean = n && isfinite(precisions) ? most * sqrt((double)n / precisions) : g->first;
+    for (int64_t i = 0; i < g->m->n * g->m->channels; i++) {
+        const double s = g->deviation[i];
+        if (isnan(g->m->y[i]) || s == 0.0) continue;
+        const double left = fmin(s, g->mean * (g->mean / s)) / most;
+        g->left += left * left / (double)n;
+    }
+    g->left = most * sqrt(g->left);
 }
 
 static csrec_status prepare(const csrec_measurement *m, grades *g, csrec_pool *pool,
@@ -91,7 +101,7 @@ csrec_status csrec_graded_run(const csrec_graded *job, csrec_error *error) {
         if (status || job->report->outcome == CSREC_INTERRUPTED || k == steps) break;
         step(&g, job->signal);
         one.y = g.y;
-        one.sigma = g.mean;
+        one.sigma = job->bounds ? g.left : g.mean;
     }
     if (!status && job->signal) restore(&g, job->signal, job->variance);
     if (!status && job->signal)

@@ -92,6 +92,7 @@ typedef struct csrec_graded {
     const csrec_measurement *measurement; /* with all that tells of their noise, */
     const csrec_measurement *seen;        /* and what the method sees of it */
     bool steps;                           /* else one run, with the mean noise */
+    bool bounds;                          /* of the method */
     double *signal, *variance;            /* of `run`, or NULL */
     csrec_recover_report *report;
     /* Recovers samples of one sigma; left: steps behind this one, 0: it is the result. */

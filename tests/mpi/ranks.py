@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ranks.py BUILD openmpi|mpich - csrecover under a launcher of MPI: files, tiles and slabs shared by
 1 to 5 ranks give the bytes of one process; wrong use is one line. Exit code 77 without that MPI."""
+import glob
 import json
 import os
 import shutil
@@ -220,11 +221,13 @@ def ranks_that_differ_are_one_line():
             other = version[:-1] + (b"8" if version[-1:] == b"9" else b"9")
             with open("newer/" + name, "wb") as file:
                 file.write(data.replace(b"\0" + version + b"\0", b"\0" + other + b"\0"))
+    here = os.path.dirname(os.path.abspath(__file__))
+    priors = len(glob.glob(here + "/../../share/csrecover/prior-*.npz"))
     bare, newer = (
         ["env", "LD_LIBRARY_PATH=" + os.path.abspath(folder), folder + "/csrecover"]
         for folder in ("bare", "newer")
     )
-    refused([tool, *shared], [*bare, *shared], rank + "prior: none, and there 3 files")
+    refused([tool, *shared], [*bare, *shared], rank + f"prior: none, and there {priors} files")
     refused([tool, *tiles], [*bare, *tiles, "--method", "net"], rank + "--method: net")
     refused([tool, *shared], [*newer, *shared], "process 1 has version", "install the same")
     run_each([tool, *shared, "-Q", "fast"], [*bare, *shared, "-Q", "fast", "-t", "1", "-q"])

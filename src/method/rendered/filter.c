@@ -9,7 +9,8 @@
  * b binomial, a albedo of C channels, N normals, z depth, z' its slope, v the light as
  * log(1 + 2 light / U), so that what is bright does not flood what is around, U as of rendered.h, m
  * the mean of both, n the rays that the mean so far is worth: (sum w)^2 / sum(w^2 / n). kappa: the
- * variance of the light of a ray in its mean's squares. */
+ * variance of the light of a ray in its mean's squares. Where nothing near is alike,
+ * csrec_pyramid_fill of the light, by rays, is. */
 #include "method/rendered/filter.h"
 
 #include <math.h>
@@ -96,9 +97,10 @@ static void average(const filter *f, int64_t y, int64_t x, int64_t step) {
             weights += w;
             squares += w * w / rays;
         }
-    f->rays[0][p] = weights > 0.0 ? (float)(weights * weights / squares) : 0.0f;
+    const bool any = squares > 0.0; /* the least weights do not reach it */
+    f->rays[0][p] = any ? (float)(weights * weights / squares) : 0.0f;
     for (int c = 0; c < f->channels; c++)
-        f->light[0][c * f->n + p] = weights > 0.0 ? (float)(sum[c] / weights) : 0.0f;
+        f->light[0][c * f->n + p] = any ? (float)(sum[c] / weights) : 0.0f;
 }
 
 static void exchange(filter *f) {
@@ -147,6 +149,21 @@ static void begin(filter *f) {
     }
 }
 
+/* Thin surfaces without rays, and pictures of very few. */
+static void fill_rest(filter *f, float *work) {
+    const csrec_rendered_samples *s = f->s;
+    bool whole = true;
+    for (int64_t i = 0; i < f->n; i++) whole = whole && f->rays[1][i] > 0.0f;
+    for (int c = 0; c < f->channels && !whole; c++) {
+        float *light = f->light[1] + c * f->n;
+        for (int64_t i = 0; i < f->n; i++) work[i] = light[i] * f->rays[1][i];
+        csrec_pyramid_fill(s->height, s->width, s->threads, work, f->rays[1], work + f->n,
+                           f->light[0]);
+        for (int64_t i = 0; i < f->n; i++)
+            if (!(f->rays[1][i] > 0.0f)) light[i] = f->light[0][i];
+    }
+}
+
 void csrec_filter_light(const csrec_rendered_samples *s, int channels, float *work, float *radiance,
                         float *squares) {
     const int64_t n = s->height * s->width;
@@ -163,6 +180,7 @@ void csrec_filter_light(const csrec_rendered_samples *s, int channels, float *wo
             for (int64_t x = 0; x < s->width; x++) average(&f, y, x, INT64_C(1) << l);
         exchange(&f);
     }
+    fill_rest(&f, work + 10 * n);
     for (int64_t i = 0; i < n; i++)
         for (int c = 0; c < channels; c++) {
             const bool exact = s->rays[i] >= CSREC_RENDERED_EXACT;

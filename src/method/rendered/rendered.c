@@ -185,16 +185,16 @@ static double gain_of(const job *j, int64_t k) {
 static void deliver(const job *j, int64_t first, int64_t count) {
     const double of_squares = j->network ? 0.22 : 10.0;
     const int64_t n = j->entries, C = j->m->channels;
-    for (int64_t k = 0; k < count; k++) {
-        const double gain = gain_of(j, k);
-        for (int64_t i = 0; i < n; i++) {
-            const bool exact = j->rays[i] >= CSREC_RENDERED_EXACT;
-            const double own = exact ? 1.0 : gain;
-            j->r->signal[i * C + first + k] = own * (double)j->result[k * n + i];
-            if (j->r->variance)
-                j->r->variance[i * C + first + k] =
-                    of_squares * own * own * (double)j->squares[k * n + i];
+    double *variance = j->r->variance;
+    for (int64_t k = first; k < first + count; k++) {
+        const double gain = gain_of(j, k - first);
+        for (int64_t i = 0, from = (k - first) * n; i < n; i++) {
+            j->r->signal[i * C + k] = gain * (double)j->result[from + i];
+            if (variance)
+                variance[i * C + k] = of_squares * gain * gain * (double)j->squares[from + i];
         }
+        for (int64_t i = 0; i < j->m->n && variance; i++)
+            if (csrec_value_is_exact(j->m, i * C + k)) variance[j->m->index[i] * C + k] = 0.0;
     }
 }
 
@@ -232,6 +232,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_status status = open(&j, error);
     for (int64_t c = 0; c < C && !status; c += count)
         status = recover_channels(&j, c, count, error);
+    if (!status) csrec_samples_restore(j.m, r->signal);
     r->report->outcome = csrec_call_stopped(&j.call) ? CSREC_INTERRUPTED : CSREC_DONE;
     r->report->pursuits = 1;
     r->report->seconds_pursuit = csrec_seconds() - began;

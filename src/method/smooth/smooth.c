@@ -281,6 +281,7 @@ const csrec_method_type csrec_method_smooth = {
     .suits = suits,
     .wants = "one to three axes",
     .by_channels = true,
+    .bounds = true,
     .need = need_of,
     .parts = has_parts,
     .run = run};

@@ -309,6 +309,7 @@ const csrec_method_type csrec_method_tv = {
     .suits = csrec_products_suits,
     .wants = "one to three axes",
     .through = true,
+    .bounds = true,
     .complete = csrec_products_complete,
     .need = need_of,
     .on_device = csrec_task_always,
