@@ -20,8 +20,7 @@ static inline bool csrec_measurement_is_noisy(const csrec_measurement *m) {
 
 /* Whether value i of y has no noise. */
 static inline bool csrec_value_is_exact(const csrec_measurement *m, int64_t i) {
-    const double own = m->deviation ? m->deviation[i] : NAN;
-    return isnan(own) ? m->sigma == 0.0 && !m->rays : own == 0.0;
+    return csrec_noise_told(m, i / m->channels, i % m->channels) == 0.0;
 }
 
 csrec_status csrec_each_check(const csrec_measurement *measurement, const char *name,

@@ -38,7 +38,7 @@ static double albedo_of(const filter *f, int c, int64_t i) {
 }
 
 static double tone(const filter *f, double light) {
-    return log1p(STEEP * light / f->unit);
+    return log1p(STEEP * fmax(light, 0.0) / f->unit);
 }
 
 static double untone(const filter *f, double v) {
