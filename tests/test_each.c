@@ -72,36 +72,14 @@ TEST(noise_is_told_by_deviation_then_sigma_and_rays) {
     }
 }
 
-/* The others by distance, then rank: the first 8, rank [8]. Returns their number. */
-static int nearest_of(const csrec_nearby *t, int64_t k, int64_t *rank) {
-    int found = 0;
-    for (; found < 8; found++) {
-        rank[found] = -1;
-        for (int64_t i = 0; i < t->n; i++) {
-            bool taken = i == k;
-            for (int f = 0; f < found; f++) taken = taken || rank[f] == i;
-            if (!taken && (rank[found] < 0 || csrec_nearby_distance(t, k, i) <
-                                                  csrec_nearby_distance(t, k, rank[found])))
-                rank[found] = i;
-        }
-        if (rank[found] < 0) break;
-    }
-    return found;
-}
-
 static int ascending(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
-/* What is missed of a chi^2 by leaving out its largest tenth: P(chi^2_3 < q) / 0.9, q the quantile
- * of chi^2_1. */
-static double trimmed(void) {
-    const double q = 2.705543454095414;
-    return (erf(sqrt(q / 2.0)) - sqrt(2.0 * q / 3.141592653589793) * exp(-q / 2.0)) / 0.9;
-}
-
-/* By ranks, of channel c: the mean around each, times albedo, to mean [n]; the result is kappa. */
+/* By ranks, of channel c: the mean around each, times albedo, to mean [n]; the result is kappa.
+ * 0.623012 = (erf(sqrt(q / 2)) - sqrt(2 q / pi) exp(-q / 2)) / 0.9, q = 2.7055 the 0.9 quantile of
+ * chi^2_1: what is left of its mean without the largest tenth. */
 static double kappa_of(const csrec_measurement *m, const csrec_nearby *t, const float *albedo,
                        int64_t c, double *mean) {
     double *light = check_room(m->n), *a = check_room(m->n), *ratio = check_room(m->n), sum = 0.0;
@@ -114,15 +92,16 @@ static double kappa_of(const csrec_measurement *m, const csrec_nearby *t, const 
     }
     for (int64_t k = 0; k < m->n; k++) {
         const double *rays = m->rays;
-        int64_t near[8], first = -1;
-        const int found = nearest_of(t, k, near);
+        csrec_neighbour near[8];
+        const int found = csrec_nearby_find(t, k, 8, near); /* test_noise.c has its own */
+        int64_t first = -1;
         double total = rays[csrec_nearby_sample(t, k)], r = total;
         mean[k] = light[k] * total;
         for (int f = 0; f < found; f++) {
-            if (isnan(light[near[f]])) continue;
-            const double other = rays[csrec_nearby_sample(t, near[f])];
-            if (first < 0) first = near[f], r = 1.0 / (1.0 / r + 1.0 / other);
-            mean[k] += other * light[near[f]];
+            if (isnan(light[near[f].rank])) continue;
+            const double other = rays[csrec_nearby_sample(t, near[f].rank)];
+            if (first < 0) first = near[f].rank, r = 1.0 / (1.0 / r + 1.0 / other);
+            mean[k] += other * light[near[f].rank];
             total += other;
         }
         mean[k] *= a[k] / total;
@@ -132,7 +111,7 @@ static double kappa_of(const csrec_measurement *m, const csrec_nearby *t, const 
     qsort(ratio, (size_t)ratios, sizeof *ratio, ascending);
     const int64_t kept = (9 * ratios + 9) / 10;
     for (int64_t k = 0; k < kept; k++) sum += ratio[k];
-    return kept ? sum / (double)kept / trimmed() : 0.0;
+    return kept ? sum / (double)kept / 0.623012 : 0.0;
 }
 
 TEST(unknown_noise_of_rays_is_guessed_as_its_words_say) {
@@ -304,9 +283,8 @@ TEST(groups_of_channels_carry_them) {
     m.deviation = draw_within(m.n * 4, 0.0, 1.0);
     for (int64_t i = 0; i < m.n; i++)
         if (check_below(&seed, 3) == 0) m.y[4 * i + 1] = m.y[4 * i + 3] = NAN;
-    for (int64_t i = 0; i < 4 * m.n; i++) known += !isnan(m.y[i]);
     m.y[4 * 7 + 1] = m.y[4 * 7 + 3] = NAN; /* at least here */
-    for (int64_t i = known = 0; i < 4 * m.n; i++) known += !isnan(m.y[i]);
+    for (int64_t i = 0; i < 4 * m.n; i++) known += !isnan(m.y[i]);
     assert_well(csrec_groups_each(&m, check_group, &seen, &told));
     assert_int_equal(seen, known);
 }

@@ -31,7 +31,7 @@ def _of_samples(given: Any, name: str, m: Measurement, axis: Optional[int], wide
 
 def lit(y: Any, mask: Any, rays: Any, channel_axis: Any) -> Any:
     """The mask of a whole array of radiance: where there are rays, and every channel is finite."""
-    if mask is not None or isinstance(y, Measurement) or np.ndim(rays) < 2:
+    if mask is not None or isinstance(y, Measurement) or np.ndim(rays) == 0:
         return mask
     axis = None if channel_axis is UNSAID else take_axis(channel_axis, np.ndim(y))
     finite = taken(y, "y")[1]

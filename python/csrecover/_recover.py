@@ -307,7 +307,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     nodata, fill = nodata_of(y), along(fill, y)
     where = axis_of(y, channel_axis)
     labelled, y = y, unlabelled(y)
-    if rays is not None:
+    if rays is not None and index is None:
         mask = lit(y, mask, rays, where)
     m = with_noise(taken_as(y, mask, index, shape, where), sigma, rays,
                    where if isinstance(where, int) else None)
