@@ -259,4 +259,59 @@ TEST(renderers_names_are_known) {
     assert_false(csrec_guide_is_albedo("normal") || csrec_guide_is_albedo("specular_albedo"));
 }
 
+TEST(renderers_names_of_rays_are_known) {
+    static const char *const kinds[] = {"rays", "share", "inverse", "variance", "moment", NULL};
+    static const char *const names[][8] = {
+        {"sampleCount", "SAMPLECOUNT", "left/sampleCount.Y", "rays", "spp"},
+        {"ViewLayer.Debug Sample Count", "ViewLayer.Debug Sample Count.X"},
+        {"AA_inv_density"},
+        {"Variance", "Variance.R"},
+        {"m2_path.R", "m2_aov.albedo.R", "m2_aov.nn.X"},
+        {"", "variance", "RelativeVariance.R", "VRaySampleRate", "raycount", "N", "samples per m"}};
+    for (int k = 0; k < 6; k++)
+        for (int i = 0; names[k][i]; i++) {
+            const char *kind = csrec_each_kind(names[k][i]);
+            if (!kind != !kinds[k] || (kind && strcmp(kind, kinds[k]) != 0))
+                fail_msg("%s is %s", names[k][i], kind ? kind : "nothing");
+            assert_true(!kind || !csrec_guide_kind(names[k][i]));
+        }
+}
+
+/* Those that are not finite are left out where rays are told, unless all are not. */
+TEST(samples_of_rays_may_be_lost) {
+    const int64_t index[5] = {7, 2, 3, 0, 5};
+    const double rays[5] = {1, 2, 3, 4, 5};
+    double y[10] = {1, 2, NAN, NAN, 3, INFINITY, NAN, 4, 5, 6};
+    for (int trial = 0; trial < 3; trial++) {
+        if (trial == 2)
+            for (int i = 0; i < 10; i++) y[i] = -INFINITY;
+        add("y", io_npy_shaped("(5, 2)", 10, y));
+        add("index", io_npy_i8("(5,)", 5, index));
+        INTS("shape", 2, 4);
+        if (trial) add_f8("rays", 5, rays);
+        if (trial != 1) {
+            refuse(trial ? "sample 0 is -infinite" : "sample 1 is nan");
+            continue;
+        }
+        add("sigma", io_npy_shaped("(5,)", 5, (double[]){.1, .2, .3, .4, .5}));
+        csrec_facts facts;
+        const char *path = finish();
+        CLEARED(csrec_measurement) m = {0};
+        assert_well(
+            csrec_measurement_read_with(path, &(csrec_read_options){.facts = &facts}, &m, &told));
+        assert_int_equal(facts.lost, 2);
+        assert_int_equal(m.n, 3);
+        for (int k = 0; k < 3; k++) {
+            const int from = (const int[]){0, 3, 4}[k];
+            assert_int_equal(m.index[k], index[from]);
+            assert_true(m.rays[k] == rays[from]);
+            for (int c = 0; c < 2; c++) {
+                const double got = m.y[2 * k + c], want = y[2 * from + c];
+                assert_true(isnan(want) ? isnan(got) : got == want);
+                assert_true(m.deviation[2 * k + c] == (from + 1) / 10.0);
+            }
+        }
+    }
+}
+
 FIXTURE(io_setup, io_teardown);

@@ -111,4 +111,42 @@ TEST(resume_knows_them) {
     assert_null(strstr(read_text("out"), "skipped"));
 }
 
+/* Light of rays on half of the pixels, one of which is a firefly; and its 1 to 3 rays. */
+static void make_light(const char *name) {
+    enum { SIDE = 48, N = SIDE * SIDE / 2 };
+    double y[N], rays[N], sum = 0.0;
+    int64_t index[N];
+    for (int i = 0; i < N; i++) {
+        rays[i] = 1.0 + i % 3;
+        index[i] = 2 * i + i / 24 % 2;
+        y[i] = i == 500 ? 900.0 : 0.0;
+        for (int r = 0; r < i % 3 + 1; r++) y[i] -= log(check_uniform(&seed) + 1e-9) / rays[i];
+        sum += rays[i];
+    }
+    const csrec_measurement m = {.shape = {2, {SIDE, SIDE}},
+                                 .n = N,
+                                 .channels = 1,
+                                 .index = index,
+                                 .y = y,
+                                 .rays = rays,
+                                 .dtype = CSREC_F64};
+    csrec_error error = {""};
+    assert_true(sum == 2304.0);
+    assert_ok(csrec_measurement_write(name, &m, false, &error));
+}
+
+TEST(rays_are_told) {
+    make_light("light.npz");
+    run_well("$R light.npz --info");
+    says("out", "rays      2304 in all, 1 to 3 a sample");
+    says("out", "sigma     in proportion to the light, by its rays");
+    run_well("$R light.npz --info --json");
+    assert_true(number_after(read_text("out"), "\"rays\": ") == 2304.0);
+    run_well("$R light.npz -o robust.npy --quality fast --robust --sigma auto --report light.html");
+    says("err", "light.npz: 1 of 1152 samples are outliers and not used");
+    says("light.html", "in proportion to the light, by its rays");
+    run_well("$R light.npz -o given.npy --quality fast --sigma 0.5 --report given.html");
+    says("given.html", "0.5 of one ray (option)");
+}
+
 FIXTURE(make_scans, remove_inputs);

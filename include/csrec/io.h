@@ -317,7 +317,8 @@ CSREC_API csrec_status csrec_slab_file_read(void *file, csrec_slab slab, csrec_m
 CSREC_API void csrec_slab_file_close(csrec_slab_file *file);
 
 /* Writes .npz with y, shape, index (or pattern, seed, count when `procedural` and the pattern is
- * known), sigma, scale, guides and sequence where set; y in measurement->dtype. path "-" is stdout.
+ * known), sigma, rays, scale, guides and sequence where set; y in measurement->dtype. path "-" is
+ * stdout.
  */
 CSREC_API csrec_status csrec_measurement_write(const char *path,
                                                const csrec_measurement *measurement,

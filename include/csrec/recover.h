@@ -336,12 +336,13 @@ CSREC_API csrec_status csrec_uncertainty_density(const csrec_measurement *measur
 /* The standard deviation of white Gaussian noise on the samples, in units of y, the same for all
  * channels: from the parts of the signal that are nearly planes, so 0 where some are constant. Fine
  * texture everywhere, as of grass, counts as noise (docs/measured.md has errors). CSREC_DATA: fewer
- * than 32 (2 dims + 4) samples. O(n log n), one thread. */
+ * than 32 (2 dims + 4) samples, or noise that differs between dark and bright places by more than a
+ * factor of 2, as that of light, which csrec_noise_each tells by rays. O(n log n), one thread. */
 CSREC_API csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *sigma,
                                             csrec_error *error);
 
 /* The same estimate where noise is likely: above 1/35 of the samples' range, in enough flat parts,
- * and not alike in adjacent samples; else 0, also for too few samples. */
+ * and not alike in adjacent samples; else 0, also for too few samples, or noise that differs. */
 CSREC_API csrec_status csrec_noise_likely(const csrec_measurement *measurement, double *sigma,
                                           csrec_error *error);
 
@@ -350,6 +351,10 @@ CSREC_API csrec_status csrec_noise_likely(const csrec_measurement *measurement, 
  * than a quarter of their range and 0.12 of that of all samples. If more than 2 in 5 of those do
  * not lie outside of 12 neighbours by more than their whole range and 0.2 of all, the signal has
  * such points itself: then outliers are those that do, or none if they are more than 1 in 2,000.
+ * Of samples with rays, which have no range, outliers are fireflies: by the mean of the channels,
+ * divided by albedo where that is a guide, above m (1 + 60 sqrt(kappa / rays)) and above twice the
+ * second largest of the 24 nearest, m the mean of these without the largest, kappa as of
+ * csrec_noise_each.
  * outlier: [n], 1 or 0; *found of them. threads: 0: all cores; the result does not depend on it.
  * O(n log n). */
 CSREC_API csrec_status csrec_outliers_find(const csrec_measurement *measurement, int threads,

@@ -28,7 +28,8 @@ def estimate_noise(y: Any, mask: Any = None, *, index: Any = None, shape: Any = 
     Notes
     -----
     It is the same for all channels, found in the parts of the signal that are nearly planes. Few
-    samples (under 256 of a picture) are a :class:`DataError`.
+    samples (under 256 of a picture) are a :class:`DataError`, and so is noise that differs between
+    dark and bright places by more than a factor of 2, as that of light: give rays to :func:`recover`.
 
     Examples
     --------
@@ -46,7 +47,8 @@ def estimate_noise(y: Any, mask: Any = None, *, index: Any = None, shape: Any = 
 
 def find_outliers(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                   threads: int = 0) -> np.ndarray:
-    """Samples that are far from all of their neighbours: salt and pepper, dead pixels, cosmic rays.
+    """Samples that are far from all of their neighbours: salt and pepper, dead pixels, cosmic rays;
+    of those with rays, fireflies.
 
     Parameters
     ----------

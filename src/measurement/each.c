@@ -238,7 +238,7 @@ csrec_status csrec_noise_each(const csrec_measurement *m, double *deviation, csr
 /* ------------------------------------------------------------------ fireflies ----------------- */
 
 /* Beyond so many deviations of a mean of its rays above the light of so many around, without the
- * brightest of them, which may be a firefly, too; and so often the second (docs/renderings.md). */
+ * brightest of them, which may be a firefly, too; and so often the second (docs/measured.md). */
 enum { AROUND = 24, AROUND_LEAST = 8 };
 static const double BEYOND = 60.0, ABOVE = 2.0;
 

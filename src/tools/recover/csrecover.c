@@ -97,11 +97,12 @@ static const cli_option options[] = {
      CLI_AT(follow), .low = 0.0, .high = 1e9,
      .given = offsetof(cli_recover_arguments, follow_given), .effect = CLI_ON_PROCESS},
     {"sigma", 0, CLI_TEXT, "S|auto",
-     "Standard deviation of the noise in units of the samples, instead of the file's; auto: "
-     "estimated from the samples.",
+     "Standard deviation of the noise in units of the samples, or of one ray where they have rays, "
+     "instead of the file's; auto: estimated from the samples.",
      CLI_AT(sigma)},
     {"robust", 0, CLI_FLAG, NULL,
-     "First drop outliers: samples that are far from all of their neighbours, as dead pixels.",
+     "First drop outliers: samples that are far from all of their neighbours, as dead pixels, or "
+     "fireflies among those with rays.",
      CLI_AT(robust)},
     {"quality", 'Q', CLI_CHOICE, "NAME",
      "A preset that trades time for quality: a method and its parameters. Other options override "

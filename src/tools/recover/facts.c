@@ -39,39 +39,6 @@ char *cli_job_command(const cli_job *job) {
     return cli_text_close(&text) ? text.bytes : NULL;
 }
 
-/* "12345 in all, 1 to 16 a sample"; false: they are not told. */
-static bool rays_text(const csrec_measurement *m, char text[192]) {
-    double sum = 0.0, least, most;
-    if (!m->rays) return false;
-    for (int64_t i = 0; i < m->n; i++) sum += m->rays[i];
-    cli_range_of(m->n, m->rays, &least, &most);
-    snprintf(text, 192, "%.10g in all, %g to %g a sample", sum, least, most);
-    return true;
-}
-
-static bool has_deviations(const csrec_measurement *m) {
-    bool any = false;
-    for (int64_t i = 0; i < m->n * m->channels && !any; i++) any = !isnan(m->deviation[i]);
-    return any;
-}
-
-/* Of noise that differs from sample to sample; false: it is one sigma, or not told. */
-static bool noise_text(const csrec_measurement *m, const char *source, char text[192]) {
-    double least, most;
-    if (m->deviation && has_deviations(m)) {
-        cli_range_of(m->n * m->channels, m->deviation, &least, &most);
-        snprintf(text, 192, "%g to %g, of each sample", least, most);
-        return true;
-    }
-    if (!m->rays) return false;
-    if (m->sigma > 0.0)
-        snprintf(text, 192, "%g of one ray%s%s%s", m->sigma, source && *source ? " (" : "",
-                 source && *source ? source : "", source && *source ? ")" : "");
-    else
-        snprintf(text, 192, "in proportion to the light, by its rays");
-    return true;
-}
-
 typedef struct facts {
     cli_fact *list;
     int n;
@@ -108,9 +75,9 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     if (cli_job_is_sequence(job))
         add(&f, "time", "%s", job->request->frames ? "frames in files" : "frames of one array");
     if (m->guides) add(&f, "guides", "%.150s", cli_guides_text(m, shape));
-    if (rays_text(m, shape)) add(&f, "rays", "%s", shape);
+    if (cli_rays_text(m, shape)) add(&f, "rays", "%s", shape);
     const char *source = cli_sigma_source(job);
-    if (noise_text(m, source, shape))
+    if (cli_noise_text(m, source, shape))
         add(&f, "noise, sigma", "%s", shape);
     else
         add(&f, "noise, sigma", source ? "%g (%s)" : "not given", m->sigma, source);
@@ -204,20 +171,6 @@ static const char *dtype_name(const csrec_measurement *m) {
     return cli_dtype_name((int)m->dtype);
 }
 
-static void each_json(const csrec_measurement *m, cli_json *json) {
-    double least, most;
-    if (m->rays) {
-        double sum = 0.0;
-        for (int64_t i = 0; i < m->n; i++) sum += m->rays[i];
-        cli_json_real(json, "rays", sum);
-        cli_range_of(m->n, m->rays, &least, &most);
-        cli_json_reals(json, "rays_range", 2, (double[]){least, most});
-    }
-    if (!m->deviation || !has_deviations(m)) return;
-    cli_range_of(m->n * m->channels, m->deviation, &least, &most);
-    cli_json_reals(json, "sigma_range", 2, (double[]){least, most});
-}
-
 /* Name and estimate of preset i; NULL past the end. */
 static const char *preset_estimate(const csrec_measurement *m, int i, csrec_estimate *e) {
     csrec_recover_options options;
@@ -246,7 +199,7 @@ void cli_describe_json(const csrec_measurement *m, cli_json *json) {
     cli_json_real(json, "max", s.most);
     cli_json_real(json, "mean", s.mean);
     cli_json_real(json, "sigma", m->sigma);
-    each_json(m, json);
+    cli_each_json(m, json);
     if (m->scale[0] != m->scale[1]) cli_json_reals(json, "scale", 2, m->scale);
     csrec_estimate e;
     const char *name;
@@ -272,7 +225,7 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
     printf("dtype     %s\n", dtype_name(m));
     if (m->sequence) printf("time      the first axis: frames\n");
     if (m->guides) printf("guides    %s\n", cli_guides_text(m, shape));
-    if (rays_text(m, shape)) printf("rays      %s\n", shape);
+    if (cli_rays_text(m, shape)) printf("rays      %s\n", shape);
     if (m->through)
         printf("operator  %s%s%s%s%s%s%s\n", m->through->name, m->through->ordering ? ", " : "",
                m->through->ordering ? m->through->ordering : "",
@@ -284,7 +237,7 @@ bool cli_describe(const char *path, const csrec_measurement *m) {
         printf("pattern   %s, seed %llu\n", csrec_pattern_name(m->pattern),
                (unsigned long long)m->seed);
     printf("values    %g to %g, mean %g\n", s.least, s.most, s.mean);
-    if (noise_text(m, m->sigma > 0.0 ? "" : NULL, shape))
+    if (cli_noise_text(m, m->sigma > 0.0 ? "" : NULL, shape))
         printf("sigma     %s\n", shape);
     else if (m->sigma > 0.0)
         printf("sigma     %g\n", m->sigma);

@@ -99,3 +99,9 @@ csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double 
 /* Pictures: with transparent pixels where nothing is known; in false colours from 0 to `most`. */
 csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image);
 csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image);
+
+/* "12345 in all, 1 to 16 a sample"; false: they are not told. */
+bool cli_rays_text(const csrec_measurement *m, char text[192]);
+/* Of noise that differs from sample to sample; false: it is one sigma, or not told. */
+bool cli_noise_text(const csrec_measurement *m, const char *source, char text[192]);
+void cli_each_json(const csrec_measurement *m, cli_json *json);
