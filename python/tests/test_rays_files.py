@@ -14,8 +14,8 @@ def light(seed, side=64, rays=2):
     return scene * random.gamma(2.0 * rays, 0.5 / rays, (side, side)), np.full((side, side), float(rays))
 
 
-def test_lost_samples_are_told(tmp_path):
-    y, rays = light(int(np.random.default_rng().integers(1 << 30)), 12)
+def test_lost_samples_are_told(rng, tmp_path):
+    y, rays = light(int(rng.integers(1 << 30)), 12)
     y.flat[[3, 50, 90]] = np.nan, np.inf, -np.inf
     np.savez(tmp_path / "scan.npz", y=y.ravel(), rays=rays.ravel(), mask=np.ones(y.shape, bool))
     with pytest.warns(csrecover.RecoveryWarning, match="3 pixels with rays are NaN or infinite"):
@@ -25,8 +25,8 @@ def test_lost_samples_are_told(tmp_path):
     assert np.array_equal(scan.y, y.ravel()[scan.index]) and (scan.rays == 2).all()
 
 
-def test_fireflies_are_outliers():
-    seed = int(np.random.default_rng().integers(1 << 30))
+def test_fireflies_are_outliers(rng):
+    seed = int(rng.integers(1 << 30))
     y, rays = light(seed)
     bad = np.zeros(y.shape, bool)
     bad[5::13, 7::17] = True
@@ -38,7 +38,7 @@ def test_fireflies_are_outliers():
     assert robust.max() < 50
 
 
-def test_one_sigma_is_refused():
-    y, _ = light(int(np.random.default_rng().integers(1 << 30)))
+def test_one_sigma_is_refused(rng):
+    y, _ = light(int(rng.integers(1 << 30)))
     with pytest.raises(csrecover.DataError, match="give sigma of each sample, or rays"):
         csrecover.estimate_noise(y, np.ones(y.shape, bool))
