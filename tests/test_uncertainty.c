@@ -123,6 +123,32 @@ TEST(maps_add_up) {
     }
 }
 
+/* Samples with deviations of their own, a fifth of them without noise; equal ones are one sigma,
+ * and so are rays of one. */
+TEST(noise_of_each_sample_is_told) {
+    scene s = draw((csrec_shape){2, {128, 128}}, 1, 0.5, 0.0, "frames");
+    s.m.deviation = check_room(s.m.n);
+    for (int64_t k = 0; k < s.m.n; k++) {
+        s.m.deviation[k] = k % 5 ? 2.0 + 6.0 * check_uniform(&seed) : 0.0;
+        s.m.y[k] += s.m.deviation[k] * check_normal(&seed);
+    }
+    recover(&s);
+    const double expected = expect(&s, s.map), ratio = expected / true_error(&s);
+    if (!(ratio > 0.75 && ratio < 1.33)) fail_msg("%g, true %g", expected, true_error(&s));
+    for (int64_t k = 0; k < s.m.n; k++)
+        assert_true((s.map[s.m.index[k]] == 0.0) == (s.m.deviation[k] == 0.0));
+    double *deviation = s.m.deviation, *rays = check_room(s.m.n), *map = check_room(s.entries);
+    for (int64_t k = 0; k < s.m.n; k++) deviation[k] = 5.0, rays[k] = 4.0;
+    for (int way = 0; way < 3; way++) {
+        s.m.sigma = way == 0 ? 5.0 : way == 1 ? 0.0 : 10.0;
+        s.m.deviation = way == 1 ? deviation : NULL;
+        s.m.rays = way == 2 ? rays : NULL;
+        recover(&s);
+        expect(&s, way ? map : s.map);
+        if (way) assert_memory_equal(map, s.map, (size_t)s.entries * sizeof *map);
+    }
+}
+
 TEST(units_and_threads_do_not_matter) {
     scene s = draw((csrec_shape){2, {48, 40}}, 1, 0.3, 0.0, "frames");
     recover(&s);

@@ -90,6 +90,7 @@ class CommonOptions(TypedDict, total=False):
     depth: Union[int, Sequence[int], None]
     # The parameters of methods, solvers and bases; a test compares them with the tables.
     adapt: float
+    apart: float
     base: float
     blend: float
     block: float

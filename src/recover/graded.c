@@ -80,11 +80,10 @@ static void step(const grades *g, double *signal) {
 }
 
 /* Exact samples among others are kept. */
-static void restore(const grades *g, double *signal, double *variance) {
+static void restore(const grades *g, double *signal) {
     for (int64_t i = 0; i < g->m->n * g->m->channels && g->first > 0.0; i++) {
         if (g->deviation[i] > 0.0 || isnan(g->m->y[i])) continue;
         *value_of(g, i, signal) = g->m->y[i];
-        if (variance) *value_of(g, i, variance) = 0.0;
     }
 }
 
@@ -103,7 +102,7 @@ csrec_status csrec_graded_run(const csrec_graded *job, csrec_error *error) {
         one.y = g.y;
         one.sigma = job->bounds ? g.left : g.mean;
     }
-    if (!status && job->signal) restore(&g, job->signal, job->variance);
+    if (!status && job->signal) restore(&g, job->signal);
     if (!status && job->signal)
         job->report->residual = csrec_samples_residual(job->measurement, job->signal);
     csrec_pool_clear(&pool);

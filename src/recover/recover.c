@@ -332,7 +332,6 @@ static csrec_status run_graded(recover_job *j, const csrec_measurement *all,
                                  .steps = csrec_comm_size(comm) == 1,
                                  .bounds = j->layout.method->bounds,
                                  .signal = csrec_comm_rank(comm) == 0 ? j->signal : NULL,
-                                 .variance = j->variance,
                                  .report = &j->report,
                                  .run = run_step,
                                  .context = j};

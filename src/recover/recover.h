@@ -93,7 +93,7 @@ typedef struct csrec_graded {
     const csrec_measurement *seen;        /* and what the method sees of it */
     bool steps;                           /* else one run, with the mean noise */
     bool bounds;                          /* of the method */
-    double *signal, *variance;            /* of `run`, or NULL */
+    double *signal;                       /* of `run`, or NULL */
     csrec_recover_report *report;
     /* Recovers samples of one sigma; left: steps behind this one, 0: it is the result. */
     csrec_status (*run)(void *context, const csrec_measurement *one, int left, csrec_error *error);
