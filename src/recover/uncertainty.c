@@ -237,14 +237,19 @@ static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
     return status;
 }
 
-/* Factor of the expected variances. Noise that differs, as that of rays, may leave little to see of
+/* Whether the noise is that of light, as rays tell: guessed, or by few of them. */
+static bool is_vague(const estimator *e) {
+    return e->m->rays && e->m->sigma == 0.0;
+}
+
+/* Factor of the expected variances. The noise of light may leave little to see of
  * the errors: then what was expected counts, as far as the deviation of the factor, of the fourths,
  * is above what it usually misses. */
 static double factor(const estimator *e) {
     static const double usual = 0.2;
     const double found = csrec_left_out_factor(e->hidden, e->squares, e->noises, e->expected);
     const double variance = e->fourths / (e->expected * e->expected);
-    if (!(e->m->rays || e->m->deviation) || !(e->expected > 0.0)) return found;
+    if (!is_vague(e) || !(e->expected > 0.0)) return found;
     return 1.0 + (found - 1.0) * usual * usual / (usual * usual + variance);
 }
 
@@ -262,7 +267,7 @@ static double unknown_square(const estimator *e) {
 static double sampled_square(const estimator *e) {
     double noise = e->noise, n = (double)(e->hidden * e->m->channels);
     if (noise == 0.0) return 0.0;
-    if (e->m->rays && e->shown > 0.0) return factor(e) * e->shown_variance / e->shown;
+    if (is_vague(e) && e->shown > 0.0) return factor(e) * e->shown_variance / e->shown;
     if (e->hidden < CSREC_LEAST_LEFT_OUT || !(e->surprise > 0.0)) return noise;
     noise = e->noises / n;
     double h = fmin(fmax(e->answers / e->surprise, 0.0), 1.0);
