@@ -100,16 +100,8 @@ typedef struct {
 
 /* The standard deviation of a channel; 0: not known, or none. */
 static double noise_of(value v, int64_t channel) {
-    const csrec_measurement *m = v.m;
-    const double own = m->deviation ? m->deviation[v.i * m->channels + channel] : NAN;
-    return isnan(own) ? m->sigma / sqrt(m->rays ? m->rays[v.i] : 1.0) : own;
-}
-
-/* Whether nothing but its rays tells of the noise. */
-static bool is_open(value v, int64_t channel) {
-    const csrec_measurement *m = v.m;
-    return m->rays && m->sigma == 0.0 &&
-           (!m->deviation || isnan(m->deviation[v.i * m->channels + channel]));
+    const double own = csrec_noise_told(v.m, v.i, channel);
+    return isnan(own) ? 0.0 : own;
 }
 
 static value value_of(const merge *s, int64_t sample) {
@@ -174,7 +166,7 @@ static double average_channel(merge *s, int64_t from, int64_t to, int64_t channe
         mean += share * (v.y[channel] - first);
         variance += own * own;
         rays += v.m->rays ? v.m->rays[v.i] : 1.0;
-        open = open || is_open(v, channel);
+        open = open || isnan(csrec_noise_told(v.m, v.i, channel));
     }
     s->variance += s->any_rays ? variance * rays : variance;
     s->values++;

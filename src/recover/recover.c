@@ -355,8 +355,8 @@ static csrec_status run(recover_job *j, const csrec_recover_options *options,
     const bool left = !status && leave_beside(j->layout.method, &real);
     if (!status) status = run_graded(j, &all, &real, error);
     if (left && !j->report.remark)
-        j->report.remark = "guides, and the time of a sequence, are used by method beside alone; "
-                           "name no method, or a quality";
+        j->report.remark = "guides, and the time of a sequence, are used by methods beside and "
+                           "rendered alone; name no method, or a quality";
     if (!status && report) *report = j->report;
     return status;
 }

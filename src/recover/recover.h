@@ -85,6 +85,13 @@ csrec_status csrec_recover_variance(const csrec_measurement *measurement,
                                     double *variance, csrec_recover_report *report,
                                     csrec_error *error);
 
+/* Where a method tells nothing: variance [entries * channels], that of its signal within about the
+ * distance of samples, and a little of its mean; at a noisy sample that of the mean of both,
+ * weighted. noise: [entries] mean square of a sample's noise; 0: none, or no sample. CSREC_MEMORY.
+ */
+csrec_status csrec_variance_guess(const csrec_measurement *measurement, const double *signal,
+                                  const double *noise, double *variance, csrec_error *error);
+
 /* ------------------------------------------------------------------ noise of each sample */
 
 /* A recovery by a method that knows one sigma, of samples that have rays or deviations. */

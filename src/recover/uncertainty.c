@@ -30,7 +30,7 @@ typedef struct glance {
     int64_t values;      /* entries * channels */
     double *signal, *variance;
     uint8_t *state; /* [entries] of the following */
-    double *noise;  /* [entries]: mean square of a sample's noise */
+    double *noise;  /* [entries]: mean square of a shown sample's noise, else 0 */
     csrec_pool pool;
 } glance;
 
@@ -73,7 +73,7 @@ static csrec_status glance_create(const csrec_measurement *m, const csrec_shape 
     CSREC_TAKE(&g->pool, g->signal, g->values);
     CSREC_TAKE(&g->pool, g->variance, g->values);
     CSREC_ZEROS(&g->pool, g->state, entries);
-    CSREC_TAKE(&g->pool, g->noise, entries);
+    CSREC_ZEROS(&g->pool, g->noise, entries);
     if (!g->pool.lacks) return CSREC_OK;
     return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors of %lld entries",
                       (long long)entries);
@@ -116,71 +116,14 @@ static void glance_show(const estimator *e, const int64_t *origin, int fold, gla
     }
 }
 
-/* Sums over windows of 2 radius + 1 along one axis, cut at the ends, in place. */
-static void add_along(int64_t lines, int64_t apart, int64_t count, int64_t radius, double *line,
-                      double *v) {
-    for (int64_t l = 0; l < lines; l++) {
-        double *at = v + l / apart * apart * count + l % apart, sum = 0.0;
-        for (int64_t i = 0; i < count; i++) line[i] = at[i * apart];
-        for (int64_t i = 0; i < radius && i < count; i++) sum += line[i];
-        for (int64_t i = 0; i < count; i++) {
-            if (i + radius < count) sum += line[i + radius];
-            if (i - radius > 0) sum -= line[i - radius - 1];
-            at[i * apart] = sum;
-        }
-    }
-}
-
-static void add_around(const csrec_shape *shape, int64_t channels, int64_t radius, double *line,
-                       double *v) {
-    int64_t entries = 0, apart = channels;
-    csrec_shape_count(shape, &entries);
-    for (int a = shape->dims - 1; a >= 0; a--) {
-        add_along(entries * channels / shape->dim[a], apart, shape->dim[a], radius, line, v);
-        apart *= shape->dim[a];
-    }
-}
-
-/* Where a method tells nothing: the variance of its result within about the distance of samples,
- * and a little of its mean; at a noisy sample that of the mean of both, weighted. */
-static csrec_status guess_variance(glance *g, csrec_error *error) {
-    const csrec_shape *shape = &g->m.shape;
-    int64_t longest = 1, entries = g->values / g->m.channels;
-    for (int a = 0; a < shape->dims; a++)
-        if (shape->dim[a] > longest) longest = shape->dim[a];
-    csrec_pool pool = {0};
-    double *sum = CSREC_TAKE(&pool, sum, g->values), *count = CSREC_TAKE(&pool, count, g->values);
-    double *line = CSREC_TAKE(&pool, line, longest), mean = 0.0;
-    csrec_status status = pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
-    int64_t radius =
-        (int64_t)ceil(0.5 * pow((double)entries / (double)(g->m.n + 1), 1.0 / shape->dims));
-    for (int64_t i = 0; i < g->values && !status; i++) {
-        sum[i] = g->signal[i];
-        g->variance[i] = g->signal[i] * g->signal[i];
-        count[i] = 1.0;
-    }
-    for (int k = 0; k < 3 && !status; k++)
-        add_around(shape, g->m.channels, radius, line, k == 0 ? sum : k == 1 ? g->variance : count);
-    for (int64_t i = 0; i < g->values && !status; i++) {
-        double at = sum[i] / count[i];
-        g->variance[i] = fmax(g->variance[i] / count[i] - at * at, 0.0);
-        mean += g->variance[i] / (double)g->values;
-    }
-    for (int64_t i = 0; i < g->values && !status; i++) {
-        double v = g->variance[i] + 0.05 * mean, noise = g->noise[i / g->m.channels];
-        bool sampled = g->state[i / g->m.channels] == SHOWN;
-        g->variance[i] = sampled ? v * (noise / (v + noise)) : v; /* both say something */
-    }
-    csrec_pool_clear(&pool);
-    return status;
-}
-
 static csrec_status glance_run(const estimator *e, glance *g, csrec_error *error) {
     if (e->m->guides && !g->m.guides) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     g->variance[0] = -1.0;
     csrec_status status =
         csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, NULL, error);
-    return status || g->variance[0] >= 0.0 ? status : guess_variance(g, error);
+    return status || g->variance[0] >= 0.0
+               ? status
+               : csrec_variance_guess(&g->m, g->signal, g->noise, g->variance, error);
 }
 
 /* ------------------------------------------------------------------ sums */
