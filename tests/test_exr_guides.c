@@ -330,8 +330,7 @@ TEST(shares_are_of_all_samples) {
     }
 }
 
-/* Of one ray, or its mean square: by n, or by n - 1, the variance of the mean. A variance of 0 is
- * none of few rays. */
+/* Of one ray, or its mean square: by n, or by n - 1, the variance of the mean. */
 TEST(layers_tell_of_variances) {
     static const char *const names[2][4] = {
         {"Variance.R", "Variance.G", "Variance.B", "sampleCount"},
@@ -352,8 +351,7 @@ TEST(layers_tell_of_variances) {
                 put_value(&d, 3 + c, i, moment ? (double)square : v);
                 const double own = (double)(moment ? square : (float)v);
                 const double left = moment ? (own - mean * mean) / (n - 1.0) : own / n;
-                want[i].deviation[c] =
-                    n > 1.0 && (left > 0.0 || (left == 0.0 && n >= 16.0)) ? sqrt(left) : NAN;
+                want[i].deviation[c] = n > 1.0 && left >= 0.0 ? sqrt(left) : NAN;
             }
             if (!header) put_value(&d, 6, i, n);
         }

@@ -41,7 +41,7 @@ def lit(y: Any, mask: Any, rays: Any, channel_axis: Any) -> Any:
         return mask
     lost = int((counts & ~finite).sum())
     if lost:
-        warn(f"{lost} of {int(counts.sum())} pixels with rays are NaN or infinite; they are left out",
+        warn(f"pixels with rays that are NaN or infinite are left out: {lost} of {int(counts.sum())}",
              RecoveryWarning)
     return counts & finite
 

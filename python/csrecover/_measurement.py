@@ -312,7 +312,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     if text(facts.remark.text):
         warn(text(facts.remark.text), RecoveryWarning)
     if facts.lost:
-        warn(f"{os.fsdecode(path)}: {facts.lost} pixels with rays are NaN or infinite; they are left out",
+        warn(f"{os.fsdecode(path)}: pixels with rays that are NaN or infinite are left out: {facts.lost}",
              RecoveryWarning)
     if text(facts.note):
         warn(f"{os.fsdecode(path)}: {text(facts.note)}", UserWarning)

@@ -18,7 +18,7 @@ def test_lost_samples_are_told(rng, tmp_path):
     y, rays = light(int(rng.integers(1 << 30)), 12)
     y.flat[[3, 50, 90]] = np.nan, np.inf, -np.inf
     np.savez(tmp_path / "scan.npz", y=y.ravel(), rays=rays.ravel(), mask=np.ones(y.shape, bool))
-    with pytest.warns(csrecover.RecoveryWarning, match="3 pixels with rays are NaN or infinite"):
+    with pytest.warns(csrecover.RecoveryWarning, match="NaN or infinite are left out: 3"):
         scan = csrecover.read(tmp_path / "scan.npz")
     finite = np.isfinite(y)
     assert np.array_equal(np.sort(scan.index), np.flatnonzero(finite))

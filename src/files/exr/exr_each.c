@@ -10,9 +10,6 @@
 #include "files/exr/exr.h"
 #include "measurement/guides.h"
 
-/* So many equal rays tell that there is no noise; fewer may all have missed the light. */
-enum { ENOUGH = 16 };
-
 typedef struct job {
     csrec_exr_layers s;
     csrec_exr exr;
@@ -141,7 +138,7 @@ static bool is_of_picture(const job *j, const csrec_exr_layer *one) {
 /* Of the mean of n rays, from the variance of one, or from the mean of their squares. */
 static double variance_of(const csrec_exr_layer *one, double told, double mean, double n) {
     double v = is_kind(one, "variance") ? told : (told - mean * mean) * n / (n - 1.0);
-    if (!(n > 1.0) || !isfinite(v) || v < 0.0 || (v == 0.0 && n < ENOUGH)) return NAN;
+    if (!(n > 1.0) || !isfinite(v) || v < 0.0) return NAN;
     return v / n;
 }
 

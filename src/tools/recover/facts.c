@@ -311,7 +311,7 @@ static cli_sentences of_samples(const cli_job *job) {
         say(&s, "The overviews are not written: they would be of the old values; make new ones of "
                 "the result, as with gdaladdo.");
     if (job->in.facts.lost > 0)
-        say(&s, "%lld pixels with rays are NaN or infinite; they are left out.",
+        say(&s, "Pixels with rays that are NaN or infinite are left out: %lld of them.",
             (long long)job->in.facts.lost);
     if (*job->in.facts.remark.text) say(&s, "%s", job->in.facts.remark.text);
     if (cli_samples_contradict(&job->in, s.text[s.n])) s.n++;
