@@ -39,11 +39,7 @@ def lit(y: Any, mask: Any, rays: Any, channel_axis: Any) -> Any:
     counts = np.nan_to_num(real(rays, "rays").astype(float)) > 0
     if counts.shape != finite.shape:
         return mask
-    lost = int((counts & ~finite).sum())
-    if lost:
-        warn(f"pixels with rays that are NaN or infinite are left out: {lost} of {int(counts.sum())}",
-             RecoveryWarning)
-    return counts & finite
+    return _finite(counts, finite, "pixels with rays")
 
 
 def _averaged(m: Measurement) -> Measurement:
@@ -59,6 +55,13 @@ def _averaged(m: Measurement) -> Measurement:
     return merge(picked(m, again == k) for k in range(int(again.max()) + 1))
 
 
+def _finite(there: Any, finite: Any, what: str) -> Any:
+    lost = int((there & ~finite).sum())
+    if lost:
+        warn(f"{what} that are NaN or infinite are left out: {lost} of {int(there.sum())}", RecoveryWarning)
+    return there & finite
+
+
 def with_noise(m: Measurement, sigma: Any, rays: Any, axis: Optional[int]) -> Measurement:
     """The measurement with these, of its samples or of all entries. Samples without rays, or that are
     not finite, are left out; those of one position are averaged."""
@@ -72,10 +75,7 @@ def with_noise(m: Measurement, sigma: Any, rays: Any, axis: Optional[int]) -> Me
     there = np.nan_to_num(m.rays) > 0
     values = np.asarray(m.y).reshape(len(m.index), -1)
     finite = np.isfinite(values).all(1)
-    if (there & ~finite).any():
-        warn(f"{int((there & ~finite).sum())} of {int(there.sum())} samples are NaN or infinite; they are "
-             "left out", RecoveryWarning)
-    kept = there & finite
+    kept = _finite(there, finite, "samples")
     if not kept.any():
         raise ArgumentError("rays: no sample has a ray and finite values; give at least one")
     return _averaged(m if kept.all() else picked(m, kept))
