@@ -71,6 +71,7 @@ csrec_task csrec_task_of(const csrec_measurement *measurement,
                          const csrec_recover_options *options);
 
 struct csrec_whole;
+struct csrec_film;
 
 /* One recovery. The measurement may be a tile of the signal that `whole` describes; options are
  * resolved. */
@@ -115,7 +116,9 @@ typedef struct csrec_method_type {
                      csrec_recover_options *options);
     bool by_channels; /* channels are recovered separately */
     bool uneven;      /* it takes channels with positions of their own: NaN in y elsewhere */
-    bool beside;      /* it uses guides and the frames of a sequence; others do without */
+    /* Begins a sequence, for methods that use its frames, and guides; NULL: it does without. */
+    csrec_status (*film)(const csrec_recovery *recovery, bool guides, struct csrec_film *film,
+                         csrec_error *error);
     bool graded;      /* it uses rays and deviations of samples; others have one sigma at a time */
     bool bounds; /* it departs from samples as far as sigma tells, if their noise is less, too */
     csrec_need (*need)(const csrec_task *task); /* NULL: much more than most need */

@@ -296,8 +296,8 @@ static csrec_status run_in_curve(recover_job *j, const csrec_measurement *m, csr
 
 /* Methods that do without guides and frames do not see them; true: there were some. */
 static bool leave_beside(const csrec_method_type *method, csrec_measurement *m) {
-    const bool left = (m->guides || m->sequence) && !method->beside;
-    if (method->beside) return false;
+    const bool left = (m->guides || m->sequence) && !method->film;
+    if (method->film) return false;
     m->guides = NULL;
     m->sequence = false;
     m->bands_apart = true;

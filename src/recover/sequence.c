@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sequence.c - frames one after another: through the window of method beside, or each by itself. */
+/* sequence.c - frames one after another: through the window of a method that uses them,
+ * or each by itself. */
 #include "csrec/sequence.h"
 
 #include <math.h>
@@ -95,7 +96,7 @@ static csrec_status begin(csrec_sequence *s, const csrec_measurement *frame, csr
     const csrec_wanted wanted = {.signal = true};
     csrec_status status = csrec_layout_resolve(&m, &s->options, wanted, &s->layout, error);
     if (status) return status;
-    s->windowed = s->layout.method->beside;
+    s->windowed = s->layout.method->film != NULL;
     if (s->windowed) status = open_device(s, &m, error);
     if (!status && s->windowed)
         status = csrec_layout_make(&m, wanted, &s->context, &s->layout, error);
@@ -104,7 +105,7 @@ static csrec_status begin(csrec_sequence *s, const csrec_measurement *frame, csr
                               .options = &s->layout.resolved.options,
                               .context = &s->context,
                               .unit = 1.0};
-    if (!status && s->windowed) status = csrec_film_create(&r, true, &s->film, error);
+    if (!status && s->windowed) status = s->layout.method->film(&r, true, &s->film, error);
     if (!status) {
         s->shape = frame->shape;
         s->channels = frame->channels;
@@ -169,8 +170,7 @@ static csrec_status copy_frame(csrec_sequence *s, const csrec_measurement *frame
         free(whole.y);
     }
     if (status) return status;
-    if (s->windowed && frame->n > 0) status = csrec_film_noise(copy, error);
-    if (!status && s->windowed && frame->n > 0) status = csrec_film_bands(copy, error);
+    if (s->windowed && frame->n > 0) status = csrec_film_prepare(&s->film, copy, error);
     if (status) {
         csrec_measurement_clear(copy);
         return status;

@@ -32,6 +32,7 @@ typedef struct frames {
     int64_t *index;
     double *y;
     csrec_measurement each; /* rays and deviations, where there are such */
+    csrec_film *film;
     csrec_pool pool;
 } frames;
 
@@ -73,10 +74,9 @@ static csrec_status frame_at(const frames *f, int64_t t, csrec_measurement *fram
     if (m->rays) frame->rays = f->each.rays + f->first[t];
     if (m->deviation) frame->deviation = f->each.deviation + f->first[t] * m->channels;
     if (m->guides) frame->guides = csrec_guides_crop(m->guides, &m->shape, at, &slice);
-    csrec_status status = csrec_film_noise(frame, error);
-    if (status || (m->guides && !frame->guides))
-        return csrec_fail(error, CSREC_MEMORY, "out of memory for guides and noise");
-    return csrec_film_bands(frame, error);
+    if (m->guides && !frame->guides)
+        return csrec_fail(error, CSREC_MEMORY, "out of memory for guides");
+    return csrec_film_prepare(f->film, frame, error);
 }
 
 static csrec_status take_all(csrec_film *film, const csrec_recovery *r, csrec_call *call,
@@ -98,6 +98,7 @@ static csrec_status run_sequence(const csrec_recovery *r, csrec_film *film, csre
                                  csrec_error *error) {
     frames f;
     csrec_status status = split(r->measurement, &f, error);
+    f.film = film;
     csrec_guides *held[CSREC_BESIDE_FRAMES] = {0}; /* of the frames of the window */
     const int64_t window = 2 * film->reach + 1;
     for (int64_t t = 0; t < f.n && !status; t++) {
@@ -118,15 +119,14 @@ static csrec_status run_sequence(const csrec_recovery *r, csrec_film *film, csre
     return status;
 }
 
-static csrec_status run(const csrec_recovery *r, csrec_error *error) {
+csrec_status csrec_film_run(const csrec_recovery *r, csrec_film_fn begin, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const double began = csrec_seconds();
     csrec_call call;
     csrec_film film;
     csrec_call_begin(&call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"frames", 0, 1, -1.0});
-    csrec_status status =
-        csrec_film_create(r, m->guides || !csrec_measurement_even(m), &film, error);
+    csrec_status status = begin(r, m->guides || !csrec_measurement_even(m), &film, error);
     if (!status && m->shape.dims == 3) status = run_sequence(r, &film, &call, error);
     if (!status && m->shape.dims == 2) {
         csrec_film_push(&film, m, false);
@@ -140,6 +140,10 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     r->report->pursuits = 1;
     r->report->seconds_pursuit = csrec_seconds() - began;
     return status;
+}
+
+static csrec_status run(const csrec_recovery *r, csrec_error *error) {
+    return csrec_film_run(r, csrec_film_create, error);
 }
 
 /* ------------------------------------------------------------------ the table row ------------- */
@@ -220,7 +224,7 @@ const csrec_method_type csrec_method_beside = {
     .cheap_settings = cheap_settings,
     .suits = suits,
     .wants = "a picture with guides, or a sequence",
-    .beside = true,
+    .film = csrec_film_create,
     .need = need_of,
     .parts = has_parts,
     .on_device = csrec_task_always,

@@ -51,6 +51,11 @@ typedef struct csrec_motion {
     uint8_t *known;
 } csrec_motion;
 
+/* The next frame of a film of another method, as of csrec_film_take. */
+struct csrec_film;
+typedef csrec_status (*csrec_film_frame_fn)(struct csrec_film *film, int64_t t, double *signal,
+                                            double *variance, csrec_call *call, csrec_error *error);
+
 enum { CSREC_FILM_EVERY = 2 }; /* frames that a vote serves */
 
 typedef struct csrec_film {
@@ -88,6 +93,10 @@ typedef struct csrec_film {
     bool fits;                /* now */
     uint8_t *fit_to;          /* samples of a frame */
     double *left_out, *scale; /* of each channel: four sums, and the scale of expected errors */
+    /* Frames by another method; NULL: by this one. */
+    csrec_film_frame_fn other;
+    void (*other_clear)(void *own);
+    void *own;
     csrec_pool pool;
 } csrec_film;
 
@@ -101,6 +110,11 @@ static inline int64_t csrec_film_slot(const csrec_film *film, int64_t t) {
 csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film *film,
                                csrec_error *error);
 void csrec_film_clear(csrec_film *film);
+
+/* All frames of a recovery, or its picture. `film` is that of the method's row. */
+typedef csrec_status (*csrec_film_fn)(const csrec_recovery *r, bool guides, csrec_film *film,
+                                      csrec_error *error);
+csrec_status csrec_film_run(const csrec_recovery *r, csrec_film_fn film, csrec_error *error);
 
 /* owned: the film frees the measurement, also after a failure. */
 void csrec_film_push(csrec_film *film, const csrec_measurement *frame, bool owned);
@@ -202,13 +216,14 @@ csrec_status csrec_film_next(csrec_film *film, double *squares, csrec_call *call
  * frames around them either, and which are NAN therefore; or NULL. */
 const char *csrec_film_remark(int64_t values, const double *signal);
 
-/* Adds complete channels to the owned guides of a frame with channels that have gaps.
- * CSREC_MEMORY: it has none. */
-csrec_status csrec_film_bands(csrec_measurement *frame, csrec_error *error);
+/* What this method takes of a frame: as its sigma, where samples have rays or deviations, the root
+ * of their mean square; complete channels as guides of those that have gaps. Guides must be owned.
+ * Nothing of a film of another method. CSREC_MEMORY: the frame has no guides. */
+csrec_status csrec_film_prepare(const csrec_film *film, csrec_measurement *frame,
+                                csrec_error *error);
 
-/* The sigma of a frame whose samples have rays or deviations: the root of their mean square.
- * CSREC_MEMORY. */
-csrec_status csrec_film_noise(csrec_measurement *frame, csrec_error *error);
+/* The frames before and after t that there are: from window[0] to before window[1]. */
+void csrec_film_window(const csrec_film *film, int64_t t, int64_t window[2]);
 
 /* Guides of channel c of a frame. At most `most`, by what they tell of its samples in least
  * squares, written to guide [][entries], with gaps filled. work: csrec_pyramid_work. Returns their

@@ -98,6 +98,7 @@ void csrec_film_clear(csrec_film *f) {
     for (int k = 0; k < CSREC_BESIDE_FRAMES; k++) drop(&f->frame[k]);
     csrec_beside_clear(&f->net);
     csrec_prior_pass_clear(&f->prior);
+    if (f->other_clear) f->other_clear(f->own);
     csrec_pool_clear(&f->pool);
 }
 
@@ -120,8 +121,7 @@ bool csrec_film_ready(const csrec_film *f) {
     return f->taken < f->pushed && (f->ended || f->pushed - f->taken > f->reach);
 }
 
-/* Frames around number t. */
-static void window_of(const csrec_film *f, int64_t t, int64_t window[2]) {
+void csrec_film_window(const csrec_film *f, int64_t t, int64_t window[2]) {
     window[0] = t < f->reach ? 0 : t - f->reach;
     window[1] = t + f->reach < f->pushed ? t + f->reach + 1 : f->pushed;
 }
@@ -129,7 +129,7 @@ static void window_of(const csrec_film *f, int64_t t, int64_t window[2]) {
 void csrec_film_range(csrec_film *f, int64_t t, int64_t c, bool seen, double range[2]) {
     int64_t window[2];
     range[0] = range[1] = NAN;
-    window_of(f, t, window);
+    csrec_film_window(f, t, window);
     for (int64_t k = window[0]; k < window[1]; k++) {
         const csrec_measurement *m = &csrec_film_at(f, k)->m;
         if (seen && csrec_film_at(f, k)->foreign) continue;
@@ -286,9 +286,8 @@ csrec_status csrec_film_recover(csrec_film *f, int64_t t, double *signal, double
     return status;
 }
 
-csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, csrec_call *call,
-                             csrec_error *error) {
-    const int64_t t = f->taken;
+static csrec_status take_own(csrec_film *f, int64_t t, double *signal, double *variance,
+                             csrec_call *call, csrec_error *error) {
     if (t % CSREC_FILM_EVERY == 0) f->fills = -1;
     csrec_film_weigh(f, t);
     f->fits = f->steps > 0; /* but not while the vote recovers from fewer samples */
@@ -299,8 +298,16 @@ csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, cs
     if (!status && f->unguided != unguided)
         status = csrec_film_recover(f, t, signal, variance, call, error);
     if (!status && f->votes) status = csrec_film_vote(f, t, signal, call, error);
+    if (!status && variance) csrec_film_expect(f, variance);
+    return status;
+}
+
+csrec_status csrec_film_take(csrec_film *f, double *signal, double *variance, csrec_call *call,
+                             csrec_error *error) {
+    const int64_t t = f->taken;
+    const csrec_film_frame_fn take = f->other ? f->other : take_own;
+    const csrec_status status = take(f, t, signal, variance, call, error);
     if (status) return status;
-    if (variance) csrec_film_expect(f, variance);
     csrec_samples_restore(&csrec_film_at(f, t)->m, signal);
     f->taken++;
     return CSREC_OK;

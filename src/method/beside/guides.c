@@ -133,7 +133,7 @@ int csrec_film_guides(const csrec_measurement *m, int64_t c, int most, int threa
     return (int)n;
 }
 
-csrec_status csrec_film_bands(csrec_measurement *frame, csrec_error *error) {
+static csrec_status add_bands(csrec_measurement *frame, csrec_error *error) {
     csrec_guides *all;
     if (!csrec_measurement_has_bands(frame)) return CSREC_OK;
     csrec_status status = csrec_bands_guides(frame, &all, error);
@@ -142,7 +142,7 @@ csrec_status csrec_film_bands(csrec_measurement *frame, csrec_error *error) {
     return status;
 }
 
-csrec_status csrec_film_noise(csrec_measurement *frame, csrec_error *error) {
+static csrec_status set_sigma(csrec_measurement *frame, csrec_error *error) {
     const int64_t values = frame->n * frame->channels;
     if ((!frame->rays && !frame->deviation) || values == 0) return CSREC_OK;
     double *deviation = malloc((size_t)values * sizeof *deviation), squares = 0.0;
@@ -153,4 +153,11 @@ csrec_status csrec_film_noise(csrec_measurement *frame, csrec_error *error) {
     if (!status) frame->sigma = sqrt(squares / (double)values);
     free(deviation);
     return status;
+}
+
+csrec_status csrec_film_prepare(const csrec_film *film, csrec_measurement *frame,
+                                csrec_error *error) {
+    if (film->other) return CSREC_OK;
+    csrec_status status = set_sigma(frame, error);
+    return status ? status : add_bands(frame, error);
 }

@@ -259,7 +259,7 @@ csrec_status csrec_holes_fill(const csrec_method_type *method, const csrec_recov
     const csrec_measurement *m = recovery->measurement;
     const bool noisy = m->sigma > 0.0 || recovery->options->solve.stop.sigma > 0.0;
     if (!recovery->options->by_samples || !recovery->signal || m->shape.dims != 2 || m->through ||
-        noisy || method == &csrec_method_smooth || method->beside ||
+        noisy || method == &csrec_method_smooth || method->film ||
         recovery->report->outcome == CSREC_INTERRUPTED)
         return CSREC_OK;
     const double entries = (double)m->shape.dim[0] * (double)m->shape.dim[1];

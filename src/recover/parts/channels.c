@@ -72,10 +72,10 @@ static csrec_status run_method(const csrec_recovery *recovery, void *context, cs
     return status ? status : csrec_holes_fill(method, recovery, &kind, error);
 }
 
-/* Method beside has units of its own, by the frames of a window. */
+/* Methods of frames and guides have units of their own, by the frames of a window. */
 static csrec_status run(const csrec_method_type *method, const csrec_recovery *recovery,
                         csrec_error *error) {
-    return method->beside ? csrec_method_run(method, recovery, error)
+    return method->film ? csrec_method_run(method, recovery, error)
                           : csrec_units_run(method, recovery, run_method, (void *)method, error);
 }
 
@@ -108,7 +108,7 @@ csrec_status csrec_channels_run(const csrec_method_type *method, const csrec_rec
                                 const double *mean, csrec_error *error) {
     group_job j = {.method = method, .all = recovery};
     const csrec_measurement *m = recovery->measurement;
-    if (method->uneven || (method->beside && m->sequence) || csrec_measurement_even(m))
+    if (method->uneven || (method->film && m->sequence) || csrec_measurement_even(m))
         return run(method, recovery, error);
     csrec_status status = prepare(&j, error);
     if (!status) {
