@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""pursuit.py - exact Matching Pursuit on one core: nanoseconds an atom by size and signal, beside an
-iteration of the paper's loop; and one signal as large as this machine takes, its seconds and memory, into
-scale.json beside the other file. An atom's time is what a run takes longer than one of a single atom."""
+"""pursuit.py - exact Matching Pursuit on one core: nanoseconds an atom by size and signal, beside
+an iteration of the paper's loop; and one signal as large as this machine takes, its seconds and
+memory, into scale.json beside the other file. An atom's time is what a run takes longer than one of
+a single atom."""
 import time
 from pathlib import Path
 
@@ -17,7 +18,8 @@ WIDE = 40  # log2 of the rows of which N are drawn, beside 4 N
 
 def every_other(bits):
     """Bits 0, 2, 4, ... of each: a coordinate of the Morton order."""
-    return sum((bits >> np.uint64(k) & np.uint64(1)) << np.uint64(k // 2) for k in range(0, WIDE, 2))
+    one = np.uint64(1)
+    return sum((bits >> np.uint64(k) & one) << np.uint64(k // 2) for k in range(0, WIDE, 2))
 
 
 def drawn(rng, levels, n):
@@ -34,7 +36,8 @@ def values(signal, rng, rows, levels):
     place = rows / 2.0 ** levels
     if signal == "piecewise":
         jumps = np.sort(rng.random(24))
-        return np.sin(7 * place + rng.uniform(-2, 2, 25)[np.searchsorted(jumps, place)]) + place ** 2
+        phase = rng.uniform(-2, 2, 25)[np.searchsorted(jumps, place)]
+        return np.sin(7 * place + phase) + place ** 2
     import net_drawn
     scene, side = net_drawn.synthetic(1, SIDE), 2 ** (levels // 2)
     x, y = (every_other(rows >> np.uint64(k)).astype(float) for k in (0, 1))
@@ -80,8 +83,8 @@ def resident(field="VmRSS"):
 
 
 def scale(log_n):
-    """One atom first: the time beyond it is that of the others. Memory is what the process has more than
-    with rows and y, which are counted by their bytes."""
+    """One atom first: the time beyond it is that of the others. Memory is what the process has more
+    than with rows and y, which are counted by their bytes."""
     import csrecover
     n, rng = 1 << log_n, np.random.default_rng(1)
     rows = drawn(rng, log_n + 2, n)
@@ -98,7 +101,8 @@ def scale(log_n):
         del A
         yield {"columns": columns, "n": n, "levels": log_n + 2, "atoms": atoms,
                "seconds_operator": made - start, "seconds_first": first - made,
-               "seconds_all": ended - first, "ns_atom": 1e9 * (ended - 2 * first + made) / (atoms - 1),
+               "seconds_all": ended - first,
+               "ns_atom": 1e9 * (ended - 2 * first + made) / (atoms - 1),
                "operator_bytes_sample": held / n, "bytes_sample": 16 + peak / n}
 
 
