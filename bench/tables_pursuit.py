@@ -106,22 +106,3 @@ def devices(data):
     return table(("work", "GPUs", "seconds", "times one"), rows) + (
         f"\n\nAll results have the bits of one device. {gpu}; {named(one['machine'])}; "
         "bench/devices.py.")
-
-
-@shown("cuda_methods")
-def methods(data):
-    """Methods on the CPU and a GPU."""
-    rows = [(f"`{r['method']}`", r["what"], r["cpu_threads"], r["cpu_ms"], r["cuda_ms"])
-            for r in data["methods"]]
-    both = {}
-    for r in data["gaussian"]:
-        size = (f"{r['side']}^3" if r["depth"] > 1 else f"{r['side']} x {r['side']}") + (
-            ", colours" if r["channels"] == 3 else "") + (", noise" if r["sigma"] else "")
-        both.setdefault((size, r["effort"], r["cpu_threads"]), {})[r["backend"]] = r["ms"]
-    rows += [("`gaussian`", f"{size}, effort {effort}", threads, ms["cpu"], ms["cuda"])
-             for (size, effort, threads), ms in both.items() if len(ms) == 2]
-    return table(("method", "work", "CPU threads", "ms", "ms, GPU", "times"),
-                 [(name, what, threads, f"{cpu:.0f}", f"{gpu:.0f}" if gpu else "-",
-                   f"{cpu / gpu:.1f}" if gpu else "-")
-                  for name, what, threads, cpu, gpu in rows]) + (
-        f"\n\n{data['device']}; {named(data['machine'])}; bench/cuda.py methods gaussian.")

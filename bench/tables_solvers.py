@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tables_solvers.py - tables of solvers, operators, learning, for tables.py."""
-from table_text import named, number, seconds, shown, table
+from table_text import named, seconds, shown, table
 
 
 def milliseconds(value):
