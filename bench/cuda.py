@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """cuda.py [PART...] - what runs on a device beside the CPU, in the same run, into OUT/cuda.json; of
 given parts these are measured anew and the others stay. bench/cuda.sh builds, runs the tests and calls
-it. Needs NumPy, cffi and a built library; the part `reference` PyTorch.
+it. Needs NumPy, cffi and a built library.
 
-  threshold, gaussian, methods, batch, recover   recoveries
-  rounds, net, operators, omp, calls             other calls of the library
-  transform, statistics, conv2d, loop            kernels, by programs of bench (cuda_kernels.cu, cuda_loop.c)
-  reference                                      cuBLAS and cuDNN on the shapes of statistics and conv2d
-  tool                                           csrecover from its start to its end
+  threshold, gaussian, methods, loop, batch, recover   recoveries
+  rounds, net, operators, omp, calls                   other calls of the library
+  transform, statistics, conv2d                        kernels, by cuda_kernels.cu
+  tool                                                 csrecover from its start to its end
 
 --device cpu --brief tries the parts of the library without a device."""
 import datetime
@@ -45,17 +44,6 @@ def kernels(arguments, parts):
     return {part: rows for part, rows in found.items() if part in parts}
 
 
-def loop(arguments):
-    name = program(arguments.build, "bench_cuda_loop")
-    if not name:
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([name, "--json", f"{folder}/loop.json", "--largest", "22", "--volume", "10"],
-                       check=True, timeout=180)
-        path = Path(folder) / "loop.json"
-        return json.loads(path.read_text()) if path.exists() else None
-
-
 def pixels(path):
     """A PNG up to the fingerprint at its end, which names the backend."""
     data = path.read_bytes()
@@ -86,9 +74,7 @@ def measure(arguments):
     import cuda_products
     import cuda_recoveries
     of_library = {f.__name__: f for f in (*cuda_recoveries.PARTS, *cuda_products.PARTS)}
-    others = {"loop": lambda: loop(arguments), "tool": lambda: tool(arguments),
-              "reference": lambda: lines([sys.executable,
-                                          str(Path(__file__).with_name("cuda_reference.py"))])}
+    others = {"tool": lambda: tool(arguments)}
     wanted = arguments.part or [*of_library, *KERNELS, *others]
     if unknown := set(wanted) - {*of_library, *KERNELS, *others}:
         sys.exit(f"cuda.py: no part {', '.join(sorted(unknown))}; --help lists them")
@@ -133,9 +119,8 @@ def main():
     path = Path(arguments.json)
     data = json.loads(path.read_text()) if arguments.part and path.exists() else {}
     found, failed = measure(arguments)
-    described = found.get("loop", {}).get("machine") or common.describe(arguments.build)
     common.write(path, {**data, "created": datetime.datetime.utcnow().isoformat("T", "seconds") + "Z",
-                         "device": there[0].split(",")[0], "machine": described, **found})
+                         "device": there[0].split(",")[0], "machine": common.describe(arguments.build), **found})
     sys.exit(1 if failed else 0)
 
 

@@ -1,33 +1,44 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cuda_kernels.cu - kernels by their own launchers, arrays on the device: all inner products of the
  * Haar matrix, mean, centring and covariance against the copy bandwidth; convolutions on the shapes
- * of which cuda_reference.py gives cuDNN's times; eigenvectors from the host to the host. A JSON
- * object a line, for cuda.py.
+ * of networks and dictionaries; eigenvectors from the host to the host. A JSON object a line, for
+ * cuda.py.
  *
  *     bench_cuda_kernels [LOG2N]      the transform of so many samples alone, for a profiler */
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <vector>
 
 extern "C" {
-#include "bench.h"
 #include "kernels/conv/engine.h"
 #include "learn/engine.h"
 }
-#include "device.h"
+#include "kernels/device/device.h"
 #include "kernels/haar/transform.h"
 #include "kernels/learn/statistics.h"
 
+static void fail(const char *what, const char *text) {
+    fprintf(stderr, "bench_cuda_kernels: %s: %s\n", what, text);
+    exit(1);
+}
+
+static double seconds() {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration<double>(now).count();
+}
+
 static void must(csrec_status status, const csrec_error &error) {
-    if (status) bench_fail("device", error.text);
+    if (status) fail("device", error.text);
 }
 
 static void must(cudaError_t code) {
-    if (code) bench_fail("CUDA", cudaGetErrorString(code));
+    if (code) fail("CUDA", cudaGetErrorString(code));
 }
 
 /* Median milliseconds of what `work` queues. */
@@ -285,21 +296,25 @@ static void measure_eigen(int64_t m, int n) {
     for (int k = 0; k < 7; k++) { /* the first one makes the device ready */
         const int b = k > 3;
         copy = A;
-        const double begin = bench_seconds();
+        const double begin = seconds();
         must(csrec_eigen_largest_on(backend[b], n, copy.data(), n, values.data(), V.data(), &used,
                                     &error),
              error);
-        if (k) least[b] = std::min(least[b], 1e3 * (bench_seconds() - begin));
+        if (k) least[b] = std::min(least[b], 1e3 * (seconds() - begin));
     }
     printf(
         "{\"part\": \"calls\", \"call\": \"eigenvectors\", \"what\": \"%d x %d\", \"work\": %.3g, "
         "\"cuda_ms\": %.2f, \"cpu_ms\": %.2f, \"cpu_threads\": %d}\n",
-        n, n, pow(n, 3.0), least[0], least[1], bench_cores());
+        n, n, pow(n, 3.0), least[0], least[1], (int)std::thread::hardware_concurrency());
 }
 
 int main(int argc, char **argv) {
     char text[256];
-    if (bench_no_device()) return 0;
+    csrec_error error;
+    if (csrec_cuda_use(&error)) {
+        printf("SKIPPED: %s\n", error.text);
+        return 0;
+    }
     if (argc > 1) {
         measure_transform(atoi(argv[1]), CSREC_COLUMNS_PAPER, 1.0);
         return 0;

@@ -35,7 +35,7 @@ for program in "$build"/tests/test_cuda_* "$build/tests/test_device" "$build/tes
     "$build/tests/test_operators" "$build"/tests/test_solvers* "$build/tests/test_pca" \
     "$build/tests/test_conv2d" "$build/tests/test_eigen" "$build/tests/test_statistics" \
     "$build/tests/test_transform" \
-    "$build"/bench/bench_cuda_* "$build/bench/bench_pursuit_ranks" "$build/csrecover" \
+    "$build/bench/bench_cuda_kernels" "$build/csrecover" \
     "$build/cssample" "$build/csbench"; do
     [ -f "$program" ] && [ -x "$program" ] || continue
     cp "$program" "$root/bin/"

@@ -45,14 +45,38 @@ def gaussian():
                        "psnr": psnr(run.signal, truth.ravel())}
 
 
-def pursuits(side, channels, grids, **options):
-    """Pursuits of N/4 atoms; further channels are the three mirrored in value, and again."""
+def pursuits(side, channels, grids, atoms=0, **options):
+    """Pursuits of N/4 atoms or so many; further channels are the three mirrored in value, and again."""
     m = sampled(picture(side, min(channels, 3)), min(channels, 3))
     if channels > 3:
         c = np.arange(channels)
         m = dataclasses.replace(m, y=np.where(c // 3 % 2, 255 - m.y[:, c % 3], m.y[:, c % 3]))
-    return Recovery(m, method="grids", shifts=grids, atoms=len(m.index) // 4, epsilon=0.0,
+    return Recovery(m, method="grids", shifts=grids, atoms=atoms or len(m.index) // 4, epsilon=0.0,
                     order="morton", columns="two-sided", **options)
+
+
+def least_seconds(run, backend):
+    """Of the pursuits of two runs."""
+    return min((run(backend), run.report.seconds_pursuit)[1] for _ in range(2))
+
+
+def loop():
+    """One signal: an atom, and an iteration of the paper's loop, which is what eleven take more than
+    one; beside one CPU core."""
+    rows = []
+    for side in map(side_of, (128, 256, 512, 1024, 2048, 4096)):
+        run, us, found = pursuits(side, 1, 1, threads=1), [], []
+        one, eleven = (pursuits(side, 1, 1, atoms, threads=1, reference_pursuit=True)
+                       for atoms in (1, 11))
+        for backend in BACKENDS:
+            us += [1e6 * least_seconds(run, backend) / run.report.iterations,
+                   1e5 * (least_seconds(eleven, backend) - least_seconds(one, backend))]
+            found.append(run.signal.copy())
+        names = ("speculative_atom_us", "reference_iteration_us", "cpu_atom_us",
+                 "reference_cpu_iteration_us")
+        rows.append({"signal": "picture", "n": int(run.made.n), **dict(zip(names, us)),
+                     "equal_to_cpu": bool(np.array_equal(*found))})
+    return {"pursuits": rows}
 
 
 def batch():
@@ -170,4 +194,4 @@ def rounds():
                                          8)}
 
 
-PARTS = (threshold, gaussian, methods, rounds, batch, recover)
+PARTS = (threshold, gaussian, methods, rounds, loop, batch, recover)

@@ -57,8 +57,7 @@ def main():
         data = {"machine": common.describe(arguments.build),
                 "phase": phases(tool, work, arguments.figures),
                 "coherence": coherences(tool, arguments.figures),
-                "problem": call([tool, "problems", "gaussian", "--json"]),
-                "paper": call([tool, "paper", "-L", "40", "--json"])["transforms"]}
+                "problem": call([tool, "problems", "gaussian", "--json"])}
     common.write(arguments.json, data)
 
 

@@ -3,29 +3,23 @@
 # run.sh [NAME|all] [OPTION...] - builds the default preset and measures on the CPU; results go to
 # bench/results, tables to the terminal. Options go to the program; those in Python tell theirs, and what
 # they measure, by --help:
-#   speed       pursuits; --quick
-#   memory      of a large pursuit; --samples LOG2N
-#   ranks       one pursuit by several ranks; --sizes LOG2N,..., --ranks R,..., --threads T
-#   pieces      the same by ranks with a GPU each
-#   ranks_delay, ranks_memory   one pursuit by ranks of Open MPI: on a network with a set delay (needs
-#               root; 5 minutes), and its memory
+#   speed       pursuits, and the memory of a large one; --largest LOG2N, --samples LOG2N
 #   many, parts, large          ranks on one machine, and memory by the format of the files
-#   pictures, peers, sidebyside, colours, net_peers, presets, noise, uncertainty   pictures
-#   rounds, adaptive_peers      measuring in rounds, and beside others (20 minutes)
-#   operators, bart, l1, phase  measured through an operator, and solvers
+#   pictures, peers, sidebyside, presets, noise, uncertainty   pictures
+#   rounds      measuring in rounds
+#   operators, phase            measured through an operator, and solvers
 #   conv        convolutions beside the plain way, then pictures recovered with learned filters
 #   smooth      gaps filled smoothly, beside SciPy, scikit-image and GDAL (rasterio)
 #   defaults    what is recovered without options: lines, tables, holes, volumes
 #   renderer    a path tracer's pictures of few rays, beside a denoiser; --cache FOLDER (15 minutes)
 #   learn, estimate, silences   learning; estimates before a recovery; reports of progress
-# all: speed, pictures, memory, estimate, silences, peers and sidebyside. Then bench/tables.py
+# all: speed, pictures, estimate, silences, peers and sidebyside. Then bench/tables.py
 # puts the results into README.md and docs.
 set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed memory ranks pieces ranks_delay ranks_memory many parts large pictures peers sidebyside'
-names="$names colours net_peers presets noise uncertainty rounds adaptive_peers operators bart l1 phase"
+names='speed many parts large pictures peers sidebyside presets noise uncertainty rounds operators phase'
 names="$names conv learn estimate silences smooth defaults renderer"
 what=${1:-all}
 [ $# -eq 0 ] || shift
@@ -49,12 +43,7 @@ measure() {
     name=$1
     shift
     case $name in
-    speed) build/bench/bench_pursuit --json "$results/pursuit.json" "$@" ;;
-    memory) build/bench/bench_scale --json "$results/scale.json" "$@" ;;
-    ranks) build/bench/bench_pursuit_ranks --json "$results/pursuit_ranks.json" "$@" ;;
-    pieces) build/bench/bench_pursuit_ranks --json "$results/cuda_pieces.json" --device cuda \
-        --sizes 20,24,27,28,31 --shares 8,16,64,64,1024 "$@" ;;
-    ranks_*) by_python "$name" "pursuit_${name#ranks_}" "$@" ;;
+    speed) by_python pursuit pursuit "$@" ;;
     rounds) by_python adaptive adaptive "$@" ;;
     conv)
         quick=
@@ -80,6 +69,6 @@ if [ "$what" != all ]; then
     measure "$what" "$@"
     exit
 fi
-for name in speed pictures memory estimate silences peers sidebyside; do
+for name in speed pictures estimate silences peers sidebyside; do
     measure "$name" || say "$name: left out"
 done

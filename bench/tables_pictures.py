@@ -82,30 +82,6 @@ def rounds(data):
         f"most, the start of the program included. {named(data['machine'])}; bench/adaptive.py.")
 
 
-@shown("adaptive_peers")
-def places(data):
-    """Ways to choose places, each with recoveries of its own and ours."""
-    rates = data["rates"]
-
-    def samples(share):
-        if share:
-            return f"{100 * share:.1f} %"
-        return f"> {100 * rates[-1]:g} %" if share is None else f"< {100 * rates[0]:g} %"
-
-    ours = ("balanced", "best")
-    rows = [(f"`{m['places']}`" if "." in m["places"] else m["places"],
-             f"`{m['recovery']}`" if m["recovery"] in ours else m["recovery"],
-             *(f"{value:.2f}" for value in m["psnr"]), samples(m["needed"]),
-             number(m["choosing"] or None, "{:.1f}"), seconds(m["seconds"])) for m in data["mean"]]
-    header = ("places", "recovered by", *(f"dB at {100 * rate:g} %" for rate in rates),
-              f"samples for {data['target']:g} dB", "s to choose", "s to recover")
-    return table(header, rows) + (
-        f"\n\nMean PSNR over the five pictures, 256 x 256; samples for {data['target']:g} dB between "
-        f"the rates by their logarithm; seconds of one thread's processor, at {100 * rates[-1]:g} %. "
-        f"Both kinds of SLADS were trained in {data['training']:.0f} s. "
-        f"{named(data['machine'])}; bench/run.sh adaptive_peers --images FOLDER.")
-
-
 NOISE_SETS = {"five": "five", "others": "others", "kinds": "drawings and others",
               "made": "synthetic"}
 
@@ -138,37 +114,6 @@ def outliers(data):
                   "dropped where all are good, at most"), rows) + (
         f"\n\nOf 1 % of the samples that are anything more than 80 from the truth, in the same run as "
         f"the noise. {named(data['machine'])}; bench/noise.py.")
-
-
-@shown("net_peers")
-def prior(data):
-    """The learned prior beside other programs, by kinds of pictures."""
-    means, kinds = data["mean"], list(data["mean"])
-    at = {(k, r["method"], r["rate"]): r for k in kinds for r in means[k]}
-    rows = [(method.replace("csrecover ", "`") + "`" if "csrecover" in method else method,
-             *(f"{at[k, method, 0.1]['psnr']:.2f} / {at[k, method, 0.25]['psnr']:.2f}"
-               for k in kinds), f"{at[kinds[0], method, 0.25]['seconds']:.2f}")
-            for method in dict.fromkeys(r["method"] for r in means["five"])]
-    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-    without = "; ".join(f"{name}: {why}" for name, why in data["left_out"].items())
-    return table(("PSNR, 10 / 25 %", *kinds, "s, one thread"), rows) + (
-        f"\n\n{versions}. Left out: {without}. {named(data['machine'])}; bench/run.sh net_peers.")
-
-
-@shown("colours")
-def colours(data):
-    """Colour pictures, one mask for all channels."""
-    rows = [(r["method"].replace("csrecover --quality", "`csrecover --quality") + "`" * (
-        "csrecover" in r["method"]), f"{r['psnr']:.2f}", f"{r['seconds']:.2f}")
-        for r in sorted(data["mean"], key=lambda r: r["psnr"])]
-    names = ", ".join(dict.fromkeys(r["picture"] for r in data["pictures"]))
-    packages = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-    left = "".join(f" Not had: {name}: its weights have to be downloaded, which this machine cannot."
-                   for name in data["left_out"])
-    return table(("method", "PSNR, dB", "seconds"), rows) + (
-        f"\n\nMeans of {names}, 256 x 256, {100 * data['rate']:.0f} % known, one thread. DPIR "
-        f"begins with Delaunay's triangulation. Other work shared the machine's cores.{left} {named(data['machine'])}; {packages}; "
-        f"bench/colours.py.")
 
 
 SMOOTH_PEERS = "scikit-image {scikit-image}, SciPy {scipy}, rasterio {rasterio}"

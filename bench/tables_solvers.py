@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tables_solvers.py - tables of solvers, operators, learning, for tables.py."""
-from table_text import named, number, seconds, shown, table
+from table_text import named, seconds, shown, table
 
 
 def milliseconds(value):
@@ -105,62 +105,6 @@ def coherence(data):
     header = ("64 x 256", "columns of zeros", "equal pairs", "mu", "Welch's bound",
               "root mean square", "certain k")
     return table(header, rows) + f"\n\nbench/phase.py; {named(data['machine'])}."
-
-
-@shown("phase")
-def paper(data):
-    rows = [(f"2^{t['levels']}", f"{t['n']:,}", number(t["matrix_bytes"] / 2**30, "{:,.0f}" if t["levels"] > 14 else "{:.1g}"),
-             f"{t['read_bytes'] / 1024:,.4g}", f"{1e3 * t['seconds_levels']:.3g}",
-             f"{1e3 * t['seconds_tree']:.3g}") for t in data["paper"]]
-    header = ("M", "N", "stored matrix, GiB", "rows and r, KiB", "level by level, ms", "row tree, ms")
-    return table(header, rows) + (
-        f"\n\nThe stored matrix in single precision. One transform with all its products in the order "
-        f"of columns, the fastest of three. bench/phase.py; {named(data['machine'])}.")
-
-
-@shown("l1")
-def l1(data):
-    rays = next((r["machine"] for r in data["rows"] if "machine" in r), data["machine"])
-    def short(value):
-        return f"{value:.2g}" if value < 99 else f"{value:.0f}"
-    rows = [(r["problem"], r["size"], r["peer"], short(1000 * r["ours_seconds"]),
-             short(1000 * r["peer_seconds"]), short(r["ratio"]), f"{r['difference']:.1e}")
-            for r in data["rows"]]
-    header = ("problem", "size", "peer", "ms here", "ms of the peer", "ratio", "difference of x")
-    return table(header, rows) + (
-        "\n\nA peer iterates, in doublings or powers of 100 of its tolerance, until x is within 1e-5 "
-        "of ours, or at the last of its tolerances (scikit-learn: 1e-8); processor time, best of "
-        "five, one thread, matrices prepared and step lengths given; "
-        f"others worked on the machine at the same time (load {data['machine']['load']}). bench/l1.py; "
-        f"SPGL1 {data['machine'].get('spgl1')}, SigPy {data['machine'].get('sigpy')}; "
-        f"{named(data['machine'])}. Rays: {named(rays)}.")
-
-
-@shown("bart")
-def bart(data):
-    pictures = {"phantom": "phantom", "head": "synthetic head, 4 coils"}
-    groups = {}
-    for row in data["pictures"]:
-        groups.setdefault((row["picture"], row["rate"]), {})[row["method"]] = row
-    def cell(row):
-        return f"{row['psnr']:.2f} ({row['seconds']:.1f} s)" if row else "-"
-    methods = ("fast", "bart 100", "bart 300", "bart 1000", "balanced")
-    rows = [(pictures[name], f"{100 * rate:g} %", *(cell(found.get(m)) for m in methods))
-            for (name, rate), found in groups.items()]
-    header = ("signal", "rows", "`fast`: total variation", "BART, 100 steps", "300 steps",
-              "1,000 steps", "`balanced`: plug-and-play")
-    same = [(r["problem"], r["size"], f"{1000 * r['ours_seconds']:.0f}",
-             f"{1000 * r['peer_seconds']:.0f}", f"{r['peer_seconds'] / r['ours_seconds']:.1f}",
-             f"{r['steps']:,}", f"{r['difference']:.1e}", f"{r['objective']:.0e}")
-            for r in data["l1"]]
-    return table(header, rows) + "\n\n" + table(
-        ("problem of `fista`", "size", "ms here", "ms of BART", "ratio", "steps of BART",
-         "difference of x", "of the objective"), same) + (
-        f"\n\nPSNR in dB and processor seconds on one core. BART is `bart pics`, in float32; its rho "
-        f"is the better of 10 and 30 (phantom), 30 and 100 (head) by the true signal, and its times are those of the whole "
-        f"program. Steps for l1: the first of 100, 300, 1,000, ... that is within 1e-5 of our x. "
-        f"Load {data['machine']['load']}. bench/bart.py; BART {data['machine']['bart']}; "
-        f"{named(data['machine'])}.")
 
 
 @shown("learn")

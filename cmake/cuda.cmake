@@ -37,11 +37,6 @@ if(CSREC_HAS_CUDA)
   set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -DNDEBUG")
   file(GLOB_RECURSE CSREC_CUDA_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*.c
        ${PROJECT_SOURCE_DIR}/kernels/*.cu ${PROJECT_SOURCE_DIR}/shim/*.cu)
-  # Instructions that only compute capability 9.0 has: machine code for it alone, called there alone,
-  # whatever the other kernels are compiled for.
-  set(CSREC_CUDA_SOURCES_90A ${CSREC_CUDA_SOURCES})
-  list(FILTER CSREC_CUDA_SOURCES_90A INCLUDE REGEX "_90a\\.cu$")
-  list(FILTER CSREC_CUDA_SOURCES EXCLUDE REGEX "_90a\\.cu$")
   # Thrust and CUB bring exceptions: users of the static library link the C++ runtime too.
   set(CSREC_CUDA_TARGETS CUDA::cudart_static)
   set(CSREC_CUDA_LIBRARIES ${CSREC_CUDA_TARGETS} stdc++)

@@ -20,10 +20,6 @@ csrec_status csrec_shim_sort(void *temporary, size_t *bytes, int64_t n, int bits
 csrec_status csrec_shim_keep(void *temporary, size_t *bytes, int64_t n, const csrec_product *in,
                              csrec_product *out, int64_t *kept, csrec_error *error);
 
-/* The first of each run of equal keys, in their order; *kept is in device memory. */
-csrec_status csrec_shim_unique(void *temporary, size_t *bytes, int64_t n, const uint64_t *keys,
-                               uint64_t *out, int64_t *kept, csrec_error *error);
-
 /* The first place of the largest key, in host memory; waits. */
 csrec_status csrec_shim_max(void *temporary, size_t bytes, int64_t n, const int64_t *keys,
                             int64_t *place, csrec_error *error);

@@ -28,9 +28,3 @@ csrec_status csrec_shim_keep(void *temporary, size_t *bytes, int64_t n, const cs
     return csrec_cuda_check(cub::DeviceSelect::If(temporary, *bytes, in, out, kept, n, counts()),
                             "selection", error);
 }
-
-csrec_status csrec_shim_unique(void *temporary, size_t *bytes, int64_t n, const uint64_t *keys,
-                               uint64_t *out, int64_t *kept, csrec_error *error) {
-    return csrec_cuda_check(cub::DeviceSelect::Unique(temporary, *bytes, keys, out, kept, n),
-                            "distinct keys", error);
-}

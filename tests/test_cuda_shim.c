@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The C faces of Thrust and CUB against plain loops on the host: sort with payload, selection,
- * distinct keys, the first largest key, prefix sums. */
+ * the first largest key, prefix sums. */
 
 #include "cuda_check.h"
 #include "shim/scan.h"
@@ -33,12 +33,11 @@ static void lay_out(device *d, int64_t n) {
 /* Room for the most that any of them asks for. */
 static device device_create(int64_t n) {
     device d = {.bytes = 0};
-    size_t bytes[3] = {0};
+    size_t bytes[2] = {0};
     assert_ok(csrec_shim_sort(NULL, &bytes[0], n, 64, NULL, NULL, NULL, NULL, NULL));
     assert_ok(csrec_shim_keep(NULL, &bytes[1], n, NULL, NULL, NULL, NULL));
-    assert_ok(csrec_shim_unique(NULL, &bytes[2], n, NULL, NULL, NULL, NULL));
     d.bytes = csrec_shim_sums_bytes(n) + (size_t)n * 16 + (1 << 20);
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 2; k++)
         if (bytes[k] > d.bytes) d.bytes = bytes[k];
     lay_out(&d, n);
     assert_ok(csrec_cuda_block_create(&d.block, "a test", NULL));
@@ -56,7 +55,7 @@ static void put(void *to, const void *from, int64_t count, size_t size) {
     assert_ok(csrec_cuda_copy(to, from, (size_t)count * size, NULL));
 }
 
-static void check_sort_and_unique(device *d, int64_t n, int64_t below) {
+static void check_sort(device *d, int64_t n, int64_t below) {
     OWNED uint64_t *keys = draw_keys(n, below), *out = malloc((size_t)n * 8);
     OWNED uint32_t *payload = malloc((size_t)n * 4);
     for (int64_t i = 0; i < n; i++) payload[i] = (uint32_t)i;
@@ -72,15 +71,6 @@ static void check_sort_and_unique(device *d, int64_t n, int64_t below) {
             assert_true(out[i - 1] < out[i] ||
                         (out[i - 1] == out[i] && payload[i - 1] < payload[i]));
     }
-    int64_t expected = 0, kept = -1;
-    qsort(keys, (size_t)n, sizeof *keys, check_ascend);
-    for (int64_t i = 0; i < n; i++)
-        if (i == 0 || keys[i] != keys[i - 1]) keys[expected++] = keys[i];
-    assert_ok(csrec_shim_unique(d->workspace, &d->bytes, n, d->sorted, d->keys, d->kept, NULL));
-    put(&kept, d->kept, 1, 8);
-    assert_int_equal(kept, expected);
-    put(out, d->keys, kept, 8);
-    assert_memory_equal(out, keys, (size_t)kept * 8);
 }
 
 static void check_selection(device *d, int64_t n) {
@@ -120,8 +110,8 @@ TEST_THERE(shims_equal_plain_loops, false) {
     for (int k = 0; k < 5; k++) {
         int64_t n = sizes[k];
         device d = device_create(n);
-        check_sort_and_unique(&d, n, INT64_MAX);
-        check_sort_and_unique(&d, n, 1 + n / 3);
+        check_sort(&d, n, INT64_MAX);
+        check_sort(&d, n, 1 + n / 3);
         check_selection(&d, n);
         check_max_and_sums(&d, n);
         csrec_cuda_block_destroy(&d.block);

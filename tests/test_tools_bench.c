@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_tools_bench.c - csbench: coherence, problems, the worked example and the dense check against
+/* test_tools_bench.c - csbench: coherence, problems and the dense check against
  * plain computations, and mistakes. */
 #include "csbench.h"
 
@@ -139,36 +139,6 @@ TEST(problems_are_recovered) {
     says("told", "identity");
 }
 
-/* The numbers of the paper, as they are printed there. */
-TEST(test_example) {
-    static const struct {
-        int64_t span;
-        double column, sub, add, count;
-    } golden[] = {{2, 16, -7, 7, 1}, {2, 19, 7, 7, 1},  {2, 21, 7, 7, 1},
-                  {2, 24, 4, 4, 1},  {2, 27, -4, 4, 1}, {2, 29, -6, 6, 1},
-                  {16, 2, 7, 21, 3}, {16, 3, 2, 14, 3}, {32, 1, 7, 35, 6}};
-    run_well("$B example --json");
-    const char *text = read_text("out");
-    for (size_t i = 0; i < sizeof golden / sizeof *golden; i++) {
-        const char *at = strstr(text, check_print("\"span\": %lld,", (long long)golden[i].span));
-        assert_non_null(at);
-        at = strstr(at, check_print("\"column\": %g,", golden[i].column));
-        assert_non_null(at);
-        assert_true(fabs(number_in(at, "product") - golden[i].sub / sqrt(golden[i].count)) < 1e-12);
-        while (strncmp(at, "\"sub\"", 5) != 0) at--;
-        assert_true(number_in(at, "sub") == golden[i].sub);
-        assert_true(number_in(at, "add") == golden[i].add);
-        assert_true(number_in(at, "count") == golden[i].count);
-    }
-    assert_true(fabs(number_in(text, "product_0") - 35.0 / sqrt(6.0)) < 1e-12);
-    assert_non_null(strstr(text, "\"agrees\": true"));
-    run_well("$B example");
-    says("out", "+++.+...+.......-...............");
-    run_well("$B paper -L 10");
-    assert_null(strstr(read_text("out"), "DIFFERS"));
-    says("out", "16 19 21 24 27 29     same");
-}
-
 TEST(test_dense) {
     for (int i = 0; i < 6; i++) {
         int64_t n = INT64_C(1) << (4 + check_below(&seed, 4)), m = 2 + check_below(&seed, n / 2);
@@ -208,9 +178,7 @@ TEST(test_mistakes) {
         {"problems gaussian -o a.npz -s omp", "give one of them", 2},
         {"problems picture -n 100", "is square", 2},
         {"dense -n 100", "power of two", 2},
-        {"dense -m 100", "at most 64", 2},
-        {"example x", "takes options only", 2},
-        {"paper x", "takes options only", 2}};
+        {"dense -m 100", "at most 64", 2}};
     expect_mistakes("$B", wrong, sizeof wrong / sizeof *wrong);
     run_well("echo no >text.npz");
     expect_mistake("$B phase -o text.npz -s omp -n 16 -g 2 -T 1", 1, "text.npz");

@@ -105,6 +105,11 @@ static void worked_example(const char *device) {
     assert_true(products[0].column == 0 && products[1].column == 1);
     assert_true(fabs(products[0].value - 35 / sqrt(6)) < 1e-14);
     assert_true(fabs(products[1].value - 7 / sqrt(6)) < 1e-14);
+    assert_true(products[2].column == 2 && fabs(products[2].value - 7 / sqrt(3)) < 1e-14);
+    assert_true(products[3].column == 3 && fabs(products[3].value - 2 / sqrt(3)) < 1e-14);
+    const int64_t counts[] = {6, 6, 3, 3};
+    for (int i = 0; i < 4; i++) assert_int_equal(products[i].count, counts[i]);
+    for (int i = 1; i <= 6; i++) assert_int_equal(products[found - i].count, 1);
 }
 
 /* A rounding for each of at most 64 + n additions, of numbers below ||r||_1. */

@@ -52,7 +52,7 @@ static void lay_out_round(csrec_cuda_block *m, speculate_job *job) {
 }
 
 /* Small subtrees run at once in greater number, large ones leave fewer picks above the subtrees:
- * measured (bench/cuda_loop.c --subtrees). */
+ * measured. */
 static int32_t subtree_size(int64_t n) {
     return n <= 1 << 17 ? 2048 : n <= 1 << 23 ? 4096 : 16384;
 }

@@ -17,28 +17,26 @@
  *
  * Tensor cores align the 16 products and the accumulator to the largest exponent and truncate more
  * than 2 bits beyond a float's last bit: a bias towards zero, 2^-22 of the accumulator a step. So
- * an accumulator starts from 0 for every 16 rows (32 in covariance_90a.cu), the small products
- * first, and is added outside, rounded to nearest, to a float that sums at most 16 sqrt(m) rows (a
- * slice); slices are added in double. The bias is then about 1e-7 at most (1.5e-7: after the first
- * 16 rows of 32 the accumulator has half its size), and the roundings of a slice, m / 16 in all,
- * average to about 2^-25 sqrt(m / 48) / slices = 6e-8 at m = 202,599.
+ * an accumulator starts from 0 for every 16 rows, the small products first, and is added outside,
+ * rounded to nearest, to a float that sums at most 16 sqrt(m) rows (a slice); slices are added in
+ * double. The bias is then about 1e-7 at most, and the roundings of a slice, m / 16 in all, average
+ * to about 2^-25 sqrt(m / 48) / slices = 6e-8 at m = 202,599.
  *
  * The work is n (n + 1) m / 2 multiplications three times over, 3.7 Tflop for 202,599 x 2,475 (4.2
  * with the tiles' edges). Both operands have rows as their inner dimension, so they are packed
- * once, transposed and swizzled as ldmatrix and wgmma read them without bank conflicts: a tile's
- * step is two contiguous copies of 32 KiB. The tiles of this file run on any device; where there is
- * compute capability 9.0, those of covariance_90a.cu take half the time. */
+ * once, transposed and swizzled as ldmatrix reads them without bank conflicts: a tile's step is two
+ * contiguous copies of 32 KiB. */
 #include <math.h>
 
 #include "kernels/device/mma.cuh"
 #include "kernels/learn/statistics_state.h"
-#include "kernels/learn/triangle.cuh"
 
+/* Columns in blocks of 128, rows in blocks of 64: the shape of a product's operands. */
 enum {
-    BLOCK = CSREC_COVARIANCE_BLOCK,
-    ROWS = CSREC_COVARIANCE_ROWS,
-    PIECE = CSREC_COVARIANCE_PIECE,
-    TILE = CSREC_COVARIANCE_TILE,
+    BLOCK = 128,
+    ROWS = 64,
+    PIECE = BLOCK * ROWS, /* halves */
+    TILE = BLOCK * BLOCK,
     THREADS = 256,
     CHUNKS = ROWS / 8,   /* of 16 bytes, in a packed column */
     OPERAND = 4 * PIECE, /* bytes: both pieces of a block */
@@ -48,6 +46,15 @@ enum {
     ACROSS = 32,
     DOWN = 8
 };
+
+/* index = i (i + 1) / 2 + j, j <= i: entries of a lower triangle, counted row after row. */
+__device__ __forceinline__ void find_in_triangle(int64_t index, int64_t *i, int64_t *j) {
+    int64_t row = (int64_t)((sqrt(8.0 * (double)index + 1.0) - 1.0) * 0.5);
+    while ((row + 1) * (row + 2) / 2 <= index) row++;
+    while (row * (row + 1) / 2 > index) row--;
+    *i = row;
+    *j = index - row * (row + 1) / 2;
+}
 
 __global__ void choose_scales(int64_t n, const float *peak, double *scale, double *unscale) {
     const int64_t j = csrec_cuda_thread();
@@ -195,7 +202,7 @@ __global__ void __launch_bounds__(THREADS, 1)
                    float *partial) {
     extern __shared__ __align__(1024) uint4 stage[];
     int64_t i, j;
-    csrec_triangle_find(blockIdx.x % tiles, &i, &j);
+    find_in_triangle(blockIdx.x % tiles, &i, &j);
     const int64_t first = blockIdx.x / tiles * slice;
     const int64_t count = first + slice < steps ? slice : steps - first;
     const int64_t stride = blocks * (OPERAND / 16);
@@ -238,7 +245,7 @@ __global__ void __launch_bounds__(ACROSS *DOWN)
     const int part = blockIdx.x % (PARTS * PARTS);
     const int down = part / PARTS * ACROSS, right = part % PARTS * ACROSS;
     int64_t I, J;
-    csrec_triangle_find(tile, &I, &J);
+    find_in_triangle(tile, &I, &J);
     if (I == J && right > down) return;
     const int64_t j = J * BLOCK + right + threadIdx.x;
     for (int y = threadIdx.y; y < ACROSS; y += DOWN) {
@@ -326,8 +333,6 @@ static csrec_status multiply(const csrec_cuda_covariance *c, int64_t slices, int
     csrec_cuda_size size;
     csrec_status status = csrec_cuda_measure(&size, error);
     if (status) return status;
-    if (size.major == 9)
-        return csrec_cuda_covariance_multiply_90a(c, slices, slice, steps, packed, error);
     if (size.shared < 2 * STAGE)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "CUDA: a covariance takes %d bytes of shared memory a block, the device "

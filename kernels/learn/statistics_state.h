@@ -28,17 +28,9 @@ csrec_status csrec_cuda_rows_peak(const csrec_cuda_groups *groups, int64_t m, co
 csrec_status csrec_cuda_rows_center(int64_t n, int64_t m, float *X, const double *mean,
                                     csrec_error *error);
 
-/* Columns in blocks of 128, rows in blocks of 64: the shape of a product's operands. */
-enum {
-    CSREC_COVARIANCE_BLOCK = 128,
-    CSREC_COVARIANCE_ROWS = 64,
-    CSREC_COVARIANCE_PIECE = CSREC_COVARIANCE_BLOCK * CSREC_COVARIANCE_ROWS, /* halves */
-    CSREC_COVARIANCE_TILE = CSREC_COVARIANCE_BLOCK * CSREC_COVARIANCE_BLOCK
-};
-
 typedef struct csrec_cuda_covariance {
     int64_t n, blocks, tiles; /* blocks (blocks + 1) / 2 */
-    int64_t rows;             /* packed at once, a multiple of CSREC_COVARIANCE_ROWS */
+    int64_t rows;             /* packed at once, a multiple of 64 */
     int64_t slices;           /* whose tiles are kept at once */
     double *scale, *unscale;  /* [n] powers of two */
     unsigned short *packed;   /* [rows / 64][blocks][2][128][64] halves, swizzled */
@@ -51,10 +43,5 @@ void csrec_cuda_covariance_take(csrec_cuda_covariance *c, csrec_cuda_block *bloc
 csrec_status csrec_cuda_covariance_add(csrec_cuda_covariance *c, int64_t m, const float *X,
                                        const double *weights, const double *mean, const float *peak,
                                        csrec_error *error);
-/* Tiles of `slices` slices of `slice` steps of 64 rows each, `steps` steps in all, into c->partial:
- * covariance_90a.cu, only for devices of compute capability 9.0. */
-csrec_status csrec_cuda_covariance_multiply_90a(const csrec_cuda_covariance *c, int64_t slices,
-                                                int64_t slice, int64_t steps,
-                                                const unsigned short *packed, csrec_error *error);
 csrec_status csrec_cuda_covariance_divide(csrec_cuda_covariance *c, double weight,
                                           csrec_error *error);

@@ -72,7 +72,6 @@ COMMANDS = (
             ("new.npz", "new.npy")),
     Command("bench-coherence", "csbench coherence -n 16 --plot new.svg --json", ("new.svg",)),
     Command("bench-dense", "csbench dense -n 16 -m 6"),
-    Command("bench-example", "csbench example"),
     Command("man", "csrecover --man"),
     Command("man-commands", "cslearn --man"),
     Command("help", "csrecover --help"),

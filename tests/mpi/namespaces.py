@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """namespaces.py - "hosts" on one machine: network namespaces with an address and a host name each, which
 a launcher of MPI reaches by a script instead of ssh; and networks between them: a cable, or one on
-which every packet takes a set time. Only root may make them."""
+which every packet takes a set time at least. Only root may make them."""
 import collections
 import ctypes
 import fcntl
 import os
 import select
 import signal
-import socket
 import struct
 import subprocess
 import time
@@ -28,15 +27,6 @@ def ip(*words):
     return done("ip", *words)
 
 
-def tc(*words):
-    return done("tc", *words)
-
-
-def has_netem(name):
-    good = tc("-n", name, "qdisc", "add", "dev", "lo", "root", "netem", "delay", "1ms")
-    return good and tc("-n", name, "qdisc", "del", "dev", "lo", "root")
-
-
 class Hosts:
     """`count` namespaces; .names by address. Nothing connects them yet."""
 
@@ -45,7 +35,7 @@ class Hosts:
         self.network = f"10.203.{number % 250}"
         self.names = {f"{self.network}.{i}": f"csrec{number}-{i}" for i in range(1, count + 1)}
         self.first = next(iter(self.names.values()))
-        self.relay = self.switch = None
+        self.relay = None
 
     def set_up(self):
         """Whether this machine allows it."""
@@ -55,7 +45,7 @@ class Hosts:
 
     def tear_down(self):
         self.stop_relay()
-        for name in [*self.names.values(), *filter(None, [self.switch])]:
+        for name in self.names.values():
             ip("netns", "del", name)
 
     def inside(self, name, *words):
@@ -112,33 +102,8 @@ exec ip netns exec $name unshare --uts --mount sh -c "$mount hostname $name && $
         return good
 
     def connect_slowly(self, seconds):
-        """A network on which a packet takes that long, in place of that before; "netem", "relay", or
-        None: not possible."""
-        if not self.relay and (self.switch or has_netem(self.first)):
-            return "netem" if self.start_netem(seconds) else None
-        self.stop_relay()
-        return "relay" if self.start_relay(seconds) else None
-
-    def start_netem(self, seconds):
-        """Cables to a bridge, each of which holds what its host sends for that time."""
-        good = True
-        if not self.switch:
-            self.switch = f"csrec{os.getpid()}-0"
-            good = ip("netns", "add", self.switch)
-            good = good and ip("-n", self.switch, "link", "add", "bridge", "type", "bridge")
-            good = good and ip("-n", self.switch, "link", "set", "bridge", "up")
-            for i, (address, name) in enumerate(self.names.items()):
-                peer = ["type", "veth", "peer", "name", f"port{i}", "netns", self.switch]
-                good = good and ip("-n", name, "link", "add", "slow0", *peer)
-                good = good and ip("-n", self.switch, "link", "set", f"port{i}", "master", "bridge", "up")
-                good = good and self.use(name, "slow0", address)
-        delay = ["netem", "delay", f"{round(1e6 * seconds)}us", "limit", "100000"]
-        for name in self.names.values():
-            good = good and tc("-n", name, "qdisc", "replace", "dev", "slow0", "root", *delay)
-        return good
-
-    def start_relay(self, seconds):
-        """A process with a TUN device on every host, which passes the packets on after that time."""
+        """A process with a TUN device on every host, which passes the packets on after that time;
+        whether that is possible."""
         ready, told = os.pipe()
         self.relay = os.fork()
         if self.relay == 0:
@@ -164,57 +129,6 @@ exec ip netns exec $name unshare --uts --mount sh -c "$mount hostname $name && $
             os.kill(self.relay, signal.SIGKILL)
             os.waitpid(self.relay, 0)
         self.relay = None
-
-    # ------------------------------------------------------------------ measuring
-
-    def round_trips(self, count, size=64):
-        """Seconds from the first host to the second and back, of packets one after another."""
-        (_, name), (address, other) = list(self.names.items())[:2]
-        ready, told = os.pipe()
-        echo = os.fork()
-        if echo == 0:
-            try:
-                enter(other)
-                answer(address, told)
-            finally:
-                os._exit(1)
-        os.read(ready, 1)
-        asker = os.fork()
-        if asker == 0:
-            try:
-                enter(name)
-                os.write(told, struct.pack(f"{count}d", *ask(address, count, bytes(size))))
-            finally:
-                os._exit(0)
-        os.close(told)
-        os.waitpid(asker, 0)
-        found = os.read(ready, 8 * count)
-        os.close(ready)
-        os.kill(echo, signal.SIGKILL)
-        os.waitpid(echo, 0)
-        return struct.unpack(f"{count}d", found)
-
-
-PORT = 9
-
-
-def answer(address, told):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
-        own.bind((address, PORT))
-        os.write(told, b"+")
-        while True:
-            own.sendto(*own.recvfrom(65536))
-
-
-def ask(address, count, data):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as own:
-        own.connect((address, PORT))
-        own.settimeout(30)
-        for _ in range(count):
-            begin = time.monotonic()
-            own.send(data)
-            own.recv(65536)
-            yield time.monotonic() - begin
 
 
 def run_first():

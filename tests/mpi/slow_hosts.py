@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""slow_hosts.py BUILD openmpi|mpich - "hosts" on a network on which every packet takes a set time: none
-comes earlier, and none is lost or changed; a pursuit shared over it gives the bytes of one process, and
-tells its messages. Exit code 77 without that MPI, or where the machine does not allow namespaces."""
+"""slow_hosts.py BUILD openmpi|mpich - "hosts" on a network on which every packet takes a set time: a
+pursuit shared over it gives the bytes of one process, and tells its messages. Exit code 77 without that MPI, or where the machine does not allow namespaces."""
 import json
 import math
 import os
@@ -10,20 +9,6 @@ import subprocess
 
 from launch import OPEN, build, bytes_of, draw, environment, launcher, run, run_tests, skip, write_npy
 from namespaces import Hosts
-
-
-def nothing_comes_early():
-    hosts = Hosts(2)
-    try:
-        if not hosts.set_up():
-            skip("no network namespaces (they need root)")
-        for seconds in (0.0, 1e-4, 1e-3 * draw.uniform(0.2, 20)):
-            assert hosts.connect_slowly(seconds), seconds
-            found = hosts.round_trips(20, draw.randrange(1, 3000))
-            assert len(found) == 20
-            assert min(found) >= 2 * seconds, (seconds, found)
-    finally:
-        hosts.tear_down()
 
 
 def one_pursuit():
@@ -35,7 +20,9 @@ def one_pursuit():
     ranks = draw.randrange(2, 5)
     hosts = Hosts(ranks)
     try:
-        assert hosts.set_up() and hosts.connect_slowly(1e-3)
+        if not hosts.set_up():
+            skip("no network namespaces (they need root)")
+        assert hosts.connect_slowly(1e-3)
         hosts.write_agent("agent.sh")
         mpi = (hosts.open_mpi if OPEN else hosts.mpich)("agent.sh", 1)
         words = [launcher, *mpi, "-n", str(ranks), f"{build}/csrecover", *options, "all.npz"]
@@ -53,4 +40,4 @@ def one_pursuit():
     assert not os.path.exists("/run/netns/" + hosts.first)
 
 
-run_tests(nothing_comes_early, one_pursuit)
+run_tests(one_pursuit)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench.h - the commands of csbench: one file and one row of the table in csbench.c each, and what
  * they share: random problems, and solvers that are counted on them; an operator and its matrix,
- * written out, and solvers on both; the worked example of Park 2015: six rows of the 32 x 32 Haar
- * matrix, step by step as section 3.1 does it, apart from the library. */
+ * written out, and solvers on both. */
 #pragma once
 
 #include "tools/common/options.h"
@@ -13,8 +12,8 @@ typedef struct bench_command {
     int (*run)(int argc, char **argv);
 } bench_command;
 
-extern const bench_command bench_coherence, bench_dense, bench_example, bench_paper, bench_phase,
-    bench_problems, bench_sparsity;
+extern const bench_command bench_coherence, bench_dense, bench_phase, bench_problems,
+    bench_sparsity;
 
 /* Whether a plot, or NULL, can be written: CLI_CONTINUE, or the exit code after a message. */
 int bench_plot_check(const cli_tool *tool, const char *plot);
@@ -157,29 +156,3 @@ double bench_difference(int64_t n, const double *a, const double *b);
 
 csrec_status bench_pair_compare(const bench_pair *pair, const char *solver, int64_t k,
                                 bench_agreement *to, csrec_error *error);
-
-enum { BENCH_WORKED_LEVELS = 5, BENCH_WORKED_ROWS = 6, BENCH_WORKED_SIZE = 32 };
-
-extern const uint64_t bench_worked_rows[BENCH_WORKED_ROWS];
-extern const double bench_worked_r[BENCH_WORKED_ROWS];
-
-/* Step n, span 2^n: an entry for each group that has samples, by its first row. */
-typedef struct bench_step {
-    int64_t span;
-    int n;
-    struct {
-        int64_t row, group, member, count, column; /* count is # */
-        double sub, add;
-    } entry[BENCH_WORKED_ROWS];
-} bench_step;
-
-/* The steps of r: [BENCH_WORKED_LEVELS]. */
-void bench_worked_steps(const double r[BENCH_WORKED_ROWS], bench_step *steps);
-/* Column of Psi, by its definition: of unit length, or zeros. */
-void bench_worked_column(int64_t column, double psi[BENCH_WORKED_ROWS]);
-
-/* An iteration of Matching Pursuit (table 1): the pick, its product with r, ||r|| / ||y|| then. */
-typedef struct bench_pick {
-    int64_t column;
-    double product, residual;
-} bench_pick;

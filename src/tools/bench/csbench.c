@@ -4,9 +4,8 @@
 #include "tools/common/progress.h"
 #include "tools/common/ranks.h"
 
-static const bench_command *const commands[] = {&bench_phase,    &bench_sparsity, &bench_coherence,
-                                                &bench_problems, &bench_dense,    &bench_paper,
-                                                &bench_example};
+static const bench_command *const commands[] = {&bench_phase, &bench_sparsity, &bench_coherence,
+                                                &bench_problems, &bench_dense};
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -14,8 +13,8 @@ int main(int argc, char **argv) {
     const cli_tool *tools[COMMANDS];
     for (int i = 0; i < COMMANDS; i++) tools[i] = commands[i]->tool;
     const cli_program program = {
-        "csbench", "Measures solvers and operators on random problems, beside theory and paper.",
-        tools, COMMANDS};
+        "csbench", "Measures solvers and operators on random problems, beside theory.", tools,
+        COMMANDS};
     int command, code = cli_ranks_alone(program.name);
     if (code == CLI_CONTINUE) code = cli_program_parse(&program, argc, argv, &command);
     return code == CLI_CONTINUE ? cli_exit_code(commands[command]->run(argc - 1, argv + 1)) : code;
