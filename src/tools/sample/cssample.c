@@ -62,9 +62,8 @@ static const cli_option options[] = {
     {"next", 'N', CLI_INTEGER, "K",
      "INPUT is a measurement: find the K positions to measure next, of those that it lacks, and "
      "write them to -o NEXT.csv (a line for each: row,col) or {arrays or} (index, shape). Of "
-     "samples "
-     "with rays K is the number of rays: new and known positions, with a number of rays each (a "
-     "further column, or array, rays).",
+     "samples with rays K is a number of rays, for new and for known positions, which are "
+     "written with a number each, column or array rays.",
      CLI_AT(next), .low = 1, .high = 0x1p31},
     {"density", 'd', CLI_READ, "FILE",
      "With --next: where the error is thought to be large, an array or gray picture of the "
@@ -116,9 +115,8 @@ static const cli_tool tool = {
         "any matrix, blur a convolution, downsample means of boxes. Noise is that of each value of "
         "y, of real and imaginary parts each. A complex .npy is measured as it is.\n"
         "--next spreads positions so that their density follows the expected errors, and none is "
-        "too near another or one that is measured; rays are sent where they lower these errors "
-        "most. "
-        "Columns of the .csv are i; row,col; or z,y,x. "
+        "too near another or one that is measured; rays are sent where these errors fall "
+        "most. Columns of the .csv are i; row,col; or z,y,x. "
         "With values added in further columns it is a measurement, which csrecover --merge joins "
         "with the first.\n"
         "Ctrl-C stops and writes nothing.\n"

@@ -172,9 +172,6 @@ static int find(job *j) {
                                   .context = &j->progress};
     csrec_status status = (j->measurement.rays ? csrec_rays_next : csrec_where_next)(
         &j->measurement, j->density, &options, &j->next, &error);
-    if (!status && a->path && j->next.rays)
-        return cli_failure(
-            j->tool, "%s: its rays have numbers, which --path does not order; omit it", a->input);
     if (!status && a->path)
         status = csrec_path_order(&j->measurement.shape, j->next.n, j->next.index,
                                   cli_progress_report, &j->progress, j->length, &error);
@@ -276,6 +273,9 @@ static int search(job *j) {
     csrec_status status =
         csrec_measurement_read_with(j->a->input, &options, &j->measurement, &error);
     if (status) return fail(j, status, NULL, &error);
+    if (j->measurement.rays && j->a->path)
+        return cli_failure(j->tool, "%s: has rays, which --path does not order; omit it",
+                           j->a->input);
     const int code = density_of(j);
     return code == CLI_CONTINUE ? find(j) : code;
 }
