@@ -182,7 +182,7 @@ TEST(mistakes_are_named) {
         {"s.npz --next 3 -o n.csv --even -d gray.png", "exclude each other", 2},
         {"gray.png -r 0.1 -o n.npz --even", "--even goes with --next", 2},
         {"gray.png -r 0.1 -o n.npz --sequence", "--sequence goes with --next", 2},
-        {"s.npz s.npz --next 3 -o n.csv", "--sequence takes several", 2},
+        {"s.npz s.npz -r 0.1 -o n.npz", "--next takes several", 2},
         {"s.npz --next 3 -o n.csv --sequence --even", "--even does not go with --sequence", 2},
         {"s.npz --next 3 -o n.csv --sequence -d gray.png", "--density does not go", 2},
         {"s.npz v.npz --next 3 -o n.csv --sequence", "v.npz: frame: has 3 axes", 1},

@@ -60,7 +60,8 @@ static const cli_option options[] = {
      CLI_AT(factor)},
     CLI_GUIDE(arguments),
     {"next", 'N', CLI_INTEGER, "K",
-     "INPUT is a measurement: find the K positions to measure next, of those that it lacks, and "
+     "INPUT is a measurement, or several of one signal: find the K positions to measure next, of "
+     "those that it lacks, and "
      "write them to -o NEXT.csv (a line for each: row,col) or {arrays or} (index, shape). Of "
      "samples with rays K is a number of rays, for new and for known positions, which are "
      "written with a number each, column or array rays.",
@@ -138,8 +139,8 @@ static int check_arguments(const arguments *a) {
     char list[64];
     if (a->channels_last + a->channels_first + a->volume > 1)
         return cli_usage(&tool, CLI_AXES_REFUSAL);
-    if (a->inputs.n > 1 && !a->sequence)
-        return cli_usage(&tool, "takes one INPUT; --next --sequence takes several, as frames");
+    if (a->inputs.n > 1 && !a->next)
+        return cli_usage(&tool, "takes one INPUT; --next takes several, scans of one signal");
     if (a->next) return cli_next_check(&tool, a);
     if (cli_guides_check(&tool, &a->guides, a->input, NULL) != CLI_CONTINUE) return CLI_USAGE;
     int through = cli_through_check(&tool, a);

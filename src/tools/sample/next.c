@@ -262,16 +262,34 @@ static int report(const job *j) {
     return cli_json_close(&json) ? CLI_DONE : cli_stdout_failed(j->tool);
 }
 
-static int search(job *j) {
-    csrec_error error;
-    if (j->a->sequence) return find_in_next_frame(j);
+/* Adds the samples of a file to those of the files before it. */
+static csrec_status add_samples(job *j, const char *path, csrec_error *error) {
     const csrec_read_options options = {.channels_last = j->a->channels_last,
                                         .channels_first = j->a->channels_first,
                                         .volume = j->a->volume,
                                         .progress = cli_progress_report,
                                         .context = &j->progress};
-    csrec_status status =
-        csrec_measurement_read_with(j->a->input, &options, &j->measurement, &error);
+    csrec_measurement part = {0}, joined;
+    const csrec_measurement *const parts[] = {&j->measurement, &part};
+    csrec_error why;
+    if (j->measurement.n == 0)
+        return csrec_measurement_read_with(path, &options, &j->measurement, error);
+    csrec_status status = csrec_measurement_read_with(path, &options, &part, error);
+    if (!status && (status = csrec_measurement_merge(2, parts, &joined, NULL, &why)))
+        cli_fail(error, status, "%s: %s", path, why.text);
+    csrec_measurement_clear(&part);
+    if (status) return status;
+    csrec_measurement_clear(&j->measurement);
+    j->measurement = joined;
+    return CSREC_OK;
+}
+
+static int search(job *j) {
+    csrec_error error;
+    csrec_status status = CSREC_OK;
+    if (j->a->sequence) return find_in_next_frame(j);
+    for (int i = 0; i < j->a->inputs.n && !status; i++)
+        status = add_samples(j, j->a->inputs.text[i], &error);
     if (status) return fail(j, status, NULL, &error);
     if (j->measurement.rays && j->a->path)
         return cli_failure(j->tool, "%s: has rays, which --path does not order; omit it",
