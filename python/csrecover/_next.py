@@ -58,7 +58,7 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     (50, False)
     >>> scan.rays = np.ones(len(scan.index))
     >>> index, rays = csrecover.where_next(scan, 5000, abs(image - 128.0))
-    >>> rays.min(), rays.sum(), bool(np.isin(index, scan.index).any())
+    >>> int(rays.min()), int(rays.sum()), bool(np.isin(index, scan.index).any())
     (1, 5000, True)
     """
     if isinstance(measured, Measurement):
