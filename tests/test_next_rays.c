@@ -178,6 +178,24 @@ TEST(nothing_known) {
     for (int64_t k = 0; k < next.n; k++) assert_int_equal(next.rays[k], 1);
 }
 
+/* What is seen does not depend on the unit of light. */
+TEST(expected_errors_have_no_unit) {
+    csrec_measurement m = draw_light_at((csrec_shape){2, {24, 28}}, 3, 300);
+    csrec_recover_options options;
+    double *density[2];
+    m.rays = draw_rays(300);
+    csrec_recover_defaults(&options);
+    for (int k = 0; k < 2; k++) {
+        density[k] = check_room(24 * 28);
+        assert_well(csrec_uncertainty_density(&m, &options, density[k], &told));
+        for (int i = 0; i < 900; i++) m.y[i] *= 256.0;
+    }
+    for (int64_t i = 0; i < 24 * 28; i++) {
+        assert_true(density[0][i] > 0.0);
+        expect_number(density[1][i], density[0][i], 1e-3 * density[0][i], "entry", i);
+    }
+}
+
 TEST(same_for_any_threads) {
     scene s = make_scene(1);
     const int before = omp_get_max_threads();
