@@ -389,9 +389,9 @@ static void see(glance *g) {
     double mean = 0.0;
     for (int64_t i = 0; i < g->values && g->m.rays; i++)
         mean += sqrt(fmax(g->signal[i], 0.0)) / (double)g->values;
-    for (int64_t i = 0; i < g->values && mean > 0.0; i++)
-        g->variance[i] *=
-            pow(csrec_rendered_slope(fmax(g->signal[i], 0.0) / (4.0 * mean * mean)), 2.0);
+    const double unit = 4.0 * mean * mean;
+    for (int64_t i = 0; i < g->values && unit > 0.0; i++)
+        g->variance[i] *= pow(csrec_rendered_slope(fmax(g->signal[i], 0.0) / unit) / unit, 2.0);
 }
 
 /* A csrec_group_fn: adds the squares. */
