@@ -29,8 +29,9 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     density : array_like or "expected", optional
         array of the signal's shape, >= 0 in any unit: where the error is thought to be large. There
         are more positions where it is larger, and they keep a distance from each other and from
-        what is measured, about 1 / sqrt(density) in a picture. "expected": the errors that a recovery
-        of the measurement expects, as ``cssample --next`` has them. None: the same everywhere
+        what is measured, about 1 / sqrt(density) in a picture. "expected": the errors that a
+        recovery of the measurement expects, as ``cssample --next`` has them. None: the same
+        everywhere
     allowed : array_like of bool, optional
         bool array: where it is false, nothing can be measured
     most : int
@@ -45,9 +46,10 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     Returns
     -------
     index : ndarray of int64
-        [k] flat C-order positions, ascending, distinct, none of them measured yet, the same on every
-        platform and for any number of threads. Of a measurement with rays a pair, index and rays:
-        positions, also known ones, and numbers >= 1 that sum to k. :func:`merge` adds what they find
+        [k] flat C-order positions, ascending, distinct, none of them measured yet, the same on
+        every platform and for any number of threads. Of a measurement with rays a pair, index and
+        rays: positions, also known ones, and numbers >= 1 that sum to k. :func:`merge` adds what
+        they find
 
     Examples
     --------
@@ -72,7 +74,8 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     made, keep = to_c(measured) if sent else (ffi.new("csrec_measurement *"), [])
     keep.append(pointer(index, "int64_t"))
     made.shape, made.n, made.index = new_shape(shape)[0], len(index), keep[-1]
-    options.count, options.seed, options.most = whole(k, "k"), seed_of(seed, rng), whole(most, "most")
+    options.count, options.seed = whole(k, "k"), seed_of(seed, rng)
+    options.most = whole(most, "most")
     weights = None if density is None else doubles(_like("density", density, shape))
     places = None if allowed is None else np.ascontiguousarray(
         _like("allowed", allowed, shape) != 0, dtype=np.uint8)
