@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where to send the next rays: numbers by the formula of sampling.h, written again without a
- * curve's sort of the library, and what must hold for any. */
+/* Where to send the next rays: numbers by the formula of sampling.h, written again for
+ * lines, and what must hold for any. */
 #include "rays.h"
 #include "samples.h"
 
@@ -87,7 +87,7 @@ TEST(numbers_sum_to_the_budget) {
     assert_true(shared > 30); /* known and new ones together */
 }
 
-/* q of position k of a line, where the curve is the line. */
+/* q of position k of a line. */
 static double q_at(const scene *s, int64_t k) {
     double rays = 1.0, around = 0.0;
     for (int64_t i = k - 16; i <= k + 16; i++)
@@ -95,8 +95,8 @@ static double q_at(const scene *s, int64_t k) {
     return s->density[k] * sqrt(rays / around);
 }
 
-/* Of a line: all rays of each stretch are c q of it, less one or so at its ends, where no bound is
- * touched; c by brute force over known rays that nothing exceeds. */
+/* Of a line the curve is the line. Where no bound is touched, and no known rays are too many, all
+ * rays of a stretch sum to c q, but for what is left at its ends and taken away. */
 TEST(numbers_follow_the_formula) {
     enum { ENTRIES = 1500, STRETCH = 50 };
     for (int round = 0; round < 20; round++) {
@@ -146,9 +146,8 @@ TEST(no_move_is_better) {
         }
 }
 
-/* Without a density all rays, with those known, are as even as whole numbers are: on a line any
- * stretch has its share to 3 rays. */
-TEST(without_density_rays_are_even) {
+/* Without a density rays go to new positions first. */
+TEST(even_rays_go_to_new_positions) {
     enum { ENTRIES = 999 };
     for (int round = 0; round < 20; round++) {
         scene s = {.m = {.shape = {1, {ENTRIES}}}, .entries = ENTRIES};
@@ -164,7 +163,7 @@ TEST(without_density_rays_are_even) {
         const int64_t *rays = spread_out(&s, &next);
         int64_t twice = 0;
         for (int64_t i = 0; i < ENTRIES; i++) twice += s.known[i] + (double)rays[i] > 1;
-        assert_true(twice <= 1); /* new positions first */
+        assert_true(twice <= 1);
     }
 }
 
