@@ -26,30 +26,61 @@ from denoiser import denoise
 from tables_renderer import name_of
 
 BUDGETS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 16)
+PLACED = (1 / 4, 1 / 2, 1, 2, 4)
 QUALITIES = ("fast", "balanced", "best")
 DARK = 0.2  # added to the albedo where light is divided by it: of 0.04, 0.2, none the best mean
 
 
 class Rays:
-    """What is traced of a scene with a budget of rays a pixel: y [H][W][3], NaN where nothing is;
-    the number of rays; deviation of the mean, NaN where it is not known: of one ray, and of rays
-    that are all the same, as in a shadow; AOVs [H][W][7]; the scene with its single rays."""
+    """What is traced of a scene with numbers of rays [H][W]: y [H][W][3], NaN where nothing is;
+    deviation of the mean, NaN where it is not known: of one ray, and of rays that are all the same,
+    as in a shadow; AOVs [H][W][7]; the scene with its single rays; the budget, rays a pixel."""
 
-    def __init__(self, csrecover, scene, budget, clean, seed=1):
-        self.budget, self.clean, self.scene = budget, clean, scene
-        count, shape = max(1, round(budget)), scene["ref"].shape[:2]
-        taken = scene["rays"][:count].astype(float)
-        self.y, self.rays = taken.mean(0), np.full(shape, float(count))
-        deviation = taken.std(0, ddof=min(1, count - 1)) / np.sqrt(count)  # 0 of one ray
-        self.deviation = np.where(deviation > 0, deviation, np.nan)
-        self.aovs = (scene["clean"] if clean else scene["beside"][:count].mean(0)).astype(float)
-        if budget < 1:
-            known, pixels = np.zeros(shape, bool), round(budget * shape[0] * shape[1])
-            known.flat[csrecover.positions_of(shape, pixels, "poisson", seed)] = True
-            self.y[~known], self.rays[~known], self.deviation[~known] = np.nan, 0, np.nan
+    def __init__(self, scene, rays, clean):
+        self.budget, self.clean, self.scene = rays.mean(), clean, scene
+        of, self.rays = np.maximum(rays, 1)[..., None], rays.astype(float)
+        taken = np.arange(rays.max())[:, None, None, None] < of
+        single = scene["rays"][:rays.max()].astype(float)
+        mean = lambda v: np.where(taken, v, 0).sum(0) / of  # noqa: E731
+        self.y = mean(single)
+        deviation = np.sqrt(mean((single - self.y) ** 2) / np.maximum(of - 1, 1))  # 0 of one ray
+        self.deviation = np.where((rays[..., None] > 0) & (deviation > 0), deviation, np.nan)
+        self.aovs = (scene["clean"].astype(float) if clean else
+                     mean(scene["beside"][:rays.max()].astype(float)))
+        self.y[rays == 0] = np.nan
 
     def albedo(self):
         return self.aovs[..., :3].clip(0, 1)
+
+    def measurement(self, csrecover):
+        known = self.rays > 0
+        planes = np.moveaxis(np.concatenate([self.albedo(), self.aovs[..., 3:]], -1), -1, 0)
+        return csrecover.Measurement(
+            self.y[known], np.flatnonzero(known), known.shape, sigma=self.deviation[known],
+            rays=self.rays[known], guides=planes.astype(np.float32),
+            guide_names=("albedo",) * 3 + ("normal",) * 3 + ("depth",))
+
+
+def even(csrecover, scene, budget, seed=1):
+    """Numbers of rays [H][W]: a whole one in each pixel, or single rays."""
+    rays = np.full(scene["ref"].shape[:2], int(budget))
+    if budget < 1:
+        pixels = round(budget * rays.size)
+        rays.flat[csrecover.positions_of(rays.shape, pixels, "poisson", seed)] = 1
+    return rays
+
+
+def placed(csrecover, scene, budget, seed=1, rounds=4):
+    """Half of the rays evenly, then in rounds where csrecover.where_next says; clean AOVs."""
+    rays = even(csrecover, scene, budget / 2, seed)
+    left = round(budget * rays.size) - rays.sum()
+    for turn in range(1, rounds):
+        scan = Rays(scene, rays, True).measurement(csrecover)
+        index, more = csrecover.where_next(scan, int(left) // (rounds - turn), "expected",
+                                           most=len(scene["rays"]))
+        rays.flat[index] += more
+        left -= more.sum()
+    return rays
 
 
 # ---- ways: light [H][W][3] of Rays
@@ -108,7 +139,7 @@ def recovered(csrecover, quality):
         more = {}
         if "rays" in takes:
             more = {"rays": rays.rays}
-            if rays.budget > 1:
+            if np.isfinite(rays.deviation).any():
                 more["sigma"] = rays.deviation
         guide = {"albedo": rays.albedo(), "normal": rays.aovs[..., 3:6], "depth": rays.aovs[..., 6]}
         return csrecover.recover(rays.y, rays.rays > 0, guide=guide, quality=quality,
@@ -191,7 +222,7 @@ def measure(csrecover, scenes, arguments):
     for name, scene in scenes.items():
         truth = scene["ref"].astype(float)
         for budget, clean in [(b, c) for c in (True, False) for b in budgets]:
-            rays = Rays(csrecover, scene, budget, clean)
+            rays = Rays(scene, even(csrecover, scene, budget), clean)
             pictures = {"truth": truth, "samples": rays.y}
             for way, made in ways.items():
                 if way == "Delaunay, then OIDN" and budget >= 1:
@@ -206,6 +237,23 @@ def measure(csrecover, scenes, arguments):
             if arguments.pictures and clean:
                 file = f"{name}-{name_of(budget).replace('/', '_')}.png"
                 save_strip(Path(arguments.pictures) / file, pictures, crop_of(truth))
+
+
+def compare_placed(csrecover, scenes, budgets, repeats=3):
+    """PSNR of `balanced` by placed rays and by even ones, of clean AOVs; other rays each time."""
+    way = recovered(csrecover, "balanced")
+    for name, scene in scenes.items():
+        truth, many = scene["ref"].astype(float), len(scene["rays"])
+        for budget in budgets:
+            row = {"scene": name, "budget": budget}
+            turned = [scene | {"rays": np.roll(scene["rays"], k * many // repeats, 0)}
+                      for k in range(repeats)]
+            for key, choose in (("even", even), ("placed", placed)):
+                made = [way(Rays(s, choose(csrecover, s, budget, k + 1), True))
+                        for k, s in enumerate(turned)]
+                row[key] = round(float(np.mean([errors(csrecover, m, truth)["psnr"]
+                                                for m in made])), 4)
+            yield row
 
 
 def main():
@@ -226,8 +274,13 @@ def main():
         print(f"{row['scene']:8s} {name_of(row['budget']):4s} {row['aovs']:6s} {row['way']:20s} "
               f"{row['psnr']:6.2f} dB {row['ssim']:.3f} {row['relmse']:9.3f} {row['smape']:.3f} "
               f"{row['seconds']:7.3f} s", flush=True)
+    beside = []
+    for row in compare_placed(csrecover, scenes, (1 / 4, 1) if arguments.quick else PLACED):
+        beside.append(row)
+        print(f"{row['scene']:8s} {name_of(row['budget']):4s} even {row['even']:6.2f} dB, placed "
+              f"{row['placed']:6.2f} dB", flush=True)
     told = "rays" in inspect.signature(csrecover.recover).parameters
-    common.save(arguments, side=arguments.side, told=told, rows=rows,
+    common.save(arguments, side=arguments.side, told=told, rows=rows, placed=beside,
                 scenes={name: {"limit": round(float(limit(s)), 2),
                                "seconds": round(float(s["seconds"]), 4),
                                "rays": int(s["reference_rays"])} for name, s in scenes.items()},

@@ -57,6 +57,16 @@ def by_seconds(found):
     return table(("at most the seconds of OIDN with", *(f"{name_of(b)} a pixel" for b in of)), rows)
 
 
+def by_placing(found):
+    """PSNR of even rays and of placed ones, in the mean, and what placing gains in each scene."""
+    budgets, scenes = sorted({r["budget"] for r in found}), dict.fromkeys(r["scene"] for r in found)
+    mean = lambda key: [f"{mean_of(found, key, budget=b):.2f}" for b in budgets]  # noqa: E731
+    gain = {(r["scene"], r["budget"]): f"{r['placed'] - r['even']:.2f}" for r in found}
+    return table(("rays a pixel, `balanced`", *map(name_of, budgets)), [
+        ("even", *mean("even")), ("placed", *mean("placed")),
+        *((f"gain, {scene}", *(gain[scene, b] for b in budgets)) for scene in scenes)])
+
+
 @shown("renderer")
 def renderer(data):
     rows, scenes = data["rows"], list(data["scenes"])
@@ -65,6 +75,7 @@ def renderer(data):
               by_budget(rows, "noisy", "rays a pixel, noisy AOVs")]
     blocks += [by_scene(rows, scenes, b) for b in (1 / 4, 1) if b in budgets]
     blocks += [by_error(rows, b) for b in (1 / 4, 1, 4) if b in budgets]
+    blocks.append(by_placing(data["placed"]))
     blocks.append(by_seconds(data["equal_seconds"]))
     limits = ", ".join(f"{name} {s['limit']:.0f}" for name, s in data["scenes"].items())
     each = ", ".join(f"{name} {s['seconds']:.3f}" for name, s in data["scenes"].items())

@@ -2,7 +2,8 @@
 /* raytrace.c - a ray tracer that traces only some pixels and writes them as a measurement file:
  * those that a Poisson-disc pattern asks for, or, with --adaptive, those where csrec_adaptive
  * expects the largest errors. With --full it traces them all and writes a PNG. With --noisy a pixel
- * has a few random rays, as of a path tracer, and the file their numbers and deviations. */
+ * has a few random rays, as of a path tracer, and the file their numbers and deviations; with
+ * --next pixels and numbers are those that cssample --next says. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,6 +31,9 @@ static const char usage[] =
     "  -m, --motion       add where each pixel was in the frame before: rows and columns from "
     "here\n"
     "  -t, --time T       of a short animation, in frames (0)\n"
+    "  -N, --next FILE    --noisy: trace the pixels and rays that cssample --next wrote, a .npz; "
+    "with\n"
+    "                     another --seed than before\n"
     "  -r, --rate R       share of the pixels to trace, 0 < R <= 1 (0.25)\n"
     "  -k, --rays K       camera rays a pixel, a square number (36); with --noisy any, or from A "
     "to B,\n"
@@ -44,7 +48,7 @@ typedef struct options {
     double rate, time;
     uint64_t seed;
     bool full, adaptive, guides, linear, noisy, motion;
-    const char *output;
+    const char *output, *next;
 } options;
 
 /* Reads a whole word as a number in [low, high]. */
@@ -94,6 +98,7 @@ static bool parse_option(const char *name, const char *word, options *chosen) {
     if (is(name, "-t", "--time")) return parse_number(word, -1e6, 1e6, &chosen->time);
     if (is(name, "-r", "--rate")) return parse_number(word, 1e-9, 1, &chosen->rate);
     if (is(name, "-o", "--output")) return (chosen->output = word) != NULL;
+    if (is(name, "-N", "--next")) return (chosen->next = word) != NULL;
     if (!is(name, "-s", "--seed") || !parse_count(word, 9e15, &seed)) return false;
     chosen->seed = (uint64_t)seed;
     return true;
@@ -111,6 +116,7 @@ static const char *contradiction(const options *chosen) {
         return "--full writes a PNG, and with --linear or --noisy an .npy";
     if (chosen->adaptive && chosen->linear) return "--adaptive chooses by what a display shows";
     if (chosen->full && (chosen->guides || chosen->motion)) return "--full writes light alone";
+    if (chosen->next && (!chosen->noisy || chosen->full)) return "--next is for --noisy alone";
     if (!chosen->noisy && chosen->most > chosen->rays) return "--rays A-B is for --noisy";
     return NULL;
 }
@@ -160,11 +166,14 @@ static double deviation_of(double count, double sum, double squares) {
     return count > 1 && variance > 1e-12 * squares ? sqrt(variance / count) : NAN;
 }
 
-/* The mean of random rays, of a random number of them; returns rays as scene_trace does. */
+/* The mean of random rays, of the number that is found already, or a random one; returns rays as
+ * scene_trace does. */
 static int64_t trace_noisy(const options *chosen, const camera *view, int64_t pixel, int64_t k,
                            findings *found) {
     const double u = csrec_random_uniform(chosen->seed, (uint64_t)pixel, UINT64_MAX);
-    const int64_t count = chosen->rays + (int64_t)(u * (double)(chosen->most - chosen->rays + 1));
+    const int64_t count =
+        chosen->next ? (int64_t)found->rays[k]
+                     : chosen->rays + (int64_t)(u * (double)(chosen->most - chosen->rays + 1));
     vec sum = {0, 0, 0}, squares = sum, light;
     int64_t rays = 0;
     for (int64_t i = 0; i < count; i++) {
@@ -277,23 +286,64 @@ static csrec_status trace_rounds(tracer *t, int64_t count, csrec_measurement *sc
     return status;
 }
 
-static csrec_status trace_pattern(tracer *t, int64_t count, csrec_measurement *scan,
-                                  csrec_error *error) {
-    csrec_sampling sampling = {0};
-    csrec_status status = csrec_sampling_create(&scan->shape, CSREC_PATTERN_POISSON, count,
-                                                t->chosen->seed, &sampling, error);
-    if (status != CSREC_OK) return status;
-    scan->n = sampling.n;
-    scan->index = sampling.index; /* which the measurement frees */
+/* For what is found of n pixels. */
+static csrec_status take_room(const tracer *t, csrec_measurement *scan) {
     const size_t values = (size_t)(3 * scan->n);
     scan->y = malloc(values * sizeof *scan->y);
     if (t->chosen->noisy) {
         scan->rays = malloc((size_t)scan->n * sizeof *scan->rays);
         scan->deviation = malloc(values * sizeof *scan->deviation);
     }
-    if (!scan->y || (t->chosen->noisy && !(scan->rays && scan->deviation))) return CSREC_MEMORY;
-    trace(t, scan->n, scan->index, (findings){scan->y, scan->rays, scan->deviation});
-    return CSREC_OK;
+    return scan->y && (!t->chosen->noisy || (scan->rays && scan->deviation)) ? CSREC_OK
+                                                                             : CSREC_MEMORY;
+}
+
+static csrec_status list_pattern(const tracer *t, int64_t count, csrec_measurement *scan,
+                                 csrec_error *error) {
+    csrec_sampling sampling = {0};
+    csrec_status status = csrec_sampling_create(&scan->shape, CSREC_PATTERN_POISSON, count,
+                                                t->chosen->seed, &sampling, error);
+    if (status != CSREC_OK) return status;
+    scan->n = sampling.n;
+    scan->index = sampling.index; /* which the measurement frees */
+    return take_room(t, scan);
+}
+
+/* What cssample --next wrote: array `name`, one number for each pixel. */
+static csrec_status read_next(const options *chosen, const char *name, csrec_array *numbers,
+                              csrec_error *error) {
+    csrec_status status = csrec_npz_read(chosen->next, name, numbers, error);
+    if (status == CSREC_OK && numbers->dtype != CSREC_I64) {
+        snprintf(error->text, sizeof error->text, "%s: array '%s': is not of int64", chosen->next,
+                 name);
+        status = CSREC_DATA;
+    }
+    return status;
+}
+
+static csrec_status list_next(const tracer *t, csrec_measurement *scan, csrec_error *error) {
+    csrec_array index = {0}, rays = {0};
+    csrec_status status = read_next(t->chosen, "index", &index, error);
+    if (status == CSREC_OK) status = read_next(t->chosen, "rays", &rays, error);
+    if (status == CSREC_OK && index.count != rays.count) status = CSREC_DATA;
+    if (status == CSREC_OK) {
+        scan->n = index.count;
+        scan->index = index.data; /* which the measurement frees */
+        index.data = NULL;
+        status = take_room(t, scan);
+    }
+    for (int64_t k = 0; status == CSREC_OK && k < scan->n; k++) {
+        scan->rays[k] = (double)((int64_t *)rays.data)[k];
+        if (scan->rays[k] < 1 || scan->index[k] < 0 ||
+            scan->index[k] >= t->chosen->width * t->chosen->height) {
+            snprintf(error->text, sizeof error->text, "%s: pixel %lld is not of this picture",
+                     t->chosen->next, (long long)scan->index[k]);
+            status = CSREC_DATA;
+        }
+    }
+    csrec_array_clear(&index);
+    csrec_array_clear(&rays);
+    return status;
 }
 
 static csrec_status add_guides(const tracer *t, csrec_measurement *scan, csrec_error *error) {
@@ -339,7 +389,10 @@ static csrec_status trace_part(tracer *t, csrec_error *error) {
     if (count < 1) count = 1;
     double start = now();
     csrec_status status = chosen->adaptive ? trace_rounds(t, count, &scan, error)
-                                           : trace_pattern(t, count, &scan, error);
+                          : chosen->next   ? list_next(t, &scan, error)
+                                           : list_pattern(t, count, &scan, error);
+    if (status == CSREC_OK && !chosen->adaptive)
+        trace(t, scan.n, scan.index, (findings){scan.y, scan.rays, scan.deviation});
     t->choosing = now() - start - t->tracing;
     if (status == CSREC_OK && chosen->guides) status = add_guides(t, &scan, error);
     if (status == CSREC_OK && chosen->motion) status = add_motion(t, &scan, error);

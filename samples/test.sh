@@ -35,6 +35,14 @@ cmp noisy.npz one.npz
 trace $noisy --seed 2 --guides --motion --time 3 -o other.npz
 "$bin/../csrecover" other.npz --info | grep -q 'motion' || { echo "raytrace: no motion"; exit 1; }
 trace --linear --rays 256 --full -o light.npy
+
+# The rays that cssample --next says, no others.
+trace --noisy --rays 1 --rate 0.5 -o first.npz
+"$bin/../cssample" first.npz --next 3000 -o next.npz
+trace --noisy --next next.npz --seed 2 -o second.npz
+"$bin/../cssample" first.npz second.npz --next 3000 -o next.csv
+"$bin/../csrecover" first.npz second.npz --merge -o merged.exr --quiet
+awk -F, 'NR > 2 { sum += $3 } END { exit sum != 3000 }' next.csv || { echo "cssample: not 3000"; exit 1; }
 "$bin/test_scene" noisy.npz light.npy >scene.txt || { cat scene.txt; exit 1; }
 
 psnr() { "$bin/panels" "$@" -o panels.png | sed 's/.*PSNR \(.*\) dB.*/\1/'; }
@@ -89,7 +97,7 @@ fi
 "$bin/raytrace" --help | grep -q -e '-a, --adaptive' || { echo "raytrace --help"; exit 1; }
 for wrong in "--rate 2 -o x.npz" "--rate 0.1" "--width 0 -o x.npz" "--full" \
     "--full --adaptive -o x.npz" "--noisy --adaptive -o x.npz" "--rays 2-4 -o x.npz" \
-    "--noisy --rays 4-2 -o x.npz" "--full --motion -o x.png" "--full --noisy -o x.png"; do
+    "--noisy --rays 4-2 -o x.npz" "--next next.npz -o x.npz" "--full --motion -o x.png" "--full --noisy -o x.png"; do
     code=0
     "$bin/raytrace" $wrong >/dev/null 2>&1 || code=$?
     [ "$code" -eq 2 ] || { echo "raytrace $wrong: exit $code instead of 2"; exit 1; }

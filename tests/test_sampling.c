@@ -174,7 +174,7 @@ TEST(huge_signals) {
 }
 
 TEST(wrong_requests) {
-    csrec_sampling s = {7, NULL, 3.0};
+    csrec_sampling s = {.n = 7, .min_distance = 3.0};
     csrec_error error;
     const csrec_shape line = {1, {10}}, none = {2, {4, 0}};
     const csrec_shape vast = {2, {INT64_C(1) << 31, INT64_C(1) << 31}};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* cssample --next and csrecover --merge: a scan in two steps. */
+#include "rays.h"
+#include "samples.h"
 #include "tools.h"
 
 /* The lines of a .csv of places, without comment and header. */
@@ -167,6 +169,44 @@ TEST(places_of_the_next_frame) {
     says("err", "note: f5.npz comes before f0.npz");
 }
 
+/* Light at n of 20 x 30 pixels, of 1 to 32 rays each. */
+static void write_light(const char *name, int64_t n) {
+    csrec_measurement m = draw_light_at((csrec_shape){2, {20, 30}}, 1, n);
+    m.rays = draw_rays(n);
+    assert_ok(csrec_measurement_write(name, &m, false, NULL));
+}
+
+/* What csrec_rays_next says of two scans that are joined, as a table and as arrays. */
+TEST(rays_have_numbers) {
+    CLEARED(csrec_measurement) a = {0}, b = {0}, both = {0};
+    CLEARED(csrec_sampling) next = {0};
+    CLEARED(csrec_array) index = {0}, rays = {0};
+    const csrec_measurement *const parts[] = {&a, &b};
+    const csrec_next_options wanted = {.count = 5000, .seed = 7};
+    write_light("a.npz", 200);
+    write_light("b.npz", 100);
+    run_well("$S a.npz b.npz --next 5000 --seed 7 --even -o n.npz --json && "
+             "$S a.npz b.npz --next 5000 --seed 7 --even -o n.csv -v");
+    says("out", "\"rays\": 5000");
+    says("err", "5000 rays at ");
+    assert_ok(csrec_measurement_read("a.npz", NULL, &a, NULL));
+    assert_ok(csrec_measurement_read("b.npz", NULL, &b, NULL));
+    assert_ok(csrec_measurement_merge(2, parts, &both, NULL, NULL));
+    assert_ok(csrec_rays_next(&both, NULL, &wanted, &next, NULL));
+    assert_ok(csrec_npz_read("n.npz", "index", &index, NULL));
+    assert_ok(csrec_npz_read("n.npz", "rays", &rays, NULL));
+    assert_true(index.count == next.n && rays.count == next.n);
+    assert_memory_equal(index.data, next.index, (size_t)next.n * sizeof *next.index);
+    assert_memory_equal(rays.data, next.rays, (size_t)next.n * sizeof *next.rays);
+    const char *line = strstr(read_text("n.csv"), "row,col,rays\n") + 13;
+    for (int64_t k = 0; k < next.n; k++, line = strchr(line, '\n') + 1) {
+        int row, col, number;
+        assert_int_equal(sscanf(line, "%d,%d,%d\n", &row, &col, &number), 3);
+        assert_true(next.index[k] == row * 30 + col && next.rays[k] == number);
+    }
+    assert_int_equal(*line, 0);
+}
+
 TEST(mistakes_are_named) {
     static const mistake next[] = {
         {"s.npz --next 3", "nothing to write", 2},
@@ -182,7 +222,7 @@ TEST(mistakes_are_named) {
         {"s.npz --next 3 -o n.csv --even -d gray.png", "exclude each other", 2},
         {"gray.png -r 0.1 -o n.npz --even", "--even goes with --next", 2},
         {"gray.png -r 0.1 -o n.npz --sequence", "--sequence goes with --next", 2},
-        {"s.npz s.npz --next 3 -o n.csv", "--sequence takes several", 2},
+        {"s.npz s.npz -r 0.1 -o n.npz", "--next takes several", 2},
         {"s.npz --next 3 -o n.csv --sequence --even", "--even does not go with --sequence", 2},
         {"s.npz --next 3 -o n.csv --sequence -d gray.png", "--density does not go", 2},
         {"s.npz v.npz --next 3 -o n.csv --sequence", "v.npz: frame: has 3 axes", 1},
@@ -190,6 +230,9 @@ TEST(mistakes_are_named) {
         {"s.npz --next 9999 -o n.csv --sequence", "s.npz: count 9999 is not in 1 .. 5063", 1},
         {"gray.png -r 0.1 -o n.npz --path", "--path goes with --next", 2},
         {"gray.png -r 0.1 -o n.npz --density gray.png", "--density goes with --next", 2},
+        {"lit.npz --next 9 -o n.csv --path", "lit.npz: has rays, which --path does not", 1},
+        {"s.npz v.npz --next 9 -o n.csv", "v.npz: part 2: has another shape", 1},
+        {"lit.npz none.npz --next 9 -o n.csv", "none.npz", 1},
         {"s.npz --next 9999 -o n.csv", "s.npz: count 9999 is not in 1 .. 4557", 1},
         {"volume.npy --next 3 -o n.csv", "volume.npy: no position is free", 1},
         {"s.npz --next 3 -o n.csv -d volume.npy", "volume.npy: density of shape 17 x 12 x 20", 1},
@@ -204,6 +247,7 @@ TEST(mistakes_are_named) {
     assert_ok(csrec_array_create(CSREC_F32, &(csrec_shape){2, {61, 83}}, &values));
     ((float *)values.data)[5] = NAN;
     assert_ok(csrec_array_write("nan.npy", &values, NULL));
+    write_light("lit.npz", 50);
     run_well("$S gray.png -o s.npz -r 0.1 && $S rgb.png -o c.npz -r 0.1 && "
              "$S volume.npy -o v.npz -r 0.1");
     expect_mistakes("$S", next, sizeof next / sizeof *next);

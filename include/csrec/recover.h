@@ -325,8 +325,10 @@ CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
                                          const csrec_recover_options *options, const double *signal,
                                          double *uncertainty, double *expected, csrec_error *error);
 
-/* The density for csrec_where_next: [entries], the expected root mean square error of all channels
- * together, up to a factor, by one recovery. Errors as of csrec_recover; thread-safe. */
+/* The density for csrec_where_next and csrec_rays_next: [entries], the expected root mean square
+ * error of all channels together, up to a factor, by one recovery; of samples with rays that of
+ * what is seen of light: about its root of 2.2, above four times the mean its logarithm. Errors as
+ * of csrec_recover; thread-safe. */
 CSREC_API csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
                                                  const csrec_recover_options *options,
                                                  double *density, csrec_error *error);

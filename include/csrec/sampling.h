@@ -18,6 +18,7 @@ typedef struct csrec_sampling {
     int64_t *index;      /* [n], ascending */
     double min_distance; /* POISSON, csrec_where_next: guaranteed Euclidean distance in pixels, else
                             0 */
+    int64_t *rays;       /* csrec_rays_next: [n] for each position, else NULL */
 } csrec_sampling;
 
 /* uniform: exactly `count` positions, O(count) memory, any shape up to 2^62 entries.
@@ -77,6 +78,7 @@ typedef struct csrec_next_options {
     const uint8_t *allowed; /* [entries], 0: never chosen, as what cannot be reached; NULL: all */
     csrec_progress_fn progress; /* or NULL */
     void *context;
+    int64_t most; /* csrec_rays_next: rays of a position, known ones included; 0: any number */
 } csrec_next_options;
 
 /* The K positions to measure next: not measured yet, allowed (together: free), distinct, more of
@@ -107,6 +109,37 @@ typedef struct csrec_next_options {
 CSREC_API csrec_status csrec_where_next(const csrec_measurement *measurement, const double *density,
                                         const csrec_next_options *options, csrec_sampling *next,
                                         csrec_error *error);
+
+/* Where to send the next options->count rays: positions, new ones and such that have rays, and a
+ * number r >= 1 for each, next->rays, which sum to count. csrec_measurement_merge adds what they
+ * find to what is known.
+ *
+ * A recovery shares rays among neighbours: its expected squared error e^2 falls about as 1 / n, n
+ * being the rays of a position in the mean around. Then the sum of e^2 becomes least where a
+ * position has
+ *     t = c q,  q = e sqrt(n),  n = (1 + known rays) / positions, of the 33 around,
+ * rays in all; q is kept between a quarter of its mean and four times it, since e is a guess.
+ * "Around" is along a Hilbert curve through the positions that are allowed. Along it numbers become
+ * whole, too: each position leaves to the next what it has too little or too much,
+ *     r = max(0, floor(t + left + 1/2 - known rays)),  left = t + left - known rays - r,
+ * from -1 to 1, so that rays keep apart from each other and from known ones where t < 1. c is found
+ * by bisection, until at most a thousandth of the rays is too many, which are taken away evenly.
+ *
+ * density: [entries], e, finite, >= 0, in any unit (csrec_uncertainty_density); NULL or 0
+ * everywhere: q = 1, so that all rays, with those known, are spread evenly. options->seed draws
+ * what the first position is left.
+ *
+ * shape (1 to 3 axes), n, index and rays of the measurement are read, nothing else. Positions
+ * ascend; the same on every platform and for any number of threads. O(entries log entries) time; 56
+ * bytes an entry. Thread safe. Free the result with csrec_sampling_clear.
+ *
+ * CSREC_ARGUMENT: samples without rays; count < 1 or above 2^31, or more than options->most leaves
+ * room for. CSREC_DATA: shape, positions, rays, density. CSREC_UNSUPPORTED: through an operator;
+ * more than 3 axes or 2^31 entries. CSREC_MEMORY. CSREC_STOPPED: progress asked to stop. On failure
+ * *next is unchanged. */
+CSREC_API csrec_status csrec_rays_next(const csrec_measurement *measurement, const double *density,
+                                       const csrec_next_options *options, csrec_sampling *next,
+                                       csrec_error *error);
 
 /* Orders n positions as a short path of an instrument: index becomes a permutation of itself. Its
  * length is the sum of the Euclidean distances, in pixels, of positions that follow each other; the

@@ -7,17 +7,17 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from ._arguments import SEED, as_tuple, seed_of, whole
-from ._errors import DataError, warn
+from ._errors import ArgumentError, DataError, warn
 from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_shape, pointer,
                        positions, real)
 from ._measurement import Measurement, from_c, to_c
 from ._progress import Callback, Watch
 
 
-def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = None, seed: int = SEED,
-               rng: Any = None, callback: Optional[Callback] = None,
-               progress: Any = None) -> np.ndarray:
-    """The positions to measure next.
+def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = None, most: int = 0,
+               seed: int = SEED, rng: Any = None, callback: Optional[Callback] = None,
+               progress: Any = None) -> Any:
+    """The positions to measure next; of samples with rays, where to send the next rays.
 
     Parameters
     ----------
@@ -25,13 +25,17 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
         a :class:`Measurement`, or a bool array of the signal's shape that is true where measured
         (nowhere: an array of False); 1 to 3 axes
     k : int
-        how many
-    density : array_like, optional
+        how many positions, or rays
+    density : array_like or "expected", optional
         array of the signal's shape, >= 0 in any unit: where the error is thought to be large. There
         are more positions where it is larger, and they keep a distance from each other and from
-        what is measured, about 1 / sqrt(density) in a picture. None: the same everywhere
+        what is measured, about 1 / sqrt(density) in a picture. "expected": the errors that a
+        recovery of the measurement expects, as ``cssample --next`` has them. None: the same
+        everywhere
     allowed : array_like of bool, optional
         bool array: where it is false, nothing can be measured
+    most : int
+        rays that a position may have, known ones included; 0: any number
     seed, rng : int, Generator or RandomState, optional
         draws them; rng: in its place a Generator, a RandomState or a number
     callback : callable, optional
@@ -42,8 +46,10 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     Returns
     -------
     index : ndarray of int64
-        [k] flat C-order positions, ascending, distinct, none of them measured yet, the same on every
-        platform and for any number of threads
+        [k] flat C-order positions, ascending, distinct, none of them measured yet, the same on
+        every platform and for any number of threads. Of a measurement with rays a pair, index and
+        rays: positions, also known ones, and numbers >= 1 that sum to k. :func:`merge` adds what
+        they find
 
     Examples
     --------
@@ -52,15 +58,24 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     >>> index = csrecover.where_next(scan, 50)
     >>> len(index), bool(np.isin(index, scan.index).any())
     (50, False)
+    >>> scan.rays = np.ones(len(scan.index))
+    >>> index, rays = csrecover.where_next(scan, 5000, abs(image - 128.0))
+    >>> int(rays.min()), int(rays.sum()), bool(np.isin(index, scan.index).any())
+    (1, 5000, True)
     """
     if isinstance(measured, Measurement):
         index, shape = positions(None, measured.index, measured.shape)
     else:
         index, shape = positions(measured, None, None)
+    sent = isinstance(measured, Measurement) and measured.rays is not None
+    if isinstance(density, str):
+        density = _expected(measured, density)
     error, options = new_error(), ffi.new("csrec_next_options *")
-    made, keep = ffi.new("csrec_measurement *"), pointer(index, "int64_t")
-    made.shape, made.n, made.index = new_shape(shape)[0], len(index), keep
+    made, keep = to_c(measured) if sent else (ffi.new("csrec_measurement *"), [])
+    keep.append(pointer(index, "int64_t"))
+    made.shape, made.n, made.index = new_shape(shape)[0], len(index), keep[-1]
     options.count, options.seed = whole(k, "k"), seed_of(seed, rng)
+    options.most = whole(most, "most")
     weights = None if density is None else doubles(_like("density", density, shape))
     places = None if allowed is None else np.ascontiguousarray(
         _like("allowed", allowed, shape) != 0, dtype=np.uint8)
@@ -69,10 +84,23 @@ def where_next(measured: Any, k: int, density: Any = None, *, allowed: Any = Non
     found = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)
     with Watch(callback, progress) as watch:
         options.progress = watch.function
-        status = lib.csrec_where_next(made, NULL if weights is None else pointer(weights), options,
-                                      found, error)
+        call = lib.csrec_rays_next if sent else lib.csrec_where_next
+        status = call(made, NULL if weights is None else pointer(weights), options, found, error)
     check(status, error)
-    return copied(found.index, found.n, "int64_t", np.int64)
+    index = copied(found.index, found.n, "int64_t", np.int64)
+    return (index, copied(found.rays, found.n, "int64_t", np.int64)) if sent else index
+
+
+def _expected(measured: Any, word: str) -> np.ndarray:
+    """The errors that the default recovery expects, over all channels."""
+    if word != "expected" or not isinstance(measured, Measurement):
+        raise ArgumentError(f"density is '{word}'; give an array, or 'expected' with a Measurement")
+    made, keep = to_c(measured)
+    options, error = ffi.new("csrec_recover_options *"), new_error()
+    lib.csrec_recover_defaults(options)
+    density = np.zeros(tuple(as_tuple(measured.shape)))
+    check(lib.csrec_uncertainty_density(made, options, pointer(density), error), error)
+    return density
 
 
 def path_order(index: Any, shape: Any, *, callback: Optional[Callback] = None,

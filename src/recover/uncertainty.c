@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "csrec/sampling.h"
+#include "learn/net/rendered.h"
 #include "measurement/channels.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
@@ -383,6 +384,16 @@ csrec_status csrec_uncertainty(const csrec_measurement *measurement,
     return status;
 }
 
+/* Of light the squares of what is seen: that of dark parts more (rendered.h). */
+static void see(glance *g) {
+    double mean = 0.0;
+    for (int64_t i = 0; i < g->values && g->m.rays; i++)
+        mean += sqrt(fmax(g->signal[i], 0.0)) / (double)g->values;
+    const double unit = 4.0 * mean * mean;
+    for (int64_t i = 0; i < g->values && unit > 0.0; i++)
+        g->variance[i] *= pow(csrec_rendered_slope(fmax(g->signal[i], 0.0) / unit) / unit, 2.0);
+}
+
 /* A csrec_group_fn: adds the squares. */
 static csrec_status add_density(void *context, const csrec_groups *groups, int64_t k,
                                 const csrec_measurement *part, const int64_t *sample,
@@ -398,6 +409,7 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     if (!status) status = find_noise(&e, &alike, &pool, error);
     if (!status) status = prepare(&e, j->options, error);
     if (!status) status = glance_whole(&e, &g, error);
+    if (!status) see(&g);
     for (int64_t i = 0; i < g.values && !status; i++)
         if (g.state[i / part->channels] != KEPT) j->density[i / part->channels] += g.variance[i];
     glance_clear(&g);

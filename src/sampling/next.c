@@ -311,26 +311,20 @@ static csrec_status place_rest(search *s, int64_t n, int64_t n_zero) {
 
 /* ------------------------------------------------------------------ the whole --------------- */
 
-static csrec_status check_frame(search *s, const csrec_measurement *m, csrec_error *error) {
+csrec_status csrec_places_check(const csrec_measurement *m, const double *density,
+                                int64_t extent[3], int64_t *entries, csrec_error *error) {
     if (m->through)
         return csrec_fail(
             error, CSREC_UNSUPPORTED,
             "is measured through an operator; places are found for entries of a signal");
     csrec_status status = csrec_extents_check(&m->shape, m->n, m->index, "places are found in",
-                                              s->darts.extent, &s->darts.entries, error);
-    for (int a = 0; a < 3 && !status; a++) s->dims += s->darts.extent[a] > 1;
-    if (s->dims == 0) s->dims = 1;
+                                              extent, entries, error);
+    for (int64_t i = 0; density && !status && i < *entries; i++)
+        if (!(density[i] >= 0.0 && density[i] <= 0x1.fffffffffffffp1023))
+            status = csrec_fail(error, CSREC_DATA,
+                                "density: entry %lld is %g; give finite numbers that are 0 or more",
+                                (long long)i, density[i]);
     return status;
-}
-
-static csrec_status check_density(search *s, csrec_error *error) {
-    for (int64_t i = 0; s->density && i < s->darts.entries; i++)
-        if (!(s->density[i] >= 0.0 && s->density[i] <= 0x1.fffffffffffffp1023))
-            return csrec_fail(error, CSREC_DATA,
-                              "density: entry %lld is %g; give finite numbers that are 0 or more",
-                              (long long)i, s->density[i]);
-    if (s->density && csrec_largest(s->darts.entries, s->density) == 0.0) s->density = NULL;
-    return CSREC_OK;
 }
 
 static csrec_status map_measured(search *s, const csrec_measurement *m) {
@@ -366,15 +360,19 @@ csrec_status csrec_where_next(const csrec_measurement *measurement, const double
                               csrec_error *error) {
     if (error) error->text[0] = '\0';
     search s = {.density = density, .options = options, .squared = 1.0};
-    csrec_status status = check_frame(&s, measurement, error);
+    csrec_status status =
+        csrec_places_check(measurement, density, s.darts.extent, &s.darts.entries, error);
     if (status) return status;
+    for (int a = 0; a < 3; a++) s.dims += s.darts.extent[a] > 1;
+    if (s.dims == 0) s.dims = 1;
+    if (density && csrec_largest(s.darts.entries, density) == 0.0) s.density = NULL;
     s.darts.progress = options->progress;
     s.darts.context = options->context;
-    status = check_density(&s, error);
-    if (!status) status = map_measured(&s, measurement);
+    status = map_measured(&s, measurement);
     if (!status) status = place_all(&s, error);
     if (!status) {
-        *next = (csrec_sampling){options->count, s.place, sqrt(fmax(s.squared, 1.0))};
+        *next = (csrec_sampling){
+            .n = options->count, .index = s.place, .min_distance = sqrt(fmax(s.squared, 1.0))};
         s.place = NULL;
     }
     free(s.place);

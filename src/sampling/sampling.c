@@ -72,7 +72,7 @@ csrec_status csrec_sampling_create_watched(const csrec_shape *shape, csrec_patte
                           "no such sampling pattern; use uniform, poisson or jitter");
     csrec_status status = check_plan(&plan, error);
     if (status) return status;
-    csrec_sampling made = {count, NULL, 0.0};
+    csrec_sampling made = {.n = count};
     if ((uint64_t)count <= SIZE_MAX / sizeof *made.index)
         made.index = malloc((size_t)count * sizeof *made.index);
     if (!made.index)
@@ -88,7 +88,8 @@ csrec_status csrec_sampling_create_watched(const csrec_shape *shape, csrec_patte
 void csrec_sampling_clear(csrec_sampling *sampling) {
     if (!sampling) return;
     free(sampling->index);
-    *sampling = (csrec_sampling){0, NULL, 0.0};
+    free(sampling->rays);
+    *sampling = (csrec_sampling){.index = NULL};
 }
 
 /* ---- chooses the rows of an operator to measure. */

@@ -291,11 +291,6 @@ csrec_status csrec_rendered_add(csrec_rendered *r, int turn, int threads, csrec_
     return CSREC_OK;
 }
 
-/* The derivative of s(c). */
-static double slope(double c) {
-    return c < 1.0 ? pow(c + 0.002, 1.0 / 2.2 - 1.0) / 2.2 : 1.0 / (4.4 * c);
-}
-
 void csrec_rendered_finish(const csrec_rendered *r, const csrec_rendered_samples *s, int passes,
                            float *result, float *squares) {
     const int64_t n = r->height * r->width;
@@ -304,7 +299,7 @@ void csrec_rendered_finish(const csrec_rendered *r, const csrec_rendered_samples
         const bool exact = rays_of(s, i) >= CSREC_RENDERED_EXACT;
         for (int k = 0; k < 3; k++) {
             const double c = untone((double)result[k * n + i] / passes);
-            const double step = r->unit[k] / slope(c);
+            const double step = r->unit[k] / csrec_rendered_slope(c);
             result[k * n + i] = exact ? s->radiance[k * n + i] : (float)(r->unit[k] * c);
             if (squares)
                 squares[k * n + i] =

@@ -24,6 +24,8 @@
  * 0.002)^(1 / 2.2) below 1, 1.0009 + log(c) / 4.4 above. */
 #pragma once
 
+#include <math.h>
+
 #include "base/call.h"
 #include "base/pool.h"
 #include "learn/net/pass.h"
@@ -34,6 +36,11 @@ enum {
     CSREC_RENDERED_EXACT = 256, /* rays of a sample without noise */
     CSREC_RENDERED_KNOWN = 255  /* rays of AOVs that are known everywhere */
 };
+
+/* The derivative of s(c). */
+static inline double csrec_rendered_slope(double c) {
+    return c < 1.0 ? pow(c + 0.002, 1.0 / 2.2 - 1.0) / 2.2 : 1.0 / (4.4 * c);
+}
 
 /* Left out, as if nothing was measured there: pixels of which a channel of radiance is not finite,
  * or whose rays are below 0 or not a number; AOVs of a pixel of which albedo or normal is not

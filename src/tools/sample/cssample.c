@@ -60,8 +60,11 @@ static const cli_option options[] = {
      CLI_AT(factor)},
     CLI_GUIDE(arguments),
     {"next", 'N', CLI_INTEGER, "K",
-     "INPUT is a measurement: find the K positions to measure next, of those that it lacks, and "
-     "write them to -o NEXT.csv (a line for each: row,col) or {arrays or} (index, shape).",
+     "INPUT is a measurement, or several of one signal: find the K positions to measure next, of "
+     "those that it lacks, and "
+     "write them to -o NEXT.csv (a line for each: row,col) or {arrays or} (index, shape). Of "
+     "samples with rays K is a number of rays, for new and for known positions, which are "
+     "written with a number each, column or array rays.",
      CLI_AT(next), .low = 1, .high = 0x1p31},
     {"density", 'd', CLI_READ, "FILE",
      "With --next: where the error is thought to be large, an array or gray picture of the "
@@ -113,7 +116,8 @@ static const cli_tool tool = {
         "any matrix, blur a convolution, downsample means of boxes. Noise is that of each value of "
         "y, of real and imaginary parts each. A complex .npy is measured as it is.\n"
         "--next spreads positions so that their density follows the expected errors, and none is "
-        "too near another or one that is measured. Columns of the .csv are i; row,col; or z,y,x. "
+        "too near another or one that is measured; rays are sent where these errors fall "
+        "most. Columns of the .csv are i; row,col; or z,y,x. "
         "With values added in further columns it is a measurement, which csrecover --merge joins "
         "with the first.\n"
         "Ctrl-C stops and writes nothing.\n"
@@ -135,8 +139,8 @@ static int check_arguments(const arguments *a) {
     char list[64];
     if (a->channels_last + a->channels_first + a->volume > 1)
         return cli_usage(&tool, CLI_AXES_REFUSAL);
-    if (a->inputs.n > 1 && !a->sequence)
-        return cli_usage(&tool, "takes one INPUT; --next --sequence takes several, as frames");
+    if (a->inputs.n > 1 && !a->next)
+        return cli_usage(&tool, "takes one INPUT; --next takes several, scans of one signal");
     if (a->next) return cli_next_check(&tool, a);
     if (cli_guides_check(&tool, &a->guides, a->input, NULL) != CLI_CONTINUE) return CLI_USAGE;
     int through = cli_through_check(&tool, a);

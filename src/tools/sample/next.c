@@ -170,7 +170,8 @@ static int find(job *j) {
                                   .seed = a->seed,
                                   .progress = cli_progress_report,
                                   .context = &j->progress};
-    csrec_status status = csrec_where_next(&j->measurement, j->density, &options, &j->next, &error);
+    csrec_status status = (j->measurement.rays ? csrec_rays_next : csrec_where_next)(
+        &j->measurement, j->density, &options, &j->next, &error);
     if (!status && a->path)
         status = csrec_path_order(&j->measurement.shape, j->next.n, j->next.index,
                                   cli_progress_report, &j->progress, j->length, &error);
@@ -181,14 +182,18 @@ static int find(job *j) {
 /* Coordinates as in a measurement's .csv, to which values can be added. */
 static void print_table(const job *j, FILE *file) {
     static const char *const header[] = {"i", "row,col", "z,y,x"};
+    const int64_t *rays = j->next.rays;
     char place[192];
     const csrec_shape *shape = &j->measurement.shape;
     fprintf(file, "# shape: ");
     for (int d = 0; d < shape->dims; d++)
         fprintf(file, "%s%lld", d ? "," : "", (long long)shape->dim[d]);
-    fprintf(file, "\n%s\n", header[shape->dims - 1]);
-    for (int64_t k = 0; k < j->next.n; k++)
-        fprintf(file, "%s\n", cli_place_text(shape, j->next.index[k], place));
+    fprintf(file, "\n%s%s\n", header[shape->dims - 1], rays ? ",rays" : "");
+    for (int64_t k = 0; k < j->next.n; k++) {
+        fputs(cli_place_text(shape, j->next.index[k], place), file);
+        if (rays) fprintf(file, ",%lld", (long long)rays[k]);
+        fputc('\n', file);
+    }
 }
 
 static csrec_status add_table(const job *j, csrec_files *files, csrec_error *error) {
@@ -203,12 +208,13 @@ static csrec_status add_table(const job *j, csrec_files *files, csrec_error *err
 }
 
 static csrec_status add_arrays(const job *j, csrec_files *files, csrec_error *error) {
-    static const char *const names[] = {"index", "shape"};
+    static const char *const names[] = {"index", "shape", "rays"};
     csrec_shape extents = j->measurement.shape;
     csrec_array index = {CSREC_I64, {1, {j->next.n}}, j->next.n, j->next.index};
     csrec_array shape = {CSREC_I64, {1, {extents.dims}}, extents.dims, extents.dim};
-    const csrec_array *const arrays[] = {&index, &shape};
-    return csrec_files_add_npz(files, j->a->output, 2, names, arrays, error);
+    csrec_array rays = {CSREC_I64, {1, {j->next.n}}, j->next.n, j->next.rays};
+    const csrec_array *const arrays[] = {&index, &shape, &rays};
+    return csrec_files_add_npz(files, j->a->output, j->next.rays ? 3 : 2, names, arrays, error);
 }
 
 static int write_next(const job *j) {
@@ -232,7 +238,10 @@ static int report(const job *j) {
     if (a->path && !a->quiet && !a->json)
         cli_note(j->tool, "%s: path of %.0f pixels, %.0f in raster order", a->output, j->length[1],
                  j->length[0]);
-    if (a->verbose)
+    if (a->verbose && j->next.rays)
+        cli_note(j->tool, "%s: %lld rays at %lld positions, seed %llu", a->input,
+                 (long long)a->next, (long long)j->next.n, (unsigned long long)a->seed);
+    else if (a->verbose)
         cli_note(j->tool,
                  "%s: %lld positions beside %lld that are measured, seed %llu, at least %.4g apart",
                  a->input, (long long)j->next.n, (long long)m->n, (unsigned long long)a->seed,
@@ -245,6 +254,7 @@ static int report(const job *j) {
     cli_json_integers(&json, "shape", m->shape.dims, m->shape.dim);
     cli_json_integer(&json, "measured", m->n);
     cli_json_integer(&json, "next", j->next.n);
+    if (j->next.rays) cli_json_integer(&json, "rays", a->next);
     cli_json_unsigned(&json, "seed", a->seed);
     cli_json_real(&json, "min_distance", j->next.min_distance);
     if (a->path) cli_json_real(&json, "raster_length", j->length[0]);
@@ -252,17 +262,38 @@ static int report(const job *j) {
     return cli_json_close(&json) ? CLI_DONE : cli_stdout_failed(j->tool);
 }
 
-static int search(job *j) {
-    csrec_error error;
-    if (j->a->sequence) return find_in_next_frame(j);
+/* Adds the samples of a file to those of the files before it. */
+static csrec_status add_samples(job *j, const char *path, csrec_error *error) {
     const csrec_read_options options = {.channels_last = j->a->channels_last,
                                         .channels_first = j->a->channels_first,
                                         .volume = j->a->volume,
                                         .progress = cli_progress_report,
                                         .context = &j->progress};
-    csrec_status status =
-        csrec_measurement_read_with(j->a->input, &options, &j->measurement, &error);
+    csrec_measurement part = {0}, joined;
+    const csrec_measurement *const parts[] = {&j->measurement, &part};
+    csrec_error why;
+    if (j->measurement.n == 0)
+        return csrec_measurement_read_with(path, &options, &j->measurement, error);
+    csrec_status status = csrec_measurement_read_with(path, &options, &part, error);
+    if (!status && (status = csrec_measurement_merge(2, parts, &joined, NULL, &why)))
+        cli_fail(error, status, "%s: %s", path, why.text);
+    csrec_measurement_clear(&part);
+    if (status) return status;
+    csrec_measurement_clear(&j->measurement);
+    j->measurement = joined;
+    return CSREC_OK;
+}
+
+static int search(job *j) {
+    csrec_error error;
+    csrec_status status = CSREC_OK;
+    if (j->a->sequence) return find_in_next_frame(j);
+    for (int i = 0; i < j->a->inputs.n && !status; i++)
+        status = add_samples(j, j->a->inputs.text[i], &error);
     if (status) return fail(j, status, NULL, &error);
+    if (j->measurement.rays && j->a->path)
+        return cli_failure(j->tool, "%s: has rays, which --path does not order; omit it",
+                           j->a->input);
     const int code = density_of(j);
     return code == CLI_CONTINUE ? find(j) : code;
 }
