@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections import deque
-from itertools import repeat
+from itertools import count, repeat
 from types import TracebackType
 from typing import Any, Iterable, Iterator, Optional, Union
 
 import numpy as np
 
 from ._arguments import SEED, flag, pair, scalar, seed_of, whole
+from ._each import lit, with_noise
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._guides import guided
 from ._labels import along, axis_of, nodata_of, restored, unlabelled
@@ -90,9 +91,9 @@ class Sequence:
         self._keep.append(chosen)
         self._handle = ffi.gc(room[0], lib.csrec_sequence_destroy)
 
-    def push(self, frame: Any, mask: Any = None, guide: Any = None) -> list[Any]:
+    def push(self, frame: Any, mask: Any = None, guide: Any = None, rays: Any = None) -> list[Any]:
         """The next frame: a whole array with NaN, masked or with ``mask``, true where it was sampled, or
-        a :class:`Measurement`; ``guide``, as of :func:`recover`. Of a frame without samples nothing is
+        a :class:`Measurement`; ``guide`` and ``rays``, as of :func:`recover`. Of a frame without samples nothing is
         known (it was dropped, or hidden): it is recovered from those around it, or else is NaN, of
         floats, with a :class:`RecoveryWarning`. Returns the results that are ready by it, often of an
         earlier frame."""
@@ -101,10 +102,13 @@ class Sequence:
         restore, nodata, mask = restored(frame), nodata_of(frame), along(mask, frame)
         where = axis_of(frame, self._axis)
         y = unlabelled(frame)
+        mask = lit(y, mask, rays, where)
         if not isinstance(y, Measurement) and mask is None:
             mask = taken(y, "frame")[1]  # a frame may be known everywhere
-        m = guided(taken_as(y, mask, None, None, UNSAID if isinstance(y, Measurement) else where), guide,
-                   frame)
+        m = taken_as(y, mask, None, None, UNSAID if isinstance(y, Measurement) else where)
+        if len(m.index):
+            m = with_noise(m, None, rays, where if isinstance(where, int) else None)
+        m = guided(m, guide, frame)
         made, keep = to_c(m)
         if self._sigma is not None:
             told = isinstance(self._sigma, str) and self._sigma == "auto"
@@ -203,7 +207,7 @@ class Sequence:
         self.close()
 
 
-def sequence(frames: Iterable[Any], guide: Any = None, **options: Any) -> Iterator[Any]:
+def sequence(frames: Iterable[Any], guide: Any = None, rays: Any = None, **options: Any) -> Iterator[Any]:
     """The frames of a film, recovered one after another as they are asked for.
 
     Parameters
@@ -213,6 +217,8 @@ def sequence(frames: Iterable[Any], guide: Any = None, **options: Any) -> Iterat
     guide : iterable, array_like or dict, optional
         what is known beside the samples: of an iterator, a list or a tuple an item for each frame, each
         as of :func:`recover`; an array or a dict is the same for all frames
+    rays : iterable or array_like, optional
+        numbers of rays, in the same way
     **options
         as of :class:`Sequence`
 
@@ -228,20 +234,27 @@ def sequence(frames: Iterable[Any], guide: Any = None, **options: Any) -> Iterat
     >>> [picture.shape for picture in csrecover.sequence(scans, quality="fast")]
     [(64, 64), (64, 64), (64, 64), (64, 64)]
     """
-    return _results(Sequence(**options), frames, guide)
-
-
-def _results(live: Sequence, frames: Iterable[Any], guide: Any) -> Iterator[Any]:
-    each = isinstance(guide, (list, tuple)) or hasattr(guide, "__next__")
-    guides = iter(guide) if each else repeat(guide)
-    with live:
-        for t, frame in enumerate(frames):
-            own = next(guides, _NO_MORE)
-            if own is _NO_MORE:
-                raise ArgumentError(f"guide: ends before frame {t}; give an item for each frame, None "
-                                    "for one without")
-            yield from live.push(frame, guide=own)
-        yield from live.finish()
+    return _results(Sequence(**options), frames, _of_frames(guide, "guide"), _of_frames(rays, "rays"))
 
 
 _NO_MORE = object()
+
+
+def _of_frames(given: Any, name: str) -> Iterator[Any]:
+    """An item for each frame."""
+    each = isinstance(given, (list, tuple)) or hasattr(given, "__next__")
+    items = iter(given) if each else repeat(given)
+    for t in count():
+        own = next(items, _NO_MORE)
+        if own is _NO_MORE:
+            raise ArgumentError(f"{name}: ends before frame {t}; give an item for each frame, None "
+                                "for one without")
+        yield own
+
+
+def _results(live: Sequence, frames: Iterable[Any], guides: Iterator[Any],
+             rays: Iterator[Any]) -> Iterator[Any]:
+    with live:
+        for frame in frames:
+            yield from live.push(frame, guide=next(guides), rays=next(rays))
+        yield from live.finish()

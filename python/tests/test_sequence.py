@@ -323,3 +323,19 @@ def test_a_field_with_time_is_a_sequence(rng):
         np.testing.assert_array_equal(np.stack(single), by_library(frames))
     with pytest.raises(cs.ArgumentError, match="dims"):
         cs.recover(field, time_axis="hour", channel_axis=None, **WAY)
+
+
+def test_frames_of_rays(rng):
+    """One after another they are as in an array, whose rays and guides are told for all frames."""
+    light, rays = rng.gamma(1.0, 1.0, (5, 16, 18, 3)), rng.integers(0, 3, (5, 16, 18)).astype(float)
+    rays[3] = 0  # a frame that was dropped
+    light[1, 2, 3, 0], rays[1, 2, 3] = np.inf, 1.0
+    albedo = rng.uniform(0.1, 0.9, (5, 16, 18, 3))
+    with pytest.warns(cs.RecoveryWarning, match="left out: 1 of"):
+        wanted = cs.recover(light, rays=rays, guide={"albedo": albedo}, channel_axis=-1, time_axis=0, **WAY)
+    with pytest.warns(cs.RecoveryWarning, match="left out: 1 of"):
+        found = list(cs.sequence(light, [{"albedo": a} for a in albedo], list(rays), channel_axis=-1, **WAY))
+    assert np.isfinite(found).all()
+    np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(cs.ArgumentError, match="rays: ends before frame 2"):
+        list(cs.sequence(light, rays=iter(rays[:2]), channel_axis=-1, **WAY))
