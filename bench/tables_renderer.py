@@ -57,6 +57,31 @@ def by_seconds(found):
     return table(("at most the seconds of OIDN with", *(f"{name_of(b)} a pixel" for b in of)), rows)
 
 
+def way_of(way):
+    """A preset in the first word."""
+    first, *rest = way.split(", ")
+    return ", ".join((told(first), *rest))
+
+
+@shown("renderer_film")
+def renderer_film(data):
+    rows = data["rows"]
+    budgets, ways = sorted({r["budget"] for r in rows}), dict.fromkeys(r["way"] for r in rows)
+    of = lambda key, way, b: f"{mean_of(rows, key, way=way, budget=b):.2f}"  # noqa: E731
+    body = table(("rays a pixel and frame", *(f"{name_of(b)}{what}" for what in ("", ", temporal")
+                                              for b in budgets), "s a frame"), [
+        (way_of(way), *(of(key, way, b) for key in ("psnr", "temporal") for b in budgets),
+         seconds(mean_of(rows, "seconds", way=way))) for way in ways])
+    scenes = dict.fromkeys(r["scene"] for r in rows)
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    return body + (
+        f"\n\nMeans over {data['frames']} frames of {data['side']} x {data['side']} of each of the scenes "
+        f"{' and '.join(scenes)}, in which the camera and one thing move, with clean albedo, normals and "
+        f"depth; PSNR in dB after a gamma of 2.2, and, temporal, that of the change from each frame to the "
+        f"next; seconds of the processor. References of {data['rays']} rays a pixel. "
+        f"{named(data['machine'])}; {versions}; bench/run.sh renderer_film.")
+
+
 def by_placing(found):
     """PSNR of even rays and of placed ones, in the mean, and what placing gains in each scene."""
     budgets, scenes = sorted({r["budget"] for r in found}), dict.fromkeys(r["scene"] for r in found)

@@ -35,7 +35,8 @@ method/grids
 method/sparse
 method/frames
 method/gaussian method/mixture method/pca method/conv method/smooth
-method/net method/beside method/rendered
+method/net method/beside
+method/rendered
 method/trial
 recover
 '
