@@ -243,10 +243,9 @@ static void put_stripes(csrec_measurement *m) {
 
 /* The variance of a ray is half of the square of its light, which is the sum of two exponential
  * ones. */
-static csrec_measurement make_light(int rays) {
+static csrec_measurement make_light(int rays, csrec_pattern pattern, int64_t n) {
     const csrec_shape shape = {2, {SIDE, SIDE}};
-    csrec_measurement m =
-        draw_places(&shape, 3, CSREC_PATTERN_UNIFORM, SIDE * SIDE / 2, check_next(&seed));
+    csrec_measurement m = draw_places(&shape, 3, pattern, n, check_next(&seed));
     m.rays = malloc((size_t)m.n * sizeof *m.rays);
     assert_non_null(m.rays);
     put_stripes(&m);
@@ -264,7 +263,7 @@ static csrec_measurement make_light(int rays) {
  * runs. */
 TEST(fireflies_are_found) {
     for (int rays = 1; rays <= 16; rays *= 4) {
-        CLEARED(csrec_measurement) m = make_light(rays);
+        CLEARED(csrec_measurement) m = make_light(rays, CSREC_PATTERN_UNIFORM, SIDE * SIDE / 2);
         uint8_t *outlier = check_keep((size_t)m.n);
         int64_t found, put = 0, others = 0;
         for (int64_t k = 0; k < m.n; k++) {
@@ -286,11 +285,13 @@ TEST(fireflies_are_found) {
     }
 }
 
-/* No one sigma tells of it; of white noise one does. */
+/* No one sigma tells of it; of white noise one does. Also where no samples are adjacent. */
 TEST(noise_that_grows_with_light_is_refused) {
-    for (int trial = 0; trial < 4; trial++) {
+    for (int trial = 0; trial < 8; trial++) {
         double sigma = -1.0;
-        CLEARED(csrec_measurement) m = make_light(trial % 2 ? 4 : 1);
+        CLEARED(csrec_measurement) m =
+            trial < 4 ? make_light(trial % 2 ? 4 : 1, CSREC_PATTERN_UNIFORM, SIDE * SIDE / 2)
+                      : make_light(trial % 2 ? 4 : 1, CSREC_PATTERN_POISSON, SIDE * SIDE / 5);
         for (int64_t i = 0; i < 3 * m.n; i++) /* of one colour, far darker in places */
             m.y[i] *=
                 pow(wave(&m.shape, m.index[i / 3], 0) / 100.0, 6.0) / light_at(&m, i / 3, i % 3);

@@ -32,6 +32,9 @@ enum { LEAVES = 4, BLOCKS_LEAST = 8, LEAF_MOST = 2 * CSREC_DIMS_MAX + 4 };
  * block is flat (docs/measured.md). */
 static const double LOWER = 0.65, LOWER_NORMAL = 0.38532047, NEARLY_FLAT = 0.1;
 
+/* Squared distance of neighbours, in that of a grid of as many samples. */
+static const double NEAR = 1.3;
+
 /* Samples of a leaf, at most; half of them are one more than a plane has parameters. */
 static int leaf_samples(int dims) {
     return 2 * dims + 4;
@@ -47,6 +50,7 @@ typedef struct flat_block {
 typedef struct noise_job {
     const csrec_measurement *m;
     double unit; /* y = unit * value */
+    double near; /* squared distance up to which samples are neighbours */
     csrec_nearby nearby;
     flat_block *block; /* these of the noise only */
     int64_t blocks;
@@ -108,14 +112,15 @@ static void add_leaves(noise_job *j, int64_t begin, int64_t end, flat_block *blo
     add_leaves(j, middle, end, block);
 }
 
-static void add_pair(const noise_job *j, int64_t k, int64_t l, bool far, flat_block *block) {
+static void add_pair(const noise_job *j, int64_t k, int64_t l, double distance, flat_block *block) {
+    const bool far = distance > j->near;
     for (int64_t c = 0; c < j->m->channels; c++) {
         double difference = value_of(j, k, c) - value_of(j, l, c);
         if (difference != 0.0) {
             block->logs[far] += log(difference * difference);
             block->logged[far] += 1.0;
         }
-        if (far) continue;
+        if (distance != 1.0) continue;
         block->adjacent += 0.5 * difference * difference;
         block->pairs += 1.0;
     }
@@ -127,8 +132,8 @@ static void add_pairs(const noise_job *j, int64_t begin, int64_t end, flat_block
         for (int64_t c = 0; c < j->m->channels; c++)
             block->mean += value_of(j, k, c) / (double)(end - begin);
         for (int64_t l = begin; l < k; l++) {
-            const bool far = csrec_nearby_distance(&j->nearby, k, l) != 1.0;
-            if (!far || (k + l) % 4 == 0) add_pair(j, k, l, far, block);
+            const double distance = csrec_nearby_distance(&j->nearby, k, l);
+            if (distance <= j->near || (k + l) % 4 == 0) add_pair(j, k, l, distance, block);
         }
     }
 }
@@ -226,7 +231,8 @@ static int by_mean(const void *a, const void *b) {
 /* Limits: docs/measured.md. The mean of log chi^2 of one degree of freedom is -1.27; half squares
  * of differences are variances. */
 static void compare_quarters(noise_job *j, noise_found *found) {
-    const double APART = 2.0, WHITE = 0.62, PAIRS = 400.0, OF_LOG = -1.2703628;
+    const double APART = 2.0, WHITE = j->near > NEAR ? 0.7 : 0.62, PAIRS = 400.0,
+                 OF_LOG = -1.2703628;
     double low = INFINITY, high = 0.0;
     qsort(j->block, (size_t)j->blocks, sizeof *j->block, by_mean);
     for (int64_t q = 0; q < 4; q++) {
@@ -246,9 +252,20 @@ static void compare_quarters(noise_job *j, noise_found *found) {
     found->high = high;
 }
 
+/* Squared, of samples on a grid that takes the whole signal. */
+static double spacing_of(const csrec_measurement *m) {
+    double entries = 1.0;
+    int axes = 0;
+    for (int d = 0; d < m->shape.dims; d++) {
+        entries *= (double)m->shape.dim[d];
+        axes += m->shape.dim[d] > 1;
+    }
+    return pow(entries / (double)m->n, 2.0 / fmax(axes, 1.0));
+}
+
 static csrec_status find_noise(const csrec_measurement *m, double unit, noise_found *found,
                                csrec_error *error) {
-    noise_job j = {.m = m, .unit = unit};
+    noise_job j = {.m = m, .unit = unit, .near = NEAR * spacing_of(m)};
     int leaf = leaf_samples(m->shape.dims);
     long long least = BLOCKS_LEAST * LEAVES * leaf;
     if (m->n < least)

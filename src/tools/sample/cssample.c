@@ -119,7 +119,7 @@ static const cli_tool tool = {
         "too near another or one that is measured; rays are sent where these errors fall "
         "most. Columns of the .csv are i; row,col; or z,y,x. "
         "With values added in further columns it is a measurement, which csrecover --merge joins "
-        "with the first.\n"
+        "with the first; with numbers of rays that is an .npz.\n"
         "Ctrl-C stops and writes nothing.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (143 by SIGTERM).",
     .examples = "cssample photo.png -o scan.npz --rate 0.25\n"
