@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "measurement/channels.h"
+#include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"
 #include "method/beside/beside.h"
@@ -242,8 +243,8 @@ static void finish(csrec_sequence *s, const csrec_measurement *m, double *signal
     report->clamped = csrec_range_clamp(o->range, values, signal);
     csrec_samples_restore(m, signal);
     for (int64_t i = 0; i < values && uncertainty; i++) uncertainty[i] = sqrt(uncertainty[i]);
-    for (int64_t i = 0; i < m->n * s->channels && uncertainty && m->sigma == 0.0; i++)
-        if (!isnan(m->y[i]))
+    for (int64_t i = 0; i < m->n * s->channels && uncertainty; i++)
+        if (!isnan(m->y[i]) && csrec_value_is_exact(m, i))
             uncertainty[m->index[i / s->channels] * s->channels + i % s->channels] = 0.0;
     report->residual = csrec_samples_residual(m, signal);
     report->backend = csrec_device_name(s->context.kind);

@@ -18,6 +18,9 @@ static const double DARK = 0.04, APART = 0.2, LEAST = 1.0 / 64.0;
  * frames may differ by, in noise (docs/renderings.md). */
 static const double OF_NETWORK = 0.75, OF_FILTER = 0.1, FREE = 2.0;
 
+/* Squared errors that are expected of a frame among others, by those of it alone, at least. */
+static const double LESS = 0.8;
+
 /* ------------------------------------------------------------------ surfaces ------------------ */
 
 static void look_at_surfaces(csrec_lights *l, int64_t t) {
@@ -297,6 +300,21 @@ static csrec_status gather(csrec_lights *l, int64_t t, csrec_call *call, csrec_e
 
 /* ------------------------------------------------------------------ the film ------------------ */
 
+/* The network takes the rays of other frames for as good as own ones; what they do not show is
+ * left. So frames together are not expected to err less than by LESS of what the frame by itself
+ * does. */
+static void expect(const csrec_lights *l, int64_t t, double *variance) {
+    const int64_t n = l->film->height * l->film->width, C = l->film->channels;
+    const float *alone = l->alone[csrec_lights_slot(l, t)];
+    if (csrec_film_at(l->film, t)->m.n == 0) return;
+    for (int64_t i = 0; i < n; i++) {
+        double sum = 0.0;
+        for (int64_t c = 0; c < C; c++) sum += variance[i * C + c];
+        const double factor = sum > 0.0 ? LESS * (double)alone[C * n + i] / sum : 1.0;
+        for (int64_t c = 0; c < C && factor > 1.0; c++) variance[i * C + c] *= factor;
+    }
+}
+
 /* A csrec_film_frame_fn. */
 static csrec_status take(csrec_film *f, int64_t t, double *signal, double *variance,
                          csrec_call *call, csrec_error *error) {
@@ -306,7 +324,9 @@ static csrec_status take(csrec_film *f, int64_t t, double *signal, double *varia
     for (int64_t i = 0; i < f->height * f->width * f->channels && !status && all->n == 0; i++)
         signal[i] = NAN; /* nothing is known of it */
     if (status || all->n == 0) return status;
-    return csrec_rendering_run(&l->rendering, all, m, signal, variance, call, error);
+    status = csrec_rendering_run(&l->rendering, all, m, signal, variance, call, error);
+    if (!status && variance && f->reach > 0) expect(l, t, variance);
+    return status;
 }
 
 static void clear(void *own) {
