@@ -213,6 +213,8 @@ static csrec_status compare_versions(csrec_comm *t, csrec_error *error) {
                                 from, (int)m->bytes, theirs, t->calls.rank, mine);
         drop(m);
     }
+    if (t->failed)
+        return CSREC_OK; /* some began and failed before all have come: the next call tells */
     return status == CSREC_UNSUPPORTED && t->calls.rank > 0 ? CSREC_STOPPED : status;
 }
 

@@ -196,13 +196,14 @@ static void see_other(csrec_lights *l, int64_t k, int64_t t) {
                          *other = &l->surfaces[csrec_lights_slot(l, k)];
     const bool told = csrec_film_at(l->film, t)->m.n > 0;
     int64_t p, q;
+    l->seen.n = 0;
+    if (m->n == 0) return;
     csrec_motions_follow(l, k > t ? k : t, k > t ? t : k);
-    l->gain[csrec_lights_slot(l, k)] = told && m->n > 0 ? gain_of(l, k, t) : 1.0;
+    l->gain[csrec_lights_slot(l, k)] = told ? gain_of(l, k, t) : 1.0;
     if (told) compare(l, k, t);
     memset(l->sample, 0, (size_t)n * sizeof *l->sample);
     for (int64_t i = 0; i < m->n; i++)
         if (is_finite(m, i)) l->sample[m->index[i]] = i + 1;
-    l->seen.n = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!match(l, k, t, i, &p, &q) || !l->sample[p]) continue;
         const double rays = fmin(csrec_rendering_rays(m, l->sample[p] - 1), CSREC_RENDERED_KNOWN);
