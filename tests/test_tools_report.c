@@ -94,6 +94,40 @@ TEST(reports) {
     says("out", "61 x 83");
 }
 
+/* -h of a tool or command is a screen: at most 40 lines of 80 columns, of which one says where the
+ * rest is. */
+static void is_a_screen(const char *tool) {
+    int lines = 0;
+    run_line("%s -h", tool);
+    const char *text = read_text("out");
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1, lines++)
+        if (strcspn(line, "\n") > 80) fail_msg("%s -h: wide: %.100s", tool, line);
+    if (lines < 10 || lines > 40) fail_msg("%s -h: %d lines", tool, lines);
+    assert_non_null(strstr(text, "\nExamples:\n"));
+    assert_non_null(strstr(text, "--help"));
+    assert_non_null(strstr(text, "man"));
+}
+
+/* Every option of --help stands below a heading, and no heading comes twice. */
+static void has_groups(const char *tool) {
+    run_line("%s --help | sed -n 's/^\\([A-Z].*\\):$/\\1/p' >groups", tool);
+    run_well("test $(wc -l <groups) -gt 2 && ! sort groups | uniq -d | grep .");
+    run_line("! %s --help | grep -B1 -e '^      --' -e '^  -., --' | grep -A1 '^$' | grep -e --",
+             tool);
+}
+
+TEST(short_help_and_groups) {
+    static const char *const tools[] = {"$S",          "$R",           "$L pca",      "$L gmm",
+                                        "$L conv",     "$L net",       "$B dense",    "$B phase",
+                                        "$B sparsity", "$B coherence", "$B problems", "$L info"};
+    is_a_screen("$L");
+    is_a_screen("$B");
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+        is_a_screen(tools[i]);
+        has_groups(tools[i]);
+    }
+}
+
 TEST(help) {
     const char *const tools[] = {"$S", "$R"};
     for (int i = 0; i < 2; i++) {

@@ -190,7 +190,7 @@ static int store(const cli_tool *tool, const cli_option *option, const char *val
         tool->listing(stdout);
         return cli_stdout_flush(tool);
     case CLI_HELP:
-        cli_help(tool);
+        cli_help(tool, true);
         return cli_stdout_flush(tool);
     case CLI_VERSION:
         print_version(tool);
@@ -260,6 +260,10 @@ static int parse_short(const cli_tool *tool, const char *word, words *w) {
         for (int i = 0; i < tool->n_options && !option; i++)
             if (tool->options[i].letter == *word) option = &tool->options[i];
         if (!option) return cli_usage(tool, "unknown option -%c; see %s --help", *word, tool->name);
+        if (option->type == CLI_HELP) {
+            cli_help(tool, false);
+            return cli_stdout_flush(tool);
+        }
         if (option->argument) return take(tool, option, word[1] ? word + 1 : NULL, w);
         code = take(tool, option, NULL, w);
     }

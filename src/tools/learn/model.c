@@ -308,7 +308,8 @@ typedef struct {
     bool json;
 } arguments;
 
-static const cli_option options[] = {{"json", 'j', CLI_FLAG, NULL, "As JSON.", CLI_AT(json)},
+static const cli_option options[] = {{"json", 'j', CLI_FLAG, NULL, "As JSON.", CLI_AT(json),
+                                      .group = CLI_REPORTS, .brief = "as JSON"},
                                      CLI_STANDARD};
 
 static const cli_tool tool = {
