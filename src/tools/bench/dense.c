@@ -30,7 +30,7 @@ static const cli_option options[] = {
     {"haar", 0, CLI_CHOICE, "NAME", "Haar's columns (default two-sided).", CLI_AT(columns),
      .choice = bench_columns_name},
     {"tolerance", 0, CLI_REAL, "E", "Largest difference, as a share of the values (default 1e-6).",
-     CLI_AT(tolerance), .low = 1e-15, .high = 1.0},
+     CLI_AT(tolerance), .low = 1e-15, .high = 1.0, .share = true},
     {"seed", 0, CLI_SEED, "S", "Seed of all draws (default 1).", CLI_AT(seed)},
     CLI_JSON(arguments),
     CLI_STANDARD};

@@ -50,7 +50,7 @@ typedef struct bench_study_options {
         CLI_ROW(0, "tolerance", CLI_REAL, "E",                                                     \
                 "A signal is recovered if the error's length is at most this share of its own "    \
                 "(default 0.01).",                                                                 \
-                BENCH_AT(tolerance), .low = 1e-6, .high = 1.0, .group = "Success"),                \
+                BENCH_AT(tolerance), .low = 1e-6, .high = 1.0, .share = true, .group = "Success"), \
         CLI_ROW(0, "noise", CLI_REAL, "SIGMA",                                                     \
                 "Standard deviation of noise on each measurement (default 0); columns have "       \
                 "length 1. Success is then judged by --factor, not by --tolerance.",               \

@@ -75,6 +75,7 @@ typedef struct cli_option {
     const char *may_alias;     /* CLI_READ: the CLI_WRITE option that may replace the file */
     cli_effect effect;
     const char *group; /* the heading of the options from here on; NULL: that of the row above */
+    bool share;        /* CLI_REAL: of something whole, which some give in per cent */
     const char *brief; /* the line in -h; NULL: it is not there. CLI_LISTING: what is listed */
 } cli_option;
 
@@ -227,6 +228,10 @@ cli_fail(csrec_error *error, csrec_status status, const char *format, ...) {
  * returns. */
 enum { CLI_HINT = 56 };
 const char *cli_hint(const char *given, int n, const char *const *names, char text[CLI_HINT]);
+
+/* Where nothing is to be written: CLI_USAGE after a line if the last of several operands is meant
+ * to be: it does not exist, and ends as files of the use, or as a folder; else CLI_CONTINUE. */
+int cli_output_meant(const cli_tool *tool, const cli_operands *operands, int use);
 
 /* CLI_FAILURE with a message if a write to stdout failed, or CLI_DONE. */
 int cli_stdout_failed(const cli_tool *tool);

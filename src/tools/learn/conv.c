@@ -82,7 +82,7 @@ typedef struct {
 static int check_arguments(conv_command *j) {
     if (j->a.size && !cli_extents_read(j->a.size, 64, j->size))
         return cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", j->a.size);
-    return cli_model_check(&tool, j->a.output, j->a.plot);
+    return cli_model_check(&tool, &j->a.in.inputs, j->a.output, j->a.plot);
 }
 
 static bool make_room(conv_command *j) {

@@ -249,7 +249,7 @@ static int learn_gmm_run(int argc, char **argv) {
     arguments a = {.in = {.seed = 1, .most = 200000}, .components = 20};
     cli_data data = {.held = -1};
     int code = cli_parse(&tool, argc, argv, &a);
-    if (code == CLI_CONTINUE) code = cli_model_check(&tool, a.output, NULL);
+    if (code == CLI_CONTINUE) code = cli_model_check(&tool, &a.in.inputs, a.output, NULL);
     if (code == CLI_CONTINUE) code = cli_data_open(&tool, &a.in, &data);
     if (code == CLI_CONTINUE) code = run_job(&a, &data);
     cli_data_close(&data);

@@ -19,7 +19,8 @@ typedef struct cli_learner {
             .brief = "model file to write")
 
 /* Checks that both files can be created; plot may be NULL. CLI_CONTINUE, or an exit code. */
-int cli_model_check(const cli_tool *tool, const char *output, const char *plot);
+int cli_model_check(const cli_tool *tool, const cli_operands *inputs, const char *output,
+                    const char *plot);
 
 /* "8x12", or "8" for both, each from 1 to `most`. */
 bool cli_extents_read(const char *text, int64_t most, int64_t extents[2]);

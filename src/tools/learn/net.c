@@ -87,7 +87,7 @@ static int check_arguments(net_command *j) {
     arguments *a = &j->a;
     if (a->patch % 8)
         return cli_usage(&tool, "--patch: %lld is not a multiple of 8", (long long)a->patch);
-    int code = cli_model_check(&tool, a->output, NULL);
+    int code = cli_model_check(&tool, &a->in.inputs, a->output, NULL);
     if (code != CLI_CONTINUE || a->in.inputs.n) return code;
     return cli_usage(&tool, "no INPUT to adapt the prior to; name pictures, or train a prior from "
                             "nothing with training/ of the source");

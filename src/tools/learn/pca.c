@@ -22,7 +22,7 @@ static const cli_option options[] = {
      .low = 1, .high = 32768, .group = "Model", .brief = "at most so many components"},
     {"energy", 'e', CLI_REAL, "E",
      "Keep the components that hold this share of the variance (default 0.99, or all K).",
-     CLI_AT(energy), .low = 1e-6, .high = 1.0,
+     CLI_AT(energy), .low = 1e-6, .high = 1.0, .share = true,
      .brief = "keep this share of the variance (default 0.99)"},
     CLI_THREADS(arguments),
     CLI_BACKEND(arguments),
@@ -150,7 +150,7 @@ static int learn_pca_run(int argc, char **argv) {
     arguments a = {.in = {.seed = 1}, .backend = -1};
     cli_data data = {.held = -1};
     int code = cli_parse(&tool, argc, argv, &a);
-    if (code == CLI_CONTINUE) code = cli_model_check(&tool, a.output, a.plot);
+    if (code == CLI_CONTINUE) code = cli_model_check(&tool, &a.in.inputs, a.output, a.plot);
     if (code == CLI_CONTINUE) code = cli_data_open(&tool, &a.in, &data);
     if (code == CLI_CONTINUE) code = learn(&a, &data);
     cli_data_close(&data);

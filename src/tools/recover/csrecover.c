@@ -180,7 +180,7 @@ static const cli_option options[] = {
     {"epsilon", 'e', CLI_REAL, "E",
      "Stop when the residual is at most E times the norm of the samples (default 0.001; 0.01 for "
      "the mean of several grids).",
-     CLI_AT(epsilon), .low = 0.0, .high = 0.999999},
+     CLI_AT(epsilon), .low = 0.0, .high = 0.999999, .share = true},
     {"atoms", 'k', CLI_INTEGER, "K",
      "Stop after K iterations of the solver in each grid and channel: of mp and omp, K atoms. The "
      "number of coefficients that iht, htp and cosamp keep is their parameter k.",

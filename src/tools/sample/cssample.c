@@ -25,7 +25,7 @@ static const cli_option options[] = {
      CLI_AT(procedural)},
     CLI_NO_SYNC(arguments),
     {"rate", 'r', CLI_REAL, "R", "Fraction of the positions to sample, above 0, at most 1.",
-     CLI_AT(rate), .low = 1e-19, .high = 1.0, .group = "Which entries",
+     CLI_AT(rate), .low = 1e-19, .high = 1.0, .share = true, .group = "Which entries",
      .brief = "share of the entries to sample, as 0.25"},
     {"count", 'n', CLI_INTEGER, "N", "Number of positions to sample, instead of --rate.",
      CLI_AT(count), .low = 1, .high = 0x1p62, .brief = "so many entries instead"},
@@ -147,6 +147,8 @@ static int check_arguments(const arguments *a) {
     char list[64];
     if (a->channels_last + a->channels_first + a->volume > 1)
         return cli_usage(&tool, CLI_AXES_REFUSAL);
+    if (!a->output && cli_output_meant(&tool, &a->inputs, CSREC_USE_ARRAYS) != CLI_CONTINUE)
+        return CLI_USAGE;
     if (a->inputs.n > 1 && !a->next)
         return cli_usage(&tool, "takes one INPUT; --next takes several, scans of one signal");
     if (a->next) return cli_next_check(&tool, a);
