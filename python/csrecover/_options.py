@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
-from ._arguments import SEED, flag, scalar, seed_of, whole, word
+from ._arguments import SEED, deviation, flag, scalar, seed_of, whole, word
 from ._errors import ArgumentError
 from ._library import NULL, doubles, ffi, lib, number, pointer, text, unknown, unknown_argument
 from ._models import Model
@@ -152,7 +152,7 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
     options.seed, options.threads = seed_of(seed, rng), whole(threads, "threads")
     options.memory = whole(memory, "memory")
     options.tile = whole(tile, "tile")
-    options.seconds = 60.0 * scalar(minutes, "minutes")
+    options.seconds = 60.0 * deviation(minutes, "minutes")
     if times is not None:
         times = doubles(times)
         if times.shape != tuple(made.shape.dim[0:made.shape.dims]):

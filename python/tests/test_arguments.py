@@ -201,6 +201,7 @@ def test_names_in_the_wrong_place(rng):
     for wrong, words in (("lasso", "did you mean fista?"), ("OMP", "did you mean omp?"),
                          ("net", "a method of recover: method='net'")):
         refused(lambda: cs.solve(A, y, wrong), words)
+    refused(lambda: cs.recover(truth, mask, minutes=-1), "minutes = -1")
     refused(lambda: cs.sample(truth, 15), "a share: 0.15 for 15 %")
     refused(lambda: cs.sample(truth, 0.1, pattern="random"), "did you mean uniform?")
 

@@ -10,13 +10,43 @@
 #include <strings.h>
 #include <unistd.h>
 
+/* The option that a word of the library names, channels_last; NULL: none. */
+static const char *option_named(const cli_tool *tool, const char *word, size_t length) {
+    for (int i = 0; i < tool->n_options; i++) {
+        const char *name = tool->options[i].name;
+        size_t k = 0;
+        while (k < length && word[k] == (name[k] == '-' ? '_' : name[k])) k++;
+        if (k == length && name[k] == '\0') return name;
+    }
+    return NULL;
+}
+
+/* A word with a _ may be an option, and so may what follows it by "or". */
+void cli_spell(const cli_tool *tool, const char *from, char *text, size_t room) {
+    size_t used = 0;
+    bool follows = false;
+    while (*from && used + 1 < room) {
+        const size_t length = strcspn(from, " ,;:=");
+        const char *name = NULL;
+        if (follows || memchr(from, '_', length)) name = option_named(tool, from, length);
+        const int n =
+            snprintf(text + used, room - used, "%s%.*s%.1s", name ? "--" : "",
+                     (int)(name ? strlen(name) : length), name ? name : from, from + length);
+        used += (size_t)n < room - used ? (size_t)n : room - used - 1;
+        follows = (name && from[length] == ' ') || (follows && strncmp(from, "or ", 3) == 0);
+        from += length + (from[length] != '\0');
+    }
+    text[used] = '\0';
+}
+
 /* A message stays on one line, whatever bytes a file name has. */
 int cli_say(int code, const cli_tool *tool, const char *format, ...) {
-    char text[1024];
+    char own[1000], text[1024];
     va_list values;
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    vsnprintf(own, sizeof own, format, values);
     va_end(values);
+    cli_spell(tool, own, text, sizeof text);
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
     fprintf(stderr, "%s: %s\n", tool->name, text);

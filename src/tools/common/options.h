@@ -206,6 +206,10 @@ int cli_alias_check(const cli_tool *tool, const void *arguments);
 
 /* ------------------------------------------------------------------ messages ------------------ */
 
+/* A message of the library with the names of options that have a _, channels_last, as they are on
+ * the command line, --channels-last. */
+void cli_spell(const cli_tool *tool, const char *from, char *text, size_t room);
+
 /* One line "tool: message" on stderr; returns the code, of wrong usage, a failure, or no error. */
 int cli_say(int code, const cli_tool *tool, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
