@@ -128,6 +128,33 @@ TEST(short_help_and_groups) {
     }
 }
 
+/* A success says what it wrote, from how much, and how, unless it is told not to. */
+TEST(a_success_is_told) {
+    run_well("$S gray.png -o t.npz -r 0.3");
+    says("err", "cssample: gray.png -> t.npz: 1519 of 5063 positions (30 %), poisson");
+    check_one_line(read_text("err"));
+    run_well("$S gray.png -o t.npz -r 0.3 -q");
+    assert_string_equal(read_text("err"), "");
+    run_well("$R t.npz -o t.png -Q fast");
+    says("err", "csrecover: t.npz -> t.png: recovered, 1519 of 5063 values known, method frames");
+    check_one_line(read_text("err"));
+    run_well("$R t.npz -o - -Q fast >t.npy");
+    says("err", "t.npz -> stdout: recovered");
+    run_well("$R t.npz -o t.png -Q fast -q");
+    assert_string_equal(read_text("err"), "");
+    run_well("$S gray.png -o r.npz -r 0.3 -O hadamard -q && $R r.npz -o t.npy --method tv");
+    says("err", "1519 rows for 5063 entries, method tv");
+}
+
+/* A signal of one value is recovered without an error: nothing reads as a failure. */
+TEST(a_perfect_result_is_told_as_such) {
+    run_well("printf '5,,5\\n,5,\\n5,,5\\n' >five.csv && $R five.csv -o five.npy -Q fast -v");
+    const char *const bad[] = {"nan", "inf", "stagnation", "cannot", "residual 0,"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (strstr(read_text("err"), bad[i])) fail_msg("%s in %s", bad[i], read_text("err"));
+    says("err", "five.npy: recovered, 5 of 9 values known");
+}
+
 TEST(help) {
     const char *const tools[] = {"$S", "$R"};
     for (int i = 0; i < 2; i++) {

@@ -359,17 +359,24 @@ static int report_json(const arguments *a, const cli_signal *signal,
 static int report(const arguments *a, const cli_signal *signal,
                   const csrec_measurement *measurement, double min_distance) {
     char shape[192], distance[64] = "";
+    const char *what = a->through >= 0 ? "rows" : "positions";
+    const char *how = a->through >= 0 ? csrec_through_info(a->through)
+                                      : csrec_pattern_name(pattern_of(a, signal));
     if (min_distance > 0.0)
         snprintf(distance, sizeof distance, ", at least %.4g apart", min_distance);
+    if (!a->verbose && !a->quiet && !a->json)
+        cli_note(&tool, "%s -> %s: %lld of %lld %s (%.3g %%), %s", a->input,
+                 !a->output               ? a->mask_out
+                 : cli_is_dash(a->output) ? "stdout"
+                                          : a->output,
+                 (long long)measurement->n, (long long)signal->entries, what,
+                 100.0 * (double)measurement->n / (double)signal->entries, how);
     if (a->verbose)
         cli_note(&tool, "%s: %s%s, %lld channels, %lld of %lld %s (%.4g %%), %s, seed %llu%s",
                  a->input, cli_shape_text(&signal->shape, shape),
                  signal->palette ? ", palette" : "", (long long)signal->channels,
-                 (long long)measurement->n, (long long)signal->entries,
-                 a->through >= 0 ? "rows" : "positions",
-                 100.0 * (double)measurement->n / (double)signal->entries,
-                 a->through >= 0 ? csrec_through_info(a->through)
-                                 : csrec_pattern_name(pattern_of(a, signal)),
+                 (long long)measurement->n, (long long)signal->entries, what,
+                 100.0 * (double)measurement->n / (double)signal->entries, how,
                  (unsigned long long)a->seed, distance);
     return a->json ? report_json(a, signal, measurement, min_distance) : CLI_DONE;
 }
