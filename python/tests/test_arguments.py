@@ -193,7 +193,8 @@ def test_names_in_the_wrong_place(rng):
     truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
     A, _, y = problem(rng, 20, 40, 2)
     kinds = {"method": ("tv", "Omp", "solver='omp'"), "solver": ("mp", "net", "method='net'"),
-             "basis": ("dct", "best", "quality='best'"), "quality": ("fast", "wavelet", "basis='wavelet'")}
+             "basis": ("dct", "best", "quality='best'"),
+             "quality": ("fast", "wavelet", "basis='wavelet'")}
     for kind, (right, wrong, words) in kinds.items():
         refused(lambda: cs.recover(truth, mask, **{kind: wrong}), words)
         assert cs.recover(truth, mask, **{kind: right}).shape == truth.shape
