@@ -10,7 +10,7 @@ function finish() {
 /^[A-Z]/ {
     finish()
     inside = index($0, part) == 1
-    if (inside) print "| name | what it does | `--set`, with defaults |\n| --- | --- | --- |"
+    if (inside && !headed++) print "| name | what it does | `--set`, with defaults |\n| --- | --- | --- |"
     next
 }
 inside && /^    --set / {

@@ -185,6 +185,10 @@ TEST(near_names) {
     assert_string_equal(csrec_name_near("qaulity", 5, names), "quality");
     assert_string_equal(csrec_name_near("opm", 5, names), "omp");
     assert_string_equal(csrec_name_near("total", 5, names), "Total");
+    assert_string_equal(csrec_name_near("qual", 5, names), "quality");
+    assert_null(csrec_name_near("qu", 5, names));
+    assert_null(csrec_name_near("lasso", 5, names));
+    assert_string_equal(csrec_name_near("LASSO", 1, (const char *const[]){"fista"}), "fista");
     assert_null(csrec_name_near("gpu", 5, names));
     assert_null(csrec_name_near("", 5, names));
     assert_null(csrec_name_near("quick", 5, names));

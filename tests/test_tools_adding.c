@@ -54,6 +54,18 @@ static void expect_row(const char *text, const char *name, const char *brief,
     }
 }
 
+/* The row stands below the heading of its topic, which comes once. */
+static void expect_topic(const char *text, const csrec_method *method) {
+    const char *heading = check_print("\nMethods for %s (--method NAME):\n",
+                                      method->topic ? method->topic : "other things");
+    const char *at = strstr(text, heading);
+    if (!at || strstr(at + 1, heading)) fail_msg("not one heading '%s'", heading);
+    const char *row = strstr(at, check_print("\n  %-10s %s", method->name, method->brief));
+    const char *next = at + 1;
+    while (next[0] != '\n' || next[1] < 'A' || next[1] > 'Z') next++;
+    if (!row || row > next) fail_msg("%s is not below '%s'", method->name, heading);
+}
+
 TEST(listing_has_every_row) {
     const char *name, *brief, *source;
     csrec_method method;
@@ -61,6 +73,7 @@ TEST(listing_has_every_row) {
     const char *text = read_text("out");
     for (int i = 0; csrec_method_info(i, &method); i++) {
         expect_row(text, method.name, method.brief, csrec_method_param, i);
+        expect_topic(text, &method);
         assert_non_null(strstr(
             strstr(text, method.brief),
             check_print("\n    --backend cuda: %s\n", method.device ? method.device : "none")));

@@ -80,7 +80,8 @@ static void make_mistakes(void) {
     const char *const named[] = {"text.png", "text.npy", "text.npz", "text.csv"};
     for (int i = 0; i < 4; i++) write_bytes(named[i], text, sizeof text - 1);
     run_well("$S gray.png -o scan.npz -r 0.3 && $S line.npy -o line.npz -r 0.5 && "
-             "$S gray.png -o camera.npz -O hadamard -r 0.3");
+             "$S gray.png -o camera.npz -O hadamard -r 0.3 && "
+             "$S gray.png -o all.npz -r 0.3 --mask-out known.png");
     cut("gray.png", "cut.png");
     cut("volume.npy", "cut.npy");
     cut("scan.npz", "cut.npz");
@@ -145,7 +146,14 @@ TEST(of_cssample) {
         {"$S scan.npz -o w.npz -r 0.3", "scan.npz", "save the array as .npy", 1},
         {"$S gray.png -o none/w.npz -r 0.3", "none/w.npz", "choose another", 1},
         {"$S gray.png -o w.png -r 0.3", "w.png", ".npz", 2},
-        {"$S gray.png -o w.npz -r 3", "--rate", "from", 2},
+        {"$S gray.png -o w.npz -r 300", "--rate", "from", 2},
+        {"$S gray.png -o w.npz -r 15", "--rate: '15'", "a share: 0.15 for 15 %", 2},
+        {"$S gray.png -o w.npz --rate 2.5%", "--rate: '2.5%'", "a share: 0.025 for 2.5 %", 2},
+        {"$S gray.png -o w.npz --rate 0,15", "--rate: '0,15'", "with a point: 0.15", 2},
+        {"$S gray.png w.npz -r 0.3", "w.npz: does not exist", "-o w.npz", 2},
+        {"$S gray.png -o w.npz -r 0.3 -p Poisson", "'Poisson'", "did you mean poisson?", 2},
+        {"$S gray.png -o w.npz -r 0.3 -p hadamard", "'hadamard'", "--operator hadamard", 2},
+        {"$S gray.png -output w.npz -r 0.3", "-output", "did you mean --output?", 2},
         {"$S gray.png -o w.npz", "--rate", "--count", 2},
         {"$S gray.png -o w.npz -r 0.3 --wings", "--wings", "--help", 2},
         {"$S gray.png -r 0.3 -o - >/dev/full", "standard output", "make room", 1},
@@ -172,6 +180,25 @@ TEST(of_csrecover) {
         {"$R scan.npz -o w.gif", "w.gif", "name a .png", 2},
         {"$R line.npz -o w.png", "w.png", "write .npy", 1},
         {"$R scan.npz", "nothing to do", "-o OUT", 2},
+        {"$R scan.npz w.png", "w.png: does not exist", "to write w.png: -o w.png", 2},
+        {"$R scan.npz w/", "w/: does not exist", "to write w/: -o w/", 2},
+        {"$R scan.npz gray.png", "nothing to do", "-o OUT", 2},
+        {"$R gray.png known.png -o w.png", "is known.png a mask?", "--mask known.png", 2},
+        {"$R known.png gray.png -o w.png", "is known.png a mask?", "--mask known.png", 2},
+        {"$R gray.png gray.png -o w.png", "2 inputs need a folder", "-o FOLDER/, not w.png", 2},
+        {"$R rgb.png known.png -o w.png", "2 inputs need a folder", "-o FOLDER/, not w.png", 2},
+        {"$R scan.npz -o w.png --method omp", "'omp' is not one of", "a solver: --solver omp", 2},
+        {"$R scan.npz -o w.png --method best", "'best'", "a quality: --quality best", 2},
+        {"$R scan.npz -o w.png --solver Net", "'Net'", "a method: --method net", 2},
+        {"$R scan.npz -o w.png --basis omp", "'omp'", "a solver: --solver omp", 2},
+        {"$R scan.npz -o w.png --quality wavelet", "'wavelet'", "a basis: --basis wavelet", 2},
+        {"$R scan.npz -o w.png --basis CONV", "'CONV'", "did you mean conv?", 2},
+        {"$R scan.npz -o w.png -Q Best", "'Best'", "did you mean best?", 2},
+        {"$R scan.npz -o w.png -S lasso", "'lasso'", "did you mean fista?", 2},
+        {"$R planes.npy -o w.png", "planes.npy", "give --channels-last or --volume", 1},
+        {"$R scan.npz -o w.png -S iht -B dct --min-coefficient 1", "--min-coefficient: solver",
+         "use epsilon", 1},
+        {"$R scan.npz --out w.png", "--out", "did you mean output?", 2},
         {"$R scan.npz -o w.png --devices", "--devices needs a value", "--list-devices", 2},
         {"$R scan.npz -o w.png --devices 0,x", "'0,x' is no list", "--list-devices", 2},
         {"$R scan.npz -o w.png --devices 0,", "'0,' is no list", "--list-devices", 2},
@@ -223,6 +250,8 @@ TEST(of_cslearn) {
         {"$L pca quad.npy -o w.npz", "quad.npy", "float32", 1},
         {"$L pca nan.npy -o w.npz", "nan.npy: entry", "isfinite", 1},
         {"$L pca gray.png -o none/w.npz", "none/w.npz", "choose another", 1},
+        {"$L gmm gray.png w.npz", "w.npz: does not exist", "-o w.npz", 2},
+        {"$L pca gray.png -o w.npz -e 95", "--energy", "a share: 0.95 for 95 %", 2},
         {"$L pca gray.png rgb.png -o w.npz", "rgb.png", "--gray", 1},
         {"$L pca gray.png -o w.npy", "w.npy", ".npz", 2},
         {"$L gmm nan.npy -o w.npz", "nan.npy: entry", "isfinite", 1},

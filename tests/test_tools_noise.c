@@ -49,8 +49,9 @@ TEST(hints_are_given) {
     assert_true(sigma > 9.0 && sigma < 15.0);
     run_well("$R noisy.npz salt.npz -o hints/ --quality fast --quiet");
     assert_string_equal(read_text("err"), "");
-    run_well("$R noisy.npz -o hints/ --quality fast --sigma 0 && $R salt.npz -o hints/ --quality "
-             "fast -q --json | grep -q 'are far from all'");
+    run_well(
+        "$R noisy.npz -o hints/ --quality fast --sigma 0 --json && $R salt.npz -o hints/ --quality "
+        "fast -q --json | grep -q 'are far from all'");
     assert_string_equal(read_text("err"), "");
 }
 

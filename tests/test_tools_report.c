@@ -94,6 +94,67 @@ TEST(reports) {
     says("out", "61 x 83");
 }
 
+/* -h of a tool or command is a screen: at most 40 lines of 80 columns, of which one says where the
+ * rest is. */
+static void is_a_screen(const char *tool) {
+    int lines = 0;
+    run_line("%s -h", tool);
+    const char *text = read_text("out");
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1, lines++)
+        if (strcspn(line, "\n") > 80) fail_msg("%s -h: wide: %.100s", tool, line);
+    if (lines < 10 || lines > 40) fail_msg("%s -h: %d lines", tool, lines);
+    assert_non_null(strstr(text, "\nExamples:\n"));
+    assert_non_null(strstr(text, "--help"));
+    assert_non_null(strstr(text, "man"));
+}
+
+/* Every option of --help stands below a heading, and no heading comes twice. */
+static void has_groups(const char *tool) {
+    run_line("%s --help | sed -n 's/^\\([A-Z].*\\):$/\\1/p' >groups", tool);
+    run_well("test $(wc -l <groups) -gt 2 && ! sort groups | uniq -d | grep .");
+    run_line("! %s --help | grep -B1 -e '^      --' -e '^  -., --' | grep -A1 '^$' | grep -e --",
+             tool);
+}
+
+TEST(short_help_and_groups) {
+    static const char *const tools[] = {"$S",          "$R",           "$L pca",      "$L gmm",
+                                        "$L conv",     "$L net",       "$B dense",    "$B phase",
+                                        "$B sparsity", "$B coherence", "$B problems", "$L info"};
+    is_a_screen("$L");
+    is_a_screen("$B");
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+        is_a_screen(tools[i]);
+        has_groups(tools[i]);
+    }
+}
+
+/* A success says what it wrote, from how much, and how, unless it is told not to. */
+TEST(a_success_is_told) {
+    run_well("$S gray.png -o t.npz -r 0.3");
+    says("err", "cssample: gray.png -> t.npz: 1519 of 5063 positions (30 %), poisson");
+    check_one_line(read_text("err"));
+    run_well("$S gray.png -o t.npz -r 0.3 -q");
+    assert_string_equal(read_text("err"), "");
+    run_well("$R t.npz -o t.png -Q fast");
+    says("err", "csrecover: t.npz -> t.png: recovered, 1519 of 5063 values known, method frames");
+    check_one_line(read_text("err"));
+    run_well("$R t.npz -o - -Q fast >t.npy");
+    says("err", "t.npz -> stdout: recovered");
+    run_well("$R t.npz -o t.png -Q fast -q");
+    assert_string_equal(read_text("err"), "");
+    run_well("$S gray.png -o r.npz -r 0.3 -O hadamard -q && $R r.npz -o t.npy --method tv");
+    says("err", "1519 rows for 5063 entries, method tv");
+}
+
+/* A signal of one value is recovered without an error: nothing reads as a failure. */
+TEST(a_perfect_result_is_told_as_such) {
+    run_well("printf '5,,5\\n,5,\\n5,,5\\n' >five.csv && $R five.csv -o five.npy -Q fast -v");
+    const char *const bad[] = {"nan", "inf", "stagnation", "cannot", "residual 0,"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (strstr(read_text("err"), bad[i])) fail_msg("%s in %s", bad[i], read_text("err"));
+    says("err", "five.npy: recovered, 5 of 9 values known");
+}
+
 TEST(help) {
     const char *const tools[] = {"$S", "$R"};
     for (int i = 0; i < 2; i++) {

@@ -55,15 +55,19 @@ static inline int files_here(void) {
     return count;
 }
 
+static inline void check_one_line(const char *text) {
+    const char *newline = strchr(text, '\n');
+    if (!newline || newline[1]) fail_msg("not one line: %s", text);
+}
+
 /* A command that must fail: one line on stderr, nothing on stdout, no file left behind. */
 static inline void check_refused(const char *command, int code) {
     int before = files_here();
     int got = run(command);
     const char *text = read_text("err");
-    const char *newline = strchr(text, '\n');
     if (got != code) fail_msg("%s: exit code %d, not %d: %s", command, got, code, text);
-    if (!newline || newline[1] || strncmp(text, "cs", 2) != 0)
-        fail_msg("%s: not one line: %s", command, text);
+    if (strncmp(text, "cs", 2) != 0) fail_msg("%s: not of a tool: %s", command, text);
+    check_one_line(text);
     if (*read_text("out")) fail_msg("%s: wrote to stdout", command);
     if (files_here() != before) fail_msg("%s: left a file", command);
 }

@@ -46,6 +46,7 @@ typedef struct csrec_method {
     bool predicts_error; /* it expects its own errors: csrec_uncertainty is cheap */
     const char
         *device; /* what of it a CUDA device computes, and where not all of it; NULL: nothing */
+    const char *topic; /* what it is for, "pictures", as lists are ordered; NULL: another */
 } csrec_method;
 
 /* Row i of the table, false past the end; parameter i of a row, NULL past the end. */

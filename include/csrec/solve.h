@@ -22,7 +22,7 @@ typedef enum csrec_outcome {
                        */
     CSREC_DONE,       /* the method or the schedule ran to its end */
     CSREC_SMALL,      /* the best coefficient is below min_coefficient */
-    CSREC_STAGNANT,   /* an iteration shortened r by less than `stagnation` */
+    CSREC_STAGNANT,   /* an iteration shortened r by less than `stagnation`, above what was asked */
     CSREC_STEP_LIMIT, /* `atoms` iterations done, or as many as the solver makes without it */
     CSREC_EXHAUSTED, /* mp, omp, romp: every column left depends on those picked; none shortens r */
     CSREC_UNMET,     /* epsilon or sigma was asked for, and no step of the solver gets there */

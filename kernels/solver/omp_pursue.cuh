@@ -287,7 +287,7 @@ static __device__ void omp_pursue(const omp_problem &p, const omp_signal &s, int
     for (double before = now.energy; omp_step(p, s, at, scale, goal, &now); before = now.energy) {
         iterations++;
         if (p.keep < 0.0 || now.energy <= p.keep * before) continue;
-        now.outcome = CSREC_STAGNANT;
+        now.outcome = now.energy <= goal * goal ? CSREC_CONVERGED : CSREC_STAGNANT;
         break;
     }
     double energy = now.outcome < 0 ? 0.0 : refine(p, s, p.y + at * p.m, now.size);

@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional, Sequence
 
 import numpy as np
 
-from ._arguments import SEED, flag, scalar, seed_of, whole, word
+from ._arguments import SEED, deviation, flag, scalar, seed_of, whole, word
 from ._errors import ArgumentError
 from ._library import NULL, doubles, ffi, lib, number, pointer, text, unknown, unknown_argument
 from ._models import Model
@@ -31,20 +31,46 @@ def _bounds(given: Any) -> tuple[float, float]:
     return low, high
 
 
+def _qualities() -> list[str]:
+    names: list[str] = []
+    while (name := lib.csrec_recover_preset(len(names), NULL, NULL)) != NULL:
+        names.append(text(name))
+    return names
+
+
+def _method_solvers() -> list[str]:
+    """What ``solver`` takes for a method of that name."""
+    row, names = ffi.new("csrec_method *"), []
+    while lib.csrec_method_info(len(names), row):
+        names.append(text(row.solver))
+    return names
+
+
+def check_place(kind: str, name: Any) -> None:
+    """Refuses what is no ``kind``, but a name that another argument of recover takes."""
+    places = {"method": [*methods()], "solver": [*solvers(), *_method_solvers()],
+              "basis": [*bases()], "quality": _qualities()}
+    if kind not in places or not isinstance(name, str) or name in places[kind]:
+        return
+    for other, names in places.items():
+        if other != kind and name and name.lower() in names:
+            raise ArgumentError(f"{kind} {name!r} is unknown; a {other} of recover: "
+                                f"{other}={name.lower()!r}")
+
+
 def _start(made: Any, quality: Optional[str], labels: bool) -> Any:
     options = ffi.new("csrec_recover_options *")
     lib.csrec_recover_defaults(options)
     if quality is None:
         return options
-    names: list[str] = []
     word(quality, "quality")
-    while (name := lib.csrec_recover_preset(len(names), NULL, NULL)) != NULL:
-        if text(name) == quality:
-            preset = lib.csrec_labels_preset if labels else lib.csrec_recover_preset
-            preset(len(names), made, options)
-            return options
-        names.append(text(name))
-    raise unknown("quality", quality, names)
+    names = _qualities()
+    check_place("quality", quality)
+    if quality not in names:
+        raise unknown("quality", quality, names)
+    preset = lib.csrec_labels_preset if labels else lib.csrec_recover_preset
+    preset(names.index(quality), made, options)
+    return options
 
 
 @lru_cache(maxsize=None)
@@ -105,6 +131,7 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
     for name, part, field in ((method, options, "method"), (solver, solve, "solver"),
                               (basis, options, "basis"), (backend, options, "backend")):
         if name is not None:
+            check_place(field, name)
             keep.append(ffi.new("char[]", word(name, field)))
             setattr(part, field, keep[-1])
     if params:
@@ -125,7 +152,7 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
     options.seed, options.threads = seed_of(seed, rng), whole(threads, "threads")
     options.memory = whole(memory, "memory")
     options.tile = whole(tile, "tile")
-    options.seconds = 60.0 * scalar(minutes, "minutes")
+    options.seconds = 60.0 * deviation(minutes, "minutes")
     if times is not None:
         times = doubles(times)
         if times.shape != tuple(made.shape.dim[0:made.shape.dims]):

@@ -2,6 +2,7 @@
 """From samples to the whole signal."""
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
 import numpy as np
@@ -17,7 +18,7 @@ from ._labels import along, axis_of, nodata_of, restored, time_of, times_of, unl
 from ._leave import delivered, leave
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        take_atoms, text)
-from ._measurement import Measurement, picked, to_c
+from ._measurement import Measurement, picked, read, to_c
 from ._models import Model
 from ._noise import doubts_about, estimate_noise, find_outliers
 from ._options import options_of
@@ -59,6 +60,16 @@ def _doubt_mask(m: Measurement, y: Any, mask: Any) -> None:
     if mask is not None and m.rate < 0.02 and np.shape(y)[:len(m.shape)] == m.shape:
         warn(f"mask is true for {100 * m.rate:.2g} % of the entries, which are taken as known; if it "
              "marks what is missing, give ~mask or use inpaint", RecoveryWarning)
+
+
+def _from_file(y: Any, mask: Any, labels: bool) -> tuple[Any, Any]:
+    """Of a path what :func:`read` reads, of which the mask is a part."""
+    kinds = (str, os.PathLike)
+    if not isinstance(y, kinds):
+        return y, mask
+    if mask is not None and not isinstance(mask, kinds):
+        raise ArgumentError(f"y = {y!r}: the mask of a file is a file, too; or give read(y)")
+    return read(y, mask, labels=labels), None
 
 
 def _backend_of(backend: str, devices: Any) -> str:
@@ -148,7 +159,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     Parameters
     ----------
     y : array_like or Measurement
-        [N] samples, or [N, C] of C channels; a :class:`Measurement`; or the whole array, with
+        [N] samples, or [N, C] of C channels; a :class:`Measurement`, or the path of a file that
+        :func:`read` reads (mask: a path, too); or the whole array, with
         ``mask``, masked (:mod:`numpy.ma`), or with NaN where it is not known. A channel that is not
         measured in a sample is NaN there. Of a ``DataArray`` of
         xarray comes one with the same dims, coords, attrs and name; of a ``Series`` or ``DataFrame``
@@ -303,6 +315,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     named = (solver, basis, model, shifts, order, columns, times)
     unnamed = method in (None, "smooth") and not coefficients and all(one is None for one in named)
     own_times = times_of(y) if unnamed else None
+    y, mask = _from_file(y, mask, labels)
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
     nodata, fill = nodata_of(y), along(fill, y)
     where = axis_of(y, channel_axis)

@@ -117,7 +117,8 @@ def sample(image: Any, rate: Optional[float] = None, pattern: Optional[str] = No
         raise ArgumentError("give rate, the share of entries to sample, or count, their number")
     if rate is not None:
         if not 0.0 < scalar(rate, "rate") <= 1.0:
-            raise ArgumentError(f"rate = {rate}; must be above 0 and at most 1")
+            meant = f"; a share: {rate / 100:g} for {rate:g} %" if 1 < rate <= 100 else ""
+            raise ArgumentError(f"rate = {rate}; must be above 0 and at most 1{meant}")
         count = max(1, int(np.floor(rate * entries + 0.5)))
     if pattern is None:
         pattern = "poisson" if len(shape) in (2, 3) else "jitter"

@@ -14,7 +14,7 @@ from ._html import table
 from ._library import (NULL, Atoms, check as check_status, doubles, ffi, indices, lib, new_atoms,
                        new_error, numbers, pointer, single, take_atoms, text)
 from ._operators import Operator, as_complex, as_operator
-from ._options import settings
+from ._options import check_place, settings
 from ._plot import new_axes
 from ._progress import Callback, Watch
 
@@ -199,6 +199,7 @@ def solve(A: Any, y: Any, solver: str = "omp", *, atoms: Optional[int] = None,
     params = params | {name: 1.0 for name, on in (("nonnegative", nonnegative), ("joint", joint))
                        if flag(on, name)}
     table, keep = settings(params, solve)
+    check_place("solver", solver)
     keep += [values, ffi.new("char[]", word(solver, "solver"))]
     options = ffi.new("csrec_solve_options *")
     options.solver, options.reference = keep[-1], flag(reference, "reference")

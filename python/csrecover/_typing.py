@@ -9,6 +9,7 @@ import numpy as np
 from ._measurement import Measurement
 
 if TYPE_CHECKING:
+    import os
     from typing import Literal, Optional
 
     from ._models import Model
@@ -40,7 +41,7 @@ class Labelled(Protocol):
 
 
 Array = Union["np.ndarray[Any, Any]", SupportsArray, Sequence[float], Sequence[Sequence[float]]]
-Samples = Union[Array, Measurement]
+Samples = Union[Array, Measurement, str, "os.PathLike[str]"]
 Mask = Union[Array, Labelled]
 L = TypeVar("L", bound=Labelled)
 

@@ -189,6 +189,24 @@ def test_unknown_keyword_arguments(rng):
                 cs.UnknownArgumentError)
 
 
+def test_names_in_the_wrong_place(rng):
+    truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
+    A, _, y = problem(rng, 20, 40, 2)
+    kinds = {"method": ("tv", "Omp", "solver='omp'"), "solver": ("mp", "net", "method='net'"),
+             "basis": ("dct", "best", "quality='best'"),
+             "quality": ("fast", "wavelet", "basis='wavelet'")}
+    for kind, (right, wrong, words) in kinds.items():
+        refused(lambda: cs.recover(truth, mask, **{kind: wrong}), words)
+        assert cs.recover(truth, mask, **{kind: right}).shape == truth.shape
+    refused(lambda: cs.recover(truth, mask, quality="Best"), "did you mean best?")
+    for wrong, words in (("lasso", "did you mean fista?"), ("OMP", "did you mean omp?"),
+                         ("net", "a method of recover: method='net'")):
+        refused(lambda: cs.solve(A, y, wrong), words)
+    refused(lambda: cs.recover(truth, mask, minutes=-1), "minutes = -1")
+    refused(lambda: cs.sample(truth, 15), "a share: 0.15 for 15 %")
+    refused(lambda: cs.sample(truth, 0.1, pattern="random"), "did you mean uniform?")
+
+
 def test_parameters_say_whose_they_are(rng):
     A, _, y = problem(rng, 20, 40, 2)
     wanted = cs.solve(A, y, "iht", k=2).x

@@ -63,7 +63,7 @@ def test_colours_are_asked_about(rng, tool, tmp_path, colours):
     for program, options in ((tool, ["-o", tmp_path / "o.npy"]),
                              (sampler, ["-o", tmp_path / "o.npz", "-r", 0.3])):
         done = run(program, tmp_path / "l.npy", *options)
-        assert done.returncode == 1 and "channels-last or volume" in done.stderr
+        assert done.returncode == 1 and "--channels-last or --volume" in done.stderr
         done = run(program, tmp_path / "l.npy", *options, "-c", "--volume")
         assert done.returncode == 2 and "one of them" in done.stderr
     with pytest.raises(cs.ArgumentError, match="colours or a volume"):
@@ -72,8 +72,8 @@ def test_colours_are_asked_about(rng, tool, tmp_path, colours):
     measured = cs.read(tmp_path / "l.npy", volume=True)
     assert measured.shape == (30, 40, 3) == volume.shape
     _, told = recovered(tool, tmp_path, "c.npy")
-    assert "3 slices; channels-first" in told
-    with pytest.warns(UserWarning, match="channels-first"):
+    assert "3 slices; --channels-first" in told
+    with pytest.warns(UserWarning, match="channels_first"):
         assert cs.read(tmp_path / "c.npy").shape == (3, 30, 40)
     with pytest.warns(cs.RecoveryWarning, match="channel_axis=0"):
         cs.recover(colours, quality="fast", backend="cpu")

@@ -187,3 +187,13 @@ def test_fista_finds_scikit_learns_lasso(rng):
     theirs = linear.Lasso(weight / 60, fit_intercept=False, tol=1e-14, max_iter=100000).fit(A, y)
     found = cs.solve(A, y, "fista", lambda_=share, atoms=5000)
     np.testing.assert_allclose(found.x, theirs.coef_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("solver", ("mp", "omp", "romp"))
+def test_a_short_step_that_meets_the_bound_has_converged(rng, solver):
+    y = rng.permutation(np.arange(1.0, 9.0))
+    one = cs.solve(np.eye(8), y, solver, stagnation=0.9)
+    assert one.outcome == "stagnation" and 0.1 < one.residual < 1.0
+    for given in (y, np.stack([y, y], 1)):
+        met = cs.solve(np.eye(8), given, solver, stagnation=0.9, epsilon=one.residual * 1.001)
+        assert np.all(np.asarray(met.outcome) == "converged")

@@ -144,3 +144,17 @@ def test_rng_draws_the_seed(rng):
         np.testing.assert_array_equal(drawn, call(seed=seed))
         np.testing.assert_array_equal(drawn, call(rng=5))
         assert not np.array_equal(drawn, call(seed=1))
+
+
+def test_a_file_is_read(rng, tmp_path):
+    image, mask = colours(rng)[0][..., 0], rng.random((40, 50)) < 0.4
+    np.save(tmp_path / "image.npy", image)
+    np.save(tmp_path / "mask.npy", mask)
+    cs.write(tmp_path / "scan.npz", cs.Measurement(image[mask], np.flatnonzero(mask), image.shape))
+    wanted = cs.recover(image, mask, quality="fast")
+    for given in ((str(tmp_path / "scan.npz"),), (tmp_path / "image.npy", tmp_path / "mask.npy")):
+        assert np.array_equal(cs.recover(*given, quality="fast"), wanted)
+    with pytest.raises(cs.ArgumentError, match="the mask of a file is a file"):
+        cs.recover(str(tmp_path / "image.npy"), mask)
+    with pytest.raises(cs.FileError, match="none.npz: cannot be opened"):
+        cs.recover("none.npz")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* names.c - which name of a table was meant: the one with the fewest letters put in, left out,
- * changed or swapped. */
+/* names.c - which name of a table was meant: what others call so, the one that begins so, or the
+ * one with the fewest letters put in, left out, changed or swapped. */
 #include "base/names.h"
 
 #include <ctype.h>
@@ -10,7 +10,19 @@
 #include "base/error.h"
 #include "base/inline.h"
 
-enum { LONGEST = 31 };
+enum { LONGEST = 31, BEGINNING = 3 };
+
+/* What others call a method, a solver and so on. */
+static const struct {
+    const char *theirs, *ours;
+} synonyms[] = {{"lasso", "fista"},       {"ista", "fista"},         {"l1", "fista"},
+                {"bp", "bpdn"},           {"basis-pursuit", "bpdn"}, {"basis_pursuit", "bpdn"},
+                {"spgl1", "bpdn"},        {"gmm", "mixture"},        {"rof", "tv"},
+                {"biharmonic", "smooth"}, {"linear", "smooth"},      {"cubic", "smooth"},
+                {"random", "uniform"},    {"fft", "fourier"},        {"mri", "fourier"},
+                {"walsh", "hadamard"},    {"cosine", "dct"},         {"gpu", "cuda"},
+                {"h5", "hdf5"},           {"netcdf", "hdf5"},        {"high", "best"},
+                {"low", "fast"},          {"default", "balanced"}};
 
 static int letter(const char *text, int i) {
     return tolower((unsigned char)text[i]);
@@ -36,10 +48,20 @@ static int distance_of(const char *a, int n, const char *b, int m) {
     return row[n % 3][m];
 }
 
+static bool is_same(const char *a, const char *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (letter(a, (int)i) != letter(b, (int)i)) return false;
+    return true;
+}
+
 /* The distance, at least 1, of names that begin with one letter and differ in a third of the
- * letters at most; 0: they are not near. */
+ * letters at most, or of which one is the beginning of the other; 0: they are not near. */
 static int nearness(const char *given, const char *name) {
     size_t n = strlen(given), m = strlen(name);
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcmp(name, synonyms[i].ours) == 0 && is_same(given, synonyms[i].theirs, n + 1))
+            return 1;
+    if (n >= BEGINNING && n < m && is_same(given, name, n)) return (int)(m - n);
     if (n > LONGEST || m > LONGEST || letter(given, 0) != letter(name, 0)) return 0;
     int distance = distance_of(given, (int)n, name, (int)m);
     if (3 * distance > (int)(n > m ? n : m)) return 0;

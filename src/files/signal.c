@@ -63,11 +63,11 @@ csrec_status csrec_image_arrange(csrec_image *image, const csrec_read_options *o
     if (is_few(shape, 2))
         return csrec_fail(
             error, CSREC_ARGUMENT,
-            "%s: shape %lld x %lld x %lld: colours or a volume? give channels-last or volume", name,
+            "%s: shape %lld x %lld x %lld: colours or a volume? give channels_last or volume", name,
             (long long)shape->dim[0], (long long)shape->dim[1], (long long)shape->dim[2]);
     if (remark && is_few(shape, 0))
         csrec_fail(remark, CSREC_OK,
-                   "it is taken as a volume of %lld slices; channels-first makes them channels",
+                   "it is taken as a volume of %lld slices; channels_first makes them channels",
                    (long long)shape->dim[0]);
     return CSREC_OK;
 }

@@ -73,6 +73,7 @@ csrec_status csrec_method_check_row(const csrec_method_type *row, csrec_error *e
          CSREC_MUST_NAME},
         {csrec_is_line(info->brief), "info.brief", CSREC_MUST_LINE},
         {csrec_is_line(info->source), "info.source", CSREC_MUST_LINE},
+        {!info->topic || csrec_is_line(info->topic), "info.topic", CSREC_MUST_LINE},
         {row->run, "run", "the function that recovers"},
         {csrec_is_params(row->params), "params", CSREC_MUST_PARAMS},
         {model == (info->model != NULL), "info.model", "set with CSREC_ACCEPTS(MODEL) only"},

@@ -202,9 +202,10 @@ static const csrec_solver_type *solver_of(const csrec_recover_options *options) 
  * one of r. */
 static csrec_status resolve_l1(csrec_recover_options *o, csrec_error *error) {
     if (csrec_setting_value(&o->solve, CSREC_OF_SOLVER, "joint", 0.0) != 0.0)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "joint: is for several right-hand sides of csrec_solve_many; a recovery "
-                          "solves channels one by one");
+        return csrec_fail(
+            error, CSREC_UNSUPPORTED,
+            "joint: is for several right-hand sides at once; a recovery solves channels "
+            "one by one");
     bool bounds_x = csrec_setting_value(&o->solve, CSREC_OF_SOLVER, "tau", 0.0) > 0.0;
     if (bounds_x && o->solve.stop.epsilon == CSREC_EPSILON_UNSET) o->solve.stop.epsilon = 0.0;
     return CSREC_OK;
@@ -217,8 +218,8 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     csrec_recover_options *o = &plan->resolved.options;
     if (o->labels)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "labels: a label map is recovered whole, without expected errors; use "
-                          "csrec_recover, or omit labels");
+                          "labels: a label map is recovered whole, without expected errors; omit "
+                          "labels");
     csrec_status status = check(o, error);
     if (!status)
         status = csrec_method_resolve(measurement, o, false, wanted.atoms, &plan->method, error);

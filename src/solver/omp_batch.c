@@ -274,7 +274,7 @@ static bool pursue(signal *s, csrec_solve_report *report) {
         if (!add_column(s, j, a)) return false;
         s->steps[report->iterations] = sqrt(s->energy);
         if (stop->stagnation > 0.0 && s->energy > keep * before) {
-            report->outcome = CSREC_STAGNANT;
+            report->outcome = s->energy <= goal * goal ? CSREC_CONVERGED : CSREC_STAGNANT;
             report->iterations++;
             break;
         }

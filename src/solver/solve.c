@@ -195,7 +195,7 @@ static void iterate(csrec_run *run, csrec_solve_report *report) {
         run->now.residual = known_residual(residual);
         look_on(run, report->iterations, false, energy, whole);
         if (stop->stagnation > 0.0 && energy > keep * before) {
-            report->outcome = CSREC_STAGNANT;
+            report->outcome = energy <= goal ? CSREC_CONVERGED : CSREC_STAGNANT;
             break;
         }
         if (options->progress && csrec_ticker_due(&t, report->iterations)) tell(run);

@@ -67,7 +67,7 @@ check_examples() { # TOOL
         for command in $("$1" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z0-9]*\) .*/\1/p'); do
             "$1" "$command" --help
         done
-    } | awk '/^Examples:/ { on = 1; next } /^[^ ]/ { on = 0 } on && NF' >"$work/examples"
+    } | awk '/^Examples:/ { on = 1; next } /^[^ ]/ { on = 0 } on && NF && !seen[$0]++' >"$work/examples"
     while read -r line; do
         echo "$line" >"$work/blocks/example"
         run_sh "$1 --help" example "$work/blocks/example"

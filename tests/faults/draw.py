@@ -55,8 +55,8 @@ class Tool:
         self.name, self.options = name, {}
         text = subprocess.run(build.words(f"{name} --help"), capture_output=True, text=True,
                               check=True).stdout
-        rows = re.split(r"\n(?=  (?:-\w,|   ) --)", text.split("\nOptions:\n")[1].split("\n\n")[0])
-        for row in rows:
+        for row in re.split(r"\n(?=  (?:-\w,|   ) --)", text)[1:]:
+            row = row.split("\n\n")[0]
             option, argument = re.match(r"\s*(?:-\w,)?\s*--([\w-]+)(?: (\S+))?", row).groups()
             names = re.search(r"One\s+of:\s+([^.]*)\.", row)
             if names:

@@ -95,7 +95,9 @@ def start(ranks, *words, stderr=subprocess.DEVNULL):
 
 
 def lines_of_ours(text):
-    return [line for line in text.splitlines() if re.match("cs(recover|sample|learn|bench)", line)]
+    """What our tools say, but for the line of each success."""
+    return [line for line in text.splitlines() if re.match("cs(recover|sample|learn|bench)", line)
+            and not re.search(r" -> \S+: recovered, |inputs: \d+ recovered", line)]
 
 
 def processes(folder):

@@ -146,7 +146,7 @@ __device__ static inline const uint32_t *unit_path(const uint32_t *paths, int st
 /* Settles the last step's gain before pick number `iterations`: how the pursuit ended, or
  * CONTINUE. */
 __device__ static inline int32_t settle_up(ledger &l, const state &s, int64_t iterations) {
-    if (settle_stalls(l, s)) return CSREC_STAGNANT;
+    if (settle_stalls(l, s)) return reached(l, s) ? CSREC_CONVERGED : CSREC_STAGNANT;
     if (reached(l, s)) return CSREC_CONVERGED;
     return iterations >= s.limit ? CSREC_STEP_LIMIT : CONTINUE;
 }

@@ -213,6 +213,7 @@ static const csrec_setting cheap_settings[] = {
 
 const csrec_method_type csrec_method_beside = {
     .info = {.name = "beside",
+             .topic = "guides and frames",
              .brief = "guides, and frames before and after: a local fit, and a network trained on "
                       "synthetic scenes",
              .source = "docs/beside.md",

@@ -156,6 +156,7 @@ static csrec_need need_of(const csrec_task *task) {
 
 const csrec_method_type csrec_method_conv = {
     .info = {.name = "conv",
+             .topic = "learned models",
              .brief = "learned filters: a smooth layer plus a sparse sum of a model's filters",
              .source = "docs/conv.md",
              .model = "conv",

@@ -167,6 +167,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 
 const csrec_method_type csrec_method_frames = {
     .info = {.name = "frames",
+             .topic = "pictures",
              .brief = "thresholded block cosines: the mean of three block sizes",
              .source = "Guleryuz 2006, algorithm of section III; docs/bases.md",
              .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(EPSILON) |

@@ -321,6 +321,7 @@ static bool device_faster(const csrec_task *task) {
 
 const csrec_method_type csrec_method_gaussian = {
     .info = {.name = "gaussian",
+             .topic = "pictures",
              .brief = "a Gaussian for each group of similar patches, fitted to the samples",
              .source = "Yu, Sapiro and Mallat 2012, section III; docs/gaussian.md",
              .solver = "gaussian",

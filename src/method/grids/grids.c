@@ -100,6 +100,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 
 const csrec_method_type csrec_method_grids = {
     .info = {.name = "grids",
+             .topic = "series and fields",
              .brief = "the mean of pursuits on dyadic Haar grids; a single grid has atoms",
              .source = "Park 2015, method table 1; docs/pursuit.md",
              .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(SHIFTS) |

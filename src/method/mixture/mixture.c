@@ -377,6 +377,7 @@ static bool suits(const csrec_measurement *measurement) {
 
 const csrec_method_type csrec_method_mixture = {
     .info = {.name = "mixture",
+             .topic = "learned models",
              .brief = "one mixture of Gaussians over all patches, fitted to the samples or learned",
              .source = "Yu, Sapiro and Mallat 2012, section III; docs/learning.md",
              .model = "gmm",

@@ -260,6 +260,7 @@ static const csrec_setting cheap_settings[] = {{"turns", 1}, {"steps", 0}, {"gro
 
 const csrec_method_type csrec_method_net = {
     .info = {.name = "net",
+             .topic = "pictures",
              .brief = "a convolutional network that was trained on synthetic pictures",
              .source = "docs/prior.md",
              .model = "net",

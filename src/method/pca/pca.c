@@ -235,6 +235,7 @@ static csrec_need need_of(const csrec_task *task) {
 
 const csrec_method_type csrec_method_pca = {
     .info = {.name = "pca",
+             .topic = "learned models",
              .brief = "principal components of a model, for aligned signals of its shape",
              .source = "Tipping and Bishop 1999; docs/learning.md",
              .model = "pca",

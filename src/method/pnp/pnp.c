@@ -323,6 +323,7 @@ static bool device_faster(const csrec_task *task) {
 const csrec_method_type csrec_method_pnp = {
     .info =
         {.name = "pnp",
+         .topic = "measurements through operators",
          .brief = "plug-and-play: a denoiser as the prior, in turn with the measurements",
          .source =
              "Venkatakrishnan et al. 2013; Rangan, Schniter and Fletcher 2019; docs/operators.md",

@@ -83,6 +83,7 @@ static const csrec_setting cheap_settings[] = {{"turns", 1}, {"apart", 0}, {0}};
 
 const csrec_method_type csrec_method_rendered = {
     .info = {.name = "rendered",
+             .topic = "guides and frames",
              .brief = "renderings of few rays, with albedo, normal and depth: a network trained on "
                       "synthetic scenes",
              .source = "docs/renderings.md",

@@ -274,6 +274,7 @@ static csrec_need need_of(const csrec_task *task) {
 
 const csrec_method_type csrec_method_smooth = {
     .info = {.name = "smooth",
+             .topic = "series and fields",
              .brief = "the smoothest signal through the samples: interpolation, thin plates",
              .source = "Duchon 1977; Fritsch and Butland 1984; Janssen et al. 1986; docs/smooth.md",
              .accepts = CSREC_ACCEPTS(SIGMA) | CSREC_ACCEPTS(TIMES)},

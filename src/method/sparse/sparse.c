@@ -351,6 +351,7 @@ static bool device_faster(const csrec_task *task) {
 
 const csrec_method_type csrec_method_sparse = {
     .info = {.name = "sparse",
+             .topic = "pictures",
              .brief = "any solver on the coefficients of a basis or frame",
              .source = "docs/bases.md, docs/solvers.md",
              .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(EPSILON) |

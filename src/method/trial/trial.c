@@ -259,6 +259,7 @@ static bool device_faster(const csrec_task *task) {
 
 const csrec_method_type csrec_method_trial = {
     .info = {.name = "trial",
+             .topic = "series and fields",
              .brief = "of volumes: block cosines, a thin plate or planes, by samples left out",
              .source = "docs/smooth.md",
              .accepts = 0,

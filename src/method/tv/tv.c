@@ -300,6 +300,7 @@ static csrec_need need_of(const csrec_task *task) {
 
 const csrec_method_type csrec_method_tv = {
     .info = {.name = "tv",
+             .topic = "measurements through operators",
              .brief = "the least total variation among all signals that fit the measurements",
              .source = "Rudin, Osher and Fatemi 1992; Chambolle and Pock 2011, algorithm 1",
              .accepts = CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(SIGMA),

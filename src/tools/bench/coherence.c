@@ -22,16 +22,18 @@ typedef struct {
 
 static const cli_option options[] = {
     {"ensemble", 'e', CLI_CHOICE, "NAME", "Random matrix, without an input (default gaussian).",
-     CLI_AT(ensemble), .choice = bench_ensemble_name},
+     CLI_AT(ensemble), .choice = bench_ensemble_name, .group = "Matrix",
+     .brief = "random matrix, without an input"},
     {"columns", 'n', CLI_INTEGER, "N", "Its columns (default 256).", CLI_AT(n), .low = 2,
-     .high = BENCH_COLUMNS_MOST},
+     .high = BENCH_COLUMNS_MOST, .brief = "its columns (default 256)"},
     {"samples", 'm', CLI_INTEGER, "M", "Its rows (default n / 4).", CLI_AT(m), .low = 1,
-     .high = BENCH_COLUMNS_MOST},
+     .high = BENCH_COLUMNS_MOST, .brief = "its rows (default n / 4)"},
     {"seed", 0, CLI_SEED, "S", "Seed of the draw (default 1).", CLI_AT(seed)},
     {"haar", 0, CLI_CHOICE, "NAME", "Haar's columns, for an input of points (default paper).",
      CLI_AT(columns), .choice = bench_columns_name},
     {"plot", 0, CLI_WRITE, "FILE", "Draw histogram and cumulative coherence, .svg or {picture or}.",
-     CLI_AT(plot)},
+     CLI_AT(plot), .group = CLI_REPORTS,
+     .brief = "draw the histogram and the cumulative coherence"},
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
     CLI_STANDARD};

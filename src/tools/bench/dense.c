@@ -19,24 +19,25 @@ typedef struct {
 
 static const cli_option options[] = {
     {"solver", 's', CLI_TEXTS, "NAME",
-     "Solver; may be repeated (default: all that take a matrix and need no k).", CLI_AT(solvers)},
+     "Solver; may be repeated (default: all that take a matrix and need no k).", CLI_AT(solvers),
+     .group = "Problem", .brief = "solver, may be repeated"},
     {"rows", 'n', CLI_INTEGER, "M", "Rows of Haar's matrix, a power of two (default 64).",
-     CLI_AT(n), .low = 2, .high = 1 << 14},
+     CLI_AT(n), .low = 2, .high = 1 << 14, .brief = "rows of the matrix (default 64)"},
     {"samples", 'm', CLI_INTEGER, "N", "Of which are sampled (default M / 4).", CLI_AT(m), .low = 1,
-     .high = 4096},
+     .high = 4096, .brief = "of which are sampled (default M / 4)"},
     {"atoms", 'k', CLI_INTEGER, "K", "Entries of the signal (default N / 4).", CLI_AT(k), .low = 1,
-     .high = 4096},
+     .high = 4096, .brief = "entries of the signal (default N / 4)"},
     {"haar", 0, CLI_CHOICE, "NAME", "Haar's columns (default two-sided).", CLI_AT(columns),
      .choice = bench_columns_name},
     {"tolerance", 0, CLI_REAL, "E", "Largest difference, as a share of the values (default 1e-6).",
-     CLI_AT(tolerance), .low = 1e-15, .high = 1.0},
+     CLI_AT(tolerance), .low = 1e-15, .high = 1.0, .share = true},
     {"seed", 0, CLI_SEED, "S", "Seed of all draws (default 1).", CLI_AT(seed)},
     CLI_JSON(arguments),
     CLI_STANDARD};
 
 static const cli_tool tool = {
     .name = "csbench dense",
-    .brief = "Checks a procedural operator, and the solvers on it, against its dense matrix.",
+    .brief = "Checks an operator, and solvers on it, against its dense matrix.",
     .synopsis = "[SCAN.npz] [OPTION...]",
     .details =
         "Without an input, N rows of Haar's matrix are drawn, and the matrix is written out by the "

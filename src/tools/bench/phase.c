@@ -11,15 +11,16 @@ typedef struct {
     int64_t grid;
 } arguments;
 
-static const cli_option options[] = {BENCH_STUDY_OPTIONS,
-                                     {"grid", 'g', CLI_INTEGER, "G",
-                                      "Values of m / n, and of k / m (default 16).",
-                                      offsetof(arguments, grid), .low = 2, .high = 256},
+static const cli_option options[] = {{"grid", 'g', CLI_INTEGER, "G",
+                                      "Values of m / n, and of k / m (default 16).", CLI_AT(grid),
+                                      .low = 2, .high = 256, .group = "Sizes",
+                                      .brief = "values of m / n, and of k / m (default 16)"},
+                                     BENCH_STUDY_OPTIONS,
                                      CLI_STANDARD};
 
 static const cli_tool tool = {
     .name = "csbench phase",
-    .brief = "Phase transitions: what share of signals each solver recovers, over m / n and k / m.",
+    .brief = "Phase transitions: signals recovered, over m / n and k / m.",
     .synopsis = "-o FILE.npz [OPTION...]",
     .details =
         "Draws matrices of m x n and signals with k entries that are not 0, solves y = A x, and "

@@ -21,22 +21,26 @@ typedef struct {
 
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE", "Measurement to write, {arrays or}, with the matrix.",
-     CLI_AT(output)},
-    {"truth", 'x', CLI_WRITE, "FILE", "The signal to write, .npy.", CLI_AT(truth)},
+     CLI_AT(output), .group = CLI_OUTPUT, .brief = "measurement to write, with the matrix"},
+    {"truth", 'x', CLI_WRITE, "FILE", "The signal to write, .npy.", CLI_AT(truth),
+     .brief = "the signal to write, .npy"},
+    CLI_NO_SYNC(arguments),
     {"solver", 's', CLI_TEXTS, "NAME",
      "Solver to run if nothing is written; may be repeated (default: all that take a matrix).",
-     CLI_AT(solvers)},
+     CLI_AT(solvers), .group = "Problem", .brief = "solver to run if nothing is written"},
     {"columns", 'n', CLI_INTEGER, "N", "Entries of the signal, instead of the problem's.",
      CLI_AT(n), .low = 4, .high = 8192},
-    {"samples", 'm', CLI_INTEGER, "M", "Rows of the matrix.", CLI_AT(m), .low = 1, .high = 8192},
+    {"samples", 'm', CLI_INTEGER, "M", "Rows of the matrix.", CLI_AT(m), .low = 1, .high = 8192,
+     .brief = "rows of the matrix"},
     {"nonzeros", 'k', CLI_INTEGER, "K", "Entries that are not 0.", CLI_AT(k), .low = 1,
      .high = 8192},
     {"sigma", 0, CLI_REAL, "S", "Standard deviation of the noise of each value of y.",
-     CLI_AT(sigma), .given = offsetof(arguments, sigma_given), .low = 0.0, .high = 1e300},
+     CLI_AT(sigma), .given = offsetof(arguments, sigma_given), .low = 0.0, .high = 1e300,
+     .brief = "noise of each value of y"},
     {"seed", 0, CLI_SEED, "S", "Seed of all draws (default 1).", CLI_AT(seed)},
-    {"list", 'l', CLI_LISTING, .help = "List the problems, then exit."},
-    CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
+    {"list", 'l', CLI_LISTING, .help = "List the problems, then exit.", .group = CLI_ABOUT,
+     .brief = "problems"},
     CLI_STANDARD};
 
 /* Ensemble and amplitudes by their names in the tables of draw.c. */
@@ -78,7 +82,7 @@ static void list_problems(FILE *out) {
 
 static const cli_tool tool = {
     .name = "csbench problems",
-    .brief = "Standard problems: lists them, writes one for other programs, or solves it.",
+    .brief = "Standard problems: lists, writes or solves them.",
     .synopsis = "[NAME] [OPTION...]",
     .details =
         "Without a name lists the problems. With -o writes one: a measurement through the operator "

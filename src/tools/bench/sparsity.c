@@ -8,25 +8,26 @@ typedef struct {
 } arguments;
 
 static const cli_option options[] = {
-    BENCH_STUDY_OPTIONS,
     {"samples", 'm', CLI_INTEGER, "M", "Rows of the matrices (default n / 4).",
-     offsetof(arguments, samples), .low = 1, .high = BENCH_SIZE_MOST},
+     offsetof(arguments, samples), .low = 1, .high = BENCH_SIZE_MOST, .group = "Sizes",
+     .brief = "rows of the matrices (default n / 4)"},
     {"most", 'k', CLI_INTEGER, "K", "Largest k (default m / 2).", offsetof(arguments, most),
-     .low = 1, .high = BENCH_SIZE_MOST},
+     .low = 1, .high = BENCH_SIZE_MOST, .brief = "largest k (default m / 2)"},
     {"step", 0, CLI_INTEGER, "D", "Difference between values of k (default about K / 16).",
      offsetof(arguments, step), .low = 1, .high = BENCH_SIZE_MOST},
+    BENCH_STUDY_OPTIONS,
     CLI_STANDARD};
 
 static const cli_tool tool = {
     .name = "csbench sparsity",
-    .brief = "Success against sparsity: what share of signals each solver recovers, over k.",
+    .brief = "Success against sparsity: signals recovered, over k.",
     .synopsis = "-o FILE.npz [OPTION...]",
     .details = "As csbench phase, at one m: k is step, 2 step, ... up to the largest. The file has "
                "successes [solvers, 1, K], m [1], k [1, K], trials, n and the names of the "
                "solvers.\n"
                "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM (the "
                "file has what is known).",
-    .examples = "csbench sparsity -o success.npz -n 64 -m 24 -s omp -s htp -T 4 --plot success.svg",
+    .examples = "csbench sparsity -o k.npz -n 64 -m 24 -s omp -s htp -T 4 --plot k.svg",
     CLI_OPTIONS(options),
     .listing = bench_study_list,
     .operand = offsetof(arguments, study.operand),

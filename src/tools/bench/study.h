@@ -24,36 +24,44 @@ typedef struct bench_study_options {
 
 #define BENCH_STUDY_OPTIONS                                                                        \
     CLI_ROW('o', "output", CLI_WRITE, "FILE",                                                      \
-            "Results to write, {arrays or}. A stopped run goes on from it.", BENCH_AT(output)),    \
+            "Results to write, {arrays or}. A stopped run goes on from it.", BENCH_AT(output),     \
+            .group = CLI_OUTPUT, .brief = "results to write; a stopped run goes on from it"),      \
         CLI_ROW(0, "plot", CLI_WRITE, "FILE", "Draw the results, .svg or {picture or}.",           \
-                BENCH_AT(plot)),                                                                   \
+                BENCH_AT(plot), .brief = "draw the results, .svg or a picture"),                   \
         CLI_ROW('s', "solver", CLI_TEXTS, "NAME",                                                  \
-                "Solver; may be repeated (default: all that take a matrix).", BENCH_AT(solvers)),  \
+                "Solver; may be repeated (default: all that take a matrix).", BENCH_AT(solvers),   \
+                .group = "Problems and solvers",                                                   \
+                .brief = "solver, may be repeated (default: all)"),                                \
         CLI_ROW('n', "columns", CLI_INTEGER, "N", "Entries of a signal (default 256).",            \
-                BENCH_AT(n), .low = 2, .high = BENCH_SIZE_MOST),                                   \
+                BENCH_AT(n), .low = 2, .high = BENCH_SIZE_MOST,                                    \
+                .brief = "entries of a signal (default 256)"),                                     \
         CLI_ROW('e', "ensemble", CLI_CHOICE, "NAME", "Random matrices (default gaussian).",        \
-                BENCH_AT(ensemble), .choice = bench_ensemble_name),                                \
+                BENCH_AT(ensemble), .choice = bench_ensemble_name,                                 \
+                .brief = "random matrices (default gaussian)"),                                    \
         CLI_ROW('a', "amplitudes", CLI_CHOICE, "NAME",                                             \
                 "Entries that are not 0 (default signs, the hardest).", BENCH_AT(amplitudes),      \
                 .choice = bench_amplitudes_name),                                                  \
         CLI_ROW('T', "trials", CLI_INTEGER, "T", "Signals of each size (default 20).",             \
-                BENCH_AT(count), .low = 1, .high = 1e6),                                           \
+                BENCH_AT(count), .low = 1, .high = 1e6,                                            \
+                .brief = "signals of each size (default 20)"),                                     \
         CLI_ROW('Q', "matrices", CLI_INTEGER, "Q",                                                 \
                 "Matrices of each size, which share the signals (default T / 4); 1 suits a GPU.",  \
                 BENCH_AT(matrices), .low = 1, .high = 1e6),                                        \
         CLI_ROW(0, "tolerance", CLI_REAL, "E",                                                     \
                 "A signal is recovered if the error's length is at most this share of its own "    \
                 "(default 0.01).",                                                                 \
-                BENCH_AT(tolerance), .low = 1e-6, .high = 1.0),                                    \
+                BENCH_AT(tolerance), .low = 1e-6, .high = 1.0, .share = true, .group = "Success"), \
         CLI_ROW(0, "noise", CLI_REAL, "SIGMA",                                                     \
                 "Standard deviation of noise on each measurement (default 0); columns have "       \
                 "length 1. Success is then judged by --factor, not by --tolerance.",               \
-                BENCH_AT(noise), .low = 0.0, .high = 1e6),                                         \
+                BENCH_AT(noise), .low = 0.0, .high = 1e6,                                          \
+                .brief = "noise of each measurement (default 0)"),                                 \
         CLI_ROW(0, "factor", CLI_REAL, "F",                                                        \
                 "With --noise a signal is recovered if the error's length is at most F times the " \
                 "root mean square that least squares on the true support has (default 3).",        \
                 BENCH_AT(factor), .low = 1.0, .high = 1e6),                                        \
-        CLI_ROW(0, "seed", CLI_SEED, "S", "Seed of all draws (default 1).", BENCH_AT(seed)),       \
+        CLI_ROW(0, "seed", CLI_SEED, "S", "Seed of all draws (default 1).", BENCH_AT(seed),        \
+                .group = CLI_EXPERT),                                                              \
         CLI_ROW(0, "fresh", CLI_FLAG, NULL,                                                        \
                 "Begin anew if the output has other settings or is complete.", BENCH_AT(fresh)),   \
         CLI_THREADS(bench_study_options), CLI_BACKEND(bench_study_options),                        \
@@ -61,7 +69,8 @@ typedef struct bench_study_options {
                 BENCH_AT(no_sync)),                                                                \
         CLI_JSON(bench_study_options), CLI_QUIET(bench_study_options),                             \
         CLI_ROW('l', "list", CLI_LISTING, NULL,                                                    \
-                "List ensembles, amplitudes and solvers, then exit.", BENCH_AT(output))
+                "List ensembles, amplitudes and solvers, then exit.", BENCH_AT(output),            \
+                .group = CLI_ABOUT, .brief = "solvers and matrices")
 
 /* For tool.listing. */
 void bench_study_list(FILE *out);

@@ -11,7 +11,8 @@
             "What is known beside the samples, a picture or array of the signal's shape, perhaps " \
             "with channels: albedo, normals or depth of a rendering, the photograph of a depth "   \
             "map, other bands. NAME=FILE names it, FILE.exr has its layers. May be repeated.",     \
-            .offset = offsetof(struct_, guides))
+            .offset = offsetof(struct_, guides), .group = CLI_INPUT,                               \
+            .brief = "known beside the samples: albedo, depth, a photograph")
 
 /* Refuses stdin among the guides, where another input is stdin, too. */
 int cli_guides_check(const cli_tool *tool, const cli_texts *guides, const char *input,

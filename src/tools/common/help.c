@@ -3,6 +3,7 @@
  * that table name, from the table of formats; programs of several commands: the word that chooses
  * one, and the help above them. */
 #include <ctype.h>
+#include <limits.h>
 #include <string.h>
 
 #include "options.h"
@@ -71,40 +72,73 @@ static void wrap(const char *text, int column, int indent) {
     printf("\n");
 }
 
-static void print_option(const cli_option *option) {
-    char head[80] = {0}, text[CLI_FILLED];
+static void print_row(const cli_option *option, const char *text) {
+    char head[80] = {0};
     char letter[5] = "    ";
     if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
     snprintf(head, sizeof head, "  %s--%s%s%s", letter, option->name, option->argument ? " " : "",
              option->argument ? option->argument : "");
+    if (printf("%-*s", COLUMN, head) > COLUMN || head[COLUMN - 1]) printf("\n%*s", COLUMN, "");
+    wrap(text, COLUMN, COLUMN);
+}
+
+static void print_option(const cli_option *option) {
+    char text[CLI_FILLED];
     cli_fill(option->help, text);
     for (int i = 0; option->choice && option->choice(i); i++) {
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, "%s%s%s",
                  i ? ", " : " One of: ", option->choice(i), option->choice(i + 1) ? "" : ".");
     }
-    if (printf("%-*s", COLUMN, head) > COLUMN || head[COLUMN - 1]) printf("\n%*s", COLUMN, "");
-    wrap(text, COLUMN, COLUMN);
+    print_row(option, text);
 }
 
-static void print_indented(const char *lines) {
-    while (*lines) {
+const char *cli_group_begins(const cli_tool *tool, int i) {
+    const char *own = tool->options[i].group;
+    for (int k = i - 1; own && k >= 0; k--)
+        if (tool->options[k].group) return strcmp(own, tool->options[k].group) ? own : NULL;
+    return own;
+}
+
+static void print_lines(const char *lines, int most) {
+    for (int i = 0; *lines && i < most; i++) {
         int length = (int)strcspn(lines, "\n");
         printf("  %.*s\n", length, lines);
         lines += length + (lines[length] != '\0');
     }
 }
 
-void cli_help(const cli_tool *tool) {
+static void print_all(const cli_tool *tool) {
+    char text[CLI_FILLED];
+    for (int i = 0; i < tool->n_options; i++) {
+        const char *group = cli_group_begins(tool, i);
+        if (group || i == 0) printf("\n%s:\n", group ? group : "Options");
+        print_option(&tool->options[i]);
+    }
+    printf("\n");
+    wrap(cli_fill(tool->details, text), 0, 0);
+}
+
+/* Below it, where the rest is. */
+static void print_common(const cli_tool *tool) {
+    const char *listed = NULL;
+    printf("\nOptions:\n");
+    for (int i = 0; i < tool->n_options; i++) {
+        const cli_option *option = &tool->options[i];
+        if (option->type == CLI_LISTING) listed = option->brief;
+        if (option->brief && option->type != CLI_LISTING) print_row(option, option->brief);
+    }
+    printf("\n%s --help: all options%s%s; man %.*s\n", tool->name, listed ? "; --list: " : "",
+           listed ? listed : "", (int)strcspn(tool->name, " "), tool->name);
+}
+
+void cli_help(const cli_tool *tool, bool all) {
     char text[CLI_FILLED];
     printf("Usage: %s %s\n", tool->name, tool->synopsis);
     wrap(cli_fill(tool->brief, text), 0, 0);
-    printf("\nOptions:\n");
-    for (int i = 0; i < tool->n_options; i++) print_option(&tool->options[i]);
-    printf("\n");
-    wrap(cli_fill(tool->details, text), 0, 0);
     printf("\nExamples:\n");
-    print_indented(tool->examples);
+    print_lines(tool->examples, all ? INT_MAX : CLI_COMMON);
+    all ? print_all(tool) : print_common(tool);
 }
 
 bool cli_program_is_tool(const cli_program *program) {
@@ -125,8 +159,10 @@ static void print_list(const cli_program *program) {
 static void print_help(const cli_program *program) {
     printf("Usage: %s COMMAND ...\n%s\n\nCommands:\n", program->name, program->brief);
     print_list(program);
-    printf("\n%s COMMAND --help lists the options of a command. For all of them: --list, "
-           "the\ncommands; --version; --man, the manual page; --completion bash|zsh|fish.\n",
+    printf("\nExamples:\n");
+    for (int c = 0; c < program->n_commands; c++) print_lines(program->commands[c]->examples, 1);
+    printf("\n%s COMMAND -h has its common options, --help all. For all commands:\n"
+           "--list, --version, --man (the manual page), --completion bash|zsh|fish.\n",
            program->name);
 }
 

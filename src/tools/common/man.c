@@ -144,6 +144,11 @@ static void print_upper(const char *text) {
     for (; *text; text++) putchar(*text == ' ' ? '-' : toupper((unsigned char)*text));
 }
 
+/* Groups are parts of OPTIONS, or of a command there. */
+static void print_heading(const char *group, bool single) {
+    printf(single ? ".SS %s\n" : ".PP\n\\fI%s\\fR\n", group);
+}
+
 static void print_option(const cli_option *option) {
     printf(".TP\n");
     if (option->letter) printf("\\fB\\-%c\\fR, ", option->letter);
@@ -215,7 +220,11 @@ static void print_commands(const cli_program *program) {
     for (int c = 0; c < program->n_commands; c++) {
         const cli_tool *tool = program->commands[c];
         if (!single) printf(".SS %s\n", tool->name);
-        for (int i = 0; i < tool->n_options; i++) print_option(&tool->options[i]);
+        for (int i = 0; i < tool->n_options; i++) {
+            const char *group = cli_group_begins(tool, i);
+            if (group) print_heading(group, single);
+            print_option(&tool->options[i]);
+        }
     }
 }
 

@@ -7,15 +7,46 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
+
+/* The option that a word of the library names, channels_last; NULL: none. */
+static const char *option_named(const cli_tool *tool, const char *word, size_t length) {
+    for (int i = 0; i < tool->n_options; i++) {
+        const char *name = tool->options[i].name;
+        size_t k = 0;
+        while (k < length && word[k] == (name[k] == '-' ? '_' : name[k])) k++;
+        if (k == length && name[k] == '\0') return name;
+    }
+    return NULL;
+}
+
+/* A word with a _ may be an option, and so may what follows it by "or". */
+void cli_spell(const cli_tool *tool, const char *from, char *text, size_t room) {
+    size_t used = 0;
+    bool follows = false;
+    while (*from && used + 1 < room) {
+        const size_t length = strcspn(from, " ,;:=");
+        const char *name = NULL;
+        if (follows || memchr(from, '_', length)) name = option_named(tool, from, length);
+        const int n =
+            snprintf(text + used, room - used, "%s%.*s%.1s", name ? "--" : "",
+                     (int)(name ? strlen(name) : length), name ? name : from, from + length);
+        used += (size_t)n < room - used ? (size_t)n : room - used - 1;
+        follows = (name && from[length] == ' ') || (follows && strncmp(from, "or ", 3) == 0);
+        from += length + (from[length] != '\0');
+    }
+    text[used] = '\0';
+}
 
 /* A message stays on one line, whatever bytes a file name has. */
 int cli_say(int code, const cli_tool *tool, const char *format, ...) {
-    char text[1024];
+    char own[1000], text[1024];
     va_list values;
     va_start(values, format);
-    vsnprintf(text, sizeof text, format, values);
+    vsnprintf(own, sizeof own, format, values);
     va_end(values);
+    cli_spell(tool, own, text, sizeof text);
     for (char *c = text; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
     fprintf(stderr, "%s: %s\n", tool->name, text);
@@ -75,12 +106,30 @@ static int store_integer(const cli_tool *tool, const cli_option *option, const c
     return CLI_CONTINUE;
 }
 
+/* What was meant by a number that was refused: per cent, or a comma for the point. */
+static const char *number_hint(const cli_option *option, const char *value, char text[CLI_HINT]) {
+    char *end;
+    double number = strtod(value, &end);
+    const bool percent = end != value && *end == '%' && end[1] == '\0';
+    text[0] = '\0';
+    if (option->share && (percent || (*end == '\0' && number > 1.0)) && number > 0.0 &&
+        number <= 100.0)
+        snprintf(text, CLI_HINT, "; a share: %.6g for %.6g %%", number / 100.0, number);
+    else if (end != value && *end == ',' && end[1] &&
+             end[1 + strspn(end + 1, "0123456789")] == '\0')
+        snprintf(text, CLI_HINT, "; with a point: %.*s.%.20s", (int)(end - value), value, end + 1);
+    return text;
+}
+
 static int store_real(const cli_tool *tool, const cli_option *option, const char *value,
                       double *to) {
-    char *end, remedy[96];
+    char *end, remedy[96], hint[CLI_HINT];
     double number = strtod(value, &end);
     bool fits = end != value && *end == '\0' && number >= option->low && number <= option->high;
-    if (!fits) return wrong_value(tool, option, value, describe_range("number", option, remedy));
+    if (!fits)
+        return cli_usage(tool, "--%s: '%s' is not %s%s", option->name, value,
+                         describe_range("number", option, remedy),
+                         number_hint(option, value, hint));
     *to = number;
     return CLI_CONTINUE;
 }
@@ -105,14 +154,31 @@ const char *cli_hint(const char *given, int n, const char *const *names, char te
     return text;
 }
 
+/* "; a solver: --solver omp", where another option has the value; the name may be near one. */
+static const char *elsewhere(const cli_tool *tool, const char *value, char text[CLI_HINT]) {
+    text[0] = '\0';
+    for (int i = 0; i < tool->n_options; i++) {
+        const cli_option *o = &tool->options[i];
+        for (int k = 0; o->choice && o->type == CLI_CHOICE && o->choice(k); k++)
+            if (strcasecmp(o->choice(k), value) == 0) {
+                snprintf(text, CLI_HINT, "; a%s %.12s: --%.12s %.16s",
+                         strchr("aeiou", o->name[0]) ? "n" : "", o->name, o->name, o->choice(k));
+                return text;
+            }
+    }
+    return text;
+}
+
 static int store_choice(const cli_tool *tool, const cli_option *option, const char *value,
                         int *to) {
     enum { MOST = 64 };
     const char *choices[MOST];
-    char names[320] = "one of", hint[CLI_HINT];
+    char names[320] = "one of", hint[CLI_HINT], other[CLI_HINT];
+    bool capitals = false;
     int n = 0;
     for (; n < MOST && option->choice(n); n++) {
         choices[n] = option->choice(n);
+        capitals = capitals || strcasecmp(choices[n], value) == 0;
         if (strcmp(choices[n], value) == 0) {
             *to = n;
             return CLI_CONTINUE;
@@ -124,8 +190,9 @@ static int store_choice(const cli_tool *tool, const cli_option *option, const ch
     if (instead)
         return cli_usage(tool, "--%s: '%s' is no longer there; use %s", option->name, value,
                          instead);
-    return cli_usage(tool, "--%s: '%s' is not %s%s", option->name, value, names,
-                     cli_hint(value, n, choices, hint));
+    return cli_usage(
+        tool, "--%s: '%s' is not %s%s", option->name, value, names,
+        !capitals && *elsewhere(tool, value, other) ? other : cli_hint(value, n, choices, hint));
 }
 
 int cli_stdout_failed(const cli_tool *tool) {
@@ -190,7 +257,7 @@ static int store(const cli_tool *tool, const cli_option *option, const char *val
         tool->listing(stdout);
         return cli_stdout_flush(tool);
     case CLI_HELP:
-        cli_help(tool);
+        cli_help(tool, true);
         return cli_stdout_flush(tool);
     case CLI_VERSION:
         print_version(tool);
@@ -252,14 +319,21 @@ static int parse_long(const cli_tool *tool, const char *word, words *w) {
     return unknown_option(tool, word, length);
 }
 
-/* -v, -vq (flags together), -o FILE and -oFILE. */
+/* -v, -vq (flags together), -o FILE and -oFILE; but not -output. */
 static int parse_short(const cli_tool *tool, const char *word, words *w) {
     int code = CLI_CONTINUE;
+    for (int i = 0; i < tool->n_options; i++)
+        if (strcmp(tool->options[i].name, word) == 0)
+            return cli_usage(tool, "unknown option -%s; did you mean --%s?", word, word);
     for (; *word && code == CLI_CONTINUE; word++) {
         const cli_option *option = NULL;
         for (int i = 0; i < tool->n_options && !option; i++)
             if (tool->options[i].letter == *word) option = &tool->options[i];
         if (!option) return cli_usage(tool, "unknown option -%c; see %s --help", *word, tool->name);
+        if (option->type == CLI_HELP) {
+            cli_help(tool, false);
+            return cli_stdout_flush(tool);
+        }
         if (option->argument) return take(tool, option, word[1] ? word + 1 : NULL, w);
         code = take(tool, option, NULL, w);
     }
@@ -283,6 +357,14 @@ static int parse_operand(const cli_tool *tool, const char *word, words *w) {
                          *operand, tool->name);
     *operand = word;
     return CLI_CONTINUE;
+}
+
+int cli_output_meant(const cli_tool *tool, const cli_operands *operands, int use) {
+    const char *last = operands->n > 1 ? operands->text[operands->n - 1] : "-";
+    const csrec_format *format = csrec_format_of(last);
+    const bool named = (format && (format->uses & use)) || last[strlen(last) - 1] == '/';
+    if (!named || access(last, F_OK) == 0) return CLI_CONTINUE;
+    return cli_usage(tool, "%s: does not exist; to write %s: -o %s", last, last, last);
 }
 
 static bool has_operand(const cli_tool *tool, void *arguments) {

@@ -74,7 +74,17 @@ typedef struct cli_option {
     const char *missing;       /* what to do instead where the value is missing; NULL: nothing */
     const char *may_alias;     /* CLI_READ: the CLI_WRITE option that may replace the file */
     cli_effect effect;
+    const char *group; /* the heading of the options from here on; NULL: that of the row above */
+    bool share;        /* CLI_REAL: of something whole, which some give in per cent */
+    const char *brief; /* the line in -h; NULL: it is not there. CLI_LISTING: what is listed */
 } cli_option;
+
+/* Headings that several tables have. */
+#define CLI_INPUT   "Input"
+#define CLI_OUTPUT  "Output"
+#define CLI_REPORTS "Checks and reports"
+#define CLI_EXPERT  "Expert"
+#define CLI_ABOUT   "Help"
 
 /* The field of a row, in the tool's type `arguments`; a row of a macro, of which other fields
  * follow. */
@@ -95,7 +105,8 @@ const char *cli_backend_name(int i);
 
 /* The last rows of every table. */
 #define CLI_STANDARD                                                                               \
-    CLI_ROW('h', "help", CLI_HELP, NULL, "Show this text and exit.", .offset = 0),                 \
+    CLI_ROW('h', "help", CLI_HELP, NULL, "Show all options and exit; -h: those that most need.",   \
+            .group = CLI_ABOUT),                                                                   \
         CLI_ROW('V', "version", CLI_VERSION, NULL, "Show the version and exit.", .offset = 0),     \
         CLI_ROW(0, "man", CLI_MAN, NULL,                                                           \
                 "Print the manual page (to be piped into man -l -) and exit.", .offset = 0),       \
@@ -108,20 +119,21 @@ const char *cli_backend_name(int i);
     CLI_ROW('t', "threads", CLI_INTEGER, "T",                                                      \
             "Threads; 0 for all cores (default). The result does not depend on it.",               \
             .offset = offsetof(struct_, threads), .low = 0, .high = 4096,                          \
-            .effect = CLI_ON_PROCESS)
+            .effect = CLI_ON_PROCESS, .group = CLI_EXPERT)
 /* An int; -1 if it is not given. */
 #define CLI_BACKEND(struct_)                                                                       \
     CLI_ROW('b', "backend", CLI_CHOICE, "NAME", "Where to compute.",                               \
-            .offset = offsetof(struct_, backend), .choice = cli_backend_name)
+            .offset = offsetof(struct_, backend), .choice = cli_backend_name, .group = CLI_EXPERT)
 #define CLI_JSON(struct_)                                                                          \
     CLI_ROW('j', "json", CLI_FLAG, NULL, "Report as JSON on stdout.",                              \
-            .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS)
+            .offset = offsetof(struct_, json), .effect = CLI_ON_OUTPUTS, .group = CLI_REPORTS)
 /* Which axis of an array has channels: three options of which at most one is given. */
 #define CLI_AXES(struct_)                                                                          \
     CLI_ROW('c', "channels-last", CLI_FLAG, NULL,                                                  \
             "The last axis of an array INPUT has channels, as colours, and is no axis of the "     \
             "signal.",                                                                             \
-            .offset = offsetof(struct_, channels_last)),                                           \
+            .offset = offsetof(struct_, channels_last), .group = CLI_INPUT,                        \
+            .brief = "the last axis of an array is colours"),                                      \
         CLI_ROW(0, "channels-first", CLI_FLAG, NULL,                                               \
                 "Its first axis has; the channels of an array that is written come first, too.",   \
                 .offset = offsetof(struct_, channels_first)),                                      \
@@ -136,8 +148,9 @@ const char *cli_backend_name(int i);
             "lose what was just written.",                                                         \
             .offset = offsetof(struct_, no_sync), .effect = CLI_ON_PROCESS)
 #define CLI_QUIET(struct_)                                                                         \
-    CLI_ROW('q', "quiet", CLI_FLAG, NULL, "No progress bar and no notes.",                         \
-            .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS)
+    CLI_ROW('q', "quiet", CLI_FLAG, NULL, "No progress bar, no summary and no notes.",             \
+            .offset = offsetof(struct_, quiet), .effect = CLI_ON_PROCESS,                          \
+            .brief = "no progress bar, no summary, no notes")
 
 typedef struct cli_path {
     const char *option;    /* "output", or NULL: the operand */
@@ -154,11 +167,13 @@ typedef struct cli_paths {
     bool failed; /* out of memory */
 } cli_paths;
 
+enum { CLI_COMMON = 5 };
+
 typedef struct cli_tool {
     const char *name, *brief; /* a command of a program is named "program command" */
     const char *synopsis;     /* what follows the name */
     const char *details;      /* paragraphs after the options */
-    const char *examples;     /* lines, indented by the help */
+    const char *examples;     /* lines, indented by the help; -h has the first CLI_COMMON */
     const cli_option *options;
     int n_options;
     const void *defaults;       /* the arguments before any option, of cli_fingerprint_options */
@@ -191,6 +206,10 @@ int cli_alias_check(const cli_tool *tool, const void *arguments);
 
 /* ------------------------------------------------------------------ messages ------------------ */
 
+/* A message of the library with the names of options that have a _, channels_last, as they are on
+ * the command line, --channels-last. */
+void cli_spell(const cli_tool *tool, const char *from, char *text, size_t room);
+
 /* One line "tool: message" on stderr; returns the code, of wrong usage, a failure, or no error. */
 int cli_say(int code, const cli_tool *tool, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -214,9 +233,16 @@ cli_fail(csrec_error *error, csrec_status status, const char *format, ...) {
 enum { CLI_HINT = 56 };
 const char *cli_hint(const char *given, int n, const char *const *names, char text[CLI_HINT]);
 
+/* Where nothing is to be written: CLI_USAGE after a line if the last of several operands is meant
+ * to be: it does not exist, and ends as files of the use, or as a folder; else CLI_CONTINUE. */
+int cli_output_meant(const cli_tool *tool, const cli_operands *operands, int use);
+
 /* CLI_FAILURE with a message if a write to stdout failed, or CLI_DONE. */
 int cli_stdout_failed(const cli_tool *tool);
 int cli_stdout_flush(const cli_tool *tool);
+
+/* The heading above option i, NULL if it has none. */
+const char *cli_group_begins(const cli_tool *tool, int i);
 
 /* A text of a table with the formats of a use in the place of its name: "{read or}" becomes their
  * endings, ".png, .npy or .csv", and "{Read and}" their titles, "PNG, .npy and CSV" (help.c). Into
@@ -224,8 +250,8 @@ int cli_stdout_flush(const cli_tool *tool);
 enum { CLI_FILLED = 4096 };
 const char *cli_fill(const char *from, char text[CLI_FILLED]);
 
-/* The help text (help.c). */
-void cli_help(const cli_tool *tool);
+/* The help text (help.c): all of it, or a screen. */
+void cli_help(const cli_tool *tool, bool all);
 
 /* A program of several commands, each a tool with its own options. Manual pages and completions are
  * made from it. A single tool is a program of one command with the program's name. */

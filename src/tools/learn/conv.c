@@ -18,9 +18,11 @@ typedef struct {
 
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
+    CLI_LEARN_SOURCES(in, "filters"),
     {"filters", 'k', CLI_INTEGER, "K", "Filters to learn (default 64).", CLI_AT(filters), .low = 1,
-     .high = 4096},
-    {"size", 'p', CLI_TEXT, "HxW", "Pixels of a filter, 8x8 or 8 (default 8).", CLI_AT(size)},
+     .high = 4096, .group = "Model", .brief = "filters to learn (default 64)"},
+    {"size", 'p', CLI_TEXT, "HxW", "Pixels of a filter, 8x8 or 8 (default 8).", CLI_AT(size),
+     .brief = "pixels of a filter, 8x8 or 8 (default 8)"},
     {"lambda", 'l', CLI_REAL, "L", "Weight of the codes, black to white being 1 (default 0.005).",
      CLI_AT(lambda), .low = 1e-9, .high = 1e3},
     {"base", 0, CLI_REAL, "S",
@@ -28,24 +30,26 @@ static const cli_option options[] = {
      "8); 0: the mean.",
      CLI_AT(base), .low = 0.0, .high = 64.0},
     {"iterations", 'i', CLI_INTEGER, "N", "Rounds of codes and filters (default 40).",
-     CLI_AT(iterations), .low = 1, .high = 1e6},
+     CLI_AT(iterations), .low = 1, .high = 1e6,
+     .brief = "rounds of codes and filters (default 40)"},
     {"codings", 0, CLI_INTEGER, "N", "Steps on the codes in a round (default 5).", CLI_AT(codings),
      .low = 1, .high = 1e4},
     {"crop", 'c', CLI_INTEGER, "N",
      "Learn from a random part of N x N of larger pictures (default 256).", CLI_AT(crop), .low = 16,
-     .high = 65536},
-    CLI_LEARN_SOURCES(in, "filters"),
-    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this picture, {picture or}.", CLI_AT(plot)},
-    {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", CLI_AT(seed)},
+     .high = 65536, .brief = "learn from a part of N x N of larger pictures"},
+    {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", CLI_AT(seed),
+     .group = CLI_EXPERT},
     CLI_THREADS(arguments),
     CLI_NO_SYNC(arguments),
+    {"plot", 0, CLI_WRITE, "FILE", "Draw the filters as this picture, {picture or}.", CLI_AT(plot),
+     .group = CLI_REPORTS, .brief = "draw the filters"},
     CLI_JSON(arguments),
     CLI_QUIET(arguments),
     CLI_STANDARD};
 
 static const cli_tool tool = {
     .name = "cslearn conv",
-    .brief = "Learns filters of a convolutional dictionary from pictures or samples of them.",
+    .brief = "Learns convolutional filters from pictures or samples of them.",
     .synopsis = "INPUT... -o MODEL.npz [OPTION...]",
     .details =
         "An INPUT is a picture ({read or}), in which transparent pixels, or with --mask masked "
@@ -56,7 +60,7 @@ static const cli_tool tool = {
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM, with the "
         "filters so far written.",
     .examples = "cslearn conv photo1.png photo2.png -o filters.npz --plot filters.png\n"
-                "cslearn conv scan.npz -o own.npz --filters 48 --size 12 # from its samples alone\n"
+                "cslearn conv scan.npz -o own.npz --filters 48 --size 12 # of its samples\n"
                 "cslearn conv photo*.png -o filters.npz --resume filters.npz --iterations 20\n"
                 "csrecover scan.npz --basis conv --model filters.npz -o photo.png",
     CLI_OPTIONS(options),
@@ -78,7 +82,7 @@ typedef struct {
 static int check_arguments(conv_command *j) {
     if (j->a.size && !cli_extents_read(j->a.size, 64, j->size))
         return cli_usage(&tool, "--size: '%s' is not HxW of 1 to 64 pixels", j->a.size);
-    return cli_model_check(&tool, j->a.output, j->a.plot);
+    return cli_model_check(&tool, &j->a.in.inputs, j->a.output, j->a.plot);
 }
 
 static bool make_room(conv_command *j) {

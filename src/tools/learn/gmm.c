@@ -25,13 +25,14 @@ static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
     CLI_DATA_OPTIONS(in),
     {"components", 'k', CLI_INTEGER, "K", "Gaussians in the mixture (default 20).",
-     CLI_AT(components), .low = 1, .high = 4096},
+     CLI_AT(components), .low = 1, .high = 4096, .group = "Model",
+     .brief = "Gaussians in the mixture (default 20)"},
     {"start", 0, CLI_CHOICE, "NAME",
      "Start of the rounds: clusters of the data (default), or, for gray patches, edges of K - 1 "
      "directions and cosines.",
      CLI_AT(start), .choice = start_name},
     {"rounds", 'r', CLI_INTEGER, "R", "Maximum number of rounds (default 50).", CLI_AT(rounds),
-     .low = 1, .high = 100000},
+     .low = 1, .high = 100000, .brief = "at most so many rounds (default 50)"},
     {"tolerance", 'e', CLI_REAL, "E",
      "Stop when a round raises the mean log-likelihood by less than this (default 0.005).",
      CLI_AT(tolerance), .low = 1e-12, .high = 1e9},
@@ -39,12 +40,12 @@ static const cli_option options[] = {
      "Least variance of a Gaussian in any direction (default 1e-4 of the data's mean variance).",
      CLI_AT(least), .low = 1e-300, .high = 1e300},
     {"fresh", 'f', CLI_FLAG, NULL, "Start over, even if an interrupted run can be continued.",
-     CLI_AT(fresh)},
+     CLI_AT(fresh), .group = CLI_EXPERT, .brief = "start over, not from an interrupted run"},
     CLI_THREADS(arguments),
     CLI_NO_SYNC(arguments),
     CLI_JSON(arguments),
     {"verbose", 'v', CLI_FLAG, NULL, "Report the log-likelihood of each round on stderr.",
-     CLI_AT(verbose)},
+     CLI_AT(verbose), .brief = "report each round"},
     CLI_QUIET(arguments),
     CLI_STANDARD};
 
@@ -248,7 +249,7 @@ static int learn_gmm_run(int argc, char **argv) {
     arguments a = {.in = {.seed = 1, .most = 200000}, .components = 20};
     cli_data data = {.held = -1};
     int code = cli_parse(&tool, argc, argv, &a);
-    if (code == CLI_CONTINUE) code = cli_model_check(&tool, a.output, NULL);
+    if (code == CLI_CONTINUE) code = cli_model_check(&tool, &a.in.inputs, a.output, NULL);
     if (code == CLI_CONTINUE) code = cli_data_open(&tool, &a.in, &data);
     if (code == CLI_CONTINUE) code = run_job(&a, &data);
     cli_data_close(&data);

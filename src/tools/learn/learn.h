@@ -15,10 +15,12 @@ typedef struct cli_learner {
 /* An option of every learner. */
 #define CLI_MODEL_OUTPUT(struct_)                                                                  \
     CLI_ROW('o', "output", CLI_WRITE, "FILE", "Model file to write, {arrays or}.",                 \
-            .offset = offsetof(struct_, output))
+            .offset = offsetof(struct_, output), .group = CLI_OUTPUT,                              \
+            .brief = "model file to write")
 
 /* Checks that both files can be created; plot may be NULL. CLI_CONTINUE, or an exit code. */
-int cli_model_check(const cli_tool *tool, const char *output, const char *plot);
+int cli_model_check(const cli_tool *tool, const cli_operands *inputs, const char *output,
+                    const char *plot);
 
 /* "8x12", or "8" for both, each from 1 to `most`. */
 bool cli_extents_read(const char *text, int64_t most, int64_t extents[2]);
@@ -59,10 +61,12 @@ typedef struct cli_learn_sources {
 #define CLI_LEARN_SOURCES(member, part)                                                            \
     CLI_ROW('m', "mask", CLI_READ, "FILE",                                                         \
             "For every INPUT, only pixels that are not zero in this one are known.",               \
-            CLI_AT(member.mask)),                                                                  \
+            CLI_AT(member.mask), .group = CLI_INPUT,                                               \
+            .brief = "what is known of every INPUT: not 0"),                                       \
         CLI_ROW('r', "resume", CLI_READ, "FILE",                                                   \
                 "Continue from the " part " of this model, which --output may replace.",           \
-                CLI_AT(member.resume), .may_alias = "output")
+                CLI_AT(member.resume), .may_alias = "output",                                      \
+                .brief = "continue from the " part " of this model")
 
 /* Begins the line of a run with the contents of its files. */
 void cli_learn_fingerprint_begin(cli_fingerprint *line, const cli_tool *tool,
@@ -112,17 +116,18 @@ typedef struct cli_data_options {
     CLI_ROW('p', "patch", CLI_TEXT, "HxW",                                                         \
             "Learn from all patches of this size, e.g. 8x8 or 8. Without it, learn from whole "    \
             "pictures or rows.",                                                                   \
-            CLI_AT(member.patch)),                                                                 \
+            CLI_AT(member.patch), .group = CLI_INPUT,                                              \
+            .brief = "learn from patches of this size, 8x8 or 8"),                                 \
         CLI_ROW('s', "stride", CLI_INTEGER, "S",                                                   \
                 "Pixels between patches (default a quarter of the patch).", CLI_AT(member.stride), \
-                .low = 1, .high = 1e6),                                                            \
+                .low = 1, .high = 1e6, .brief = "pixels between patches"),                         \
         CLI_ROW('n', "most", CLI_INTEGER, "N",                                                     \
                 "Use this many patches or pictures, chosen at random, if there are more.",         \
-                CLI_AT(member.most), .low = 1, .high = 1e12),                                      \
+                CLI_AT(member.most), .low = 1, .high = 1e12, .brief = "use so many at most"),      \
         CLI_ROW(0, "seed", CLI_SEED, "S", "Seed of all random choices (default 1).",               \
-                CLI_AT(member.seed)),                                                              \
+                CLI_AT(member.seed), .brief = "seed of all random choices (default 1)"),           \
         CLI_ROW('g', "gray", CLI_FLAG, NULL, "Learn from the luminance of colour pictures.",       \
-                CLI_AT(member.gray)),                                                              \
+                CLI_AT(member.gray), .brief = "learn from the luminance of colours"),              \
         CLI_ROW('c', "channels-last", CLI_FLAG, NULL, "The last axis of an array is channels.",    \
                 CLI_AT(member.channels_last))
 

@@ -148,8 +148,11 @@ void cli_learn_input_window(const cli_learn_input *in, int64_t channel, const in
                 csrec_array_value(&in->picture.values, i * in->channels + channel), values, known);
 }
 
-int cli_model_check(const cli_tool *tool, const char *output, const char *plot) {
+int cli_model_check(const cli_tool *tool, const cli_operands *inputs, const char *output,
+                    const char *plot) {
     char list[64];
+    if (!output && cli_output_meant(tool, inputs, CSREC_USE_ARRAYS) != CLI_CONTINUE)
+        return CLI_USAGE;
     if (!output) return cli_usage(tool, "nothing to write: give -o MODEL.npz");
     if (!cli_format_has(csrec_format_of(output), CSREC_USE_ARRAYS))
         return cli_usage(tool, "--output %s: models are %s", output,
@@ -308,7 +311,8 @@ typedef struct {
     bool json;
 } arguments;
 
-static const cli_option options[] = {{"json", 'j', CLI_FLAG, NULL, "As JSON.", CLI_AT(json)},
+static const cli_option options[] = {{"json", 'j', CLI_FLAG, NULL, "As JSON.", CLI_AT(json),
+                                      .group = CLI_REPORTS, .brief = "as JSON"},
                                      CLI_STANDARD};
 
 static const cli_tool tool = {

@@ -23,24 +23,24 @@ static const char *channels_name(int i) {
 
 static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
+    CLI_LEARN_SOURCES(in, "weights"),
     {"channels", 'c', CLI_CHOICE, "1|3",
      "Channels of the pictures (default 1, or those of --resume).", CLI_AT(channels),
-     .choice = channels_name},
+     .choice = channels_name, .group = "Training", .brief = "1: gray (default), 3: colour"},
     {"minutes", 'T', CLI_REAL, "M", "Time to train (default 10).", CLI_AT(minutes), .low = 1e-3,
-     .high = 1e5},
+     .high = 1e5, .brief = "time to train (default 10)"},
     {"steps", 'n', CLI_INTEGER, "N",
      "Train for so many steps; without --minutes, the same steps give the same model.",
-     CLI_AT(steps), .low = 1, .high = 1e9},
+     CLI_AT(steps), .low = 1, .high = 1e9, .brief = "train for so many steps instead"},
     {"rate", 'R', CLI_REAL, "R", "Rate of Adam at its peak (default 1e-4).", CLI_AT(rate),
      .low = 1e-9, .high = 1.0},
     {"batch", 'B', CLI_INTEGER, "N", "Pictures in a step (default 64).", CLI_AT(batch), .low = 1,
-     .high = 4096},
+     .high = 4096, .brief = "pictures in a step (default 64)"},
     {"patch", 'p', CLI_INTEGER, "N", "Their side in pixels, a multiple of 8 (default 128).",
-     CLI_AT(patch), .low = 16, .high = 1024},
-    CLI_LEARN_SOURCES(in, "weights"),
+     CLI_AT(patch), .low = 16, .high = 1024, .brief = "their side in pixels (default 128)"},
     {"exact", 'e', CLI_FLAG, NULL,
      "On a device, multiply as accurately as floats instead of in tf32, in about twice the time.",
-     CLI_AT(exact)},
+     CLI_AT(exact), .group = CLI_EXPERT},
     {"seed", 0, CLI_SEED, "S", "Seed of all random choices (default 1).", CLI_AT(seed)},
     CLI_BACKEND(arguments),
     CLI_THREADS(arguments),
@@ -57,14 +57,14 @@ static const cli_tool tool = {
         "An INPUT is a picture ({read or}), or a folder of them, in which transparent pixels, or "
         "with --mask masked pixels, are unknown; or a measurement ({arrays or}, .csv). The "
         "installed prior, for gray or with --channels 3 for colour, or that of --resume, is "
-        "trained further on parts of them. A GPU takes a minute for what takes a CPU two hours. "
+        "trained further on parts of them. A GPU takes a minute for what takes a CPU two hours: "
+        "there --minutes 5. "
         "The arrays `loss` and `psnr` of the model show the progress, PSNR on other parts, which "
         "may overlap, at 10 and 25 % known. Ctrl-C writes the weights so far; --resume continues "
         "from them. Without pictures, priors are trained from nothing by training/ of the source.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted, 143 by SIGTERM, with the "
         "weights so far written.",
-    .examples = "cslearn net photo.png -o own.npz --steps 2 --batch 2 --patch 32 # to try; in "
-                "earnest, --minutes 5 on a GPU\n"
+    .examples = "cslearn net photo.png -o own.npz --steps 2 --batch 2 --patch 32 # to try\n"
                 "csrecover scan.npz --model own.npz -o photo.png",
     CLI_OPTIONS(options),
     .operand = offsetof(arguments, in.inputs),
@@ -87,7 +87,7 @@ static int check_arguments(net_command *j) {
     arguments *a = &j->a;
     if (a->patch % 8)
         return cli_usage(&tool, "--patch: %lld is not a multiple of 8", (long long)a->patch);
-    int code = cli_model_check(&tool, a->output, NULL);
+    int code = cli_model_check(&tool, &a->in.inputs, a->output, NULL);
     if (code != CLI_CONTINUE || a->in.inputs.n) return code;
     return cli_usage(&tool, "no INPUT to adapt the prior to; name pictures, or train a prior from "
                             "nothing with training/ of the source");

@@ -19,15 +19,17 @@ static const cli_option options[] = {
     CLI_MODEL_OUTPUT(arguments),
     CLI_DATA_OPTIONS(in),
     {"components", 'k', CLI_INTEGER, "K", "Keep at most K components.", CLI_AT(components),
-     .low = 1, .high = 32768},
+     .low = 1, .high = 32768, .group = "Model", .brief = "at most so many components"},
     {"energy", 'e', CLI_REAL, "E",
      "Keep the components that hold this share of the variance (default 0.99, or all K).",
-     CLI_AT(energy), .low = 1e-6, .high = 1.0},
-    {"plot", 0, CLI_WRITE, "FILE",
-     "Draw the mean and the components as this picture, {picture or}.", CLI_AT(plot)},
+     CLI_AT(energy), .low = 1e-6, .high = 1.0, .share = true,
+     .brief = "keep this share of the variance (default 0.99)"},
     CLI_THREADS(arguments),
     CLI_BACKEND(arguments),
     CLI_NO_SYNC(arguments),
+    {"plot", 0, CLI_WRITE, "FILE",
+     "Draw the mean and the components as this picture, {picture or}.", CLI_AT(plot),
+     .group = CLI_REPORTS, .brief = "draw the mean and the components"},
     CLI_JSON(arguments),
     CLI_QUIET(arguments),
     CLI_STANDARD};
@@ -38,7 +40,7 @@ static void add_paths(const void *given, cli_paths *paths) {
 
 static const cli_tool tool = {
     .name = "cslearn pca",
-    .brief = "Learns the principal components of aligned pictures, of patches, or of rows.",
+    .brief = "Learns principal components of aligned pictures, patches or rows.",
     .synopsis = "INPUT... -o MODEL.npz [OPTION...]",
     .details =
         "An INPUT is a picture, a .npy [m, ...] of m pictures or rows, or a folder of both. "
@@ -148,7 +150,7 @@ static int learn_pca_run(int argc, char **argv) {
     arguments a = {.in = {.seed = 1}, .backend = -1};
     cli_data data = {.held = -1};
     int code = cli_parse(&tool, argc, argv, &a);
-    if (code == CLI_CONTINUE) code = cli_model_check(&tool, a.output, a.plot);
+    if (code == CLI_CONTINUE) code = cli_model_check(&tool, &a.in.inputs, a.output, a.plot);
     if (code == CLI_CONTINUE) code = cli_data_open(&tool, &a.in, &data);
     if (code == CLI_CONTINUE) code = learn(&a, &data);
     cli_data_close(&data);

@@ -321,10 +321,10 @@ static bool gather(batch *b) {
     return true;
 }
 
-/* Failures are always reported; the rest only at a terminal or with --verbose. */
+/* Failures are always reported; the rest as of a single recovery. */
 static void tell(const batch *b, double seconds) {
     const cli_recover_arguments *a = &b->request->a;
-    if (!a->quiet && !a->info && (a->verbose || isatty(STDERR_FILENO)))
+    if (!a->quiet && !a->info && (a->verbose || !a->json || isatty(STDERR_FILENO)))
         cli_note(b->request->all, "%d inputs: %d recovered, %d already done, %d failed, %.1f s",
                  a->inputs.n, b->done, b->skipped, b->n_failed, seconds);
     for (int i = 0; i < b->n_failed; i++)

@@ -206,6 +206,32 @@ static int check_illustrations(cli_request *request) {
                                 : code;
 }
 
+/* Whether the signal has two values, as a mask. */
+static bool has_two_values(const cli_signal *signal) {
+    const double first = csrec_array_value(&signal->values, 0);
+    double second = first;
+    for (int64_t i = 1; i < signal->values.count; i++) {
+        const double value = csrec_array_value(&signal->values, i);
+        if (second == first) second = value;
+        if (value != first && value != second) return false;
+    }
+    return second != first;
+}
+
+/* Of two inputs of the same extents the one that is a mask by its values; NULL: none is. */
+static const char *mask_among(const cli_operands *inputs) {
+    const csrec_read_options axes = {.volume = true};
+    cli_signal read[2] = {{.entries = 0}, {.entries = 0}};
+    const char *mask = NULL;
+    if (inputs->n == 2 && !cli_signal_read(inputs->text[0], &axes, &read[0], NULL) &&
+        !cli_signal_read(inputs->text[1], &axes, &read[1], NULL) &&
+        csrec_shape_equal(&read[0].shape, &read[1].shape))
+        for (int i = 0; i < 2; i++)
+            if (has_two_values(&read[i])) mask = inputs->text[i];
+    for (int i = 0; i < 2; i++) cli_signal_clear(&read[i]);
+    return mask;
+}
+
 /* Options for a single input. */
 static int check_batch(const cli_request *request) {
     const cli_recover_arguments *a = &request->a;
@@ -218,6 +244,10 @@ static int check_batch(const cli_request *request) {
         if (cli_is_dash(a->inputs.text[i]))
             return cli_usage(request->tool, "- (stdin) must be the only input; save it to a file");
     if (a->merge) return CLI_CONTINUE;
+    const char *mask = a->output && !request->folder ? mask_among(&a->inputs) : NULL;
+    if (mask)
+        return cli_usage(request->tool,
+                         "2 inputs need a folder, -o FOLDER/; is %s a mask? --mask %s", mask, mask);
     if (a->output && !request->folder)
         return cli_usage(request->tool,
                          "%d inputs need a folder for their outputs, -o FOLDER/, not %s",
@@ -303,7 +333,11 @@ int cli_request_check(cli_request *request) {
         return cli_usage(request->tool, CLI_AXES_REFUSAL);
     if (a->info && (results || a->sigma || a->robust))
         return cli_usage(request->tool, "--info only describes; omit options of a recovery");
-    if (!a->info && !results && !a->json)
+    const bool idle = !a->info && !results && !a->json;
+    if (idle && cli_output_meant(request->tool, &a->inputs, CSREC_USE_WRITE | CSREC_USE_NAMED) !=
+                    CLI_CONTINUE)
+        return CLI_USAGE;
+    if (idle)
         return cli_usage(request->tool,
                          "nothing to do: give -o OUT, --coefficients, --reference, --report, "
                          "--plot, --uncertainty, --json or --info");

@@ -266,8 +266,11 @@ __attribute__((format(printf, 2, 3))) static void say(cli_sentences *s, const ch
 }
 
 static void print(const cli_job *job, const cli_sentences *s, int from) {
-    for (int i = from; i < s->n && !job->a->quiet; i++)
-        fprintf(stderr, "warning: %s: %s\n", job->input, s->text[i]);
+    char text[CSREC_DOUBT_SIZE];
+    for (int i = from; i < s->n && !job->a->quiet; i++) {
+        cli_spell(job->tool, s->text[i], text, sizeof text);
+        fprintf(stderr, "warning: %s: %s\n", job->input, text);
+    }
 }
 
 /* Values of entries that are not known; *nowhere: the number of channels without any. */

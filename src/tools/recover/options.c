@@ -78,15 +78,32 @@ const char *cli_basis_name(int i) {
     return NULL;
 }
 
-void cli_methods_list(FILE *out) {
-    const char *name, *brief, *source;
+static const char *topic_of(int i) {
     csrec_method method;
-    fprintf(out, "--set method.KEY=, solver.KEY= or basis.KEY= says whose parameter it is.\n"
-                 "Methods (--method NAME):\n");
+    const bool known = csrec_method_info(i, &method) && method.topic;
+    return known ? method.topic : "other things";
+}
+
+static void print_methods(FILE *out, const char *topic) {
+    csrec_method method;
+    fprintf(out, "Methods for %s (--method NAME):\n", topic);
     for (int i = 0; csrec_method_info(i, &method); i++) {
+        if (strcmp(topic_of(i), topic) != 0) continue;
         fprintf(out, "  %-10s %s (%s)\n", method.name, method.brief, method.source);
         print_params(out, csrec_method_param, i);
         fprintf(out, "    --backend cuda: %s\n", method.device ? method.device : "none");
+    }
+}
+
+/* Topics in the order in which the table begins them. */
+void cli_methods_list(FILE *out) {
+    const char *name, *brief, *source;
+    csrec_method method;
+    fprintf(out, "--set method.KEY=, solver.KEY= or basis.KEY= says whose parameter it is.\n");
+    for (int i = 0; csrec_method_info(i, &method); i++) {
+        int first = 0;
+        while (strcmp(topic_of(first), topic_of(i)) != 0) first++;
+        if (first == i) print_methods(out, topic_of(i));
     }
     fprintf(out, "Solvers (--solver NAME), of methods that take one:\n");
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++) {

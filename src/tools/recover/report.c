@@ -4,35 +4,52 @@
 #include <unistd.h>
 
 #include "page.h"
-/* One line for each recovery at a terminal, or with --verbose. */
+
+/* "600 of 2000 values known", with what stays unknown; rows of what is measured otherwise. */
+static void put_samples(const cli_job *job, char text[120]) {
+    const csrec_measurement *m = &job->in.measurement;
+    const long long all = cli_signal_values(m);
+    char left[48] = "";
+    *text = '\0';
+    if (cli_job_leaves(job))
+        snprintf(left, sizeof left, ", %lld left unknown", (long long)job->result.left);
+    if (job->large.on) return;
+    if (cli_job_has_points(job))
+        snprintf(text, 120, ", %lld of %lld values known%s", all - cli_unknown_values(m, NULL), all,
+                 left);
+    else
+        snprintf(text, 120, ", %lld rows for %lld entries", (long long)m->n,
+                 (long long)cli_entries(m));
+}
+
+/* One line for each recovery; without a terminal --json says the same. */
 static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->result.report;
     const char *output = cli_is_dash(job->out.output) ? "stdout" : job->out.output;
     const char *source = cli_sigma_source(job);
-    char unknown[120] = "", left[48] = "", together[48] = "", noise[48] = "", expected[64] = "";
-    char doubt[CSREC_DOUBT_SIZE];
-    if (job->a->quiet || (!job->a->verbose && !isatty(STDERR_FILENO))) return;
-    if (cli_job_leaves(job))
-        snprintf(left, sizeof left, ", of which %lld are left so", (long long)job->result.left);
-    if (cli_job_has_points(job) && !job->large.on)
-        snprintf(unknown, sizeof unknown, ", %lld of %lld values were unknown%s",
-                 (long long)cli_unknown_values(&job->in.measurement, NULL),
-                 (long long)cli_signal_values(&job->in.measurement), left);
+    char samples[120], together[48] = "", noise[48] = "", expected[64] = "", decibels[32] = "";
+    char residual[48] = "", doubt[CSREC_DOUBT_SIZE];
+    if (job->a->quiet || (job->a->json && !job->a->verbose && !isatty(STDERR_FILENO))) return;
+    put_samples(job, samples);
     if (job->result.shared > 1)
         snprintf(together, sizeof together, " for %d inputs at once", job->result.shared);
     if (source)
         snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->in.measurement.sigma, source);
+    const double psnr = isfinite(job->result.expected) ? cli_job_expected_psnr(job) : NAN;
+    if (isfinite(psnr)) snprintf(decibels, sizeof decibels, " (%.1f dB)", psnr);
     if (isfinite(job->result.expected))
-        snprintf(expected, sizeof expected, ", expected error about %.3g (%.1f dB)",
-                 job->result.expected, cli_job_expected_psnr(job));
+        snprintf(expected, sizeof expected, ", expected error about %.3g%s", job->result.expected,
+                 decibels);
     bool above =
         r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET || csrec_doubt_result(r, doubt);
-    cli_note(job->tool, "%s%s%s: %s%s, residual %.3g%s, %.2f s%s%s", job->input,
-             output ? " -> " : "", output ? output : "",
+    if (above) snprintf(residual, sizeof residual, ", residual %.3g", r->residual);
+    cli_note(job->tool, "%s%s%s: %s%s, method %s%s%s%s, %.2f s%s", job->input, output ? " -> " : "",
+             output ? output : "",
              r->outcome == CSREC_INTERRUPTED ? "interrupted, the best result so far"
              : above                         ? csrec_outcome_text(r->outcome)
                                              : "recovered",
-             unknown, r->residual, noise, r->seconds_total, together, expected);
+             samples, job->setup.plan.method.name, residual, noise, expected, r->seconds_total,
+             together);
 }
 
 static void tell_estimate(const cli_job *job) {

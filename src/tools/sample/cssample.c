@@ -16,23 +16,59 @@ static const char *pattern_name(int i) {
 static const cli_option options[] = {
     {"output", 'o', CLI_WRITE, "FILE",
      "Measurement file to write, {arrays or}, or - for stdout; with --next also .csv.",
-     CLI_AT(output)},
+     CLI_AT(output), .group = CLI_OUTPUT, .brief = "measurement file to write, or - for stdout"},
+    {"mask-out", 'm', CLI_WRITE, "FILE",
+     "Also write the mask, {write or}: of a picture sampled pixels are white, of an array 1.",
+     CLI_AT(mask_out), .brief = "also write which entries were sampled"},
+    {"procedural", 0, CLI_FLAG, NULL,
+     "Store pattern, seed and count instead of the positions, which readers then draw again.",
+     CLI_AT(procedural)},
+    CLI_NO_SYNC(arguments),
+    {"rate", 'r', CLI_REAL, "R", "Fraction of the positions to sample, above 0, at most 1.",
+     CLI_AT(rate), .low = 1e-19, .high = 1.0, .share = true, .group = "Which entries",
+     .brief = "share of the entries to sample, as 0.25"},
+    {"count", 'n', CLI_INTEGER, "N", "Number of positions to sample, instead of --rate.",
+     CLI_AT(count), .low = 1, .high = 0x1p62, .brief = "so many entries instead"},
     {"pattern", 'p', CLI_CHOICE, "NAME",
      "Sampling pattern (default poisson for 2-D and 3-D, else jitter).", CLI_AT(pattern),
-     .choice = pattern_name},
-    {"rate", 'r', CLI_REAL, "R", "Fraction of the positions to sample, above 0, at most 1.",
-     CLI_AT(rate), .low = 1e-19, .high = 1.0},
-    {"count", 'n', CLI_INTEGER, "N", "Number of positions to sample, instead of --rate.",
-     CLI_AT(count), .low = 1, .high = 0x1p62},
-    {"seed", 's', CLI_SEED, "S", "Seed of all random numbers (default 1).", CLI_AT(seed)},
+     .choice = pattern_name, .brief = "poisson (default), jitter or uniform"},
+    {"seed", 's', CLI_SEED, "S", "Seed of all random numbers (default 1).", CLI_AT(seed),
+     .brief = "seed of all random numbers (default 1)"},
     {"noise", 0, CLI_REAL, "SIGMA",
      "Add Gaussian noise of this standard deviation, in units of the data, and store it as "
      "sigma. The samples become float32 (float64 stays float64).",
-     CLI_AT(noise), .low = 0.0, .high = 1e300, .given = offsetof(arguments, noise_given)},
+     CLI_AT(noise), .low = 0.0, .high = 1e300, .given = offsetof(arguments, noise_given),
+     .group = "Noise", .brief = "add noise of this standard deviation"},
+    CLI_GUIDE(arguments),
+    CLI_AXES(arguments),
+    {"next", 'N', CLI_INTEGER, "K",
+     "INPUT is a measurement, or several of one signal: find the K positions to measure next, of "
+     "those that it lacks, and "
+     "write them to -o NEXT.csv (a line for each: row,col) or {arrays or} (index, shape). Of "
+     "samples with rays K is a number of rays, for new and for known positions, which are "
+     "written with a number each, column or array rays.",
+     CLI_AT(next), .low = 1, .high = 0x1p31, .group = "Where to measure next",
+     .brief = "find the K positions to measure next"},
+    {"density", 'd', CLI_READ, "FILE",
+     "With --next: where the error is thought to be large, an array or gray picture of the "
+     "measurement's shape, values >= 0 in any unit (default: the errors that a recovery expects).",
+     CLI_AT(density)},
+    {"even", 0, CLI_FLAG, NULL, "With --next: fill the largest gaps evenly, whatever the values.",
+     CLI_AT(even)},
+    {"path", 0, CLI_FLAG, NULL,
+     "With --next: order the positions as a short path, and report its length.", CLI_AT(path),
+     .brief = "order them as a short path"},
+    {"sequence", 0, CLI_FLAG, NULL,
+     "With --next: the INPUTs are frames one after another, measured so far, of which the last "
+     "four "
+     "count, and may have other positions each: find K positions of the frame that comes next, "
+     "denser where the last one is expected to err, and where frames differ.",
+     CLI_AT(sequence)},
     {"operator", 'O', CLI_CHOICE, "NAME",
      "Measure the whole signal through this operator instead of sampling entries: y = A x. --rate "
      "and --count then are of its rows.",
-     CLI_AT(through), .choice = csrec_through_info},
+     CLI_AT(through), .choice = csrec_through_info, .group = "Sampling through operators",
+     .brief = "measure y = A x instead: hadamard, fourier, ..."},
     {"ordering", 0, CLI_CHOICE, "NAME",
      "Order of Hadamard's rows: the entries stay in their places. Default: natural, and "
      "--scramble.",
@@ -58,38 +94,10 @@ static const cli_option options[] = {
      CLI_AT(kernel)},
     {"factor", 0, CLI_TEXT, "F[,F]", "Entries along each axis that downsample averages.",
      CLI_AT(factor)},
-    CLI_GUIDE(arguments),
-    {"next", 'N', CLI_INTEGER, "K",
-     "INPUT is a measurement, or several of one signal: find the K positions to measure next, of "
-     "those that it lacks, and "
-     "write them to -o NEXT.csv (a line for each: row,col) or {arrays or} (index, shape). Of "
-     "samples with rays K is a number of rays, for new and for known positions, which are "
-     "written with a number each, column or array rays.",
-     CLI_AT(next), .low = 1, .high = 0x1p31},
-    {"density", 'd', CLI_READ, "FILE",
-     "With --next: where the error is thought to be large, an array or gray picture of the "
-     "measurement's shape, values >= 0 in any unit (default: the errors that a recovery expects).",
-     CLI_AT(density)},
-    {"sequence", 0, CLI_FLAG, NULL,
-     "With --next: the INPUTs are frames one after another, measured so far, of which the last "
-     "four "
-     "count, and may have other positions each: find K positions of the frame that comes next, "
-     "denser where the last one is expected to err, and where frames differ.",
-     CLI_AT(sequence)},
-    {"even", 0, CLI_FLAG, NULL, "With --next: fill the largest gaps evenly, whatever the values.",
-     CLI_AT(even)},
-    {"path", 0, CLI_FLAG, NULL,
-     "With --next: order the positions as a short path, and report its length.", CLI_AT(path)},
-    {"mask-out", 'm', CLI_WRITE, "FILE",
-     "Also write the mask, {write or}: of a picture sampled pixels are white, of an array 1.",
-     CLI_AT(mask_out)},
-    CLI_AXES(arguments),
-    {"procedural", 0, CLI_FLAG, NULL,
-     "Store pattern, seed and count instead of the positions, which readers then draw again.",
-     CLI_AT(procedural)},
-    CLI_NO_SYNC(arguments),
-    {"json", 'j', CLI_FLAG, NULL, "Describe what was written as JSON on stdout.", CLI_AT(json)},
-    {"verbose", 'v', CLI_FLAG, NULL, "Describe what was written on stderr.", CLI_AT(verbose)},
+    {"json", 'j', CLI_FLAG, NULL, "Describe what was written as JSON on stdout.", CLI_AT(json),
+     .group = CLI_REPORTS},
+    {"verbose", 'v', CLI_FLAG, NULL, "Describe what was written on stderr.", CLI_AT(verbose),
+     .brief = "describe what was written"},
     CLI_QUIET(arguments),
     CLI_STANDARD};
 
@@ -98,7 +106,7 @@ static const cli_tool tool = {
     .brief =
         "Samples a picture or array of one to four axes ({Read and}) into a measurement file for "
         "csrecover.",
-    .synopsis = "INPUT... -o OUT.npz (--rate R | --count N | --next K) [OPTION...]",
+    .synopsis = "INPUT... -o OUT.npz (--rate R|--count N|--next K) [OPTION...]",
     .details =
         "INPUT - is stdin. Samples are distinct positions; the channels of a picture share them.\n"
         "uniform draws positions independently, all with equal probability. jitter draws one "
@@ -123,13 +131,13 @@ static const cli_tool tool = {
         "Ctrl-C stops and writes nothing.\n"
         "Exit code: 0 done, 1 failure, 2 wrong usage, 130 interrupted (143 by SIGTERM).",
     .examples = "cssample photo.png -o scan.npz --rate 0.25\n"
+                "cssample photo.png -o - --rate 0.25 | csrecover - -o recovered.png\n"
+                "cssample volume.npy -o scan.npz --count 100000 --noise 0.01 --procedural\n"
+                "cssample photo.png -o camera.npz --operator hadamard --rate 0.25\n"
+                "cssample scan.npz --next 500 -o next.csv --path\n"
                 "cssample photo.png -o scan.npz --rate 0.1 --pattern uniform --seed 7 "
                 "--mask-out mask.png\n"
-                "cssample volume.npy -o scan.npz --count 100000 --noise 0.01 --procedural\n"
-                "cssample photo.png -o - --rate 0.25 | csrecover - -o recovered.png\n"
-                "cssample photo.png -o camera.npz --operator hadamard --rate 0.25\n"
                 "cssample truth.png -o slice.npz --operator fourier --rate 0.25 --coils coils.npy\n"
-                "cssample scan.npz --next 500 -o next.csv --path\n"
                 "cssample frame_*.npz --next 500 -o next.csv --sequence",
     CLI_OPTIONS(options),
     .operand = offsetof(arguments, inputs),
@@ -139,6 +147,8 @@ static int check_arguments(const arguments *a) {
     char list[64];
     if (a->channels_last + a->channels_first + a->volume > 1)
         return cli_usage(&tool, CLI_AXES_REFUSAL);
+    if (!a->output && cli_output_meant(&tool, &a->inputs, CSREC_USE_ARRAYS) != CLI_CONTINUE)
+        return CLI_USAGE;
     if (a->inputs.n > 1 && !a->next)
         return cli_usage(&tool, "takes one INPUT; --next takes several, scans of one signal");
     if (a->next) return cli_next_check(&tool, a);
@@ -320,50 +330,6 @@ static int write_all(const arguments *a, const csrec_measurement *measurement) {
     return status ? cli_failure(&tool, "%s", error.text) : CLI_CONTINUE;
 }
 
-static int report_json(const arguments *a, const cli_signal *signal,
-                       const csrec_measurement *measurement, double min_distance) {
-    cli_json json;
-    cli_json_open(&json, stdout);
-    cli_json_text(&json, "input", a->input);
-    cli_json_text(&json, "output", a->output);
-    cli_json_text(&json, "mask", a->mask_out);
-    cli_json_integers(&json, "shape", signal->shape.dims, signal->shape.dim);
-    cli_json_integer(&json, "entries", signal->entries);
-    cli_json_integer(&json, "channels", signal->channels);
-    cli_json_integer(&json, "samples", measurement->n);
-    cli_guides_json(measurement, &json);
-    cli_json_integer(&json, "asked", measurement->count);
-    cli_json_real(&json, "rate", (double)measurement->n / (double)signal->entries);
-    if (a->through < 0)
-        cli_json_text(&json, "pattern", csrec_pattern_name(pattern_of(a, signal)));
-    else
-        cli_json_text(&json, "operator", csrec_through_info(a->through));
-    cli_json_unsigned(&json, "seed", a->seed);
-    cli_json_real(&json, "min_distance", min_distance);
-    cli_json_real(&json, "sigma", measurement->sigma);
-    if (signal->bits) cli_json_reals(&json, "scale", 2, measurement->scale);
-    cli_json_flag(&json, "procedural", a->procedural);
-    return cli_json_close(&json) ? CLI_DONE : cli_stdout_failed(&tool);
-}
-
-static int report(const arguments *a, const cli_signal *signal,
-                  const csrec_measurement *measurement, double min_distance) {
-    char shape[192], distance[64] = "";
-    if (min_distance > 0.0)
-        snprintf(distance, sizeof distance, ", at least %.4g apart", min_distance);
-    if (a->verbose)
-        cli_note(&tool, "%s: %s%s, %lld channels, %lld of %lld %s (%.4g %%), %s, seed %llu%s",
-                 a->input, cli_shape_text(&signal->shape, shape),
-                 signal->palette ? ", palette" : "", (long long)signal->channels,
-                 (long long)measurement->n, (long long)signal->entries,
-                 a->through >= 0 ? "rows" : "positions",
-                 100.0 * (double)measurement->n / (double)signal->entries,
-                 a->through >= 0 ? csrec_through_info(a->through)
-                                 : csrec_pattern_name(pattern_of(a, signal)),
-                 (unsigned long long)a->seed, distance);
-    return a->json ? report_json(a, signal, measurement, min_distance) : CLI_DONE;
-}
-
 static int sample_run(const arguments *a, cli_signal *signal, csrec_measurement *measurement) {
     csrec_error error;
     double min_distance = 0.0;
@@ -380,7 +346,10 @@ static int sample_run(const arguments *a, cli_signal *signal, csrec_measurement 
     if (code == CLI_CONTINUE && cli_guides_read(&a->guides, measurement, &error))
         code = cli_failure(&tool, "%s", error.text);
     if (code == CLI_CONTINUE) code = write_all(a, measurement);
-    return code == CLI_CONTINUE ? report(a, signal, measurement, min_distance) : code;
+    if (code != CLI_CONTINUE) return code;
+    const char *how = a->through >= 0 ? csrec_through_info(a->through)
+                                      : csrec_pattern_name(pattern_of(a, signal));
+    return cli_sample_report(&tool, a, signal, measurement, how, min_distance);
 }
 
 static int run(const arguments *a) {

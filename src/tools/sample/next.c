@@ -238,13 +238,16 @@ static int report(const job *j) {
     if (a->path && !a->quiet && !a->json)
         cli_note(j->tool, "%s: path of %.0f pixels, %.0f in raster order", a->output, j->length[1],
                  j->length[0]);
-    if (a->verbose && j->next.rays)
-        cli_note(j->tool, "%s: %lld rays at %lld positions, seed %llu", a->input,
+    const bool told = a->verbose || (!a->quiet && !a->json);
+    const char *to = cli_is_dash(a->output) ? "stdout" : a->output;
+    if (told && j->next.rays)
+        cli_note(j->tool, "%s -> %s: %lld rays at %lld positions, seed %llu", a->input, to,
                  (long long)a->next, (long long)j->next.n, (unsigned long long)a->seed);
-    else if (a->verbose)
+    else if (told)
         cli_note(j->tool,
-                 "%s: %lld positions beside %lld that are measured, seed %llu, at least %.4g apart",
-                 a->input, (long long)j->next.n, (long long)m->n, (unsigned long long)a->seed,
+                 "%s -> %s: %lld positions beside %lld that are measured, seed %llu, at least %.4g "
+                 "apart",
+                 a->input, to, (long long)j->next.n, (long long)m->n, (unsigned long long)a->seed,
                  j->next.min_distance);
     if (!a->json) return CLI_DONE;
     cli_json_open(&json, stdout);

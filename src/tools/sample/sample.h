@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* sample.h - what cssample is asked for, and its --next. */
+/* sample.h - what cssample is asked for, what it tells, and its --next. */
 #pragma once
 
 #include "tools/common/guide.h"
@@ -37,3 +37,7 @@ int cli_through_measure(const cli_tool *tool, const cli_sample_arguments *a,
 int cli_next_check(const cli_tool *tool, const cli_sample_arguments *a);
 /* Finds and writes the positions to measure next; returns the exit code. */
 int cli_next_run(const cli_tool *tool, const cli_sample_arguments *a);
+
+/* Tells what was written, how: by which pattern or operator. The exit code. */
+int cli_sample_report(const cli_tool *tool, const cli_sample_arguments *a, const cli_signal *signal,
+                      const csrec_measurement *measurement, const char *how, double min_distance);
