@@ -185,6 +185,7 @@ TEST(of_csrecover) {
         {"$R scan.npz gray.png", "nothing to do", "-o OUT", 2},
         {"$R gray.png known.png -o w.png", "is known.png a mask?", "--mask known.png", 2},
         {"$R known.png gray.png -o w.png", "is known.png a mask?", "--mask known.png", 2},
+        {"$R gray.png -o w.png --json w.json", "w.json: is no input", "--json > w.json", 2},
         {"$R gray.png gray.png -o w.png", "2 inputs need a folder", "-o FOLDER/, not w.png", 2},
         {"$R rgb.png known.png -o w.png", "2 inputs need a folder", "-o FOLDER/, not w.png", 2},
         {"$R scan.npz -o w.png --method omp", "'omp' is not one of", "a solver: --solver omp", 2},
