@@ -63,6 +63,11 @@ __all__ = [
 name_all(globals(), __all__)
 
 
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted([*__all__, "__version__"])
+
+
 def _has_sklearn() -> bool:
     """Whether there is a scikit-learn that is new enough; it is not imported."""
     try:
