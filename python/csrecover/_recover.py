@@ -151,7 +151,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             time_axis: Any = UNSAID, times: Any = None, minutes: float = 0.0, backend: str = "auto", devices: Any = None,
             comm: Any = None, coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
-            within: Optional[float] = None, fill: Any = None, depth: Any = None,
+            within: Optional[float] = None, fill: Any = None, nodata: Optional[float] = None,
+            depth: Any = None,
             return_uncertainty: bool = False, return_info: bool = False,
             **params: float) -> Any:
     """The whole picture, volume or signal from some of its entries.
@@ -263,6 +264,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         to three axes. The rest stays unknown: NaN, or the value that stands for it in a DataArray
     fill : array_like of bool, optional
         fill only where this is true: of the signal's shape, with the channels or without
+    nodata : float, optional
+        of a whole array: the number that stands for unknown entries, also for those that stay so. No
+        other entry of the result has it. Default: of a DataArray its own
     depth : int or sequence of int, optional
         of an array of dask (or a DataArray that holds one), which is recovered lazily, block by block:
         entries around each block, along all axes or each, that it is recovered from. Default: 64, of
@@ -316,10 +320,12 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     unnamed = method in (None, "smooth") and not coefficients and all(one is None for one in named)
     own_times = times_of(y) if unnamed else None
     y, mask = _from_file(y, mask, labels)
+    if nodata is not None and isinstance(y, Measurement):
+        raise ArgumentError("nodata is for whole arrays; a Measurement or file says what is not known")
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
-    nodata, fill = nodata_of(y), along(fill, y)
+    nodata, fill = nodata_of(y, nodata), along(fill, y)
     where = axis_of(y, channel_axis)
-    labelled, y = y, unlabelled(y)
+    labelled, y = y, unlabelled(y, nodata)
     if rays is not None and index is None:
         mask = lit(y, mask, rays, where)
     m = with_noise(taken_as(y, mask, index, shape, where), sigma, rays,
