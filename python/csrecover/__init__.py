@@ -43,7 +43,7 @@ from ._through import Through, measure
 from ._tiles import Tiles, tiles
 
 if TYPE_CHECKING:
-    from ._sklearn import OrthogonalMatchingPursuit
+    from ._sklearn import OrthogonalMatchingPursuit, PictureImputer
 
 __version__: str = text(lib.csrec_version())
 
@@ -74,15 +74,14 @@ def _has_sklearn() -> bool:
 
 # What needs scikit-learn, as the rest does not: without it, it is as if it were not there.
 if _has_sklearn():
-    __all__.append("OrthogonalMatchingPursuit")
+    __all__ += ["OrthogonalMatchingPursuit", "PictureImputer"]
 
 if not TYPE_CHECKING:  # a checker would take any name for one of the module
     def __getattr__(name: str) -> Any:
-        if name == "OrthogonalMatchingPursuit":
+        if name in ("OrthogonalMatchingPursuit", "PictureImputer"):
             try:
-                from ._sklearn import OrthogonalMatchingPursuit
+                from . import _sklearn
             except ImportError as error:
-                raise AttributeError("csrecover.OrthogonalMatchingPursuit needs scikit-learn 1.6: "
-                                     f"{error}") from error
-            return OrthogonalMatchingPursuit
+                raise AttributeError(f"csrecover.{name} needs scikit-learn 1.6: {error}") from error
+            return getattr(_sklearn, name)
         raise AttributeError(f"module 'csrecover' has no attribute '{name}'")
