@@ -15,5 +15,5 @@ def test_the_example(package):
     done = subprocess.run([sys.executable, "-W", "ignore", HERE / "sklearn" / "pictures.py", "0.3"],
                           capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stderr
-    error = {name: float(text) for name, text in re.findall(r"(\w+) .*?error +([0-9.]+);", done.stdout)}
+    error = {name: float(text) for name, text in re.findall(r"(\w+): .*error ([0-9.]+)", done.stdout)}
     assert error["PictureImputer"] < 0.8 * error["KNNImputer"] < error["SimpleImputer"]

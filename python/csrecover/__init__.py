@@ -21,7 +21,7 @@ from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, Error, 
                       OutOfMemoryError, RecoveryWarning, Stopped, UnknownArgumentError, UnsupportedError)
 from ._haar import Haar, haar_rows, haar_transform
 from ._info import RecoverInfo, Track
-from ._inpaint import inpaint
+from ._inpaint import inpaint, inpaint_each
 from ._learn import learn_conv, learn_gmm, learn_net, learn_pca
 from ._library import Atoms, lib, name_all, text
 from ._measurement import Measurement, Placement, place, read, write
@@ -54,7 +54,7 @@ __all__ = [
     "Sequence", "Solution", "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
     "Wavelet", "adaptive", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
-    "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
+    "haar_transform", "inpaint", "inpaint_each", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
     "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "sequence", "solve", "solvers", "ssim",
     "synthesize", "tiles", "where_next", "write",
