@@ -60,12 +60,13 @@ macro "Fill by csrecover" {
     close();
     selectImage(source);
     if (chosen) run("Restore Selection");
-    said = exec(program, input, "-o", output, "--quiet", "--quality", quality, "--sigma", sigma,
-                "--mask", mask);
-    if (File.exists(input)) deleted = File.delete(input);
-    if (File.exists(mask)) deleted = File.delete(mask);
+    exec(program, input, "-o", output, "--quiet", "--quality", quality, "--sigma", sigma,
+         "--mask", mask);
     if (!File.exists(output))
-        exit("csrecover: " + said);
+        exit("csrecover failed. In a terminal it says why:\n" + program + " " + input + " -o " + output +
+             " --quality " + quality + " --sigma " + sigma + " --mask " + mask);
+    deleted = File.delete(input);
+    deleted = File.delete(mask);
     open(output);
     deleted = File.delete(output);
     rename(title + " filled");
