@@ -70,3 +70,13 @@ def picture(rng, shape=(96, 96)):
     for cu, cv, radius, level in rng.random((4, 4)):
         made[(u - cu) ** 2 + (v - cv) ** 2 < (0.1 + 0.2 * radius) ** 2] = 249 * level
     return np.clip(made, 1, 250)
+
+
+def page_block(word, rng):
+    """Runs the block of Python of integrations/README.md that has the word; its names."""
+    blocks = (HERE / "README.md").read_text(encoding="utf-8").split("```python\n")[1:]
+    code, = (block for block in (one.split("\n```")[0] for one in blocks) if word in block)
+    image = picture(rng, (48, 48))
+    names = {"image": image, "mask": rng.random(image.shape) < 0.4}
+    exec(compile(code, word, "exec"), names)
+    return names

@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import HERE, picture
+from conftest import HERE, page_block, picture
 
 hs = pytest.importorskip("hyperspy.api")
 
@@ -103,3 +103,10 @@ def test_mistakes(rng, plugin, package):
                        (lambda: plugin.fill(hs.signals.Signal2D(clean * 1j)), "real numbers")):
         with pytest.raises(package.CsrecError, match=said):
             call()
+
+
+def test_the_page(rng, plugin):
+    names = page_block("csrecover_hyperspy", rng)
+    assert np.isfinite(names["full"].data).all()
+    image = names["image"][..., None] * np.linspace(1, 2, 50)
+    assert np.abs(names["spectra"].data - image)[names["mask"]].max() < 1e-9

@@ -53,6 +53,8 @@ def test_images_of_all_types(rng, tmp_path, imagej, tool):
     np.save(tmp_path / "slices.npy", np.stack([~hole] * 3))
     lines = []
     for name, values in kinds.items():
+        if name != "nan":  # what is there does not matter
+            (values[10:16, 8:50] if name == "colours" else values[..., 10:16, 8:50])[...] = 255
         tifffile.imwrite(tmp_path / f"{name}.tif", values, imagej=True, resolution=(4, 4),
                          metadata={"unit": "um", "axes": axes.get(name, "YX")})
         select = "" if name == "nan" else "makeRectangle(8, 10, 42, 6);"
@@ -73,6 +75,6 @@ def test_images_of_all_types(rng, tmp_path, imagej, tool):
         subprocess.run([tool, tmp_path / f"{name}.tif", "-o", wanted, "-Q", "fast", "-q", "-m", mask],
                        check=True)
         np.testing.assert_array_equal(made, tifffile.imread(wanted))
-        assert made.dtype == values.dtype and not np.array_equal(made, values)
+        assert made.dtype == values.dtype and not np.array_equal(made, values), name
         np.testing.assert_array_equal(made.reshape(-1)[:8 * 64], values.reshape(-1)[:8 * 64])
     assert len(said) == len(kinds)

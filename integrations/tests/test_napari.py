@@ -77,6 +77,7 @@ def test_the_widget_in_a_viewer(rng, viewer, package):
 def test_shapes_lie_where_they_are_drawn(rng, filled, package):
     from napari.layers import Image, Shapes
     values = picture(rng, (64, 64))
+    values[21:26, 9:50] = 999
     image = Image(values, scale=(2, 2), translate=(100, 50))
     shapes = Shapes([np.array([[140, 66], [140, 150], [152, 150], [152, 66]])], shape_type="rectangle")
     made, options, kind = filled(image, shapes, quality="fast")

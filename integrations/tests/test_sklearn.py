@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import HERE, environment
+from conftest import HERE, environment, page_block
 
 pytest.importorskip("sklearn", minversion="1.6")
 
@@ -17,3 +17,13 @@ def test_the_example(package):
     assert done.returncode == 0, done.stderr
     error = {name: float(text) for name, text in re.findall(r"(\w+): .*error ([0-9.]+)", done.stdout)}
     assert error["PictureImputer"] < 0.8 * error["KNNImputer"] < error["SimpleImputer"]
+
+
+def test_the_page(rng, package):
+    assert page_block("PictureImputer", rng)["weights"].shape == (4, 2)
+
+
+def test_the_page_of_xarray(rng, package):
+    pytest.importorskip("xarray")
+    names = page_block("csrecover.xarray", rng)
+    assert names["full"].attrs == {"units": "K"} and bool(names["full"].notnull().all())
