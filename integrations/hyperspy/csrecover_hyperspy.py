@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""csrecover for HyperSpy: fills pictures, stacks of them and scans of spectra some pixels of which were
-not visited. The result is a signal of the same kind with the axes and metadata of the input."""
+"""csrecover for HyperSpy: fills pictures, stacks of them, and scans that did not visit all pixels.
+The result is a signal of the same kind with the axes and metadata of the input."""
 import numpy as np
 from hyperspy.signal import BaseSignal
 
@@ -13,7 +13,7 @@ def _array(mask):
 
 def _check(signal):
     if not isinstance(signal, BaseSignal):
-        raise csrecover.ArgumentError(f"signal is of type {type(signal).__name__}; give one of HyperSpy")
+        raise csrecover.ArgumentError(f"signal is a {type(signal).__name__}; give one of HyperSpy")
     if signal._lazy:
         raise csrecover.ArgumentError("signal is lazy; give one in memory: signal.compute()")
 
@@ -57,8 +57,8 @@ def fill_scan(signal, navigation_mask=None, components=None, **options):
     if navigation_mask is not None:
         hidden = _array(navigation_mask)
         if hidden.shape != scan:
-            raise csrecover.ArgumentError(f"navigation_mask has shape {hidden.shape}, the scan {scan}; "
-                                          "give one of the scan's, true where it was not")
+            raise csrecover.ArgumentError(f"navigation_mask has shape {hidden.shape}, the scan "
+                                          f"{scan}; give one of the scan's, true where it was not")
         visited &= ~hidden
     if not visited.any():
         raise csrecover.ArgumentError("no pixel of the scan is known; see navigation_mask")

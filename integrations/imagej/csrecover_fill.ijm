@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// csrecover_fill.ijm - a macro of ImageJ and Fiji that fills what is selected, or NaN of 32 bit images,
+// csrecover_fill.ijm - a macro of ImageJ and Fiji: fills what is selected, or NaN of 32 bit images,
 // by the program csrecover, into a new image with the calibration of the active one.
 // Plugins, Macros, Install... adds it to the menu; as an argument of runMacro:
 // "program=/path/to/csrecover quality=balanced sigma=0"
@@ -27,7 +27,7 @@ macro "Fill by csrecover" {
         exit("csrecover: the selection has no area; draw a rectangle, an oval or a region");
     if (!chosen && bitDepth() != 32)
         exit("csrecover: select what is to be filled");
-    if (!endsWith(program, "csrecover") && !endsWith(program, "csrecover.exe") && !File.exists(program))
+    if (program != "csrecover" && !File.exists(program))
         exit("csrecover: there is no program " + program);
 
     title = getTitle();
@@ -63,8 +63,8 @@ macro "Fill by csrecover" {
     exec(program, input, "-o", output, "--quiet", "--quality", quality, "--sigma", sigma,
          "--mask", mask);
     if (!File.exists(output))
-        exit("csrecover failed. In a terminal it says why:\n" + program + " " + input + " -o " + output +
-             " --quality " + quality + " --sigma " + sigma + " --mask " + mask);
+        exit("csrecover failed. In a terminal it says why:\n" + program + " " + input + " -o " +
+             output + " --quality " + quality + " --sigma " + sigma + " --mask " + mask);
     deleted = File.delete(input);
     deleted = File.delete(mask);
     open(output);

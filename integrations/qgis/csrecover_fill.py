@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A Processing script of QGIS: fills the gaps of a raster by the program csrecover. Toolbox, Scripts,
-Add Script to Toolbox... adds it; qgis_process run script:csrecover_fill runs it."""
+"""A Processing script of QGIS: fills the gaps of a raster by the program csrecover. Add it by
+Toolbox, Scripts, Add Script to Toolbox...; qgis_process run script:csrecover_fill runs it."""
 import os
 import shutil
 import subprocess
@@ -30,9 +30,9 @@ class CsrecoverFill(QgsProcessingAlgorithm):
         return CsrecoverFill()
 
     def shortHelpString(self):
-        return ("Recovers pixels that are nodata, or where the mask is 0, from the others, in all bands; "
-                "known pixels keep their values. A raster with a palette has classes. The program "
-                "csrecover must be in PATH or named.")
+        return ("Recovers pixels that are nodata, or where the mask is 0, from the others, in all "
+                "bands; known pixels keep their values. A raster with a palette has classes. The "
+                "program csrecover must be in PATH or named.")
 
     def initAlgorithm(self, config=None):
         optional = QgsProcessingParameterDefinition.FlagOptional
@@ -40,9 +40,8 @@ class CsrecoverFill(QgsProcessingAlgorithm):
                 QgsProcessingParameterRasterLayer("INPUT", "Raster with gaps"),
                 QgsProcessingParameterRasterLayer("MASK", "Mask: 0 where to fill", optional=True),
                 QgsProcessingParameterEnum("QUALITY", "Quality", QUALITIES, defaultValue=1),
-                NUMBER("WITHIN", "Fill only so many pixels from known ones", NUMBER.Double, None, True, 1),
-                NUMBER("NODATA", "Value of unknown pixels, if the raster names none", NUMBER.Double, None,
-                       True),
+                NUMBER("WITHIN", "Fill only so near to known pixels", NUMBER.Double, None, True, 1),
+                NUMBER("NODATA", "Value of unknown pixels", NUMBER.Double, None, True),
                 QgsProcessingParameterString("SIGMA", "Standard deviation of the noise, or auto",
                                              optional=True),
                 QgsProcessingParameterBoolean("LABELS", "Values are classes", False),
@@ -57,12 +56,12 @@ class CsrecoverFill(QgsProcessingAlgorithm):
         named = self.parameterAsString(parameters, "PROGRAM", context)
         found = shutil.which(named or "csrecover")
         if not found:
-            raise QgsProcessingException(f"There is no program {named or 'csrecover in PATH'}; give its "
-                                         "path as PROGRAM")
+            raise QgsProcessingException(f"There is no program {named or 'csrecover in PATH'}; "
+                                         "give its path as PROGRAM")
         return found
 
     def file_of(self, layer, folder, like=None):
-        """A GeoTIFF of a layer: itself, or a copy; of a mask with the pixels of the raster `like`."""
+        """A GeoTIFF of a layer: itself, or a copy; of a mask with the pixels of the file like."""
         if layer.dataProvider().name() != "gdal":
             raise QgsProcessingException(f"{layer.name()}: is no file of GDAL; export it to one")
         source = gdal.Open(layer.source())
@@ -71,11 +70,12 @@ class CsrecoverFill(QgsProcessingAlgorithm):
         path = os.path.join(folder, "mask.tif" if like else "input.tif")
         if like is not None:
             other = gdal.Open(like)
-            place, size = other.GetGeoTransform(), (other.RasterXSize, other.RasterYSize)
-            if (place, size) != (source.GetGeoTransform(), (source.RasterXSize, source.RasterYSize)):
+            (place, *size), own = ((one.GetGeoTransform(), one.RasterXSize, one.RasterYSize)
+                                   for one in (other, source))
+            if (place, *size) != own:
                 right, low = place[0] + place[1] * size[0], place[3] + place[5] * size[1]
-                gdal.Warp(path, source, outputBounds=(place[0], low, right, place[3]), width=size[0],
-                          height=size[1], dstSRS=other.GetProjection() or None)
+                gdal.Warp(path, source, outputBounds=(place[0], low, right, place[3]),
+                          width=size[0], height=size[1], dstSRS=other.GetProjection() or None)
                 return path
         if source.GetDriver().ShortName == "GTiff" and os.path.isfile(layer.source()):
             return layer.source()
@@ -94,7 +94,8 @@ class CsrecoverFill(QgsProcessingAlgorithm):
             mask = self.parameterAsRasterLayer(parameters, "MASK", context)
             if mask is not None:
                 words += ["--mask", self.file_of(mask, folder, path)]
-            for name, option in (("WITHIN", "--within"), ("NODATA", "--unknown"), ("SIGMA", "--sigma")):
+            named = {"WITHIN": "--within", "NODATA": "--unknown", "SIGMA": "--sigma"}
+            for name, option in named.items():
                 if parameters.get(name) not in (None, ""):
                     words += [option, self.parameterAsString(parameters, name, context)]
             raster = gdal.Open(path)  # must live as long as its band
@@ -108,7 +109,8 @@ class CsrecoverFill(QgsProcessingAlgorithm):
 
     def run_program(self, words, feedback):
         feedback.pushCommandInfo(" ".join(words))
-        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True) as run:
             said = []
             while True:
                 try:
@@ -120,4 +122,4 @@ class CsrecoverFill(QgsProcessingAlgorithm):
             for line in said:
                 feedback.pushInfo(line)
             if run.returncode and not feedback.isCanceled():
-                raise QgsProcessingException(said[-1] if said else f"csrecover: code {run.returncode}")
+                raise QgsProcessingException((said or [f"csrecover: code {run.returncode}"])[-1])

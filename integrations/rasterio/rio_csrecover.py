@@ -128,7 +128,7 @@ def csrecover(input, output, mask, nodata, quality, within, sigma, labels, alone
     """Fill the gaps of a raster: nodata, NaN, masked or transparent pixels, those of --mask."""
     itself = os.path.realpath(output) in [os.path.realpath(name) for name in (input, mask or "")]
     if itself or os.path.exists(output) and not overwrite:
-        raise click.UsageError(f"{output} exists; give --overwrite, or a name other than the inputs")
+        raise click.UsageError(f"{output} exists; give --overwrite, or a name that no input has")
     folder, name = os.path.split(os.path.abspath(output))
     try:
         with warnings.catch_warnings(), rasterio.open(input) as source, \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""pictures.py [SHARE] - 64 x 64 pixels cut out of pictures, of which that share is known (default 0.25):
-the errors at the others of csrecover.PictureImputer and of scikit-learn's imputers."""
+"""pictures.py [SHARE] - 64 x 64 pixels cut out of pictures, of which a share is known (default
+0.25): the errors at the others of csrecover.PictureImputer and of scikit-learn's imputers."""
 import sys
 
 import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Pictures, plug-ins as if they were installed, and the tool; as the package's own tests have them."""
+"""Pictures, plug-ins as if they were installed, the tool, and the blocks of the page."""
 import os
 import shutil
 import sys
@@ -39,9 +39,8 @@ def package():
 def place(folder, target, modules):
     """The modules of integrations/folder and the entry points of its pyproject.toml in the folder
     target, as pip leaves them."""
-    entries = [line for line in (HERE / folder / "pyproject.toml").read_text().splitlines()]
     found, group = "", None
-    for line in entries:
+    for line in (HERE / folder / "pyproject.toml").read_text().splitlines():
         if line.startswith("["):
             group = line.split('"')[1] if line.startswith("[project.entry-points.") else None
             found += f"[{group}]\n" if group else ""

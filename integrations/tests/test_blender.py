@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The add-on in Blender as a module, bpy, of this Python or of BLENDER_PYTHON: few samples recovered
-are nearer to many than the few are."""
+"""The add-on in Blender as a module, bpy, of this Python or of BLENDER_PYTHON: what few samples
+give is nearer to many samples than they are."""
 import json
 import os
 import subprocess
@@ -16,7 +16,8 @@ sys.path.insert(0, {str(ADDON.parent)!r})
 import bpy, numpy as np
 import csrecover_blender as addon
 scene = bpy.context.scene
-scene.render.resolution_x, scene.render.resolution_y, scene.render.resolution_percentage = 96, 64, 100
+scene.render.resolution_x, scene.render.resolution_y = 96, 64
+scene.render.resolution_percentage = 100
 scene.cycles.device, scene.cycles.use_denoising = "CPU", False
 bpy.ops.mesh.primitive_plane_add(size=20, location=(0, 0, -1))
 scene.world.use_nodes = True
@@ -89,4 +90,5 @@ except RuntimeError as error:
     print("SAID", error)
 assert "Recovered" not in bpy.data.images
 """)
-    assert done.returncode == 0 and "SAID Error: " in done.stdout and "/none/csrecover" in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert "SAID Error: " in done.stdout and "/none/csrecover" in done.stdout

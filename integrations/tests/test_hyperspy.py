@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Signals of HyperSpy: values against the package's own functions, axes and metadata as they were."""
+"""Signals of HyperSpy: values against the package's own functions; axes and metadata are kept."""
 import sys
 
 import numpy as np

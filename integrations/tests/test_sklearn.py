@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The example for scikit-learn, as its page says; python/tests/test_sklearn.py has scikit-learn's own
-checks of the estimator."""
+"""The example for scikit-learn; python/tests/test_sklearn.py has scikit-learn's own checks of the
+estimator."""
 import re
 import subprocess
 import sys
@@ -15,7 +15,8 @@ def test_the_example(package):
     done = subprocess.run([sys.executable, "-W", "ignore", HERE / "sklearn" / "pictures.py", "0.3"],
                           capture_output=True, text=True, env=environment())
     assert done.returncode == 0, done.stderr
-    error = {name: float(text) for name, text in re.findall(r"(\w+): .*error ([0-9.]+)", done.stdout)}
+    said = re.findall(r"(\w+): .*error ([0-9.]+)", done.stdout)
+    error = {name: float(text) for name, text in said}
     assert error["PictureImputer"] < 0.8 * error["KNNImputer"] < error["SimpleImputer"]
 
 

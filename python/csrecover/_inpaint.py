@@ -114,7 +114,7 @@ def inpaint(image: Any, mask: Any, *, channel_axis: Union[int, str, None] = None
 
 
 def _spread(mask: Any, image: Any, channels: bool) -> np.ndarray:
-    """A mask of the pictures, perhaps of one for all, or of their channels, with the image's shape."""
+    """A mask of the pictures, perhaps one for all, or of channels, with the image's shape."""
     mask = np.asarray(unmasked(mask, "mask")).astype(bool)
     try:
         if channels and mask.shape[-1:] != image.shape[-1:] or mask.ndim == 0:
@@ -123,8 +123,8 @@ def _spread(mask: Any, image: Any, channels: bool) -> np.ndarray:
             return np.broadcast_to(mask[..., None], image.shape)
         return np.broadcast_to(mask, image.shape)
     except (ValueError, IndexError):
-        raise ArgumentError(f"mask has shape {mask.shape} and image {image.shape}; give a mask of a "
-                            "picture, or of all, true where it is to be filled") from None
+        raise ArgumentError(f"mask has shape {mask.shape} and image {image.shape}; give a mask of "
+                            "one picture, or of all, true where it is to be filled") from None
 
 
 def inpaint_each(image: Any, mask: Any = None, *, axes: int = 2, channels: bool = False,
@@ -176,5 +176,5 @@ def inpaint_each(image: Any, mask: Any = None, *, axes: int = 2, channels: bool 
             made[at] = np.nan
         else:
             where = f"picture {', '.join(map(str, at))}" if at else "image"
-            raise ArgumentError(f"{where}: nothing of it is known; leave some of it out of the mask")
+            raise ArgumentError(f"{where}: nothing of it is known; leave some out of the mask")
     return made

@@ -90,8 +90,8 @@ class PictureImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     shape : sequence of int, optional
-        of one picture, as (8, 8), where each is a row of X. Default: what X has behind its first axis;
-        rows of a table are signals of one axis
+        of one picture, as (8, 8), where each is a row of X. Default: that of X behind its first
+        axis; rows of a table are signals of one axis
     channel_axis : int, optional
         of one picture: -1 for [H, W, 3]
     quality : str, optional
@@ -103,8 +103,8 @@ class PictureImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Learns ``mean_``, the mean of the known values of each pixel, of one that is never known the mean of
-    all. A picture of which nothing is known becomes it.
+    Learns ``mean_``, the mean of the known values of each pixel, of one that is never known the
+    mean of all. A picture of which nothing is known becomes it.
 
     Examples
     --------
@@ -118,8 +118,8 @@ class PictureImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @named
     def __init__(self, shape: Union[int, Sequence[int], None] = None, *,
-                 channel_axis: Optional[int] = None, quality: Optional[str] = None, sigma: Any = None,
-                 options: Optional[Mapping[str, Any]] = None) -> None:
+                 channel_axis: Optional[int] = None, quality: Optional[str] = None,
+                 sigma: Any = None, options: Optional[Mapping[str, Any]] = None) -> None:
         self.shape = shape
         self.channel_axis = channel_axis
         self.quality = quality
@@ -138,12 +138,12 @@ class PictureImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                           ensure_all_finite="allow-nan")
         shape = X.shape[1:] if self.shape is None else tuple(np.atleast_1d(self.shape))
         if np.prod(shape, dtype=np.int64) != X[0].size or (not reset and shape != self.mean_.shape):
-            raise ArgumentError(f"X has rows of shape {X.shape[1:]}, and shape = {shape}; give the shape "
-                                "of one picture, and pictures of the shape that fit had")
+            raise ArgumentError(f"X has rows of shape {X.shape[1:]}, and shape = {shape}; give the "
+                                "shape of one picture, and pictures of the shape that fit had")
         return X, X.reshape(len(X), *shape)
 
     def fit(self, X: Any, y: Any = None) -> PictureImputer:
-        """X: [n_samples, n_features] or [n_samples, ...], NaN where it is not known; y is ignored."""
+        """X: [n_samples, n_features] or [n_samples, ...], NaN where not known; y is ignored."""
         pictures = self._checked(X, True)[1]
         known = np.isfinite(pictures)
         if not known.any():
