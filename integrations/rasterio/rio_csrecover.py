@@ -50,10 +50,10 @@ def describe(source, target):
         target.update_tags(band, **{k: v for k, v in tags if not k.startswith("STATISTICS_")})
         if kind == ColorInterp.palette:
             target.write_colormap(band, source.colormap(band))
-    for name in ("descriptions", "units", "scales", "offsets", "rpcs"):
+    points = ["gcps"] * bool(source.gcps[0])
+    for name in ("descriptions", "units", "scales", "offsets", "rpcs", *points):
         if getattr(source, name):
             setattr(target, name, getattr(source, name))
-    target.gcps = source.gcps
     if ColorInterp.palette not in source.colorinterp:
         target.colorinterp = source.colorinterp
 

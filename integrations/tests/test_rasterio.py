@@ -164,7 +164,7 @@ def test_mistakes(rng, tmp_path, rio):
     write(tmp_path / "empty.tif", np.full((9, 9), np.nan))
     write(tmp_path / "complex.tif", np.ones((9, 9), "c8"))
     write(tmp_path / "byte.tif", np.ones((9, 9), "u1"))
-    write(tmp_path / "one.tif", [[7]], nodata=0)
+    write(tmp_path / "one.tif", [[7]], nodata=0, crs=None)
     before = sorted(tmp_path.iterdir())
     for words, code, said in (
             (["text.tif"], 1, "not recognized"), (["absent.tif"], 1, "No such file"),
@@ -183,3 +183,28 @@ def test_mistakes(rng, tmp_path, rio):
         assert rio(path, output, *words).returncode == 2 and output.read_bytes() == kept
     assert rio(tmp_path / "one.tif", tmp_path / "out.tif").returncode == 0
     np.testing.assert_array_equal(read(tmp_path / "out.tif"), [[[7]]])
+
+
+def test_control_points(rng, tmp_path, rio):
+    values, known = draw(rng)
+    path = write(tmp_path / "in.tif", values * known, nodata=0, crs=None,
+                 transform=rasterio.Affine.identity())
+    points = [rasterio.control.GroundControlPoint(row, col, 15 + col, 45 - row)
+              for row, col in ((0, 0), (0, 80), (96, 0), (96, 80))]
+    with rasterio.open(path, "r+") as file:
+        file.gcps = points, rasterio.CRS.from_epsg(4326)
+    assert rio(path, tmp_path / "out.tif").returncode == 0
+    with rasterio.open(tmp_path / "out.tif") as file:
+        found, crs = file.gcps
+    assert crs == rasterio.CRS.from_epsg(4326)
+    assert [(one.row, one.col, one.x, one.y) for one in found] == [
+        (one.row, one.col, one.x, one.y) for one in points]
+
+
+def test_the_mask_is_no_output(rng, tmp_path, rio):
+    values, known = draw(rng)
+    path = write(tmp_path / "in.tif", values)
+    mask = write(tmp_path / "mask.tif", known.astype("u1"))
+    kept = mask.read_bytes()
+    done = rio(path, mask, "--mask", mask, "--overwrite")
+    assert done.returncode == 2 and mask.read_bytes() == kept

@@ -156,11 +156,12 @@ class PictureImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """X without NaN, of its shape and dtype."""
         check_is_fitted(self)
         X, pictures = self._checked(X, False)
+        given: dict[str, Any] = {"channel_axis": self.channel_axis, "quality": self.quality,
+                                 "sigma": self.sigma, **(self.options or {})}
         made = np.empty_like(pictures)
         for out, one in zip(made, pictures):
             known = np.isfinite(one)
             whole = known.all() and self.sigma is None
-            out[...] = self.mean_ if not known.any() else one if whole else recover(
-                one, known, channel_axis=self.channel_axis, quality=self.quality, sigma=self.sigma,
-                **(self.options or {}))
+            out[...] = (self.mean_ if not known.any() else one if whole
+                        else recover(one, known, **given))
         return made.reshape(X.shape)
