@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 
 from osgeo import gdal
-from qgis.core import (QgsProcessing, QgsProcessingAlgorithm, QgsProcessingException,
+from qgis.core import (QgsProcessingAlgorithm, QgsProcessingException,
                        QgsProcessingParameterDefinition, QgsProcessingParameterBoolean,
                        QgsProcessingParameterEnum, QgsProcessingParameterNumber,
                        QgsProcessingParameterRasterDestination, QgsProcessingParameterRasterLayer,
@@ -35,7 +35,6 @@ class CsrecoverFill(QgsProcessingAlgorithm):
                 "program csrecover must be in PATH or named.")
 
     def initAlgorithm(self, config=None):
-        optional = QgsProcessingParameterDefinition.FlagOptional
         for parameter in (
                 QgsProcessingParameterRasterLayer("INPUT", "Raster with gaps"),
                 QgsProcessingParameterRasterLayer("MASK", "Mask: 0 where to fill", optional=True),

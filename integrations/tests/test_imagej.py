@@ -3,8 +3,6 @@
 import os
 import shutil
 import subprocess
-import tempfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -47,8 +45,9 @@ def test_images_of_all_types(rng, tmp_path, imagej, tool):
              "float": pages(rng, 1)[0].astype("f4"),
              "nan": np.where(hole, np.nan, pages(rng, 1)[0]).astype("f4"),
              "colours": np.moveaxis(pages(rng, 3), 0, -1).astype("u1"),
-             "slices": pages(rng, 3).astype("u1"), "channels": pages(rng, 2).astype("u2")}
-    axes = {"slices": "ZYX", "channels": "CYX", "colours": "YXS"}
+             "slices": pages(rng, 3).astype("u1"), "channels": pages(rng, 2).astype("u2"),
+             "both": pages(rng, 6).astype("u2").reshape(3, 2, 48, 64)}
+    axes = {"slices": "ZYX", "channels": "CYX", "colours": "YXS", "both": "ZCYX"}
     np.save(tmp_path / "known.npy", ~hole)
     np.save(tmp_path / "slices.npy", np.stack([~hole] * 3))
     lines = []
@@ -64,13 +63,13 @@ def test_images_of_all_types(rng, tmp_path, imagej, tool):
                   'print(getTitle + "," + bitDepth + "," + nSlices + "," + unit + "," + across);',
                   f'saveAs("Tiff", "{tmp_path}/{name}-made.tif"); close("*");']
     said = imagej(tmp_path, *lines).splitlines()
-    bits = {"byte": 8, "short": 16, "colours": 24, "slices": 8, "channels": 16}
+    bits = {"byte": 8, "short": 16, "colours": 24, "slices": 8, "channels": 16, "both": 16}
     for line, (name, values) in zip(said, kinds.items()):
-        planes = len(values) if name in ("slices", "channels") else 1
+        planes = {"slices": 3, "channels": 2, "both": 6}.get(name, 1)
         assert line.startswith(f"{name}.tif filled,{bits.get(name, 32)},{planes},"), said
         assert line.endswith(("micron,0.25", "um,0.25", "\u00b5m,0.25")), line
         made = tifffile.imread(tmp_path / f"{name}-made.tif")
-        mask = tmp_path / ("slices.npy" if name == "slices" else "known.npy")
+        mask = tmp_path / ("slices.npy" if name in ("slices", "both") else "known.npy")
         wanted = tmp_path / f"{name}-wanted.tif"
         subprocess.run([tool, tmp_path / f"{name}.tif", "-o", wanted, "-Q", "fast", "-q",
                         "-m", mask], check=True)

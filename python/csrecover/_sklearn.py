@@ -136,7 +136,7 @@ class PictureImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """(X, its pictures)."""
         X = validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], allow_nd=True,
                           ensure_all_finite="allow-nan")
-        shape = X.shape[1:] if self.shape is None else tuple(np.atleast_1d(self.shape))
+        shape = X.shape[1:] if self.shape is None else tuple(np.atleast_1d(self.shape).tolist())
         if np.prod(shape, dtype=np.int64) != X[0].size or (not reset and shape != self.mean_.shape):
             raise ArgumentError(f"X has rows of shape {X.shape[1:]}, and shape = {shape}; give the "
                                 "shape of one picture, and pictures of the shape that fit had")
