@@ -34,8 +34,10 @@ def render(path, samples):
     scene, layer = bpy.context.scene, bpy.context.view_layer
     file, cycles, passes = scene.render.image_settings, scene.cycles, layer.cycles
     kind = [(file, "media_type", "MULTI_LAYER_IMAGE")] if hasattr(file, "media_type") else []
-    with changed((scene.render, "engine", "CYCLES"), (scene.render, "filepath", path), *kind,
-                 (file, "file_format", "OPEN_EXR_MULTILAYER"), (file, "color_depth", "32"),
+    plain = [(scene.render, name, False) for name in (
+        "film_transparent", "use_border", "use_compositing", "use_sequencer", "use_multiview")]
+    with changed((scene.render, "engine", "CYCLES"), (scene.render, "filepath", path), *plain,
+                 *kind, (file, "file_format", "OPEN_EXR_MULTILAYER"), (file, "color_depth", "32"),
                  (cycles, "samples", samples), (cycles, "use_denoising", False),
                  (cycles, "pixel_filter_type", "BOX"), (passes, "denoising_store_passes", True),
                  (passes, "pass_debug_sample_count", True)):
