@@ -111,7 +111,7 @@ class Browser:
         self.call("Page.navigate", url="file://" + os.path.abspath(path).replace("%", "%25")
                   .replace("#", "%23").replace("?", "%3F"))
         if script:
-            self.wait("document.documentElement.dataset.ready === 'yes'")
+            self.wait("(document.documentElement || {dataset: {}}).dataset.ready === 'yes'")
         else:
             self.wait("document.readyState === 'complete'")
 

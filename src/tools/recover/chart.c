@@ -250,14 +250,13 @@ csrec_status cli_page_lines(const cli_page *p) {
                 (long long)step);
     int n = make_lines(p->job, charts);
     if (n < 0) return cli_page_no_memory(p);
-    fputs("<div class=\"lead\">\n<div class=\"charts\">\n", p->file);
+    fputs("<div class=\"charts\">\n", p->file);
     for (int i = 0; i < n; i++) {
         cli_page_chart(p, &charts[i], NULL);
         cli_chart_clear(&charts[i]);
     }
     fputs("</div>\n", p->file);
     cli_page_scores(p);
-    fputs("</div>\n", p->file);
     return CSREC_OK;
 }
 

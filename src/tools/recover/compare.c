@@ -19,7 +19,7 @@ const char *cli_simple_words(const cli_job *job) {
 
 /* About a second for a million values; of larger signals the page goes without it. */
 static bool is_comparable(const cli_job *job) {
-    const int64_t most = (int64_t)1 << 24;
+    const int64_t most = (int64_t)1 << 22;
     return job->out.page && job->result.signal && cli_job_has_points(job) && !job->a->labels &&
            !cli_job_is_empty(job) && !cli_interrupted() &&
            job->result.report.outcome != CSREC_INTERRUPTED &&
@@ -95,11 +95,11 @@ static bool add_bins(const bins *b, const char *name, cli_chart *chart) {
     cli_series *series = &chart->series[chart->n_series++];
     snprintf(series->name, sizeof series->name, "%s", name);
     if (!cli_series_create(series, BINS)) return false;
-    series->n = BINS;
     series->plain = true;
     for (int k = 0; k < BINS; k++) {
-        series->x[k] = b->low + (k + 0.5) * b->width;
-        series->y[k] = 100.0 * (double)b->count[k] / fmax((double)b->all, 1.0);
+        if (b->count[k] == 0 && chart->log_y) continue;
+        series->x[series->n] = b->low + (k + 0.5) * b->width;
+        series->y[series->n++] = 100.0 * (double)b->count[k] / fmax((double)b->all, 1.0);
     }
     return true;
 }
@@ -144,11 +144,12 @@ static bool make_errors(const cli_job *job, const uint8_t *sampled, cli_chart *c
                         double *beyond) {
     const cli_result *r = &job->result;
     const double reach = reach_of(job, sampled), width = 2.0 * reach / BINS;
-    *chart = (cli_chart){.title = "Errors where nothing was sampled",
+    *chart = (cli_chart){.title = "Errors",
                          .x_label = "recovered less reference",
-                         .y_label = "% of the values",
-                         .from_zero = true,
+                         .y_label = "% of the values, log scale",
+                         .log_y = true,
                          .fractions = true};
+    if (cli_job_has_points(job)) strcat(chart->title, " where nothing was sampled");
     if (!(width > 0.0) || !isfinite(1.0 / width)) return true; /* no error, or beyond numbers */
     const bins own = bins_of(job, sampled, r->signal, r->truth, -reach, width);
     *beyond = 100.0 * (double)own.beyond / fmax((double)own.all, 1.0);

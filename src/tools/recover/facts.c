@@ -365,8 +365,7 @@ cli_sentences cli_job_remarks(const cli_job *job) {
     const csrec_measurement *m = &job->in.measurement;
     const csrec_recover_report *r = &job->result.report;
     cli_sentences s = {.n = 0};
-    const int64_t entries = cli_entries(m);
-    double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
+    double rate = (double)m->n / (double)cli_entries(m), clamped = clamped_share(job);
     if (r->choice) say(&s, "Chosen: %s.", r->choice);
     if (r->curve_choice) say(&s, "Chosen: %s.", r->curve_choice);
     if (r->clamped)

@@ -70,6 +70,13 @@ static void put_true(const cli_page *p) {
     if (isfinite(q->ssim)) fprintf(p->file, ", SSIM %.4f", q->ssim);
 }
 
+static void put_list(const cli_page *p, const char *kind, const cli_sentences *s, int from) {
+    if (s->n <= from) return;
+    fprintf(p->file, "<ul class=\"%s\">\n", kind);
+    for (int i = from; i < s->n; i++) put_element(p, "li", s->text[i]);
+    fputs("</ul>\n", p->file);
+}
+
 static void put_units(const cli_page *p) {
     const double *scale = p->job->in.tones.scale;
     fputs("<p class=\"units\">Errors are root mean squares in units of the samples", p->file);
@@ -98,6 +105,8 @@ static void put_all_scores(const cli_page *p) {
     if (r->truth) {
         put_score(p, "PSNR, dB", "%.2f", r->quality.psnr, r->simple.quality.psnr);
         put_score(p, "SSIM", "%.4f", r->quality.ssim, r->simple.quality.ssim);
+        if (p->job->a->labels)
+            put_score(p, "values that differ", "%.2f %%", 100.0 * r->quality.wrong, NAN);
         put_score(p, "error", "%.3g", true_error(&r->quality), true_error(&r->simple.quality));
     } else {
         put_score(p, "expected PSNR, dB", "%.1f", cli_job_psnr_of(p->job, r->expected),
@@ -120,6 +129,7 @@ static void put_score_table(const cli_page *p) {
 
 void cli_page_scores(const cli_page *p) {
     const cli_result *r = &p->job->result;
+    const cli_sentences remarks = cli_job_remarks(p->job);
     fputs("<div class=\"scores\">\n", p->file);
     put_score_table(p);
     if (r->simple.signal)
@@ -128,26 +138,19 @@ void cli_page_scores(const cli_page *p) {
     if (isfinite(r->expected))
         fputs("<p>Expected errors need no reference: samples were left out and recovered.</p>\n",
               p->file);
+    put_list(p, "remark", &remarks, 0);
     fputs("</div>\n", p->file);
-}
-
-static void put_list(const cli_page *p, const char *kind, const cli_sentences *s, int from) {
-    if (s->n <= from) return;
-    fprintf(p->file, "<ul class=\"%s\">\n", kind);
-    for (int i = from; i < s->n; i++) put_element(p, "li", s->text[i]);
-    fputs("</ul>\n", p->file);
 }
 
 /* The most important warning comes first; the others follow in a list. */
 static void put_warnings(const cli_page *p) {
-    const cli_sentences warnings = cli_job_warnings(p->job), remarks = cli_job_remarks(p->job);
+    const cli_sentences warnings = cli_job_warnings(p->job);
     if (warnings.n) {
         fputs("<p class=\"warning\" role=\"note\"><strong>Warning:</strong> ", p->file);
         put_element(p, "span", warnings.text[0]);
         fputs("</p>\n", p->file);
     }
     put_list(p, "warning", &warnings, 1);
-    put_list(p, "remark", &remarks, 0);
 }
 
 static const char *opening(const cli_page *p) {

@@ -110,9 +110,16 @@ csrec_status cli_plane_range(const cli_plane *plane, double *percentile, double 
 /* Pictures: with transparent pixels where nothing is known; in false colours from 0 to `most`. */
 csrec_status cli_plane_tones(const cli_plane *plane, const cli_view *view, csrec_image *image);
 csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *image);
+
 /* Values as whole numbers k of 16 bits, value = low + (k - 1) step; k = 0: not known. */
-csrec_status cli_plane_levels(const cli_plane *plane, double *low, double *step,
-                              csrec_image *image);
+typedef struct cli_levels {
+    double low, step;
+} cli_levels;
+
+/* For so many values from low to high; for samples, recovery and reference of a view. */
+cli_levels cli_levels_of(int64_t values, double low, double high);
+cli_levels cli_view_levels(const cli_job *job, const cli_view *view);
+csrec_status cli_plane_levels(const cli_plane *plane, cli_levels levels, csrec_image *image);
 
 /* The square of the plane whose error, or without a reference expected error, is largest. side 0:
  * there is none. error, all: root mean squares in it and in all of the plane. */

@@ -50,10 +50,11 @@
     const low = Number(data.dataset.low), step = Number(data.dataset.step);
     const plane = await decode(data.value);
     plane.value = k => plane.values[k] ? low + (plane.values[k] - 1) * step : NaN;
-    plane.digits = step > 0 ? Math.ceil(-Math.log10(step)) : 4;
+    plane.step = step;
+    plane.digits = Math.ceil(-Math.log10(step));
     planes[data.closest('figure').id] = plane;
   }
-  const number = (v, digits) => digits > 6 || -15 > digits ? v.toPrecision(5) : v.toFixed(clamp(digits, 6));
+  const number = (v, digits) => String(Number(digits > 6 || -15 > digits ? v.toPrecision(5) : v.toFixed(clamp(digits, 6))));
 
   // ---------------------------------------------------------------- pictures
 
@@ -79,9 +80,9 @@
       zoom = next;
       show();
     }
-    // What the pages knows of pixel [column, row], which the pictures mark.
-    function tell(column, row) {
-      point = [clamp(column, width - 1), clamp(row, height - 1)];
+    // What the page knows of a pixel, which all pictures mark.
+    function tell(u, v) {
+      point = [clamp(u, width - 1), clamp(v, height - 1)];
       style.setProperty('--px', (point[0] + 0.5) / width);
       style.setProperty('--py', (point[1] + 0.5) / height);
       pictures.classList.add('pointed');
@@ -91,9 +92,10 @@
       };
       const words = (name, values) =>
         values.map(v => isNaN(v) ? 'not known' : number(v, planes[name].digits)).join(', ');
-      const place = pictures.dataset.plane + [point[1] * factor, point[0] * factor].join(', ');
+      const [column, row] = point.map(k => k * factor), before = pictures.dataset.plane;
       const sample = at('samples'), own = at('recovery'), truth = at('reference'), expected = at('expected');
-      const says = ['at [' + place + ']' + (factor > 1 ? ', mean of ' + factor + ' x ' + factor : '')];
+      const says = [before ? 'at [' + before + row + ', ' + column + ']' : 'row ' + row + ', column ' + column];
+      if (factor > 1) says.push('mean of ' + factor + ' x ' + factor);
       if (own) says.push('recovered ' + words('recovery', own));
       if (sample) says.push(sample.every(isNaN) ? 'not sampled' : 'sample ' + words('samples', sample));
       if (truth) says.push('reference ' + words('reference', truth),
@@ -209,9 +211,11 @@
   }
   function read(figure) {
     const plot = figure.querySelector('.plot'), svg = plot.querySelector('svg'), lines = curves(figure);
-    const out = make('output'), box = svg.viewBox.baseVal;
+    const out = make('output', 'Point at the chart for its values.'), box = svg.viewBox.baseVal;
+    const label = figure.querySelector('tr').cells[1].textContent;
     const mark = document.createElementNS(svg.namespaceURI, 'line');
-    const stops = [...new Set(lines.flatMap(curve => curve.drawn))].sort((a, b) => a - b);
+    const courses = lines.filter(curve => curve.drawn.length > 1);
+    const stops = [...new Set((courses.length ? courses : lines).flatMap(curve => curve.drawn))].sort((a, b) => a - b);
     const nearest = (list, u) => list.reduce((best, v, k) => Math.abs(list[best] - u) > Math.abs(v - u) ? k : best, 0);
     let stop = -1;
     function tell(k) {
@@ -219,8 +223,12 @@
       mark.setAttribute('class', 'at');
       Object.entries({ x1: stops[stop], x2: stops[stop], y1: 40, y2: box.height - 44 }).forEach(e => mark.setAttribute(...e));
       svg.append(mark);
+      // A level has one point, and holds everywhere.
       const at = lines.map(curve => curve.rows[nearest(curve.drawn, stops[stop])]);
-      list(out, at.flatMap((row, i) => row ? [row[0] + ' ' + row[2] + ' at ' + row[1]] : []));
+      const own = courses.length ? at.filter((row, i) => lines[i].rows.length > 1) : at;
+      const same = own.every(row => row[1] === own[0][1]);
+      const says = at.map((row, i) => row[0] + ' ' + row[2] + (same || lines[i].rows.length === 1 ? '' : ' at ' + row[1]));
+      list(out, same ? [label + ' ' + own[0][1]].concat(says) : says);
     }
     if (!stops.length) return;
     plot.tabIndex = 0;
@@ -285,7 +293,9 @@
     all('figure.chart').forEach((figure, k) => item(figure.querySelector('title').textContent,
       ['CSV', () => save('chart-' + (k + 1) + '.csv', csv(figure), 'text/csv')]));
     item('Settings and numbers', ['JSON', () => save('facts.json', [by('facts').textContent + '\n'], 'application/json')]);
-    by('save').nextElementSibling.after(items);
+    const words = by('save').nextElementSibling;
+    if (planes.recovery) words.append(' They are rounded to ' + number(planes.recovery.step, 9) + '.');
+    words.after(items);
     by('downloads').hidden = false;
   }
 

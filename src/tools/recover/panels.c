@@ -49,17 +49,17 @@ static void close_panel(const cli_page *p) {
 }
 
 /* The values for the pointer and for downloads, which the script reads. */
-static csrec_status put_levels(const cli_page *p, const cli_plane *plane) {
+static csrec_status put_levels(const cli_page *p, const cli_plane *plane, cli_levels levels) {
     csrec_image image = {0};
     uint8_t *bytes = NULL;
     size_t n = 0;
-    double low, step;
-    csrec_status status = cli_plane_levels(plane, &low, &step, &image);
+    csrec_status status = cli_plane_levels(plane, levels, &image);
     if (status) cli_page_no_memory(p);
     if (!status) status = csrec_image_encode(&image, &bytes, &n, p->error);
     csrec_image_clear(&image);
     if (status) return status;
-    fprintf(p->file, "<data hidden=\"hidden\" data-low=\"%.17g\" data-step=\"%.17g\" ", low, step);
+    fprintf(p->file, "<data hidden=\"hidden\" data-low=\"%.17g\" data-step=\"%.17g\" ", levels.low,
+            levels.step);
     cli_html_png(p->file, "value", bytes, n);
     fputs("></data>\n", p->file);
     free(bytes);
@@ -84,15 +84,15 @@ static csrec_status get_tones(const cli_page *p, const cli_view *view, const dou
     return status;
 }
 
-/* signal NULL: the samples. levels: with its values. */
+/* signal NULL: the samples. levels NULL: without values. */
 static csrec_status put_signal(const cli_page *p, const panel *own, const cli_view *view,
-                               const double *signal, bool levels, const char *words) {
+                               const double *signal, const cli_levels *levels, const char *words) {
     csrec_image image = {0};
     cli_plane plane = {0};
     csrec_status status = get_tones(p, view, signal, &plane, &image);
     if (!status) status = open_panel(p, own, &image);
     if (!status) fputs(words, p->file);
-    if (!status && levels) status = put_levels(p, &plane);
+    if (!status && levels) status = put_levels(p, &plane, *levels);
     if (!status) close_panel(p);
     csrec_image_clear(&image);
     cli_plane_clear(&plane);
@@ -145,7 +145,7 @@ static csrec_status put_error_plane(const cli_page *p, const panel *own, const c
     csrec_image_clear(&image);
     if (status) return status;
     put_scale(p, most, largest, cut);
-    status = put_levels(p, plane);
+    status = put_levels(p, plane, cli_levels_of(plane->height * plane->width, 0.0, largest));
     close_panel(p);
     return status;
 }
@@ -222,7 +222,7 @@ static void put_tools(const cli_page *p) {
           "<output id=\"zoom\">1 ×</output>\n"
           "<button type=\"button\" id=\"in\" aria-label=\"Larger\">+</button>\n"
           "<button type=\"button\" id=\"whole\">Whole</button>\n"
-          "<output id=\"values\">Point at a picture for its values.</output>\n</div>\n",
+          "<output id=\"values\">Point at a picture or tap it for its values.</output>\n</div>\n",
           p->file);
 }
 
@@ -263,15 +263,17 @@ static const panel panels[] = {
 
 static csrec_status put_all(const cli_page *p, const cli_view *view) {
     const cli_result *r = &p->job->result;
+    const cli_levels levels = cli_view_levels(p->job, view);
     csrec_status status = CSREC_OK;
     if (cli_job_has_points(p->job))
-        status = put_signal(p, &panels[SAMPLES], view, NULL, true,
+        status = put_signal(p, &panels[SAMPLES], view, NULL, &levels,
                             "<span class=\"key\"></span> not sampled\n");
     if (!status && r->simple.signal)
-        status = put_signal(p, &panels[SIMPLE], view, r->simple.signal, false,
+        status = put_signal(p, &panels[SIMPLE], view, r->simple.signal, NULL,
                             "the mean of the neighbours\n");
-    if (!status) status = put_signal(p, &panels[RECOVERY], view, r->signal, true, "");
-    if (!status && r->truth) status = put_signal(p, &panels[REFERENCE], view, r->truth, true, "");
+    if (!status) status = put_signal(p, &panels[RECOVERY], view, r->signal, &levels, "");
+    if (!status && r->truth)
+        status = put_signal(p, &panels[REFERENCE], view, r->truth, &levels, "");
     if (!status && r->truth) status = put_errors(p, &panels[ERROR], view, r->signal, r->truth);
     if (!status && r->uncertainty)
         status = put_errors(p, &panels[EXPECTED], view, r->uncertainty, NULL);

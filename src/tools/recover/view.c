@@ -187,40 +187,41 @@ csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *
     return status;
 }
 
-/* As fine as the size of the page allows: of large planes as 8-bit pictures. */
-static double levels_of(int64_t values) {
-    return values <= 1 << 16 ? 65534.0 : values <= 1 << 18 ? 4095.0 : 255.0;
+/* As fine as the size of the page allows: of large planes as 8-bit pictures. Steps are powers of
+ * two from a multiple on, so that samples in the recovery, and whole numbers, are the same in all.
+ */
+cli_levels cli_levels_of(int64_t values, double low, double high) {
+    const double most = values <= 1 << 16 ? 65532.0 : values <= 1 << 18 ? 4094.0 : 255.0;
+    const double least = high / most - low / most;
+    if (!(least > 0.0) || !isfinite(least)) return (cli_levels){low, 1.0};
+    const double step = exp2(ceil(log2(least)));
+    return (cli_levels){step * floor(low / step), step};
 }
 
-/* Whole numbers of a small range are kept as they are. */
-static void choose_levels(const cli_plane *plane, double *low, double *step) {
-    const int64_t n = plane->channels, values = plane->height * plane->width * n;
-    double high = -INFINITY;
-    bool whole = true;
-    *low = INFINITY;
-    for (int64_t i = 0; i < values; i++) {
-        const double value = plane->value[i];
-        if (!plane->count[i / n] || !isfinite(value)) continue;
-        *low = fmin(*low, value);
-        high = fmax(high, value);
-        whole = whole && value == rint(value);
-    }
-    if (!(*low <= high)) *low = high = 0.0;
-    *step =
-        whole && high - *low <= 65534.0 ? 1.0 : high / levels_of(values) - *low / levels_of(values);
+cli_levels cli_view_levels(const cli_job *job, const cli_view *view) {
+    const int64_t channels = job->in.measurement.channels, f = view->factor;
+    const int64_t values = (view->height / f + 1) * (view->width / f + 1) * view->shown;
+    double low, high;
+    cli_job_range(job, &low, &high);
+    for (int64_t place = 0; place < view->height * view->width; place++)
+        for (int64_t c = 0; c < view->shown; c++) {
+            const int64_t at = entry_of(view, place) * channels + c;
+            low = fmin(low, job->result.signal[at]);
+            high = fmax(high, job->result.signal[at]);
+            if (job->result.truth) low = fmin(low, job->result.truth[at]);
+            if (job->result.truth) high = fmax(high, job->result.truth[at]);
+        }
+    return cli_levels_of(values, low, high);
 }
 
-csrec_status cli_plane_levels(const cli_plane *plane, double *low, double *step,
-                              csrec_image *image) {
+csrec_status cli_plane_levels(const cli_plane *plane, cli_levels levels, csrec_image *image) {
     const int64_t n = plane->channels;
     const csrec_shape shape = {3, {plane->height, plane->width, n}};
     *image = (csrec_image){.bits = 16};
     csrec_status status = csrec_array_create(CSREC_U16, &shape, &image->pixels);
-    choose_levels(plane, low, step);
     for (int64_t i = 0; !status && i < image->pixels.count; i++) {
-        const double value = plane->value[i];
-        const bool known = plane->count[i / n] && isfinite(value);
-        const double level = *step > 0.0 ? value / *step - *low / *step : 0.0;
+        const double level = plane->value[i] / levels.step - levels.low / levels.step;
+        const bool known = plane->count[i / n] && isfinite(plane->value[i]);
         ((uint16_t *)image->pixels.data)[i] =
             known ? (uint16_t)(1 + lround(fmin(fmax(level, 0.0), 65534.0))) : 0;
     }
