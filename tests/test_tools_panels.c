@@ -328,7 +328,7 @@ TEST(the_histogram_counts_all) {
                 fail_msg("%g: %g %%, not %g", x[1], share, 100.0 * inside / all);
             drawn += share;
         }
-    const char *note = strstr(bytes, " % of the recovery's errors");
+    const char *note = strstr(bytes, " % of the recovery");
     double beyond = 0.0; /* the number before */
     for (const char *k = note; k && *k != '>'; k--) beyond = strtod(k, NULL);
     assert_true(fabs(drawn + beyond - 100.0) < 0.1);
