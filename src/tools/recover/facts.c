@@ -142,7 +142,7 @@ void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]) {
                                        {"making the signal", r->seconds_synthesis},
                                        {"other work", fmax(rest, 0.0)},
                                        {"expected errors", job->result.seconds_expected},
-                                       {"interpolation to compare", job->result.simple.seconds}};
+                                       {"interpolation", job->result.simple.seconds}};
     memcpy(stages, all, sizeof all);
 }
 

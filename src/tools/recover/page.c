@@ -271,7 +271,7 @@ static csrec_status put_charts(const cli_page *p) {
 static void put_facts(const cli_page *p, const char *id, const char *title, const cli_fact *facts,
                       int n) {
     open_section(p, id, title);
-    fprintf(p->file, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-labelledby=\"%s\">",
+    fprintf(p->file, "<div class=\"wide\" tabindex=\"0\" role=\"group\" aria-labelledby=\"%s\">",
             id);
     fputs("<table>\n", p->file);
     for (int i = 0; i < n; i++) {
@@ -304,7 +304,7 @@ static void put_stages(const cli_page *p) {
 
 static void put_command(const cli_page *p) {
     open_section(p, "command", "Command to repeat this");
-    fputs("<pre tabindex=\"0\" role=\"region\" aria-labelledby=\"command\"><code>", p->file);
+    fputs("<pre tabindex=\"0\" role=\"group\" aria-labelledby=\"command\"><code>", p->file);
     cli_html_text(p->file, p->job->out.command);
     fputs("</code></pre>\n", p->file);
     close_section(p);
