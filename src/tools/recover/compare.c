@@ -44,9 +44,10 @@ static csrec_status interpolate(const cli_job *job, const csrec_measurement *m, 
     memcpy(options.range, own->range, sizeof options.range);
     csrec_status status = csrec_recover(m, &options, simple->signal, NULL, &report, error);
     if (!status && report.outcome == CSREC_INTERRUPTED) status = CSREC_STOPPED;
-    if (!status && csrec_uncertainty(m, &options, simple->signal, NULL, &simple->expected, NULL))
-        simple->expected = NAN; /* too few samples to leave some out */
-    return status;
+    if (status) return status;
+    status = csrec_uncertainty(m, &options, simple->signal, NULL, &simple->expected, error);
+    if (status) simple->expected = NAN; /* too few samples to leave some out, say */
+    return status == CSREC_MEMORY ? status : CSREC_OK;
 }
 
 void cli_job_compare(cli_job *job) {

@@ -353,8 +353,9 @@ static void put_foot(const cli_page *p) {
     struct tm utc;
     fflush(p->file);
     if (gmtime_r(&now, &utc)) strftime(date, sizeof date, ", %Y-%m-%d %H:%M UTC", &utc);
-    fprintf(p->file, "</main>\n<footer><p>%s %s%s, %.2f MiB</p></footer>\n",
-            p->job->request->all->name, csrec_version(), date, (double)p->text->size / 1048576.0);
+    fprintf(p->file, "</main>\n<footer><p>%s %s%s, %.1f MiB</p></footer>\n",
+            p->job->request->all->name, csrec_version(), date,
+            fmax((double)p->text->size / 1048576.0, 0.1));
     fprintf(p->file, "<script>\n%s</script>\n</body>\n</html>\n", cli_page_script);
     cli_fingerprint_comment(p->file, p->job->out.fingerprint);
 }
