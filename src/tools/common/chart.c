@@ -11,7 +11,7 @@
 const double cli_chart_width = 420.0, cli_chart_height = 300.0;
 
 /* TOP: of the title and the vertical label; the legend is below, with rows of height ROW. */
-enum { LEFT = 56, RIGHT = 22, TOP = 52, BOTTOM = 44, ROW = 18, TICKS = 24 };
+enum { LEFT = 56, RIGHT = 28, TOP = 52, BOTTOM = 44, ROW = 18, TICKS = 24 };
 
 /* Width of a character of a legend, about, and of its line. */
 static const double LETTER = 7.5, LINE = 24.0;

@@ -45,8 +45,10 @@ static csrec_status interpolate(const cli_job *job, const csrec_measurement *m, 
     csrec_status status = csrec_recover(m, &options, simple->signal, NULL, &report, error);
     if (!status && report.outcome == CSREC_INTERRUPTED) status = CSREC_STOPPED;
     if (status) return status;
-    status = csrec_uncertainty(m, &options, simple->signal, NULL, &simple->expected, error);
-    if (status) simple->expected = NAN; /* too few samples to leave some out, say */
+    /* Of fewer samples, of which a quarter is left out, expectations would not be scaled. */
+    if (m->n >= 64)
+        status = csrec_uncertainty(m, &options, simple->signal, NULL, &simple->expected, error);
+    if (status) simple->expected = NAN;
     return status == CSREC_MEMORY ? status : CSREC_OK;
 }
 
@@ -141,6 +143,11 @@ static double reach_of(const cli_job *job, const uint8_t *sampled) {
     return known > 0.0 ? fmin(4.0 * sqrt(sum / known), 1.0) * most : 0.0;
 }
 
+/* Neither no width, nor at the ends of what numbers can say. */
+static bool is_drawable(double width) {
+    return width > 1e-300 && width < 1e300;
+}
+
 static bool make_errors(const cli_job *job, const uint8_t *sampled, cli_chart *chart,
                         double *beyond) {
     const cli_result *r = &job->result;
@@ -151,7 +158,7 @@ static bool make_errors(const cli_job *job, const uint8_t *sampled, cli_chart *c
                          .log_y = true,
                          .fractions = true};
     if (cli_job_has_points(job)) strcat(chart->title, " where nothing was sampled");
-    if (!(width > 0.0) || !isfinite(1.0 / width)) return true; /* no error, or beyond numbers */
+    if (!is_drawable(width)) return true;
     const bins own = bins_of(job, sampled, r->signal, r->truth, -reach, width);
     *beyond = 100.0 * (double)own.beyond / fmax((double)own.all, 1.0);
     if (!add_bins(&own, "recovery", chart)) return false;
@@ -179,7 +186,7 @@ static bool make_values(const cli_job *job, const uint8_t *sampled, cli_chart *c
         samples.low = floor(low) - 0.5;
         samples.width = ceil((high - low + 1.0) / BINS);
     }
-    if (!(samples.width > 0.0) || !isfinite(1.0 / samples.width)) return true;
+    if (!is_drawable(samples.width)) return true;
     const bins rest = bins_of(job, sampled, job->result.signal, NULL, samples.low, samples.width);
     for (int64_t i = 0; i < m->n * m->channels && cli_job_has_points(job); i++)
         count(&samples, m->y[i]);

@@ -210,7 +210,7 @@ void cli_job_expect(cli_job *job) {
 double cli_job_psnr_of(const cli_job *job, double error) {
     double peak =
         cli_peak_of(&job->in.tones, cli_signal_values(&job->in.measurement), job->result.signal);
-    return isfinite(error) ? 20.0 * log10(peak / error) : NAN;
+    return isfinite(error) && error > 0.0 ? 20.0 * log10(peak / error) : NAN;
 }
 
 csrec_status cli_job_map(void *context, csrec_files *files, csrec_error *error) {
