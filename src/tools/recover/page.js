@@ -14,6 +14,14 @@
   };
   const list = (to, texts) => to.replaceChildren(...texts.map(text => make('span', text)));
 
+  // Browsers also tell of a pointer at rest, when what is below it changes, as by keys.
+  let rest = '';
+  const moved = e => {
+    const was = rest;
+    rest = e.clientX + ' ' + e.clientY;
+    return e.type !== 'pointermove' || rest !== was;
+  };
+
   // ---------------------------------------------------------------- values
 
   // The samples of a PNG of 16 bits without alpha (RFC 2083): width, height, channels, values. Not
@@ -135,6 +143,7 @@
       };
       frame.onpointermove = e => {
         const at = place(e);
+        if (!moved(e)) return;
         tell(Math.floor(width * (x + at[0] / zoom)), Math.floor(height * (y + at[1] / zoom)));
         if (!drag) return;
         if (drag.line) return cut(100 * at[0]);
@@ -215,7 +224,7 @@
     const label = figure.querySelector('tr').cells[1].textContent;
     const mark = document.createElementNS(svg.namespaceURI, 'line');
     const courses = lines.filter(curve => curve.drawn.length > 1);
-    const stops = [...new Set((courses.length ? courses : lines).flatMap(curve => curve.drawn))].sort((a, b) => a - b);
+    const stops = lines.reduce((a, b) => b.drawn.length > a.length ? b.drawn : a, []);
     const nearest = (list, u) => list.reduce((best, v, k) => Math.abs(list[best] - u) > Math.abs(v - u) ? k : best, 0);
     let stop = -1;
     function tell(k) {
@@ -236,7 +245,7 @@
     plot.setAttribute('aria-label', 'Chart: arrow keys tell values');
     plot.onclick = plot.onpointermove = e => {
       const seen = svg.getBoundingClientRect();
-      tell(nearest(stops, (e.clientX - seen.left) / seen.width * box.width));
+      if (moved(e)) tell(nearest(stops, (e.clientX - seen.left) / seen.width * box.width));
     };
     plot.onkeydown = e => {
       const way = { ArrowLeft: -1, ArrowRight: 1 }[e.key];
