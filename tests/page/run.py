@@ -10,8 +10,8 @@
   downloads  clicked, and compared with the page and with the files
   names      of files are text, whatever they hold
 
-Exit code 77, with the reason: no Chromium. Without axe-core, which pip fetches into a temporary folder, or
-CSREC_AXE names, that part is left out, and said so.
+Exit code 77, with the reason: no Chromium. Without axe-core, which pip fetches into a temporary
+folder, or CSREC_AXE names, that part is left out, and said so.
 """
 
 import base64
@@ -23,11 +23,11 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent))
 import browser  # noqa: E402
 import npy  # noqa: E402
+from layout import check, check_access, check_layout, find_axe, near  # noqa: E402
 
 SEED = int(os.environ.get("CSREC_TEST_SEED") or time.time())
 NAME = "<script>hacked=1<script>'\"& #?%41.npz"
@@ -46,15 +46,6 @@ PAGES = {  # options; the reference
 }
 
 
-def check(truth, *words):
-    if not truth:
-        raise AssertionError(" ".join(map(str, words)))
-
-
-def near(a, b, tolerance, what):
-    check(abs(a - b) <= tolerance, what, a, "is not", b)
-
-
 # ------------------------------------------------------------------ inputs
 
 def write(name, values, shape, descr="<f4"):
@@ -63,9 +54,10 @@ def write(name, values, shape, descr="<f4"):
 
 def steps(draw, height, width, channels=1):
     """Rectangles of random values, and a slope."""
-    values = [10.0 * x / width for _ in range(height) for x in range(width) for _ in range(channels)]
+    values = [10.0 * (k // channels % width) / width for k in range(height * width * channels)]
     for _ in range(12):
-        y, x, by = draw.randrange(height), draw.randrange(width), [draw.random() for _ in range(channels)]
+        y, x = draw.randrange(height), draw.randrange(width)
+        by = [draw.random() for _ in range(channels)]
         for k in range(y, min(height, y + 20)):
             for i in range(x, min(width, x + 30)):
                 for c in range(channels):
@@ -97,71 +89,10 @@ def run(tools, line, *words):
 
 def make_pages(tools):
     for name, (options, truth) in PAGES.items():
-        run(tools, f"csrecover {options} --report {name}.html -q", *(["-r", truth] if truth else []))
+        more = ["-r", truth] if truth else []
+        run(tools, f"csrecover {options} --report {name}.html -q", *more)
     os.rename("one.npz", NAME)
     run(tools, "csrecover -q --report names.html -o", 'it\'s "<b>".npy', NAME)
-
-
-# ------------------------------------------------------------------ layout
-
-LAYOUT = """(() => {
-  const all = s => [...document.querySelectorAll(s)], box = e => e.getBoundingClientRect();
-  const overlap = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom - 2 &&
-    b.top < a.bottom - 2;
-  const rows = {};
-  all('.panels figure').forEach(f => rows[Math.round(box(f).top)] = (rows[Math.round(box(f).top)] || 0) + 1);
-  const counts = Object.values(rows), most = Math.max(0, ...counts);
-  return {
-    beyond: document.documentElement.scrollWidth,
-    overlaps: all('svg').reduce((n, svg) => {
-      const texts = [...svg.querySelectorAll('text')].map(box);
-      return n + texts.filter((a, i) => texts.some((b, k) => i < k && overlap(a, b))).length;
-    }, 0),
-    letters: Math.min(99, ...all('svg').map(s => 13 * box(s).width / s.viewBox.baseVal.width)),
-    paper: getComputedStyle(document.body).backgroundColor,
-    columns: most, alone: most > 1 && Math.min(...counts) === 1,
-    targets: all('button, select, summary, input').filter(e => e.checkVisibility())
-      .map(e => Math.min(box(e).width, box(e).height)),
-  };
-})()"""
-
-
-BEYOND = """[...document.querySelectorAll('body *')].filter(e => !e.closest('.wide') &&
-  e.getBoundingClientRect().right > innerWidth - 5).map(e => e.outerHTML.slice(0, 60))"""
-
-
-def check_layout(tab, name, width, dark):
-    said = tab.ask(LAYOUT)
-    where = f"{name} {width} {'dark' if dark else 'light'}"
-    check(said["beyond"] <= width, where, said, said["beyond"] > width and tab.ask(BEYOND))
-    check(said["overlaps"] == 0 and not said["alone"] and said["letters"] > 9.9, where, said)
-    check(said["paper"] == ("rgb(28, 28, 28)" if dark else "rgb(255, 255, 255)"), where, said)
-    check(min(said["targets"]) >= 43.9, where, said["targets"])
-    check(width > 500 or said["columns"] <= 1, where, said)
-    check(not tab.complaints, where, tab.complaints)
-
-
-def find_axe(folder):
-    """axe-core's script, or None."""
-    if os.environ.get("CSREC_AXE"):
-        return pathlib.Path(os.environ["CSREC_AXE"]).read_text()
-    done = subprocess.run([sys.executable, "-m", "pip", "download", "--no-deps", "-q", "--retries",
-                           "1", "--timeout", "10", "-d", folder, "axe-playwright-python"], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL)
-    wheels = list(pathlib.Path(folder).glob("axe_*.whl"))
-    if done.returncode or not wheels:
-        return None
-    with zipfile.ZipFile(wheels[0]) as wheel:
-        member = next(n for n in wheel.namelist() if n.endswith("axe.min.js"))
-        return wheel.read(member).decode()
-
-
-def check_access(tab, axe, where):
-    tab.ask(axe + ";0")
-    found = tab.ask("""axe.run(document, {runOnly: {type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a',
-      'wcag21aa', 'wcag22aa', 'best-practice']}}).then(r => r.violations.map(v => v.id + ': ' +
-      v.nodes.map(n => n.target.join(' ') + ' ' + n.failureSummary).join(' | ')))""")
-    check(not found, where, *found)
 
 
 def check_all_layouts(tab, axe):
@@ -178,7 +109,8 @@ def check_without_script(tab):
     tab.open("gray.html", 1280, script=False)
     tab.call("Emulation.setScriptExecutionDisabled", value=False)
     seen = tab.ask("""[document.querySelectorAll('.panels img').length,
-      ...['tools', 'compare', 'downloads'].map(id => document.getElementById(id).checkVisibility())]""")
+      ...['tools', 'compare', 'downloads'].map(id => document.getElementById(id))
+        .map(e => e.checkVisibility())]""")
     check(seen == [6, False, False, False], seen)
 
 
@@ -228,11 +160,13 @@ def check_values(tab, draw):
             for _ in range(6):
                 left, top, wide, high = frame_of(tab, panel)
                 row, column = draw.randrange(HEIGHT), draw.randrange(WIDTH)
-                tab.mouse("Moved", left + wide * (column + 0.5) / WIDTH, top + high * (row + 0.5) / HEIGHT)
+                tab.mouse("Moved", left + wide * (column + 0.5) / WIDTH,
+                          top + high * (row + 0.5) / HEIGHT)
                 said = values_of(tab)
                 check(f"row {row}, column" in said and said[f"row {row}, column"] == str(column),
                       panel, row, column, said)
-                check_pixel(said, signals, row * WIDTH + column, steps_of, sampled, (panel, row, column))
+                check_pixel(said, signals, row * WIDTH + column, steps_of, sampled,
+                            (panel, row, column))
     tab.ask("document.querySelector('#recovery .frame').focus()")
     for key in ("ArrowRight", "ArrowDown", "ArrowDown"):
         tab.press(key)
@@ -264,7 +198,8 @@ def check_slider(tab):
     near(line_at(tab), 0.21, 0.01, "key")
     same = tab.ask("""(s => [...document.getElementById('left').options].map(o => {
       left.value = o.value; left.onchange();
-      return s('#compare img') === s('#' + o.value + ' img') && s('#compare .over img') === s('#recovery img');
+      return s('#compare img') === s('#' + o.value + ' img') &&
+        s('#compare .over img') === s('#recovery img');
     }))(s => document.querySelector(s).src)""")
     check(same == [True] * 3, "left", same)
     tab.open("gray.html", 375)
@@ -280,7 +215,8 @@ def check_slider(tab):
 
 
 ZOOMED = """[...document.querySelectorAll('.frame img')].map(i => { const f = i.closest('.frame');
-  return [i.clientWidth / f.clientWidth, -i.offsetLeft / i.clientWidth, -i.offsetTop / i.clientHeight]; })"""
+  return [i.clientWidth / f.clientWidth, -i.offsetLeft / i.clientWidth,
+    -i.offsetTop / i.clientHeight]; })"""
 
 
 def check_zoom(tab):
@@ -304,8 +240,9 @@ def check_zoom(tab):
     row, column, side = (int(tab.ask(f"document.getElementById('worst').dataset.{k}"))
                          for k in ("row", "column", "side"))
     zoom, x, y = tab.ask(ZOOMED)[0]
-    check(x * WIDTH <= column + 0.5 and (x + 1 / zoom) * WIDTH >= column + side - 0.5 and
-          y * HEIGHT <= row + 0.5 and (y + 1 / zoom) * HEIGHT >= row + side - 0.5, zoom, x, y, row, column)
+    for corner, extent, at in ((x, WIDTH, column), (y, HEIGHT, row)):
+        check(corner * extent <= at + 0.5 and (corner + 1 / zoom) * extent >= at + side - 0.5,
+              zoom, corner, at)
 
 
 def check_charts(tab):
@@ -325,11 +262,13 @@ def check_charts(tab):
             rows = tab.ask(f"[...{plot}.nextElementSibling.querySelectorAll('tr')]"
                            ".map(r => [...r.cells].map(c => c.textContent))")
             check(len(said) > 1, name, k, said)
-            marked = float(said[0].removeprefix(rows[0][1] + " ")) if said[0].startswith(rows[0][1]) else None
+            label = rows[0][1] + " "
+            marked = float(said[0][len(label):]) if said[0].startswith(label) else None
+            levels = {r[0] for r in rows if sum(r[0] == other[0] for other in rows) == 1}
             for words in said[marked is not None:]:
-                check(any(words == f"{curve} {y}" and (marked is None or float(x) == marked or
-                                                       sum(r[0] == curve for r in rows) == 1)
-                          or words == f"{curve} {y} at {x}" for curve, x, y in rows[1:]), name, words)
+                check(any(words == f"{curve} {y} at {x}" or words == f"{curve} {y}" and
+                          (marked is None or float(x) == marked or curve in levels)
+                          for curve, x, y in rows[1:]), name, words)
             tab.ask(plot + ".focus()")
             tab.press("ArrowRight")
             check(said != tab.ask(f"[...{plot}.nextElementSibling.querySelectorAll('output span')]"
@@ -356,24 +295,28 @@ def check_downloads(tab):
         source = tab.ask(f"document.querySelector('#{panel} img').src")
         png = fetch(tab, title + " as PNG", f"gray-out-{panel}.png").read_bytes()
         check(png == base64.b64decode(source.partition(",")[2]), panel)
-    for title, panel, file in (("Recovery", "recovery", "gray-out.npy"), ("Reference", "reference", "gray.npy"),
+    for title, panel, file in (("Recovery", "recovery", "gray-out.npy"),
+                               ("Reference", "reference", "gray.npy"),
                                ("Expected error", "expected", "gray-map.npy")):
-        shape, kind, values = npy.read_npy(str(fetch(tab, title + " as NPY", f"gray-out-{panel}.npy")))
+        path = fetch(tab, title + " as NPY", f"gray-out-{panel}.npy")
+        shape, kind, values = npy.read_npy(str(path))
         check(shape == (HEIGHT, WIDTH) and kind == "f4", shape, kind)
         step = data_step(tab, panel)
         for k, wanted in enumerate(npy.read_npy(file)[2]):
             near(values[k], wanted, 0.51 * step, (panel, k))
     samples = npy.read_npy(str(fetch(tab, "Samples as NPY", "gray-out-samples.npy")))[2]
     check(sum(v == v for v in samples) == round(0.3 * HEIGHT * WIDTH), "samples")
-    csv = fetch(tab, "PSNR against the reference as CSV", "gray-out-chart-3.csv").read_text().splitlines()
+    path = fetch(tab, "PSNR against the reference as CSV", "gray-out-chart-3.csv")
+    csv = path.read_text().splitlines()
     rows = tab.ask("[...document.querySelectorAll('figure.chart')[2].querySelectorAll('tr')]"
                    ".map(r => [...r.cells].map(c => c.textContent))")
     check(csv[0] == ",".join(f'"{cell}"' for cell in rows[0]), csv[0])
     check(csv[1:] == [f'"{curve}",{x},{y}' for curve, x, y in rows[1:]], csv[1], rows[1])
-    facts = json.loads(fetch(tab, "Settings and numbers as JSON", "gray-out-facts.json").read_text())
+    path = fetch(tab, "Settings and numbers as JSON", "gray-out-facts.json")
+    quality = json.loads(path.read_text())["quality"]
     out, truth = npy.read_npy("gray-out.npy")[2], npy.read_npy("gray.npy")[2]
     error = sum((a - b) ** 2 for a, b in zip(out, truth)) / len(out)
-    near(facts["quality"]["peak"] / 10 ** (facts["quality"]["psnr"] / 20), error ** 0.5, 1e-4, "JSON")
+    near(quality["peak"] / 10 ** (quality["psnr"] / 20), error ** 0.5, 1e-4, "JSON")
 
 
 def check_names(tab):
@@ -381,7 +324,8 @@ def check_names(tab):
     check(tab.ask("typeof hacked") == "undefined", "a name became a script")
     check(tab.ask("document.querySelector('h1').textContent") == "Recovery of " + NAME, "h1")
     check(tab.ask("JSON.parse(document.getElementById('facts').textContent).input") == NAME, "JSON")
-    check(tab.ask("document.getElementById('downloads').dataset.name") == 'it\'s "<b>"', "downloads")
+    name = tab.ask("document.getElementById('downloads').dataset.name")
+    check(name == 'it\'s "<b>"', "downloads", name)
     check(not tab.complaints, tab.complaints)
 
 
@@ -402,8 +346,8 @@ def main():
         tab = browser.Browser(program, folder)
         try:
             check_all_layouts(tab, axe)
-            for part in (check_without_script, check_slider, check_zoom, check_charts, check_downloads,
-                         check_names):
+            for part in (check_without_script, check_slider, check_zoom, check_charts,
+                         check_downloads, check_names):
                 part(tab)
             check_values(tab, draw)
         finally:
