@@ -195,7 +195,8 @@ TEST(a_named_device_is_taken) {
             csrec_haar_transform("cuda", p.levels, p.n, p.rows, p.y, (csrec_transform_method)method,
                                  expected, cuda, &found, &error);
         if (status) {
-            assert_int_equal(status, CSREC_DEVICE);
+            if (method == CSREC_TRANSFORM_DISTINCT || status != CSREC_UNSUPPORTED)
+                assert_int_equal(status, CSREC_DEVICE);
             assert_non_null(strstr(error.text, "cuda"));
             assert_null(strchr(error.text, '\n'));
         } else {

@@ -2,7 +2,6 @@
 /* products.cu - csrec_haar_transform on the device: upload, transform, sort by column, download. */
 #include "kernels/device/device.h"
 #include "kernels/device/pipe.h"
-#include "kernels/haar/levels.h"
 #include "kernels/haar/transform.h"
 #include "shim/shim.h"
 
@@ -97,9 +96,11 @@ static csrec_status cuda_transform(const csrec_context *context, csrec_transform
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "backend cuda: transform of %lld samples; at most 2^31 - 1",
                           (long long)job->n);
-    if (job->method == CSREC_TRANSFORM_DISTINCT) return transform_distinct(job, error);
-    return csrec_cuda_levels(job->levels, job->n, job->rows, job->r, job->capacity, job->products,
-                             &job->found, error);
+    if (job->method != CSREC_TRANSFORM_DISTINCT)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "backend cuda: the transform lists distinct columns only; use method "
+                          "distinct, or backend cpu");
+    return transform_distinct(job, error);
 }
 
 const csrec_haar_engine csrec_haar_cuda = {cuda_transform};

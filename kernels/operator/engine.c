@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/haar/reference.h"
 #include "kernels/device/device.h"
 #include "kernels/operator/haar_tree.h"
 #include "operator/devices.h"
@@ -85,13 +84,6 @@ static csrec_status analyze(const csrec_operator *A, const double *signal, doubl
     return apply(A, CSREC_CUDA_ANALYZE, signal, x);
 }
 
-/* A search belongs to the thread that began it. */
-static csrec_status search(const csrec_operator *A, bool reference, const double *y, void **state) {
-    if (!reference) return csrec_haar_search(A, &csrec_pursuit_eager, y, state);
-    csrec_status status = csrec_cuda_enter(&A->context, NULL);
-    return status ? status : csrec_haar_search(A, &csrec_cuda_pursuit_reference, y, state);
-}
-
 static csrec_status make_chain(const csrec_operator *A, csrec_cuda_operator **op,
                                csrec_error *error) {
     const csrec_chain *c = A->data;
@@ -151,10 +143,6 @@ static void set_type(const csrec_operator *A, csrec_operator_state *state) {
     if (A->row->analyze) type->analyze = analyze;
     type->shrink = NULL; /* thresholding then uses the products */
     type->access = NULL; /* and so do products with few columns */
-    if (A->row != &csrec_operator_haar) return;
-    state->search = *A->row->search;
-    state->search.create = search;
-    type->search = &state->search;
 }
 
 static csrec_status take(csrec_operator *A, csrec_error *error) {

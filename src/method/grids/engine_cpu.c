@@ -25,7 +25,7 @@ typedef struct job {
     double *squares; /* NULL, or as signal: sums of squares, then the variance of the mean */
     int64_t values;
     csrec_recover_report report;
-    const csrec_context *context; /* the operators' device, for the reference pursuit */
+    const csrec_context *context; /* where the pieces of a shared pursuit are */
     int threads;
     bool shared; /* all ranks and threads work on one pursuit after another */
     csrec_call call;

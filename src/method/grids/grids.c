@@ -63,7 +63,7 @@ static int64_t shares(const csrec_recover_options *options, int64_t n, csrec_dev
 
 static bool on_device(const csrec_task *task) {
     const csrec_solve_options *solve = &task->options->solve;
-    return strcmp(solve->solver, csrec_solver_mp.name) == 0 && !solve->start &&
+    return strcmp(solve->solver, csrec_solver_mp.name) == 0 && !solve->reference && !solve->start &&
            solve->n_settings == 0;
 }
 
@@ -80,7 +80,7 @@ static bool device_faster(const csrec_task *task) {
     if (task->options->shifts == 1 && csrec_comm_size(task->options->comm) > 1) return false;
     int64_t threads = csrec_threads_wanted(task->options->threads);
     int64_t rounds = (task->options->shifts * task->channels + threads - 1) / threads;
-    return !task->options->solve.reference && rounds * task->n >= SAMPLES;
+    return rounds * task->n >= SAMPLES;
 }
 
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
@@ -89,11 +89,9 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
                           "coefficients belong to a single grid; use shifts 1");
     static const csrec_grids_engine *const engines[CSREC_DEVICE_KINDS] =
         CSREC_ENGINES(&csrec_grids_cpu, &csrec_grids_cuda);
-    /* The CPU engine runs these on every device: the operator, or the pieces of a shared pursuit,
-     * are there. */
+    /* The CPU engine runs a shared pursuit on every device: its pieces are there. */
     bool shared = r->options->shifts == 1 && csrec_comm_size(r->options->comm) > 1;
-    const csrec_grids_engine *engine =
-        r->options->solve.reference || shared ? &csrec_grids_cpu : engines[r->context->kind];
+    const csrec_grids_engine *engine = shared ? &csrec_grids_cpu : engines[r->context->kind];
     if (!engine) return csrec_device_lacks(r->context, "method grids", NULL, error);
     return engine->run(r, error);
 }
@@ -110,7 +108,7 @@ const csrec_method_type csrec_method_grids = {
                         CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START) |
                         CSREC_ACCEPTS(COEFFICIENTS),
              .iterates = true,
-             .device = "all; not with another solver than mp, nor with a start"},
+             .device = "all; not the reference pursuit, another solver than mp, nor with a start"},
     .chosen = is_chosen,
     .works_with = works_with,
     .complete = complete,
