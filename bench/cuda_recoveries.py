@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cuda_recoveries.py - parts of cuda.json: recoveries, learning, rounds of measuring."""
+"""cuda_recoveries.py - parts of cuda.json: recoveries, learning, rounds of measuring, and calls
+between which backend auto chooses."""
 import dataclasses
 import functools
 import time
@@ -10,7 +11,7 @@ import csrecover
 from csrecover._library import check, lib, new_error, pointer
 from csrecover._measurement import to_c
 from csrecover._options import options_of
-from library import (BACKENDS, THREADS, Recovery, beside, learn, least_ms, picture, psnr, rms, sampled,
+from library import (BACKENDS, BRIEF, THREADS, Recovery, beside, learn, least_ms, picture, psnr, rms, sampled,
                        side_of)
 
 
@@ -61,20 +62,15 @@ def least_seconds(run, backend):
 
 
 def loop():
-    """One signal: an atom, and an iteration of the paper's loop, which is what eleven take more than
-    one; beside one CPU core."""
+    """One signal: an atom, beside one CPU core."""
     rows = []
     for side in map(side_of, (128, 256, 512, 1024, 2048, 4096)):
         run, us, found = pursuits(side, 1, 1, threads=1), [], []
-        one, eleven = (pursuits(side, 1, 1, atoms, threads=1, reference_pursuit=True)
-                       for atoms in (1, 11))
         for backend in BACKENDS:
-            us += [1e6 * least_seconds(run, backend) / run.report.iterations,
-                   1e5 * (least_seconds(eleven, backend) - least_seconds(one, backend))]
+            us.append(1e6 * least_seconds(run, backend) / run.report.iterations)
             found.append(run.signal.copy())
-        names = ("speculative_atom_us", "reference_iteration_us", "cpu_atom_us",
-                 "reference_cpu_iteration_us")
-        rows.append({"signal": "picture", "n": int(run.made.n), **dict(zip(names, us)),
+        rows.append({"signal": "picture", "n": int(run.made.n),
+                     **dict(zip(("speculative_atom_us", "cpu_atom_us"), us)),
                      "equal_to_cpu": bool(np.array_equal(*found))})
     return {"pursuits": rows}
 
@@ -194,4 +190,29 @@ def rounds():
                                          8)}
 
 
-PARTS = (threshold, gaussian, methods, rounds, loop, batch, recover)
+# ---- what backend auto chooses between
+
+def learning(m, n):
+    X = np.random.default_rng(5).random((m, n), np.float32)
+    return "pca", f"{m} x {n}", m * n * n, lambda backend: learn(
+        lib.csrec_pca_learn, X, (n,), backend, components=200)
+
+
+def solving(basis, solver, side):
+    return (f"recover, {basis}, {solver}", f"{side} x {side}", side * side,
+            Recovery(sampled(picture(side)), basis=basis, solver=solver, atoms=40))
+
+
+def calls():
+    """work: what the choice counts, multiplications of a covariance, pixels of a recovery, whose
+    solver runs 40 iterations."""
+    sizes = ((300, 256),) if BRIEF else ((4096, 256), (4096, 512), (4096, 1024), (4096, 2048),
+                                         (40000, 2475))
+    cases = [learning(*size) for size in sizes]
+    cases += [solving(basis, solver, side_of(side)) for basis in ("dct", "wavelet")
+              for solver in ("fista", "iht") for side in (128, 512)]
+    for name, what, work, run in cases:
+        yield {"call": name, "what": what, "work": work, **beside(run)}
+
+
+PARTS = (threshold, gaussian, methods, rounds, loop, batch, recover, calls)

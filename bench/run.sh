@@ -8,7 +8,6 @@
 #   pictures, peers, sidebyside, presets, noise, uncertainty   pictures
 #   rounds      measuring in rounds
 #   operators, phase            measured through an operator, and solvers
-#   conv        convolutions beside the plain way, then pictures recovered with learned filters
 #   smooth      gaps filled smoothly, beside SciPy, scikit-image and GDAL (rasterio)
 #   defaults    what is recovered without options: lines, tables, holes, volumes
 #   renderer    a path tracer's pictures of few rays, beside a denoiser; --cache FOLDER (15 minutes)
@@ -21,7 +20,7 @@ cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 names='speed many parts large pictures peers sidebyside presets noise uncertainty rounds operators phase'
-names="$names conv learn estimate silences smooth defaults renderer renderer_film"
+names="$names learn estimate silences smooth defaults renderer renderer_film"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
@@ -46,12 +45,6 @@ measure() {
     case $name in
     speed) by_python pursuit pursuit "$@" ;;
     rounds) by_python adaptive adaptive "$@" ;;
-    conv)
-        quick=
-        case " $* " in *" --quick "*) quick=--quick ;; esac
-        by_python conv2d conv $quick
-        by_python conv conv_pictures "$@"
-        ;;
     *) by_python "$name" "$name" "$@" ;;
     esac
 }
