@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_tools_bench.c - csbench: coherence, problems and the dense check against
- * plain computations, and mistakes. */
+/* test_tools_bench.c - csbench: coherence and problems against plain computations,
+ * and mistakes. */
 #include "csbench.h"
+#include "dense.h"
 
 SEED(seed);
 
@@ -75,6 +76,30 @@ TEST(test_coherence) {
     }
 }
 
+/* Points of a line: its rows, and Haar's columns by the definition in dense.h. */
+TEST(coherence_of_points) {
+    CLEARED(csrec_measurement) scan;
+    run_well("$S line.npy -n 50 -o line.npz && $B coherence line.npz --haar two-sided --json");
+    assert_ok(csrec_measurement_read("line.npz", NULL, &scan, NULL));
+    int levels = 0;
+    int64_t n = 0, count, m = scan.n;
+    while (INT64_C(1) << levels < scan.shape.dim[0]) levels++;
+    OWNED double *A = malloc((size_t)(m * m) * sizeof *A), *psi = malloc((size_t)m * sizeof *psi);
+    OWNED uint64_t *rows = malloc((size_t)m * sizeof *rows);
+    for (int64_t i = 0; i < m; i++) rows[i] = (uint64_t)scan.index[i];
+    for (uint64_t column = 0; column >> levels == 0; column++) {
+        int64_t above = 0;
+        dense_column(levels, m, rows, column, psi, &count);
+        for (int64_t i = 0; i < m; i++) above += psi[i] > 0.0;
+        if (column > 0 && (above == 0 || above == count)) continue;
+        assert_true(n < m);
+        for (int64_t i = 0; i < m; i++) A[i * m + n] = psi[i];
+        n++;
+    }
+    assert_int_equal(n, m); /* as many as samples */
+    check_coherence(m, n, A);
+}
+
 /* The file's matrix times the truth is y, but for noise of the file's sigma. */
 static void check_problem(const char *name, double sigma) {
     CLEARED(csrec_measurement) scan;
@@ -140,18 +165,6 @@ TEST(problems_are_recovered) {
     says("told", "identity");
 }
 
-TEST(test_dense) {
-    for (int i = 0; i < 6; i++) {
-        int64_t n = INT64_C(1) << (4 + check_below(&seed, 4)), m = 2 + check_below(&seed, n / 2);
-        run_line("$B dense -n %lld -m %lld --seed %llu --haar %s --json", (long long)n,
-                 (long long)m, (unsigned long long)check_next(&seed),
-                 i % 2 ? "paper" : "two-sided");
-        says("out", "\"agrees\": true");
-        if (i % 2 == 0) assert_true(number_in(read_text("out"), "n") == (double)m);
-    }
-    run_well("$S line.npy -n 50 -o line.npz && $B dense line.npz -s omp -k 5");
-}
-
 TEST(test_mistakes) {
     static const mistake wrong[] = {
         {"", "no command given", 2},
@@ -168,8 +181,6 @@ TEST(test_mistakes) {
         {"phase -o a.npz -T 3 -Q 4", "at most --trials", 2},
         {"phase -o nowhere/a.npz -s omp", "nowhere", 1},
         {"phase -o gray.png.npz -e nothing", "is not one of", 2},
-        {"sparsity -o a.npz -n 10 -m 11", "at most --columns", 2},
-        {"sparsity -o a.npz -n 10 -m 5 -k 6", "at most --samples", 2},
         {"coherence -n 10 -m 11", "at most --columns", 2},
         {"coherence nothing.npz", "nothing.npz", 1},
         {"coherence gray.png", "gray.png", 1},
@@ -177,9 +188,7 @@ TEST(test_mistakes) {
         {"problems gaussian -m 300", "at most 256", 2},
         {"problems gaussian -o a.png", "measurements are", 2},
         {"problems gaussian -o a.npz -s omp", "give one of them", 2},
-        {"problems picture -n 100", "is square", 2},
-        {"dense -n 100", "power of two", 2},
-        {"dense -m 100", "at most 64", 2}};
+        {"problems picture -n 100", "is square", 2}};
     expect_mistakes("$B", wrong, sizeof wrong / sizeof *wrong);
     run_well("echo no >text.npz");
     expect_mistake("$B phase -o text.npz -s omp -n 16 -g 2 -T 1", 1, "text.npz");

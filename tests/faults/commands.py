@@ -71,7 +71,6 @@ COMMANDS = (
     Command("bench-problem", "csbench problems haar -n 16 -m 8 -k 2 -o new.npz --truth new.npy",
             ("new.npz", "new.npy")),
     Command("bench-coherence", "csbench coherence -n 16 --plot new.svg --json", ("new.svg",)),
-    Command("bench-dense", "csbench dense -n 16 -m 6"),
     Command("man", "csrecover --man"),
     Command("man-commands", "cslearn --man"),
     Command("help", "csrecover --help"),
