@@ -73,6 +73,14 @@ static void check_sums(device *d, int64_t n) {
     for (int64_t i = 0; i < n; sum += keys[i++]) assert_true(sums[i] == sum);
 }
 
+/* More than any device has: an error that names both numbers, and nothing leaks. */
+TEST_THERE(too_much_memory_is_refused, false) {
+    ENDS_BY(csrec_cuda_block_destroy) csrec_cuda_block block = {0};
+    csrec_cuda_block_take(&block, INT64_C(1) << 50, 1);
+    assert_refused(csrec_cuda_block_create(&block, "a test", &told), CSREC_MEMORY,
+                   "1125899906842624 bytes");
+}
+
 TEST_THERE(shims_equal_plain_loops, false) {
     const int64_t sizes[] = {1, 2, 31, 1000, 70001};
     for (int k = 0; k < 5; k++) {
