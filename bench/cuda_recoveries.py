@@ -161,10 +161,6 @@ def methods():
     ends = [float(found[backend]["log_likelihood"][-1]) for backend in BACKENDS]
     yield {"method": "mixture", **times, "difference": abs(ends[0] - ends[1]),
            "what": f"learning, 8 rounds, 40 Gaussians of the 8 x 8 patches of {side} x {side}"}
-    side = side_of(256)
-    filters = 0.4 * np.random.default_rng(7).uniform(-0.5, 0.5, (32, 8, 8))
-    yield row_of("conv", f"{side} x {side}, 32 filters of 8 x 8, 40 iterations", picture(side),
-                 model=csrecover.Model("conv", {"filters": filters}), atoms=40)
     side = side_of(250)
     yield row_of("pca", f"{side} x {side}, 200 components", picture(side), False,
                  model=components(side, 200))

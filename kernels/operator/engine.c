@@ -118,8 +118,6 @@ static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csre
     if (A->row == &csrec_operator_mask || A->row == &csrec_operator_identity)
         return csrec_cuda_operator_mask(A->data, op, error);
     if (A->row == &csrec_operator_haar) return csrec_cuda_haar_create(A, op, error);
-    if (csrec_conv_dictionary_of(A))
-        return csrec_cuda_operator_conv(csrec_conv_dictionary_of(A), op, error);
     if (A->row == &csrec_operator_chain) return make_chain(A, op, error);
     if (A->row == &csrec_operator_pairs) return make_pairs(A, op, error);
     if (A->row == &csrec_operator_hadamard) return csrec_cuda_operator_hadamard(A->data, op, error);

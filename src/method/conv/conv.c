@@ -164,13 +164,11 @@ const csrec_method_type csrec_method_conv = {
                         CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(ATOMS) |
                         CSREC_ACCEPTS(MIN_COEFFICIENT) | CSREC_ACCEPTS(SIGMA) |
                         CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START),
-             .iterates = true,
-             .device = "products of the filters"},
+             .iterates = true},
     .works_with = works_with,
     .suits = suits,
     .wants = "a picture",
     .needs_model = true,
     .complete = complete,
     .need = need_of,
-    .on_device = csrec_task_always,
     .run = recover};
