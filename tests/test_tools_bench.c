@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_tools_bench.c - csbench: coherence and problems against plain computations,
- * and mistakes. */
+/* test_tools_bench.c - csbench: coherence against plain computations, and mistakes. */
 #include "csbench.h"
 #include "dense.h"
 
@@ -100,71 +99,6 @@ TEST(coherence_of_points) {
     check_coherence(m, n, A);
 }
 
-/* The file's matrix times the truth is y, but for noise of the file's sigma. */
-static void check_problem(const char *name, double sigma) {
-    CLEARED(csrec_measurement) scan;
-    run_line("$B problems %s --sigma %g -o p.npz --truth x.npy --seed %llu", name, sigma,
-             (unsigned long long)check_next(&seed));
-    assert_ok(csrec_measurement_read("p.npz", NULL, &scan, NULL));
-    CLEARED(csrec_array) A = array_of("p.npz", "matrix"), x = read_values("x.npy");
-    int64_t m = scan.n, n = x.count;
-    double squares = 0.0, most = 0.0;
-    assert_int_equal(A.count, m * n);
-    assert_true(scan.sigma == sigma);
-    for (int64_t i = 0; i < m; i++) {
-        double r = scan.y[i];
-        for (int64_t j = 0; j < n; j++)
-            r -= csrec_array_value(&A, i * n + j) * csrec_array_value(&x, j);
-        squares += r * r;
-        most = fmax(most, fabs(r));
-    }
-    if (sigma > 0.0)
-        assert_true(fabs(squares / sigma / sigma - (double)m) < 6.5 * sqrt(2.0 * (double)m) + 25.0);
-    else
-        assert_true(most < 1e-10);
-}
-
-TEST(test_problems) {
-    static const char *const names[] = {"gaussian", "bernoulli",    "dct",    "haar",
-                                        "spikes",   "compressible", "picture"};
-    run_well("$B problems >listed && $B problems --list | cmp - listed");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        says("listed", names[i]);
-        check_problem(names[i], i % 2 ? 0.0 : 0.25);
-    }
-    run_well("$B problems gaussian -n 40 -m 30 -k 2 -s omp -s bpdn --json");
-    const char *text = read_text("out");
-    assert_true(number_in(text, "error") < 1e-4);
-    assert_true(number_in(text, "columns") == 2.0);
-}
-
-/* The command of docs/csbench.md finds what was written; without the basis it says what it guesses.
- */
-TEST(problems_are_recovered) {
-    static const char *const how[] = {"gaussian|omp", "bernoulli|omp", "dct|omp", "gaussian|bpdn",
-                                      "dct|htp --set k=12"};
-    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
-        run_line("$B problems %.*s -n 128 -m 80 -k 12 -o p.npz --truth x.npy --seed %llu",
-                 (int)(strchr(how[i], '|') - how[i]), how[i],
-                 (unsigned long long)check_next(&seed) >> 1);
-        run_line("$R p.npz -o r.npy --basis identity --solver %s --epsilon 1e-9",
-                 strchr(how[i], '|') + 1);
-        says("err", "r.npy: recovered");
-        assert_null(strstr(read_text("err"), "warning"));
-        CLEARED(csrec_array) x = read_values("x.npy"), found = read_values("r.npy");
-        double off = 0.0, whole = 0.0;
-        for (int64_t j = 0; j < x.count; j++) {
-            const double true_value = csrec_array_value(&x, j);
-            off = fmax(off, fabs(csrec_array_value(&found, j) - true_value));
-            whole = fmax(whole, fabs(true_value));
-        }
-        if (off > 1e-6 * whole) fail_msg("%s: error %g", how[i], off / whole);
-    }
-    run_well("$R p.npz -o r.npy --solver omp --epsilon 1e-9 2>told");
-    says("told", "No basis is given");
-    says("told", "identity");
-}
-
 TEST(test_mistakes) {
     static const mistake wrong[] = {
         {"", "no command given", 2},
@@ -183,12 +117,7 @@ TEST(test_mistakes) {
         {"phase -o gray.png.npz -e nothing", "is not one of", 2},
         {"coherence -n 10 -m 11", "at most --columns", 2},
         {"coherence nothing.npz", "nothing.npz", 1},
-        {"coherence gray.png", "gray.png", 1},
-        {"problems nobody", "is not one of", 2},
-        {"problems gaussian -m 300", "at most 256", 2},
-        {"problems gaussian -o a.png", "measurements are", 2},
-        {"problems gaussian -o a.npz -s omp", "give one of them", 2},
-        {"problems picture -n 100", "is square", 2}};
+        {"coherence gray.png", "gray.png", 1}};
     expect_mistakes("$B", wrong, sizeof wrong / sizeof *wrong);
     run_well("echo no >text.npz");
     expect_mistake("$B phase -o text.npz -s omp -n 16 -g 2 -T 1", 1, "text.npz");

@@ -12,7 +12,7 @@ typedef struct bench_command {
     int (*run)(int argc, char **argv);
 } bench_command;
 
-extern const bench_command bench_coherence, bench_phase, bench_problems;
+extern const bench_command bench_coherence, bench_phase;
 
 /* Whether a plot, or NULL, can be written: CLI_CONTINUE, or the exit code after a message. */
 int bench_plot_check(const cli_tool *tool, const char *plot);
@@ -20,18 +20,6 @@ int bench_plot_check(const cli_tool *tool, const char *plot);
 /* paper, two-sided: for CLI_CHOICE, and its value. */
 const char *bench_columns_name(int i);
 csrec_columns bench_columns(int i);
-
-/* bench_solvers_take, as a check of the command line: CLI_CONTINUE, or the exit code. */
-struct bench_trials;
-int bench_solvers_check(const cli_tool *tool, const cli_texts *names, struct bench_trials *trials);
-
-/* Of a command without operands; CLI_USAGE. */
-static inline int bench_operand_refuse(const cli_tool *tool, const char *operand) {
-    return cli_usage(tool, "takes options only, not '%s'; see %s --help", operand, tool->name);
-}
-
-/* The status, with its own words: of functions that have none. */
-csrec_status bench_in_words(csrec_status status, csrec_error *error);
 
 /* ------------------------------------------------------------------ random problems ---------- */
 
@@ -57,7 +45,7 @@ csrec_status bench_signal_draw(int amplitudes, int64_t m, int64_t n, const doubl
                                int64_t k, uint64_t key, double *x);
 
 /* The key of draw `number` for a purpose: different for all sizes. */
-typedef enum bench_purpose { BENCH_MATRIX = 4096, BENCH_SIGNAL, BENCH_NOISE } bench_purpose;
+typedef enum bench_purpose { BENCH_MATRIX = 4096, BENCH_SIGNAL } bench_purpose;
 uint64_t bench_key(uint64_t seed, bench_purpose purpose, int64_t m, int64_t k, int64_t number);
 
 /* ------------------------------------------------------------------ trials -------------------- */
@@ -79,9 +67,6 @@ typedef struct bench_trials {
 /* Takes the names, or, if there are none, all solvers that take a matrix. CSREC_ARGUMENT: the
  * error names the solver. CSREC_MEMORY. */
 csrec_status bench_solvers_take(const cli_texts *names, bench_trials *trials, csrec_error *error);
-
-/* Whether the solver has a parameter of that name. */
-bool bench_solver_has(const char *solver, const char *name);
 
 /* The options with which a solver runs: k known if it has a parameter k, else stopped by the
  * residual. They point to `set`. */

@@ -6,7 +6,8 @@
 #include "bench.h"
 #include "tools/common/output.h"
 
-csrec_status bench_in_words(csrec_status status, csrec_error *error) {
+/* The status, with its own words: of functions that have none. */
+static csrec_status in_words(csrec_status status, csrec_error *error) {
     return status ? cli_fail(error, status, "%s", csrec_status_text(status)) : CSREC_OK;
 }
 
@@ -29,14 +30,6 @@ const char *bench_columns_name(int i) {
 
 csrec_columns bench_columns(int i) {
     return choices[i];
-}
-
-int bench_solvers_check(const cli_tool *tool, const cli_texts *names, bench_trials *trials) {
-    csrec_error error;
-    csrec_status status = bench_solvers_take(names, trials, &error);
-    if (!status) return CLI_CONTINUE;
-    return status == CSREC_MEMORY ? cli_failure(tool, "%s", error.text)
-                                  : cli_usage(tool, "%s", error.text);
 }
 
 void bench_operator_clear(bench_operator *o) {
@@ -68,7 +61,7 @@ static csrec_status read_points(const csrec_measurement *m, csrec_columns column
     if (!status) status = csrec_rows_levels(&m->shape, CSREC_ORDER_MORTON, &levels);
     if (!status)
         status = csrec_rows_from_index(&m->shape, CSREC_ORDER_MORTON, m->n, m->index, rows);
-    bench_in_words(status, error);
+    in_words(status, error);
     if (!status) qsort(rows, (size_t)m->n, sizeof *rows, ascending);
     const csrec_operator_spec spec = {
         .name = "haar", .levels = levels, .m = m->n, .rows = rows, .columns = columns};
@@ -93,7 +86,7 @@ static csrec_status fill_products(bench_operator *o, csrec_error *error) {
     }
     free(unit);
     free(a);
-    return bench_in_words(status, error);
+    return in_words(status, error);
 }
 
 csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_operator *o,

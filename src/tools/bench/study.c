@@ -89,7 +89,10 @@ static void set_trials(bench_study *study) {
 
 static int check(bench_study *study) {
     const bench_study_options *o = study->options;
-    if (o->operand) return bench_operand_refuse(study->tool, o->operand);
+    csrec_error error;
+    if (o->operand)
+        return cli_usage(study->tool, "takes options only, not '%s'; see %s --help", o->operand,
+                         study->tool->name);
     const char *refusal = bench_ensemble_refusal(o->ensemble, o->n);
     if (refusal)
         return cli_usage(study->tool, "--columns %lld with --ensemble %s: %s", (long long)o->n,
@@ -98,8 +101,9 @@ static int check(bench_study *study) {
         return cli_usage(study->tool, "--matrices %lld: at most --trials, %lld",
                          (long long)o->matrices, (long long)o->count);
     set_trials(study);
-    int code = bench_solvers_check(study->tool, &o->solvers, &study->trials);
-    return code == CLI_CONTINUE ? check_files(study) : code;
+    csrec_status status = bench_solvers_take(&o->solvers, &study->trials, &error);
+    if (status == CSREC_MEMORY) return cli_failure(study->tool, "%s", error.text);
+    return status ? cli_usage(study->tool, "%s", error.text) : check_files(study);
 }
 
 /* Everything that the counts depend on. */

@@ -13,7 +13,7 @@ static int solver_number(const char *name) {
     return -1;
 }
 
-bool bench_solver_has(const char *solver, const char *name) {
+static bool has(const char *solver, const char *name) {
     const csrec_param *param;
     int number = solver_number(solver);
     for (int i = 0; (param = csrec_solver_param(number, i)); i++)
@@ -24,16 +24,16 @@ bool bench_solver_has(const char *solver, const char *name) {
 csrec_solve_options bench_solver_options(const char *solver, int64_t m, int64_t k,
                                          csrec_setting set[BENCH_SETTINGS]) {
     csrec_solve_options o = {.solver = solver, .stop = {.epsilon = 1e-6}, .settings = set};
-    if (bench_solver_has(solver, "k")) {
+    if (has(solver, "k")) {
         set[o.n_settings++] = (csrec_setting){"k", (double)k};
         o.stop.atoms = 200;
         o.stop.stagnation = 1e-4;
     }
-    if (bench_solver_has(solver, "lambda")) {
+    if (has(solver, "lambda")) {
         set[o.n_settings++] = (csrec_setting){"lambda", 1e-3};
         o.stop.atoms = 1000;
     }
-    if (bench_solver_has(solver, "debias")) set[o.n_settings++] = (csrec_setting){"debias", 1.0};
+    if (has(solver, "debias")) set[o.n_settings++] = (csrec_setting){"debias", 1.0};
     if (strcmp(solver, "omp") == 0) o.stop.atoms = k;
     if (strcmp(solver, "mp") == 0) o.stop.atoms = 16 * m;
     return o;
