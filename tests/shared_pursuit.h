@@ -56,11 +56,10 @@ static inline csrec_shared_job plain_job(const problem *p) {
                               .threads = 1};
 }
 
-/* ranks 0: without a communicator. One rank may have another engine. devices: so many, by turns,
- * have the pieces; 0: the CPU. */
+/* ranks 0: without a communicator. One rank may have another engine. */
 typedef struct plan {
     csrec_shared_job job;
-    int ranks, other, devices;
+    int ranks, other;
     const csrec_pieces_type *type;
     result *results;
 } plan;
@@ -69,13 +68,10 @@ static inline void run_rank(void *what, int rank, csrec_comm *comm, const csrec_
     const plan *p = what;
     csrec_shared_job job = p->job;
     result *s = &p->results[rank];
-    char name[32];
     if (why) s->error = *why;
     s->status = comm || p->ranks == 0 ? CSREC_OK : CSREC_MEMORY;
     job.comm = comm;
     if (rank == p->other && p->type) job.type = p->type;
-    snprintf(name, sizeof name, "cuda:%d", p->devices ? rank % p->devices : 0);
-    if (!s->status && p->devices) s->status = csrec_context_create(name, &job.where, &s->error);
     if (!s->status)
         s->status = csrec_shared_pursuit(&job, &s->atoms, job.residual ? s->r : NULL, &s->report,
                                          &s->error);

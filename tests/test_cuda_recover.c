@@ -171,7 +171,7 @@ TEST_THERE(reference_pursuits_are_refused, false) {
     options.backend = "cuda";
     ENDS_BY(found_clear) found f = found_create(&m, &options);
     assert_refused(csrec_recover(&m, &options, f.signal, NULL, NULL, &told), CSREC_UNSUPPORTED,
-                   "reference pursuit");
+                   "with these options");
 }
 
 /* auto leaves small signals, and what the device cannot do, to the CPU. */

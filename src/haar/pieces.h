@@ -126,7 +126,6 @@ typedef struct csrec_move {
 /* What one process's pieces have in common. */
 typedef struct csrec_pieces_job {
     const csrec_cut *cut;
-    const csrec_context *context;
     const uint64_t *rows; /* [n] */
     const double *y;      /* [n] */
     double units;
@@ -178,7 +177,7 @@ typedef struct csrec_pieces_type {
                            csrec_error *error);
 } csrec_pieces_type;
 
-extern const csrec_pieces_type csrec_pieces_cpu, csrec_pieces_cuda;
+extern const csrec_pieces_type csrec_pieces_cpu;
 
 /* Of the pool. CSREC_MEMORY. */
 csrec_status csrec_steps_create(const csrec_pieces_job *job, csrec_pool *pool, csrec_steps **all);

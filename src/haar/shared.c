@@ -84,8 +84,7 @@ static csrec_status add_threads(csrec_rounds *r, int64_t *threads, csrec_error *
 
 static csrec_status create(csrec_rounds *r, csrec_error *error) {
     const csrec_shared_job *job = r->job;
-    bool device = r->type != &csrec_pieces_cpu;
-    r->pieces.threads = device ? 1 : job->threads;
+    r->pieces.threads = job->threads;
     int64_t threads = 0;
     csrec_status status = add_threads(r, &threads, error);
     if (!status)
@@ -93,14 +92,13 @@ static csrec_status create(csrec_rounds *r, csrec_error *error) {
                                   samples_of_piece(job, threads), &r->cut);
     if (!status) status = share_out(r);
     if (status) return status;
-    r->pieces.context = &job->where;
     r->pieces.cut = &r->cut;
     r->pieces.rows = job->rows;
     r->pieces.y = job->y;
     r->pieces.units = r->units;
     r->pieces.small = job->small;
     r->pieces.piece = r->own;
-    r->pieces.log = or_else(job->log, device ? 1 << 20 : 1 << 14);
+    r->pieces.log = or_else(job->log, 1 << 14);
     r->few = or_else(job->few, 512);
     r->batch = or_else(job->batch, job->n / 128 + 64);
     size_t stretches = (size_t)(r->pieces.count + 1) * CSREC_INTERVALS;
@@ -268,14 +266,6 @@ static csrec_status collect(const csrec_rounds *r, csrec_atoms *atoms, double *r
     return status;
 }
 
-/* A signal of one sample is one piece, which is the CPU's. */
-static const csrec_pieces_type *type_of(const csrec_shared_job *job) {
-    static const csrec_pieces_type *const engines[CSREC_DEVICE_KINDS] =
-        CSREC_ENGINES(&csrec_pieces_cpu, &csrec_pieces_cuda);
-    if (job->type) return job->type;
-    return job->n == 1 ? &csrec_pieces_cpu : engines[job->where.kind];
-}
-
 csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atoms, double *r,
                                   csrec_shared_report *report, csrec_error *error) {
     csrec_shared_report own;
@@ -283,7 +273,7 @@ csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atom
     *report = (csrec_shared_report){0};
     csrec_rounds rounds = {.job = job,
                            .report = report,
-                           .type = type_of(job),
+                           .type = job->type ? job->type : &csrec_pieces_cpu,
                            .gather.comm = job->comm,
                            .units = csrec_pursuit_units(job->n, job->y)};
     csrec_error why = {{0}};

@@ -25,10 +25,9 @@ typedef struct csrec_shared_job {
     double small;  /* stop at coefficients below this */
     bool (*stops)(void *context, int64_t iterations, double energy); /* or NULL */
     void *context;
-    csrec_context where;           /* the pieces are; on a device r is not to be had */
-    const csrec_pieces_type *type; /* the engine; NULL: that of the device */
-    int threads;                   /* of the CPU */
-    bool residual;                 /* r is wanted */
+    const csrec_pieces_type *type; /* the engine; NULL: csrec_pieces_cpu */
+    int threads;
+    bool residual;  /* r is wanted */
     bool scattered; /* each process gets the atoms of its own pieces, not the first one all */
     /* How the work is divided, which does not change the result; 0: as suits the size. */
     int64_t most;  /* samples of a piece */

@@ -185,7 +185,6 @@ csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
     const csrec_stop *stop = &job->options->stop;
     observer o = {.options = job->options, .rules = csrec_rules_of(stop, -1, job->n, job->y)};
     csrec_shared_job own = {.comm = job->comm,
-                            .where = job->where,
                             .levels = job->levels,
                             .n = job->n,
                             .rows = job->rows,
