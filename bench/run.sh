@@ -4,7 +4,7 @@
 # bench/results, tables to the terminal. Options go to the program; those in Python tell theirs, and what
 # they measure, by --help:
 #   speed       pursuits, and the memory of a large one; --largest LOG2N, --samples LOG2N
-#   many, parts, large          ranks on one machine, and memory by the format of the files
+#   many, parts                 ranks on one machine, and memory by the format of the files
 #   pictures, peers, sidebyside, presets, noise, uncertainty   pictures
 #   rounds      measuring in rounds
 #   operators, phase            measured through an operator, and solvers
@@ -19,7 +19,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed many parts large pictures peers sidebyside presets noise uncertainty rounds operators phase'
+names='speed many parts pictures peers sidebyside presets noise uncertainty rounds operators phase'
 names="$names learn estimate silences smooth defaults renderer renderer_film"
 what=${1:-all}
 [ $# -eq 0 ] || shift

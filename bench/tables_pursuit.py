@@ -76,15 +76,3 @@ def parts(data):
         f"`.npz`, which is read as a whole; to "
         f"`.npy`, of HDF5 to HDF5. The values were {'the same' if same else 'OTHERS'}. "
         f"{named(data['machine'])}; bench/parts.py.")
-
-
-@shown("large")
-def large(data):
-    """A file larger than the memory it may use."""
-    rows = [(r["how"], f"{r['seconds']:.0f}", f"{r['peak_mib']:,.0f}", f"{r['psnr']:.2f}")
-            for r in data["rows"]]
-    same = all(r.get("same", True) for r in data["rows"])
-    return table(("", "seconds", "MiB", "PSNR, dB"), rows) + (
-        f"\n\nReading, recovering and writing a float TIFF of {data['side']:,} x {data['side']:,} "
-        f"pixels, {100 * data['rate']:.0f} % known, {data['file_mib']:.0f} MiB compressed. The slabs "
-        f"gave {'the same' if same else 'OTHER'} pixels. {named(data['machine'])}; bench/large.py.")
