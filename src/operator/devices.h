@@ -59,11 +59,6 @@ typedef struct csrec_conv_dictionary {
     double *norms;     /* [K][places] under the mask */
 } csrec_conv_dictionary;
 
-/* The dictionary if A is one, else NULL. */
-static inline const csrec_conv_dictionary *csrec_conv_dictionary_of(const csrec_operator *A) {
-    return A->row == &csrec_operator_conv ? (const csrec_conv_dictionary *)A->data : NULL;
-}
-
 /* ---- frequencies of a signal, as magnetic resonance measures: perhaps by several coils. */
 
 /* y_kc = f_k sum_j s_c(j) x_j exp(-2 pi i j k / n), of all axes; y: [m][coils] pairs. */
