@@ -11,8 +11,8 @@ import csrecover
 from csrecover._library import check, lib, new_error, pointer
 from csrecover._measurement import to_c
 from csrecover._options import options_of
-from library import (BACKENDS, BRIEF, THREADS, Recovery, beside, learn, least_ms, picture, psnr, rms, sampled,
-                       side_of)
+from library import (BACKENDS, BRIEF, THREADS, Recovery, beside, learn, least_ms, picture, psnr,
+                     rms, sampled, side_of)
 
 
 def threshold():
@@ -118,7 +118,7 @@ def recover():
             "picture_64_grids": {**whole, "equal_to_cpu": bool(np.array_equal(there, run.signal))}}
 
 
-# ---- methods that compute a part on a device, or none
+# ---- methods that compute a part on a device
 
 def patches(side):
     """8 x 8, two pixels apart."""
@@ -131,22 +131,9 @@ def mixture(side, rounds, backend):
                  least=1.0, seed=1)
 
 
-def row_of(method, what, values, device=True, **options):
-    run = Recovery(sampled(values), method=method, **options)
-    if not device:
-        return {"method": method, "what": what, "cuda_ms": None, "cpu_threads": THREADS,
-                "cpu_ms": least_ms(lambda: run("cpu"), 2, warm=False)}
-    times, there, here = run.beside()
+def row_of(method, what, values, **options):
+    times, there, here = Recovery(sampled(values), method=method, **options).beside()
     return {"method": method, "what": what, **times, "difference": rms(there, here)}
-
-
-def components(side, k):
-    """What a device would have to save: sums over a quarter of the entries, k x k eigenvectors."""
-    rng = np.random.default_rng(7)
-    return csrecover.Model("pca", {
-        "mean": rng.uniform(-0.5, 0.5, side * side), "noise": 1.0, "channels": 1.0,
-        "components": 2 / side * rng.uniform(-0.5, 0.5, (k, side * side)),
-        "variances": 1e5 / np.arange(1, k + 1), "shape": np.array([side, side], float)})
 
 
 def methods():
@@ -161,9 +148,6 @@ def methods():
     ends = [float(found[backend]["log_likelihood"][-1]) for backend in BACKENDS]
     yield {"method": "mixture", **times, "difference": abs(ends[0] - ends[1]),
            "what": f"learning, 8 rounds, 40 Gaussians of the 8 x 8 patches of {side} x {side}"}
-    side = side_of(250)
-    yield row_of("pca", f"{side} x {side}, 200 components", picture(side), False,
-                 model=components(side, 200))
     line = np.arange(1 << 16)
     yield row_of("frames", "a line of 2^16",
                  128 + 90 * np.sin(3e-3 * line) + np.where(line // 5000 % 2, 20.0, -20.0))

@@ -74,11 +74,10 @@ def adaptive(data):
 
 
 def methods(data):
-    """Whole recoveries and learning by methods that compute a part, or nothing, on the device."""
+    """Whole recoveries and learning by methods that compute a part on the device."""
     for r in data.get("methods", []):
-        there = (f"{r['cuda_ms']:,.1f} ms, differs by {r['difference']:.1e}"
-                 if r["cuda_ms"] is not None else "no engine")
-        yield (f"method {r['method']}, {r['what']}", there,
+        yield (f"method {r['method']}, {r['what']}",
+               f"{r['cuda_ms']:,.1f} ms, differs by {r['difference']:.1e}",
                f"{r['cpu_threads']} CPU threads {r['cpu_ms']:,.1f} ms")
 
 

@@ -60,7 +60,7 @@ static const cli_tool tool = {
         "counts the signals that come back; m / n and k / m are the middles of a grid. Solvers "
         "with a parameter k are told it, omp picks k columns, the others end at a residual of "
         "1e-6. All solvers get the same problems.\n"
-        "First a few sizes are timed, and the time of all is estimated. The file is written every "
+        "The file is written every "
         "10 seconds; the same command goes on from it after a stop, and its bytes are those of a "
         "run without one. It has successes [solvers, G, G], m [G], k [G, G], trials, n and the "
         "names of the solvers.\n"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* study.c - runs a study: checks, an estimate from timed sizes, progress, the report, and the file
- * of what is known so far, from which a run goes on. */
+/* study.c - runs a study: checks, progress, the report, and the file of what is known so far, from
+ * which a run goes on. */
 #include "study.h"
 
 #include <stdlib.h>
@@ -249,37 +249,8 @@ static csrec_status solve_size(runner *r, int64_t cell, csrec_error *error) {
     return save(study, error);
 }
 
-/* The sizes that are timed first: Gauss's two points of each axis, which integrate times that are
- * cubic in m and k exactly; of a run that goes on, the next ones that are not known. */
-static int64_t timed_size(const bench_study *study, int i) {
-    static const double points[2] = {0.2113, 0.7887};
-    int64_t column = (int64_t)(points[i / 2] * (double)study->grid);
-    int64_t row = (int64_t)(points[i % 2] * (double)study->grid);
-    int64_t cell = column * study->grid + row, cells = sizes_of(study);
-    for (int64_t tries = 0; tries < cells && is_known(study, cell); tries++)
-        cell = (cell + 1) % cells;
-    return cell;
-}
-
-static csrec_status estimate(runner *r, csrec_error *error) {
-    const bench_study *study = r->study;
-    const bench_trials *t = &study->trials;
-    csrec_status status = CSREC_OK;
-    double began = cli_seconds();
-    int64_t before = r->done;
-    char time[32];
-    for (int i = 0; i < 4 && !status; i++) status = solve_size(r, timed_size(study, i), error);
-    int64_t timed = r->done - before;
-    if (status || timed == 0 || study->options->quiet || r->done == r->total) return status;
-    cli_time_text((double)(r->total - r->done) * (cli_seconds() - began) / (double)timed, time);
-    cli_note(study->tool, "%lld of %lld sizes left, %d solvers, %lld signals each: about %s",
-             (long long)(r->total - r->done), (long long)r->total, t->n_solvers,
-             (long long)t->count, time);
-    return CSREC_OK;
-}
-
 static csrec_status solve_all(runner *r, csrec_error *error) {
-    csrec_status status = estimate(r, error);
+    csrec_status status = CSREC_OK;
     for (int64_t cell = 0; cell < r->total && !status; cell++) status = solve_size(r, cell, error);
     r->study->complete = status == CSREC_OK;
     return status;
