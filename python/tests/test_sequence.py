@@ -197,8 +197,8 @@ def test_what_a_callback_raises_arrives(rng):
 
 
 @pytest.mark.parametrize("channels", (None, 2))
-def test_time_may_be_any_axis(rng, channels):
-    """As if the axes were moved by numpy, there and back."""
+def test_time_may_be_any_axis(rng, channels, tool, tmp_path):
+    """As if the axes were moved by numpy, there and back; by the tool, too."""
     frames = film(rng, channels=channels)
     axis = None if channels is None else -1
     errors = channels is None
@@ -219,6 +219,16 @@ def test_time_may_be_any_axis(rng, channels):
     signal = wanted[0] if errors else wanted
     keep = fill | known if channels is None else (fill | known)[..., None]
     np.testing.assert_array_equal(np.moveaxis(some, 2, 0), np.where(keep, signal, np.nan))
+    for time in range(3):
+        np.save(tmp_path / "in.npy", np.moveaxis(frames, 0, time))
+        subprocess.run([tool, tmp_path / "in.npy", "-o", tmp_path / "out.npy", "-u",
+                        tmp_path / "e.npy", "--sequence", "--time-axis", str(time), "--quality",
+                        "fast", "-t", "1", "-q", "--dtype", "float64",
+                        "--channels-last" if channels else "--volume"], check=True)
+        np.testing.assert_array_equal(np.moveaxis(np.load(tmp_path / "out.npy"), time, 0), signal)
+        told = np.moveaxis(np.load(tmp_path / "e.npy"), time, 0)
+        if errors:
+            np.testing.assert_array_equal(told, wanted[1].astype(told.dtype))
     # Samples in a list, by their positions in the array as it is.
     moved = np.moveaxis(known, 0, 1)
     listed = cs.recover(np.moveaxis(frames, 0, 1)[moved], moved, time_axis=1, **WAY)
