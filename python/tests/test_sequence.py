@@ -183,9 +183,12 @@ def test_places_in_the_next_frame(rng, tool, tmp_path):
                 live.next(wrong)
         with pytest.raises(cs.DataError, match="allowed"):
             live.next(5, allowed=allowed[1:])
-    subprocess.run([tool.replace("csrecover", "cssample"), *(f"{tmp_path}/f{t}.npy" for t in range(3)),
-                    "--next", "60", "--seed", "4", "--sequence", "-o", f"{tmp_path}/n.npz"], check=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "n.npz")["index"], free)
+    for early in ([], ["f2", "f0"]):  # the last four frames count
+        names = [f"{tmp_path}/{name}.npy" for name in (*early, "none", "f0", "f1", "f2")[-6:]]
+        np.save(tmp_path / "none.npy", np.full(frames[0].shape, np.nan))
+        subprocess.run([tool.replace("csrecover", "cssample"), *names, "--next", "60", "--seed", "4",
+                        "--sequence", "-o", f"{tmp_path}/n.npz"], check=True)
+        np.testing.assert_array_equal(np.load(tmp_path / "n.npz")["index"], free)
 
 
 def test_what_a_callback_raises_arrives(rng):
