@@ -88,6 +88,14 @@ def test_the_tool_gives_the_same(rng, tool, tmp_path):
                     "--dtype", "float64", "-q"], check=True)
     for t, found in enumerate(cs.sequence(frames, **WAY)):
         np.testing.assert_array_equal(np.load(tmp_path / f"out/frame_{t}.npy"), found)
+    few = [tmp_path / f"frame_{t}.npy" for t in range(5)]
+    subprocess.run([tool, *few, "-o", f"{tmp_path}/own/", "-u", f"{tmp_path}/map/", "--sequence",
+                    "--dtype", "float64", "-q"], check=True)
+    told = cs.sequence(frames[:5], return_uncertainty=True, backend="cpu", threads=1)
+    for t, (found, errors) in enumerate(told):
+        np.testing.assert_array_equal(np.load(tmp_path / f"own/frame_{t}.npy"), found)
+        errors_told = np.load(tmp_path / f"map/frame_{t}.npy")
+        np.testing.assert_array_equal(errors_told, errors.astype(errors_told.dtype))
 
 
 def test_an_endless_film_is_taken_lazily(rng):
