@@ -171,10 +171,8 @@ typedef struct csrec_pieces_type {
     void (*undo)(void *state, int32_t own, csrec_steps *steps);
     /* All samples of a piece change by t; no pick of it is unsettled. */
     void (*shift)(void *state, int32_t own, double t);
-    /* The atoms of a piece, ascending by column; its y - Psi x [size]. Either may be NULL.
-     * CSREC_UNSUPPORTED: no residuals. */
-    csrec_status (*result)(const void *state, int32_t own, csrec_atoms *atoms, double *r,
-                           csrec_error *error);
+    /* The atoms of a piece, ascending by column. */
+    csrec_status (*result)(const void *state, int32_t own, csrec_atoms *atoms, csrec_error *error);
 } csrec_pieces_type;
 
 extern const csrec_pieces_type csrec_pieces_cpu;
