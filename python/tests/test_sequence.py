@@ -194,8 +194,8 @@ def test_places_in_the_next_frame(rng, tool, tmp_path):
     for early in ([], ["f2", "f0"]):  # the last four frames count
         names = [f"{tmp_path}/{name}.npy" for name in (*early, "none", "f0", "f1", "f2")[-6:]]
         np.save(tmp_path / "none.npy", np.full(frames[0].shape, np.nan))
-        subprocess.run([tool.replace("csrecover", "cssample"), *names, "--next", "60", "--seed", "4",
-                        "--sequence", "-o", f"{tmp_path}/n.npz"], check=True)
+        subprocess.run([tool.replace("csrecover", "cssample"), *names, "--next", "60", "--seed",
+                        "4", "--sequence", "-o", f"{tmp_path}/n.npz"], check=True)
         np.testing.assert_array_equal(np.load(tmp_path / "n.npz")["index"], free)
 
 
