@@ -38,7 +38,8 @@ static csrec_status interpolate(const cli_job *job, const csrec_measurement *m, 
     options.solve.settings = &kind;
     options.solve.n_settings = 1;
     options.solve.progress = cli_is_interrupted;
-    options.threads = own->threads;
+    /* The result does not depend on it; threads of a busy machine wait for each other. */
+    options.threads = cli_signal_values(m) < 1 << 18 ? 1 : own->threads;
     options.memory = own->memory;
     options.times = own->times;
     memcpy(options.range, own->range, sizeof options.range);

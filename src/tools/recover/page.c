@@ -216,8 +216,8 @@ static void put_numbers(const cli_page *p, const cli_chart *chart) {
         for (int64_t i = 0; i < chart->series[s].n; i++) {
             fputs("<tr><th scope=\"row\">", p->file);
             cli_html_text(p->file, chart->series[s].name);
-            fprintf(p->file, "</th><td>%.10g</td><td>%.6g</td></tr>\n", chart->series[s].x[i],
-                    chart->series[s].y[i]);
+            fprintf(p->file, "</th><td>%.*g</td><td>%.6g</td></tr>\n", chart->fractions ? 6 : 10,
+                    chart->series[s].x[i], chart->series[s].y[i]);
         }
     fputs("</table></div>\n</details>\n", p->file);
 }

@@ -193,7 +193,8 @@ csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *
 cli_levels cli_levels_of(int64_t values, double low, double high) {
     const double most = values <= 1 << 16 ? 65532.0 : values <= 1 << 18 ? 4094.0 : 255.0;
     const double least = high / most - low / most;
-    if (!(least > 0.0) || !isfinite(least)) return (cli_levels){low, 1.0};
+    if (!(least > 0.0) || !isfinite(least)) /* all are the same */
+        return (cli_levels){low, low == 0.0 ? 1.0 : fmax(1e-6 * fabs(low), DBL_MIN)};
     const double step = exp2(ceil(log2(least)));
     return (cli_levels){step * floor(low / step), step};
 }
