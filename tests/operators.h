@@ -307,13 +307,16 @@ static inline void draw_pairs(uint64_t *seed, drawn *d) {
     static const char *const real[] = {"dense", "haar",     "dct",    "conv", "mask",
                                        "chain", "hadamard", "matrix", "blur", "downsample"};
     drawn first = draw_operator(seed, real[check_below(seed, 10)], d->spec.backend);
-    if (first.spec.complex_signal || first.m * first.n > 1 << 16) {
+    first.spec.shape = &first.shape;
+    const bool fits = !first.spec.complex_signal && first.m * first.n <= 1 << 16;
+    const csrec_status status =
+        fits ? csrec_operator_create(&first.spec, &d->part[0], NULL) : CSREC_UNSUPPORTED;
+    if (status == CSREC_UNSUPPORTED) { /* or not on that backend */
         drop_drawn(&first);
         draw_pairs(seed, d);
         return;
     }
-    first.spec.shape = &first.shape;
-    assert_ok(csrec_operator_create(&first.spec, &d->part[0], NULL));
+    assert_ok(status);
     d->part[1] = first.part[0];
     d->part[2] = first.part[1];
     first.part[0] = first.part[1] = NULL;
