@@ -25,3 +25,6 @@ set(CMAKE_POSITION_INDEPENDENT_CODE OFF) # it is slower, and nothing loads the m
 foreach(name OpenMP::OpenMP_C PkgConfig::OPENBLAS)
   add_library(${name} ALIAS csrec_web_shim)
 endforeach()
+
+# Pages load the module: the loops that take the time are those of the templates (web/CMakeLists.txt).
+set(CMAKE_C_FLAGS_RELEASE "-Os -DNDEBUG")
