@@ -111,5 +111,14 @@ build_cmake tiff LICENSE.md -Dcxx=OFF -Dtiff-tools=OFF -Dtiff-tests=OFF -Dtiff-c
     -Dtiff-docs=OFF -Djpeg=OFF -Dold-jpeg=OFF -Djbig=OFF -Dlerc=OFF -Dlzma=OFF -Dzstd=OFF \
     -Dwebp=OFF -Dlibdeflate=OFF -Dpixarlog=OFF -Dlogluv=OFF -Dmdi=OFF -Dthunder=OFF -Dnext=OFF \
     -Dccitt=OFF
+# musl and the runtime come with Emscripten.
+cp "$(em-config EMSCRIPTEN_ROOT)/system/lib/libc/musl/COPYRIGHT" "$prefix/licenses/musl"
+echo "Copyright (c) the Emscripten authors, under the MIT licence, whose text is that of musl." \
+    >"$prefix/licenses/emscripten"
+for each in "$prefix"/licenses/*; do
+    printf '======== %s ========\n\n' "${each##*/}"
+    cat "$each"
+    printf '\n'
+done >"$prefix/licenses.txt"
 rm -rf "$work"
 touch "$prefix/done"

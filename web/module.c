@@ -124,12 +124,12 @@ EMSCRIPTEN_KEEPALIVE csrec_status web_read(const char *path, int axes, int label
                                         .channels_first = axes == 2,
                                         .volume = axes == 3,
                                         .labels = labels,
-                                        .empty = true,
                                         .no_guides = true,
                                         .placement = &own->placement,
                                         .facts = &own->facts};
     csrec_status status = csrec_measurement_read_with(path, &options, &own->m, error);
-    if (status == CSREC_DATA && !read_whole(path, &options, own, &why)) status = CSREC_OK;
+    if (status == CSREC_DATA && !read_whole(path, &options, own, &why) && own->m.n > 0)
+        status = CSREC_OK;
     if (!status) status = check_kind(own, path, error);
     own->bits = bits_of(&own->m);
     if (status)

@@ -85,6 +85,7 @@ function draw() {
   asked = true;
   requestAnimationFrame(() => {
     asked = false;
+    $('legend').hidden = $('right').value !== 'errors';
     const canvas = $('picture'), context = canvas.getContext('2d'), { width, height } = canvas;
     const at = state.result ? Math.round(width * $('divide').value / 1000) : width;
     context.clearRect(0, 0, width, height);
@@ -229,6 +230,8 @@ async function plan(options) {
 function recover() {
   return busy(async () => {
     forget();
+    if (state.whole && state.keep.every((k) => k))
+      throw new Error('Nothing is missing: paint over something, draw a pattern or load a mask');
     const options = { keep: state.keep, quality: $('quality').value };
     watch({ stage: options.quality === 'fast' ? 'starting' : 'loading the learned prior', total: 0 });
     const planned = await plan(options), start = performance.now();
