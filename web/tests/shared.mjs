@@ -11,7 +11,7 @@ export const site = process.env.CSREC_WEB_SITE ?? join(root, 'build-wasm/site');
 const native = process.env.CSREC_WEB_NATIVE ?? join(root, 'build-cpu');
 export const example = join(root, 'samples/example.png');
 export const seed = Number(process.env.CSREC_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-console.log(`seed ${seed} (CSREC_TEST_SEED=${seed} repeats this run)`);
+console.error(`seed ${seed} (CSREC_TEST_SEED=${seed} repeats this run)`);
 
 const plain = join(native, 'web/csrecover_plain');
 export const withoutNative = existsSync(plain) && existsSync(join(native, 'cssample')) ? false
