@@ -7,7 +7,6 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -43,10 +42,6 @@ static void own_folder(char path[PATH_ROOM]) {
 
 static bool find(const char *name, char path[PATH_ROOM]) {
     char own[PATH_ROOM];
-    const char *given = getenv("CSREC_PRIORS");
-    if (given && snprintf(path, PATH_ROOM, "%s/%s", given, name) < PATH_ROOM &&
-        access(path, R_OK) == 0)
-        return true;
     own_folder(own);
     for (int i = 0; i < FOLDERS; i++) {
         int length = snprintf(path, PATH_ROOM, "%s/%s/%s", own, folders[i], name);
