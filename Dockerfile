@@ -9,7 +9,7 @@ ARG CUDA=OFF
 WORKDIR /src
 COPY . .
 SHELL ["/bin/bash", "-eo", "pipefail", "-c"]
-RUN . cmake/bootstrap.sh && install_packages dpkg-dev file g++ && bootstrap_formats && \
+RUN . cmake/bootstrap.sh && install_packages dpkg-dev file g++ && \
     bootstrap_packages demo
 RUN cmake --preset package -DCSREC_CUDA=${CUDA} && cmake --build --preset package && \
     cpack --preset package

@@ -82,17 +82,21 @@ install_packages() {
         $root env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "$@"
 }
 
+# As of missing_packages.
 missing_options() {
     # shellcheck disable=SC2086
-    missing_libraries $CSREC_FORMAT_LIBRARIES $CSREC_MPI_LIBRARIES
+    missing_libraries $CSREC_FORMAT_LIBRARIES
+    [ "${1:-}" != demo ] || return 0
+    # shellcheck disable=SC2086
+    missing_libraries $CSREC_MPI_LIBRARIES
     have_program mpirun.openmpi || echo openmpi-bin
     have_program mpirun.mpich || echo mpich
 }
 
-# bootstrap_options: the libraries of formats, and MPI, which the build leaves out where missing.
+# bootstrap_options [demo]: the libraries of formats, and MPI, which the build leaves out where missing.
 bootstrap_options() {
     # shellcheck disable=SC2046
-    set -- $(missing_options)
+    set -- $(missing_options "${1:-}")
     [ $# -gt 0 ] || return 0
     if ! have_program apt-get || ! install_packages "$@"; then
         say "Without these, by their Debian names, formats of files or MPI are left out: $*"
@@ -101,7 +105,7 @@ bootstrap_options() {
 
 # bootstrap_packages [demo | fuzz | long]: stops with the names of the packages if they cannot be had.
 bootstrap_packages() {
-    [ "${1:-}" = demo ] || bootstrap_options
+    bootstrap_options "${1:-}"
     # Word splitting is meant: one package a word.
     # shellcheck disable=SC2046
     set -- $(missing_packages "${1:-}")
@@ -127,13 +131,13 @@ bootstrap_build() {
     cmake --build --preset "$1" || exit 1
 }
 
-# bootstrap_demo TARGET...: builds these in build; a new folder has no tests, and kernels only if the
-# machine has a GPU.
+# bootstrap_demo: builds in build all that `cmake --install build` takes, too; a new folder has no
+# tests, and kernels only if the machine has a GPU.
 bootstrap_demo() {
     if ! [ -f build/build.ninja ]; then
         cuda=OFF
         nvidia-smi -L 2>/dev/null | grep -q GPU && cuda=AUTO
         cmake --preset default -DCSREC_TESTS=OFF -DCSREC_WERROR=OFF -DCSREC_CUDA=$cuda || exit 1
     fi
-    cmake --build build --target "$@" || exit 1
+    cmake --build build || exit 1
 }

@@ -51,7 +51,9 @@ foreach(tool ${CSREC_TOOLS})
   install(FILES ${CSREC_MANUAL_DIR}/fish/${tool}.fish
           DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT tools)
 endforeach()
-# Priors, which the library finds beside itself (src/learn/net/prior_files.c).
+# Priors, which the library finds beside itself, here and there (src/learn/net/prior_files.c).
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/share/csrecover ${PROJECT_BINARY_DIR}/share
+     COPY_ON_ERROR SYMBOLIC)
 install(DIRECTORY share/csrecover DESTINATION ${CMAKE_INSTALL_DATADIR} COMPONENT runtime
         FILES_MATCHING PATTERN "prior-*.npz" PATTERN README.md)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/csrecover COMPONENT tools)

@@ -56,46 +56,26 @@ methods() {
         both="$work/m-best.png" truth="$work/small.png"
 }
 
-# The mean over photographs that bench/adaptive.py measured: photographs RATE PATTERN.
-photographs() {
-    tr -d ' \n' <bench/results/adaptive.json | grep -o '"mean":[^]]*' | tr '}' '\n' |
-        sed -n "s/.*\"best\",\"rate\":$1,\"pattern\":\"$2\",\"psnr\":\([0-9.]*\).*/\1/p" |
-        awk '{ printf "%.1f", $1 }'
-}
-
-# The PSNR of a picture, as strip writes it below: decibels NAME, of NAME.npz and NAME.png.
+# The PSNR of a recovery of the example, as strip writes it below.
 decibels() {
-    panels "$1.npz" "$1.png" samples/example.png -o "$work/panels.png" | sed 's/.*PSNR \(.*\) dB.*/\1/'
+    panels samples/example.npz "$1" samples/example.png -o "$work/panels.png" |
+        sed 's/.*PSNR \(.*\) dB.*/\1/'
 }
 
 # The first picture of README.md and the words below it. Users recover its files: samples/example.png
-# is the scene with all pixels, samples/example.npz an eighth of them, traced in rounds.
+# is the scene with all pixels, samples/example.npz a quarter of them.
 example() {
-    local scene=(--width 300 --height 200) even=$work/even rounds=$work/rounds
-    raytrace "${scene[@]}" --rate 0.25 -o "$even.npz" >/dev/null
-    raytrace "${scene[@]}" --rate 0.125 --adaptive -o "$rounds.npz" >/dev/null
-    cp "$rounds.npz" samples/example.npz
-    raytrace "${scene[@]}" --full -o samples/example.png >/dev/null
-    csrecover "$even.npz" -o "$even.png" --quiet --quality best
-    csrecover "$rounds.npz" -o "$rounds.png" --quiet --quality best
-    strip --truth samples/example.png --zoom 4,166,82 --dot 3 -o docs/figures/example.png \
-        "25 % evenly=$even.npz" "recovered=$even.png" \
-        "12.5 % in rounds=density:$rounds.npz" "recovered=$rounds.png" \
-        truth=samples/example.png
-    awk -v even="$(decibels "$even")" -v rounds="$(decibels "$rounds")" \
-        -v photographs="$(photographs 0.25 poisson) $(photographs 0.125 rounds) $(photographs 0.25 rounds)" '
-        BEGIN {
-            if (split(photographs, mean, " ") != 3 || rounds < even || mean[2] < mean[1] - 0.5) {
-                print "README.md: not the same picture from half the samples" >"/dev/stderr"
-                exit 1
-            }
-            printf "*25 %% of the pixels, evenly spread, give %s dB. Half as many, placed where " \
-                "the recovery is least certain ([in rounds]" \
-                "(docs/choosing.md#measuring-in-rounds)), give %s dB (third panel: density of " \
-                "samples, white is dense). The means of five photographs are %s and %s dB, and %s " \
-                "dB from 25 %% in rounds.*\n", even, rounds, mean[1], mean[2], mean[3]
-        }' >"$work/half"
-    place half README.md <"$work/half"
+    raytrace --width 300 --height 200 --rate 0.25 -o samples/example.npz >/dev/null
+    raytrace --width 300 --height 200 --full -o samples/example.png >/dev/null
+    interpolate linear samples/example.npz "$work/linear.png"
+    csrecover samples/example.npz -o "$work/best.png" --quiet --quality best
+    strip --truth samples/example.png --zoom 4,166,82 -o docs/figures/example.png \
+        "25 % of the pixels=samples/example.npz" "interpolated=$work/linear.png" \
+        "csrecover=$work/best.png" "all pixels=samples/example.png"
+    echo "*25 % of the pixels of a rendering; linear interpolation, $(decibels "$work/linear.png")" \
+        "dB; csrecover, $(decibels "$work/best.png") dB; all pixels. Below, a part enlarged.*" \
+        >"$work/first"
+    place first README.md <"$work/first"
 }
 
 if [ "${2:-}" = theory ]; then

@@ -32,6 +32,9 @@ rendered = rattler_build.Stage0Recipe.from_file(path).render(rattler_build.Varia
 assert len(rendered) == 1, f"{path}: {len(rendered)} packages for one system"
 recipe = yaml.safe_load(Path(path).read_text())
 assert recipe["context"]["version"] == version, f"{path}: version is not {version}"
+functions = set(re.findall(r"^(\w+)\(\)", Path("cmake/bootstrap.sh").read_text(), re.M))
+called = re.findall(r"\bbootstrap_\w+|\binstall_packages\b", Path("Dockerfile").read_text())
+assert called and functions >= set(called), f"Dockerfile: cmake/bootstrap.sh has no {called}"
 named = re.compile(r"(?<![\w/.])((?:tests|packaging|python|cmake|\.ci)/[\w./-]+)")
 for file in [*Path(".github/workflows").glob("*.yml"), Path("Dockerfile"), Path(path)]:
     for script in named.findall(file.read_text()):

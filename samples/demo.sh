@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 out=${1:-demo-out}
 size=${SIZE:-320}
 bootstrap_packages demo
-bootstrap_demo csrecover cssample cslearn csbench raytrace panels
+bootstrap_demo
 mkdir -p "$out"
 
 trace() { # NAME OPTION...: the numbers to $out/NAME.txt

@@ -135,8 +135,13 @@ TEST(a_missing_prior_is_named) {
     expect_mistake("$N s.npz --method net -o none.png", 1, "prior-gray.npz: no learned prior");
     says("err", "a/b/c/../share/csrecover");
     says("err", "a model of kind net");
-    run_well(
-        "$N s.npz -q -t 1 -o out.png && $N s.npz --method net -M prior.npz -q -t 1 -o out.png");
+    run_well("$N s.npz --method net -M prior.npz -q -t 1 -o out.png");
+    assert_string_equal(read_text("err"), "");
+    run_well("$N s.npz -q -t 1 -o out.png --json > told.json");
+    says("err", "warning: s.npz: No learned prior is installed, so method frames takes its place");
+    says("told.json", "No learned prior is installed");
+    run_well("CSREC_PRIORS='" CSREC_TOOL_FOLDER "/share' $N s.npz -q -t 1 -o out.png");
+    assert_string_equal(read_text("err"), "");
     /* Beside the library, it is found; a damaged one is named. */
     run_well("mkdir -p a/b/share/csrecover && cp prior.npz a/b/share/csrecover/prior-gray.npz && "
              "$N s.npz --method net -q -t 1 -o out.png");

@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from pack import NAMES, unpacked
+
 CONV, DOWN, UP = 0, 1, 2  # kinds of layers, as in the file
 RENDERED, RENDERED_MADE = 20, 8  # planes of a network for renderings (radiance.py)
 TONE = 1.0                # one of 255 levels
@@ -185,7 +187,8 @@ def read(path):
         beside = tuple(int(z[name]) if name in z else 0 for name in ("frames", "guides"))
         planes = 3 * beside[0] + 2 + beside[1] if any(beside) else 2 * channels + 2
         planes = RENDERED if kind == "rendered" else planes
-        net = Network(planes, z["layers"]).fill(z["weights"])
+        weights = unpacked(*map(z.get, NAMES)) if "weights_scale" in z else z["weights"]
+        net = Network(planes, z["layers"]).fill(weights)
         net.kind = kind
         return net, channels, beside
 

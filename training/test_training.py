@@ -3,6 +3,7 @@
 promise, and a tiny network learns, stops and goes on. Needs PyTorch, and csrecover for some."""
 import re
 import secrets
+import subprocess
 import sys
 from pathlib import Path
 
@@ -76,6 +77,14 @@ def test_files_are_read_back(rng, tmp_path):
         again, found, beside = network.read(tmp_path / "a.npz")
         assert (found, beside) == (channels, (0, 0)) and again.layers == net.layers
         np.testing.assert_array_equal(again.flat(), net.flat().half().float())
+        subprocess.run([sys.executable, Path(network.__file__).with_name("pack.py"),
+                        tmp_path / "a.npz", tmp_path / "packed.npz"], check=True)
+        near, *_ = network.read(tmp_path / "packed.npz")
+        for a, b in zip(near.flat().split(64), again.flat().split(64)):  # half a step, and 16 bits
+            assert (a - b).abs().max() <= (0.5 + 0.07) * b.abs().max() / 127 + 1e-7
+        first = network.Network(2 * channels + 2, net.layers[:1]).flat().numel()
+        np.testing.assert_array_equal(near.flat()[:first], again.flat()[:first])
+        assert not np.array_equal(near.flat(), again.flat())
     np.savez(tmp_path / "b.npz", kind="net")
     with pytest.raises(ValueError, match="layers"):
         network.read(tmp_path / "b.npz")

@@ -54,6 +54,8 @@ typedef struct csrec_recover_options {
     double range[2];         /* bounds of the result; NAN, or equal ones: not given, see below */
     csrec_curve curve;       /* CSREC_CURVE_AUTO: chosen by the samples */
     bool labels;             /* y are classes, see "label maps" below */
+    const char *substitute;  /* set by presets: the method in place of one whose learned prior is
+                                not installed; NULL: none (csrec_doubt_prior) */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -396,6 +398,11 @@ CSREC_API bool csrec_doubt_result(const csrec_recover_report *report, char text[
 /* A sentence if the options, as given to csrec_recover, name a solver but no basis, for what was
  * measured through an operator: in which basis the signal is sparse is then a guess. */
 CSREC_API bool csrec_doubt_basis(const csrec_measurement *measurement,
+                                 const csrec_recover_options *options, char text[CSREC_DOUBT_SIZE]);
+
+/* A sentence if the preset of the options, or the default without one, would use a learned prior
+ * that is not installed (net.h), so that another method takes its place, at up to 2 dB less. */
+CSREC_API bool csrec_doubt_prior(const csrec_measurement *measurement,
                                  const csrec_recover_options *options, char text[CSREC_DOUBT_SIZE]);
 
 /* ------------------------------------------------------------------ a part only --------------- */

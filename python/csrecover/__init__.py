@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from . import datasets
 from ._conv import conv2d, conv2d_backward
 from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, Error, FileError, FormatError,
-                      OutOfMemoryError, RecoveryWarning, Stopped, UnknownArgumentError, UnsupportedError)
+                      OutOfMemoryError, RecoveryWarning, Stopped, UnknownArgumentError, UnsupportedError, warn)
 from ._haar import Haar, haar_rows, haar_transform
 from ._info import RecoverInfo, Track
 from ._inpaint import inpaint
@@ -27,7 +27,6 @@ from ._library import Atoms, lib, name_all, text
 from ._measurement import Measurement, Placement, place, read, write
 from ._metrics import psnr, ssim
 from ._models import Model, read_model
-from ._adaptive import adaptive
 from ._next import merge, path_order, where_next
 from ._noise import doubts, estimate_noise, find_outliers
 from ._omp import orthogonal_mp, orthogonal_mp_gram
@@ -35,6 +34,7 @@ from ._plot import plot_uncertainty
 from ._progress import Progress
 from ._operators import Chain, Conv, Dct, Dense, Mask, Operator, Pairs, Sparse, Wavelet
 from ._recover import recover
+from ._rounds import measure_rounds
 from ._sample import positions_of, sample
 from ._sequence import Sequence, sequence
 from ._solve import Solution, solve, synthesize
@@ -52,15 +52,20 @@ __all__ = [
     "DeviceError", "Error", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OutOfMemoryError", "Pairs", "Placement", "Progress", "RecoverInfo", "RecoveryWarning",
     "Sequence", "Solution", "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
-    "Wavelet", "adaptive", "backends", "bases", "conv2d",
+    "Wavelet", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
-    "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
+    "measure_rounds", "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "sequence", "solve", "solvers", "ssim",
     "synthesize", "tiles", "where_next", "write",
 ]
 
 name_all(globals(), __all__)
+
+
+def __dir__() -> list[str]:
+    """What is public."""
+    return sorted([*__all__, "__version__"])
 
 
 def _has_sklearn() -> bool:
@@ -76,6 +81,8 @@ def _has_sklearn() -> bool:
 if _has_sklearn():
     __all__.append("OrthogonalMatchingPursuit")
 
+_RENAMED = {"adaptive": "measure_rounds"}  # by names that were
+
 if not TYPE_CHECKING:  # a checker would take any name for one of the module
     def __getattr__(name: str) -> Any:
         if name == "OrthogonalMatchingPursuit":
@@ -85,4 +92,8 @@ if not TYPE_CHECKING:  # a checker would take any name for one of the module
                 raise AttributeError("csrecover.OrthogonalMatchingPursuit needs scikit-learn 1.6: "
                                      f"{error}") from error
             return OrthogonalMatchingPursuit
+        if name in _RENAMED:
+            warn(f"csrecover.{name} is now called {_RENAMED[name]}; the old name goes with version 0.4",
+                 DeprecationWarning)
+            return globals()[_RENAMED[name]]
         raise AttributeError(f"module 'csrecover' has no attribute '{name}'")

@@ -14,7 +14,7 @@ from ._arguments import scalar, seed_of, whole
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._labels import along, axis_of, is_labelled, nodata_of
 from ._leave import delivered
-from ._whole import UNSAID, said, take_axis
+from ._whole import UNSAID, picture_dtype, said, take_axis
 
 #: What needs all blocks at once, or is no array.
 _WHOLE = ("index", "shape", "robust", "callback", "progress", "comm", "coefficients", "reference",
@@ -129,8 +129,10 @@ def lazily(recover: Callable[..., Any], given: dict[str, Any]) -> Any:
     axis = take_axis(said(data, axis), data.ndim)
     single = data.dtype.kind == "f" and data.dtype.itemsize <= 4
     working = np.dtype(np.float32 if single else np.float64)
-    dtype = working if dtype is None else np.dtype(dtype)
     depth, within = given.pop("depth"), given["within"]
+    if dtype is None and within is None and fill is None and not given.get("labels"):
+        dtype = picture_dtype(data)
+    dtype = working if dtype is None else np.dtype(dtype)
     data, known = _known(data, mask, nodata, axis)
     values = array.where(known, data.astype(working), working.type(np.nan))
     if axis is not None:

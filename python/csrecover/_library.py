@@ -93,8 +93,10 @@ def unknown_argument(key: str, names: Sequence[str], remedy: str) -> UnknownArgu
 
 
 def named(function: F) -> F:
-    """The function, with an UnknownArgumentError for a keyword argument that it does not have."""
+    """The function, with an UnknownArgumentError for a keyword argument that it does not have, and
+    a signature that is read at a glance: docstrings tell types."""
     kinds = inspect.signature(function).parameters.values()
+    function.__signature__ = inspect.Signature([p.replace(annotation=p.empty) for p in kinds])  # type: ignore
     names = [p.name for p in kinds if p.kind is not p.POSITIONAL_ONLY]
 
     @functools.wraps(function)

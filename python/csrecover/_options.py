@@ -10,7 +10,7 @@ from typing import Any, Callable, Optional, Sequence
 import numpy as np
 
 from ._arguments import SEED, deviation, flag, scalar, seed_of, whole, word
-from ._errors import ArgumentError
+from ._errors import ArgumentError, RecoveryWarning, warn
 from ._library import NULL, doubles, ffi, lib, number, pointer, text, unknown, unknown_argument
 from ._models import Model
 from ._tables import bases, methods, solvers
@@ -169,4 +169,7 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
             raise ArgumentError(f"model = {model!r}; give a Model, as of read_model")
         options.model = model._handle
         keep.append(model)
+    sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
+    if lib.csrec_doubt_prior(made, options, sentence):
+        warn(text(sentence), RecoveryWarning)
     return options

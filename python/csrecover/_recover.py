@@ -24,7 +24,8 @@ from ._noise import doubts_about, estimate_noise, find_outliers
 from ._options import options_of
 from ._progress import Callback, Watch
 from ._typing import L, Mask, RecoverOptions, Samples
-from ._whole import UNSAID, ChannelAxis, _parts, _signal, taken_as, time_first
+from ._whole import (UNSAID, ChannelAxis, _parts, _signal, picture_dtype, taken_as,
+                     time_first)
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -156,147 +157,84 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             **params: float) -> Any:
     """The whole picture, volume or signal from some of its entries.
 
+    >>> picture = csrecover.datasets.picture("discs", 64)            # [H, W] of 8 bits
+    >>> known = np.random.default_rng(1).random((64, 64)) < 0.4      # true where it is known
+    >>> found = csrecover.recover(picture, known)                    # a picture with gaps; 8 bits
+    >>> found = csrecover.recover(np.where(known, picture, np.nan))  # gaps are NaN, or masked (np.ma)
+    >>> found = csrecover.recover(picture[known], mask=known, quality="best", sigma=2)   # samples
+    >>> found = csrecover.recover([3, 5, 9], index=[0, 7, 12], shape=(4, 4))  # at flat positions
+    >>> found = csrecover.recover(np.stack([picture] * 3, -1), known, channel_axis=-1)   # colours
+    >>> found, error = csrecover.recover(picture, known, return_uncertainty=True)
+    >>> csrecover.write("scan.npz", csrecover.sample(picture, rate=0.25))
+    >>> found = csrecover.recover("scan.npz")                        # a file: .tif, .nc, .csv, ...
+    >>> camera = csrecover.measure(picture, "hadamard", rate=0.3)    # sums: single-pixel, MRI
+    >>> found, info = csrecover.recover(camera, return_info=True)
+    >>> info.method
+    'pnp'
+
+    Series, DataFrames, DataArrays, Quantities come back with their labels.
+
     Parameters
     ----------
-    y : array_like or Measurement
-        [N] samples, or [N, C] of C channels; a :class:`Measurement`, or the path of a file that
-        :func:`read` reads (mask: a path, too); or the whole array, with
-        ``mask``, masked (:mod:`numpy.ma`), or with NaN where it is not known. A channel that is not
-        measured in a sample is NaN there. Of a ``DataArray`` of
-        xarray comes one with the same dims, coords, attrs and name; of a ``Series`` or ``DataFrame``
-        of pandas one with its labels; of a ``Quantity``, ``NDData`` or ``CCDData`` of astropy, whose
-        mask says what is not known, one with its unit, wcs and meta
+    y : array_like, Measurement or path
+        the whole array with ``mask`` or NaN; or samples, [N] or [N, C] of C channels. A channel that
+        a sample lacks is NaN
     mask : array_like of bool, optional
-        bool, the signal's shape: **true where sampled**; y lists its true entries in C order.
-        :func:`inpaint` takes the opposite
-    index, shape
+        **true where known** (:func:`inpaint` takes the opposite); samples are its true entries in C
+        order. Of a file a path
+    index, shape : optional
         instead of mask: [N] flat C-order positions in any order, and the signal's shape
     channel_axis : int, str or None, optional
-        of a whole array: the axis of channels, -1 for [H, W, 3], or its name in a DataArray; None:
-        there is none. Where a last axis of 2 to 4 may be either, it must be said. A mask with channels
-        says where each is known; one that is known nowhere stays NaN
+        axis of channels, -1 for [H, W, 3]; None: there is none
     dtype : dtype, optional
-        of the result. Integers are rounded and clipped to their range
+        of the result; integers are rounded and clipped. Default: of a whole picture of 8 or 16 bits
+        its own, else floats
     quality : str, optional
-        'fast', 'balanced', 'best' or 'max': a method and its parameters. Without it, and without what
-        follows: 'balanced' for up to three axes
-    method, solver, basis, **params
-        see :func:`methods`, :func:`solvers` and :func:`bases`; ``lambda_`` stands for the
-        parameter ``lambda``
+        'fast', 'balanced' (default), 'best' or 'max'
+    method, solver, basis, **params : optional
+        in its place, see :func:`methods`, :func:`solvers`, :func:`bases`; ``lambda_`` for ``lambda``
     sigma : float, array_like or 'auto', optional
-        standard deviation of the noise of one sample, in units of y, or 'auto':
-        :func:`estimate_noise`. Or an array, of each sample or entry, perhaps of each channel: 0 where
-        there is no noise, NaN where it is not known
+        noise: standard deviation of a sample, of each, or estimated (:func:`estimate_noise`)
     rays : float or array_like, optional
-        how many measurements, as rays of a path tracer, each sample is the mean of: for each sample or
-        entry; of a whole array entries of 0 are not measured. A sigma that is one number is that of one
-        ray; without sigma rays scatter in proportion to the light. Positions that are given again are
-        averaged by their rays. Values that are not finite are left out, with a warning
-    robust : bool, optional
-        first drop what :func:`find_outliers` finds
-    labels : bool, optional
-        y are classes, integers: the result has classes of the samples alone, in their dtype. Of a
-        DataArray with ``flag_values``, say. Each class is recovered as a signal of 0 and 1, and the
-        largest wins; at most 256 classes. No ``sigma``, ``return_uncertainty`` or ``reference``
+        how many measurements each sample is the mean of, as rays of a path tracer; a sigma is then
+        that of one ray
+    robust, labels : bool, optional
+        drop what :func:`find_outliers` finds; y are classes, at most 256
     guide : array_like or dict, optional
-        known beside the samples: [H, W] or [H, W, K] like the signal, NaN where unknown, or a dict of
-        such by their names: albedo, normal, depth of a rendering; the photograph of a depth map
-    scale : (float, float), optional
-        values of black and white, in units of y
-    shifts : int, optional
-        Haar grids to average over; 1: the plain grid of the paper
-    seed, rng : int, Generator or RandomState, optional
-        draws the grids; rng: in its place a Generator, a RandomState or a number
-    order, columns : str, optional
-        'morton', 'hilbert', 'raster'; 'paper', 'two-sided'
-    reference_pursuit : bool, optional
-        the paper's loop on plain grids, with solver 'mp': a full transform for every atom; slow,
-        the same picks
-    atoms, epsilon, min_coefficient
-        stop a pursuit after so many atoms, at ||r|| <= epsilon ||y||, or when the best
-        coefficient, in units of y, is below
-    range : (float or None, float or None), optional
-        bounds of the result; known samples outside are kept. Default: (0, None) where the samples
-        reach from near 0 up, as radiance does, without ``scale``; else no bounds
-    curve : str, optional
-        'none': the values are recovered; 'log': their logarithm, so that errors beside a lamp are
-        small; 'auto', the default: where they span decades and the logarithm errs less on samples
-        left out. The info says which, and why
-    callback : callable, optional
-        called with a :class:`Progress`; a true result stops, and the best so far is returned
-    progress : bool or tqdm, optional
-        True, or a bar of tqdm, shows how far it is
-    threads : int, optional
-        0: all cores. The result does not depend on it
-    memory : int, optional
-        bytes that the recovery may take, 0 for what is available. What does not fit is recovered in
-        overlapping tiles, or :class:`MemoryError` is raised before the work
-    tile : int, optional
-        most values of a tile; larger signals are recovered in overlapping ones. 0: 2**24
-    time_axis : int, str or None, optional
-        of three axes the one that is time, or its name in a DataArray: each frame is recovered from its
-        samples and those of the frames around it, see :class:`Sequence`. Default: of a DataArray the
-        dim ``time``, or one with dates, where no method is named; else, and for None, none
-    times : array_like, optional
-        [n] where the entries of a signal of one axis are, ascending, if not at equal distances (method
-        'smooth', the default). A DataArray or a Series has them in its index: numbers or dates
-    minutes : float, optional
-        time to improve a result, for methods that do as long as they run; 0: the method's own
-    backend : str, optional
-        'auto', 'cpu', or 'cuda' for all GPUs. The result does not depend on their number
-    devices : list of int, optional
-        numbers of the GPUs to use, with backend 'cuda' or none
-    comm : mpi4py communicator, optional
-        processes that share the tiles: all of them call with the same arguments, and the first
-        one has the result, the bits of one process with these tiles; the others get None, as of
-        ``comm.gather``. Needs at least as many tiles as processes (``tile``)
-    coefficients : bool, optional
-        also the atoms, in the info (one plain grid)
+        known everywhere, [H, W] or [H, W, K], NaN where not: albedo and depth, other bands, a photograph
+    scale, range, curve : optional
+        values of black and white; bounds of the result; 'none', 'log' or 'auto'
+    time_axis, times : optional
+        axis that is time, so that frames are recovered from each other; [N] times of a series
+    within, fill : optional
+        fill only so many entries from known ones; or only where true. The rest stays NaN
+    callback, progress : optional
+        called with a :class:`Progress`, true stops; True or a bar of tqdm shows how far it is
+    threads, memory, tile, minutes, backend, devices, comm : optional
+        cores, bytes, values of a tile, time to improve a result, 'auto', 'cpu' or 'cuda', GPUs,
+        communicator of mpi4py; the result does not depend on the number of cores, GPUs or processes
+    seed, rng : optional
+        what draws random grids
+    shifts, order, columns, reference_pursuit, atoms, epsilon, min_coefficient, coefficients : optional
+        of pursuits on Haar grids, see docs/pursuit.md: ``epsilon`` ends one at ||r|| <= epsilon ||y||
     model : Model, optional
-        a :class:`Model` that the recovery rests on; nothing else but seed, threads, callback and
-        what was sampled counts then
-    reference, peak
-        the truth, of the signal's shape, and the range of its values (default: of an unsigned
-        integer dtype): the info's tracks then have the PSNR of each step
-    within : float, optional
-        fill only what is at most so many entries (Euclidean) from a known entry of its channel, for up
-        to three axes. The rest stays unknown: NaN, or the value that stands for it in a DataArray
-    fill : array_like of bool, optional
-        fill only where this is true: of the signal's shape, with the channels or without
+        that a method rests on, as of :func:`read_model`
+    reference, peak : optional
+        the truth and the distance of black and white, for the info's tracks
     depth : int or sequence of int, optional
-        of an array of dask (or a DataArray that holds one), which is recovered lazily, block by block:
-        entries around each block, along all axes or each, that it is recovered from. Default: 64, of
-        volumes 16; more where samples or holes are further apart
-    return_uncertainty : bool, optional
-        return (signal, uncertainty): the expected root mean square error of every value, in units of
-        y, 0 for samples that are kept; it takes four further recoveries of up to 65,536 values, and
-        one of the whole
-    return_info : bool, optional
-        return (signal, :class:`RecoverInfo`), or (signal, uncertainty, info)
+        of an array of dask, recovered by blocks: entries around each
+    return_uncertainty, return_info : bool, optional
+        return (signal, expected root mean square error of each value), with a :class:`RecoverInfo`
 
     Returns
     -------
-    signal : ndarray or DataArray
-        of the signal's shape, with C channels last, or in ``channel_axis``, if y has them: float32
-        if y is float32, else float64. With ``return_uncertainty`` and
-        ``return_info`` a tuple
+    signal : ndarray, or of y's kind
+        of the signal's shape, with C channels last or in ``channel_axis``
 
     Notes
     -----
-    Warns with :class:`RecoveryWarning` of what lets the result be worthless: :func:`doubts`, a pursuit
-    that ended far from its bound, a result that misses its measurements by more than ``sigma`` and
-    ``epsilon`` allow.
-
-    Examples
-    --------
-    >>> image = csrecover.datasets.picture("discs", 64)
-    >>> mask = np.random.default_rng(1).random(image.shape) < 0.3     # true where sampled
-    >>> picture = csrecover.recover(image[mask], mask=mask, quality="balanced")
-    >>> csrecover.psnr(picture, image) > 22
-    True
-    >>> picture, info = csrecover.recover(image[mask], mask=mask, method="grids", return_info=True)
-    >>> info.method
-    'grids'
+    Warns with :class:`RecoveryWarning` of what lets the result be worthless. The README of the
+    package says more of each argument.
     """
     given = dict(locals())
     if is_lazy(y):
@@ -331,6 +269,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     m = guided(m, guide, labelled, time)
     if robust:
         m = picked(m, ~find_outliers(m, threads=threads))
+    if dtype is None and within is None and fill is None and np.shape(y) != np.shape(m.y):
+        dtype = None if labels else picture_dtype(y)
     own = m
     if time is not None:
         m = time_first(m, time)

@@ -23,7 +23,7 @@ from ._noise import estimate_noise
 from ._options import options_of, settings
 from ._progress import Callback, Watch
 from ._recover import _signal
-from ._whole import UNSAID, ChannelAxis, of_dtype, taken, taken_as
+from ._whole import UNSAID, ChannelAxis, of_dtype, picture_dtype, taken, taken_as
 
 
 class Sequence:
@@ -125,7 +125,7 @@ class Sequence:
         check(lib.csrec_sequence_push(self._handle, made, error), error)
         del keep
         form = _signal(m, made)
-        wanted = kept(np.asarray(m.y)) if self._dtype is None else self._dtype
+        wanted = picture_dtype(y) or kept(np.asarray(m.y)) if self._dtype is None else self._dtype
         axis = where if isinstance(where, int) and form.ndim > len(m.shape) else -1
         self._forms.append((form.shape, wanted, nodata, axis, restore))
         return self._ready()

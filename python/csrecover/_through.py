@@ -23,6 +23,32 @@ ROWS = ("uniform", "first", "variable", "lines")
 class Through:
     """The operator A of a measurement y = A x, as :func:`measure` and measurement files have it.
 
+    Parameters
+    ----------
+    name : str
+        'hadamard', 'fourier', 'matrix', 'blur' or 'downsample'
+    ordering : str, optional
+        of Hadamard's rows: 'natural' (default), 'sequency', 'cake-cutting', 'zig-zag'
+    scramble : int, optional
+        hadamard: seed of a permutation of the entries; None: they stay
+    complex : bool, optional
+        fourier: the signal is complex
+    coils : array, optional
+        fourier: [coils, *shape] sensitivities
+    matrix : array, optional
+        matrix: [rows, entries of the signal, or of a block]
+    block : tuple of int, optional
+        matrix: extents of the blocks that it is applied to; None: the whole signal
+    kernel : array, optional
+        blur: weights, with the axes of the signal; their middle is at extent // 2
+    factor : tuple of int, optional
+        downsample: entries along each axis that are averaged
+    centred : bool, optional
+        fourier: frequency 0 and entry 0 are in the middle, y = fftshift(fftn(ifftshift(x))), as of
+        fastMRI, BART and SigPy; False: as numpy.fft.fftn has them; None: as y shows, with a warning
+    norm : str, optional
+        fourier: 'backward' (default), 'ortho' or 'forward', as of numpy.fft
+
     Examples
     --------
     >>> csrecover.Through("hadamard", ordering="sequency").name
@@ -30,28 +56,16 @@ class Through:
     """
 
     name: str
-    """'hadamard', 'fourier', 'matrix', 'blur' or 'downsample'"""
     ordering: Optional[str] = None
-    """of Hadamard's rows: 'natural' (default), 'sequency', 'cake-cutting', 'zig-zag'"""
     scramble: Optional[int] = None
-    """hadamard: seed of a permutation of the entries; None: they stay"""
     complex: bool = False
-    """fourier: the signal is complex"""
     coils: Optional[np.ndarray] = None
-    """fourier: [coils, *shape] sensitivities"""
     matrix: Optional[np.ndarray] = None
-    """matrix: [rows, entries of the signal, or of a block]"""
     block: Optional[tuple[int, ...]] = None
-    """matrix: extents of the blocks that it is applied to; None: the whole signal"""
     kernel: Optional[np.ndarray] = None
-    """blur: weights, with the axes of the signal; their middle is at extent // 2"""
     factor: Optional[tuple[int, ...]] = None
-    """downsample: entries along each axis that are averaged"""
     centred: Optional[bool] = None
-    """fourier: frequency 0 and entry 0 are in the middle, y = fftshift(fftn(ifftshift(x))), as of
-    fastMRI, BART and SigPy; False: as numpy.fft.fftn has them; None: as y shows, with a warning"""
     norm: Optional[str] = None
-    """fourier: 'backward' (default), 'ortho' or 'forward', as of numpy.fft"""
 
 
 def _extents(given: Any, dims: int, name: str) -> tuple[Any, tuple[int, ...]]:
@@ -166,8 +180,8 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
         the signal, real or complex, of 1 to 3 axes
     operator : str or Through
         'hadamard' (scrambled by ``seed``, where neither ordering nor scramble is given), 'fourier',
-        'matrix', 'blur', 'downsample', with the fields of :class:`Through` as further parameters; or
-        a :class:`Through`
+        'matrix', 'blur', 'downsample'; or a
+        :class:`Through`
     rate, count
         rows to measure, as a share of the signal's entries or their number. Default: all
     rows : str, optional
@@ -179,6 +193,8 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
         draws rows and noise; rng: in its place a Generator, a RandomState or a number
     channel_axis : int, optional
         axis of the image that holds channels
+    **parameters
+        fields of :class:`Through`
 
     Returns
     -------

@@ -138,6 +138,12 @@ def of_dtype(signal: np.ndarray, dtype: Any) -> np.ndarray:
     return np.clip(np.rint(signal), ends.min, ends.max).astype(wanted)
 
 
+def picture_dtype(y: Any) -> Optional[np.dtype]:
+    """That of a whole picture of 8 or 16 bits, which its recovery has, too; None: floats."""
+    dtype = getattr(y, "dtype", None)
+    return np.dtype(dtype) if np.ndim(y) > 1 and dtype in (np.uint8, np.uint16) else None
+
+
 def filled(image: Any, mask: Any, channel_axis: Optional[int]) -> np.ndarray:
     """What :func:`csrecover.inpaint` knows, of the image's shape: its mask is true where it does
     not."""

@@ -68,7 +68,7 @@ def drawn(truth, mask):
             "sample": lambda **by: cs.sample(truth, 0.2, "uniform", **by).index,
             "where_next": lambda **by: cs.where_next(mask, 20, **by),
             "recover": lambda **by: cs.recover(truth, mask, shifts=4, backend="cpu", **by),
-            "adaptive": lambda **by: cs.adaptive(lambda at: truth[at[:, 0], at[:, 1]], truth.shape,
+            "measure_rounds": lambda **by: cs.measure_rounds(lambda at: truth[at[:, 0], at[:, 1]], truth.shape,
                                                  60, rounds=1, backend="cpu", **by).index,
             "learn_gmm": lambda **by: cs.learn_gmm(patches, 4, rounds=1, **by)["means"],
             "learn_conv": lambda **by: cs.learn_conv(truth, filters=2, size=4, iterations=1,

@@ -2,6 +2,7 @@
 """The examples of docstrings run, and docstrings have what numpydoc wants of every argument."""
 import doctest
 import inspect
+import pydoc
 
 import numpy as np
 import pytest
@@ -40,3 +41,9 @@ def test_every_argument_is_told(name):
     thing = public()[name]
     found = validate.validate(f"{thing.__module__}.{thing.__qualname__}")["errors"]
     assert not [error for error in found if error[0] in WANTED]
+
+
+def test_what_is_public_is_listed():
+    assert dir(csrecover) == sorted([*csrecover.__all__, "__version__"])
+    shown = pydoc.plain(pydoc.render_doc(csrecover.recover)).splitlines()
+    assert len(shown) < 90 and any(">>>" in line for line in shown[:8])  # examples are on its first screen

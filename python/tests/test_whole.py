@@ -78,7 +78,9 @@ def test_two_meanings_are_refused(rng):
 def test_integers_are_rounded_and_clipped(rng):
     picture, mask = colours(rng)
     bright = np.rint(picture[..., 0] * 1.6).clip(0, 255).astype(np.uint8)
-    floats = cs.recover(bright, mask, **WAY)
+    floats = cs.recover(bright, mask, dtype=float, **WAY)
+    assert cs.recover(bright, mask, **WAY).dtype == np.uint8
+    assert cs.recover(bright[mask], mask, **WAY).dtype == np.float64
     for dtype in (np.uint8, "uint16", np.int8):
         found = cs.recover(bright, mask, dtype=dtype, **WAY)
         ends = np.iinfo(dtype)

@@ -53,6 +53,49 @@ static csrec_status measure_array(const csrec_npz *npz, const csrec_model_field 
     return CSREC_OK;
 }
 
+/* A whole array of floats, of `count` entries; the caller frees *values. */
+static csrec_status read_floats(const csrec_npz *npz, const char *name, int64_t count,
+                                float **values, csrec_error *error) {
+    csrec_npz_member member;
+    csrec_status status = csrec_npz_begin(npz, name, &member, error);
+    if (status) return status;
+    *values = malloc((size_t)member.header.count * sizeof **values);
+    if (member.header.count != count)
+        status = csrec_fail(error, CSREC_DATA,
+                            "%s: has %lld entries; must have %lld; learn the "
+                            "model again",
+                            member.name, (long long)member.header.count, (long long)count);
+    else if (!*values)
+        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
+    else
+        status = csrec_npy_values_f32(&member.reader, &member.header, member.name, *values, error);
+    return csrec_npz_end(&member, status, error);
+}
+
+/* Codes of 8 bits become values: a block of them has a scale in the array "<field>_scale"; where
+ * that is 0, the block is the next of "<field>_rest". */
+static csrec_status scale_blocks(const csrec_npz *npz, const char *field, csrec_array *array,
+                                 csrec_error *error) {
+    enum { BLOCK = CSREC_MODEL_BLOCK };
+    char name[64];
+    float *values = array->data, *scale = NULL, *rest = NULL;
+    const int64_t blocks = (array->count + BLOCK - 1) / BLOCK;
+    int64_t kept = 0;
+    snprintf(name, sizeof name, "%s_scale", field);
+    csrec_status status = read_floats(npz, name, blocks, &scale, error);
+    for (int64_t b = 0; b < blocks && !status; b++) kept += scale[b] == 0.0f;
+    snprintf(name, sizeof name, "%s_rest", field);
+    if (!status && kept > 0) status = read_floats(npz, name, kept * BLOCK, &rest, error);
+    const float *next = rest;
+    for (int64_t i = 0; i < array->count && !status; i++) {
+        const float factor = scale[i / BLOCK];
+        values[i] = factor == 0.0f ? *next++ : csrec_model_rounded((double)values[i] * factor);
+    }
+    free(scale);
+    free(rest);
+    return status;
+}
+
 static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *field,
                                csrec_array *array, csrec_error *error) {
     csrec_npz_member member;
@@ -70,7 +113,9 @@ static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *fi
         status = csrec_npy_values_f64(reader, header, member.name, array->data, error);
     if (!status && field->dtype == CSREC_I64)
         status = csrec_npy_values_i64(reader, header, member.name, array->data, error);
-    return csrec_npz_end(&member, status, error);
+    const bool coded = field->dtype == CSREC_F32 && header->kind == 'i' && header->bytes == 1;
+    status = csrec_npz_end(&member, status, error);
+    return status || !coded ? status : scale_blocks(npz, field->name, array, error);
 }
 
 /* Before any array is unpacked, all shapes are checked to agree and to fit into memory. */

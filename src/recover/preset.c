@@ -105,9 +105,13 @@ static const char *name_of(int i) {
     return NULL;
 }
 
-static bool suits(const struct preset *row, const csrec_measurement *measurement) {
+static bool has_prior(const struct preset *row) {
     const int64_t prior = row->rendered ? CSREC_PRIOR_RENDERED : row->beside ? 0 : 1;
-    if (row->prior && !csrec_prior_installed(prior, 0, NULL)) return false;
+    return !row->prior || csrec_prior_installed(prior, 0, NULL);
+}
+
+/* Whether the row is for such a measurement, where its prior is installed. */
+static bool suits(const struct preset *row, const csrec_measurement *measurement) {
     if (row->beside) return measurement && row->method->suits(measurement);
     const bool through = measurement && measurement->through;
     if (row->through != through) return false;
@@ -124,16 +128,29 @@ static void apply(const struct preset *row, csrec_recover_options *options) {
     options->solve.n_settings = row->n_settings;
 }
 
+/* Applies the first row of the name, NULL: of the standard, that suits and whose prior is there. */
+static bool choose(const struct preset *row, int rows, const char *name,
+                   const csrec_measurement *measurement, csrec_recover_options *options) {
+    bool lacks = false;
+    for (; rows-- > 0; row++) {
+        if (name ? strcmp(row->name, name) != 0 : !row->standard) continue;
+        if (!suits(row, measurement)) continue;
+        if (has_prior(row)) {
+            apply(row, options);
+            options->substitute = lacks ? options->method : NULL;
+            return true;
+        }
+        lacks = true;
+    }
+    return false;
+}
+
 const char *csrec_recover_preset(int i, const csrec_measurement *measurement,
                                  csrec_recover_options *options) {
     const char *name = i < 0 ? NULL : name_of(i);
     if (!name || !options) return name;
     csrec_recover_defaults(options);
-    for (int k = 0; k < PRESETS; k++) {
-        if (strcmp(presets[k].name, name) != 0 || !suits(&presets[k], measurement)) continue;
-        apply(&presets[k], options);
-        break;
-    }
+    (void)choose(presets, PRESETS, name, measurement, options);
     return name;
 }
 
@@ -147,11 +164,7 @@ const char *csrec_preset_default(const csrec_measurement *measurement,
         return "a table of unlike series, by its samples: each is filled as a line and by the "
                "others; name a quality or a method to recover it as a picture";
     }
-    for (int k = 0; k < PRESETS && has_preset; k++) {
-        if (!presets[k].standard || !suits(&presets[k], measurement)) continue;
-        apply(&presets[k], options);
-        break;
-    }
+    if (has_preset) (void)choose(presets, PRESETS, NULL, measurement, options);
     return NULL;
 }
 
@@ -160,22 +173,17 @@ const char *csrec_preset_default(const csrec_measurement *measurement,
 /* More passes of the network, or Gaussian groups, gain nothing. */
 void csrec_labels_default(const csrec_measurement *measurement, bool fast,
                           csrec_recover_options *options) {
-    static const struct preset nearest = {.method = &csrec_method_smooth,
-                                          .settings = line,
-                                          .n_settings = 1},
-                               plain = {.method = &csrec_method_smooth,
-                                        .settings = rough,
-                                        .n_settings = 1},
-                               learned = {.method = &csrec_method_net, .prior = true};
-    const int axes = measurement ? measurement->shape.dims : 2;
-    for (int k = 0; k < PRESETS && presets[k].beside; k++)
-        if (strcmp(presets[k].name, fast ? "fast" : "balanced") == 0 &&
-            suits(&presets[k], measurement)) {
-            apply(&presets[k], options);
-            return;
-        }
-    const bool has_prior = !fast && suits(&learned, measurement);
-    if (axes <= 3) apply(axes == 1 ? &nearest : has_prior ? &learned : &plain, options);
+    static const struct preset rows[] = {
+        {"fast", &csrec_method_smooth, line, 1, .axes = 1},
+        {"fast", &csrec_method_smooth, rough, 1, .axes = 0},
+        {"balanced", &csrec_method_smooth, line, 1, .axes = 1},
+        {.name = "balanced", .method = &csrec_method_net, .prior = true},
+        {"balanced", &csrec_method_smooth, rough, 1, .axes = 0}};
+    const char *name = fast ? "fast" : "balanced";
+    int beside = 0;
+    while (presets[beside].beside) beside++;
+    if (choose(presets, beside, name, measurement, options)) return;
+    (void)choose(rows, sizeof rows / sizeof *rows, name, measurement, options);
 }
 
 const char *csrec_labels_preset(int i, const csrec_measurement *measurement,

@@ -15,6 +15,9 @@
 #include "learn/model.h"
 #include "net/net.h"
 
+/* The environment variable that names a folder of priors. */
+#define CSREC_PRIORS "CSREC_PRIORS"
+
 enum { CSREC_PRIOR_CHANNELS = 16, CSREC_PRIOR_RENDERED = -1 };
 
 /* Reads the prior that csrec_prior_installed finds, 0: that for guides and frames;

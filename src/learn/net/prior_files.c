@@ -7,13 +7,14 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { PATH_ROOM = 4096 };
 
-/* From the folder of the library: in a Python package; lib, or build, beside share; a folder of
- * lib, or of build. */
+/* From the folder of the library: of a build or in a Python package; lib beside share; a folder of
+ * lib. */
 static const char *const folders[] = {"share", "../share/csrecover", "../../share/csrecover"};
 
 enum { FOLDERS = sizeof folders / sizeof *folders };
@@ -40,11 +41,14 @@ static void own_folder(char path[PATH_ROOM]) {
         strcpy(path, ".");
 }
 
+/* In the folder that the user names, and nowhere else. */
 static bool find(const char *name, char path[PATH_ROOM]) {
     char own[PATH_ROOM];
+    const char *named = getenv(CSREC_PRIORS);
     own_folder(own);
-    for (int i = 0; i < FOLDERS; i++) {
-        int length = snprintf(path, PATH_ROOM, "%s/%s/%s", own, folders[i], name);
+    for (int i = 0; i < (named ? 1 : FOLDERS); i++) {
+        const int length = named ? snprintf(path, PATH_ROOM, "%s/%s", named, name)
+                                 : snprintf(path, PATH_ROOM, "%s/%s/%s", own, folders[i], name);
         if (length < PATH_ROOM && access(path, R_OK) == 0) return true;
     }
     return false;
@@ -66,12 +70,16 @@ bool csrec_prior_installed(int64_t channels, size_t size, char *path) {
 csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error) {
     char path[PATH_ROOM];
     if (find_prior(channels, path)) return csrec_model_read(path, model, error);
-    own_folder(path);
     const char *const kind = channels == CSREC_PRIOR_RENDERED ? "rendered"
                              : channels == 0                  ? "beside"
                                                               : "net";
-    return csrec_fail(error, CSREC_FILE,
-                      "prior-%s.npz: no learned prior is installed in %.200s/%s; install it, give "
-                      "a model of kind %s, or use quality fast",
-                      channels > 0 ? "gray" : kind, path, folders[1], kind);
+    const char *named = getenv(CSREC_PRIORS);
+    if (!named) own_folder(path);
+    return csrec_fail(
+        error, CSREC_FILE,
+        "prior-%s.npz: no learned prior is installed in %.200s%s%s; name its folder in "
+        "the environment variable " CSREC_PRIORS ", give a model of kind %s, or use "
+        "quality fast",
+        channels > 0 ? "gray" : kind, named ? named : path, named ? "" : "/",
+        named ? "" : folders[1], kind);
 }

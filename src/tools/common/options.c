@@ -154,15 +154,14 @@ const char *cli_hint(const char *given, int n, const char *const *names, char te
     return text;
 }
 
-/* "; a solver: --solver omp", where another option has the value; the name may be near one. */
+/* "; did you mean --solver omp?", where another option has the value; the name may be near one. */
 static const char *elsewhere(const cli_tool *tool, const char *value, char text[CLI_HINT]) {
     text[0] = '\0';
     for (int i = 0; i < tool->n_options; i++) {
         const cli_option *o = &tool->options[i];
         for (int k = 0; o->choice && o->type == CLI_CHOICE && o->choice(k); k++)
             if (strcasecmp(o->choice(k), value) == 0) {
-                snprintf(text, CLI_HINT, "; a%s %.12s: --%.12s %.16s",
-                         strchr("aeiou", o->name[0]) ? "n" : "", o->name, o->name, o->choice(k));
+                snprintf(text, CLI_HINT, "; did you mean --%.12s %.16s?", o->name, o->choice(k));
                 return text;
             }
     }

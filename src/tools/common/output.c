@@ -93,8 +93,14 @@ cli_ending cli_ending_of(const csrec_format *format) {
 int cli_ending_refuse(const cli_tool *tool, const char *option, const char *path, int use,
                       const char *also) {
     char list[128];
-    return cli_usage(tool, "%s %s: name a %s%s", option, path,
-                     csrec_format_list(use, false, "or", list, sizeof list), also);
+    const csrec_format *format = csrec_format_of(path);
+    csrec_format_list(use, false, "or", list, sizeof list);
+    if (format && format->needs && format->uses == 0)
+        return cli_usage(tool,
+                         "%s %s: %s needs %s, without which this was built; build again with "
+                         "that library, or name a %s%s",
+                         option, path, format->title, format->needs, list, also);
+    return cli_usage(tool, "%s %s: name a %s%s", option, path, list, also);
 }
 
 bool cli_is_dash(const char *path) {

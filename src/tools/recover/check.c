@@ -248,6 +248,11 @@ static int check_batch(const cli_request *request) {
     if (mask)
         return cli_usage(request->tool,
                          "2 inputs need a folder, -o FOLDER/; is %s a mask? --mask %s", mask, mask);
+    const char *last = a->inputs.text[a->inputs.n - 1], *dot = strrchr(last, '.');
+    if (a->json && dot && strcmp(dot, ".json") == 0)
+        return cli_usage(request->tool,
+                         "%s: is no input; --json writes to standard output: --json > %s", last,
+                         last);
     if (a->output && !request->folder)
         return cli_usage(request->tool,
                          "%d inputs need a folder for their outputs, -o FOLDER/, not %s",

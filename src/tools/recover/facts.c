@@ -267,7 +267,7 @@ __attribute__((format(printf, 2, 3))) static void say(cli_sentences *s, const ch
 
 static void print(const cli_job *job, const cli_sentences *s, int from) {
     char text[CSREC_DOUBT_SIZE];
-    for (int i = from; i < s->n && !job->a->quiet; i++) {
+    for (int i = from; i < s->n && (!job->a->quiet || i < s->grave); i++) {
         cli_spell(job->tool, s->text[i], text, sizeof text);
         fprintf(stderr, "warning: %s: %s\n", job->input, text);
     }
@@ -309,6 +309,7 @@ static bool loses_overviews(const cli_job *job) {
 
 static cli_sentences of_samples(const cli_job *job) {
     cli_sentences s = {.n = 0};
+    s.n = s.grave = csrec_doubt_prior(&job->in.measurement, &job->setup.options, s.text[0]);
     add_unknown(job, &s);
     if (loses_overviews(job))
         say(&s, "The overviews are not written: they would be of the old values; make new ones of "

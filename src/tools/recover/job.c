@@ -273,21 +273,6 @@ static void tell_long(const cli_job *job) {
              steps_of(plan) > 0.0 ? "; --minutes shortens it" : "");
 }
 
-/* A preset that would use a learned prior did not find one. */
-static void tell_no_prior(const cli_job *job) {
-    const cli_recover_arguments *a = job->a;
-    csrec_recover_options preset;
-    int quality = a->quality >= 0 ? a->quality : 1; /* balanced */
-    bool chosen = a->method >= 0 || a->solver >= 0 || a->basis >= 0 || a->model;
-    if (chosen || quality == 0 || a->quiet || job->in.measurement.shape.dims != 2 ||
-        csrec_prior_installed(1, 0, NULL))
-        return;
-    const char *name = csrec_recover_preset(quality, &job->in.measurement, &preset);
-    if (strcmp(preset.method, job->setup.plan.method.name) == 0)
-        cli_note(job->tool, "%s: no learned prior is installed; %s uses method %s (docs/prior.md)",
-                 job->input, name, preset.method);
-}
-
 /* A file's axis of time is used without being asked for. */
 static void tell_time(const cli_job *job) {
     const int time = job->in.facts.time;
@@ -317,7 +302,6 @@ int cli_job_load(cli_job *job) {
         cli_format_has(job->out.format, CSREC_USE_LOSSY) && !job->a->quiet)
         cli_note(job->tool, "note: " CLI_LOSSY, job->out.output);
     if (code == CLI_CONTINUE) tell_long(job);
-    if (code == CLI_CONTINUE) tell_no_prior(job);
     job->in.seconds = cli_seconds() - start;
     return code;
 }

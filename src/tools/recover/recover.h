@@ -306,7 +306,7 @@ int cli_job_noise(cli_job *job);
 /* What a reader of a result should know (facts.c). */
 typedef struct cli_sentences {
     char text[12][CSREC_DOUBT_SIZE];
-    int n;
+    int n, grave; /* the first `grave` are told to who wants quiet, too */
 } cli_sentences;
 
 /* Finds doubts about the samples that are used, and prints them as warnings. */

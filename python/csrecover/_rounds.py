@@ -14,7 +14,7 @@ from ._next import _like
 from ._progress import Callback, Watch
 
 
-def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, channels: int = 1,
+def measure_rounds(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, channels: int = 1,
              first: int = 0, rounds: int = 0, goal: float = 0.0, sigma: float = 0.0,
              scale: Optional[tuple[float, float]] = None, allowed: Any = None,
              start: Optional[Measurement] = None, seed: int = SEED, rng: Any = None,
@@ -63,7 +63,7 @@ def adaptive(measure: Callable[[np.ndarray], Any], shape: Any, budget: int, *, c
     Examples
     --------
     >>> image = csrecover.datasets.picture("discs", 64)
-    >>> scan = csrecover.adaptive(lambda at: image[at[:, 0], at[:, 1]], image.shape, 600)
+    >>> scan = csrecover.measure_rounds(lambda at: image[at[:, 0], at[:, 1]], image.shape, 600)
     >>> len(scan.y)
     600
     """
