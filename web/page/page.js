@@ -2,10 +2,9 @@
 // page.js - the page: a picture, what is missing of it, its recovery.
 import { ask, cancel, Cancelled } from './client.js';
 import { attachBrush } from './paint.js';
-import { decode, isDecoded, tooLarge } from './picture.js';
+import { decode, isDecoded } from './picture.js';
 import { endOf, errorsOf, heatOf, pixelsOf, tonesOf } from './view.js';
 
-const MOST = 2 ** 24; // values: so many take about a gigabyte
 const $ = (id) => document.getElementById(id);
 
 /** What the page shows; tests read it. */
@@ -123,7 +122,7 @@ function setKeep(keep) {
 
 async function open(name, bytes) {
   if (isDecoded(bytes)) {
-    const pixels = await decode(bytes, name, MOST);
+    const pixels = await decode(bytes, name);
     return show(name, await ask('open', { name, pixels }));
   }
   show(name, await ask('open', { name, bytes }));
@@ -131,10 +130,6 @@ async function open(name, bytes) {
 
 function show(name, read) {
   const { shape, channels, values } = read, entries = values.length / channels;
-  if (shape.length !== 2)
-    throw new Error(`${name}: has ${shape.length === 1 ? 'one axis' : `${shape.length} axes`}, and the page ` +
-      'shows pictures of two; recover it with csrecover or Python');
-  if (values.length > MOST) throw new Error(tooLarge(name, shape, channels, MOST));
   const known = new Uint8Array(entries);
   let all = true;
   for (let i = 0; i < entries; i++)
@@ -241,6 +236,8 @@ function recover() {
     state.result = { ...result, ...options };
     layer('result', pixelsOf(result.data, state.channels, state.tones));
     setErrors(errorsOf(state.values, result.data, state.channels), 'Errors: recovered less original');
+    if (Number.isNaN(lostError()))
+      $('legend').textContent = 'The original of the missing pixels is not known; see expected errors.';
     $('divide').value = 500;
     $('right').value = 'result';
     tellResult(seconds);
@@ -369,4 +366,5 @@ busy(async () => {
   const { version } = await ask('start');
   $('version').textContent = `csrecover ${version}`;
   document.body.dataset.ready = 'yes';
+  $('start').hidden = true;
 });

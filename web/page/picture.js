@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // picture.js - files that the browser decodes: JPEG, WebP and others, which the module does not read.
 
+/** Values that a page recovers: so many take about a gigabyte. */
+export const MOST = 2 ** 24;
+
 const ascii = (bytes, from, text) => [...text].every((c, i) => bytes[from + i] === c.charCodeAt(0));
 
 /** Whether the first bytes are those of a picture of the browser's. */
@@ -10,7 +13,7 @@ export function isDecoded(bytes) {
 }
 
 /** { data, shape, channels, mask }: red, green and blue, or gray; pixels of alpha 0 are not known. */
-export async function decode(bytes, name, most) {
+export async function decode(bytes, name) {
   let bitmap;
   try {
     bitmap = await createImageBitmap(new Blob([bytes]), { premultiplyAlpha: 'none', colorSpaceConversion: 'none' });
@@ -18,7 +21,7 @@ export async function decode(bytes, name, most) {
     throw new Error(`${name}: the browser cannot decode this picture; save it as a PNG`);
   }
   const { width, height } = bitmap, n = width * height;
-  if (n > most) throw new Error(tooLarge(name, [height, width], 1, most));
+  if (n > MOST) throw new Error(tooLarge(name, [height, width], 1));
   const canvas = new OffscreenCanvas(width, height);
   const context = canvas.getContext('2d', { willReadFrequently: true });
   context.drawImage(bitmap, 0, 0);
@@ -33,7 +36,7 @@ export async function decode(bytes, name, most) {
   return { data, shape: [height, width], channels, mask };
 }
 
-export function tooLarge(name, shape, channels, most) {
+export function tooLarge(name, shape, channels) {
   return `${name}: ${shape.join(' x ')}${channels > 1 ? ` of ${channels} channels` : ''} is more than the ` +
-    `${Math.floor(most / 1e6)} million values that a page recovers; make it smaller, or use csrecover`;
+    `${Math.floor(MOST / 1e6)} million values that a page recovers; make it smaller, or use csrecover`;
 }

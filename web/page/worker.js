@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // worker.js - holds the module and the signal that the page shows; answers one request at a time.
 import { load } from './csrecover/index.js';
+import { MOST, tooLarge } from './picture.js';
 
-let one = null, scan = null, file = null;
+let one = null, scan = null;
 
 async function start() {
   one ??= await load();
@@ -24,6 +25,14 @@ function readAny(bytes, name) {
   }
 }
 
+// What the page cannot show, before the picture that it has is let go.
+function refusalOf({ shape, channels, entries }, name) {
+  if (shape.length !== 2)
+    return `${name}: has ${shape.length === 1 ? 'one axis' : `${shape.length} axes`}, and the page shows ` +
+      'pictures of two; recover it with csrecover or Python';
+  return entries * channels > MOST ? tooLarge(name, shape, channels) : null;
+}
+
 function facts() {
   return { shape: scan.shape, channels: scan.channels, scale: scan.scale, bits: scan.bits,
            notes: scan.notes };
@@ -33,13 +42,12 @@ const requests = {
   start,
   async open({ name, bytes, pixels }) {
     await start();
+    const read = pixels ? one.make(pixels.data, { ...pixels, scale: [0, 255] }) : readAny(bytes, name);
+    const refusal = refusalOf(read, name);
+    if (refusal) read.close();
+    if (refusal) throw new Error(refusal);
     scan?.close();
-    scan = null;
-    if (pixels)
-      scan = one.make(pixels.data, { shape: pixels.shape, channels: pixels.channels, mask: pixels.mask, scale: [0, 255] });
-    else
-      scan = readAny(bytes, name);
-    file = name;
+    scan = read;
     return { ...facts(), values: scan.values() };
   },
   mask({ name, bytes }) {

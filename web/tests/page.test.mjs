@@ -203,6 +203,13 @@ test('.npy, CSV, TIFF and masks are dropped and recovered', { skip }, async () =
   assert.match(picture.name, /\.npy$/);
   await drop('volume.npy', npyOf(new Float64Array(24), [2, 3, 4]));
   assert.match(await message(), /^volume\.npy: .*(axes|channels)/);
+  await recover('fast'); // what was open before is there still
+  await drop('line.npy', npyOf(new Float64Array(24), [24]));
+  assert.match(await message(), /^line\.npy: has one axis/);
+  const header = npyOf(new Float64Array(1), [5000, 4000]).subarray(0, 128);
+  await drop('large.npy', Buffer.concat([Buffer.from(header.toString('latin1').replace('<f8', '|u1'), 'latin1'), Buffer.alloc(20e6, 7)]));
+  assert.match(await message(), /^large\.npy: 5000 x 4000 is more than the 16 million values/);
+  await recover('fast');
 });
 
 test('files that cannot be used are refused by a line with their name', { skip }, async () => {
