@@ -96,7 +96,7 @@ build_cmake() {
         -DCMAKE_C_FLAGS_RELEASE="$flags" -DCMAKE_INSTALL_PREFIX="$prefix" \
         -DCMAKE_INSTALL_LIBDIR=lib -DBUILD_SHARED_LIBS=OFF -DCMAKE_FIND_ROOT_PATH="$prefix" \
         $sizes -DZLIB_INCLUDE_DIR="$prefix/include" -DZLIB_LIBRARY="$prefix/lib/libz.a" "$@" >&2
-    cmake --build "$target" --target install >&2
+    cmake --build "$target" --parallel "$(nproc)" --target install >&2
 }
 
 [ -n "${CSREC_WEB_SOURCES:-}" ] || [ -d "$sources" ] || fetch_sources

@@ -204,14 +204,14 @@ function drawPattern() {
 
 // ------------------------------------------------------------------ 3. recover
 
-const NAMES = { samples: 'samples', frames: 'thresholding', net: 'the learned prior' };
+const METHODS = { frames: 'thresholded cosines', net: 'the learned prior', smooth: 'smooth interpolation' };
 
 function watch({ stage, done, total }) {
   $('progress-row').hidden = false;
   $('cancel').hidden = false;
   if (total > 0) $('progress').value = Math.min(done / total, 1);
   else $('progress').removeAttribute('value');
-  $('stage').textContent = `${NAMES[stage] ?? stage}${total > 0 ? ` ${Math.floor(100 * Math.min(done / total, 1))} %` : ''}`;
+  $('stage').textContent = `${stage}${total > 0 ? ` ${Math.floor(100 * Math.min(done / total, 1))} %` : ''}`;
 }
 
 // What takes its time says so; each recovery tells how fast this machine is.
@@ -268,7 +268,7 @@ function tellResult(seconds) {
   const { result } = state, peak = state.scale ? Math.abs(state.scale[1] - state.scale[0]) : state.tones[1] - state.tones[0];
   const entries = result.data.length / result.channels, lost = lostError();
   const rows = [['Known', `${count(result.samples)} of ${count(entries)} pixels, ${(100 * result.samples / entries).toPrecision(3)} %`],
-                ['Method', result.choice ? `${result.method}: ${result.choice}` : result.method],
+                ['Method', `${result.method}${METHODS[result.method] ? ` (${METHODS[result.method]})` : ''}${result.choice ? `: ${result.choice}` : ''}`],
                 ['Time', `${seconds.toPrecision(3)} s, ${Math.round(result.heap / 2 ** 20)} MiB`]];
   const { psnr, ssim } = result.compared ?? {};
   if (Number.isFinite(psnr)) rows.push(['PSNR', `${psnr.toFixed(2)} dB`]);
