@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""web.py - recoveries by the module for browsers, beside the native tools on one thread, in seconds of
-the processor; bytes of memory and files, and seconds until the page is ready. After web/test.sh, which
-builds all. Needs Node, and Chromium for the page."""
+"""web.py - recoveries by the module for browsers, beside the native tools on one thread, in seconds
+of the processor; bytes of memory and files, and seconds until the page is ready. After web/test.sh,
+which builds all. Needs Node, and Chromium for the page."""
 import json
 import math
 import os
@@ -24,7 +24,8 @@ def native(tool, scan, quality, repeats):
 def measure(build, quick):
     with tempfile.TemporaryDirectory() as folder:
         words = ["node", str(common.ROOT / "web/tests/measure.mjs"), folder]
-        told = subprocess.run(words + (["--quick"] if quick else []), capture_output=True, text=True)
+        words += ["--quick"] if quick else []
+        told = subprocess.run(words, capture_output=True, text=True)
         if told.returncode:
             raise SystemExit(f"web.py: {told.stderr.strip()}; run web/test.sh first")
         data = json.loads(told.stdout)

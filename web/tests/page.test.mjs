@@ -6,13 +6,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before, beforeEach } from 'node:test';
+import { pathToFileURL } from 'node:url';
 
 import { findChromium, startChromium } from './chromium.mjs';
 import { serve } from './serve.mjs';
 import { compare, csrecover, example, fieldOf, npyOf, randomOf, readNpy, scratch, seed, site, withoutNative } from './shared.mjs';
 
 const program = findChromium(), skip = program ? false : 'no Chromium: apt install chromium';
-const random = randomOf(seed), asked = [], logged = [];
+const { load: start } = await import(pathToFileURL(join(site, 'csrecover/index.js')));
+const one = await start(), random = randomOf(seed), asked = [], logged = [];
 let chromium, served, address, downloads;
 
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -41,16 +43,20 @@ async function load() {
   await idle();
 }
 
-/** Drops a file on the page, as a person does. */
-async function drop(name, bytes) {
+/** Hands a file to the page: then(transfer) is what a person does with it. */
+async function hand(name, bytes, then) {
   await evaluate(`(() => {
     const bytes = Uint8Array.from(atob('${Buffer.from(bytes).toString('base64')}'), (c) => c.charCodeAt(0));
     const transfer = new DataTransfer();
     transfer.items.add(new File([bytes], ${JSON.stringify(name)}));
-    document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    ${then}
   })()`);
   await idle();
 }
+const drop = (name, bytes) => hand(name, bytes,
+  "document.body.dispatchEvent(new DragEvent('drop', { dataTransfer: transfer, bubbles: true, cancelable: true }));");
+const choose = (id, name, bytes) => hand(name, bytes,
+  `const input = document.getElementById('${id}'); input.files = transfer.files; input.dispatchEvent(new Event('change'));`);
 
 async function set(id, value) {
   await evaluate(`{ const e = document.getElementById('${id}'); e.value = '${value}'; e.dispatchEvent(new Event('input')); }`);
@@ -198,6 +204,18 @@ test('.npy, CSV, TIFF and masks are dropped and recovered', { skip }, async () =
   await recover('fast');
   const csv = await downloaded('[data-save=same]');
   assert.match(csv.name, /^list-recovered\.csv$/);
+
+  const raster = one.make(gaps, { shape });
+  await drop('raster.tif', raster.write(gaps, 'raster.tif'));
+  assert.deepEqual(compare(await doubles('state.values'), gaps), { count: 0, most: 0 });
+  const marked = Uint8Array.from({ length: gaps.length }, () => random() < 0.7);
+  await choose('mask', 'mask.png', one.make(marked, { shape, scale: [0, 1] }).write(marked, 'mask.png'));
+  assert.equal(await message(), '');
+  assert.deepEqual([...await values('state.keep')], [...marked].map((m, i) => (m && !Number.isNaN(gaps[i]) ? 1 : 0)));
+  await choose('mask', 'other.png', one.make([1, 0], { shape: [1, 2], scale: [0, 1] }).write([1, 0], 'other.png'));
+  assert.match(await message(), /^other\.png: .*(shape|1 x 2)/);
+  await recover('fast');
+  assert.match((await downloaded('[data-save=same]')).name, /^raster-recovered\.tif$/);
 
   const picture = await downloaded('[data-save=npy]');
   assert.match(picture.name, /\.npy$/);
