@@ -230,6 +230,29 @@ test('.npy, CSV, TIFF and masks are dropped and recovered', { skip }, async () =
   await recover('fast');
 });
 
+test('a JPEG is decoded by the browser, gray as one channel; a single pixel is a picture', { skip }, async () => {
+  for (const [style, channels] of [['#777', 1], ['#a52', 3]]) {
+    const words = await evaluate(`(async () => {
+      const canvas = new OffscreenCanvas(48, 32), context = canvas.getContext('2d');
+      context.fillStyle = '${style}';
+      context.fillRect(0, 0, 48, 32);
+      const blob = await canvas.convertToBlob({ type: 'image/jpeg', quality: 0.95 });
+      return btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())));
+    })()`);
+    await drop('photo.jpg', Buffer.from(words, 'base64'));
+    assert.equal(await message(), '');
+    assert.deepEqual(await state('[state.shape, state.channels, state.scale]'), [[32, 48], channels, [0, 255]]);
+    await click('#draw');
+    await idle();
+    await recover('fast');
+    assert.ok((await doubles('state.result.data')).every((v, i, all) => Math.abs(v - all[i % channels]) < 3));
+  }
+  await drop('dot.png', one.make([7], { shape: [1, 1], scale: [0, 255] }).write([7], 'dot.png'));
+  await click('#recover');
+  await idle();
+  assert.match(await message(), /^Nothing is missing/);
+});
+
 test('files that cannot be used are refused by a line with their name', { skip }, async () => {
   const png = readFileSync(example);
   for (const [name, bytes] of [['cut.png', png.subarray(0, 900)], ['empty.csv', Buffer.alloc(0)], ['photo.jpg', Buffer.from([255, 216, 255, 0, 1])],
