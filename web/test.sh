@@ -25,7 +25,7 @@ else
     cmake --preset wasm >/dev/null
     cmake --build --preset wasm
     [ -f "$native/build.ninja" ] || cmake --preset cpu >/dev/null
-    cmake --build "$native" --target cssample csrecover_plain
+    cmake --build "$native" --target cssample csrecover csrecover_plain
 fi
 export CSREC_WEB_SITE="$site" CSREC_WEB_NATIVE="$native"
 exec node --test --test-reporter=spec ${built:+--test-name-pattern='patterns|plain C|mistakes|files'} \

@@ -23,7 +23,8 @@ function say(error) {
 }
 
 function note(lines) {
-  $('notes').replaceChildren(...lines.map((line) => Object.assign(document.createElement('li'), { textContent: line })));
+  const itemOf = (line) => Object.assign(document.createElement('li'), { textContent: line });
+  $('notes').replaceChildren(...lines.map(itemOf));
 }
 
 function count(n) {
@@ -88,9 +89,9 @@ function draw() {
     const canvas = $('picture'), context = canvas.getContext('2d'), { width, height } = canvas;
     const at = state.result ? Math.round(width * $('divide').value / 1000) : width;
     context.clearRect(0, 0, width, height);
-    if (at > 0) context.drawImage(layers[$('left').value], 0, 0, at, height, 0, 0, at, height);
-    if (at < width)
-      context.drawImage(layers[$('right').value] ?? layers.result, at, 0, width - at, height, at, 0, width - at, height);
+    const put = (from, x, w) => w > 0 && context.drawImage(from, x, 0, w, height, x, 0, w, height);
+    put(layers[$('left').value], 0, at);
+    put(layers[$('right').value] ?? layers.result, at, width - at);
     if (at > 0 && at < width) {
       context.fillStyle = '#fff8';
       context.fillRect(at, 0, Math.max(1, width / 512), height);
@@ -218,7 +219,8 @@ function watch({ stage, done, total }) {
 async function plan(options) {
   const { seconds } = await ask('plan', options);
   const expected = seconds * state.slower;
-  $('estimate').textContent = expected > 3 ? `about ${expected > 90 ? `${Math.round(expected / 60)} min` : `${Math.round(expected)} s`}` : '';
+  const time = expected > 90 ? `${Math.round(expected / 60)} min` : `${Math.round(expected)} s`;
+  $('estimate').textContent = expected > 3 ? `about ${time}` : '';
   return seconds;
 }
 
@@ -229,7 +231,7 @@ function recover() {
       throw new Error('Nothing is missing: paint over something, draw a pattern or load a mask');
     const options = { keep: state.keep, quality: $('quality').value };
     watch({ stage: options.quality === 'fast' ? 'starting' : 'loading the learned prior', total: 0 });
-    const planned = await plan(options), start = performance.now();
+    const planned = options.quality === 'fast' ? 0 : await plan(options), start = performance.now();
     const result = await ask('recover', { ...options, truth: state.whole ? state.values : null }, watch);
     const seconds = (performance.now() - start) / 1000;
     if (seconds > 0.2 && planned > 0) state.slower = Math.min(Math.max(result.seconds / planned, 0.2), 100);
@@ -265,15 +267,20 @@ function lostError() {
 }
 
 function tellResult(seconds) {
-  const { result } = state, peak = state.scale ? Math.abs(state.scale[1] - state.scale[0]) : state.tones[1] - state.tones[0];
+  const { result } = state, [low, high] = state.scale ?? state.tones;
   const entries = result.data.length / result.channels, lost = lostError();
-  const rows = [['Known', `${count(result.samples)} of ${count(entries)} pixels, ${(100 * result.samples / entries).toPrecision(3)} %`],
-                ['Method', `${result.method}${METHODS[result.method] ? ` (${METHODS[result.method]})` : ''}${result.choice ? `: ${result.choice}` : ''}`],
-                ['Time', `${seconds.toPrecision(3)} s, ${Math.round(result.heap / 2 ** 20)} MiB`]];
+  const share = (part, whole) => `${(100 * part / whole).toPrecision(3)} %`;
+  const named = METHODS[result.method] ? `${result.method} (${METHODS[result.method]})` : result.method;
+  const rows = [
+    ['Known', `${count(result.samples)} of ${count(entries)} pixels, ${share(result.samples, entries)}`],
+    ['Method', result.choice ? `${named}: ${result.choice}` : named],
+    ['Time', `${seconds.toPrecision(3)} s, ${Math.round(result.heap / 2 ** 20)} MiB`]];
   const { psnr, ssim } = result.compared ?? {};
   if (Number.isFinite(psnr)) rows.push(['PSNR', `${psnr.toFixed(2)} dB`]);
   if (Number.isFinite(ssim)) rows.push(['SSIM', ssim.toFixed(4)]);
-  if (lost >= 0) rows.push(['Error of missing pixels', `${Number(lost.toPrecision(3))} root mean square, ${(100 * lost / peak).toPrecision(3)} % of the range`]);
+  if (lost >= 0)
+    rows.push(['Error of missing pixels',
+               `${Number(lost.toPrecision(3))} root mean square, ${share(lost, Math.abs(high - low))} of the range`]);
   if (result.remark) rows.push(['Note', result.remark]);
   setTable(rows);
 }
@@ -301,7 +308,8 @@ function expect() {
     head.scope = 'row';
     head.textContent = 'Expected error';
     row.append(head);
-    row.insertCell().textContent = Number.isFinite(expected) ? `${Number(expected.toPrecision(3))} root mean square` : 'not known: too few samples';
+    row.insertCell().textContent = Number.isFinite(expected)
+      ? `${Number(expected.toPrecision(3))} root mean square` : 'not known: too few samples';
     draw();
   });
 }
@@ -321,9 +329,10 @@ function save(what) {
     const stem = state.name.replace(/\.[^.]*$/, '') || 'picture', { data, keep } = state.result;
     const ending = what === 'same' ? state.name.match(/\.[^.]*$/)[0].toLowerCase() : `.${what}`;
     if (what === 'scan') download(await ask('save', { keep }), `${stem}-samples.npz`);
-    else if (what === 'mask')
-      download(await ask('writeMask', { keep: keep.map((k, i) => k & state.known[i]), name: 'mask.png' }), `${stem}-mask.png`);
-    else download(await ask('write', { data, name: `recovered${ending}` }), `${stem}-recovered${ending}`);
+    else if (what === 'mask') {
+      const marked = keep.map((k, i) => k & state.known[i]);
+      download(await ask('writeMask', { keep: marked, name: 'mask.png' }), `${stem}-mask.png`);
+    } else download(await ask('write', { data, name: `recovered${ending}` }), `${stem}-recovered${ending}`);
   });
 }
 

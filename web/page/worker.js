@@ -83,10 +83,11 @@ const requests = {
   },
 };
 
-const buffersOf = (value) =>
-  ArrayBuffer.isView(value) ? [value.buffer]
-    : value && typeof value === 'object' ? Object.values(value).flatMap((v) => (ArrayBuffer.isView(v) ? [v.buffer] : []))
-      : [];
+// Arrays of a result are handed over, not copied.
+function buffersOf(value) {
+  const parts = ArrayBuffer.isView(value) ? [value] : Object.values(value ?? {});
+  return parts.filter((part) => ArrayBuffer.isView(part)).map((part) => part.buffer);
+}
 
 onmessage = async ({ data: { id, what, ...given } }) => {
   try {

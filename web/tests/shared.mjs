@@ -30,7 +30,8 @@ export function cssample(...words) {
 
 /** csrecover of plain C with one thread; its exp and cos without fused multiply-adds. */
 export function csrecover(...words) {
-  const env = { ...process.env, OMP_NUM_THREADS: '1', GLIBC_TUNABLES: 'glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable' };
+  const env = { ...process.env, OMP_NUM_THREADS: '1',
+    GLIBC_TUNABLES: 'glibc.cpu.hwcaps=-AVX2,-FMA,-AVX2_Usable,-FMA_Usable' };
   const { status, stdout, stderr } = spawnSync(plain, [...words, '--quiet'], { env, encoding: 'utf8' });
   if (status !== 0) throw new Error(stderr);
   return stdout;
@@ -48,7 +49,7 @@ export function readNpy(path) {
 
 /** The bytes of a .npy of doubles. */
 export function npyOf(values, shape) {
-  const text = `{'descr': '<f8', 'fortran_order': False, 'shape': (${shape.join(', ')}${shape.length === 1 ? ',' : ''}), }`;
+  const text = `{'descr': '<f8', 'fortran_order': False, 'shape': (${shape.map((n) => `${n},`).join(' ')}), }`;
   const header = Buffer.alloc(Math.ceil((11 + text.length) / 64) * 64, ' ');
   header.write('\x93NUMPY\x01\0', 'latin1');
   header.writeUInt16LE(header.length - 10, 8);
