@@ -4,10 +4,9 @@
 given parts these are measured anew and the others stay. bench/cuda.sh builds, runs the tests and calls
 it. Needs NumPy, cffi and a built library.
 
-  threshold, gaussian, methods, loop, batch, recover   recoveries
-  rounds, net, operators, omp, calls                   other calls of the library
-  transform, statistics, conv2d                        kernels, by cuda_kernels.cu
-  tool                                                 csrecover from its start to its end
+  threshold, gaussian, methods, loop, batch, recover, rounds   recoveries
+  calls   other calls of the library, between which backend auto chooses
+  tool    csrecover from its start to its end
 
 --device cpu --brief tries the parts of the library without a device."""
 import datetime
@@ -20,28 +19,11 @@ from pathlib import Path
 
 import common
 
-KERNELS = ("transform", "statistics", "conv2d")
-
 
 def program(built, name):
     """Beside the others, or where CMake puts it; None: not built."""
     return next((str(path) for path in (Path(built) / name, Path(built) / "bench" / name)
                  if path.is_file()), None)
-
-
-def lines(command):
-    """Of a program that prints a JSON object a line."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=180)
-    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-
-
-def kernels(arguments, parts):
-    """Its rows name their parts; those of eigenvectors are calls."""
-    found = {}
-    name = program(arguments.build, "bench_cuda_kernels")
-    for row in shown(lines([name]) if name else ()):
-        found.setdefault(row.pop("part"), []).append(row)
-    return {part: rows for part, rows in found.items() if part in parts}
 
 
 def pixels(path):
@@ -70,25 +52,19 @@ def tool(arguments):
 
 
 def measure(arguments):
-    """name -> function that gives a part; kernels give several."""
-    import cuda_products
+    """name -> function that gives a part."""
     import cuda_recoveries
-    of_library = {f.__name__: f for f in (*cuda_recoveries.PARTS, *cuda_products.PARTS)}
-    others = {"tool": lambda: tool(arguments)}
-    wanted = arguments.part or [*of_library, *KERNELS, *others]
-    if unknown := set(wanted) - {*of_library, *KERNELS, *others}:
+    parts = {f.__name__: f for f in cuda_recoveries.PARTS}
+    parts["tool"] = lambda: tool(arguments)
+    wanted = arguments.part or [*parts]
+    if unknown := set(wanted) - set(parts):
         sys.exit(f"cuda.py: no part {', '.join(sorted(unknown))}; --help lists them")
-    todo = {name: of_library.get(name) or others[name] for name in wanted if name not in KERNELS}
-    if set(wanted) & {*KERNELS, "calls"}:
-        todo["kernels"] = lambda: kernels(arguments, wanted)
     data, failed = {}, []
-    for name, function in todo.items():
+    for name in wanted:
         print(f"== {name}", flush=True)
         try:
-            found = function()
-            if name == "kernels":
-                data |= {part: data.get(part, []) + rows for part, rows in found.items()}
-            elif found is not None:
+            found = parts[name]()
+            if found is not None:
                 data[name] = found if isinstance(found, dict) else list(shown(found))
         except Exception as error:  # the other parts are measured all the same
             failed.append(name)

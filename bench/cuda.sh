@@ -3,8 +3,7 @@
 # cuda.sh [--built DIR] [--out DIR] [--check] [PART...] - builds, checks and times
 # the CUDA part on a machine with a GPU, in under five minutes; the results go to
 # bench/results/cuda.json. PART...: these are measured, of cuda.py --help, and no tests run.
-#   --built DIR  programs are there already (the tests below, bench_cuda_kernels, csrecover, the Python
-#                package): nothing is built
+#   --built DIR  programs are there already (the tests below, csrecover, the Python package): nothing is built
 #   --check      compute-sanitizer, memcheck and racecheck, over brief tests as well; built with one
 #                call a block (kernels/haar/speculate_round.cuh), as racecheck overlooks named barriers
 # Without a device the tests and measurements say that they are skipped.
@@ -27,7 +26,7 @@ done
 mkdir -p "$out"
 failed=
 # Tests of the device alone and of every backend; then those that compute-sanitizer need not check.
-tests='test_cuda_[a-z_]*|test_(conv2d|eigen|net|operators|solvers[a-z_]*|statistics|transform)'
+tests='test_cuda_[a-z_]*|test_(conv2d|eigen|net|operators|solvers[a-z_]*|statistics)'
 others='test_(device|pca)'
 # those FOLDER PATTERN: the tests there.
 those() { (cd "$1" && ls) | grep -xE "$2"; }

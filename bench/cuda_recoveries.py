@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""cuda_recoveries.py - parts of cuda.json: recoveries, learning, rounds of measuring."""
+"""cuda_recoveries.py - parts of cuda.json: recoveries, learning, rounds of measuring, and calls
+between which backend auto chooses."""
 import dataclasses
 import functools
 import time
@@ -10,8 +11,8 @@ import csrecover
 from csrecover._library import check, lib, new_error, pointer
 from csrecover._measurement import to_c
 from csrecover._options import options_of
-from library import (BACKENDS, THREADS, Recovery, beside, learn, least_ms, picture, psnr, rms, sampled,
-                       side_of)
+from library import (BACKENDS, BRIEF, THREADS, Recovery, beside, learn, least_ms, picture, psnr,
+                     rms, sampled, side_of)
 
 
 def threshold():
@@ -61,20 +62,15 @@ def least_seconds(run, backend):
 
 
 def loop():
-    """One signal: an atom, and an iteration of the paper's loop, which is what eleven take more than
-    one; beside one CPU core."""
+    """One signal: an atom, beside one CPU core."""
     rows = []
     for side in map(side_of, (128, 256, 512, 1024, 2048, 4096)):
         run, us, found = pursuits(side, 1, 1, threads=1), [], []
-        one, eleven = (pursuits(side, 1, 1, atoms, threads=1, reference_pursuit=True)
-                       for atoms in (1, 11))
         for backend in BACKENDS:
-            us += [1e6 * least_seconds(run, backend) / run.report.iterations,
-                   1e5 * (least_seconds(eleven, backend) - least_seconds(one, backend))]
+            us.append(1e6 * least_seconds(run, backend) / run.report.iterations)
             found.append(run.signal.copy())
-        names = ("speculative_atom_us", "reference_iteration_us", "cpu_atom_us",
-                 "reference_cpu_iteration_us")
-        rows.append({"signal": "picture", "n": int(run.made.n), **dict(zip(names, us)),
+        rows.append({"signal": "picture", "n": int(run.made.n),
+                     **dict(zip(("speculative_atom_us", "cpu_atom_us"), us)),
                      "equal_to_cpu": bool(np.array_equal(*found))})
     return {"pursuits": rows}
 
@@ -122,7 +118,7 @@ def recover():
             "picture_64_grids": {**whole, "equal_to_cpu": bool(np.array_equal(there, run.signal))}}
 
 
-# ---- methods that compute a part on a device, or none
+# ---- methods that compute a part on a device
 
 def patches(side):
     """8 x 8, two pixels apart."""
@@ -135,22 +131,9 @@ def mixture(side, rounds, backend):
                  least=1.0, seed=1)
 
 
-def row_of(method, what, values, device=True, **options):
-    run = Recovery(sampled(values), method=method, **options)
-    if not device:
-        return {"method": method, "what": what, "cuda_ms": None, "cpu_threads": THREADS,
-                "cpu_ms": least_ms(lambda: run("cpu"), 2, warm=False)}
-    times, there, here = run.beside()
+def row_of(method, what, values, **options):
+    times, there, here = Recovery(sampled(values), method=method, **options).beside()
     return {"method": method, "what": what, **times, "difference": rms(there, here)}
-
-
-def components(side, k):
-    """What a device would have to save: sums over a quarter of the entries, k x k eigenvectors."""
-    rng = np.random.default_rng(7)
-    return csrecover.Model("pca", {
-        "mean": rng.uniform(-0.5, 0.5, side * side), "noise": 1.0, "channels": 1.0,
-        "components": 2 / side * rng.uniform(-0.5, 0.5, (k, side * side)),
-        "variances": 1e5 / np.arange(1, k + 1), "shape": np.array([side, side], float)})
 
 
 def methods():
@@ -165,13 +148,6 @@ def methods():
     ends = [float(found[backend]["log_likelihood"][-1]) for backend in BACKENDS]
     yield {"method": "mixture", **times, "difference": abs(ends[0] - ends[1]),
            "what": f"learning, 8 rounds, 40 Gaussians of the 8 x 8 patches of {side} x {side}"}
-    side = side_of(256)
-    filters = 0.4 * np.random.default_rng(7).uniform(-0.5, 0.5, (32, 8, 8))
-    yield row_of("conv", f"{side} x {side}, 32 filters of 8 x 8, 40 iterations", picture(side),
-                 model=csrecover.Model("conv", {"filters": filters}), atoms=40)
-    side = side_of(250)
-    yield row_of("pca", f"{side} x {side}, 200 components", picture(side), False,
-                 model=components(side, 200))
     line = np.arange(1 << 16)
     yield row_of("frames", "a line of 2^16",
                  128 + 90 * np.sin(3e-3 * line) + np.where(line // 5000 % 2, 20.0, -20.0))
@@ -194,4 +170,29 @@ def rounds():
                                          8)}
 
 
-PARTS = (threshold, gaussian, methods, rounds, loop, batch, recover)
+# ---- what backend auto chooses between
+
+def learning(m, n):
+    X = np.random.default_rng(5).random((m, n), np.float32)
+    return "pca", f"{m} x {n}", m * n * n, lambda backend: learn(
+        lib.csrec_pca_learn, X, (n,), backend, components=200)
+
+
+def solving(basis, solver, side):
+    return (f"recover, {basis}, {solver}", f"{side} x {side}", side * side,
+            Recovery(sampled(picture(side)), basis=basis, solver=solver, atoms=40))
+
+
+def calls():
+    """work: what the choice counts, multiplications of a covariance, pixels of a recovery, whose
+    solver runs 40 iterations."""
+    sizes = ((300, 256),) if BRIEF else ((4096, 256), (4096, 512), (4096, 1024), (4096, 2048),
+                                         (40000, 2475))
+    cases = [learning(*size) for size in sizes]
+    cases += [solving(basis, solver, side_of(side)) for basis in ("dct", "wavelet")
+              for solver in ("fista", "iht") for side in (128, 512)]
+    for name, what, work, run in cases:
+        yield {"call": name, "what": what, "work": work, **beside(run)}
+
+
+PARTS = (threshold, gaussian, methods, rounds, loop, batch, recover, calls)

@@ -56,8 +56,7 @@ def main():
         os.makedirs(work, exist_ok=True)
         data = {"machine": common.describe(arguments.build),
                 "phase": phases(tool, work, arguments.figures),
-                "coherence": coherences(tool, arguments.figures),
-                "problem": call([tool, "problems", "gaussian", "--json"])}
+                "coherence": coherences(tool, arguments.figures)}
     common.write(arguments.json, data)
 
 

@@ -4,11 +4,10 @@
 # bench/results, tables to the terminal. Options go to the program; those in Python tell theirs, and what
 # they measure, by --help:
 #   speed       pursuits, and the memory of a large one; --largest LOG2N, --samples LOG2N
-#   many, parts, large          ranks on one machine, and memory by the format of the files
+#   many, parts                 ranks on one machine, and memory by the format of the files
 #   pictures, peers, sidebyside, presets, noise, uncertainty   pictures
 #   rounds      measuring in rounds
 #   operators, phase            measured through an operator, and solvers
-#   conv        convolutions beside the plain way, then pictures recovered with learned filters
 #   smooth      gaps filled smoothly, beside SciPy, scikit-image and GDAL (rasterio)
 #   defaults    what is recovered without options: lines, tables, holes, volumes
 #   renderer    a path tracer's pictures of few rays, beside a denoiser; --cache FOLDER (15 minutes)
@@ -21,8 +20,8 @@ set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed many parts large pictures peers sidebyside presets noise uncertainty rounds operators phase'
-names="$names conv learn estimate silences smooth defaults renderer renderer_film web"
+names='speed many parts pictures peers sidebyside presets noise uncertainty rounds operators phase'
+names="$names learn estimate silences smooth defaults renderer renderer_film web"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
@@ -47,12 +46,6 @@ measure() {
     case $name in
     speed) by_python pursuit pursuit "$@" ;;
     rounds) by_python adaptive adaptive "$@" ;;
-    conv)
-        quick=
-        case " $* " in *" --quick "*) quick=--quick ;; esac
-        by_python conv2d conv $quick
-        by_python conv conv_pictures "$@"
-        ;;
     *) by_python "$name" "$name" "$@" ;;
     esac
 }

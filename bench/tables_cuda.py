@@ -3,23 +3,8 @@
 from table_text import named, power, shown, table
 
 
-def copies(data):
-    """Rows of the CUDA table: the transform's share of the copy bandwidth."""
-    copy = next(r["gb_s"] for r in data["transform"] if r["bench"] == "copy")
-    for r in data["transform"]:
-        if r["bench"] == "transform" and r["log2_n"] >= 24:
-            yield (f"all inner products, N = 2^{r['log2_n']}, {r['columns']}",
-                   f"{r['ms']:.2f} ms, {r['gb_s'] / 1e3:.2f} TB/s of useful bytes",
-                   f"{100 * r['copy_share']:.0f} % of a copy ({copy / 1e3:.2f} TB/s)")
-
-
 def loops(data):
     at = {r["n"]: r for r in data["loop"]["pursuits"] if r["signal"] == "picture"}
-    for n in (1 << 16, 1 << 18, 1 << 20):
-        if "reference_iteration_us" in at[n]:
-            us, cpu = at[n]["reference_iteration_us"], at[n]["reference_cpu_iteration_us"]
-            yield (f"the paper's loop, an iteration, N = {power(n)}", f"{us:,.0f} us",
-                   f"{cpu / us:,.0f} times a CPU core ({cpu / 1e3:,.1f} ms)")
     for n in (1 << 16, 1 << 18, 1 << 20, 1 << 22):
         r = at[n]
         yield (f"one signal, an atom, N = {power(n)}", f"{r['speculative_atom_us']:.2f} us",
@@ -60,32 +45,6 @@ def thresholds(data):
                f"{r['cpu_ms']:.1f} ms, to rounding the same")
 
 
-def products(data):
-    """The larger of each operator's products: forward and adjoint, vectors there and back."""
-    largest = {}
-    for r in data.get("operators", []):
-        kind = r["operator"], r["what"]
-        other = largest.get(kind, r)
-        if r["what"] != "correlate" and r["m"] * r["n"] >= other["m"] * other["n"]:
-            largest[kind] = r
-    for r in largest.values():
-        same = "the same bits" if r["same_bits"] else f"to {r['largest']:.0e}"
-        yield (f"operator {r['operator']}, {r['m']:,} x {r['n']:,}, {r['what']}",
-               f"{r['cuda_ms']:.2f} ms, of which vectors {r['transfer_ms']:.2f}",
-               f"{r['cpu_threads']} CPU threads {r['cpu_ms']:.2f} ms; {same}")
-
-
-def manies(data):
-    rows = data.get("omp", [])
-    for r in rows:
-        alike = [o for o in rows if (o["m"], o["n"]) == (r["m"], r["n"])]
-        if r is max(alike, key=lambda o: o["signals"]):
-            yield (f"OMP of {r['signals']:,} signals, {r['m']} x {r['n']}, {r['atoms']} atoms",
-                   f"{r['signals_per_s']:,.0f} signals/s",
-                   f"{r['cpu_threads']} CPU threads {r['cpu_per_s']:,.0f}; "
-                   f"{100 * r['same_picks']:.1f} % with the same picks")
-
-
 def groups(data):
     """Gaussian groups on pictures, colours and a volume, effort 0 and 1."""
     def problem(r):
@@ -104,43 +63,6 @@ def groups(data):
                f"{r['ms']:,.0f} ms, {r['psnr']:.2f} dB", beside)
 
 
-def moments(data):
-    """Mean and centring beside a copy, and the covariance."""
-    rows = {r["bench"]: r for r in data.get("statistics", [])}
-    for name in ("mean", "center"):
-        if name in rows:
-            yield (f"{'centring' if name == 'center' else name} of 202,599 x 2,475 floats",
-                   f"{rows[name]['ms']:.2f} ms", f"{100 * rows[name]['of_copy']:.0f} % of a copy")
-    if "covariance" in rows:
-        r = rows["covariance"]
-        yield ("covariance of the same", f"{r['ms']:.2f} ms",
-               f"largest error {r['largest_error']:.1e}")
-
-
-def shape(r):
-    return (f"x ({', '.join(map(str, r['x']))}), W ({', '.join(map(str, r['w']))}), "
-            f"pad {r['pad']}")
-
-
-def convolutions(data):
-    for r in data.get("conv2d", []):
-        yield (f"conv2d {shape(r)}: forward, backward",
-               f"{r['forward_ms']:.3f}, {r['backward_ms']:.3f} ms",
-               f"{r['forward_tflop_s']:.0f}, {r['backward_tflop_s']:.0f} Tflop/s")
-
-
-def networks(data):
-    """A pass and a step of training of the prior's network, in fp32 and in tf32."""
-    rows = {(r["what"], r["side"], r["fast"]): r for r in data.get("net", [])}
-    names = {"apply": "one pass, {0} x {0}, from host to host",
-             "training": "a step of training on 64 parts of {0} x {0}"}
-    for (what, side, fast), r in rows.items():
-        quick = rows.get((what, side, True))
-        if not fast and quick:
-            yield (f"the prior's network: {names[what].format(side)}", f"{r['ms']:.2f} ms",
-                   f"{2.0 * r['gmac'] / r['ms']:.0f} Tflop/s; tf32 {quick['ms']:.2f} ms")
-
-
 def adaptive(data):
     rows = {(r["side"], r["backend"]): r for r in data.get("rounds", [])}
     for (side, backend), r in rows.items():
@@ -152,11 +74,10 @@ def adaptive(data):
 
 
 def methods(data):
-    """Whole recoveries and learning by methods that compute a part, or nothing, on the device."""
+    """Whole recoveries and learning by methods that compute a part on the device."""
     for r in data.get("methods", []):
-        there = (f"{r['cuda_ms']:,.1f} ms, differs by {r['difference']:.1e}"
-                 if r["cuda_ms"] is not None else "no engine")
-        yield (f"method {r['method']}, {r['what']}", there,
+        yield (f"method {r['method']}, {r['what']}",
+               f"{r['cuda_ms']:,.1f} ms, differs by {r['difference']:.1e}",
                f"{r['cpu_threads']} CPU threads {r['cpu_ms']:,.1f} ms")
 
 
@@ -169,9 +90,8 @@ def calls(data):
 
 @shown("cuda")
 def cuda(data):
-    rows = [row for part in (copies, loops, batches, thresholds, groups, moments,
-                             convolutions, networks, adaptive, products, manies, methods, calls,
-                             wholes) for row in part(data)]
+    rows = [row for part in (loops, batches, thresholds, groups, adaptive, methods, calls, wholes)
+            for row in part(data)]
     same = (all(r["equal_to_cpu"] for r in data["loop"]["pursuits"] + data["recover"]["choice"])
             and data["recover"]["picture_64_grids"]["equal_to_cpu"])
     return table(("on the device", "measured", "against"), rows) + (

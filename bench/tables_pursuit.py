@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tables_pursuit.py - tables of pursuits and of what ranks and devices share, for tables.py."""
+"""tables_pursuit.py - tables of pursuits and of what ranks share, for tables.py."""
 from table_text import named, number, power, seconds, shown, table
 
 
@@ -76,33 +76,3 @@ def parts(data):
         f"`.npz`, which is read as a whole; to "
         f"`.npy`, of HDF5 to HDF5. The values were {'the same' if same else 'OTHERS'}. "
         f"{named(data['machine'])}; bench/parts.py.")
-
-
-@shown("large")
-def large(data):
-    """A file larger than the memory it may use."""
-    rows = [(r["how"], f"{r['seconds']:.0f}", f"{r['peak_mib']:,.0f}", f"{r['psnr']:.2f}")
-            for r in data["rows"]]
-    same = all(r.get("same", True) for r in data["rows"])
-    return table(("", "seconds", "MiB", "PSNR, dB"), rows) + (
-        f"\n\nReading, recovering and writing a float TIFF of {data['side']:,} x {data['side']:,} "
-        f"pixels, {100 * data['rate']:.0f} % known, {data['file_mib']:.0f} MiB compressed. The slabs "
-        f"gave {'the same' if same else 'OTHER'} pixels. {named(data['machine'])}; bench/large.py.")
-
-
-@shown("devices")
-def devices(data):
-    """One GPU against all of a machine."""
-    one = data["one_recovery"]
-    what = {"signals_192": "192 signals of 2^18 samples: 64 grids of a colour picture",
-            "signals_768": "768 signals: 256 grids",
-            "picture_8192_balanced": "one picture of 8192 x 8192, `balanced`, 4 tiles"}
-    rows = [(what[key], r["devices"], f"{r['seconds']:.2f}", f"{r['times_one']:.2f}")
-            for key in what for r in one[key]]
-    files = data["files_best_512"]
-    rows += [("64 files of 512 x 512, `best`, with reading and writing", r["devices"],
-              f"{r['seconds']:.2f}", f"{files[0]['seconds'] / r['seconds']:.2f}") for r in files]
-    gpu = one["backends"][1].split(",")[0]
-    return table(("work", "GPUs", "seconds", "times one"), rows) + (
-        f"\n\nAll results have the bits of one device. {gpu}; {named(one['machine'])}; "
-        "bench/devices.py.")

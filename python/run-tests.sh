@@ -53,8 +53,15 @@ if [ "${1:-build}" = --install ]; then
         code=$?
     [ "$code" -ne 124 ] || skip "the build takes longer than ${CSRECOVER_BUILD_SECONDS:-600} s here"
     [ "$code" -eq 0 ] || exit "$code"
-    cd python/tests
-    limited 600 "$venv" -m pytest -q -p no:cacheprovider .
+    (cd python/tests && limited 600 "$venv" -m pytest -q -p no:cacheprovider .)
+    # Of the integrations those whose programs are packages of Python alone.
+    if pip_install "$venv" 60 rasterio scikit-learn >"$work/log" 2>&1; then
+        limited 300 "$venv" -m pytest -q -rs -p no:cacheprovider -W ignore \
+            integrations/tests/test_rasterio.py integrations/tests/test_sklearn.py
+    else
+        say "SKIPPED: the integrations: pip cannot install rasterio and scikit-learn:" \
+            "$(tail -n 1 "$work/log")"
+    fi
     exit 0
 fi
 

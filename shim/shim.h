@@ -16,12 +16,4 @@ csrec_status csrec_shim_sort(void *temporary, size_t *bytes, int64_t n, int bits
                              const uint64_t *keys_in, uint64_t *keys_out,
                              const uint32_t *payload_in, uint32_t *payload_out, csrec_error *error);
 
-/* Keeps the products whose count is not 0, in their order; *kept is in device memory. */
-csrec_status csrec_shim_keep(void *temporary, size_t *bytes, int64_t n, const csrec_product *in,
-                             csrec_product *out, int64_t *kept, csrec_error *error);
-
-/* The first place of the largest key, in host memory; waits. */
-csrec_status csrec_shim_max(void *temporary, size_t bytes, int64_t n, const int64_t *keys,
-                            int64_t *place, csrec_error *error);
-
 CSREC_C_END

@@ -192,19 +192,27 @@ static inline int page_digit(char c) {
     return at ? (int)(at - digits) : -1;
 }
 
-/* The picture of the panel. */
-static inline csrec_image page_picture(const page *p, const char *panel) {
-    const page_element *img = page_part(p, page_id(p, panel), "img", 0);
+/* The PNG of an attribute. */
+static inline csrec_image page_decode(const page_element *e, const char *attribute) {
     csrec_image image = {0};
     FILE *file = fopen("decoded.png", "wb");
     uint32_t word = 0;
     int digits = 0;
-    assert_true(img && file);
-    for (const char *s = page_value(img, "src") + 22; page_digit(*s) >= 0; s++) {
+    assert_true(e && file);
+    for (const char *s = page_value(e, attribute) + 22; page_digit(*s) >= 0; s++) {
         word = word << 6 | (uint32_t)page_digit(*s);
         if (++digits % 4 != 1) fputc((int)(word >> (6 - 2 * ((digits - 1) % 4)) & 255), file);
     }
     fclose(file);
     assert_ok(csrec_image_read("decoded.png", &image, NULL));
     return image;
+}
+
+/* The picture of the panel, and its values. */
+static inline csrec_image page_picture(const page *p, const char *panel) {
+    return page_decode(page_part(p, page_id(p, panel), "img", 0), "src");
+}
+
+static inline csrec_image page_data(const page *p, const char *panel) {
+    return page_decode(page_part(p, page_id(p, panel), "data", 0), "value");
 }

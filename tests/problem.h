@@ -68,13 +68,13 @@ static inline void problem_drop(problem *p) {
 }
 
 /* The transform's list. */
-static inline csrec_product *problem_products(const char *device, const problem *p,
-                                              csrec_transform_method method, int64_t *found) {
+static inline csrec_product *problem_products(const problem *p, csrec_transform_method method,
+                                              int64_t *found) {
     assert_ok(
-        csrec_haar_transform(device, p->levels, p->n, p->rows, p->y, method, 0, NULL, found, NULL));
+        csrec_haar_transform(NULL, p->levels, p->n, p->rows, p->y, method, 0, NULL, found, NULL));
     csrec_product *products = malloc((size_t)*found * sizeof *products);
     int64_t again = 0;
-    assert_ok(csrec_haar_transform(device, p->levels, p->n, p->rows, p->y, method, *found, products,
+    assert_ok(csrec_haar_transform(NULL, p->levels, p->n, p->rows, p->y, method, *found, products,
                                    &again, NULL));
     assert_int_equal(again, *found);
     return products;

@@ -10,14 +10,12 @@
 typedef struct result {
     csrec_status status;
     csrec_atoms atoms;
-    double *r;
     csrec_shared_report report;
     csrec_error error;
 } result;
 
 static inline void drop_result(result *s) {
     csrec_atoms_clear(&s->atoms);
-    free(s->r);
 }
 
 /* Rules in the order of the solvers' loop. */
@@ -33,14 +31,14 @@ static inline csrec_outcome pursue(const csrec_pursuit_type *type, void *p,
 
 static inline result run_one(const problem *p, const csrec_pursuit_type *type,
                              const csrec_shared_job *job) {
-    result s = {.r = malloc((size_t)p->n * sizeof *s.r)};
+    result s = {.status = CSREC_OK};
     CLEARED(csrec_tree) tree = {0};
     void *pursuit;
     assert_ok(csrec_tree_create(p->levels, p->n, p->rows, p->columns, &tree));
     assert_ok(type->create(&tree, p->y, &pursuit));
     s.report.outcome = pursue(type, pursuit, job, &s.report.iterations);
     s.report.energy = type->energy(pursuit);
-    assert_ok(type->result(pursuit, p->y, &s.atoms, s.r));
+    assert_ok(type->result(pursuit, p->y, &s.atoms, NULL));
     type->destroy(pursuit);
     return s;
 }
@@ -56,11 +54,10 @@ static inline csrec_shared_job plain_job(const problem *p) {
                               .threads = 1};
 }
 
-/* ranks 0: without a communicator. One rank may have another engine. devices: so many, by turns,
- * have the pieces; 0: the CPU. */
+/* ranks 0: without a communicator. One rank may have another engine. */
 typedef struct plan {
     csrec_shared_job job;
-    int ranks, other, devices;
+    int ranks, other;
     const csrec_pieces_type *type;
     result *results;
 } plan;
@@ -69,22 +66,16 @@ static inline void run_rank(void *what, int rank, csrec_comm *comm, const csrec_
     const plan *p = what;
     csrec_shared_job job = p->job;
     result *s = &p->results[rank];
-    char name[32];
     if (why) s->error = *why;
     s->status = comm || p->ranks == 0 ? CSREC_OK : CSREC_MEMORY;
     job.comm = comm;
     if (rank == p->other && p->type) job.type = p->type;
-    snprintf(name, sizeof name, "cuda:%d", p->devices ? rank % p->devices : 0);
-    if (!s->status && p->devices) s->status = csrec_context_create(name, &job.where, &s->error);
-    if (!s->status)
-        s->status = csrec_shared_pursuit(&job, &s->atoms, job.residual ? s->r : NULL, &s->report,
-                                         &s->error);
+    if (!s->status) s->status = csrec_shared_pursuit(&job, &s->atoms, &s->report, &s->error);
 }
 
 static inline void start_ranks(plan *what) {
     for (int k = 0; k < (what->ranks > 0 ? what->ranks : 1); k++)
-        what->results[k] = (result){.status = CSREC_MEMORY, /* of a thread that did not start */
-                                    .r = calloc((size_t)what->job.n, sizeof(double))};
+        what->results[k] = (result){.status = CSREC_MEMORY}; /* of a thread that did not start */
     if (what->ranks > 0)
         assert_ok(csrec_comm_hub_run(what->ranks, run_rank, what));
     else
@@ -122,14 +113,13 @@ static inline void describe(const problem *p, const csrec_shared_job *job, int r
         }
 }
 
-static inline bool same(const problem *p, const result *a, const result *b, bool residual) {
+static inline bool same(const result *a, const result *b) {
     size_t n = (size_t)a->atoms.n;
     return a->report.outcome == b->report.outcome && a->report.iterations == b->report.iterations &&
            a->report.energy == b->report.energy && a->atoms.n == b->atoms.n &&
            (n == 0 || (!memcmp(a->atoms.column, b->atoms.column, n * sizeof *a->atoms.column) &&
                        !memcmp(a->atoms.coefficient, b->atoms.coefficient, n * sizeof(double)) &&
-                       !memcmp(a->atoms.count, b->atoms.count, n * sizeof *a->atoms.count))) &&
-           (!residual || !memcmp(a->r, b->r, (size_t)p->n * sizeof *a->r));
+                       !memcmp(a->atoms.count, b->atoms.count, n * sizeof *a->atoms.count)));
 }
 
 typedef struct tally {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_methods.c - whole recoveries on the device against the CPU, by methods that compute a
- * part of their work there: mixtures, learned filters, thresholded volumes and lines. Every case is
+ * part of their work there: mixtures, thresholded volumes and lines. Every case is
  * run; differences are printed and counted. */
 
 #include "device.h"
@@ -144,30 +144,6 @@ TEST_THERE(mixtures_are_as_good, false) {
         csrec_measurement m = draw_samples((csrec_shape){2, {96, 80}}, k ? 3 : 1, 0.3, &truth);
         const csrec_recover_options o = options_by("mixture");
         compare("mixture", &m, truth, &o, 255.0, 1.25);
-    }
-    assert_int_equal(faults, 0);
-}
-
-TEST(filters_are_as_on_the_cpu) {
-    static const char *const names[] = {"filters"};
-    if (no_device()) skip();
-    faults = 0;
-    for (int k = 0; k < 3; k++) {
-        double *truth, *filters = kept_normals(&seed, 12 * 35);
-        ENDS_BY(csrec_measurement_clear)
-        csrec_measurement m = draw_samples((csrec_shape){2, {40, 47}}, k % 2 ? 3 : 1, 0.4, &truth);
-        for (int f = 0; f < 12; f++) {
-            double squares = 0.0;
-            for (int i = 0; i < 35; i++) squares += filters[f * 35 + i] * filters[f * 35 + i];
-            for (int i = 0; i < 35; i++) filters[f * 35 + i] /= sqrt(squares);
-        }
-        const csrec_shape shape = {3, {12, 5, 7}};
-        ENDS_BY(end_model) csrec_model *model = make_model("conv", 1, names, &shape, &filters);
-        csrec_recover_options o = options_by(NULL);
-        o.model = model;
-        o.solve.stop.atoms = 30;
-        if (k == 2) m.sigma = 2.0;
-        compare("filters", &m, truth, &o, 1e-6, 1.0);
     }
     assert_int_equal(faults, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_operators.c - every row of the operator table on a device beside the CPU: the same
- * bits where the additions have the same order, to rounding elsewhere. */
+ * bits where the additions have the same order. */
 #include "operator_rows.h"
 
 static void expect_equal(const drawn *d, const char *what, int64_t n, const double *found,
@@ -38,18 +38,6 @@ static csrec_status analysis_of(const csrec_operator *A, const double *signal, d
     return A->type->analyze(A, signal, x);
 }
 
-/* Beside the CPU's to rounding, twice the same bits. */
-static void compare_near(const drawn *d, const char *what, operator_call call,
-                         csrec_operator *const A[2], int64_t in, int64_t out, double scale) {
-    OWNED double *v = random_vector(in), *a = random_vector(out), *b = random_vector(out);
-    OWNED double *again = random_vector(out);
-    assert_ok(call(A[0], v, a));
-    assert_ok(call(A[1], v, b));
-    assert_ok(call(A[1], v, again));
-    expect_equal(d, what, out, again, b);
-    for (int64_t k = 0; k < out; k++) expect_near(d, what, b[k], a[k], scale);
-}
-
 /* The same additions in the same order: kernels/operator/operator.h. */
 static void compare_with_cpu(const drawn *d, const csrec_operator *A) {
     csrec_operator_spec spec = d->spec;
@@ -79,45 +67,6 @@ static void create_both(csrec_operator_spec *spec, const char *backend, csrec_op
     for (int k = 0; k < 2; k++) {
         spec->backend = k ? backend : "cpu";
         assert_ok(csrec_operator_create(spec, &A[k], NULL));
-    }
-}
-
-/* Filters of more entries, and more of them, than a kernel takes at once
- * (kernels/operator/conv.cu). Sums of fewer than 2^15 products, in another order: 2^16 roundings of
- * 2^-53 each are below TOLERANCE.
- */
-TEST_ON("cuda", long_filters) {
-    const char *backend = check_backend(state);
-    for (int dims = 1; dims <= 3; dims++) {
-        csrec_shape shape = {dims, {0}};
-        drawn d = {.spec.name = "conv", .spec.shape = &shape, .m = 1};
-        int64_t kernel[3], size = 1, most[] = {1, 1, 1};
-        d.spec.n_filters = 9 + check_below(&seed, 9);
-        for (int a = 0; a < dims; a++) {
-            const int64_t longest[] = {1500, 36, 11};
-            kernel[a] = longest[dims - 1] - check_below(&seed, longest[dims - 1] / 8 + 1);
-            shape.dim[a] = 3 + check_below(&seed, 60 / dims / dims);
-            size *= kernel[a];
-            d.m *= shape.dim[a];
-            most[a] = shape.dim[a] + kernel[a] - 1;
-        }
-        d.spec.kernel = kernel;
-        d.spec.m = d.m; /* all entries, in their order */
-        d.index = check_keep((size_t)d.m * sizeof *d.index);
-        for (int64_t k = 0; k < d.m; k++) d.index[k] = k;
-        d.spec.index = d.index;
-        d.n = d.spec.n_filters * most[0] * most[1] * most[2];
-        OWNED double *entries = random_vector(d.spec.n_filters * size);
-        d.spec.filters = entries;
-        snprintf(d.text, sizeof d.text, "conv, %d axes, %d filters of %d", dims,
-                 (int)d.spec.n_filters, (int)size);
-        csrec_operator *A[2];
-        create_both(&d.spec, backend, A);
-        double scale = (double)(d.spec.n_filters * size);
-        compare_near(&d, "entry of A x", csrec_operator_forward, A, d.n, d.m, scale);
-        compare_near(&d, "entry of A^T y", csrec_operator_adjoint, A, d.m, d.n, (double)size);
-        compare_near(&d, "norm", norms_of, A, 1, d.n, (double)size);
-        for (int k = 0; k < 2; k++) csrec_operator_destroy(A[k]);
     }
 }
 

@@ -164,19 +164,14 @@ TEST_THERE(both_sides_of_the_switch, true) {
     }
 }
 
-/* --reference-pursuit with --backend cuda runs on the device, and finds what the CPU finds. */
-TEST_THERE(reference_pursuits, false) {
-    for (int k = 0; k < (brief() ? 2 : 20); k++) {
-        csrec_measurement m = draw_measurement(draw_shape(), 1 + check_below(&seed, 3), 4);
-        csrec_recover_options options = draw_options(k % 2 ? 1 : 1 + check_below(&seed, 4));
-        if (options.solve.stop.atoms == 0) options.solve.stop.atoms = 1 + check_below(&seed, 60);
-        ENDS_BY(found_clear) found a = found_create(&m, &options), b = found_create(&m, &options);
-        recover("cpu", &m, options, &a);
-        options.solve.reference = true;
-        recover("cuda", &m, options, &b);
-        assert_string_equal(b.report.backend, "cuda");
-        assert_same_found(&m, &a, &b);
-    }
+TEST_THERE(reference_pursuits_are_refused, false) {
+    csrec_measurement m = draw_measurement((csrec_shape){2, {20, 30}}, 1, 4);
+    csrec_recover_options options = draw_options(1);
+    options.solve.reference = true;
+    options.backend = "cuda";
+    ENDS_BY(found_clear) found f = found_create(&m, &options);
+    assert_refused(csrec_recover(&m, &options, f.signal, NULL, NULL, &told), CSREC_UNSUPPORTED,
+                   "with these options");
 }
 
 /* auto leaves small signals, and what the device cannot do, to the CPU. */

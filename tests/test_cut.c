@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pursuit of one signal over several processes against that of one process, to the bit:
- * iterations, outcome, energy, atoms and residual, for 1 to 7 ranks (threads), every stopping rule,
+ * iterations, outcome, energy and atoms, for 1 to 7 ranks (threads), every stopping rule,
  * ties, skewed rows, pieces down to one sample, and logs down to one pick. */
 #include "shared_pursuit.h"
 #include "sanitized.h"
@@ -30,7 +30,6 @@ static double some_value(const problem *p, int64_t most, bool energy) {
 
 static csrec_shared_job job_of(const problem *p) {
     csrec_shared_job job = plain_job(p);
-    job.residual = true;
     job.most = 1 + check_below(&seed, check_below(&seed, 2) ? p->n : 6);
     job.log = power(10);
     job.few = power(9);
@@ -48,7 +47,7 @@ static void draw_rules(const problem *p, csrec_shared_job *job) {
 
 static void assert_same_result(const problem *p, const csrec_shared_job *job, int ranks,
                                const result *one, const result *all) {
-    if (same(p, one, all, true)) return;
+    if (same(one, all)) return;
     describe(p, job, ranks, one, all);
     fail();
 }
@@ -157,39 +156,6 @@ TEST(a_failing_rank_ends_all) {
             assert_true(r == bad || strstr(all[r].error.text, who));
             drop_result(&all[r]);
         }
-    }
-}
-
-/* Each rank's own atoms together are all. */
-TEST(scattered_atoms_are_all) {
-    for (int k = 0; k < SANITIZED_SHARE(200); k++) {
-        ENDS_BY(problem_drop) problem p = problem_draw(&seed, 200, 62);
-        csrec_shared_job job = job_of(&p);
-        int ranks = 1 + (int)check_below(&seed, 5);
-        ENDS_BY(drop_result) result one = run_one(&p, &csrec_pursuit_eager, &job);
-        result all[8];
-        job.scattered = true;
-        run_ranks(&job, ranks, all);
-        int64_t n = 0, at[8] = {0};
-        for (int r = 0; r < ranks; r++) n += all[r].atoms.n;
-        assert_int_equal(n, one.atoms.n);
-        for (int64_t i = 0; i < n; i++) {
-            int found = 0;
-            for (int r = 0; r < ranks; r++) {
-                if (at[r] >= all[r].atoms.n || all[r].atoms.column[at[r]] != one.atoms.column[i])
-                    continue;
-                assert_true(all[r].atoms.coefficient[at[r]] == one.atoms.coefficient[i]);
-                at[r]++;
-                found++;
-            }
-            assert_int_equal(found, 1);
-        }
-        for (int64_t j = 0; j < p.n; j++) {
-            double sum = 0.0;
-            for (int r = 0; r < ranks; r++) sum += all[r].r[j];
-            assert_true(sum == one.r[j]);
-        }
-        for (int r = 0; r < ranks; r++) drop_result(&all[r]);
     }
 }
 

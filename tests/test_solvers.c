@@ -181,22 +181,3 @@ TEST_ON("cuda", devices_solve_as_the_cpu) {
                 for (int64_t j = 0; j < d.n; j++) assert_true(x[j] == x[j + d.n]);
             }
 }
-
-/* Products to rounding: of atoms that meet the same sample alone either may be picked, which leaves
- * the residual as it is. Six steps with sums of some hundred products of order 1: 1e-12, and a
- * thousandfold for systems of neighbouring atoms, which are much alike. */
-TEST_ON("cuda", devices_solve_dictionaries_to_rounding) {
-    static const char *const solvers[] = {"mp", "omp", "fista"};
-    const char *backend = check_backend(state);
-    for (int s = 0; s < 3; s++)
-        for (int k = 0; k < cases(backend, 100); k++) {
-            ENDS_BY(drop_drawn) drawn d = draw_operator(&seed, "conv", "cpu");
-            double *y = kept_normals(&seed, d.m), *x = check_room(d.n);
-            double residual[2];
-            for (int i = 0; i < 2; i++)
-                residual[i] = solve_there(&d, i ? backend : "cpu", solvers[s], y, x);
-            if (!(fabs(residual[0] - residual[1]) <= 1e-9))
-                fail_msg("%s, %s: residual %.17g, not %.17g", d.text, solvers[s], residual[1],
-                         residual[0]);
-        }
-}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_tools_bench.c - csbench: coherence, problems and the dense check against
- * plain computations, and mistakes. */
+/* test_tools_bench.c - csbench: coherence against plain computations, and mistakes. */
 #include "csbench.h"
+#include "dense.h"
 
 SEED(seed);
 
@@ -75,81 +75,28 @@ TEST(test_coherence) {
     }
 }
 
-/* The file's matrix times the truth is y, but for noise of the file's sigma. */
-static void check_problem(const char *name, double sigma) {
+/* Points of a line: its rows, and Haar's columns by the definition in dense.h. */
+TEST(coherence_of_points) {
     CLEARED(csrec_measurement) scan;
-    run_line("$B problems %s --sigma %g -o p.npz --truth x.npy --seed %llu", name, sigma,
-             (unsigned long long)check_next(&seed));
-    assert_ok(csrec_measurement_read("p.npz", NULL, &scan, NULL));
-    CLEARED(csrec_array) A = array_of("p.npz", "matrix"), x = read_values("x.npy");
-    int64_t m = scan.n, n = x.count;
-    double squares = 0.0, most = 0.0;
-    assert_int_equal(A.count, m * n);
-    assert_true(scan.sigma == sigma);
-    for (int64_t i = 0; i < m; i++) {
-        double r = scan.y[i];
-        for (int64_t j = 0; j < n; j++)
-            r -= csrec_array_value(&A, i * n + j) * csrec_array_value(&x, j);
-        squares += r * r;
-        most = fmax(most, fabs(r));
+    run_well("$S line.npy -n 50 -o line.npz && $B coherence line.npz --haar two-sided --json");
+    assert_ok(csrec_measurement_read("line.npz", NULL, &scan, NULL));
+    int levels = 0;
+    int64_t n = 0, count, m = scan.n;
+    while (INT64_C(1) << levels < scan.shape.dim[0]) levels++;
+    OWNED double *A = malloc((size_t)(m * m) * sizeof *A), *psi = malloc((size_t)m * sizeof *psi);
+    OWNED uint64_t *rows = malloc((size_t)m * sizeof *rows);
+    for (int64_t i = 0; i < m; i++) rows[i] = (uint64_t)scan.index[i];
+    for (uint64_t column = 0; column >> levels == 0; column++) {
+        int64_t above = 0;
+        dense_column(levels, m, rows, column, psi, &count);
+        for (int64_t i = 0; i < m; i++) above += psi[i] > 0.0;
+        if (column > 0 && (above == 0 || above == count)) continue;
+        assert_true(n < m);
+        for (int64_t i = 0; i < m; i++) A[i * m + n] = psi[i];
+        n++;
     }
-    if (sigma > 0.0)
-        assert_true(fabs(squares / sigma / sigma - (double)m) < 6.5 * sqrt(2.0 * (double)m) + 25.0);
-    else
-        assert_true(most < 1e-10);
-}
-
-TEST(test_problems) {
-    static const char *const names[] = {"gaussian", "bernoulli",    "dct",    "haar",
-                                        "spikes",   "compressible", "picture"};
-    run_well("$B problems >listed && $B problems --list | cmp - listed");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        says("listed", names[i]);
-        check_problem(names[i], i % 2 ? 0.0 : 0.25);
-    }
-    run_well("$B problems gaussian -n 40 -m 30 -k 2 -s omp -s bpdn --json");
-    const char *text = read_text("out");
-    assert_true(number_in(text, "error") < 1e-4);
-    assert_true(number_in(text, "columns") == 2.0);
-}
-
-/* The command of docs/csbench.md finds what was written; without the basis it says what it guesses.
- */
-TEST(problems_are_recovered) {
-    static const char *const how[] = {"gaussian|omp", "bernoulli|omp", "dct|omp", "gaussian|bpdn",
-                                      "dct|htp --set k=12"};
-    for (size_t i = 0; i < sizeof how / sizeof *how; i++) {
-        run_line("$B problems %.*s -n 128 -m 80 -k 12 -o p.npz --truth x.npy --seed %llu",
-                 (int)(strchr(how[i], '|') - how[i]), how[i],
-                 (unsigned long long)check_next(&seed) >> 1);
-        run_line("$R p.npz -o r.npy --basis identity --solver %s --epsilon 1e-9",
-                 strchr(how[i], '|') + 1);
-        says("err", "r.npy: recovered");
-        assert_null(strstr(read_text("err"), "warning"));
-        CLEARED(csrec_array) x = read_values("x.npy"), found = read_values("r.npy");
-        double off = 0.0, whole = 0.0;
-        for (int64_t j = 0; j < x.count; j++) {
-            const double true_value = csrec_array_value(&x, j);
-            off = fmax(off, fabs(csrec_array_value(&found, j) - true_value));
-            whole = fmax(whole, fabs(true_value));
-        }
-        if (off > 1e-6 * whole) fail_msg("%s: error %g", how[i], off / whole);
-    }
-    run_well("$R p.npz -o r.npy --solver omp --epsilon 1e-9 2>told");
-    says("told", "No basis is given");
-    says("told", "identity");
-}
-
-TEST(test_dense) {
-    for (int i = 0; i < 6; i++) {
-        int64_t n = INT64_C(1) << (4 + check_below(&seed, 4)), m = 2 + check_below(&seed, n / 2);
-        run_line("$B dense -n %lld -m %lld --seed %llu --haar %s --json", (long long)n,
-                 (long long)m, (unsigned long long)check_next(&seed),
-                 i % 2 ? "paper" : "two-sided");
-        says("out", "\"agrees\": true");
-        if (i % 2 == 0) assert_true(number_in(read_text("out"), "n") == (double)m);
-    }
-    run_well("$S line.npy -n 50 -o line.npz && $B dense line.npz -s omp -k 5");
+    assert_int_equal(n, m); /* as many as samples */
+    check_coherence(m, n, A);
 }
 
 TEST(test_mistakes) {
@@ -168,18 +115,9 @@ TEST(test_mistakes) {
         {"phase -o a.npz -T 3 -Q 4", "at most --trials", 2},
         {"phase -o nowhere/a.npz -s omp", "nowhere", 1},
         {"phase -o gray.png.npz -e nothing", "is not one of", 2},
-        {"sparsity -o a.npz -n 10 -m 11", "at most --columns", 2},
-        {"sparsity -o a.npz -n 10 -m 5 -k 6", "at most --samples", 2},
         {"coherence -n 10 -m 11", "at most --columns", 2},
         {"coherence nothing.npz", "nothing.npz", 1},
-        {"coherence gray.png", "gray.png", 1},
-        {"problems nobody", "is not one of", 2},
-        {"problems gaussian -m 300", "at most 256", 2},
-        {"problems gaussian -o a.png", "measurements are", 2},
-        {"problems gaussian -o a.npz -s omp", "give one of them", 2},
-        {"problems picture -n 100", "is square", 2},
-        {"dense -n 100", "power of two", 2},
-        {"dense -m 100", "at most 64", 2}};
+        {"coherence gray.png", "gray.png", 1}};
     expect_mistakes("$B", wrong, sizeof wrong / sizeof *wrong);
     run_well("echo no >text.npz");
     expect_mistake("$B phase -o text.npz -s omp -n 16 -g 2 -T 1", 1, "text.npz");

@@ -87,9 +87,9 @@ TEST(a_pursuit_above_its_bound_recovered_nothing) {
             "$R noise.npz -o out.npy --sigma 0 --solver cosamp --shifts 1 --set k=5 %s", bound[k]);
         run_line("%s --json", command);
         says("out", check_print("\"outcome\": \"%s\"", outcome[k]));
-        says("out", check_print("\"warnings\": [\"The pursuit ended (%s) with ", outcome[k]));
+        says("out", check_print("\"warnings\": [\"The solver ended (%s) with ", outcome[k]));
         const char *text =
-            check_print("warning: noise.npz: The pursuit ended (%s) with ", outcome[k]);
+            check_print("warning: noise.npz: The solver ended (%s) with ", outcome[k]);
         if (strncmp(read_text("err"), text, strlen(text)) != 0) fail_msg("%s", read_text("err"));
         run_line("%s --verbose", command);
         says("err", check_print("-> out.npy: %s, ", outcome[k]));

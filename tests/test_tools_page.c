@@ -37,6 +37,15 @@ static void check_element(const page *p, const page_element *e) {
     }
 }
 
+/* NULL: a signal of one axis has none. */
+static const page_element *panels_of(const page *p) {
+    for (int i = 0; i < p->n; i++) {
+        const char *class = page_value(&p->element[i], "class");
+        if (class && strncmp(class, "panels", 6) == 0) return &p->element[i];
+    }
+    return NULL;
+}
+
 static void check_page(const char *name, int pictures, int charts) {
     OWNED char *text = page_bytes(name);
     assert_int_equal(strncmp(text, "<!DOCTYPE html>\n<html lang=\"en\">", 32), 0);
@@ -54,7 +63,8 @@ static void check_page(const char *name, int pictures, int charts) {
     assert_non_null(strstr(text, "width=device-width"));
     ENDS_BY(page_clear) page p = page_read(name);
     for (int i = 0; i < p.n; i++) check_element(&p, &p.element[i]);
-    assert_int_equal(page_count(&p, &p.element[0], "img"), pictures);
+    const page_element *panels = panels_of(&p);
+    assert_int_equal(panels ? page_count(&p, panels, "img") : 0, pictures);
     assert_int_equal(page_count(&p, &p.element[0], "svg"), charts);
     assert_int_equal(page_count(&p, &p.element[0], "script"), 1);
     assert_int_equal(page_count(&p, &p.element[0], "h1"), 1);
@@ -95,23 +105,23 @@ static void check_pictures(const char *page_name_, const char *scan, const char 
 
 TEST(pages_show_what_happened) {
     run_well("$S gray.png -o g.npz -r 0.3 && $R g.npz -r gray.png -Q best --report best.html");
-    check_page("best.html", 6, 1); /* rounds of groups keep the samples */
+    check_page("best.html", 6, 2); /* errors; rounds of groups keep the samples */
     run_well("$R g.npz -o g.png -r gray.png --report g.html");
-    check_page("g.html", 6, 0); /* one pass of a network has no steps */
+    check_page("g.html", 6, 1); /* one pass of a network has no steps */
     check_pictures("g.html", "g.npz", "g.png", "gray.png");
     run_well("$S rgb.png -o c.npz -r 0.3 && $R c.npz -o c.png -Q fast -r rgb.png --report c.html");
-    check_page("c.html", 6, 2);
+    check_page("c.html", 6, 3);
     run_well("$R c.npz -s 1 --report bare.html");
-    check_page("bare.html", 4, 2); /* no reference: no PSNR, but levels */
+    check_page("bare.html", 4, 3); /* no reference: no PSNR, but levels */
     run_well("$S line.npy -o l.npz -r 0.3 && $R l.npz -s 1 -r line.npy --report l.html");
-    check_page("l.html", 0, 5);
+    check_page("l.html", 0, 6);
     run_well("$S volume.npy -o v.npz -r 0.3 && $R v.npz -s 1 -r volume.npy --report v.html");
-    check_page("v.html", 5, 3);
+    check_page("v.html", 6, 4);
     run_well("$S planes.npy -c -o p.npz -r 0.3 && $R p.npz -r planes.npy --report p.html");
-    check_page("p.html", 6, 0);
+    check_page("p.html", 6, 1);
     run_well("mkdir -p pages && $R g.npz c.npz -s 1 --report pages --plot plots/");
-    check_page("pages/g.html", 4, 2);
-    check_page("pages/c.html", 4, 2);
+    check_page("pages/g.html", 4, 3);
+    check_page("pages/c.html", 4, 3);
     run_well("test -s plots/g.svg && test -s plots/c.svg");
 }
 
@@ -119,7 +129,7 @@ TEST(pages_show_what_happened) {
 TEST(names_are_escaped_and_the_command_repeats) {
     run_well("cp g.npz '<b>&\"'\"'\"'\351 .npz' && "
              "$R '<b>&\"'\"'\"'\351 .npz' -o 'it'\"'\"'s.png' -s 2 --report n.html --json");
-    check_page("n.html", 4, 2);
+    check_page("n.html", 4, 3);
     OWNED char *text = page_bytes("n.html");
     assert_non_null(strstr(text, "Recovery of &lt;b&gt;&amp;&quot;&#39;\357\277\275 .npz"));
     /* From the JSON the command comes with two escapes. */
@@ -258,13 +268,12 @@ TEST(panels_need_no_script) {
     static const struct {
         const char *options, *rule;
         int panels;
-    } cases[] = {{"g.npz -r gray.png", "of-6", 6},
-                 {"g.npz", "of-4", 4},
-                 {"v.npz -s 1", "of-3", 3},
-                 {"v.npz -s 1 -r volume.npy", "of-5", 5}};
+    } cases[] = {{"g.npz -r gray.png", "of-6", 6}, {"g.npz", "of-4", 4},
+                 {"v.npz -s 1", "of-4", 4},        {"v.npz -s 1 -r volume.npy", "of-6", 6},
+                 {"g.npz --labels", "of-2", 2},    {"g.npz --labels -r gray.png", "of-4", 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         run_line("$R %s%s --report t.html", cases[i].options,
-                 strstr(cases[i].options, "-s") ? "" : " -Q fast");
+                 strchr(cases[i].options, 's') ? "" : " -Q fast");
         char *text = page_bytes("t.html");
         const char *rule = check_print(".%s", cases[i].rule);
         assert_non_null(strstr(strstr(text, "@media (min-width"), rule));
@@ -280,28 +289,51 @@ TEST(panels_need_no_script) {
     }
 }
 
-/* Names of the curves are above the plot; its lowest number is 0, or it is said to be
- * logarithmic. */
-static void check_chart(const page *p, const page_element *chart) {
+/* Ends of the numbers at the vertical axis, and the least step between them. */
+typedef struct ticks {
+    double low, high, step;
+    int n;
+} ticks;
+
+/* Names of the curves are above the plot. */
+static ticks check_chart(const page *p, const page_element *chart) {
     const page_element *part;
-    double top = INFINITY, lowest = INFINITY;
-    bool logarithmic = false;
+    double top = INFINITY;
+    ticks found = {INFINITY, -INFINITY, INFINITY, 0};
     for (int k = 0; (part = page_part(p, chart, "line", k)); k++)
         if (strcmp(page_value(part, "class"), "k1") == 0)
             top = fmin(top, strtod(page_value(part, "y1"), NULL));
     for (int k = 0; (part = page_part(p, chart, "text", k)); k++) {
         bool number = strcmp(page_value(part, "text-anchor"), "end") == 0;
-        if (number) lowest = fmin(lowest, strtod(part->text, NULL));
         bool below = strtod(page_value(part, "y"), NULL) > top - 2;
         bool along = strcmp(page_value(part, "text-anchor"), "middle") == 0;
         if (below && !number && !along) fail_msg("'%s' is on the curves", part->text);
-        if (!along && !number && strstr(part->text, "log scale")) logarithmic = true;
+        if (!number) continue;
+        const double value = strtod(part->text, NULL);
+        if (found.n++) found.step = fmin(found.step, value - found.high);
+        found.low = fmin(found.low, value);
+        found.high = fmax(found.high, value);
     }
-    if (!logarithmic && lowest != 0.0) fail_msg("the axis starts at %g", lowest);
+    return found;
 }
 
-TEST(charts_do_not_exaggerate) {
-    int charts = 0;
+/* The axis of a PSNR begins and ends within a step of the data. */
+static bool check_ends(const page *p, const page_element *chart, ticks axis) {
+    const page_element *part;
+    double low = INFINITY, high = -INFINITY;
+    for (int k = 0; (part = page_part(p, chart, "circle", k)); k++) {
+        low = fmin(low, strtod(page_value(part, "data-y"), NULL));
+        high = fmax(high, strtod(page_value(part, "data-y"), NULL));
+    }
+    if (strcmp(page_value(chart, "aria-label"), "PSNR against the reference") != 0) return false;
+    if (low - axis.low > axis.step || axis.low > low || axis.high - high > axis.step ||
+        axis.high < high)
+        fail_msg("the axis is %g to %g, the data %g to %g", axis.low, axis.high, low, high);
+    return true;
+}
+
+TEST(charts_begin_where_the_data_are) {
+    int charts = 0, psnr = 0;
     run_well("$R c.npz -r rgb.png -Q fast --report fast.html && "
              "$R c.npz -r rgb.png -s 1 --report grid.html && "
              "$R v.npz -r volume.npy --method frames --report frames.html");
@@ -309,10 +341,13 @@ TEST(charts_do_not_exaggerate) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         ENDS_BY(page_clear) page p = page_read(names[i]);
         const page_element *svg;
-        for (int k = 0; (svg = page_part(&p, &p.element[0], "svg", k)); k++, charts++)
-            check_chart(&p, svg);
+        for (int k = 0; (svg = page_part(&p, &p.element[0], "svg", k)); k++, charts++) {
+            const ticks axis = check_chart(&p, svg);
+            assert_true(axis.n >= 2);
+            psnr += check_ends(&p, svg, axis);
+        }
     }
-    assert_true(charts >= 7);
+    assert_true(charts >= 10 && psnr == 3);
 }
 
 /* But for times and the date. */
@@ -333,7 +368,7 @@ TEST(interrupted_pages_are_pages) {
         if (run("test -e i.npy") != 0) continue;
         ENDS_BY(page_clear) page p = page_read("i.html");
         bool known = run("test -e i.map.npy") == 0;
-        assert_int_equal(page_count(&p, &p.element[0], "img"), known ? 4 : 3);
+        assert_int_equal(page_count(&p, panels_of(&p), "img"), known ? 4 : 2);
     }
 }
 

@@ -175,60 +175,163 @@ TEST(holes_are_no_gray) {
     assert_null(image.alpha);
 }
 
-enum { LEVELS = 8, SIDE = 80 };
-
-/* A level of the pyramid of means, and the value at a pixel of it: its own, or by bilinear weights
- * from the level above. */
-typedef struct level {
-    int height, width, count[SIDE][SIDE];
-    double sum[SIDE][SIDE];
-} level;
-
-static double value_at(const level *l, int y, int x) {
-    if (l->count[y][x]) return l->sum[y][x] / l->count[y][x];
-    const level *up = l + 1;
-    double value = 0.0;
-    for (int k = 0; k < 4; k++) {
-        double cy = (y + 0.5) / 2 - 0.5, cx = (x + 0.5) / 2 - 0.5;
-        int iy = (int)floor(cy) + k / 2, ix = (int)floor(cx) + k % 2;
-        double weight = (1 - fabs(cy - iy)) * (1 - fabs(cx - ix));
-        iy = iy < 0 ? 0 : iy >= up->height ? up->height - 1 : iy;
-        ix = ix < 0 ? 0 : ix >= up->width ? up->width - 1 : ix;
-        value += weight * value_at(up, iy, ix);
-    }
-    return value;
-}
-
-TEST(blended_samples_are_the_pyramid) {
-    static level levels[LEVELS];
+/* Every pixel that was not sampled is the mean of its neighbours, but for the rounding of both. */
+TEST(interpolation_is_harmonic) {
+    enum { HEIGHT = 47, WIDTH = 70 };
     CLEARED(csrec_measurement) m = {0};
+    uint8_t sampled[HEIGHT * WIDTH] = {0};
     assert_ok(csrec_measurement_read("g.npz", NULL, &m, NULL));
-    memset(levels, 0, sizeof levels);
-    levels[0].height = 47;
-    levels[0].width = 70;
-    for (int64_t i = 0; i < m.n; i++) {
-        levels[0].count[m.index[i] / 70][m.index[i] % 70] = 1;
-        levels[0].sum[m.index[i] / 70][m.index[i] % 70] = m.y[i];
-    }
-    for (int k = 1; k < LEVELS; k++) {
-        level *l = &levels[k], *fine = l - 1;
-        l->height = (fine->height + 1) / 2;
-        l->width = (fine->width + 1) / 2;
-        for (int y = 0; y < fine->height; y++)
-            for (int x = 0; x < fine->width; x++) {
-                if (!fine->count[y][x]) continue;
-                l->count[y / 2][x / 2]++;
-                l->sum[y / 2][x / 2] += fine->sum[y][x] / fine->count[y][x];
-            }
-    }
+    for (int64_t i = 0; i < m.n; i++) sampled[m.index[i]] = 1;
     run_well("$R g.npz -Q fast --report t.html");
     ENDS_BY(page_clear) page p = page_read("t.html");
-    CLEARED(csrec_image) image = page_picture(&p, "blend");
-    for (int i = 0; i < 47 * 70; i++) {
-        double value = value_at(levels, i / 70, i % 70);
-        int shown = ((uint8_t *)image.pixels.data)[i];
-        if (fabs(shown - value) > 0.51) fail_msg("pixel %d is %d, not %g", i, shown, value);
+    CLEARED(csrec_image) image = page_picture(&p, "simple");
+    const uint8_t *shown = image.pixels.data;
+    for (int64_t i = 0; i < m.n; i++) assert_int_equal(shown[m.index[i]], (int)m.y[i]);
+    for (int i = 0; i < HEIGHT * WIDTH; i++) {
+        static const int ways[4][2] = {{-1, 0}, {1, 0}, {0, -1}, {0, 1}};
+        double sum = 0.0, n = 0.0;
+        for (int k = 0; k < 4; k++) {
+            const int y = i / WIDTH + ways[k][0], x = i % WIDTH + ways[k][1];
+            if (y < 0 || y >= HEIGHT || x < 0 || x >= WIDTH) continue;
+            sum += shown[y * WIDTH + x];
+            n++;
+        }
+        if (!sampled[i] && fabs(shown[i] - sum / n) > 1.01)
+            fail_msg("pixel %d is %d, its neighbours' mean %g", i, shown[i], sum / n);
     }
+}
+
+/* Number k of the row. */
+static double score(const char *bytes, const char *row, int k) {
+    const char *at = strstr(strstr(bytes, "<table id=\"scores\">"), check_print(">%s</th>", row));
+    assert_non_null(at);
+    for (; k >= 0; k--) at = strstr(at, "<td>") + 4;
+    return strtod(at, NULL);
+}
+
+static double psnr_of(const char *signal, const char *truth, double peak) {
+    CLEARED(csrec_array) a = read_values(signal), b = read_values(truth);
+    double sum = 0.0;
+    for (int64_t i = 0; i < a.count; i++)
+        sum += pow(csrec_array_value(&a, i) - csrec_array_value(&b, i), 2);
+    return 10.0 * log10(peak * peak / (sum / (double)a.count));
+}
+
+/* What the recovery is compared with is one that can be made alone. */
+TEST(scores_are_those_of_both) {
+    static const struct {
+        const char *scan, *truth;
+    } cases[] = {{"g.npz", "g.png"}, {"c.npz", "c.png"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run_line("$R %s -Q fast -r %s -o o.npy --report t.html && "
+                 "$R %s --method smooth --set kind=1 -o s.npy --report s.html",
+                 cases[i].scan, cases[i].truth, cases[i].scan);
+        OWNED char *both = page_bytes("t.html"), *alone = page_bytes("s.html");
+        const double own = psnr_of("o.npy", cases[i].truth, 255.0);
+        const double other = psnr_of("s.npy", cases[i].truth, 255.0);
+        assert_true(fabs(score(both, "PSNR, dB", 0) - own) < 0.006);
+        assert_true(fabs(score(both, "PSNR, dB", 1) - other) < 0.006);
+        assert_true(score(both, "expected error", 1) == score(alone, "expected error", 0));
+        assert_true(score(alone, "expected error", 1) == score(alone, "expected error", 0));
+        assert_null(strstr(alone, ">PSNR, dB<"));
+    }
+}
+
+/* The values that the script reads are those of the files, to half a step. */
+static void check_values(const page *p, const char *panel, const char *file) {
+    CLEARED(csrec_array) values = read_values(file);
+    CLEARED(csrec_image) image = page_data(p, panel);
+    const page_element *data = page_part(p, page_id(p, panel), "data", 0);
+    const double low = strtod(page_value(data, "data-low"), NULL);
+    const double step = strtod(page_value(data, "data-step"), NULL);
+    assert_int_equal(image.pixels.count, values.count);
+    for (int64_t i = 0; i < values.count; i++) {
+        const double value = csrec_array_value(&values, i),
+                     level = csrec_array_value(&image.pixels, i);
+        if (fabs(low + (level - 1.0) * step - value) > 0.5001 * step)
+            fail_msg("%s: value %lld is %g, not %g", panel, (long long)i,
+                     low + (level - 1.0) * step, value);
+    }
+}
+
+TEST(values_are_those_of_the_files) {
+    CLEARED(csrec_measurement) m = {0};
+    assert_ok(csrec_measurement_read("c.npz", NULL, &m, NULL));
+    run_well("$R c.npz -Q fast -r c.png -o o.npy -u u.npy --report t.html && "
+             "$R g.npz -Q fast -o og.npy -u ug.npy --report tg.html");
+    ENDS_BY(page_clear) page p = page_read("t.html"), g = page_read("tg.html");
+    check_values(&p, "recovery", "o.npy");
+    check_values(&p, "reference", "c.png");
+    check_values(&g, "recovery", "og.npy");
+    check_values(&g, "expected", "ug.npy");
+    CLEARED(csrec_image) samples = page_data(&p, "samples"), own = page_data(&p, "recovery");
+    int64_t known = 0;
+    for (int64_t i = 0; i < samples.pixels.count; i++)
+        known += csrec_array_value(&samples.pixels, i) > 0.0;
+    assert_int_equal(known, m.n * m.channels);
+    for (int64_t i = 0; i < m.n * m.channels; i++) { /* put back, to the bit */
+        const int64_t at = m.index[i / 3] * 3 + i % 3;
+        assert_true(csrec_array_value(&samples.pixels, at) == csrec_array_value(&own.pixels, at));
+    }
+}
+
+/* The square of the largest error, by looking at all. */
+TEST(the_worst_part_is_the_worst) {
+    enum { HEIGHT = 47, WIDTH = 70, SIDE = 11 };
+    run_well("$R g.npz -Q fast -r g.png -o o.npy --report t.html");
+    CLEARED(csrec_array) out = read_values("o.npy"), in = read_values("g.png");
+    OWNED double *map = error_map(&out, &in, 0, HEIGHT * WIDTH, 1);
+    double most = -1.0;
+    int at = 0;
+    for (int i = 0; i < HEIGHT * WIDTH; i++) {
+        double sum = 0.0;
+        if (i / WIDTH + SIDE > HEIGHT || i % WIDTH + SIDE > WIDTH) continue;
+        for (int k = 0; k < SIDE * SIDE; k++) sum += pow(map[i + k / SIDE * WIDTH + k % SIDE], 2);
+        if (sum <= most * (1.0 + 1e-12)) continue;
+        most = sum;
+        at = i;
+    }
+    ENDS_BY(page_clear) page p = page_read("t.html");
+    const page_element *worst = page_id(&p, "worst");
+    assert_int_equal(atoi(page_value(worst, "data-side")), SIDE);
+    assert_int_equal(atoi(page_value(worst, "data-row")), at / WIDTH);
+    assert_int_equal(atoi(page_value(worst, "data-column")), at % WIDTH);
+    expect_near("worst", number_in(strchr(worst->text, ':')), sqrt(most / (SIDE * SIDE)));
+}
+
+/* Bins of the errors where nothing was sampled; those beyond are told. */
+TEST(the_histogram_counts_all) {
+    CLEARED(csrec_measurement) m = {0};
+    assert_ok(csrec_measurement_read("g.npz", NULL, &m, NULL));
+    run_well("$R g.npz -Q fast -r g.png -o o.npy --report t.html");
+    CLEARED(csrec_array) out = read_values("o.npy"), in = read_values("g.png");
+    uint8_t sampled[47 * 70] = {0};
+    for (int64_t i = 0; i < m.n; i++) sampled[m.index[i]] = 1;
+    OWNED char *bytes = page_bytes("t.html");
+    const char *at = strstr(bytes, "aria-label=\"Numbers: Errors where nothing was sampled\"");
+    assert_non_null(at);
+    const double all = 47 * 70 - (double)m.n;
+    double x[2] = {NAN, NAN}, drawn = 0.0, width = INFINITY;
+    const char *from = at;
+    for (int pass = 0; pass < 2; pass++) /* the width of a bin, then their counts */
+        for (at = from; (at = strstr(at, ">recovery</th><td>")); x[0] = x[1]) {
+            x[1] = strtod(at += 18, NULL);
+            const double share = strtod(strstr(at, "<td>") + 4, NULL);
+            if (pass == 0 && !isnan(x[0])) width = fmin(width, x[1] - x[0]);
+            if (pass == 0) continue;
+            double inside = 0.0;
+            for (int i = 0; i < 47 * 70; i++) {
+                const double error = csrec_array_value(&out, i) - csrec_array_value(&in, i);
+                inside += !sampled[i] && error >= x[1] - width / 2 && error < x[1] + width / 2;
+            }
+            if (fabs(share - 100.0 * inside / all) > 100.1 / all)
+                fail_msg("%g: %g %%, not %g", x[1], share, 100.0 * inside / all);
+            drawn += share;
+        }
+    const char *note = strstr(bytes, " % of the recovery");
+    double beyond = 0.0; /* the number before */
+    for (const char *k = note; k && *k != '>'; k--) beyond = strtod(k, NULL);
+    assert_true(fabs(drawn + beyond - 100.0) < 0.1);
 }
 
 FIXTURE(make_scans, remove_inputs);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* csrecover --sequence: frames in files, in a folder, as they appear, and in one array; against
- * the library on the same frames. */
+/* csrecover --sequence: frames in files, in a folder, as they appear, and in one array. */
 #include "sanitized.h"
 #include "tools.h"
 
@@ -58,72 +57,21 @@ static csrec_measurement read_frame(const film *f, const char *name) {
     return m;
 }
 
-/* The files of two folders have what the library makes of the frames f0, f1, ... of a folder: the
- * signals, and the expected errors (map NULL: they are not compared). */
-static void compare_with_library(const film *f, const char *where, const char *out,
-                                 const char *map) {
-    const int64_t n = f->height * f->width * f->channels;
-    double *signal = check_room(n), *errors = check_room(n);
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
-    options.threads = 1;
-    csrec_sequence *sequence = NULL;
-    assert_ok(csrec_sequence_create(&options, &sequence, NULL));
-    for (int t = 0, done = 0; done < f->frames; t++) {
-        char name[64];
-        snprintf(name, sizeof name, "%s/f%d.npy", where, t);
-        CLEARED(csrec_measurement) m = {0};
-        if (t < f->frames) m = read_frame(f, name);
-        if (t < f->frames) assert_ok(csrec_sequence_push(sequence, &m, NULL));
-        if (t == f->frames - 1) csrec_sequence_end(sequence);
-        for (; csrec_sequence_ready(sequence); done++) {
-            assert_ok(csrec_sequence_take(sequence, signal, map ? errors : NULL, NULL, NULL));
-            snprintf(name, sizeof name, "%s/f%d.npy", out, done);
-            CLEARED(csrec_array) array = read_values(name);
-            assert_int_equal(array.count, n);
-            assert_memory_equal(array.data, signal, (size_t)n * sizeof *signal);
-            if (!map) continue;
-            snprintf(name, sizeof name, "%s/f%d.npy", map, done);
-            CLEARED(csrec_array) known = read_values(name);
-            for (int64_t i = 0; i < n; i++)
-                assert_true(csrec_array_value(&known, i) == (double)(float)errors[i]);
-        }
-    }
-    csrec_sequence_destroy(sequence);
+static void expect_same_frames(const film *f, const char *one, const char *other) {
+    run_line("test $(ls %s | wc -l) = %d && for k in %s/*; do cmp $k %s/${k##*/} || exit 1; done",
+             one, f->frames, one, other);
 }
 
-/* One array of the frames has the same values. */
-static void compare_with_stack(const film *f, const char *axes) {
-    char name[64];
-    const int64_t n = f->height * f->width * f->channels;
-    CLEARED(csrec_array) stack = {0};
-    csrec_shape shape = {f->channels > 1 ? 4 : 3, {f->frames, f->height, f->width, f->channels}};
-    assert_ok(csrec_array_create(CSREC_F32, &shape, &stack));
-    for (int t = 0; t < f->frames; t++) {
-        snprintf(name, sizeof name, "in/f%d.npy", t);
-        CLEARED(csrec_array) frame = read_values(name);
-        memcpy((float *)stack.data + t * n, frame.data, (size_t)n * sizeof(float));
-    }
-    assert_ok(csrec_array_write("stack.npy", &stack, NULL));
-    run_line("$R stack.npy -o s.npy --sequence -t 1 --dtype float64 %s", axes);
-    CLEARED(csrec_array) got = read_values("s.npy");
-    for (int t = 0; t < f->frames; t++) {
-        snprintf(name, sizeof name, "done/f%d.npy", t);
-        CLEARED(csrec_array) frame = read_values(name);
-        assert_int_equal(frame.count, n);
-        assert_memory_equal((double *)got.data + t * n, frame.data, (size_t)n * sizeof(double));
-    }
-}
-
-TEST(frames_are_as_of_the_library) {
+/* What is in them: python/tests/test_sequence.py; of one array, by any axis of time, too. */
+TEST(frames_come_from_folders_and_lists) {
     const film f = draw_film();
     const char *axes = f.channels > 1 ? "--channels-last" : "";
     make_film("in", &f);
     run_line("$R in/ -o done/ -u map/ --sequence -t 1 --dtype float64 %s", axes);
-    compare_with_library(&f, "in", "done", "map");
-    run_line("$R in/f?.npy -o again/ --sequence -t 1 --dtype float64 %s", axes);
-    compare_with_library(&f, "in", "again", NULL);
-    compare_with_stack(&f, f.channels > 1 ? axes : "--volume");
+    run_line("$R in/f?.npy -o again/ -u map2/ --sequence -t 1 --dtype float64 %s", axes);
+    expect_same_frames(&f, "done", "again");
+    expect_same_frames(&f, "map", "map2");
+    run_well("$R volume.npy -o m.npy -u mu.npy --sequence --time-axis 1 --quality fast --volume");
 }
 
 /* The order of the numbers in names, however many zeros they begin with. */
@@ -181,95 +129,6 @@ TEST(a_bad_frame_ends_it) {
         run_line("cd got && test $(ls | wc -l) = %d && for k in *; do cmp $k ../want/$k || exit 1; "
                  "done && cd .. && rm -r got",
                  bad);
-    }
-}
-
-/* Reads of an array what the file has, with time first. */
-static csrec_measurement read_stack(const char *name, const film *f) {
-    csrec_measurement m = {0};
-    const csrec_read_options options = {.volume = f->channels == 1,
-                                        .channels_last = f->channels > 1};
-    assert_ok(csrec_measurement_read_with(name, &options, &m, NULL));
-    m.sequence = true;
-    return m;
-}
-
-/* The flat position of [t][i][j][c] where time is axis `axis` of the first three. */
-static int64_t position(const int64_t dim[4], int axis, int64_t t, int64_t i, int64_t j,
-                        int64_t c) {
-    const int64_t first = axis == 0 ? t : i,
-                  second = axis == 1   ? t
-                           : axis == 0 ? i
-                                       : j,
-                  third = axis == 2 ? t : j;
-    const int64_t second_dim = axis == 1   ? dim[0]
-                               : axis == 0 ? dim[1]
-                                           : dim[2],
-                  third_dim = axis == 2 ? dim[0] : dim[2];
-    return ((first * second_dim + second) * third_dim + third) * dim[3] + c;
-}
-
-/* Writes the array with its axis of time in another place. */
-static void move_axis(const char *from, const char *to, int axis, const int64_t dim[4]) {
-    CLEARED(csrec_array) a = read_values(from), b = {0};
-    csrec_shape shape = {dim[3] > 1 ? 4 : 3, {0}};
-    for (int d = 0, other = 1; d < 3; d++) shape.dim[d] = d == axis ? dim[0] : dim[other++];
-    shape.dim[3] = dim[3];
-    assert_ok(csrec_array_create(CSREC_F32, &shape, &b));
-    for (int64_t k = 0; k < a.count; k++) {
-        const int64_t c = k % dim[3], j = k / dim[3] % dim[2], i = k / dim[3] / dim[2] % dim[1];
-        const int64_t t = k / dim[3] / dim[2] / dim[1];
-        ((float *)b.data)[position(dim, axis, t, i, j, c)] = ((float *)a.data)[k];
-    }
-    assert_ok(csrec_array_write(to, &b, NULL));
-}
-
-static void compare_moved(const char *plain, const char *moved, int axis, const int64_t dim[4]) {
-    CLEARED(csrec_array) a = read_values(plain), b = read_values(moved);
-    assert_int_equal(a.count, b.count);
-    for (int64_t k = 0; k < a.count; k++) {
-        const int64_t c = k % dim[3], j = k / dim[3] % dim[2], i = k / dim[3] / dim[2] % dim[1];
-        const int64_t t = k / dim[3] / dim[2] / dim[1];
-        assert_true(csrec_array_value(&a, k) ==
-                    csrec_array_value(&b, position(dim, axis, t, i, j, c)));
-    }
-}
-
-/* Frames one below the other. */
-static csrec_shape make_stack(const char *name, const film *f) {
-    film tall = *f;
-    tall.height *= f->frames;
-    make_frame("tall.npy", &tall, 0);
-    CLEARED(csrec_array) array = read_values("tall.npy");
-    array.shape =
-        (csrec_shape){f->channels > 1 ? 4 : 3, {f->frames, f->height, f->width, f->channels}};
-    assert_ok(csrec_array_write(name, &array, NULL));
-    return array.shape;
-}
-
-TEST(time_may_be_any_axis_of_an_array) {
-    film f = draw_film();
-    f.height -= 5;
-    f.width -= 5;
-    const csrec_shape shape = make_stack("stack.npy", &f);
-    const int64_t dim[4] = {f.frames, f.height, f.width, f.channels};
-    const char *axes = f.channels > 1 ? "--channels-last" : "--volume";
-    run_line("$R stack.npy -o s.npy -u su.npy --sequence -t 1 --dtype float64 %s", axes);
-    CLEARED(csrec_measurement) m = read_stack("stack.npy", &f);
-    double *signal = check_room(entries_in(&shape));
-    csrec_recover_options options;
-    csrec_recover_defaults(&options);
-    options.threads = 1;
-    assert_ok(csrec_recover(&m, &options, signal, NULL, NULL, NULL));
-    CLEARED(csrec_array) got = read_values("s.npy");
-    assert_int_equal(got.count, entries_in(&shape));
-    assert_memory_equal(got.data, signal, (size_t)got.count * sizeof *signal);
-    for (int axis = 1; axis < 3; axis++) {
-        move_axis("stack.npy", "moved.npy", axis, dim);
-        run_line("$R moved.npy -o m.npy %s --sequence --time-axis %d -t 1 --dtype float64 %s",
-                 axis == 2 ? "-u mu.npy" : "", axis, axes);
-        compare_moved("s.npy", "m.npy", axis, dim);
-        if (axis == 2) compare_moved("su.npy", "mu.npy", axis, dim);
     }
 }
 
@@ -369,6 +228,7 @@ TEST(a_folder_is_followed) {
     film f = draw_film();
     f.channels = 1;
     make_film("in", &f);
+    run_well("$R in/ -o whole/ -t 1 --dtype float64 --sequence");
     for (int by_signal = 0; by_signal < 2; by_signal++) {
         run_well("rm -rf live done && mkdir live done");
         const pid_t child = fork();
@@ -386,7 +246,7 @@ TEST(a_folder_is_followed) {
         assert_int_equal(waitpid(child, &status, 0), child);
         if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s", read_text("err"));
         if (by_signal) assert_non_null(strstr(read_text("err"), "left out: live/e.npy"));
-        compare_with_library(&f, "in", "done", NULL);
+        expect_same_frames(&f, "done", "whole");
     }
 }
 

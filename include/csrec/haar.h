@@ -62,8 +62,8 @@ typedef struct csrec_product {
 
 /* All inner products <r, Psi_i> with the non-zero columns of the sampled Haar matrix, in ascending
  * column order (Park 2015, section 2.4; worked example in docs/pursuit.md).
- *   device    "cpu", "cuda", or "auto" (NULL is the same), which is the CPU. A device adds in
- *             another order: its values agree to a few roundings, and exactly if r are integers
+ *   device    "cpu", or "auto" (NULL is the same), which is the CPU. On a device
+ *             csrec_operator_correlate of operator haar has them
  *   levels    L, 0 <= L <= 62, M = 2^L
  *   n         N, 1 <= N <= M
  *   rows      [n] ascending, distinct, < M
@@ -71,7 +71,7 @@ typedef struct csrec_product {
  *   products  [capacity]; found receives the number of columns. If found > capacity nothing is
  *             written to products: call with capacity 0 first. At most N L + 1 columns.
  * O(N) memory beside the result; time O(N L) (LEVELS, TREE), O(N) plus the sort by column
- * (DISTINCT). CSREC_ARGUMENT, CSREC_MEMORY; CSREC_DEVICE: cuda is not built or has no device. */
+ * (DISTINCT). CSREC_ARGUMENT, CSREC_MEMORY; CSREC_UNSUPPORTED: a device. */
 CSREC_API csrec_status csrec_haar_transform(const char *device, int levels, int64_t n,
                                             const uint64_t *rows, const double *r,
                                             csrec_transform_method method, int64_t capacity,

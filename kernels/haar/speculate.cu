@@ -174,7 +174,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
     uint64_t reach = UINT64_C(1) << 50;
     bool ties = false;
     int outcome;
-    uint64_t head;
     int2 stale = make_int2(0, job.parts.subtrees - 1);
     apply_to_all<one_sided>(&job, stale, &job.start, true);
     apply_above<one_sided>(&job, &job.start);
@@ -196,16 +195,13 @@ static __global__ void __launch_bounds__(THREADS, 1)
         bool is_top =
             beats(above.column.key, above.column.code, below.column.key, below.column.code);
         winner top = is_top ? above : below;
-        bool all = job.rules.all_scale > 0.0 && all_key >= top.column.key; /* not of a piece */
+        bool all = all_key >= top.column.key;
         if (all) {
             top.column = {0, -1, now.total, 0, (int32_t)job.tree.n};
             top.step = csrec_pursuit_step(now.total, (double)job.tree.n);
         }
         outcome = -1;
-        head = top.column.key;
-        if (head < job.floor)
-            outcome = CSREC_DONE;
-        else if (reached(&job, now.energy))
+        if (reached(&job, now.energy))
             outcome = CSREC_CONVERGED;
         else if (now.iterations >= job.rules.limit)
             outcome = CSREC_STEP_LIMIT;
@@ -231,9 +227,6 @@ static __global__ void __launch_bounds__(THREADS, 1)
                 else
                     add_coefficient(job.tree, kind, at, d);
                 csrec_wide gain = csrec_pursuit_gain(top.column.v, (double)top.column.size, d);
-                if (job.log)
-                    job.log[now.iterations] = {(int64_t)top.column.key, top.column.code, d,
-                                               p.change, gain};
                 job.totals->energy -= gain;
                 job.totals->total += p.change;
                 job.totals->iterations++;
@@ -258,16 +251,12 @@ static __global__ void __launch_bounds__(THREADS, 1)
         if ((int64_t)limit > left) limit = (unsigned)left;
         commit_all<one_sided>(&job, team, limit, stamp);
         commit_above<one_sided>(&job, &time, b, limit);
-        if (job.log) log_valid(&job, count, limit, now.iterations);
         if (warp_id() == all_warps() - 1) commit_totals(&job, limit, count);
         if (!ties) reach = next_reach(reach, p.decisive, b->events, limit);
         ties = go_for_ties(ties, b->events, limit);
         stamp++;
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        job.totals->outcome = outcome;
-        job.totals->head = head;
-    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) job.totals->outcome = outcome;
 }
 
 /* As zeroed memory is, but for the tables of the subtrees. */

@@ -19,10 +19,6 @@ typedef struct csrec_speculate_problem {
     const uint64_t *rows; /* [n] ascending distinct; in host or device memory */
     const double *y;      /* [n] finite; in host memory */
     csrec_columns columns;
-    /* Of a block of a longer signal: the level of the next larger one that has other samples, too
-     * (0: there is none), and the units of all (0: its own). */
-    int above;
-    double units;
 } csrec_speculate_problem;
 
 typedef struct csrec_speculate_options {

@@ -257,19 +257,6 @@ static __device__ inline void commit_totals(const speculate_job *job, unsigned l
     job->totals->rounds++;
 }
 
-/* The valid picks of the round in their order, after those of the rounds before. */
-static __device__ inline void log_valid(const speculate_job *job, unsigned count, unsigned limit,
-                                        int64_t before) {
-    const timeline *t = &job->time;
-    for (unsigned e = blockIdx.x * THREADS + threadIdx.x; e < count; e += gridDim.x * THREADS) {
-        unsigned place = (unsigned)t->rank[e];
-        if (place >= limit) continue;
-        const event *made = &t->events[e];
-        job->log[before + place] = {(int64_t)made->key, made->code, made->d, made->change,
-                                    t->gain[place]};
-    }
-}
-
 /* ---- a pick above the subtrees */
 
 template <bool one_sided>

@@ -76,9 +76,7 @@ typedef struct speculate_job {
     timeline time;
     round_counts *counts; /* [3] */
     unsigned *arrived;
-    pick start;      /* applied before the first round */
-    uint64_t floor;  /* ends where the best key is below this */
-    csrec_step *log; /* NULL, or [rules.limit] the picks in their order */
+    pick start; /* applied before the first round */
 } speculate_job;
 
 static __device__ inline int32_t subtree_begin(const partition *c, int32_t u) {

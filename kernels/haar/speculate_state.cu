@@ -26,7 +26,6 @@ csrec_status csrec_speculate_sums(csrec_speculate_state *s, csrec_error *error) 
 
 typedef struct tree_build {
     int64_t n;
-    int above; /* level of the gaps at the ends */
     const uint64_t *rows;
     const long long *prefix;
     int32_t *first, *size;
@@ -52,7 +51,7 @@ static __device__ inline int64_t gallop(const tree_build *b, int64_t at, int dir
 }
 
 static __device__ inline int gap_of(const tree_build *b, int64_t j) {
-    return j < 0 || j + 1 >= b->n ? b->above : csrec_tree_gap(b->rows, b->n, j);
+    return j < 0 || j + 1 >= b->n ? 64 : csrec_tree_gap(b->rows, b->n, j);
 }
 
 static __global__ void build_tree(tree_build b) {
@@ -115,8 +114,7 @@ static csrec_status sum_samples(csrec_speculate_state *s, csrec_error *error) {
 static void set_rules(csrec_speculate_state *s, const csrec_stop *stop,
                       csrec_speculate_totals *totals) {
     const double *y = s->problem->y;
-    double units = s->problem->units;
-    if (units == 0.0) units = csrec_pursuit_units(s->problem->n, y);
+    const double units = csrec_pursuit_units(s->problem->n, y);
     s->start = 0.0;
     for (int64_t j = 0; j < s->problem->n; j++) {
         double value = rint(y[j] * units);
@@ -166,7 +164,6 @@ csrec_status csrec_speculate_state_create(csrec_speculate_state *s,
     s->link->energy = -1.0;
     s->link->stop = 0;
     b.n = problem->n;
-    b.above = problem->above ? problem->above : 64;
     b.rows = s->rows;
     b.prefix = s->prefix;
     status = CSREC_CUDA_EACH(build_tree, problem->n, THREADS, error, b);

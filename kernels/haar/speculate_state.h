@@ -12,7 +12,7 @@
 #include "kernels/haar/speculate.h"
 
 extern "C" {
-#include "haar/pieces.h"
+#include "haar/pursuit.h"
 }
 
 /* Entry n - 1 has no node: size, scale and level are 0, and so is its key. */
@@ -52,7 +52,6 @@ typedef struct csrec_speculate_totals {
     int64_t iterations;
     int64_t rounds, top, undone;
     int outcome;
-    uint64_t head; /* key of the column that would be next */
 } csrec_speculate_totals;
 
 typedef struct csrec_speculate_state {

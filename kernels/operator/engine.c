@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/haar/reference.h"
 #include "kernels/device/device.h"
 #include "kernels/operator/haar_tree.h"
 #include "operator/devices.h"
@@ -85,13 +84,6 @@ static csrec_status analyze(const csrec_operator *A, const double *signal, doubl
     return apply(A, CSREC_CUDA_ANALYZE, signal, x);
 }
 
-/* A search belongs to the thread that began it. */
-static csrec_status search(const csrec_operator *A, bool reference, const double *y, void **state) {
-    if (!reference) return csrec_haar_search(A, &csrec_pursuit_eager, y, state);
-    csrec_status status = csrec_cuda_enter(&A->context, NULL);
-    return status ? status : csrec_haar_search(A, &csrec_cuda_pursuit_reference, y, state);
-}
-
 static csrec_status make_chain(const csrec_operator *A, csrec_cuda_operator **op,
                                csrec_error *error) {
     const csrec_chain *c = A->data;
@@ -126,8 +118,6 @@ static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csre
     if (A->row == &csrec_operator_mask || A->row == &csrec_operator_identity)
         return csrec_cuda_operator_mask(A->data, op, error);
     if (A->row == &csrec_operator_haar) return csrec_cuda_haar_create(A, op, error);
-    if (csrec_conv_dictionary_of(A))
-        return csrec_cuda_operator_conv(csrec_conv_dictionary_of(A), op, error);
     if (A->row == &csrec_operator_chain) return make_chain(A, op, error);
     if (A->row == &csrec_operator_pairs) return make_pairs(A, op, error);
     if (A->row == &csrec_operator_hadamard) return csrec_cuda_operator_hadamard(A->data, op, error);
@@ -151,10 +141,6 @@ static void set_type(const csrec_operator *A, csrec_operator_state *state) {
     if (A->row->analyze) type->analyze = analyze;
     type->shrink = NULL; /* thresholding then uses the products */
     type->access = NULL; /* and so do products with few columns */
-    if (A->row != &csrec_operator_haar) return;
-    state->search = *A->row->search;
-    state->search.create = search;
-    type->search = &state->search;
 }
 
 static csrec_status take(csrec_operator *A, csrec_error *error) {

@@ -9,7 +9,6 @@
 
 struct csrec_operator_state {
     csrec_operator_type type; /* the operator type with the device's products */
-    csrec_atom_search search; /* of the row tree, with the device's reference pursuit */
     csrec_cuda_operator *op;
     void *kept; /* a solver's data kept with the operator, and the function that frees it */
     void (*drop)(void *kept);

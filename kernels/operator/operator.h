@@ -30,8 +30,6 @@ csrec_status csrec_cuda_operator_dct(const csrec_dct *dct, csrec_cuda_operator *
                                      csrec_error *error);
 csrec_status csrec_cuda_operator_wavelet(const csrec_wavelet *wavelet, csrec_cuda_operator **made,
                                          csrec_error *error);
-csrec_status csrec_cuda_operator_conv(const csrec_conv_dictionary *conv, csrec_cuda_operator **made,
-                                      csrec_error *error);
 csrec_status csrec_cuda_operator_hadamard(const csrec_hadamard *hadamard,
                                           csrec_cuda_operator **made, csrec_error *error);
 /* CSREC_UNSUPPORTED: cuFFT is not installed. */

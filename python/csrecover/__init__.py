@@ -21,7 +21,7 @@ from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, Error, 
                       OutOfMemoryError, RecoveryWarning, Stopped, UnknownArgumentError, UnsupportedError, warn)
 from ._haar import Haar, haar_rows, haar_transform
 from ._info import RecoverInfo, Track
-from ._inpaint import inpaint
+from ._inpaint import inpaint, inpaint_each
 from ._learn import learn_conv, learn_gmm, learn_net, learn_pca
 from ._library import Atoms, lib, name_all, text
 from ._measurement import Measurement, Placement, place, read, write
@@ -43,7 +43,7 @@ from ._through import Through, measure
 from ._tiles import Tiles, tiles
 
 if TYPE_CHECKING:
-    from ._sklearn import OrthogonalMatchingPursuit
+    from ._sklearn import OrthogonalMatchingPursuit, PictureImputer
 
 __version__: str = text(lib.csrec_version())
 
@@ -54,7 +54,7 @@ __all__ = [
     "Sequence", "Solution", "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
     "Wavelet", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
-    "haar_transform", "inpaint", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
+    "haar_transform", "inpaint", "inpaint_each", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
     "measure_rounds", "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "sequence", "solve", "solvers", "ssim",
     "synthesize", "tiles", "where_next", "write",
@@ -79,19 +79,18 @@ def _has_sklearn() -> bool:
 
 # What needs scikit-learn, as the rest does not: without it, it is as if it were not there.
 if _has_sklearn():
-    __all__.append("OrthogonalMatchingPursuit")
+    __all__ += ["OrthogonalMatchingPursuit", "PictureImputer"]
 
 _RENAMED = {"adaptive": "measure_rounds"}  # by names that were
 
 if not TYPE_CHECKING:  # a checker would take any name for one of the module
     def __getattr__(name: str) -> Any:
-        if name == "OrthogonalMatchingPursuit":
+        if name in ("OrthogonalMatchingPursuit", "PictureImputer"):
             try:
-                from ._sklearn import OrthogonalMatchingPursuit
+                from . import _sklearn
             except ImportError as error:
-                raise AttributeError("csrecover.OrthogonalMatchingPursuit needs scikit-learn 1.6: "
-                                     f"{error}") from error
-            return OrthogonalMatchingPursuit
+                raise AttributeError(f"csrecover.{name} needs scikit-learn 1.6: {error}") from error
+            return getattr(_sklearn, name)
         if name in _RENAMED:
             warn(f"csrecover.{name} is now called {_RENAMED[name]}; the old name goes with version 0.4",
                  DeprecationWarning)

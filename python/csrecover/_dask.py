@@ -124,7 +124,7 @@ def lazily(recover: Callable[..., Any], given: dict[str, Any]) -> Any:
     _check(given)
     y, fill = given.pop("y"), given.pop("fill")
     mask, fill = along(given.pop("mask"), y), along(fill, y)
-    data, nodata = (y.data if is_labelled(y) else y), nodata_of(y)
+    data, nodata = (y.data if is_labelled(y) else y), nodata_of(y, given.pop("nodata", None))
     axis, dtype = axis_of(y, given.pop("channel_axis")), given.pop("dtype")
     axis = take_axis(said(data, axis), data.ndim)
     single = data.dtype.kind == "f" and data.dtype.itemsize <= 4

@@ -94,7 +94,7 @@ def haar_transform(rows: Any, r: Any, levels: Optional[int] = None, method: str 
         'levels', the paper's L steps over the samples, and 'tree', the row tree, list every column;
         'distinct' lists one of those that are equal up to sign
     backend : str, optional
-        'auto', 'cpu' or 'cuda', where it is computed
+        'auto' or 'cpu'; on a device ``Haar(rows, backend="cuda").rmatvec(r)`` has the products
 
     Returns
     -------

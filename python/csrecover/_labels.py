@@ -7,6 +7,7 @@ from typing import Any, Callable, Optional
 
 import numpy as np
 
+from ._arguments import scalar
 from ._errors import ArgumentError
 
 
@@ -19,9 +20,13 @@ def is_labelled(y: Any) -> bool:
     return _is(y, "xarray", "DataArray")
 
 
-def nodata_of(y: Any) -> Optional[float]:
-    """The number that stands for unknown entries of a DataArray: of rioxarray, else of an attribute,
-    or of the encoding of integers, which have not been decoded. None: there is none, or NaN."""
+def nodata_of(y: Any, given: Any = None) -> Optional[float]:
+    """The number that stands for unknown entries: the given one; of a DataArray that of rioxarray, else
+    of an attribute, or of the encoding of integers, which have not been decoded. None: there is none,
+    or NaN."""
+    if given is not None:
+        number = scalar(given, "nodata")
+        return None if np.isnan(number) else number
     if not is_labelled(y):
         return None
     found = y.rio.nodata if "rioxarray" in sys.modules and y.ndim >= 2 else None
@@ -35,12 +40,14 @@ def nodata_of(y: Any) -> Optional[float]:
     return None if np.isnan(number) else number
 
 
-def unlabelled(y: Any) -> Any:
+def unlabelled(y: Any, nodata: Any = None) -> Any:
     """What of a DataArray, Quantity, NDData, CCDData, Series or DataFrame is an array: masked, or with
     NaN."""
-    nodata = nodata_of(y)
-    if nodata is not None:
-        return np.ma.MaskedArray(y.values, y.values == nodata)
+    number = nodata_of(y, nodata)
+    if number is not None:
+        values = y.values if is_labelled(y) else np.ma.asarray(unlabelled(y))
+        unknown = np.ma.getmaskarray(values) | (np.ma.getdata(values) == number)
+        return np.ma.MaskedArray(np.ma.getdata(values), unknown)
     if _is(y, "astropy.nddata", "NDData"):
         return y.data if y.mask is None else np.ma.MaskedArray(y.data, y.mask)
     if _is(y, "astropy.units", "Quantity"):

@@ -57,6 +57,7 @@ def delivered(signal: np.ndarray, dtype: Any, nodata: Optional[float]) -> np.nda
     if found.dtype.kind == "f":
         found[taken] = np.nextafter(found[taken], np.inf)
     elif taken.any():
-        found[taken] += 1 if nodata < np.iinfo(found.dtype).max else -1
+        top = nodata >= np.iinfo(found.dtype).max  # a negative number is none of unsigned types
+        found[taken] = found[taken] - 1 if top else found[taken] + 1
     found[unknown] = nodata
     return found

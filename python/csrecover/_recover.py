@@ -152,7 +152,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             time_axis: Any = UNSAID, times: Any = None, minutes: float = 0.0, backend: str = "auto", devices: Any = None,
             comm: Any = None, coefficients: bool = False,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
-            within: Optional[float] = None, fill: Any = None, depth: Any = None,
+            within: Optional[float] = None, fill: Any = None, nodata: Optional[float] = None,
+            depth: Any = None,
             return_uncertainty: bool = False, return_info: bool = False,
             **params: float) -> Any:
     """The whole picture, volume or signal from some of its entries.
@@ -206,8 +207,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         values of black and white; bounds of the result; 'none', 'log' or 'auto'
     time_axis, times : optional
         axis that is time, so that frames are recovered from each other; [N] times of a series
-    within, fill : optional
-        fill only so many entries from known ones; or only where true. The rest stays NaN
+    within, fill, nodata : optional
+        fill only so many entries from known ones; or only where true. The rest stays unknown: NaN, or
+        nodata, the number that stands for unknown entries of y
     callback, progress : optional
         called with a :class:`Progress`, true stops; True or a bar of tqdm shows how far it is
     threads, memory, tile, minutes, backend, devices, comm : optional
@@ -254,10 +256,12 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     unnamed = method in (None, "smooth") and not coefficients and all(one is None for one in named)
     own_times = times_of(y) if unnamed else None
     y, mask = _from_file(y, mask, labels)
+    if nodata is not None and isinstance(y, Measurement):
+        raise ArgumentError("nodata is for whole arrays; a Measurement or file says what is not known")
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
-    nodata, fill = nodata_of(y), along(fill, y)
+    nodata, fill = nodata_of(y, nodata), along(fill, y)
     where = axis_of(y, channel_axis)
-    labelled, y = y, unlabelled(y)
+    labelled, y = y, unlabelled(y, nodata)
     if rays is not None and index is None:
         mask = lit(y, mask, rays, where)
     m = with_noise(taken_as(y, mask, index, shape, where), sigma, rays,

@@ -88,6 +88,7 @@ class CommonOptions(TypedDict, total=False):
     peak: Optional[float]
     within: Optional[float]
     fill: Any
+    nodata: Optional[float]
     depth: Union[int, Sequence[int], None]
     # The parameters of methods, solvers and bases; a test compares them with the tables.
     adapt: float

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Where to send the next rays, and the loop of tracing, merging and recovering."""
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,24 @@ def test_numbers(rng):
     assert (known[index] > 0).any() and (known[index] == 0).any()
     again = cs.where_next(scan, 3000, "expected", allowed=allowed, most=5, seed=3)
     np.testing.assert_array_equal(again, (index, rays))
+
+
+def test_same_as_the_tool(rng, tool, tmp_path):
+    """Of two scans that are joined, as arrays and as a table."""
+    light = half_rough()
+    scans = [trace(rng, light, np.flatnonzero(rng.random(SIDE * SIDE) < 0.2), 2) for _ in range(2)]
+    for k, scan in enumerate(scans):
+        cs.write(tmp_path / f"{k}.npz", scan)
+    for out in ("n.npz", "n.csv"):
+        subprocess.run([tool.replace("csrecover", "cssample"), tmp_path / "0.npz",
+                        tmp_path / "1.npz", "--next", "5000", "--seed", "7", "--even", "-q", "-o",
+                        tmp_path / out], check=True)
+    index, rays = cs.where_next(cs.merge(scans), 5000, seed=7)
+    told = np.load(tmp_path / "n.npz")
+    table = np.loadtxt(tmp_path / "n.csv", delimiter=",", skiprows=2)
+    np.testing.assert_array_equal(told["index"], index)
+    np.testing.assert_array_equal(told["rays"], rays)
+    np.testing.assert_array_equal(table, np.stack([index // SIDE, index % SIDE, rays], 1))
 
 
 def test_rays_follow_the_error(rng):

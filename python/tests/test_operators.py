@@ -129,12 +129,8 @@ def test_haar_transform_lists_all_inner_products(rng):
         cs.haar_transform([3, 4], [1, 2], method="all")
     with pytest.raises(cs.ArgumentError, match="'gpu' is unknown"):
         cs.haar_transform([3, 4], [1, 2], backend="gpu")
-    try:
-        on_device = cs.haar_transform([1, 6, 10], [7, 7, 4], 5, backend="cuda")
-    except cs.DeviceError as error:  # not built, or no device
-        assert "cuda" in str(error).lower()
-    else:
-        np.testing.assert_array_equal(on_device, cs.haar_transform([1, 6, 10], [7, 7, 4], 5))
+    with pytest.raises(cs.CsrecError, match="(?i)cuda"):  # there is none on a device
+        cs.haar_transform([1, 6, 10], [7, 7, 4], 5, backend="cuda")
 
 
 def test_haar_rows_are_a_bijection(rng):

@@ -88,6 +88,14 @@ def test_the_tool_gives_the_same(rng, tool, tmp_path):
                     "--dtype", "float64", "-q"], check=True)
     for t, found in enumerate(cs.sequence(frames, **WAY)):
         np.testing.assert_array_equal(np.load(tmp_path / f"out/frame_{t}.npy"), found)
+    few = [tmp_path / f"frame_{t}.npy" for t in range(5)]
+    subprocess.run([tool, *few, "-o", f"{tmp_path}/own/", "-u", f"{tmp_path}/map/", "--sequence",
+                    "--dtype", "float64", "-q"], check=True)
+    told = cs.sequence(frames[:5], return_uncertainty=True, backend="cpu", threads=1)
+    for t, (found, errors) in enumerate(told):
+        np.testing.assert_array_equal(np.load(tmp_path / f"own/frame_{t}.npy"), found)
+        errors_told = np.load(tmp_path / f"map/frame_{t}.npy")
+        np.testing.assert_array_equal(errors_told, errors.astype(errors_told.dtype))
 
 
 def test_an_endless_film_is_taken_lazily(rng):
@@ -183,9 +191,12 @@ def test_places_in_the_next_frame(rng, tool, tmp_path):
                 live.next(wrong)
         with pytest.raises(cs.DataError, match="allowed"):
             live.next(5, allowed=allowed[1:])
-    subprocess.run([tool.replace("csrecover", "cssample"), *(f"{tmp_path}/f{t}.npy" for t in range(3)),
-                    "--next", "60", "--seed", "4", "--sequence", "-o", f"{tmp_path}/n.npz"], check=True)
-    np.testing.assert_array_equal(np.load(tmp_path / "n.npz")["index"], free)
+    for early in ([], ["f2", "f0"]):  # the last four frames count
+        names = [f"{tmp_path}/{name}.npy" for name in (*early, "none", "f0", "f1", "f2")[-6:]]
+        np.save(tmp_path / "none.npy", np.full(frames[0].shape, np.nan))
+        subprocess.run([tool.replace("csrecover", "cssample"), *names, "--next", "60", "--seed",
+                        "4", "--sequence", "-o", f"{tmp_path}/n.npz"], check=True)
+        np.testing.assert_array_equal(np.load(tmp_path / "n.npz")["index"], free)
 
 
 def test_what_a_callback_raises_arrives(rng):
@@ -197,8 +208,8 @@ def test_what_a_callback_raises_arrives(rng):
 
 
 @pytest.mark.parametrize("channels", (None, 2))
-def test_time_may_be_any_axis(rng, channels):
-    """As if the axes were moved by numpy, there and back."""
+def test_time_may_be_any_axis(rng, channels, tool, tmp_path):
+    """As if the axes were moved by numpy, there and back; by the tool, too."""
     frames = film(rng, channels=channels)
     axis = None if channels is None else -1
     errors = channels is None
@@ -219,6 +230,16 @@ def test_time_may_be_any_axis(rng, channels):
     signal = wanted[0] if errors else wanted
     keep = fill | known if channels is None else (fill | known)[..., None]
     np.testing.assert_array_equal(np.moveaxis(some, 2, 0), np.where(keep, signal, np.nan))
+    for time in range(3):
+        np.save(tmp_path / "in.npy", np.moveaxis(frames, 0, time))
+        subprocess.run([tool, tmp_path / "in.npy", "-o", tmp_path / "out.npy", "-u",
+                        tmp_path / "e.npy", "--sequence", "--time-axis", str(time), "--quality",
+                        "fast", "-t", "1", "-q", "--dtype", "float64",
+                        "--channels-last" if channels else "--volume"], check=True)
+        np.testing.assert_array_equal(np.moveaxis(np.load(tmp_path / "out.npy"), time, 0), signal)
+        told = np.moveaxis(np.load(tmp_path / "e.npy"), time, 0)
+        if errors:
+            np.testing.assert_array_equal(told, wanted[1].astype(told.dtype))
     # Samples in a list, by their positions in the array as it is.
     moved = np.moveaxis(known, 0, 1)
     listed = cs.recover(np.moveaxis(frames, 0, 1)[moved], moved, time_axis=1, **WAY)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import csrecover as cs
+from conftest import picture
 
 WAY = {"quality": "fast", "backend": "cpu"}
 
@@ -160,3 +161,43 @@ def test_a_file_is_read(rng, tmp_path):
         cs.recover(str(tmp_path / "image.npy"), mask)
     with pytest.raises(cs.FileError, match="none.npz: cannot be opened"):
         cs.recover("none.npz")
+
+
+def test_each_picture_of_a_stack(rng):
+    stack = np.stack([picture(rng, 32) for _ in range(4)])[:, :, :24].reshape(2, 2, 32, 24)
+    holes = rng.random(stack.shape) < 0.4
+    holes[0, 1] = False
+    for dtype in (np.uint8, np.float32, np.float64):
+        y = stack.astype(dtype)
+        made = cs.inpaint_each(y, holes, quality="fast")
+        assert made.dtype == dtype
+        np.testing.assert_array_equal(made[0, 1], y[0, 1])
+        for at in ((0, 0), (1, 0), (1, 1)):
+            np.testing.assert_array_equal(
+                made[at], cs.inpaint(y[at], holes[at], quality="fast", dtype=dtype))
+    one = cs.inpaint_each(stack, holes[0, 0], quality="fast")
+    np.testing.assert_array_equal(
+        one[1, 1], cs.inpaint(stack[1, 1], holes[0, 0], quality="fast"))
+    volume = cs.inpaint_each(stack, holes, axes=3, quality="fast")
+    np.testing.assert_array_equal(volume[1], cs.inpaint(stack[1], holes[1], quality="fast"))
+    colours = np.moveaxis(stack, 1, -1)  # two of them
+    for mask in (holes[:, 0], holes[0, 0], np.moveaxis(holes, 1, -1)):
+        made = cs.inpaint_each(colours, mask, channels=True, quality="fast")
+        own = mask[1] if mask.ndim > 2 else mask
+        np.testing.assert_array_equal(made[1], cs.inpaint(
+            colours[1], own, channel_axis=-1, quality="fast"))
+    smooth = cs.inpaint_each(stack, holes, sigma=9.0, quality="fast")
+    assert not np.array_equal(smooth[0, 1], stack[0, 1])  # noise is taken from whole ones, too
+
+
+def test_each_picture_has_something_known(rng):
+    stack = np.stack([picture(rng, 16)] * 2)
+    gone = np.where([[[False]], [[True]]], np.nan, stack)
+    np.testing.assert_array_equal(cs.inpaint_each(gone), gone)
+    with pytest.raises(cs.ArgumentError, match="picture 1: nothing of it is known"):
+        cs.inpaint_each(stack.astype(np.uint8), np.isnan(gone))
+    for mask in (np.zeros((3, 16, 16)), np.zeros((16, 15)), np.zeros((2, 2, 16, 16))):
+        with pytest.raises(cs.ArgumentError, match="mask has shape"):
+            cs.inpaint_each(stack, mask)
+    with pytest.raises(cs.ArgumentError, match="give one of 2 axes or more and one of chan"):
+        cs.inpaint_each(stack[0], channels=True)

@@ -161,3 +161,24 @@ def test_netcdf(rng, tool, tmp_path, dtype):
         found = file["v"][:]
     np.testing.assert_array_equal(np.ma.getmaskarray(found), far(known) > 2)
     np.testing.assert_array_equal(found.data[known], values.astype(dtype)[known])
+
+
+@pytest.mark.parametrize("dtype, nodata", [(np.uint8, 0), (np.uint8, 255), (np.int16, -9999),
+                                           (np.float32, 1e30)])
+def test_a_number_that_is_unknown(rng, dtype, nodata):
+    values, known = draw(rng)
+    values = np.where(values < 100, 1, 254) if dtype is np.uint8 else values
+    y = np.where(known, values, nodata).astype(dtype)
+    made = cs.recover(y, nodata=nodata, dtype=dtype, **WAY)
+    assert made.dtype == dtype and not (made == nodata).any()
+    wanted = cs.recover(np.ma.MaskedArray(y, ~known), dtype=dtype, **WAY)
+    beside = {0: 1, 255: 254}.get(nodata, nodata)
+    np.testing.assert_array_equal(made, np.where(wanted == nodata, beside, wanted))
+    near = cs.recover(y, nodata=nodata, dtype=dtype, within=3, **WAY)
+    np.testing.assert_array_equal(near, np.where(far(known) <= 3, made, dtype(nodata)))
+    np.testing.assert_array_equal(near, cs.inpaint(y, np.zeros(y.shape, bool), nodata=nodata,
+                                                   dtype=dtype, within=3, **WAY))
+    with pytest.raises(cs.ArgumentError, match="nodata is for whole arrays"):
+        cs.recover(cs.Measurement([1.0], [0], (4,)), nodata=0)
+    with pytest.raises(cs.ArgumentError, match="nodata = 'none'; must be a number"):
+        cs.recover(y, nodata="none")

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # run-tests.sh [BUILD] - runs the clients on BUILD (default build) where python3, or PYTHON, has what
 # they need: the pipe recovers a signal, the progressive renderer comes nearer to the reference with
-# more rays, the add-on renders and recovers Blender's first scene. A line tells what is skipped; exit
-# code 77: all.
+# more rays. A line tells what is skipped; exit code 77: all.
 set -eu
 cd "$(dirname "$0")/../.."
 build=$(cd "${1:-build}" && pwd) here=$PWD/samples/clients
@@ -39,10 +38,5 @@ if has mitsuba numpy cffi; then
     echo "mitsuba_progressive.py: $few dB of 0.25 rays a pixel, $many dB of 8"
     echo "$few $many" | awk '{ exit !($2 > $1 + 1) }' ||
         { echo "mitsuba_progressive.py: no better by 32 times the rays"; exit 1; }
-fi
-if has bpy numpy; then
-    "$python" "$here/csrecover_blender.py" -- "$work/cube.exr" 1 "$build/csrecover" >"$work/log" 2>&1 ||
-        { cat "$work/log"; exit 1; }
-    "$build/csrecover" "$work/cube.exr" --info 2>&1 | grep 'shape'
 fi
 [ $ran = 1 ] || exit 77

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* shape.c - extents of N-d arrays. */
+#include "base/unravel.h"
 #include "csrec/array.h"
 
 #include <string.h>
@@ -18,4 +19,18 @@ csrec_status csrec_shape_count(const csrec_shape *shape, int64_t *count) {
 
 bool csrec_shape_equal(const csrec_shape *a, const csrec_shape *b) {
     return a->dims == b->dims && memcmp(a->dim, b->dim, (size_t)a->dims * sizeof *a->dim) == 0;
+}
+
+void csrec_windows_sum(int64_t lines, int64_t apart, int64_t count, int64_t radius, double *line,
+                       double *v) {
+    for (int64_t l = 0; l < lines; l++) {
+        double *at = v + l / apart * apart * count + l % apart, sum = 0.0;
+        for (int64_t i = 0; i < count; i++) line[i] = at[i * apart];
+        for (int64_t i = 0; i < radius && i < count; i++) sum += line[i];
+        for (int64_t i = 0; i < count; i++) {
+            if (i + radius < count) sum += line[i + radius];
+            if (i - radius > 0) sum -= line[i - radius - 1];
+            at[i * apart] = sum;
+        }
+    }
 }

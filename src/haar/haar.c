@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* haar.c - csrec_haar_transform: checks, and choice of the device. */
+/* haar.c - csrec_haar_transform. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "haar/engine.h"
+#include "device/device.h"
 #include "haar/project.h"
 
 /* ---- all inner products from the row tree. */
@@ -88,8 +88,20 @@ int64_t csrec_tree_products(const csrec_tree *tree, const double *r, const doubl
 
 /* ---- all inner products on the CPU: level by level, or from the row tree. */
 
+/* As the arguments of csrec_haar_transform. */
+typedef struct transform_job {
+    int levels;
+    int64_t n;
+    const uint64_t *rows; /* [n] */
+    const double *r;      /* [n] */
+    csrec_transform_method method;
+    int64_t capacity;
+    csrec_product *products; /* [capacity], written if all fit */
+    int64_t found;
+} transform_job;
+
 /* all_levels: every one-sided column, not only the representative of equal ones. */
-static csrec_status transform_tree(csrec_transform_job *job, bool all_levels) {
+static csrec_status transform_tree(transform_job *job, bool all_levels) {
     csrec_tree tree;
     csrec_status status =
         csrec_tree_create(job->levels, job->n, job->rows, CSREC_COLUMNS_PAPER, &tree);
@@ -106,9 +118,10 @@ static csrec_status transform_tree(csrec_transform_job *job, bool all_levels) {
     return status;
 }
 
-static csrec_status cpu_transform(const csrec_context *context, csrec_transform_job *job,
-                                  csrec_error *error) {
-    (void)context;
+static csrec_status run(const csrec_context *context, void *given, csrec_error *error) {
+    transform_job *job = given;
+    if (context->kind != CSREC_DEVICE_CPU)
+        return csrec_device_lacks(context, "the transform", "products of operator haar", error);
     csrec_status status = job->method == CSREC_TRANSFORM_LEVELS
                               ? csrec_haar_levels(job->levels, job->n, job->rows, job->r,
                                                   job->capacity, job->products, &job->found)
@@ -118,19 +131,9 @@ static csrec_status cpu_transform(const csrec_context *context, csrec_transform_
                   : CSREC_OK;
 }
 
-const csrec_haar_engine csrec_haar_cpu = {cpu_transform};
-
-static const csrec_haar_engine *const engines[CSREC_DEVICE_KINDS] =
-    CSREC_ENGINES(&csrec_haar_cpu, &csrec_haar_cuda);
-
-static csrec_status run(const csrec_context *context, void *job, csrec_error *error) {
-    return engines[context->kind]->transform(context, job, error);
-}
-
-/* auto is the CPU: no measurement yet gives the size where CUDA is faster (bench/cuda.py). */
 static const csrec_device_work work = {.run = run};
 
-static csrec_status check(const csrec_transform_job *job, csrec_error *error) {
+static csrec_status check(const transform_job *job, csrec_error *error) {
     const int64_t n = job->n;
     const uint64_t *rows = job->rows;
     if (job->levels < 0 || job->levels > 62)
@@ -160,7 +163,7 @@ static csrec_status check(const csrec_transform_job *job, csrec_error *error) {
 csrec_status csrec_haar_transform(const char *device, int levels, int64_t n, const uint64_t *rows,
                                   const double *r, csrec_transform_method method, int64_t capacity,
                                   csrec_product *products, int64_t *found, csrec_error *error) {
-    csrec_transform_job job = {levels, n, rows, r, method, capacity, products, 0};
+    transform_job job = {levels, n, rows, r, method, capacity, products, 0};
     csrec_status status = check(&job, error);
     if (!status) status = csrec_device_run(device, &work, &job, NULL, error);
     if (!status) *found = job.found;

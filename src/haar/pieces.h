@@ -126,7 +126,6 @@ typedef struct csrec_move {
 /* What one process's pieces have in common. */
 typedef struct csrec_pieces_job {
     const csrec_cut *cut;
-    const csrec_context *context;
     const uint64_t *rows; /* [n] */
     const double *y;      /* [n] */
     double units;
@@ -172,13 +171,11 @@ typedef struct csrec_pieces_type {
     void (*undo)(void *state, int32_t own, csrec_steps *steps);
     /* All samples of a piece change by t; no pick of it is unsettled. */
     void (*shift)(void *state, int32_t own, double t);
-    /* The atoms of a piece, ascending by column; its y - Psi x [size]. Either may be NULL.
-     * CSREC_UNSUPPORTED: no residuals. */
-    csrec_status (*result)(const void *state, int32_t own, csrec_atoms *atoms, double *r,
-                           csrec_error *error);
+    /* The atoms of a piece, ascending by column. */
+    csrec_status (*result)(const void *state, int32_t own, csrec_atoms *atoms, csrec_error *error);
 } csrec_pieces_type;
 
-extern const csrec_pieces_type csrec_pieces_cpu, csrec_pieces_cuda;
+extern const csrec_pieces_type csrec_pieces_cpu;
 
 /* Of the pool. CSREC_MEMORY. */
 csrec_status csrec_steps_create(const csrec_pieces_job *job, csrec_pool *pool, csrec_steps **all);

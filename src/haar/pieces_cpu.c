@@ -249,12 +249,12 @@ static void cpu_shift(void *state, int32_t own, double t) {
 
 /* ------------------------------------------------------------------ results ------------------- */
 
-static csrec_status cpu_result(const void *state, int32_t own, csrec_atoms *atoms, double *r,
+static csrec_status cpu_result(const void *state, int32_t own, csrec_atoms *atoms,
                                csrec_error *error) {
     const pieces *all = state;
     const csrec_eager *e = all->piece[own].eager;
     const double *y = all->job->y + all->job->cut->piece[all->job->piece[own]].first;
-    csrec_status status = csrec_eager_result(e, y, atoms, r);
+    csrec_status status = csrec_eager_result(e, y, atoms, NULL);
     return status ? csrec_fail(error, status, "out of memory for the atoms") : CSREC_OK;
 }
 

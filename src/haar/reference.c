@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* reference.c - the reference pursuit without its engines: ||r||^2, the picks, and their sums. */
+/* reference.c - the paper's pursuit as it is written: all inner products, the largest of them, the
+ * update of r, again; O(n L) an iteration. For reading, and for checking every other pursuit
+ * against. It stores r, its picks and one transform, and knows the row tree only as a holder of
+ * rows. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,19 +10,38 @@
 #include "haar/pursuit.h"
 #include "base/sort.h"
 
-/* ---- the reference pursuit's steps on the CPU, O(n L) an iteration: for reading, and
- * for checking every other pursuit against. It knows the row tree only as a holder of rows. */
+/* A column that was found: +1 on the left, -1 on the right half of `group` at span 2^level. */
+typedef struct pick {
+    int level; /* ALL: column 0, +1 everywhere */
+    uint64_t group;
+    int64_t count; /* samples in the block */
+    double sum;    /* of r, left less right: <r, Psi_i> = sum / sqrt(count) */
+} pick;
 
-typedef struct steps {
+enum { ALL = 63 };
+
+typedef struct entry {
+    uint64_t column;
+    int64_t count;
+    double step; /* units */
+} entry;
+
+typedef struct reference {
     csrec_pool pool; /* first */
     const csrec_tree *tree;
-    double *r;               /* [n] */
+    double units;
+    csrec_wide energy;
+    double *r;               /* [n] units */
     int64_t columns;         /* not zero */
     csrec_product *products; /* [columns] <r, Psi_i> */
     bool *counts;            /* [columns] false: a one-sided column that is omitted */
-} steps;
+    pick pick;               /* the one selected */
+    csrec_status fault;      /* of an update */
+    entry *entries;          /* [room] one a pick */
+    int64_t picks, room;
+} reference;
 
-static csrec_status transform(steps *e) {
+static csrec_status transform(reference *e) {
     const csrec_tree *tree = e->tree;
     return csrec_haar_levels(tree->levels, tree->n, tree->rows, e->r, e->columns, e->products,
                              &e->columns);
@@ -27,7 +49,7 @@ static csrec_status transform(steps *e) {
 
 /* The product of the all-ones vector is (left count - right count) / sqrt(count): as long as the
  * column itself when one half is empty. Column 0 always counts. */
-static csrec_status find_columns(steps *e) {
+static csrec_status find_columns(reference *e) {
     for (int32_t j = 0; j < e->tree->n; j++) e->r[j] = 1.0;
     csrec_status status = transform(e);
     if (status) return status;
@@ -42,122 +64,54 @@ static csrec_status find_columns(steps *e) {
     return status;
 }
 
-static csrec_status cpu_create(const csrec_tree *tree, const double *r, void **state) {
-    steps *e = csrec_pool_create(sizeof *e);
-    if (!e) return CSREC_MEMORY;
-    e->tree = tree;
-    csrec_status status = CSREC_TAKE(&e->pool, e->r, tree->n) ? find_columns(e) : CSREC_MEMORY;
-    if (status) {
-        csrec_pool_destroy(e);
-        return status;
+static void reference_destroy(void *state) {
+    reference *p = state;
+    if (p) free(p->entries);
+    csrec_pool_destroy(p);
+}
+
+static csrec_status reference_create(const csrec_tree *tree, const double *y, void **state) {
+    reference *p = csrec_pool_create(sizeof *p);
+    if (!p) return CSREC_MEMORY;
+    p->tree = tree;
+    p->units = csrec_pursuit_units(tree->n, y);
+    csrec_status status = CSREC_TAKE(&p->pool, p->r, tree->n) ? find_columns(p) : CSREC_MEMORY;
+    for (int32_t j = 0; j < tree->n && !status; j++) {
+        p->r[j] = rint(y[j] * p->units);
+        p->energy += (csrec_wide)(int64_t)p->r[j] * (int64_t)p->r[j];
     }
-    memcpy(e->r, r, (size_t)tree->n * sizeof *r);
-    *state = e;
-    return CSREC_OK;
+    return CSREC_SETTLE(status, reference_destroy(p), *state = p);
 }
 
 static int level_of(const csrec_tree *tree, uint64_t column) {
-    return column == 0 ? CSREC_REFERENCE_ALL : tree->levels + 1 - csrec_bit_length(column);
+    return column == 0 ? ALL : tree->levels + 1 - csrec_bit_length(column);
 }
 
-static int sign(const steps *e, const csrec_reference_pick *pick, int32_t j) {
-    return csrec_reference_sign(pick->level, pick->group, e->tree->rows[j]);
+/* +1, -1, or 0 outside the block. */
+static int sign(const reference *p, int32_t j) {
+    const uint64_t row = p->tree->rows[j];
+    if (p->pick.level == ALL) return 1;
+    if (row >> p->pick.level != p->pick.group) return 0;
+    return (row >> (p->pick.level - 1)) & 1 ? -1 : 1;
 }
 
-/* Columns ascend, so the first of equal keys has the smallest number. */
-static csrec_status cpu_find(void *state, csrec_reference_pick *pick) {
-    steps *e = state;
-    csrec_status status = transform(e);
-    if (status) return status;
+/* The largest key; columns ascend, so the first of equal keys has the smallest number. */
+static double reference_select(void *state) {
+    reference *p = state;
+    csrec_status status = p->fault ? p->fault : transform(p);
+    if (status) return -(double)status;
     int64_t best = -1, picked = 0;
-    for (int64_t i = 0; i < e->columns; i++) {
-        const csrec_product *product = &e->products[i];
-        int64_t key = csrec_pursuit_key(product->value, 1.0, level_of(e->tree, product->column));
-        if (!e->counts[i] || key <= best) continue;
+    for (int64_t i = 0; i < p->columns; i++) {
+        const csrec_product *product = &p->products[i];
+        int64_t key = csrec_pursuit_key(product->value, 1.0, level_of(p->tree, product->column));
+        if (!p->counts[i] || key <= best) continue;
         best = key;
         picked = i;
     }
-    uint64_t column = e->products[picked].column;
-    pick->level = level_of(e->tree, column);
-    pick->group = column ? column - (UINT64_C(1) << (e->tree->levels - pick->level)) : 0;
-    pick->count = e->products[picked].count;
-    pick->sum = 0.0;
-    for (int32_t j = 0; j < e->tree->n; j++) pick->sum += sign(e, pick, j) * e->r[j];
-    return CSREC_OK;
-}
-
-static csrec_status cpu_subtract(void *state, const csrec_reference_pick *pick, double d) {
-    steps *e = state;
-    for (int32_t j = 0; j < e->tree->n; j++) e->r[j] -= d * sign(e, pick, j);
-    return CSREC_OK;
-}
-
-static csrec_status cpu_residual(const void *state, double *r) {
-    const steps *e = state;
-    memcpy(r, e->r, (size_t)e->tree->n * sizeof *r);
-    return CSREC_OK;
-}
-
-static const csrec_reference_engine cpu = {cpu_create, csrec_pool_destroy, cpu_find, cpu_subtract,
-                                           cpu_residual};
-
-static csrec_status create_pursuit(const csrec_tree *tree, const double *y, void **state) {
-    return csrec_reference_create(&cpu, tree, y, state);
-}
-
-const csrec_pursuit_type csrec_pursuit_reference = {create_pursuit,         csrec_reference_destroy,
-                                                    csrec_reference_select, csrec_reference_update,
-                                                    csrec_reference_energy, csrec_reference_result};
-
-typedef struct entry {
-    uint64_t column;
-    int64_t count;
-    double step; /* units */
-} entry;
-
-typedef struct reference {
-    const csrec_tree *tree;
-    const csrec_reference_engine *engine;
-    void *state; /* of the engine */
-    double units;
-    csrec_wide energy;
-    csrec_reference_pick pick; /* the one selected */
-    csrec_status fault;        /* of an update */
-    entry *entries;            /* [room] one a pick */
-    int64_t picks, room;
-} reference;
-
-void csrec_reference_destroy(void *state) {
-    reference *p = state;
-    if (!p) return;
-    if (p->state) p->engine->destroy(p->state);
-    free(p->entries);
-    free(p);
-}
-
-csrec_status csrec_reference_create(const csrec_reference_engine *engine, const csrec_tree *tree,
-                                    const double *y, void **state) {
-    reference *p = calloc(1, sizeof *p);
-    double *r = malloc((size_t)tree->n * sizeof *r);
-    csrec_status status = p && r ? CSREC_OK : CSREC_MEMORY;
-    if (!status) {
-        p->tree = tree;
-        p->engine = engine;
-        p->units = csrec_pursuit_units(tree->n, y);
-        for (int32_t j = 0; j < tree->n; j++) {
-            r[j] = rint(y[j] * p->units);
-            p->energy += (csrec_wide)(int64_t)r[j] * (int64_t)r[j];
-        }
-        status = engine->create(tree, r, &p->state);
-    }
-    free(r);
-    return CSREC_SETTLE(status, csrec_reference_destroy(p), *state = p);
-}
-
-double csrec_reference_select(void *state) {
-    reference *p = state;
-    csrec_status status = p->fault ? p->fault : p->engine->find(p->state, &p->pick);
-    if (status) return -(double)status;
+    uint64_t column = p->products[picked].column;
+    p->pick = (pick){.level = level_of(p->tree, column), .count = p->products[picked].count};
+    p->pick.group = column ? column - (UINT64_C(1) << (p->tree->levels - p->pick.level)) : 0;
+    for (int32_t j = 0; j < p->tree->n; j++) p->pick.sum += sign(p, j) * p->r[j];
     return fabs(p->pick.sum * csrec_haar_scale(p->pick.count)) / p->units;
 }
 
@@ -171,34 +125,28 @@ static bool make_room(reference *p) {
     return true;
 }
 
-static uint64_t column_of(const csrec_tree *tree, const csrec_reference_pick *pick) {
-    if (pick->level == CSREC_REFERENCE_ALL) return 0;
-    return (UINT64_C(1) << (tree->levels - pick->level)) + pick->group;
+static uint64_t column_of(const csrec_tree *tree, const pick *picked) {
+    if (picked->level == ALL) return 0;
+    return (UINT64_C(1) << (tree->levels - picked->level)) + picked->group;
 }
 
-bool csrec_reference_update(void *state) {
+static bool reference_update(void *state) {
     reference *p = state;
-    const csrec_reference_pick *pick = &p->pick;
-    double size = (double)pick->count, d = csrec_pursuit_step(pick->sum, size);
-    csrec_wide gain = csrec_pursuit_gain(pick->sum, size, d);
+    const pick *picked = &p->pick;
+    double size = (double)picked->count, d = csrec_pursuit_step(picked->sum, size);
+    csrec_wide gain = csrec_pursuit_gain(picked->sum, size, d);
     if (gain <= 0) return false;
-    p->fault = make_room(p) ? p->engine->subtract(p->state, pick, d) : CSREC_MEMORY;
+    p->fault = make_room(p) ? CSREC_OK : CSREC_MEMORY;
     if (p->fault) return true; /* the next select reports it */
+    for (int32_t j = 0; j < p->tree->n; j++) p->r[j] -= d * sign(p, j);
     p->energy -= gain;
-    p->entries[p->picks++] = (entry){column_of(p->tree, pick), pick->count, d};
+    p->entries[p->picks++] = (entry){column_of(p->tree, picked), picked->count, d};
     return true;
 }
 
-double csrec_reference_energy(const void *state) {
+static double reference_energy(const void *state) {
     const reference *p = state;
     return csrec_wide_double(p->energy) / p->units / p->units;
-}
-
-static csrec_status residual(const reference *p, const double *y, double *r) {
-    csrec_status status = p->engine->residual(p->state, r);
-    for (int32_t j = 0; j < p->tree->n && !status; j++)
-        r[j] = y[j] - (rint(y[j] * p->units) - r[j]) / p->units;
-    return status;
 }
 
 /* The picks of a column follow each other in `order`; steps are integers, whose sums are exact. */
@@ -240,10 +188,15 @@ static csrec_status list(const reference *p, csrec_atoms *atoms) {
     return status;
 }
 
-csrec_status csrec_reference_result(const void *state, const double *y, csrec_atoms *atoms,
-                                    double *r) {
+static csrec_status reference_result(const void *state, const double *y, csrec_atoms *atoms,
+                                     double *r) {
     const reference *p = state;
-    csrec_status status = p->fault;
-    if (!status && r) status = residual(p, y, r);
-    return status || !atoms ? status : list(p, atoms);
+    if (p->fault) return p->fault;
+    for (int32_t j = 0; r && j < p->tree->n; j++)
+        r[j] = y[j] - (rint(y[j] * p->units) - p->r[j]) / p->units;
+    return atoms ? list(p, atoms) : CSREC_OK;
 }
+
+const csrec_pursuit_type csrec_pursuit_reference = {reference_create, reference_destroy,
+                                                    reference_select, reference_update,
+                                                    reference_energy, reference_result};

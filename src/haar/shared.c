@@ -84,8 +84,7 @@ static csrec_status add_threads(csrec_rounds *r, int64_t *threads, csrec_error *
 
 static csrec_status create(csrec_rounds *r, csrec_error *error) {
     const csrec_shared_job *job = r->job;
-    bool device = r->type != &csrec_pieces_cpu;
-    r->pieces.threads = device ? 1 : job->threads;
+    r->pieces.threads = job->threads;
     int64_t threads = 0;
     csrec_status status = add_threads(r, &threads, error);
     if (!status)
@@ -93,14 +92,13 @@ static csrec_status create(csrec_rounds *r, csrec_error *error) {
                                   samples_of_piece(job, threads), &r->cut);
     if (!status) status = share_out(r);
     if (status) return status;
-    r->pieces.context = &job->where;
     r->pieces.cut = &r->cut;
     r->pieces.rows = job->rows;
     r->pieces.y = job->y;
     r->pieces.units = r->units;
     r->pieces.small = job->small;
     r->pieces.piece = r->own;
-    r->pieces.log = or_else(job->log, device ? 1 << 20 : 1 << 14);
+    r->pieces.log = or_else(job->log, 1 << 14);
     r->few = or_else(job->few, 512);
     r->batch = or_else(job->batch, job->n / 128 + 64);
     size_t stretches = (size_t)(r->pieces.count + 1) * CSREC_INTERVALS;
@@ -184,12 +182,11 @@ static csrec_status join(const collection *c, csrec_atoms *atoms) {
     return status;
 }
 
-/* A piece's atoms and residual to the first process: the number of atoms, columns, coefficients,
- * counts, residual. */
-static csrec_status send_piece(const csrec_rounds *r, const csrec_atoms *atoms, const double *rest,
-                               int64_t size, csrec_error *error) {
-    size_t n = (size_t)atoms->n, residual = rest ? (size_t)size : 0;
-    uint64_t *message = malloc((1 + 3 * n + residual) * sizeof *message);
+/* A piece's atoms to the first process: their number, columns, coefficients, counts. */
+static csrec_status send_piece(const csrec_rounds *r, const csrec_atoms *atoms,
+                               csrec_error *error) {
+    size_t n = (size_t)atoms->n;
+    uint64_t *message = malloc((1 + 3 * n) * sizeof *message);
     if (!message) return csrec_fail(error, CSREC_MEMORY, "out of memory for a message");
     message[0] = n;
     if (n > 0) {
@@ -197,23 +194,21 @@ static csrec_status send_piece(const csrec_rounds *r, const csrec_atoms *atoms, 
         memcpy(message + 1 + n, atoms->coefficient, n * sizeof *message);
         memcpy(message + 1 + 2 * n, atoms->count, n * sizeof *message);
     }
-    if (residual > 0) memcpy(message + 1 + 3 * n, rest, residual * sizeof *message);
-    csrec_status status = csrec_comm_send(r->job->comm, 0, TAG, message,
-                                          (1 + 3 * n + residual) * sizeof *message, error);
+    csrec_status status =
+        csrec_comm_send(r->job->comm, 0, TAG, message, (1 + 3 * n) * sizeof *message, error);
     free(message);
     return status;
 }
 
-static csrec_status take_piece(const csrec_rounds *r, int from, csrec_atoms *atoms, double *rest,
-                               int64_t size, csrec_error *error) {
+static csrec_status take_piece(const csrec_rounds *r, int from, csrec_atoms *atoms,
+                               csrec_error *error) {
     void *data;
     size_t bytes;
     csrec_status status = csrec_comm_receive(r->job->comm, &from, TAG, &data, &bytes, error);
     if (status) return status;
     const uint64_t *message = data;
     size_t n = bytes >= sizeof *message ? (size_t)message[0] : 0;
-    if (n > bytes / sizeof *message ||
-        bytes != (1 + 3 * n + (r->job->residual ? (size_t)size : 0)) * sizeof *message) {
+    if (n > bytes / sizeof *message || bytes != (1 + 3 * n) * sizeof *message) {
         free(data);
         return csrec_fail(error, CSREC_DATA,
                           "process %d has other atoms; give all processes the same arguments",
@@ -224,42 +219,29 @@ static csrec_status take_piece(const csrec_rounds *r, int from, csrec_atoms *ato
         memcpy(atoms->column, message + 1, n * sizeof *message);
         memcpy(atoms->coefficient, message + 1 + n, n * sizeof *message);
         memcpy(atoms->count, message + 1 + 2 * n, n * sizeof *message);
-        if (rest) memcpy(rest, message + 1 + 3 * n, (size_t)size * sizeof *message);
     }
     free(data);
     return status ? csrec_fail(error, status, "out of memory for the atoms") : CSREC_OK;
 }
 
-/* Of piece k, wherever it is. residual: whether r is wanted. */
+/* Of piece k, wherever it is. */
 static csrec_status collect_piece(const csrec_rounds *r, int32_t k, csrec_atoms *atoms,
-                                  bool residual, double *rest, csrec_error *error) {
-    const csrec_piece *piece = &r->cut.piece[k];
-    bool first = csrec_comm_rank(r->job->comm) == 0, scattered = r->job->scattered;
-    double *own = residual && rest ? rest + piece->first : NULL;
-    if (r->place[k] < 0)
-        return first && !scattered ? take_piece(r, r->owner[k], atoms, own, piece->size, error)
-                                   : CSREC_OK;
-    double *room = residual && !own ? malloc((size_t)piece->size * sizeof *room) : NULL;
-    if (!own) own = room;
-    csrec_status status = residual && !own
-                              ? csrec_fail(error, CSREC_MEMORY, "out of memory for the residual")
-                              : r->type->result(r->engine, r->place[k], atoms, own, error);
-    if (!status && !first && !scattered) status = send_piece(r, atoms, own, piece->size, error);
-    free(room);
-    return status;
+                                  csrec_error *error) {
+    bool first = csrec_comm_rank(r->job->comm) == 0;
+    if (r->place[k] < 0) return first ? take_piece(r, r->owner[k], atoms, error) : CSREC_OK;
+    csrec_status status = r->type->result(r->engine, r->place[k], atoms, error);
+    return status || first ? status : send_piece(r, atoms, error);
 }
 
-static csrec_status collect(const csrec_rounds *r, csrec_atoms *atoms, double *rest,
-                            csrec_error *error) {
+static csrec_status collect(const csrec_rounds *r, csrec_atoms *atoms, csrec_error *error) {
     bool first = csrec_comm_rank(r->job->comm) == 0;
     int32_t pieces = r->cut.pieces;
     collection c = {calloc((size_t)pieces + 1, sizeof *c.part), pieces + 1};
     csrec_status status =
         c.part ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory for the atoms");
-    for (int32_t k = 0; k < pieces && !status; k++)
-        status = collect_piece(r, k, &c.part[k], r->job->residual, rest, error);
-    if (!status && atoms && (first || r->job->scattered)) {
-        if (first) status = list_tops(r, &c.part[pieces]);
+    for (int32_t k = 0; k < pieces && !status; k++) status = collect_piece(r, k, &c.part[k], error);
+    if (!status && atoms && first) {
+        status = list_tops(r, &c.part[pieces]);
         if (!status) status = join(&c, atoms);
         if (status) csrec_fail(error, status, "out of memory for the atoms");
     }
@@ -268,29 +250,21 @@ static csrec_status collect(const csrec_rounds *r, csrec_atoms *atoms, double *r
     return status;
 }
 
-/* A signal of one sample is one piece, which is the CPU's. */
-static const csrec_pieces_type *type_of(const csrec_shared_job *job) {
-    static const csrec_pieces_type *const engines[CSREC_DEVICE_KINDS] =
-        CSREC_ENGINES(&csrec_pieces_cpu, &csrec_pieces_cuda);
-    if (job->type) return job->type;
-    return job->n == 1 ? &csrec_pieces_cpu : engines[job->where.kind];
-}
-
-csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atoms, double *r,
+csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atoms,
                                   csrec_shared_report *report, csrec_error *error) {
     csrec_shared_report own;
     if (!report) report = &own;
     *report = (csrec_shared_report){0};
     csrec_rounds rounds = {.job = job,
                            .report = report,
-                           .type = type_of(job),
+                           .type = job->type ? job->type : &csrec_pieces_cpu,
                            .gather.comm = job->comm,
                            .units = csrec_pursuit_units(job->n, job->y)};
     csrec_error why = {{0}};
     csrec_status status = create(&rounds, &why);
     status = csrec_rounds_begin(&rounds, status, &why, error);
     if (!status) status = csrec_rounds_run(&rounds, error);
-    if (!status) status = collect(&rounds, atoms, r, error);
+    if (!status) status = collect(&rounds, atoms, error);
     report->outcome = rounds.outcome;
     report->iterations = rounds.iterations;
     report->energy = csrec_wide_double(rounds.energy) / rounds.units / rounds.units;

@@ -25,11 +25,8 @@ typedef struct csrec_shared_job {
     double small;  /* stop at coefficients below this */
     bool (*stops)(void *context, int64_t iterations, double energy); /* or NULL */
     void *context;
-    csrec_context where;           /* the pieces are; on a device r is not to be had */
-    const csrec_pieces_type *type; /* the engine; NULL: that of the device */
-    int threads;                   /* of the CPU */
-    bool residual;                 /* r is wanted */
-    bool scattered; /* each process gets the atoms of its own pieces, not the first one all */
+    const csrec_pieces_type *type; /* the engine; NULL: csrec_pieces_cpu */
+    int threads;
     /* How the work is divided, which does not change the result; 0: as suits the size. */
     int64_t most;  /* samples of a piece */
     int64_t log;   /* picks ahead of a piece: a power of two */
@@ -49,10 +46,9 @@ typedef struct csrec_shared_report {
 } csrec_shared_report;
 
 /* The same picks as csrec_pursuit_eager, to the bit. All processes call it with the same job.
- * atoms, r [n]: on the first process the results, or each process's part of them if scattered (of r
- * the samples of its pieces; others are unchanged); either may be NULL where it is not given.
+ * atoms: on the first process; may be NULL.
  * CSREC_MEMORY, or what a communicator returns. */
-csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atoms, double *r,
+csrec_status csrec_shared_pursuit(const csrec_shared_job *job, csrec_atoms *atoms,
                                   csrec_shared_report *report, csrec_error *error);
 
 /* ---- state of a shared pursuit, between rounds.c, which goes on from threshold to

@@ -147,7 +147,8 @@ static csrec_status conv_correlate(const csrec_operator *A, const double *r, dou
     return status;
 }
 
-void csrec_conv_corner(const csrec_conv_dictionary *d, int64_t place, int64_t corner[3]) {
+/* The position of an atom's entry 0, which may be outside the signal. */
+static void conv_corner(const csrec_conv_dictionary *d, int64_t place, int64_t corner[3]) {
     for (int a = 2; a >= 0; a--) {
         corner[a] = place % d->conv.out[a] - (d->conv.kernel[a] - 1);
         place /= d->conv.out[a];
@@ -161,7 +162,7 @@ static csrec_status conv_column(const csrec_operator *A, int64_t j, double *a) {
     double *signal = calloc((size_t)d->mask.entries, sizeof *signal);
     if (!signal) return CSREC_MEMORY;
     int64_t corner[3], u[3];
-    csrec_conv_corner(d, j % d->places, corner);
+    conv_corner(d, j % d->places, corner);
     for (u[0] = 0; u[0] < h[0]; u[0]++)
         for (u[1] = 0; u[1] < h[1]; u[1]++)
             for (u[2] = 0; u[2] < h[2]; u[2]++, filter++) {
@@ -201,7 +202,6 @@ const csrec_operator_type csrec_operator_conv = {
     .create = conv_create,
     .forward = csrec_mask_forward,
     .adjoint = conv_adjoint,
-    .search = &csrec_conv_search,
     .column_norms = conv_column_norms,
     .correlate = conv_correlate,
     .column = conv_column,

@@ -59,17 +59,6 @@ typedef struct csrec_conv_dictionary {
     double *norms;     /* [K][places] under the mask */
 } csrec_conv_dictionary;
 
-/* The dictionary if A is one, else NULL. */
-static inline const csrec_conv_dictionary *csrec_conv_dictionary_of(const csrec_operator *A) {
-    return A->row == &csrec_operator_conv ? (const csrec_conv_dictionary *)A->data : NULL;
-}
-
-/* Coordinates of place p of an atom, or of its first corner: the position of the filter's entry 0,
- * which may be outside the signal. */
-void csrec_conv_corner(const csrec_conv_dictionary *d, int64_t place, int64_t corner[3]);
-
-extern const csrec_atom_search csrec_conv_search;
-
 /* ---- frequencies of a signal, as magnetic resonance measures: perhaps by several coils. */
 
 /* y_kc = f_k sum_j s_c(j) x_j exp(-2 pi i j k / n), of all axes; y: [m][coils] pairs. */

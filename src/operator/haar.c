@@ -113,8 +113,8 @@ typedef struct search {
     const double *y;
 } search;
 
-csrec_status csrec_haar_search(const csrec_operator *A, const csrec_pursuit_type *type,
-                               const double *y, void **state) {
+static csrec_status make_search(const csrec_operator *A, const csrec_pursuit_type *type,
+                                const double *y, void **state) {
     const haar *h = A->data;
     search *s = malloc(sizeof *s);
     if (!s) return CSREC_MEMORY;
@@ -126,14 +126,13 @@ csrec_status csrec_haar_search(const csrec_operator *A, const csrec_pursuit_type
 
 static csrec_status search_create(const csrec_operator *A, bool reference, const double *y,
                                   void **state) {
-    return csrec_haar_search(A, reference ? &csrec_pursuit_reference : &csrec_pursuit_eager, y,
-                             state);
+    return make_search(A, reference ? &csrec_pursuit_reference : &csrec_pursuit_eager, y, state);
 }
 
 static csrec_status orthogonal_create(const csrec_operator *A, bool reference, const double *y,
                                       void **state) {
     (void)reference;
-    return csrec_haar_search(A, &csrec_pursuit_orthogonal, y, state);
+    return make_search(A, &csrec_pursuit_orthogonal, y, state);
 }
 
 static void search_destroy(void *state) {

@@ -15,8 +15,3 @@ typedef struct csrec_haar {
 /* Converts atoms, whose columns solvers other than mp number by their places among the operator's
  * columns, to the columns' numbers in the Haar matrix, and sets their counts. */
 csrec_status csrec_haar_number(const csrec_operator *A, csrec_atoms *atoms);
-
-/* The create of a csrec_atom_search whose other functions are those of csrec_operator_haar: a
- * pursuit on the operator's row tree. */
-csrec_status csrec_haar_search(const csrec_operator *A, const csrec_pursuit_type *type,
-                               const double *y, void **state);

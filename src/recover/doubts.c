@@ -283,7 +283,7 @@ bool csrec_doubt_result(const csrec_recover_report *report, char text[CSREC_DOUB
     bool is_none = is_above && report->unexplained > MOST_RESIDUAL;
     if (is_none)
         snprintf(text, CSREC_DOUBT_SIZE,
-                 "The pursuit ended (%s) with %.2g %% of the samples unexplained: this is no "
+                 "The solver ended (%s) with %.2g %% of the samples unexplained: this is no "
                  "recovery; try another solver.",
                  csrec_outcome_text(o), 100.0 * report->unexplained);
     return is_none;

@@ -301,7 +301,8 @@ csrec_status csrec_layout_make(const csrec_measurement *measurement, csrec_wante
     if (plan->parts) plan->tiling = csrec_tiling_usual(&task);
     plan->resolved.estimate.tiles = plan->tiling.tiles;
     if (method->on_device && method->on_device(&task)) return CSREC_OK;
-    snprintf(what, sizeof what, "method %s", method->info.name);
+    snprintf(what, sizeof what, "method %s%s", method->info.name,
+             method->on_device ? " with these options" : "");
     list_device_methods(sizeof names, names);
     return csrec_device_lacks(context, what, names, error);
 }

@@ -3,29 +3,16 @@
 #include <math.h>
 
 #include "base/pool.h"
+#include "base/unravel.h"
 #include "recover/recover.h"
-
-/* Sums over windows of 2 radius + 1 along one axis, cut at the ends, in place. */
-static void add_along(int64_t lines, int64_t apart, int64_t count, int64_t radius, double *line,
-                      double *v) {
-    for (int64_t l = 0; l < lines; l++) {
-        double *at = v + l / apart * apart * count + l % apart, sum = 0.0;
-        for (int64_t i = 0; i < count; i++) line[i] = at[i * apart];
-        for (int64_t i = 0; i < radius && i < count; i++) sum += line[i];
-        for (int64_t i = 0; i < count; i++) {
-            if (i + radius < count) sum += line[i + radius];
-            if (i - radius > 0) sum -= line[i - radius - 1];
-            at[i * apart] = sum;
-        }
-    }
-}
 
 static void add_around(const csrec_shape *shape, int64_t channels, int64_t radius, double *line,
                        double *v) {
     int64_t entries = 0, apart = channels;
     csrec_shape_count(shape, &entries);
     for (int a = shape->dims - 1; a >= 0; a--) {
-        add_along(entries * channels / shape->dim[a], apart, shape->dim[a], radius, line, v);
+        csrec_windows_sum(entries * channels / shape->dim[a], apart, shape->dim[a], radius, line,
+                          v);
         apart *= shape->dim[a];
     }
 }

@@ -185,7 +185,6 @@ csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
     const csrec_stop *stop = &job->options->stop;
     observer o = {.options = job->options, .rules = csrec_rules_of(stop, -1, job->n, job->y)};
     csrec_shared_job own = {.comm = job->comm,
-                            .where = job->where,
                             .levels = job->levels,
                             .n = job->n,
                             .rows = job->rows,
@@ -198,7 +197,7 @@ csrec_status csrec_mp_shared(const csrec_mp_job *job, csrec_atoms *atoms,
                             .context = &o,
                             .threads = job->threads};
     csrec_shared_report reached;
-    csrec_status status = csrec_shared_pursuit(&own, atoms, NULL, &reached, error);
+    csrec_status status = csrec_shared_pursuit(&own, atoms, &reached, error);
     if (status) return status;
     double residual = residual_of(&o.rules, reached.energy);
     *report = (csrec_solve_report){csrec_stop_verdict(stop, job->n, residual, reached.outcome),

@@ -7,9 +7,8 @@
 #include "solver/solver.h"
 
 typedef struct csrec_mp_job {
-    csrec_comm *comm;    /* NULL: one process */
-    csrec_context where; /* this process's device */
-    int threads;         /* of this process */
+    csrec_comm *comm; /* NULL: one process */
+    int threads;      /* of this process */
     int levels;
     int64_t n;
     const uint64_t *rows; /* [n] ascending */

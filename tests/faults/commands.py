@@ -68,10 +68,7 @@ COMMANDS = (
             "--plot new.png -q", ("new.npz", "new.png")),
     Command("bench-phase", "csbench phase -o new.npz --plot new.svg -s omp -s iht -n 16 -g 2 -T 2 "
             "--fresh -q", ("new.npz", "new.svg"), keeps=("new.npz",)),
-    Command("bench-problem", "csbench problems haar -n 16 -m 8 -k 2 -o new.npz --truth new.npy",
-            ("new.npz", "new.npy")),
     Command("bench-coherence", "csbench coherence -n 16 --plot new.svg --json", ("new.svg",)),
-    Command("bench-dense", "csbench dense -n 16 -m 6"),
     Command("man", "csrecover --man"),
     Command("man-commands", "cslearn --man"),
     Command("help", "csrecover --help"),

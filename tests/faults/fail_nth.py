@@ -65,7 +65,8 @@ class Unharmed:
 
 
 # The times that a report (HTML) and --json tell: no two runs take the same.
-TIMES = re.compile(rb'''(class="seconds">|class="time" [^<]*width:)[0-9.]+|("seconds": (?:\{[^}]*|[0-9.e+-]+))''')
+TIMES = re.compile(rb'''(class="seconds">|class="time" [^<]*width:)[0-9.]+|[0-9-]{10} [0-9:]{5} UTC|'''
+                   rb'''((?:"|&quot;)seconds(?:"|&quot;): (?:\{[^}]*|[0-9.e+-]+))''')
 
 
 def without_times(text):

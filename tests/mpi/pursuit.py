@@ -3,6 +3,7 @@
 """pursuit.py BUILD openmpi|mpich - one pursuit by several ranks: csrecover --shifts 1 under a launcher
 of MPI gives the bytes of one process, atoms and signal; what cannot be shared is refused by one line.
 Exit code 77 without that MPI."""
+import json
 import math
 import os
 
@@ -83,4 +84,18 @@ def what_one_process_does_is_refused():
         assert not os.path.exists("x.npy")
 
 
-run_tests(ranks_give_the_bytes_of_one, atoms_or_signal_alone, what_one_process_does_is_refused)
+def messages_are_told():
+    """Of each exchange, and of one before, each rank sends log2(ranks), rounded up."""
+    write_npy("picture.npy", (90, 110, 1), "waves")
+    words = ["csrecover", "picture.npy", "-o", "told.npy", "--shifts", "1", "--epsilon", "0.05",
+             "--json", "--quiet"]
+    assert json.loads(run(0, *words).stdout)["exchanges"] is None
+    ranks = draw.randrange(2, 5)
+    told = json.loads(run(ranks, *words).stdout)["exchanges"]
+    deep = math.ceil(math.log2(ranks))
+    assert told["messages"] == (told["rounds"] + 1) * ranks * deep, (ranks, told)
+    assert told["bytes"] > 16 * told["messages"] and told["seconds"] > 0, told
+
+
+run_tests(ranks_give_the_bytes_of_one, messages_are_told, atoms_or_signal_alone,
+          what_one_process_does_is_refused)

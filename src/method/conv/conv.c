@@ -110,12 +110,7 @@ static csrec_status recover(const csrec_recovery *r, csrec_error *error) {
     return status;
 }
 
-/* ------------------------------------------------------------------ the table row
- *
- * A device computes the products; the base layer and the solver run on the CPU. For 33 filters on
- * 512 x 512 pixels a product and its adjoint take 3.8 ms on an H200, 3.4 of them to move the
- * vectors, and 5.2 ms on 16 threads (bench/cuda.py), which besides skip filters without
- * coefficients (solver/fista_active.h): auto never takes the device. */
+/* ------------------------------------------------------------------ the table row */
 
 static bool suits(const csrec_measurement *measurement) {
     return measurement->shape.dims == 2;
@@ -164,13 +159,11 @@ const csrec_method_type csrec_method_conv = {
                         CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(ATOMS) |
                         CSREC_ACCEPTS(MIN_COEFFICIENT) | CSREC_ACCEPTS(SIGMA) |
                         CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START),
-             .iterates = true,
-             .device = "products of the filters"},
+             .iterates = true},
     .works_with = works_with,
     .suits = suits,
     .wants = "a picture",
     .needs_model = true,
     .complete = complete,
     .need = need_of,
-    .on_device = csrec_task_always,
     .run = recover};

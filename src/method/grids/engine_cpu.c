@@ -25,7 +25,7 @@ typedef struct job {
     double *squares; /* NULL, or as signal: sums of squares, then the variance of the mean */
     int64_t values;
     csrec_recover_report report;
-    const csrec_context *context; /* the operators' device, for the reference pursuit */
+    const csrec_context *context; /* the operators' */
     int threads;
     bool shared; /* all ranks and threads work on one pursuit after another */
     csrec_call call;
@@ -69,7 +69,6 @@ static csrec_status solve_alone(job *j, csrec_grid_run *run, int64_t channel, co
 static csrec_status solve_shared(job *j, csrec_grid_run *run, int64_t channel, const double *y,
                                  const csrec_solve_options *solve, csrec_error *error) {
     csrec_mp_job all = {.comm = j->options->comm,
-                        .where = *j->context,
                         .threads = j->threads,
                         .levels = run->grid.levels,
                         .n = j->measurement->n,

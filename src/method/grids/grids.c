@@ -53,17 +53,17 @@ static void complete(const csrec_measurement *measurement, bool atoms,
 }
 
 /* Any number of ranks works on several grids, of which some may have none, or on one pursuit. The
- * devices of one process do so only where one is slow, or too small. */
+ * devices of one process share grids alone. */
 static int64_t shares(const csrec_recover_options *options, int64_t n, csrec_device_kind kind) {
-    enum { LARGE = 1 << 27 };
+    (void)n;
     if (options->shifts > 1) return options->shifts;
-    bool alone = kind != CSREC_DEVICE_CPU && csrec_comm_size(options->comm) == 1 && n < LARGE;
-    return csrec_mp_shares(&options->solve) && !alone ? INT64_MAX : 1;
+    return kind == CSREC_DEVICE_CPU && csrec_mp_shares(&options->solve) ? INT64_MAX : 1;
 }
 
 static bool on_device(const csrec_task *task) {
     const csrec_solve_options *solve = &task->options->solve;
-    return strcmp(solve->solver, csrec_solver_mp.name) == 0 && !solve->start &&
+    if (task->options->shifts == 1 && csrec_comm_size(task->options->comm) > 1) return false;
+    return strcmp(solve->solver, csrec_solver_mp.name) == 0 && !solve->reference && !solve->start &&
            solve->n_settings == 0;
 }
 
@@ -77,10 +77,9 @@ static bool on_device(const csrec_task *task) {
  * so what counts is the samples that one core would have to work through. */
 static bool device_faster(const csrec_task *task) {
     enum { SAMPLES = 1 << 19 };
-    if (task->options->shifts == 1 && csrec_comm_size(task->options->comm) > 1) return false;
     int64_t threads = csrec_threads_wanted(task->options->threads);
     int64_t rounds = (task->options->shifts * task->channels + threads - 1) / threads;
-    return !task->options->solve.reference && rounds * task->n >= SAMPLES;
+    return rounds * task->n >= SAMPLES;
 }
 
 static csrec_status run(const csrec_recovery *r, csrec_error *error) {
@@ -89,28 +88,26 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
                           "coefficients belong to a single grid; use shifts 1");
     static const csrec_grids_engine *const engines[CSREC_DEVICE_KINDS] =
         CSREC_ENGINES(&csrec_grids_cpu, &csrec_grids_cuda);
-    /* The CPU engine runs these on every device: the operator, or the pieces of a shared pursuit,
-     * are there. */
-    bool shared = r->options->shifts == 1 && csrec_comm_size(r->options->comm) > 1;
-    const csrec_grids_engine *engine =
-        r->options->solve.reference || shared ? &csrec_grids_cpu : engines[r->context->kind];
+    const csrec_grids_engine *engine = engines[r->context->kind];
     if (!engine) return csrec_device_lacks(r->context, "method grids", NULL, error);
     return engine->run(r, error);
 }
 
 const csrec_method_type csrec_method_grids = {
-    .info = {.name = "grids",
-             .topic = "series and fields",
-             .brief = "the mean of pursuits on dyadic Haar grids; a single grid has atoms",
-             .source = "Park 2015, method table 1; docs/pursuit.md",
-             .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(SHIFTS) |
-                        CSREC_ACCEPTS(ORDER) | CSREC_ACCEPTS(COLUMNS) | CSREC_ACCEPTS(REFERENCE) |
-                        CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(ATOMS) |
-                        CSREC_ACCEPTS(MIN_COEFFICIENT) | CSREC_ACCEPTS(SIGMA) |
-                        CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START) |
-                        CSREC_ACCEPTS(COEFFICIENTS),
-             .iterates = true,
-             .device = "all; not with another solver than mp, nor with a start"},
+    .info =
+        {.name = "grids",
+         .topic = "series and fields",
+         .brief = "the mean of pursuits on dyadic Haar grids; a single grid has atoms",
+         .source = "Park 2015, method table 1; docs/pursuit.md",
+         .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(SHIFTS) |
+                    CSREC_ACCEPTS(ORDER) | CSREC_ACCEPTS(COLUMNS) | CSREC_ACCEPTS(REFERENCE) |
+                    CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(ATOMS) | CSREC_ACCEPTS(MIN_COEFFICIENT) |
+                    CSREC_ACCEPTS(SIGMA) | CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START) |
+                    CSREC_ACCEPTS(COEFFICIENTS),
+         .iterates = true,
+         .device =
+             "all; not the reference pursuit, another solver than mp, nor with a start, nor one "
+             "pursuit by several ranks"},
     .chosen = is_chosen,
     .works_with = works_with,
     .complete = complete,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "base/unravel.h"
 #include "measurement/each.h"
 #include "method/rendered/lights.h"
 
@@ -103,22 +104,14 @@ static bool match(const csrec_lights *l, int64_t k, int64_t t, int64_t i, int64_
 
 /* ------------------------------------------------------------------ is its light the same? ---- */
 
-/* Sums over windows of 2 AROUND + 1 values, `step` apart, of a line in place. */
-static void sum_line(int64_t count, int64_t step, double *values, double *work) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < count; i++) work[i] = values[i * step];
-    for (int64_t i = 0; i < AROUND && i < count; i++) sum += work[i];
-    for (int64_t i = 0; i < count; i++) {
-        if (i + AROUND < count) sum += work[i + AROUND];
-        if (i > AROUND) sum -= work[i - AROUND - 1];
-        values[i * step] = fmax(sum, 0.0);
-    }
-}
-
+/* Sums over windows of 2 AROUND + 1 pixels a side, of what is not negative. */
 static void sum_windows(const csrec_lights *l, double *plane) {
     const int64_t height = l->film->height, width = l->film->width;
-    for (int64_t y = 0; y < height; y++) sum_line(width, 1, plane + y * width, l->line);
-    for (int64_t x = 0; x < width; x++) sum_line(height, width, plane + x, l->line);
+    for (int axis = 1; axis >= 0; axis--) {
+        csrec_windows_sum(axis ? height : width, axis ? 1 : width, axis ? width : height, AROUND,
+                          l->line, plane);
+        for (int64_t i = 0; i < height * width; i++) plane[i] = fmax(plane[i], 0.0);
+    }
 }
 
 enum { STEPS = 64, OCTAVES = 16 }; /* of ratios of light */

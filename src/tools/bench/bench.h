@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bench.h - the commands of csbench: one file and one row of the table in csbench.c each, and what
  * they share: random problems, and solvers that are counted on them; an operator and its matrix,
- * written out, and solvers on both. */
+ * written out. */
 #pragma once
 
 #include "tools/common/options.h"
@@ -12,8 +12,7 @@ typedef struct bench_command {
     int (*run)(int argc, char **argv);
 } bench_command;
 
-extern const bench_command bench_coherence, bench_dense, bench_phase, bench_problems,
-    bench_sparsity;
+extern const bench_command bench_coherence, bench_phase;
 
 /* Whether a plot, or NULL, can be written: CLI_CONTINUE, or the exit code after a message. */
 int bench_plot_check(const cli_tool *tool, const char *plot);
@@ -21,18 +20,6 @@ int bench_plot_check(const cli_tool *tool, const char *plot);
 /* paper, two-sided: for CLI_CHOICE, and its value. */
 const char *bench_columns_name(int i);
 csrec_columns bench_columns(int i);
-
-/* bench_solvers_take, as a check of the command line: CLI_CONTINUE, or the exit code. */
-struct bench_trials;
-int bench_solvers_check(const cli_tool *tool, const cli_texts *names, struct bench_trials *trials);
-
-/* Of a command without operands; CLI_USAGE. */
-static inline int bench_operand_refuse(const cli_tool *tool, const char *operand) {
-    return cli_usage(tool, "takes options only, not '%s'; see %s --help", operand, tool->name);
-}
-
-/* The status, with its own words: of functions that have none. */
-csrec_status bench_in_words(csrec_status status, csrec_error *error);
 
 /* ------------------------------------------------------------------ random problems ---------- */
 
@@ -49,12 +36,6 @@ const char *bench_ensemble_refusal(int ensemble, int64_t n);
 csrec_status bench_matrix_draw(int ensemble, int64_t m, int64_t n, uint64_t key, double *matrix,
                                csrec_error *error);
 
-/* A column of Haar's matrix of 2^levels rows at `rows`, by its definition (Park 2015), of unit
- * length; its entries are `step` apart. false: zeros, as are those that have samples in one half
- * only, where two sides are asked for. */
-bool bench_haar_column(int levels, int64_t m, const uint64_t *rows, uint64_t column, bool two_sided,
-                       int64_t step, double *a);
-
 /* Distributions of the entries of x that are not 0. */
 const char *bench_amplitudes_name(int i);
 
@@ -64,7 +45,7 @@ csrec_status bench_signal_draw(int amplitudes, int64_t m, int64_t n, const doubl
                                int64_t k, uint64_t key, double *x);
 
 /* The key of draw `number` for a purpose: different for all sizes. */
-typedef enum bench_purpose { BENCH_MATRIX = 4096, BENCH_SIGNAL, BENCH_NOISE } bench_purpose;
+typedef enum bench_purpose { BENCH_MATRIX = 4096, BENCH_SIGNAL } bench_purpose;
 uint64_t bench_key(uint64_t seed, bench_purpose purpose, int64_t m, int64_t k, int64_t number);
 
 /* ------------------------------------------------------------------ trials -------------------- */
@@ -76,9 +57,7 @@ typedef struct bench_trials {
     int ensemble, amplitudes;
     int64_t n, count, matrices; /* signals, and matrices among which they are divided evenly */
     uint64_t seed;
-    double tolerance; /* success: ||x found - x|| <= tolerance ||x||; */
-    double noise;     /* or, if not 0, the standard deviation of the noise of each value of y, */
-    double factor;    /* and success: ||x found - x|| <= factor noise sqrt(bench_oracle) */
+    double tolerance; /* success: ||x found - x|| <= tolerance ||x|| */
     int threads;
     const char *backend;
     int n_solvers;
@@ -89,22 +68,11 @@ typedef struct bench_trials {
  * error names the solver. CSREC_MEMORY. */
 csrec_status bench_solvers_take(const cli_texts *names, bench_trials *trials, csrec_error *error);
 
-/* Whether the solver has a parameter of that name. */
-bool bench_solver_has(const char *solver, const char *name);
-
 /* The options with which a solver runs: k known if it has a parameter k, else stopped by the
  * residual. They point to `set`. */
 enum { BENCH_SETTINGS = 3 };
 csrec_solve_options bench_solver_options(const char *solver, int64_t m, int64_t k,
                                          csrec_setting set[BENCH_SETTINGS]);
-
-/* The same for y with noise: who is told k does not end by the residual, others at the noise. */
-void bench_options_noise(const char *solver, double noise, csrec_solve_options *options);
-
-/* trace (A_S^T A_S)^-1 of the matrix [m][n] and the support S of x [n], INFINITY if these columns
- * depend on each other. CSREC_MEMORY. */
-csrec_status bench_oracle(int64_t m, int64_t n, const double *matrix, const double *x,
-                          double *square);
 
 /* successes[s] = signals that solver s recovers from m x n matrices, of k entries. progress, or
  * NULL, counts solved signals from 0 to n_solvers * count. CSREC_STOPPED: it asked to stop; nothing
@@ -119,40 +87,12 @@ typedef struct bench_operator {
     char what[128]; /* in words */
     csrec_operator *A;
     int64_t m, n;
-    double *matrix;   /* [m][n], row-major */
-    uint64_t *number; /* [n] of Haar's columns; NULL: of another operator */
+    double *matrix; /* [m][n], row-major */
 } bench_operator;
 
-/* The sampled Haar matrix: the operator `haar`, and the matrix by its definition (Park 2015), of
- * the columns that are not zero; of those that are equal up to their sign, the one with the
- * smallest number. */
-csrec_status bench_operator_haar(int levels, int64_t m, const uint64_t *rows, csrec_columns columns,
-                                 bench_operator *o, csrec_error *error);
 /* The operator that a measurement was made through, its matrix column by column from products with
  * unit vectors; of points, Haar's columns of their rows in Morton order. */
 csrec_status bench_operator_read(const char *path, csrec_columns columns, bench_operator *o,
                                  csrec_error *error);
 
 void bench_operator_clear(bench_operator *o);
-
-typedef struct bench_pair {
-    const bench_operator *o;
-    const csrec_operator *dense; /* of o's matrix */
-    const double *y, *norms;     /* [m]; [n] lengths of the columns */
-    double tolerance;
-    double *one, *two, *before, *r; /* scratch: [n] three times, [m] */
-} bench_pair;
-
-typedef struct bench_agreement {
-    const char *name;
-    double difference;       /* bench_difference of the results */
-    int64_t columns, others; /* columns that the matrix's result has; in one result only; -1, 0 of
-                                products */
-    const char *equal;       /* NULL, or why the results are equally good although they differ */
-} bench_agreement;
-
-/* max |a - b| / max |b|; 0 of equal vectors. */
-double bench_difference(int64_t n, const double *a, const double *b);
-
-csrec_status bench_pair_compare(const bench_pair *pair, const char *solver, int64_t k,
-                                bench_agreement *to, csrec_error *error);

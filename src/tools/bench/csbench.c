@@ -4,8 +4,7 @@
 #include "tools/common/progress.h"
 #include "tools/common/ranks.h"
 
-static const bench_command *const commands[] = {&bench_phase, &bench_sparsity, &bench_coherence,
-                                                &bench_problems, &bench_dense};
+static const bench_command *const commands[] = {&bench_phase, &bench_coherence};
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -55,25 +55,26 @@ static double haar_entry(int levels, uint64_t row, uint64_t column) {
     return row % span < span / 2 ? 1.0 : -1.0;
 }
 
-bool bench_haar_column(int levels, int64_t m, const uint64_t *rows, uint64_t column, bool two_sided,
-                       int64_t step, double *a) {
+/* Entries of a column are n apart; columns have unit length, but for zeros, as are those that have
+ * samples in one half only, where two sides are asked for. */
+static void haar_column(int levels, int64_t m, int64_t n, const int64_t *rows, uint64_t column,
+                        bool two_sided, double *a) {
     int64_t sides[2] = {0, 0};
     for (int64_t i = 0; i < m; i++) {
-        a[i * step] = haar_entry(levels, rows[i], column);
-        if (a[i * step] != 0.0) sides[a[i * step] < 0.0]++;
+        a[i * n] = haar_entry(levels, (uint64_t)rows[i], column);
+        if (a[i * n] != 0.0) sides[a[i * n] < 0.0]++;
     }
     bool kept =
         sides[0] + sides[1] > 0 && (!two_sided || column == 0 || (sides[0] > 0 && sides[1] > 0));
     double scale = kept ? 1.0 / sqrt((double)(sides[0] + sides[1])) : 0.0;
-    for (int64_t i = 0; i < m; i++) a[i * step] *= scale;
-    return kept;
+    for (int64_t i = 0; i < m; i++) a[i * n] *= scale;
 }
 
 static void fill_haar(int64_t m, int64_t n, const int64_t *rows, bool two_sided, double *matrix) {
     int levels = 0;
     while (INT64_C(1) << levels < n) levels++;
     for (int64_t j = 0; j < n; j++)
-        bench_haar_column(levels, m, (const uint64_t *)rows, (uint64_t)j, two_sided, n, matrix + j);
+        haar_column(levels, m, n, rows, (uint64_t)j, two_sided, matrix + j);
 }
 
 static const ensemble_row ensembles[] = {

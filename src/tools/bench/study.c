@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* study.c - runs a study: checks, an estimate from timed sizes, progress, the report, and the file
- * of what is known so far, from which a run goes on. */
+/* study.c - runs a study: checks, progress, the report, and the file of what is known so far, from
+ * which a run goes on. */
 #include "study.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 static const double SAVE_EVERY = 10.0;
 
 double bench_study_share(const bench_study *study, int solver, int64_t column, int64_t row) {
-    int64_t at = (solver * study->columns + column) * study->rows + row;
+    int64_t at = (solver * study->grid + column) * study->grid + row;
     return (double)study->successes[at] / (double)study->trials.count;
 }
 
@@ -36,15 +36,22 @@ void bench_study_list(FILE *out) {
             if (strcmp(name, trials.solver[s]) == 0) fprintf(out, "  %-15s %s\n", name, brief);
 }
 
-static bool create(bench_study *study, int64_t columns, int64_t rows) {
-    int64_t cells = columns * rows;
-    study->columns = columns;
-    study->rows = rows;
-    study->m = calloc((size_t)columns, sizeof *study->m);
-    study->k = calloc((size_t)cells, sizeof *study->k);
-    study->successes = malloc((size_t)(cells * study->trials.n_solvers) * sizeof(int32_t));
+static int64_t sizes_of(const bench_study *study) {
+    return study->grid * study->grid;
+}
+
+static int64_t cells_of(const bench_study *study) {
+    return study->trials.n_solvers * sizes_of(study);
+}
+
+static bool create(bench_study *study) {
+    study->grid = study->options->grid;
+    study->m = calloc((size_t)study->grid, sizeof *study->m);
+    study->k = calloc((size_t)sizes_of(study), sizeof *study->k);
+    study->successes = malloc((size_t)cells_of(study) * sizeof(int32_t));
     if (!study->m || !study->k || !study->successes) return false;
-    for (int64_t i = 0; i < cells * study->trials.n_solvers; i++) study->successes[i] = -1;
+    for (int64_t i = 0; i < cells_of(study); i++) study->successes[i] = -1;
+    bench_phase_sizes(study);
     return true;
 }
 
@@ -76,15 +83,16 @@ static void set_trials(bench_study *study) {
     t->matrices = o->matrices ? o->matrices : (o->count + 3) / 4;
     t->seed = o->seed;
     t->tolerance = o->tolerance;
-    t->noise = o->noise;
-    t->factor = o->factor;
     t->threads = (int)o->threads;
     t->backend = cli_backend_name(o->backend);
 }
 
-int bench_study_check(bench_study *study) {
+static int check(bench_study *study) {
     const bench_study_options *o = study->options;
-    if (o->operand) return bench_operand_refuse(study->tool, o->operand);
+    csrec_error error;
+    if (o->operand)
+        return cli_usage(study->tool, "takes options only, not '%s'; see %s --help", o->operand,
+                         study->tool->name);
     const char *refusal = bench_ensemble_refusal(o->ensemble, o->n);
     if (refusal)
         return cli_usage(study->tool, "--columns %lld with --ensemble %s: %s", (long long)o->n,
@@ -93,8 +101,9 @@ int bench_study_check(bench_study *study) {
         return cli_usage(study->tool, "--matrices %lld: at most --trials, %lld",
                          (long long)o->matrices, (long long)o->count);
     set_trials(study);
-    int code = bench_solvers_check(study->tool, &o->solvers, &study->trials);
-    return code == CLI_CONTINUE ? check_files(study) : code;
+    csrec_status status = bench_solvers_take(&o->solvers, &study->trials, &error);
+    if (status == CSREC_MEMORY) return cli_failure(study->tool, "%s", error.text);
+    return status ? cli_usage(study->tool, "%s", error.text) : check_files(study);
 }
 
 /* Everything that the counts depend on. */
@@ -111,19 +120,11 @@ static char *fingerprint_of(const bench_study *study) {
     cli_fingerprint_integer(&line, "matrices", t->matrices);
     cli_fingerprint_integer(&line, "seed", (int64_t)t->seed);
     cli_fingerprint_real(&line, "tolerance", t->tolerance);
-    if (t->noise > 0.0) { /* files of before there was noise stay readable */
-        cli_fingerprint_real(&line, "noise", t->noise);
-        cli_fingerprint_real(&line, "factor", t->factor);
-    }
-    cli_fingerprint_integer(&line, "columns", study->columns);
-    cli_fingerprint_integer(&line, "rows", study->rows);
+    cli_fingerprint_integer(&line, "columns", study->grid);
+    cli_fingerprint_integer(&line, "rows", study->grid);
     cli_fingerprint_integer(&line, "m", study->m[0]);
-    cli_fingerprint_integer(&line, "k", study->k[study->columns * study->rows - 1]);
+    cli_fingerprint_integer(&line, "k", study->k[sizes_of(study) - 1]);
     return cli_fingerprint_end(&line);
-}
-
-static int64_t cells_of(const bench_study *study) {
-    return study->trials.n_solvers * study->columns * study->rows;
 }
 
 /* Takes the counts, if the array is one that this study wrote. */
@@ -176,16 +177,14 @@ static csrec_status add_arrays(void *context, csrec_files *files, csrec_error *e
     char solvers[512];
     const bench_trials *t = &study->trials;
     int64_t length = (int64_t)join_solvers(t, solvers, sizeof solvers), n = t->n, count = t->count;
-    int64_t cells = study->columns * study->rows;
-    const csrec_array arrays[] = {{CSREC_I32,
-                                   {3, {t->n_solvers, study->columns, study->rows}},
-                                   cells_of(study),
-                                   study->successes},
-                                  {CSREC_I64, {0, {0}}, 1, &count},
-                                  {CSREC_I64, {0, {0}}, 1, &n},
-                                  {CSREC_I64, {1, {study->columns}}, study->columns, study->m},
-                                  {CSREC_I64, {2, {study->columns, study->rows}}, cells, study->k},
-                                  {CSREC_U8, {1, {length}}, length, solvers}};
+    const int64_t grid = study->grid;
+    const csrec_array arrays[] = {
+        {CSREC_I32, {3, {t->n_solvers, grid, grid}}, cells_of(study), study->successes},
+        {CSREC_I64, {0, {0}}, 1, &count},
+        {CSREC_I64, {0, {0}}, 1, &n},
+        {CSREC_I64, {1, {grid}}, grid, study->m},
+        {CSREC_I64, {2, {grid, grid}}, grid * grid, study->k},
+        {CSREC_U8, {1, {length}}, length, solvers}};
     enum { ARRAYS = sizeof arrays / sizeof *arrays };
     const csrec_array *list[ARRAYS];
     for (int i = 0; i < ARRAYS; i++) list[i] = &arrays[i];
@@ -197,7 +196,7 @@ static csrec_status add_plot(void *context, csrec_files *files, csrec_error *err
     cli_chart charts[BENCH_CHARTS_MOST] = {{.n_series = 0}};
     int n = 0;
     cli_fail(error, CSREC_MEMORY, "%s: out of memory", study->options->plot);
-    csrec_status status = study->draw(study, charts, &n) ? CSREC_OK : CSREC_MEMORY;
+    csrec_status status = bench_phase_draw(study, charts, &n) ? CSREC_OK : CSREC_MEMORY;
     if (!status)
         status = cli_charts_add(files, study->options->plot, charts, n, 3, study->tool->name,
                                 study->fingerprint, error);
@@ -238,11 +237,11 @@ static csrec_status solve_size(runner *r, int64_t cell, csrec_error *error) {
     bench_study *study = r->study;
     int32_t counts[BENCH_SOLVERS_MOST];
     if (is_known(study, cell)) return CSREC_OK;
-    csrec_status status = bench_cell_solve(&study->trials, study->m[cell / study->rows],
+    csrec_status status = bench_cell_solve(&study->trials, study->m[cell / study->grid],
                                            study->k[cell], report_size, r, counts, error);
     if (status) return status;
     for (int s = 0; s < study->trials.n_solvers; s++)
-        study->successes[s * study->columns * study->rows + cell] = counts[s];
+        study->successes[s * sizes_of(study) + cell] = counts[s];
     r->done++;
     study->solved++;
     if (cli_seconds() - r->saved < SAVE_EVERY) return CSREC_OK;
@@ -250,37 +249,8 @@ static csrec_status solve_size(runner *r, int64_t cell, csrec_error *error) {
     return save(study, error);
 }
 
-/* The sizes that are timed first: Gauss's two points of each axis, which integrate times that are
- * cubic in m and k exactly; of a run that goes on, the next ones that are not known. */
-static int64_t timed_size(const bench_study *study, int i) {
-    static const double points[2] = {0.2113, 0.7887};
-    int64_t column = (int64_t)(points[i / 2] * (double)study->columns);
-    int64_t row = (int64_t)(points[i % 2] * (double)study->rows);
-    int64_t cell = column * study->rows + row, cells = study->columns * study->rows;
-    for (int64_t tries = 0; tries < cells && is_known(study, cell); tries++)
-        cell = (cell + 1) % cells;
-    return cell;
-}
-
-static csrec_status estimate(runner *r, csrec_error *error) {
-    const bench_study *study = r->study;
-    const bench_trials *t = &study->trials;
-    csrec_status status = CSREC_OK;
-    double began = cli_seconds();
-    int64_t before = r->done;
-    char time[32];
-    for (int i = 0; i < 4 && !status; i++) status = solve_size(r, timed_size(study, i), error);
-    int64_t timed = r->done - before;
-    if (status || timed == 0 || study->options->quiet || r->done == r->total) return status;
-    cli_time_text((double)(r->total - r->done) * (cli_seconds() - began) / (double)timed, time);
-    cli_note(study->tool, "%lld of %lld sizes left, %d solvers, %lld signals each: about %s",
-             (long long)(r->total - r->done), (long long)r->total, t->n_solvers,
-             (long long)t->count, time);
-    return CSREC_OK;
-}
-
 static csrec_status solve_all(runner *r, csrec_error *error) {
-    csrec_status status = estimate(r, error);
+    csrec_status status = CSREC_OK;
     for (int64_t cell = 0; cell < r->total && !status; cell++) status = solve_size(r, cell, error);
     r->study->complete = status == CSREC_OK;
     return status;
@@ -288,7 +258,7 @@ static csrec_status solve_all(runner *r, csrec_error *error) {
 
 /* What is known is written after an error, too. */
 static int run_and_save(bench_study *study) {
-    runner r = {.study = study, .total = study->columns * study->rows, .saved = cli_seconds()};
+    runner r = {.study = study, .total = sizes_of(study), .saved = cli_seconds()};
     csrec_error error, lost;
     for (int64_t cell = 0; cell < r.total; cell++) r.done += is_known(study, cell);
     cli_progress_start(&r.progress, study->options->quiet);
@@ -317,21 +287,11 @@ static bool print_json(const bench_study *study) {
     cli_json_integer(&json, "trials", t->count);
     cli_json_integer(&json, "matrices", t->matrices);
     cli_json_real(&json, "tolerance", t->tolerance);
-    cli_json_real(&json, "noise", t->noise);
-    cli_json_real(&json, "factor", t->factor);
     cli_json_unsigned(&json, "seed", t->seed);
-    cli_json_integers(&json, "m", (int)study->columns, study->m);
+    cli_json_integers(&json, "m", (int)study->grid, study->m);
     cli_json_integer(&json, "sizes_solved", study->solved);
     cli_json_real(&json, "seconds", study->seconds);
-    study->add_json(study, &json);
-    cli_json_begin_list(&json, "solvers");
-    for (bench_curve of = {study, 0}; of.solver < t->n_solvers; of.solver++) {
-        cli_json_begin_item(&json);
-        cli_json_text(&json, "solver", t->solver[of.solver]);
-        study->add_solver(&of, &json);
-        cli_json_end(&json);
-    }
-    cli_json_end_list(&json);
+    bench_phase_json(study, &json);
     return cli_json_close(&json);
 }
 
@@ -339,7 +299,7 @@ static int run_locked(bench_study *study) {
     int code = resume(study);
     if (code == CLI_CONTINUE) code = run_and_save(study);
     if (code != CLI_CONTINUE) return code;
-    bool written = study->options->json ? print_json(study) : study->print(study);
+    bool written = study->options->json ? print_json(study) : bench_phase_print(study);
     return written ? CLI_DONE : cli_stdout_failed(study->tool);
 }
 
@@ -355,14 +315,11 @@ static int run(bench_study *study) {
     return code;
 }
 
-int bench_study_run(bench_study *study, int64_t columns, int64_t rows, const void *given) {
-    int code = CLI_FAILURE;
-    if (create(study, columns, rows)) {
-        study->set_sizes(study, given);
-        code = run(study);
-    } else {
-        cli_failure(study->tool, "out of memory");
-    }
-    clear(study);
+int bench_study_run(const cli_tool *tool, const bench_study_options *options) {
+    bench_study study = {.tool = tool, .options = options};
+    int code = check(&study);
+    if (code == CLI_CONTINUE)
+        code = create(&study) ? run(&study) : cli_failure(tool, "out of memory");
+    clear(&study);
     return code;
 }

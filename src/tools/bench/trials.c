@@ -13,7 +13,7 @@ static int solver_number(const char *name) {
     return -1;
 }
 
-bool bench_solver_has(const char *solver, const char *name) {
+static bool has(const char *solver, const char *name) {
     const csrec_param *param;
     int number = solver_number(solver);
     for (int i = 0; (param = csrec_solver_param(number, i)); i++)
@@ -24,25 +24,19 @@ bool bench_solver_has(const char *solver, const char *name) {
 csrec_solve_options bench_solver_options(const char *solver, int64_t m, int64_t k,
                                          csrec_setting set[BENCH_SETTINGS]) {
     csrec_solve_options o = {.solver = solver, .stop = {.epsilon = 1e-6}, .settings = set};
-    if (bench_solver_has(solver, "k")) {
+    if (has(solver, "k")) {
         set[o.n_settings++] = (csrec_setting){"k", (double)k};
         o.stop.atoms = 200;
         o.stop.stagnation = 1e-4;
     }
-    if (bench_solver_has(solver, "lambda")) {
+    if (has(solver, "lambda")) {
         set[o.n_settings++] = (csrec_setting){"lambda", 1e-3};
         o.stop.atoms = 1000;
     }
-    if (bench_solver_has(solver, "debias")) set[o.n_settings++] = (csrec_setting){"debias", 1.0};
+    if (has(solver, "debias")) set[o.n_settings++] = (csrec_setting){"debias", 1.0};
     if (strcmp(solver, "omp") == 0) o.stop.atoms = k;
     if (strcmp(solver, "mp") == 0) o.stop.atoms = 16 * m;
     return o;
-}
-
-void bench_options_noise(const char *solver, double noise, csrec_solve_options *options) {
-    bool told = bench_solver_has(solver, "k") || strcmp(solver, "omp") == 0;
-    options->stop.epsilon = 0.0;
-    options->stop.sigma = told ? 0.0 : noise;
 }
 
 /* Some solvers need more of an operator than a matrix has. */
@@ -98,7 +92,7 @@ typedef struct problems {
     int64_t m, n, count;
     csrec_operator *A;
     double *matrix, *x, *y; /* [m][n], [count][n], [count][m] */
-    double *most;           /* [count], ||x found - x||^2 of success; below 0: never */
+    double *most;           /* [count], ||x found - x||^2 of success */
     csrec_atoms *atoms;     /* [count] */
 } problems;
 
@@ -138,16 +132,6 @@ static csrec_status problems_allocate(problems *p, csrec_error *error) {
                     (long long)p->m, (long long)p->n);
 }
 
-/* y += noise; where the oracle has no error to compare with, no one succeeds. */
-static csrec_status add_noise(const bench_trials *t, uint64_t key, problems *p, int64_t i) {
-    double *y = p->y + i * p->m, square;
-    for (int64_t l = 0; l < p->m; l++) y[l] += t->noise * csrec_random_normal(key, 0, (uint64_t)l);
-    csrec_status status = bench_oracle(p->m, p->n, p->matrix, p->x + i * p->n, &square);
-    if (!status)
-        p->most[i] = isinf(square) ? -1.0 : t->factor * t->factor * t->noise * t->noise * square;
-    return status;
-}
-
 /* x and y of a signal of k entries, and how near is near enough. */
 static csrec_status draw_one(const bench_trials *t, int64_t k, int64_t number, problems *p,
                              int64_t i) {
@@ -159,8 +143,7 @@ static csrec_status draw_one(const bench_trials *t, int64_t k, int64_t number, p
     double whole = 0.0;
     for (int64_t j = 0; j < p->n; j++) whole += x[j] * x[j];
     p->most[i] = t->tolerance * t->tolerance * whole;
-    key = bench_key(t->seed, BENCH_NOISE, p->m, k, number);
-    return t->noise > 0.0 ? add_noise(t, key, p, i) : CSREC_OK;
+    return CSREC_OK;
 }
 
 /* Signals first .. first + count - 1 of the size, on matrix q. */
@@ -198,7 +181,6 @@ static csrec_status solve_all(const bench_trials *t, int64_t k, problems *p, cou
     for (int s = 0; s < t->n_solvers; s++) {
         csrec_setting set[BENCH_SETTINGS];
         csrec_solve_options options = bench_solver_options(t->solver[s], p->m, k, set);
-        if (t->noise > 0.0) bench_options_noise(t->solver[s], t->noise, &options);
         if (c->progress) options.progress = count_signals;
         options.context = c;
         csrec_status status = csrec_solve_many(p->A, p->count, p->y, &options, t->threads, p->atoms,

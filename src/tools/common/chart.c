@@ -11,7 +11,7 @@
 const double cli_chart_width = 420.0, cli_chart_height = 300.0;
 
 /* TOP: of the title and the vertical label; the legend is below, with rows of height ROW. */
-enum { LEFT = 56, RIGHT = 22, TOP = 52, BOTTOM = 44, ROW = 18, TICKS = 24 };
+enum { LEFT = 56, RIGHT = 28, TOP = 52, BOTTOM = 44, ROW = 18, TICKS = 24 };
 
 /* Width of a character of a legend, about, and of its line. */
 static const double LETTER = 7.5, LINE = 24.0;
@@ -234,7 +234,8 @@ void cli_chart_draw(const cli_chart *chart, cli_canvas *canvas, double left, dou
     if (chart->bars) {
         for (double k = 0; k <= x.high; k += x.high > 20 ? 2 : 1) add_tick(&x, k);
     } else {
-        x.logarithmic ? set_logarithmic(&x, 6) : set_linear(&x, 6, !chart->unit);
+        x.logarithmic ? set_logarithmic(&x, 6)
+                      : set_linear(&x, 6, !chart->unit && !chart->fractions);
     }
     y.logarithmic ? set_logarithmic(&y, 6) : set_linear(&y, 6, chart->bars);
     canvas->begin(canvas, chart->title, left, top, cli_chart_width, cli_chart_height);

@@ -80,6 +80,7 @@ typedef struct cli_chart {
     bool log_x, log_y; /* values are above 0 */
     bool bars;         /* the one series is bars over 0, a category each */
     bool from_zero;    /* the vertical axis has 0, unless it is logarithmic */
+    bool fractions;    /* the horizontal axis has ticks between whole numbers */
     bool unit;         /* both axes are 0 to 1 */
     /* NULL, or shares 0 to 1 that darken the cells of a unit chart, [columns][rows] from below. */
     double *map;

@@ -211,9 +211,9 @@ void cli_html_text(FILE *file, const char *text) {
     }
 }
 
-void cli_html_png(FILE *file, const uint8_t *bytes, size_t n) {
+void cli_html_png(FILE *file, const char *attribute, const uint8_t *bytes, size_t n) {
     static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    fputs("src=\"data:image/png;base64,", file);
+    fprintf(file, "%s=\"data:image/png;base64,", attribute);
     for (size_t i = 0; i < n; i += 3) {
         size_t have = n - i < 3 ? n - i : 3;
         uint32_t word = (uint32_t)bytes[i] << 16;

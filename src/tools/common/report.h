@@ -50,5 +50,5 @@ void cli_json_texts(cli_json *json, const char *key, int n, const char *const *t
 /* Any bytes as the text of an element or of a quoted attribute, in HTML and in XML: markup is
  * escaped; bytes that are not UTF-8 and characters that XML forbids become U+FFFD. */
 void cli_html_text(FILE *file, const char *text);
-/* src="data:image/png;base64,...". */
-void cli_html_png(FILE *file, const uint8_t *bytes, size_t n);
+/* attribute="data:image/png;base64,...". */
+void cli_html_png(FILE *file, const char *attribute, const uint8_t *bytes, size_t n);

@@ -73,7 +73,7 @@ static bool is_zero(const cli_chart *chart) {
 }
 
 static bool make_curves(const csrec_history *history, bool residual, cli_chart *chart) {
-    *chart = (cli_chart){.from_zero = true, .x_label = "iterations"};
+    *chart = (cli_chart){.x_label = "iterations"};
     snprintf(chart->title, sizeof chart->title,
              residual ? "Residual at the samples" : "PSNR against the reference");
     snprintf(chart->y_label, sizeof chart->y_label, residual ? "residual / samples" : "PSNR, dB");
@@ -217,6 +217,7 @@ static bool make_values(const cli_job *job, cli_chart *chart) {
     set_title(&job->in.measurement, "Signal", true, chart);
     return (!cli_job_has_points(job) || add_samples(job, chart)) &&
            add_values(job, "reference", job->result.truth, chart) &&
+           add_values(job, cli_simple_name(job), job->result.simple.signal, chart) &&
            add_values(job, "recovery", job->result.signal, chart);
 }
 
@@ -251,10 +252,11 @@ csrec_status cli_page_lines(const cli_page *p) {
     if (n < 0) return cli_page_no_memory(p);
     fputs("<div class=\"charts\">\n", p->file);
     for (int i = 0; i < n; i++) {
-        cli_page_chart(p, &charts[i], false);
+        cli_page_chart(p, &charts[i], NULL);
         cli_chart_clear(&charts[i]);
     }
     fputs("</div>\n", p->file);
+    cli_page_scores(p);
     return CSREC_OK;
 }
 

@@ -97,7 +97,7 @@ static void add_options(facts *f, const cli_job *job) {
     const csrec_plan *plan = &job->setup.plan;
     const csrec_recover_options *o = &plan->options;
     const csrec_stop *stop = &o->solve.stop;
-    add(f, "method", "%s", plan->method.name);
+    add(f, "method", "%s: %.130s", plan->method.name, plan->method.brief);
     if (o->model) add(f, "model", "%.150s", job->a->model);
     if (o->solve.solver) add(f, "solver", "%s", o->solve.solver);
     if (o->basis) add(f, "basis", "%s", o->basis);
@@ -124,7 +124,7 @@ int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     add(&f, "backend", "%s", cli_devices_text(r, devices, sizeof devices));
     add(&f, "outcome", "%s", csrec_outcome_text(r->outcome));
     if (job->setup.plan.method.iterates) {
-        add(&f, "pursuits", "%lld", (long long)r->pursuits);
+        add(&f, "runs of the solver", "%lld", (long long)r->pursuits);
         add(&f, "iterations", "%lld", (long long)r->iterations);
     }
     if (job->a->labels) add(&f, "classes", "%lld", (long long)r->classes);
@@ -136,12 +136,13 @@ int cli_job_settings(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
 void cli_job_stages(const cli_job *job, cli_stage stages[CLI_STAGES]) {
     const csrec_recover_report *r = &job->result.report;
     double rest = r->seconds_total - r->seconds_tree - r->seconds_pursuit - r->seconds_synthesis;
-    const cli_stage all[CLI_STAGES] = {{"read", job->in.seconds},
-                                       {"tree and operators", r->seconds_tree},
-                                       {"pursuit", r->seconds_pursuit},
-                                       {"synthesis", r->seconds_synthesis},
-                                       {"other work, history", fmax(rest, 0.0)},
-                                       {"expected errors", job->result.seconds_expected}};
+    const cli_stage all[CLI_STAGES] = {{"reading", job->in.seconds},
+                                       {"preparing", r->seconds_tree},
+                                       {"solving", r->seconds_pursuit},
+                                       {"making the signal", r->seconds_synthesis},
+                                       {"other work", fmax(rest, 0.0)},
+                                       {"expected errors", job->result.seconds_expected},
+                                       {"interpolation", job->result.simple.seconds}};
     memcpy(stages, all, sizeof all);
 }
 
@@ -365,18 +366,17 @@ cli_sentences cli_job_remarks(const cli_job *job) {
     const csrec_measurement *m = &job->in.measurement;
     const csrec_recover_report *r = &job->result.report;
     cli_sentences s = {.n = 0};
-    const int64_t entries = cli_entries(m);
-    double rate = (double)m->n / (double)entries, clamped = clamped_share(job);
+    double rate = (double)m->n / (double)cli_entries(m), clamped = clamped_share(job);
     if (r->choice) say(&s, "Chosen: %s.", r->choice);
     if (r->curve_choice) say(&s, "Chosen: %s.", r->curve_choice);
     if (r->clamped)
         say(&s, "%lld values were outside of the range; they are its ends.", (long long)r->clamped);
     if (r->outcome == CSREC_INTERRUPTED) say(&s, "Interrupted: this is the best result so far.");
     if ((r->outcome == CSREC_EXHAUSTED || r->outcome == CSREC_UNMET) && !r->remark)
-        say(&s, "A pursuit ended above its tolerance (%s); try another solver.",
+        say(&s, "The solver ended above its tolerance (%s); try another solver.",
             csrec_outcome_text(r->outcome));
     if (r->outcome == CSREC_STEP_LIMIT && job->a->atoms)
-        say(&s, "A pursuit stopped at --atoms %lld, above its tolerance.",
+        say(&s, "The solver stopped at --atoms %lld, above its tolerance.",
             (long long)job->a->atoms);
     if (rate < 0.02 && cli_job_has_points(job))
         say(&s, "Only %.2g %% of the positions were sampled; details are uncertain.", 100.0 * rate);

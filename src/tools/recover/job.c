@@ -327,6 +327,7 @@ void cli_job_clear(cli_job *job) {
     free(job->result.pairs);
     free(job->result.truth);
     free(job->result.uncertainty);
+    free(job->result.simple.signal);
     csrec_model_destroy(job->setup.model);
     csrec_measurement_clear(&job->in.measurement);
 }

@@ -113,7 +113,7 @@ csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tone
 /* Seconds that an estimate nobody asked for may take. */
 static const double MOST_SECONDS = 1.0;
 
-static bool is_interrupted(const csrec_progress *now, void *context) {
+bool cli_is_interrupted(const csrec_progress *now, void *context) {
     (void)now;
     (void)context;
     return cli_interrupted();
@@ -190,7 +190,7 @@ void cli_job_expect(cli_job *job) {
     if (shown && !job->result.uncertainty) return;
     options.history = NULL;
     options.comm = NULL;
-    options.solve.progress = is_interrupted;
+    options.solve.progress = cli_is_interrupted;
     double start = cli_seconds();
     csrec_status status =
         cli_job_is_stack(job)
@@ -207,10 +207,10 @@ void cli_job_expect(cli_job *job) {
         cli_result_lose(&job->result, status, "%s: expected errors: %s", job->input, error.text);
 }
 
-double cli_job_expected_psnr(const cli_job *job) {
+double cli_job_psnr_of(const cli_job *job, double error) {
     double peak =
         cli_peak_of(&job->in.tones, cli_signal_values(&job->in.measurement), job->result.signal);
-    return 20.0 * log10(peak / job->result.expected);
+    return isfinite(error) && error > 0.0 ? 20.0 * log10(peak / error) : NAN;
 }
 
 csrec_status cli_job_map(void *context, csrec_files *files, csrec_error *error) {

@@ -112,6 +112,13 @@ typedef struct cli_quality {
     double wrong; /* share of the values that differ, which tells of classes */
 } cli_quality;
 
+/* The simplest other recovery, which a page shows beside the real one. */
+typedef struct cli_simple {
+    double *signal; /* NULL: there is none */
+    cli_quality quality;
+    double expected, seconds; /* as those of the result */
+} cli_simple;
+
 /* Step 4, recovering: the signal, and what is known about it. */
 typedef struct cli_result {
     double *signal, *truth, *uncertainty; /* uncertainty: with a map or page */
@@ -123,6 +130,7 @@ typedef struct cli_result {
     csrec_history *history;            /* NULL: not requested */
     double expected, seconds_expected; /* root mean square error; NAN: not known */
     cli_quality quality;
+    cli_simple simple;
     csrec_status lost_status; /* why something about the signal is not known, but the signal is */
     csrec_error lost;
 } cli_result;
@@ -340,9 +348,14 @@ int cli_job_take(cli_job *job, csrec_status status, const csrec_recover_report *
 /* After the recovery: what error is to be expected, if that is asked for or cheap; its PSNR; and
  * writes the map. */
 void cli_job_expect(cli_job *job);
+/* A csrec_progress_fn: stops when the user does. */
+bool cli_is_interrupted(const csrec_progress *now, void *context);
+/* For a page: interpolation of the same samples, with its errors (compare.c). */
+void cli_job_compare(cli_job *job);
 /* Room for the expected errors, if they are shown. */
 void cli_job_want_errors(cli_job *job);
-double cli_job_expected_psnr(const cli_job *job);
+/* The PSNR of an expected error; NAN: it is not known, or 0. */
+double cli_job_psnr_of(const cli_job *job, double error);
 csrec_status cli_job_map(void *job, csrec_files *files, csrec_error *error);
 
 /* Whether the loaded b gives the same signal if it is recovered together with a, as further

@@ -35,7 +35,7 @@ static void tell_summary(const cli_job *job) {
         snprintf(together, sizeof together, " for %d inputs at once", job->result.shared);
     if (source)
         snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->in.measurement.sigma, source);
-    const double psnr = isfinite(job->result.expected) ? cli_job_expected_psnr(job) : NAN;
+    const double psnr = cli_job_psnr_of(job, job->result.expected);
     if (isfinite(psnr)) snprintf(decibels, sizeof decibels, " (%.1f dB)", psnr);
     if (isfinite(job->result.expected))
         snprintf(expected, sizeof expected, ", expected error about %.3g%s", job->result.expected,
@@ -306,7 +306,7 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     }
     cli_json_begin(json, "expected");
     cli_json_real(json, "error", job->result.expected); /* null if it is not known */
-    cli_json_real(json, "psnr", isfinite(job->result.expected) ? cli_job_expected_psnr(job) : NAN);
+    cli_json_real(json, "psnr", cli_job_psnr_of(job, job->result.expected));
     cli_json_end(json);
     cli_json_text(json, "output", job->out.output);
     cli_json_text(json, "coefficients", job->written.atoms ? job->a->coefficients : NULL);

@@ -107,6 +107,7 @@ static csrec_status take_all(cli_job *job, csrec_error *error) {
     take_quality(job);
     check_history(job);
     cli_job_expect(job);
+    cli_job_compare(job);
     return cli_job_leave(job, error);
 }
 

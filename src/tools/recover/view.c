@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* view.c - planes of samples, signals and errors, their 8-bit pictures; blended samples. */
+/* view.c - planes of samples, signals and errors, their pictures, and their
+ * values as whole numbers. */
 #include "page.h"
 
 #include <float.h>
@@ -25,6 +26,7 @@ bool cli_view_of(const cli_job *job, cli_view *view) {
     if (shape->dims < 2) return false;
     *view = (cli_view){.height = shape->dim[shape->dims - 2],
                        .width = shape->dim[shape->dims - 1],
+                       .row = shape->dim[shape->dims - 1],
                        .shown = m->channels == 3 ? 3 : 1};
     int64_t stride = view->height * view->width;
     for (int a = shape->dims - 3; a >= 0; stride *= shape->dim[a--])
@@ -57,6 +59,16 @@ static csrec_status create(const cli_view *view, int64_t channels, cli_plane *pl
     return create_plane((view->height + f - 1) / f, (view->width + f - 1) / f, channels, plane);
 }
 
+static int64_t entry_of(const cli_view *view, int64_t place) {
+    return view->base + place / view->width * view->row + place % view->width;
+}
+
+/* The place of an entry; -1: it is outside. */
+static int64_t place_of(const cli_view *view, int64_t entry) {
+    const int64_t at = entry - view->base, y = at / view->row, x = at % view->row;
+    return at >= 0 && y < view->height && x < view->width ? y * view->width + x : -1;
+}
+
 /* Pixel of the picture that a pixel of the plane belongs to. */
 static int64_t pixel_of(const cli_view *view, const cli_plane *plane, int64_t place) {
     return place / view->width / view->factor * plane->width + place % view->width / view->factor;
@@ -78,9 +90,8 @@ csrec_status cli_plane_samples(const csrec_measurement *m, const cli_view *view,
     csrec_status status = create(view, view->shown, plane);
     if (status) return status;
     for (int64_t i = 0; i < m->n; i++) {
-        int64_t place = m->index[i] - view->base;
-        if (place < 0 || place >= view->height * view->width) continue;
-        add(plane, pixel_of(view, plane, place), m->y + i * m->channels);
+        int64_t place = place_of(view, m->index[i]);
+        if (place >= 0) add(plane, pixel_of(view, plane, place), m->y + i * m->channels);
     }
     divide(plane);
     return CSREC_OK;
@@ -92,7 +103,7 @@ csrec_status cli_plane_signal(const csrec_measurement *m, const cli_view *view,
     csrec_status status = create(view, view->shown, plane);
     if (status) return status;
     for (int64_t place = 0; place < view->height * view->width; place++)
-        add(plane, pixel_of(view, plane, place), signal + (view->base + place) * channels);
+        add(plane, pixel_of(view, plane, place), signal + entry_of(view, place) * channels);
     divide(plane);
     return CSREC_OK;
 }
@@ -104,15 +115,16 @@ static double difference(const double *a, const double *b, int64_t i) {
 
 csrec_status cli_plane_errors(const csrec_measurement *m, const cli_view *view, const double *a,
                               const double *b, cli_plane *plane) {
-    int64_t channels = m->channels, first = view->base * channels;
-    int64_t n = view->height * view->width * channels;
+    const int64_t channels = m->channels, n = view->height * view->width * channels;
     double unit = DBL_MIN; /* in which no square overflows */
     csrec_status status = create(view, 1, plane);
     if (status) return status;
-    for (int64_t i = first; i < first + n; i++) unit = fmax(unit, difference(a, b, i));
-    for (int64_t i = first; i < first + n; i++) {
-        double error = difference(a, b, i) / unit, square = error * error;
-        add(plane, pixel_of(view, plane, (i - first) / channels), &square);
+    for (int64_t i = 0; i < n; i++)
+        unit = fmax(unit, difference(a, b, entry_of(view, i / channels) * channels + i % channels));
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = entry_of(view, i / channels) * channels + i % channels;
+        const double error = difference(a, b, at) / unit, square = error * error;
+        add(plane, pixel_of(view, plane, i / channels), &square);
     }
     divide(plane);
     for (int64_t k = 0; k < plane->height * plane->width; k++)
@@ -175,60 +187,43 @@ csrec_status cli_plane_colors(const cli_plane *plane, double most, csrec_image *
     return status;
 }
 
-/* Pixels that are not known, blended from known ones around them: the pyramid of Gortler et al.
- * 1996 (The Lumigraph, section 3.4.2). A level of half the size holds the means of what is known,
- * is filled in the same way, and is interpolated linearly where the finer one has holes. It shows
- * what samples look like without a recovery. */
-static bool has_holes(const cli_plane *plane) {
-    for (int64_t k = 0; k < plane->height * plane->width; k++)
-        if (!plane->count[k]) return true;
-    return false;
+/* As fine as the size of the page allows: of large planes as 8-bit pictures. Steps are powers of
+ * two from a multiple on, so that samples in the recovery, and whole numbers, are the same in all.
+ */
+cli_levels cli_levels_of(int64_t values, double low, double high) {
+    const double most = values <= 1 << 16 ? 65532.0 : values <= 1 << 18 ? 4094.0 : 255.0;
+    const double least = high / most - low / most;
+    if (!(least > 0.0) || !isfinite(least)) return (cli_levels){low, 1.0};
+    const double step = exp2(ceil(log2(least)));
+    return (cli_levels){step * floor(low / step), step};
 }
 
-static void halve(const cli_plane *fine, cli_plane *coarse) {
-    int64_t n = fine->channels;
-    for (int64_t k = 0; k < fine->height * fine->width; k++) {
-        int64_t to = k / fine->width / 2 * coarse->width + k % fine->width / 2;
-        if (!fine->count[k]) continue;
-        double weight = 1.0 / (double)++coarse->count[to];
-        for (int64_t c = 0; c < n; c++) /* the mean of those so far */
-            coarse->value[to * n + c] +=
-                weight * (fine->value[k * n + c] - coarse->value[to * n + c]);
+cli_levels cli_view_levels(const cli_job *job, const cli_view *view) {
+    const int64_t channels = job->in.measurement.channels, f = view->factor;
+    const int64_t values = (view->height / f + 1) * (view->width / f + 1) * view->shown;
+    double low, high;
+    cli_job_range(job, &low, &high);
+    for (int64_t place = 0; place < view->height * view->width; place++)
+        for (int64_t c = 0; c < view->shown; c++) {
+            const int64_t at = entry_of(view, place) * channels + c;
+            low = fmin(low, job->result.signal[at]);
+            high = fmax(high, job->result.signal[at]);
+            if (job->result.truth) low = fmin(low, job->result.truth[at]);
+            if (job->result.truth) high = fmax(high, job->result.truth[at]);
+        }
+    return cli_levels_of(values, low, high);
+}
+
+csrec_status cli_plane_levels(const cli_plane *plane, cli_levels levels, csrec_image *image) {
+    const int64_t n = plane->channels;
+    const csrec_shape shape = {3, {plane->height, plane->width, n}};
+    *image = (csrec_image){.bits = 16};
+    csrec_status status = csrec_array_create(CSREC_U16, &shape, &image->pixels);
+    for (int64_t i = 0; !status && i < image->pixels.count; i++) {
+        const double level = plane->value[i] / levels.step - levels.low / levels.step;
+        const bool known = plane->count[i / n] && isfinite(plane->value[i]);
+        ((uint16_t *)image->pixels.data)[i] =
+            known ? (uint16_t)(1 + lround(fmin(fmax(level, 0.0), 65534.0))) : 0;
     }
-}
-
-/* The pixels of the coarser level on both sides of a finer one's middle: the near one has weight
- * 3/4. At the border both are the same. */
-static int64_t far_of(int64_t at, int64_t extent) {
-    int64_t other = at / 2 + (at % 2 ? 1 : -1);
-    return other < 0 || other >= extent ? at / 2 : other;
-}
-
-static void fill_pixel(cli_plane *fine, const cli_plane *coarse, int64_t y, int64_t x) {
-    const double *from = coarse->value;
-    int64_t n = fine->channels, pixel = y * fine->width + x;
-    int64_t near_row = y / 2 * coarse->width, far_row = far_of(y, coarse->height) * coarse->width;
-    int64_t near = x / 2, far = far_of(x, coarse->width);
-    for (int64_t c = 0; c < n; c++) {
-        double at_near =
-            0.75 * from[(near_row + near) * n + c] + 0.25 * from[(near_row + far) * n + c];
-        double at_far =
-            0.75 * from[(far_row + near) * n + c] + 0.25 * from[(far_row + far) * n + c];
-        fine->value[pixel * n + c] = 0.75 * at_near + 0.25 * at_far;
-    }
-    fine->count[pixel] = 1;
-}
-
-csrec_status cli_plane_blend(cli_plane *plane) {
-    cli_plane half;
-    if (!has_holes(plane) || plane->height * plane->width == 1) return CSREC_OK;
-    csrec_status status =
-        create_plane((plane->height + 1) / 2, (plane->width + 1) / 2, plane->channels, &half);
-    if (status) return status;
-    halve(plane, &half);
-    status = cli_plane_blend(&half);
-    for (int64_t k = 0; !status && k < plane->height * plane->width; k++)
-        if (!plane->count[k]) fill_pixel(plane, &half, k / plane->width, k % plane->width);
-    cli_plane_clear(&half);
     return status;
 }
