@@ -12,6 +12,7 @@
 #   defaults    what is recovered without options: lines, tables, holes, volumes
 #   renderer    a path tracer's pictures of few rays, beside a denoiser; --cache FOLDER (15 minutes)
 #   renderer_film   an animation of it; --cache FOLDER (10 minutes)
+#   web         the module for browsers, after web/test.sh
 #   learn, estimate, silences   learning; estimates before a recovery; reports of progress
 # all: speed, pictures, estimate, silences, peers and sidebyside. Then bench/tables.py
 # puts the results into README.md and docs.
@@ -20,7 +21,7 @@ cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 names='speed many parts pictures peers sidebyside presets noise uncertainty rounds operators phase'
-names="$names learn estimate silences smooth defaults renderer renderer_film"
+names="$names learn estimate silences smooth defaults renderer renderer_film web"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results

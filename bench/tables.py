@@ -15,6 +15,7 @@ import tables_pictures  # noqa: F401, fills TABLES
 import tables_pursuit  # noqa: F401, fills TABLES
 import tables_renderer  # noqa: F401, fills TABLES
 import tables_solvers  # noqa: F401, fills TABLES
+import tables_web  # noqa: F401, fills TABLES
 from table_text import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -8,6 +8,7 @@
  * samples. */
 #include <cblas.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/blas.h"
