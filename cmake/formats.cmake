@@ -70,10 +70,10 @@ elseif(CSREC_FFT STREQUAL "AUTO")
 endif()
 csrec_stop_if_missing()
 
-# OpenEXR.pc names the C++ libraries, too; the C library is enough.
+# OpenEXR.pc names the C++ libraries, too; the C library, with its deflate, is enough.
 if(EXR_FOUND)
   get_target_property(libraries PkgConfig::EXR INTERFACE_LINK_LIBRARIES)
-  list(FILTER libraries INCLUDE REGEX "OpenEXRCore")
+  list(FILTER libraries INCLUDE REGEX "OpenEXRCore|deflate")
   if(libraries)
     set_target_properties(PkgConfig::EXR PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
   endif()

@@ -33,7 +33,7 @@ if [ -z "$libraries" ]; then
         exit 1
     }
 fi
-export CSREC_WHEEL=1 PKG_CONFIG_PATH="$libraries/lib/pkgconfig"
+export CSREC_WHEEL=1 PKG_CONFIG_PATH="$libraries/lib/pkgconfig" CMAKE_PREFIX_PATH="$libraries"
 export LD_LIBRARY_PATH="$libraries/openblas/scipy_openblas32/lib"
 PATH=$work/build/bin:$PATH
 export PATH
@@ -48,7 +48,7 @@ auditwheel repair -w "$folder" "$work"/raw/*.whl >"$work/log" 2>&1 || {
 }
 wheel=$(find "$folder" -name 'csrecover-*manylinux*.whl' -newer "$work/raw")
 echo "$(du -h "$wheel" | cut -f 1) $wheel"
-unset LD_LIBRARY_PATH PKG_CONFIG_PATH
+unset LD_LIBRARY_PATH PKG_CONFIG_PATH CMAKE_PREFIX_PATH
 
 python -m zipfile -l "$wheel" | awk '/\.so/ { print "  carries " $1 }'
 if python -m zipfile -l "$wheel" | grep -E 'lib(ssl|crypto|curl|gnutls)'; then
