@@ -27,7 +27,7 @@ import yaml
 
 version = re.search(r"project\(csrec VERSION ([0-9.]+)", Path("CMakeLists.txt").read_text())[1]
 path = "packaging/conda/recipe.yaml"
-system = {"c_compiler": ["gcc"], "c_stdlib": ["sysroot"], "c_stdlib_version": ["2.28"]}
+system = {"c_compiler": ["gcc"], "cxx_compiler": ["gxx"], "c_stdlib": ["sysroot"], "c_stdlib_version": ["2.28"]}
 rendered = rattler_build.Stage0Recipe.from_file(path).render(rattler_build.VariantConfig(system))
 assert len(rendered) == 1, f"{path}: {len(rendered)} packages for one system"
 recipe = yaml.safe_load(Path(path).read_text())

@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# libraries.sh PREFIX - builds into PREFIX what a wheel carries and the system has too old, or with
-# OpenSSL, curl or C++: static libzip, libjpeg-turbo, libtiff, cfitsio, HDF5 and OpenEXR's C library
-# without encryption and network; PocketFFT's header; and OpenBLAS with names of its own (the PyPI
-# package scipy-openblas32, whose CPU code is chosen at run time). Then
+# libraries.sh PREFIX [pocketfft] - builds into PREFIX what a wheel carries and the system has too old,
+# or with OpenSSL, curl or C++: static libzip, libjpeg-turbo, libtiff, cfitsio, HDF5 and OpenEXR's C
+# library without encryption and network; PocketFFT's header, or that alone; and OpenBLAS with names
+# of its own (the PyPI package scipy-openblas32, whose CPU code is chosen at run time). Then
 # PKG_CONFIG_PATH=PREFIX/lib/pkgconfig and CMAKE_PREFIX_PATH=PREFIX find them all.
 # CSREC_WHEEL_SOURCES: a folder with the archives below, for builds without a network.
 set -eu
-[ $# -eq 1 ] || {
+[ $# -eq 1 ] || [ "$*" = "${1:-} pocketfft" ] || {
     sed -n '3,8s/^# //p' "$0" >&2
     exit 2
 }
@@ -16,7 +16,7 @@ mkdir -p "$1"
 prefix=$(cd "$1" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python=${PYTHON:-$(command -v python3)}
+python=${PYTHON:-python3}
 
 # archive NAME VERSION SHA256 ADDRESS: puts what is there, or "pip": the sources of that package of
 # PyPI, into $work/NAME.
@@ -66,6 +66,14 @@ described() {
         "Libs: -L$prefix/lib $4" >"$prefix/lib/pkgconfig/$1.pc"
 }
 
+# No releases: a commit.
+commit=33ae5dc94c9cdc7f1c78346504a85de87cadaa12
+archive pocketfft_hdronly h 50f4ddbe60432325f560c706b6f1c49f9e0949fc7f20ae6499f2299e37d9790c \
+    "https://raw.githubusercontent.com/mreineck/pocketfft/$commit/pocketfft_hdronly.h"
+mkdir -p "$prefix/include"
+mv "$work/pocketfft_hdronly" "$prefix/include/pocketfft_hdronly.h"
+[ $# -eq 1 ] || exit 0
+
 built libzip 1.7.3 a60473ffdb7b4260c08bfa19c2ccea0438edac11193c3afbbb1f17fbcf6c6132 \
     https://libzip.org/download/libzip-1.7.3.tar.xz \
     -DENABLE_COMMONCRYPTO=OFF -DENABLE_GNUTLS=OFF -DENABLE_MBEDTLS=OFF -DENABLE_OPENSSL=OFF \
@@ -102,12 +110,6 @@ cmake --install "$work/openexr-build/cmake"
 cmake --install "$work/openexr-build/src/lib/OpenEXRCore"
 described OpenEXR 3.3.14 "-I$prefix/include/OpenEXR -I$prefix/include/Imath" \
     "-lOpenEXRCore-3_3 -ldeflate"
-# No releases: a commit.
-commit=33ae5dc94c9cdc7f1c78346504a85de87cadaa12
-archive pocketfft_hdronly h 50f4ddbe60432325f560c706b6f1c49f9e0949fc7f20ae6499f2299e37d9790c \
-    "https://raw.githubusercontent.com/mreineck/pocketfft/$commit/pocketfft_hdronly.h"
-mv "$work/pocketfft_hdronly" "$prefix/include/pocketfft_hdronly.h"
-
 "$python" -m pip install --quiet --disable-pip-version-check --no-deps --upgrade \
     --target "$prefix/openblas" 'scipy-openblas32>=0.3.27'
 "$python" "$here/openblas.py" "$prefix"
