@@ -17,7 +17,10 @@ PATH=$work/venv/bin:$PATH
 
 check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 hadolint Dockerfile
-cibuildwheel python --config-file python/pyproject.toml --platform linux --print-build-identifiers
+for platform in linux macos; do
+    cibuildwheel python --config-file python/pyproject.toml --platform $platform \
+        --print-build-identifiers
+done
 python - <<'EOF'
 import re
 from pathlib import Path

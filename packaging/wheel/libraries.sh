@@ -18,6 +18,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python=${PYTHON:-python3}
 
+checksum() { { sha256sum "$1" 2>/dev/null || shasum -a 256 "$1"; } | cut -d ' ' -f 1; }
+
 # archive NAME VERSION SHA256 ADDRESS: puts what is there, or "pip": the sources of that package of
 # PyPI, into $work/NAME.
 archive() {
@@ -32,7 +34,7 @@ archive() {
     else
         curl -fsSL -o "$work/$1" "$4"
     fi
-    echo "$3  $work/$1" | sha256sum --check --quiet - || {
+    [ "$(checksum "$work/$1")" = "$3" ] || {
         echo "$1: ${found:-$4} is not the $2 that was tested; remove it, or put" \
             "its checksum into packaging/wheel/libraries.sh" >&2
         exit 1
@@ -48,7 +50,8 @@ configured() {
     mkdir -p "$work/$name-source"
     tar -xf "$work/$name" -C "$work/$name-source" --strip-components 1
     cmake -S "$work/$name-source" -B "$work/$name-build" -DCMAKE_BUILD_TYPE=Release \
-        -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_INSTALL_LIBDIR:STRING=lib \
+        -DCMAKE_INSTALL_PREFIX="$prefix" -DCMAKE_PREFIX_PATH="$prefix" \
+        -DCMAKE_INSTALL_LIBDIR:STRING=lib \
         -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
         -DCMAKE_POLICY_VERSION_MINIMUM=3.5 "$@"
 }
@@ -68,10 +71,10 @@ described() {
 
 # No releases: a commit.
 commit=33ae5dc94c9cdc7f1c78346504a85de87cadaa12
-archive pocketfft_hdronly h 50f4ddbe60432325f560c706b6f1c49f9e0949fc7f20ae6499f2299e37d9790c \
+archive pocketfft hdronly.h 50f4ddbe60432325f560c706b6f1c49f9e0949fc7f20ae6499f2299e37d9790c \
     "https://raw.githubusercontent.com/mreineck/pocketfft/$commit/pocketfft_hdronly.h"
 mkdir -p "$prefix/include"
-mv "$work/pocketfft_hdronly" "$prefix/include/pocketfft_hdronly.h"
+mv "$work/pocketfft" "$prefix/include/pocketfft_hdronly.h"
 [ $# -eq 1 ] || exit 0
 
 built libzip 1.7.3 a60473ffdb7b4260c08bfa19c2ccea0438edac11193c3afbbb1f17fbcf6c6132 \
