@@ -9,9 +9,9 @@ ARG CUDA=OFF
 WORKDIR /src
 COPY . .
 SHELL ["/bin/bash", "-eo", "pipefail", "-c"]
-RUN . cmake/bootstrap.sh && install_packages dpkg-dev file g++ && \
-    bootstrap_packages demo
-RUN cmake --preset package -DCSREC_CUDA=${CUDA} && cmake --build --preset package && \
+RUN . cmake/bootstrap.sh && install_packages ca-certificates curl dpkg-dev file g++ && \
+    bootstrap_packages demo && packaging/wheel/libraries.sh /opt/pocketfft pocketfft
+RUN cmake --preset package -DCSREC_CUDA=${CUDA} -DCMAKE_PREFIX_PATH=/opt/pocketfft && cmake --build --preset package && \
     cpack --preset package
 
 FROM ubuntu:24.04

@@ -36,6 +36,19 @@ function(csrec_how_to_install result)
   set(${result} "apt install${apt}; dnf install${dnf}; brew install${brew}" PARENT_SCOPE)
 endfunction()
 
+# csrec_find_kegs(FORMULA...): Homebrew does not link these into its prefix.
+function(csrec_find_kegs)
+  find_program(CSREC_BREW brew)
+  foreach(formula ${ARGN})
+    if(CSREC_BREW)
+      execute_process(COMMAND ${CSREC_BREW} --prefix ${formula} OUTPUT_VARIABLE keg ERROR_QUIET
+                      OUTPUT_STRIP_TRAILING_WHITESPACE)
+      list(APPEND CMAKE_PREFIX_PATH ${keg})
+    endif()
+  endforeach()
+  set(CMAKE_PREFIX_PATH "${CMAKE_PREFIX_PATH}" PARENT_SCOPE)
+endfunction()
+
 # csrec_need(FOUND LIBRARY PACKAGE): notes a library as missing unless FOUND is true.
 set(CSREC_MISSING "")
 set(CSREC_MISSING_PACKAGES "")

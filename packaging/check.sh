@@ -17,7 +17,10 @@ PATH=$work/venv/bin:$PATH
 
 check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 hadolint Dockerfile
-cibuildwheel python --config-file python/pyproject.toml --platform linux --print-build-identifiers
+for platform in linux macos; do
+    cibuildwheel python --config-file python/pyproject.toml --platform $platform \
+        --print-build-identifiers
+done
 python - <<'EOF'
 import re
 from pathlib import Path
@@ -27,7 +30,7 @@ import yaml
 
 version = re.search(r"project\(csrec VERSION ([0-9.]+)", Path("CMakeLists.txt").read_text())[1]
 path = "packaging/conda/recipe.yaml"
-system = {"c_compiler": ["gcc"], "c_stdlib": ["sysroot"], "c_stdlib_version": ["2.28"]}
+system = {"c_compiler": ["gcc"], "cxx_compiler": ["gxx"], "c_stdlib": ["sysroot"], "c_stdlib_version": ["2.28"]}
 rendered = rattler_build.Stage0Recipe.from_file(path).render(rattler_build.VariantConfig(system))
 assert len(rendered) == 1, f"{path}: {len(rendered)} packages for one system"
 recipe = yaml.safe_load(Path(path).read_text())

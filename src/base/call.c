@@ -1,23 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* call.c - progress and failures of the threads of one call. */
+#define _GNU_SOURCE /* system.h */
 #include "base/call.h"
 
 #include <omp.h>
 
 #include "base/error.h"
+#include "base/system.h"
 
 enum { PERIOD_NS = 10 * 1000 * 1000 }; /* between reports of a thread that waits */
 
 void csrec_call_begin(csrec_call *call, csrec_progress_fn progress, void *context,
                       csrec_progress first) {
-    pthread_condattr_t attributes;
     *call = (csrec_call){
         .progress = progress, .context = context, .caller = pthread_self(), .last = first};
     pthread_mutex_init(&call->lock, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&call->arrival, &attributes);
-    pthread_condattr_destroy(&attributes);
+    csrec_system_condition(&call->arrival);
 }
 
 void csrec_call_end(csrec_call *call) {
@@ -67,20 +65,10 @@ bool csrec_call_hear(const csrec_progress *now, void *call) {
     return csrec_call_report(call, now);
 }
 
-static struct timespec next_report(void) {
-    struct timespec at;
-    clock_gettime(CLOCK_MONOTONIC, &at);
-    at.tv_nsec += PERIOD_NS;
-    at.tv_sec += at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
-}
-
 static void wait_for(csrec_call *call, int others) {
     pthread_mutex_lock(&call->lock);
     while (call->arrived < others) {
-        struct timespec at = next_report();
-        if (pthread_cond_timedwait(&call->arrival, &call->lock, &at) == 0) continue;
+        if (csrec_system_wait(&call->arrival, &call->lock, PERIOD_NS) == 0) continue;
         pthread_mutex_unlock(&call->lock);
         csrec_call_poll(call);
         pthread_mutex_lock(&call->lock);

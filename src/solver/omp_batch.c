@@ -39,7 +39,7 @@ typedef struct batch {
 } batch;
 
 /* Of one signal, owned by a thread. */
-typedef struct signal {
+typedef struct one_signal {
     const batch *b;
     const double *y;
     const float *a1;
@@ -59,7 +59,7 @@ typedef struct signal {
     int64_t steps_done; /* of all signals */
     bool fine;          /* r holds the residual */
     csrec_pool pool;
-} signal;
+} one_signal;
 
 /* Floats of combine, which begin at a line of the cache. */
 static float *take_lines(csrec_pool *pool, int64_t count) {
@@ -104,8 +104,8 @@ static csrec_status batch_fill(batch *b) {
     return CSREC_OK;
 }
 
-static csrec_status signal_allocate(const batch *b, signal *s) {
-    *s = (signal){.b = b, .ticker = {.next = 1, .stride = 1}};
+static csrec_status signal_allocate(const batch *b, one_signal *s) {
+    *s = (one_signal){.b = b, .ticker = {.next = 1, .stride = 1}};
     csrec_pool *pool = &s->pool;
     double **of_m[] = {&s->unit, &s->r}, **of_square[] = {&s->L, &s->Lt};
     double **of_room[] = {&s->inverse, &s->z, &s->x, &s->left, &s->steps};
@@ -121,14 +121,14 @@ static csrec_status signal_allocate(const batch *b, signal *s) {
     return csrec_pool_status(pool);
 }
 
-static bool picked(const signal *s, int64_t j) {
+static bool picked(const one_signal *s, int64_t j) {
     for (int64_t k = 0; k < s->size; k++)
         if (s->pick[k] == j) return true;
     return false;
 }
 
 /* <u_j, r> in double; a_j too. */
-static double correlation(const signal *s, int64_t j, double *a) {
+static double correlation(const one_signal *s, int64_t j, double *a) {
     const batch *b = s->b;
     *a = b->simd->dot(b->m, b->U + j * b->m, s->unit);
     if (s->fine) return b->simd->dot(b->m, b->U + j * b->m, s->r);
@@ -139,14 +139,14 @@ static double correlation(const signal *s, int64_t j, double *a) {
 
 /* A bound of the rounding errors in c from single precision: a product of length m and one of
  * length k, for unit columns. */
-static float float_error(const signal *s) {
+static float float_error(const one_signal *s) {
     double sum = 1.0;
     for (int64_t k = 0; k < s->size; k++) sum += fabs(s->x[k]);
     return (float)(1.01 * FLT_EPSILON * ((double)(s->b->m + 4) + ((double)s->size + 4.0) * sum));
 }
 
 /* The best column that is not picked yet (-1: none), its correlation c and its product a with y. */
-static int64_t find_pick(signal *s, double *c, double *a) {
+static int64_t find_pick(one_signal *s, double *c, double *a) {
     const batch *b = s->b;
     int64_t best = -1, found = b->n;
     if (!s->fine) {
@@ -176,7 +176,7 @@ static void take(int64_t n, double w, const double *restrict l, double *restrict
 }
 
 /* Solve L v = v and L^T v = v, by columns: sums do not wait for each other. */
-static void solve_first(const signal *s, double *v) {
+static void solve_first(const one_signal *s, double *v) {
     int64_t room = s->b->room;
     for (int64_t i = 0; i < s->size; i++) {
         v[i] *= s->inverse[i];
@@ -184,14 +184,14 @@ static void solve_first(const signal *s, double *v) {
     }
 }
 
-static void solve_rest(const signal *s, double *v) {
+static void solve_rest(const one_signal *s, double *v) {
     for (int64_t i = s->size - 1; i >= 0; i--) {
         v[i] *= s->inverse[i];
         take(i, v[i], s->L + i * s->b->room, v);
     }
 }
 
-static void compute_residual(signal *s) {
+static void compute_residual(one_signal *s) {
     const batch *b = s->b;
     memcpy(s->r, s->unit, (size_t)b->m * sizeof *s->r);
     for (int64_t k = 0; k < s->size; k++)
@@ -199,7 +199,7 @@ static void compute_residual(signal *s) {
 }
 
 /* Adds column j to L, x and ||r||; false if it is nearly in the span of the others. */
-static bool add_column(signal *s, int64_t j, double a) {
+static bool add_column(one_signal *s, int64_t j, double a) {
     const batch *b = s->b;
     int64_t k = s->size, room = b->room;
     double *l = s->L + k * room, length = 1.0;
@@ -227,7 +227,7 @@ static bool add_column(signal *s, int64_t j, double a) {
 }
 
 /* One step of refinement: x += (L L^T)^-1 U_I^T r. */
-static void refine(signal *s) {
+static void refine(one_signal *s) {
     const batch *b = s->b;
     compute_residual(s);
     for (int64_t k = 0; k < s->size; k++)
@@ -238,7 +238,7 @@ static void refine(signal *s) {
     compute_residual(s);
 }
 
-static void begin(signal *s, int64_t at, int64_t in_chunk) {
+static void begin(one_signal *s, int64_t at, int64_t in_chunk) {
     const batch *b = s->b;
     s->y = b->job->y + at * b->m;
     s->a1 = b->a1 + in_chunk * b->padded;
@@ -250,7 +250,7 @@ static void begin(signal *s, int64_t at, int64_t in_chunk) {
 }
 
 /* The loop of solve.c for one signal. false: this signal is for omp itself. */
-static bool pursue(signal *s, csrec_solve_report *report) {
+static bool pursue(one_signal *s, csrec_solve_report *report) {
     const csrec_stop *stop = &s->b->job->options->stop;
     csrec_call *call = s->b->job->call;
     double scale = s->scale, noise = stop->sigma * sqrt((double)s->b->m);
@@ -286,7 +286,7 @@ static bool pursue(signal *s, csrec_solve_report *report) {
     return true;
 }
 
-static csrec_status batch_deliver(const signal *s, int64_t at) {
+static csrec_status batch_deliver(const one_signal *s, int64_t at) {
     const csrec_many *job = s->b->job;
     if (job->r)
         for (int64_t i = 0; i < s->b->m; i++) job->r[at * s->b->m + i] = s->r[i] * s->scale;
@@ -297,7 +297,7 @@ static csrec_status batch_deliver(const signal *s, int64_t at) {
     return csrec_atoms_from_dense(s->b->n, s->exact, job->atoms + at);
 }
 
-static csrec_status solve_one(signal *s, int64_t at, int64_t in_chunk) {
+static csrec_status solve_one(one_signal *s, int64_t at, int64_t in_chunk) {
     const csrec_many *job = s->b->job;
     const csrec_solve_options options = csrec_many_options(job, at);
     csrec_solve_report report;
@@ -337,7 +337,7 @@ static csrec_status solve_chunk(batch *b, int64_t start, int64_t count) {
     if (status) return status;
 #pragma omp parallel num_threads(b->job->threads)
     {
-        signal s;
+        one_signal s;
         csrec_status own = signal_allocate(b, &s);
 #pragma omp for schedule(dynamic, 8) nowait
         for (int64_t k = 0; k < count; k++) {

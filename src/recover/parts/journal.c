@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "recover/parts/parts.h"
 
-static const char MAGIC[8] = "csrecjr2";
+static const char MAGIC[8] = {'c', 's', 'r', 'e', 'c', 'j', 'r', '2'};
 
 enum { PAGE = 4096 };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.c - the ranks of a tool. */
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE /* system.h */
 #include "ranks.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/system.h"
 #include "fingerprint.h"
 #include "progress.h"
 
@@ -45,12 +45,11 @@ void cli_ranks_choose_device(const cli_ranks *ranks) {
 }
 
 int64_t cli_ranks_threads(const cli_ranks *ranks) {
-    cpu_set_t mine;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int local = csrec_comm_local_size(ranks->comm);
     if (local == 1 || getenv("OMP_NUM_THREADS")) return 0;
-    if (sched_getaffinity(0, sizeof mine, &mine) == 0 && CPU_COUNT(&mine) < cores)
-        return 0; /* the launcher has given each rank its cores */
+    /* Has the launcher given each rank its cores? */
+    if (csrec_system_processors() < cores) return 0;
     return cores > local ? cores / local : 1;
 }
 

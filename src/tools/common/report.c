@@ -26,9 +26,23 @@ static ssize_t take(void *cookie, const char *bytes, size_t n) {
     return (ssize_t)n;
 }
 
+#ifdef __APPLE__
+static int take_some(void *cookie, const char *bytes, int n) {
+    return (int)take(cookie, bytes, (size_t)n);
+}
+
+static FILE *open_stream(cli_text *text) {
+    return fwopen(text, take_some);
+}
+#else
+static FILE *open_stream(cli_text *text) {
+    return fopencookie(text, "w", (cookie_io_functions_t){.write = take});
+}
+#endif
+
 bool cli_text_open(cli_text *text) {
     *text = (cli_text){.bytes = calloc(1, 1), .room = 1};
-    if (text->bytes) text->file = fopencookie(text, "w", (cookie_io_functions_t){.write = take});
+    if (text->bytes) text->file = open_stream(text);
     if (text->file) return true;
     free(text->bytes);
     return false;

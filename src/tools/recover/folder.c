@@ -180,7 +180,7 @@ static bool is_complete(cli_follow *f, const char *path) {
         f->size = size;
         f->since = cli_seconds();
     }
-    const bool old = there && difftime(time(NULL), info.st_mtim.tv_sec) > OLD;
+    const bool old = there && difftime(time(NULL), info.st_mtime) > OLD;
     return there && (old || cli_seconds() - f->since >= STILL);
 }
 

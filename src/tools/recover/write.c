@@ -127,7 +127,7 @@ static csrec_status write_all(cli_job *job, csrec_error *error) {
     csrec_files_options options = {.no_sync = job->a->no_sync, .fingerprint = job->out.fingerprint};
     /* A result that is not all has a date before that of its input, so that make repeats it. Some
      * file systems have a resolution of two seconds. */
-    int64_t date = cli_stat(job->input, &from) ? (int64_t)from.st_mtim.tv_sec - 2 : 0;
+    int64_t date = cli_stat(job->input, &from) ? (int64_t)from.st_mtime - 2 : 0;
     options.dated = job->result.report.outcome == CSREC_INTERRUPTED && date;
     options.date = date;
     enum { SIGNAL, LOST, COEFFICIENTS, PAGE, PLOT, MAP, PRODUCTS };
