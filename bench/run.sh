@@ -12,7 +12,7 @@
 #   defaults    what is recovered without options: lines, tables, holes, volumes
 #   renderer    a path tracer's pictures of few rays, beside a denoiser; --cache FOLDER (15 minutes)
 #   renderer_film   an animation of it; --cache FOLDER (10 minutes)
-#   web         the module for browsers, after web/test.sh
+#   web         the module for browsers, after web/test.sh build
 #   learn, estimate, silences   learning; estimates before a recovery; reports of progress
 # all: speed, pictures, estimate, silences, peers and sidebyside. Then bench/tables.py
 # puts the results into README.md and docs.
