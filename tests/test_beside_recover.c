@@ -353,8 +353,8 @@ TEST(complete_bands_guide_frames) {
     if (!(off[0] < 0.1 * off[1])) fail_msg("errors %g, and %g without", off[0], off[1]);
 }
 
-/* A frame depends on the samples of those beside it (where motion is looked for, unless they seem to
- * show another scene), and on no others; their order is free. */
+/* A frame depends on the samples of those beside it (where motion is looked for, unless they seem
+ * to show another scene), and on no others; their order is free. */
 static void check_those_beside(bool motion) {
     ENDS_BY(end_model) csrec_model *model = draw_beside(3, 2, 0.05);
     const csrec_setting still[] = {{"vote", 0}, {"motion", 0}};

@@ -289,8 +289,8 @@ TEST(fireflies_are_found) {
 TEST(noise_that_grows_with_light_is_refused) {
     for (int trial = 0; trial < 8; trial++) {
         double sigma = -1.0;
-        CLEARED(csrec_measurement) m =
-            trial < 4 ? make_light(trial % 2 ? 4 : 1, CSREC_PATTERN_UNIFORM, SIDE * SIDE / 2)
+        CLEARED(csrec_measurement)
+        m = trial < 4 ? make_light(trial % 2 ? 4 : 1, CSREC_PATTERN_UNIFORM, SIDE * SIDE / 2)
                       : make_light(trial % 2 ? 4 : 1, CSREC_PATTERN_POISSON, SIDE * SIDE / 5);
         for (int64_t i = 0; i < 3 * m.n; i++) /* of one colour, far darker in places */
             m.y[i] *=

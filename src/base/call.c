@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* call.c - progress and failures of the threads of one call. */
-#define _GNU_SOURCE /* system.h */
 #include "base/call.h"
 
 #include <omp.h>

@@ -1,26 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* system.h - what Linux and macOS have under different names. Whoever includes it defines
- * _GNU_SOURCE before the first header. */
+/* system.h - conditions whose waits the system's date does not change, which Linux and macOS have
+ * under different names. */
 #pragma once
 
 #include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <sys/types.h>
 #include <time.h>
-#include <unistd.h>
 
-/* Processors that this process may run on. */
-static inline int csrec_system_processors(void) {
-#ifdef __linux__
-    cpu_set_t mine;
-    if (sched_getaffinity(0, sizeof mine, &mine) == 0) return CPU_COUNT(&mine);
-#endif
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 1 ? (int)online : 1;
-}
-
-/* A condition whose waits the system's date does not change. */
 static inline int csrec_system_condition(pthread_cond_t *condition) {
 #ifdef __APPLE__
     return pthread_cond_init(condition, NULL);

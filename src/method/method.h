@@ -119,7 +119,7 @@ typedef struct csrec_method_type {
     /* Begins a sequence, for methods that use its frames, and guides; NULL: it does without. */
     csrec_status (*film)(const csrec_recovery *recovery, bool guides, struct csrec_film *film,
                          csrec_error *error);
-    bool graded;      /* it uses rays and deviations of samples; others have one sigma at a time */
+    bool graded; /* it uses rays and deviations of samples; others have one sigma at a time */
     bool bounds; /* it departs from samples as far as sigma tells, if their noise is less, too */
     csrec_need (*need)(const csrec_task *task); /* NULL: much more than most need */
     /* Whether parts of the signal can be recovered separately; NULL: never. */

@@ -76,7 +76,7 @@ static csrec_status run_method(const csrec_recovery *recovery, void *context, cs
 static csrec_status run(const csrec_method_type *method, const csrec_recovery *recovery,
                         csrec_error *error) {
     return method->film ? csrec_method_run(method, recovery, error)
-                          : csrec_units_run(method, recovery, run_method, (void *)method, error);
+                        : csrec_units_run(method, recovery, run_method, (void *)method, error);
 }
 
 /* A csrec_group_fn. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ranks.c - the ranks of a tool. */
-#define _GNU_SOURCE /* system.h */
+#define _GNU_SOURCE /* sched_getaffinity */
 #include "ranks.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/system.h"
 #include "fingerprint.h"
 #include "progress.h"
 
@@ -44,12 +44,21 @@ void cli_ranks_choose_device(const cli_ranks *ranks) {
     if (*one) setenv("CUDA_VISIBLE_DEVICES", one, 1);
 }
 
+int cli_processors(void) {
+#ifdef __linux__
+    cpu_set_t mine;
+    if (sched_getaffinity(0, sizeof mine, &mine) == 0) return CPU_COUNT(&mine);
+#endif
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online > 1 ? (int)online : 1;
+}
+
 int64_t cli_ranks_threads(const cli_ranks *ranks) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int local = csrec_comm_local_size(ranks->comm);
     if (local == 1 || getenv("OMP_NUM_THREADS")) return 0;
     /* Has the launcher given each rank its cores? */
-    if (csrec_system_processors() < cores) return 0;
+    if (cli_processors() < cores) return 0;
     return cores > local ? cores / local : 1;
 }
 

@@ -25,6 +25,8 @@ int cli_ranks_join(const cli_tool *tool, cli_ranks *ranks);
 int cli_ranks_agree(cli_ranks *ranks, int code, const char *card);
 /* What rank 0 has, on all. */
 csrec_status cli_ranks_take_first(csrec_comm *comm, int tag, int *value, csrec_error *error);
+/* Processors that this process may run on. */
+int cli_processors(void);
 /* Threads of this rank, if --threads does not tell: its share of the machine's cores; 0: all. */
 int64_t cli_ranks_threads(const cli_ranks *ranks);
 /* One device a rank, of CUDA_VISIBLE_DEVICES or the machine: before a device is used. */

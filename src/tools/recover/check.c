@@ -4,12 +4,10 @@
  * a process under MPI is: it reads, recovers and writes the next input that no other has taken. A
  * device has two threads where inputs are small, so that it works for one while the other reads or
  * writes. */
-#define _GNU_SOURCE /* system.h */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system.h"
 #include "recover.h"
 
 /* Threads of a device, and bytes of the largest input of which memory has room for two. */
@@ -93,7 +91,7 @@ static int64_t threads_of(const cli_request *request) {
     const char *given = getenv("OMP_NUM_THREADS");
     if (request->a.threads > 0) return request->a.threads;
     if (given && atoi(given) > 0) return atoi(given);
-    return csrec_system_processors();
+    return cli_processors();
 }
 
 /* Threads of one device have its share of the processors each: they take turns with the device. */
