@@ -94,7 +94,7 @@ TEST(help_has_the_examples) {
     expect_text("$S --help", "staircase");
     expect_text("$S --help", "and PGM");
     expect_text("$L pca --help", ".pgm");
-    expect_text("$B dense --help", "solver");
+    expect_text("$B phase --help", "solver");
     expect_text("$R --version", "PGM");
     expect_text("$R --man", ".csv or .pgm");
     for (int i = 0; i < 3; i++) {
@@ -173,7 +173,7 @@ TEST(the_solver_solves) {
     says("out", "\"outcome\": \"converged\"");
     expect_mistake("$R m.npz -o x.png --basis dct --solver descent --set k=3", 1,
                    "no parameter 'k'");
-    expect_text("$B dense -m 12 -n 32 -s descent", "descent");
+    expect_text("$B phase -o p.npz -n 16 -g 2 -T 2 -q -s descent", "descent");
 }
 
 TEST(the_operator_measures) {
@@ -184,7 +184,6 @@ TEST(the_operator_measures) {
     run_well("$R st.npz -o st.npy -q --method tv --epsilon 1e-6 --set iterations=4000");
     expect_like("short.npy", "st.npy", 0.2, "staircase");
     run_well("$R st.npz -o st.npy -q --basis identity --solver descent --epsilon 1e-3");
-    expect_text("$B dense st.npz -s descent", "staircase");
     expect_text("$B coherence st.npz", "60 x 60, 0 columns of zeros");
     expect_mistake("$S short.npy -O staircase -r 0.5 -o x.npz", 2, "measures all its rows");
     expect_mistake("$S short.npy -O staircase -o x.npz --factor 2", 2, "--factor goes with");
@@ -240,7 +239,7 @@ TEST(the_format_refuses) {
     run_well("$S rgb.png -o c.npz -r 0.4 -q && $S volume.npy -o v.npz -r 0.3 -q");
     expect_mistake("$R c.npz -o x.pgm", 1, "a PGM is one gray picture");
     expect_mistake("$R v.npz -o x.pgm", 1, "a PGM is one gray picture");
-    assert_int_equal(run("$B sparsity -o x.npz -n 16 -m 8 -s omp -T 1 --plot x.pgm"), 1);
+    assert_int_equal(run("$B phase -o x.npz -n 16 -g 2 -s omp -T 1 --plot x.pgm"), 1);
     says("err", "x.pgm: a PGM is one gray picture");
 }
 
