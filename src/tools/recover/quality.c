@@ -208,9 +208,9 @@ void cli_job_expect(cli_job *job) {
 }
 
 double cli_job_psnr_of(const cli_job *job, double error) {
-    double peak =
-        cli_peak_of(&job->in.tones, cli_signal_values(&job->in.measurement), job->result.signal);
-    return isfinite(error) && error > 0.0 ? 20.0 * log10(peak / error) : NAN;
+    if (!(isfinite(error) && error > 0.0)) return NAN; /* perhaps without a signal */
+    const int64_t n = cli_signal_values(&job->in.measurement);
+    return 20.0 * log10(cli_peak_of(&job->in.tones, n, job->result.signal) / error);
 }
 
 csrec_status cli_job_map(void *context, csrec_files *files, csrec_error *error) {
