@@ -425,7 +425,8 @@ CSREC_API csrec_status csrec_signal_leave(const csrec_measurement *measurement,
 
 /* ------------------------------------------------------------------ quality ------------------- */
 
-/* 10 log10(peak^2 / mean((a-b)^2)) dB over n values; infinity for equal signals. */
+/* 10 log10(peak^2 / mean((a-b)^2)) dB over n values; infinity for equal signals, NaN
+ * where a value is. */
 CSREC_API double csrec_psnr(int64_t n, const double *a, const double *b, double peak);
 
 /* Mean structural similarity (Wang et al. 2004; Gaussian window, sigma 1.5, 11 x 11, K1 = 0.01,

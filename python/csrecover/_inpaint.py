@@ -11,7 +11,7 @@ from ._dask import is_lazy, unfilled
 from ._errors import ArgumentError
 from ._info import RecoverInfo
 from ._labels import along, axis_of, unlabelled
-from ._library import unmasked
+from ._library import true_where
 from ._recover import recover
 from ._typing import Array, InpaintOptions, L, Mask
 from ._whole import filled, taken
@@ -115,7 +115,7 @@ def inpaint(image: Any, mask: Any, *, channel_axis: Union[int, str, None] = None
 
 def _spread(mask: Any, image: Any, channels: bool) -> np.ndarray:
     """A mask of the pictures, perhaps one for all, or of channels, with the image's shape."""
-    mask = np.asarray(unmasked(mask, "mask")).astype(bool)
+    mask = true_where(mask, "mask")
     try:
         if channels and mask.shape[-1:] != image.shape[-1:] or mask.ndim == 0:
             return np.broadcast_to(mask[..., None], image.shape)

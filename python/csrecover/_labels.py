@@ -8,7 +8,7 @@ from typing import Any, Callable, Optional
 import numpy as np
 
 from ._arguments import scalar
-from ._errors import ArgumentError
+from ._errors import ArgumentError, DataError
 
 
 def _is(y: Any, module: str, *names: str) -> bool:
@@ -57,6 +57,14 @@ def unlabelled(y: Any, nodata: Any = None) -> Any:
     return y
 
 
+def empty_columns(y: Any) -> Any:
+    """Of a DataFrame of pandas whether each column has no value at all; None: none is so."""
+    if not _is(y, "pandas", "DataFrame"):
+        return None
+    empty = np.asarray(y.isna().all())
+    return empty if empty.any() else None
+
+
 def along(other: Any, y: Any) -> Any:
     """Another array with y's axes, in y's order, where it has them by name."""
     if not is_labelled(other) or not is_labelled(y):
@@ -64,6 +72,23 @@ def along(other: Any, y: Any) -> Any:
     if not set(other.dims) <= set(y.dims):
         raise ArgumentError(f"a mask or reference has dims {other.dims}, but y {y.dims}")
     return other.transpose(*(dim for dim in y.dims if dim in other.dims))
+
+
+def in_order(y: Any) -> None:
+    """Refuses an index of numbers or dates that goes up and down: entries beside each other would not
+    be neighbours."""
+    if is_labelled(y):
+        named = {dim: y.coords[dim].values for dim in y.dims if dim in y.coords}
+        remedy = "y.sortby('{}')"
+    else:
+        named = {"index": np.asarray(y.index)} if _is(y, "pandas", "Series", "DataFrame") else {}
+        remedy = "y.sort_index()"
+    for name, values in named.items():
+        if values.ndim != 1 or len(values) < 3 or values.dtype.kind not in "iufM":
+            continue
+        up = values[1:] >= values[:-1]
+        if not up.all() and not (values[1:] <= values[:-1]).all():
+            raise DataError(f"y: its {name} goes up and down; give {remedy.format(name)}")
 
 
 def times_of(y: Any) -> Any:

@@ -9,14 +9,14 @@ import numpy as np
 
 from ._arguments import scalar
 from ._errors import ArgumentError
-from ._library import NULL, check, ffi, lib, new_error, pointer, unmasked
+from ._library import NULL, check, ffi, lib, new_error, pointer, true_where
 from ._measurement import Measurement
 from ._whole import of_dtype
 
 
 def _marked(fill: Any, m: Measurement, channels: int, axis: int) -> tuple[np.ndarray, bool]:
     """(what to fill, channels last, whether it says it of each channel)."""
-    marked = np.asarray(unmasked(fill, "fill")).astype(bool)
+    marked = true_where(fill, "fill")
     wide = marked.ndim == len(m.shape) + 1
     if wide:
         marked = np.moveaxis(marked, axis, -1)
@@ -59,5 +59,8 @@ def delivered(signal: np.ndarray, dtype: Any, nodata: Optional[float]) -> np.nda
     elif taken.any():
         top = nodata >= np.iinfo(found.dtype).max  # a negative number is none of unsigned types
         found[taken] = found[taken] - 1 if top else found[taken] + 1
-    found[unknown] = nodata
+    if unknown.any():
+        if found.dtype.kind != "f" and not np.iinfo(found.dtype).min <= nodata <= np.iinfo(found.dtype).max:
+            raise ArgumentError(f"dtype = {found.dtype}: has no nodata = {nodata:g}; give a type of floats")
+        found[unknown] = nodata
     return found

@@ -145,6 +145,14 @@ def unmasked(array: Any, name: str, remedy: str = "") -> Any:
     return array.data
 
 
+def true_where(mask: Any, name: str) -> np.ndarray:
+    """A mask as bool. NaN is neither true nor false."""
+    values = np.asarray(unmasked(mask, name))
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise DataError(f"{name}: has NaN, which is neither true nor false; give {name} == 1")
+    return values.astype(bool)
+
+
 def _array(array: Any, name: str, remedy: str) -> np.ndarray:
     array = unmasked(array, name, remedy)
     try:

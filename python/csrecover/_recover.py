@@ -14,7 +14,8 @@ from ._info import RecoverInfo, tracks_of
 from ._dask import is_lazy, lazily
 from ._each import lit, with_noise
 from ._guides import guided
-from ._labels import along, axis_of, nodata_of, restored, time_of, times_of, unlabelled
+from ._labels import (along, axis_of, empty_columns, in_order, nodata_of, restored, time_of,
+                      times_of, unlabelled)
 from ._leave import delivered, leave
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        take_atoms, text)
@@ -254,6 +255,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     return_uncertainty = flag(return_uncertainty, "return_uncertainty")
     named = (solver, basis, model, shifts, order, columns, times)
     unnamed = method in (None, "smooth") and not coefficients and all(one is None for one in named)
+    in_order(y)
     own_times = times_of(y) if unnamed else None
     y, mask = _from_file(y, mask, labels)
     if nodata is not None and isinstance(y, Measurement):
@@ -273,8 +275,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     m = guided(m, guide, labelled, time)
     if robust:
         m = picked(m, ~find_outliers(m, threads=threads))
-    if dtype is None and within is None and fill is None and np.shape(y) != np.shape(m.y):
-        dtype = None if labels else picture_dtype(y)
+    usual_dtype = picture_dtype(y) if np.shape(y) != np.shape(m.y) and not labels else None
     own = m
     if time is not None:
         m = time_first(m, time)
@@ -349,6 +350,11 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                              for each in (signal, error_map))
         m, (made, keep) = own, to_c(own)
     leave(made, m, within, fill, axis, signal)
+    empty = empty_columns(labelled)
+    if empty is not None and signal.shape == np.shape(labelled):
+        signal[:, empty] = np.nan
+        warn("columns without any value stay unknown: "
+             + ", ".join(map(str, labelled.columns[empty])), RecoveryWarning)
     wanted = kept(np.asarray(m.y).real)
     if labels and np.asarray(m.y).dtype.kind in "iu":
         wanted = np.asarray(m.y).dtype
@@ -360,10 +366,16 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         error_map = None if error_map is None else np.moveaxis(error_map, -1, axis)
     if error_map is not None:
         error_map = error_map.astype(wanted, copy=False)
+    if dtype is not None:
+        wanted = dtype
+    elif nodata is not None or not np.isnan(signal).any():
+        wanted = usual_dtype or wanted
+    elif np.dtype(wanted).kind in "iu":
+        wanted = np.dtype(float)  # as integers have no number for what stays unknown
     if signal.dtype.kind == "c":
-        signal = signal.astype(wanted if dtype is None else dtype, copy=False)
+        signal = signal.astype(wanted, copy=False)
     else:
-        signal = delivered(signal, wanted if dtype is None else dtype, nodata)
+        signal = delivered(signal, wanted, nodata)
     channels = np.arange(int(made.channels)) if coefficients else None
     taken = None if channels is None else [take_atoms(found[int(c)]) for c in channels]
     del keep

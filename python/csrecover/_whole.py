@@ -9,7 +9,7 @@ import numpy as np
 
 from ._arguments import shown
 from ._errors import ArgumentError, RecoveryWarning, warn
-from ._library import lib, positions, real, unmasked
+from ._library import lib, positions, real, true_where
 from ._measurement import Measurement, picked
 
 
@@ -88,7 +88,7 @@ def measured(y: Any, mask: Any, index: Any, shape: Any,
     if masked:
         values = np.ma.MaskedArray(values, np.ma.getmaskarray(y))  # a Measurement leaves them out
     if mask is not None:
-        mask = np.asarray(unmasked(mask, "mask")).astype(bool)
+        mask = true_where(mask, "mask")
         axis = said(mask, channel_axis)
         if axis is not None:
             mask, values = _by_channel(mask, values, axis)
@@ -148,7 +148,7 @@ def filled(image: Any, mask: Any, channel_axis: Optional[int]) -> np.ndarray:
     """What :func:`csrecover.inpaint` knows, of the image's shape: its mask is true where it does
     not."""
     values, known = taken(image, "image")
-    mask = np.asarray(unmasked(mask, "mask")).astype(bool)
+    mask = true_where(mask, "mask")
     flat = channel_axis is not None and mask.ndim == values.ndim - 1
     wide = np.expand_dims(mask, channel_axis) if flat else mask
     if wide.shape != (known.any(channel_axis, keepdims=True).shape if flat else values.shape):

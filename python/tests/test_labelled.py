@@ -45,3 +45,20 @@ def test_astropy(rng):
     assert error.unit == frame.unit and (error.data[known] == 0).all()
     filled = csrecover.inpaint(frame, np.zeros(field.shape, bool), **METHOD)
     np.testing.assert_array_equal(filled.data, wanted)
+
+
+def test_tables_of_pandas(rng):
+    """An index that goes up and down is refused; a column without any value stays unknown."""
+    pandas = pytest.importorskip("pandas")
+    line = np.sin(np.arange(60) / 7)
+    line[10:14] = np.nan
+    series = pandas.Series(line, index=pandas.date_range("2026-01-01", periods=60))
+    order = rng.permutation(60)
+    for y in (series.iloc[order], series.iloc[order].to_frame(), series.reset_index(drop=True)[order]):
+        with pytest.raises(csrecover.DataError, match="index goes up and down; give y.sort_index"):
+            csrecover.recover(y)
+    np.testing.assert_allclose(csrecover.recover(series[::-1])[::-1], csrecover.recover(series), rtol=0, atol=1e-6)
+    frame = series.to_frame("a").assign(none=np.nan, b=np.roll(line, 5))
+    with pytest.warns(csrecover.RecoveryWarning, match="without any value stay unknown: none"):
+        full = csrecover.recover(frame)
+    assert full["none"].isna().all() and full[["a", "b"]].notna().all().all()

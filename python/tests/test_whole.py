@@ -201,3 +201,25 @@ def test_each_picture_has_something_known(rng):
             cs.inpaint_each(stack, mask)
     with pytest.raises(cs.ArgumentError, match="give one of 2 axes or more and one of chan"):
         cs.inpaint_each(stack[0], channels=True)
+
+
+def test_what_stays_unknown_makes_floats(rng):
+    """Where no dtype is given; integers have no number for it."""
+    picture, mask = colours(rng)
+    picture = np.rint(picture).astype(np.uint8)
+    each = np.stack([mask, mask, np.zeros_like(mask)], -1)
+    for found in (cs.recover(picture, each, channel_axis=-1, **WAY),
+                  cs.recover(picture[..., 0], mask, within=1, **WAY),
+                  cs.recover(picture[..., 0] // 64, mask, labels=True, within=1)):
+        assert found.dtype == np.float64 and np.isnan(found).any()
+    kept = cs.recover(picture[..., 0], nodata=0, within=1, **WAY)
+    assert kept.dtype == np.uint8
+
+
+def test_a_mask_of_nan_is_refused(rng):
+    picture, mask = colours(rng)
+    with pytest.raises(cs.DataError, match="mask: has NaN.*mask == 1"):
+        cs.recover(picture[..., 0], np.where(mask, 1, np.nan))
+    with pytest.raises(cs.DataError, match="mask: has NaN"):
+        cs.inpaint(picture[..., 0], np.where(mask, 1, np.nan))
+    assert np.isnan(cs.psnr(np.full(4, np.nan), np.zeros(4), peak=1))

@@ -20,7 +20,7 @@ double csrec_psnr(int64_t n, const double *a, const double *b, double peak) {
         double off = factor * a[k] - factor * b[k];
         sum += off * off;
     }
-    return sum > 0 ? 10 * log10(white * white / (sum / (double)n)) : INFINITY;
+    return sum == 0 ? INFINITY : 10 * log10(white * white / (sum / (double)n));
 }
 
 /* SSIM: Z. Wang, A. Bovik, H. Sheikh, E. Simoncelli, "Image quality assessment: from error

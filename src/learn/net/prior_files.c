@@ -41,10 +41,16 @@ static void own_folder(char path[PATH_ROOM]) {
         strcpy(path, ".");
 }
 
-/* In the folder that the user names, and nowhere else. */
+/* The folder that the user names; NULL: none. */
+static const char *named_folder(void) {
+    const char *named = getenv(CSREC_PRIORS);
+    return named && *named ? named : NULL;
+}
+
+/* In that folder, and nowhere else, if there is one. */
 static bool find(const char *name, char path[PATH_ROOM]) {
     char own[PATH_ROOM];
-    const char *named = getenv(CSREC_PRIORS);
+    const char *named = named_folder();
     own_folder(own);
     for (int i = 0; i < (named ? 1 : FOLDERS); i++) {
         const int length = named ? snprintf(path, PATH_ROOM, "%s/%s", named, name)
@@ -73,7 +79,7 @@ csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error
     const char *const kind = channels == CSREC_PRIOR_RENDERED ? "rendered"
                              : channels == 0                  ? "beside"
                                                               : "net";
-    const char *named = getenv(CSREC_PRIORS);
+    const char *named = named_folder();
     if (!named) own_folder(path);
     return csrec_fail(
         error, CSREC_FILE,

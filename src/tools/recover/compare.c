@@ -46,8 +46,11 @@ static csrec_status interpolate(const cli_job *job, const csrec_measurement *m, 
     csrec_status status = csrec_recover(m, &options, simple->signal, NULL, &report, error);
     if (!status && report.outcome == CSREC_INTERRUPTED) status = CSREC_STOPPED;
     if (status) return status;
-    /* Of fewer samples, of which a quarter is left out, expectations would not be scaled. */
-    if (m->n >= 64)
+    /* Of fewer samples, of which a quarter is left out, expectations would not be scaled; and
+     * beside holes among known values those that are left out are nearer to others than the holes
+     * are. */
+    const bool scattered = 2 * m->n <= cli_entries(m) && job->in.doubts.unreached == 0.0;
+    if (m->n >= 64 && scattered)
         status = csrec_uncertainty(m, &options, simple->signal, NULL, &simple->expected, error);
     if (status) simple->expected = NAN;
     return status == CSREC_MEMORY ? status : CSREC_OK;

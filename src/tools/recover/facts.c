@@ -290,7 +290,8 @@ int64_t cli_unknown_values(const csrec_measurement *m, int64_t *nowhere) {
 static void add_unknown(const cli_job *job, cli_sentences *s) {
     int64_t nowhere = 0;
     if (!cli_job_has_points(job) || job->large.on) return;
-    if (cli_unknown_values(&job->in.measurement, &nowhere) == 0)
+    const csrec_measurement *m = &job->in.measurement;
+    if (cli_unknown_values(m, &nowhere) == 0 && !(m->sigma > 0.0) && !m->deviation)
         say(s, "No value is unknown: the result is a copy.");
     if (nowhere > 0)
         say(s, "%lld of %lld channels are known nowhere and stay unknown.", (long long)nowhere,

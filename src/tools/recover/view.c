@@ -14,6 +14,8 @@ static void set_tones(const cli_job *job, cli_view *view) {
     view->black = job->in.tones.scale[0];
     view->white = job->in.tones.scale[1];
     view->light = job->in.tones.light;
+    const csrec_measurement *m = &job->in.measurement;
+    if (job->a->labels && m->y) cli_range_of(m->n * m->channels, m->y, &view->black, &view->white);
     if (view->light && view->black == view->white) view->white = view->black + 1.0;
     if (view->black != view->white) return;
     cli_job_range(job, &view->black, &view->white);
