@@ -53,8 +53,19 @@ def unlabelled(y: Any, nodata: Any = None) -> Any:
     if _is(y, "astropy.units", "Quantity"):
         return y.value
     if _is(y, "pandas", "Series", "DataFrame"):
-        return y.to_numpy(dtype=float, na_value=np.nan)
+        return _numbers_of(y)
     return y
+
+
+def _numbers_of(y: Any) -> np.ndarray:
+    """Of a Series or DataFrame, whose dates, texts and classes are no numbers."""
+    columns = {"y": y} if y.ndim == 1 else dict(y.items())
+    other = [str(name) for name, column in columns.items()
+             if getattr(column.dtype, "kind", "O") not in "biufc"]
+    if other:
+        raise DataError(f"{', '.join(other)}: dates or texts, no numbers; leave them out, or make dates "
+                        "the index")
+    return y.to_numpy(dtype=float, na_value=np.nan)
 
 
 def empty_columns(y: Any) -> Any:
@@ -67,6 +78,12 @@ def empty_columns(y: Any) -> Any:
 
 def along(other: Any, y: Any) -> Any:
     """Another array with y's axes, in y's order, where it has them by name."""
+    if _is(other, "pandas", "Series", "DataFrame") and _is(y, "pandas", "Series", "DataFrame"):
+        same = other.index.equals(y.index) and (other.ndim == 1 or y.ndim == 1 or
+                                                other.columns.equals(y.columns))
+        if not same:
+            raise DataError("a mask or reference has another index or other columns than y; give "
+                            "its reindex_like(y)")
     if not is_labelled(other) or not is_labelled(y):
         return other
     if not set(other.dims) <= set(y.dims):

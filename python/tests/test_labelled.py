@@ -62,3 +62,8 @@ def test_tables_of_pandas(rng):
     with pytest.warns(csrecover.RecoveryWarning, match="without any value stay unknown: none"):
         full = csrecover.recover(frame)
     assert full["none"].isna().all() and full[["a", "b"]].notna().all().all()
+    with pytest.raises(csrecover.DataError, match="when: dates or texts, no numbers"):
+        csrecover.recover(frame.rename_axis("when").reset_index())
+    known = frame.notna()
+    with pytest.raises(csrecover.DataError, match="reindex_like"):
+        csrecover.recover(frame.fillna(0), known[::-1])
