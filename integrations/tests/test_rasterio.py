@@ -6,9 +6,7 @@ import sys
 import numpy as np
 import pytest
 from conftest import environment, picture, place
-
-rasterio = pytest.importorskip("rasterio")
-PLACE = {"crs": "EPSG:32633", "transform": rasterio.Affine(10, 0, 500000, 0, -10, 5000000)}
+from rasters import PLACE, rasterio, write
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +31,6 @@ def rio(plugin):
         return subprocess.CompletedProcess(words, done.exit_code, "", done.output)
     yield run
     sys.path.remove(str(plugin))
-
-
-def write(path, bands, **profile):
-    bands = np.asarray(bands)
-    bands = bands.reshape(-1, *bands.shape[-2:])
-    with rasterio.open(path, "w", count=len(bands), height=bands.shape[1], width=bands.shape[2],
-                       dtype=bands.dtype, **{"driver": "GTiff", **PLACE, **profile}) as file:
-        file.write(bands)
-    return path
 
 
 def read(path):

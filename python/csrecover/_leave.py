@@ -56,11 +56,12 @@ def delivered(signal: np.ndarray, dtype: Any, nodata: Optional[float]) -> np.nda
     taken = ~unknown & (found == nodata)
     if found.dtype.kind == "f":
         found[taken] = np.nextafter(found[taken], np.inf)
-    elif taken.any():
-        top = nodata >= np.iinfo(found.dtype).max  # a negative number is none of unsigned types
-        found[taken] = found[taken] - 1 if top else found[taken] + 1
-    if unknown.any():
-        if found.dtype.kind != "f" and not np.iinfo(found.dtype).min <= nodata <= np.iinfo(found.dtype).max:
+    else:
+        ends = np.iinfo(found.dtype)
+        if unknown.any() and not ends.min <= nodata <= ends.max:
             raise ArgumentError(f"dtype = {found.dtype}: has no nodata = {nodata:g}; give a type of floats")
+        # A negative number is none of unsigned types.
+        found[taken] = found[taken] - 1 if nodata >= ends.max else found[taken] + 1
+    if unknown.any():
         found[unknown] = nodata
     return found

@@ -311,7 +311,7 @@ bool csrec_doubt_prior(const csrec_measurement *measurement, const csrec_recover
     const bool lacks = o.substitute && o.method && !o.model && strcmp(o.method, o.substitute) == 0;
     if (lacks)
         snprintf(text, CSREC_DOUBT_SIZE,
-                 "No learned prior is installed, so method %s takes its place, often 1 to 3 dB "
+                 "No learned prior is installed, so method %s takes its place, up to 2 dB "
                  "worse; name the prior's folder in the environment variable " CSREC_PRIORS ".",
                  o.method);
     return lacks;
