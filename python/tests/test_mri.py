@@ -152,3 +152,110 @@ def test_coils_that_cannot_be_estimated_are_told(tool, tmp_path):
     for kspace, mask in ((np.ones(4), None), (np.ones((2, 8, 8)), np.ones((4, 4)))):
         with pytest.raises(cs.ArgumentError, match="has shape"):
             cs.estimate_coils(kspace, mask)
+
+
+XML = """<?xml version="1.0"?>
+<ismrmrdHeader xmlns="http://www.ismrm.org/ISMRMRD">
+<encoding>
+<encodedSpace><matrixSize><x>{ex}</x><y>{ey}</y><z>1</z></matrixSize>
+<fieldOfView_mm><x>500</x><y>250</y><z>5</z></fieldOfView_mm></encodedSpace>
+<reconSpace><matrixSize><x>{rx}</x><y>{ey}</y><z>1</z></matrixSize></reconSpace>
+<encodingLimits><kspace_encoding_step_0><center>1</center></kspace_encoding_step_0>
+<kspace_encoding_step_1><minimum>0</minimum><maximum>{ey}</maximum><center>{middle}</center></kspace_encoding_step_1>
+</encodingLimits><trajectory>{kind}</trajectory></encoding></ismrmrdHeader>"""
+
+
+def padded(image, axis, n):
+    """In the middle of a field of view of n entries along an axis."""
+    before = n // 2 - image.shape[axis] // 2
+    pads = [(0, 0)] * image.ndim
+    pads[axis] = (before, n - image.shape[axis] - before)
+    return np.pad(image, pads)
+
+
+def quiet(path, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return cs.read(path, **options)
+
+
+@pytest.mark.parametrize("side", (48, 45))
+def test_fastmri_slices(rng, tool, tmp_path, side):
+    """Readout is the axis before the last and sampled twice as finely; columns are measured."""
+    h5py = pytest.importorskip("h5py")
+    image, maps = head(side, 4)
+    known = lines(side).T
+    kspace = fft(padded(maps * image, 1, 2 * side))[None] * np.arange(1, 4)[:, None, None, None]
+    columns = known[0]
+    with h5py.File(tmp_path / "f.h5", "w") as file:
+        file["kspace"] = (kspace * columns).astype(np.complex64)
+        file["mask"] = columns
+        file["ismrmrd_header"] = XML.format(ex=2 * side, ey=side, rx=side, middle=side // 2, kind="cartesian")
+        file["reconstruction_rss"] = np.zeros((3, side, side), np.float32)
+    for which, factor in ((None, 2), (0, 1), (2, 3)):
+        scan = quiet(tmp_path / "f.h5", slice=which, coils="none")
+        assert scan.shape == (side, side) and scan.through.centred and scan.through.norm == "ortho"
+        wanted = factor * fft(maps * image)[:, known].T
+        np.testing.assert_allclose(scan.y, wanted, atol=1e-5 * abs(wanted).max())
+        np.testing.assert_array_equal(scan.index, np.flatnonzero(known))
+    said = run(tool, tmp_path, "f.h5", "-o", "out.npy", "-Q", "fast", "--slice", 1)
+    assert db(np.load(tmp_path / "out.npy"), 2 * image) > 27 and "4 coils" in said
+    with h5py.File(tmp_path / "one.h5", "w") as file:        # of one coil, without header and mask
+        file["kspace"] = (kspace[:, 0] * columns).astype(np.complex64)
+    assert quiet(tmp_path / "one.h5").shape == (2 * side, side)
+    with pytest.raises(cs.ArgumentError, match="slices 0 to 2, and not slice 3"):
+        cs.read(tmp_path / "f.h5", slice=3)
+    with h5py.File(tmp_path / "bad.h5", "w") as file:
+        file["kspace"] = kspace[0, 0].astype(np.complex64)
+    with pytest.raises(cs.DataError, match="has 2 axes"):
+        cs.read(tmp_path / "bad.h5")
+
+
+def test_ismrmrd_lines_in_any_order(rng, tmp_path):
+    ismrmrd = pytest.importorskip("ismrmrd")
+    side, coils, factor = 40, 3, 1e-3
+    image, maps = head(side, coils)
+    known = lines(side)
+    kspace = fft(padded(maps * image, 2, 2 * side)) * factor
+    mixing = rng.standard_normal((coils, coils)) + 1j * rng.standard_normal((coils, coils))
+    noise = mixing @ (rng.standard_normal((coils, 4000)) + 1j * rng.standard_normal((coils, 4000))) * 1e-6
+
+    def make(name, kind="cartesian", cut=0):
+        data = ismrmrd.Dataset(str(tmp_path / name), "dataset", True)
+        data.write_xml_header(XML.format(ex=2 * side, ey=side, rx=side, middle=7, kind=kind).encode())
+
+        def add(values, step, flag=0, slice=0, repetition=0, reverse=False, dwell=1.0):
+            line = ismrmrd.Acquisition()
+            line.resize(values.shape[1] - cut, coils, 0)
+            line.data[:] = (values[:, ::-1] if reverse else values)[:, cut:]
+            line.idx.kspace_encode_step_1, line.idx.slice, line.idx.repetition = step, slice, repetition
+            line.center_sample, line.sample_time_us = side - cut - reverse, dwell
+            for each in filter(None, (flag, reverse and ismrmrd.ACQ_IS_REVERSE)):
+                line.set_flag(each)
+            data.append_acquisition(line)
+        add(noise, 0, ismrmrd.ACQ_IS_NOISE_MEASUREMENT, dwell=2.0)
+        for y in rng.permutation(np.flatnonzero(known[:, 0])):
+            step = (y - side // 2 + 7) % 65536
+            if 0 <= step < 4096:
+                error = rng.standard_normal(kspace[:, y].shape) * factor
+                add(kspace[:, y] + error, step)
+                add(kspace[:, y] - error, step, reverse=bool(y % 2))
+                add(kspace[:, y] * 5, step, slice=1)
+                add(kspace[:, y] * 7, step, repetition=1)
+                add(kspace[:, y] * 9, step, ismrmrd.ACQ_IS_NAVIGATION_DATA)
+        data.close()
+    make("m.h5")
+    scan = quiet(tmp_path / "m.h5", slice=0, coils="none")
+    rows = known & (np.arange(side)[:, None] >= side // 2 - 7)
+    np.testing.assert_array_equal(scan.index, np.flatnonzero(rows))
+    # The mean of two lines has half of the variance; noise was sampled at half of the bandwidth.
+    C = noise @ noise.conj().T / noise.shape[1] * 2.0 / 2
+    y = np.linalg.solve(np.linalg.cholesky(C), (fft(maps * image) * factor)[:, rows]).T
+    np.testing.assert_allclose(scan.y, y, atol=2e-4 * abs(y).max())
+    assert scan.sigma == pytest.approx(0.5**0.5)
+    assert quiet(tmp_path / "m.h5", slice=1, coils="none").y.shape == scan.y.shape
+    make("radial.h5", "radial")
+    with pytest.raises(cs.UnsupportedError, match="not Cartesian"):
+        cs.read(tmp_path / "radial.h5")
+    make("partial.h5", cut=10)                               # an echo that begins late is not cut
+    assert quiet(tmp_path / "partial.h5", slice=0, coils="none").shape == (side, 2 * side)
