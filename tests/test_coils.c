@@ -102,6 +102,14 @@ TEST(maps_of_a_head_are_found) {
         measure_head(&h, cases[k].sigma);
         double *found = check_keep((size_t)(h.entries * h.coils) * 16);
         assert_well(csrec_coils_estimate(&h.m, NULL, found, &told_sigma, &told));
+        double *dead = check_keep_zeros((size_t)(h.m.n * (h.coils + 1)), 16), again;
+        for (int64_t i = 0; i < h.m.n; i++) /* a coil that measures nothing changes nothing */
+            memcpy(dead + 2 * i * (h.coils + 1), h.m.y + 2 * i * h.coils, (size_t)h.coils * 16);
+        csrec_measurement more = h.m;
+        more.y = dead;
+        more.channels++;
+        assert_well(csrec_coils_estimate(&more, NULL, NULL, &again, &told));
+        assert_true(fabs(again - told_sigma) <= 1e-3 * told_sigma + 1e-4);
         const double least = agreement(&h, found, &turns);
         if (!(least >= cases[k].least) || !(turns < 0.5))
             fail_msg("case %zu: agreement %g, turns %g", k, least, turns);

@@ -34,7 +34,8 @@ enum {
 };
 
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
- * its name; the format of a new file follows from the ending of its name. */
+ * its name (but for .cfl, whose bytes are numbers alone); the format of a new file follows from the
+ * ending of its name. */
 typedef struct csrec_format {
     const char *name;    /* "png": as formats are asked for */
     const char *endings; /* ".png"; of several, separated by blanks, new files get the first */

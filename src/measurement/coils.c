@@ -33,6 +33,7 @@ typedef struct espirit {
     csrec_shape window, places, differences; /* of the kernel, in the box, and t - u */
     int64_t T, n;                            /* entries of the kernel, and times coils */
     int64_t P;                               /* places */
+    int64_t active;                          /* coils that are not 0 everywhere */
     double sigma;                            /* of each part of y; 0: not known */
     double *R;                               /* [differences][coils][coils][2] */
     double *main;                            /* [coils][2] the strongest combination of coils */
@@ -55,6 +56,11 @@ static csrec_status find_samples(espirit *e) {
         int64_t at = m->index[k];
         if (!m->through->centred) csrec_uncentre(&m->shape, true, &at);
         e->sample[at] = k;
+    }
+    for (int64_t c = 0; c < e->coils; c++) {
+        int64_t k = 0; /* the first that is not 0 */
+        while (k < m->n && m->y[2 * (k * e->coils + c)] == 0.0) k++;
+        e->active += k < m->n;
     }
     return CSREC_OK;
 }
@@ -193,7 +199,8 @@ static void vector_of(const espirit *e, int64_t size, const double *w, const dou
  * sqrt n)^2 (Marchenko and Pastur 1967); r grows until none is. Sets the sigma of a part of y,
  * unless nearly all are signal. */
 static int64_t count_signal(espirit *e, int64_t size, const double *values) {
-    const double P = (double)e->P, n = (double)e->n, edge = pow(sqrt(P) + sqrt(n), 2.0);
+    const double P = (double)e->P, n = (double)(e->T * e->active),
+                 edge = pow(sqrt(P) + sqrt(n), 2.0);
     int64_t r = 0;
     for (bool grows = true; grows && r < size;) {
         double rest = 0.0;

@@ -148,8 +148,11 @@ csrec_status csrec_hdf5_allocate(const csrec_hdf5 *h5, csrec_hdf5_slice *s, csre
     int64_t entries;
     csrec_shape all = s->shape;
     all.dim[all.dims++] = s->coils;
-    if (csrec_shape_count(&all, &entries))
-        return csrec_fail(error, CSREC_DATA, "%s: its k-space is empty, or too large", h5->name);
+    if (s->coils > 4096 || csrec_shape_count(&all, &entries) || entries > INT64_C(1) << 50)
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: its k-space is empty or too large, of %lld coils; 1 to 4096 are read", h5->name,
+            (long long)s->coils);
     csrec_status status = csrec_memory_check((uint64_t)entries * 8, 3, h5->name, error);
     if (status) return status;
     s->values = calloc((size_t)entries, 8);

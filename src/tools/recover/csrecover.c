@@ -69,8 +69,9 @@ static const cli_option options[] = {
      "unknown, as of --within.",
      CLI_AT(fill)},
     CLI_GUIDE(cli_recover_arguments),
-    {"coils", 0, CLI_TEXT, "FILE|estimate|none",
-     "Sensitivities of the coils of k-space, [coils, axes of the picture] ({read or}); estimate: "
+    {"coils", 0, CLI_TEXT, "FILE",
+     "Sensitivities of the coils of k-space, [coils, axes of the picture] ({read or}); or the word "
+     "estimate: "
      "from the complete lines in the middle (ESPIRiT), the default for BART, fastMRI and ISMRMRD; "
      "none: each coil is recovered by itself.",
      CLI_AT(coils)},
