@@ -250,10 +250,11 @@ csrec_status csrec_hdf5_ismrmrd(const csrec_hdf5 *h5, hid_t data, const csrec_re
     if (list) H5Sget_simple_extent_dims(space, &n, NULL);
     H5Sclose(space);
     if (!scan->cartesian)
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: its trajectory is not Cartesian (/dataset/xml); grid it, or give "
-                          "samples and trajectory to operator nufft",
-                          h5->name);
+        return csrec_fail(
+            error, CSREC_UNSUPPORTED,
+            "%s: its trajectory is not Cartesian (/dataset/xml); grid it before, as by "
+            "bart nufft",
+            h5->name);
     if (scan->encoded[0] < 1 || scan->encoded[1] < 1 || scan->encoded[2] < 1 || n < 1)
         return csrec_fail(error, CSREC_DATA,
                           "%s: /dataset/xml has no encodedSpace with matrixSize x, y and z, or "
