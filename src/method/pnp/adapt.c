@@ -22,21 +22,15 @@ static const double MORE = 0.5, LEAST = 0.2, RATE = 1e-4;
 
 enum { STREAM_LEVEL = 1 << 26, STREAM_NOISE };
 
-typedef struct part {
-    const csrec_denoiser *d;
-    double sigma; /* in tones */
-    bool clean;
-} part;
-
 static int64_t room(const void *of, int64_t rows, int64_t columns) {
-    const part *p = of;
+    const csrec_denoise_part *p = of;
     return 2 * p->d->pass.channels * rows * columns + csrec_pyramid_work(rows, columns);
 }
 
 /* A step sees the channels of one pass. */
 static void make(const void *of, const csrec_turn *t, const uint8_t *shown, uint64_t key,
                  float *work, float *X, float *target) {
-    const part *p = of;
+    const csrec_denoise_part *p = of;
     const csrec_denoiser *d = p->d;
     const int64_t n = t->rows * t->columns, whole = d->pass.height * d->pass.width,
                   own = d->pass.channels, columns = csrec_turned_columns(t);
@@ -65,25 +59,30 @@ static void make(const void *of, const csrec_turn *t, const uint8_t *shown, uint
             (float)((work[i] - (add + less) * noise[i] - frame.mean[i / n]) / frame.unit);
 }
 
+csrec_fit_source csrec_denoise_source(const csrec_denoise_part *p) {
+    return (csrec_fit_source){.of = p,
+                              .height = p->d->pass.height,
+                              .width = p->d->pass.width,
+                              .channels = p->d->pass.channels,
+                              .takes = 2 * p->d->pass.channels + 2,
+                              .makes = 2 * p->d->pass.channels,
+                              .room = room,
+                              .make = make};
+}
+
 csrec_status csrec_denoiser_fit(csrec_denoiser *d, const double *x, double sigma, bool clean,
                                 int64_t steps, csrec_call *call, int64_t *done,
                                 csrec_error *error) {
-    const part p = {d, sigma / d->tone, clean};
-    const csrec_fit_source source = {.of = &p,
-                                     .height = d->pass.height,
-                                     .width = d->pass.width,
-                                     .channels = d->pass.channels,
-                                     .takes = 2 * d->pass.channels + 2,
-                                     .makes = 2 * d->pass.channels,
-                                     .room = room,
-                                     .make = make};
-    const csrec_fit_options fit = {
-        .steps = steps,
-        .copies = 1,
-        .rate = RATE,
-        .falls = true,
-        .seed = csrec_random_u64(d->recovery->options->seed, STREAM_LEVEL, (uint64_t)d->calls),
-        .threads = csrec_threads(d->recovery->options->threads)};
+    const csrec_denoise_part p = {d, sigma / d->tone, clean};
+    const csrec_fit_source source = csrec_denoise_source(&p);
+    const csrec_recover_options *o = d->recovery->options;
+    const csrec_fit_options fit = {.steps = steps,
+                                   .copies = 1,
+                                   .rate = RATE,
+                                   .falls = true,
+                                   .seed =
+                                       csrec_random_u64(o->seed, STREAM_LEVEL, (uint64_t)d->calls),
+                                   .threads = csrec_threads(o->threads)};
     csrec_denoiser_take(d, x);
     return csrec_net_fit(d->pass.net, &source, &fit, call, done, error);
 }

@@ -329,10 +329,17 @@ static csrec_need need_of(const csrec_task *task) {
     const bool groups = csrec_task_param(task, &params[GROUPS]) != 0.0;
     const double steps = csrec_task_param(task, &params[ITERATIONS]),
                  turns = csrec_task_param(task, &params[TURNS]);
+    const double pixels = (double)task->entries,
+                 fits = groups ? 0.0
+                               : csrec_task_param(task, &params[STEPS]) *
+                                     csrec_task_param(task, &params[ROUNDS]);
     csrec_need one = (groups ? &csrec_method_gaussian : &csrec_method_net)->need(&inner);
     csrec_need first = csrec_method_tv.need(&inner);
+    if (fits > 0.0) one.bytes += csrec_fit_bytes(pixels, 1.0);
     return (csrec_need){.bytes = fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
-                        .seconds = first.seconds + steps * one.seconds * (groups ? 1.0 : turns)};
+                        .seconds =
+                            first.seconds + steps * one.seconds * (groups ? 1.0 : turns) +
+                            csrec_task_share(task, fits * csrec_fit_seconds(pixels, 1.0), 1 << 20)};
 }
 
 static bool device_faster(const csrec_task *task) {

@@ -47,10 +47,18 @@ csrec_status csrec_denoiser_slope(csrec_denoiser *denoiser, const double *x, con
                                   double sigma, int turns, csrec_call *call, double *probe,
                                   double *moved, double *slope, csrec_error *error);
 
-/* Fits the network further, of which the picture itself is not known: it is shown values with more
- * noise, and asked for the same with other noise (adapt.c). x [data->values], with white noise of
- * standard deviation sigma; or `clean`: an estimate, that noise up to sigma is added to. *done
- * receives the steps. */
+/* What adapt.c shows the network, and asks it for: values of the denoiser, with noise added. */
+typedef struct csrec_denoise_part {
+    const csrec_denoiser *d;
+    double sigma; /* in tones: of the values' white noise, or of the most that is added to clean
+                     ones */
+    bool clean;
+} csrec_denoise_part;
+csrec_fit_source csrec_denoise_source(const csrec_denoise_part *part);
+
+/* Fits the network further to a picture that is not known without noise (adapt.c). x
+ * [data->values], with white noise of standard deviation sigma; or `clean`: an estimate, that noise
+ * up to sigma is added to. *done receives the steps. */
 csrec_status csrec_denoiser_fit(csrec_denoiser *denoiser, const double *x, double sigma, bool clean,
                                 int64_t steps, csrec_call *call, int64_t *done, csrec_error *error);
 
