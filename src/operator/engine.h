@@ -35,6 +35,8 @@ typedef struct csrec_measured {
     double norm;                       /* ||A||_2, after csrec_measured_norm */
     bool tight;                        /* A A^T = norm^2 I */
     double eps;                        /* ||A x - y|| that is asked for; the caller's */
+    struct csrec_inverse *inverse;     /* of the methods: exact steps, or NULL */
+    csrec_pool pool;                   /* and what it owns */
 } csrec_measured;
 
 /* The measurement is checked, and real, and outlives the result. May be cleared after a failure,

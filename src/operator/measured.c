@@ -79,6 +79,7 @@ csrec_status csrec_measured_create(const csrec_context *context, const csrec_mea
 
 void csrec_measured_clear(csrec_measured *d) {
     csrec_operator_destroy(d->A);
+    csrec_pool_clear(&d->pool);
     free(d->from);
     free(d->to);
 }
