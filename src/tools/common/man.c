@@ -45,7 +45,7 @@ static const struct {
      "of fourier: frequency 0 and entry 0 are in the middle, fftshift(fft(ifftshift(x))), as of "
      "fastMRI, BART and SigPy; backward (default), ortho or forward, as of numpy.fft"},
     {"matrix, block", "float [M, entries], integer [D]",
-     "of matrix: its rows; the size of the blocks that it is applied to"},
+     "of matrix: its rows; the size of the blocks that it is applied to, zeros beyond the signal"},
     {"kernel", "float, as many axes as the signal",
      "of blur: its weights, the middle at extent / 2"},
     {"factor", "integer or [D]", "of downsample: entries along each axis that are averaged"},
