@@ -134,6 +134,7 @@ TEST(of_cssample) {
         {"$S gray.png -o w.npz -O downsample --factor 0", "--factor 0", "whole number", 1},
         {"$S gray.png -o w.npz -O downsample --factor 2 -r 0.3", "--rate", "omit it", 2},
         {"$S gray.png -o w.npz -O matrix -r 0.1 --block 7,700", "block", "extent 700", 1},
+        {"$S gray.png -o w.npz -O matrix -r 0.1 --block 7x", "--block 7x", "whole number", 1},
         {"$S gray.png -o w.npz -r 0.1 --border cut", "--border", "--block", 2},
         {"$S gray.png -o w.npz -O matrix --matrix line.npy", "line.npy", "[rows, ", 1},
         {"$S gray.png -o w.npz -O downsample --factor 2 --rows uniform", "--rows", "goes with", 2},

@@ -102,9 +102,9 @@ static csrec_status parse_extents(const char *option, const char *text, const cs
     const char *at = text;
     for (char *end; made && n < CSREC_DIMS_MAX; at = end + 1) {
         made[n] = strtoll(at, &end, 10);
-        if (end == at || made[n] < 1 || (*end && *end != ',' && *end != 'x')) break;
-        n++;
-        if (!*end) break;
+        const bool extent = end != at && made[n] >= 1 && strchr(",x", *end);
+        n = extent ? n + 1 : 0;
+        if (!extent || !*end) break;
     }
     for (int d = 1; n == 1 && d < shape->dims; d++) made[d] = made[0];
     *extents = made;
