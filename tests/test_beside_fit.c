@@ -129,7 +129,7 @@ static void check_part(const csrec_turn *t, const csrec_beside *large, csrec_bes
     const int64_t high = csrec_prior_padded(rows, large->multiple),
                   wide = csrec_prior_padded(columns, large->multiple);
     float *X = floats(source.takes * high * wide), *target = floats(high * wide);
-    source.make(source.of, t, shown, floats(source.room(source.of, t->rows, t->columns)), X,
+    source.make(source.of, t, shown, 0, floats(source.room(source.of, t->rows, t->columns)), X,
                 target);
     assert_int_equal(source.takes, 3 * T + 2 + G);
     assert_int_equal(source.first, source.takes - 1);

@@ -57,13 +57,14 @@ TEST(lists_are_sentences) {
                hdf5 = csrec_hdf5_format.format.uses;
     static const char *const endings[] = {".png", ".npy", ".tif", ".fits",
                                           ".exr", ".h5",  ".csv", NULL},
-                             *const titles[] = {".npz", "PNG",     "JPEG", ".npy", "TIFF",
-                                                "FITS", "OpenEXR", "HDF5", "CSV",  NULL};
+                             *const titles[] = {".npz",    "PNG",  "JPEG", ".npy", "TIFF", "FITS",
+                                                "OpenEXR", "HDF5", "BART", "CSV",  NULL};
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),
                         sentence(endings, (bool[]){true, true, tiff, fits, exr, hdf5, true}, "or"));
     assert_string_equal(
         csrec_format_list(CSREC_USE_SAMPLES, true, "and", text, sizeof text),
-        sentence(titles, (bool[]){true, true, jpeg, true, tiff, fits, exr, hdf5, true}, "and"));
+        sentence(titles, (bool[]){true, true, jpeg, true, tiff, fits, exr, hdf5, true, true},
+                 "and"));
     assert_string_equal(csrec_format_list(CSREC_USE_ARRAYS, false, "or", text, sizeof text),
                         ".npz");
     assert_string_equal(csrec_format_list(0, false, "or", text, sizeof text), "");
@@ -93,6 +94,7 @@ TEST(contents_name_formats) {
     assert_string_equal(content("SIMPLE  =                    T", 30), "fits");
     assert_string_equal(content("SIMPLE", 6), "csv");
     assert_string_equal(content("1,2,3\t\r\n", 8), "csv");
+    assert_string_equal(content("# Dimensions\n4 4\n", 17), "bart");
     assert_string_equal(content("1,2\0003", 5), "none");
     assert_string_equal(content("\1", 1), "none");
     assert_string_equal(content("", 0), "none");

@@ -34,7 +34,8 @@ enum {
 };
 
 /* A row of the table of file formats. A file that is read is recognised by its first bytes, not by
- * its name; the format of a new file follows from the ending of its name. */
+ * its name (but for .cfl, whose bytes are numbers alone); the format of a new file follows from the
+ * ending of its name. */
 typedef struct csrec_format {
     const char *name;    /* "png": as formats are asked for */
     const char *endings; /* ".png"; of several, separated by blanks, new files get the first */
@@ -251,6 +252,13 @@ typedef struct csrec_read_options {
                         away */
     csrec_placement *placement; /* or NULL: receives how coordinates became cells */
     csrec_facts *facts;         /* or NULL: receives what the file says beside its samples */
+    const char *coils;          /* of k-space: NULL, a file of maps [coils, shape], "estimate"
+                                   (csrec_coils_estimate), or "none": each coil is a channel. Default:
+                                   estimated of formats of k-space, none of others */
+    const char *noise; /* or NULL: covariance of coils [coils, coils], or their samples of noise
+                          [coils, n], for csrec_coils_whiten */
+    bool has_slice;
+    int64_t slice;   /* of k-space of several; default: the middle one */
     csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`
                         as its first extent, and it may have no sample. Needs CSREC_USE_SLABS of
                         file and mask */

@@ -128,6 +128,37 @@ CSREC_API const char *csrec_norm_info(int i);
 CSREC_API void csrec_doubt_centred(const csrec_measurement *measurement, bool *centred,
                                    csrec_error *remark);
 
+/* ------------------------------------------------------------------ coils --------------------- */
+
+/* Zero-initialised fields mean the defaults. */
+typedef struct csrec_coils_options {
+    int64_t kernel;      /* entries of a window of k-space along an axis: 6, of volumes 5 */
+    int64_t calibration; /* lines of the middle that are used, at most: 24, of volumes 16 */
+    double threshold;    /* of eigenvalues of windows, of the largest: 0.001. Below it is noise */
+    double crop;         /* maps are 0 where their eigenvalue is below: 0.8, 1 where all fits */
+    int threads;
+} csrec_coils_options;
+
+/* Sensitivities of coils [channels][shape][2] from the largest box around frequency 0 of which all
+ * is measured, by ESPIRiT (Uecker et al. 2014, Magnetic Resonance in Medicine 71). The measurement
+ * is through fourier without coils, and y has a channel for each. The squares of an entry's
+ * sensitivities sum to 1, or 0 where nothing was seen; the phase is that of the strongest
+ * combination of coils. sigma: NULL, or receives the standard deviation of the noise of each part
+ * of y, by the eigenvalues of windows below those of signal; 0: they do not tell. coils may be NULL
+ * then. The measurement gets them as through->coils and n_coils, with channels = 1.
+ * CSREC_ARGUMENT; CSREC_DATA: fewer than 6 lines of an axis are complete in the middle, or what
+ * csrec_measurement_check refuses; CSREC_UNSUPPORTED: too large a kernel; CSREC_MEMORY. */
+CSREC_API csrec_status csrec_coils_estimate(const csrec_measurement *measurement,
+                                            const csrec_coils_options *options, double *coils,
+                                            double *sigma, csrec_error *error);
+
+/* Makes noise white of which the covariance between coils is known, [coils][coils][2], the mean of
+ * n n^H: y and, if it has them, the coils are multiplied by the inverse of its Cholesky factor, and
+ * sigma becomes sqrt(1/2), that of each part of a number. Coils are estimated afterwards.
+ * CSREC_ARGUMENT: y is not complex, or of entries; CSREC_DATA: no covariance; CSREC_MEMORY. */
+CSREC_API csrec_status csrec_coils_whiten(csrec_measurement *measurement, const double *covariance,
+                                          csrec_error *error);
+
 /* The checks of csrec_measurement_read, for measurements built in memory. `name` names the data in
  * the error text. */
 CSREC_API csrec_status csrec_measurement_check(const csrec_measurement *measurement,

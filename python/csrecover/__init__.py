@@ -39,7 +39,7 @@ from ._sample import positions_of, sample
 from ._sequence import Sequence, sequence
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
-from ._through import Through, measure
+from ._through import Through, estimate_coils, measure
 from ._tiles import Tiles, tiles
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ __all__ = [
     "OutOfMemoryError", "Pairs", "Placement", "Progress", "RecoverInfo", "RecoveryWarning",
     "Sequence", "Solution", "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
     "Wavelet", "backends", "bases", "conv2d",
-    "conv2d_backward", "datasets", "doubts", "estimate_noise", "find_outliers", "haar_rows",
+    "conv2d_backward", "datasets", "doubts", "estimate_coils", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "inpaint_each", "learn_conv", "learn_gmm", "learn_net", "learn_pca", "measure",
     "measure_rounds", "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "sequence", "solve", "solvers", "ssim",

@@ -233,6 +233,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
          channels_first: bool = False, volume: bool = False, grid: Any = None,
          coordinates: Optional[str] = None, values: Optional[str] = None,
          cell_means: bool = False, labels: bool = False, guides: bool = True,
+         coils: str | os.PathLike[str] | None = None,
+         noise: str | os.PathLike[str] | None = None, slice: Optional[int] = None,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole picture or array.
 
@@ -262,6 +264,13 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     guides : bool, optional
         False: without those of the file, in a .npz, or layers of an OpenEXR: albedo, normals, depth
         (numbers of rays and variances are no guides: they are always read)
+    coils : str or path, optional
+        of k-space: a file of sensitivities [coils, axes of the picture]; "estimate", the default for
+        BART, fastMRI and ISMRMRD; or "none", each coil is a channel
+    noise : str or path, optional
+        of k-space: a file of the covariance of the coils, or of samples of their noise [coils, N]
+    slice : int, optional
+        of k-space of several slices; default: the middle one
     callback : callable, optional
         called with a :class:`Progress` where positions are drawn again; a true result raises
         :class:`Stopped`
@@ -290,6 +299,10 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
     error, options = new_error(), ffi.new("csrec_read_options *")
     name = NULL if mask is None else path_bytes(mask)
+    given = [NULL if each is None else path_bytes(each) for each in (coils, noise)]
+    options.coils, options.noise = given
+    if slice is not None:
+        options.has_slice, options.slice = True, whole(slice, "slice")
     options.mask, options.channels_last = name, flag(channels_last, "channels_last")
     options.channels_first = flag(channels_first, "channels_first")
     options.volume = flag(volume, "volume")

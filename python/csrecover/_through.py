@@ -272,6 +272,74 @@ def _bordered(values: np.ndarray, border: str, through: Through, dims: int) -> n
     return values
 
 
+def _kspace(y: Any, mask: Any, centred: bool) -> tuple[np.ndarray, Any, list[Any]]:
+    """k-space [coils, shape], and the measurement of those of its frequencies that are known."""
+    from ._measurement import Measurement, to_c
+    values = numbers(y, "kspace")
+    if not 2 <= values.ndim <= 4:
+        raise ArgumentError(f"kspace has shape {values.shape}; give [coils, 1 to 3 axes]")
+    known = (values != 0).any(0) if mask is None else np.asarray(mask, bool)
+    if known.shape != values.shape[1:]:
+        raise ArgumentError(f"mask has shape {known.shape}; give {values.shape[1:]}")
+    scan = Measurement(values[:, known].T.astype(np.complex128), np.flatnonzero(known), known.shape,
+                       through=Through("fourier", complex=True, centred=flag(centred, "centred")))
+    return values, *to_c(scan)
+
+
+def estimate_coils(kspace: Any, mask: Any = None, *, centred: bool = True, kernel: int = 0,
+                   calibration: int = 0, threshold: float = 0.0, crop: float = 0.0,
+                   threads: int = 0) -> np.ndarray:
+    """Sensitivities of coils from the complete lines in the middle of k-space (ESPIRiT).
+
+    Parameters
+    ----------
+    kspace : array_like
+        [coils, axes of the picture], complex
+    mask : array_like, optional
+        bool, what was measured; default: what is not 0 in all coils
+    centred : bool, optional
+        frequency 0 is in the middle, as of fastMRI, BART and SigPy; else first, as of numpy.fft
+    kernel : int, optional
+        entries of a window along an axis; 0: 6, of volumes 5
+    calibration : int, optional
+        lines of the middle that are used, at most; 0: 24, of volumes 16
+    threshold : float, optional
+        eigenvalues of windows below this share of the largest are noise; 0: 0.001
+    crop : float, optional
+        sensitivities are 0 where their eigenvalue is below; 0: 0.8
+    threads : int, optional
+        0: all cores
+
+    Returns
+    -------
+    coils : numpy.ndarray
+        complex, of the shape of kspace: squares of an entry sum to 1, or 0 where nothing was seen
+
+    Notes
+    -----
+    Fewer than 6 complete lines of an axis in the middle are a :class:`DataError`.
+
+    Examples
+    --------
+    >>> image = csrecover.datasets.picture("discs", 64)
+    >>> v, u = np.mgrid[:64, :64] / 64
+    >>> maps = np.stack([1 - u / 2, 0.5 + v / 2])
+    >>> kspace = np.fft.fftshift(np.fft.fft2(np.fft.ifftshift(maps * image, (1, 2))), (1, 2))
+    >>> found = csrecover.estimate_coils(kspace)
+    >>> bool(abs(np.hypot(*abs(found[:, 30:34, 30:34])) - 1).max() < 1e-6)
+    True
+    """
+    values, made, keep = _kspace(kspace, mask, centred)
+    options = ffi.new("csrec_coils_options *", {
+        "kernel": whole(kernel, "kernel"), "calibration": whole(calibration, "calibration"),
+        "threshold": scalar(threshold, "threshold"), "crop": scalar(crop, "crop"),
+        "threads": whole(threads, "threads")})
+    found, error = np.zeros(values.shape, np.complex128), new_error()
+    check(lib.csrec_coils_estimate(made, options, pointer(found), NULL, error), error)
+    del keep
+    return found
+
+
 def _rows(made: Any, through: Through, all_rows: int, entries: int, rate: Optional[float],
           count: Optional[int], rows: Optional[str], seed: int) -> np.ndarray:
     if rate is not None and count is not None:

@@ -167,8 +167,8 @@ csrec_status csrec_files_add_signal(csrec_files *files, const char *path,
     const csrec_format_row *row = csrec_format_row_of(format);
     /* Lines of coordinates and values have any number of them. */
     const bool lists = row == &csrec_csv_format && csrec_image_is_listed(signal);
-    if (row && signal->is_complex && row != &csrec_npy_format && !lists)
-        return csrec_fail(error, CSREC_ARGUMENT, "%s: complex values are written as .npy alone",
+    if (row && signal->is_complex && !row->is_complex && !lists)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: complex values are written as .npy or .cfl",
                           path);
     const char *reason = row && !lists ? refusal_of(row, signal) : NULL;
     if (reason) return csrec_fail(error, CSREC_ARGUMENT, "%s: %s", path, reason);
@@ -289,9 +289,11 @@ static bool is_text(const uint8_t *head, size_t count) {
     return true;
 }
 
+/* Of BART alone the bytes tell nothing: they are numbers. */
 static const csrec_format_row *row_of_content(csrec_input *input) {
     uint8_t head[HEAD];
     size_t count = csrec_input_peek(input, 0, head, sizeof head);
+    if (count && input->file && named(input->name) == &csrec_bart_format) return &csrec_bart_format;
     for (int i = 0; count && i < ROWS; i++)
         if (begins(rows[i], head, count)) return rows[i];
     if (count && follows_block(input)) return &csrec_hdf5_format;

@@ -81,6 +81,7 @@ typedef struct csrec_format_row {
     csrec_status (*open_slabs)(csrec_input *input, const csrec_read_options *options,
                                csrec_measurement *form, csrec_slab_source *source,
                                csrec_error *error);
+    bool is_complex; /* complex values are written */
     int members; /* CSREC_USE_READ, CSREC_USE_WRITE: where a path may go on with input->member */
     /* Why signals of that shape cannot be written, and the remedy; or NULL, as without it. */
     const char *(*refusal)(const csrec_shape *shape, int64_t channels);
@@ -109,6 +110,7 @@ const csrec_format_row *csrec_format_row_of(const csrec_format *format);
     X(fits)                                                                                        \
     X(exr)                                                                                         \
     X(hdf5)                                                                                        \
+    X(bart)                                                                                        \
     X(csv)                                                                                         \
     CSREC_MORE_FORMATS(X)
 

@@ -163,6 +163,7 @@ void csrec_input_close(csrec_input *input) {
     if (!input) return;
     if (input->file) fclose(input->file);
     free(input->owned);
+    free(input->noise);
     *input = (csrec_input){.name = input->name};
 }
 
@@ -354,6 +355,12 @@ static void take_text(const uint8_t *tail, int64_t n, char *text, size_t room) {
 
 csrec_status csrec_fingerprint_read(const char *path, char *text, size_t room, csrec_error *error) {
     csrec_input input;
+    char header[CSREC_PATH_ROOM];
+    const size_t length = strlen(path);
+    if (csrec_format_of(path) == &csrec_bart_format.format && length < sizeof header) {
+        strcpy(header, path); /* numbers alone are in the .cfl */
+        path = strcpy(header + length - 3, "hdr") - (length - 3);
+    }
     csrec_status status = input_open_whole(path, &input, error);
     if (status) return status;
     uint8_t *tail = malloc(TAIL);

@@ -28,6 +28,10 @@ typedef struct csrec_input {
     bool each;         /* so are those of rays and variances of single samples */
     bool labels;       /* indices of a palette are wanted, not its colours */
     const float *rays; /* NULL, or of each entry, 0: it is not measured, whatever its value */
+    bool kspace;       /* channels are coils, whose maps are estimated unless options say other */
+    int64_t slices;    /* of k-space, of which the options chose one; 0: there is one */
+    double *noise;     /* covariance of coils, to be freed with the input, or NULL */
+    int64_t noise_coils;
     csrec_facts facts; /* that the reader found */
 } csrec_input;
 

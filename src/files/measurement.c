@@ -8,6 +8,7 @@
 
 #include "base/threads.h"
 #include "files/format.h"
+#include "files/kspace.h"
 #include "files/measurement.h"
 #include "measurement/each.h"
 
@@ -408,6 +409,7 @@ csrec_status csrec_measurement_parse(csrec_input *input, const csrec_read_option
     if (status) return status;
     bool empty = (input->slab.count > 0 || (options && options->empty)) && result.n == 0;
     if (!empty) status = csrec_measurement_check(&result, input->name, error);
+    if (!status) status = csrec_kspace_finish(input, options ? options : &defaults, &result, error);
     return csrec_measurement_deliver(status, &result, measurement);
 }
 

@@ -2,6 +2,7 @@
 /* engine.h - mean, covariance and eigenvectors as a device is asked for them. */
 #pragma once
 
+#include "base/eigen.h"
 #include "csrec/learn.h"
 #include "device/device.h"
 
@@ -90,24 +91,3 @@ csrec_status csrec_statistics_check_centred(int64_t m, int64_t n, const float *X
 /* Resets all sums; rows added next give second moments about `mean` [n], whatever their own mean
  * is. Keeps the memory. */
 void csrec_statistics_restart(csrec_statistics *statistics, const double *mean);
-
-/* ---- eigenvectors of symmetric matrices: of many small ones at a time, or by LAPACK, which
- * OpenBLAS exports under Fortran names (Debian's OpenBLAS has no LAPACKE). */
-
-/* Above it LAPACK's blocked reduction is faster, with or without threads. */
-enum { CSREC_EIGEN_SMALL = 256 };
-
-/* All eigenvalues of the symmetric A [n][n] (destroyed), in no order, and their unit vectors as
- * rows of V [n][n]: A = V^T diag(values) V to a few roundings of the largest entry. work: [4
- * n]. Runs on the calling thread without BLAS. false: not finite, or not converged after 30 steps
- * an eigenvalue. */
-bool csrec_eigen_all(int n, double *A, double *values, double *V, double *work);
-
-/* The `count` largest eigenvalues of the symmetric A [n][n], largest first, and their unit
- * vectors as rows of V [count][n], the largest entry of each positive. Reads the lower triangle of
- * A and overwrites it. n <= 2^15. */
-csrec_status csrec_eigen_largest(int n, double *A, int count, double *values, double *V,
-                                 csrec_error *error);
-
-/* Chooses the sign of an eigenvector so that its largest entry is positive. */
-void csrec_eigen_sign(int64_t n, double *v);

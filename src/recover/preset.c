@@ -9,8 +9,8 @@
 
 static const csrec_setting one_block[] = {{"block", 8}};
 static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
-static const csrec_setting more_steps[] = {{"iterations", 40}, {"last", 4}};
-static const csrec_setting most_steps[] = {{"iterations", 80}, {"turns", 2}};
+static const csrec_setting adapted[] = {{"steps", 24}};
+static const csrec_setting adapted_more[] = {{"steps", 80}, {"rounds", 3}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
 static const csrec_setting fitted_beside[] = {{"steps", 200}, {"turns", 8}};
 static const csrec_setting quick_vote[] = {{"ways", 3}};
@@ -70,9 +70,9 @@ static const struct preset {
     {.name = "fast", .method = &csrec_method_tv, .through = true},
     {"balanced", &csrec_method_pnp, .prior = true, .standard = true, .through = true},
     {.name = "balanced", .method = &csrec_method_tv, .standard = true, .through = true},
-    {"best", &csrec_method_pnp, more_steps, 2, .prior = true, .through = true},
+    {"best", &csrec_method_pnp, adapted, 1, .prior = true, .through = true},
     {.name = "best", .method = &csrec_method_tv, .through = true},
-    {"max", &csrec_method_pnp, most_steps, 2, .prior = true, .through = true},
+    {"max", &csrec_method_pnp, adapted_more, 2, .prior = true, .through = true},
     {.name = "max", .method = &csrec_method_tv, .through = true},
     {"fast", &csrec_method_smooth, quick_vote, 1, .axes = 1},
     {.name = "balanced", .method = &csrec_method_smooth, .standard = true, .axes = 1},

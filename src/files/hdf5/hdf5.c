@@ -196,6 +196,7 @@ const csrec_format_row csrec_hdf5_format = {
     .members = CSREC_USE_READ | CSREC_USE_WRITE,
     .signal = csrec_hdf5_signal,
     .peek = csrec_hdf5_peek,
+    .measurement = csrec_hdf5_measurement,
     .refusal = refusal,
     .write = csrec_hdf5_write,
     .write_slabs = csrec_hdf5_write_slabs,

@@ -153,6 +153,9 @@ int csrec_hdf5_time(const csrec_hdf5 *h5, hid_t dataset);
 void csrec_hdf5_copy_beside(const csrec_hdf5 *h5, hid_t like, hid_t dataset, hid_t file);
 
 csrec_status csrec_hdf5_signal(csrec_input *input, csrec_image *signal, csrec_error *error);
+/* k-space of fastMRI or ISMRMRD, or as without it. */
+csrec_status csrec_hdf5_measurement(csrec_input *input, const csrec_read_options *options,
+                                    csrec_measurement *measurement, csrec_error *error);
 csrec_status csrec_hdf5_peek(csrec_input *input, csrec_image *signal, bool *transparent,
                              csrec_error *error);
 csrec_status csrec_hdf5_write(csrec_files *files, const char *path, const csrec_image *signal,

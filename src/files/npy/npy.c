@@ -373,6 +373,7 @@ const csrec_format_row csrec_npy_format = {
                    CSREC_USE_SLABS,
                NULL},
     .magic = {{CSREC_NPY_MAGIC, sizeof CSREC_NPY_MAGIC - 1}},
+    .is_complex = true,
     .signal = read_signal,
     .peek = peek,
     .refusal = refusal,

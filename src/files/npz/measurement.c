@@ -379,6 +379,7 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     if (!status) status = csrec_npz_guides_read(&npz, !options->no_guides, &m, error);
     if (!status) status = csrec_npz_each_read(&npz, &m, error);
     if (!status) status = read_y(&npz, &m, error);
+    if (!status) status = csrec_through_noise(&npz, input, error);
     if (!status) input->facts.lost = csrec_each_leave_lost(&m);
     if (!status) csrec_through_look(&npz, &m, &input->facts.remark);
     csrec_npz_close(&npz);

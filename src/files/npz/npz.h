@@ -105,6 +105,8 @@ csrec_status csrec_npz_open_slabs(csrec_input *input, const csrec_read_options *
  * two values of each row of `split`. */
 csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *measurement,
                                 csrec_error *error);
+/* The array noise_covariance, for csrec_kspace_finish. */
+csrec_status csrec_through_noise(const csrec_npz *npz, csrec_input *input, csrec_error *error);
 /* What y shows of frequencies, or of complex values that the file does not explain. */
 void csrec_through_look(const csrec_npz *npz, csrec_measurement *measurement, csrec_error *remark);
 

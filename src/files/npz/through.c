@@ -234,6 +234,17 @@ csrec_status csrec_through_read(const csrec_npz *npz, csrec_measurement *m, csre
     return status ? status : correct_sizes(npz, m, error);
 }
 
+csrec_status csrec_through_noise(const csrec_npz *npz, csrec_input *input, csrec_error *error) {
+    csrec_shape shape;
+    if (!csrec_npz_has(npz, "noise_covariance")) return CSREC_OK;
+    csrec_status status = read_array(npz, "noise_covariance", true, &input->noise, &shape, error);
+    input->noise_coils = status ? 0 : shape.dim[0];
+    if (status || (shape.dims == 2 && shape.dim[0] == shape.dim[1])) return status;
+    return csrec_fail(error, CSREC_DATA,
+                      "%s: array 'noise_covariance': is not square; save [coils, coils]",
+                      npz->name);
+}
+
 /* Repeated positions are found later (csrec_measurement_check); here they do no harm. */
 void csrec_through_look(const csrec_npz *npz, csrec_measurement *m, csrec_error *remark) {
     csrec_error seen;

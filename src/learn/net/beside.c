@@ -216,8 +216,9 @@ static void *cut(const csrec_turn *t, const void *picture, size_t size, void *to
 }
 
 /* Planes of the part as it is are then turned, as those of a pass. */
-static void make_part(const void *of, const csrec_turn *t, const uint8_t *shown, float *work,
-                      float *X, float *target) {
+static void make_part(const void *of, const csrec_turn *t, const uint8_t *shown, uint64_t key,
+                      float *work, float *X, float *target) {
+    (void)key;
     const csrec_beside_part *whole = of;
     const csrec_turn turn = {t->turn, t->columns, 0, 0, t->rows, t->columns};
     const int64_t n = t->rows * t->columns, rows = csrec_turned_rows(t),

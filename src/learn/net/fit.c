@@ -82,12 +82,14 @@ static int64_t show(fit *f, const csrec_turn *t, double share, uint64_t key, int
     for (int64_t r = 0; r < rows; r++)
         for (int64_t c = 0; c < columns; c++) {
             int64_t at = r * columns + c;
-            bool sample = f->s->known[csrec_turn_source(t, r, c)] != 0;
-            bool shows = sample && csrec_random_uniform(key, STREAM_PIXEL, (uint64_t)at) < share;
+            bool sample = !f->s->known || f->s->known[csrec_turn_source(t, r, c)] != 0;
+            bool shows = sample && (!f->s->known ||
+                                    csrec_random_uniform(key, STREAM_PIXEL, (uint64_t)at) < share);
+            bool counts = sample && (!f->s->known || !shows);
             known[at] = shows;
-            hidden[r * across + c] = sample && !shows;
+            hidden[r * across + c] = counts;
             shown += shows;
-            hid += sample && !shows;
+            hid += counts;
         }
     return shown < hid ? shown : hid;
 }
@@ -99,13 +101,13 @@ static void make_copy(fit *f, int64_t step, int copy) {
     float *X = f->X + copy * f->s->takes * f->plane,
           *target = f->dY + copy * f->s->makes * f->plane;
     csrec_turn t;
+    uint64_t key = 0;
     int64_t least = 0;
     for (int i = 0; i < TRIES && least < 1; i++) {
         int first = 4 * (copy * TRIES + i);
         t = draw_part(f, step, first);
         double share = SHOWN_LEAST + (SHOWN_MOST - SHOWN_LEAST) * draw(f, step, first + 3);
-        uint64_t key =
-            csrec_random_u64(f->o->seed, STREAM_STEP + 2, (uint64_t)(step * 4096 + first));
+        key = csrec_random_u64(f->o->seed, STREAM_STEP + 2, (uint64_t)(step * 4096 + first));
         least = show(f, &t, share, key, copy);
     }
     memset(target, 0, (size_t)(f->s->makes * f->plane) * sizeof *target);
@@ -114,8 +116,8 @@ static void make_copy(fit *f, int64_t step, int copy) {
         memset(hidden, 0, (size_t)f->plane);
         return;
     }
-    f->s->make(f->s->of, &t, f->shown + copy * f->rows * f->columns, f->work + copy * f->room, X,
-               target);
+    f->s->make(f->s->of, &t, f->shown + copy * f->rows * f->columns, key, f->work + copy * f->room,
+               X, target);
 }
 
 /* dY = gradient of the mean squared error at hidden pixels: 2 (F + D - z) / their number. */
@@ -139,7 +141,8 @@ static void set_gradient(fit *f) {
 }
 
 static csrec_status take_step(fit *f, int64_t step, csrec_error *error) {
-    csrec_net_adam adam = {.rate = f->o->rate, .average = AVERAGE};
+    const double left = 1.0 - (double)step / (double)f->o->steps;
+    csrec_net_adam adam = {.rate = f->o->rate * (f->o->falls ? left : 1.0), .average = AVERAGE};
     int64_t height = csrec_prior_padded(step % 2 ? f->columns : f->rows, f->multiple);
 #pragma omp parallel for schedule(static) num_threads(f->o->threads)
     for (int b = 0; b < f->o->copies; b++) make_copy(f, step, b);

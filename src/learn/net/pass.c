@@ -31,11 +31,11 @@ void csrec_turn_planes(const csrec_turn *t, int64_t count, const float *planes, 
 }
 
 static csrec_status open_network(csrec_prior_pass *p, const csrec_model *model, int64_t channels,
-                                 bool together, const csrec_context *context,
+                                 int64_t prior, const csrec_context *context,
                                  const csrec_net_options *options, csrec_error *error) {
     csrec_status status = CSREC_OK;
     if (!model) {
-        status = csrec_prior_find(together ? channels : 1, &p->found, error);
+        status = csrec_prior_find(prior, &p->found, error);
         model = p->found;
     }
     if (status) return status;
@@ -51,12 +51,12 @@ static csrec_status open_network(csrec_prior_pass *p, const csrec_model *model, 
     return status;
 }
 
-csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels, bool together,
+csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels, int64_t prior,
                                      const csrec_context *context, const csrec_net_options *options,
                                      int64_t height, int64_t width, csrec_prior_pass *p,
                                      csrec_error *error) {
     *p = (csrec_prior_pass){.height = height, .width = width};
-    csrec_status status = open_network(p, model, channels, together, context, options, error);
+    csrec_status status = open_network(p, model, channels, prior, context, options, error);
     if (status) return status;
     size_t n = (size_t)(height * width), own = (size_t)p->channels;
     size_t plane =
@@ -132,8 +132,9 @@ static int64_t room(const void *of, int64_t rows, int64_t columns) {
     return p->samples->channels * rows * columns + csrec_pyramid_work(rows, columns);
 }
 
-static void make_part(const void *of, const csrec_turn *t, const uint8_t *shown, float *work,
-                      float *X, float *target) {
+static void make_part(const void *of, const csrec_turn *t, const uint8_t *shown, uint64_t key,
+                      float *work, float *X, float *target) {
+    (void)key;
     const csrec_prior_part *p = of;
     const int64_t n = t->rows * t->columns, count = p->samples->height * p->samples->width;
     csrec_prior_samples s = *p->samples;

@@ -54,10 +54,10 @@ typedef struct csrec_prior_pass {
     csrec_pool pool; /* of these arrays */
 } csrec_prior_pass;
 
-/* model NULL: the installed prior for so many channels, 1 or 3. A model for 1 channel serves any
+/* model NULL: the installed prior of csrec_prior_find. A model for 1 channel serves any
  * number, one by one. May be cleared after a failure, too. CSREC_DATA: a model for other channels;
  * CSREC_FILE, CSREC_MEMORY. */
-csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels, bool together,
+csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels, int64_t prior,
                                      const csrec_context *context, const csrec_net_options *options,
                                      int64_t height, int64_t width, csrec_prior_pass *pass,
                                      csrec_error *error);
@@ -79,16 +79,17 @@ enum { CSREC_FIT_SIDE = 256 }; /* of a part, at most, in pixels; a multiple of 3
 typedef struct csrec_fit_source {
     const void *of;
     int64_t height, width;
-    const uint8_t *known; /* [height][width], not 0: a sample, to be shown or hidden */
+    const uint8_t *known; /* [height][width], not 0: a sample, to be shown or hidden. NULL: all
+                             pixels are shown, and all count */
     int64_t channels;
     int64_t takes, makes; /* planes of the network */
     int64_t first;        /* the plane that the first D is added to */
     /* Floats of work for a part of so many rows and columns. */
     int64_t (*room)(const void *of, int64_t rows, int64_t columns);
     /* X: planes of a part of which no sample is known but those shown [rows][columns], as it is
-     * turned; target: of each channel, normal values where there are samples. */
-    void (*make)(const void *of, const csrec_turn *part, const uint8_t *shown, float *work,
-                 float *X, float *target);
+     * turned; target: of each channel, normal values where there are samples; key: of draws. */
+    void (*make)(const void *of, const csrec_turn *part, const uint8_t *shown, uint64_t key,
+                 float *work, float *X, float *target);
 } csrec_fit_source;
 
 /* Of samples for passes of this network. Both stay. */
@@ -102,6 +103,7 @@ typedef struct csrec_fit_options {
     int64_t steps;
     int copies;     /* parts of the picture in a step */
     double rate;    /* of Adam */
+    bool falls;     /* the rate, to 0 in the end */
     double seconds; /* at most; 0: no limit */
     uint64_t seed;
     int threads; /* at least 1; the result does not depend on it */

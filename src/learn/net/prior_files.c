@@ -63,6 +63,7 @@ static bool find(const char *name, char path[PATH_ROOM]) {
 static bool find_prior(int64_t channels, char path[PATH_ROOM]) {
     if (channels == CSREC_PRIOR_RENDERED) return find("prior-rendered.npz", path);
     if (channels == 0) return find("prior-beside.npz", path);
+    if (channels == CSREC_PRIOR_NOISE && find("prior-noise.npz", path)) return true;
     return (channels == 3 && find("prior-colour.npz", path)) || find("prior-gray.npz", path);
 }
 
@@ -86,6 +87,6 @@ csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error
         "prior-%s.npz: no learned prior is installed in %.200s%s%s; name its folder in "
         "the environment variable " CSREC_PRIORS ", give a model of kind %s, or use "
         "quality fast",
-        channels > 0 ? "gray" : kind, named ? named : path, named ? "" : "/",
+        strcmp(kind, "net") == 0 ? "gray" : kind, named ? named : path, named ? "" : "/",
         named ? "" : folders[1], kind);
 }

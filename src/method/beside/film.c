@@ -28,8 +28,8 @@ static csrec_status open_alone(csrec_film *f, const csrec_measurement *m, bool n
     if (network && !csrec_prior_installed(1, 0, NULL)) f->votes = f->moves = false;
     if (!f->votes && !f->moves) return CSREC_OK;
     if (network)
-        status = csrec_prior_pass_create(NULL, C, csrec_measurement_even(m), f->r.context, options,
-                                         f->height, f->width, &f->prior, error);
+        status = csrec_prior_pass_create(NULL, C, csrec_measurement_even(m) ? C : 1, f->r.context,
+                                         options, f->height, f->width, &f->prior, error);
     const int64_t planes = network && !status ? f->prior.channels : 0;
     CSREC_TAKE(&f->pool, f->plane, planes * n);
     CSREC_TAKE(&f->pool, f->sum, planes * n);

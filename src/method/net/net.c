@@ -40,12 +40,18 @@ typedef struct job {
     csrec_call call;
 } job;
 
+/* Where all is known, with noise, a denoiser is wanted. What is fitted sees samples hidden. */
+static int64_t prior_for(const job *j) {
+    const bool whole = j->m->n == j->height * j->width && j->m->sigma > 0.0;
+    if (setting(j->r, "together") != 0) return j->m->channels;
+    return whole && setting(j->r, "steps") == 0 ? CSREC_PRIOR_NOISE : 1;
+}
+
 static csrec_status open_network(job *j, csrec_error *error) {
     const csrec_net_options options = {.threads = j->r->options->threads,
                                        .fast = setting(j->r, "steps") > 0};
-    return csrec_prior_pass_create(j->r->options->model, j->m->channels,
-                                   setting(j->r, "together") != 0, j->r->context, &options,
-                                   j->height, j->width, &j->pass, error);
+    return csrec_prior_pass_create(j->r->options->model, j->m->channels, prior_for(j),
+                                   j->r->context, &options, j->height, j->width, &j->pass, error);
 }
 
 /* ------------------------------------------------------------------ memory */

@@ -30,8 +30,8 @@
 #include "operator/mask.h"
 
 /* It ends after so many steps in which t falls by less than this share of the least before, and is
- * lost where it is so many times the least. */
-enum { STALLS = 3 };
+ * lost where it is so many times the least. So many steps follow a fit of the network at most. */
+enum { STALLS = 3, AFTER = 8 };
 static const double FALLS = 0.01, GROWS = 1.5;
 
 /* Tones that do not count. */
@@ -117,23 +117,36 @@ static csrec_status denoise(csrec_pnp *p, double level, int turns, csrec_error *
     return status;
 }
 
-csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_error *error) {
-    const int64_t K = (int64_t)csrec_pnp_setting(p, "iterations");
+/* Until the level falls no more, and at most until *done is `end`. p->w: u, of *level. */
+static csrec_status pass_messages(csrec_pnp *p, int64_t end, int64_t *done, double *level,
+                                  bool *lost, csrec_error *error) {
     const int turns = (int)csrec_pnp_setting(p, "turns");
-    double level = 0.0, least = INFINITY;
+    double least = INFINITY;
     int stalls = 0;
+    csrec_status status = CSREC_OK;
+    for (; *done < end && !status; ++*done) {
+        const csrec_progress now = {"plug-and-play", *done, end, -1.0};
+        if (csrec_call_report(&p->call, &now)) break;
+        status = csrec_pnp_decorrelate(p, level);
+        *lost = !(*level <= GROWS * fmax(least, NOTHING * p->tone));
+        if (*lost || (!(*level < (1.0 - FALLS) * least) && ++stalls > STALLS)) break;
+        least = fmin(least, *level);
+        if (!status) status = denoise(p, *level, turns, error);
+        if (!status && *done + 1 < end) status = correct(p, *level, turns, error);
+    }
+    return status;
+}
+
+csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_error *error) {
+    int64_t rounds = csrec_pnp_fits(p), end = (int64_t)csrec_pnp_setting(p, "iterations");
+    double level = 0.0;
     csrec_status status = begin(p);
     if (status) return csrec_fail(error, status, "plug-and-play: %s", csrec_status_text(status));
     status = csrec_pnp_open(p, error);
-    for (*done = 0; *done < K && !status; ++*done) {
-        const csrec_progress now = {"plug-and-play", *done, K, -1.0};
-        if (csrec_call_report(&p->call, &now)) break;
-        status = csrec_pnp_decorrelate(p, &level);
-        *lost = !(level <= GROWS * fmax(least, NOTHING * p->tone));
-        if (*lost || (!(level < (1.0 - FALLS) * least) && ++stalls > STALLS)) break;
-        least = fmin(least, level);
-        if (!status) status = denoise(p, level, turns, error);
-        if (!status && *done + 1 < K) status = correct(p, level, turns, error);
+    if (!status) status = pass_messages(p, end, done, &level, lost, error);
+    for (; rounds > 0 && !status && !*lost && !csrec_call_stopped(&p->call); rounds--) {
+        status = csrec_pnp_adapt(p, p->w, level, false, error);
+        if (!status) status = pass_messages(p, *done + AFTER, done, &level, lost, error);
     }
     return status || *lost ? status : csrec_pnp_meet(p, p->mean);
 }
@@ -297,18 +310,33 @@ static csrec_status step(csrec_pnp *p, bool admm, double sigma, double next, csr
     return status;
 }
 
+/* Steps `from` to K. */
+static csrec_status alternate(csrec_pnp *p, bool admm, int64_t from, int64_t *done,
+                              csrec_error *error) {
+    const int64_t K = (int64_t)csrec_pnp_setting(p, "iterations");
+    csrec_status status = CSREC_OK;
+    for (int64_t k = from; k < K && !status; k++, ++*done) {
+        const csrec_progress now = {"plug-and-play", k, K, -1.0};
+        if (csrec_call_report(&p->call, &now)) break;
+        status = step(p, admm, noise_at(p, k, K), noise_at(p, k + 1, K), error);
+    }
+    return status;
+}
+
 csrec_status csrec_pnp_split(csrec_pnp *p, bool admm, int64_t *done, csrec_error *error) {
     const int64_t K = (int64_t)csrec_pnp_setting(p, "iterations");
+    int64_t rounds = csrec_pnp_fits(p);
     csrec_status status = start(p);
     if (status) return csrec_fail(error, status, "plug-and-play: %s", csrec_status_text(status));
     p->tone = tone_of(p);
     status = csrec_pnp_open(p, error);
     memcpy(p->mean, p->z, (size_t)p->data.values * sizeof *p->mean);
     memset(p->w, 0, (size_t)p->data.values * sizeof *p->w);
-    for (*done = 0; *done < K && !status; ++*done) {
-        const csrec_progress now = {"plug-and-play", *done, K, -1.0};
-        if (csrec_call_report(&p->call, &now)) break;
-        status = step(p, admm, noise_at(p, *done, K), noise_at(p, *done + 1, K), error);
+    *done = 0;
+    if (!status) status = alternate(p, admm, 0, done, error);
+    for (; rounds > 0 && !status && !csrec_call_stopped(&p->call); rounds--) {
+        status = csrec_pnp_adapt(p, p->mean, noise_at(p, K / 2, K), true, error);
+        if (!status) status = alternate(p, admm, K / 2, done, error);
     }
     return status ? status : csrec_pnp_meet(p, p->mean);
 }

@@ -19,8 +19,8 @@ static csrec_status create_network(csrec_denoiser *d, csrec_error *error) {
     const csrec_shape *shape = &d->data->m->shape;
     const size_t values = (size_t)d->data->values, n = (size_t)d->data->entries;
     csrec_status status =
-        csrec_prior_pass_create(r->options->model, d->channels, false, r->context, &options,
-                                shape->dim[0], shape->dim[1], &d->pass, error);
+        csrec_prior_pass_create(r->options->model, d->channels, CSREC_PRIOR_NOISE, r->context,
+                                &options, shape->dim[0], shape->dim[1], &d->pass, error);
     if (status) return status;
     CSREC_TAKE(&d->pool, d->values, values);
     CSREC_TAKE(&d->pool, d->result, values);
@@ -57,13 +57,18 @@ void csrec_denoiser_clear(csrec_denoiser *d) {
     csrec_pool_clear(&d->pool);
 }
 
+void csrec_denoiser_take(csrec_denoiser *d, const double *x) {
+    const int64_t n = d->data->entries;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < d->channels; c++)
+            d->values[c * n + i] = (float)(x[i * d->channels + c] / d->tone);
+}
+
 static csrec_status by_network(csrec_denoiser *d, const double *x, double sigma, int turns,
                                csrec_call *call, double *z, csrec_error *error) {
     const int64_t n = d->data->entries, channels = d->channels, own = d->pass.channels;
     csrec_status status = CSREC_OK;
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t c = 0; c < channels; c++)
-            d->values[c * n + i] = (float)(x[i * channels + c] / d->tone);
+    csrec_denoiser_take(d, x);
     memset(d->result, 0, (size_t)d->data->values * sizeof *d->result);
     for (int64_t c = 0; c < channels && !status; c += own) {
         const csrec_prior_samples s = {.channels = (int)own,
@@ -128,7 +133,7 @@ csrec_status csrec_denoiser_slope(csrec_denoiser *d, const double *x, const doub
     return status;
 }
 
-enum { ITERATIONS, TURNS = 4, GROUPS };
+enum { ITERATIONS, TURNS = 4, STEPS, ROUNDS, GROUPS };
 
 static const csrec_param params[] = {
     {"iterations", 20, 1, 1000, "denoisings at most"},
@@ -136,6 +141,8 @@ static const csrec_param params[] = {
     {"last", 3, 1, 255, "and the last, unless the measurements have more"},
     {"relax", 150, 100, 200, "percent of each step towards the measurements that is made"},
     {"turns", 1, 1, 8, "flips and turns of the picture that each denoising averages"},
+    {"steps", 0, 0, 1000000, "steps that fit the network further to this picture; 0: none"},
+    {"rounds", 1, 1, 100, "of such fits, each with so many steps, and denoisings after it"},
     {"groups", 0, 0, 1, "1: Gaussian groups denoise; 0: the learned prior's network"},
     {"splitting", 0, 0, 3,
      "1: message passing, for rows that mix all entries; 2: half-quadratic splitting; 3: "
@@ -153,6 +160,18 @@ double csrec_pnp_setting(const csrec_pnp *p, const char *name) {
 csrec_status csrec_pnp_open(csrec_pnp *p, csrec_error *error) {
     const bool groups = csrec_pnp_setting(p, "groups") != 0.0;
     return csrec_denoiser_create(p->recovery, &p->data, p->tone, groups, &p->denoiser, error);
+}
+
+int64_t csrec_pnp_fits(const csrec_pnp *p) {
+    const bool fits = csrec_pnp_setting(p, "steps") > 0.0 && !p->denoiser.groups;
+    return fits ? (int64_t)csrec_pnp_setting(p, "rounds") : 0;
+}
+
+csrec_status csrec_pnp_adapt(csrec_pnp *p, const double *x, double sigma, bool clean,
+                             csrec_error *error) {
+    int64_t done;
+    return csrec_denoiser_fit(&p->denoiser, x, sigma, clean, (int64_t)csrec_pnp_setting(p, "steps"),
+                              &p->call, &done, error);
 }
 
 void csrec_pnp_keep(csrec_pnp *p) {

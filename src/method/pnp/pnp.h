@@ -32,6 +32,9 @@ csrec_status csrec_denoiser_create(const csrec_recovery *recovery, const csrec_m
                                    csrec_error *error);
 void csrec_denoiser_clear(csrec_denoiser *denoiser);
 
+/* d->values = x, in tones. */
+void csrec_denoiser_take(csrec_denoiser *denoiser, const double *x);
+
 /* z [data->values] = the signal that x is with noise of this standard deviation, in units of the
  * signal; the mean over `turns` flips and turns of the picture. */
 csrec_status csrec_denoise(csrec_denoiser *denoiser, const double *x, double sigma, int turns,
@@ -43,6 +46,13 @@ csrec_status csrec_denoise(csrec_denoiser *denoiser, const double *x, double sig
 csrec_status csrec_denoiser_slope(csrec_denoiser *denoiser, const double *x, const double *z,
                                   double sigma, int turns, csrec_call *call, double *probe,
                                   double *moved, double *slope, csrec_error *error);
+
+/* Fits the network further, of which the picture itself is not known: it is shown values with more
+ * noise, and asked for the same with other noise (adapt.c). x [data->values], with white noise of
+ * standard deviation sigma; or `clean`: an estimate, that noise up to sigma is added to. *done
+ * receives the steps. */
+csrec_status csrec_denoiser_fit(csrec_denoiser *denoiser, const double *x, double sigma, bool clean,
+                                int64_t steps, csrec_call *call, int64_t *done, csrec_error *error);
 
 /* Values of the parameter `splitting`. */
 enum { CSREC_PNP_AUTO, CSREC_PNP_MESSAGES, CSREC_PNP_QUADRATIC, CSREC_PNP_ADMM };
@@ -67,6 +77,11 @@ double csrec_pnp_setting(const csrec_pnp *p, const char *name);
 
 /* The denoiser, and its noise in tones. After p->tone is known. */
 csrec_status csrec_pnp_open(csrec_pnp *p, csrec_error *error);
+
+/* The fits of the network that are asked for, and one of them. */
+int64_t csrec_pnp_fits(const csrec_pnp *p);
+csrec_status csrec_pnp_adapt(csrec_pnp *p, const double *x, double sigma, bool clean,
+                             csrec_error *error);
 
 /* p->mean: z with half the weight, the one before with a quarter, and so on. Each denoising sees
  * the picture turned in another way, so their errors differ, and the mean's are smaller. */

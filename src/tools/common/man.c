@@ -44,6 +44,8 @@ static const struct {
     {"centred, norm", "bool, text",
      "of fourier: frequency 0 and entry 0 are in the middle, fftshift(fft(ifftshift(x))), as of "
      "fastMRI, BART and SigPy; backward (default), ortho or forward, as of numpy.fft"},
+    {"noise_covariance", "complex [K, K]",
+     "optional, of fourier with K coils: the mean of n n^H, by which noise is made white"},
     {"matrix, block", "float [M, entries], integer [D]",
      "of matrix: its rows; the size of the blocks that it is applied to, zeros beyond the signal"},
     {"kernel", "float, as many axes as the signal",

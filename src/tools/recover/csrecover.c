@@ -69,6 +69,19 @@ static const cli_option options[] = {
      "unknown, as of --within.",
      CLI_AT(fill)},
     CLI_GUIDE(cli_recover_arguments),
+    {"coils", 0, CLI_TEXT, "FILE",
+     "Sensitivities of the coils of k-space, [coils, axes of the picture] ({read or}); or the word "
+     "estimate: "
+     "from the complete lines in the middle (ESPIRiT), the default for BART, fastMRI and ISMRMRD; "
+     "none: each coil is recovered by itself.",
+     CLI_AT(coils)},
+    {"noise", 0, CLI_READ, "FILE",
+     "Noise of the coils of k-space, which is made white: its covariance [coils, coils], or "
+     "samples of it [coils, N].",
+     CLI_AT(noise)},
+    {"slice", 0, CLI_INTEGER, "N",
+     "The slice of k-space of several, from 0 (default: the middle one).", CLI_AT(slice), .low = 0,
+     .high = 1e9, .given = offsetof(cli_recover_arguments, slice_given)},
     {"no-guide", 0, CLI_FLAG, NULL,
      "Leave out guides that INPUT has: those of a .npz, layers of an OpenEXR.", CLI_AT(no_guide)},
     {"merge", 0, CLI_FLAG, NULL,

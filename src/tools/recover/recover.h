@@ -13,18 +13,18 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty, *sigma, *fill, *grid, *coordinates, *values, *devices, *range;
+        *uncertainty, *sigma, *fill, *coils, *noise, *grid, *coordinates, *values, *devices, *range;
     int format, method, solver, basis, quality, columns, order, backend, dtype, colormap,
         curve; /* of names; -1: not given */
     cli_texts set, guides;
     int64_t bits, atoms, shifts, threads, memory, tile; /* memory: MiB */
-    int64_t time_axis;
+    int64_t time_axis, slice;
     double follow, epsilon, min_coefficient, minutes, within;
     uint64_t seed;
     double unknown;
     bool seed_given, unknown_given, channels_last, channels_first, volume, reference_pursuit, info,
         json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means, labels, no_guide,
-        sequence, time_axis_given, follow_given;
+        sequence, slice_given, time_axis_given, follow_given;
 } cli_recover_arguments;
 
 /* What the weights that are installed have in them. Of several threads one reads them. */

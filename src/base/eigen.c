@@ -6,7 +6,7 @@
  * LAPACK is not called inside a parallel region: its BLAS gives blocks of 64 x 64 to its own
  * threads, which wait for a core while the region's threads spin. All loops add whole rows to rows,
  * which vectorises without changing the order of a sum. */
-#include "learn/engine.h"
+#include "base/eigen.h"
 
 #include <float.h>
 #include <math.h>

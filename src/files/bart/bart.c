@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* bart.c - arrays of BART: complex64 in NAME.cfl, the first axis fastest, and the extents of 16
+ * axes in NAME.hdr. The first three are x, y and z, the fourth is coils, the fifth sets of maps.
+ * What is measured is k-space, centred and unitary as of `bart fft -u`, with 0 where nothing is. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "files/format.h"
+#include "files/kspace.h"
+
+#define MAGIC "# Dimensions"
+
+enum { AXES = 16, COILS = 3, HEAD = 1 << 16 };
+
+typedef struct header {
+    int64_t dim[AXES];
+    int64_t count;
+} header;
+
+static bool is_cfl(const char *path) {
+    const size_t length = strlen(path);
+    return length > 4 && strcasecmp(path + length - 4, ".cfl") == 0;
+}
+
+/* NAME.hdr of NAME.cfl; NULL: out of memory, or no such name. */
+static char *name_of(const char *path, const char *ending) {
+    const size_t length = strlen(path);
+    char *name = length >= 4 ? strdup(path) : NULL;
+    if (name) memcpy(name + length - 4, ending, 4);
+    return name;
+}
+
+static csrec_status damaged(const char *name, const char *what, csrec_error *error) {
+    return csrec_fail(error, CSREC_FORMAT,
+                      "%s: %s; write it as \"" MAGIC "\" and a line of up to 16 extents", name,
+                      what);
+}
+
+/* Extents after the line # Dimensions, up to the end of theirs. */
+static csrec_status parse(const char *text, const char *name, header *h, csrec_error *error) {
+    const char *at = strstr(text, MAGIC "\n");
+    if (!at) return damaged(name, "has no line \"" MAGIC "\"", error);
+    at += sizeof MAGIC;
+    h->count = 1;
+    for (int a = 0; a < AXES; a++) {
+        char *end;
+        at += strspn(at, " \t\r");
+        h->dim[a] = *at == '\n' || !*at ? 1 : strtoll(at, &end, 10);
+        if (*at == '\n' || !*at) continue;
+        if (end == at || h->dim[a] < 1 || __builtin_mul_overflow(h->count, h->dim[a], &h->count) ||
+            h->count > INT64_C(1) << 56)
+            return damaged(name, "an extent is no number from 1, or all are too many", error);
+        at = end;
+    }
+    at += strspn(at, " \t\r1");
+    return *at && *at != '\n' ? damaged(name, "has more than 16 extents", error) : CSREC_OK;
+}
+
+static csrec_status read_header(const char *path, header *h, csrec_error *error) {
+    csrec_error why;
+    csrec_input input;
+    char *name = name_of(path, ".hdr"), *text = calloc(1, HEAD + 1);
+    csrec_status status = name && text ? csrec_input_open(name, &input, &why) : CSREC_MEMORY;
+    if (status)
+        csrec_fail(error, status, "%s: its extents are missing (%s); copy both files of BART", path,
+                   status == CSREC_MEMORY ? "out of memory" : why.text);
+    if (!status) {
+        csrec_input_peek(&input, 0, (uint8_t *)text, HEAD);
+        csrec_input_close(&input);
+        status = parse(text, name, h, error);
+    }
+    free(name);
+    free(text);
+    return status;
+}
+
+/* All numbers, [count][2]. */
+static csrec_status read_values(csrec_input *input, header *h, float **values, csrec_error *error) {
+    if (!is_cfl(input->name) || !input->file)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: is the header of an array of BART, of two files; name the .cfl",
+                          input->name);
+    csrec_status status = read_header(input->name, h, error);
+    if (status) return status;
+    if ((uint64_t)h->count * 8 != input->size)
+        return csrec_fail(error, CSREC_FORMAT,
+                          "%s: has %llu bytes, and %lld numbers of complex64 in its .hdr are %lld; "
+                          "copy both files again",
+                          input->name, (unsigned long long)input->size, (long long)h->count,
+                          (long long)h->count * 8);
+    csrec_reader reader = csrec_input_reader(input);
+    status = csrec_memory_check(input->size, 2, input->name, error);
+    if (status) return status;
+    *values = malloc((size_t)input->size);
+    if (!*values) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    status = csrec_reader_take(&reader, *values, input->size, input->name, error);
+    if (status) free(*values);
+    return status;
+}
+
+static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
+    header h;
+    float *values = NULL;
+    *signal = (csrec_image){.is_complex = true, .pixels = {.dtype = CSREC_F32}};
+    csrec_status status = read_values(input, &h, &values, error);
+    if (status) return status;
+    csrec_shape *shape = &signal->pixels.shape;
+    for (int a = AXES; a-- > 0;) {
+        if (h.dim[a] == 1 && (a > 0 || shape->dims > 0)) continue;
+        if (shape->dims == CSREC_DIMS_MAX - 1) {
+            free(values);
+            return csrec_fail(error, CSREC_UNSUPPORTED, "%s: has more than 7 axes; bart slice",
+                              input->name);
+        }
+        shape->dim[shape->dims++] = h.dim[a];
+    }
+    shape->dim[shape->dims++] = 2;
+    signal->pixels.count = 2 * h.count;
+    signal->pixels.data = values;
+    return CSREC_OK;
+}
+
+/* ------------------------------------------------------------------ k-space ------------------- */
+
+/* A pattern of BART counts along axes on which it has extent 1; with coils where any has it. */
+static csrec_status read_pattern(const char *path, const header *h, int64_t entries, uint8_t *known,
+                                 csrec_error *error) {
+    header p;
+    csrec_input input;
+    float *values = NULL;
+    csrec_status status = csrec_input_open(path, &input, error);
+    if (status) return status;
+    status = read_values(&input, &p, &values, error);
+    csrec_input_close(&input);
+    if (status) return status;
+    for (int a = 0; a < AXES && !status; a++)
+        if (p.dim[a] != 1 && p.dim[a] != h->dim[a])
+            status = csrec_fail(error, CSREC_DATA,
+                                "%s: has extent %lld on axis %d, and k-space %lld; give a pattern "
+                                "of the same extents, or 1",
+                                path, (long long)p.dim[a], a, (long long)h->dim[a]);
+    for (int64_t i = 0; i < entries * p.dim[COILS] && !status; i++) {
+        int64_t rest = i, at = 0, step = 1;
+        for (int a = 0; a <= COILS; a++) {
+            const int64_t n = a < COILS ? h->dim[a] : p.dim[COILS];
+            if (p.dim[a] > 1) at += rest % n * step;
+            step *= p.dim[a];
+            rest /= n;
+        }
+        known[i % entries] |= values[2 * at] != 0.0f || values[2 * at + 1] != 0.0f;
+    }
+    free(values);
+    return status;
+}
+
+static csrec_status read_known(const char *path, const header *h, const csrec_shape *shape,
+                               uint8_t **known, csrec_error *error) {
+    int64_t entries;
+    bool by_channel;
+    csrec_shape_count(shape, &entries);
+    if (!path) return CSREC_OK;
+    if (!is_cfl(path)) return csrec_mask_read(path, false, shape, 1, known, &by_channel, error);
+    *known = calloc((size_t)entries, 1);
+    if (!*known) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    return read_pattern(path, h, entries, *known, error);
+}
+
+static csrec_status read_measurement(csrec_input *input, const csrec_read_options *options,
+                                     csrec_measurement *measurement, csrec_error *error) {
+    header h;
+    float *values = NULL;
+    uint8_t *known = NULL;
+    csrec_measurement m = {0};
+    csrec_status status = csrec_kspace_options(input, options, error);
+    if (!status) status = read_values(input, &h, &values, error);
+    if (status) return status;
+    for (int a = COILS + 1; a < AXES && !status; a++)
+        if (h.dim[a] > 1)
+            status = csrec_fail(error, CSREC_UNSUPPORTED,
+                                "%s: axis %d of its .hdr has %lld entries, where one picture or "
+                                "volume has 1; take one by bart slice %d 0 IN OUT",
+                                input->name, a, (long long)h.dim[a], a);
+    const csrec_shape shape = {3, {h.dim[2], h.dim[1], h.dim[0]}};
+    if (!status) status = csrec_kspace_begin(input, shape, h.dim[COILS], &m, error);
+    if (!status) status = read_known(options->mask, &h, &m.shape, &known, error);
+    if (!status) status = csrec_kspace_take(input, values, known, &m, error);
+    free(values);
+    free(known);
+    return csrec_measurement_deliver(status, &m, measurement);
+}
+
+/* ------------------------------------------------------------------ writing ------------------- */
+
+/* The extents of x, y and z: those of `like` where it has them, as of slices along x. */
+static void place(const csrec_shape *shape, const char *like, int64_t dim[AXES]) {
+    header h;
+    csrec_error ignored;
+    int a = shape->dims;
+    bool same = like && is_cfl(like) && !read_header(like, &h, &ignored);
+    for (int k = 0; k < 3 && same; k++)
+        if (h.dim[k] > 1) same = a > 0 && h.dim[k] == shape->dim[--a];
+    for (int k = 0; k < AXES; k++) dim[k] = k < shape->dims ? shape->dim[shape->dims - 1 - k] : 1;
+    for (int k = 0; k < 3 && same && a == 0; k++) dim[k] = h.dim[k];
+}
+
+static csrec_status write_header(csrec_files *files, const char *path, const int64_t dim[AXES],
+                                 csrec_error *error) {
+    csrec_output output;
+    char text[AXES * 24] = MAGIC "\n";
+    char *name = name_of(path, ".hdr");
+    for (int a = 0; a < AXES; a++)
+        snprintf(text + strlen(text), 24, "%lld%s", (long long)dim[a], a + 1 < AXES ? " " : "\n");
+    csrec_status status = name ? csrec_output_open(files, name, CSREC_OUTPUT_STREAM, &output, error)
+                               : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", path);
+    if (!status) {
+        status = csrec_output_write(&output, text, strlen(text), error);
+        if (!status) status = csrec_output_append_fingerprint(&output, error);
+        status = csrec_output_close(&output, status, error);
+    }
+    free(name);
+    return status;
+}
+
+/* Channels, which are fastest, become the axis of coils. */
+static csrec_status write_values(csrec_output *output, const csrec_image *signal, int64_t channels,
+                                 csrec_error *error) {
+    const int64_t each = signal->is_complex ? 2 : 1, entries = signal->pixels.count / each;
+    float piece[1024];
+    int used = 0;
+    csrec_status status = CSREC_OK;
+    for (int64_t i = 0; i < entries && !status; i++) {
+        const int64_t from = i % (entries / channels) * channels + i / (entries / channels);
+        piece[used++] = (float)csrec_array_value(&signal->pixels, from * each);
+        piece[used++] =
+            each == 2 ? (float)csrec_array_value(&signal->pixels, from * each + 1) : 0.0f;
+        if (used < 1024 && i + 1 < entries) continue;
+        status = csrec_output_write(output, piece, (uint64_t)used * sizeof *piece, error);
+        used = 0;
+    }
+    return status;
+}
+
+static const char *refusal(const csrec_shape *shape, int64_t channels) {
+    return shape->dims <= 3 || (channels == 1 && shape->dims <= AXES)
+               ? NULL
+               : "a .cfl of BART has channels after 1 to 3 axes; write .npy";
+}
+
+static csrec_status write_signal(csrec_files *files, const char *path, const csrec_image *signal,
+                                 const char *like, csrec_error *error) {
+    csrec_output output;
+    csrec_shape shape;
+    int64_t channels, dim[AXES];
+    csrec_image real = *signal;
+    if (!is_cfl(path))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "%s: a .cfl is two files; write to a name that ends in .cfl", path);
+    if (real.is_complex) real.pixels.shape.dims--;
+    real.is_complex = false;
+    csrec_status status =
+        csrec_image_split(&real, real.has_channels, path, &shape, &channels, error);
+    if (!status && !signal->pixels.data)
+        status =
+            csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
+    if (status) return status;
+    place(&shape, like, dim);
+    if (channels > 1) dim[COILS] = channels;
+    status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
+    if (status) return status;
+    status = write_values(&output, signal, channels, error);
+    status = csrec_output_close(&output, status, error);
+    return status ? status : write_header(files, path, dim, error);
+}
+
+const csrec_format_row csrec_bart_format = {
+    .format = {"bart", ".cfl", "BART", "an array of BART",
+               CSREC_USE_READ | CSREC_USE_SAMPLES | CSREC_USE_NAMED, NULL},
+    .magic = {{MAGIC, sizeof MAGIC - 1}},
+    .is_complex = true,
+    .signal = read_signal,
+    .measurement = read_measurement,
+    .refusal = refusal,
+    .write = write_signal,
+};

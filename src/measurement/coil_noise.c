@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* coil_noise.c - noise of coils made white: y and sensitivities times the inverse of the Cholesky
+ * factor of its covariance. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "measurement/through.h"
+
+/* to -= a b, or a conj(b), of complex numbers. */
+static void subtract(const double *a, const double *b, double sign, double *to) {
+    const double bi = sign * b[1];
+    to[0] -= a[0] * b[0] - a[1] * bi;
+    to[1] -= a[0] * bi + a[1] * b[0];
+}
+
+/* The covariance C = L L^H, L in its lower triangle. false: it has no such. */
+static bool factor(int64_t n, double *C) {
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t i = j; i < n; i++) {
+            double *to = C + 2 * (i * n + j);
+            for (int64_t k = 0; k < j; k++)
+                subtract(C + 2 * (i * n + k), C + 2 * (j * n + k), -1.0, to);
+            const double root = i == j ? sqrt(to[0]) : C[2 * j * (n + 1)];
+            if (!(root > 0.0) || !isfinite(root)) return false;
+            to[0] = i == j ? root : to[0] / root;
+            to[1] = i == j ? 0.0 : to[1] / root;
+        }
+    return true;
+}
+
+/* v <- L^-1 v, of entries that are `apart`. */
+static void divide(int64_t n, const double *L, int64_t apart, double *v) {
+    for (int64_t i = 0; i < n; i++) {
+        double *to = v + 2 * i * apart;
+        for (int64_t k = 0; k < i; k++) subtract(L + 2 * (i * n + k), v + 2 * k * apart, 1.0, to);
+        to[0] /= L[2 * i * (n + 1)];
+        to[1] /= L[2 * i * (n + 1)];
+    }
+}
+
+csrec_status csrec_coils_whiten(csrec_measurement *m, const double *covariance,
+                                csrec_error *error) {
+    const bool maps = m->through && m->through->coils;
+    const int64_t n = maps ? m->through->n_coils : m->channels;
+    int64_t entries;
+    csrec_status status = csrec_measurement_check(m, "measurement", error);
+    if (status) return status;
+    if (!m->through || !m->is_complex || n > 4096)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "measurement: noise of coils is that of complex values of 1 to 4096 of "
+                          "them through an operator");
+    csrec_shape_count(&m->shape, &entries);
+    double *L = malloc(2 * (size_t)(n * n) * sizeof *L);
+    if (!L) return csrec_fail(error, CSREC_MEMORY, "coils: out of memory");
+    memcpy(L, covariance, 2 * (size_t)(n * n) * sizeof *L);
+    if (!factor(n, L)) {
+        free(L);
+        return csrec_fail(error, CSREC_DATA,
+                          "noise covariance: is not that of %lld coils: Hermitian, with positive "
+                          "eigenvalues; give more samples of noise than coils",
+                          (long long)n);
+    }
+    for (int64_t k = 0; k < m->n; k++) divide(n, L, 1, m->y + 2 * k * n);
+    double *coils = maps ? (double *)(uintptr_t)m->through->coils : NULL;
+    for (int64_t j = 0; j < entries && maps; j++) divide(n, L, entries, coils + 2 * j);
+    m->sigma = sqrt(0.5); /* of a part of a complex number with variance 1 */
+    free(L);
+    return CSREC_OK;
+}
