@@ -9,6 +9,7 @@
 #   rounds      measuring in rounds
 #   operators, phase            measured through an operator, and solvers
 #   smooth      gaps filled smoothly, beside SciPy, scikit-image and GDAL (rasterio)
+#   set11, brains   pictures by which the literature compares; --folder FOLDER of them, --jobs N
 #   defaults    what is recovered without options: lines, tables, holes, volumes
 #   renderer    a path tracer's pictures of few rays, beside a denoiser; --cache FOLDER (15 minutes)
 #   renderer_film   an animation of it; --cache FOLDER (10 minutes)
@@ -21,7 +22,7 @@ cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
 names='speed many parts pictures peers sidebyside presets noise uncertainty rounds operators phase'
-names="$names learn estimate silences smooth defaults renderer renderer_film web"
+names="$names learn estimate silences smooth defaults renderer renderer_film web set11 brains"
 what=${1:-all}
 [ $# -eq 0 ] || shift
 results=bench/results
@@ -46,6 +47,7 @@ measure() {
     case $name in
     speed) by_python pursuit pursuit "$@" ;;
     rounds) by_python adaptive adaptive "$@" ;;
+    brains) by_python set11 brains --operator radial "$@" ;;
     *) by_python "$name" "$name" "$@" ;;
     esac
 }

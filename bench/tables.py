@@ -10,6 +10,7 @@ import re
 import sys
 from pathlib import Path
 
+import tables_benchmarks  # noqa: F401, fills TABLES
 import tables_cuda  # noqa: F401, fills TABLES
 import tables_pictures  # noqa: F401, fills TABLES
 import tables_pursuit  # noqa: F401, fills TABLES

@@ -176,6 +176,7 @@ static inline void draw_blocks(uint64_t *seed, drawn *d) {
         int64_t number = 1 + check_below(seed, 3);
         d->kernel[a] = 1 + check_below(seed, 4);
         d->shape.dim[a] = number * d->kernel[a];
+        if (number > 1) d->shape.dim[a] -= check_below(seed, d->kernel[a]); /* zeros follow */
         d->entries *= d->shape.dim[a];
         each *= d->kernel[a];
         blocks *= number;
@@ -191,7 +192,8 @@ static inline void draw_blocks(uint64_t *seed, drawn *d) {
         int64_t c[8], block = 0, within = 0;
         coordinates(&d->shape, j, c);
         for (int a = 0; a < d->shape.dims; a++) {
-            block = block * (d->shape.dim[a] / d->kernel[a]) + c[a] / d->kernel[a];
+            const int64_t number = (d->shape.dim[a] + d->kernel[a] - 1) / d->kernel[a];
+            block = block * number + c[a] / d->kernel[a];
             within = within * d->kernel[a] + c[a] % d->kernel[a];
         }
         for (int64_t r = 0; r < d->spec.m; r++)

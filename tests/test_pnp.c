@@ -4,7 +4,7 @@
 
 SEED(seed);
 
-enum { H = 5, W = 6, N = H * W, ROWS = 12 };
+enum { H = 5, W = 6, N = H * W, ROWS = 20, BH = 3, BW = 4, EACH = BH * BW, COLOURS = 2 };
 
 /* Rows of random numbers; orthogonal, of length c, the first one constant, if asked for. */
 static void draw_matrix(bool orthogonal, double c, int m, double *A) {
@@ -33,51 +33,88 @@ static void open_matrix(bench *b, int m, double *A, int64_t *index, double *y) {
         .shape = {2, {H, W}}, .n = m, .channels = 1, .index = index, .y = y, .through = &b->spec};
 }
 
-/* x = z + A^T (A A^T + share I)^-1 (y - A z), by division and by conjugate gradients. */
+/* Of 2 x 2 blocks, of which three reach beyond the picture: the whole matrix A of the block's one,
+ * phi [m][EACH], whose rows differ in length. Some have more rows than they have entries. */
+static int draw_blocks_of(int m, double *phi, double *A) {
+    for (int i = 0; i < m * EACH; i++) phi[i] = check_normal(&seed) * pow(10.0, i / EACH % 3);
+    memset(A, 0, (size_t)(4 * m * N) * sizeof *A);
+    for (int j = 0; j < N; j++) {
+        const int y = j / W, x = j % W, block = y / BH * 2 + x / BW, k = y % BH * BW + x % BW;
+        for (int i = 0; i < m; i++) A[(block * m + i) * N + j] = phi[i * EACH + k];
+    }
+    return 4 * m;
+}
+
+enum { TIGHT, ANY, BLOCKS, GRADIENTS, KINDS };
+
+/* A random matrix of each kind, and the bench for it; the number of rows. */
+static int draw_kind(int kind, int most, bench *b, double *phi, double *A, int64_t *index,
+                     double *y) {
+    const int m = 1 + (int)check_below(&seed, kind == BLOCKS ? most : ROWS);
+    const int rows = kind == BLOCKS ? draw_blocks_of(m, phi, A) : m;
+    if (kind != BLOCKS) draw_matrix(kind == TIGHT, 2.0, m, A);
+    open_matrix(b, rows, A, index, y);
+    if (kind != BLOCKS) return rows;
+    b->spec.m = m;
+    b->spec.matrix = phi;
+    b->edge[0] = BH;
+    b->edge[1] = BW;
+    b->spec.kernel = b->edge;
+    return rows;
+}
+
+/* x = z + A^T (A A^T + share I)^-1 (y - A z): by division, by the inverse of blocks, of colours,
+ * and by conjugate gradients, which end at 1e-4 of the misfit. */
 TEST(the_data_step_is_the_dense_one) {
-    for (int round = 0; round < 20; round++) {
-        const bool tight = round % 2;
-        const int m = 1 + (int)check_below(&seed, ROWS);
-        double A[ROWS * N], y[ROWS], z[N], r[ROWS], u[ROWS], known[N];
+    for (int round = 0; round < 40; round++) {
+        const int kind = round % KINDS;
+        double A[ROWS * N], phi[ROWS * EACH], y[ROWS * COLOURS], z[N * COLOURS], r[ROWS], u[ROWS];
         const double share = 1.0 + 10.0 * check_uniform(&seed);
         int64_t index[ROWS];
         ENDS_BY(bench_close) bench b;
-        draw_matrix(tight, 0.5 + 2.0 * check_uniform(&seed), m, A);
-        for (int i = 0; i < m; i++) y[i] = check_normal(&seed);
-        for (int j = 0; j < N; j++) z[j] = check_normal(&seed);
-        open_matrix(&b, m, A, index, y);
+        const int m = draw_kind(kind, ROWS / 4, &b, phi, A, index, y);
+        for (int i = 0; i < m * COLOURS; i++) y[i] = check_normal(&seed);
+        for (int j = 0; j < N * COLOURS; j++) z[j] = check_normal(&seed);
+        b.m.channels = COLOURS;
         bench_open(&b);
-        apply_matrix(m, N, A, z, r);
-        for (int i = 0; i < m; i++) r[i] = y[i] - r[i];
-        solve_dense(m, A, share, r, u);
-        for (int j = 0; j < N; j++) {
-            known[j] = z[j];
-            for (int i = 0; i < m; i++) known[j] += A[i * N + j] * u[i];
-        }
-        if (tight) assert_true(b.p.data.tight);
+        assert_int_equal(b.p.data.tight, kind == TIGHT || m == 1);
+        assert_int_equal(b.p.data.inverse != NULL, !b.p.data.tight);
+        if (kind == GRADIENTS) b.p.data.inverse = NULL;
         assert_ok(csrec_pnp_fit(&b.p, z, share));
-        /* conjugate gradients end at 1e-4 of the misfit */
-        double off = sqrt(squares(N, b.p.x, known)), size = sqrt(squares(N, known, z));
-        if (off > (tight ? 1e-12 : 1e-3) * (size + 1.0)) fail_msg("off by %g of %g", off, size);
+        double off = 0.0, size = 1.0;
+        for (int c = 0; c < COLOURS; c++) {
+            for (int i = 0; i < m; i++) {
+                r[i] = y[i * COLOURS + c];
+                for (int j = 0; j < N; j++) r[i] -= A[i * N + j] * z[j * COLOURS + c];
+            }
+            solve_dense(m, A, share, r, u);
+            for (int j = 0; j < N; j++) {
+                double moved = 0.0, at = z[j * COLOURS + c];
+                for (int i = 0; i < m; i++) moved += A[i * N + j] * u[i];
+                off += pow(b.p.x[j * COLOURS + c] - at - moved, 2.0);
+                size += moved * moved;
+            }
+        }
+        if (!(sqrt(off / size) < (kind == GRADIENTS ? 1e-3 : 1e-10)))
+            fail_msg("kind %d: off by %g", kind, sqrt(off / size));
     }
 }
 
 /* With noise the result is as far from y as the noise is, and no farther from z than it must be. */
 TEST(the_discrepancy_is_met) {
     for (int round = 0; round < 20; round++) {
-        const bool tight = round % 2;
-        const int m = 1 + (int)check_below(&seed, ROWS);
-        double A[ROWS * N], y[ROWS], z[N], r[ROWS], again[ROWS];
+        const int kind = round % KINDS;
+        double A[ROWS * N], phi[ROWS * EACH], y[ROWS], z[N], r[ROWS], again[ROWS];
         int64_t index[ROWS];
         ENDS_BY(bench_close) bench b;
-        draw_matrix(tight, 2.0, m, A);
+        const int m = draw_kind(kind, 3, &b, phi, A, index, y);
         for (int j = 0; j < N; j++) z[j] = check_normal(&seed);
         apply_matrix(m, N, A, z, r);
         for (int i = 0; i < m; i++) y[i] = r[i] + 3.0 + check_normal(&seed);
-        open_matrix(&b, m, A, index, y);
         const double misfit = sqrt(squares(m, y, r));
         b.m.sigma = (0.2 + check_uniform(&seed)) * misfit / sqrt((double)m);
         bench_open(&b);
+        if (kind == GRADIENTS) b.p.data.inverse = NULL;
         const double eps = b.m.sigma * sqrt((double)m);
         assert_ok(csrec_pnp_meet(&b.p, z));
         apply_matrix(m, N, A, b.p.x, again);
@@ -85,9 +122,16 @@ TEST(the_discrepancy_is_met) {
         assert_true(left <= fmax(eps, 0.0) * (1.0 + 1e-9));
         if (misfit <= eps)
             assert_true(squares(N, b.p.x, z) == 0.0);
-        else if (tight) {
+        else if (kind != GRADIENTS) { /* nearest: x - z is along A^T (y - A x) */
+            double along = 0.0, square = 0.0, down[N];
             assert_true(left >= eps * (1.0 - 1e-9));
-            assert_true(fabs(sqrt(squares(N, b.p.x, z)) - (misfit - eps) / 2.0) < 1e-9 * misfit);
+            for (int j = 0; j < N; j++) {
+                down[j] = 0.0;
+                for (int i = 0; i < m; i++) down[j] += A[i * N + j] * (y[i] - again[i]);
+                along += down[j] * (b.p.x[j] - z[j]);
+                square += down[j] * down[j];
+            }
+            assert_true(along * along > (1.0 - 1e-9) * square * squares(N, b.p.x, z));
         }
     }
 }

@@ -220,7 +220,7 @@ TEST(wrong_files_are_refused) {
     begin("matrix", 2);
     add_as("matrix", "<f8", "(1, 3)", NUMBERS(1, 2, 3));
     INTS("block", 1, 3);
-    refuse("does not divide");
+    refuse("extent 3 along axis 1; save 1 to the signal's 2");
     begin("downsample", 2);
     INTS("factor", 2, 1);
     INTS("index", 1, 0);

@@ -47,7 +47,7 @@ typedef struct csrec_operator_spec {
                      its middle (extent / 2) at the position, zeros outside of the signal */
     int64_t n_filters;
     const int64_t *kernel; /* conv, blur: [shape->dims] extents of a filter; matrix: of a block,
-                              which divide the shape; NULL: the whole signal */
+                              zeros follow the signal to whole blocks; NULL: the signal is one */
     int threads;           /* conv: threads of a product; 0: one */
     /* Where forward, adjoint, norms and correlations are computed: NULL, "auto" (both cpu), "cpu",
      * "cuda". With cuda the operator's data are kept on the device, and each call copies its

@@ -10,7 +10,7 @@ typedef struct matrix_operator {
     const csrec_matrix *from; /* while it is made */
     int64_t rows, each, blocks;
     double *values; /* [rows][each] */
-    int64_t *place; /* [blocks * each], or NULL: a block that is the signal */
+    int64_t *place; /* [blocks * each], -1: beyond the signal; NULL: a block that is the signal */
 } matrix_operator;
 
 /* y of row r and block b; a warp each. */
@@ -21,8 +21,10 @@ static __global__ void multiply(int64_t rows, int64_t each, int64_t blocks, cons
     const double *row = values + i % rows * each;
     const int64_t first = i / rows * each;
     double sum = 0.0;
-    for (int64_t k = threadIdx.x % 32; k < each; k += 32)
-        sum = fma(row[k], x[place ? place[first + k] : k], sum);
+    for (int64_t k = threadIdx.x % 32; k < each; k += 32) {
+        const int64_t at = place ? place[first + k] : k;
+        if (at >= 0) sum = fma(row[k], x[at], sum);
+    }
     for (int half = 16; half > 0; half /= 2) sum += __shfl_down_sync(0xffffffffu, sum, half);
     if (threadIdx.x % 32 == 0) y[i] = sum;
 }
@@ -32,7 +34,7 @@ static __global__ void multiply_transposed(int64_t rows, int64_t each, int64_t b
                                            const double *values, const int64_t *place,
                                            const double *y, double *x) {
     int64_t i = csrec_cuda_thread();
-    if (i >= each * blocks) return;
+    if (i >= each * blocks || (place && place[i] < 0)) return;
     const double *own = y + i / each * rows, *column = values + i % each;
     double sum = 0.0;
     for (int64_t r = 0; r < rows; r++) sum = fma(column[r * each], own[r], sum);
@@ -46,14 +48,15 @@ static csrec_status matrix_queue(csrec_cuda_operator *op, csrec_cuda_product pro
         return CSREC_CUDA_RUN(multiply, csrec_cuda_blocks(op->m, WARPS), THREADS, error, own->rows,
                               own->each, own->blocks, own->values, own->place, in, out);
     if (product != CSREC_CUDA_ADJOINT) return CSREC_UNSUPPORTED;
-    return CSREC_CUDA_EACH(multiply_transposed, op->n, THREADS, error, own->rows, own->each,
-                           own->blocks, own->values, own->place, in, out);
+    return CSREC_CUDA_EACH(multiply_transposed, own->each * own->blocks, THREADS, error, own->rows,
+                           own->each, own->blocks, own->values, own->place, in, out);
 }
 
 static void matrix_lay_out(csrec_cuda_operator *op, csrec_cuda_block *block) {
     matrix_operator *own = (matrix_operator *)op;
     csrec_cuda_operator_take(op, block, own->rows * own->each, &own->values, own->from->values);
-    if (own->from->place) csrec_cuda_operator_take(op, block, op->n, &own->place, own->from->place);
+    if (own->from->place)
+        csrec_cuda_operator_take(op, block, own->each * own->blocks, &own->place, own->from->place);
 }
 
 csrec_status csrec_cuda_operator_matrix(const csrec_matrix *t, csrec_cuda_operator **made,
@@ -63,8 +66,7 @@ csrec_status csrec_cuda_operator_matrix(const csrec_matrix *t, csrec_cuda_operat
     own.rows = t->rows;
     own.each = t->each;
     own.blocks = t->blocks;
-    own.op = csrec_cuda_operator_of(t->rows * t->blocks, t->each * t->blocks, matrix_lay_out,
-                                    matrix_queue);
+    own.op = csrec_cuda_operator_of(t->rows * t->blocks, t->entries, matrix_lay_out, matrix_queue);
     return csrec_cuda_operator_open(&own.op, sizeof own, "operator matrix", made, error);
 }
 

@@ -171,7 +171,7 @@ def through_from_c(made: Any, shape: tuple[int, ...]) -> Through:
 def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *,
             count: Optional[int] = None, rows: Optional[str] = None, sigma: float = 0.0,
             seed: int = SEED, channel_axis: Optional[int] = None, rng: Any = None,
-            **parameters: Any) -> Any:
+            border: Optional[str] = None, **parameters: Any) -> Any:
     """Measures a whole signal through an operator, as the tool cssample does with --operator.
 
     Parameters
@@ -193,6 +193,9 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
         draws rows and noise; rng: in its place a Generator, a RandomState or a number
     channel_axis : int, optional
         axis of the image that holds channels
+    border : str, optional
+        matrix with ``block``: what becomes of an image that the blocks do not divide. 'pad' (default):
+        zeros fill the last blocks, and the image is recovered as it is; 'cut': it loses the rest first
     **parameters
         fields of :class:`Through`
 
@@ -225,6 +228,9 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
     if channel_axis is not None:
         values = np.moveaxis(values, channel_axis, -1)
     shape = values.shape if channel_axis is None else values.shape[:-1]
+    if border is not None:
+        values = _bordered(values, border, through, len(shape))
+        shape = values.shape[:len(shape)]
     channels = 1 if channel_axis is None else values.shape[-1]
     through.complex = through.complex or (through.name == "fourier" and values.dtype.kind == "c")
     is_complex = values.dtype.kind == "c" or through.name == "fourier"
@@ -252,6 +258,18 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
     del keep
     return Measurement(y.astype(kind, copy=False), index, shape, sigma,
                        scales.get(values.dtype), through=through)
+
+
+def _bordered(values: np.ndarray, border: str, through: Through, dims: int) -> np.ndarray:
+    """What of the image is measured."""
+    if border not in ("pad", "cut"):
+        raise ArgumentError(f"border = {shown(border)}; must be 'pad' or 'cut'")
+    if through.name != "matrix" or through.block is None:
+        raise ArgumentError("border is for operator matrix with block; leave it out")
+    if border == "cut":
+        edges = zip(_extents(through.block, dims, "block")[1], values.shape)
+        values = values[tuple(slice(n - n % b if 0 < b <= n else n) for b, n in edges)]
+    return values
 
 
 def _kspace(y: Any, mask: Any, centred: bool) -> tuple[np.ndarray, Any, list[Any]]:

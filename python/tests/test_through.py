@@ -190,6 +190,7 @@ def scans(rng):
     yield cs.measure(np.stack([x, 2 * x], -1), "hadamard", rate=0.5, ordering="zig-zag",
                      channel_axis=-1)
     yield cs.measure(x, "matrix", matrix=rng.standard_normal((5, 16)), block=4)
+    yield cs.measure(x, "matrix", matrix=rng.standard_normal((5, 35)), block=(5, 7))
     yield cs.measure(x, "blur", kernel=np.full((3, 3), 1 / 9))
     yield cs.measure(x.astype(np.uint8), "downsample", factor=2)
     try:
@@ -198,6 +199,42 @@ def scans(rng):
         yield cs.measure(x * np.exp(1j * x / 99), "fourier", rate=0.5, coils=np.ones((2, 16, 16)))
     except cs.UnsupportedError:
         return
+
+
+@pytest.mark.parametrize("border", ("pad", "cut"))
+def test_blocks_at_the_border(rng, border, tool, tmp_path):
+    """As the literature cuts pictures into columns; here, and by the tool."""
+    x, phi = picture(40)[:, :37].astype(np.uint8), rng.standard_normal((9, 12 * 11))
+    whole = np.pad(x, ((0, 8), (0, 7))) if border == "pad" else x[:36, :33]
+    blocks = whole.reshape(len(whole) // 12, 12, -1, 11).transpose(0, 2, 1, 3).reshape(-1, 132)
+    scan = cs.measure(x, "matrix", matrix=phi, block=(12, 11), border=border)
+    np.testing.assert_allclose(scan.y.reshape(len(blocks), 9), blocks @ phi.T, rtol=1e-5)
+    assert scan.shape == (x.shape if border == "pad" else whole.shape)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "phi.npy", phi)
+    subprocess.run([Path(tool).parent / "cssample", "x.npy", "-o", "y.npz", "--operator", "matrix", "--matrix",
+                    "phi.npy", "--block", "12x11", "--border", border], check=True, cwd=tmp_path)
+    found = cs.read(tmp_path / "y.npz")
+    assert found.shape == scan.shape and found.through.block == (12, 11)
+    np.testing.assert_allclose(found.y, scan.y, rtol=1e-6)
+    colours = cs.measure(np.stack([x, x + 1], -1), "matrix", matrix=phi, block=(12, 11),
+                         border=border, channel_axis=-1)
+    np.testing.assert_array_equal(colours.y[:, 0], scan.y)
+
+
+def test_rows_of_any_length_are_as_good(rng):
+    """Orthogonal rows of blocks, and others that span the same: the same signals fit, and the result is
+    the same where steps are exact. With noise no signal is worse than the noise says."""
+    x = picture(48)[:, :44].astype(np.uint8)
+    orthogonal = np.linalg.qr(rng.standard_normal((144, 50)))[0].T
+    mixed = rng.standard_normal((50, 50)) @ orthogonal * 10.0 ** rng.uniform(-1, 1, (50, 1))
+    for method in ("tv", "pnp"):
+        found = [cs.recover(cs.measure(x, "matrix", matrix=m, block=12), method=method, dtype=float)
+                 for m in (orthogonal, mixed)]
+        assert cs.psnr(found[0], x) > 22 and np.abs(found[0] - found[1]).max() < 3.0
+    scan = cs.measure(x, "matrix", matrix=mixed, block=12, sigma=20.0)
+    _, info = cs.recover(scan, method="pnp", return_info=True)
+    assert info.residual * np.linalg.norm(scan.y) <= 20.0 * np.sqrt(scan.y.size) * (1 + 1e-6)
 
 
 def test_files_and_numpy(rng, tmp_path):
@@ -257,6 +294,11 @@ def test_the_minimum_is_scikit_images(rng):
     ("ordering", dict(operator="hadamard", ordering="walsh")),
     ("coils", dict(operator="fourier", coils=np.ones((2, 3, 3)))),
     ("matrix", dict(operator="matrix", matrix=np.ones((2, 7)))),
+    ("matrix.*element 0 is not finite", dict(operator="matrix", matrix=np.full((2, 4), np.nan), block=2)),
+    ("block.*extent 17 along axis 0; save 1 to", dict(operator="matrix", matrix=np.ones((2, 34)),
+                                                      block=(17, 2))),
+    ("border = 'edge'. must be", dict(operator="matrix", matrix=np.ones((2, 4)), block=2, border="edge")),
+    ("border is for operator matrix", dict(operator="hadamard", border="cut")),
     ("kernel", dict(operator="blur", kernel=np.ones(3))),
     ("factor", dict(operator="downsample", factor=0)),
     ("lines", dict(operator="hadamard", rate=0.5, rows="lines")),

@@ -95,7 +95,10 @@ static csrec_status check_through(const csrec_measurement *m, const char *name, 
                           "%s: array 'y': %lld rows, but operator %s has %lld for this shape; save "
                           "%s",
                           name, (long long)m->n, type->name, (long long)rows,
-                          type->chosen ? "each once" : "all of them");
+                          type->chosen         ? "each once"
+                          : m->through->kernel ? "all of them, of blocks padded with zeros, or the "
+                                                 "shape of whole blocks"
+                                               : "all of them");
     return CSREC_OK;
 }
 

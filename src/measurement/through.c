@@ -94,20 +94,21 @@ static csrec_status fourier_rows(const csrec_operator_spec *spec, const csrec_sh
     return check_finite(name, "coils", 2 * spec->n_coils * *rows, spec->coils, error);
 }
 
-/* Entries of a block, and blocks of the signal. */
+/* Entries of a block, and blocks of the signal; the last along an axis may reach beyond it. */
 static csrec_status count_blocks(const csrec_operator_spec *spec, const csrec_shape *shape,
                                  const char *name, int64_t *each, int64_t *blocks,
                                  csrec_error *error) {
     *each = *blocks = 1;
     for (int a = 0; a < shape->dims; a++) {
         int64_t edge = spec->kernel ? spec->kernel[a] : shape->dim[a];
-        if (edge < 1 || shape->dim[a] % edge)
-            return csrec_fail(error, CSREC_DATA,
-                              "%s: array 'block': extent %lld does not divide %lld of the shape; "
-                              "save one that does",
-                              name, (long long)edge, (long long)shape->dim[a]);
+        if (edge < 1 || edge > shape->dim[a])
+            return csrec_fail(
+                error, CSREC_DATA,
+                "%s: array 'block': extent %lld along axis %d; save 1 to the signal's "
+                "%lld",
+                name, (long long)edge, a, (long long)shape->dim[a]);
         *each *= edge;
-        *blocks *= shape->dim[a] / edge;
+        *blocks *= (shape->dim[a] + edge - 1) / edge;
     }
     return CSREC_OK;
 }

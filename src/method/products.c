@@ -2,6 +2,8 @@
 /* products.c - what methods share that need products with A alone. */
 #include "method/products.h"
 
+#include "method/inverse.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,7 +20,7 @@ csrec_status csrec_products_create(const csrec_recovery *r, csrec_measured *A, c
     A->eps = sigma * sqrt((double)A->y_values);
     if (stop->epsilon > 0.0)
         A->eps = fmax(A->eps, stop->epsilon * sqrt(csrec_squares(A->y_values, m->y)));
-    return CSREC_OK;
+    return csrec_inverse_create(A, error);
 }
 
 /* What ||A x - y|| may exceed the bound by, as a share of ||y||: methods end at about three digits;

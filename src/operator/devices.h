@@ -16,9 +16,9 @@ typedef struct csrec_chain {
 
 /* y: [blocks][rows]; block b of the signal, in C order, is the entries place[b * each ...]. */
 typedef struct csrec_matrix {
-    int64_t rows, each, blocks;
+    int64_t entries, rows, each, blocks;
     double *values; /* [rows][each] */
-    int64_t *place; /* [blocks * each], or NULL for a single block */
+    int64_t *place; /* [blocks * each], -1: a zero beyond the signal; NULL: a single block */
 } csrec_matrix;
 
 /* ---- a blurred signal at some positions, and means of boxes. */

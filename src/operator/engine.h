@@ -35,6 +35,8 @@ typedef struct csrec_measured {
     double norm;                       /* ||A||_2, after csrec_measured_norm */
     bool tight;                        /* A A^T = norm^2 I */
     double eps;                        /* ||A x - y|| that is asked for; the caller's */
+    struct csrec_inverse *inverse;     /* of the methods: exact steps, or NULL */
+    csrec_pool pool;                   /* and what it owns */
 } csrec_measured;
 
 /* The measurement is checked, and real, and outlives the result. May be cleared after a failure,
@@ -53,5 +55,6 @@ csrec_status csrec_measured_adjoint(const csrec_measured *measured, const double
  * decide that: it is wrong with probability 0. */
 csrec_status csrec_measured_norm(csrec_measured *measured);
 
-/* x = A^T y / norm^2; of samples of entries these, and their mean elsewhere. */
+/* x = c + A^T (y - A c) / norm^2, with the constants c that fit y best; of samples of entries these,
+ * and their mean elsewhere. */
 csrec_status csrec_measured_start(const csrec_measured *measured, double *x);

@@ -79,6 +79,7 @@ csrec_status csrec_measured_create(const csrec_context *context, const csrec_mea
 
 void csrec_measured_clear(csrec_measured *d) {
     csrec_operator_destroy(d->A);
+    csrec_pool_clear(&d->pool);
     free(d->from);
     free(d->to);
 }
@@ -122,13 +123,40 @@ static void start_points(const csrec_measurement *m, int64_t entries, double *x)
     }
 }
 
+/* mean [values]: in part `part` of each channel the constant that fits y best. x, v: to work in. */
+static csrec_status fit_constants(const csrec_measured *d, int part, double *mean, double *x,
+                                  double *v) {
+    const int64_t channels = d->m->channels;
+    for (int64_t i = 0; i < d->values; i++) x[i] = i % d->wide == part;
+    csrec_status status = csrec_measured_product(d, x, v);
+    for (int64_t c = 0; c < channels && !status; c++) {
+        double along = 0.0, square = 0.0;
+        for (int64_t i = 0; i < d->y_values; i++) {
+            if (i / d->each % channels != c) continue;
+            along += v[i] * d->m->y[i];
+            square += v[i] * v[i];
+        }
+        for (int64_t e = 0; e < d->entries; e++)
+            mean[(e * channels + c) * d->wide + part] = square > 0.0 ? along / square : 0.0;
+    }
+    return status;
+}
+
 csrec_status csrec_measured_start(const csrec_measured *d, double *x) {
     if (!d->m->through) {
         start_points(d->m, d->entries, x);
         return CSREC_OK;
     }
-    csrec_status status = csrec_measured_adjoint(d, d->m->y, x);
-    for (int64_t i = 0; i < d->values; i++) x[i] /= d->norm * d->norm;
+    double *mean = malloc((size_t)d->values * sizeof *mean);
+    double *v = malloc((size_t)d->y_values * sizeof *v);
+    csrec_status status = mean && v ? CSREC_OK : CSREC_MEMORY;
+    for (int part = 0; part < d->wide && !status; part++)
+        status = fit_constants(d, part, mean, x, v);
+    if (!status) status = csrec_measured_residual(d, mean, v);
+    if (!status) status = csrec_measured_adjoint(d, v, x);
+    for (int64_t i = 0; i < d->values && !status; i++) x[i] = mean[i] - x[i] / (d->norm * d->norm);
+    free(mean);
+    free(v);
     return status;
 }
 

@@ -71,6 +71,18 @@ typedef struct csrec_operator_need {
     double kept;       /* and of what iterations that store no coefficients keep */
 } csrec_operator_need;
 
+/* A A^T of an operator of which it has blocks: y is [blocks][size], and only rows of one block are
+ * not orthogonal. values: [kinds][size][size]; block b has those of kind[b]. */
+typedef struct csrec_gram {
+    int size, kinds;
+    int64_t blocks;
+    int *kind; /* [blocks] */
+    double *values;
+} csrec_gram;
+
+/* Rows of a block at most: with more, conjugate gradients are cheaper than the eigenvectors. */
+enum { CSREC_GRAM_MOST = 1100 };
+
 /* Fields of a specification that change the size of A: a type refuses those it does not use. */
 enum {
     CSREC_TAKES_INDEX = 1,
@@ -104,6 +116,8 @@ typedef struct csrec_operator_type {
     csrec_status (*column_norms)(const csrec_operator *A, double *norms);
     csrec_status (*correlate)(const csrec_operator *A, const double *r, double *c);
     csrec_status (*column)(const csrec_operator *A, int64_t j, double *a);
+    /* Optional: the blocks of A A^T, from the pool. CSREC_UNSUPPORTED: they are too large. */
+    csrec_status (*gram)(const csrec_operator *A, csrec_pool *pool, csrec_gram *gram);
     /* Says why the last product failed, and forgets it; false: not known. */
     bool (*explain)(const csrec_operator *A, csrec_error *error);
     const csrec_column_access *access; /* optional */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "method/inverse.h"
 #include "method/pnp/pnp.h"
 #include "csrec/sampling.h"
 
@@ -179,7 +180,8 @@ void csrec_pnp_keep(csrec_pnp *p) {
 
 /* ------------------------------------------------------------------ the data step
  *
- * Towards the measurements. Where A A^T = c I it is a division; else conjugate gradients. */
+ * Towards the measurements. Where A A^T = c I it is a division, where it has small blocks a product
+ * with its inverse; else conjugate gradients. */
 
 /* Of a data step, and of the last, at most. */
 enum { GRADIENTS = 20, LAST_GRADIENTS = 60 };
@@ -227,19 +229,22 @@ csrec_status csrec_pnp_fit(csrec_pnp *p, const double *z, double share) {
     const csrec_measured *d = &p->data;
     csrec_status status = misfit(p, z);
     if (status) return status;
-    return d->tight ? add(p, z, 1.0 / (d->norm * d->norm + share))
-                    : descend(p, z, share, GRADIENTS, 0.0);
+    if (!d->tight && !d->inverse) return descend(p, z, share, GRADIENTS, 0.0);
+    if (d->inverse) status = csrec_inverse_apply(d, share, p->r);
+    return status ? status : add(p, z, d->tight ? 1.0 / (d->norm * d->norm + share) : 1.0);
 }
 
 csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z) {
     const csrec_measured *d = &p->data;
     csrec_status status = misfit(p, z);
     const double length = sqrt(csrec_squares(d->y_values, p->r));
-    const double part = length > d->eps ? (1.0 - d->eps / length) / (d->norm * d->norm) : 0.0;
+    const bool off = length > d->eps;
     if (status) return status;
-    return d->tight
-               ? add(p, z, part)
-               : descend(p, z, 0.0, LAST_GRADIENTS, fmax(d->eps * d->eps, 1e-8 * length * length));
+    if (!d->tight && !d->inverse)
+        return descend(p, z, 0.0, LAST_GRADIENTS, fmax(d->eps * d->eps, 1e-8 * length * length));
+    if (d->inverse && off) status = csrec_inverse_meet(d, p->r);
+    const double part = d->inverse ? 1.0 : (1.0 - d->eps / length) / (d->norm * d->norm);
+    return status ? status : add(p, z, off ? part : 0.0);
 }
 
 /* ------------------------------------------------------------------ the method */

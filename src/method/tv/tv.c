@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "method/inverse.h"
 #include "operator/mask.h"
 
 /* Over-relaxation, below 2. */
@@ -24,18 +25,19 @@ typedef struct state {
     double *x, *ahead;            /* [entries * width]; the step's result */
     double *moved;                /* [rows] what p moved in each, squared */
     double *p;                    /* [3][entries * width] dual of the differences */
-    double *q, *r;                /* [values of y] dual of the data, NULL if tight; A x - y */
+    double *q, *r;                /* [values of y] dual of the data, NULL if projected; A x - y */
     double *back;                 /* [entries * width] A^T of something */
 } state;
 
-/* v <- the nearest signal with ||A v - y|| <= eps, as A A^T = norm^2 I. */
+/* v <- the nearest signal with ||A v - y|| <= eps, as A A^T = norm^2 I, or has an inverse. */
 static csrec_status project(state *s, double *v) {
     const csrec_measured *d = s->t->data;
     csrec_status status = csrec_measured_residual(d, v, s->r);
     double length = sqrt(csrec_squares(d->y_values, s->r));
     if (status || length <= d->eps) return status;
-    status = csrec_measured_adjoint(d, s->r, s->back);
-    double share = (1.0 - d->eps / length) / (d->norm * d->norm);
+    if (d->inverse) status = csrec_inverse_meet(d, s->r);
+    if (!status) status = csrec_measured_adjoint(d, s->r, s->back);
+    double share = d->inverse ? 1.0 : (1.0 - d->eps / length) / (d->norm * d->norm);
     for (int64_t i = 0; i < s->entries * s->width; i++) v[i] -= share * s->back[i];
     return status;
 }
@@ -207,7 +209,7 @@ static csrec_status allocate(state *s) {
     const int64_t size = s->entries * s->width, values = s->t->data->y_values;
     CSREC_TAKE(&s->pool, s->ahead, size);
     CSREC_ZEROS(&s->pool, s->p, 3 * size);
-    if (!s->t->data->tight) CSREC_ZEROS(&s->pool, s->q, values);
+    if (!s->t->data->tight && !s->t->data->inverse) CSREC_ZEROS(&s->pool, s->q, values);
     CSREC_TAKE(&s->pool, s->r, values);
     CSREC_TAKE(&s->pool, s->back, size);
     CSREC_TAKE(&s->pool, s->moved, rows(s));

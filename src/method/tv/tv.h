@@ -7,8 +7,8 @@
  * imaginary parts, are under one root (Rudin, Osher and Fatemi 1992; Blomgren and Chan 1998).
  *
  * Primal-dual steps (Chambolle and Pock 2011, algorithm 1, over-relaxed as Condat 2013, algorithm
- * 3.1). Where A A^T = c I the constraint is kept in every step by projection; else it is a second
- * dual variable. */
+ * 3.1). Where A A^T = c I, or has small blocks (inverse.h), the constraint is kept in every step by
+ * projection; else it is a second dual variable. */
 #pragma once
 
 #include "method/products.h"

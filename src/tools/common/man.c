@@ -47,7 +47,7 @@ static const struct {
     {"noise_covariance", "complex [K, K]",
      "optional, of fourier with K coils: the mean of n n^H, by which noise is made white"},
     {"matrix, block", "float [M, entries], integer [D]",
-     "of matrix: its rows; the size of the blocks that it is applied to"},
+     "of matrix: its rows; the size of the blocks that it is applied to, zeros beyond the signal"},
     {"kernel", "float, as many axes as the signal",
      "of blur: its weights, the middle at extent / 2"},
     {"factor", "integer or [D]", "of downsample: entries along each axis that are averaged"},

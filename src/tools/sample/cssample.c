@@ -89,7 +89,12 @@ static const cli_option options[] = {
      "The matrix, an array [rows, entries of the signal or block] (default: random Gaussian "
      "numbers).",
      CLI_AT(matrix)},
-    {"block", 0, CLI_TEXT, "H,W", "Apply the matrix to each block of this size.", CLI_AT(block)},
+    {"block", 0, CLI_TEXT, "H,W", "Apply the matrix to each block of this size, as 33x33 or 33,33.",
+     CLI_AT(block)},
+    {"border", 0, CLI_CHOICE, "pad|cut",
+     "What becomes of a signal that the blocks do not divide: zeros pad the last blocks (default), "
+     "or it is cut to whole ones.",
+     CLI_AT(border), .choice = cli_border_name},
     {"kernel", 0, CLI_READ, "FILE", "Weights of the blur, an array with the axes of the signal.",
      CLI_AT(kernel)},
     {"factor", 0, CLI_TEXT, "F[,F]", "Entries along each axis that downsample averages.",
@@ -362,7 +367,8 @@ static int run(const arguments *a) {
 }
 
 int main(int argc, char **argv) {
-    arguments a = {.pattern = -1, .through = -1, .ordering = -1, .rows = -1, .seed = 1};
+    arguments a = {
+        .pattern = -1, .through = -1, .ordering = -1, .rows = -1, .border = -1, .seed = 1};
     int code = cli_ranks_alone(tool.name);
     if (code == CLI_CONTINUE) code = cli_parse(&tool, argc, argv, &a);
     if (code == CLI_CONTINUE) a.input = a.inputs.text[a.inputs.n - 1];

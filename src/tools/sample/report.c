@@ -5,18 +5,20 @@
 static int report_json(const cli_tool *tool, const cli_sample_arguments *a,
                        const cli_signal *signal, const csrec_measurement *measurement,
                        const char *how, double min_distance) {
+    int64_t entries = 0;
     cli_json json;
+    csrec_shape_count(&measurement->shape, &entries);
     cli_json_open(&json, stdout);
     cli_json_text(&json, "input", a->input);
     cli_json_text(&json, "output", a->output);
     cli_json_text(&json, "mask", a->mask_out);
-    cli_json_integers(&json, "shape", signal->shape.dims, signal->shape.dim);
-    cli_json_integer(&json, "entries", signal->entries);
+    cli_json_integers(&json, "shape", measurement->shape.dims, measurement->shape.dim);
+    cli_json_integer(&json, "entries", entries);
     cli_json_integer(&json, "channels", signal->channels);
     cli_json_integer(&json, "samples", measurement->n);
     cli_guides_json(measurement, &json);
     cli_json_integer(&json, "asked", measurement->count);
-    cli_json_real(&json, "rate", (double)measurement->n / (double)signal->entries);
+    cli_json_real(&json, "rate", (double)measurement->n / (double)entries);
     cli_json_text(&json, a->through < 0 ? "pattern" : "operator", how);
     cli_json_unsigned(&json, "seed", a->seed);
     cli_json_real(&json, "min_distance", min_distance);
@@ -29,6 +31,8 @@ static int report_json(const cli_tool *tool, const cli_sample_arguments *a,
 int cli_sample_report(const cli_tool *tool, const cli_sample_arguments *a, const cli_signal *signal,
                       const csrec_measurement *measurement, const char *how, double min_distance) {
     char shape[192], distance[64] = "";
+    int64_t entries = 0;
+    csrec_shape_count(&measurement->shape, &entries);
     const char *what = a->through >= 0 ? "rows" : "positions";
     if (min_distance > 0.0)
         snprintf(distance, sizeof distance, ", at least %.4g apart", min_distance);
@@ -37,14 +41,14 @@ int cli_sample_report(const cli_tool *tool, const cli_sample_arguments *a, const
                  !a->output               ? a->mask_out
                  : cli_is_dash(a->output) ? "stdout"
                                           : a->output,
-                 (long long)measurement->n, (long long)signal->entries, what,
-                 100.0 * (double)measurement->n / (double)signal->entries, how);
+                 (long long)measurement->n, (long long)entries, what,
+                 100.0 * (double)measurement->n / (double)entries, how);
     if (a->verbose)
         cli_note(tool, "%s: %s%s, %lld channels, %lld of %lld %s (%.4g %%), %s, seed %llu%s",
-                 a->input, cli_shape_text(&signal->shape, shape),
+                 a->input, cli_shape_text(&measurement->shape, shape),
                  signal->palette ? ", palette" : "", (long long)signal->channels,
-                 (long long)measurement->n, (long long)signal->entries, what,
-                 100.0 * (double)measurement->n / (double)signal->entries, how,
-                 (unsigned long long)a->seed, distance);
+                 (long long)measurement->n, (long long)entries, what,
+                 100.0 * (double)measurement->n / (double)entries, how, (unsigned long long)a->seed,
+                 distance);
     return a->json ? report_json(tool, a, signal, measurement, how, min_distance) : CLI_DONE;
 }

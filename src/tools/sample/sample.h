@@ -13,8 +13,8 @@ typedef struct cli_sample_arguments {
     const char *output, *mask_out, *density;
     const char *matrix, *block, *coils, *kernel, *factor;
     cli_texts guides;
-    int pattern;                 /* csrec_pattern - 1: "none" cannot be chosen */
-    int through, ordering, rows; /* numbers of names; -1: not given */
+    int pattern;                         /* csrec_pattern - 1: "none" cannot be chosen */
+    int through, ordering, rows, border; /* numbers of names; -1: not given */
     double rate, noise;
     int64_t count, next; /* next: 0 if INPUT is to be sampled */
     uint64_t seed;
@@ -27,6 +27,9 @@ typedef struct cli_sample_arguments {
 
 /* Names of ways to choose rows; NULL past the end. */
 const char *cli_rows_name(int i);
+
+/* What becomes of a signal that blocks do not divide. */
+const char *cli_border_name(int i);
 
 /* Checks the command line of --operator, also where it is not given; and measures the signal. */
 int cli_through_check(const cli_tool *tool, const cli_sample_arguments *a);

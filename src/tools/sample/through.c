@@ -12,6 +12,13 @@ const char *cli_rows_name(int i) {
     return csrec_row_choice_name((csrec_row_choice)i);
 }
 
+enum { PAD, CUT };
+
+const char *cli_border_name(int i) {
+    static const char *const names[] = {[PAD] = "pad", [CUT] = "cut"};
+    return i >= PAD && i <= CUT ? names[i] : NULL;
+}
+
 static bool is_named(const arguments *a, const char *name) {
     return a->through >= 0 && strcmp(csrec_through_info(a->through), name) == 0;
 }
@@ -36,6 +43,7 @@ static const char *stray(const arguments *a) {
     if (!is_named(a, "matrix") && (a->matrix || a->block))
         return a->matrix ? "--matrix goes with --operator matrix"
                          : "--block goes with --operator matrix";
+    if (a->border >= 0 && !a->block) return "--border goes with --block";
     if (!is_named(a, "blur") && a->kernel) return "--kernel goes with --operator blur";
     if (!is_named(a, "downsample") && a->factor) return "--factor goes with --operator downsample";
     if (a->rows >= 0 && !chooses_rows(a))
@@ -86,7 +94,7 @@ static csrec_status read_values(const char *path, bool parts, csrec_shape *shape
     return status;
 }
 
-/* "8" or "8,8": an extent for each axis. */
+/* "8", "8,8" or "8x8": an extent for each axis. */
 static csrec_status parse_extents(const char *option, const char *text, const csrec_shape *shape,
                                   const int64_t **extents, csrec_error *error) {
     int64_t *made = calloc(CSREC_DIMS_MAX, sizeof *made);
@@ -94,9 +102,9 @@ static csrec_status parse_extents(const char *option, const char *text, const cs
     const char *at = text;
     for (char *end; made && n < CSREC_DIMS_MAX; at = end + 1) {
         made[n] = strtoll(at, &end, 10);
-        if (end == at || made[n] < 1 || (*end && *end != ',')) break;
-        n++;
-        if (!*end) break;
+        const bool extent = end != at && made[n] >= 1 && strchr(",x", *end);
+        n = extent ? n + 1 : 0;
+        if (!extent || !*end) break;
     }
     for (int d = 1; n == 1 && d < shape->dims; d++) made[d] = made[0];
     *extents = made;
@@ -215,13 +223,35 @@ static csrec_status choose_rows(const arguments *a, const cli_signal *signal, cs
     return status;
 }
 
+/* The part that whole blocks cover. */
+static void cut_shape(const arguments *a, csrec_measurement *m) {
+    const int64_t *edge = m->through->kernel;
+    for (int d = 0; d < m->shape.dims && a->border == CUT; d++)
+        if (edge[d] <= m->shape.dim[d]) m->shape.dim[d] -= m->shape.dim[d] % edge[d];
+}
+
+/* The entry of the whole signal that entry `at` of its part, from 0 on along each axis, is. */
+static int64_t entry_of(const csrec_shape *whole, const csrec_shape *part, int64_t at) {
+    int64_t entry = 0, stride = 1;
+    for (int d = part->dims - 1; d >= 0; d--) {
+        entry += at % part->dim[d] * stride;
+        at /= part->dim[d];
+        stride *= whole->dim[d];
+    }
+    return entry;
+}
+
 static csrec_status take_values(const arguments *a, const cli_signal *signal, csrec_measurement *m,
                                 csrec_error *error) {
     const int64_t n = csrec_measurement_values(m), values = csrec_measurement_signal_values(m);
     double *x = malloc((size_t)values * sizeof *x);
     m->y = malloc((size_t)n * sizeof *m->y);
     csrec_status status = x && m->y ? CSREC_OK : CSREC_MEMORY;
-    for (int64_t i = 0; i < values && !status; i++) x[i] = csrec_array_value(&signal->values, i);
+    const int64_t wide = signal->channels;
+    for (int64_t i = 0; i < values && !status; i++) {
+        const int64_t entry = entry_of(&signal->shape, &m->shape, i / wide);
+        x[i] = csrec_array_value(&signal->values, entry * wide + i % wide);
+    }
     if (status)
         cli_fail(error, status, "%s: out of memory", a->input);
     else
@@ -256,6 +286,7 @@ int cli_through_measure(const cli_tool *tool, const arguments *a, const cli_sign
             cli_fail(&error, CSREC_DATA, "%s: has transparent pixels, but operator %s needs all",
                      a->input, csrec_through_info(a->through));
     if (!status) status = specify(a, signal, m->through, &error);
+    if (!status) cut_shape(a, m);
     if (!status) status = choose_rows(a, signal, m, &error);
     if (!status) status = take_values(a, signal, m, &error);
     if (!status) status = csrec_measurement_check(m, a->input, &error);
