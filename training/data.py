@@ -158,3 +158,21 @@ class Ahead:
                 of.record_stream(current)
         self.start(self.number + 1)
         return now
+
+
+class DenoiseData(Data):
+    """Whole pictures with white noise: sigma uniform to 75, or, of one in five, log-uniform."""
+    sorts = ("10", "25", "50")
+
+    def samples(self, d, picture):
+        n = len(picture)
+        sigma = torch.where(d.chance(0.2, n), d.scale(0.5, 12, n), 75 * (1 - d.uniform(n)))
+        return Batch(picture, torch.ones_like(picture[:, :1]), sigma[:, None, None, None],
+                     d.normal(*picture.shape))
+
+    def kept_aside(self, count=96):
+        d = Draws(self.device, self.seed, KEPT_ASIDE)
+        picture = self.pictures(d, count)
+        sigma = torch.tensor([float(s) for s in self.sorts], device=self.device)
+        sigma = sigma.repeat_interleave(count // 3)[:, None, None, None]
+        return Batch(picture, torch.ones_like(picture[:, :1]), sigma, d.normal(*picture.shape))

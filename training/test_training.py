@@ -206,6 +206,18 @@ def test_masks_have_their_patterns(seed):
     assert abs(quiet - 0.55) < 5.1 * (0.55 * 0.45 / 400) ** 0.5 + 0.03  # holes may miss a picture
 
 
+def test_a_denoiser_sees_whole_pictures_with_white_noise(seed):
+    made = data.DenoiseData("cpu", seed, batch=64, size=32, steps=1, side=64).make(0)[0]
+    level = (made.X[:, 3] * made.unit[:, 0]).mean((1, 2))
+    noise = ((made.filled - made.target) * made.unit)[:, 0]
+    assert (made.X[:, 2] == 1).all() and (made.weight == 1).all()
+    assert level.min() > 0 and level.max() <= 75
+    # of 1024 numbers; neighbours, of which white noise has none in common
+    assert ((noise.std((1, 2)) / level - 1).abs() < 6 / (2 * 1024) ** 0.5).all()
+    beside = (noise[:, 1:] * noise[:, :-1]).mean((1, 2)) / level ** 2
+    assert (beside.abs() < 6 / 992 ** 0.5).all()
+
+
 def test_planes_spread_the_samples(seed):
     d = Draws("cpu", seed, 13)
     known = (d.uniform(2, 1, 19, 30) < 0.2).float()

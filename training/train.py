@@ -21,7 +21,7 @@ import torch.distributed as dist
 
 import network
 from beside import BesideData
-from data import Ahead, Data
+from data import Ahead, Data, DenoiseData
 from rays import RenderedData
 from starts import Fault, made, started
 
@@ -261,7 +261,7 @@ def train(t, stop):
                 "reuse": o.reuse, "slots": o.slots, "side": 256 if o.patch > 64 else 64}
     data = (RenderedData(t.device, **settings) if o.renderings else
             BesideData(t.device, *o.beside, **settings) if any(o.beside) else
-            Data(t.device, channels=o.channels, **settings))
+            (DenoiseData if o.denoise else Data)(t.device, channels=o.channels, **settings))
     with torch.no_grad():
         record = Record(t, data)
     source = Ahead(data, t.step // o.ahead)
@@ -312,6 +312,7 @@ def parsed(arguments=None):
     add("--guides", type=int, default=0, help="planes of guides that it takes")
     add("--renderings", action="store_true", help="for radiance of few rays, noisy and sparse, "
         "with albedo, normals and depth")
+    add("--denoise", action="store_true", help="whole pictures with white noise alone")
     add("--width", help="channels of the largest size, 32, with twice as many at each smaller one; or of "
         "each, such as 48,80,144,256. Weights of --from are widened to it")
     add("--blocks", type=int, default=2, help="at each size; default: 2")
