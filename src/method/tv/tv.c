@@ -298,7 +298,9 @@ static csrec_need need_of(const csrec_task *task) {
     double values = (double)task->entries * (double)task->channels;
     double steps = csrec_task_param(task, &params[0]);
     double own = csrec_task_share(task, PER_VALUE * values, task->entries);
-    return (csrec_need){.bytes = csrec_signal_bytes(task) * 6.0 + product.bytes,
+    /* of tv_fourier.c: 11 arrays of a signal and 2 of its entries */
+    const double arrays = task->through ? 13.0 : 6.0;
+    return (csrec_need){.bytes = csrec_signal_bytes(task) * arrays + product.bytes,
                         .seconds = steps * (own + 2.0 * (double)task->channels * product.seconds)};
 }
 
@@ -306,7 +308,8 @@ const csrec_method_type csrec_method_tv = {
     .info = {.name = "tv",
              .topic = "measurements through operators",
              .brief = "the least total variation among all signals that fit the measurements",
-             .source = "Rudin, Osher and Fatemi 1992; Chambolle and Pock 2011, algorithm 1",
+             .source = "Rudin, Osher and Fatemi 1992; Chambolle and Pock 2011, algorithm 1; "
+                       "Goldstein and Osher 2009",
              .accepts = CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(SIGMA),
              .iterates = true,
              .device = "products with the operator"},

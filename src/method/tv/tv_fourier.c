@@ -287,11 +287,8 @@ static void start_split(spectral *s) {
 }
 
 static csrec_status allocate(spectral *s) {
-    const int64_t spectra = 2 * s->n * s->channels, values = s->grid.values;
-    CSREC_TAKE(&s->pool, s->c, s->n);
+    const int64_t values = s->grid.values;
     CSREC_TAKE(&s->pool, s->lambda, s->n);
-    CSREC_TAKE(&s->pool, s->best, spectra);
-    CSREC_TAKE(&s->pool, s->now, spectra);
     CSREC_TAKE(&s->pool, s->rhs, values);
     CSREC_TAKE(&s->pool, s->v, 3 * values);
     CSREC_TAKE(&s->pool, s->q, 3 * values);
@@ -307,11 +304,16 @@ static csrec_status prepare(spectral *s, bool *fits) {
         .name = "fourier", .shape = &d->m->shape, .complex_signal = d->wide == 2};
     csrec_error error;
     *fits = false;
+    if (!d->m->through && d->m->n < d->entries) return CSREC_OK; /* no frequencies */
     csrec_status status = csrec_operator_create_on(&d->A->context, &all, &s->F, &error);
     if (status) return status == CSREC_UNSUPPORTED ? CSREC_OK : status;
-    status = allocate(s);
+    CSREC_TAKE(&s->pool, s->c, s->n);
+    CSREC_TAKE(&s->pool, s->best, 2 * s->n * s->channels);
+    CSREC_TAKE(&s->pool, s->now, 2 * s->n * s->channels);
+    status = csrec_pool_status(&s->pool);
     if (!status) status = find_diagonal(s, fits);
     if (!status && *fits) status = try_diagonal(s, fits);
+    if (!status && *fits) status = allocate(s);
     if (status || !*fits) return status;
     for (int64_t k = 0; k < s->n; k++) s->lambda[k] = laplacian(s, k);
     status = begin(s);
