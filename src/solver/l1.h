@@ -21,6 +21,7 @@ typedef struct csrec_l1_gram {
     const csrec_dense_simd *simd;
     double L;     /* of the steps: at least ||G|| as far as they have shown; 0: none taken */
     double sigma; /* of the next proximal point of groups; 0: none taken */
+    double near;  /* lambda of the last one */
     double *x0, *c0, *next, *c_next, *z, *c_z, *d, *slope; /* [room] */
     double *R;     /* [size][stride] Cholesky factor, lower */
     int64_t *free; /* [room] columns that Newton's step moves */
