@@ -76,8 +76,12 @@ def operators(data):
     header = ("measured", "rows", "signal", "`fast`: total variation", "`balanced`", "`best`")
     exact = "; ".join(f"from {256 * r['rate']:g} lines {r['error']:.1e} in {r['seconds']:.0f} s"
                       for r in data["rows"] if r["method"] == "exact")
+    bart = "; ".join(f"from {256 * r['rate']:g} lines {r['psnr']:.1f} dB in {r['seconds']:.1f} s"
+                     for r in data["rows"] if r["method"] == "bart")
+    options = next((r["options"] for r in data["rows"] if r["method"] == "bart"), "")
     return table(header, rows) + (
-        f"\n\nRelative error of the phantom after 5,000 steps of total variation: {exact}."
+        f"\n\nRelative error of the phantom after 5,000 steps of total variation: {exact}." + (
+            f" BART's total variation (`bart pics {options}`): {bart}." if bart else "") +
         f"\n\nPSNR in dB and processor seconds on one core, 256 x 256, the mean of the five pictures of "
         f"bench/pictures.py. bench/operators.py; {named(data['machine'])}.")
 
