@@ -146,9 +146,10 @@ def complex_l1(csrecover, repeats, small):
             x[rng.permutation(n)[k:]], A, noise = 0, A / (2 * m) ** 0.5, 0.01 * noise
             y, goal = A @ x + noise, share * float(np.linalg.norm(noise))
             operator, epsilon = csrecover.Dense(A), goal / np.linalg.norm(y)
-            mine, found = best_of(repeats, lambda: csrecover.solve(operator, y, "bpdn", epsilon=epsilon))
-            peer, theirs = best_of(repeats, lambda: spgl1.spg_bpdn(
-                A, y, goal, opt_tol=1e-9, bp_tol=1e-9, iter_lim=20000)[0])
+            found, mine = common.seconds(
+                lambda: csrecover.solve(operator, y, "bpdn", epsilon=epsilon), repeats)
+            theirs, peer = common.seconds(lambda: spgl1.spg_bpdn(
+                A, y, goal, opt_tol=1e-9, bp_tol=1e-9, iter_lim=20000)[0], repeats)
             row["seconds"] += mine / 4
             row["spgl1"] += peer / 4
             for key, z in (("off", found.x), ("spgl1_off", theirs)):

@@ -22,6 +22,14 @@ def dense(data):
                          f"iterations)" for r in l1["rows"])
         yield (f"l1 on a dense {l1['m']:,} x {l1['n']:,} matrix, to within {l1['gap']:g} of the "
                f"least objective: {rows}; and {milliseconds(l1['operator'])} ms once for our operator.")
+    found = data["dense"].get("complex")
+    if found:
+        rows = ", ".join(f"{r['share']:g} of the noise {milliseconds(r['seconds'])} ms (SPGL1 "
+                         f"{milliseconds(r['spgl1'])} ms)" for r in found["rows"])
+        off, theirs = (max(r[k] for r in found["rows"]) for k in ("off", "spgl1_off"))
+        on = f" ({found['machine']['date']})" if "machine" in found else ""
+        yield (f"`bpdn` on complex {found['m']} x {found['n']:,} matrices to a misfit of {rows}, which is met "
+               f"to {off:.0e} (SPGL1 {theirs:.0e}){on}.")
 
 
 @shown("peers")
