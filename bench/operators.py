@@ -4,8 +4,12 @@
 in several orders, and lines of frequencies, at 25 % and 10 % (of lines 12.5 %) of the measurements;
 by total variation and by plug-and-play recovery. Pictures: those of bench/pictures.py, the phantom of
 Shepp and Logan (1974, with the contrast of Toft 1996), and a synthetic head with phase and four coils.
-Needs NumPy; Pillow for the folder of --images."""
+Needs NumPy; Pillow for the folder of --images. Where BART is installed (Debian's package bart), its
+total variation recovers the phantom beside ours."""
 import json
+import os
+import shutil
+import subprocess
 import tempfile
 
 import onethread  # noqa: F401, before NumPy
@@ -18,6 +22,10 @@ import pictures
 # tv; pnp of at most 20 and 40 denoisings; and tv to its end, for signals that it recovers exactly
 METHODS = {"fast": ("-Q", "fast"), "balanced": ("-Q", "balanced"), "best": ("-Q", "best")}
 EXACT = {"exact": ("--method", "tv", "--set", "iterations=5000", "--set", "digits=8")}
+
+# BART's best of those tried from a quarter of the lines: basis pursuit beside -R alone of any weight,
+# -u from 0.001 to 30.
+BART = ("-S", "-P", "0.0001", "-R", "T:3:0:1", "-i", "350", "-u", "20")
 
 # Greedy solvers in a wavelet basis, of which a product each way is nearly all the work.
 GREEDY = {"omp, 1 atom": ("omp", "--atoms", 1), "omp, 100 atoms": ("omp", "--atoms", 100),
@@ -51,6 +59,12 @@ def coils(side=256, count=4):
     return np.array(made)
 
 
+def write_cfl(path, values):
+    path.with_suffix(".hdr").write_text("# Dimensions\n" + " ".join(
+        str(n) for n in (*values.shape, *[1] * (16 - values.ndim))) + "\n")
+    values.astype(np.complex64).T.tofile(path.with_suffix(".cfl"))
+
+
 def find(found, key):
     """The first number under that key."""
     values = found.values() if isinstance(found, dict) else found
@@ -77,6 +91,27 @@ class Bench(common.Tools):
                               "psnr": find(json.loads(text), "psnr"), "error": float(error),
                               "seconds": self.seconds() - before})
             print(self.rows[-1], flush=True)
+
+    def bart(self, signal, rate):
+        """The scan of the last measure by BART's pics, real parts; its k-space is centred and unitary."""
+        scan, size = np.load(self.folder / "scan.npz"), signal.size
+        space = np.zeros(size, complex)
+        space[scan["index"]] = scan["y"]
+        turned = np.fft.fftshift(np.fft.fft2(np.fft.fftshift(
+            np.fft.ifft2(space.reshape(signal.shape)))))
+        measured = np.fft.fftshift(np.isin(np.arange(size), scan["index"]).reshape(signal.shape))
+        write_cfl(self.folder / "space", turned * measured / size ** 0.5)
+        write_cfl(self.folder / "coil", np.ones(signal.shape))
+        before = self.seconds()
+        subprocess.run(["bart", "pics", *BART, "space", "coil", "found"], cwd=self.folder, check=True,
+                       capture_output=True, env=os.environ | {"OMP_NUM_THREADS": "1"})
+        spent = self.seconds() - before
+        found = np.fromfile(self.folder / "found.cfl", np.complex64).reshape(signal.shape, order="F")
+        error = float(np.linalg.norm(found.real - signal) / np.linalg.norm(signal))
+        self.rows.append({"picture": "phantom", "what": "Fourier, lines", "rate": rate, "method": "bart",
+                          "psnr": float(pictures.psnr(found.real, signal)), "error": error,
+                          "seconds": spent, "options": " ".join(BART)})
+        print(self.rows[-1], flush=True)
 
     def greedy(self, picture):
         """Processor seconds of the recovery alone, each solver with its defaults."""
@@ -114,6 +149,8 @@ def main():
             lines = ["--operator", "fourier"]
             bench.measure("phantom", phantom().astype(np.float32), "Fourier, lines", lines, rate,
                           METHODS | EXACT)
+            if rate == 0.25 and shutil.which("bart"):
+                bench.bart(phantom(), rate)
             bench.measure("head", head().astype(np.complex64), "Fourier, lines, 4 coils",
                           [*lines, "--coils", "coils.npy"], rate)
         found = {"machine": common.describe(arguments.build), "source": source, "rows": bench.rows}

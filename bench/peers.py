@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""peers.py - our solvers beside what SciPy, scikit-image, scikit-learn and PyLops have, quality and
+"""peers.py - our solvers beside what SciPy, scikit-image, scikit-learn, PyLops and SPGL1 have, quality and
 seconds in one run, one thread each: pictures from 10 % and 25 % of their pixels, and dense problems.
 Needs NumPy, cffi and a built library; Pillow for the pictures, and each peer where installed."""
 import time
@@ -132,6 +132,34 @@ def dense_l1(csrecover, repeats, small):
     return {"m": m, "n": n, "k": k, "lambda": share, "gap": gap, "operator": made, "rows": rows}
 
 
+def complex_l1(csrecover, repeats, small):
+    """min ||x||_1 such that ||A x - y|| <= goal, of complex entries, goals in shares of the noise's
+    length; the mean of four problems."""
+    import spgl1
+    m, n, k = (80, 256, 10) if small else (200, 1000, 20)
+    rows = []
+    for share in (1.0, 0.3, 0.1):
+        row = {"share": share, "seconds": 0.0, "spgl1": 0.0, "off": 0.0, "spgl1_off": 0.0, "norms": 0.0}
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            A, x, noise = (rng.standard_normal((*size, 2)) @ (1, 1j) for size in ((m, n), (n,), (m,)))
+            x[rng.permutation(n)[k:]], A, noise = 0, A / (2 * m) ** 0.5, 0.01 * noise
+            y, goal = A @ x + noise, share * float(np.linalg.norm(noise))
+            operator, epsilon = csrecover.Dense(A), goal / np.linalg.norm(y)
+            found, mine = common.seconds(
+                lambda: csrecover.solve(operator, y, "bpdn", epsilon=epsilon), repeats)
+            theirs, peer = common.seconds(lambda: spgl1.spg_bpdn(
+                A, y, goal, opt_tol=1e-9, bp_tol=1e-9, iter_lim=20000)[0], repeats)
+            row["seconds"] += mine / 4
+            row["spgl1"] += peer / 4
+            for key, z in (("off", found.x), ("spgl1_off", theirs)):
+                row[key] = max(row[key], abs(float(np.linalg.norm(A @ z - y) / goal) - 1))
+            row["norms"] = max(row["norms"], float(abs(np.abs(theirs).sum() / np.abs(found.x).sum() - 1)))
+        rows.append(row)
+        print(row, flush=True)
+    return {"m": m, "n": n, "k": k, "rows": rows}
+
+
 def show_dense(omp, l1):
     if omp:
         print(f"OMP {omp['m']} x {omp['n']}, {omp['k']} atoms: operator {omp['operator']:.3f} s, "
@@ -149,7 +177,7 @@ def main():
     found, source = pictures.load(arguments.images)
     table, left_out = on_pictures(csrecover, found[:1] if arguments.quick else found)
     dense = {}
-    for name, problem in (("omp", dense_omp), ("l1", dense_l1)):
+    for name, problem in (("omp", dense_omp), ("l1", dense_l1), ("complex", complex_l1)):
         try:
             dense[name] = problem(csrecover, 1 if arguments.quick else 5, arguments.quick)
         except ImportError as error:

@@ -22,6 +22,14 @@ def dense(data):
                          f"iterations)" for r in l1["rows"])
         yield (f"l1 on a dense {l1['m']:,} x {l1['n']:,} matrix, to within {l1['gap']:g} of the "
                f"least objective: {rows}; and {milliseconds(l1['operator'])} ms once for our operator.")
+    found = data["dense"].get("complex")
+    if found:
+        rows = ", ".join(f"{r['share']:g} of the noise {milliseconds(r['seconds'])} ms (SPGL1 "
+                         f"{milliseconds(r['spgl1'])} ms)" for r in found["rows"])
+        off, theirs = (max(r[k] for r in found["rows"]) for k in ("off", "spgl1_off"))
+        on = f" ({found['machine']['date']})" if "machine" in found else ""
+        yield (f"`bpdn` on complex {found['m']} x {found['n']:,} matrices to a misfit of {rows}, which is met "
+               f"to {off:.0e} (SPGL1 {theirs:.0e}){on}.")
 
 
 @shown("peers")
@@ -76,8 +84,12 @@ def operators(data):
     header = ("measured", "rows", "signal", "`fast`: total variation", "`balanced`", "`best`")
     exact = "; ".join(f"from {256 * r['rate']:g} lines {r['error']:.1e} in {r['seconds']:.0f} s"
                       for r in data["rows"] if r["method"] == "exact")
+    bart = "; ".join(f"from {256 * r['rate']:g} lines {r['psnr']:.1f} dB in {r['seconds']:.1f} s"
+                     for r in data["rows"] if r["method"] == "bart")
+    options = next((r["options"] for r in data["rows"] if r["method"] == "bart"), "")
     return table(header, rows) + (
-        f"\n\nRelative error of the phantom after 5,000 steps of total variation: {exact}."
+        f"\n\nRelative error of the phantom after 5,000 steps of total variation: {exact}." + (
+            f" BART's total variation (`bart pics {options}`): {bart}." if bart else "") +
         f"\n\nPSNR in dB and processor seconds on one core, 256 x 256, the mean of the five pictures of "
         f"bench/pictures.py. bench/operators.py; {named(data['machine'])}.")
 

@@ -230,3 +230,108 @@ TEST(real_and_complex_signals) {
         assert_true(check_rms(parts * ENTRIES, x, truth) < 10.0);
     }
 }
+
+/* Frequencies of signals of one to three axes, of which alternating directions find the minimum,
+ * and rows of a matrix, of which steps along slopes do, as A^T A is not diagonal in the
+ * frequencies: of exact values the same rows in other units; of noisy ones, which also contradict
+ * those of the mirrored frequencies, in a ball, the same rows but for 1e-7. The former meet their
+ * bound, so none varies less than the minimum, and must not vary more than the latter. */
+TEST(frequencies_vary_no_more_than_slopes_find) {
+    enum { MOST = 64, ROUNDS = 12 };
+    static const csrec_shape shapes[] = {{1, {48}}, {2, {8, 8}}, {3, {3, 4, 5}}, {2, {1, 50}}};
+    if (!csrec_through_info(1)) skip();
+    for (int round = 0; round < ROUNDS; round++) {
+        const csrec_shape *shape = &shapes[round % 4];
+        const int64_t n = entries_in(shape), m = n / 2 + check_below(&seed, n / 4),
+                      C = 1 + round % 2;
+        double truth[2 * MOST], y[4 * MOST], z[4 * MOST], a[2 * MOST], b[2 * MOST], unit[2 * MOST],
+            factor[2 * MOST];
+        OWNED int64_t *index = check_order(&seed, n);
+        OWNED double *A = malloc(2 * MOST * MOST * sizeof *A);
+        int64_t all[2 * MOST];
+        bench p = {.spec = {.name = "fourier"}}, q = {.spec = {.name = "matrix", .matrix = A}};
+        p.m = (csrec_measurement){.shape = *shape,
+                                  .n = m,
+                                  .channels = 1,
+                                  .index = index,
+                                  .y = unit,
+                                  .is_complex = true,
+                                  .through = &p.spec};
+        for (int64_t j = 0; j < n; j++) {
+            double column[2 * MOST], e[MOST] = {0};
+            e[j] = 1.0;
+            csrec_status status = csrec_measurement_simulate(&p.m, e, column, NULL);
+            if (status == CSREC_UNSUPPORTED) skip();
+            assert_ok(status);
+            for (int64_t k = 0; k < 2 * m; k++) {
+                factor[k] = round < 4 && k / 2 % 2 ? 0.25 : 1.0;
+                A[k * n + j] =
+                    factor[k] * column[k] + (round < 4 ? 0.0 : 1e-7) * check_normal(&seed);
+                all[k] = k;
+            }
+        }
+        for (int64_t i = 0; i < C * n; i++) truth[i] = 100.0 + 50.0 * (i / 9 % 3) + i % C;
+        p.m.channels = q.m.channels = C;
+        p.m.y = y;
+        assert_ok(csrec_measurement_simulate(&p.m, truth, y, NULL));
+        if (round / 4) p.m.sigma = 3.0;
+        for (int64_t i = 0; i < 2 * m * C; i++) y[i] += p.m.sigma * check_normal(&seed);
+        for (int64_t i = 0; i < 2 * m * C; i++) /* parts: rows of their own */
+            z[(i / (2 * C) * 2 + i % 2) * C + i / 2 % C] = factor[i / (2 * C) * 2] * y[i];
+        q.spec.m = 2 * m;
+        q.m = (csrec_measurement){.shape = *shape,
+                                  .n = 2 * m,
+                                  .channels = C,
+                                  .index = all,
+                                  .y = z,
+                                  .sigma = p.m.sigma,
+                                  .through = &q.spec};
+        if (round / 4 == 2) p.m.sigma = q.m.sigma = 8.0;
+        csrec_recover_report report;
+        recover(&p, "tv", exact, 2, a, &report);
+        recover(&q, "tv", exact, 2, b, NULL);
+        const double u = variation(shape, C, a), v = variation(shape, C, b);
+        const double exact_one = variation(shape, C, truth);
+        double most = p.m.sigma * sqrt((double)(2 * m * C)), square = 0.0;
+        for (int64_t i = 0; i < 2 * m * C; i++) square += y[i] * y[i];
+        most /= sqrt(square);
+        if (u > 1.0001 * v + 1e-3 || report.residual > (1.0 + 1e-9) * most + 1e-12)
+            fail_msg("round %d: %.9g, not %.9g, residual %g of %g", round, u, v, report.residual,
+                     most);
+        if (round < 4 && u > (1.0 + 1e-6) * exact_one)
+            fail_msg("round %d: %.9g, of the truth %.9g", round, u, exact_one);
+    }
+}
+
+/* All values of a signal with noise, the least of 1/2 ||x - y||^2 + lambda TV(x): steps along the
+ * gradient of its dual find it, whose distance from y is that of the ball. */
+TEST(noise_is_taken_as_the_dual_says) {
+    enum { H = 9, W = 7, C = 2, N = H * W, STEPS = 40000 };
+    double y[N * C], x[N * C], dual[2][N * C] = {{0}}, found[N * C], off = 0.0;
+    const double lambda = 4.0;
+    int64_t index[N];
+    bench p = {.m = {.shape = {2, {H, W}}, .n = N, .channels = C, .index = index, .y = y}};
+    for (int i = 0; i < N; i++) index[i] = i;
+    for (int i = 0; i < N * C; i++) y[i] = 40.0 * (i / C % W > 3) + 5.0 * check_normal(&seed);
+    for (int step = 0; step <= STEPS; step++) {
+        for (int i = 0; i < N * C; i++) {
+            const int column = i / C % W;
+            x[i] = y[i] + dual[0][i] + dual[1][i] - (i >= W * C ? dual[0][i - W * C] : 0.0) -
+                   (column ? dual[1][i - C] : 0.0);
+        }
+        for (int i = 0; i < N && step < STEPS; i++) {
+            double square = 0.0;
+            for (int c = i * C; c < (i + 1) * C; c++) {
+                if (i + W < N) dual[0][c] += 0.125 * (x[c + W * C] - x[c]);
+                if (i % W + 1 < W) dual[1][c] += 0.125 * (x[c + C] - x[c]);
+                square += dual[0][c] * dual[0][c] + dual[1][c] * dual[1][c];
+            }
+            const double share = fmax(1.0, sqrt(square) / lambda);
+            for (int c = i * C; c < (i + 1) * C; c++) dual[0][c] /= share, dual[1][c] /= share;
+        }
+    }
+    for (int i = 0; i < N * C; i++) off += (x[i] - y[i]) * (x[i] - y[i]);
+    p.m.sigma = sqrt(off / (N * C));
+    recover(&p, "tv", exact, 2, found, NULL);
+    assert_true(check_rms(N * C, found, x) < 1e-5);
+}

@@ -80,9 +80,16 @@ static csrec_status bpdn_create(csrec_run *run, csrec_error *error) {
                   : CSREC_OK;
 }
 
+/* Paths of entries of several parts bend, so that lines through exact minima lead no further than
+ * those through rough ones. */
+static void aim(csrec_bpdn *o) {
+    const bool rough = o->s.A->parts > 1 && o->goal > 0.0 && o->miss > BPDN_FINE;
+    if (o->active) csrec_active_aim(o->active, o->lambda, rough ? o->miss : 0.0);
+}
+
 static void set_lambda(csrec_bpdn *o, double lambda) {
     o->lambda = o->steps.lambda = lambda;
-    if (o->active) csrec_active_aim(o->active, lambda);
+    aim(o);
     csrec_l1_steps_restart(&o->steps);
 }
 
@@ -291,13 +298,13 @@ static bool improve(csrec_bpdn *o, bool *fine) {
     if (!o->active && csrec_active_is_due(&o->columns, &o->s)) {
         o->s.run->fault =
             csrec_active_store(&o->columns, &o->s, o->lambda / o->largest, &o->active);
-        if (o->active) csrec_active_aim(o->active, o->lambda);
+        aim(o);
     }
     if (o->s.run->fault) return false;
     if (o->active) {
         csrec_round came = csrec_active_round(o->active);
         *fine = came == CSREC_ROUND_DONE;
-        if (came < CSREC_ROUND_FULL) return *fine;
+        if (came < CSREC_ROUND_FULL) return came != CSREC_ROUND_BETTER;
         csrec_active_destroy(o->active);
         o->active = NULL;
         o->s.run->fault = csrec_l1_steps_start(steps, &o->largest);

@@ -56,6 +56,7 @@ struct csrec_active {
     double rounding; /* of c_j, as a share of ||a_j|| */
     double least;    /* miss that rounds for on.lambda have reached, */
     int idle;        /* and how many did not halve it */
+    double rough;    /* share of the target that a minimum may miss; 0: none */
     csrec_l1_gram on;
 };
 
@@ -224,8 +225,9 @@ double csrec_active_lambda(const csrec_active *a) {
 }
 
 /* Continuation leads to a smaller lambda. */
-void csrec_active_aim(csrec_active *a, double lambda) {
+void csrec_active_aim(csrec_active *a, double lambda, double rough) {
     a->lambda = lambda;
+    a->rough = rough;
     if (a->on.lambda < lambda) a->on.lambda = lambda;
     a->bounded = false;
     a->least = INFINITY;
@@ -344,6 +346,8 @@ csrec_round csrec_active_round(csrec_active *a) {
     prune(a);
     int64_t found = look(a, &within, &without);
     if (found == 0 && within == 0.0) return CSREC_ROUND_DONE;
+    if (a->on.lambda == a->lambda && fmax(within, without) <= a->rough * a->lambda)
+        return CSREC_ROUND_ROUGH;
     if (is_idle(a, fmax(within, without))) return end_rounds(a);
     if (found > a->on.room - a->on.size) return CSREC_ROUND_FULL;
     if (without >= within) join(a, found);

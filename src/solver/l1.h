@@ -21,6 +21,7 @@ typedef struct csrec_l1_gram {
     const csrec_dense_simd *simd;
     double L;     /* of the steps: at least ||G|| as far as they have shown; 0: none taken */
     double sigma; /* of the next proximal point of groups; 0: none taken */
+    double near;  /* lambda of the last one */
     double *x0, *c0, *next, *c_next, *z, *c_z, *d, *slope; /* [room] */
     double *R;     /* [size][stride] Cholesky factor, lower */
     int64_t *free; /* [room] columns that Newton's step moves */
@@ -187,12 +188,13 @@ bool csrec_active_is_due(csrec_active_columns *columns, const csrec_support *s);
 csrec_status csrec_active_store(csrec_active_columns *columns, csrec_support *s, double lambda,
                                 csrec_active **active);
 
-/* Result of a round: x and r have improved; they are the minimum, or the run is stopped; or steps
- * on all columns have to go on from here: more columns are needed than a Gram matrix pays for, or
- * rounds help no longer and x is not the minimum. */
+/* Result of a round: x and r have improved; they are the minimum, or the run is stopped; roughly
+ * the minimum; or steps on all columns have to go on from here: more columns are needed than a Gram
+ * matrix pays for, or rounds help no longer and x is not the minimum. */
 typedef enum csrec_round {
     CSREC_ROUND_BETTER,
     CSREC_ROUND_DONE,
+    CSREC_ROUND_ROUGH,
     CSREC_ROUND_FULL,
     CSREC_ROUND_STUCK
 } csrec_round;
@@ -203,8 +205,9 @@ double csrec_active_reached(const csrec_active *active);
 /* The lambda that rounds lead to. */
 double csrec_active_lambda(const csrec_active *active);
 
-/* The next rounds are for this lambda > 0, in the units of <a_j, y>. */
-void csrec_active_aim(csrec_active *active, double lambda);
+/* The next rounds are for this lambda > 0, in the units of <a_j, y>; rough: the share of it by
+ * which a rough minimum may miss its conditions, 0 for none. */
+void csrec_active_aim(csrec_active *active, double lambda, double rough);
 
 csrec_round csrec_active_round(csrec_active *active);
 

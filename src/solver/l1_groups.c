@@ -25,11 +25,12 @@
 /* sigma of the first step, by how much it rises, and its most: what it adds to G is above G's
  * rounding. */
 #define GROUPS_FIRST 1e2
+#define GROUPS_ANEW  1e4
 #define GROUPS_MOST  1e10
 #define GROUPS_RAISE 10.0
 
 /* Newton's steps for a proximal point, halvings of a step, and columns that one moves. */
-enum { STEPS_MOST = 30, HALVINGS = 30, MOVED_MOST = 1024 };
+enum { STEPS_MOST = 10, HALVINGS = 30, MOVED_MOST = 1024 };
 
 /* The error of a proximal point as a share of the way to it; and of p beside z, below which z
  * leads. */
@@ -96,19 +97,46 @@ static double bent(const csrec_l1_gram *q, int64_t i, int64_t j) {
            q->lambda / size * (own - (q->next[i] / size) * (q->next[j] / size));
 }
 
-/* R R^T = G + M on the first k of `free`. */
+/* The entry of G + M between the columns at `at` and i <= at of `free`. */
+static double entry(const csrec_l1_gram *q, int64_t at, int64_t i) {
+    const int64_t j = q->free[at], other = q->free[i];
+    const double own = q->G[j * q->stride + other];
+    return i < at / q->parts * q->parts ? own : own + bent(q, other, j);
+}
+
+/* Entries first .. end - 1 of row `at` of R; sum [end - first]: products of that row and theirs,
+ * of the entries before first. */
+static void factor_row(csrec_l1_gram *q, int64_t at, int64_t first, int64_t end,
+                       const double *sum) {
+    double *row = q->R + at * q->stride;
+    for (int64_t i = first; i < end; i++) {
+        const double *other = q->R + i * q->stride;
+        double left = entry(q, at, i) - sum[i - first];
+        for (int64_t u = first; u < i; u++) left -= row[u] * other[u];
+        row[i] = left / other[i];
+    }
+}
+
+/* R R^T = G + M on the first k of `free`: two rows beside four at a time. */
 static void factor(csrec_l1_gram *q, int64_t k) {
-    for (int64_t at = 0; at < k; at++) {
-        int64_t j = q->free[at], group = at / q->parts * q->parts;
-        const double *G = q->G + j * q->stride;
-        double *row = q->R + at * q->stride, own = G[j] + bent(q, j, j);
-        for (int64_t i = 0; i < at; i++) {
-            const double *other = q->R + i * q->stride;
-            double entry = G[q->free[i]] + (i < group ? 0.0 : bent(q, q->free[i], j));
-            row[i] = (entry - q->simd->dot(i, row, other)) / other[i];
+    for (int64_t at = 0; at < k; at += 2) {
+        const int64_t rows = at + 1 < k ? 2 : 1;
+        double *row[2] = {q->R + at * q->stride, q->R + (at + rows - 1) * q->stride}, sum[8];
+        int64_t i = 0;
+        for (; i + 4 <= at; i += 4) {
+            const double *other[4];
+            for (int64_t p = 0; p < 4; p++) other[p] = q->R + (i + p) * q->stride;
+            q->simd->products(i, (const double *const *)row, other, sum);
+            for (int64_t r = 0; r < rows; r++) factor_row(q, at + r, i, i + 4, sum + 4 * r);
         }
-        double left = own - q->simd->dot(at, row, row);
-        row[at] = sqrt(fmax(left, 0x1p-44 * G[j]));
+        for (int64_t r = at; r < at + rows; r++) {
+            double *own = q->R + r * q->stride, none[4] = {0};
+            for (int64_t p = i; p < r; p++)
+                none[p - i] = q->simd->dot(i, own, q->R + p * q->stride);
+            factor_row(q, r, i, r, none);
+            own[r] = sqrt(fmax(entry(q, r, r) - q->simd->dot(r, own, own),
+                               0x1p-44 * q->G[q->free[r] * (q->stride + 1)]));
+        }
     }
 }
 
@@ -248,6 +276,8 @@ bool csrec_l1_groups_newton(csrec_l1_gram *q) {
     double miss = INFINITY, way = 0.0;
     bool moves = true;
     if (!(q->sigma > 0.0)) q->sigma = GROUPS_FIRST;
+    if (q->lambda != q->near) q->sigma = fmin(q->sigma, GROUPS_ANEW);
+    q->near = q->lambda;
     memcpy(q->z, q->x, bytes);
     memcpy(q->c_z, q->c, bytes);
     for (int i = 0; i < STEPS_MOST && moves && miss > GROUPS_CLOSE * way; i++) {

@@ -259,8 +259,7 @@ static csrec_status start(csrec_pnp *p) {
     csrec_tv_problem t = csrec_tv_defaults(&p->data, p->recovery->options->threads);
     int64_t done;
     t.iterations = 300;
-    csrec_status status = csrec_measured_start(&p->data, p->z);
-    return status ? status : csrec_tv_solve(&t, &p->call, p->z, &done);
+    return csrec_tv_solve(&t, &p->call, p->z, &done);
 }
 
 /* 1/255 of white less black: of the measurement's scale, else of the start. */

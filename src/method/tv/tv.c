@@ -18,15 +18,14 @@ static const double DATA = 2.0;
 typedef struct state {
     csrec_pool pool; /* of all arrays but x */
     const csrec_tv_problem *t;
-    int64_t entries, width;       /* width: values of an entry, all channels */
-    int64_t extent[3], stride[3]; /* between neighbours, in values */
-    double tau, sigma;            /* steps */
-    double beta;                  /* A / norm times this is what the dual variable sees */
-    double *x, *ahead;            /* [entries * width]; the step's result */
-    double *moved;                /* [rows] what p moved in each, squared */
-    double *p;                    /* [3][entries * width] dual of the differences */
-    double *q, *r;                /* [values of y] dual of the data, NULL if projected; A x - y */
-    double *back;                 /* [entries * width] A^T of something */
+    csrec_tv_grid grid;
+    double tau, sigma; /* steps */
+    double beta;       /* A / norm times this is what the dual variable sees */
+    double *x, *ahead; /* [entries * width]; the step's result */
+    double *moved;     /* [rows] what p moved in each, squared */
+    double *p;         /* [3][entries * width] dual of the differences */
+    double *q, *r;     /* [values of y] dual of the data, NULL if projected; A x - y */
+    double *back;      /* [entries * width] A^T of something */
 } state;
 
 /* v <- the nearest signal with ||A v - y|| <= eps, as A A^T = norm^2 I, or has an inverse. */
@@ -38,7 +37,7 @@ static csrec_status project(state *s, double *v) {
     if (d->inverse) status = csrec_inverse_meet(d, s->r);
     if (!status) status = csrec_measured_adjoint(d, s->r, s->back);
     double share = d->inverse ? 1.0 : (1.0 - d->eps / length) / (d->norm * d->norm);
-    for (int64_t i = 0; i < s->entries * s->width; i++) v[i] -= share * s->back[i];
+    for (int64_t i = 0; i < s->grid.values; i++) v[i] -= share * s->back[i];
     return status;
 }
 
@@ -48,26 +47,26 @@ typedef struct place {
 } place;
 
 static place place_of(const state *s, int64_t row) {
-    return (place){{row / s->extent[1], row % s->extent[1], 0}};
+    return (place){{row / s->grid.extent[1], row % s->grid.extent[1], 0}};
 }
 
 static int64_t rows(const state *s) {
-    return s->extent[0] * s->extent[1];
+    return s->grid.extent[0] * s->grid.extent[1];
 }
 
 /* Whether there is a next entry along axis a, and it counts. */
 static bool has_next(const state *s, const place *at, int a) {
-    return s->t->weight[a] > 0.0 && at->at[a] + 1 < s->extent[a];
+    return s->t->weight[a] > 0.0 && at->at[a] + 1 < s->grid.extent[a];
 }
 
 /* D^T p of the values of an entry, from value i on. */
 static double divergence(const state *s, const place *at, int64_t i) {
-    const int64_t size = s->entries * s->width;
+    const int64_t size = s->grid.values;
     double sum = 0.0;
     for (int a = 0; a < 3; a++) {
         const double *p = s->p + a * size;
         if (s->t->weight[a] == 0.0) continue;
-        if (at->at[a] > 0) sum += s->t->weight[a] * p[i - s->stride[a]];
+        if (at->at[a] > 0) sum += s->t->weight[a] * p[i - s->grid.stride[a]];
         if (has_next(s, at, a)) sum -= s->t->weight[a] * p[i];
     }
     return sum;
@@ -75,7 +74,7 @@ static double divergence(const state *s, const place *at, int64_t i) {
 
 /* ahead = x - tau (D^T p + back) */
 static void step_primal(state *s, bool data) {
-    const int64_t line = s->extent[2], width = s->width, n = rows(s);
+    const int64_t line = s->grid.extent[2], width = s->grid.width, n = rows(s);
 #pragma omp parallel for num_threads(s->t->threads) schedule(static)
     for (int64_t row = 0; row < n; row++) {
         place at = place_of(s, row);
@@ -89,16 +88,11 @@ static void step_primal(state *s, bool data) {
     }
 }
 
-/* Values that share a root: all of an entry, or those of a channel. */
-static int64_t shared(const state *s) {
-    return s->t->together ? s->width : s->t->data->wide;
-}
-
 /* p + sigma w D(2 ahead - x) along axis a at value i, before it is projected. */
 static double lifted(const state *s, int a, int64_t i) {
-    const int64_t next = i + s->stride[a];
+    const int64_t next = i + s->grid.stride[a];
     double slope = 2.0 * (s->ahead[next] - s->ahead[i]) - (s->x[next] - s->x[i]);
-    return s->p[a * s->entries * s->width + i] + s->sigma * s->t->weight[a] * slope;
+    return s->p[a * s->grid.values + i] + s->sigma * s->t->weight[a] * slope;
 }
 
 /* p moves over-relaxed to the projection of its lifted values on vectors of length 1; returns how
@@ -112,7 +106,7 @@ static double step_group(state *s, const place *at, int64_t first, int64_t count
         }
     const double scale = square > 1.0 ? 1.0 / sqrt(square) : 1.0;
     for (int a = 0; a < 3; a++) {
-        double *p = s->p + a * s->entries * s->width;
+        double *p = s->p + a * s->grid.values;
         for (int64_t i = first; i < first + count && has_next(s, at, a); i++) {
             double d = scale * lifted(s, a, i) - p[i];
             moved += d * d;
@@ -124,7 +118,8 @@ static double step_group(state *s, const place *at, int64_t first, int64_t count
 
 /* Returns the root of the mean, over the entries, of the squares that p moves. */
 static double step_dual(state *s) {
-    const int64_t line = s->extent[2], width = s->width, n = rows(s), group = shared(s);
+    const int64_t line = s->grid.extent[2], width = s->grid.width, n = rows(s),
+                  group = s->grid.group;
 #pragma omp parallel for num_threads(s->t->threads) schedule(static)
     for (int64_t row = 0; row < n; row++) {
         place at = place_of(s, row);
@@ -137,21 +132,23 @@ static double step_dual(state *s) {
     }
     double moved = 0.0;
     for (int64_t row = 0; row < n; row++) moved += s->moved[row];
-    return sqrt(moved / (double)s->entries);
+    return sqrt(moved / (double)s->grid.entries);
 }
 
-static state state_of(const csrec_tv_problem *t) {
-    state s = {.t = t, .entries = t->data->entries, .width = t->data->values / t->data->entries};
-    csrec_mask_extents(&t->data->m->shape, s.extent);
-    for (int a = 2; a >= 0; a--) s.stride[a] = a == 2 ? s.width : s.stride[a + 1] * s.extent[a + 1];
-    return s;
+csrec_tv_grid csrec_tv_grid_of(const csrec_tv_problem *t) {
+    const csrec_measured *d = t->data;
+    csrec_tv_grid g = {.entries = d->entries, .width = d->values / d->entries, .values = d->values};
+    g.group = t->together ? g.width : d->wide;
+    csrec_mask_extents(&d->m->shape, g.extent);
+    for (int a = 2; a >= 0; a--) g.stride[a] = a == 2 ? g.width : g.stride[a + 1] * g.extent[a + 1];
+    return g;
 }
 
 /* q moves over-relaxed to the prox of the ball's support function at q + sigma (A(2 ahead - x) -
  * y). */
 static csrec_status step_data(state *s, double *spare) {
     const csrec_measured *d = s->t->data;
-    const int64_t values = d->y_values, size = s->entries * s->width;
+    const int64_t values = d->y_values, size = s->grid.values;
     const double gain = s->sigma * s->beta / d->norm;
     for (int64_t i = 0; i < size; i++) spare[i] = 2.0 * s->ahead[i] - s->x[i];
     csrec_status status = csrec_measured_residual(d, spare, s->r);
@@ -165,7 +162,7 @@ static csrec_status step_data(state *s, double *spare) {
 /* x moves over-relaxed to ahead; the share of its length that ahead is away. */
 static double advance(state *s) {
     double moved = 0.0, length = 0.0;
-    for (int64_t i = 0; i < s->entries * s->width; i++) {
+    for (int64_t i = 0; i < s->grid.values; i++) {
         double d = s->ahead[i] - s->x[i];
         moved += d * d;
         length += s->ahead[i] * s->ahead[i];
@@ -179,7 +176,7 @@ static csrec_status iterate(state *s, double *moved) {
     if (s->q) {
         status = csrec_measured_adjoint(s->t->data, s->q, s->back);
         const double gain = s->beta / s->t->data->norm;
-        for (int64_t i = 0; i < s->entries * s->width; i++) s->back[i] *= gain;
+        for (int64_t i = 0; i < s->grid.values; i++) s->back[i] *= gain;
     }
     if (!status) step_primal(s, s->q != NULL);
     if (!status && !s->q) status = project(s, s->ahead);
@@ -194,19 +191,19 @@ static csrec_status iterate(state *s, double *moved) {
  * square of a typical difference of neighbours in x, as dual values are of order 1. */
 static void choose_steps(state *s) {
     const csrec_tv_problem *t = s->t;
-    double square = 0.0, length = sqrt(csrec_squares(s->entries * s->width, s->x));
+    double square = 0.0, length = sqrt(csrec_squares(s->grid.values, s->x));
     for (int a = 0; a < 3; a++)
-        square += s->extent[a] > 1 ? 4.0 * t->weight[a] * t->weight[a] : 0.0;
+        square += s->grid.extent[a] > 1 ? 4.0 * t->weight[a] * t->weight[a] : 0.0;
     s->beta = s->q ? DATA : 0.0;
     double K = sqrt(square + s->beta * s->beta);
-    double typical = 0.05 * length / sqrt((double)(s->entries * s->width));
+    double typical = 0.05 * length / sqrt((double)(s->grid.values));
     if (!(typical > 0.0)) typical = 1.0;
     s->tau = K > 0.0 ? typical / K : typical;
     s->sigma = K > 0.0 ? 1.0 / (typical * K) : 1.0 / typical;
 }
 
 static csrec_status allocate(state *s) {
-    const int64_t size = s->entries * s->width, values = s->t->data->y_values;
+    const int64_t size = s->grid.values, values = s->t->data->y_values;
     CSREC_TAKE(&s->pool, s->ahead, size);
     CSREC_ZEROS(&s->pool, s->p, 3 * size);
     if (!s->t->data->tight && !s->t->data->inverse) CSREC_ZEROS(&s->pool, s->q, values);
@@ -216,10 +213,10 @@ static csrec_status allocate(state *s) {
     return s->pool.lacks ? CSREC_MEMORY : CSREC_OK;
 }
 
-csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *call, double *x, int64_t *done) {
-    state s = state_of(t);
+static csrec_status solve_by_slopes(const csrec_tv_problem *t, csrec_call *call, double *x,
+                                    int64_t *done) {
+    state s = {.t = t, .grid = csrec_tv_grid_of(t), .x = x};
     double moved = INFINITY;
-    s.x = x;
     csrec_status status = allocate(&s);
     if (!status) choose_steps(&s);
     for (*done = 0; !status && *done < t->iterations && moved > t->tolerance; ++*done) {
@@ -227,9 +224,17 @@ csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *call, double 
         if (csrec_call_report(call, &now)) break;
         status = iterate(&s, &moved);
     }
-    if (!status && *done > 0) memcpy(x, s.ahead, (size_t)(s.entries * s.width) * sizeof *x);
+    if (!status && *done > 0) memcpy(x, s.ahead, (size_t)(s.grid.values) * sizeof *x);
     csrec_pool_clear(&s.pool);
     return status;
+}
+
+csrec_status csrec_tv_solve(const csrec_tv_problem *t, csrec_call *call, double *x, int64_t *done) {
+    bool fits;
+    csrec_status status = csrec_tv_fourier(t, call, x, done, &fits);
+    if (status || fits) return status;
+    status = csrec_measured_start(t->data, x);
+    return status ? status : solve_by_slopes(t, call, x, done);
 }
 
 static const csrec_param params[] = {
@@ -272,8 +277,7 @@ static csrec_status solve(const csrec_recovery *r, const csrec_measured *data, c
     int64_t done = 0;
     csrec_call_begin(&call, r->options->solve.progress, r->options->solve.context,
                      (csrec_progress){"total variation", 0, t.iterations, -1.0});
-    csrec_status status = csrec_measured_start(data, r->signal);
-    if (!status) status = csrec_tv_solve(&t, &call, r->signal, &done);
+    csrec_status status = csrec_tv_solve(&t, &call, r->signal, &done);
     if (!status) status = csrec_products_report(r, data, done, csrec_call_stopped(&call));
     csrec_call_end(&call);
     return status ? csrec_fail(error, status, "total variation: %s", csrec_status_text(status))
@@ -296,7 +300,9 @@ static csrec_need need_of(const csrec_task *task) {
     double values = (double)task->entries * (double)task->channels;
     double steps = csrec_task_param(task, &params[0]);
     double own = csrec_task_share(task, PER_VALUE * values, task->entries);
-    return (csrec_need){.bytes = csrec_signal_bytes(task) * 6.0 + product.bytes,
+    /* of tv_fourier.c: 11 arrays of a signal and 2 of its entries */
+    const double arrays = task->through ? 13.0 : 6.0;
+    return (csrec_need){.bytes = csrec_signal_bytes(task) * arrays + product.bytes,
                         .seconds = steps * (own + 2.0 * (double)task->channels * product.seconds)};
 }
 
@@ -304,7 +310,8 @@ const csrec_method_type csrec_method_tv = {
     .info = {.name = "tv",
              .topic = "measurements through operators",
              .brief = "the least total variation among all signals that fit the measurements",
-             .source = "Rudin, Osher and Fatemi 1992; Chambolle and Pock 2011, algorithm 1",
+             .source = "Rudin, Osher and Fatemi 1992; Chambolle and Pock 2011, algorithm 1; "
+                       "Goldstein and Osher 2009",
              .accepts = CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(SIGMA),
              .iterates = true,
              .device = "products with the operator"},
