@@ -211,6 +211,7 @@ TEST(of_csrecover) {
         {"$R gray.png -o w.png --mask text.png", "text.png", "write", 1},
         {"$R gray.png -o w.png --mask rgb.png", "rgb.png: the mask's shape", "same size", 1},
         {"$R gray.png -o w.png", "no transparent pixels", "give a mask", 1},
+        {"$R gray.png -o w.png", "to denoise it", "(--sigma)", 1},
         {"$R scan.npz -o w.png --model none.npz", "none.npz", "check the name", 1},
         {"$R scan.npz -o w.png --model text.npz", "text.npz", "cslearn", 1},
         {"$R scan.npz -o w.png --model gray.png", "gray.png", "cslearn", 1},

@@ -400,6 +400,10 @@ CSREC_API bool csrec_doubt_result(const csrec_recover_report *report, char text[
 CSREC_API bool csrec_doubt_basis(const csrec_measurement *measurement,
                                  const csrec_recover_options *options, char text[CSREC_DOUBT_SIZE]);
 
+/* A sentence if a mask, of which these are the samples, keeps less than 2 % of the entries: it may
+ * be one of what is missing. */
+CSREC_API bool csrec_doubt_mask(const csrec_measurement *measurement, char text[CSREC_DOUBT_SIZE]);
+
 /* A sentence if the preset of the options, or the default without one, would use a learned prior
  * that is not installed (net.h), so that another method takes its place, at up to 2 dB less. */
 CSREC_API bool csrec_doubt_prior(const csrec_measurement *measurement,

@@ -41,8 +41,9 @@ class Labelled(Protocol):
 
 
 Array = Union["np.ndarray[Any, Any]", SupportsArray, Sequence[float], Sequence[Sequence[float]]]
-Samples = Union[Array, Measurement, str, "os.PathLike[str]"]
-Mask = Union[Array, Labelled]
+Picture = Union[Array, str, "os.PathLike[str]"]
+Samples = Union[Picture, Measurement]
+Mask = Union[Picture, Labelled]
 L = TypeVar("L", bound=Labelled)
 
 
