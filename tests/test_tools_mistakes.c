@@ -177,7 +177,7 @@ TEST(of_csrecover) {
         {"$R nan.npz -o w.npy", "nan.npz: array 'y': sample", "isfinite", 1},
         {"$R gray.png -o w.npy", "gray.png", "cssample", 1},
         {"$R scan.npz -o none/w.png", "none/w.png", "choose another", 1},
-        {"$R scan.npz -o w.gif", "w.gif", "name a .png", 2},
+        {"$R scan.npz -o w.gif", "w.gif", "name a .npz, .png", 2},
         {"$R line.npz -o w.png", "w.png", "write .npy", 1},
         {"$R scan.npz", "nothing to do", "-o OUT", 2},
         {"$R scan.npz w.png", "w.png: does not exist", "to write w.png: -o w.png", 2},

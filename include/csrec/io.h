@@ -118,7 +118,8 @@ typedef struct csrec_image {
                                     a palette by PNG and TIFF */
     int64_t partial;             /* pixels with partial alpha; their colour is unchanged */
     const struct csrec_placement *placement; /* NULL, or of what a .csv lists (its list.dims > 0): a
-                        .csv then has a line for each entry, its coordinates and its values */
+                        .csv then has a line for each entry, its coordinates and its values; a TIFF
+                        of two axes has GeoTIFF's transformation to the coordinates */
 } csrec_image;
 
 /* Splits off the axis of the channels: of a picture, or with channels_last; and that of the parts

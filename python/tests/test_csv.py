@@ -65,6 +65,10 @@ def test_rasterio_reads_what_is_written(rng, tool, tmp_path):
         row, column = (at_y - to.f) / to.e, (at_x - to.c) / to.a
         found = file.read(1)[np.floor(row).astype(int), np.floor(column).astype(int)]
     np.testing.assert_allclose(found, np.load(tmp_path / "out.npy"), rtol=1e-5)
+    recover(tool, tmp_path / "in.xyz", tmp_path / "out.tif")
+    with rasterio.open(tmp_path / "out.tif") as file:
+        np.testing.assert_allclose(file.xy(range(24), range(24)), [at_x[0, :24], at_y[:24, 0]])
+        np.testing.assert_allclose(file.read(1), np.load(tmp_path / "out.npy"), rtol=1e-6)
 
 
 def test_volumes_colours_and_chosen_columns(rng, tool, tmp_path):
