@@ -79,14 +79,6 @@ typedef struct csrec_estimate {
     csrec_stage stage[CSREC_STAGES_MOST];
 } csrec_estimate;
 
-/* What processes that share pursuits told one another (docs/pursuit.md); of threads that do, rounds
- * and seconds. Zeros otherwise. */
-typedef struct csrec_exchanges {
-    int64_t rounds;          /* in each every process hears from all others */
-    int64_t messages, bytes; /* sent by all processes in them */
-    double seconds;          /* of the first process in them, most of it waiting */
-} csrec_exchanges;
-
 typedef struct csrec_recover_report {
     const char *method;    /* the method that ran */
     csrec_outcome outcome; /* of several pursuits, the last in the enumeration's order */
@@ -104,7 +96,6 @@ typedef struct csrec_recover_report {
     int n_devices;                  /* of the backend that ran; 0 on the CPU */
     int device[CSREC_DEVICES_MOST]; /* their numbers */
     int64_t tiles_resumed;          /* that an earlier recovery had left in options->journal */
-    csrec_exchanges exchanges;      /* of shared pursuits */
     const char *remark;             /* a sentence: the result misses its measurements by more than
                                        sigma and epsilon allow (then the outcome is CSREC_UNMET),
                                        or is made in another way than was asked for; or NULL */
