@@ -29,7 +29,7 @@ typedef struct csrec_recover_options {
                            the measurement's shape */
     csrec_solve_options solve; /* solver NULL: the method's own; its settings may also name
                                   parameters of the method and the basis */
-    const char *basis;     /* NULL, "haar", or an operator with parameters: dct, wavelet, conv */
+    const char *basis;     /* NULL, "haar", or an operator with parameters: dct, wavelet */
     csrec_order order;     /* CSREC_ORDER_UNSET: not given, Morton */
     csrec_columns columns; /* CSREC_COLUMNS_UNSET: not given, two-sided */
     int64_t shifts; /* dyadic grids to average over; 1: the plain grid alone, which has atoms; 0:
@@ -255,8 +255,7 @@ CSREC_API void csrec_journal_remove(const char *path);
  *   - gmm: pictures of at least the size of a patch, with the model's channels, or one by one if
  *     the model has one. Every patch is assigned to the component that fits the estimate best and
  *     conditioned on its samples; patches are averaged by posterior variance (Yu, Sapiro and
- *     Mallat 2012). Without a model, the method fits the mixture to the samples.
- *   - conv: a basis of learned filters. */
+ *     Mallat 2012). Without a model, the method fits the mixture to the samples. */
 
 /* ------------------------------------------------------------------ history ------------------- */
 

@@ -94,7 +94,6 @@ class CommonOptions(TypedDict, total=False):
     # The parameters of methods, solvers and bases; a test compares them with the tables.
     adapt: float
     apart: float
-    base: float
     blend: float
     block: float
     components: float
