@@ -80,9 +80,6 @@ def ways(edge):
                                                               callback=listener)
     X = scattered(100000, 64)
     yield "gmm, learning", lambda listener: csrecover.learn_gmm(X, 20, threads=1, callback=listener)
-    values = scattered(edge // 2, edge // 2)
-    yield "filters, learning", lambda listener: csrecover.learn_conv([values], filters=64, threads=1,
-                                                                     callback=listener)
 
 
 def main():

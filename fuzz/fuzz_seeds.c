@@ -206,7 +206,7 @@ static bool write_through(const char *folder) {
         {.name = "fourier", .complex_signal = true, .coils = coils, .n_coils = 2},
         {.name = "matrix", .m = 2, .matrix = matrix},
         {.name = "matrix", .m = 2, .matrix = matrix, .kernel = block},
-        {.name = "blur", .filters = kernel, .n_filters = 1, .kernel = extents},
+        {.name = "blur", .filters = kernel, .kernel = extents},
         {.name = "downsample", .factor = factor},
         {.name = NULL}};
     const char *name, *brief, *source;
@@ -327,15 +327,12 @@ static bool write_models(const char *folder) {
                                           {"shape", {1, {2}}, 2, 0},
                                           {"channels", {0}, 3, 0},
                                           {"scale", {1, {2}}, 0, 255}},
-                                         {{"filters", {3, {3, 3, 3}}, -0.3, 0.02},
-                                          {"amplitudes", {1, {3}}, 1, -0.25},
-                                          {"scale", {1, {2}}, 0, 255}},
                                          {{"layers", {2, {2, 4}}, 0, 0},
                                           {"weights", {1, {52}}, -0.5, 0.02},
                                           {"channels", {0}, 1, 0}}};
-    static const char *const kinds[] = {"pca", "gmm", "gmm", "conv", "net"};
+    static const char *const kinds[] = {"pca", "gmm", "gmm", "net"};
     bool good = true;
-    for (int i = 0; i < 5; i++) good &= write_model(folder, kinds[i], models[i], i);
+    for (int i = 0; i < 4; i++) good &= write_model(folder, kinds[i], models[i], i);
     return good;
 }
 

@@ -85,15 +85,6 @@ static csrec_model *make_gmm(bool scale) {
         &(gaussians){{2, {EDGE, EDGE}}, 1, K, weights, means, C, scale ? scale_of_models : NULL});
 }
 
-static csrec_model *make_conv(double amplitude) {
-    enum { K = 2, EDGE = 3 };
-    static double filters[K * EDGE * EDGE], amplitudes[K];
-    for (int i = 0; i < K * EDGE * EDGE; i++)
-        filters[i] = i < EDGE * EDGE ? 1.0 / 3.0 : (i % 2 ? -1.0 : 1.0) / 3.0;
-    for (int k = 0; k < K; k++) amplitudes[k] = amplitude / (1.0 + k);
-    return model_of_filters(K, EDGE, filters, amplitudes);
-}
-
 /* To half the size and back. */
 static csrec_model *make_net(void) {
     static const double layers[] = {1, 2, -1, 0, 2, 2, -1, 0}, channels = 1;
@@ -109,7 +100,7 @@ static csrec_model *make_net(void) {
 static csrec_model *make_model(const problem *p, const char *kind, bool scale) {
     if (strcmp(kind, "pca") == 0) return make_pca(p, scale);
     if (strcmp(kind, "gmm") == 0) return make_gmm(scale);
-    return strcmp(kind, "net") == 0 ? make_net() : make_conv(1.0);
+    return make_net();
 }
 
 /* ------------------------------------------------------------------ runs */

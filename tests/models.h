@@ -61,22 +61,11 @@ static inline csrec_model *model_of_gaussians(const gaussians *g) {
     return assemble_model("gmm", &parts);
 }
 
-/* Filters [K][edge][edge]; amplitudes: NULL, or one each. */
-static inline csrec_model *model_of_filters(int64_t K, int64_t edge, const double *filters,
-                                            const double *amplitudes) {
-    csrec_model_parts parts = {0};
-    csrec_model_add(&parts, "filters", (csrec_shape){3, {K, edge, edge}}, filters);
-    if (amplitudes) csrec_model_add(&parts, "amplitudes", (csrec_shape){1, {K}}, amplitudes);
-    return assemble_model("conv", &parts);
-}
-
 /* The least model for signals of a shape that a method can work with; NULL: it needs none. */
 static inline csrec_model *least_model(const csrec_method_type *method, csrec_shape shape,
                                        int64_t channels) {
-    static const double filter[9] = {0.5, -0.25, 1.0, 0.125, -0.5, 0.25, 0.75, -1.0, 0.375};
     const double one = 1.0;
     if (!method->needs_model) return NULL;
-    if (strcmp(method->info.model, "conv") == 0) return model_of_filters(1, 3, filter, NULL);
     assert_string_equal(method->info.model, "pca");
     const int64_t n = entries_in(&shape) * channels;
     OWNED double *unit = malloc((size_t)n * sizeof *unit);

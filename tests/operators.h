@@ -155,40 +155,6 @@ static inline void draw_wavelet(uint64_t *seed, drawn *d) {
     }
 }
 
-/* Filters at every place that meets the signal (operator/devices.h). */
-static inline void draw_conv(uint64_t *seed, drawn *d) {
-    draw_signal(seed, (const int64_t[]){50, 9, 4}, d);
-    csrec_shape places = d->shape;
-    int64_t K = 1 + check_below(seed, 5), size = 1, count = 1;
-    d->kernel = malloc(3 * sizeof *d->kernel);
-    d->spec.n_filters = K;
-    d->spec.kernel = d->kernel;
-    d->spec.threads = (int)check_below(seed, 4);
-    for (int a = 0; a < d->shape.dims; a++) {
-        d->kernel[a] = 1 + check_below(seed, d->shape.dims == 3 ? 3 : 6);
-        places.dim[a] += d->kernel[a] - 1;
-        size *= d->kernel[a];
-        count *= places.dim[a];
-    }
-    draw_filters(seed, K * size, d);
-    d->spec.filters = d->filters;
-    d->n = K * count;
-    d->matrix = calloc((size_t)(d->m * d->n), sizeof *d->matrix);
-    for (int64_t k = 0; k < d->m; k++)
-        for (int64_t j = 0; j < d->n; j++) {
-            int64_t c[8], p[8], entry = 0;
-            bool inside = true;
-            coordinates(&d->shape, d->index[k], c);
-            coordinates(&places, j % count, p);
-            for (int a = 0; a < d->shape.dims; a++) {
-                int64_t u = c[a] - p[a] + d->kernel[a] - 1;
-                inside = inside && u >= 0 && u < d->kernel[a];
-                entry = entry * d->kernel[a] + u;
-            }
-            if (inside) d->matrix[k * d->n + j] = d->filters[j / count * size + entry];
-        }
-}
-
 /* ---- stored and procedural matrices */
 
 struct drawn_matrix {
@@ -304,9 +270,9 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
 
 /* A real operator of any other row on real and imaginary parts. */
 static inline void draw_pairs(uint64_t *seed, drawn *d) {
-    static const char *const real[] = {"dense", "haar",     "dct",    "conv", "mask",
-                                       "chain", "hadamard", "matrix", "blur", "downsample"};
-    drawn first = draw_operator(seed, real[check_below(seed, 10)], d->spec.backend);
+    static const char *const real[] = {"dense",    "haar",   "dct",  "mask",      "chain",
+                                       "hadamard", "matrix", "blur", "downsample"};
+    drawn first = draw_operator(seed, real[check_below(seed, 9)], d->spec.backend);
     first.spec.shape = &first.shape;
     const bool fits = !first.spec.complex_signal && first.m * first.n <= 1 << 16;
     const csrec_status status =
@@ -347,7 +313,6 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
                   {"dense", draw_stored},
                   {"dct", draw_dct},
                   {"wavelet", draw_wavelet},
-                  {"conv", draw_conv},
                   {"mask", draw_mask},
                   {"identity", draw_mask},
                   {"chain", draw_chain},

@@ -15,7 +15,7 @@ typedef struct drawn {
     /* wavelet: x = analysis signal, [n][n]; A analysis = the sampled rows of 1 */
     double *analysis;
     csrec_operator *part[3]; /* destroyed in this order */
-    double *filters;         /* conv, blur; sparse: its entries; dense and callback: complex */
+    double *filters;         /* blur; sparse: its entries; dense and callback: complex */
     int64_t *kernel;
     struct drawn_matrix *given; /* callback */
     char text[160];

@@ -29,7 +29,7 @@ static void add_pursuits(void) {
     add_way("grids", "3")->shifts = 3;
 }
 
-/* Every solver on the Haar matrix and on every basis; conv alone needs a model. */
+/* Every solver on the Haar matrix and on every basis. */
 static void add_solvers(void) {
     const char *solver, *basis, *brief, *source;
     for (int s = 0; csrec_solver_info(s, &solver, &brief, &source); s++) {
@@ -41,7 +41,6 @@ static void add_solvers(void) {
             way *w = add_way("basis", check_print("%s, %s", basis, solver));
             w->solver = solver;
             w->basis = basis;
-            if (strcmp(basis, "conv") == 0) w->model = "conv";
         }
     }
 }
@@ -65,8 +64,8 @@ static void add_the_rest(void) {
     gmm->settings[0] = (csrec_setting){"components", 3};
     gmm->settings[1] = (csrec_setting){"patch", 4};
     gmm->n_settings = 2;
-    const char *const kinds[] = {"pca", "gmm", "conv", "net"};
-    for (int k = 0; k < 4; k++) add_way("model", kinds[k])->model = kinds[k];
+    const char *const kinds[] = {"pca", "gmm", "net"};
+    for (int k = 0; k < 3; k++) add_way("model", kinds[k])->model = kinds[k];
     way *joined = add_way("model net,", "fitted, with groups");
     joined->model = "net";
     joined->settings[0] = (csrec_setting){"steps", 2};

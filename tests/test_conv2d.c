@@ -240,26 +240,27 @@ static void check_simd(const csrec_conv_simd *simd) {
         y *= conv.out[a];
         w *= conv.kernel[a];
     }
-    OWNED double *X = malloc((size_t)x * sizeof *X), *Y = malloc((size_t)y * sizeof *Y);
-    OWNED double *W = malloc((size_t)w * sizeof *W), *AX = malloc((size_t)y * sizeof *AX);
-    OWNED double *AtY = malloc((size_t)x * sizeof *AtY);
+    OWNED float *X = malloc((size_t)x * sizeof *X), *Y = malloc((size_t)y * sizeof *Y);
+    OWNED float *W = malloc((size_t)w * sizeof *W), *AX = malloc((size_t)y * sizeof *AX);
+    OWNED float *AtY = malloc((size_t)x * sizeof *AtY);
     double left = 0.0, right = 0.0;
-    for (int64_t i = 0; i < x; i++) X[i] = check_uniform(&seed) - 0.5;
-    for (int64_t i = 0; i < y; i++) Y[i] = check_uniform(&seed) - 0.5;
-    for (int64_t i = 0; i < w; i++) W[i] = check_uniform(&seed) - 0.5;
+    for (int64_t i = 0; i < x; i++) X[i] = (float)check_uniform(&seed) - 0.5f;
+    for (int64_t i = 0; i < y; i++) Y[i] = (float)check_uniform(&seed) - 0.5f;
+    for (int64_t i = 0; i < w; i++) W[i] = (float)check_uniform(&seed) - 0.5f;
     for (int t = 0; t < 2; t++) {
-        size_t packed = (size_t)csrec_conv_packed(&conv, t, simd) * sizeof(double);
-        size_t room = csrec_conv_room(&conv, t, simd, sizeof(double));
-        OWNED double *p = aligned_alloc(64, (packed + 63) / 64 * 64);
+        size_t packed = (size_t)csrec_conv_packed(&conv, t, simd) * sizeof(float);
+        size_t room = csrec_conv_room(&conv, t, simd);
+        OWNED float *p = aligned_alloc(64, (packed + 63) / 64 * 64);
         csrec_conv_work work = {simd, 2, aligned_alloc(64, 2 * room), NULL};
-        csrec_conv_pack_f64(&conv, t, simd, W, p);
-        csrec_conv_apply_f64(&conv, t, &work, p, t ? Y : X, NULL, t ? AtY : AX);
+        csrec_conv_pack_f32(&conv, t, simd, W, p);
+        csrec_conv_apply_f32(&conv, t, &work, p, t ? Y : X, NULL, t ? AtY : AX);
         free(work.memory);
     }
-    for (int64_t i = 0; i < y; i++) left += AX[i] * Y[i];
-    for (int64_t i = 0; i < x; i++) right += AtY[i] * X[i];
-    /* Sums of at most some ten thousand products below 1/8. */
-    assert_true(fabs(left - right) < 1e-11 * (1.0 + fabs(left)));
+    for (int64_t i = 0; i < y; i++) left += (double)AX[i] * Y[i];
+    for (int64_t i = 0; i < x; i++) right += (double)AtY[i] * X[i];
+    /* Sums of at most some ten thousand products below 1/8; 1e-11 in units of the rounding of
+     * double, 2^-53, is so much in those of float, 2^-24. */
+    assert_true(fabs(left - right) < 1e-11 * 0x1p29 * (1.0 + fabs(left)));
 }
 
 TEST(instruction_sets_keep_the_adjoint_identity) {

@@ -57,7 +57,7 @@ TEST(refuses_with_the_line) {
     refuse("0,1,2\n3,x,5\n", "line 2: coordinate 'x'");
     refuse("0,1,2\n3,4,abc\n", "line 2: value 'abc'");
     refuse("0,1,2\n3,4,0x10\n", "line 2: value '0x10'");
-    refuse("0;1;2,5\n3;1;2.5\n", "line 2: value '2.5'; values are numbers with a decimal point");
+    refuse("0;1;2,5\n3;1;2.5\n", "line 2: value '2.5' in column 3; values are numbers with");
     refuse("0;1.5;2\n3;1,5;2\n", "line 2: coordinate '1,5'");
     refuse("0,1,2\n3,4,1e999\n", "line 2: value '1e999'");
     refuse("0,1,2\n#\n3,4,5\n0,1,6\n", "line 4: the position");
@@ -135,7 +135,7 @@ TEST(columns_are_chosen) {
                  {named, "row,col", NULL, "choose columns of values"},
                  {named, "row,col", "", "has no column ''"},
                  {named, "row,col", "6", "has no column '6'"},
-                 {named, "row,col", "name", "line 2: value 'a"},
+                 {named, "row,col", "name", "line 2: value 'a, \"\"b' in column 2, 'name'; "},
                  {"1,2,3\n", "x,y", "3", "chosen by number"},
                  {"a,b,c\n1,2,3\n", NULL, "c", "no column has the name of a coordinate"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -204,7 +204,11 @@ TEST(matrices_have_empty_fields) {
                  {"1;2;;4\n5;;7;8", 2, 2, 4},
                  {"1 2 nan 4\n5 nan 7 8\n", 2, 2, 4},
                  {"1,2,3\n,5,\n", 2, 2, 3},
-                 {"# of a sensor\n1\nnan\n3\n", 1, 3, 1}};
+                 {"# of a sensor\n1\nnan\n3\n", 1, 3, 1},
+                 {"temp\n1\nnan\n3\n", 1, 3, 1},
+                 {"temp,wind\n1,2\n,3\n", 2, 2, 2},
+                 {"r,g,b\n1,2,3\n4,5,6\n", 2, 2, 3},
+                 {"A;B;C;D;E;F;G;H;L;M\n1;2;3;4;5;6;7;8;9;10\n", 2, 1, 10}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         CLEARED(csrec_image) signal = {0};
         uint64_t size = strlen(cases[i].text);
@@ -214,14 +218,17 @@ TEST(matrices_have_empty_fields) {
         assert_int_equal(signal.pixels.shape.dim[0], cases[i].h);
         assert_int_equal(signal.pixels.count, cases[i].h * cases[i].w);
     }
-    static const char *const samples[] = {"0,1,2\n", "a,b,c,value\n1,2,3,4\n", "1,2\n", "",
-                                          "# 1,2,3,4\n"};
+    static const char *const samples[] = {
+        "0,1,2\n",     "a,b,c,value\n1,2,,4\n", "1,2\n",         "",
+        "# 1,2,3,4\n", "a,b\n1,\n2,3\n",        "x,h\n,1\n2,3\n"};
     for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
         assert_false(csrec_csv_is_matrix(samples[i], strlen(samples[i])));
     static const struct {
         const char *text, *part;
     } wrong[] = {{"1,2,3,4\n1,2,3\n", "line 2: has 3 fields, the first line 4"},
-                 {"1,2,3,4\n1,2,b,4\n", "line 2: value 'b'"}};
+                 {"1,2,3,4\n1,2,b,4\n", "line 2: value 'b' in column 3; "},
+                 {"day,wind\n2026-01-01,2\n", "line 2: value '2026-01-01' in column 1, 'day'; "},
+                 {"temp\n", "no values follow"}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         csrec_image signal;
         csrec_error error = {""};

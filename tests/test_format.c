@@ -55,8 +55,8 @@ TEST(lists_are_sentences) {
     const bool jpeg = csrec_jpeg_format.format.uses, tiff = csrec_tiff_format.format.uses,
                fits = csrec_fits_format.format.uses, exr = csrec_exr_format.format.uses,
                hdf5 = csrec_hdf5_format.format.uses;
-    static const char *const endings[] = {".png", ".npy", ".tif", ".fits",
-                                          ".exr", ".h5",  ".csv", NULL},
+    static const char *const endings[] = {".png", ".npy",     ".tif", ".fits",
+                                          ".exr", ".h5, .nc", ".csv", NULL},
                              *const titles[] = {".npz",    "PNG",  "JPEG", ".npy", "TIFF", "FITS",
                                                 "OpenEXR", "HDF5", "BART", "CSV",  NULL};
     assert_string_equal(csrec_format_list(CSREC_USE_WRITE, false, "or", text, sizeof text),

@@ -287,30 +287,6 @@ TEST(rounds_of_a_mixture) {
     }
 }
 
-/* With noise the samples are not put back: every step is what is delivered there, smooth layer
- * included. */
-TEST(iterations_with_filters) {
-    enum { K = 5, SIDE = 4 };
-    for (int channels = 1; channels <= 2; channels++) {
-        double filters[K * SIDE * SIDE];
-        for (int k = 0; k < K; k++) {
-            double *f = filters + k * SIDE * SIDE, length = 0.0;
-            for (int i = 0; i < SIDE * SIDE; i++) f[i] = check_uniform(&seed) - 0.5;
-            for (int i = 0; i < SIDE * SIDE; i++) length += f[i] * f[i];
-            for (int i = 0; i < SIDE * SIDE; i++) f[i] /= sqrt(length);
-        }
-        ENDS_BY(end_model) csrec_model *model = model_of_filters(K, SIDE, filters, NULL);
-        problem p = draw(2, 20, channels, 20.0);
-        csrec_recover_options options = options_by(NULL);
-        p.m.sigma = 1.0;
-        options.model = model;
-        options.solve.stop.atoms = 30;
-        ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
-        check_steps(&p, &options, history, "iteration", ATOMS);
-        check_result(history, &p, 1);
-    }
-}
-
 /* Coefficients of components are found at once. */
 TEST(components_have_no_steps) {
     problem p = draw(2, 6, 1, 20.0);

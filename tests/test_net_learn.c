@@ -192,9 +192,9 @@ TEST(options_are_checked) {
 }
 
 TEST(models_to_go_on_from_are_checked) {
-    const double peak[9] = {[4] = 1.0};
-    ENDS_BY(end_model) csrec_model *filters = model_of_filters(1, 3, peak, NULL);
-    REFUSED(from, filters, "a model of kind conv has no network to continue from");
+    ENDS_BY(end_model)
+    csrec_model *pca = least_model(&csrec_method_pca, (csrec_shape){1, {3}}, 1);
+    REFUSED(from, pca, "a model of kind pca has no network to continue from");
     REFUSED(channels, 3, "the model is for 1 channels, not 3");
     ENDS_BY(drop_picture) csrec_net_picture p = slope_picture(20, 20, 1, false);
     csrec_net_learn_options o = tiny(&seed, fresh_colour, 1);

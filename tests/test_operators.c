@@ -185,7 +185,7 @@ TEST(fields_of_other_rows_are_refused) {
     static const struct {
         const char *field, *rows; /* that take it */
     } fields[] = {{"complex_signal", " dense sparse callback fourier "},
-                  {"index", " dct wavelet conv mask identity blur hadamard fourier sparse "},
+                  {"index", " dct wavelet mask identity blur hadamard fourier sparse "},
                   {"coils", " fourier "},
                   {"factor", " downsample "}};
     const char *name, *brief;

@@ -119,8 +119,8 @@ TEST(every_set_gives_the_same_picture) {
 }
 
 TEST(every_set_gives_the_same_by_models) {
-    static const char *const kinds[] = {"pca", "gmm", "conv", "net"};
-    for (int i = 0; i < 4; i++) {
+    static const char *const kinds[] = {"pca", "gmm", "net"};
+    for (int i = 0; i < 3; i++) {
         problem p;
         const way w = {.name = "model",
                        .model = kinds[i],

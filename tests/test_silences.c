@@ -192,33 +192,13 @@ static bool run_mixture(listener *l) {
     return learn(csrec_gmm_learn, ROWS, 6, l);
 }
 
-enum { LINES = 10, ACROSS = 8 };
-
-static bool run_filters(listener *l) {
-    float values[LINES * ACROSS];
-    uint64_t own = 1;
-    for (int i = 0; i < LINES * ACROSS; i++) values[i] = (float)check_normal(&own);
-    csrec_conv_picture picture = {LINES, ACROSS, values, NULL};
-    csrec_conv_learn_options o = {.filters = 3,
-                                  .size = {3, 3},
-                                  .iterations = 1,
-                                  .threads = 1,
-                                  .progress = listen,
-                                  .context = l};
-    ENDS_BY(end_model) csrec_model *model;
-    bool stopped = false;
-    assert_ok(csrec_conv_learn(1, &picture, &o, &model, &stopped, NULL));
-    return stopped;
-}
-
 /* Panels of G and of products with the samples; pieces of the Gram matrix and of the components;
- * clusters, rows and factors; lines of the base layer, products of ten rounds of the norm. */
+ * clusters, rows and factors. */
 TEST(learning_and_batches_ask_on_their_way) {
     check_stops("Batch-OMP", run_batch, (COLUMNS + 255) / 256 + (SIGNALS + 255) / 256);
     check_stops("fista, working set", run_working_set, 3);
     check_stops("components by a Gram matrix", run_gram, 1 + PIECES + 1 + PIECES + 3);
     check_stops("mixture", run_mixture, 3 + 10 + 3 + 3 + 2 * (ROWS / CSREC_WHITEN_ROWS + 3 + 3));
-    check_stops("filters", run_filters, 2 * (LINES + ACROSS) + 2 * 10);
 }
 
 enum { EDGE = 32, PATCH = 6, KNOWN = EDGE * EDGE / 3 };

@@ -248,7 +248,6 @@ TEST(the_format_refuses) {
 TEST(learners_keep_their_contract) {
     static const char *const small[][2] = {{"pca", "-p 2 -k 3"},
                                            {"gmm", "-p 2 -k 2"},
-                                           {"conv", "--iterations 1 --filters 2 --size 3"},
                                            {"net", "--steps 1 --batch 1 --patch 32"},
                                            {"info", NULL}}; /* does not learn */
     static const char *const inputs[] = {"dot.png", "row.png", "few.npy", "gray.png"};

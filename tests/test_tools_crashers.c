@@ -69,8 +69,7 @@ static void check_methods(const char *arguments) {
     for (int i = 0; csrec_solver_info(i, &name, &brief, &source); i++)
         check_recovery(arguments, "-S", name);
     for (int i = 0; csrec_operator_info(i, &name, &brief); i++)
-        if (csrec_operator_param(i, 0) && strcmp(name, "conv") != 0)
-            check_recovery(arguments, "-B", name);
+        if (csrec_operator_param(i, 0)) check_recovery(arguments, "-B", name);
     check_recovery(arguments, "--shifts", "1");
 }
 

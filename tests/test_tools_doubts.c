@@ -126,6 +126,33 @@ TEST(pictures_scale_themselves) {
     assert_null(strstr(read_text("err"), "note: scaled.png"));
 }
 
+/* Whose mask keeps almost nothing is asked; what is known everywhere is denoised. */
+TEST(masks_and_noise) {
+    enum { SIDE = 96, PIXELS = SIDE * SIDE };
+    uint8_t mask[PIXELS], noisy[PIXELS];
+    double clean[PIXELS], squares = 0.0;
+    for (int i = 0; i < PIXELS; i++) {
+        clean[i] = 128.0 + 60.0 * sin(i / SIDE / 17.0) * cos(i % SIDE / 13.0);
+        noisy[i] = (uint8_t)lrint(clean[i] + 12.0 * check_normal(&seed));
+        mask[i] = i % 101 == 0 ? 255 : 0;
+    }
+    csrec_image image = {.pixels = {CSREC_U8, {2, {SIDE, SIDE}}, PIXELS, noisy}, .bits = 8};
+    assert_ok(csrec_image_write("noisy.png", &image, NULL));
+    image.pixels.data = mask;
+    assert_ok(csrec_image_write("few.png", &image, NULL));
+    run_well("$R noisy.png --mask few.png -o out.png --quality fast");
+    says("err", "The mask is true for 1 % of the entries, which are taken as known; if it marks");
+    run_well("$R noisy.png --sigma 12 -o out.png --quality fast");
+    assert_null(strstr(read_text("err"), "warning"));
+    CLEARED(csrec_image) out = {0};
+    assert_ok(csrec_image_read("out.png", &out, NULL));
+    for (int i = 0; i < PIXELS; i++) {
+        const double error = csrec_array_value(&out.pixels, i) - clean[i];
+        squares += error * error;
+    }
+    assert_true(squares < 9.0 * 9.0 * PIXELS); /* of 12 in what was given */
+}
+
 TEST(healthy_samples_raise_none) {
     run_well("$R healthy.npz -o out.npy --quality fast --json");
     says("out", "\"warnings\": []");

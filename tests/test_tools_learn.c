@@ -118,8 +118,8 @@ TEST(a_model_recovers_its_family) {
     assert_true(mean_square("family/005.png", "with.npy", NULL) <
                 mean_square("family/005.png", "without.npy", NULL));
     static const mistake wrong[] = {
-        {"-M known.npz -B dct", "basis", 1},
-        {"-M known.npz -S omp", "solver", 1},
+        {"-M known.npz -B dct", "no method with a model has option basis", 2},
+        {"-M known.npz -S omp", "no method with a model has option solver", 2},
         {"-M known.npz -C c.npz", "recovers whole signals", 1},
         {"-M m.npz", "array 'shape'", 1},
     };
@@ -208,11 +208,11 @@ TEST(gmm_goes_on_with_its_own_state_alone) {
 
 TEST(models_tell_what_they_were_learned_from) {
     char first[4096], second[4096];
-    run_well("$L conv gray.png -o one.npz -k 4 -i 1 -q && $L conv gray.png -o two.npz -k 4 -i 1 "
-             "--resume one.npz -q && $L pca planes.npy -o pca.npz -q");
+    run_well("$L net gray.png -o one.npz --steps 1 -B 1 -p 16 -q && $L net gray.png -o two.npz "
+             "--steps 1 -B 1 -p 16 --resume one.npz -q && $L pca planes.npy -o pca.npz -q");
     assert_ok(csrec_fingerprint_read("one.npz", first, sizeof first, NULL));
     assert_ok(csrec_fingerprint_read("two.npz", second, sizeof second, NULL));
-    assert_non_null(strstr(first, "whole=1; cslearn conv "));
+    assert_non_null(strstr(first, "whole=1; cslearn net "));
     assert_null(strstr(first, "resume="));
     assert_non_null(strstr(second, "; resume="));
     assert_ok(csrec_fingerprint_read("pca.npz", first, sizeof first, NULL));
@@ -221,8 +221,7 @@ TEST(models_tell_what_they_were_learned_from) {
 
 /* The mask is a pipe: it holds the tool between the beginning and the end of its reading. */
 TEST(a_change_while_it_is_read_is_refused) {
-    static const char *const runs[] = {"conv in/in.png -i 1 -k 2 -p 3",
-                                       "net in/in.png --steps 1 -B 1 -p 16 -r prior.npz",
+    static const char *const runs[] = {"net in/in.png --steps 1 -B 1 -p 16 -r prior.npz",
                                        "net in --steps 1 -B 1 -p 16 -r prior.npz"};
     uint64_t seed = check_seed();
     ENDS_BY(end_model) csrec_model *prior = fresh_model(1, 4, &seed);

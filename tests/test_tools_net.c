@@ -140,6 +140,10 @@ TEST(a_missing_prior_is_named) {
     run_well("$N s.npz -q -t 1 -o out.png --json > told.json");
     says("err", "warning: s.npz: No learned prior is installed, so method frames takes its place");
     says("told.json", "No learned prior is installed");
+    run_well("CSREC_PRIORS=a/b $N s.npz -q -t 1 -o out.png");
+    says("err", "warning: s.npz: No learned prior is in a/b, which CSREC_PRIORS names, so method");
+    expect_mistake("CSREC_PRIORS=a/b $N s.npz --method net -o none.png", 1,
+                   "prior-gray.npz: is not in a/b, which the environment variable CSREC_PRIORS");
     run_well("CSREC_PRIORS='" CSREC_TOOL_FOLDER "/share' $N s.npz -q -t 1 -o out.png");
     assert_string_equal(read_text("err"), "");
     /* Beside the library, it is found; a damaged one is named. */
@@ -147,6 +151,7 @@ TEST(a_missing_prior_is_named) {
              "$N s.npz --method net -q -t 1 -o out.png");
     run_well("head -c 2000 prior.npz > a/b/share/csrecover/prior-gray.npz");
     expect_mistake("$N s.npz --method net -o none.png", 1, "prior-gray.npz");
+    says("err", "; install csrecover again, or name another folder of priors in");
     run_well("rm -r a/b/share");
 }
 

@@ -116,9 +116,7 @@ TEST(every_method_has_every_product) {
     run_well("$R small.npz -Q fast -o guide.npy");
     for (int i = 0; csrec_method_info(i, &method); i++) {
         char line[128];
-        const char *model = strcmp(method.name, "pca") == 0    ? " --model pca.npz"
-                            : strcmp(method.name, "conv") == 0 ? " --model conv.npz"
-                                                               : "";
+        const char *model = strcmp(method.name, "pca") == 0 ? " --model pca.npz" : "";
         if (strcmp(method.name, "sparse") == 0) continue; /* below, with every solver */
         if (strcmp(method.name, "trial") == 0) continue;  /* of volumes alone */
         snprintf(line, sizeof line, "--method %s%s%s", method.name, model, quick(method.name));
@@ -259,7 +257,6 @@ TEST(other_tools_keep_their_results) {
     if (access("/dev/full", W_OK) != 0) skip();
     const char *const commands[] = {
         "rm -f k.npz; $L pca planes.npy -q -o k.npz -k 2 --plot full.png",
-        "rm -f k.npz; $L conv gray.png -q -o k.npz -k 4 -i 1 --plot full.png",
         "rm -f k.npz; $B phase -o k.npz -s omp -n 16 -g 2 -T 2 -q --plot full.svg"};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         assert_int_equal(run(commands[i]), 1);
@@ -284,7 +281,7 @@ static int make_scans(void **state) {
              "$S cube.npy -o cube.npz -r 0.5 && $S short.npy -o line.npz -r 0.5 && "
              "$S dot.npy -o dot.npz --count 1 && $S gray.png -o gray.npz -r 0.5 && "
              "$S short.npy -o sums.npz --operator hadamard --count 40");
-    run_well("$L pca faces -q -o pca.npz -k 1 && $L conv gray.png -q -o conv.npz -k 4 -i 1 -p 4");
+    run_well("$L pca faces -q -o pca.npz -k 1");
     return 0;
 }
 

@@ -90,13 +90,14 @@ TEST(other_settings_are_done_again) {
         "$R a.npz -o s.png -S threshold -B wavelet --set steps=4",
         "$R a.npz -o s.png -Q fast --set steps=3",
         "$R a.npz -o s.png -Q balanced --set steps=3",
-        "$R a.npz -o s.png --model p1.npz -B conv --set lambda=0.1",
-        "$R a.npz -o s.png --model p2.npz -B conv --set lambda=0.1",
+        "$R a.npz -o s.png --model p1.npz",
+        "$R a.npz -o s.png --model p2.npz",
         "$R gray.png -m m1.png -o s.png -s 1",
         "$R gray.png -m m2.png -o s.png -s 1",
     };
     make_scans();
-    run_well("$L conv gray.png -o p1.npz -k 4 -i 1 -q && $L conv gray.png -o p2.npz -k 4 -i 2 -q");
+    run_well("$L gmm gray.png -o p1.npz -p 4 -k 2 -r 1 -q && $L gmm gray.png -o p2.npz -p 4 -k 3 "
+             "-r 1 -q");
     remove("s.png");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (is_skipped(commands[i])) fail_msg("skipped: %s", commands[i]);

@@ -66,45 +66,6 @@ CSREC_API csrec_status csrec_conv2d_backward(const csrec_conv2d *conv, const flo
                                              void *workspace, size_t workspace_bytes,
                                              csrec_error *error);
 
-/* ------------------------------------------------------------------ filters ------------------- */
-
-/* A gray picture to learn from, whole or sampled. */
-typedef struct csrec_conv_picture {
-    int64_t height, width;
-    const float *values;  /* [height][width], finite where known */
-    const uint8_t *known; /* [height][width], not 0: a sample; NULL: all are */
-} csrec_conv_picture;
-
-/* Zero-initialised fields mean the defaults. */
-typedef struct csrec_conv_learn_options {
-    int64_t filters; /* K; 0: 64 */
-    int64_t size[2]; /* kh, kw, 1 to 64; 0: 8 */
-    double lambda;   /* weight of the codes, for a range of 1 from black to white; 0: 0.005 */
-    double
-        base; /* width in pixels of the smooth layer that is subtracted; 0: 8; below 0: the mean */
-    double scale[2];    /* values of black and white; equal: the samples' range */
-    int64_t iterations; /* rounds of codes and filters; 0: 40 */
-    int64_t codings;    /* steps on the codes in a round; 0: 5 */
-    uint64_t seed;
-    int threads; /* 0: all cores; the result does not depend on it */
-    const csrec_model
-        *start; /* of kind conv: continue from its filters; NULL: start from cosines */
-    csrec_progress_fn progress; /* may be NULL; true: stop, with the filters so far */
-    void *context;
-} csrec_conv_learn_options;
-
-/* Filters d_k in which all pictures are sparse. With s_p picture p minus its smooth layer, scaled
- * to 1 from black to white, M_p its mask and x_p its codes: min sum_p 1/2 ||M_p (sum_k a_k d_k *
- * x_pk - s_p)||^2 + lambda sum_p ||x_p||_1,  ||d_k|| = 1, by alternating proximal gradient steps on
- * x (Beck and Teboulle 2009) and projected gradient steps on d. Amplitudes are a_k = 1 / (1 + f),
- * where f is the frequency, in half waves a filter, of the cosine that filter k starts from. The
- * model has kind conv; its objective never rises. Memory: 12 bytes a filter and pixel of the
- * largest picture, 8 of each other. CSREC_DATA: a sample is not finite or beyond 1e15 times white
- * minus black, or all are equal. stopped may be NULL. */
-CSREC_API csrec_status csrec_conv_learn(int64_t count, const csrec_conv_picture *pictures,
-                                        const csrec_conv_learn_options *options,
-                                        csrec_model **model, bool *stopped, csrec_error *error);
-
 #ifdef __cplusplus
 }
 #endif

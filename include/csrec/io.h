@@ -119,7 +119,8 @@ typedef struct csrec_image {
                                     a palette by PNG and TIFF */
     int64_t partial;             /* pixels with partial alpha; their colour is unchanged */
     const struct csrec_placement *placement; /* NULL, or of what a .csv lists (its list.dims > 0): a
-                        .csv then has a line for each entry, its coordinates and its values */
+                        .csv then has a line for each entry, its coordinates and its values; a TIFF
+                        of two axes has GeoTIFF's transformation to the coordinates */
 } csrec_image;
 
 /* Splits off the axis of the channels: of a picture, or with channels_last; and that of the parts
@@ -197,6 +198,7 @@ typedef struct csrec_placement {
     bool whole;      /* dims > 0, and all coordinates were whole numbers from 0 that might be
                         positions: far from 0, with a step, or of too large a signal */
     bool stepped;    /* dims 0, but the numbers have a common step above 1, as coordinates have */
+    bool guessed;    /* columns of a .csv are coordinates by their order, not by their names */
     csrec_list list; /* of any .csv of samples */
 } csrec_placement;
 
@@ -208,6 +210,7 @@ typedef struct csrec_facts {
     bool has_nodata;
     double nodata; /* stands for unknown values in the file */
     bool flags;    /* an attribute flag_values says that values are classes */
+    bool table;    /* a matrix of a .csv: what a column without any value should be is not known */
     int time; /* 1 + the axis of three that the file says is time, 0: none. If it is the first, the
                  measurement is a sequence */
     csrec_palette palette; /* of a PNG or TIFF */
@@ -239,6 +242,7 @@ typedef struct csrec_read_options {
     void *context;              /* of progress */
     bool empty; /* an .npz without samples, or a picture or array of which nothing is known, is a
                    measurement of none, n = 0 (of a sequence), and no error */
+    bool noisy; /* a picture or array that may be known everywhere, to be denoised, is no error */
     bool no_guides; /* guides of the file, and layers of an OpenEXR that are such, are left out */
     const csrec_shape *grid; /* or NULL: cells of a .csv's coordinates, which the first and the last
                                 cell of an axis have in their middle. Default: the step that the
@@ -353,9 +357,10 @@ typedef struct csrec_files_options {
      * PNG as a tEXt chunk "Comment" at its end, a JPEG, TIFF, OpenEXR or HDF5 file after its last
      * byte, a FITS in the bytes of a second image, an .npy as a second record after the array
      * (numpy.load reads the first), an .npz as an array `fingerprint`; bytes, stdout, devices and
-     * pipes do not get it.
+     * pipes do not get it, and a .csv only by in_text.
      */
     const char *fingerprint;
+    bool in_text; /* a .csv ends in it as a comment, which other readers may take for data */
 } csrec_files_options;
 
 #define CSREC_FINGERPRINT "csrec-fingerprint: "

@@ -116,8 +116,6 @@ CSREC_API void csrec_rows_close(csrec_rows *rows);
  *     [rounds] (mean over the data, nats)
  *   - pca and gmm: shape [D] (int64; axes of a vector without channels), channels (int64; fastest;
  *     shape x channels = n or d), optional scale [2] (values of black and white)
- *   - conv: filters [K, kh, kw], optional amplitudes [K] (expected size of a coefficient),
- *     objective [rounds] and scale [2]
  *
  * On disk a NumPy .npz: array `kind` (text), an array for each name, and the texts `source`,
  * `settings`, `backend` (where it was computed), `version`, `note`. Other arrays in the file are

@@ -33,22 +33,18 @@ typedef struct csrec_operator_spec {
                               with complex_signal */
     const int64_t *offset; /* sparse: [n + 1] column j has the entries offset[j] to offset[j + 1] -
                               1 of matrix and index; offset[0] is 0 */
-    const csrec_shape *shape; /* dct, wavelet, conv, mask, and measurements: the signal's shape */
-    const int64_t *index; /* dct, wavelet, conv, mask, blur: [m] sampled positions, distinct; NULL:
-                             all. hadamard: rows, fourier: frequencies, flat as of numpy.fft.fftn.
-                             sparse: [offset[n]] row of each entry, ascending in a column */
-    int block, step;      /* dct: edge of a block, 4 to 32, and distance between blocks */
-    const char *kind;     /* wavelet: "haar", "cdf53" or "cdf97" */
+    const csrec_shape *shape; /* dct, wavelet, mask, and measurements: the signal's shape */
+    const int64_t *index;     /* dct, wavelet, mask, blur: [m] sampled positions, distinct; NULL:
+                                 all. hadamard: rows, fourier: frequencies, flat as of numpy.fft.fftn.
+                                 sparse: [offset[n]] row of each entry, ascending in a column */
+    int block, step;          /* dct: edge of a block, 4 to 32, and distance between blocks */
+    const char *kind;         /* wavelet: "haar", "cdf53" or "cdf97" */
     const csrec_operator *first, *second; /* chain: A = second first, first.m == second.n; pairs:
                                              first, on real and imaginary parts, or on n x */
-    const double
-        *filters; /* conv: [n_filters][kernel], finite; atoms are the filters at every place that
-                     overlaps the signal; x is [n_filters][shape + kernel - 1]. blur: one filter,
-                     its middle (extent / 2) at the position, zeros outside of the signal */
-    int64_t n_filters;
-    const int64_t *kernel; /* conv, blur: [shape->dims] extents of a filter; matrix: of a block,
-                              zeros follow the signal to whole blocks; NULL: the signal is one */
-    int threads;           /* conv: threads of a product; 0: one */
+    const double *filters; /* blur: [kernel], finite, its middle (extent / 2) at the position, zeros
+                              outside of the signal */
+    const int64_t *kernel; /* blur: [shape->dims] extents of a filter; matrix: of a block, zeros
+                              follow the signal to whole blocks; NULL: the signal is one */
     /* Where forward, adjoint, norms and correlations are computed: NULL, "auto" (both cpu), "cpu",
      * "cuda". With cuda the operator's data are kept on the device, and each call copies its
      * vectors (docs/cuda.md); a chain's factors must be on cuda, too. CSREC_DEVICE: no device. */

@@ -29,7 +29,7 @@ typedef struct csrec_recover_options {
                            the measurement's shape */
     csrec_solve_options solve; /* solver NULL: the method's own; its settings may also name
                                   parameters of the method and the basis */
-    const char *basis;     /* NULL, "haar", or an operator with parameters: dct, wavelet, conv */
+    const char *basis;     /* NULL, "haar", or an operator with parameters: dct, wavelet */
     csrec_order order;     /* CSREC_ORDER_UNSET: not given, Morton */
     csrec_columns columns; /* CSREC_COLUMNS_UNSET: not given, two-sided */
     int64_t shifts; /* dyadic grids to average over; 1: the plain grid alone, which has atoms; 0:
@@ -79,14 +79,6 @@ typedef struct csrec_estimate {
     csrec_stage stage[CSREC_STAGES_MOST];
 } csrec_estimate;
 
-/* What processes that share pursuits told one another (docs/pursuit.md); of threads that do, rounds
- * and seconds. Zeros otherwise. */
-typedef struct csrec_exchanges {
-    int64_t rounds;          /* in each every process hears from all others */
-    int64_t messages, bytes; /* sent by all processes in them */
-    double seconds;          /* of the first process in them, most of it waiting */
-} csrec_exchanges;
-
 typedef struct csrec_recover_report {
     const char *method;    /* the method that ran */
     csrec_outcome outcome; /* of several pursuits, the last in the enumeration's order */
@@ -104,7 +96,6 @@ typedef struct csrec_recover_report {
     int n_devices;                  /* of the backend that ran; 0 on the CPU */
     int device[CSREC_DEVICES_MOST]; /* their numbers */
     int64_t tiles_resumed;          /* that an earlier recovery had left in options->journal */
-    csrec_exchanges exchanges;      /* of shared pursuits */
     const char *remark;             /* a sentence: the result misses its measurements by more than
                                        sigma and epsilon allow (then the outcome is CSREC_UNMET),
                                        or is made in another way than was asked for; or NULL */
@@ -264,8 +255,7 @@ CSREC_API void csrec_journal_remove(const char *path);
  *   - gmm: pictures of at least the size of a patch, with the model's channels, or one by one if
  *     the model has one. Every patch is assigned to the component that fits the estimate best and
  *     conditioned on its samples; patches are averaged by posterior variance (Yu, Sapiro and
- *     Mallat 2012). Without a model, the method fits the mixture to the samples.
- *   - conv: a basis of learned filters. */
+ *     Mallat 2012). Without a model, the method fits the mixture to the samples. */
 
 /* ------------------------------------------------------------------ history ------------------- */
 
@@ -399,6 +389,10 @@ CSREC_API bool csrec_doubt_result(const csrec_recover_report *report, char text[
  * measured through an operator: in which basis the signal is sparse is then a guess. */
 CSREC_API bool csrec_doubt_basis(const csrec_measurement *measurement,
                                  const csrec_recover_options *options, char text[CSREC_DOUBT_SIZE]);
+
+/* A sentence if a mask, of which these are the samples, keeps less than 2 % of the entries: it may
+ * be one of what is missing. */
+CSREC_API bool csrec_doubt_mask(const csrec_measurement *measurement, char text[CSREC_DOUBT_SIZE]);
 
 /* A sentence if the preset of the options, or the default without one, would use a learned prior
  * that is not installed (net.h), so that another method takes its place, at up to 2 dB less. */

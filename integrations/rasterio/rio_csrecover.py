@@ -9,6 +9,7 @@ from itertools import product
 import click
 import numpy as np
 import rasterio
+from rasterio._err import CPLE_BaseError
 from rasterio.drivers import driver_from_extension
 from rasterio.enums import ColorInterp
 from rasterio.rio import options
@@ -145,6 +146,8 @@ def csrecover(input, output, mask, nodata, quality, within, sigma, labels, alone
                 done, rest = run(source, other, target, window, alone, given)
             for file in os.listdir(work):  # with what the driver writes beside it
                 os.replace(os.path.join(work, file), os.path.join(folder, file))
+    except CPLE_BaseError as error:  # of a driver, as of one that has no such type
+        raise click.ClickException(f"{output}: {' '.join(str(error).split())}") from None
     except (package.CsrecError, rasterio.errors.RasterioError, OSError, ValueError) as error:
         raise click.ClickException(f"{input}: {' '.join(str(error).split())}") from None
     click.echo(f"{output}: {done} values filled, {rest} stay unknown", err=True)

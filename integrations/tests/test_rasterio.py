@@ -197,3 +197,11 @@ def test_the_mask_is_no_output(rng, tmp_path, rio):
     kept = mask.read_bytes()
     done = rio(path, mask, "--mask", mask, "--overwrite")
     assert done.returncode == 2 and mask.read_bytes() == kept
+
+
+def test_what_a_driver_cannot_hold_is_one_line(rng, tmp_path, rio):
+    values, known = draw(rng)
+    path = write(tmp_path / "in.tif", np.where(known, values, -9).astype("float32"), nodata=-9)
+    done = rio(path, tmp_path / "out.png")
+    assert done.returncode == 1 and "out.png: PNG driver doesn't support data type" in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and not (tmp_path / "out.png").exists()

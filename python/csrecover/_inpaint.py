@@ -10,10 +10,11 @@ from ._arguments import whole
 from ._dask import is_lazy, unfilled
 from ._errors import ArgumentError
 from ._info import RecoverInfo
-from ._labels import along, axis_of, unlabelled
+from ._labels import along, axis_of, one_array, unlabelled
 from ._library import true_where
+from ._measurement import is_path, without
 from ._recover import recover
-from ._typing import Array, InpaintOptions, L, Mask
+from ._typing import InpaintOptions, L, Mask, Picture
 from ._whole import filled, taken
 
 if TYPE_CHECKING:
@@ -46,24 +47,24 @@ def inpaint(image: L, mask: Mask, *, return_uncertainty: Literal[True],
 
 
 @overload
-def inpaint(image: Array, mask: Mask, *, return_uncertainty: Literal[False] = ...,
+def inpaint(image: Picture, mask: Mask, *, return_uncertainty: Literal[False] = ...,
             return_info: Literal[False] = ..., **options: Unpack[InpaintOptions]) -> np.ndarray: ...
 
 
 @overload
-def inpaint(image: Array, mask: Mask, *, return_uncertainty: Literal[False] = ...,
+def inpaint(image: Picture, mask: Mask, *, return_uncertainty: Literal[False] = ...,
             return_info: Literal[True],
             **options: Unpack[InpaintOptions]) -> tuple[np.ndarray, RecoverInfo]: ...
 
 
 @overload
-def inpaint(image: Array, mask: Mask, *, return_uncertainty: Literal[True],
+def inpaint(image: Picture, mask: Mask, *, return_uncertainty: Literal[True],
             return_info: Literal[False] = ...,
             **options: Unpack[InpaintOptions]) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 @overload
-def inpaint(image: Array, mask: Mask, *, return_uncertainty: Literal[True],
+def inpaint(image: Picture, mask: Mask, *, return_uncertainty: Literal[True],
             return_info: Literal[True],
             **options: Unpack[InpaintOptions]) -> tuple[np.ndarray, np.ndarray, RecoverInfo]: ...
 
@@ -74,7 +75,7 @@ def inpaint(image: L, mask: Mask, *, return_uncertainty: bool = ...,
 
 
 @overload
-def inpaint(image: Array, mask: Mask, *, return_uncertainty: bool = ...,
+def inpaint(image: Picture, mask: Mask, *, return_uncertainty: bool = ...,
             return_info: bool = ..., **options: Unpack[InpaintOptions]) -> Any: ...
 
 
@@ -83,10 +84,10 @@ def inpaint(image: Any, mask: Any, *, channel_axis: Union[int, str, None] = None
 
     Parameters
     ----------
-    image : array_like
-        the whole array; what is in the holes does not matter. NaN is a hole, too
-    mask : array_like of bool
-        bool, of the image's shape with or without channels: **true where it is to be filled**
+    image : array_like, str or path
+        the whole array, or its file; what is in the holes does not matter. NaN is a hole, too
+    mask : array_like of bool, str or path
+        bool, or a file that is not 0 there; of the image's shape with or without channels: **true where it is to be filled**
     channel_axis : int, str or None, optional
         axis of the channels, -1 for [H, W, 3]; None: there is none
     **options
@@ -106,7 +107,10 @@ def inpaint(image: Any, mask: Any, *, channel_axis: Union[int, str, None] = None
     >>> picture.dtype, bool((picture == image)[~scratch].all())
     (dtype('uint8'), True)
     """
-    axis = axis_of(image, channel_axis)
+    if is_path(image):
+        return recover(without(image, mask), **({} if channel_axis is None else {"channel_axis": channel_axis}),
+                       **options)
+    axis = axis_of(one_array(image), channel_axis)
     if is_lazy(image):
         return recover(image, unfilled(image, mask), channel_axis=axis, **options)
     known = filled(unlabelled(image), along(mask, image), axis)

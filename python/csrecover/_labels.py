@@ -16,6 +16,14 @@ def _is(y: Any, module: str, *names: str) -> bool:
     return found is not None and isinstance(y, tuple(getattr(found, name) for name in names))
 
 
+def one_array(y: Any) -> Any:
+    """Refuses a Dataset, which has several."""
+    if _is(y, "xarray", "Dataset"):
+        name = next(iter(y.data_vars), "name")
+        raise ArgumentError(f"a Dataset has several arrays; give one, ds[{name!r}]")
+    return y
+
+
 def is_labelled(y: Any) -> bool:
     return _is(y, "xarray", "DataArray")
 
@@ -69,11 +77,16 @@ def _numbers_of(y: Any) -> np.ndarray:
 
 
 def empty_columns(y: Any) -> Any:
-    """Of a DataFrame of pandas whether each column has no value at all; None: none is so."""
-    if not _is(y, "pandas", "DataFrame"):
+    """Of a DataFrame of pandas, or a table of a file, (whether each column has no value at all, names
+    of those); None: none is so."""
+    if getattr(y, "_table", False) and len(y.shape) == 2 and np.ndim(y.y) == 1:
+        empty, names = np.ones(y.shape[1], bool), np.arange(1, y.shape[1] + 1)
+        empty[np.asarray(y.index) % len(empty)] = False
+    elif _is(y, "pandas", "DataFrame"):
+        empty, names = np.asarray(y.isna().all()), y.columns
+    else:
         return None
-    empty = np.asarray(y.isna().all())
-    return empty if empty.any() else None
+    return (empty, names[empty]) if empty.any() else None
 
 
 def along(other: Any, y: Any) -> Any:

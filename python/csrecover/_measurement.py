@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Optional
 
 import numpy as np
@@ -12,8 +13,9 @@ from ._arguments import as_tuple, flag, pair, scalar, seed_of, shown, whole
 from ._errors import ArgumentError, RecoveryWarning, warn
 from ._guides import guides_from_c, guides_to_c
 from ._html import picture, table
+from ._labels import one_array
 from ._library import (NULL, check, copied, doubles, ffi, indices, lib, new_error, new_shape, number,
-                       numbers, path_bytes, pointer, real, text)
+                       numbers, path_bytes, pointer, real, text, true_where)
 from ._progress import Callback, Watch
 from ._through import Through, pairs, through_from_c, through_to_c
 
@@ -77,6 +79,8 @@ class Measurement:
     rays: Optional[np.ndarray] = None
     """[N] > 0, measurements, as rays of a renderer, that each sample is the mean of; a sigma that is
     one number is then that of one ray"""
+    _table = False  # read from a matrix of a .csv
+    _picture = None  # the dtype of a whole picture, if from_file read it
 
     def __post_init__(self) -> None:
         """What a masked array of numpy.ma hides is not known: samples are left out that are
@@ -232,7 +236,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
          unknown: Optional[float] = None, channels_last: bool = False,
          channels_first: bool = False, volume: bool = False, grid: Any = None,
          coordinates: Optional[str] = None, values: Optional[str] = None,
-         cell_means: bool = False, labels: bool = False, guides: bool = True,
+         cell_means: bool = False, labels: bool = False, noisy: bool = False, guides: bool = True,
          coils: str | os.PathLike[str] | None = None,
          noise: str | os.PathLike[str] | None = None, slice: Optional[int] = None,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
@@ -261,6 +265,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
         as for :func:`place`
     labels : bool, optional
         the values are classes, for ``recover(labels=True)``: indices of a palette, not its colours
+    noisy : bool, optional
+        a picture or array that is known everywhere, to be denoised, is no error
     guides : bool, optional
         False: without those of the file, in a .npz, or layers of an OpenEXR: albedo, normals, depth
         (numbers of rays and variances are no guides: they are always read)
@@ -313,6 +319,7 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     options.coordinates, options.values = chosen
     options.cell_means = flag(cell_means, "cell_means")
     options.labels = flag(labels, "labels")
+    options.noisy = flag(noisy, "noisy")
     options.no_guides = not flag(guides, "guides")
     placement = options.placement = ffi.new("csrec_placement *")
     facts = options.facts = ffi.new("csrec_facts *")
@@ -335,6 +342,50 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
         warn(f"{os.fsdecode(path)}: axis {facts.time - 1} is time, which {how}", UserWarning)
     found = from_c(made)
     found.placement = _placement_from(placement)
+    found._table = bool(facts.table)
+    return found
+
+
+def is_path(y: Any) -> bool:
+    return isinstance(y, (str, os.PathLike))
+
+
+def from_file(y: Any, mask: Any, labels: bool = False, noisy: bool = False) -> tuple[Any, Any]:
+    """Of a path what :func:`read` reads, of which the mask is a part."""
+    if not is_path(y):
+        return one_array(y), mask
+    if mask is not None and not is_path(mask):
+        raise ArgumentError(f"y = {y!r}: the mask of a file is a file, too; or give read(y)")
+    return _of_picture(read(y, mask, labels=labels, noisy=noisy), y), None
+
+
+def _of_picture(m: Measurement, path: Any) -> Measurement:
+    if m.y.dtype in (np.uint8, np.uint16) and len(m.shape) > 1 and Path(path).suffix != ".npz":
+        m._picture = m.y.dtype
+    return m
+
+
+def without(path: Any, mask: Any) -> Measurement:
+    """What a file holds where a mask, a file or an array, is 0."""
+    m = read(path, noisy=True)
+    channels = m.y.shape[1:]
+    if is_path(mask):
+        owner = ffi.gc(ffi.new("csrec_image *"), lib.csrec_image_clear)
+        at, wide, error = ffi.new("uint8_t **"), ffi.new("bool *"), new_error()
+        status = lib.csrec_mask_read(path_bytes(mask), False, new_shape(m.shape), int(np.prod(channels)),
+                                     at, wide, error)
+        owner.alpha = at[0]  # what it frees
+        check(status, error)
+        shape = (*m.shape, *channels) if wide[0] else m.shape
+        mask = copied(at[0], int(np.prod(shape)), "uint8_t", np.uint8).reshape(shape)
+    mask = true_where(mask, "mask")
+    if mask.shape not in (tuple(m.shape), (*m.shape, *channels)):
+        raise ArgumentError(f"mask has shape {mask.shape} and {path!r} {(*m.shape, *channels)}; give a mask "
+                            "of the image's shape, true where it is to be filled")
+    hidden = mask.reshape(int(np.prod(m.shape)), -1)[m.index].reshape(len(m.index), *mask.shape[len(m.shape):])
+    hidden = np.broadcast_to(hidden if hidden.ndim == m.y.ndim else hidden[:, None], m.y.shape)
+    found = replace(m, y=np.ma.MaskedArray(m.y, hidden))
+    found._picture = _of_picture(m, path)._picture
     return found
 
 

@@ -27,8 +27,6 @@ class Model(Mapping[str, np.ndarray]):
         noise
     gmm
         weights [K], means [K, d], covariances [K, d, d]
-    conv
-        filters [K, kh, kw]
     net
         layers [L, 4], weights [n], rounded to 16 bits, channels
 

@@ -533,41 +533,6 @@ class Mask(_Sampled):
         super().__init__("mask", shape, index, mask, dtype, backend=backend)
 
 
-class Conv(_Sampled):
-    """A convolutional dictionary under a mask.
-
-    Atoms are filters at every place that meets the signal, so x has [K][shape + kernel - 1] entries.
-
-    Parameters
-    ----------
-    filters : array_like
-        [K, ...], a filter of the signal's number of axes each, as :func:`learn_conv` learns them
-    shape, index, mask
-        as of :class:`Dct`
-    threads : int, optional
-        that a product may use
-    dtype, backend
-        as of :class:`Operator`
-
-    Examples
-    --------
-    >>> csrecover.Conv(np.ones((2, 3, 3)), shape=(8, 8)).shape
-    (64, 200)
-    """
-
-    def __init__(self, filters: Any, shape: Any = None, index: Any = None, mask: Any = None,
-                 threads: int = 1, dtype: Any = np.float64, backend: str = "auto") -> None:
-        values = doubles(real(filters, "filters"))
-        axes = np.ndim(mask) if mask is not None else len(as_tuple(() if shape is None else shape))
-        if values.ndim != axes + 1 or values.size == 0:
-            raise ArgumentError(f"filters have shape {values.shape}; needs [K] and {axes} axes, as "
-                                "the signal has")
-        super().__init__("conv", shape, index, mask, dtype, backend=backend,
-                         filters=pointer(values), n_filters=len(values),
-                         kernel=ffi.new("int64_t[]", values.shape[1:]),
-                         threads=whole(threads, "threads"))
-
-
 class Pairs(Operator):
     """A real operator on complex vectors: on their real and imaginary parts.
 

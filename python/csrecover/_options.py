@@ -86,6 +86,8 @@ def _setting(key: str, calls: Sequence[Callable[..., Any]]) -> str:
     owner, _, own = name.rpartition(".")
     if own in _parameters() and owner in ("", "method", "solver", "basis"):
         return name
+    if key == "unknown":
+        raise unknown_argument(key, [], "; the value that stands for what is not known is nodata")
     arguments = [name for one in calls for name, kind in inspect.signature(one).parameters.items()
                  if kind.kind is kind.KEYWORD_ONLY]
     parameters = (name + "_" * iskeyword(name) for name in sorted(_parameters()))

@@ -2,7 +2,6 @@
 """From samples to the whole signal."""
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any, Optional, Union, overload
 
 import numpy as np
@@ -19,7 +18,7 @@ from ._labels import (along, axis_of, empty_columns, in_order, nodata_of, restor
 from ._leave import delivered, leave
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_error, pointer, real,
                        take_atoms, text)
-from ._measurement import Measurement, picked, read, to_c
+from ._measurement import Measurement, from_file, picked, to_c
 from ._models import Model
 from ._noise import doubts_about, estimate_noise, find_outliers
 from ._options import options_of
@@ -59,19 +58,11 @@ def _given(sigma: Any) -> float:
 
 def _doubt_mask(m: Measurement, y: Any, mask: Any) -> None:
     """A mask of what is missing keeps almost nothing."""
-    if mask is not None and m.rate < 0.02 and np.shape(y)[:len(m.shape)] == m.shape:
-        warn(f"mask is true for {100 * m.rate:.2g} % of the entries, which are taken as known; if it "
-             "marks what is missing, give ~mask or use inpaint", RecoveryWarning)
-
-
-def _from_file(y: Any, mask: Any, labels: bool) -> tuple[Any, Any]:
-    """Of a path what :func:`read` reads, of which the mask is a part."""
-    kinds = (str, os.PathLike)
-    if not isinstance(y, kinds):
-        return y, mask
-    if mask is not None and not isinstance(mask, kinds):
-        raise ArgumentError(f"y = {y!r}: the mask of a file is a file, too; or give read(y)")
-    return read(y, mask, labels=labels), None
+    sentence = ffi.new("char[]", int(lib.CSREC_DOUBT_SIZE))
+    whole = isinstance(y, Measurement) or np.shape(y)[:len(m.shape)] == m.shape
+    made = to_c(m) if mask is not None and whole else None
+    if made is not None and lib.csrec_doubt_mask(made[0], sentence):
+        warn(text(sentence).replace("invert it", "give ~mask or use inpaint"), RecoveryWarning)
 
 
 def _backend_of(backend: str, devices: Any) -> str:
@@ -257,7 +248,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     unnamed = method in (None, "smooth") and not coefficients and all(one is None for one in named)
     in_order(y)
     own_times = times_of(y) if unnamed else None
-    y, mask = _from_file(y, mask, labels)
+    masked = mask
+    y, mask = from_file(y, mask, labels, sigma is not None)
     if nodata is not None and isinstance(y, Measurement):
         raise ArgumentError("nodata is for whole arrays; a Measurement or file says what is not known")
     restore, mask, reference = restored(y), along(mask, y), along(reference, y)
@@ -268,7 +260,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         mask = lit(y, mask, rays, where)
     m = with_noise(taken_as(y, mask, index, shape, where), sigma, rays,
                    where if isinstance(where, int) else None)
-    _doubt_mask(m, y, mask)
+    _doubt_mask(m, y, masked)
     axis = where if isinstance(where, int) else -1
     usual = unnamed and method is None and not labels and reference is None and comm is None
     time = time_of(labelled, time_axis, where, len(m.shape), usual)
@@ -276,6 +268,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     if robust:
         m = picked(m, ~find_outliers(m, threads=threads))
     usual_dtype = picture_dtype(y) if np.shape(y) != np.shape(m.y) and not labels else None
+    if isinstance(y, Measurement) and not labels:
+        usual_dtype = y._picture
     own = m
     if time is not None:
         m = time_first(m, time)
@@ -351,10 +345,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         m, (made, keep) = own, to_c(own)
     leave(made, m, within, fill, axis, signal)
     empty = empty_columns(labelled)
-    if empty is not None and signal.shape == np.shape(labelled):
-        signal[:, empty] = np.nan
-        warn("columns without any value stay unknown: "
-             + ", ".join(map(str, labelled.columns[empty])), RecoveryWarning)
+    if empty is not None and signal.ndim == 2:
+        signal[:, empty[0]] = np.nan
+        warn("columns without any value stay unknown: " + ", ".join(map(str, empty[1])), RecoveryWarning)
     wanted = kept(np.asarray(m.y).real)
     if labels and np.asarray(m.y).dtype.kind in "iu":
         wanted = np.asarray(m.y).dtype

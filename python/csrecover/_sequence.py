@@ -17,7 +17,7 @@ from ._guides import guided
 from ._labels import along, axis_of, nodata_of, restored, unlabelled
 from ._leave import delivered
 from ._library import NULL, check, copied, ffi, kept, lib, new_error, new_shape, pointer
-from ._measurement import Measurement, to_c
+from ._measurement import Measurement, from_file, to_c
 from ._next import _like
 from ._noise import estimate_noise
 from ._options import options_of, settings
@@ -92,13 +92,14 @@ class Sequence:
         self._handle = ffi.gc(room[0], lib.csrec_sequence_destroy)
 
     def push(self, frame: Any, mask: Any = None, guide: Any = None, rays: Any = None) -> list[Any]:
-        """The next frame: a whole array with NaN, masked or with ``mask``, true where it was sampled, or
-        a :class:`Measurement`; ``guide`` and ``rays``, as of :func:`recover`. Of a frame without samples nothing is
+        """The next frame: a whole array with NaN, masked or with ``mask``, true where it was sampled, a
+        :class:`Measurement`, or a path of what :func:`read` reads; ``guide`` and ``rays``, as of :func:`recover`. Of a frame without samples nothing is
         known (it was dropped, or hidden): it is recovered from those around it, or else is NaN, of
         floats, with a :class:`RecoveryWarning`. Returns the results that are ready by it, often of an
         earlier frame."""
         if not self._open:
             raise ArgumentError("the sequence has ended; begin another")
+        frame, mask = from_file(frame, mask, noisy=self._sigma is not None)
         restore, nodata, mask = restored(frame), nodata_of(frame), along(mask, frame)
         where = axis_of(frame, self._axis)
         y = unlabelled(frame)
@@ -125,7 +126,8 @@ class Sequence:
         check(lib.csrec_sequence_push(self._handle, made, error), error)
         del keep
         form = _signal(m, made)
-        wanted = picture_dtype(y) or kept(np.asarray(m.y)) if self._dtype is None else self._dtype
+        picture = y._picture if isinstance(y, Measurement) else picture_dtype(y)
+        wanted = picture or kept(np.asarray(m.y)) if self._dtype is None else self._dtype
         axis = where if isinstance(where, int) and form.ndim > len(m.shape) else -1
         self._forms.append((form.shape, wanted, nodata, axis, restore))
         return self._ready()

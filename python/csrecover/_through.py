@@ -133,7 +133,7 @@ def through_to_c(t: Through, shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
         kernel = real(t.kernel, "kernel")
         if kernel.ndim != len(shape):
             raise ArgumentError(f"kernel has {kernel.ndim} axes; the signal has {len(shape)}")
-        made.filters, made.n_filters = hold(doubles(kernel)), 1
+        made.filters = hold(doubles(kernel))
         extents = _extents(kernel.shape, len(shape), "kernel")
     if extents:
         keep.append(extents[0])

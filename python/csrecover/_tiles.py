@@ -10,7 +10,7 @@ from ._arguments import pair, scalar, whole
 from ._errors import ArgumentError
 from ._library import (NULL, check, doubles, ffi, kept, lib, new_error, new_shape, pointer,
                        real, unmasked)
-from ._measurement import Measurement, to_c
+from ._measurement import Measurement, from_file, to_c
 from ._noise import estimate_noise
 from ._options import options_of
 from ._whole import UNSAID, ChannelAxis, of_dtype, taken, taken_as
@@ -174,7 +174,7 @@ def tiles(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
     >>> bool((whole == csrecover.recover(image, quality="fast", tile=90000)).all())
     True
     """
-    m = taken_as(y, mask, index, shape, channel_axis)
+    m = taken_as(*from_file(y, mask), index, shape, channel_axis)
     if isinstance(channel_axis, int) and channel_axis not in (-1, len(m.shape)):
         raise ArgumentError(f"channel_axis = {channel_axis}; tiles have channels last, give -1")
     if m.guides is not None:

@@ -41,8 +41,9 @@ class Labelled(Protocol):
 
 
 Array = Union["np.ndarray[Any, Any]", SupportsArray, Sequence[float], Sequence[Sequence[float]]]
-Samples = Union[Array, Measurement, str, "os.PathLike[str]"]
-Mask = Union[Array, Labelled]
+Picture = Union[Array, str, "os.PathLike[str]"]
+Samples = Union[Picture, Measurement]
+Mask = Union[Picture, Labelled]
 L = TypeVar("L", bound=Labelled)
 
 
@@ -93,7 +94,6 @@ class CommonOptions(TypedDict, total=False):
     # The parameters of methods, solvers and bases; a test compares them with the tables.
     adapt: float
     apart: float
-    base: float
     blend: float
     block: float
     components: float

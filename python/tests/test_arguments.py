@@ -71,8 +71,6 @@ def drawn(truth, mask):
             "measure_rounds": lambda **by: cs.measure_rounds(lambda at: truth[at[:, 0], at[:, 1]], truth.shape,
                                                  60, rounds=1, backend="cpu", **by).index,
             "learn_gmm": lambda **by: cs.learn_gmm(patches, 4, rounds=1, **by)["means"],
-            "learn_conv": lambda **by: cs.learn_conv(truth, filters=2, size=4, iterations=1,
-                                                     **by)["filters"],
             "learn_net": lambda **by: cs.learn_net(truth, batch=2, patch=16, steps=1, start=start,
                                                    rate=1e-2, backend="cpu", **by)["weights"]}
 
@@ -225,7 +223,7 @@ def test_parameters_say_whose_they_are(rng):
 def test_every_method_refuses_unknown_settings(rng, method):
     """Those of other tables, too: the same line as of the tools."""
     truth, mask = picture(rng, 24), rng.random((24, 24)) < 0.5
-    if cs.methods()[method].model and method in ("pca", "conv"):
+    if cs.methods()[method].model and method == "pca":
         pytest.skip("needs a model: test_settings does it")
     own = cs.methods()[method].parameters
     if method == "trial":  # of volumes alone
@@ -258,7 +256,7 @@ def test_unknown_names_are_answered_with_the_table(rng):
                         (lambda: cs.Wavelet(truth.shape, dtype="flot"), "dtype = 'flot'.*float32"),
                         (lambda: cs.measure(truth, "hadamrd"), "hadamard, fourier"),
                         (lambda: cs.learn_gmm(truth, start="x"), "kmeans or edges"),
-                        (lambda: cs.Model("gm", {}), "pca, gmm, conv, net, beside or rendered"),
+                        (lambda: cs.Model("gm", {}), "pca, gmm, net, beside or rendered"),
                         (lambda: cs.datasets.picture("disks", 9), "mean discs")):
         with pytest.raises(cs.CsrecError, match=words) as caught:
             call()

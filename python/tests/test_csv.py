@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Lists of coordinates and values: what is read lies where NumPy puts it, and what the tool writes
 is the list that the input was, complete."""
+import json
 import subprocess
 
 import numpy as np
@@ -57,15 +58,17 @@ def test_rasterio_reads_what_is_written(rng, tool, tmp_path):
     rasterio = pytest.importorskip("rasterio")
     at_x, at_y, values, known = scene(rng, 24, 31, (4000, 10), (3000, 10))
     np.savetxt(tmp_path / "in.xyz", np.c_[at_x[known], at_y[known], values[known]], fmt="%.12g")
-    recover(tool, tmp_path / "in.xyz", tmp_path / "out.csv", "--no-sync")
+    recover(tool, tmp_path / "in.xyz", tmp_path / "out.xyz.csv", "--no-sync")
     recover(tool, tmp_path / "in.xyz", tmp_path / "out.npy")
-    lines = (tmp_path / "out.csv").read_text().splitlines()
-    (tmp_path / "plain.xyz").write_text("\n".join(lines[:-1]) + "\n")  # GDAL reads no comments
-    with rasterio.open(tmp_path / "plain.xyz", driver="XYZ") as file:
+    with rasterio.open(tmp_path / "out.xyz.csv", driver="XYZ") as file:  # which reads no comments
         to = file.transform
         row, column = (at_y - to.f) / to.e, (at_x - to.c) / to.a
         found = file.read(1)[np.floor(row).astype(int), np.floor(column).astype(int)]
     np.testing.assert_allclose(found, np.load(tmp_path / "out.npy"), rtol=1e-5)
+    recover(tool, tmp_path / "in.xyz", tmp_path / "out.tif")
+    with rasterio.open(tmp_path / "out.tif") as file:
+        np.testing.assert_allclose(file.xy(range(24), range(24)), [at_x[0, :24], at_y[:24, 0]])
+        np.testing.assert_allclose(file.read(1), np.load(tmp_path / "out.npy"), rtol=1e-6)
 
 
 def test_volumes_colours_and_chosen_columns(rng, tool, tmp_path):
@@ -79,7 +82,7 @@ def test_volumes_colours_and_chosen_columns(rng, tool, tmp_path):
     choice = ("--coordinates", "x,y,z", "--values", "2,c")
     recover(tool, tmp_path / "in.csv", tmp_path / "out.csv", *choice)
     lines = (tmp_path / "out.csv").read_text().splitlines()
-    assert lines[0] == 'x,y,z,"a, b",c' and len(lines) == 5 * 6 * 7 + 2
+    assert lines[0] == 'x,y,z,"a, b",c' and len(lines) == 5 * 6 * 7 + 1
     scan = csrecover.read(tmp_path / "in.csv", coordinates="x,y,z", values="2,c")
     assert scan.shape == (5, 6, 7) and scan.placement.origin == (0, 2, 1)
     found = {tuple(row[:3]): row[3:] for row in np.loadtxt(lines[1:], delimiter=",")}
@@ -96,7 +99,7 @@ def test_matrices_keep_their_decimal_commas(rng, tool, tmp_path):
     recover(tool, tmp_path / "in.csv", tmp_path / "out.csv")
     lines = (tmp_path / "out.csv").read_text().splitlines()
     assert "." not in lines[0]
-    found = np.loadtxt([line.replace(",", ".") for line in lines[:-1]], delimiter=";")
+    found = np.loadtxt([line.replace(",", ".") for line in lines], delimiter=";")
     np.testing.assert_allclose(found[~np.isnan(values)], values[~np.isnan(values)], atol=0.05)
 
 
@@ -158,3 +161,57 @@ def test_points_of_a_slope_become_its_grid(rng):
         scan = csrecover.place(at, surface(*at.T), grid=(32, 32), cell_means=cell_means)
         errors.append(np.std(scan.y - surface(y, x).ravel()[scan.index]))
     assert errors[1] < errors[0] / 5
+
+
+def test_tables_with_a_header(rng, tool, tmp_path):
+    """Columns without any value stay unknown, in Python, too; with --resume the result is found."""
+    table = np.where(rng.random((40, 4)) < 0.7, np.sin(np.arange(160).reshape(40, 4) / 9), np.nan)
+    table[:, 2] = np.nan
+    np.savetxt(tmp_path / "in.csv", table, "%.17g", ",", header="temp,wind,none,rain", comments="")
+    told = recover(tool, tmp_path / "in.csv", tmp_path / "out.csv")
+    assert "without any value stay unknown: 3" in told and "40 left unknown" in told
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == "temp,wind,none,rain" and len(lines) == 41
+    found = np.array([line.split(",") for line in lines[1:]], float)
+    known = np.isfinite(table)
+    assert (found[known] == table[known]).all() and np.isnan(found[:, 2]).all()
+    assert np.isfinite(found[:, [0, 1, 3]]).all()
+    recover(tool, tmp_path / "in.csv", tmp_path / "out.csv", "--resume")
+    again = recover(tool, tmp_path / "in.csv", tmp_path / "out.csv", "--resume", "--verbose")
+    assert "already done" in again
+    assert "# csrec-fingerprint" in (tmp_path / "out.csv").read_text()
+    assert (csrecover.read(tmp_path / "out.csv").y == found[np.isfinite(found)]).all()
+    with pytest.warns(csrecover.RecoveryWarning, match="any value stay unknown: 3"):
+        own = csrecover.recover(tmp_path / "in.csv", quality="fast", backend="cpu")
+    np.testing.assert_array_equal(own, found)
+
+
+def test_guessed_columns_are_told(tool, tmp_path):
+    (tmp_path / "in.csv").write_text("a,b\n1,1\n2,4\n5,3\n")
+    told = recover(tool, tmp_path / "in.csv", tmp_path / "out.csv")
+    assert "columns a,b the last is taken as values" in told and "--coordinates and --values" in told
+    (tmp_path / "in.csv").write_text("station,lat,lon,t\nBern,46.9,7.4,1\nZug,47.1,8.5,2\n")
+    done = subprocess.run([tool, tmp_path / "in.csv", "-o", tmp_path / "out.csv"],
+                          capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "line 2: coordinate 'Bern' in column 1, 'station'" in done.stderr
+    assert "--coordinates, --values" in done.stderr
+
+
+def test_quality_is_of_what_is_written(rng, tool, tmp_path):
+    truth = np.cumsum(rng.normal(size=(40, 40)), 0)
+    known = np.where(np.arange(40) < 8, truth, np.nan)
+    known[::3, ::5] = truth[::3, ::5]
+    np.save(tmp_path / "in.npy", known)
+    np.save(tmp_path / "truth.npy", truth)
+    done = subprocess.run([tool, tmp_path / "in.npy", "-o", tmp_path / "out.npy", "--within", "1",
+                           "--reference", tmp_path / "truth.npy", "--json", "--quality", "fast"],
+                          capture_output=True, text=True, check=True)
+    found = json.loads(done.stdout)
+    quality = found["quality"]
+    signal = np.load(tmp_path / "out.npy")
+    written = np.isfinite(signal)
+    assert found["left_unknown"] == (~written).sum() > 0
+    error = np.mean((signal[written] - truth[written]) ** 2)
+    np.testing.assert_allclose(quality["psnr"], 10 * np.log10(np.ptp(truth) ** 2 / error), rtol=1e-9)
+    assert quality["ssim"] is None

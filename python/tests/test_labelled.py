@@ -67,3 +67,14 @@ def test_tables_of_pandas(rng):
     known = frame.notna()
     with pytest.raises(csrecover.DataError, match="reindex_like"):
         csrecover.recover(frame.fillna(0), known[::-1])
+
+
+def test_what_is_meant_is_named():
+    xarray = pytest.importorskip("xarray")
+    both = xarray.Dataset({"depth": (("y", "x"), np.full((4, 4), np.nan))})
+    for call in (csrecover.recover, lambda y: csrecover.inpaint(y, np.ones((4, 4))), csrecover.tiles,
+                 csrecover.Sequence().push):
+        with pytest.raises(csrecover.ArgumentError, match=r"several arrays; give one, ds\['depth'\]"):
+            call(both)
+    with pytest.raises(TypeError, match="'unknown'; the value that stands for.*nodata"):
+        csrecover.recover(np.eye(4), np.eye(4), unknown=0)

@@ -37,8 +37,6 @@ def operators(rng):
     return [cs.Dense(dense), cs.Haar(rows, 8), cs.Haar(rows, 8, "paper"),
             cs.Dct(mask=mask), cs.Dct(shape, index, block=5, step=3), cs.Dct((40,)),
             cs.Wavelet((16, 16), index=rng.choice(256, 99, replace=False)), whole,
-            cs.Conv(rng.standard_normal((3, 4, 2)), mask=mask),
-            cs.Conv(rng.standard_normal((2, 5)), (30,), rng.choice(30, 11, replace=False)),
             cs.Mask(mask=mask), cs.Mask(shape, index),
             cs.Mask((16, 16), rng.choice(256, 31, replace=False)) @ whole]
 
@@ -75,20 +73,6 @@ def test_mask_takes_samples_in_their_order(rng):
     np.testing.assert_array_equal(cs.Mask(image.shape, index) @ image.ravel(), image.ravel()[index])
     mask = rng.random(image.shape) < 0.5
     np.testing.assert_array_equal(cs.Mask(mask=mask) @ image.ravel(), image[mask])
-
-
-def test_conv_is_a_sum_of_filters(rng):
-    """Full convolution: filter k at place p adds its entries from p - (kernel - 1) on."""
-    filters, shape = rng.standard_normal((2, 3, 2)), (6, 7)
-    A = cs.Conv(filters, shape)
-    x = rng.standard_normal((2, 8, 8))
-    wanted = np.zeros(shape)
-    for k, i, j in np.ndindex(x.shape):
-        for u, v in np.ndindex(3, 2):
-            if 0 <= i - 2 + u < 6 and 0 <= j - 1 + v < 7:
-                wanted[i - 2 + u, j - 1 + v] += x[k, i, j] * filters[k, u, v]
-    assert A.shape == (42, x.size)
-    np.testing.assert_allclose(A @ x.ravel(), wanted.ravel(), rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("columns", ("paper", "two-sided"))
@@ -193,8 +177,6 @@ def test_pylops_takes_operators(rng):
 def test_refusals(rng):
     with pytest.raises(cs.ArgumentError, match="needs"):
         cs.Dense(np.ones((2, 3))).matvec(np.ones(2))
-    with pytest.raises(cs.DataError, match="dtype complex"):
-        cs.Conv(np.ones((1, 3), complex), 9)
     with pytest.raises(cs.CsrecError, match="finite"):
         cs.Dense(np.array([[1.0, np.nan]]))
     with pytest.raises(cs.DataError, match="sort the rows"):
@@ -203,8 +185,6 @@ def test_refusals(rng):
         cs.Dct((8, 8), block=3)
     with pytest.raises(cs.ArgumentError, match="cannot follow"):
         cs.Dense(np.ones((2, 3))) @ cs.Dense(np.ones((2, 3)))
-    with pytest.raises(cs.ArgumentError, match="as the signal has"):
-        cs.Conv(np.ones((2, 3)), (8, 8))
     with pytest.raises(cs.CsrecError, match="nix"):
         cs.Dense(np.ones((2, 3)), backend="nix")
     with pytest.raises(cs.CsrecError, match="kind"):

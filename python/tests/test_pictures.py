@@ -119,3 +119,31 @@ def test_jpeg_is_no_place_for_exact_values(rng, jpeg, tmp_path, options, said):
                           capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and said in done.stderr
     assert not (tmp_path / "out.jpg").exists()
+
+
+def test_paths_give_what_arrays_give(rng, tmp_path):
+    """The same values and the same dtype, of each function that takes them."""
+    for colour in (False, True):
+        values, known = drawn(rng, colour)
+        Image.fromarray(values).save(tmp_path / "in.png")
+        Image.fromarray(np.uint8(255) * known).save(tmp_path / "known.png")
+        Image.fromarray(np.uint8(255) * ~known).save(tmp_path / "holes.png")
+        way = dict(quality="fast", backend="cpu")
+        wanted = cs.recover(values, known, channel_axis=-1 if colour else None, **way)
+        path, mask = str(tmp_path / "in.png"), tmp_path / "known.png"
+        found = [cs.recover(path, mask, **way), cs.inpaint(path, str(tmp_path / "holes.png"), **way),
+                 cs.inpaint(path, ~known, **way)]
+        for one in found:
+            assert one.dtype == np.uint8
+            np.testing.assert_array_equal(one, wanted)
+        with cs.Sequence(channel_axis=-1 if colour else None, **way) as live, cs.Sequence(**way) as other:
+            wanted, = live.push(values, known) + live.finish()
+            one, = other.push(path, mask) + other.finish()
+        assert one.dtype == np.uint8
+        np.testing.assert_array_equal(one, wanted)
+        assert cs.tiles(path, mask, **way).shape == (60, 44)
+    with pytest.raises(cs.ArgumentError, match="mask has shape"):
+        cs.inpaint(path, known[1:])
+    with pytest.warns(cs.RecoveryWarning, match="mask is true for 1.5 %.*give ~mask or use inpaint"):
+        Image.fromarray(np.uint8(255) * (np.arange(2640).reshape(60, 44) % 67 == 0)).save(mask)
+        cs.recover(path, mask, **way)

@@ -178,7 +178,7 @@ def test_a_default_epsilon_is_no_bound_that_was_missed(rng, solver, params, basi
             scan.sigma = 0.0
 
 
-MODELLED = {"pca", "conv"}
+MODELLED = {"pca"}
 
 
 @pytest.mark.parametrize("method", sorted(set(cs.methods()) - MODELLED))

@@ -29,26 +29,21 @@
 
 /* Columns of a tile: a multiple of every table's width. The row distance of tiles spreads rows over
  * the sets of a cache. */
-enum { CSREC_CONV_TILE = 240, CSREC_CONV_LD_F32 = 240, CSREC_CONV_LD_F64 = 248 };
+enum { CSREC_CONV_TILE = 240, CSREC_CONV_LD_F32 = 240 };
 
 /* The gradient's tile: rows of so many positions, so many rows. */
 enum { CSREC_CONV_LINE = 480, CSREC_CONV_LINES = 48, CSREC_CONV_DOT = 4 };
 
 typedef struct csrec_conv_simd {
-    int height;               /* rows of a packed panel */
-    int width_f32, width_f64; /* columns of an inner tile */
-    int dot;                  /* rows of b that `dot` takes at once; divides CSREC_CONV_LINES */
+    int height;    /* rows of a packed panel */
+    int width_f32; /* columns of an inner tile */
+    int dot;       /* rows of b that `dot` takes at once; divides CSREC_CONV_LINES */
     /* c[i][j] = (add ? c[i][j] : 0) + sum_k a[k][i] b[k][j], i < height, j < width; rows of a are
      * height long, those of b and c ld apart. */
     void (*tile_f32)(int64_t k, const float *a, const float *b, float *c, int64_t ld, bool add);
-    void (*tile_f64)(int64_t k, const double *a, const double *b, double *c, int64_t ld, bool add);
     /* c[i][j] += sum_p a[i][p] b[j][p], i < CSREC_CONV_DOT, j < dot; rows are CSREC_CONV_LINE
      * long, those of c ld apart. */
     void (*dot_f32)(const float *a, const float *b, float *c, int64_t ld);
-    /* c[i] += t d[i] */
-    void (*axpy_f64)(int64_t n, double t, const double *d, double *c);
-    /* max |c[i]| w[i], w >= 0; 0 for n = 0 */
-    double (*peak_f64)(int64_t n, const double *c, const double *w);
 } csrec_conv_simd;
 
 extern const csrec_conv_simd csrec_conv_generic, csrec_conv_avx2, csrec_conv_avx512;
@@ -99,8 +94,7 @@ bool csrec_conv_scatters(const csrec_conv *conv, bool transposed, const csrec_co
 
 /* Entries of the packed weights, and bytes a thread needs. */
 int64_t csrec_conv_packed(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd);
-size_t csrec_conv_room(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
-                       size_t real);
+size_t csrec_conv_room(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd);
 
 /* Run along the last axis of a tile: `length` positions from (n, o), at column `at`. */
 typedef struct csrec_conv_run {
@@ -114,20 +108,14 @@ int64_t csrec_conv_runs(const csrec_conv_sum *sum, int64_t first, int64_t end, c
 /* Lays out the inputs of channel-and-taps k0 .. k1 - 1 of the runs: to[k - k0][ld]. */
 void csrec_conv_fill_f32(const csrec_conv_sum *sum, int64_t runs, const csrec_conv_run *run,
                          const float *in, int64_t k0, int64_t k1, float *to, int64_t ld);
-void csrec_conv_fill_f64(const csrec_conv_sum *sum, int64_t runs, const csrec_conv_run *run,
-                         const double *in, int64_t k0, int64_t k1, double *to, int64_t ld);
 
 /* packed [csrec_conv_packed] from w [channels_out][channels_in][kernel]. */
 void csrec_conv_pack_f32(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
                          const float *w, float *packed);
-void csrec_conv_pack_f64(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
-                         const double *w, double *packed);
 
 /* The product. bias: [rows] or NULL, forward only. */
 void csrec_conv_apply_f32(const csrec_conv *conv, bool transposed, const csrec_conv_work *work,
                           const float *packed, const float *in, const float *bias, float *out);
-void csrec_conv_apply_f64(const csrec_conv *conv, bool transposed, const csrec_conv_work *work,
-                          const double *packed, const double *in, const double *bias, double *out);
 
 /* dw[co][ci][k] = sum_n sum_o dy[n][co][o] x[n][ci][o stride - padding + k dilation]. Bytes of
  * memory: csrec_conv_gradient_shared + threads csrec_conv_gradient_room. */

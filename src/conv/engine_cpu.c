@@ -24,7 +24,7 @@ static size_t packed_bytes(const csrec_conv *conv, bool transposed) {
 
 static workspace for_product(const csrec_conv *conv, bool transposed) {
     return (workspace){packed_bytes(conv, transposed), 0,
-                       csrec_conv_room(conv, transposed, csrec_conv_simd_choose(), sizeof(float))};
+                       csrec_conv_room(conv, transposed, csrec_conv_simd_choose())};
 }
 
 static workspace for_gradient(const csrec_conv *conv) {

@@ -120,16 +120,14 @@ int64_t csrec_conv_packed(const csrec_conv *conv, bool transposed, const csrec_c
     return total;
 }
 
-size_t csrec_conv_room(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
-                       size_t real) {
+size_t csrec_conv_room(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd) {
     int64_t rows = transposed ? conv->channels_in : conv->channels_out;
     int64_t channels = transposed ? conv->channels_out : conv->channels_in;
     bool scatters = csrec_conv_scatters(conv, transposed, simd);
     int64_t inputs = scatters ? channels : CSREC_CONV_DEPTH;
     int64_t sums = csrec_conv_panels(scatters ? rows * conv->kernel[2] : rows, simd) * simd->height;
-    size_t ld = real == 4 ? CSREC_CONV_LD_F32 : CSREC_CONV_LD_F64;
-    size_t bytes =
-        (size_t)(inputs + sums) * ld * real + CSREC_CONV_TILE * sizeof(csrec_conv_run) + 64;
+    size_t bytes = (size_t)(inputs + sums) * CSREC_CONV_LD_F32 * sizeof(float) +
+                   CSREC_CONV_TILE * sizeof(csrec_conv_run) + 64;
     return (bytes + 63) / 64 * 64;
 }
 

@@ -130,10 +130,13 @@ const char *csrec_format_list(int use, bool titles, const char *word, char *text
     for (int i = 0; i < ROWS; i++) {
         const csrec_format *f = &rows[i]->format;
         if (!(f->uses & use)) continue;
-        const char *name = titles ? f->title : f->endings;
-        int length = (int)(titles ? strlen(name) : strcspn(name, " "));
+        char name[32];
+        const bool cdf = !titles && strstr(f->endings, ".nc "); /* NetCDF-4 is HDF5 */
+        const int length = (int)(titles ? strlen(f->title) : strcspn(f->endings, " "));
+        snprintf(name, sizeof name, "%.*s%s", length, titles ? f->title : f->endings,
+                 cdf ? ", .nc" : "");
         left--;
-        snprintf(text + used, room - used, "%.*s%s%s%s", length, name,
+        snprintf(text + used, room - used, "%s%s%s%s", name,
                  left == 0   ? ""
                  : left == 1 ? " "
                              : ", ",

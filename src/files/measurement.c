@@ -241,10 +241,11 @@ static csrec_status count_known(whole_signal *s, const char *name, csrec_measure
                           "%s: no entry is known (all transparent, masked out, NaN or of the value "
                           "for unknown); one must be",
                           name);
-    if (s->image->alpha || o->mask || s->tells || s->rays) return CSREC_OK;
+    if (s->image->alpha || o->mask || s->tells || s->rays || o->noisy) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
                       "%s: nothing tells which entries are known (NaN, transparent pixels); give a "
-                      "mask or the value of unknown ones, or sample it with cssample",
+                      "mask or the value of unknown ones, sample it with cssample, or, to denoise "
+                      "it, give the noise (--sigma)",
                       name);
 }
 
@@ -291,10 +292,10 @@ static csrec_status look_ahead(csrec_input *input, const csrec_format_row *row,
                                    error);
     if (status) return status;
     if (options->mask) return read_mask(options, true, &m.shape, m.channels, known, error);
-    if (transparent || options->has_unknown) return CSREC_OK;
+    if (transparent || options->has_unknown || options->noisy) return CSREC_OK;
     return csrec_fail(error, CSREC_DATA,
-                      "%s: has no transparent pixels to tell samples by; give a mask, or sample "
-                      "it with cssample",
+                      "%s: has no transparent pixels to tell samples by; give a mask, sample it "
+                      "with cssample, or, to denoise it, give the noise (--sigma)",
                       input->name);
 }
 

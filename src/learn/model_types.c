@@ -91,12 +91,6 @@ static const csrec_model_type types[] = {
                 {.name = "log_likelihood", .axes = "r", .dtype = CSREC_F64, .optional = true},
                 VECTORS},
      .check = check_gmm},
-    {.name = "conv",
-     .fields =
-         {{.name = "filters", .axes = "Khw", .dtype = CSREC_F64},
-          {.name = "amplitudes", .axes = "K", .dtype = CSREC_F64, .optional = true, .sign = true},
-          {.name = "objective", .axes = "r", .dtype = CSREC_F64, .optional = true},
-          {.name = "scale", .axes = "2", .dtype = CSREC_F64, .optional = true}}},
     {.name = "net",
      .fields = {{.name = "layers", .axes = "L4", .dtype = CSREC_I64},
                 {.name = "weights", .axes = "n", .dtype = CSREC_F32},

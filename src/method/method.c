@@ -275,7 +275,11 @@ static csrec_status check_some_model(unsigned bits, csrec_error *error) {
         last = types[i];
         if (!(bits & ~last->info.accepts)) return CSREC_OK;
     }
-    return check_taken(last, bits, error);
+    const unsigned wrong = bits & ~last->info.accepts;
+    if (wrong & CSREC_ACCEPTS(COEFFICIENTS)) return check_taken(last, bits, error);
+    return csrec_fail(error, CSREC_ARGUMENT,
+                      "no method with a model has option %s; omit it or the model",
+                      first_word(wrong));
 }
 
 static csrec_status unknown_solver(const char *solver, csrec_error *error) {

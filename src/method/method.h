@@ -150,7 +150,6 @@ typedef struct csrec_method_type {
     X(mixture)                                                                                     \
     X(grids)                                                                                       \
     X(pca)                                                                                         \
-    X(conv)                                                                                        \
     X(net)                                                                                         \
     X(beside)                                                                                      \
     X(rendered)                                                                                    \

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* devices.h - what products on a device know of operators: chains, matrices, blurs, convolutional
- * dictionaries, frequencies. */
+/* devices.h - what products on a device know of operators: chains, matrices, blurs,
+ * frequencies. */
 #pragma once
 
 #include "base/fft.h"
 #include "base/inline.h"
-#include "conv/conv.h"
 #include "operator/mask.h"
 
 typedef struct csrec_chain {
@@ -40,24 +39,6 @@ CSREC_BOTH int64_t csrec_box_edge(const csrec_downsample *d, int a, int64_t i) {
     const int64_t first = i / d->factor[a] * d->factor[a], rest = d->extent[a] - first;
     return rest < d->factor[a] ? rest : d->factor[a];
 }
-
-/* ---- the convolutional dictionary of a sampled signal.
- *
- * K filters d_k of extents h (one to three axes), each at every place where it overlaps the signal,
- * also across the border: p = 0 .. extent + h - 2 on each axis, with signal[i] = sum_k sum_p
- * x[k][p] d_k[i - p + h - 1], so an entry at the border is in as many atoms as one in the middle.
- * Analysis, which is the transpose, is the convolution of conv/conv.h with padding h - 1; synthesis
- * is its dX. */
-
-typedef struct csrec_conv_dictionary {
-    csrec_mask mask;
-    csrec_conv conv;      /* analysis: one channel to K */
-    int64_t places, size; /* of an atom; entries of a filter */
-    int threads;
-    double *filters;   /* [K][size] */
-    double *packed[2]; /* for analysis, synthesis */
-    double *norms;     /* [K][places] under the mask */
-} csrec_conv_dictionary;
 
 /* ---- frequencies of a signal, as magnetic resonance measures: perhaps by several coils. */
 

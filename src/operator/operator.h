@@ -198,7 +198,6 @@ const csrec_operator_type *csrec_operator_find_basis(const char *name);
     X(dense)                                                                                       \
     X(dct)                                                                                         \
     X(wavelet)                                                                                     \
-    X(conv)                                                                                        \
     X(mask)                                                                                        \
     X(chain)                                                                                       \
     X(callback)                                                                                    \

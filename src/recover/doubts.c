@@ -301,6 +301,22 @@ bool csrec_doubt_basis(const csrec_measurement *measurement, const csrec_recover
     return is_guess;
 }
 
+/* Of random masks as many as this keep some part of a picture that is worth recovering. */
+static const double LEAST_KEPT = 0.02;
+
+bool csrec_doubt_mask(const csrec_measurement *m, char text[CSREC_DOUBT_SIZE]) {
+    int64_t entries = 1;
+    csrec_shape_count(&m->shape, &entries);
+    const double share = (double)m->n / (double)entries;
+    const bool few = !m->through && m->n > 0 && share < LEAST_KEPT;
+    if (few)
+        snprintf(text, CSREC_DOUBT_SIZE,
+                 "The mask is true for %.2g %% of the entries, which are taken as known; if it "
+                 "marks what is missing, invert it.",
+                 100.0 * share);
+    return few;
+}
+
 bool csrec_doubt_prior(const csrec_measurement *measurement, const csrec_recover_options *options,
                        char text[CSREC_DOUBT_SIZE]) {
     csrec_recover_options o = *options;
@@ -309,7 +325,13 @@ bool csrec_doubt_prior(const csrec_measurement *measurement, const csrec_recover
     if (!status && !method && o.labels) csrec_labels_default(measurement, false, &o);
     if (!status && !method && !o.labels) (void)csrec_preset_default(measurement, &o);
     const bool lacks = o.substitute && o.method && !o.model && strcmp(o.method, o.substitute) == 0;
-    if (lacks)
+    const char *named = csrec_prior_named();
+    if (lacks && named)
+        snprintf(text, CSREC_DOUBT_SIZE,
+                 "No learned prior is in %.60s, which " CSREC_PRIORS " names, so method %s takes "
+                 "its place, up to 2 dB worse; name the folder that has it, or none.",
+                 named, o.method);
+    else if (lacks)
         snprintf(text, CSREC_DOUBT_SIZE,
                  "No learned prior is installed, so method %s takes its place, up to 2 dB "
                  "worse; name the prior's folder in the environment variable " CSREC_PRIORS ".",

@@ -58,14 +58,10 @@ COMMANDS = (
             ("new.npy",)),
     Command("model-gmm", "csrecover scan.npz -o new.png --model gmm.npz -q", ("new.png",)),
     Command("model-pca", "csrecover face.npz -o new.png --model pca.npz -q", ("new.png",)),
-    Command("model-conv", "csrecover scan.npz -o new.png --basis conv --model conv.npz -q",
-            ("new.png",)),
     Command("pca", "cslearn pca faces -o new.npz --plot new.png --components 3 -q",
             ("new.npz", "new.png")),
     Command("gmm", "cslearn gmm photo.png -o new.npz --patch 4x4 --gray --components 3 --rounds 3 "
             "--tolerance 1e-9 -q", ("new.npz",), keeps=("new.npz.state",)),
-    Command("conv", "cslearn conv photo1.png -o new.npz --filters 4 --size 4 --iterations 2 "
-            "--plot new.png -q", ("new.npz", "new.png")),
     Command("bench-phase", "csbench phase -o new.npz --plot new.svg -s omp -s iht -n 16 -g 2 -T 2 "
             "--fresh -q", ("new.npz", "new.svg"), keeps=("new.npz",)),
     Command("bench-coherence", "csbench coherence -n 16 --plot new.svg --json", ("new.svg",)),
@@ -82,6 +78,5 @@ COMMANDS = (
 PREPARATION = (
     "cslearn gmm photo.png -o gmm.npz --patch 4x4 --gray --components 3 --rounds 3 -q",
     "cslearn pca faces -o pca.npz --components 3 -q",
-    "cslearn conv photo1.png -o conv.npz --filters 4 --size 4 --iterations 2 -q",
     "cssample faces/0.png -o face.npz --rate 0.3 -q",
 )

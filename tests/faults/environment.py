@@ -27,7 +27,7 @@ import commands
 import harness
 
 NAMES = ("sample", "sample-array", "png", "best", "balanced", "coefficients", "omp", "fista", "dct",
-         "csv", "model-gmm", "model-conv", "pca", "gmm", "conv")
+         "csv", "model-gmm", "pca", "gmm")
 THREADS = (1, 2, 3, 7)
 CLOSED = ((0,), (1,), (2,), (0, 1, 2))
 
@@ -157,7 +157,7 @@ def try_streams(matrix, command):
         result = matrix.run(command, preexec_fn=closing(numbers))
         matrix.same(command, f"closed {numbers}", result)
     loud = command.line.replace(" -q", " --verbose")
-    if "pca" not in loud and "conv" not in loud.split()[1]:
+    if "pca" not in loud:
         result = matrix.run(command, matrix.build.words(loud), preexec_fn=closing((0, 1, 2)))
         matrix.same(command, "verbose, all closed", result)
 
@@ -275,7 +275,7 @@ def try_folder_mode(matrix):
     if os.geteuid() == 0:
         print("left out: a folder without write permission: the superuser may write there")
         return
-    for command in chosen(("sample", "png", "report", "pca", "gmm", "conv")):
+    for command in chosen(("sample", "png", "report", "pca", "gmm")):
         harness.restore(matrix.folder, matrix.before)
         matrix.folder.chmod(0o555)
         try:

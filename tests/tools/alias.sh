@@ -24,7 +24,7 @@ is_read() {
 
 # What may be: a model that is gone on from may be replaced.
 is_allowed() {
-    case "$1" in "cslearn conv" | "cslearn net") case "$2 $3" in "output resume" | "resume output") return 0 ;; esac ;; esac
+    case "$1" in "cslearn net") case "$2 $3" in "output resume" | "resume output") return 0 ;; esac ;; esac
     return 1
 }
 

@@ -9,10 +9,12 @@
 #include "files/format.h"
 #include "files/measurement.h"
 
-static bool lacks_coordinate(csrec_csv_line line, char separator) {
-    csrec_csv_line fields[CSREC_CSV_FIELDS];
-    return csrec_csv_split(line, separator, fields) > 1 &&
-           (csrec_csv_is_unknown(&fields[0]) || csrec_csv_is_unknown(&fields[1]));
+/* Of `dims` coordinates. */
+static bool lacks_coordinate(csrec_csv_line line, char separator, int64_t dims) {
+    csrec_csv_line field;
+    for (int64_t d = 0; d < dims && csrec_csv_field(&line, separator, &field); d++)
+        if (csrec_csv_is_unknown(&field)) return true;
+    return false;
 }
 
 bool csrec_csv_is_matrix(const char *text, uint64_t size) {
@@ -21,10 +23,14 @@ bool csrec_csv_is_matrix(const char *text, uint64_t size) {
     if (!csrec_csv_next_data(&cursor, &line)) return false;
     char separator = csrec_csv_separator(&line);
     int64_t fields = csrec_csv_split(line, separator, NULL);
-    if (csrec_csv_is_header(line, separator) || fields == 2) return false;
-    if (fields != 3) return true;
+    const bool header = csrec_csv_is_header(line, separator);
+    const csrec_csv_told told = header ? csrec_csv_names_tell(line, separator) : CSREC_CSV_NOTHING;
+    if (told == CSREC_CSV_PLACES || (!header && fields == 2)) return false;
+    if (told == CSREC_CSV_VALUES || fields == 1 || fields > (header ? CSREC_DIMS_MAX + 1 : 3))
+        return true;
+    if (header && !csrec_csv_next_data(&cursor, &line)) return false;
     do
-        if (lacks_coordinate(line, separator)) return true;
+        if (lacks_coordinate(line, separator, fields - 1)) return true;
     while (csrec_csv_next_data(&cursor, &line));
     return false;
 }
@@ -33,6 +39,7 @@ typedef struct {
     const char *name;
     csrec_error *error;
     csrec_csv_cursor start;
+    csrec_csv_line heading; /* names the columns; begin NULL: none does */
     csrec_csv_dialect dialect;
     int64_t height, width;
     bool whole; /* all numbers are whole, none is unknown */
@@ -43,9 +50,13 @@ static csrec_status measure(matrix *t) {
     csrec_csv_cursor cursor = t->start;
     csrec_csv_line line;
     while (csrec_csv_next_data(&cursor, &line)) {
-        if (t->height == 0) t->dialect.separator = csrec_csv_separator(&line);
+        if (!t->width) t->dialect.separator = csrec_csv_separator(&line);
         int64_t fields = csrec_csv_split(line, t->dialect.separator, NULL);
-        if (t->height++ == 0) t->width = fields;
+        const bool heads = !t->width && csrec_csv_is_header(line, t->dialect.separator);
+        if (!t->width) t->width = fields;
+        if (heads) t->heading = line;
+        if (heads) t->start = cursor;
+        t->height += !heads;
         if (fields != t->width)
             return csrec_fail(t->error, CSREC_FORMAT,
                               "%s: line %lld: has %lld fields, the first line %lld; give each line "
@@ -59,15 +70,15 @@ static csrec_status measure(matrix *t) {
 
 static csrec_status take_line(matrix *t, csrec_csv_line line, double *row) {
     csrec_csv_line field;
-    char shown[32];
     for (int64_t k = 0; csrec_csv_field(&line, t->dialect.separator, &field); k++) {
         if (csrec_csv_is_unknown(&field))
             row[k] = NAN;
         else if (!csrec_csv_number(&field, &t->dialect, &row[k]))
-            return csrec_fail(t->error, CSREC_FORMAT,
-                              "%s: line %lld: value '%s'; values are " CSREC_CSV_NUMBERS
-                              ", or empty where unknown",
-                              t->name, (long long)line.number, csrec_csv_show(&field, shown));
+            return csrec_csv_refuse(
+                t->name, t->heading, t->dialect.separator, &field, k, "value",
+                "values are " CSREC_CSV_NUMBERS
+                ", or empty where unknown; leave columns of texts and dates out",
+                t->error);
         t->whole = t->whole && fabs(row[k]) < 0x1p53 && row[k] == trunc(row[k]);
     }
     return CSREC_OK;
@@ -95,6 +106,10 @@ static void make_whole(csrec_array *array) {
 
 static csrec_status parse(matrix *t, csrec_image *signal) {
     csrec_status status = measure(t);
+    if (!status && t->height == 0)
+        status =
+            csrec_fail(t->error, CSREC_DATA, "%s: line %lld: names columns, but no values follow",
+                       t->name, (long long)t->heading.number);
     if (status) return status;
     csrec_shape shape = {t->width == 1 ? 1 : 2, {t->height, t->width}};
     if (csrec_array_create(CSREC_F64, &shape, &signal->pixels))
@@ -119,8 +134,9 @@ csrec_status csrec_csv_matrix_parse(const char *text, uint64_t size, const char 
     return status;
 }
 
-/* That of the matrix to be like, or a comma, and points. */
-static csrec_csv_dialect dialect_of(const char *like) {
+/* That of the matrix to be like, whose header of `width` names goes to the file, or a comma, and
+ * points. */
+static csrec_csv_dialect begin_like(const char *like, int64_t width, FILE *file) {
     csrec_input input;
     csrec_csv_line line, field;
     csrec_csv_dialect dialect = {',', '.'}, own = {0};
@@ -129,7 +145,11 @@ static csrec_csv_dialect dialect_of(const char *like) {
     if (csrec_input_load(&input, NULL) == CSREC_OK) {
         csrec_csv_cursor cursor = csrec_csv_start((const char *)input.bytes, input.size);
         while (csrec_csv_next_data(&cursor, &line) && !own.decimal) {
-            if (!own.separator) own.separator = csrec_csv_separator(&line);
+            const bool first = !own.separator;
+            if (first) own.separator = csrec_csv_separator(&line);
+            if (first && csrec_csv_is_header(line, own.separator) &&
+                csrec_csv_split(line, own.separator, NULL) == width)
+                fprintf(file, "%.*s\n", (int)(line.end - line.begin), line.begin);
             if (csrec_csv_split(line, own.separator, NULL) > 1) dialect.separator = own.separator;
             while (csrec_csv_field(&line, own.separator, &field))
                 csrec_csv_number(&field, &own, &value);
@@ -167,13 +187,14 @@ static void put_value(FILE *file, char decimal, const csrec_array *pixels, int64
 
 static csrec_status end_lines(csrec_output *output, csrec_error *error) {
     const char *fingerprint = csrec_output_fingerprint(output);
-    if (fingerprint) fprintf(output->file, "# " CSREC_FINGERPRINT "%s\n", fingerprint);
+    if (fingerprint && csrec_files_asked(output->files)->in_text)
+        fprintf(output->file, "# " CSREC_FINGERPRINT "%s\n", fingerprint);
     return ferror(output->file) ? csrec_output_failed(output->name, error) : CSREC_OK;
 }
 
 static csrec_status write_matrix(const csrec_array *pixels, int64_t width, const char *like,
                                  csrec_output *output, csrec_error *error) {
-    const csrec_csv_dialect dialect = dialect_of(like);
+    const csrec_csv_dialect dialect = begin_like(like, width, output->file);
     for (int64_t i = 0; i < pixels->count; i++) {
         put_value(output->file, dialect.decimal, pixels, i);
         fputc((i + 1) % width ? dialect.separator : '\n', output->file);
@@ -271,13 +292,24 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     csrec_status status = csrec_input_load(input, error);
     if (status) return status;
     const char *text = (const char *)input->bytes;
-    if (!options->coordinates && !options->values && csrec_csv_is_matrix(text, input->size))
+    if (!options->coordinates && !options->values && csrec_csv_is_matrix(text, input->size)) {
+        input->facts.table = true;
         return csrec_measurement_from_signal(input, options, m, error);
+    }
     csrec_read_options of_list = *options;
     of_list.has_unknown = false; /* which a list takes, too */
     status = csrec_read_options_check(&of_list, false, true, input->name, error);
     if (status) return status;
-    status = csrec_csv_parse(text, input->size, input->name, options, m, &told);
+    csrec_placement own;
+    if (!of_list.placement) of_list.placement = &own;
+    of_list.has_unknown = options->has_unknown;
+    status = csrec_csv_parse(text, input->size, input->name, &of_list, m, &told);
+    if (!status && of_list.placement->guessed)
+        csrec_input_note(input,
+                         "of the columns %s the last is taken as values, at the coordinates before "
+                         "it; --coordinates and --values choose others, and without the header it "
+                         "is a matrix",
+                         of_list.placement->list.header);
     return check_name(input, status, &told, error);
 }
 

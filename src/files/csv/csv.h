@@ -47,10 +47,17 @@ bool csrec_csv_number(const csrec_csv_line *field, csrec_csv_dialect *dialect,
                       double *value); /* may be infinite or NaN */
 bool csrec_csv_integer(const csrec_csv_line *field, csrec_csv_dialect *dialect,
                        int64_t *value); /* >= 0 */
+/* CSREC_FORMAT: the field of line field->number and that column, from 0, is no number. heading: the
+ * line that names columns, or one whose begin is NULL. */
+csrec_status csrec_csv_refuse(const char *name, csrec_csv_line heading, char separator,
+                              const csrec_csv_line *field, int64_t column, const char *what,
+                              const char *remedy, csrec_error *error);
 /* What to say of a field that is no number. */
 #define CSREC_CSV_NUMBERS                                                                          \
     "numbers with a decimal point (or with a comma throughout, where ; or tabs separate columns)"
-#define CSREC_CSV_CHOICE "; choose the columns of coordinates and values if these are others"
+#define CSREC_CSV_CHOICE                                                                           \
+    "; a column of texts or dates is left out, by choosing those of coordinates and values "       \
+    "(--coordinates, --values)"
 /* Empty, NaN, NA, N/A, null, none or infinite, in upper or lower case. */
 bool csrec_csv_is_unknown(const csrec_csv_line *field);
 /* The field for a message: at most 31 characters, printable. */
@@ -68,7 +75,9 @@ void csrec_csv_locale_leave(csrec_csv_locale *locale);
 typedef struct csrec_csv_columns {
     csrec_csv_dialect dialect;
     int64_t header; /* line of the header, 0 without one */
-    int fields;     /* of a line; those of coordinates and of values: */
+    csrec_csv_line heading;
+    bool guessed; /* values are the last columns, and what is before has no names of coordinates */
+    int fields;   /* of a line; those of coordinates and of values: */
     int dims, coordinate[CSREC_DIMS_MAX];
     int values, value[CSREC_CSV_FIELDS];
     bool is_complex;             /* of two columns of values, the real part first */
@@ -81,6 +90,10 @@ typedef struct csrec_csv_columns {
 
 /* Whether a line names columns: none of its fields is a number, and one is no unknown value. */
 bool csrec_csv_is_header(csrec_csv_line line, char separator);
+
+/* What the names in a header tell: nothing; that all columns are values; what is a coordinate. */
+typedef enum { CSREC_CSV_NOTHING, CSREC_CSV_VALUES, CSREC_CSV_PLACES } csrec_csv_told;
+csrec_csv_told csrec_csv_names_tell(csrec_csv_line line, char separator);
 
 /* The columns of a text whose first line this is, by the names in it. Values are those named
  * value..., or all of r, g, b, or re and im; else those behind coordinates with known names (x, y,
@@ -128,7 +141,9 @@ static inline bool csrec_csv_has_value(const double *y, int64_t values) {
 /* ------------------------------------------------------------------ matrices (csv.c) ---------- */
 
 /* Whether the text is a matrix: without a header, its lines have one field or more than three, or
- * three of which the first or second is unknown in some line. */
+ * three of which the first or second is unknown in some line. With one, its names tell of no
+ * coordinates, and lines have one field or more than nine, or all names are those of values, or a
+ * field before the last is unknown in some line. */
 bool csrec_csv_is_matrix(const char *text, uint64_t size);
 /* Numbers of H lines of W fields, [H, W], or [H] of one field: I64 if all are whole, else F64 with
  * NaN where unknown. */

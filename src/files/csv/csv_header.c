@@ -130,6 +130,24 @@ static int guess_value(const names *c) {
     return has_name(last, "z") || has_name(last, "y") ? c->n - 1 : c->n;
 }
 
+static bool is_coordinate(const csrec_csv_line *field) {
+    return rank_of(field) != NO_RANK || is_index(field);
+}
+
+csrec_csv_told csrec_csv_names_tell(csrec_csv_line line, char separator) {
+    names c = {.header = true, .name = ""};
+    int values = 0, places = 0;
+    if (read_names(line, separator, &c)) return CSREC_CSV_NOTHING;
+    for (int k = 0; k < c.n; k++) {
+        values += is_value(&c, k);
+        /* In a table C is a column like A and B. */
+        places +=
+            !is_value(&c, k) && (k ? rank_of(&c.field[k]) != NO_RANK : is_coordinate(&c.field[k]));
+    }
+    if (values == c.n) return CSREC_CSV_VALUES;
+    return places || values ? CSREC_CSV_PLACES : CSREC_CSV_NOTHING;
+}
+
 static csrec_status guess_columns(const names *c, csrec_csv_columns *columns) {
     char shown[32];
     int values = 0;
@@ -139,12 +157,17 @@ static csrec_status guess_columns(const names *c, csrec_csv_columns *columns) {
             return fail(c, "a column that is no value stands behind the values: '",
                         csrec_csv_show(&c->field[k], shown),
                         "'; put coordinates first and name values value..., r, g, b, or choose the "
-                        "columns of coordinates and values");
-    if (values == c->n) values = guess_value(c);
+                        "columns of coordinates and values (--coordinates, --values)");
+    columns->guessed = values == c->n;
+    if (columns->guessed) values = guess_value(c);
     if (values < 1 || values == c->n || values > CSREC_DIMS_MAX)
         return fail(c, "the header needs 1 to 8 coordinates and a value column; ",
-                    "write as in 'row,col,value' or 'x,y,r,g,b'", "");
+                    "write as in 'row,col,value' or 'x,y,r,g,b'",
+                    ", or choose columns (--coordinates, --values)");
+    bool placed = true;
     for (int k = 0; k < values; k++) columns->coordinate[columns->dims++] = k;
+    for (int k = 0; k < values; k++) placed = placed && is_coordinate(&c->field[k]);
+    columns->guessed = columns->guessed && !placed;
     for (int k = values; k < c->n; k++) columns->value[columns->values++] = k;
     return CSREC_OK;
 }
@@ -187,7 +210,8 @@ static csrec_status choose(const names *c, const char *list, int most, bool *tak
 static csrec_status choose_columns(const names *c, const csrec_read_options *options,
                                    csrec_csv_columns *s) {
     bool taken[CSREC_CSV_FIELDS] = {false};
-    if (!options->values) return fail(c, "choose columns of values, ", "as of coordinates", "");
+    if (!options->values)
+        return fail(c, "choose columns of values (--values), ", "as of coordinates", "");
     csrec_status status = choose(c, options->values, CSREC_CSV_FIELDS, taken, s->value, &s->values);
     if (!status && options->coordinates)
         status = choose(c, options->coordinates, CSREC_DIMS_MAX, taken, s->coordinate, &s->dims);
@@ -195,7 +219,8 @@ static csrec_status choose_columns(const names *c, const csrec_read_options *opt
     for (int k = 0; k < c->n && s->dims < CSREC_DIMS_MAX && c->header; k++)
         if (!taken[k] && rank_of(&c->field[k]) != NO_RANK) s->coordinate[s->dims++] = k;
     return s->dims ? CSREC_OK
-                   : fail(c, "no column has the name of a coordinate", "; choose them, too", "");
+                   : fail(c, "no column has the name of a coordinate",
+                          "; choose them, too (--coordinates)", "");
 }
 
 /* Axes by the meaning of the names, if all are known and distinct; else as listed. */
@@ -266,6 +291,7 @@ csrec_status csrec_csv_find_columns(csrec_csv_line line, const csrec_read_option
     for (int k = 0; k < s->dims; k++) s->axis[k] = k;
     if (!c.header) return CSREC_OK;
     s->header = line.number;
+    s->heading = line;
     for (int k = 0; k < s->dims; k++) {
         s->counts[k] = is_number(&c.field[s->coordinate[k]]);
         s->numbers = s->numbers || is_index(&c.field[s->coordinate[k]]);

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/error.h"
+
 static bool blank(char c) {
     return c == ' ' || c == '\t' || c == '\r' || c == '\f';
 }
@@ -165,4 +167,17 @@ const char *csrec_csv_show(const csrec_csv_line *field, char text[32]) {
         text[length++] = *c >= ' ' && *c <= '~' ? *c : '?';
     text[length] = 0;
     return text;
+}
+
+csrec_status csrec_csv_refuse(const char *name, csrec_csv_line heading, char separator,
+                              const csrec_csv_line *field, int64_t column, const char *what,
+                              const char *remedy, csrec_error *error) {
+    char shown[32], called[32] = "";
+    csrec_csv_line each;
+    for (int64_t k = 0; heading.begin && csrec_csv_field(&heading, separator, &each); k++)
+        if (k == column) csrec_csv_show(&each, called);
+    return csrec_fail(error, CSREC_FORMAT, "%s: line %lld: %s '%s' in column %lld%s%s%s; %s", name,
+                      (long long)field->number, what, csrec_csv_show(field, shown),
+                      (long long)column + 1, *called ? ", '" : "", called, *called ? "'" : "",
+                      remedy);
 }

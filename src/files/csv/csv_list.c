@@ -74,16 +74,18 @@ static csrec_status take_fields(const table *t, csrec_csv_line line,
  * whole, too. */
 static csrec_status take_coordinate(table *t, int column, const csrec_csv_line *field,
                                     int64_t *whole, double *real) {
-    char shown[32];
     *whole = -1;
     if (csrec_csv_integer(field, &t->columns.dialect, whole))
         *real = (double)*whole;
     else if (!csrec_csv_number(field, &t->columns.dialect, real) || !isfinite(*real))
-        return bad_line(t, field->number, "coordinate", csrec_csv_show(field, shown),
-                        t->columns.header
-                            ? "coordinates are " CSREC_CSV_NUMBERS CSREC_CSV_CHOICE
-                            : "coordinates are numbers (without a header the columns are "
-                              "row,col,value)");
+        return csrec_csv_refuse(t->name, t->columns.heading, t->columns.dialect.separator, field,
+                                t->columns.coordinate[column], "coordinate",
+                                t->columns.header
+                                    ? "coordinates are " CSREC_CSV_NUMBERS CSREC_CSV_CHOICE
+                                    : "coordinates are numbers (without a header the columns are "
+                                      "row,col,value)" CSREC_CSV_CHOICE,
+                                t->error);
+    char shown[32];
     if (fabs(*real) >= 0x1p53)
         return bad_line(t, field->number, "coordinate", csrec_csv_show(field, shown),
                         "numbers below 2^53 are places; use other units");
@@ -237,8 +239,9 @@ static csrec_status take_sample(table *t, csrec_csv_line line, int64_t *position
         if (csrec_csv_is_unknown(field))
             y[c] = NAN;
         else if (!csrec_csv_number(field, &columns->dialect, &y[c]))
-            status = bad_line(t, line.number, "value", csrec_csv_show(field, shown),
-                              "values are " CSREC_CSV_NUMBERS CSREC_CSV_CHOICE);
+            status = csrec_csv_refuse(t->name, columns->heading, columns->dialect.separator, field,
+                                      columns->value[c], "value",
+                                      "values are " CSREC_CSV_NUMBERS CSREC_CSV_CHOICE, t->error);
         else if (!isfinite(y[c]))
             status = csrec_fail(t->error, CSREC_DATA,
                                 "%s: line %lld: value '%s' is not finite; leave the sample out",
@@ -334,6 +337,7 @@ static csrec_status parse(table *t, csrec_measurement *m) {
     status = take_samples(t, coordinates, &placement, m);
     free(coordinates);
     if (status || !t->options->placement) return status;
+    placement.guessed = columns->guessed;
     placement.list =
         (csrec_list){.dims = columns->dims,
                      .separator = columns->dialect.separator,

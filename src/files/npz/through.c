@@ -174,7 +174,6 @@ static csrec_status read_blur(const csrec_npz *npz, const csrec_shape *shape,
     csrec_status status = read_array(npz, "kernel", false, &weights, &seen, error);
     if (status) return status;
     spec->filters = weights;
-    spec->n_filters = 1;
     if (seen.dims != shape->dims)
         return csrec_fail(error, CSREC_DATA,
                           "%s: array 'kernel': has %d axes, the signal has %d; save one of as many",

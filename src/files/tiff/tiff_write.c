@@ -181,6 +181,23 @@ static void describe_extra(writer *w) {
     TIFFSetField(w->tiff.file, TIFFTAG_EXTRASAMPLES, extra, kinds);
 }
 
+/* GeoTIFF's model transformation, from columns and rows to x and y, with row 0 at the least y: of
+ * pixels whose corner is half a cell before the middle. */
+static void describe_place(const writer *w) {
+    enum { TRANSFORMATION = 34264 };
+    static const TIFFFieldInfo field = {TRANSFORMATION, -1, -1, TIFF_DOUBLE,
+                                        FIELD_CUSTOM,   1,  1,  (char *)"ModelTransformation"};
+    const csrec_placement *p = w->signal->placement;
+    const double *step = p->step, *origin = p->origin;
+    const double matrix[16] = {step[1], 0,       0, origin[1] - step[1] / 2.0,
+                               0,       step[0], 0, origin[0] - step[0] / 2.0,
+                               0,       0,       0, 0,
+                               0,       0,       0, 1};
+    if (!TIFFFindField(w->tiff.file, TRANSFORMATION, TIFF_ANY))
+        TIFFMergeFieldInfo(w->tiff.file, &field, 1);
+    TIFFSetField(w->tiff.file, TRANSFORMATION, 16, matrix);
+}
+
 static void describe_page(writer *w, int64_t page) {
     TIFF *file = w->tiff.file;
     csrec_dtype dtype = w->signal->pixels.dtype;
@@ -215,6 +232,7 @@ static void describe_page(writer *w, int64_t page) {
         if (pages <= UINT16_MAX) TIFFSetField(file, TIFFTAG_PAGENUMBER, (int)page, (int)pages);
     }
     if (w->like.file) copy_tags(w->like.file, file);
+    if (w->signal->placement && w->signal->placement->dims == 2) describe_place(w);
     if (w->signal->has_nodata) csrec_tiff_set_nodata(file, w->signal->nodata);
 }
 

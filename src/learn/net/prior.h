@@ -25,6 +25,9 @@ enum { CSREC_PRIOR_CHANNELS = 16, CSREC_PRIOR_RENDERED = -1, CSREC_PRIOR_NOISE =
  * or else the gray one. CSREC_FILE: there is none, with the remedy. */
 csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error);
 
+/* The folder that the user names; NULL: none. */
+const char *csrec_prior_named(void);
+
 int csrec_prior_channels(const csrec_model *model);
 
 /* layers: room for CSREC_NET_LAYERS. Returns their number. */

@@ -41,8 +41,7 @@ static void own_folder(char path[PATH_ROOM]) {
         strcpy(path, ".");
 }
 
-/* The folder that the user names; NULL: none. */
-static const char *named_folder(void) {
+const char *csrec_prior_named(void) {
     const char *named = getenv(CSREC_PRIORS);
     return named && *named ? named : NULL;
 }
@@ -50,7 +49,7 @@ static const char *named_folder(void) {
 /* In that folder, and nowhere else, if there is one. */
 static bool find(const char *name, char path[PATH_ROOM]) {
     char own[PATH_ROOM];
-    const char *named = named_folder();
+    const char *named = csrec_prior_named();
     own_folder(own);
     for (int i = 0; i < (named ? 1 : FOLDERS); i++) {
         const int length = named ? snprintf(path, PATH_ROOM, "%s/%s", named, name)
@@ -74,19 +73,37 @@ bool csrec_prior_installed(int64_t channels, size_t size, char *path) {
     return there;
 }
 
+/* A prior that is damaged is not learned again by who uses it. */
+static csrec_status read_prior(const char *path, csrec_model **model, csrec_error *error) {
+    csrec_error told = {{0}};
+    const csrec_status status = csrec_model_read(path, model, &told);
+    const char *remedy = strrchr(told.text, ';');
+    if (!status) return CSREC_OK;
+    if (status == CSREC_MEMORY) return csrec_fail(error, status, "%s", told.text);
+    return csrec_fail(error, status,
+                      "%.*s; install csrecover again, or name another folder of priors in the "
+                      "environment variable " CSREC_PRIORS,
+                      (int)(remedy ? remedy - told.text : (ptrdiff_t)strlen(told.text)), told.text);
+}
+
 csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error) {
     char path[PATH_ROOM];
-    if (find_prior(channels, path)) return csrec_model_read(path, model, error);
+    if (find_prior(channels, path)) return read_prior(path, model, error);
     const char *const kind = channels == CSREC_PRIOR_RENDERED ? "rendered"
                              : channels == 0                  ? "beside"
                                                               : "net";
-    const char *named = named_folder();
-    if (!named) own_folder(path);
-    return csrec_fail(
-        error, CSREC_FILE,
-        "prior-%s.npz: no learned prior is installed in %.200s%s%s; name its folder in "
-        "the environment variable " CSREC_PRIORS ", give a model of kind %s, or use "
-        "quality fast",
-        strcmp(kind, "net") == 0 ? "gray" : kind, named ? named : path, named ? "" : "/",
-        named ? "" : folders[1], kind);
+    const char *named = csrec_prior_named(), *file = strcmp(kind, "net") == 0 ? "gray" : kind;
+    if (named)
+        return csrec_fail(
+            error, CSREC_FILE,
+            "prior-%s.npz: is not in %.200s, which the environment variable " CSREC_PRIORS
+            " names; name the folder that has it, or none, give a model "
+            "of kind %s, or use quality fast",
+            file, named, kind);
+    own_folder(path);
+    return csrec_fail(error, CSREC_FILE,
+                      "prior-%s.npz: no learned prior is installed in %.200s/%s; name its folder "
+                      "in the environment variable " CSREC_PRIORS ", give a model of kind %s, or "
+                      "use quality fast",
+                      file, path, folders[1], kind);
 }

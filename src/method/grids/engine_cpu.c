@@ -14,7 +14,7 @@
 #include "base/threads.h"
 #include "operator/haar.h"
 #include "method/grids/chain.h"
-#include "solver/mp.h"
+#include "solver/solver.h"
 
 enum { BATCH = 32, FITS = 8 };
 
@@ -27,7 +27,6 @@ typedef struct job {
     csrec_recover_report report;
     const csrec_context *context; /* the operators' */
     int threads;
-    bool shared; /* all ranks and threads work on one pursuit after another */
     csrec_call call;
     csrec_grids_chain chain; /* chain.added: grids in the signal */
     double *fits;            /* [batch][values] of ranks */
@@ -66,20 +65,6 @@ static csrec_status solve_alone(job *j, csrec_grid_run *run, int64_t channel, co
     return status;
 }
 
-static csrec_status solve_shared(job *j, csrec_grid_run *run, int64_t channel, const double *y,
-                                 const csrec_solve_options *solve, csrec_error *error) {
-    csrec_mp_job all = {.comm = j->options->comm,
-                        .threads = j->threads,
-                        .levels = run->grid.levels,
-                        .n = j->measurement->n,
-                        .rows = run->rows,
-                        .y = y,
-                        .columns = j->options->columns,
-                        .options = solve};
-    return csrec_mp_shared(&all, &run->atoms[channel], &run->reports[channel], &j->report.exchanges,
-                           error);
-}
-
 static csrec_status pursue(job *j, csrec_grid_run *run, int64_t channel, csrec_error *error) {
     const csrec_measurement *m = j->measurement;
     double *y = malloc((size_t)m->n * sizeof *y);
@@ -88,8 +73,7 @@ static csrec_status pursue(job *j, csrec_grid_run *run, int64_t channel, csrec_e
     csrec_solve_options solve = j->options->solve;
     solve.progress = pass_progress;
     solve.context = j;
-    csrec_status status =
-        (j->shared ? solve_shared : solve_alone)(j, run, channel, y, &solve, error);
+    csrec_status status = solve_alone(j, run, channel, y, &solve, error);
     free(y);
 #pragma omp atomic
     j->pursuits_done++;
@@ -226,9 +210,9 @@ static void poll_call(void *call) {
 
 /* Squares travel after the values; rank 0 takes them apart. */
 static csrec_status open_chain(job *j, csrec_error *error) {
-    const bool shared = !j->shared && csrec_comm_size(j->options->comm) > 1;
+    const bool shared = csrec_comm_size(j->options->comm) > 1;
     csrec_grids_chain *chain = &j->chain;
-    *chain = (csrec_grids_chain){.comm = j->shared ? NULL : j->options->comm,
+    *chain = (csrec_grids_chain){.comm = j->options->comm,
                                  .shifts = j->options->shifts,
                                  .channels = j->measurement->channels,
                                  .length = j->squares ? 2 * j->values : j->values,
@@ -258,13 +242,13 @@ static csrec_status run_batch(job *j, int64_t first, int64_t count, csrec_grid_r
     double start = csrec_seconds();
 #pragma omp parallel for schedule(dynamic, 1) num_threads(j->threads)
     for (int64_t g = 0; g < count; g++)
-        runs[g].status = csrec_grid_run_create(j->measurement, j->options,
-                                               j->shared ? NULL : j->context, first + g, &runs[g]);
+        runs[g].status =
+            csrec_grid_run_create(j->measurement, j->options, j->context, first + g, &runs[g]);
     csrec_status status = first_failure(runs, count, error);
     if (status) return status;
     double built = csrec_seconds();
     int64_t channels = j->measurement->channels;
-#pragma omp parallel num_threads(j->shared ? 1 : j->threads)
+#pragma omp parallel num_threads(j->threads)
     {
 #pragma omp for schedule(dynamic, 1) nowait
         for (int64_t p = 0; p < count * channels; p++) {
@@ -319,23 +303,6 @@ static void set_variance(const job *j) {
     }
 }
 
-/* Whether ranks, or threads, work on one pursuit after another: of a single grid. Threads do where
- * there are more than signals, and a signal is large enough to gain. */
-static bool shares_pursuits(const csrec_recovery *r, int threads) {
-    enum { SAMPLES = 1 << 20 };
-    const csrec_recover_options *options = r->options;
-    if (options->shifts > 1 || !csrec_mp_shares(&options->solve) || options->history) return false;
-    return csrec_comm_size(options->comm) > 1 ||
-           (threads > r->measurement->channels && r->measurement->n >= SAMPLES);
-}
-
-/* Of other ranks than the first: what it does not count itself. */
-static void keep_messages(csrec_recover_report *report) {
-    const csrec_exchanges sent = {.messages = report->exchanges.messages,
-                                  .bytes = report->exchanges.bytes};
-    *report = (csrec_recover_report){.outcome = report->outcome, .exchanges = sent};
-}
-
 static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
     const csrec_recover_options *options = r->options;
@@ -348,8 +315,6 @@ static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     csrec_status status = csrec_shape_count(&m->shape, &entries);
     if (status) return csrec_fail(error, status, "the shape has too many entries");
     j.values = entries * m->channels;
-    j.shared = shares_pursuits(r, j.threads);
-    if (j.shared && csrec_comm_rank(options->comm) > 0) j.signal = NULL;
     if (r->signal && options->shifts > 1)
         j.mean = csrec_history_record(options->history, 0, "mean over grids", "grid", -1);
     if (r->signal) memset(r->signal, 0, (size_t)j.values * sizeof *r->signal);
@@ -360,7 +325,6 @@ static csrec_status run_here(const csrec_recovery *r, csrec_error *error) {
     status = run_all(&j, r->atoms, error);
     csrec_call_end(&j.call);
     if (j.squares) set_variance(&j);
-    if (j.shared && csrec_comm_rank(options->comm) > 0) keep_messages(&j.report);
     if (!status) *r->report = j.report;
     return status;
 }

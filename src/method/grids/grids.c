@@ -4,7 +4,7 @@
 
 #include "base/threads.h"
 #include "method/grids/chain.h"
-#include "solver/mp.h"
+#include "solver/solver.h"
 
 /* For each grid of a batch its samples' order, tree and atoms; for each running pursuit its state.
  * The number of atoms depends on the data: rates are for pictures. */
@@ -52,17 +52,14 @@ static void complete(const csrec_measurement *measurement, bool atoms,
         options->solve.stop.epsilon = options->shifts > 1 ? 0.01 : CSREC_EPSILON_DEFAULT;
 }
 
-/* Any number of ranks works on several grids, of which some may have none, or on one pursuit. The
- * devices of one process share grids alone. */
+/* Any number of ranks works on several grids, of which some may have none. */
 static int64_t shares(const csrec_recover_options *options, int64_t n, csrec_device_kind kind) {
-    (void)n;
-    if (options->shifts > 1) return options->shifts;
-    return kind == CSREC_DEVICE_CPU && csrec_mp_shares(&options->solve) ? INT64_MAX : 1;
+    (void)n, (void)kind;
+    return options->shifts;
 }
 
 static bool on_device(const csrec_task *task) {
     const csrec_solve_options *solve = &task->options->solve;
-    if (task->options->shifts == 1 && csrec_comm_size(task->options->comm) > 1) return false;
     return strcmp(solve->solver, csrec_solver_mp.name) == 0 && !solve->reference && !solve->start &&
            solve->n_settings == 0;
 }
@@ -94,20 +91,18 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 }
 
 const csrec_method_type csrec_method_grids = {
-    .info =
-        {.name = "grids",
-         .topic = "series and fields",
-         .brief = "the mean of pursuits on dyadic Haar grids; a single grid has atoms",
-         .source = "Park 2015, method table 1; docs/pursuit.md",
-         .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(SHIFTS) |
-                    CSREC_ACCEPTS(ORDER) | CSREC_ACCEPTS(COLUMNS) | CSREC_ACCEPTS(REFERENCE) |
-                    CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(ATOMS) | CSREC_ACCEPTS(MIN_COEFFICIENT) |
-                    CSREC_ACCEPTS(SIGMA) | CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START) |
-                    CSREC_ACCEPTS(COEFFICIENTS),
-         .iterates = true,
-         .device =
-             "all; not the reference pursuit, another solver than mp, nor with a start, nor one "
-             "pursuit by several ranks"},
+    .info = {.name = "grids",
+             .topic = "series and fields",
+             .brief = "the mean of pursuits on dyadic Haar grids; a single grid has atoms",
+             .source = "Park 2015, method table 1; docs/pursuit.md",
+             .accepts = CSREC_ACCEPTS(SOLVER) | CSREC_ACCEPTS(BASIS) | CSREC_ACCEPTS(SHIFTS) |
+                        CSREC_ACCEPTS(ORDER) | CSREC_ACCEPTS(COLUMNS) | CSREC_ACCEPTS(REFERENCE) |
+                        CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(ATOMS) |
+                        CSREC_ACCEPTS(MIN_COEFFICIENT) | CSREC_ACCEPTS(SIGMA) |
+                        CSREC_ACCEPTS(STAGNATION) | CSREC_ACCEPTS(START) |
+                        CSREC_ACCEPTS(COEFFICIENTS),
+             .iterates = true,
+             .device = "all; not the reference pursuit, another solver than mp, nor with a start"},
     .chosen = is_chosen,
     .works_with = works_with,
     .complete = complete,

@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "recover/parts/parts.h"
-#include "solver/mp.h"
 
 /* Tags of messages. */
 enum { PART = CSREC_TAG_RANKS, CELL, REPORT, SHARE, ASK };
@@ -210,7 +209,6 @@ void csrec_report_add(const csrec_recover_report *one, csrec_recover_report *all
     all->seconds_tree += one->seconds_tree;
     all->seconds_pursuit += one->seconds_pursuit;
     all->seconds_synthesis += one->seconds_synthesis;
-    csrec_exchanges_add(&one->exchanges, &all->exchanges);
 }
 
 csrec_status csrec_runner_report(csrec_runner *r, csrec_recover_report *report,

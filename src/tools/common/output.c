@@ -128,7 +128,12 @@ static int check_file(const cli_tool *tool, const char *path) {
     char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     if (!folder) return cli_failure(tool, "%s: out of memory", path);
     int code = CLI_CONTINUE;
-    if (access(folder, W_OK | X_OK) != 0)
+    if (access(folder, W_OK | X_OK) != 0 && errno == ENOENT)
+        code = cli_failure(tool,
+                           "%s: the folder of this output does not exist; make it first, or "
+                           "choose another",
+                           path);
+    else if (access(folder, W_OK | X_OK) != 0)
         code = cli_failure(tool, "%s: its folder is not writable (%s); %s", path, strerror(errno),
                            csrec_errno_remedy(errno, "choose another"));
     free(folder);

@@ -4,8 +4,8 @@
 #include "tools/common/progress.h"
 #include "tools/common/ranks.h"
 
-static const cli_learner *const learners[] = {&cli_learn_pca, &cli_learn_gmm, &cli_learn_conv,
-                                              &cli_learn_net, &cli_learn_info};
+static const cli_learner *const learners[] = {&cli_learn_pca, &cli_learn_gmm, &cli_learn_net,
+                                              &cli_learn_info};
 
 enum { LEARNERS = sizeof learners / sizeof *learners };
 

@@ -46,10 +46,6 @@ csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec
  * by row; 0 in a component is gray. */
 csrec_status cli_plot_components(csrec_files *files, const char *path, const csrec_model *model,
                                  csrec_error *error);
-/* Draws the filters of a conv model, row by row; 0 is gray. */
-csrec_status cli_plot_filters(csrec_files *files, const char *path, const csrec_model *model,
-                              csrec_error *error);
-
 /* What a learner of pictures, whole or sampled, learns from: pictures, a mask of them, and a model
  * to continue from; the fields of CLI_LEARN_SOURCES. */
 typedef struct cli_learn_sources {
@@ -99,8 +95,7 @@ void cli_learn_input_clear(cli_learn_input *in);
 void cli_learn_input_window(const cli_learn_input *in, int64_t channel, const int64_t at[2],
                             const int64_t size[2], float *values, uint8_t *known);
 
-extern const cli_learner cli_learn_conv, cli_learn_gmm, cli_learn_info, cli_learn_net,
-    cli_learn_pca;
+extern const cli_learner cli_learn_gmm, cli_learn_info, cli_learn_net, cli_learn_pca;
 
 /* How to cut the inputs into rows; the fields of CLI_DATA_OPTIONS. */
 typedef struct cli_data_options {

@@ -267,21 +267,6 @@ csrec_status cli_plot_components(csrec_files *files, const char *path, const csr
     return write_sheet(files, &s, path, error);
 }
 
-csrec_status cli_plot_filters(csrec_files *files, const char *path, const csrec_model *model,
-                              csrec_error *error) {
-    const csrec_array *filters = csrec_model_array(model, "filters");
-    int64_t count = filters->shape.dim[0], n = filters->count / count;
-    const double *values = filters->data;
-    sheet s = {.height = filters->shape.dim[1], .width = filters->shape.dim[2], .channels = 1};
-    csrec_status status = open_sheet(&s, count, path, error);
-    for (int64_t k = 0; k < count && !status; k++) {
-        double most = 1e-300;
-        for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(values[k * n + i]));
-        draw(&s, k, values + k * n, -most, most);
-    }
-    return status ? status : write_sheet(files, &s, path, error);
-}
-
 typedef struct saving {
     csrec_model *model;
     const cli_model_files *to;

@@ -163,8 +163,8 @@ static int check_output_name(cli_request *request) {
                          "--format is for -o - and for folders only; other names have an ending");
     if (a->output) request->format = csrec_format_of(a->output);
     if (a->output && !cli_format_has(request->format, CSREC_USE_WRITE | CSREC_USE_NAMED))
-        return cli_ending_refuse(request->tool, "--output", a->output, CSREC_USE_WRITE,
-                                 ", a folder, or - for stdout");
+        return cli_ending_refuse(request->tool, "--output", a->output,
+                                 CSREC_USE_WRITE | CSREC_USE_NAMED, ", a folder, or - for stdout");
     return a->output ? cli_output_check(request->tool, a->output) : CLI_CONTINUE;
 }
 

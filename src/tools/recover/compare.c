@@ -67,9 +67,11 @@ void cli_job_compare(cli_job *job) {
     *simple = (cli_simple){.expected = NAN, .quality = {NAN, NAN, NAN, NAN}};
     simple->signal = malloc((size_t)cli_signal_values(&m) * sizeof *simple->signal);
     csrec_status status = simple->signal ? interpolate(job, &m, simple, &error) : CSREC_MEMORY;
+    if (!status && cli_job_leaves(job))
+        status = csrec_signal_leave(&m, &job->in.fill, simple->signal, &(int64_t){0}, &error);
     if (!status && job->result.truth)
-        status =
-            cli_quality_of(&m, &job->in.tones, job->result.truth, simple->signal, &simple->quality);
+        status = cli_quality_of(&m, &job->in.tones, job->result.truth, simple->signal,
+                                cli_job_leaves(job), &simple->quality);
     simple->seconds = cli_seconds() - start;
     if (!status && !cli_interrupted()) return;
     free(simple->signal);

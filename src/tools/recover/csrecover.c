@@ -115,8 +115,8 @@ static const cli_option options[] = {
      CLI_AT(method), .choice = cli_method_name, .instead = csrec_method_instead,
      .brief = "name the method, see --list"},
     {"model", 'M', CLI_READ, "FILE",
-     "Recover with a model from cslearn: pca for aligned pictures of its size; gmm, conv and net "
-     "for any picture.",
+     "Recover with a model from cslearn: pca for aligned pictures of its size; gmm and net for "
+     "any picture.",
      CLI_AT(model), .brief = "recover with a model of cslearn"},
     {"minutes", 'T', CLI_REAL, "M",
      "Time to improve a result, for methods that do as long as they run (net with --set steps).",

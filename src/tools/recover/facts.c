@@ -296,6 +296,8 @@ static void add_unknown(const cli_job *job, cli_sentences *s) {
     if (nowhere > 0)
         say(s, "%lld of %lld channels are known nowhere and stay unknown.", (long long)nowhere,
             (long long)job->in.measurement.channels);
+    if (job->a->mask && csrec_doubt_mask(m, s->text[s->n])) s->n++;
+    if (*job->in.lacking) say(s, "Columns without any value stay unknown: %s.", job->in.lacking);
     if (job->in.facts.soft > 0)
         say(s,
             "The mask has %lld values between black and white, of which the upper half counts as "

@@ -83,16 +83,25 @@ static void take_channel(const double *from, int64_t n, int64_t channels, int64_
 }
 
 csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
-                            const double *truth, const double *signal, cli_quality *quality) {
+                            const double *truth, const double *signal, bool leaves,
+                            cli_quality *quality) {
     const int64_t n = cli_entries(measurement), channels = measurement->channels;
     csrec_status status = CSREC_OK;
     double *a = malloc((size_t)n * sizeof *a), *b = malloc((size_t)n * sizeof *b);
     cli_quality sum = {.peak = cli_peak_of(tones, n * channels, truth)};
-    sum.psnr = csrec_psnr(n * channels, truth, signal, sum.peak);
-    for (int64_t i = 0; i < n * channels; i++)
-        sum.wrong += (truth[i] != signal[i]) / (double)(n * channels);
+    double squares = 0.0, values = 0.0, wrong = 0.0;
+    for (int64_t i = 0; i < n * channels; i++) {
+        if (leaves && isnan(signal[i])) continue;
+        squares += pow((signal[i] - truth[i]) / sum.peak, 2.0);
+        wrong += truth[i] != signal[i];
+        values++;
+    }
+    sum.wrong = wrong / values;
+    sum.psnr = leaves ? -10.0 * log10(squares / values)
+                      : csrec_psnr(n * channels, truth, signal, sum.peak);
+    if (leaves) sum.ssim = NAN;
     if (!a || !b) status = CSREC_MEMORY;
-    for (int64_t c = 0; !status && c < channels; c++) {
+    for (int64_t c = 0; !status && c < channels && !leaves; c++) {
         double ssim = NAN;
         take_channel(truth, n, channels, c, a);
         take_channel(signal, n, channels, c, b);

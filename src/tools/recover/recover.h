@@ -71,7 +71,8 @@ typedef struct cli_samples {
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     int64_t dropped;           /* outliers, by --robust */
     csrec_doubts doubts;
-    csrec_fill fill; /* of --within and --fill; its mask is freed with the job */
+    csrec_fill fill;  /* of --within and --fill; its mask is freed with the job */
+    char lacking[96]; /* numbers of the columns of a table that have no value */
     cli_tones tones;
     int time; /* of one array that is recovered as a sequence: 1 + its axis of time; 0: none */
     double seconds;
@@ -421,6 +422,8 @@ csrec_status cli_truth_read(const char *path, const csrec_measurement *measureme
 /* The span of the scale, else of the truth's n values. */
 double cli_peak_of(const cli_tones *tones, int64_t n, const double *truth);
 
-/* peak: the span of the scale, else of the truth's values. */
+/* peak: the span of the scale, else of the truth's values. leaves: of the signal's values that are
+ * not NaN, and no SSIM. */
 csrec_status cli_quality_of(const csrec_measurement *measurement, const cli_tones *tones,
-                            const double *truth, const double *signal, cli_quality *quality);
+                            const double *truth, const double *signal, bool leaves,
+                            cli_quality *quality);

@@ -154,20 +154,6 @@ static void json_devices(cli_json *json, const csrec_recover_report *r) {
     cli_json_integers(json, "devices", r->n_devices, device);
 }
 
-/* null if no pursuit was shared. */
-static void json_exchanges(cli_json *json, const csrec_exchanges *e) {
-    if (e->rounds == 0) {
-        cli_json_text(json, "exchanges", NULL);
-        return;
-    }
-    cli_json_begin(json, "exchanges");
-    cli_json_integer(json, "rounds", e->rounds);
-    cli_json_integer(json, "messages", e->messages);
-    cli_json_integer(json, "bytes", e->bytes);
-    cli_json_real(json, "seconds", e->seconds);
-    cli_json_end(json);
-}
-
 static void json_recovery(cli_json *json, const cli_job *job) {
     const csrec_recover_options *o = &job->setup.plan.options;
     const csrec_recover_report *r = &job->result.report;
@@ -194,7 +180,6 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     json_iterations(json, job);
     cli_json_integer(json, "levels", r->levels);
     cli_json_integer(json, "tiles_resumed", r->tiles_resumed);
-    json_exchanges(json, &r->exchanges);
     cli_json_begin(json, "seconds");
     cli_json_real(json, "read", job->in.seconds);
     cli_json_real(json, "tree", r->seconds_tree);

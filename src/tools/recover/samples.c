@@ -24,6 +24,7 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .progress = cli_progress_report,
                                 .context = job->progress,
                                 .empty = job->request->frames,
+                                .noisy = a->sigma != NULL,
                                 .no_guides = a->no_guide,
                                 .coils = a->coils,
                                 .noise = a->noise,
@@ -251,7 +252,27 @@ int cli_job_noise(cli_job *job) {
 }
 
 bool cli_job_leaves(const cli_job *job) {
-    return job->a->within > 0.0 || job->a->fill;
+    return job->a->within > 0.0 || job->in.fill.at;
+}
+
+/* Of a table what is to be filled is what lies in columns that have a value. */
+static csrec_status leave_columns(cli_samples *s) {
+    const csrec_measurement *m = &s->measurement;
+    const int64_t n = cli_entries(m), width = m->shape.dim[1];
+    size_t used = 0;
+    if (!s->facts.table || m->shape.dims != 2 || m->channels != 1 || m->n == 0) return CSREC_OK;
+    bool *has = calloc((size_t)width, sizeof *has);
+    for (int64_t i = 0; has && i < m->n; i++) has[m->index[i] % width] = true;
+    for (int64_t k = 0; has && k < width; k++)
+        if (!has[k] && used < sizeof s->lacking)
+            used += (size_t)snprintf(s->lacking + used, sizeof s->lacking - used, "%s%lld",
+                                     used ? ", " : "", (long long)k + 1);
+    if (used && !s->fill.at && (s->fill.at = malloc((size_t)n))) memset(s->fill.at, 1, (size_t)n);
+    for (int64_t i = 0; used && s->fill.at && i < n; i++)
+        s->fill.at[i] = s->fill.at[i] && has[i % width];
+    const bool failed = !has || (used && !s->fill.at);
+    free(has);
+    return failed ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* NULL, or why the output has nothing for unknown values. */
@@ -272,13 +293,15 @@ int cli_job_read_fill(cli_job *job) {
     csrec_error error;
     csrec_fill *fill = &job->in.fill;
     const csrec_measurement *m = &job->in.measurement;
-    const char *why = cli_job_leaves(job) ? refusal(job) : NULL;
-    if (why)
-        return cli_job_fail(job, "%s: %s", job->out.output ? job->out.output : job->input, why);
+    const char *why = job->a->within > 0.0 || job->a->fill ? refusal(job) : NULL;
     fill->within = job->a->within;
-    return job->a->fill && csrec_mask_read(job->a->fill, job->a->channels_first, &m->shape,
-                                           m->channels, &fill->at, &fill->by_channel, &error)
-               ? cli_job_fail(job, "%s", error.text)
+    if (!why && job->a->fill &&
+        csrec_mask_read(job->a->fill, job->a->channels_first, &m->shape, m->channels, &fill->at,
+                        &fill->by_channel, &error))
+        return cli_job_fail(job, "%s", error.text);
+    if (!why && leave_columns(&job->in)) return cli_job_fail(job, "%s: out of memory", job->input);
+    if (!why && cli_job_leaves(job)) why = refusal(job);
+    return why ? cli_job_fail(job, "%s: %s", job->out.output ? job->out.output : job->input, why)
                : CLI_CONTINUE;
 }
 

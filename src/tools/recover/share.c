@@ -74,7 +74,7 @@ static void take_magnitudes(cli_job *job) {
 static void take_quality(cli_job *job) {
     if (!job->result.truth ||
         !cli_quality_of(&job->in.measurement, &job->in.tones, job->result.truth, job->result.signal,
-                        &job->result.quality))
+                        cli_job_leaves(job), &job->result.quality))
         return;
     job->result.quality = (cli_quality){NAN, NAN, NAN, NAN};
     cli_result_lose(&job->result, CSREC_MEMORY, "%s: out of memory for the comparison",
@@ -104,11 +104,12 @@ static void announce(const cli_job *job) {
 
 static csrec_status take_all(cli_job *job, csrec_error *error) {
     take_magnitudes(job);
-    take_quality(job);
     check_history(job);
     cli_job_expect(job);
     cli_job_compare(job);
-    return cli_job_leave(job, error);
+    const csrec_status status = cli_job_leave(job, error);
+    if (!status) take_quality(job); /* of what is written */
+    return status;
 }
 
 int cli_job_take(cli_job *job, csrec_status status, const csrec_recover_report *report,

@@ -124,7 +124,8 @@ static csrec_status add_lost(void *context, csrec_files *files, csrec_error *err
 
 static csrec_status write_all(cli_job *job, csrec_error *error) {
     struct stat from;
-    csrec_files_options options = {.no_sync = job->a->no_sync, .fingerprint = job->out.fingerprint};
+    csrec_files_options options = {
+        .no_sync = job->a->no_sync, .fingerprint = job->out.fingerprint, .in_text = job->a->resume};
     /* A result that is not all has a date before that of its input, so that make repeats it. Some
      * file systems have a resolution of two seconds. */
     int64_t date = cli_stat(job->input, &from) ? (int64_t)from.st_mtime - 2 : 0;

@@ -177,7 +177,6 @@ static csrec_status read_kernel(const arguments *a, csrec_operator_spec *spec,
     csrec_status status = read_values(a->kernel, false, &seen, &values, error);
     spec->filters = values;
     spec->kernel = extents;
-    spec->n_filters = 1;
     if (status || !extents) return status ? status : CSREC_MEMORY;
     memcpy(extents, seen.dim, (size_t)seen.dims * sizeof *extents);
     if (seen.dims == shape->dims) return CSREC_OK;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* apply_real.h - the products of conv.h, a template over the type of numbers: apply_f32.c and
- * apply_f64.c define REAL, NAME(function), LD, TILE and WIDTH (members of csrec_conv_simd) and
- * include it once. */
+/* apply.c - the products of conv.h. */
 #include <omp.h>
 #include <string.h>
 
@@ -9,14 +7,14 @@
 
 /* A thread's part of the memory. */
 typedef struct room {
-    csrec_conv_run *run; /* [CSREC_CONV_TILE] */
-    REAL *inputs, *sums; /* rows LD apart */
+    csrec_conv_run *run;  /* [CSREC_CONV_TILE] */
+    float *inputs, *sums; /* rows CSREC_CONV_LD_F32 apart */
 } room;
 
 static room room_of(const csrec_conv_work *work, size_t bytes, int64_t inputs) {
     char *at = work->memory + (size_t)omp_get_thread_num() * bytes;
-    room r = {.inputs = (REAL *)(void *)at};
-    r.sums = r.inputs + inputs * LD;
+    room r = {.inputs = (float *)(void *)at};
+    r.sums = r.inputs + inputs * CSREC_CONV_LD_F32;
     r.run = (csrec_conv_run *)(void *)(at + bytes - CSREC_CONV_TILE * sizeof *r.run);
     return r;
 }
@@ -24,8 +22,8 @@ static room room_of(const csrec_conv_work *work, size_t bytes, int64_t inputs) {
 /* ---- input layout */
 
 /* to[j] = line[step j + from], 0 outside of 0 .. in - 1. */
-static void copy_line(const REAL *line, int64_t in, int64_t from, int64_t step, int64_t length,
-                      REAL *to) {
+static void copy_line(const float *line, int64_t in, int64_t from, int64_t step, int64_t length,
+                      float *to) {
     int64_t left = from < 0 ? (-from + step - 1) / step : 0;
     int64_t right = from < in ? (in - 1 - from) / step + 1 : 0;
     if (left > length) left = length;
@@ -39,8 +37,8 @@ static void copy_line(const REAL *line, int64_t in, int64_t from, int64_t step, 
     for (int64_t j = right; j < length; j++) to[j] = 0;
 }
 
-void NAME(csrec_conv_fill)(const csrec_conv_sum *sum, int64_t runs, const csrec_conv_run *run,
-                           const REAL *in, int64_t k0, int64_t k1, REAL *to, int64_t ld) {
+void csrec_conv_fill_f32(const csrec_conv_sum *sum, int64_t runs, const csrec_conv_run *run,
+                         const float *in, int64_t k0, int64_t k1, float *to, int64_t ld) {
     const csrec_conv_axis *a = sum->axis;
     int64_t taps = csrec_conv_taps(sum);
     for (int64_t k = k0; k < k1; k++, to += ld) {
@@ -54,7 +52,7 @@ void NAME(csrec_conv_fill)(const csrec_conv_sum *sum, int64_t runs, const csrec_
                 memset(to + run[r].at, 0, (size_t)run[r].length * sizeof *to);
                 continue;
             }
-            const REAL *line =
+            const float *line =
                 in + (((run[r].n * sum->channels + c) * a[0].in + i0) * a[1].in + i1) * a[2].in;
             copy_line(line, a[2].in, i2, a[2].step, run[r].length, to + run[r].at);
         }
@@ -63,8 +61,8 @@ void NAME(csrec_conv_fill)(const csrec_conv_sum *sum, int64_t runs, const csrec_
 
 /* ---- gather */
 
-static void pack_gather(const csrec_conv_sum *sum, const csrec_conv_simd *simd, const REAL *w,
-                        REAL *packed) {
+static void pack_gather(const csrec_conv_sum *sum, const csrec_conv_simd *simd, const float *w,
+                        float *packed) {
     const csrec_conv_axis *a = sum->axis;
     int64_t taps = csrec_conv_taps(sum), h = simd->height;
     for (int64_t row = 0; row < csrec_conv_panels(sum->rows, simd) * h; row++)
@@ -79,35 +77,35 @@ static void pack_gather(const csrec_conv_sum *sum, const csrec_conv_simd *simd, 
 }
 
 /* sums = packed times the inputs of the runs, `columns` of them. */
-static void multiply(const csrec_conv_sum *sum, const csrec_conv_simd *simd, const REAL *packed,
-                     int64_t runs, int64_t columns, const REAL *in, const room *r) {
+static void multiply(const csrec_conv_sum *sum, const csrec_conv_simd *simd, const float *packed,
+                     int64_t runs, int64_t columns, const float *in, const room *r) {
     int64_t h = simd->height, depth = sum->channels * csrec_conv_taps(sum);
     int64_t panels = csrec_conv_panels(sum->rows, simd);
-    if (depth == 0) memset(r->sums, 0, (size_t)(panels * h * LD) * sizeof *r->sums);
+    if (depth == 0) memset(r->sums, 0, (size_t)(panels * h * CSREC_CONV_LD_F32) * sizeof *r->sums);
     for (int64_t k = 0; k < depth; k += CSREC_CONV_DEPTH) {
         int64_t some = depth - k < CSREC_CONV_DEPTH ? depth - k : CSREC_CONV_DEPTH;
-        NAME(csrec_conv_fill)(sum, runs, r->run, in, k, k + some, r->inputs, LD);
-        for (int64_t j = 0; j < columns; j += simd->WIDTH)
+        csrec_conv_fill_f32(sum, runs, r->run, in, k, k + some, r->inputs, CSREC_CONV_LD_F32);
+        for (int64_t j = 0; j < columns; j += simd->width_f32)
             for (int64_t p = 0; p < panels; p++)
-                simd->TILE(some, packed + (p * depth + k) * h, r->inputs + j,
-                           r->sums + p * h * LD + j, LD, k > 0);
+                simd->tile_f32(some, packed + (p * depth + k) * h, r->inputs + j,
+                               r->sums + p * h * CSREC_CONV_LD_F32 + j, CSREC_CONV_LD_F32, k > 0);
     }
 }
 
 /* Copies rows of sums to their positions, by runs. */
-static void deliver(const csrec_conv_sum *sum, int64_t runs, const room *r, const REAL *bias,
-                    REAL *out) {
+static void deliver(const csrec_conv_sum *sum, int64_t runs, const room *r, const float *bias,
+                    float *out) {
     const csrec_conv_axis *a = sum->axis;
     for (int64_t m = 0; m < sum->rows; m++)
         for (int64_t i = 0; i < runs; i++) {
             const csrec_conv_run *run = &r->run[i];
             int64_t x0 = a[0].first + a[0].apart * run->o[0];
             int64_t x1 = a[1].first + a[1].apart * run->o[1];
-            REAL *to = out +
-                       (((run->n * sum->rows + m) * a[0].out + x0) * a[1].out + x1) * a[2].out +
-                       a[2].first + a[2].apart * run->o[2];
-            const REAL *from = r->sums + m * LD + run->at;
-            REAL plus = bias ? bias[m] : 0;
+            float *to = out +
+                        (((run->n * sum->rows + m) * a[0].out + x0) * a[1].out + x1) * a[2].out +
+                        a[2].first + a[2].apart * run->o[2];
+            const float *from = r->sums + m * CSREC_CONV_LD_F32 + run->at;
+            float plus = bias ? bias[m] : 0;
             if (a[2].apart == 1)
                 for (int64_t j = 0; j < run->length; j++) to[j] = from[j] + plus;
             else
@@ -116,7 +114,7 @@ static void deliver(const csrec_conv_sum *sum, int64_t runs, const room *r, cons
 }
 
 static void gather(const csrec_conv_sum *sum, const csrec_conv_work *work, size_t bytes,
-                   const REAL *packed, const REAL *in, const REAL *bias, REAL *out) {
+                   const float *packed, const float *in, const float *bias, float *out) {
     int64_t positions = csrec_conv_positions(sum);
 #pragma omp parallel for schedule(dynamic, 1) num_threads(work->threads)
     for (int64_t first = 0; first < positions; first += CSREC_CONV_TILE) {
@@ -137,8 +135,8 @@ typedef struct scatter {
     int64_t rows, channels, panels; /* panels: of one kernel line */
     int64_t in[3], out[3];
     int64_t step[3], offset[3], advance[3]; /* result = step i + offset + advance k */
-    const REAL *packed, *in_data;
-    REAL *out_data;
+    const float *packed, *in_data;
+    float *out_data;
 } scatter;
 
 static scatter scatter_of(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd) {
@@ -158,7 +156,7 @@ static scatter scatter_of(const csrec_conv *conv, bool transposed, const csrec_c
 }
 
 static void pack_scatter(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
-                         const REAL *w, REAL *packed) {
+                         const float *w, float *packed) {
     scatter s = scatter_of(conv, transposed, simd);
     int64_t h = simd->height, across = conv->kernel[2], lines = conv->kernel[0] * conv->kernel[1];
     for (int64_t line = 0; line < lines; line++)
@@ -172,8 +170,8 @@ static void pack_scatter(const csrec_conv *conv, bool transposed, const csrec_co
 }
 
 /* line[step x + offset] += sums[x - x0], x0 <= x < x0 + length, where that is inside. */
-static void add_line(const scatter *s, int64_t k2, const REAL *sums, int64_t x0, int64_t length,
-                     REAL *line) {
+static void add_line(const scatter *s, int64_t k2, const float *sums, int64_t x0, int64_t length,
+                     float *line) {
     int64_t step = s->step[2], first = step * x0 + s->offset[2] + s->advance[2] * k2;
     int64_t from = first < 0 ? (-first + step - 1) / step : 0;
     int64_t end = first < s->out[2] ? (s->out[2] - 1 - first) / step + 1 : 0;
@@ -188,16 +186,16 @@ static void add_line(const scatter *s, int64_t k2, const REAL *sums, int64_t x0,
 static void add_products(const scatter *s, const room *r, int64_t kernel_line, int64_t x0,
                          int64_t length, int64_t n, int64_t o0, int64_t o1) {
     int64_t h = s->simd->height, across = s->conv->kernel[2];
-    const REAL *packed = s->packed + kernel_line * s->panels * s->channels * h;
-    for (int64_t j = 0; j < length; j += s->simd->WIDTH)
+    const float *packed = s->packed + kernel_line * s->panels * s->channels * h;
+    for (int64_t j = 0; j < length; j += s->simd->width_f32)
         for (int64_t p = 0; p < s->panels; p++)
-            s->simd->TILE(s->channels, packed + p * s->channels * h, r->inputs + j,
-                          r->sums + p * h * LD + j, LD, false);
+            s->simd->tile_f32(s->channels, packed + p * s->channels * h, r->inputs + j,
+                              r->sums + p * h * CSREC_CONV_LD_F32 + j, CSREC_CONV_LD_F32, false);
     for (int64_t m = 0; m < s->rows; m++) {
-        REAL *line =
+        float *line =
             s->out_data + (((n * s->rows + m) * s->out[0] + o0) * s->out[1] + o1) * s->out[2];
         for (int64_t k2 = 0; k2 < across; k2++)
-            add_line(s, k2, r->sums + (m * across + k2) * LD, x0, length, line);
+            add_line(s, k2, r->sums + (m * across + k2) * CSREC_CONV_LD_F32, x0, length, line);
     }
 }
 
@@ -211,12 +209,12 @@ static void scatter_line(const scatter *s, const room *r, int64_t n, const int64
             int64_t o1 = i[1] * s->step[1] + s->offset[1] + k1 * s->advance[1];
             if (o1 < first || o1 >= end) continue;
             for (int64_t c = 0; c < s->channels && !laid; c++)
-                memcpy(r->inputs + c * LD,
+                memcpy(r->inputs + c * CSREC_CONV_LD_F32,
                        s->in_data +
                            (((n * s->channels + c) * s->in[0] + i[0]) * s->in[1] + i[1]) *
                                s->in[2] +
                            x0,
-                       (size_t)some * sizeof(REAL));
+                       (size_t)some * sizeof(float));
             laid = true;
             add_products(s, r, k0 * s->conv->kernel[1] + k1, x0, some, n, o0, o1);
         }
@@ -230,9 +228,9 @@ static int64_t input_of(const scatter *s, int a, int64_t o, int64_t k) {
 }
 
 static void scatter_band(const scatter *s, const room *r, int64_t n, int64_t o0, int64_t first,
-                         int64_t end, const REAL *bias) {
+                         int64_t end, const float *bias) {
     for (int64_t m = 0; m < s->rows; m++) {
-        REAL *band =
+        float *band =
             s->out_data + (((n * s->rows + m) * s->out[0] + o0) * s->out[1] + first) * s->out[2];
         for (int64_t j = 0; j < (end - first) * s->out[2]; j++) band[j] = bias ? bias[m] : 0;
     }
@@ -251,7 +249,7 @@ static void scatter_band(const scatter *s, const room *r, int64_t n, int64_t o0,
 }
 
 static void scatter_all(const scatter *s, const csrec_conv_work *work, size_t bytes,
-                        const REAL *bias) {
+                        const float *bias) {
     enum { BAND = 16 };
     int64_t bands = (s->out[1] + BAND - 1) / BAND, slices = s->conv->batch * s->out[0];
 #pragma omp parallel for schedule(dynamic, 1) num_threads(work->threads)
@@ -266,8 +264,8 @@ static void scatter_all(const scatter *s, const csrec_conv_work *work, size_t by
 
 /* ---- both */
 
-void NAME(csrec_conv_pack)(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
-                           const REAL *w, REAL *packed) {
+void csrec_conv_pack_f32(const csrec_conv *conv, bool transposed, const csrec_conv_simd *simd,
+                         const float *w, float *packed) {
     if (csrec_conv_scatters(conv, transposed, simd)) {
         pack_scatter(conv, transposed, simd, w, packed);
         return;
@@ -282,9 +280,9 @@ void NAME(csrec_conv_pack)(const csrec_conv *conv, bool transposed, const csrec_
     }
 }
 
-void NAME(csrec_conv_apply)(const csrec_conv *conv, bool transposed, const csrec_conv_work *work,
-                            const REAL *packed, const REAL *in, const REAL *bias, REAL *out) {
-    size_t bytes = csrec_conv_room(conv, transposed, work->simd, sizeof(REAL));
+void csrec_conv_apply_f32(const csrec_conv *conv, bool transposed, const csrec_conv_work *work,
+                          const float *packed, const float *in, const float *bias, float *out) {
+    size_t bytes = csrec_conv_room(conv, transposed, work->simd);
     if (csrec_conv_scatters(conv, transposed, work->simd)) {
         scatter s = scatter_of(conv, transposed, work->simd);
         s.packed = packed;
