@@ -30,7 +30,8 @@ mkdir -p "$root/bin/python"
 cp -RL "$build/python/csrecover" "$root/bin/python/"
 mkdir -p "$root/share/csrecover"
 cp "$here"/share/csrecover/prior-gray.npz "$here"/share/csrecover/prior-beside.npz \
-    "$here"/share/csrecover/prior-rendered.npz "$root/share/csrecover/"
+    "$here"/share/csrecover/prior-rendered.npz "$here"/share/csrecover/prior-noise.npz \
+    "$root/share/csrecover/"
 for program in "$build"/tests/test_cuda_* "$build/tests/test_device" "$build/tests/test_slabs" "$build/tests/test_net" \
     "$build/tests/test_operators" "$build"/tests/test_solvers* "$build/tests/test_pca" \
     "$build/tests/test_conv2d" "$build/tests/test_eigen" "$build/tests/test_statistics" \

@@ -29,9 +29,9 @@ typedef struct csrec_recover_options {
                            the measurement's shape */
     csrec_solve_options solve; /* solver NULL: the method's own; its settings may also name
                                   parameters of the method and the basis */
-    const char *basis;     /* NULL, "haar", or an operator with parameters: dct, wavelet */
-    csrec_order order;     /* CSREC_ORDER_UNSET: not given, Morton */
-    csrec_columns columns; /* CSREC_COLUMNS_UNSET: not given, two-sided */
+    const char *basis;         /* NULL, "haar", or an operator with parameters: dct, wavelet */
+    csrec_order order;         /* CSREC_ORDER_UNSET: not given, Morton */
+    csrec_columns columns;     /* CSREC_COLUMNS_UNSET: not given, two-sided */
     int64_t shifts; /* dyadic grids to average over; 1: the plain grid alone, which has atoms; 0:
                        not set: 64 for pictures, 1 otherwise and if atoms are requested */
     uint64_t seed;  /* seed of the random grids */

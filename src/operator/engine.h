@@ -55,6 +55,6 @@ csrec_status csrec_measured_adjoint(const csrec_measured *measured, const double
  * decide that: it is wrong with probability 0. */
 csrec_status csrec_measured_norm(csrec_measured *measured);
 
-/* x = c + A^T (y - A c) / norm^2, with the constants c that fit y best; of samples of entries these,
- * and their mean elsewhere. */
+/* x = c + A^T (y - A c) / norm^2, with the constants c that fit y best; of samples of entries
+ * these, and their mean elsewhere. */
 csrec_status csrec_measured_start(const csrec_measured *measured, double *x);
