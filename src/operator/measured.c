@@ -147,10 +147,12 @@ csrec_status csrec_measured_start(const csrec_measured *d, double *x) {
         start_points(d->m, d->entries, x);
         return CSREC_OK;
     }
-    double *mean = malloc((size_t)d->values * sizeof *mean);
+    double *mean = calloc((size_t)d->values, sizeof *mean);
     double *v = malloc((size_t)d->y_values * sizeof *v);
     csrec_status status = mean && v ? CSREC_OK : CSREC_MEMORY;
-    for (int part = 0; part < d->wide && !status; part++)
+    /* coils may see nothing of an entry, which would keep the constant */
+    const bool sees = !d->m->through->coils;
+    for (int part = 0; part < d->wide && sees && !status; part++)
         status = fit_constants(d, part, mean, x, v);
     if (!status) status = csrec_measured_residual(d, mean, v);
     if (!status) status = csrec_measured_adjoint(d, v, x);
