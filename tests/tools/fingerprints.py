@@ -8,6 +8,7 @@ import os
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -49,6 +50,8 @@ changes = {
     "fill": (FAST + " --fill mask.npy", "-F mask2.npy"),
     "guide": (FAST, "-G full.npy"),
     "no-guide": (FAST, "--no-guide"),
+    "coils": ("k.cfl -o o.npy -Q fast --coils none", "--coils maps.npy"),
+    "noise": ("k.cfl -o o.npy -Q fast --coils maps.npy", "--noise noise.npy"),
     "sequence": ("c.npy --volume -o o.npy", "--sequence"),
     "time-axis": ("c.npy --volume --sequence -o o.npy", "--time-axis 1"),
     "sigma": (FAST, "--sigma 0.01"),
@@ -74,12 +77,12 @@ changes = {
     "merge": (FAST, "b.npy --merge"),
     "reference": (FAST + " --report r.html", "-r full.npy"),
 }
-# What concerns the process, or adds something; None: not tried.
+# What concerns the process, or adds something; None: not tried (slice: no file here has several).
 keeps = {
     "output": "-o other.npy", "format": None, "report": "--report r.html", "plot": "--plot p.svg",
     "uncertainty": "-u u.npy", "history": "--history --json", "resume": "--resume",
     "no-sync": "--no-sync", "json": "--json", "verbose": "-v", "quiet": "-q", "threads": "-t 1",
-    "devices": None, "follow": None, "info": None, "list": None, "list-devices": None, "help": None,
+    "devices": None, "slice": None, "follow": None, "info": None, "list": None, "list-devices": None, "help": None,
     "version": None, "man": None, "completion": None,
 }  # fmt: skip
 
@@ -125,6 +128,15 @@ def write_files():
     for name in ("mask.npy", "mask2.npy"):
         write_npy(name, (24, 28), 0.5, "|u1")
     write_npy("c.npy", (12, 14, 5), 0.5)
+    numbers = [draw.gauss(0, 1) for _ in range(2 * 2 * 24 * 28)]  # of two coils
+    with open("k.cfl", "wb") as file:
+        file.write(struct.pack(f"<{len(numbers)}f", *numbers))
+    with open("k.hdr", "w", encoding="ascii") as file:
+        file.write("# Dimensions\n28 24 1 2\n")
+    maps = [complex(1 + k % 3, k % 5) for k in range(2 * 24 * 28)]
+    for name, values, shape in (("maps.npy", maps, (2, 24, 28)), ("noise.npy", [2, 0, 0, 1], (2, 2))):
+        with open(name, "wb") as file:
+            file.write(npy(values, shape, "<c16"))
     with open("p.csv", "w", encoding="ascii") as file:
         file.writelines(f"{x / 7},{x * x % 11},{x % 5}\n" for x in range(40))
     for model, picture in (("m.npz", "full.npy"), ("m2.npz", "full2.npy")):

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "output.h"
 
@@ -114,10 +115,12 @@ static void add_option(cli_fingerprint *line, const cli_option *option, const vo
     case CLI_REAL:
         cli_fingerprint_real(line, name, *(const double *)value);
         break;
-    case CLI_READ:
-        (option->effect == CLI_ON_RESULTS ? cli_fingerprint_file : cli_fingerprint_text)(
-            line, name, *(const char *const *)value);
+    case CLI_READ: { /* a word in place of a file, as --coils none, is text */
+        const char *path = *(const char *const *)value;
+        const bool file = option->effect == CLI_ON_RESULTS && access(path, F_OK) == 0;
+        (file ? cli_fingerprint_file : cli_fingerprint_text)(line, name, path);
         break;
+    }
     case CLI_TEXT:
     case CLI_WRITE:
         cli_fingerprint_text(line, name, *(const char *const *)value);

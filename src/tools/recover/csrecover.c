@@ -69,7 +69,7 @@ static const cli_option options[] = {
      "unknown, as of --within.",
      CLI_AT(fill)},
     CLI_GUIDE(cli_recover_arguments),
-    {"coils", 0, CLI_TEXT, "FILE",
+    {"coils", 0, CLI_READ, "FILE",
      "Sensitivities of the coils of k-space, [coils, axes of the picture] ({read or}); or the word "
      "estimate: "
      "from the complete lines in the middle (ESPIRiT), the default for BART, fastMRI and ISMRMRD; "

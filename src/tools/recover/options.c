@@ -256,8 +256,9 @@ static bool may_use_prior(const cli_request *request) {
 }
 
 static csrec_status read_prior(char text[CLI_CONTENTS_ROOM], csrec_error *error) {
-    enum { KINDS = 4 };
-    static const int64_t kinds[KINDS] = {1, 3, 0, -1}; /* gray, colour, beside, renderings */
+    enum { KINDS = 5 };
+    static const int64_t kinds[KINDS] = {1, 3, 0, -1,
+                                         -2}; /* gray, colour, beside, renderings, noise */
     char path[KINDS][4096];
     const char *paths[KINDS];
     int n = 0;

@@ -139,7 +139,6 @@ char *cli_recover_fingerprint(const cli_request *request, const char *input, boo
     for (int i = 1; a->merge && i < a->inputs.n; i++)
         cli_fingerprint_file(&line, "merged", a->inputs.text[i]);
     cli_fingerprint_file(&line, "reference", reference);
-    if (a->coils && access(a->coils, F_OK) == 0) cli_fingerprint_file(&line, "coils", a->coils);
     cli_fingerprint_options(&line, request->all, a, CLI_ON_RESULTS);
     if (a->coefficients) cli_fingerprint_text(&line, "atoms", "kept"); /* of a single grid */
     free(reference);
