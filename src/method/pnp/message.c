@@ -117,9 +117,10 @@ static csrec_status denoise(csrec_pnp *p, double level, int turns, csrec_error *
     return status;
 }
 
-/* Until the level falls no more, and at most until *done is `end`. p->w: u, of *level. */
+/* Until the level falls no more, and at most until *done is `end`. p->w: u, of *level; *best: the
+ * least. */
 static csrec_status pass_messages(csrec_pnp *p, int64_t end, int64_t *done, double *level,
-                                  bool *lost, csrec_error *error) {
+                                  double *best, bool *lost, csrec_error *error) {
     const int turns = (int)csrec_pnp_setting(p, "turns");
     double least = INFINITY;
     int stalls = 0;
@@ -130,24 +131,40 @@ static csrec_status pass_messages(csrec_pnp *p, int64_t end, int64_t *done, doub
         status = csrec_pnp_decorrelate(p, level);
         *lost = !(*level <= GROWS * fmax(least, NOTHING * p->tone));
         if (*lost || (!(*level < (1.0 - FALLS) * least) && ++stalls > STALLS)) break;
-        least = fmin(least, *level);
+        *best = least = fmin(least, *level);
         if (!status) status = denoise(p, *level, turns, error);
         if (!status && *done + 1 < end) status = correct(p, *level, turns, error);
     }
     return status;
 }
 
+/* Fits the network to u, and goes on. The level tells the error: where it falls no more, the fit
+ * was one to noise, and the mean before it stays. */
+static csrec_status fit_messages(csrec_pnp *p, int64_t *done, double *level, double *best,
+                                 bool *falls, csrec_error *error) {
+    const size_t bytes = (size_t)p->data.values * sizeof *p->mean;
+    double now = INFINITY;
+    bool lost = false;
+    memcpy(p->along, p->mean, bytes);
+    csrec_status status = csrec_pnp_adapt(p, p->w, *level, false, error);
+    if (!status) status = pass_messages(p, *done + AFTER, done, level, &now, &lost, error);
+    *falls = !lost && now < *best;
+    if (!*falls) memcpy(p->mean, p->along, bytes);
+    *best = fmin(*best, now);
+    return status;
+}
+
 csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_error *error) {
-    int64_t rounds = csrec_pnp_fits(p), end = (int64_t)csrec_pnp_setting(p, "iterations");
-    double level = 0.0;
+    const int64_t end = (int64_t)csrec_pnp_setting(p, "iterations");
+    int64_t rounds = csrec_pnp_fits(p);
+    double level = 0.0, best = INFINITY;
+    bool falls = true;
     csrec_status status = begin(p);
     if (status) return csrec_fail(error, status, "plug-and-play: %s", csrec_status_text(status));
     status = csrec_pnp_open(p, error);
-    if (!status) status = pass_messages(p, end, done, &level, lost, error);
-    for (; rounds > 0 && !status && !*lost && !csrec_call_stopped(&p->call); rounds--) {
-        status = csrec_pnp_adapt(p, p->w, level, false, error);
-        if (!status) status = pass_messages(p, *done + AFTER, done, &level, lost, error);
-    }
+    if (!status) status = pass_messages(p, end, done, &level, &best, lost, error);
+    for (; rounds > 0 && falls && !status && !*lost && !csrec_call_stopped(&p->call); rounds--)
+        status = fit_messages(p, done, &level, &best, &falls, error);
     return status || *lost ? status : csrec_pnp_meet(p, p->mean);
 }
 
