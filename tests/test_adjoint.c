@@ -94,7 +94,9 @@ TEST(wrong_adjoints_are_told) {
         t.adjoint = wrong;
         csrec_status status = solve_nothing(A, 1, &error);
         missed += status == CSREC_OK;
-        if (status && !strstr(error.text, "adjoint is not that of forward"))
+        /* where the real parts happen to be close, the imaginary ones tell */
+        if (status && !strstr(error.text, "adjoint is not that of forward") &&
+            !(pairs && strstr(error.text, "is not linear in complex x")))
             fail_msg("%s", error.text);
         spec.unchecked = true;
         assert_ok(csrec_operator_create(&spec, &unchecked, NULL));
