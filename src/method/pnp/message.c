@@ -118,9 +118,10 @@ static csrec_status denoise(csrec_pnp *p, double level, int turns, csrec_error *
 }
 
 /* Until the level falls no more, and at most until *done is `end`. p->w: u, of *level; *best: the
- * least. */
-static csrec_status pass_messages(csrec_pnp *p, int64_t end, int64_t *done, double *level,
-                                  double *best, bool *lost, csrec_error *error) {
+ * least. more: it goes on after a fit, from x as it is corrected: z is no start, as its errors
+ * correlate with those of u, and the level that it shows is a fraction of the true one. */
+static csrec_status pass_messages(csrec_pnp *p, bool more, int64_t end, int64_t *done,
+                                  double *level, double *best, bool *lost, csrec_error *error) {
     const int turns = (int)csrec_pnp_setting(p, "turns");
     double least = INFINITY;
     int stalls = 0;
@@ -133,21 +134,21 @@ static csrec_status pass_messages(csrec_pnp *p, int64_t end, int64_t *done, doub
         if (*lost || (!(*level < (1.0 - FALLS) * least) && ++stalls > STALLS)) break;
         *best = least = fmin(least, *level);
         if (!status) status = denoise(p, *level, turns, error);
-        if (!status && *done + 1 < end) status = correct(p, *level, turns, error);
+        if (!status && (more || *done + 1 < end)) status = correct(p, *level, turns, error);
     }
     return status;
 }
 
 /* Fits the network to u, and goes on. The level tells the error: where it falls no more, the fit
  * was one to noise, and the mean before it stays. */
-static csrec_status fit_messages(csrec_pnp *p, int64_t *done, double *level, double *best,
-                                 bool *falls, csrec_error *error) {
+static csrec_status fit_messages(csrec_pnp *p, bool more, int64_t *done, double *level,
+                                 double *best, bool *falls, csrec_error *error) {
     const size_t bytes = (size_t)p->data.values * sizeof *p->mean;
     double now = INFINITY;
     bool lost = false;
     memcpy(p->along, p->mean, bytes);
     csrec_status status = csrec_pnp_adapt(p, p->w, *level, false, error);
-    if (!status) status = pass_messages(p, *done + AFTER, done, level, &now, &lost, error);
+    if (!status) status = pass_messages(p, more, *done + AFTER, done, level, &now, &lost, error);
     *falls = !lost && now < *best;
     if (!*falls) memcpy(p->mean, p->along, bytes);
     *best = fmin(*best, now);
@@ -162,9 +163,9 @@ csrec_status csrec_pnp_messages(csrec_pnp *p, int64_t *done, bool *lost, csrec_e
     csrec_status status = begin(p);
     if (status) return csrec_fail(error, status, "plug-and-play: %s", csrec_status_text(status));
     status = csrec_pnp_open(p, error);
-    if (!status) status = pass_messages(p, end, done, &level, &best, lost, error);
+    if (!status) status = pass_messages(p, rounds > 0, end, done, &level, &best, lost, error);
     for (; rounds > 0 && falls && !status && !*lost && !csrec_call_stopped(&p->call); rounds--)
-        status = fit_messages(p, done, &level, &best, &falls, error);
+        status = fit_messages(p, rounds > 1, done, &level, &best, &falls, error);
     return status || *lost ? status : csrec_pnp_meet(p, p->mean);
 }
 
