@@ -100,3 +100,42 @@ TEST(a_fit_removes_noise) {
         if (off > 0.9) fail_msg("%s: %g of the noise is left", clean ? "clean" : "noisy", off);
     }
 }
+
+typedef struct watch {
+    csrec_pnp *p;
+    const double *truth;
+    int64_t calls;      /* of a step: the first alone comes between two */
+    double least, most; /* of the level that is told, in errors */
+} watch;
+
+static bool look(const csrec_progress *now, void *context) {
+    watch *w = context;
+    double level;
+    if (strcmp(now->stage, "plug-and-play") != 0 || now->done < w->calls) return false;
+    w->calls = now->done + 1;
+    assert_ok(csrec_pnp_decorrelate(w->p, &level));
+    level /= sqrt(squares(ENTRIES, w->p->w, w->truth) / ENTRIES);
+    w->least = fmin(w->least, level);
+    w->most = fmax(w->most, level);
+    return false;
+}
+
+/* Also where denoisings end by their number, before a fit and after it. */
+TEST(levels_are_errors_in_every_round) {
+    if (!csrec_prior_installed(1, 0, NULL)) skip();
+    static const csrec_setting set[] = {{"iterations", 2}, {"steps", 1}, {"rounds", 3}};
+    ENDS_BY(close_fitting) fitting f = {0};
+    watch w = {&f.b.p, f.truth, 0, INFINITY, 0.0};
+    int64_t done = 0;
+    bool lost = false;
+    open_fitting(&f, 20.0);
+    csrec_denoiser_clear(&f.b.p.denoiser);
+    f.b.options.model = NULL;
+    use_settings(&f.b.options.solve, 3, set);
+    csrec_call_begin(&f.b.p.call, look, &w, (csrec_progress){"plug-and-play", 0, 3, -1.0});
+    assert_well(csrec_pnp_messages(&f.b.p, &done, &lost, &told));
+    csrec_call_end(&f.b.p.call);
+    assert_false(lost);
+    /* the least of 20 is 0.945 with a deviation of 0.01 */
+    if (w.least < 0.87 || w.most > 1.2) fail_msg("levels of %g to %g errors", w.least, w.most);
+}

@@ -10,7 +10,7 @@
 
 #include "base/blas.h"
 #include "base/unit.h"
-#include "learn/engine.h"
+#include "base/eigen.h"
 
 /* gram.values: rows are eigenvectors. */
 struct csrec_inverse {

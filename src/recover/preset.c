@@ -10,7 +10,7 @@
 static const csrec_setting one_block[] = {{"block", 8}};
 static const csrec_setting grouped[] = {{"turns", 8}, {"groups", 1}};
 static const csrec_setting adapted[] = {{"steps", 24}};
-static const csrec_setting adapted_more[] = {{"steps", 80}};
+static const csrec_setting adapted_more[] = {{"steps", 80}, {"rounds", 3}, {"turns", 4}};
 static const csrec_setting fitted[] = {{"steps", 200}, {"turns", 8}, {"groups", 1}};
 static const csrec_setting fitted_beside[] = {{"steps", 200}, {"turns", 8}};
 static const csrec_setting quick_vote[] = {{"ways", 3}};
@@ -72,7 +72,7 @@ static const struct preset {
     {.name = "balanced", .method = &csrec_method_tv, .standard = true, .through = true},
     {"best", &csrec_method_pnp, adapted, 1, .prior = true, .through = true},
     {.name = "best", .method = &csrec_method_tv, .through = true},
-    {"max", &csrec_method_pnp, adapted_more, 1, .prior = true, .through = true},
+    {"max", &csrec_method_pnp, adapted_more, 3, .prior = true, .through = true},
     {.name = "max", .method = &csrec_method_tv, .through = true},
     {"fast", &csrec_method_smooth, quick_vote, 1, .axes = 1},
     {.name = "balanced", .method = &csrec_method_smooth, .standard = true, .axes = 1},

@@ -9,8 +9,10 @@
  *
  * Where errors are not white, as on the way of alternating directions, it is shown an estimate with
  * noise added, and asked for the estimate. */
+#include <float.h>
 #include <math.h>
 
+#include "base/clock.h"
 #include "base/threads.h"
 #include "csrec/sampling.h"
 #include "learn/net/pyramid.h"
@@ -76,13 +78,17 @@ csrec_status csrec_denoiser_fit(csrec_denoiser *d, const double *x, double sigma
     const csrec_denoise_part p = {d, sigma / d->tone, clean};
     const csrec_fit_source source = csrec_denoise_source(&p);
     const csrec_recover_options *o = d->recovery->options;
+    const double began = csrec_seconds();
     const csrec_fit_options fit = {.steps = steps,
                                    .copies = 1,
                                    .rate = RATE,
                                    .falls = true,
+                                   .seconds = d->seconds,
                                    .seed =
                                        csrec_random_u64(o->seed, STREAM_LEVEL, (uint64_t)d->calls),
                                    .threads = csrec_threads(o->threads)};
     csrec_denoiser_take(d, x);
-    return csrec_net_fit(d->pass.net, &source, &fit, call, done, error);
+    csrec_status status = csrec_net_fit(d->pass.net, &source, &fit, call, done, error);
+    if (d->seconds > 0.0) d->seconds = fmax(d->seconds - (csrec_seconds() - began), DBL_MIN);
+    return status;
 }

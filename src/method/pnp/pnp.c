@@ -47,7 +47,11 @@ static csrec_status create_groups(csrec_denoiser *d, csrec_error *error) {
 csrec_status csrec_denoiser_create(const csrec_recovery *recovery, const csrec_measured *data,
                                    double tone, bool groups, csrec_denoiser *d,
                                    csrec_error *error) {
-    *d = (csrec_denoiser){.recovery = recovery, .data = data, .tone = tone, .groups = groups};
+    *d = (csrec_denoiser){.recovery = recovery,
+                          .data = data,
+                          .tone = tone,
+                          .groups = groups,
+                          .seconds = recovery->options->seconds};
     d->channels = data->values / data->entries;
     return groups ? create_groups(d, error) : create_network(d, error);
 }
@@ -301,6 +305,9 @@ static csrec_status recover(csrec_pnp *p, csrec_error *error) {
     int way;
     csrec_status status = allocate(p, error);
     p->sigma = stop->sigma > 0.0 ? stop->sigma : p->data.m->sigma;
+    if (!status)
+        status =
+            csrec_fit_check((int64_t)csrec_pnp_setting(p, "steps"), r->options->seconds, error);
     if (!status) status = choose(p, &way, error);
     if (!status) status = solve(p, way, &done, error);
     if (status) return status;
@@ -340,11 +347,12 @@ static csrec_need need_of(const csrec_task *task) {
                                      csrec_task_param(task, &params[ROUNDS]);
     csrec_need one = (groups ? &csrec_method_gaussian : &csrec_method_net)->need(&inner);
     csrec_need first = csrec_method_tv.need(&inner);
+    double fitting = csrec_task_share(task, fits * csrec_fit_seconds(pixels, 1.0), 1 << 20);
+    if (task->options->seconds > 0.0) fitting = fmin(fitting, task->options->seconds);
     if (fits > 0.0) one.bytes += csrec_fit_bytes(pixels, 1.0);
     return (csrec_need){.bytes = fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
                         .seconds =
-                            first.seconds + steps * one.seconds * (groups ? 1.0 : turns) +
-                            csrec_task_share(task, fits * csrec_fit_seconds(pixels, 1.0), 1 << 20)};
+                            first.seconds + steps * one.seconds * (groups ? 1.0 : turns) + fitting};
 }
 
 static bool device_faster(const csrec_task *task) {
@@ -359,7 +367,8 @@ const csrec_method_type csrec_method_pnp = {
          .source =
              "Venkatakrishnan et al. 2013; Rangan, Schniter and Fletcher 2019; docs/operators.md",
          .model = "net",
-         .accepts = CSREC_ACCEPTS(MODEL) | CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(SIGMA),
+         .accepts = CSREC_ACCEPTS(MODEL) | CSREC_ACCEPTS(EPSILON) | CSREC_ACCEPTS(SIGMA) |
+                    CSREC_ACCEPTS(SECONDS),
          .iterates = true,
          .device = "the network, and products with the operator"},
     .params = params,

@@ -23,6 +23,7 @@ typedef struct csrec_denoiser {
     uint8_t *known;
     csrec_measurement all; /* every entry, for groups */
     int64_t calls;         /* turns go round */
+    double seconds;        /* left for fits; 0: no limit */
     csrec_pool pool;       /* of all arrays */
 } csrec_denoiser;
 
@@ -58,7 +59,8 @@ csrec_fit_source csrec_denoise_source(const csrec_denoise_part *part);
 
 /* Fits the network further to a picture that is not known without noise (adapt.c). x
  * [data->values], with white noise of standard deviation sigma; or `clean`: an estimate, that noise
- * up to sigma is added to. *done receives the steps. */
+ * up to sigma is added to. *done receives the steps; d->seconds falls by the time, and is never 0
+ * then. */
 csrec_status csrec_denoiser_fit(csrec_denoiser *denoiser, const double *x, double sigma, bool clean,
                                 int64_t steps, csrec_call *call, int64_t *done, csrec_error *error);
 
