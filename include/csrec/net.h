@@ -138,11 +138,15 @@ CSREC_API csrec_status csrec_net_learn(int64_t count, const csrec_net_picture *p
                                        const csrec_net_learn_options *options, csrec_model **model,
                                        bool *stopped, csrec_error *error);
 
-/* Path of the learned prior that is installed with the library for pictures of so many channels, 0:
- * that for guides and frames, -1: that for renderings, -2: that for white noise, or else the gray
- * one, cut to `size` bytes; path may be NULL. Its folder is the one that the environment variable
- * CSREC_PRIORS names, without it share/csrecover beside the library, as that was installed,
- * packaged or built. false: there is none, and presets do without (csrec_doubt_prior). */
+/* Priors that are not for pictures of so many channels: for guides and frames, for renderings, and
+ * for white noise, without which the gray one serves. */
+enum { CSREC_PRIOR_BESIDE = 0, CSREC_PRIOR_RENDERED = -1, CSREC_PRIOR_NOISE = -2 };
+
+/* Path of the learned prior that is installed with the library for pictures of so many channels, or
+ * of those above, cut to `size` bytes; path may be NULL. Its folder is the one that the environment
+ * variable CSREC_PRIORS names, without it share/csrecover beside the library, as that was
+ * installed, packaged or built. false: there is none, and presets do without (csrec_doubt_prior).
+ */
 CSREC_API bool csrec_prior_installed(int64_t channels, size_t size, char *path);
 
 #ifdef __cplusplus

@@ -346,14 +346,14 @@ csrec_round csrec_active_round(csrec_active *a) {
     prune(a);
     int64_t found = look(a, &within, &without);
     if (found == 0 && within == 0.0) return CSREC_ROUND_DONE;
-    if (a->on.lambda == a->lambda && fmax(within, without) <= a->rough * a->lambda)
-        return CSREC_ROUND_ROUGH;
+    const bool at_end = a->on.lambda == a->lambda;
+    if (at_end && fmax(within, without) <= a->rough * a->lambda) return CSREC_ROUND_ROUGH;
     if (is_idle(a, fmax(within, without))) return end_rounds(a);
     if (found > a->on.room - a->on.size) return CSREC_ROUND_FULL;
     if (without >= within) join(a, found);
     if (csrec_run_stops(a->s->run)) return CSREC_ROUND_DONE;
     allow(a, CSREC_ACTIVE_ROUNDING);
-    csrec_l1_gram_solve(&a->on, 1e-2 * without);
+    csrec_l1_gram_solve(&a->on, fmax(1e-2 * without, at_end ? 0.5 * a->rough * a->lambda : 0.0));
     bool still = found == 0 && !moved(a);
     settle(a);
     return still ? end_rounds(a) : CSREC_ROUND_BETTER;

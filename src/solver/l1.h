@@ -21,6 +21,7 @@ typedef struct csrec_l1_gram {
     const csrec_dense_simd *simd;
     double L;     /* of the steps: at least ||G|| as far as they have shown; 0: none taken */
     double sigma; /* of the next proximal point of groups; 0: none taken */
+    double bare;  /* share of 1 / s that leaps leave out; else 0 */
     double near;  /* lambda of the last one */
     double *x0, *c0, *next, *c_next, *z, *c_z, *d, *slope; /* [room] */
     double *R;     /* [size][stride] Cholesky factor, lower */
@@ -57,6 +58,10 @@ void csrec_l1_groups_shrink(csrec_l1_gram *q);
 
 /* A proximal point by Newton's steps. True: another one would not help now. */
 bool csrec_l1_groups_newton(csrec_l1_gram *q);
+
+/* Newton's whole steps to where the miss is at most `enough`, from an x that is near. false: they
+ * do not lead there in a few; x is as it was. */
+bool csrec_l1_groups_leap(csrec_l1_gram *q, double enough);
 
 /* Shared with the other parts: the increase of the objective from x = z, where c was c_z;
  * c_v of v; R^T d = d. */

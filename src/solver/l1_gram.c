@@ -16,6 +16,9 @@
 #define CSREC_RESTRICTED_WORK 0x1p29
 enum { NEWTON_MOST = 1024, NEWTON_TRIES = 32, STEPS_LEAST = 30, STEPS_MOST = 1000 };
 
+/* Of lambda, the miss from which Newton's whole steps lead to the minimum of groups, as a rule. */
+#define LEAP_FROM 0.02
+
 csrec_status csrec_l1_gram_create(csrec_run *run, int64_t room, double lambda, csrec_pool *pool,
                                   csrec_l1_gram *q) {
     *q = (csrec_l1_gram){
@@ -174,7 +177,8 @@ static int64_t steps_of_newton(const csrec_l1_gram *q) {
 
 void csrec_l1_gram_solve(csrec_l1_gram *q, double enough) {
     if (q->parts == 1 && csrec_l1_signs_solve(q, enough)) return;
-    double k = (double)q->size, t;
+    double k = (double)q->size, t, miss;
+    bool leaps = q->parts > 1;
     int64_t most = (int64_t)(CSREC_RESTRICTED_WORK / (k * k + 1.0)), since = 0;
     if (most < STEPS_LEAST) most = STEPS_LEAST;
     if (most > STEPS_MOST) most = STEPS_MOST;
@@ -183,8 +187,13 @@ void csrec_l1_gram_solve(csrec_l1_gram *q, double enough) {
     q->L = fmax(q->L, estimate_norm(q));
     if (!(q->L > 0.0)) return;
     start_steps(q, &t);
-    for (int64_t i = 0; i < most && csrec_l1_gram_miss(q) > enough; i++) {
+    for (int64_t i = 0; i < most && (miss = csrec_l1_gram_miss(q)) > enough; i++) {
         if (csrec_run_stops(q->run)) break;
+        if (leaps && i % 8 == 0 && miss < LEAP_FROM * q->lambda) {
+            if (csrec_l1_groups_leap(q, enough)) break;
+            start_steps(q, &t);
+            leaps = false;
+        }
         step(q, &t);
         if (++since % 8 || since < steps_of_newton(q)) continue;
         for (int tries = 0; tries < NEWTON_TRIES && !csrec_l1_groups_newton(q); tries++)

@@ -29,8 +29,12 @@
 #define GROUPS_MOST  1e10
 #define GROUPS_RAISE 10.0
 
+/* Of leaps: sigma, which only tells p, and the share of 1 / s that M keeps. */
+#define GROUPS_LEAP 10.0
+#define GROUPS_HELD 1e-4
+
 /* Newton's steps for a proximal point, halvings of a step, and columns that one moves. */
-enum { STEPS_MOST = 10, HALVINGS = 30, MOVED_MOST = 1024 };
+enum { STEPS_MOST = 10, LEAPS_MOST = 9, HALVINGS = 30, MOVED_MOST = 1024 };
 
 /* The error of a proximal point as a share of the way to it; and of p beside z, below which z
  * leads. */
@@ -41,19 +45,23 @@ static double size_at(const csrec_l1_gram *q, const double *v, int64_t j) {
     return csrec_entry_size(q->parts, v + j);
 }
 
-double csrec_l1_groups_miss(const csrec_l1_gram *q) {
+static double miss_at(const csrec_l1_gram *q, const double *x, const double *c) {
     const int64_t parts = q->parts;
     double worst = 0.0;
     for (int64_t j = 0; j < q->size; j += parts) {
-        double size = size_at(q, q->x, j), square = 0.0;
+        double size = size_at(q, x, j), square = 0.0;
         for (int64_t p = j; p < j + parts; p++) {
-            double off = size > 0.0 ? q->c[p] - q->lambda * (q->x[p] / size) : q->c[p];
+            double off = size > 0.0 ? c[p] - q->lambda * (x[p] / size) : c[p];
             square += off * off;
         }
         double miss = sqrt(square) - (size > 0.0 ? 0.0 : q->lambda) - q->allowed[j];
         if (miss > worst) worst = miss;
     }
     return worst;
+}
+
+double csrec_l1_groups_miss(const csrec_l1_gram *q) {
+    return miss_at(q, q->x, q->c);
 }
 
 void csrec_l1_groups_shrink(csrec_l1_gram *q) {
@@ -69,12 +77,13 @@ static double reach(const csrec_l1_gram *q, int64_t j) {
     return square > 0.0 ? q->sigma / square : 0.0;
 }
 
-/* to = soft(x + s (c_z - t slope), s lambda) */
-static void soften(const csrec_l1_gram *q, double t, const double *slope, double *to) {
+/* to = soft(from + s (c_z - t slope), s lambda) */
+static void soften(const csrec_l1_gram *q, const double *from, double t, const double *slope,
+                   double *to) {
     for (int64_t j = 0; j < q->size; j += q->parts) {
         const double s = reach(q, j);
         for (int64_t p = j; p < j + q->parts; p++)
-            to[p] = q->x[p] + s * (slope ? q->c_z[p] - t * slope[p] : q->c_z[p]);
+            to[p] = from[p] + s * (slope ? q->c_z[p] - t * slope[p] : q->c_z[p]);
         csrec_entry_shorten(q->parts, s > 0.0 ? s * q->lambda : INFINITY, to + j);
     }
 }
@@ -97,11 +106,13 @@ static double bent(const csrec_l1_gram *q, int64_t i, int64_t j) {
            q->lambda / size * (own - (q->next[i] / size) * (q->next[j] / size));
 }
 
-/* The entry of G + M between the columns at `at` and i <= at of `free`. */
+/* The entry of G + M, or of what is `bare` of it, between the columns at `at` and i <= at of
+ * `free`. */
 static double entry(const csrec_l1_gram *q, int64_t at, int64_t i) {
     const int64_t j = q->free[at], other = q->free[i];
     const double own = q->G[j * q->stride + other];
-    return i < at / q->parts * q->parts ? own : own + bent(q, other, j);
+    if (i < at / q->parts * q->parts) return own;
+    return own + bent(q, other, j) - (i == at ? q->bare / reach(q, j / q->parts * q->parts) : 0.0);
 }
 
 /* Entries first .. end - 1 of row `at` of R; sum [end - first]: products of that row and theirs,
@@ -156,7 +167,7 @@ static double off_at(const csrec_l1_gram *q, int64_t group, int64_t p) {
            (q->z[p] - q->x[p]) / reach(q, group);
 }
 
-/* Newton's step from z, and slope = G d. */
+/* Newton's step from z; slope is scratch. */
 static void direction(csrec_l1_gram *q, bool near, int64_t k, double *d, double *slope) {
     double *right = q->d;
     for (int64_t j = 0; j < q->size; j++)
@@ -172,7 +183,6 @@ static void direction(csrec_l1_gram *q, bool near, int64_t k, double *d, double 
     }
     csrec_l1_gram_solve_back(q, k, right);
     for (int64_t i = 0; i < k; i++) d[q->free[i]] = right[i];
-    multiply(q, d, slope);
 }
 
 /* The longest of 1, 1/2, 1/4, ... at which f falls by a share of what its slope promises, but for
@@ -188,7 +198,7 @@ static double length(csrec_l1_gram *q, const double *d, const double *slope) {
     if (!(gain > 0.0) || !isfinite(gain)) return 0.0;
     for (int i = 0; i < HALVINGS; i++, t *= 0.5) {
         double rise = t * (along + 0.5 * t * curved);
-        soften(q, t, slope, q->d);
+        soften(q, q->x, t, slope, q->d);
         for (int64_t j = 0; j < q->size; j++)
             if (q->d[j] != 0.0 || q->next[j] != 0.0)
                 rise += 0.5 * (q->d[j] - q->next[j]) * (q->d[j] + q->next[j]) /
@@ -236,12 +246,13 @@ static double off(const csrec_l1_gram *q, double *way) {
 static bool step(csrec_l1_gram *q, double *miss, double *way) {
     const size_t bytes = (size_t)q->size * sizeof *q->z;
     double *d = q->c_next, before = *miss;
-    soften(q, 0.0, NULL, q->next);
+    soften(q, q->x, 0.0, NULL, q->next);
     const bool near = is_near(q);
     const int64_t k = list_used(q);
     if (k > MOVED_MOST) return false;
     factor(q, k);
     direction(q, near, k, d, q->slope);
+    multiply(q, d, q->slope);
     const double t = near ? 1.0 : length(q, d, q->slope);
     for (int64_t j = 0; j < q->size; j++) q->z[j] += t * d[j];
     csrec_l1_gram_gradient(q, q->z, q->c_z);
@@ -268,6 +279,31 @@ static bool take(csrec_l1_gram *q, double before) {
     memcpy(q->x, q->z, bytes);
     memcpy(q->c, q->c_z, bytes);
     return false;
+}
+
+/* Whole steps, of the natural residual x - p(x): x is where the last step led, and M has hardly a
+ * 1 / s, which only keeps columns that depend on each other apart. */
+bool csrec_l1_groups_leap(csrec_l1_gram *q, double enough) {
+    const size_t bytes = (size_t)q->size * sizeof *q->z;
+    const double sigma = q->sigma, before = csrec_l1_groups_miss(q);
+    double *d = q->c_next, miss = before;
+    memcpy(q->z, q->x, bytes);
+    memcpy(q->c_z, q->c, bytes);
+    q->sigma = GROUPS_LEAP;
+    q->bare = 1.0 - GROUPS_HELD;
+    for (int i = 0; i < LEAPS_MOST && miss > enough && !csrec_run_stops(q->run); i++) {
+        soften(q, q->z, 0.0, NULL, q->next);
+        const int64_t k = list_used(q);
+        if (k > MOVED_MOST) break;
+        factor(q, k);
+        direction(q, false, k, d, q->slope);
+        for (int64_t j = 0; j < q->size; j++) q->z[j] += d[j];
+        csrec_l1_gram_gradient(q, q->z, q->c_z);
+        miss = miss_at(q, q->z, q->c_z);
+    }
+    q->sigma = sigma;
+    q->bare = 0.0;
+    return miss <= enough && take(q, before);
 }
 
 bool csrec_l1_groups_newton(csrec_l1_gram *q) {

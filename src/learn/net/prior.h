@@ -18,11 +18,9 @@
 /* The environment variable that names a folder of priors. */
 #define CSREC_PRIORS "CSREC_PRIORS"
 
-enum { CSREC_PRIOR_CHANNELS = 16, CSREC_PRIOR_RENDERED = -1, CSREC_PRIOR_NOISE = -2 };
+enum { CSREC_PRIOR_CHANNELS = 16 };
 
-/* Reads the prior that csrec_prior_installed finds, 0: that for guides and frames;
- * CSREC_PRIOR_RENDERED: that for renderings; CSREC_PRIOR_NOISE: that for pictures with white noise,
- * or else the gray one. CSREC_FILE: there is none, with the remedy. */
+/* Reads the prior that csrec_prior_installed finds. CSREC_FILE: there is none, with the remedy. */
 csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error *error);
 
 /* The folder that the user names; NULL: none. */

@@ -61,7 +61,7 @@ static bool find(const char *name, char path[PATH_ROOM]) {
 
 static bool find_prior(int64_t channels, char path[PATH_ROOM]) {
     if (channels == CSREC_PRIOR_RENDERED) return find("prior-rendered.npz", path);
-    if (channels == 0) return find("prior-beside.npz", path);
+    if (channels == CSREC_PRIOR_BESIDE) return find("prior-beside.npz", path);
     if (channels == CSREC_PRIOR_NOISE && find("prior-noise.npz", path)) return true;
     return (channels == 3 && find("prior-colour.npz", path)) || find("prior-gray.npz", path);
 }
@@ -90,7 +90,7 @@ csrec_status csrec_prior_find(int64_t channels, csrec_model **model, csrec_error
     char path[PATH_ROOM];
     if (find_prior(channels, path)) return read_prior(path, model, error);
     const char *const kind = channels == CSREC_PRIOR_RENDERED ? "rendered"
-                             : channels == 0                  ? "beside"
+                             : channels == CSREC_PRIOR_BESIDE ? "beside"
                                                               : "net";
     const char *named = csrec_prior_named(), *file = strcmp(kind, "net") == 0 ? "gray" : kind;
     if (named)

@@ -13,8 +13,9 @@ const double cli_chart_width = 420.0, cli_chart_height = 300.0;
 /* TOP: of the title and the vertical label; the legend is below, with rows of height ROW. */
 enum { LEFT = 56, RIGHT = 28, TOP = 52, BOTTOM = 44, ROW = 18, TICKS = 24 };
 
-/* Width of a character of a legend, about, and of its line. */
-static const double LETTER = 7.5, LINE = 24.0;
+/* Width of a character, about, and of the line of a legend; the base of a number below the axis,
+ * so far that it is below the lowest number beside it. */
+static const double LETTER = 7.5, LINE = 24.0, BELOW = 18.0;
 
 /* One direction of the chart: values become positions. */
 typedef struct axis {
@@ -109,6 +110,7 @@ static void put_number(char *text, size_t size, double value) {
 
 static void draw_axes(const cli_chart *chart, cli_canvas *canvas, const axis *x, const axis *y) {
     char number[32];
+    double end = 0.0; /* of the last number below the axis: the next that it meets is left out */
     for (int k = 0; k < y->ticks; k++) {
         double at = place(y, y->tick[k]);
         canvas->line(canvas, (double[]){x->at_low, at}, (double[]){x->at_high, at}, CLI_INK_GRID,
@@ -122,7 +124,10 @@ static void draw_axes(const cli_chart *chart, cli_canvas *canvas, const axis *x,
             canvas->line(canvas, (double[]){at, y->at_low}, (double[]){at, y->at_high},
                          CLI_INK_GRID, false);
         put_number(number, sizeof number, x->tick[k]);
-        canvas->text(canvas, (double[]){at, y->at_low + 16}, CLI_MIDDLE, number);
+        const double half = 0.5 * LETTER * (double)strlen(number);
+        if (at - half < end) continue;
+        canvas->text(canvas, (double[]){at, y->at_low + BELOW}, CLI_MIDDLE, number);
+        end = at + half;
     }
     canvas->line(canvas, (double[]){x->at_low, y->at_low}, (double[]){x->at_high, y->at_low},
                  CLI_INK_TEXT, false);

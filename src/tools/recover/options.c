@@ -257,8 +257,8 @@ static bool may_use_prior(const cli_request *request) {
 
 static csrec_status read_prior(char text[CLI_CONTENTS_ROOM], csrec_error *error) {
     enum { KINDS = 5 };
-    static const int64_t kinds[KINDS] = {1, 3, 0, -1,
-                                         -2}; /* gray, colour, beside, renderings, noise */
+    static const int64_t kinds[KINDS] = {1, 3, CSREC_PRIOR_BESIDE, CSREC_PRIOR_RENDERED,
+                                         CSREC_PRIOR_NOISE};
     char path[KINDS][4096];
     const char *paths[KINDS];
     int n = 0;
