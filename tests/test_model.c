@@ -2,6 +2,7 @@
 /* test_model.c - model files: written, read, read by NumPy, and refused by name. */
 #include "io_file.h"
 
+#include "base/half.h"
 #include "files/npz/npz.h"
 
 SEED(seed);
@@ -70,6 +71,21 @@ static csrec_status create(const char *kind, const parts *p, csrec_model **model
     const csrec_array *arrays[12];
     for (int i = 0; i < p->n; i++) arrays[i] = &p->arrays[i];
     return csrec_model_create(kind, p->n, p->names, arrays, model, error);
+}
+
+/* Weights of 16 bits: each number is its own nearest, 0 and those below 2^-14 included; between
+ * two, the nearer. */
+TEST(halves_are_the_nearest) {
+    for (uint32_t bits = 0; bits < 0x10000; bits++) {
+        float value = csrec_half_value((uint16_t)bits);
+        if (isnan(value)) continue;
+        assert_int_equal(csrec_half_bits(value), bits);
+        if ((bits & 0x7fff) >= 0x7bff) continue;
+        float next = csrec_half_value((uint16_t)(bits + 1));
+        assert_int_equal(csrec_half_bits(value + 0.49f * (next - value)), bits);
+        assert_int_equal(csrec_half_bits(value + 0.51f * (next - value)), bits + 1);
+        assert_int_equal(csrec_half_bits(value + 0.5f * (next - value)), bits + (bits & 1));
+    }
 }
 
 TEST(what_is_written_is_read) {

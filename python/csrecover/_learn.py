@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models from data: components, mixtures, filters and networks."""
+"""Models from data: components and mixtures."""
 from __future__ import annotations
 
 from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, flag, pair, scalar, seed_of, whole, word
+from ._arguments import SEED, as_tuple, pair, scalar, seed_of, whole, word
 from ._errors import ArgumentError, Stopped
 from ._library import check, ffi, lib, new_error, new_shape, pointer, real, unmasked
 from ._models import Model
@@ -163,133 +163,3 @@ def learn_gmm(data: Any, components: int = 20, *, start: str = "kmeans", rounds:
                   rounds=whole(rounds, "rounds"), tolerance=scalar(tolerance, "tolerance"),
                   least=scalar(least, "least"), seed=seed_of(seed, rng),
                   **({} if resume is None else {"from": resume._handle}))
-
-
-def _net_pictures(pictures: Any, masks: Any) -> tuple[list[np.ndarray], list[Any]]:
-    """[H, W] or [H, W, C] arrays, and a mask or None for each."""
-    single = isinstance(pictures, np.ndarray)
-    found = [real(p, "picture") for p in ([pictures] if single else pictures)]
-    known = [None] * len(found) if masks is None else [
-        np.asarray(unmasked(mask, "mask")) != 0 for mask in ([masks] if single else masks)]
-    if not found or len(known) != len(found):
-        raise ArgumentError(f"{len(found)} pictures and {len(known)} masks; give at least one "
-                            "picture, and a mask for each or none")
-    for picture, mask in zip(found, known):
-        if picture.ndim not in (2, 3) or (mask is not None and mask.shape != picture.shape[:2]):
-            raise ArgumentError(f"picture has shape {picture.shape}; give [H, W] or [H, W, 3], a "
-                                "list of several, and masks [H, W]")
-        if picture.ndim != found[0].ndim or picture.shape[2:] != found[0].shape[2:]:
-            raise ArgumentError(f"pictures have shapes {found[0].shape} and {picture.shape}; give "
-                                "pictures of as many channels each")
-    return found, known
-
-
-def _tones(found: list[np.ndarray], known: list[Any],
-           scale: Optional[tuple[float, float]]) -> tuple[float, float]:
-    """Values of black and white."""
-    if scale is not None:
-        black, white = pair(scale, "scale")
-    elif all(picture.dtype.kind == "u" for picture in found):
-        black, white = 0.0, float(max(np.iinfo(picture.dtype).max for picture in found))
-    else:
-        seen = [part for picture, mask in zip(found, known)
-                if (part := picture if mask is None else picture[mask]).size]
-        black = min((float(part.min()) for part in seen), default=0.0)
-        white = max((float(part.max()) for part in seen), default=1.0)
-        white += black == white
-    if not (np.isfinite([black, white]).all() and black != white):
-        raise ArgumentError(f"scale = ({black:g}, {white:g}); give finite values of black and white "
-                            "that differ")
-    return black, white
-
-
-def _net_rows(found: list[np.ndarray], known: list[Any],
-              tones: tuple[float, float]) -> tuple[Any, list[Any]]:
-    """csrec_net_picture[] from 0 to 255, and what it points to."""
-    made, keep = ffi.new("csrec_net_picture[]", len(found)), []
-    for row, picture, mask in zip(made, found, known):
-        values = (picture.astype(np.float64) - tones[0]) * (255.0 / (tones[1] - tones[0]))
-        planes = np.ascontiguousarray(np.atleast_3d(values).transpose(2, 0, 1), np.float32)
-        keep += [planes, pointer(planes, "float")]
-        row.height, row.width, row.values = (*picture.shape[:2], keep[-1])
-        if mask is not None:
-            keep.append(np.ascontiguousarray(mask, np.uint8))
-            keep.append(pointer(keep[-1], "uint8_t"))
-            row.known = keep[-1]
-    return made, keep
-
-
-def learn_net(pictures: Any, masks: Any = None, *, channels: Optional[int] = None,
-              minutes: float = 0.0, steps: int = 0, batch: int = 64, patch: int = 128,
-              rate: float = 1e-4, scale: Optional[tuple[float, float]] = None,
-              start: Optional[Model] = None, seed: int = SEED, rng: Any = None,
-              exact: bool = False, callback: Optional[Callback] = None, progress: Any = None,
-              threads: int = 0, backend: str = "auto") -> Model:
-    """A prior, a network that completes pictures, adapted to given ones.
-
-    Parameters
-    ----------
-    pictures : array_like or list of array_like
-        [H, W] or [H, W, 3], or a list of such arrays of any sizes
-    masks : array_like or list of array_like, optional
-        [H, W] for each picture: true where known; None: all are
-    channels : int, optional
-        1 or 3: those of the pictures
-    minutes, steps
-        end after so much time or so many steps, whichever is first; default: 10 minutes
-    batch, patch : int, optional
-        pictures in a step, and their edge, a multiple of 8
-    rate : float, optional
-        of Adam at its peak
-    scale : (float, float), optional
-        values of black and white; default: the range of unsigned integers, else of what is known
-    start : Model, optional
-        a model of kind 'net' to go on from; default: the installed prior for so many channels
-    seed, rng : int, Generator or RandomState, optional
-        draws the steps; rng: in its place a Generator, a RandomState or a number
-    exact : bool, optional
-        on a device, multiply as accurately as floats
-    callback : callable, optional
-        called with a :class:`Progress`; a true result stops, with the weights so far
-    progress : bool or tqdm, optional
-        True, or a bar of tqdm, shows how far it is
-    threads, backend
-        as of :func:`learn_pca`
-
-    Returns
-    -------
-    model : Model
-        of kind 'net', as ``model`` of :func:`csrecover.recover`
-
-    Notes
-    -----
-    With ``steps`` and no ``minutes`` the result does not depend on the threads. The project
-    training/ of the source trains priors from nothing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> picture = np.add.outer(np.arange(32), np.arange(32)) * 4.0
-    >>> csrecover.learn_net(picture, steps=1, batch=1, patch=32).kind
-    'net'
-    """
-    found, known = _net_pictures(pictures, masks)
-    rows, keep = _net_rows(found, known, _tones(found, known, scale))
-    own = found[0].shape[2] if found[0].ndim == 3 else 1
-    if channels not in (None, own):
-        raise ArgumentError(f"channels = {channels}; the pictures have {own}")
-    keep.append(ffi.new("char[]", word(backend, "backend")))
-    options = ffi.new("csrec_net_learn_options *", {
-        "channels": own, "minutes": scalar(minutes, "minutes"), "steps": whole(steps, "steps"),
-        "batch": whole(batch, "batch"), "patch": whole(patch, "patch"), "rate": scalar(rate, "rate"),
-        "seed": seed_of(seed, rng), "threads": whole(threads, "threads"), "backend": keep[-1],
-        "exact": flag(exact, "exact"), **({} if start is None else {"from": start._handle})})
-    model, stopped, error = ffi.new("csrec_model **"), ffi.new("bool *"), new_error()
-    with Watch(callback, progress) as watch:
-        options.progress = watch.function
-        status = lib.csrec_net_learn(len(found), rows, options, model, stopped, error)
-        made = None if status else Model._of(model[0])
-    check(status, error)
-    del keep
-    assert made is not None
-    return made
