@@ -78,8 +78,6 @@ TEST(no_output_replaces_an_input) {
     check_untouched("$S gray.png -o n.npz -r 0.3 -m gray.png", 2, "--mask-out gray.png and input");
     check_untouched("$L pca gray.png -o n.npz --plot gray.png", 2, "--plot gray.png and input");
     check_untouched("$R q.npz -s 1 -o z.png --plot z.png", 2, "z.png");
-    run_well("$L net gray.png -o own.npz --steps 1 -B 1 -p 16 -q && "
-             "$L net gray.png -o own.npz --resume ./own.npz --steps 1 -B 1 -p 16 -q");
 }
 
 TEST(temporaries_of_killed_runs_are_removed) {

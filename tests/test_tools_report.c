@@ -117,8 +117,8 @@ static void has_groups(const char *tool) {
 }
 
 TEST(short_help_and_groups) {
-    static const char *const tools[] = {"$S",     "$R",       "$L pca",       "$L gmm",
-                                        "$L net", "$B phase", "$B coherence", "$L info"};
+    static const char *const tools[] = {"$S",       "$R",           "$L pca",
+                                        "$B phase", "$B coherence", "$L info"};
     is_a_screen("$L");
     is_a_screen("$B");
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check  # noqa: E402
 import data  # noqa: E402
 import network  # noqa: E402
+import own  # noqa: E402
 import pictures  # noqa: E402
 import sampling  # noqa: E402
 import scenes  # noqa: E402
@@ -272,6 +273,28 @@ def test_a_tiny_network_learns(seed, tmp_path):
     assert mse[1] < 0.5 * mse[0]
 
 
+def test_own_pictures_are_cut_and_reflected(seed, tmp_path):
+    """Each part is one of a picture's, in the order of its pixels; units do not matter."""
+    ramp = np.add.outer(64 * np.arange(40), np.arange(33)).astype(np.uint16)
+    np.save(tmp_path / "ramp.npy", ramp)
+    np.save(tmp_path / "low.npy", np.arange(12.0).reshape(3, 4) - 5)
+    both = own.OwnData("cpu", [tmp_path / "ramp.npy", tmp_path / "low.npy"], size=32, slots=3, side=64)
+    of_ramp, of_low = [], []
+    for part in both.pictures(Draws("cpu", seed), 64)[:, 0].numpy():
+        values = np.rint(part * (65535 / 255)).astype(int)
+        (of_ramp if values[1, 0] - values[0, 0] == 64 else of_low).append((part, values))
+    assert of_ramp and of_low
+    for _, values in of_ramp:
+        y, x = divmod(values[0, 0], 64)
+        np.testing.assert_array_equal(values, ramp[y:y + 32, x:x + 32])
+    wanted = np.pad(np.arange(12.0).reshape(3, 4) * 255 / 11, ((0, 29), (0, 28)), "symmetric")
+    for part, _ in of_low:
+        np.testing.assert_allclose(part, wanted, rtol=1e-6)
+    train.main(["-o", str(tmp_path / "own.npz"), "--steps", "2", *TINY, "--pictures",
+                str(tmp_path / "ramp.npy")])
+    assert network.read(tmp_path / "own.npz")[1] == 1
+
+
 def test_it_goes_on_from_a_checkpoint(tmp_path, capsys):
     whole = run(tmp_path, "whole", 14)
     state = ["--checkpoint", str(tmp_path / "state.pt")]
@@ -297,10 +320,14 @@ def test_what_is_trained_recovers_a_picture(tmp_path):
 
 def test_wrong_input_is_one_line(tmp_path):
     (tmp_path / "state.pt").write_bytes(b"nothing")
+    np.save(tmp_path / "line.npy", np.zeros(5))
     for more, words in ((["--patch", "20"], "--patch 20: must be a multiple of 8"),
                         (["--batch", "0"], "--batch 0: must be at least 1"),
                         (["--rate", "2"], "--rate"),
                         (["--from", str(tmp_path / "no.npz")], "no.npz"),
+                        (["--pictures", str(tmp_path / "state.pt")], "takes .npy files"),
+                        (["--pictures", str(tmp_path / "line.npy")], "has shape (5,)"),
+                        (["--pictures", "a.npy", "--denoise"], "omit"),
                         (["--checkpoint", str(tmp_path / "state.pt")], "not a checkpoint")):
         with pytest.raises(train.Fault) as found:
             run(tmp_path, "bad", 1, *more)

@@ -22,6 +22,7 @@ import torch.distributed as dist
 import network
 from beside import BesideData
 from data import Ahead, Data, DenoiseData
+from own import OwnData
 from rays import RenderedData
 from starts import Fault, made, started
 
@@ -261,6 +262,7 @@ def train(t, stop):
                 "reuse": o.reuse, "slots": o.slots, "side": 256 if o.patch > 64 else 64}
     data = (RenderedData(t.device, **settings) if o.renderings else
             BesideData(t.device, *o.beside, **settings) if any(o.beside) else
+            OwnData(t.device, o.pictures, channels=o.channels, **settings) if o.pictures else
             (DenoiseData if o.denoise else Data)(t.device, channels=o.channels, **settings))
     with torch.no_grad():
         record = Record(t, data)
@@ -313,6 +315,8 @@ def parsed(arguments=None):
     add("--renderings", action="store_true", help="for radiance of few rays, noisy and sparse, "
         "with albedo, normals and depth")
     add("--denoise", action="store_true", help="whole pictures with white noise alone")
+    add("--pictures", nargs="+", metavar="FILE.npy", help="parts of these, [H, W] or [H, W, 3], in place "
+        "of synthetic ones; with --from a prior is adapted to them")
     add("--width", help="channels of the largest size, 32, with twice as many at each smaller one; or of "
         "each, such as 48,80,144,256. Weights of --from are widened to it")
     add("--blocks", type=int, default=2, help="at each size; default: 2")
@@ -351,6 +355,9 @@ def parsed(arguments=None):
         o.channels = 3
     if any(o.beside) and o.channels > 1:
         raise Fault(f"--channels {o.channels}: frames and guides are for one channel")
+    if o.pictures and (any(o.beside) or o.renderings or o.denoise):
+        raise Fault("--pictures: for a single picture's samples alone; omit --frames, --guides, "
+                    "--renderings and --denoise")
     if o.patch % 8:
         raise Fault(f"--patch {o.patch}: must be a multiple of 8")
     if not 0 < o.rate <= 1 or not 0 <= o.average < 1 or (not o.steps and not o.minutes > 0):

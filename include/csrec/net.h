@@ -103,41 +103,6 @@ CSREC_API csrec_status csrec_net_step(csrec_net *net, const csrec_net_adam *adam
 
 /* ------------------------------------------------------------------ priors -------------------- */
 
-/* A picture to learn from, whole or sampled, its range from black to white being 0 to 255. */
-typedef struct csrec_net_picture {
-    int64_t height, width;
-    const float *values;  /* [channels][height][width], finite where known */
-    const uint8_t *known; /* [height][width], not 0: a sample; NULL: all are */
-} csrec_net_picture;
-
-/* Zero-initialised fields mean the defaults. */
-typedef struct csrec_net_learn_options {
-    int64_t channels;        /* of the pictures, 1 or 3; 0: those of `from`, else 1 */
-    double minutes;          /* time to train; 0: by steps alone */
-    int64_t steps;           /* at most; 0: by minutes alone. Both 0: 10 minutes */
-    int64_t batch, patch;    /* pictures in a step, 0: 64; their side, a multiple of 8; 0: 128 */
-    double rate;             /* of Adam at its peak; 0: 1e-4 */
-    const csrec_model *from; /* of kind net: goes on from its weights; NULL: the installed prior
-                                for so many channels */
-    uint64_t seed;
-    int threads;                /* 0: all cores */
-    const char *backend;        /* NULL or "auto": a device if there is one */
-    bool exact;                 /* on a device, products as accurate as float in place of tf32 */
-    csrec_progress_fn progress; /* may be NULL; true: stop, with the weights so far */
-    void *context;
-} csrec_net_learn_options;
-
-/* Adapts a prior for csrecover, a model of kind net, to pictures; training/ of the source trains
- * one from nothing. Each step draws parts of the pictures, the positions that are known (1 to 100 %
- * of them, in patterns, lines, holes) and the noise on them, and takes a step of Adam on the mean
- * over parts of log(mean squared error where it is unknown + 1e-4) in normal values, and on the
- * likelihood of the errors under the variances that the network predicts. The model has the running
- * mean of the weights, in 16 bits. With `steps` and no `minutes` the result is the same for any
- * number of threads. stopped may be NULL. */
-CSREC_API csrec_status csrec_net_learn(int64_t count, const csrec_net_picture *pictures,
-                                       const csrec_net_learn_options *options, csrec_model **model,
-                                       bool *stopped, csrec_error *error);
-
 /* Priors that are not for pictures of so many channels: for guides and frames, for renderings, and
  * for white noise, without which the gray one serves. */
 enum { CSREC_PRIOR_BESIDE = 0, CSREC_PRIOR_RENDERED = -1, CSREC_PRIOR_NOISE = -2 };

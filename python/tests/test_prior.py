@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Priors: networks adapted to pictures, and recovery with them."""
+"""Recovery with priors."""
 import warnings
 
 import numpy as np
@@ -8,57 +8,11 @@ from conftest import fresh_prior, picture
 
 import csrecover as cs
 
-TINY = {"batch": 2, "patch": 16, "rate": 6e-4, "backend": "cpu"}
-
-
-def test_pictures_train(rng):
-    seed, start, truth = int(rng.integers(1 << 40)), fresh_prior(rng), picture(rng, 40)
-    model = cs.learn_net(truth, steps=3, seed=seed, start=start, **TINY)
-    assert model.kind == "net" and model.text("backend") == "cpu"
-    assert set(model) == {"layers", "weights", "channels", "loss", "psnr"}
-    assert model["loss"].shape == model["psnr"].shape == (3,) and model["channels"] == 1
-    # Weights are numbers of 16 bits.
-    np.testing.assert_array_equal(model["weights"], model["weights"].astype(np.float16))
-    again = cs.learn_net(truth, steps=3, seed=seed, start=start, threads=1, **TINY)
-    for name in model:
-        np.testing.assert_array_equal(model[name], again[name])
-
-
-def test_zeros_stay_zeros(rng):
-    """At the first call nothing is trained: the last layer, of 2 x 4 x 9 weights, is 0."""
-    model = cs.learn_net(picture(rng, 32), steps=3, callback=lambda progress: True,
-                         start=fresh_prior(rng), **TINY)
-    assert "loss" not in model
-    np.testing.assert_array_equal(model["weights"][-74:], [0] * 73 + [-2])
-
-
-def test_own_pictures_and_going_on(rng):
-    colour = np.stack([picture(rng, 40), picture(rng, 40), picture(rng, 40)], axis=-1)
-    masks = [rng.random((40, 40)) < 0.5, rng.random((9, 12)) < 0.7]
-    shown = [colour.copy(), colour[:9, :12].copy()]
-    for each, mask in zip(shown, masks):
-        each[~mask] = np.nan
-    model = cs.learn_net(shown, masks, steps=2, start=fresh_prior(rng, 3), **TINY)
-    assert model["channels"] == 3
-    other = cs.learn_net(colour.astype(np.uint8), steps=1, start=model,
-                         **{**TINY, "rate": 1e-9})
-    np.testing.assert_array_equal(other["layers"], model["layers"])
-    np.testing.assert_allclose(other["weights"], model["weights"], rtol=0, atol=1e-6)
-
-
-def test_units_do_not_matter(rng):
-    """Pictures in other units, black and white told: the same numbers, in powers of two exactly."""
-    truth = np.round(picture(rng, 32)).astype(np.uint8)
-    start = fresh_prior(rng)
-    one = cs.learn_net(truth, steps=2, start=start, **TINY)
-    other = cs.learn_net(truth * 4.0, scale=(0, 1020), steps=2, start=start, **TINY)
-    np.testing.assert_array_equal(one["weights"], other["weights"])
-
 
 def test_priors_recover(rng, tmp_path):
     truth = picture(rng, 48)
     mask = rng.random(truth.shape) < 0.4
-    model = cs.learn_net(truth, mask, steps=4, start=fresh_prior(rng), **TINY)
+    model = fresh_prior(rng)
     model.write(tmp_path / "prior.npz")
     again = cs.read_model(tmp_path / "prior.npz")
     same = cs.Model("net", dict(model))
@@ -77,43 +31,6 @@ def test_priors_recover(rng, tmp_path):
     assert 0 < info.iterations < 1000000 and np.isfinite(short).all()
     with pytest.raises(cs.CsrecError, match="minutes"):
         cs.recover(truth[mask], mask=mask, method="frames", minutes=1)
-
-
-def test_callbacks_stop_a_training(rng):
-    told = []
-
-    def stop(progress):
-        told.append(progress)
-        return len(told) > 3
-    start = fresh_prior(rng)
-    model = cs.learn_net(picture(rng, 32), steps=1000000, callback=stop, start=start, **TINY)
-    assert model.kind == "net" and len(told) == 4
-    assert all(progress.stage.startswith("training") for progress in told)
-    with pytest.raises(ZeroDivisionError):
-        cs.learn_net(picture(rng, 32), steps=1000000, callback=lambda progress: 1 // 0,
-                     start=start, **TINY)
-
-
-def test_refusals(rng):
-    truth = picture(rng, 32)
-    pca = cs.learn_pca(rng.standard_normal((30, 5)), components=2)
-    colour = fresh_prior(rng, 3)
-    broken = truth.copy()
-    broken[3, 4] = np.nan
-    for pattern, call in (
-            ("patch = 20", lambda: cs.learn_net(truth, steps=1, patch=20)),
-            ("pictures have 1", lambda: cs.learn_net(truth, steps=1, channels=3)),
-            ("as many channels", lambda: cs.learn_net([truth, np.ones((5, 6, 3))], steps=1)),
-            ("shape", lambda: cs.learn_net(np.ones(5), steps=1)),
-            ("masks", lambda: cs.learn_net([truth, truth], [truth > 0], steps=1)),
-            ("at least one", lambda: cs.learn_net([], steps=1)),
-            ("scale", lambda: cs.learn_net(truth, steps=1, scale=(1, 1))),
-            ("finite", lambda: cs.learn_net(broken, steps=1, scale=(0, 255))),
-            ("kind pca", lambda: cs.learn_net(truth, steps=1, start=pca)),
-            ("3 channels", lambda: cs.learn_net(truth, steps=1, start=colour)),
-            ("auto, cpu", lambda: cs.learn_net(truth, steps=1, backend="gpu"))):
-        with pytest.raises((cs.ArgumentError, cs.DataError), match=pattern):
-            call()
 
 
 def test_weights_of_8_bits(rng, tmp_path):

@@ -83,14 +83,6 @@ static bool is_same(const place *a, const place *b) {
     return a->node == b->node && a->device == b->device && strcmp(a->rest, b->rest) == 0;
 }
 
-static bool may_alias(const cli_path *a, const cli_path *b) {
-    return a->may_alias && b->option && strcmp(a->may_alias, b->option) == 0;
-}
-
-static bool conflict(const cli_path *a, const cli_path *b) {
-    return a->written && !may_alias(b, a);
-}
-
 static void describe(const cli_path *path, char text[400]) {
     snprintf(text, 400, "%s%s %.150s%s%.150s%s", path->option ? "--" : "",
              path->option ? path->option : "input", path->path, path->of ? " (of " : "",
@@ -114,8 +106,7 @@ static int compare(const cli_tool *tool, const place *places, int n) {
         for (int k = i + 1;
              k < n && places[i].node && places[i].path->written && is_same(&places[i], &places[k]);
              k++)
-            if (conflict(places[i].path, places[k].path))
-                return refuse(tool, places[i].path, places[k].path);
+            return refuse(tool, places[i].path, places[k].path);
     return CLI_CONTINUE;
 }
 
@@ -160,7 +151,6 @@ int cli_alias_check(const cli_tool *tool, const void *arguments) {
         if (o->type != CLI_READ && o->type != CLI_WRITE) continue;
         const char *path = *(const char *const *)field(arguments, o->offset);
         cli_paths_add(&paths, &(cli_path){.option = o->name,
-                                          .may_alias = o->may_alias,
                                           .path = (char *)(uintptr_t)path,
                                           .written = o->type == CLI_WRITE});
     }

@@ -72,7 +72,6 @@ typedef struct cli_option {
     const char *(*instead)(const char *former);
     const char *(*key)(int i); /* of a KEY=VALUE: name i, NULL past the end */
     const char *missing;       /* what to do instead where the value is missing; NULL: nothing */
-    const char *may_alias;     /* CLI_READ: the CLI_WRITE option that may replace the file */
     cli_effect effect;
     const char *group; /* the heading of the options from here on; NULL: that of the row above */
     bool share;        /* CLI_REAL: of something whole, which some give in per cent */
@@ -153,9 +152,8 @@ const char *cli_backend_name(int i);
             .brief = "no progress bar, no summary, no notes")
 
 typedef struct cli_path {
-    const char *option;    /* "output", or NULL: the operand */
-    const char *of;        /* the operand that implies it, or NULL */
-    const char *may_alias; /* name of the option that may replace the file, or NULL */
+    const char *option; /* "output", or NULL: the operand */
+    const char *of;     /* the operand that implies it, or NULL */
     char *path;
     bool written;
 } cli_path;

@@ -56,8 +56,9 @@ static csrec_status add_folder(list *l, const char *folder, csrec_error *error) 
     return CSREC_OK;
 }
 
-csrec_status cli_data_files_list(const cli_data_options *options, cli_data_file **files, int *count,
-                                 csrec_error *error) {
+/* The inputs, with folders replaced by their .png and .npy files, sorted by name. */
+static csrec_status list_files(const cli_data_options *options, cli_data_file **files, int *count,
+                               csrec_error *error) {
     list l = {NULL, 0, 0};
     csrec_status status = CSREC_OK;
     for (int i = 0; i < options->inputs.n && !status; i++) {
@@ -78,7 +79,7 @@ void cli_data_add_paths(const cli_data_options *options, cli_paths *paths) {
     csrec_error error;
     cli_data_file *files = NULL;
     int n = 0;
-    (void)cli_data_files_list(options, &files, &n, &error);
+    (void)list_files(options, &files, &n, &error);
     for (int i = 0; i < n; i++) {
         cli_paths_add(paths, &(cli_path){.path = files[i].path}); /* a file may be named twice */
         free(files[i].path);
@@ -334,7 +335,7 @@ void cli_data_fingerprint(const cli_data *data, cli_fingerprint *line) {
 }
 
 static csrec_status open_all(cli_data *d, csrec_error *error) {
-    csrec_status status = cli_data_files_list(d->options, &d->files, &d->n_files, error);
+    csrec_status status = list_files(d->options, &d->files, &d->n_files, error);
     if (!status) take_contents(d, d->contents);
     for (int i = 0; i < d->n_files && !status; i++) status = open_file(d, i, error);
     if (status) return status;
