@@ -261,6 +261,9 @@ typedef struct csrec_read_options {
                                    estimated of formats of k-space, none of others */
     const char *noise; /* or NULL: covariance of coils [coils, coils], or their samples of noise
                           [coils, n], for csrec_coils_whiten */
+    const char
+        *trajectory; /* of k-space of BART: NULL, or the file of its trajectory, in cycles per
+                        field of view, [..., points, x y z]: it is read for operator nufft */
     bool has_slice;
     int64_t slice;   /* of k-space of several; default: the middle one */
     csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`

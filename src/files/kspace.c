@@ -35,6 +35,21 @@ csrec_status csrec_kspace_begin(csrec_input *input, csrec_shape shape, int64_t c
     return CSREC_OK;
 }
 
+csrec_status csrec_kspace_follow(csrec_input *input, csrec_shape shape, const float *trajectory,
+                                 int64_t points, int axes, csrec_measurement *m,
+                                 csrec_error *error) {
+    double *k = calloc((size_t)points * (size_t)m->shape.dims, sizeof *k);
+    if (!k) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    m->through->name = "nufft";
+    m->through->centred = false;
+    m->through->trajectory = k;
+    m->through->points = points;
+    for (int64_t i = 0; i < points; i++)
+        for (int a = 0; a < shape.dims; a++)
+            if (shape.dim[a] > 1) *k++ = (double)trajectory[i * axes + shape.dims - 1 - a];
+    return CSREC_OK;
+}
+
 static bool is_measured(const float *values, int64_t coils, int64_t entries, int64_t i) {
     for (int64_t c = 0; c < coils; c++, values += 2 * entries)
         if (values[2 * i] != 0.0f || values[2 * i + 1] != 0.0f) return true;
@@ -43,8 +58,8 @@ static bool is_measured(const float *values, int64_t coils, int64_t entries, int
 
 csrec_status csrec_kspace_take(csrec_input *input, const float *values, const uint8_t *known,
                                csrec_measurement *m, csrec_error *error) {
-    int64_t entries, k = 0;
-    csrec_shape_count(&m->shape, &entries);
+    int64_t entries = m->through->points, k = 0;
+    if (!m->through->trajectory) csrec_shape_count(&m->shape, &entries);
     for (int64_t i = 0; i < entries; i++)
         m->n += known ? known[i] != 0 : is_measured(values, m->channels, entries, i);
     if (m->n == 0)
@@ -209,11 +224,15 @@ static csrec_status whiten(csrec_input *input, int64_t coils, csrec_measurement 
 csrec_status csrec_kspace_finish(csrec_input *input, const csrec_read_options *options,
                                  csrec_measurement *m, csrec_error *error) {
     const char *coils = options->coils ? options->coils : input->kspace ? "estimate" : "none";
-    const bool kspace = m->through && m->is_complex && !strcmp(m->through->name, "fourier");
+    const bool kspace = m->is_complex && csrec_through_kspace(m->through);
     const bool chooses = strcmp(coils, "none") != 0, asks = strcmp(coils, "estimate") == 0;
+    if (options->trajectory && !input->followed)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "%s: is no k-space of BART (.cfl); leave out trajectory", input->name);
     if (!kspace && (options->coils || options->noise || options->has_slice || input->noise))
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "%s: is no k-space (operator fourier); leave out %s", input->name,
+                          "%s: is no k-space (operator fourier or nufft); leave out %s",
+                          input->name,
                           options->coils       ? "coils"
                           : options->noise     ? "noise"
                           : options->has_slice ? "slice"

@@ -13,7 +13,8 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty, *sigma, *fill, *coils, *noise, *grid, *coordinates, *values, *devices, *range;
+        *uncertainty, *sigma, *fill, *coils, *noise, *trajectory, *grid, *coordinates, *values,
+        *devices, *range;
     int format, method, solver, basis, quality, columns, order, backend, dtype, colormap,
         curve; /* of names; -1: not given */
     cli_texts set, guides;

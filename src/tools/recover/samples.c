@@ -28,6 +28,7 @@ csrec_read_options cli_job_read_options(cli_job *job) {
                                 .no_guides = a->no_guide,
                                 .coils = a->coils,
                                 .noise = a->noise,
+                                .trajectory = a->trajectory,
                                 .has_slice = a->slice_given,
                                 .slice = a->slice,
                                 .grid = a->grid ? &job->request->grid : NULL,
