@@ -46,6 +46,7 @@ static csrec_status make_plan(csrec_nufft *nufft, const csrec_shape *shape, int6
     finufft_default_opts(&options);
     options.nthreads = 1;
     options.showwarn = 0;
+    options.upsampfac = 1.25; /* half the time of 2 here, at the same precision */
     for (int a = 0; a < dims; a++) {
         const int from = dims - 1 - a;
         extent[a] = shape->dim[from];

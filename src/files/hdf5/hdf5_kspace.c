@@ -246,10 +246,15 @@ static csrec_status deliver(csrec_input *input, const csrec_read_options *option
     bool by_channel;
     uint8_t *marked = NULL;
     csrec_status status = csrec_kspace_begin(input, s->shape, s->coils, &m, error);
+    if (!status && s->trajectory && options->mask)
+        status = csrec_fail(error, CSREC_ARGUMENT, "%s: has a trajectory; leave the mask out",
+                            input->name);
+    if (!status && s->trajectory)
+        status = csrec_kspace_follow(input, s->shape, s->trajectory, s->points, 3, &m, error);
     if (!status && options->mask)
         status = csrec_mask_read(options->mask, false, &m.shape, 1, &marked, &by_channel, error);
-    if (!status)
-        status = csrec_kspace_take(input, s->values, marked ? marked : s->known, &m, error);
+    const uint8_t *known = s->trajectory ? NULL : s->known;
+    if (!status) status = csrec_kspace_take(input, s->values, marked ? marked : known, &m, error);
     free(marked);
     return csrec_measurement_deliver(status, &m, measurement);
 }
@@ -271,7 +276,7 @@ static csrec_status read_file(csrec_input *input, const csrec_read_options *opti
         if (!status && fast) status = read_fastmri(&h5, kspace, options, s, error);
         if (!status && !fast) status = csrec_hdf5_ismrmrd(&h5, data, options, s, &scan, error);
         const int readout = fast ? 0 : s->shape.dims - 1;
-        if (!status && s->shape.dim[readout] == scan.encoded[0])
+        if (!status && !s->trajectory && s->shape.dim[readout] == scan.encoded[0])
             status = cut_readout(s, readout, scan.recon[0], error);
     }
     csrec_hdf5_close(&h5);
@@ -292,6 +297,7 @@ csrec_status csrec_hdf5_measurement(csrec_input *input, const csrec_read_options
     if (!status && is) status = deliver(input, options, &s, measurement, error);
     free(s.values);
     free(s.known);
+    free(s.trajectory);
     if (status || is) return status;
     return csrec_measurement_from_signal(input, options, measurement, error);
 }

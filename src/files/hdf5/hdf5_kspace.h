@@ -20,6 +20,9 @@ typedef struct csrec_hdf5_slice {
     int64_t coils, slices, number; /* of how many it is which */
     float *values;
     uint8_t *known; /* [entries], or NULL: what is not 0 */
+    float
+        *trajectory; /* NULL, or [points][3], x first: values are of these, and known is not read */
+    int64_t points;
 } csrec_hdf5_slice;
 
 /* slices is set: which one the options choose. CSREC_ARGUMENT: there is no such. */
