@@ -213,6 +213,7 @@ typedef struct csrec_facts {
     bool table;    /* a matrix of a .csv: what a column without any value should be is not known */
     int time; /* 1 + the axis of three that the file says is time, 0: none. If it is the first, the
                  measurement is a sequence */
+    int64_t slices;        /* of k-space, of which the measurement is one; 0: there is one */
     csrec_palette palette; /* of a PNG or TIFF */
     int64_t lost;          /* samples with rays that are NaN or infinite, and left out */
     char note[640]; /* what else is in the file, was lost before, or was left open: a line for the

@@ -30,7 +30,6 @@ typedef struct csrec_input {
     const float *rays; /* NULL, or of each entry, 0: it is not measured, whatever its value */
     bool kspace;       /* channels are coils, whose maps are estimated unless options say other */
     bool followed;     /* k-space was read with the trajectory of the options */
-    int64_t slices;    /* of k-space, of which the options chose one; 0: there is one */
     double *noise;     /* covariance of coils, to be freed with the input, or NULL */
     int64_t noise_coils;
     csrec_facts facts; /* that the reader found */

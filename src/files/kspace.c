@@ -35,6 +35,19 @@ csrec_status csrec_kspace_begin(csrec_input *input, csrec_shape shape, int64_t c
     return CSREC_OK;
 }
 
+csrec_status csrec_kspace_choose(csrec_input *input, const csrec_read_options *options,
+                                 int64_t slices, int64_t *number, csrec_error *error) {
+    input->facts.slices = slices;
+    *number = options->has_slice ? options->slice : slices / 2;
+    if (*number < 0 || *number >= slices)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: has slices 0 to %lld, and not slice %lld",
+                          input->name, (long long)slices - 1, (long long)*number);
+    if (slices > 1 && !options->has_slice)
+        csrec_input_note(input, "slice %lld of %lld; slice chooses another", (long long)*number,
+                         (long long)slices);
+    return CSREC_OK;
+}
+
 csrec_status csrec_kspace_follow(csrec_input *input, csrec_shape shape, const float *trajectory,
                                  int64_t points, int axes, csrec_measurement *m,
                                  csrec_error *error) {
@@ -238,7 +251,7 @@ csrec_status csrec_kspace_finish(csrec_input *input, const csrec_read_options *o
                           : options->has_slice ? "slice"
                                                : "noise_covariance");
     if (!kspace) return CSREC_OK;
-    if (options->has_slice && !input->slices)
+    if (options->has_slice && !input->facts.slices)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: has one slice; leave out slice", input->name);
     const int64_t n = m->through->coils ? m->through->n_coils : m->channels;
     csrec_status status = CSREC_OK;

@@ -78,8 +78,8 @@ static csrec_status read_header(const char *path, header *h, csrec_error *error)
     return status;
 }
 
-/* All numbers, [count][2]. */
-static csrec_status read_values(csrec_input *input, header *h, float **values, csrec_error *error) {
+/* The header of a .cfl that has as many bytes as it says. */
+static csrec_status begin(csrec_input *input, header *h, csrec_error *error) {
     if (!is_cfl(input->name) || !input->file)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "%s: is the header of an array of BART, of two files; name the .cfl",
@@ -92,14 +92,27 @@ static csrec_status read_values(csrec_input *input, header *h, float **values, c
                           "copy both files again",
                           input->name, (unsigned long long)input->size, (long long)h->count,
                           (long long)h->count * 8);
+    return CSREC_OK;
+}
+
+/* All numbers, [count][2], or those of a slice of so many. */
+static csrec_status read_part(csrec_input *input, int64_t slices, int64_t slice, float **values,
+                              csrec_error *error) {
     csrec_reader reader = csrec_input_reader(input);
-    status = csrec_memory_check(input->size, 2, input->name, error);
+    const uint64_t bytes = input->size / (uint64_t)slices;
+    csrec_status status = csrec_memory_check(bytes, 2, input->name, error);
+    if (!status) status = csrec_reader_skip(&reader, (uint64_t)slice * bytes, input->name, error);
     if (status) return status;
-    *values = malloc((size_t)input->size);
+    *values = malloc((size_t)bytes);
     if (!*values) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
-    status = csrec_reader_take(&reader, *values, input->size, input->name, error);
+    status = csrec_reader_take(&reader, *values, bytes, input->name, error);
     if (status) free(*values);
     return status;
+}
+
+static csrec_status read_values(csrec_input *input, header *h, float **values, csrec_error *error) {
+    csrec_status status = begin(input, h, error);
+    return status ? status : read_part(input, 1, 0, values, error);
 }
 
 static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
@@ -225,6 +238,26 @@ static csrec_status place_samples(csrec_input *input, const csrec_read_options *
     return status;
 }
 
+/* The slice that the options choose along the one axis behind the coils that has several entries.
+ */
+static csrec_status read_slice(csrec_input *input, const csrec_read_options *options, header *h,
+                               float **values, csrec_error *error) {
+    int64_t slices = 1, slice = 0;
+    csrec_status status = begin(input, h, error);
+    for (int a = COILS + 1; a < AXES && !status; a++) {
+        if (h->dim[a] > 1 && slices > 1)
+            status = csrec_fail(error, CSREC_UNSUPPORTED,
+                                "%s: axis %d of its .hdr has %lld entries, and another several, "
+                                "too; take one by bart slice %d 0 IN OUT",
+                                input->name, a, (long long)h->dim[a], a);
+        if (h->dim[a] > 1) slices = h->dim[a];
+        h->dim[a] = 1;
+    }
+    if (!status && slices > 1) status = csrec_kspace_choose(input, options, slices, &slice, error);
+    h->count /= slices;
+    return status ? status : read_part(input, slices, slice, values, error);
+}
+
 static csrec_status read_measurement(csrec_input *input, const csrec_read_options *options,
                                      csrec_measurement *measurement, csrec_error *error) {
     header h;
@@ -232,14 +265,8 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     uint8_t *known = NULL;
     csrec_measurement m = {0};
     csrec_status status = csrec_kspace_options(input, options, error);
-    if (!status) status = read_values(input, &h, &values, error);
+    if (!status) status = read_slice(input, options, &h, &values, error);
     if (status) return status;
-    for (int a = COILS + 1; a < AXES && !status; a++)
-        if (h.dim[a] > 1)
-            status = csrec_fail(error, CSREC_UNSUPPORTED,
-                                "%s: axis %d of its .hdr has %lld entries, where one picture or "
-                                "volume has 1; take one by bart slice %d 0 IN OUT",
-                                input->name, a, (long long)h.dim[a], a);
     if (!status) status = place_samples(input, options, &h, &m, error);
     if (!status) status = read_known(options->mask, &h, &m.shape, &known, error);
     if (!status) status = csrec_kspace_take(input, values, known, &m, error);

@@ -326,7 +326,7 @@ csrec_status csrec_hdf5_ismrmrd(const csrec_hdf5 *h5, hid_t data, const csrec_re
     acquisition *room = malloc(3 * PIECE * sizeof *room);
     csrec_status status = room ? look(&r, data, n, room, error)
                                : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
-    if (!status) status = csrec_hdf5_choose(h5, options, s, error);
+    if (!status) status = csrec_kspace_choose(h5->input, options, s->slices, &s->number, error);
     if (!status && scan->cartesian) status = allocate_grid(&r, error);
     if (!status && !scan->cartesian) status = allocate_points(&r, data, n, room, error);
     if (!status) r.noise = calloc(2 * (size_t)(s->coils * s->coils), sizeof *r.noise);

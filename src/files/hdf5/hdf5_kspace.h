@@ -25,9 +25,6 @@ typedef struct csrec_hdf5_slice {
     int64_t points;
 } csrec_hdf5_slice;
 
-/* slices is set: which one the options choose. CSREC_ARGUMENT: there is no such. */
-csrec_status csrec_hdf5_choose(const csrec_hdf5 *h5, const csrec_read_options *options,
-                               csrec_hdf5_slice *slice, csrec_error *error);
 csrec_status csrec_hdf5_allocate(const csrec_hdf5 *h5, csrec_hdf5_slice *slice, csrec_error *error);
 /* Of /dataset/data; delivers covariance and count of noise to the input. */
 csrec_status csrec_hdf5_ismrmrd(const csrec_hdf5 *h5, hid_t data, const csrec_read_options *options,
