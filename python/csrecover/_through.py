@@ -395,8 +395,13 @@ def whiten(measurement: Any, noise: Any) -> Any:
     >>> round(float(abs(csrecover.whiten(scan, 4 * np.eye(2)).y).max()), 9)
     32.0
     """
-    from ._measurement import from_c, to_c
-    made, keep = to_c(measurement)
+    from ._measurement import Measurement, from_c, to_c
+    if not isinstance(measurement, Measurement) or measurement.through is None:
+        raise ArgumentError(f"{shown(measurement)} is no Measurement through an operator")
+    through = measurement.through
+    if through.coils is not None:
+        through = replace(through, coils=np.array(through.coils, np.complex128))
+    made, keep = to_c(replace(measurement, y=np.array(measurement.y), through=through))  # is changed
     n = numbers(noise, "noise").astype(np.complex128)
     coils = int(lib.csrec_measurement_values(made)) // max(2 * int(made.n), 1)
     if n.ndim != 2 or len(n) != coils:

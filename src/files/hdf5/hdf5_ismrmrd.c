@@ -75,6 +75,7 @@ static hid_t type_of(int what) {
 static bool read_piece(hid_t dataset, int what, hsize_t from, hsize_t count, acquisition *room) {
     const hid_t type = type_of(what), space = H5Dget_space(dataset);
     const hid_t memory = H5Screate_simple(1, &count, NULL);
+    memset(room, 0, 3 * (size_t)count * sizeof *room); /* of what the file lacks */
     const bool good = H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &count, NULL) >= 0 &&
                       H5Dread(dataset, type, memory, space, H5P_DEFAULT, room) >= 0;
     for (hsize_t k = 0; k < count && good; k++) {
