@@ -5,6 +5,12 @@
 #include "base/error.h"
 #include "csrec/array.h"
 
+#ifdef CSREC_HAS_FINUFFT
+enum { CSREC_NUFFT = 1 };
+#else
+enum { CSREC_NUFFT = 0 }; /* every call fails */
+#endif
+
 typedef struct csrec_nufft csrec_nufft;
 
 /* k [m][dims], of a shape of 2 or 3 axes: frequencies in cycles per field of view, with the

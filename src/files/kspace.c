@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nufft.h"
 #include "files/format.h"
 #include "measurement/through.h"
 
@@ -51,6 +52,11 @@ csrec_status csrec_kspace_choose(csrec_input *input, const csrec_read_options *o
 csrec_status csrec_kspace_follow(csrec_input *input, csrec_shape shape, const float *trajectory,
                                  int64_t points, int axes, csrec_measurement *m,
                                  csrec_error *error) {
+    if (!CSREC_NUFFT)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: a trajectory needs FINUFFT 2.5, which csrec was built without; "
+                          "build it with -DCSREC_FINUFFT=ON, or grid k-space by bart nufft -i",
+                          input->name);
     double *k = calloc((size_t)points * (size_t)m->shape.dims, sizeof *k);
     if (!k) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
     m->through->name = "nufft";
