@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fuzz_hdf5.c - any bytes as HDF5: read, checked, and written again with its attributes and scales.
+/* fuzz_hdf5.c - any bytes as HDF5: read, checked, and written again with its attributes and scales;
+ * read as k-space.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -67,5 +68,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (is_large(&input)) return 0;
     fuzz_signal(&csrec_hdf5_format, data, size);
     compare_slab(data, size);
+    fuzz_measurement(data, size);
     return 0;
 }

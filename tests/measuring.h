@@ -122,8 +122,15 @@ static inline void draw_hadamard(uint64_t *seed, drawn *d) {
 
 /* ---- Fourier: direct sums */
 
-static inline void draw_fourier(uint64_t *seed, drawn *d) {
+/* Of the grid, or with any of a random trajectory, whose points index chooses. */
+static inline void draw_frequencies(uint64_t *seed, bool any, drawn *d) {
     draw_signal(seed, (const int64_t[]){40, 7, 4}, d);
+    const int dims = d->shape.dims;
+    d->trajectory = any ? malloc((size_t)(d->entries * dims) * sizeof *d->trajectory) : NULL;
+    for (int64_t i = 0; i < d->entries * dims && any; i++)
+        d->trajectory[i] = (check_uniform(seed) - 0.5) * (double)d->shape.dim[i % dims];
+    d->spec.trajectory = d->trajectory;
+    d->spec.points = any ? d->entries : 0;
     const int64_t count = 1 + check_below(seed, 3), parts = 1 + check_below(seed, 2);
     const bool coils = check_below(seed, 2);
     const int64_t each = coils ? count : 1, m = d->m;
@@ -133,7 +140,7 @@ static inline void draw_fourier(uint64_t *seed, drawn *d) {
                                                 : norm == 2 ? 1.0 / sqrt(n)
                                                             : 1.0 / n;
     d->spec.complex_signal = parts == 2;
-    d->spec.centred = check_below(seed, 2);
+    d->spec.centred = any || check_below(seed, 2);
     d->spec.norm = norms[norm];
     if (coils) {
         draw_filters(seed, 2 * count * d->entries, d);
@@ -151,7 +158,9 @@ static inline void draw_fourier(uint64_t *seed, drawn *d) {
             coordinates(&d->shape, j, c);
             for (int a = 0; a < d->shape.dims; a++) {
                 const int64_t extent = d->shape.dim[a], middle = d->spec.centred ? extent / 2 : 0;
-                turns += (double)((f[a] - middle) * (c[a] - middle) % extent) / (double)extent;
+                const double at =
+                    any ? d->trajectory[d->index[k] * dims + a] : (double)(f[a] - middle);
+                turns += fmod(at * (double)(c[a] - middle), (double)extent) / (double)extent;
             }
             const double re = unit * cos(2.0 * acos(-1.0) * turns),
                          im = -unit * sin(2.0 * acos(-1.0) * turns);
@@ -163,6 +172,14 @@ static inline void draw_fourier(uint64_t *seed, drawn *d) {
                 if (parts == 2) row[1] = -v, row[d->n + 1] = u;
             }
         }
+}
+
+static inline void draw_fourier(uint64_t *seed, drawn *d) {
+    draw_frequencies(seed, false, d);
+}
+
+static inline void draw_nufft(uint64_t *seed, drawn *d) {
+    draw_frequencies(seed, true, d);
 }
 
 /* ---- matrices, blurs, means */

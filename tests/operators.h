@@ -319,6 +319,7 @@ static inline drawn draw_operator(uint64_t *seed, const char *name, const char *
                   {"callback", draw_callback},
                   {"hadamard", draw_hadamard},
                   {"fourier", draw_fourier},
+                  {"nufft", draw_nufft},
                   {"matrix", draw_blocks},
                   {"blur", draw_blur},
                   {"downsample", draw_downsample},

@@ -15,7 +15,8 @@ typedef struct drawn {
     /* wavelet: x = analysis signal, [n][n]; A analysis = the sampled rows of 1 */
     double *analysis;
     csrec_operator *part[3]; /* destroyed in this order */
-    double *filters;         /* blur; sparse: its entries; dense and callback: complex */
+    double *trajectory;
+    double *filters; /* blur; sparse: its entries; dense and callback: complex */
     int64_t *kernel;
     struct drawn_matrix *given; /* callback */
     char text[160];
@@ -28,6 +29,7 @@ static inline void drop_drawn(drawn *d) {
     free(d->matrix);
     free(d->analysis);
     free(d->filters);
+    free(d->trajectory);
     free(d->kernel);
     free(d->given);
     for (int k = 0; k < 3; k++) csrec_operator_destroy(d->part[k]);

@@ -162,8 +162,10 @@ TEST(lines_of_ismrmrd) {
     }
     save_lines("b.h5", "<a/>", 4, good);
     refuse("b.h5", "no encodedSpace");
-    save_lines("b.h5", "<a><trajectory>spiral</trajectory></a>", 4, good);
-    refuse("b.h5", "not Cartesian");
+    char spiral[1024];
+    snprintf(spiral, sizeof spiral, "%s<trajectory>spiral</trajectory>", xml);
+    save_lines("b.h5", spiral, 4, good);
+    refuse("b.h5", "0 numbers of a trajectory");
 }
 
 FIXTURE(io_setup, io_teardown);

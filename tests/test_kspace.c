@@ -127,7 +127,7 @@ TEST(wrong_files_are_told) {
         int64_t n;
     } cases[] = {
         {"6 5 1 2", NULL, "none", "copy both files", 59},
-        {"6 5 1 2 1 1 1 1 1 1 4", NULL, "none", "axis 10", 240},
+        {"6 5 1 2 1 1 1 1 1 1 4 2", NULL, "none", "axis 11", 480},
         {"6 5 0 2", NULL, "none", "extent", 60},
         {"6 five", NULL, "none", "extent", 30},
         {"1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 7", NULL, "none", "more than 16", 1},

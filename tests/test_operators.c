@@ -184,9 +184,9 @@ TEST(wrong_specs_are_refused) {
 TEST(fields_of_other_rows_are_refused) {
     static const struct {
         const char *field, *rows; /* that take it */
-    } fields[] = {{"complex_signal", " dense sparse callback fourier "},
-                  {"index", " dct wavelet mask identity blur hadamard fourier sparse "},
-                  {"coils", " fourier "},
+    } fields[] = {{"complex_signal", " dense sparse callback fourier nufft "},
+                  {"index", " dct wavelet mask identity blur hadamard fourier nufft sparse "},
+                  {"coils", " fourier nufft "},
                   {"factor", " downsample "}};
     const char *name, *brief;
     for (int row = 0; csrec_operator_info(row, &name, &brief); row++)

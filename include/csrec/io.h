@@ -213,6 +213,7 @@ typedef struct csrec_facts {
     bool table;    /* a matrix of a .csv: what a column without any value should be is not known */
     int time; /* 1 + the axis of three that the file says is time, 0: none. If it is the first, the
                  measurement is a sequence */
+    int64_t slices;        /* of k-space, of which the measurement is one; 0: there is one */
     csrec_palette palette; /* of a PNG or TIFF */
     int64_t lost;          /* samples with rays that are NaN or infinite, and left out */
     char note[640]; /* what else is in the file, was lost before, or was left open: a line for the
@@ -261,6 +262,9 @@ typedef struct csrec_read_options {
                                    estimated of formats of k-space, none of others */
     const char *noise; /* or NULL: covariance of coils [coils, coils], or their samples of noise
                           [coils, n], for csrec_coils_whiten */
+    const char
+        *trajectory; /* of k-space of BART: NULL, or the file of its trajectory, in cycles per
+                        field of view, [..., points, x y z]: it is read for operator nufft */
     bool has_slice;
     int64_t slice;   /* of k-space of several; default: the middle one */
     csrec_slab slab; /* count 0: all. Else the measurement is of these alone: its shape has `count`

@@ -91,14 +91,14 @@ CSREC_API bool csrec_guide_is_albedo(const char *name);
  *   - hadamard: rows of +1 and -1, the first of the ordering being number 0
  *   - fourier: frequencies in the flat order of numpy.fft.fftn, or of its fftshift if `centred`; y
  *     is complex. With coils, y is [n][n_coils], and there is one channel
+ *   - nufft: points of the trajectory; the same
  *   - matrix: all rows, `m` for each block: index is 0 .. n - 1
  *   - blur: positions of the blurred signal
  *   - downsample: all boxes: index is 0 .. n - 1
  * Of the specification name, m (of a matrix), ordering, scrambled, seed, complex_signal, coils,
- * n_coils, centred, norm, matrix, filters, kernel and factor count. csrec_measurement_clear frees
- * it, and its arrays coils, matrix, filters, kernel and factor; name, ordering and norm are not
- * copied. Functions
- * that need entries of the signal refuse such measurements: CSREC_UNSUPPORTED. */
+ * n_coils, centred, norm, matrix, filters, kernel, factor, trajectory and points count.
+ * csrec_measurement_clear frees it and these arrays; name, ordering and norm are not copied.
+ * Functions that need entries of the signal refuse such measurements: CSREC_UNSUPPORTED. */
 
 /* Doubles of y; of the signal [entries * channels], two for each complex value. Of a measurement
  * that csrec_measurement_check accepts. */
@@ -141,7 +141,8 @@ typedef struct csrec_coils_options {
 
 /* Sensitivities of coils [channels][shape][2] from the largest box around frequency 0 of which all
  * is measured, by ESPIRiT (Uecker et al. 2014, Magnetic Resonance in Medicine 71). The measurement
- * is through fourier without coils, and y has a channel for each. The squares of an entry's
+ * is through fourier without coils, and y has a channel for each; or through nufft: the middle is
+ * then brought to the grid by least squares, and what they leave tells sigma. The squares of an entry's
  * sensitivities sum to 1, or 0 where nothing was seen; the phase is that of the strongest
  * combination of coils. sigma: NULL, or receives the standard deviation of the noise of each part
  * of y, by the eigenvalues of windows below those of signal; 0: they do not tell. coils may be NULL

@@ -36,6 +36,7 @@ typedef struct csrec_operator_spec {
     const csrec_shape *shape; /* dct, wavelet, mask, and measurements: the signal's shape */
     const int64_t *index;     /* dct, wavelet, mask, blur: [m] sampled positions, distinct; NULL:
                                  all. hadamard: rows, fourier: frequencies, flat as of numpy.fft.fftn.
+                                 nufft: points of the trajectory.
                                  sparse: [offset[n]] row of each entry, ascending in a column */
     int block, step;          /* dct: edge of a block, 4 to 32, and distance between blocks */
     const char *kind;         /* wavelet: "haar", "cdf53" or "cdf97" */
@@ -57,20 +58,26 @@ typedef struct csrec_operator_spec {
                              "zig-zag" */
     bool scrambled;       /* hadamard: entries are permuted first, by `seed` */
     uint64_t seed;
-    bool complex_signal; /* fourier: x is complex, n = 2 entries; else real. dense, sparse,
+    bool complex_signal; /* fourier, nufft: x is complex, n = 2 entries; else real. dense, sparse,
                             callback: A, x and y are complex, m and n count complex numbers; A is
                             then the real map of pairs, 2 m x 2 n. For other types take operator
                             pairs */
-    const double *coils; /* fourier: [n_coils][shape][2] sensitivities; NULL: one of ones */
+    const double *coils; /* fourier, nufft: [n_coils][shape][2] sensitivities; NULL: one of ones */
     int64_t n_coils;
-    bool centred;          /* fourier: frequency 0 and entry 0 are at extent / 2 of each axis, as of
-                              fftshift(fftn(ifftshift(x))): fastMRI, BART and SigPy; coils are as x */
-    const char *norm;      /* fourier: the factor of A, 1, 1 / sqrt(entries) or 1 / entries, as of
-                              numpy.fft: NULL or "backward", "ortho", "forward" */
+    bool centred;     /* fourier: frequency 0 and entry 0 are at extent / 2 of each axis, as of
+                         fftshift(fftn(ifftshift(x))): fastMRI, BART and SigPy; coils are as x */
+    const char *norm; /* fourier, nufft: the factor of A, 1, 1 / sqrt(entries) or 1 / entries, as of
+                         numpy.fft: NULL or "backward", "ortho", "forward" */
     const int64_t *factor; /* downsample: [shape->dims] extents of the boxes that are averaged */
     bool parallel;         /* callback: several threads may call both at once; else many
                               right-hand sides are solved by the calling thread alone */
     bool unchecked;        /* callback: solvers do not test the adjoint (csrec_solve) */
+    /* nufft: [points][shape->dims] frequencies in cycles per field of view, -extent / 2 to extent /
+     * 2, of the signal's axes: y = f sum_j x_j exp(-2 pi i k (j - extent / 2) / extent), by FINUFFT
+     * to 1e-9 of the largest (Barnett et al. 2019, SIAM Journal on Scientific Computing 41). BART's
+     * are [3][points], and x first */
+    const double *trajectory;
+    int64_t points;
 } csrec_operator_spec;
 
 /* A is m x n. For `haar`, n is the number of distinct columns, ascending by column number. */

@@ -39,7 +39,7 @@ from ._sample import positions_of, sample
 from ._sequence import Sequence, sequence
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
-from ._through import Through, estimate_coils, measure
+from ._through import Through, estimate_coils, measure, whiten
 from ._tiles import Tiles, tiles
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ __all__ = [
     "haar_transform", "inpaint", "inpaint_each", "learn_pca", "measure",
     "measure_rounds", "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "sequence", "solve", "solvers", "ssim",
-    "synthesize", "tiles", "where_next", "write",
+    "synthesize", "tiles", "where_next", "whiten", "write",
 ]
 
 name_all(globals(), __all__)

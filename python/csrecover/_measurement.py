@@ -238,7 +238,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
          coordinates: Optional[str] = None, values: Optional[str] = None,
          cell_means: bool = False, labels: bool = False, noisy: bool = False, guides: bool = True,
          coils: str | os.PathLike[str] | None = None,
-         noise: str | os.PathLike[str] | None = None, slice: Optional[int] = None,
+         noise: str | os.PathLike[str] | None = None,
+         trajectory: str | os.PathLike[str] | None = None, slice: Optional[int] = None,
          callback: Optional[Callback] = None, progress: Any = None) -> Measurement:
     """Reads a measurement file: .npz, a .csv of coordinates and values, or a whole picture or array.
 
@@ -275,6 +276,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
         BART, fastMRI and ISMRMRD; or "none", each coil is a channel
     noise : str or path, optional
         of k-space: a file of the covariance of the coils, or of samples of their noise [coils, N]
+    trajectory : str or path, optional
+        of k-space of BART that is on no grid: the file of its trajectory
     slice : int, optional
         of k-space of several slices; default: the middle one
     callback : callable, optional
@@ -305,8 +308,8 @@ def read(path: str | os.PathLike[str], mask: str | os.PathLike[str] | None = Non
     made = ffi.gc(ffi.new("csrec_measurement *"), lib.csrec_measurement_clear)
     error, options = new_error(), ffi.new("csrec_read_options *")
     name = NULL if mask is None else path_bytes(mask)
-    given = [NULL if each is None else path_bytes(each) for each in (coils, noise)]
-    options.coils, options.noise = given
+    given = [NULL if each is None else path_bytes(each) for each in (coils, noise, trajectory)]
+    options.coils, options.noise, options.trajectory = given
     if slice is not None:
         options.has_slice, options.slice = True, whole(slice, "slice")
     options.mask, options.channels_last = name, flag(channels_last, "channels_last")

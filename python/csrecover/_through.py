@@ -14,8 +14,10 @@ from ._library import (NULL, check, copied, doubles, ffi, lib, new_error, new_sh
 
 #: Fields that an operator reads; of others each that is given is a mistake.
 _READ = {"hadamard": ("ordering", "scramble"), "fourier": ("complex", "coils", "centred", "norm"),
+         "nufft": ("complex", "coils", "norm", "trajectory"),
          "matrix": ("matrix", "block"), "blur": ("kernel",), "downsample": ("factor",)}
 
+_FREQUENCIES = ("fourier", "nufft")
 ROWS = ("uniform", "first", "variable", "lines")
 
 
@@ -26,15 +28,15 @@ class Through:
     Parameters
     ----------
     name : str
-        'hadamard', 'fourier', 'matrix', 'blur' or 'downsample'
+        'hadamard', 'fourier', 'nufft', 'matrix', 'blur' or 'downsample'
     ordering : str, optional
         of Hadamard's rows: 'natural' (default), 'sequency', 'cake-cutting', 'zig-zag'
     scramble : int, optional
         hadamard: seed of a permutation of the entries; None: they stay
     complex : bool, optional
-        fourier: the signal is complex
+        fourier, nufft: the signal is complex
     coils : array, optional
-        fourier: [coils, *shape] sensitivities
+        fourier, nufft: [coils, *shape] sensitivities
     matrix : array, optional
         matrix: [rows, entries of the signal, or of a block]
     block : tuple of int, optional
@@ -47,7 +49,10 @@ class Through:
         fourier: frequency 0 and entry 0 are in the middle, y = fftshift(fftn(ifftshift(x))), as of
         fastMRI, BART and SigPy; False: as numpy.fft.fftn has them; None: as y shows, with a warning
     norm : str, optional
-        fourier: 'backward' (default), 'ortho' or 'forward', as of numpy.fft
+        fourier, nufft: 'backward' (default), 'ortho' or 'forward', as of numpy.fft
+    trajectory : array, optional
+        nufft: [points, axes of the signal] frequencies in cycles per field of view, from -n/2 to n/2
+        along an axis of n entries, of which entry n // 2 is the middle
 
     Examples
     --------
@@ -66,6 +71,7 @@ class Through:
     factor: Optional[tuple[int, ...]] = None
     centred: Optional[bool] = None
     norm: Optional[str] = None
+    trajectory: Optional[np.ndarray] = None
 
 
 def _extents(given: Any, dims: int, name: str) -> tuple[Any, tuple[int, ...]]:
@@ -122,6 +128,11 @@ def through_to_c(t: Through, shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
         if coils.shape[1:] != shape:
             raise ArgumentError(f"coils has shape {coils.shape}; give [coils, *{shape}]")
         made.coils, made.n_coils = hold(pairs(coils)), len(coils)
+    if t.trajectory is not None:
+        trajectory = real(t.trajectory, "trajectory")
+        if trajectory.ndim != 2 or trajectory.shape[1] != len(shape):
+            raise ArgumentError(f"trajectory has shape {trajectory.shape}; give [points, {len(shape)}]")
+        made.trajectory, made.points = hold(doubles(trajectory)), len(trajectory)
     extents = None if t.block is None else _extents(t.block, len(shape), "block")
     if t.matrix is not None:
         matrix = real(t.matrix, "matrix")
@@ -165,7 +176,8 @@ def through_from_c(made: Any, shape: tuple[int, ...]) -> Through:
                    values(made.matrix, (made.m, each)), None if blurs else kernel,
                    values(made.filters, kernel) if blurs and kernel else None,
                    extents(made.factor),
-                   bool(made.centred) if text(made.name) == "fourier" else None, text(made.norm) or None)
+                   bool(made.centred) if text(made.name) == "fourier" else None, text(made.norm) or None,
+                   values(made.trajectory, (made.points, dims)))
 
 
 def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *,
@@ -180,7 +192,7 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
         the signal, real or complex, of 1 to 3 axes
     operator : str or Through
         'hadamard' (scrambled by ``seed``, where neither ordering nor scramble is given), 'fourier',
-        'matrix', 'blur', 'downsample'; or a
+        'nufft', 'matrix', 'blur', 'downsample'; or a
         :class:`Through`
     rate, count
         rows to measure, as a share of the signal's entries or their number. Default: all
@@ -223,7 +235,7 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
     if unknown:
         raise DataError(f"image: is not finite in {unknown} of {values.size} entries; give finite "
                         "numbers: an operator mixes all of them")
-    if flag(through.complex, "complex") and through.name == "fourier" and values.dtype.kind != "c":
+    if flag(through.complex, "complex") and through.name in _FREQUENCIES and values.dtype.kind != "c":
         values = values.astype(np.complex64 if values.dtype.itemsize <= 4 else np.complex128)
     if channel_axis is not None:
         values = np.moveaxis(values, channel_axis, -1)
@@ -232,8 +244,8 @@ def measure(image: Any, operator: str | Through, rate: Optional[float] = None, *
         values = _bordered(values, border, through, len(shape))
         shape = values.shape[:len(shape)]
     channels = 1 if channel_axis is None else values.shape[-1]
-    through.complex = through.complex or (through.name == "fourier" and values.dtype.kind == "c")
-    is_complex = values.dtype.kind == "c" or through.name == "fourier"
+    through.complex = through.complex or (through.name in _FREQUENCIES and values.dtype.kind == "c")
+    is_complex = values.dtype.kind == "c" or through.name in _FREQUENCIES
     coils = 1 if through.coils is None else len(through.coils)
     error, room = new_error(), ffi.new("int64_t *")
     spec, keep = through_to_c(through, shape)
@@ -272,6 +284,18 @@ def _bordered(values: np.ndarray, border: str, through: Through, dims: int) -> n
     return values
 
 
+def _followed(y: Any, trajectory: Any, shape: Any) -> tuple[Any, list[Any]]:
+    """The measurement of coils along a trajectory."""
+    from ._measurement import Measurement, to_c
+    values = numbers(y, "kspace")
+    if values.ndim != 2 or shape is None:
+        raise ArgumentError(f"kspace has shape {values.shape}; with a trajectory give [coils, points], "
+                            "and the shape of the picture")
+    through = Through("nufft", complex=True, trajectory=trajectory)
+    return to_c(Measurement(values.T.astype(np.complex128), np.arange(values.shape[1]),
+                            as_tuple(shape, "shape"), through=through))
+
+
 def _kspace(y: Any, mask: Any, centred: bool) -> tuple[np.ndarray, Any, list[Any]]:
     """k-space [coils, shape], and the measurement of those of its frequencies that are known."""
     from ._measurement import Measurement, to_c
@@ -288,7 +312,7 @@ def _kspace(y: Any, mask: Any, centred: bool) -> tuple[np.ndarray, Any, list[Any
 
 def estimate_coils(kspace: Any, mask: Any = None, *, centred: bool = True, kernel: int = 0,
                    calibration: int = 0, threshold: float = 0.0, crop: float = 0.0,
-                   threads: int = 0) -> np.ndarray:
+                   threads: int = 0, trajectory: Any = None, shape: Any = None) -> np.ndarray:
     """Sensitivities of coils from the complete lines in the middle of k-space (ESPIRiT).
 
     Parameters
@@ -309,11 +333,15 @@ def estimate_coils(kspace: Any, mask: Any = None, *, centred: bool = True, kerne
         sensitivities are 0 where their eigenvalue is below; 0: 0.8
     threads : int, optional
         0: all cores
+    trajectory : array_like, optional
+        [points, axes of the picture], as of :class:`Through`: kspace is [coils, points] then
+    shape : tuple of int, optional
+        with a trajectory: of the picture
 
     Returns
     -------
     coils : numpy.ndarray
-        complex, of the shape of kspace: squares of an entry sum to 1, or 0 where nothing was seen
+        complex, [coils, axes of the picture]: squares of an entry sum to 1, or 0 where nothing was seen
 
     Notes
     -----
@@ -329,15 +357,62 @@ def estimate_coils(kspace: Any, mask: Any = None, *, centred: bool = True, kerne
     >>> bool(abs(np.hypot(*abs(found[:, 30:34, 30:34])) - 1).max() < 1e-6)
     True
     """
-    values, made, keep = _kspace(kspace, mask, centred)
+    if trajectory is None:
+        values, made, keep = _kspace(kspace, mask, centred)
+        extents = values.shape
+    else:
+        made, keep = _followed(kspace, trajectory, shape)
+        extents = (int(made.channels), *as_tuple(shape, "shape"))
     options = ffi.new("csrec_coils_options *", {
         "kernel": whole(kernel, "kernel"), "calibration": whole(calibration, "calibration"),
         "threshold": scalar(threshold, "threshold"), "crop": scalar(crop, "crop"),
         "threads": whole(threads, "threads")})
-    found, error = np.zeros(values.shape, np.complex128), new_error()
+    found, error = np.zeros(extents, np.complex128), new_error()
     check(lib.csrec_coils_estimate(made, options, pointer(found), NULL, error), error)
     del keep
     return found
+
+
+def whiten(measurement: Any, noise: Any) -> Any:
+    """The measurement with the noise of its coils made white, as the tool does by --noise.
+
+    Parameters
+    ----------
+    measurement : Measurement
+        complex, through an operator
+    noise : array_like
+        its covariance [coils, coils], the mean of n n^H, or samples of it [coils, N] with N > coils
+
+    Returns
+    -------
+    white : Measurement
+        y, and the sensitivities where it has them, times the inverse of the Cholesky factor of the
+        covariance; sigma is sqrt(1/2). Estimate coils afterwards
+
+    Examples
+    --------
+    >>> scan = csrecover.measure(np.ones((8, 8)), "fourier", coils=np.ones((2, 8, 8)))
+    >>> round(float(abs(csrecover.whiten(scan, 4 * np.eye(2)).y).max()), 9)
+    32.0
+    """
+    from ._measurement import Measurement, from_c, to_c
+    if not isinstance(measurement, Measurement) or measurement.through is None:
+        raise ArgumentError(f"{shown(measurement)} is no Measurement through an operator")
+    through = measurement.through
+    if through.coils is not None:
+        through = replace(through, coils=np.array(through.coils, np.complex128))
+    made, keep = to_c(replace(measurement, y=np.array(measurement.y), through=through))  # is changed
+    n = numbers(noise, "noise").astype(np.complex128)
+    coils = int(lib.csrec_measurement_values(made)) // max(2 * int(made.n), 1)
+    if n.ndim != 2 or len(n) != coils:
+        raise ArgumentError(f"noise has shape {n.shape}; give [{coils}, {coils}] or [{coils}, N]")
+    if n.shape[1] != coils:
+        n = n @ n.conj().T / n.shape[1]
+    values, error = pairs(n), new_error()
+    check(lib.csrec_coils_whiten(made, pointer(values), error), error)
+    found = from_c(made)
+    del keep
+    return replace(measurement, y=found.y, sigma=found.sigma, through=found.through)
 
 
 def _rows(made: Any, through: Through, all_rows: int, entries: int, rate: Optional[float],

@@ -255,7 +255,141 @@ def test_ismrmrd_lines_in_any_order(rng, tmp_path):
     assert scan.sigma == pytest.approx(0.5**0.5)
     assert quiet(tmp_path / "m.h5", slice=1, coils="none").y.shape == scan.y.shape
     make("radial.h5", "radial")
-    with pytest.raises(cs.UnsupportedError, match="not Cartesian"):
-        cs.read(tmp_path / "radial.h5")
+    with pytest.raises(cs.DataError, match="trajectory for"):
+        cs.read(tmp_path / "radial.h5", slice=0)
     make("partial.h5", cut=10)                               # an echo that begins late is not cut
     assert quiet(tmp_path / "partial.h5", slice=0, coils="none").shape == (side, 2 * side)
+
+
+def star(side, spokes, turn=0.0):
+    """Spokes through the middle [points, y x], in cycles per field of view, two samples a cycle."""
+    angle = turn + np.pi * np.arange(spokes)[:, None] / spokes
+    radius = (np.arange(2 * side) - side + 0.5) / 2
+    return np.stack([np.sin(angle) * radius, np.cos(angle) * radius], -1).reshape(-1, 2)
+
+
+@pytest.fixture
+def radial():
+    """measure along a trajectory, where there is FINUFFT."""
+    try:
+        cs.measure(np.ones((2, 2)), "nufft", trajectory=np.zeros((1, 2)))
+    except cs.UnsupportedError as error:
+        pytest.skip(str(error))
+
+    def measure(x, k, **fields):
+        return cs.measure(x, "nufft", trajectory=k, norm="ortho", **fields)
+    return measure
+
+
+def direct(x, k):
+    """The sums themselves [points, coils]."""
+    along = [np.exp(-2j * np.pi * np.outer(k[:, a], np.arange(n) - n // 2) / n)
+             for a, n in enumerate(x.shape[-2:])]
+    return np.einsum("ky,kx,cyx->kc", *along, x) / np.sqrt(x[0].size)
+
+
+def test_any_frequencies(rng, radial, tmp_path):
+    image, maps = head(36, 4)
+    image, maps = image[:31], maps[:, :31]                   # an odd and an even side
+    k = star(31, 40, rng.random())
+    scan = radial(image, k, coils=maps)
+    wanted = direct(maps * image, k)
+    np.testing.assert_allclose(scan.y, wanted, atol=1e-8 * abs(wanted).max())
+    found = cs.recover(scan, quality="fast")
+    assert db(found, image) > 30 and np.array_equal(found, cs.recover(scan, quality="fast", threads=1))
+    sigma = 0.002
+    noisy = scan.y + sigma * (rng.standard_normal((len(k), 4)) + 1j * rng.standard_normal((len(k), 4)))
+    maps_found = cs.estimate_coils(noisy.T, trajectory=k, shape=image.shape)
+    assert abs((maps_found.conj() * maps).sum(0))[abs(image) > 0].min() > 0.95
+    through = cs.Through("nufft", complex=True, trajectory=k, norm="ortho")
+    cs.write(tmp_path / "k.npz", cs.Measurement(noisy, np.arange(len(k)), image.shape, through=through))
+    again = quiet(tmp_path / "k.npz", coils="estimate")
+    np.testing.assert_array_equal(again.through.trajectory, k)
+    np.testing.assert_allclose(again.through.coils, maps_found, atol=1e-12)
+    for wrong, words in ((k * 3, "cycles per field of view"), (k * np.nan, "trajectory"), (k[:, :1], "points, 2")):
+        with pytest.raises(cs.Error, match=words):
+            radial(image, wrong)
+
+
+def test_trajectories_of_bart(bart, radial, rng, tool, tmp_path):
+    """The same sums as `bart nufft`, and a recovery that tells its noise by itself."""
+    side, coils, sigma = 48, 4, 0.004
+    bart("traj", "-r", "-x", 48, "-y", 30, "-o", 2, "t")
+    image, maps = head(side, coils)
+    write_cfl(tmp_path / "x.cfl", (maps * image)[:, None])
+    bart("nufft", "t", "x", "k")
+    k = read_cfl(tmp_path / "t.cfl").real.reshape(-1, 3)[:, 1::-1].astype(float)
+    y = read_cfl(tmp_path / "k.cfl").reshape(coils, -1)
+    wanted = direct(maps * image, k).T
+    inner = abs(k).max(1) < 0.45 * side                      # BART's sums are worse at the edge
+    np.testing.assert_allclose(y[:, inner], wanted[:, inner], atol=2e-3 * abs(wanted).max())
+    noisy = wanted + sigma * (rng.standard_normal(y.shape) + 1j * rng.standard_normal(y.shape))
+    write_cfl(tmp_path / "n.cfl", noisy.reshape(coils, 30, 96, 1))
+    scan = quiet(tmp_path / "n.cfl", trajectory=tmp_path / "t.cfl")
+    assert scan.shape == (side, side) and scan.sigma == pytest.approx(sigma, rel=0.1)
+    run(tool, tmp_path, "n.cfl", "--trajectory", "t.cfl", "-o", "x.npy", "-Q", "fast")
+    assert db(np.load(tmp_path / "x.npy"), image) > 28
+    for words, refused in (("t.cfl --trajectory t.cfl", "3 x N x M for 1 x N x M"),
+                           ("n.cfl --trajectory n.cfl", "3 x N x M for 1 x N x M"),
+                           ("n.cfl --trajectory t.cfl --mask x.npy", "leave the mask out")):
+        done = subprocess.run([tool, *words.split(), "-o", "no.npy"], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 1 and refused in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "no.npy").exists()
+
+
+def test_trajectories_of_ismrmrd(radial, tmp_path):
+    ismrmrd = pytest.importorskip("ismrmrd")
+    image, maps = head(32, 3)
+    k = star(32, 24).reshape(24, 64, 2)
+    y = direct(maps * image, k.reshape(-1, 2)).T.reshape(3, 24, 64)
+    for name, factor in (("shares", 1 / 32), ("cycles", 1.0)):
+        data = ismrmrd.Dataset(str(tmp_path / name), "dataset", True)
+        data.write_xml_header(XML.format(ex=32, ey=32, rx=32, middle=16, kind="radial").encode())
+        for spoke in range(24):
+            line = ismrmrd.Acquisition()
+            line.resize(64, 3, 2)
+            line.data[:], line.traj[:] = y[:, spoke], k[spoke, :, ::-1] * factor
+            line.discard_pre = spoke % 2
+            data.append_acquisition(line)
+        data.close()
+        scan = quiet(tmp_path / name, coils="none")
+        kept = np.concatenate([np.arange(spoke % 2, 64) + 64 * spoke for spoke in range(24)])
+        np.testing.assert_allclose(scan.through.trajectory, k.reshape(-1, 2)[kept], atol=1e-5)
+        np.testing.assert_allclose(scan.y, y.reshape(3, -1).T[kept], atol=1e-6)
+
+
+def test_slices_become_a_stack(rng, tool, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    image, maps = head(40, 2)
+    known = lines(40, 2, 20)
+    stack = np.stack([factor * fft(maps * image) * known for factor in (1, 2, 3)]).astype(np.complex64)
+    write_cfl(tmp_path / "s.cfl", stack.reshape(3, *[1] * 9, 2, 1, 40, 40))
+    with h5py.File(tmp_path / "s.h5", "w") as file:
+        file["kspace"] = stack
+    with h5py.File(tmp_path / "bad.h5", "w") as file:
+        file["kspace"] = stack * np.array([1, 0, 1])[:, None, None, None]
+    for name in ("s.cfl", "s.h5"):
+        run(tool, tmp_path, name, "--slices", "-Q", "fast", "-o", "all.npy")
+        run(tool, tmp_path, name, "--slices", "-Q", "fast", "-o", "all.cfl")
+        run(tool, tmp_path, name, "--slice", "2", "-Q", "fast", "-o", "one.npy")
+        found = np.load(tmp_path / "all.npy")
+        assert found.shape == (3, 40, 40) and np.array_equal(found[2], np.load(tmp_path / "one.npy"))
+        np.testing.assert_array_equal(read_cfl(tmp_path / "all.cfl"), found)
+    for words, refused in (("bad.h5", "slice 1: "), ("s.h5 --slice 1", "--slice"), ("s.h5 --report r.html", "--report")):
+        done = subprocess.run([tool, *words.split(), "--slices", "-Q", "fast", "-o", "no.npy"], cwd=tmp_path,
+                              capture_output=True, text=True)
+        assert done.returncode == 1 and refused in done.stderr and not (tmp_path / "no.npy").exists()
+
+
+def test_whitened_noise(rng):
+    image, maps = head(24, 3)
+    scan = cs.measure(image, "fourier", coils=maps, centred=True, norm="ortho")
+    noise = rng.standard_normal((3, 50)) + 1j * rng.standard_normal((3, 50))
+    inverse = np.linalg.inv(np.linalg.cholesky(noise @ noise.conj().T / 50))
+    for given in (noise, noise @ noise.conj().T / 50):
+        white = cs.whiten(scan, given)
+        np.testing.assert_allclose(white.y, scan.y @ inverse.T, atol=1e-6)
+        np.testing.assert_allclose(white.through.coils, np.einsum("cd,dyx->cyx", inverse, maps), atol=1e-12)
+        assert white.sigma == pytest.approx(0.5**0.5)
+    with pytest.raises(cs.ArgumentError, match="3, N"):
+        cs.whiten(scan, noise[:2])

@@ -29,7 +29,7 @@ typedef struct csrec_input {
     bool labels;       /* indices of a palette are wanted, not its colours */
     const float *rays; /* NULL, or of each entry, 0: it is not measured, whatever its value */
     bool kspace;       /* channels are coils, whose maps are estimated unless options say other */
-    int64_t slices;    /* of k-space, of which the options chose one; 0: there is one */
+    bool followed;     /* k-space was read with the trajectory of the options */
     double *noise;     /* covariance of coils, to be freed with the input, or NULL */
     int64_t noise_coils;
     csrec_facts facts; /* that the reader found */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nufft.h"
 #include "files/format.h"
 #include "measurement/through.h"
 
@@ -35,6 +36,39 @@ csrec_status csrec_kspace_begin(csrec_input *input, csrec_shape shape, int64_t c
     return CSREC_OK;
 }
 
+csrec_status csrec_kspace_choose(csrec_input *input, const csrec_read_options *options,
+                                 int64_t slices, int64_t *number, csrec_error *error) {
+    input->facts.slices = slices;
+    *number = options->has_slice ? options->slice : slices / 2;
+    if (*number < 0 || *number >= slices)
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: has slices 0 to %lld, and not slice %lld",
+                          input->name, (long long)slices - 1, (long long)*number);
+    if (slices > 1 && !options->has_slice)
+        csrec_input_note(input, "slice %lld of %lld; slice chooses another", (long long)*number,
+                         (long long)slices);
+    return CSREC_OK;
+}
+
+csrec_status csrec_kspace_follow(csrec_input *input, csrec_shape shape, const float *trajectory,
+                                 int64_t points, int axes, csrec_measurement *m,
+                                 csrec_error *error) {
+    if (!CSREC_NUFFT)
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: a trajectory needs FINUFFT 2.5, which csrec was built without; "
+                          "build it with -DCSREC_FINUFFT=ON, or grid k-space by bart nufft -i",
+                          input->name);
+    double *k = calloc((size_t)points * (size_t)m->shape.dims, sizeof *k);
+    if (!k) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
+    m->through->name = "nufft";
+    m->through->centred = false;
+    m->through->trajectory = k;
+    m->through->points = points;
+    for (int64_t i = 0; i < points; i++)
+        for (int a = 0; a < shape.dims; a++)
+            if (shape.dim[a] > 1) *k++ = (double)trajectory[i * axes + shape.dims - 1 - a];
+    return CSREC_OK;
+}
+
 static bool is_measured(const float *values, int64_t coils, int64_t entries, int64_t i) {
     for (int64_t c = 0; c < coils; c++, values += 2 * entries)
         if (values[2 * i] != 0.0f || values[2 * i + 1] != 0.0f) return true;
@@ -43,8 +77,8 @@ static bool is_measured(const float *values, int64_t coils, int64_t entries, int
 
 csrec_status csrec_kspace_take(csrec_input *input, const float *values, const uint8_t *known,
                                csrec_measurement *m, csrec_error *error) {
-    int64_t entries, k = 0;
-    csrec_shape_count(&m->shape, &entries);
+    int64_t entries = m->through->points, k = 0;
+    if (!m->through->trajectory) csrec_shape_count(&m->shape, &entries);
     for (int64_t i = 0; i < entries; i++)
         m->n += known ? known[i] != 0 : is_measured(values, m->channels, entries, i);
     if (m->n == 0)
@@ -209,17 +243,21 @@ static csrec_status whiten(csrec_input *input, int64_t coils, csrec_measurement 
 csrec_status csrec_kspace_finish(csrec_input *input, const csrec_read_options *options,
                                  csrec_measurement *m, csrec_error *error) {
     const char *coils = options->coils ? options->coils : input->kspace ? "estimate" : "none";
-    const bool kspace = m->through && m->is_complex && !strcmp(m->through->name, "fourier");
+    const bool kspace = m->is_complex && csrec_through_kspace(m->through);
     const bool chooses = strcmp(coils, "none") != 0, asks = strcmp(coils, "estimate") == 0;
+    if (options->trajectory && !input->followed)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "%s: is no k-space of BART (.cfl); leave out trajectory", input->name);
     if (!kspace && (options->coils || options->noise || options->has_slice || input->noise))
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "%s: is no k-space (operator fourier); leave out %s", input->name,
+                          "%s: is no k-space (operator fourier or nufft); leave out %s",
+                          input->name,
                           options->coils       ? "coils"
                           : options->noise     ? "noise"
                           : options->has_slice ? "slice"
                                                : "noise_covariance");
     if (!kspace) return CSREC_OK;
-    if (options->has_slice && !input->slices)
+    if (options->has_slice && !input->facts.slices)
         return csrec_fail(error, CSREC_ARGUMENT, "%s: has one slice; leave out slice", input->name);
     const int64_t n = m->through->coils ? m->through->n_coils : m->channels;
     csrec_status status = CSREC_OK;

@@ -362,17 +362,34 @@ static void set_defaults(const csrec_shape *shape, csrec_coils_options *o) {
 
 static csrec_status check(const csrec_measurement *m, const csrec_coils_options *o,
                           csrec_error *error) {
-    const bool fourier = m->through && m->through->name && !strcmp(m->through->name, "fourier");
-    if (!fourier || m->through->coils)
+    if (!csrec_through_kspace(m->through) || m->through->coils)
         return csrec_fail(error, CSREC_ARGUMENT,
-                          "measurement: coils are estimated of operator fourier without coils, "
-                          "whose y has a channel for each");
+                          "measurement: coils are estimated of operators fourier and nufft without "
+                          "coils, whose y has a channel for each");
     if (o->kernel < 1 || o->kernel > 16 || o->calibration < o->kernel || o->calibration > 64 ||
         !(o->threshold > 0.0 && o->threshold < 1.0) || !(o->crop > 0.0 && o->crop <= 1.0))
         return csrec_fail(error, CSREC_ARGUMENT,
                           "coils: kernel is 1 to 16, calibration from there to 64, threshold and "
                           "crop are above 0 and up to 1");
     return csrec_measurement_check(m, "measurement", error);
+}
+
+/* Of a trajectory: the middle is brought to the grid, and noise is told by what that leaves. */
+static csrec_status estimate_any(const csrec_measurement *m, const csrec_coils_options *o,
+                                 double *coils, double *sigma, csrec_error *error) {
+    csrec_measurement grid;
+    double noise = 0.0;
+    csrec_status status = csrec_coils_grid(m, o->calibration, &grid, &noise);
+    if (status)
+        csrec_fail(error, status, "coils: %s",
+                   status == CSREC_MEMORY ? "out of memory" : "a trajectory needs FINUFFT");
+    if (!status && grid.n == 0)
+        status = csrec_fail(error, CSREC_DATA, "coils: the trajectory has no point in the middle");
+    if (!status && coils) status = csrec_coils_estimate(&grid, o, coils, NULL, error);
+    if (!status && sigma) *sigma = noise;
+    free(grid.index);
+    free(grid.y);
+    return status;
 }
 
 csrec_status csrec_coils_estimate(const csrec_measurement *m, const csrec_coils_options *options,
@@ -382,6 +399,7 @@ csrec_status csrec_coils_estimate(const csrec_measurement *m, const csrec_coils_
     set_defaults(&m->shape, &e.o);
     csrec_status status = check(m, &e.o, error);
     if (status) return status;
+    if (strcmp(m->through->name, "nufft") == 0) return estimate_any(m, &e.o, coils, sigma, error);
     csrec_shape_count(&m->shape, &e.entries);
     status = find_samples(&e);
     if (!status) status = find_middle(&e, error);

@@ -85,7 +85,9 @@ void csrec_doubt_centred(const csrec_measurement *m, bool *centred, csrec_error 
     const csrec_through_type *type = m->through ? csrec_through_find(m->through->name) : NULL;
     *centred = false;
     remark->text[0] = '\0';
-    if (m->n < 1 || !m->is_complex || (m->through && !(type && type->complex_y))) return;
+    if (m->n < 1 || !m->is_complex ||
+        (m->through && (m->through->trajectory || !(type && type->complex_y))))
+        return;
     const focus middle = focus_on(m, true), zero = focus_on(m, false);
     const bool is_middle = middle.energy >= 0.5 && is_bright(&middle);
     if (!m->through && (is_middle || (zero.energy >= 0.5 && is_bright(&zero)))) {

@@ -80,18 +80,48 @@ static csrec_status hadamard_rows(const csrec_operator_spec *spec, const csrec_s
     return status;
 }
 
+static csrec_status check_coils(const csrec_operator_spec *spec, const csrec_shape *shape,
+                                const char *name, csrec_error *error) {
+    int64_t entries;
+    csrec_status status = csrec_shape_count(shape, &entries);
+    if (status || !spec->coils) return status;
+    if (spec->n_coils < 1 || spec->n_coils > 4096)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: array 'coils': %lld coils; save 1 to 4096 as [coils, shape]", name,
+                          (long long)spec->n_coils);
+    return check_finite(name, "coils", 2 * spec->n_coils * entries, spec->coils, error);
+}
+
 static csrec_status fourier_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
                                  const char *name, int64_t *rows, csrec_error *error) {
     const char *norm;
     csrec_status status = check_axes(name, spec->name, shape, error);
     if (!status && spec->norm) status = csrec_norm_find(spec->norm, name, &norm, error);
     if (!status) status = csrec_shape_count(shape, rows);
-    if (status || !spec->coils) return status;
-    if (spec->n_coils < 1 || spec->n_coils > 4096)
+    return status ? status : check_coils(spec, shape, name, error);
+}
+
+/* Half a step beyond the grid, as trajectories round. */
+static csrec_status nufft_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
+                               const char *name, int64_t *rows, csrec_error *error) {
+    csrec_status status = fourier_rows(spec, shape, name, rows, error);
+    if (status) return status;
+    if (!spec->trajectory || spec->points < 1 || spec->points > INT64_C(1) << 40)
         return csrec_fail(error, CSREC_DATA,
-                          "%s: array 'coils': %lld coils; save 1 to 4096 as [coils, shape]", name,
-                          (long long)spec->n_coils);
-    return check_finite(name, "coils", 2 * spec->n_coils * *rows, spec->coils, error);
+                          "%s: array 'trajectory': missing or empty; save one of [points, %d]",
+                          name, shape->dims);
+    for (int64_t i = 0; i < spec->points * shape->dims; i++) {
+        const double k = spec->trajectory[i];
+        const int64_t n = shape->dim[i % shape->dims];
+        if (!(fabs(k) <= ((double)n + 1.0) / 2.0))
+            return csrec_fail(error, CSREC_DATA,
+                              "%s: array 'trajectory': point %lld has %g along axis %d; save "
+                              "cycles per field of view, from %g to %g there",
+                              name, (long long)(i / shape->dims), k, (int)(i % shape->dims),
+                              -0.5 * (double)n, 0.5 * (double)n);
+    }
+    *rows = spec->points;
+    return CSREC_OK;
 }
 
 /* Entries of a block, and blocks of the signal; the last along an axis may reach beyond it. */
@@ -196,6 +226,11 @@ const csrec_through_type *csrec_through_find(const char *name) {
     return NULL;
 }
 
+bool csrec_through_kspace(const csrec_operator_spec *spec) {
+    return spec && spec->name &&
+           (strcmp(spec->name, "fourier") == 0 || strcmp(spec->name, "nufft") == 0);
+}
+
 /* ------------------------------------------------------------------ measurements -------------- */
 
 csrec_status csrec_through_rows(const csrec_measurement *m, const char *name, int64_t *rows,
@@ -240,5 +275,6 @@ void csrec_through_destroy(csrec_operator_spec *spec) {
     free((void *)(uintptr_t)spec->filters);
     free((void *)(uintptr_t)spec->kernel);
     free((void *)(uintptr_t)spec->factor);
+    free((void *)(uintptr_t)spec->trajectory);
     free(spec);
 }

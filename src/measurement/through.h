@@ -23,6 +23,7 @@ typedef struct csrec_through_type {
 #define CSREC_THROUGHS(X)                                                                          \
     X(hadamard, true, false, hadamard_rows)                                                        \
     X(fourier, true, true, fourier_rows)                                                           \
+    X(nufft, true, true, nufft_rows)                                                               \
     X(matrix, false, false, matrix_rows)                                                           \
     X(blur, true, false, blur_rows)                                                                \
     X(downsample, false, false, downsample_rows)                                                   \
@@ -59,6 +60,9 @@ double csrec_uncentre(const csrec_shape *shape, bool back, int64_t *index);
 /* The power of two that Hadamard's matrix has along an axis of this extent. */
 int64_t csrec_through_padded(int64_t extent);
 
+/* Whether y is k-space, of coils that may be estimated. */
+bool csrec_through_kspace(const csrec_operator_spec *spec);
+
 /* Values that each row and channel has in y: coils. */
 static inline int64_t csrec_through_coils(const csrec_operator_spec *spec) {
     return spec && spec->coils ? spec->n_coils : 1;
@@ -73,6 +77,13 @@ static inline bool csrec_measurement_signal_complex(const csrec_measurement *m) 
 /* The same measurement with real values: parts of complex ones as channels; unless its operator
  * itself is complex. The result shares all arrays. */
 csrec_measurement csrec_measurement_real(const csrec_measurement *measurement);
+
+/* Of a measurement through nufft, with a channel a coil: the frequencies of the grid, of up to
+ * `lines` in the middle, that have a sample within half a step, as one through fourier; free index
+ * and y in any case. *sigma: as of csrec_coils_estimate, or as it was. CSREC_UNSUPPORTED,
+ * CSREC_MEMORY. */
+csrec_status csrec_coils_grid(const csrec_measurement *m, int64_t lines, csrec_measurement *grid,
+                              double *sigma);
 
 /* Frees a specification that a measurement owns. */
 void csrec_through_destroy(csrec_operator_spec *spec);

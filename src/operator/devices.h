@@ -5,6 +5,7 @@
 
 #include "base/fft.h"
 #include "base/inline.h"
+#include "base/nufft.h"
 #include "operator/mask.h"
 
 typedef struct csrec_chain {
@@ -51,7 +52,8 @@ typedef struct csrec_fourier {
     double *factors; /* [m] pairs f_k: norm, and turns of what is centred; NULL: ones */
     double *coils;   /* [n_coils][entries] pairs, or NULL: ones */
     bool complex_x;
-    csrec_fft *fft; /* of the CPU */
+    csrec_fft *fft;     /* of the CPU */
+    csrec_nufft *nufft; /* or any frequencies, by the CPU alone: without index and factors */
 } csrec_fourier;
 
 /* to = f_k from, or conj(f_k) from; factors NULL: ones. */

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* fourier.c - the operator of a signal's frequencies. */
+/* fourier.c - the operators of a signal's frequencies: on the grid, and any. */
 #include "operator/devices.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "measurement/through.h"
 
 typedef csrec_fourier fourier;
 
 static void fourier_destroy(csrec_operator *A) {
     csrec_fft_destroy(((fourier *)A->data)->fft);
+    csrec_nufft_destroy(((fourier *)A->data)->nufft);
 }
 
-static csrec_status fourier_check(const csrec_operator_spec *spec, int64_t *rows, int64_t *m,
+static csrec_status fourier_check(const csrec_operator_spec *spec, const char *name, int64_t *m,
                                   csrec_error *error) {
-    csrec_status status = csrec_rows_of(spec, "fourier", rows, error);
-    if (!status) status = csrec_rows_chosen(spec, "fourier", *rows, m, error);
-    if (status || csrec_fft_library()) return status;
+    int64_t rows;
+    csrec_status status = csrec_rows_of(spec, name, &rows, error);
+    if (!status) status = csrec_rows_chosen(spec, name, rows, m, error);
+    if (status || strcmp(name, "nufft") == 0 || csrec_fft_library()) return status;
     return csrec_fail(error, CSREC_UNSUPPORTED,
                       "operator fourier: csrec was built without FFTW or PocketFFT; build it with "
                       "-DCSREC_FFT=fftw");
@@ -43,7 +46,7 @@ static void set_factor(fourier *f, int64_t k, double turns) {
     f->factors[2 * k + 1] = turns == 0.5 ? 0.0 : f->unit * sin(angle);
 }
 
-static csrec_status fill(csrec_pool *pool, const csrec_operator_spec *spec, fourier *f) {
+static csrec_status fill_grid(csrec_pool *pool, const csrec_operator_spec *spec, fourier *f) {
     if (!CSREC_TAKE(pool, f->index, f->m)) return CSREC_MEMORY;
     if ((spec->centred || f->unit != 1.0) && !CSREC_TAKE(pool, f->factors, 2 * f->m))
         return CSREC_MEMORY;
@@ -52,35 +55,62 @@ static csrec_status fill(csrec_pool *pool, const csrec_operator_spec *spec, four
         double turns = spec->centred ? csrec_uncentre(spec->shape, false, &f->index[k]) : 0.0;
         if (f->factors) set_factor(f, k, turns);
     }
-    if (spec->coils) {
-        const int64_t numbers = 2 * f->n_coils * f->entries;
-        if (!CSREC_TAKE(pool, f->coils, numbers)) return CSREC_MEMORY;
-        memcpy(f->coils, spec->coils, (size_t)numbers * sizeof *f->coils);
-    }
     return csrec_fft_create(spec->shape, &f->fft);
 }
 
-static csrec_status fourier_create(csrec_operator *A, const csrec_operator_spec *spec,
-                                   csrec_error *error) {
-    int64_t rows, m;
-    csrec_status status = fourier_check(spec, &rows, &m, error);
+/* The chosen rows of the trajectory. */
+static csrec_status fill_any(csrec_pool *pool, const csrec_operator_spec *spec, fourier *f) {
+    const int dims = spec->shape->dims;
+    double *k;
+    if (!CSREC_TAKE(pool, k, f->m * dims)) return CSREC_MEMORY;
+    for (int64_t i = 0; i < f->m; i++)
+        memcpy(k + i * dims, spec->trajectory + (spec->index ? spec->index[i] : i) * dims,
+               (size_t)dims * sizeof *k);
+    return csrec_nufft_create(spec->shape, f->m, k, &f->nufft);
+}
+
+static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, const char *name,
+                           csrec_error *error) {
+    int64_t m;
+    csrec_status status = fourier_check(spec, name, &m, error);
     if (status) return status;
     fourier *f = csrec_operator_data(A, sizeof *f);
     if (!f) return CSREC_MEMORY;
     *f = (fourier){.shape = *spec->shape,
-                   .entries = rows,
                    .m = m,
-                   .unit = unit_of(spec, rows),
                    .n_coils = csrec_through_coils(spec),
                    .complex_x = spec->complex_signal};
-    status = fill(&A->pool, spec, f); /* the transform last, which the pool does not free */
-    if (status) return status;
+    csrec_shape_count(spec->shape, &f->entries);
+    f->unit = unit_of(spec, f->entries);
+    if (spec->coils) {
+        const int64_t numbers = 2 * f->n_coils * f->entries;
+        if (!CSREC_TAKE(&A->pool, f->coils, numbers)) return CSREC_MEMORY;
+        memcpy(f->coils, spec->coils, (size_t)numbers * sizeof *f->coils);
+    }
     A->m = 2 * f->m * f->n_coils;
-    A->n = f->complex_x ? 2 * rows : rows;
+    A->n = f->complex_x ? 2 * f->entries : f->entries;
     A->complex_x = f->complex_x;
     A->complex_y = true;
-    A->norm = largest_gain(f);
     return CSREC_OK;
+}
+
+/* The transform last, which the pool does not free. */
+static csrec_status fourier_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                   csrec_error *error) {
+    csrec_status status = create(A, spec, "fourier", error);
+    if (status) return status;
+    A->norm = largest_gain(A->data);
+    return fill_grid(&A->pool, spec, A->data);
+}
+
+static csrec_status nufft_create(csrec_operator *A, const csrec_operator_spec *spec,
+                                 csrec_error *error) {
+    csrec_status status = create(A, spec, "nufft", error);
+    if (!status) status = fill_any(&A->pool, spec, A->data);
+    if (status != CSREC_UNSUPPORTED) return status;
+    return csrec_fail(error, status,
+                      "operator nufft: csrec was built without FINUFFT, of 2.5 or "
+                      "later; install it and build with -DCSREC_FINUFFT=ON");
 }
 
 static const double *coil(const fourier *f, int64_t c) {
@@ -99,36 +129,80 @@ static void add_weighed(const fourier *f, int64_t c, const double *grid, double 
     for (int64_t j = 0; j < f->entries; j++) csrec_fourier_collect(s, f->complex_x, j, grid, x);
 }
 
-static csrec_status fourier_forward(const csrec_operator *A, const double *x, double *y) {
-    const fourier *f = A->data;
-    double *grid = csrec_operator_borrow(A, 2 * f->entries);
-    csrec_status status = grid ? CSREC_OK : CSREC_MEMORY;
-    for (int64_t c = 0; c < f->n_coils && !status; c++) {
-        weigh(f, c, x, grid);
-        status = csrec_fft_execute(f->fft, -1, grid);
-        for (int64_t k = 0; k < f->m; k++)
-            csrec_fourier_turn(f->factors, k, 1.0, grid + 2 * f->index[k],
-                               y + 2 * (k * f->n_coils + c));
+/* Coils are transformed side by side, each by one thread: the same bits on any number of them. */
+enum { LANES = 16 };
+
+static int lanes_of(const fourier *f) {
+    const int threads = csrec_threads_for(f->n_coils * f->entries, 0);
+    const int most = threads < LANES ? threads : LANES;
+    return f->n_coils < most ? (int)f->n_coils : most;
+}
+
+/* Of a grid, and of the values of any frequencies. */
+static int64_t lane_size(const fourier *f) {
+    return 2 * (f->entries + (f->nufft ? f->m : 0));
+}
+
+static csrec_status forward_coil(const fourier *f, int64_t c, const double *x, double *grid,
+                                 double *y) {
+    double *values = grid + 2 * f->entries;
+    weigh(f, c, x, grid);
+    csrec_status status = f->nufft ? csrec_nufft_execute(f->nufft, false, grid, values)
+                                   : csrec_fft_execute(f->fft, -1, grid);
+    for (int64_t k = 0; k < f->m; k++) {
+        double *to = y + 2 * (k * f->n_coils + c);
+        if (f->nufft)
+            for (int p = 0; p < 2; p++) to[p] = f->unit * values[2 * k + p];
+        else
+            csrec_fourier_turn(f->factors, k, 1.0, grid + 2 * f->index[k], to);
     }
-    csrec_operator_give_back(A, grid);
     return status;
 }
 
+static csrec_status adjoint_coil(const fourier *f, int64_t c, const double *y, double *grid) {
+    double *values = grid + 2 * f->entries;
+    if (!f->nufft) memset(grid, 0, 2 * (size_t)f->entries * sizeof *grid);
+    for (int64_t k = 0; k < f->m; k++) {
+        const double *from = y + 2 * (k * f->n_coils + c);
+        if (f->nufft)
+            for (int p = 0; p < 2; p++) values[2 * k + p] = f->unit * from[p];
+        else
+            csrec_fourier_turn(f->factors, k, -1.0, from, grid + 2 * f->index[k]);
+    }
+    return f->nufft ? csrec_nufft_execute(f->nufft, true, grid, values)
+                    : csrec_fft_execute(f->fft, 1, grid);
+}
+
+static csrec_status fourier_forward(const csrec_operator *A, const double *x, double *y) {
+    const fourier *f = A->data;
+    const int lanes = lanes_of(f);
+    double *room = csrec_operator_borrow(A, lanes * lane_size(f));
+    bool failed = !room;
+    if (failed) return CSREC_MEMORY;
+#pragma omp parallel for schedule(static) num_threads(lanes) reduction(|| : failed)
+    for (int t = 0; t < lanes; t++)
+        for (int64_t c = t; c < f->n_coils && !failed; c += lanes)
+            failed = forward_coil(f, c, x, room + t * lane_size(f), y);
+    csrec_operator_give_back(A, room);
+    return failed ? CSREC_MEMORY : CSREC_OK;
+}
+
+/* Sums are in the order of the coils. */
 static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, double *x) {
     const fourier *f = A->data;
-    double *grid = csrec_operator_borrow(A, 2 * f->entries);
-    csrec_status status = grid ? CSREC_OK : CSREC_MEMORY;
+    const int lanes = lanes_of(f);
+    double *room = csrec_operator_borrow(A, lanes * lane_size(f));
+    bool failed = !room;
+    if (failed) return CSREC_MEMORY;
     memset(x, 0, (size_t)A->n * sizeof *x);
-    for (int64_t c = 0; c < f->n_coils && !status; c++) {
-        memset(grid, 0, 2 * (size_t)f->entries * sizeof *grid);
-        for (int64_t k = 0; k < f->m; k++)
-            csrec_fourier_turn(f->factors, k, -1.0, y + 2 * (k * f->n_coils + c),
-                               grid + 2 * f->index[k]);
-        status = csrec_fft_execute(f->fft, 1, grid);
-        add_weighed(f, c, grid, x);
+    for (int64_t c = 0; c < f->n_coils && !failed; c += lanes) {
+        const int some = f->n_coils - c < lanes ? (int)(f->n_coils - c) : lanes;
+#pragma omp parallel for schedule(static) num_threads(some) reduction(|| : failed)
+        for (int t = 0; t < some; t++) failed = adjoint_coil(f, c + t, y, room + t * lane_size(f));
+        for (int t = 0; t < some; t++) add_weighed(f, c + t, room + t * lane_size(f), x);
     }
-    csrec_operator_give_back(A, grid);
-    return status;
+    csrec_operator_give_back(A, room);
+    return failed ? CSREC_MEMORY : CSREC_OK;
 }
 
 /* Every row has entries of length unit |s_c(j)|. */
@@ -150,6 +224,16 @@ const csrec_operator_type csrec_operator_fourier = {
     .brief = "frequencies of a real or complex signal, by one or several coils",
     .takes = CSREC_TAKES_INDEX | CSREC_TAKES_COMPLEX | CSREC_TAKES_COILS,
     .create = fourier_create,
+    .destroy = fourier_destroy,
+    .forward = fourier_forward,
+    .adjoint = fourier_adjoint,
+    .column_norms = fourier_column_norms};
+
+const csrec_operator_type csrec_operator_nufft = {
+    .name = "nufft",
+    .brief = "any frequencies of a real or complex signal, by one or several coils",
+    .takes = CSREC_TAKES_INDEX | CSREC_TAKES_COMPLEX | CSREC_TAKES_COILS,
+    .create = nufft_create,
     .destroy = fourier_destroy,
     .forward = fourier_forward,
     .adjoint = fourier_adjoint,

@@ -203,6 +203,7 @@ const csrec_operator_type *csrec_operator_find_basis(const char *name);
     X(callback)                                                                                    \
     X(hadamard)                                                                                    \
     X(fourier)                                                                                     \
+    X(nufft)                                                                                       \
     X(matrix)                                                                                      \
     X(blur)                                                                                        \
     X(downsample)                                                                                  \

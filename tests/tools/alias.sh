@@ -6,7 +6,7 @@
 # option is covered by itself; one that reads is to be added to `reads`.
 set -u
 tools=$(cd "$1" && pwd)
-reads=" coils density fill guide input kernel mask matrix model noise reference resume "
+reads=" coils density fill guide input kernel mask matrix model noise reference resume trajectory "
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 cd "$work" || exit 1

@@ -77,12 +77,13 @@ changes = {
     "merge": (FAST, "b.npy --merge"),
     "reference": (FAST + " --report r.html", "-r full.npy"),
 }
-# What concerns the process, or adds something; None: not tried (slice: no file here has several).
+# What concerns the process, or adds something; None: not tried (slice, slices: no file here has several;
+# trajectory: FINUFFT may be missing).
 keeps = {
     "output": "-o other.npy", "format": None, "report": "--report r.html", "plot": "--plot p.svg",
     "uncertainty": "-u u.npy", "history": "--history --json", "resume": "--resume",
     "no-sync": "--no-sync", "json": "--json", "verbose": "-v", "quiet": "-q", "threads": "-t 1",
-    "devices": None, "slice": None, "follow": None, "info": None, "list": None, "list-devices": None, "help": None,
+    "devices": None, "slice": None, "slices": None, "trajectory": None, "follow": None, "info": None, "list": None, "list-devices": None, "help": None,
     "version": None, "man": None, "completion": None,
 }  # fmt: skip
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* bart.c - arrays of BART: complex64 in NAME.cfl, the first axis fastest, and the extents of 16
  * axes in NAME.hdr. The first three are x, y and z, the fourth is coils, the fifth sets of maps.
- * What is measured is k-space, centred and unitary as of `bart fft -u`, with 0 where nothing is. */
+ * What is measured is k-space, centred and unitary as of `bart fft -u`, with 0 where nothing is; or
+ * [1][points][points] with a trajectory [3][points][points], as of `bart nufft`. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -76,8 +78,8 @@ static csrec_status read_header(const char *path, header *h, csrec_error *error)
     return status;
 }
 
-/* All numbers, [count][2]. */
-static csrec_status read_values(csrec_input *input, header *h, float **values, csrec_error *error) {
+/* The header of a .cfl that has as many bytes as it says. */
+static csrec_status begin(csrec_input *input, header *h, csrec_error *error) {
     if (!is_cfl(input->name) || !input->file)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "%s: is the header of an array of BART, of two files; name the .cfl",
@@ -90,14 +92,27 @@ static csrec_status read_values(csrec_input *input, header *h, float **values, c
                           "copy both files again",
                           input->name, (unsigned long long)input->size, (long long)h->count,
                           (long long)h->count * 8);
+    return CSREC_OK;
+}
+
+/* All numbers, [count][2], or those of a slice of so many. */
+static csrec_status read_part(csrec_input *input, int64_t slices, int64_t slice, float **values,
+                              csrec_error *error) {
     csrec_reader reader = csrec_input_reader(input);
-    status = csrec_memory_check(input->size, 2, input->name, error);
+    const uint64_t bytes = input->size / (uint64_t)slices;
+    csrec_status status = csrec_memory_check(bytes, 2, input->name, error);
+    if (!status) status = csrec_reader_skip(&reader, (uint64_t)slice * bytes, input->name, error);
     if (status) return status;
-    *values = malloc((size_t)input->size);
+    *values = malloc((size_t)bytes);
     if (!*values) return csrec_fail(error, CSREC_MEMORY, "%s: out of memory", input->name);
-    status = csrec_reader_take(&reader, *values, input->size, input->name, error);
+    status = csrec_reader_take(&reader, *values, bytes, input->name, error);
     if (status) free(*values);
     return status;
+}
+
+static csrec_status read_values(csrec_input *input, header *h, float **values, csrec_error *error) {
+    csrec_status status = begin(input, h, error);
+    return status ? status : read_part(input, 1, 0, values, error);
 }
 
 static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_error *error) {
@@ -124,16 +139,22 @@ static csrec_status read_signal(csrec_input *input, csrec_image *signal, csrec_e
 
 /* ------------------------------------------------------------------ k-space ------------------- */
 
+/* An array of another file. */
+static csrec_status read_other(const char *path, header *h, float **values, csrec_error *error) {
+    csrec_input input;
+    csrec_status status = csrec_input_open(path, &input, error);
+    if (status) return status;
+    status = read_values(&input, h, values, error);
+    csrec_input_close(&input);
+    return status;
+}
+
 /* A pattern of BART counts along axes on which it has extent 1; with coils where any has it. */
 static csrec_status read_pattern(const char *path, const header *h, int64_t entries, uint8_t *known,
                                  csrec_error *error) {
     header p;
-    csrec_input input;
     float *values = NULL;
-    csrec_status status = csrec_input_open(path, &input, error);
-    if (status) return status;
-    status = read_values(&input, &p, &values, error);
-    csrec_input_close(&input);
+    csrec_status status = read_other(path, &p, &values, error);
     if (status) return status;
     for (int a = 0; a < AXES && !status; a++)
         if (p.dim[a] != 1 && p.dim[a] != h->dim[a])
@@ -167,6 +188,76 @@ static csrec_status read_known(const char *path, const header *h, const csrec_sh
     return read_pattern(path, h, entries, *known, error);
 }
 
+/* The real parts k [points][3] of a trajectory, in place; the extents are those that it reaches, as
+ * bart pics takes them. */
+static csrec_status look_at(const char *path, const header *t, const header *h, float *k,
+                            csrec_shape *shape, csrec_error *error) {
+    const int64_t points = t->dim[1] * t->dim[2];
+    if (t->dim[0] != 3 || t->count != 3 * points || h->dim[0] != 1 || h->dim[1] != t->dim[1] ||
+        h->dim[2] != t->dim[2])
+        return csrec_fail(
+            error, CSREC_DATA,
+            "%s: has extents %lld x %lld x %lld, and k-space %lld x %lld x %lld; give "
+            "3 x N x M for 1 x N x M, and nothing along other axes",
+            path, (long long)t->dim[0], (long long)t->dim[1], (long long)t->dim[2],
+            (long long)h->dim[0], (long long)h->dim[1], (long long)h->dim[2]);
+    float most[3] = {0.0f, 0.0f, 0.0f};
+    for (int64_t i = 0; i < t->count; i++) {
+        k[i] = k[2 * i];
+        if (!(fabsf(k[i]) < 32768.0f))
+            return csrec_fail(error, CSREC_DATA,
+                              "%s: point %lld has %g along axis %d; give cycles per field of view",
+                              path, (long long)(i / 3), (double)k[i], (int)(i % 3));
+        most[i % 3] = fmaxf(most[i % 3], fabsf(k[i]));
+    }
+    *shape = (csrec_shape){3, {1, 1, 1}};
+    for (int a = 0; a < 3; a++)
+        if (most[a] > 0.0f) shape->dim[2 - a] = 2 * (int64_t)floorf(most[a] + 0.75f);
+    for (int a = 0; a < 3; a++)
+        if (shape->dim[a] < 1) shape->dim[a] = 2;
+    return CSREC_OK;
+}
+
+/* The shape of the measurement, and with a trajectory its points. */
+static csrec_status place_samples(csrec_input *input, const csrec_read_options *options,
+                                  const header *h, csrec_measurement *m, csrec_error *error) {
+    csrec_shape shape = {3, {h->dim[2], h->dim[1], h->dim[0]}};
+    const char *path = options->trajectory;
+    if (!path) return csrec_kspace_begin(input, shape, h->dim[COILS], m, error);
+    if (options->mask)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "%s: is read with a trajectory; leave the mask out", input->name);
+    header t;
+    float *k = NULL;
+    csrec_status status = read_other(path, &t, &k, error);
+    if (!status) status = look_at(path, &t, h, k, &shape, error);
+    if (!status) status = csrec_kspace_begin(input, shape, h->dim[COILS], m, error);
+    if (!status) status = csrec_kspace_follow(input, shape, k, t.count / 3, 3, m, error);
+    input->followed = true;
+    free(k);
+    return status;
+}
+
+/* The slice that the options choose along the one axis behind the coils that has several entries.
+ */
+static csrec_status read_slice(csrec_input *input, const csrec_read_options *options, header *h,
+                               float **values, csrec_error *error) {
+    int64_t slices = 1, slice = 0;
+    csrec_status status = begin(input, h, error);
+    for (int a = COILS + 1; a < AXES && !status; a++) {
+        if (h->dim[a] > 1 && slices > 1)
+            status = csrec_fail(error, CSREC_UNSUPPORTED,
+                                "%s: axis %d of its .hdr has %lld entries, and another several, "
+                                "too; take one by bart slice %d 0 IN OUT",
+                                input->name, a, (long long)h->dim[a], a);
+        if (h->dim[a] > 1) slices = h->dim[a];
+        h->dim[a] = 1;
+    }
+    if (!status && slices > 1) status = csrec_kspace_choose(input, options, slices, &slice, error);
+    h->count /= slices;
+    return status ? status : read_part(input, slices, slice, values, error);
+}
+
 static csrec_status read_measurement(csrec_input *input, const csrec_read_options *options,
                                      csrec_measurement *measurement, csrec_error *error) {
     header h;
@@ -174,16 +265,9 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
     uint8_t *known = NULL;
     csrec_measurement m = {0};
     csrec_status status = csrec_kspace_options(input, options, error);
-    if (!status) status = read_values(input, &h, &values, error);
+    if (!status) status = read_slice(input, options, &h, &values, error);
     if (status) return status;
-    for (int a = COILS + 1; a < AXES && !status; a++)
-        if (h.dim[a] > 1)
-            status = csrec_fail(error, CSREC_UNSUPPORTED,
-                                "%s: axis %d of its .hdr has %lld entries, where one picture or "
-                                "volume has 1; take one by bart slice %d 0 IN OUT",
-                                input->name, a, (long long)h.dim[a], a);
-    const csrec_shape shape = {3, {h.dim[2], h.dim[1], h.dim[0]}};
-    if (!status) status = csrec_kspace_begin(input, shape, h.dim[COILS], &m, error);
+    if (!status) status = place_samples(input, options, &h, &m, error);
     if (!status) status = read_known(options->mask, &h, &m.shape, &known, error);
     if (!status) status = csrec_kspace_take(input, values, known, &m, error);
     free(values);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* hdf5_ismrmrd.c - acquisitions of ISMRMRD, lines of k-space in any order with a head each, on the
- * grid of the encoded space. Lines that come several times are averaged; those of noise give its
- * covariance, in proportion to the bandwidth. */
+ * grid of the encoded space, or with a trajectory of their own. Lines of the grid that come several
+ * times are averaged; those of noise give its covariance, in proportion to the bandwidth. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +18,10 @@ enum {
 /* What is read of a head; names are those of the format. */
 typedef struct acquisition {
     uint64_t flags;
-    uint16_t samples, channels, center, pre, post, space;
+    uint16_t samples, channels, center, pre, post, space, axes;
     float dwell;
     uint16_t step[2], slice, contrast, phase, repetition, set;
-    hvl_t data;
+    hvl_t data, traj;
 } acquisition;
 
 typedef struct field {
@@ -34,6 +34,7 @@ static const field heads[] = {{"number_of_samples", offsetof(acquisition, sample
                               {"center_sample", offsetof(acquisition, center)},
                               {"discard_pre", offsetof(acquisition, pre)},
                               {"discard_post", offsetof(acquisition, post)},
+                              {"trajectory_dimensions", offsetof(acquisition, axes)},
                               {"encoding_space_ref", offsetof(acquisition, space)}};
 static const field indices[] = {{"kspace_encode_step_1", offsetof(acquisition, step[0])},
                                 {"kspace_encode_step_2", offsetof(acquisition, step[1])},
@@ -43,8 +44,11 @@ static const field indices[] = {{"kspace_encode_step_1", offsetof(acquisition, s
                                 {"repetition", offsetof(acquisition, repetition)},
                                 {"set", offsetof(acquisition, set)}};
 
+/* What is read: heads, or data as well, or trajectories as well. */
+enum { HEADS, DATA, ANY };
+
 /* The type in memory: of an acquisition three structures, for the head, its idx, and the data. */
-static hid_t type_of(bool data) {
+static hid_t type_of(int what) {
     const hid_t idx = H5Tcreate(H5T_COMPOUND, sizeof(acquisition));
     const hid_t floats = H5Tvlen_create(H5T_NATIVE_FLOAT);
     for (size_t k = 0; k < sizeof indices / sizeof *indices; k++)
@@ -57,7 +61,9 @@ static hid_t type_of(bool data) {
     H5Tinsert(both, "sample_time_us", offsetof(acquisition, dwell), H5T_NATIVE_FLOAT);
     H5Tinsert(both, "idx", sizeof(acquisition), idx);
     H5Tinsert(whole, "head", 0, both);
-    if (data)
+    if (what == ANY)
+        H5Tinsert(whole, "traj", 2 * sizeof(acquisition) + offsetof(acquisition, traj), floats);
+    if (what != HEADS)
         H5Tinsert(whole, "data", 2 * sizeof(acquisition) + offsetof(acquisition, data), floats);
     H5Tclose(idx);
     H5Tclose(floats);
@@ -66,9 +72,10 @@ static hid_t type_of(bool data) {
 }
 
 /* A piece of heads, or of all; the three parts of each are brought together. */
-static bool read_piece(hid_t dataset, bool data, hsize_t from, hsize_t count, acquisition *room) {
-    const hid_t type = type_of(data), space = H5Dget_space(dataset);
+static bool read_piece(hid_t dataset, int what, hsize_t from, hsize_t count, acquisition *room) {
+    const hid_t type = type_of(what), space = H5Dget_space(dataset);
     const hid_t memory = H5Screate_simple(1, &count, NULL);
+    memset(room, 0, 3 * (size_t)count * sizeof *room); /* of what the file lacks */
     const bool good = H5Sselect_hyperslab(space, H5S_SELECT_SET, &from, NULL, &count, NULL) >= 0 &&
                       H5Dread(dataset, type, memory, space, H5P_DEFAULT, room) >= 0;
     for (hsize_t k = 0; k < count && good; k++) {
@@ -81,6 +88,7 @@ static bool read_piece(hid_t dataset, bool data, hsize_t from, hsize_t count, ac
         all.repetition = idx->repetition;
         all.set = idx->set;
         all.data = room[3 * k + 2].data;
+        all.traj = room[3 * k + 2].traj;
         room[k] = all;
     }
     H5Sclose(memory);
@@ -112,6 +120,7 @@ typedef struct reading {
     uint16_t *count; /* [entries] */
     double *noise;   /* sums [coils][coils][2] */
     double n_noise, noise_dwell, dwell;
+    int64_t points; /* of a trajectory */
     int64_t others; /* lines of other contrasts, repetitions ... */
 } reading;
 
@@ -169,6 +178,40 @@ static csrec_status add_line(reading *r, const acquisition *a, csrec_error *erro
     return CSREC_OK;
 }
 
+/* The trajectory's axes are x, y and perhaps z, which a slice need not have. */
+static csrec_status add_points(reading *r, const acquisition *a, csrec_error *error) {
+    csrec_hdf5_slice *s = r->s;
+    const int needed = s->shape.dim[0] > 1 ? 3 : 2;
+    if (a->axes < needed || a->traj.len != (size_t)a->axes * a->samples || !a->traj.p)
+        return csrec_fail(error, CSREC_DATA,
+                          "%s: a line has %zu numbers of a trajectory for %d samples, and %d axes; "
+                          "save %d or more for each sample",
+                          r->h5->name, a->traj.len, a->samples, a->axes, needed);
+    for (int64_t k = a->pre; k < a->samples - a->post && s->points < r->points; k++) {
+        for (int d = 0; d < needed; d++)
+            s->trajectory[3 * s->points + d] = ((const float *)a->traj.p)[k * a->axes + d];
+        for (int64_t c = 0; c < 2 * s->coils; c++)
+            s->values[2 * (c / 2 * r->points + s->points) + c % 2] =
+                ((const float *)a->data.p)[2 * (c / 2 * a->samples + k) + c % 2];
+        s->points++;
+    }
+    r->dwell = (double)a->dwell;
+    return CSREC_OK;
+}
+
+/* Many writers give -0.5 to 0.5, shares of the encoded matrix. */
+static void scale_points(reading *r) {
+    const csrec_shape *shape = &r->s->shape;
+    float most = 0.0f;
+    for (int64_t i = 0; i < 3 * r->s->points; i++) most = fmaxf(most, fabsf(r->s->trajectory[i]));
+    for (int64_t i = 0; i < 3 * r->s->points && most <= 0.5001f; i++)
+        r->s->trajectory[i] *= (float)shape->dim[2 - i % 3];
+    if (most <= 0.5001f)
+        csrec_input_note(r->h5->input,
+                         "its trajectory, up to %.3g, is taken as shares of the encoded matrix",
+                         (double)most);
+}
+
 static csrec_status take(reading *r, const acquisition *a, csrec_error *error) {
     const bool noise = has(a, NOISE);
     if (!noise && (is_aside(a) || a->slice != r->s->number)) return CSREC_OK;
@@ -176,7 +219,8 @@ static csrec_status take(reading *r, const acquisition *a, csrec_error *error) {
     if (!noise && !is_first(a)) return CSREC_OK;
     csrec_status status = check_line(r, a, error);
     if (!status && noise) add_noise(r, a);
-    return status || noise ? status : add_line(r, a, error);
+    if (status || noise) return status;
+    return r->scan->cartesian ? add_line(r, a, error) : add_points(r, a, error);
 }
 
 /* Means, what is known, and the noise of a mean. */
@@ -184,7 +228,8 @@ static void finish(reading *r) {
     csrec_hdf5_slice *s = r->s;
     const int64_t entries = s->shape.dim[0] * s->shape.dim[1] * s->shape.dim[2];
     double lines = 0.0, known = 0.0;
-    for (int64_t i = 0; i < entries; i++) {
+    if (!r->scan->cartesian) scale_points(r), lines = known = 1.0;
+    for (int64_t i = 0; i < entries && r->count; i++) {
         s->known[i] = r->count[i] > 0;
         known += s->known[i];
         lines += r->count[i];
@@ -206,7 +251,7 @@ static csrec_status look(const reading *r, hid_t data, hsize_t n, acquisition *r
                          csrec_error *error) {
     for (hsize_t at = 0; at < n; at += PIECE) {
         const hsize_t count = n - at < PIECE ? n - at : PIECE;
-        if (!read_piece(data, false, at, count, room)) return csrec_hdf5_failed(r->h5, error);
+        if (!read_piece(data, HEADS, at, count, room)) return csrec_hdf5_failed(r->h5, error);
         for (hsize_t k = 0; k < count; k++) {
             if (has(&room[k], NOISE) || is_aside(&room[k])) continue;
             if (room[k].slice >= r->s->slices) r->s->slices = room[k].slice + 1;
@@ -222,23 +267,47 @@ static csrec_status read_lines(reading *r, hid_t data, hsize_t n, acquisition *r
     csrec_status status = CSREC_OK;
     for (hsize_t at = 0; at < n && !status; at += PIECE) {
         const hsize_t count = n - at < PIECE ? n - at : PIECE;
-        if (!read_piece(data, true, at, count, room)) return csrec_hdf5_failed(r->h5, error);
+        if (!read_piece(data, r->scan->cartesian ? DATA : ANY, at, count, room))
+            return csrec_hdf5_failed(r->h5, error);
         for (hsize_t k = 0; k < count; k++) {
             if (!status) status = take(r, &room[k], error);
             free(room[k].data.p);
+            if (!r->scan->cartesian) free(room[k].traj.p);
         }
     }
     return status;
 }
 
-static csrec_status allocate(reading *r, csrec_error *error) {
+/* The points of the slice, by the heads, and room for them. */
+static csrec_status allocate_points(reading *r, hid_t data, hsize_t n, acquisition *room,
+                                    csrec_error *error) {
+    for (hsize_t at = 0; at < n; at += PIECE) {
+        const hsize_t count = n - at < PIECE ? n - at : PIECE;
+        if (!read_piece(data, HEADS, at, count, room)) return csrec_hdf5_failed(r->h5, error);
+        for (hsize_t k = 0; k < count; k++) {
+            const acquisition *a = &room[k];
+            const int64_t some = a->samples - a->pre - a->post;
+            if (!has(a, NOISE) && !is_aside(a) && a->slice == r->s->number && is_first(a))
+                r->points += some > 0 ? some : 0;
+        }
+    }
+    csrec_hdf5_slice as = *r->s;
+    as.shape = (csrec_shape){1, {r->points}};
+    csrec_status status = csrec_hdf5_allocate(r->h5, &as, error);
+    r->s->values = as.values;
+    r->s->known = as.known;
+    if (status) return status;
+    r->s->trajectory = calloc((size_t)r->points, 3 * sizeof *r->s->trajectory);
+    return r->s->trajectory ? CSREC_OK
+                            : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", r->h5->name);
+}
+
+static csrec_status allocate_grid(reading *r, csrec_error *error) {
     csrec_status status = csrec_hdf5_allocate(r->h5, r->s, error);
     if (status) return status;
     const int64_t entries = r->s->shape.dim[0] * r->s->shape.dim[1] * r->s->shape.dim[2];
     r->count = calloc((size_t)entries, sizeof *r->count);
-    r->noise = calloc(2 * (size_t)(r->s->coils * r->s->coils), sizeof *r->noise);
-    return r->count && r->noise ? CSREC_OK
-                                : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", r->h5->name);
+    return r->count ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", r->h5->name);
 }
 
 csrec_status csrec_hdf5_ismrmrd(const csrec_hdf5 *h5, hid_t data, const csrec_read_options *options,
@@ -249,12 +318,6 @@ csrec_status csrec_hdf5_ismrmrd(const csrec_hdf5 *h5, hid_t data, const csrec_re
     const bool list = H5Sget_simple_extent_ndims(space) == 1;
     if (list) H5Sget_simple_extent_dims(space, &n, NULL);
     H5Sclose(space);
-    if (!scan->cartesian)
-        return csrec_fail(
-            error, CSREC_UNSUPPORTED,
-            "%s: its trajectory is not Cartesian (/dataset/xml); grid it before, as by "
-            "bart nufft",
-            h5->name);
     if (scan->encoded[0] < 1 || scan->encoded[1] < 1 || scan->encoded[2] < 1 || n < 1)
         return csrec_fail(error, CSREC_DATA,
                           "%s: /dataset/xml has no encodedSpace with matrixSize x, y and z, or "
@@ -264,8 +327,12 @@ csrec_status csrec_hdf5_ismrmrd(const csrec_hdf5 *h5, hid_t data, const csrec_re
     acquisition *room = malloc(3 * PIECE * sizeof *room);
     csrec_status status = room ? look(&r, data, n, room, error)
                                : csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
-    if (!status) status = csrec_hdf5_choose(h5, options, s, error);
-    if (!status) status = allocate(&r, error);
+    if (!status) status = csrec_kspace_choose(h5->input, options, s->slices, &s->number, error);
+    if (!status && scan->cartesian) status = allocate_grid(&r, error);
+    if (!status && !scan->cartesian) status = allocate_points(&r, data, n, room, error);
+    if (!status) r.noise = calloc(2 * (size_t)(s->coils * s->coils), sizeof *r.noise);
+    if (!status && !r.noise)
+        status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", h5->name);
     if (!status) status = read_lines(&r, data, n, room, error);
     if (!status) finish(&r);
     if (!status && r.n_noise > 0.0) {

@@ -131,19 +131,6 @@ static csrec_status cut_readout(csrec_hdf5_slice *s, int axis, int64_t r, csrec_
 
 /* ------------------------------------------------------------------ fastMRI ------------------- */
 
-csrec_status csrec_hdf5_choose(const csrec_hdf5 *h5, const csrec_read_options *options,
-                               csrec_hdf5_slice *s, csrec_error *error) {
-    h5->input->slices = s->slices;
-    s->number = options->has_slice ? options->slice : s->slices / 2;
-    if (s->number < 0 || s->number >= s->slices)
-        return csrec_fail(error, CSREC_ARGUMENT, "%s: has slices 0 to %lld, and not slice %lld",
-                          h5->name, (long long)s->slices - 1, (long long)s->number);
-    if (s->slices > 1 && !options->has_slice)
-        csrec_input_note(h5->input, "slice %lld of %lld; slice chooses another",
-                         (long long)s->number, (long long)s->slices);
-    return CSREC_OK;
-}
-
 csrec_status csrec_hdf5_allocate(const csrec_hdf5 *h5, csrec_hdf5_slice *s, csrec_error *error) {
     int64_t entries;
     csrec_shape all = s->shape;
@@ -230,7 +217,7 @@ static csrec_status read_fastmri(const csrec_hdf5 *h5, hid_t dataset,
     s->slices = (int64_t)extent[0];
     s->coils = rank == 4 ? (int64_t)extent[1] : 1;
     s->shape = (csrec_shape){2, {(int64_t)extent[rank - 2], (int64_t)extent[rank - 1]}};
-    csrec_status status = csrec_hdf5_choose(h5, options, s, error);
+    csrec_status status = csrec_kspace_choose(h5->input, options, s->slices, &s->number, error);
     if (!status) status = csrec_hdf5_allocate(h5, s, error);
     if (!status) status = read_slice(h5, dataset, rank, extent, s, error);
     return status ? status : read_columns(h5, s, error);
@@ -246,10 +233,15 @@ static csrec_status deliver(csrec_input *input, const csrec_read_options *option
     bool by_channel;
     uint8_t *marked = NULL;
     csrec_status status = csrec_kspace_begin(input, s->shape, s->coils, &m, error);
+    if (!status && s->trajectory && options->mask)
+        status = csrec_fail(error, CSREC_ARGUMENT, "%s: has a trajectory; leave the mask out",
+                            input->name);
+    if (!status && s->trajectory)
+        status = csrec_kspace_follow(input, s->shape, s->trajectory, s->points, 3, &m, error);
     if (!status && options->mask)
         status = csrec_mask_read(options->mask, false, &m.shape, 1, &marked, &by_channel, error);
-    if (!status)
-        status = csrec_kspace_take(input, s->values, marked ? marked : s->known, &m, error);
+    const uint8_t *known = s->trajectory ? NULL : s->known;
+    if (!status) status = csrec_kspace_take(input, s->values, marked ? marked : known, &m, error);
     free(marked);
     return csrec_measurement_deliver(status, &m, measurement);
 }
@@ -271,7 +263,7 @@ static csrec_status read_file(csrec_input *input, const csrec_read_options *opti
         if (!status && fast) status = read_fastmri(&h5, kspace, options, s, error);
         if (!status && !fast) status = csrec_hdf5_ismrmrd(&h5, data, options, s, &scan, error);
         const int readout = fast ? 0 : s->shape.dims - 1;
-        if (!status && s->shape.dim[readout] == scan.encoded[0])
+        if (!status && !s->trajectory && s->shape.dim[readout] == scan.encoded[0])
             status = cut_readout(s, readout, scan.recon[0], error);
     }
     csrec_hdf5_close(&h5);
@@ -292,6 +284,7 @@ csrec_status csrec_hdf5_measurement(csrec_input *input, const csrec_read_options
     if (!status && is) status = deliver(input, options, &s, measurement, error);
     free(s.values);
     free(s.known);
+    free(s.trajectory);
     if (status || is) return status;
     return csrec_measurement_from_signal(input, options, measurement, error);
 }

@@ -20,11 +20,11 @@ typedef struct csrec_hdf5_slice {
     int64_t coils, slices, number; /* of how many it is which */
     float *values;
     uint8_t *known; /* [entries], or NULL: what is not 0 */
+    float
+        *trajectory; /* NULL, or [points][3], x first: values are of these, and known is not read */
+    int64_t points;
 } csrec_hdf5_slice;
 
-/* slices is set: which one the options choose. CSREC_ARGUMENT: there is no such. */
-csrec_status csrec_hdf5_choose(const csrec_hdf5 *h5, const csrec_read_options *options,
-                               csrec_hdf5_slice *slice, csrec_error *error);
 csrec_status csrec_hdf5_allocate(const csrec_hdf5 *h5, csrec_hdf5_slice *slice, csrec_error *error);
 /* Of /dataset/data; delivers covariance and count of noise to the input. */
 csrec_status csrec_hdf5_ismrmrd(const csrec_hdf5 *h5, hid_t data, const csrec_read_options *options,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* through.c - the arrays that describe the operator through which a signal was
  * measured: operator; ordering, scramble; coils, complex, centred, norm; matrix, block; kernel;
- * factor. */
+ * factor; trajectory. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +129,16 @@ static csrec_status read_fourier(const csrec_npz *npz, const csrec_shape *shape,
     double flag, *coils = NULL;
     csrec_status status = read_flag(npz, "complex", &flag, error);
     spec->complex_signal = flag != 0.0;
+    if (!status && csrec_npz_has(npz, "trajectory")) {
+        double *k = NULL;
+        status = read_array(npz, "trajectory", false, &k, &seen, error);
+        spec->trajectory = k;
+        spec->points = status ? 0 : seen.dim[0];
+        if (!status && (seen.dims != 2 || seen.dim[1] != shape->dims))
+            status = csrec_fail(error, CSREC_DATA,
+                                "%s: array 'trajectory': is not of %d axes; save [points, %d]",
+                                npz->name, shape->dims, shape->dims);
+    }
     if (!status) status = read_norm(npz, spec, error);
     if (status || !csrec_npz_has(npz, "coils")) return status;
     status = read_array(npz, "coils", true, &coils, &seen, error);
@@ -189,7 +199,7 @@ static csrec_status read_blur(const csrec_npz *npz, const csrec_shape *shape,
 static csrec_status read_parameters(const csrec_npz *npz, const csrec_shape *shape,
                                     csrec_operator_spec *spec, csrec_error *error) {
     if (strcmp(spec->name, "hadamard") == 0) return read_hadamard(npz, spec, error);
-    if (strcmp(spec->name, "fourier") == 0) return read_fourier(npz, shape, spec, error);
+    if (csrec_through_kspace(spec)) return read_fourier(npz, shape, spec, error);
     if (strcmp(spec->name, "matrix") == 0) return read_matrix(npz, shape, spec, error);
     if (strcmp(spec->name, "blur") == 0) return read_blur(npz, shape, spec, error);
     if (strcmp(spec->name, "downsample") == 0)
@@ -249,6 +259,7 @@ void csrec_through_look(const csrec_npz *npz, csrec_measurement *m, csrec_error 
     csrec_error seen;
     bool centred;
     if (csrec_npz_has(npz, m->through ? "centred" : "operator")) return;
+    if (m->through && m->through->trajectory) return;
     csrec_doubt_centred(m, &centred, &seen);
     if (m->through) m->through->centred = m->through->centred || centred;
     if (!m->through && m->is_complex) csrec_fail(&seen, CSREC_OK, CSREC_REMARK_ENTRIES);
@@ -285,7 +296,7 @@ void csrec_through_add(const csrec_measurement *m, csrec_through_texts *texts,
     texts->flag = spec->complex_signal;
     if (texts->flag) add(fields, count, "complex", "b1", scalar, &texts->flag);
     texts->centred = spec->centred;
-    if (csrec_through_find(spec->name)->complex_y)
+    if (csrec_through_find(spec->name)->complex_y && !spec->trajectory)
         add(fields, count, "centred", "b1", scalar, &texts->centred);
     if (spec->norm)
         fields[(*count)++] = csrec_npz_text("norm", spec->norm, texts->letters[1], texts->descr[1]);
@@ -305,5 +316,8 @@ void csrec_through_add(const csrec_measurement *m, csrec_through_texts *texts,
         memcpy(shape.dim, spec->kernel, (size_t)shape.dims * sizeof *shape.dim);
         add(fields, count, "kernel", "f8", shape, spec->filters);
     }
+    if (spec->trajectory)
+        add(fields, count, "trajectory", "f8", (csrec_shape){2, {spec->points, m->shape.dims}},
+            spec->trajectory);
     if (spec->factor) add(fields, count, "factor", "i8", extents, spec->factor);
 }

@@ -33,19 +33,23 @@ static const struct {
     {"scale", "float [2]",
      "optional: the values of black and white for picture output, e.g. 0, 255"},
     {"operator", "text",
-     "optional: y = A x, A being hadamard, fourier, matrix, blur or downsample; points (default): "
+     "optional: y = A x, A being hadamard, fourier, nufft, matrix, blur or downsample; points "
+     "(default): "
      "y has entries of the signal. index then numbers the measured rows, and shape is required"},
     {"ordering, scramble, split", "text, integer, bool",
      "of hadamard: the order of the rows (natural, sequency, cake-cutting, zig-zag); the seed of a "
      "permutation of the entries; y has two values a row, of the pattern's ones and of its other "
      "pixels"},
     {"complex, coils", "bool, complex [K, shape]",
-     "of fourier: the signal is complex; sensitivities of K receivers"},
+     "of fourier and nufft: the signal is complex; sensitivities of K receivers"},
     {"centred, norm", "bool, text",
      "of fourier: frequency 0 and entry 0 are in the middle, fftshift(fft(ifftshift(x))), as of "
      "fastMRI, BART and SigPy; backward (default), ortho or forward, as of numpy.fft"},
+    {"trajectory", "float [points, D]",
+     "of nufft: frequencies in cycles per field of view; index numbers those that are measured"},
     {"noise_covariance", "complex [K, K]",
-     "optional, of fourier with K coils: the mean of n n^H, by which noise is made white"},
+     "optional, of fourier and nufft with K coils: the mean of n n^H, by which noise is made "
+     "white"},
     {"matrix, block", "float [M, entries], integer [D]",
      "of matrix: its rows; the size of the blocks that it is applied to, zeros beyond the signal"},
     {"kernel", "float, as many axes as the signal",

@@ -79,9 +79,17 @@ static const cli_option options[] = {
      "Noise of the coils of k-space, which is made white: its covariance [coils, coils], or "
      "samples of it [coils, N].",
      CLI_AT(noise)},
+    {"trajectory", 0, CLI_READ, "FILE",
+     "The trajectory of k-space of BART that is on no grid, as of bart traj: 3 x N x M for INPUT "
+     "of "
+     "1 x N x M.",
+     CLI_AT(trajectory)},
     {"slice", 0, CLI_INTEGER, "N",
      "The slice of k-space of several, from 0 (default: the middle one).", CLI_AT(slice), .low = 0,
      .high = 1e9, .given = offsetof(cli_recover_arguments, slice_given)},
+    {"slices", 0, CLI_FLAG, NULL,
+     "All slices of k-space, one after the other: OUTPUT is their stack, [slices, axes of one].",
+     CLI_AT(slices)},
     {"no-guide", 0, CLI_FLAG, NULL,
      "Leave out guides that INPUT has: those of a .npz, layers of an OpenEXR.", CLI_AT(no_guide)},
     {"merge", 0, CLI_FLAG, NULL,

@@ -88,10 +88,11 @@ static int allocate(cli_job *job) {
         if (!job->result.atoms) return cli_job_fail(job, "%s: out of memory", job->input);
     }
     if (!cli_job_wants_signal(job)) return CLI_CONTINUE;
-    const int64_t n = cli_signal_values(&job->in.measurement);
+    const int64_t n = cli_signal_values(&job->in.measurement) * cli_job_slices(job);
     const double bytes = (double)n * 2.0 * sizeof *job->result.signal;
     const bool fits = bytes < (double)(SIZE_MAX / 2);
-    const bool pairs = csrec_measurement_signal_values(&job->in.measurement) != n;
+    const bool pairs = csrec_measurement_signal_values(&job->in.measurement) !=
+                       cli_signal_values(&job->in.measurement);
     if (fits) job->result.signal = malloc((size_t)n * sizeof *job->result.signal);
     if (fits && pairs) job->result.pairs = malloc(2 * (size_t)n * sizeof *job->result.pairs);
     if (!job->result.signal || (pairs && !job->result.pairs))
@@ -111,7 +112,7 @@ void cli_job_range(const cli_job *job, double *low, double *high) {
     if (cli_job_has_points(job) && !cli_job_is_empty(job))
         cli_range_of(m->n * m->channels, m->y, low, high);
     else
-        cli_range_of(cli_signal_values(m), job->result.signal, low, high);
+        cli_range_of(cli_signal_values(m) * cli_job_slices(job), job->result.signal, low, high);
 }
 
 static void tell_tones(const cli_job *job) {
@@ -192,6 +193,14 @@ static int load(cli_job *job) {
     int code = cli_job_find_large(job);
     if (code == CLI_CONTINUE) code = read_samples(job);
     if (code != CLI_CONTINUE) return code;
+    if (job->a->slices && job->in.facts.slices < 2)
+        return cli_job_fail(job, "%s: has one slice; leave out --slices", job->input);
+    const char *obstacle = job->a->slice_given ? "--slice"
+                           : job->a->sequence  ? "--sequence"
+                                               : cli_job_obstacle(job);
+    if (job->a->slices && obstacle)
+        return cli_job_fail(job, "%s: --slices recovers one after the other; leave out %s",
+                            job->input, obstacle);
     set_tones(job);
     cli_job_tell_reading(job);
     if (job->a->info) return cli_job_doubt(job);

@@ -13,7 +13,8 @@
 typedef struct cli_recover_arguments {
     cli_operands inputs;
     const char *output, *mask, *coefficients, *reference, *scale, *model, *report, *plot,
-        *uncertainty, *sigma, *fill, *coils, *noise, *grid, *coordinates, *values, *devices, *range;
+        *uncertainty, *sigma, *fill, *coils, *noise, *trajectory, *grid, *coordinates, *values,
+        *devices, *range;
     int format, method, solver, basis, quality, columns, order, backend, dtype, colormap,
         curve; /* of names; -1: not given */
     cli_texts set, guides;
@@ -24,7 +25,7 @@ typedef struct cli_recover_arguments {
     double unknown;
     bool seed_given, unknown_given, channels_last, channels_first, volume, reference_pursuit, info,
         json, verbose, quiet, resume, history, no_sync, merge, robust, cell_means, labels, no_guide,
-        sequence, slice_given, time_axis_given, follow_given;
+        sequence, slice_given, slices, time_axis_given, follow_given;
 } cli_recover_arguments;
 
 /* What the weights that are installed have in them. Of several threads one reads them. */
@@ -74,7 +75,8 @@ typedef struct cli_samples {
     csrec_fill fill;  /* of --within and --fill; its mask is freed with the job */
     char lacking[96]; /* numbers of the columns of a table that have no value */
     cli_tones tones;
-    int time; /* of one array that is recovered as a sequence: 1 + its axis of time; 0: none */
+    int64_t slice; /* of --slices: the one that is read */
+    int time;      /* of one array that is recovered as a sequence: 1 + its axis of time; 0: none */
     double seconds;
 } cli_samples;
 
@@ -178,6 +180,12 @@ void cli_range_of(int64_t n, const double *values, double *low, double *high);
 /* Whether the measurement has real entries of the signal, about which samples tell something. */
 /* A frame of which nothing is measured. */
 bool cli_job_is_empty(const cli_job *job);
+/* An option that needs the whole signal, or all samples, at a time; NULL: none. */
+const char *cli_job_obstacle(const cli_job *job);
+/* Of the stack of --slices; else 1. */
+static inline int64_t cli_job_slices(const cli_job *job) {
+    return job->a->slices ? job->in.facts.slices : 1;
+}
 static inline bool cli_job_has_points(const cli_job *job) {
     return !job->in.measurement.through && !job->in.measurement.is_complex;
 }

@@ -66,7 +66,7 @@ static csrec_status recover_together(cli_job *const *jobs, int n, csrec_recover_
 
 /* Magnitudes are what is shown and compared. */
 static void take_magnitudes(cli_job *job) {
-    const int64_t n = cli_signal_values(&job->in.measurement);
+    const int64_t n = cli_signal_values(&job->in.measurement) * cli_job_slices(job);
     for (int64_t i = 0; i < n && job->result.pairs; i++)
         job->result.signal[i] = hypot(job->result.pairs[2 * i], job->result.pairs[2 * i + 1]);
 }
@@ -121,8 +121,48 @@ int cli_job_take(cli_job *job, csrec_status status, const csrec_recover_report *
                                 : CLI_CONTINUE;
 }
 
+/* The next slice in place of the one before: of its shape, and with the noise that is told. */
+static csrec_status next_slice(cli_job *job, csrec_error *error) {
+    csrec_measurement *m = &job->in.measurement, next;
+    csrec_read_options options = cli_job_read_options(job);
+    options.facts = NULL;
+    csrec_status status = csrec_measurement_read_with(job->input, &options, &next, error);
+    if (status) return status;
+    if (job->a->sigma) next.sigma = m->sigma;
+    if (!csrec_shape_equal(&next.shape, &m->shape) || next.channels != m->channels)
+        status = cli_fail(error, CSREC_DATA, "has another shape or other coils than slice 0");
+    csrec_measurement_clear(status ? &next : m);
+    if (!status) *m = next;
+    return status;
+}
+
+/* One after the other; the report is of all. */
+static csrec_status recover_slices(cli_job *job, csrec_recover_report *report, csrec_error *error) {
+    const int64_t n = cli_signal_values(&job->in.measurement), each = job->result.pairs ? 2 : 1;
+    double *signal = job->result.pairs ? job->result.pairs : job->result.signal, seconds = 0.0;
+    csrec_outcome outcome = CSREC_CONVERGED;
+    csrec_status status = CSREC_OK;
+    for (int64_t k = 0; k < job->in.facts.slices && !status; k++) {
+        csrec_error why = {""};
+        job->in.slice = k;
+        if (k > 0) status = next_slice(job, &why);
+        if (!status)
+            status = csrec_recover(&job->in.measurement, &job->setup.options, signal + k * n * each,
+                                   NULL, report, &why);
+        if (status) cli_fail(error, status, "slice %lld: %.400s", (long long)k, why.text);
+        seconds += report->seconds_total;
+        if (k == 0 || report->outcome > outcome) outcome = report->outcome;
+        if (outcome == CSREC_INTERRUPTED)
+            status = cli_fail(error, CSREC_STOPPED, "interrupted in slice %lld", (long long)k);
+    }
+    report->seconds_total = seconds;
+    report->outcome = outcome;
+    return status;
+}
+
 static csrec_status recover_one(cli_job *job, csrec_recover_report *report, csrec_error *error) {
     double *signal = job->result.pairs ? job->result.pairs : job->result.signal;
+    if (job->a->slices) return recover_slices(job, report, error);
     return cli_job_is_stack(job) ? cli_stack_recover(job, report, error)
                                  : csrec_recover(&job->in.measurement, &job->setup.options, signal,
                                                  job->result.atoms, report, error);
@@ -150,8 +190,7 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
     return code;
 }
 
-/* What needs the whole signal, or all samples, at a time; NULL: nothing. */
-static const char *in_the_way(const cli_job *job) {
+const char *cli_job_obstacle(const cli_job *job) {
     const cli_recover_arguments *a = job->a;
     return a->report                                   ? "--report"
            : a->plot                                   ? "--plot"
@@ -193,7 +232,7 @@ int cli_job_find_large(cli_job *job) {
         cli_note(job->tool, "%s",
                  error.text);        /* samples that would need slabs, but are not stored so */
     if (status) return CLI_CONTINUE; /* reading says the same */
-    const char *option = in_the_way(job);
+    const char *option = cli_job_obstacle(job);
     bool wanted = form.shape.dims <= 3 && (pays || job->request->tiles);
     if (wanted && option && pays && !job->a->quiet)
         cli_note(job->tool,

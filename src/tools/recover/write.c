@@ -17,10 +17,20 @@ cli_tones cli_job_tones(const cli_job *job) {
     return tones;
 }
 
+/* What is written is: the measurement, whose shape has slices first. */
+static csrec_measurement stack_of(const cli_job *job) {
+    csrec_measurement m = job->in.measurement;
+    if (!job->a->slices) return m;
+    memmove(m.shape.dim + 1, m.shape.dim, (size_t)m.shape.dims++ * sizeof *m.shape.dim);
+    m.shape.dim[0] = job->in.facts.slices;
+    return m;
+}
+
 const char *cli_job_refusal(const cli_job *job, const csrec_format *format,
                             const cli_tones *tones) {
+    const csrec_measurement m = stack_of(job);
     const bool listed = job->in.placement.list.dims && cli_format_has(format, CSREC_USE_TEXT);
-    return listed ? NULL : cli_signal_refusal(format, &job->in.measurement, tones);
+    return listed ? NULL : cli_signal_refusal(format, &m, tones);
 }
 
 double cli_job_unknown(const cli_job *job) {
@@ -59,7 +69,8 @@ static csrec_status add_signal(void *context, csrec_files *files, csrec_error *e
     if (form.exact && job->in.facts.palette.n) form.palette = &job->in.facts.palette;
     const bool pairs = job->result.pairs && !cli_format_has(job->out.format, CSREC_USE_PICTURE);
     form.is_complex = pairs;
-    return cli_signal_write(files, job->out.output, job->out.format, &form, &job->in.measurement,
+    const csrec_measurement m = stack_of(job);
+    return cli_signal_write(files, job->out.output, job->out.format, &form, &m,
                             pairs ? job->result.pairs : job->result.signal, error);
 }
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* nufft.c - csrec's calls of FINUFFT. */
+#include "base/nufft.h"
+
+#ifndef CSREC_HAS_FINUFFT
+
+csrec_status csrec_nufft_create(const csrec_shape *shape, int64_t m, const double *k,
+                                csrec_nufft **nufft) {
+    (void)shape, (void)m, (void)k, *nufft = NULL;
+    return CSREC_UNSUPPORTED;
+}
+
+void csrec_nufft_destroy(csrec_nufft *nufft) {
+    (void)nufft;
+}
+
+csrec_status csrec_nufft_execute(const csrec_nufft *nufft, bool adjoint, double *grid,
+                                 double *values) {
+    (void)nufft, (void)adjoint, (void)grid, (void)values;
+    return CSREC_UNSUPPORTED;
+}
+
+#else
+
+#include <complex.h>
+#include <stdlib.h>
+
+#include <finufft.h>
+
+#define TURN 6.28318530717958647692
+
+static const double PRECISION = 1e-9;
+
+struct csrec_nufft {
+    finufft_plan plan;
+    double *angles; /* [axes][m], which the plan reads */
+};
+
+/* FINUFFT's axes begin with the fastest. */
+static csrec_status make_plan(csrec_nufft *nufft, const csrec_shape *shape, int64_t m,
+                              const double *k) {
+    const int dims = shape->dims;
+    int64_t extent[3] = {1, 1, 1};
+    double *axis[3] = {NULL, NULL, NULL};
+    finufft_opts options;
+    finufft_default_opts(&options);
+    options.nthreads = 1;
+    options.showwarn = 0;
+    options.upsampfac = 1.25; /* half the time of 2 here, at the same precision */
+    for (int a = 0; a < dims; a++) {
+        const int from = dims - 1 - a;
+        extent[a] = shape->dim[from];
+        axis[a] = nufft->angles + a * m;
+        for (int64_t i = 0; i < m; i++) axis[a][i] = TURN * k[i * dims + from] / (double)extent[a];
+    }
+    /* what is above 1 fails; 1 is a remark on the precision */
+    return finufft_makeplan(2, dims, extent, -1, 1, PRECISION, &nufft->plan, &options) > 1 ||
+                   finufft_setpts(nufft->plan, m, axis[0], axis[1], axis[2], 0, NULL, NULL, NULL) >
+                       1
+               ? CSREC_MEMORY
+               : CSREC_OK;
+}
+
+csrec_status csrec_nufft_create(const csrec_shape *shape, int64_t m, const double *k,
+                                csrec_nufft **nufft) {
+    csrec_nufft *made = *nufft = calloc(1, sizeof *made);
+    if (!made) return CSREC_MEMORY;
+    made->angles = malloc((size_t)m * (size_t)shape->dims * sizeof *made->angles);
+    csrec_status status = made->angles ? make_plan(made, shape, m, k) : CSREC_MEMORY;
+    if (!status) return CSREC_OK;
+    csrec_nufft_destroy(made);
+    *nufft = NULL;
+    return status;
+}
+
+void csrec_nufft_destroy(csrec_nufft *nufft) {
+    if (!nufft) return;
+    if (nufft->plan) finufft_destroy(nufft->plan);
+    free(nufft->angles);
+    free(nufft);
+}
+
+csrec_status csrec_nufft_execute(const csrec_nufft *nufft, bool adjoint, double *grid,
+                                 double *values) {
+    double complex *c = (double complex *)(void *)values, *f = (double complex *)(void *)grid;
+    const int failed =
+        adjoint ? finufft_execute_adjoint(nufft->plan, c, f) : finufft_execute(nufft->plan, c, f);
+    return failed > 1 ? CSREC_MEMORY : CSREC_OK;
+}
+
+#endif
