@@ -19,7 +19,7 @@ typedef struct cli_recover_arguments {
     cli_texts set, guides;
     int64_t bits, atoms, shifts, threads, memory, tile; /* memory: MiB */
     int64_t time_axis, slice;
-    double follow, epsilon, min_coefficient, minutes, within;
+    double follow, epsilon, min_coefficient, minutes, within, interval;
     uint64_t seed;
     double unknown;
     bool seed_given, unknown_given, channels_last, channels_first, volume, reference_pursuit, info,
@@ -130,6 +130,7 @@ typedef struct cli_result {
     int shared;   /* inputs that went through one recovery; its report is of all of them */
     csrec_history *history;            /* NULL: not requested */
     double expected, seconds_expected; /* root mean square error; NAN: not known */
+    csrec_promise promise;             /* of one that is known */
     cli_quality quality;
     cli_simple simple;
     csrec_status lost_status; /* why something about the signal is not known, but the signal is */
