@@ -52,6 +52,7 @@ double csrec_noise_at(const csrec_estimator *e, int64_t i) {
 
 void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold, csrec_glance *g) {
     const csrec_measurement *m = e->m;
+    g->whole = fold == CSREC_FOLD_NONE;
     if (m->guides) g->m.guides = csrec_guides_crop(m->guides, &m->shape, origin, &g->m.shape);
     for (int64_t i = 0; i < m->n; i++) {
         int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
@@ -72,7 +73,9 @@ csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g, csrec_e
     g->variance[0] = -1.0;
     csrec_status status =
         csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, NULL, error);
-    return status || g->variance[0] >= 0.0
-               ? status
-               : csrec_variance_guess(&g->m, g->signal, g->noise, g->variance, error);
+    g->told = !status && g->variance[0] >= 0.0;
+    if (status || g->told) return status;
+    csrec_measurement seen = g->m; /* for intervals all guesses are of as many samples */
+    if (e->missed && g->whole) seen.n -= (int64_t)(e->share * (double)seen.n);
+    return csrec_variance_guess(&seen, g->signal, g->noise, g->variance, error);
 }

@@ -8,16 +8,18 @@
 #include <float.h>
 #include <math.h>
 
-#include "base/sort.h"
 #include "base/unravel.h"
 #include "measurement/left_out.h"
 
-/* Classes of density: half octaves around the mean; 0: nothing is promised. */
+/* Classes of density: half octaves around the mean; 0: holes, and where samples are thin. */
 enum { CLASSES = 16, MEAN_CLASS = 8 };
 
 /* Samples that a box has on average, by which the density around an entry is told. In a random
  * pattern less than one box in 10^9 has a quarter of what it should less SPARE: there is a hole. */
 static const double IN_BOX = 64.0, SPARE = 4.0;
+
+/* Samples of class 0 by entries of it, as a share of all: below it is a hole. */
+static const double LEAST_DENSITY = 0.05;
 
 /* ------------------------------------------------------------------ expected squares */
 
@@ -118,15 +120,6 @@ static void join(double *asked, double *left, int *to) {
 
 /* ------------------------------------------------------------------ quantiles */
 
-double csrec_score_at(int64_t n, const double *score, const double *weight, const int64_t *place,
-                      double rest, double share) {
-    double all = rest, sum = 0.0;
-    for (int64_t i = 0; i < n; i++) all += weight[i];
-    for (int64_t i = 0; i < n; i++)
-        if ((sum += weight[place[i]]) >= share * all * (1.0 - 1e-12)) return score[place[i]];
-    return INFINITY;
-}
-
 typedef struct scores {
     int64_t n;
     double *score, *weight;
@@ -135,39 +128,27 @@ typedef struct scores {
     double at[CLASSES];
 } scores;
 
-/* Squared scores have the order of their bits. */
-static csrec_status sort(scores *s, csrec_pool *pool, csrec_error *error) {
-    uint64_t *bits = CSREC_TAKE(pool, bits, s->n);
-    csrec_status status = pool->lacks ? CSREC_MEMORY : CSREC_OK;
-    for (int64_t i = 0; i < s->n && !status; i++) {
-        union {
-            double score;
-            uint64_t bits;
-        } same = {s->score[i]};
-        bits[i] = same.bits;
-        s->place[i] = i;
-    }
-    if (!status) status = csrec_sort_rows(s->n, bits, s->place);
-    return status ? csrec_fail(error, status, "out of memory") : CSREC_OK;
-}
-
 static void weigh(const csrec_estimator *e, const csrec_glance *whole, scores *s) {
     const int64_t C = e->m->channels;
-    double asked[CLASSES] = {0.0}, left[CLASSES] = {0.0};
+    double asked[CLASSES] = {0.0}, left[CLASSES] = {0.0}, all = 0.0;
     int to[CLASSES];
-    for (int64_t i = 0; i < whole->values / C; i++)
+    for (int64_t i = 0; i < whole->values / C; i++) {
         asked[s->class[i]] += whole->state[i] != CSREC_KEPT;
+        all += whole->state[i] != CSREC_KEPT;
+    }
     for (int64_t i = 0; i < s->n; i++) left[s->class[e->missed[i].at / C]] += 1.0 / (double)C;
+    const bool thin = left[0] >= CSREC_LEAST_LEFT_OUT &&
+                      left[0] * all >= LEAST_DENSITY * asked[0] * (double)s->n / (double)C;
     join(asked, left, to);
     for (int64_t i = 0; i < s->n; i++) {
         const int k = to[s->class[e->missed[i].at / C]];
-        s->weight[i] = k ? asked[k] / left[k] : 0.0;
+        s->weight[i] = k || thin ? asked[k] / left[k] : 0.0;
     }
-    s->at[0] = INFINITY;
-    for (int k = 1; k < CLASSES; k++) {
+    for (int k = 0; k < CLASSES; k++) {
         const double own = left[to[k]] > 0.0 ? asked[to[k]] / left[to[k]] : 1.0;
-        s->at[k] = csrec_score_at(s->n, s->score, s->weight, s->place, own * (double)C,
-                                  e->options.interval / 100.0);
+        s->at[k] = k || thin ? csrec_score_at(s->n, s->score, s->weight, s->place, own * (double)C,
+                                              e->interval / 100.0)
+                             : INFINITY;
     }
 }
 
@@ -200,7 +181,8 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
         s->score[i] = one->square / (line.a + line.b * one->variance + one->noise + least);
     }
     csrec_status status = classify(whole, s->class, error);
-    if (!status) status = sort(s, pool, error);
+    if (!status && csrec_scores_sort(s->n, s->score, s->place))
+        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (!status) weigh(e, whole, s);
     return status;
 }
@@ -208,7 +190,8 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
 csrec_status csrec_interval_fill(csrec_estimator *e, const csrec_glance *whole, double scale,
                                  double *half, double *unpromised, csrec_error *error) {
     const int64_t C = e->m->channels;
-    const double fall = csrec_left_out_fall(e->share);
+    /* The method's own variance has fallen with more samples. */
+    const double fall = whole->told ? 1.0 : csrec_left_out_fall(e->share);
     csrec_pool pool = {0};
     scores s;
     csrec_line line =

@@ -21,14 +21,7 @@ typedef struct csrec_missed {
  * squares of what is expected with noise; a, b >= 0. */
 csrec_line csrec_line_fit(int64_t n, const csrec_missed *missed);
 
-/* The least score so that those up to it have `share` of all weights and `rest`, INFINITY if they
- * have less. place [n]: those that sort the scores. With weights 1 and rest 1 that is the score of
- * rank ceil((n + 1) share), which a further one does not exceed with probability share at least
- * (Vovk, Gammerman, Shafer 2005; weights: Tibshirani and others 2019). */
-double csrec_score_at(int64_t n, const double *score, const double *weight, const int64_t *place,
-                      double rest, double share);
-
-/* half [whole->values] of the widths of intervals of options.interval percent; whole: the recovery
+/* half [whole->values] of the widths of intervals of so many percent (interval); whole: the recovery
  * from all samples; scale: of expected squares, without noise. unpromised: adds the values of which
  * nothing is promised. CSREC_MEMORY. */
 csrec_status csrec_interval_fill(csrec_estimator *estimator, const csrec_glance *whole,

@@ -36,8 +36,6 @@ static void add_fold(csrec_estimator *e, const csrec_glance *g, const int64_t *o
             const double square = (y - p) * (y - p), v = g->variance[at * m->channels + c];
             e->squares += square;
             e->fourths += pow(square - own * own, 2.0);
-            e->products += (square - own * own) * v;
-            e->powers += v * v;
             e->residuals += (y - q) * (y - q);
             e->answers += y < p ? p - q : q - p;
             e->surprise += fabs(y - p);
@@ -118,14 +116,16 @@ static double sampled_square(const csrec_estimator *e) {
     return fmax(e->residuals / n - (1.0 - 2.0 * h) * noise, CSREC_LEAST_SIGNAL * noise);
 }
 
-/* What the squares are at most, with 95 % confidence, as a share of themselves: of the ratio that
- * scales what is expected, by the delta method; of those at samples by their mean's. */
-static void find_most(const csrec_estimator *e, double sampled, double most[2]) {
+/* What squares are at most, with 95 % confidence: where there is no sample by the mean of those
+ * left out as it is, of the cheap recovery from fewer samples; and at samples. */
+static void find_most(const csrec_estimator *e, const double squares[2], double most[2]) {
     static const double sure = 1.6448536269514722;
-    const double n = (double)(e->hidden * e->m->channels), k = factor(e);
-    const double off = e->fourths - 2.0 * k * e->products + k * k * e->powers;
-    most[0] = 1.0 + (e->expected > 0.0 ? sure * sqrt(fmax(off, 0.0)) / (k * e->expected) : 0.0);
-    most[1] = 1.0 + (sampled > 0.0 ? sure * sqrt(2.0 / n) * e->residuals / n / sampled : 0.0);
+    const double n = (double)(e->hidden * e->m->channels);
+    const double left = fmax(e->squares - e->noises, CSREC_LEAST_SIGNAL * e->squares) / n;
+    const double better = e->unknown > 0.0 ? e->excess * e->differences / e->unknown : 0.0;
+    const double spread = sqrt(fmax(e->fourths / n - left * left, 0.0) / n);
+    most[0] = fmax(left + better, CSREC_LEAST_EXPECTED * left) + sure * spread;
+    most[1] = squares[1] + sure * sqrt(2.0 / n) * e->residuals / n;
     if (e->hidden < CSREC_LEAST_LEFT_OUT) most[0] = most[1] = INFINITY;
 }
 
@@ -202,6 +202,8 @@ static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *opt
                    ? 1.0 / INTERVAL_FOLDS
                    : fmin(fmax(HIDDEN_ENOUGH / in_window, HIDDEN_LEAST), HIDDEN_MOST);
     e->options = plan.options;
+    e->interval = e->options.interval;
+    e->options.interval = 0.0; /* glances tell errors */
     e->options.history = NULL;
     status = choose_curve(e, error);
     if (status || !method->cheap_settings) return status;
@@ -260,11 +262,11 @@ static csrec_status find_noise(csrec_estimator *e, csrec_measurement *m, csrec_p
 
 /* Leaves out some samples after others; rows are kept of them for intervals. */
 static csrec_status run_folds(csrec_estimator *e, csrec_pool *pool, csrec_error *error) {
-    const int folds = e->options.interval > 0.0 ? INTERVAL_FOLDS : FOLDS;
+    const int folds = e->interval > 0.0 ? INTERVAL_FOLDS : FOLDS;
     const int64_t in_windows = (int64_t)folds * CSREC_WINDOW;
     const int64_t most = (e->m->n < in_windows ? e->m->n : in_windows) * e->m->channels;
     csrec_status status = CSREC_OK;
-    if (e->options.interval > 0.0 && !CSREC_TAKE(pool, e->missed, most))
+    if (e->interval > 0.0 && !CSREC_TAKE(pool, e->missed, most))
         return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int fold = 0; fold < folds && !status; fold++) status = run_fold(e, fold, error);
     return status;
@@ -293,12 +295,12 @@ static csrec_status expect_group(void *context, const csrec_groups *groups, int6
     if (!status) status = run_folds(&e, &pool, error);
     double share = (double)part->n / (double)j->entries, most[2];
     double squares[2] = {share < 1.0 ? unknown_square(&e) : 0.0, sampled_square(&e)};
-    find_most(&e, squares[1], most);
+    find_most(&e, squares, most);
     for (int64_t c = 0; c < C && !status; c++) {
         const double each = (double)j->entries * unit[c] * unit[c];
-        const double off[2] = {(1.0 - share) * squares[0], share * squares[1]};
-        j->squares += each * (off[0] + off[1]);
-        for (int s = 0; s < 2; s++) j->most += off[s] > 0.0 ? each * off[s] * most[s] : 0.0;
+        j->squares += each * ((1.0 - share) * squares[0] + share * squares[1]);
+        if (share < 1.0) j->most += each * (1.0 - share) * most[0];
+        if (e.noise > 0.0) j->most += each * share * most[1];
     }
     j->values += (double)values;
     j->hidden += e.hidden * C;

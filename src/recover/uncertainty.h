@@ -10,6 +10,8 @@ typedef struct csrec_glance {
     csrec_measurement m; /* the shown samples */
     int64_t values;      /* entries * channels */
     double *signal, *variance;
+    bool whole;     /* of all samples */
+    bool told;      /* the variance is the method's own */
     uint8_t *state; /* [entries] of the following */
     double *noise;  /* [entries]: mean square of a shown sample's noise, else 0 */
     csrec_pool pool;
@@ -25,7 +27,7 @@ typedef struct csrec_estimator {
     const double *signal;
     csrec_recover_options options; /* of glances */
     csrec_setting settings[2 * CSREC_PARAMETERS_MOST];
-    double excess;
+    double excess, interval;
     double share; /* of a fold's samples that is left out */
     int64_t hidden;
     const double *deviation;               /* [m->n * channels] */
@@ -35,8 +37,7 @@ typedef struct csrec_estimator {
     double residuals, answers, surprise;   /* there, for sampled_square */
     double unknown, variance, differences; /* sums where there is no sample */
     double shown, shown_variance;          /* and where one is shown */
-    double products, powers;     /* there, of squares without noise and variances; of variances */
-    struct csrec_missed *missed; /* [n_missed]; NULL: no intervals are asked for */
+    struct csrec_missed *missed;           /* [n_missed]; NULL: no intervals are asked for */
     int64_t n_missed;
 } csrec_estimator;
 
