@@ -286,9 +286,7 @@ TEST(intervals_cover) {
     }
 }
 
-/* Samples are dense where values vary ten times as much, which the method is not told: the local
- * variance is, so that the weights change little; but a hole and too few samples have no promise.
- */
+/* In a hole, but for its edge, and with too few samples. */
 TEST(promises_end) {
     scene s = draw((csrec_shape){2, {96, 96}}, 1, 0.4, 0.0, "frames");
     csrec_promise promise;

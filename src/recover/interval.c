@@ -21,6 +21,9 @@ static const double IN_BOX = 64.0, SPARE = 4.0;
 /* Samples of class 0 by entries of it, as a share of all: below it is a hole. */
 static const double LEAST_DENSITY = 0.05;
 
+/* A squared error that is less than this share of the noise is not seen in it. */
+static const double LEAST_OF_NOISE = 0.01;
+
 /* ------------------------------------------------------------------ expected squares */
 
 csrec_line csrec_line_fit(int64_t n, const csrec_missed *missed) {
@@ -53,14 +56,6 @@ csrec_line csrec_line_fit(int64_t n, const csrec_missed *missed) {
 
 /* ------------------------------------------------------------------ weights */
 
-/* Sums of v over boxes of so many entries around each. */
-static void add_boxes(const csrec_shape *shape, int64_t entries, int64_t radius, double *line,
-                      double *v) {
-    int64_t apart = 1;
-    for (int a = shape->dims - 1; a >= 0; apart *= shape->dim[a--])
-        csrec_windows_sum(entries / shape->dim[a], apart, shape->dim[a], radius, line, v);
-}
-
 static int64_t radius_of(const csrec_shape *shape, double rate) {
     for (int64_t radius = 1;; radius++) {
         double volume = 1.0;
@@ -80,13 +75,16 @@ static csrec_status classify(const csrec_glance *whole, uint8_t *class, csrec_er
     const double rate = (double)whole->m.n / (double)entries;
     csrec_pool pool = {0};
     double *count = CSREC_TAKE(&pool, count, entries), *room = CSREC_TAKE(&pool, room, entries);
-    double *line = CSREC_TAKE(&pool, line, entries);
+    int64_t longest = 1;
+    for (int a = 0; a < shape->dims; a++)
+        if (shape->dim[a] > longest) longest = shape->dim[a];
+    double *line = CSREC_TAKE(&pool, line, longest);
     const csrec_status status =
         pool.lacks ? csrec_fail(error, CSREC_MEMORY, "out of memory") : CSREC_OK;
     for (int64_t i = 0; i < entries && !status; i++)
         room[i] = 1.0, count[i] = whole->state[i] != CSREC_UNKNOWN;
     for (int k = 0; k < 2 && !status; k++)
-        add_boxes(shape, entries, radius_of(shape, rate), line, k ? room : count);
+        csrec_boxes_sum(shape, 1, radius_of(shape, rate), line, k ? room : count);
     for (int64_t i = 0; i < entries && !status; i++) {
         const double due = room[i] * rate, has = count[i] - (whole->state[i] != CSREC_UNKNOWN);
         const double octaves = floor(2.0 * log2(fmax(has, 0.5) / due));
@@ -206,6 +204,7 @@ csrec_status csrec_interval_fill(csrec_estimator *e, const csrec_glance *whole, 
         double square = state == CSREC_SHOWN
                             ? sampled.a + sampled.b * v
                             : fmax(cheap + e->excess * d * d, CSREC_LEAST_EXPECTED * cheap);
+        square = fmax(square, LEAST_OF_NOISE * e->noise);
         half[i] = isnan(d)                      ? NAN
                   : state == CSREC_KEPT         ? 0.0
                   : isinf(s.at[s.class[i / C]]) ? INFINITY

@@ -21,9 +21,9 @@ typedef struct csrec_missed {
  * squares of what is expected with noise; a, b >= 0. */
 csrec_line csrec_line_fit(int64_t n, const csrec_missed *missed);
 
-/* half [whole->values] of the widths of intervals of so many percent (interval); whole: the recovery
- * from all samples; scale: of expected squares, without noise. unpromised: adds the values of which
- * nothing is promised. CSREC_MEMORY. */
+/* half [whole->values] of the widths of intervals of so many percent (interval); whole: the
+ * recovery from all samples; scale: of expected squares, without noise. unpromised: adds the values
+ * of which nothing is promised. CSREC_MEMORY. */
 csrec_status csrec_interval_fill(csrec_estimator *estimator, const csrec_glance *whole,
                                  double scale, double *half, double *unpromised,
                                  csrec_error *error);

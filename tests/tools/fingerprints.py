@@ -43,6 +43,7 @@ changes = {
     "labels": ("p.csv -o o.npy -Q fast", "--labels"),
     "range": (FAST, "--range 0,1"),
     "curve": (FAST, "--curve log"),
+    "interval": (FAST + " -u u.npy", "--interval 90"),
     "channels-last": ("c.npy -o o.npy -Q fast", "-c"),
     "channels-first": ("c.npy -o o.npy -Q fast", "--channels-first"),
     "volume": ("c.npy -o o.npy -Q fast", "--volume"),
@@ -80,7 +81,7 @@ changes = {
 # What concerns the process, or adds something; None: not tried (slice: no file here has several).
 keeps = {
     "output": "-o other.npy", "format": None, "report": "--report r.html", "plot": "--plot p.svg",
-    "uncertainty": "-u u.npy", "interval": "-u u.npy --interval 90", "history": "--history --json", "resume": "--resume",
+    "uncertainty": "-u u.npy", "history": "--history --json", "resume": "--resume",
     "no-sync": "--no-sync", "json": "--json", "verbose": "-v", "quiet": "-q", "threads": "-t 1",
     "devices": None, "slice": None, "follow": None, "info": None, "list": None, "list-devices": None, "help": None,
     "version": None, "man": None, "completion": None,
