@@ -76,8 +76,10 @@ csrec_status csrec_film_scale(csrec_film *f, const csrec_measurement *out, doubl
         add_left_out(f, &p, c,
                      csrec_left_out_factor((int64_t)first[0], first[1], first[2], first[3]), sums);
         const double scale = csrec_left_out_factor((int64_t)sums[0], sums[1], sums[2], sums[3]);
-        f->scale[c] = csrec_left_out_fall(share) * scale;
-        if (f->r.options->interval > 0.0) status = find_beyond(f, &p, c, scale);
+        const bool intervals =
+            f->r.options->interval > 0.0; /* what is expected has fallen itself */
+        f->scale[c] = intervals ? scale : csrec_left_out_fall(share) * scale;
+        if (intervals) status = find_beyond(f, &p, c, scale);
     }
     return status;
 }
