@@ -5,7 +5,7 @@
 # they measure, by --help:
 #   speed       pursuits, and the memory of a large one; --largest LOG2N, --samples LOG2N
 #   many, parts                 ranks on one machine, and memory by the format of the files
-#   pictures, peers, sidebyside, presets, noise, uncertainty   pictures
+#   pictures, peers, sidebyside, presets, noise, uncertainty, intervals   pictures
 #   rounds      measuring in rounds
 #   operators, phase            measured through an operator, and solvers
 #   smooth      gaps filled smoothly, beside SciPy, scikit-image and GDAL (rasterio)
@@ -21,7 +21,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed many parts pictures peers sidebyside presets noise uncertainty rounds operators phase'
+names='speed many parts pictures peers sidebyside presets noise uncertainty intervals rounds operators phase'
 names="$names learn estimate silences smooth defaults renderer renderer_film web set11 brains"
 what=${1:-all}
 [ $# -eq 0 ] || shift

@@ -56,6 +56,8 @@ typedef struct csrec_recover_options {
     bool labels;             /* y are classes, see "label maps" below */
     const char *substitute;  /* set by presets: the method in place of one whose learned prior is
                                 not installed; NULL: none (csrec_doubt_prior) */
+    double interval;         /* percent, below 100: uncertainties are halves of the widths of
+                                intervals, see "expected errors" below; 0: they are errors */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -309,6 +311,30 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
 CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
                                          const csrec_recover_options *options, const double *signal,
                                          double *uncertainty, double *expected, csrec_error *error);
+
+/* With options->interval = P (percent) the uncertainty of a value is half of the width of an
+ * interval: signal - u to signal + u has the true value, without its noise, at P % of the values
+ * that are not kept, on average over draws of the samples. That is split conformal prediction: ten
+ * times a tenth of the samples is left out, the error at each is divided by the one expected there,
+ * and the quotient of rank ceil((n + 1) P / 100) among n times the error expected elsewhere is u.
+ * Left-out samples count by how many unknown entries have samples as dense around them as they
+ * have. The promise needs no model of errors where the samples are a uniform draw without noise,
+ * and the recovery from nine tenths of them errs as the one from all, but for the mean fall of
+ * squares (rate^-0.7). With noise it needs a right sigma as well; quotients then have the noise
+ * in them, which makes intervals wider where it hides the errors. INFINITY: nothing is promised,
+ * inside of holes and where n < P / (100 - P). */
+typedef struct csrec_promise {
+    double error;      /* the expected root mean square error; NAN: not known */
+    double most;       /* what it is at most, with 95 % confidence; INFINITY: not known */
+    double unpromised; /* share of the values whose interval is INFINITY */
+    int64_t left_out;  /* values that were left out and compared */
+} csrec_promise;
+
+/* csrec_uncertainty that tells more; promise not NULL. */
+CSREC_API csrec_status csrec_uncertainty_promise(const csrec_measurement *measurement,
+                                                 const csrec_recover_options *options,
+                                                 const double *signal, double *uncertainty,
+                                                 csrec_promise *promise, csrec_error *error);
 
 /* The density for csrec_where_next and csrec_rays_next: [entries], the expected root mean square
  * error of all channels together, up to a factor, by one recovery; of samples with rays that of

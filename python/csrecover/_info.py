@@ -65,6 +65,10 @@ class RecoverInfo:
     """values of the signal that were outside of the range"""
     classes: Optional[int] = None
     """with ``labels=True``: how many the samples have"""
+    expected: float = float("nan")
+    """with ``return_uncertainty=True``: the root mean square error to expect,"""
+    at_most: float = float("nan")
+    """and what it is at most, with 95 % confidence where the samples are a uniform draw"""
 
     def _repr_html_(self) -> str:
         return table("Recovery", {

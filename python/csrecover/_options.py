@@ -124,7 +124,8 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
                epsilon: Optional[float] = None, min_coefficient: Optional[float] = None,
                threads: int = 0, memory: int = 0, tile: int = 0, minutes: float = 0.0,
                backend: str = "auto", model: Optional[Model] = None, labels: bool = False,
-               range: Any = None, curve: Optional[str] = None, times: Any = None, **params: float) -> Any:
+               range: Any = None, curve: Optional[str] = None, times: Any = None,
+               interval: Optional[float] = None, **params: float) -> Any:
     """csrec_recover_options * for the measurement ``made``, given to the function ``call``;
     what they point to is added to ``keep``."""
     options = _start(made, quality, labels)
@@ -166,6 +167,10 @@ def options_of(made: Any, keep: list[Any], call: Callable[..., Any], *, quality:
         options.range = _bounds(range)
     if curve is not None:
         options.curve = number("curve", "csrec_curve", curve, CURVES)
+    if interval is not None:
+        options.interval = scalar(interval, "interval")
+        if not 0 < options.interval < 100:
+            raise ArgumentError(f"interval = {interval}; give a percentage above 0 and below 100, as 90")
     if model is not None:
         if not isinstance(model, Model):
             raise ArgumentError(f"model = {model!r}; give a Model, as of read_model")

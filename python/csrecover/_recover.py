@@ -146,8 +146,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             model: Optional[Model] = None, reference: Any = None, peak: Optional[float] = None,
             within: Optional[float] = None, fill: Any = None, nodata: Optional[float] = None,
             depth: Any = None,
-            return_uncertainty: bool = False, return_info: bool = False,
-            **params: float) -> Any:
+            return_uncertainty: bool = False, interval: Optional[float] = None,
+            return_info: bool = False, **params: float) -> Any:
     """The whole picture, volume or signal from some of its entries.
 
     >>> picture = csrecover.datasets.picture("discs", 64)            # [H, W] of 8 bits
@@ -219,6 +219,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         of an array of dask, recovered by blocks: entries around each
     return_uncertainty, return_info : bool, optional
         return (signal, expected root mean square error of each value), with a :class:`RecoverInfo`
+    interval : float, optional
+        percent, as 90: uncertainties are half of the width of an interval that has so many percent of
+        the true values instead; inf where nothing is promised (docs/uncertainty.md)
 
     Returns
     -------
@@ -244,6 +247,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                             "for classes; leave them out")
     return_info = flag(return_info, "return_info")
     return_uncertainty = flag(return_uncertainty, "return_uncertainty")
+    if interval is not None and not return_uncertainty:
+        raise ArgumentError("interval is of the uncertainty; give return_uncertainty=True, too")
     named = (solver, basis, model, shifts, order, columns, times)
     unnamed = method in (None, "smooth") and not coefficients and all(one is None for one in named)
     in_order(y)
@@ -299,7 +304,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                          reference_pursuit=reference_pursuit, atoms=atoms, epsilon=epsilon,
                          min_coefficient=min_coefficient, threads=ranks.threads(threads),
                          memory=memory, tile=tile, minutes=minutes, backend=ranks.backend(backend),
-                         model=model, labels=labels, range=range, curve=curve, times=times, **params)
+                         model=model, labels=labels, range=range, curve=curve, times=times,
+                         interval=interval, **params)
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)
@@ -311,6 +317,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         warn(text(sentence), RecoveryWarning)
     signal = _signal(m, made) if ranks.root else np.empty(0)
     error_map = _signal(m, made) if return_uncertainty else None
+    promise = ffi.new("csrec_promise *", {"error": np.nan, "most": np.nan})
     found = new_atoms(int(made.channels)) if coefficients else NULL
     if reference is not None and axis != -1:
         reference = np.moveaxis(reference, axis, -1)
@@ -330,8 +337,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                        found, report, error)
             if not status and error_map is not None:
                 options.history = NULL
-                status = lib.csrec_uncertainty(made, options, pointer(signal), pointer(error_map),
-                                               NULL, error)
+                status = lib.csrec_uncertainty_promise(made, options, pointer(signal),
+                                                       pointer(error_map), promise, error)
         check(status, error)
     if not ranks.root:
         return (None, None) if return_info else None
@@ -387,4 +394,5 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                None if report.choice == NULL else text(report.choice),
                                text(lib.csrec_curve_name(report.curve)),
                                None if report.curve_choice == NULL else text(report.curve_choice),
-                               report.clamped, report.classes if labels else None)
+                               report.clamped, report.classes if labels else None,
+                               promise.error, promise.most)

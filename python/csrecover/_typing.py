@@ -79,6 +79,7 @@ class CommonOptions(TypedDict, total=False):
     tile: int
     time_axis: Union[int, str, None]
     times: Any
+    interval: Optional[float]
     minutes: float
     backend: Literal["auto", "cpu", "cuda"]
     devices: Sequence[int]

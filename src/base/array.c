@@ -101,7 +101,7 @@ void csrec_array_set(csrec_array *array, int64_t i, double value) {
     bool real = array->dtype == CSREC_F32 || array->dtype == CSREC_F64;
     double near =
         fmin(fmax(real ? value : round(value), least(array->dtype)), largest(array->dtype));
-    if (real && isnan(value)) near = NAN;
+    if (real && !isfinite(value)) near = value;
     switch (array->dtype) {
 #define CSREC_DTYPE_SET(name, type, code, bytes)                                                   \
     case CSREC_##name:                                                                             \

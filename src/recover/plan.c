@@ -246,6 +246,10 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
     if (status) return status;
     o->curve = csrec_curve_possible(measurement, o, span, wanted.atoms);
     csrec_range_resolve(measurement, span, wanted.atoms, options->range, o);
+    if (!(o->interval >= 0.0 && o->interval < 100.0))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "interval is %g; give a percentage above 0 and below 100, or 0 for none",
+                          o->interval);
     plan->resolved.method = plan->method->info;
     plan->resolved.by_channels = plan->method->by_channels;
     csrec_owner owner[3];

@@ -92,6 +92,11 @@ csrec_status csrec_recover_variance(const csrec_measurement *measurement,
 csrec_status csrec_variance_guess(const csrec_measurement *measurement, const double *signal,
                                   const double *noise, double *variance, csrec_error *error);
 
+/* Sums of v [entries * channels] over boxes of 2 radius + 1 entries along each axis, cut at the
+ * ends, in place. line: scratch of the longest axis. */
+void csrec_boxes_sum(const csrec_shape *shape, int64_t channels, int64_t radius, double *line,
+                     double *v);
+
 /* ------------------------------------------------------------------ noise of each sample */
 
 /* A recovery by a method that knows one sigma, of samples that have rays or deviations. */

@@ -242,7 +242,9 @@ static void finish(csrec_sequence *s, const csrec_measurement *m, double *signal
     csrec_range_resolve(m, s->span, false, s->options.range, o);
     report->clamped = csrec_range_clamp(o->range, values, signal);
     csrec_samples_restore(m, signal);
-    for (int64_t i = 0; i < values && uncertainty; i++) uncertainty[i] = sqrt(uncertainty[i]);
+    const bool unpromised = s->film.other && s->options.interval > 0.0; /* without a vote */
+    for (int64_t i = 0; i < values && uncertainty; i++)
+        uncertainty[i] = unpromised ? INFINITY : sqrt(uncertainty[i]);
     for (int64_t i = 0; i < m->n * s->channels && uncertainty; i++)
         if (!isnan(m->y[i]) && csrec_value_is_exact(m, i))
             uncertainty[m->index[i / s->channels] * s->channels + i % s->channels] = 0.0;

@@ -6,155 +6,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "csrec/sampling.h"
 #include "learn/net/rendered.h"
 #include "measurement/channels.h"
 #include "measurement/each.h"
-#include "measurement/guides.h"
 #include "measurement/left_out.h"
 #include "measurement/measurement.h"
-#include "recover/recover.h"
+#include "recover/interval.h"
 #include "recover/window.h"
 
-enum { FOLDS = 4, WHOLE = -1, STREAM_HIDDEN = 1 << 21 };
+/* Recoveries without a fold; with them all samples of windows are left out once for intervals. */
+enum { FOLDS = 4, INTERVAL_FOLDS = 10 };
 
 /* Of the samples of a fold: the least share, the most, and the number that would do. A few large
  * errors decide, so that fewer than 1,000 scatter (docs/notebook/uncertainty.md). */
 static const double HIDDEN_LEAST = 0.1, HIDDEN_MOST = 0.25, HIDDEN_ENOUGH = 1000.0;
 
-/* Least share of the cheap recovery's expected squared error that is left to the result. */
-static const double LEAST = 0.25;
-
-/* A recovery to compare with: of a fold's window, or of the whole. */
-typedef struct glance {
-    csrec_measurement m; /* the shown samples */
-    int64_t values;      /* entries * channels */
-    double *signal, *variance;
-    uint8_t *state; /* [entries] of the following */
-    double *noise;  /* [entries]: mean square of a shown sample's noise, else 0 */
-    csrec_pool pool;
-} glance;
-
-/* KEPT: shown, and without noise. */
-enum { UNKNOWN, KEPT, SHOWN, LEFT_OUT };
-
-typedef struct estimator {
-    const csrec_measurement *m;
-    const double *signal;
-    csrec_recover_options options; /* of glances */
-    csrec_setting settings[2 * CSREC_PARAMETERS_MOST];
-    double excess;
-    double share; /* of a fold's samples that is left out */
-    int64_t hidden;
-    const double *deviation;               /* [m->n * channels] */
-    double noise;                          /* mean square of it */
-    double squares, expected, noises;      /* sums at samples left out, */
-    double fourths;                        /* and of squares of what is not noise */
-    double residuals, answers, surprise;   /* there, for sampled_square */
-    double unknown, variance, differences; /* sums where there is no sample */
-    double shown, shown_variance;          /* and where one is shown */
-} estimator;
-
-/* ------------------------------------------------------------------ a recovery to compare with */
-
-static csrec_status glance_create(const csrec_measurement *m, const csrec_shape *window, glance *g,
-                                  csrec_error *error) {
-    int64_t entries = 0;
-    *g = (glance){.m = *m};
-    csrec_shape_count(window, &entries);
-    int64_t room = m->n < entries ? m->n : entries;
-    g->values = entries * m->channels;
-    g->m.shape = *window;
-    g->m.guides = NULL;
-    g->m.pattern = CSREC_PATTERN_NONE;
-    g->m.count = g->m.n = 0;
-    CSREC_TAKE(&g->pool, g->m.index, room);
-    CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
-    csrec_each_take(&g->pool, m, room, &g->m);
-    CSREC_TAKE(&g->pool, g->signal, g->values);
-    CSREC_TAKE(&g->pool, g->variance, g->values);
-    CSREC_ZEROS(&g->pool, g->state, entries);
-    CSREC_ZEROS(&g->pool, g->noise, entries);
-    if (!g->pool.lacks) return CSREC_OK;
-    return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors of %lld entries",
-                      (long long)entries);
-}
-
-static void glance_clear(glance *g) {
-    csrec_guides_destroy(g->m.guides);
-    csrec_pool_clear(&g->pool);
-}
-
-/* Whether sample i is left out of a fold; of fold WHOLE none is. */
-static bool is_hidden(const estimator *e, int fold, int64_t i) {
-    double place = csrec_random_uniform(e->options.seed, STREAM_HIDDEN, (uint64_t)i);
-    return fold != WHOLE && place >= fold * e->share && place < (fold + 1) * e->share;
-}
-
-/* The mean over channels of the squares of a sample's deviations. */
-static double noise_at(const estimator *e, int64_t i) {
-    const int64_t C = e->m->channels;
-    double sum = 0.0;
-    for (int64_t c = 0; c < C; c++) sum += e->deviation[i * C + c] * e->deviation[i * C + c];
-    return sum / (double)C;
-}
-
-/* Shows the samples in the window that the fold does not leave out. */
-static void glance_show(const estimator *e, const int64_t *origin, int fold, glance *g) {
-    const csrec_measurement *m = e->m;
-    if (m->guides) g->m.guides = csrec_guides_crop(m->guides, &m->shape, origin, &g->m.shape);
-    for (int64_t i = 0; i < m->n; i++) {
-        int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
-        if (at < 0) continue;
-        if (is_hidden(e, fold, i)) {
-            g->state[at] = LEFT_OUT;
-            continue;
-        }
-        g->noise[at] = noise_at(e, i);
-        g->state[at] = g->noise[at] > 0.0 ? SHOWN : KEPT;
-        g->m.index[g->m.n] = at;
-        csrec_sample_copy(m, i, &g->m, g->m.n++);
-    }
-}
-
-static csrec_status glance_run(const estimator *e, glance *g, csrec_error *error) {
-    if (e->m->guides && !g->m.guides) return csrec_fail(error, CSREC_MEMORY, "out of memory");
-    g->variance[0] = -1.0;
-    csrec_status status =
-        csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, NULL, error);
-    return status || g->variance[0] >= 0.0
-               ? status
-               : csrec_variance_guess(&g->m, g->signal, g->noise, g->variance, error);
-}
-
 /* ------------------------------------------------------------------ sums */
 
 /* Adds the fold's squares: at samples left out, and where there is none. */
-static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
+static void add_fold(csrec_estimator *e, const csrec_glance *g, const int64_t *origin) {
     const csrec_measurement *m = e->m;
     for (int64_t i = 0; i < m->n; i++) {
         int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
-        if (at < 0 || g->state[at] != LEFT_OUT) continue;
+        if (at < 0 || g->state[at] != CSREC_LEFT_OUT) continue;
         for (int64_t c = 0; c < m->channels; c++) {
             double p = g->signal[at * m->channels + c], y = m->y[i * m->channels + c];
             double q = e->signal[m->index[i] * m->channels + c];
             const double own = e->deviation[i * m->channels + c];
-            e->squares += (y - p) * (y - p);
-            e->fourths += pow((y - p) * (y - p) - own * own, 2.0);
+            const double square = (y - p) * (y - p), v = g->variance[at * m->channels + c];
+            e->squares += square;
+            e->fourths += pow(square - own * own, 2.0);
             e->residuals += (y - q) * (y - q);
             e->answers += y < p ? p - q : q - p;
             e->surprise += fabs(y - p);
-            e->expected += g->variance[at * m->channels + c];
+            e->expected += v;
+            if (e->missed)
+                e->missed[e->n_missed++] = (csrec_missed){m->index[i] * m->channels + c, square,
+                                                          (y - q) * (y - q), own * own, v};
         }
-        e->noises += noise_at(e, i) * (double)m->channels;
+        e->noises += csrec_noise_at(e, i) * (double)m->channels;
         e->hidden++;
     }
     for (int64_t at = 0; at < g->values / m->channels; at++) {
-        for (int64_t c = 0; c < m->channels && g->state[at] == SHOWN; c++) {
+        for (int64_t c = 0; c < m->channels && g->state[at] == CSREC_SHOWN; c++) {
             e->shown += 1.0;
             e->shown_variance += g->variance[at * m->channels + c];
         }
-        if (g->state[at] != UNKNOWN) continue;
+        if (g->state[at] != CSREC_UNKNOWN) continue;
         int64_t whole = csrec_window_to_whole(&m->shape, &g->m.shape, origin, at);
         for (int64_t c = 0; c < m->channels; c++) {
             double d = e->signal[whole * m->channels + c] - g->signal[at * m->channels + c];
@@ -166,30 +64,30 @@ static void add_fold(estimator *e, const glance *g, const int64_t *origin) {
     }
 }
 
-static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
+static csrec_status run_fold(csrec_estimator *e, int fold, csrec_error *error) {
     const csrec_shape window = csrec_window_of(&e->m->shape);
     int64_t origin[CSREC_DIMS_MAX];
-    glance g;
+    csrec_glance g;
     csrec_window_place(&e->m->shape, &window, fold, origin);
-    csrec_status status = glance_create(e->m, &window, &g, error);
-    if (!status) glance_show(e, origin, fold, &g);
+    csrec_status status = csrec_glance_create(e->m, &window, &g, error);
+    if (!status) csrec_glance_show(e, origin, fold, &g);
     if (!status && g.m.n > 0) {
-        status = glance_run(e, &g, error);
+        status = csrec_glance_run(e, &g, error);
         if (!status) add_fold(e, &g, origin);
     }
-    glance_clear(&g);
+    csrec_glance_clear(&g);
     return status;
 }
 
 /* Whether the noise is that of light, as rays tell: guessed, or by few of them. */
-static bool is_vague(const estimator *e) {
+static bool is_vague(const csrec_estimator *e) {
     return e->m->rays && e->m->sigma == 0.0;
 }
 
 /* Factor of the expected variances. The noise of light may leave little to see of
  * the errors: then what was expected counts, as far as the deviation of the factor, of the fourths,
  * is above what it usually misses. */
-static double factor(const estimator *e) {
+static double factor(const csrec_estimator *e) {
     static const double usual = 0.2;
     const double found = csrec_left_out_factor(e->hidden, e->squares, e->noises, e->expected);
     const double variance = e->fourths / (e->expected * e->expected);
@@ -199,16 +97,16 @@ static double factor(const estimator *e) {
 
 /* Mean squared error of the result where there is no sample; NAN: no window had a sample to show.
  */
-static double unknown_square(const estimator *e) {
+static double unknown_square(const csrec_estimator *e) {
     if (e->unknown == 0.0) return NAN;
     double cheap = factor(e) * csrec_left_out_fall(e->share) * e->variance / e->unknown;
-    return fmax(cheap + e->excess * e->differences / e->unknown, LEAST * cheap);
+    return fmax(cheap + e->excess * e->differences / e->unknown, CSREC_LEAST_EXPECTED * cheap);
 }
 
 /* Mean squared error of the result q at noisy samples. The noise is in y, and in q by the share h
  * of y that q follows, so (y - q)^2 is (1 - 2 h) noise and the error (Stein's estimate; h by what a
  * sample changes that was left out before). Of rays it is not known well enough for that. */
-static double sampled_square(const estimator *e) {
+static double sampled_square(const csrec_estimator *e) {
     double noise = e->noise, n = (double)(e->hidden * e->m->channels);
     if (noise == 0.0) return 0.0;
     if (is_vague(e) && e->shown > 0.0) return factor(e) * e->shown_variance / e->shown;
@@ -218,30 +116,41 @@ static double sampled_square(const estimator *e) {
     return fmax(e->residuals / n - (1.0 - 2.0 * h) * noise, CSREC_LEAST_SIGNAL * noise);
 }
 
+/* What squares are at most, with 95 % confidence: where there is no sample by the mean of those
+ * left out as it is, of the cheap recovery from fewer samples; and at samples. */
+static void find_most(const csrec_estimator *e, const double squares[2], double most[2]) {
+    static const double sure = 1.6448536269514722;
+    const double n = (double)(e->hidden * e->m->channels);
+    const double left = fmax(e->squares - e->noises, CSREC_LEAST_SIGNAL * e->squares) / n;
+    const double better = e->unknown > 0.0 ? e->excess * e->differences / e->unknown : 0.0;
+    const double spread = sqrt(fmax(e->fourths / n - left * left, 0.0) / n);
+    most[0] = fmax(left + better, CSREC_LEAST_EXPECTED * left) + sure * spread;
+    most[1] = squares[1] + sure * sqrt(2.0 / n) * e->residuals / n;
+    if (e->hidden < CSREC_LEAST_LEFT_OUT) most[0] = most[1] = INFINITY;
+}
+
 /* ------------------------------------------------------------------ the map */
 
 /* Of all entries, from all samples. */
-static csrec_status glance_whole(const estimator *e, glance *g, csrec_error *error) {
+static csrec_status glance_whole(const csrec_estimator *e, csrec_glance *g, csrec_error *error) {
     static const int64_t origin[CSREC_DIMS_MAX] = {0};
-    csrec_status status = glance_create(e->m, &e->m->shape, g, error);
+    csrec_status status = csrec_glance_create(e->m, &e->m->shape, g, error);
     if (status) return status;
-    glance_show(e, origin, WHOLE, g);
-    return glance_run(e, g, error);
+    csrec_glance_show(e, origin, CSREC_FOLD_NONE, g);
+    return csrec_glance_run(e, g, error);
 }
 
 /* squares: means where there is no sample, and at samples. */
-static csrec_status fill_map(const estimator *e, const double squares[2], double *map,
-                             csrec_error *error) {
-    glance g;
+static void fill_errors(const csrec_estimator *e, const csrec_glance *g, const double squares[2],
+                        double *map) {
     double k = factor(e), sum[2] = {0.0, 0.0}, count[2] = {0.0, 0.0}, scale[2];
-    csrec_status status = glance_whole(e, &g, error);
-    for (int64_t i = 0; i < g.values && !status; i++) {
-        double d = e->signal[i] - g.signal[i], cheap = k * g.variance[i];
-        int sampled = g.state[i / g.m.channels] != UNKNOWN;
+    for (int64_t i = 0; i < g->values; i++) {
+        double d = e->signal[i] - g->signal[i], cheap = k * g->variance[i];
+        const int state = g->state[i / g->m.channels], sampled = state != CSREC_UNKNOWN;
         map[i] = isnan(d) ? NAN
-                 : g.state[i / g.m.channels] == KEPT
+                 : state == CSREC_KEPT
                      ? 0.0
-                     : fmax(cheap + e->excess * d * d, LEAST * cheap);
+                     : fmax(cheap + e->excess * d * d, CSREC_LEAST_EXPECTED * cheap);
         if (isnan(d)) continue;
         sum[sampled] += map[i];
         count[sampled] += 1.0;
@@ -250,9 +159,19 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
         scale[s] = sum[s] > 0.0 ? squares[s] * count[s] / sum[s] : 0.0;
         if (!isfinite(scale[s])) scale[s] = 1.0; /* no window had a sample to show */
     }
-    for (int64_t i = 0; i < g.values && !status; i++)
-        map[i] = sqrt(scale[g.state[i / g.m.channels] != UNKNOWN] * map[i]);
-    glance_clear(&g);
+    for (int64_t i = 0; i < g->values; i++)
+        map[i] = sqrt(scale[g->state[i / g->m.channels] != CSREC_UNKNOWN] * map[i]);
+}
+
+static csrec_status fill_map(csrec_estimator *e, const double squares[2], double *map,
+                             double *unpromised, csrec_error *error) {
+    csrec_glance g;
+    csrec_status status = glance_whole(e, &g, error);
+    if (!status && e->missed)
+        status = csrec_interval_fill(e, &g, factor(e), map, unpromised, error);
+    else if (!status)
+        fill_errors(e, &g, squares, map);
+    csrec_glance_clear(&g);
     return status;
 }
 
@@ -260,7 +179,7 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
 
 /* Once, by all samples. The rms error of a result that has both ways is near that of the one
  * without the curve, which has the largest errors. */
-static csrec_status choose_curve(estimator *e, csrec_error *error) {
+static csrec_status choose_curve(csrec_estimator *e, csrec_error *error) {
     csrec_curved curved;
     if (e->options.curve != CSREC_CURVE_AUTO) return CSREC_OK;
     csrec_status status = csrec_curve_choose(e->m, &e->options, &curved, error);
@@ -270,7 +189,7 @@ static csrec_status choose_curve(estimator *e, csrec_error *error) {
     return status;
 }
 
-static csrec_status prepare(estimator *e, const csrec_recover_options *options,
+static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *options,
                             csrec_error *error) {
     csrec_plan plan;
     csrec_status status = csrec_recover_plan(e->m, options, false, &plan, error);
@@ -279,8 +198,12 @@ static csrec_status prepare(estimator *e, const csrec_recover_options *options,
     int64_t entries = 0;
     csrec_shape_count(&e->m->shape, &entries);
     double in_window = (double)e->m->n * fmin(1.0, (double)CSREC_WINDOW / (double)entries);
-    e->share = fmin(fmax(HIDDEN_ENOUGH / in_window, HIDDEN_LEAST), HIDDEN_MOST);
+    e->share = options->interval > 0.0
+                   ? 1.0 / INTERVAL_FOLDS
+                   : fmin(fmax(HIDDEN_ENOUGH / in_window, HIDDEN_LEAST), HIDDEN_MOST);
     e->options = plan.options;
+    e->interval = e->options.interval;
+    e->options.interval = 0.0; /* glances tell errors */
     e->options.history = NULL;
     status = choose_curve(e, error);
     if (status || !method->cheap_settings) return status;
@@ -299,9 +222,10 @@ static csrec_status prepare(estimator *e, const csrec_recover_options *options,
 typedef struct uncertainty_job {
     const csrec_recover_options *options;
     const double *signal;
-    double *map, *density;  /* NULL: not wanted */
-    double squares, values; /* expected, of so many */
-    int64_t entries;
+    double *map, *density;        /* NULL: not wanted */
+    double squares, most, values; /* expected, and at most, of so many */
+    double unpromised;            /* values */
+    int64_t entries, hidden;      /* hidden: values left out */
 } uncertainty_job;
 
 /* Samples in units in which channels are alike (csrec_units_of), unit [channels], from the pool. */
@@ -323,16 +247,28 @@ static csrec_status make_alike(const csrec_measurement *part, csrec_pool *pool,
 
 /* The noise of each sample, from the pool; as windows would find it otherwise, it is that of the
  * measurement from now on. */
-static csrec_status find_noise(estimator *e, csrec_measurement *m, csrec_pool *pool,
+static csrec_status find_noise(csrec_estimator *e, csrec_measurement *m, csrec_pool *pool,
                                csrec_error *error) {
     double *deviation = CSREC_TAKE(pool, deviation, m->n * m->channels);
     if (!deviation) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     csrec_status status = csrec_noise_each(m, deviation, error);
     for (int64_t i = 0; i < m->n && !status; i++) {
         e->deviation = deviation;
-        e->noise += noise_at(e, i) / (double)m->n;
+        e->noise += csrec_noise_at(e, i) / (double)m->n;
     }
     if (m->rays || m->deviation) m->deviation = deviation;
+    return status;
+}
+
+/* Leaves out some samples after others; rows are kept of them for intervals. */
+static csrec_status run_folds(csrec_estimator *e, csrec_pool *pool, csrec_error *error) {
+    const int folds = e->interval > 0.0 ? INTERVAL_FOLDS : FOLDS;
+    const int64_t in_windows = (int64_t)folds * CSREC_WINDOW;
+    const int64_t most = (e->m->n < in_windows ? e->m->n : in_windows) * e->m->channels;
+    csrec_status status = CSREC_OK;
+    if (e->interval > 0.0 && !CSREC_TAKE(pool, e->missed, most))
+        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int fold = 0; fold < folds && !status; fold++) status = run_fold(e, fold, error);
     return status;
 }
 
@@ -346,7 +282,7 @@ static csrec_status expect_group(void *context, const csrec_groups *groups, int6
     double *signal = CSREC_TAKE(&pool, signal, values), *map = NULL, *unit;
     const int64_t C = part->channels;
     csrec_measurement alike;
-    estimator e = {.m = &alike, .signal = signal};
+    csrec_estimator e = {.m = &alike, .signal = signal};
     if (j->map) CSREC_TAKE(&pool, map, values);
     csrec_status status = make_alike(part, &pool, &alike, &unit, error);
     (void)sample;
@@ -356,23 +292,29 @@ static csrec_status expect_group(void *context, const csrec_groups *groups, int6
         status = find_noise(&e, &alike, &pool, error);
     }
     if (!status) status = prepare(&e, j->options, error);
-    for (int fold = 0; fold < FOLDS && !status; fold++) status = run_fold(&e, fold, error);
-    double share = (double)part->n / (double)j->entries;
+    if (!status) status = run_folds(&e, &pool, error);
+    double share = (double)part->n / (double)j->entries, most[2];
     double squares[2] = {share < 1.0 ? unknown_square(&e) : 0.0, sampled_square(&e)};
-    for (int64_t c = 0; c < C && !status; c++)
-        j->squares += (double)j->entries * unit[c] * unit[c] *
-                      ((1.0 - share) * squares[0] + share * squares[1]);
+    find_most(&e, squares, most);
+    for (int64_t c = 0; c < C && !status; c++) {
+        const double each = (double)j->entries * unit[c] * unit[c];
+        j->squares += each * ((1.0 - share) * squares[0] + share * squares[1]);
+        if (share < 1.0) j->most += each * (1.0 - share) * most[0];
+        if (e.noise > 0.0) j->most += each * share * most[1];
+    }
     j->values += (double)values;
-    if (!status && map) status = fill_map(&e, squares, map, error);
+    j->hidden += e.hidden * C;
+    if (!status && map) status = fill_map(&e, squares, map, &j->unpromised, error);
     for (int64_t i = 0; i < values && !status && map; i++) map[i] *= unit[i % C];
     if (!status && map) csrec_groups_copy(groups, k, j->entries, map, false, j->map);
     csrec_pool_clear(&pool);
     return status;
 }
 
-csrec_status csrec_uncertainty(const csrec_measurement *measurement,
-                               const csrec_recover_options *options, const double *signal,
-                               double *uncertainty, double *expected, csrec_error *error) {
+csrec_status csrec_uncertainty_promise(const csrec_measurement *measurement,
+                                       const csrec_recover_options *options, const double *signal,
+                                       double *uncertainty, csrec_promise *promise,
+                                       csrec_error *error) {
     uncertainty_job j = {.options = options, .signal = signal, .map = uncertainty};
     csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (status) return status;
@@ -380,12 +322,26 @@ csrec_status csrec_uncertainty(const csrec_measurement *measurement,
     for (int64_t i = 0; i < j.entries * measurement->channels && uncertainty; i++)
         uncertainty[i] = NAN; /* as it stays where a channel is measured nowhere */
     status = csrec_groups_each(measurement, expect_group, &j, error);
-    if (!status && expected) *expected = sqrt(j.squares / j.values);
+    if (!status)
+        *promise = (csrec_promise){.error = sqrt(j.squares / j.values),
+                                   .most = sqrt(j.most / j.values),
+                                   .unpromised = j.unpromised / j.values,
+                                   .left_out = j.hidden};
+    return status;
+}
+
+csrec_status csrec_uncertainty(const csrec_measurement *measurement,
+                               const csrec_recover_options *options, const double *signal,
+                               double *uncertainty, double *expected, csrec_error *error) {
+    csrec_promise promise;
+    const csrec_status status =
+        csrec_uncertainty_promise(measurement, options, signal, uncertainty, &promise, error);
+    if (!status && expected) *expected = promise.error;
     return status;
 }
 
 /* Of light the squares of what is seen: that of dark parts more (rendered.h). */
-static void see(glance *g) {
+static void see(csrec_glance *g) {
     double mean = 0.0;
     for (int64_t i = 0; i < g->values && g->m.rays; i++)
         mean += sqrt(fmax(g->signal[i], 0.0)) / (double)g->values;
@@ -402,8 +358,8 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     csrec_measurement alike;
     csrec_pool pool = {0};
     double *unit;
-    estimator e = {.m = &alike};
-    glance g = {0};
+    csrec_estimator e = {.m = &alike};
+    csrec_glance g = {0};
     (void)groups, (void)k, (void)sample;
     csrec_status status = make_alike(part, &pool, &alike, &unit, error);
     if (!status) status = find_noise(&e, &alike, &pool, error);
@@ -411,8 +367,9 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     if (!status) status = glance_whole(&e, &g, error);
     if (!status) see(&g);
     for (int64_t i = 0; i < g.values && !status; i++)
-        if (g.state[i / part->channels] != KEPT) j->density[i / part->channels] += g.variance[i];
-    glance_clear(&g);
+        if (g.state[i / part->channels] != CSREC_KEPT)
+            j->density[i / part->channels] += g.variance[i];
+    csrec_glance_clear(&g);
     csrec_pool_clear(&pool);
     return status;
 }

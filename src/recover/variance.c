@@ -6,8 +6,8 @@
 #include "base/unravel.h"
 #include "recover/recover.h"
 
-static void add_around(const csrec_shape *shape, int64_t channels, int64_t radius, double *line,
-                       double *v) {
+void csrec_boxes_sum(const csrec_shape *shape, int64_t channels, int64_t radius, double *line,
+                     double *v) {
     int64_t entries = 0, apart = channels;
     csrec_shape_count(shape, &entries);
     for (int a = shape->dims - 1; a >= 0; a--) {
@@ -38,7 +38,7 @@ csrec_status csrec_variance_guess(const csrec_measurement *m, const double *sign
         count[i] = 1.0;
     }
     for (int k = 0; k < 3 && !status; k++)
-        add_around(shape, C, radius, line, k == 0 ? sum : k == 1 ? variance : count);
+        csrec_boxes_sum(shape, C, radius, line, k == 0 ? sum : k == 1 ? variance : count);
     for (int64_t i = 0; i < values && !status; i++) {
         double at = sum[i] / count[i];
         variance[i] = fmax(variance[i] / count[i] - at * at, 0.0);

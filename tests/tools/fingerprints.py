@@ -43,6 +43,7 @@ changes = {
     "labels": ("p.csv -o o.npy -Q fast", "--labels"),
     "range": (FAST, "--range 0,1"),
     "curve": (FAST, "--curve log"),
+    "interval": (FAST + " -u u.npy", "--interval 90"),
     "channels-last": ("c.npy -o o.npy -Q fast", "-c"),
     "channels-first": ("c.npy -o o.npy -Q fast", "--channels-first"),
     "volume": ("c.npy -o o.npy -Q fast", "--volume"),

@@ -92,7 +92,8 @@ typedef struct csrec_film {
     double seconds, spent;    /* at most for all frames, 0: no limit; so far */
     bool fits;                /* now */
     uint8_t *fit_to;          /* samples of a frame */
-    double *left_out, *scale; /* of each channel: four sums, and the scale of expected errors */
+    double *left_out, *scale; /* of each channel: four sums, the scale of expected errors, */
+    double *beyond;           /* and of intervals, if there was a vote; else 0 */
     /* Frames by another method; NULL: by this one. */
     csrec_film_frame_fn other;
     void (*other_clear)(void *own);
@@ -199,12 +200,13 @@ int64_t csrec_film_steps(double steps, bool sequence);
 /* Share of the window at a pixel that is not in a hole, between the middles of blocks. */
 double csrec_film_share(const csrec_film *film, int64_t y, int64_t x);
 
-/* Finds the scales of expected errors by a vote: a share of the samples was left out; both ways
- * from the others, and the squared errors that the first expects, or NAN. */
-void csrec_film_scale(csrec_film *film, const csrec_measurement *out, double *const ways[2],
-                      const double *variance, double share);
+/* Finds the scales of expected errors, or intervals, by a vote: a share of the samples was left
+ * out; both ways from the others, and the squared errors that the first expects, or NAN. */
+csrec_status csrec_film_scale(csrec_film *film, const csrec_measurement *out, double *const ways[2],
+                              const double *variance, double share);
 
-/* Scales the squared errors that the network expects; before the first vote they stay. */
+/* Scales the squared errors that the network expects; before the first vote they stay, and
+ * intervals are INFINITY. */
 void csrec_film_expect(const csrec_film *film, double *variance);
 
 /* Where the frame after the last one pushed is thought to err: squares [entries], of all channels,

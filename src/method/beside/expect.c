@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* expect.c - expected errors of frames: those of the network, scaled by the errors at samples that
  * the vote leaves out. */
+#include <float.h>
 #include <math.h>
 
 #include "measurement/left_out.h"
@@ -42,21 +43,45 @@ static void add_left_out(const csrec_film *f, const left_out *p, int64_t c, doub
     }
 }
 
+/* The quantile of squared errors by those expected and the noise. */
+static csrec_status find_beyond(csrec_film *f, const left_out *p, int64_t c, double scale) {
+    csrec_pool pool = {0};
+    double *score = CSREC_TAKE(&pool, score, p->m->n);
+    int64_t *place = CSREC_TAKE(&pool, place, p->m->n), n = 0;
+    csrec_status status = csrec_pool_status(&pool);
+    for (int64_t i = 0; i < p->m->n && !status; i++) {
+        double squares[2];
+        if (compare(f, p, i, c, squares))
+            score[n++] = squares[0] / (scale * squares[1] + p->m->sigma * p->m->sigma);
+    }
+    if (!status) status = csrec_scores_sort(n, score, place);
+    if (!status)
+        f->beyond[c] = fmax(
+            csrec_score_at(n, score, NULL, place, 1.0, f->r.options->interval / 100.0), DBL_MIN);
+    csrec_pool_clear(&pool);
+    return status;
+}
+
 /* Makes the mean of squared errors by those expected 1 (of noisy samples by those and the noise,
  * which takes a first scale of the sums). A vote counts half as much at the next. */
-void csrec_film_scale(csrec_film *f, const csrec_measurement *out, double *const ways[2],
-                      const double *variance, double share) {
+csrec_status csrec_film_scale(csrec_film *f, const csrec_measurement *out, double *const ways[2],
+                              const double *variance, double share) {
+    csrec_status status = CSREC_OK;
     const left_out p = {out, {ways[0], ways[1]}, variance};
-    for (int64_t c = 0; c < f->channels; c++) {
+    for (int64_t c = 0; c < f->channels && !status; c++) {
         double first[4] = {0.0}, *sums = f->left_out + 4 * c;
         add_left_out(f, &p, c, 0.0, first);
         if (first[0] < CSREC_LEAST_LEFT_OUT || !(first[1] > 0.0)) continue;
         for (int k = 0; k < 4; k++) sums[k] *= 0.5;
         add_left_out(f, &p, c,
                      csrec_left_out_factor((int64_t)first[0], first[1], first[2], first[3]), sums);
-        f->scale[c] = csrec_left_out_fall(share) *
-                      csrec_left_out_factor((int64_t)sums[0], sums[1], sums[2], sums[3]);
+        const double scale = csrec_left_out_factor((int64_t)sums[0], sums[1], sums[2], sums[3]);
+        const bool intervals =
+            f->r.options->interval > 0.0; /* what is expected has fallen itself */
+        f->scale[c] = intervals ? scale : csrec_left_out_fall(share) * scale;
+        if (intervals) status = find_beyond(f, &p, c, scale);
     }
+    return status;
 }
 
 const char *csrec_film_remark(int64_t values, const double *signal) {
@@ -69,7 +94,12 @@ const char *csrec_film_remark(int64_t values, const double *signal) {
 
 void csrec_film_expect(const csrec_film *f, double *variance) {
     const int64_t values = f->height * f->width * f->channels;
-    for (int64_t i = 0; i < values && f->voted; i++)
-        if (variance[i] > 0.0 && f->scale[i % f->channels] > 0.0)
-            variance[i] = f->scale[i % f->channels] * pow(variance[i], SURE);
+    const bool intervals = f->r.options->interval > 0.0;
+    for (int64_t i = 0; i < values; i++) {
+        const int64_t c = i % f->channels;
+        if (!(variance[i] > 0.0)) continue;
+        if (f->voted && f->scale[c] > 0.0) variance[i] = f->scale[c] * pow(variance[i], SURE);
+        if (intervals)
+            variance[i] = f->beyond && f->beyond[c] > 0.0 ? f->beyond[c] * variance[i] : INFINITY;
+    }
 }

@@ -40,6 +40,7 @@ static csrec_status open_alone(csrec_film *f, const csrec_measurement *m, bool n
     CSREC_TAKE(&f->pool, f->share, n);
     CSREC_ZEROS(&f->pool, f->left_out, 4 * C);
     CSREC_ZEROS(&f->pool, f->scale, C);
+    CSREC_ZEROS(&f->pool, f->beyond, C);
     if (f->moves) csrec_motion_create(f);
     return status;
 }

@@ -188,7 +188,8 @@ static csrec_status find_shares(csrec_film *f, int64_t t, csrec_call *call, csre
     if (!status && f->voted) {
         divide_blocks(f, &p, sums);
         divide_holes(f, &p);
-        csrec_film_scale(f, &p.out, p.ways, p.variance, LEFT_OUT);
+        if (csrec_film_scale(f, &p.out, p.ways, p.variance, LEFT_OUT))
+            status = csrec_fail(error, CSREC_MEMORY, "out of memory");
     }
     csrec_pool_clear(&p.pool);
     return status;

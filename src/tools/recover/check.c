@@ -194,6 +194,8 @@ static int check_illustrations(cli_request *request) {
     const cli_recover_arguments *a = &request->a;
     if (a->history && !a->json)
         return cli_usage(request->tool, "--history adds to --json; give --json, too");
+    if (a->interval > 0.0 && !a->uncertainty)
+        return cli_usage(request->tool, "--interval is of --uncertainty FILE; give it, too");
     int code = check_illustration(request, "--report", a->report, page, 0, &request->page_folder);
     if (code == CLI_CONTINUE)
         code = check_illustration(request, "--plot", a->plot, plot, CSREC_USE_PICTURE,

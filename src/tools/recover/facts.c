@@ -344,6 +344,11 @@ int cli_job_doubt(cli_job *job) {
 cli_sentences cli_job_warnings(const cli_job *job) {
     cli_sentences s = of_samples(job);
     if (csrec_doubt_result(&job->result.report, s.text[s.n])) s.n++;
+    if (job->result.uncertainty && job->result.unpromised > 0.0)
+        say(&s,
+            "The interval promises nothing for %.3g %% of the values, where it is inf: inside of "
+            "holes, or as too few samples could be left out.",
+            100.0 * job->result.unpromised);
     if (job->result.report.remark) say(&s, "%s", job->result.report.remark);
     return s;
 }

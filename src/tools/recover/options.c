@@ -218,6 +218,7 @@ static void set_options(const cli_request *request, const csrec_measurement *mea
     if (a->order >= 0) o->order = (csrec_order)a->order;
     if (a->curve >= 0) o->curve = (csrec_curve)a->curve;
     memcpy(o->range, request->range, sizeof o->range);
+    o->interval = a->interval;
     if (a->backend >= 0) o->backend = cli_backend_name(a->backend);
     if (*request->backend) o->backend = request->backend;
     if (a->epsilon >= 0.0) o->solve.stop.epsilon = a->epsilon;

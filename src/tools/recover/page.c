@@ -112,6 +112,8 @@ static void put_all_scores(const cli_page *p) {
         put_score(p, "expected PSNR, dB", "%.1f", cli_job_psnr_of(p->job, r->expected),
                   cli_job_psnr_of(p->job, other));
     }
+    const double least = cli_job_psnr_of(p->job, r->most);
+    if (isfinite(least)) put_score(p, "PSNR at least (95 % sure), dB", "%.1f", least, NAN);
     put_score(p, "expected error", "%.3g", r->expected, other);
 }
 

@@ -252,14 +252,15 @@ static void put_notes(const cli_page *p, const cli_view *view) {
 }
 
 /* Of those that are the same for every signal. */
-enum { SAMPLES, SIMPLE, RECOVERY, REFERENCE, ERROR, EXPECTED };
+enum { SAMPLES, SIMPLE, RECOVERY, REFERENCE, ERROR, EXPECTED, INTERVAL };
 static const panel panels[] = {
     {"samples", "Samples", "The samples; other pixels are not known", true},
     {"simple", "Interpolation", "The samples, interpolated", true},
     {"recovery", "Recovery", "The recovered signal", false},
     {"reference", "Reference", "The reference", true},
     {"error", "True error", "Where the recovery differs from the reference", false},
-    {"expected", "Expected error", "Where the recovery is expected to be wrong", false}};
+    {"expected", "Expected error", "Where the recovery is expected to be wrong", false},
+    {"expected", "Interval", "Half of the width of the interval", false}};
 
 static csrec_status put_all(const cli_page *p, const cli_view *view) {
     const cli_result *r = &p->job->result;
@@ -276,7 +277,8 @@ static csrec_status put_all(const cli_page *p, const cli_view *view) {
         status = put_signal(p, &panels[REFERENCE], view, r->truth, &levels, "");
     if (!status && r->truth) status = put_errors(p, &panels[ERROR], view, r->signal, r->truth);
     if (!status && r->uncertainty)
-        status = put_errors(p, &panels[EXPECTED], view, r->uncertainty, NULL);
+        status = put_errors(p, &panels[p->job->a->interval > 0.0 ? INTERVAL : EXPECTED], view,
+                            r->uncertainty, NULL);
     return status;
 }
 

@@ -170,6 +170,7 @@ static void expect_of_frame(cli_job *job) {
             known++;
         }
     const bool whole = job->result.report.outcome != CSREC_INTERRUPTED;
+    if (errors && whole && job->a->interval > 0.0 && known > 0.0) return; /* no mean of squares */
     if (errors && whole && (squares > 0.0 || known == (double)n))
         job->result.expected = sqrt(squares / known);
     if (errors && whole && job->out.map && isnan(job->result.expected))
@@ -184,8 +185,9 @@ static void expect_of_frame(cli_job *job) {
 void cli_job_expect(cli_job *job) {
     csrec_error error;
     csrec_recover_options options = job->setup.options;
+    csrec_promise promise = {.error = NAN};
     bool asked = job->out.map != NULL, shown = shows_errors(job);
-    job->result.expected = NAN;
+    job->result.expected = job->result.most = NAN;
     if (job->request->frames) {
         expect_of_frame(job);
         return;
@@ -203,12 +205,16 @@ void cli_job_expect(cli_job *job) {
     double start = cli_seconds();
     csrec_status status =
         cli_job_is_stack(job)
-            ? cli_stack_expect(job, &options, &job->result.expected, &error)
-            : csrec_uncertainty(&job->in.measurement, &options, job->result.signal,
-                                job->result.uncertainty, &job->result.expected, &error);
+            ? cli_stack_expect(job, &options, &promise, &error)
+            : csrec_uncertainty_promise(&job->in.measurement, &options, job->result.signal,
+                                        job->result.uncertainty, &promise, &error);
     job->result.seconds_expected = cli_seconds() - start;
     bool known = !status && !cli_interrupted();
-    if (!known) job->result.expected = NAN;
+    if (known) {
+        job->result.expected = promise.error;
+        job->result.unpromised = promise.unpromised;
+        if (job->in.doubts.unreached == 0.0) job->result.most = promise.most; /* no holes */
+    }
     if (!known || (!asked && !isfinite(job->result.expected))) /* a page goes without it */
         forget_errors(job);
     /* too few samples, say, to leave some out */
@@ -233,7 +239,8 @@ csrec_status cli_job_map(void *context, csrec_files *files, csrec_error *error) 
                      .placement = &job->in.placement};
     int64_t n = cli_signal_values(&job->in.measurement);
     double *white = &form.tones.scale[1];
-    for (int64_t i = 0; i < n; i++) *white = fmax(*white, job->result.uncertainty[i]);
+    for (int64_t i = 0; i < n; i++)
+        if (isfinite(job->result.uncertainty[i])) *white = fmax(*white, job->result.uncertainty[i]);
     if (*white == 0.0) *white = 1.0;
     const csrec_format *format = csrec_format_of(job->out.map);
     if (cli_format_has(format, CSREC_USE_TYPES)) form.dtype = CSREC_F32; /* not the samples' */

@@ -20,7 +20,7 @@ typedef struct cli_recover_arguments {
     cli_texts set, guides;
     int64_t bits, atoms, shifts, threads, memory, tile; /* memory: MiB */
     int64_t time_axis, slice;
-    double follow, epsilon, min_coefficient, minutes, within;
+    double follow, epsilon, min_coefficient, minutes, within, interval;
     uint64_t seed;
     double unknown;
     bool seed_given, unknown_given, channels_last, channels_first, volume, reference_pursuit, info,
@@ -132,6 +132,8 @@ typedef struct cli_result {
     int shared;   /* inputs that went through one recovery; its report is of all of them */
     csrec_history *history;            /* NULL: not requested */
     double expected, seconds_expected; /* root mean square error; NAN: not known */
+    double most;       /* what that is at most, with 95 % confidence; NAN: not known */
+    double unpromised; /* share of the values whose interval is infinite */
     cli_quality quality;
     cli_simple simple;
     csrec_status lost_status; /* why something about the signal is not known, but the signal is */
@@ -279,8 +281,8 @@ csrec_status cli_stack_check(cli_job *job, csrec_error *error);
 csrec_status cli_stack_make(const cli_job *job, csrec_measurement *stack, csrec_error *error);
 void cli_stack_drop(const cli_job *job, csrec_measurement *stack);
 csrec_status cli_stack_recover(cli_job *job, csrec_recover_report *report, csrec_error *error);
-csrec_status cli_stack_expect(cli_job *job, const csrec_recover_options *options, double *expected,
-                              csrec_error *error);
+csrec_status cli_stack_expect(cli_job *job, const csrec_recover_options *options,
+                              csrec_promise *promise, csrec_error *error);
 static inline bool cli_job_is_stack(const cli_job *job) {
     return job->in.time > 0;
 }

@@ -27,7 +27,7 @@ static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->result.report;
     const char *output = cli_is_dash(job->out.output) ? "stdout" : job->out.output;
     const char *source = cli_sigma_source(job);
-    char samples[120], together[48] = "", noise[48] = "", expected[64] = "", decibels[32] = "";
+    char samples[120], together[48] = "", noise[48] = "", expected[96] = "", decibels[64] = "";
     char residual[48] = "", doubt[CSREC_DOUBT_SIZE];
     if (job->a->quiet || (job->a->json && !job->a->verbose && !isatty(STDERR_FILENO))) return;
     put_samples(job, samples);
@@ -36,7 +36,11 @@ static void tell_summary(const cli_job *job) {
     if (source)
         snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->in.measurement.sigma, source);
     const double psnr = cli_job_psnr_of(job, job->result.expected);
-    if (isfinite(psnr)) snprintf(decibels, sizeof decibels, " (%.1f dB)", psnr);
+    const double least = cli_job_psnr_of(job, job->result.most);
+    if (isfinite(least))
+        snprintf(decibels, sizeof decibels, " (%.1f dB, at least %.1f: 95 %% sure)", psnr, least);
+    else if (isfinite(psnr))
+        snprintf(decibels, sizeof decibels, " (%.1f dB)", psnr);
     if (isfinite(job->result.expected))
         snprintf(expected, sizeof expected, ", expected error about %.3g%s", job->result.expected,
                  decibels);
@@ -292,6 +296,7 @@ void cli_job_json(const cli_job *job, cli_json *json) {
     cli_json_begin(json, "expected");
     cli_json_real(json, "error", job->result.expected); /* null if it is not known */
     cli_json_real(json, "psnr", cli_job_psnr_of(job, job->result.expected));
+    cli_json_real(json, "psnr_least", cli_job_psnr_of(job, job->result.most));
     cli_json_end(json);
     cli_json_text(json, "output", job->out.output);
     cli_json_text(json, "coefficients", job->written.atoms ? job->a->coefficients : NULL);

@@ -113,7 +113,7 @@ static csrec_status recover(const csrec_measurement *stack, const csrec_recover_
 
 static csrec_status expect(const csrec_measurement *stack, const csrec_recover_options *options,
                            double *signal, double *other, void *result, csrec_error *error) {
-    return csrec_uncertainty(stack, options, signal, other, result, error);
+    return csrec_uncertainty_promise(stack, options, signal, other, result, error);
 }
 
 /* The work on the job's signal, and another array or NULL, with time first. */
@@ -146,7 +146,7 @@ csrec_status cli_stack_recover(cli_job *job, csrec_recover_report *report, csrec
     return with_time_first(job, &job->setup.options, recover, NULL, report, error);
 }
 
-csrec_status cli_stack_expect(cli_job *job, const csrec_recover_options *options, double *expected,
-                              csrec_error *error) {
-    return with_time_first(job, options, expect, job->result.uncertainty, expected, error);
+csrec_status cli_stack_expect(cli_job *job, const csrec_recover_options *options,
+                              csrec_promise *promise, csrec_error *error) {
+    return with_time_first(job, options, expect, job->result.uncertainty, promise, error);
 }

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* glance.c - a recovery to compare with, without the samples that a fold leaves out. */
+#include "csrec/sampling.h"
+#include "measurement/each.h"
+#include "measurement/guides.h"
+#include "measurement/measurement.h"
+#include "recover/uncertainty.h"
+#include "recover/window.h"
+
+enum { STREAM_HIDDEN = 1 << 21 };
+
+csrec_status csrec_glance_create(const csrec_measurement *m, const csrec_shape *window,
+                                 csrec_glance *g, csrec_error *error) {
+    int64_t entries = 0;
+    *g = (csrec_glance){.m = *m};
+    csrec_shape_count(window, &entries);
+    int64_t room = m->n < entries ? m->n : entries;
+    g->values = entries * m->channels;
+    g->m.shape = *window;
+    g->m.guides = NULL;
+    g->m.pattern = CSREC_PATTERN_NONE;
+    g->m.count = g->m.n = 0;
+    CSREC_TAKE(&g->pool, g->m.index, room);
+    CSREC_TAKE(&g->pool, g->m.y, room * m->channels);
+    csrec_each_take(&g->pool, m, room, &g->m);
+    CSREC_TAKE(&g->pool, g->signal, g->values);
+    CSREC_TAKE(&g->pool, g->variance, g->values);
+    CSREC_ZEROS(&g->pool, g->state, entries);
+    CSREC_ZEROS(&g->pool, g->noise, entries);
+    if (!g->pool.lacks) return CSREC_OK;
+    return csrec_fail(error, CSREC_MEMORY, "out of memory for the expected errors of %lld entries",
+                      (long long)entries);
+}
+
+void csrec_glance_clear(csrec_glance *g) {
+    csrec_guides_destroy(g->m.guides);
+    csrec_pool_clear(&g->pool);
+}
+
+/* Whether sample i is left out of a fold; of fold CSREC_FOLD_NONE none is. */
+static bool is_hidden(const csrec_estimator *e, int fold, int64_t i) {
+    double place = csrec_random_uniform(e->options.seed, STREAM_HIDDEN, (uint64_t)i);
+    return fold != CSREC_FOLD_NONE && place >= fold * e->share && place < (fold + 1) * e->share;
+}
+
+double csrec_noise_at(const csrec_estimator *e, int64_t i) {
+    const int64_t C = e->m->channels;
+    double sum = 0.0;
+    for (int64_t c = 0; c < C; c++) sum += e->deviation[i * C + c] * e->deviation[i * C + c];
+    return sum / (double)C;
+}
+
+void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold, csrec_glance *g) {
+    const csrec_measurement *m = e->m;
+    g->whole = fold == CSREC_FOLD_NONE;
+    if (m->guides) g->m.guides = csrec_guides_crop(m->guides, &m->shape, origin, &g->m.shape);
+    for (int64_t i = 0; i < m->n; i++) {
+        int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
+        if (at < 0) continue;
+        if (is_hidden(e, fold, i)) {
+            g->state[at] = CSREC_LEFT_OUT;
+            continue;
+        }
+        g->noise[at] = csrec_noise_at(e, i);
+        g->state[at] = g->noise[at] > 0.0 ? CSREC_SHOWN : CSREC_KEPT;
+        g->m.index[g->m.n] = at;
+        csrec_sample_copy(m, i, &g->m, g->m.n++);
+    }
+}
+
+csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g, csrec_error *error) {
+    if (e->m->guides && !g->m.guides) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    g->variance[0] = -1.0;
+    csrec_status status =
+        csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, NULL, error);
+    g->told = !status && g->variance[0] >= 0.0;
+    if (status || g->told) return status;
+    csrec_measurement seen = g->m; /* for intervals all guesses are of as many samples */
+    if (e->missed && g->whole) seen.n -= (int64_t)(e->share * (double)seen.n);
+    return csrec_variance_guess(&seen, g->signal, g->noise, g->variance, error);
+}

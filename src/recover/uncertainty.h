@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* uncertainty.h - recoveries without some samples, and what their errors tell. */
+#pragma once
+
+#include "base/pool.h"
+#include "recover/recover.h"
+
+/* A recovery to compare with: of a fold's window, or of the whole. */
+typedef struct csrec_glance {
+    csrec_measurement m; /* the shown samples */
+    int64_t values;      /* entries * channels */
+    double *signal, *variance;
+    bool whole;     /* of all samples */
+    bool told;      /* the variance is the method's own */
+    uint8_t *state; /* [entries] of the following */
+    double *noise;  /* [entries]: mean square of a shown sample's noise, else 0 */
+    csrec_pool pool;
+} csrec_glance;
+
+/* KEPT: shown, and without noise. */
+enum { CSREC_UNKNOWN, CSREC_KEPT, CSREC_SHOWN, CSREC_LEFT_OUT };
+
+enum { CSREC_FOLD_NONE = -1 };
+
+typedef struct csrec_estimator {
+    const csrec_measurement *m;
+    const double *signal;
+    csrec_recover_options options; /* of glances */
+    csrec_setting settings[2 * CSREC_PARAMETERS_MOST];
+    double excess, interval;
+    double share; /* of a fold's samples that is left out */
+    int64_t hidden;
+    const double *deviation;               /* [m->n * channels] */
+    double noise;                          /* mean square of it */
+    double squares, expected, noises;      /* sums at samples left out, */
+    double fourths;                        /* and of squares of what is not noise */
+    double residuals, answers, surprise;   /* there, for sampled_square */
+    double unknown, variance, differences; /* sums where there is no sample */
+    double shown, shown_variance;          /* and where one is shown */
+    struct csrec_missed *missed;           /* [n_missed]; NULL: no intervals are asked for */
+    int64_t n_missed;
+} csrec_estimator;
+
+/* Least share of the cheap recovery's expected squared error that is left to the result. */
+#define CSREC_LEAST_EXPECTED 0.25
+
+/* Room for a recovery of the window; glance_clear frees it, also after an error. CSREC_MEMORY. */
+csrec_status csrec_glance_create(const csrec_measurement *measurement, const csrec_shape *window,
+                                 csrec_glance *glance, csrec_error *error);
+void csrec_glance_clear(csrec_glance *glance);
+
+/* Shows the samples in the window that the fold does not leave out; CSREC_FOLD_NONE: all. */
+void csrec_glance_show(const csrec_estimator *estimator, const int64_t *origin, int fold,
+                       csrec_glance *glance);
+
+/* Recovers it, and finds what errors to expect. */
+csrec_status csrec_glance_run(const csrec_estimator *estimator, csrec_glance *glance,
+                              csrec_error *error);
+
+/* The mean over channels of the squares of a sample's deviations. */
+double csrec_noise_at(const csrec_estimator *estimator, int64_t sample);
