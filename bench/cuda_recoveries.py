@@ -120,34 +120,12 @@ def recover():
 
 # ---- methods that compute a part on a device
 
-def patches(side):
-    """8 x 8, two pixels apart."""
-    windows = np.lib.stride_tricks.sliding_window_view(picture(side), (8, 8))[::2, ::2]
-    return windows.reshape(-1, 64).astype(np.float32)
-
-
-def mixture(side, rounds, backend):
-    return learn(lib.csrec_gmm_learn, patches(side), (8, 8), backend, components=40, rounds=rounds,
-                 least=1.0, seed=1)
-
-
 def row_of(method, what, values, **options):
     times, there, here = Recovery(sampled(values), method=method, **options).beside()
     return {"method": method, "what": what, **times, "difference": rms(there, here)}
 
 
 def methods():
-    model = mixture(side_of(256), 4, "cpu")
-    for side in map(side_of, (256, 512)):
-        size = f"{side} x {side}"
-        yield row_of("mixture", size, picture(side))
-        yield row_of("mixture", f"{size}, a model of 40 Gaussians of 8 x 8", picture(side),
-                     model=model)
-    side, found = side_of(512), {}
-    times = beside(lambda backend: found.update({backend: mixture(side, 8, backend)}), 1)
-    ends = [float(found[backend]["log_likelihood"][-1]) for backend in BACKENDS]
-    yield {"method": "mixture", **times, "difference": abs(ends[0] - ends[1]),
-           "what": f"learning, 8 rounds, 40 Gaussians of the 8 x 8 patches of {side} x {side}"}
     line = np.arange(1 << 16)
     yield row_of("frames", "a line of 2^16",
                  128 + 90 * np.sin(3e-3 * line) + np.where(line // 5000 % 2, 20.0, -20.0))

@@ -20,7 +20,6 @@ ROWS = [("default", [], (256, 1024), ()),
         ("balanced", ["--quality", "balanced"], (256, 1024), ()),
         ("best", ["--quality", "best"], (256, 512), (64,)),
         ("gaussian, effort=0", ["--solver", "gaussian", "--set", "effort=0"], (256, 512), ()),
-        ("gmm", ["--solver", "gmm"], (256, 512), ()),
         ("16 grids", ["--shifts", "16"], (256, 1024), (64,)),
         ("one grid", ["--shifts", "1"], (256, 1024), (64,)),
         ("fista, wavelet", ["--solver", "fista", "--basis", "wavelet"], (256,), ())]

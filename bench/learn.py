@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""learn.py - statistics, principal components and mixtures: bandwidth against a copy, covariance
-against BLAS and float64, seconds a round, and the recovery of a family of aligned pictures. Needs
+"""learn.py - statistics and principal components: bandwidth against a copy, covariance against BLAS
+and float64, and the recovery of a family of aligned pictures. Needs
 NumPy, SciPy (its BLAS), cffi and a built library.
 
 --rows M: of the data matrix, default 40000 (202599 is that of the source documents, 2 GB).
@@ -104,22 +104,6 @@ def components(quick):
     return found
 
 
-def mixtures(quick):
-    """8 x 8 patches of faces: a round is the difference of a long run and a short one."""
-    import csrecover
-    m = 5000 if quick else 100000
-    faces = family(3, range(-(-m // 200)))
-    X = np.array([faces[i // 200, i * 7 % (H - 7):, i * 5 % (W - 7):][:8, :8].ravel()
-                  for i in range(m)])
-
-    def seconds(rounds, threads):
-        return shortest(1, lambda: csrecover.learn_gmm(X, 20, rounds=rounds, tolerance=1e-300,
-                                                       threads=threads))
-    return {"rows": m, "components": 20,
-            **{name: (seconds(5, threads) - seconds(1, threads)) / 4
-               for name, threads in (("round_s_one", 1), ("round_s_all", 0))}}
-
-
 def recoveries(quick):
     import csrecover
     members, parts, count = (200, 50, 2) if quick else (2000, 200, 10)
@@ -141,7 +125,7 @@ def main():
     arguments = common.arguments(__doc__, "learn.json", rows=40000, quick=False)
     common.load(arguments.build)
     found = {"statistics": statistics(data(3000 if arguments.quick else arguments.rows)),
-             "pca": components(arguments.quick), "em": mixtures(arguments.quick),
+             "pca": components(arguments.quick),
              "family": recoveries(arguments.quick)}
     common.save(arguments, **found)
 

@@ -20,17 +20,17 @@ OURS = {
     "iht": {"shifts": 16, "atoms": 40}, "htp": {"shifts": 16},
     "bpdn": {"shifts": 16}, "fista": {"shifts": 16, "lambda_": 0.001, "atoms": 60},
     "threshold": {"basis": "dct"},
-    "gaussian": {}, "gmm": {}}
+    "gaussian": {}}
 
 
 def ours(csrecover):
     """name, basis, function(y, mask) of each solver of the table, and of presets."""
-    for name in (*csrecover.solvers(), "gaussian", "gmm"):  # two methods, by their other names
+    for name in (*csrecover.solvers(), "gaussian"):  # a method, by its other name
         options = OURS.get(name)
         if options is None:
             print(f"peers.py: no settings for the solver {name}; add them to OURS")
             continue
-        basis = options.get("basis", "patches" if name in ("gaussian", "gmm") else "haar, 16 grids")
+        basis = options.get("basis", "patches" if name == "gaussian" else "haar, 16 grids")
         yield name, basis, lambda y, mask, o=options, n=name: csrecover.recover(
             y, mask=mask, solver=n, threads=1, **o)
     for quality in ("fast", "balanced", "best"):

@@ -127,7 +127,6 @@ OURS = {"csrecover --shifts 1 --columns paper": ["--shifts", "1", "--columns", "
         "csrecover --quality balanced": ["--quality", "balanced"],
         "csrecover --solver gaussian --set effort=0":
             ["--solver", "gaussian", "--set", "effort=0"],
-        "csrecover --solver gmm": ["--solver", "gmm"],
         "csrecover --quality best": ["--quality", "best"]}
 
 

@@ -17,7 +17,7 @@ RECOVERIES = {
        for solver in ("fista", "iht", "cosamp", "omp")},
     **{f"wavelet, {solver}": {"solver": solver, "basis": "wavelet"}
        for solver in ("threshold", "fista")},
-    "gaussian": {"solver": "gaussian"}, "gmm": {"solver": "gmm"}}
+    "gaussian": {"solver": "gaussian"}}
 
 
 class Listener:
@@ -78,8 +78,6 @@ def ways(edge):
         X = scattered(*shape)
         yield name, lambda listener, X=X: csrecover.learn_pca(X, components=64, threads=1,
                                                               callback=listener)
-    X = scattered(100000, 64)
-    yield "gmm, learning", lambda listener: csrecover.learn_gmm(X, 20, threads=1, callback=listener)
 
 
 def main():

@@ -121,15 +121,13 @@ def coherence(data):
 
 @shown("learn")
 def learn(data):
-    st, one, em = data["statistics"], data["statistics"]["threads"][0], data["em"]
+    st, one = data["statistics"], data["statistics"]["threads"][0]
     best, copy = st["threads"][-1], st["memcpy_gbs"]
     rows = [("mean, of a copy's bandwidth", *(f"{t['mean_gbs'] / copy:.2f}" for t in (one, best))),
             ("centring, of a copy's bandwidth",
              *(f"{t['centre_gbs'] / copy:.2f}" for t in (one, best))),
             (f"covariance of {st['rows']:,} x {st['columns']:,}, s",
-             *(f"{t['covariance_s']:.2f}" for t in (one, best))),
-            (f"EM, a round of {em['rows']:,} x 64, {em['components']} Gaussians, s",
-             f"{em['round_s_one']:.3f}", f"{em['round_s_all']:.3f}")]
+             *(f"{t['covariance_s']:.2f}" for t in (one, best)))]
     pca = data["pca"]
     note = (f"Copy {copy:.1f} GB/s. BLAS ssyrk of centred rows: {st['ssyrk_s']:.2f} s. Largest error "
             f"against float64 sums: {best['covariance_error']:.1e}, ssyrk {st['ssyrk_error']:.1e}. "

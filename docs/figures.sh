@@ -45,13 +45,12 @@ methods() {
     done
     csrecover "$work/small.npz" -o "$work/m-haar.png" --quiet --shifts 64
     csrecover "$work/small.npz" -o "$work/m-dct.png" --quiet --basis dct
-    csrecover "$work/small.npz" -o "$work/m-gmm.png" --quiet --solver gmm
     csrecover "$work/small.npz" -o "$work/m-gaussian.png" --quiet --solver gaussian
     csrecover "$work/small.npz" -o "$work/m-net.png" --quiet --method net
     csrecover "$work/small.npz" -o "$work/m-best.png" --quiet --quality best
     strip --rows 2 --truth "$work/small.png" -o docs/figures/methods.png \
         "10 % sampled=$work/small.npz" nearest="$work/m-nearest.png" linear="$work/m-linear.png" \
-        "Haar pursuit=$work/m-haar.png" "dct threshold=$work/m-dct.png" gmm="$work/m-gmm.png" \
+        "Haar pursuit=$work/m-haar.png" "dct threshold=$work/m-dct.png" \
         gaussian="$work/m-gaussian.png" "learned prior"="$work/m-net.png" \
         both="$work/m-best.png" truth="$work/small.png"
 }

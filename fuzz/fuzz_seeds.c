@@ -316,23 +316,12 @@ static bool write_models(const char *folder) {
                                           {"shape", {1, {2}}, 2, 1},
                                           {"channels", {0}, 1, 0},
                                           {"scale", {1, {2}}, 0, 255}},
-                                         {{"weights", {1, {2}}, 0.5, 0},
-                                          {"means", {2, {2, 4}}, 90, 5},
-                                          {"covariances", {3, {2, 4, 4}}, 400, 0},
-                                          {"shape", {1, {2}}, 2, 0},
-                                          {"channels", {0}, 1, 0}},
-                                         {{"weights", {1, {1}}, 1, 0},
-                                          {"means", {2, {1, 12}}, 90, 5},
-                                          {"covariances", {3, {1, 12, 12}}, 400, 0},
-                                          {"shape", {1, {2}}, 2, 0},
-                                          {"channels", {0}, 3, 0},
-                                          {"scale", {1, {2}}, 0, 255}},
                                          {{"layers", {2, {2, 4}}, 0, 0},
                                           {"weights", {1, {52}}, -0.5, 0.02},
                                           {"channels", {0}, 1, 0}}};
-    static const char *const kinds[] = {"pca", "gmm", "gmm", "net"};
+    static const char *const kinds[] = {"pca", "net"};
     bool good = true;
-    for (int i = 0; i < 4; i++) good &= write_model(folder, kinds[i], models[i], i);
+    for (int i = 0; i < 2; i++) good &= write_model(folder, kinds[i], models[i], i);
     return good;
 }
 

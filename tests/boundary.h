@@ -71,20 +71,6 @@ static csrec_model *make_pca(const problem *p, bool scale) {
                                              scale ? scale_of_models : NULL, 0.01});
 }
 
-static csrec_model *make_gmm(bool scale) {
-    enum { K = 2, EDGE = 3, D = EDGE * EDGE };
-    static double weights[K], means[K * D], C[K * D * D];
-    for (int k = 0; k < K; k++) {
-        weights[k] = 1.0 / K;
-        for (int i = 0; i < D; i++) means[k * D + i] = 0.3 * k;
-        for (int i = 0; i < D; i++)
-            for (int j = 0; j < D; j++)
-                C[(k * D + i) * D + j] = (1.0 + k) * exp(-0.5 * abs(i - j)) + (i == j);
-    }
-    return model_of_gaussians(
-        &(gaussians){{2, {EDGE, EDGE}}, 1, K, weights, means, C, scale ? scale_of_models : NULL});
-}
-
 /* To half the size and back. */
 static csrec_model *make_net(void) {
     static const double layers[] = {1, 2, -1, 0, 2, 2, -1, 0}, channels = 1;
@@ -99,7 +85,6 @@ static csrec_model *make_net(void) {
 
 static csrec_model *make_model(const problem *p, const char *kind, bool scale) {
     if (strcmp(kind, "pca") == 0) return make_pca(p, scale);
-    if (strcmp(kind, "gmm") == 0) return make_gmm(scale);
     return make_net();
 }
 

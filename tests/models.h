@@ -43,24 +43,6 @@ static inline csrec_model *model_of_components(const components *c) {
     return assemble_model("pca", &parts);
 }
 
-/* Gaussians of patches: means [K][d], covariances C [K][d][d]. */
-typedef struct gaussians {
-    csrec_shape shape;
-    int64_t channels, K;
-    const double *weights, *means, *C, *scale;
-} gaussians;
-
-static inline csrec_model *model_of_gaussians(const gaussians *g) {
-    const int64_t d = g->shape.dim[0] * g->shape.dim[1] * g->channels;
-    csrec_model_parts parts = {0};
-    double form[CSREC_DIMS_MAX + 1];
-    csrec_model_add(&parts, "weights", (csrec_shape){1, {g->K}}, g->weights);
-    csrec_model_add(&parts, "means", (csrec_shape){2, {g->K, d}}, g->means);
-    csrec_model_add(&parts, "covariances", (csrec_shape){3, {g->K, d, d}}, g->C);
-    add_form(&parts, g->shape, g->channels, g->scale, form);
-    return assemble_model("gmm", &parts);
-}
-
 /* The least model for signals of a shape that a method can work with; NULL: it needs none. */
 static inline csrec_model *least_model(const csrec_method_type *method, csrec_shape shape,
                                        int64_t channels) {

@@ -34,7 +34,7 @@ method
 method/grids
 method/sparse
 method/frames
-method/gaussian method/mixture method/pca method/smooth
+method/gaussian method/pca method/smooth
 method/net method/beside
 method/rendered
 method/trial

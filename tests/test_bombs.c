@@ -184,8 +184,8 @@ TEST(refuses_models_whose_arrays_disagree) {
     add_integers(&zip, "shape.npy", 1, (const int64_t[]){2});
     add_integers(&zip, "channels.npy", 1, (const int64_t[]){1});
     expect_refused(read_model, save(&zip, "a.npz"), "'variances': axis 0");
-    add_text(&zip, "kind.npy", "gmm");
-    add_bomb(&zip, "covariances.npy", "<f8", "(1, 134217728, 1)");
+    add_text(&zip, "kind.npy", "net");
+    add_bomb(&zip, "weights.npy", "<f4", "(134217728,)");
     expect_refused(read_model, save(&zip, "b.npz"), "is missing");
 }
 

@@ -59,13 +59,8 @@ static void add_the_rest(void) {
         w->settings[0] = (csrec_setting){"effort", effort};
         w->n_settings = 1;
     }
-    way *gmm = add_way("gmm", "of few components");
-    gmm->solver = "gmm";
-    gmm->settings[0] = (csrec_setting){"components", 3};
-    gmm->settings[1] = (csrec_setting){"patch", 4};
-    gmm->n_settings = 2;
-    const char *const kinds[] = {"pca", "gmm", "net"};
-    for (int k = 0; k < 3; k++) add_way("model", kinds[k])->model = kinds[k];
+    add_way("model", "pca")->model = "pca";
+    add_way("model", "net")->model = "net";
     way *joined = add_way("model net,", "fitted, with groups");
     joined->model = "net";
     joined->settings[0] = (csrec_setting){"steps", 2};
@@ -80,7 +75,7 @@ static void add_the_rest(void) {
 
 /* Models of such a kind count in units of their own. */
 static bool has_units(const char *kind) {
-    return kind && (strcmp(kind, "pca") == 0 || strcmp(kind, "gmm") == 0);
+    return kind && strcmp(kind, "pca") == 0;
 }
 
 /* r at 2^exponent against the same at ordinary size. */

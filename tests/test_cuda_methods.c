@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_cuda_methods.c - whole recoveries on the device against the CPU, by methods that compute a
- * part of their work there: mixtures, thresholded volumes and lines. Every case is
+ * part of their work there: thresholded volumes and lines. Every case is
  * run; differences are printed and counted. */
 
 #include "device.h"
@@ -76,76 +76,6 @@ static void compare(const char *what, const csrec_measurement *m, const double *
             what, (long long)n, largest, check_rms(n, there, cpu), errors[1], errors[0],
             same ? "equal" : "DIFFER");
     }
-}
-
-static csrec_model *make_model(const char *kind, int n, const char *const *names,
-                               const csrec_shape *shapes, double *const *values) {
-    csrec_array arrays[6];
-    const csrec_array *list[6];
-    csrec_model *model = NULL;
-    for (int i = 0; i < n; i++) {
-        arrays[i] = (csrec_array){CSREC_F64, shapes[i], 1, values[i]};
-        for (int a = 0; a < shapes[i].dims; a++) arrays[i].count *= shapes[i].dim[a];
-        list[i] = &arrays[i];
-    }
-    assert_well(csrec_model_create(kind, n, names, list, &model, &told));
-    return model;
-}
-
-static csrec_model *draw_gmm(int K, int edge) {
-    static const char *const names[] = {"weights", "means",    "covariances",
-                                        "shape",   "channels", "scale"};
-    int d = edge * edge;
-    double *weights = check_keep((size_t)K * sizeof *weights);
-    double *means = check_keep((size_t)(K * d) * sizeof *means);
-    double *C = check_keep((size_t)(K * d * d) * sizeof *C);
-    double shape[2] = {edge, edge}, one = 1.0, scale[2] = {0.0, 255.0};
-    for (int k = 0; k < K; k++) {
-        weights[k] = 1.0 / K;
-        for (int i = 0; i < d; i++) {
-            means[k * d + i] = 255.0 * (k + 0.5) / K;
-            for (int j = 0; j < d; j++) {
-                double down = i / edge - j / edge, right = i % edge - j % edge;
-                C[(k * d + i) * d + j] = 900.0 * exp(-0.02 * (down * down + right * right)) +
-                                         (i == j ? 4.0 + check_uniform(&seed) : 0.0);
-            }
-        }
-    }
-    const csrec_shape shapes[] = {{1, {K}}, {2, {K, d}}, {3, {K, d, d}}, {1, {2}}, {0}, {1, {2}}};
-    double *const values[] = {weights, means, C, shape, &one, scale};
-    return make_model("gmm", 6, names, shapes, values);
-}
-
-/* Pictures smaller than the blocks of the start have the CPU's start, and a model stays as it is:
- * the same to the rounding of floats, four rounds of it. */
-TEST_THERE(mixtures_of_a_model_are_the_same, false) {
-    faults = 0;
-    for (int k = 0; k < 4; k++) {
-        double *truth;
-        csrec_shape shape = {2, {20 + check_below(&seed, 11), 20 + check_below(&seed, 11)}};
-        ENDS_BY(csrec_measurement_clear)
-        csrec_measurement m = draw_samples(shape, k % 2 ? 3 : 1, 0.4, &truth);
-        ENDS_BY(end_model) csrec_model *model = draw_gmm(3, 4 + 2 * (k / 2));
-        csrec_recover_options o = options_by(NULL);
-        o.model = model;
-        o.threads = 2;
-        if (k == 2) m.sigma = 3.0;
-        compare("mixture of a model", &m, truth, &o, 1e-2, 1.0);
-    }
-    assert_int_equal(faults, 0);
-}
-
-/* The start and the learning differ by rounding, which may lead to other components: as good. */
-TEST_THERE(mixtures_are_as_good, false) {
-    faults = 0;
-    for (int k = 0; k < 2; k++) {
-        double *truth;
-        ENDS_BY(csrec_measurement_clear)
-        csrec_measurement m = draw_samples((csrec_shape){2, {96, 80}}, k ? 3 : 1, 0.3, &truth);
-        const csrec_recover_options o = options_by("mixture");
-        compare("mixture", &m, truth, &o, 255.0, 1.25);
-    }
-    assert_int_equal(faults, 0);
 }
 
 /* The CPU thresholds blocks in float, the device's products are in double: coefficients near a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* test_history.c - the history of a recovery, also of one that rests on a mixture, filters or
- * components: every step must be what a recovery that stops there delivers. */
+/* test_history.c - the history of a recovery, also of one that rests on components: every step must
+ * be what a recovery that stops there delivers. */
 #include "check.h"
 #include "models.h"
 
@@ -239,52 +239,6 @@ TEST(of_one_solve_is_refused) {
     options.solve.history_size = 4;
     assert_int_equal(csrec_recover(&p.m, &options, p.signal, NULL, NULL, NULL), CSREC_ARGUMENT);
     csrec_history_destroy(NULL);
-}
-
-/* A step against what a recovery that ends there delivers. Samples are kept in single precision:
- * half a unit in their last place, over the length of y. */
-static void check_rounded(const csrec_history_step *step, const problem *p, const double *signal) {
-    double psnr = csrec_psnr(p->entries * p->m.channels, p->truth, signal, 255.0);
-    assert_true(fabs(step->psnr - psnr) <= 1e-7);
-    if (p->m.sigma > 0.0) assert_true(fabs(step->residual - residual_of(p, signal)) <= 1e-6);
-    /* Without noise samples are put back, and what they were before is not delivered. */
-    assert_true(step->residual > 0.0 && step->residual < 0.5);
-}
-
-/* Two Gaussians of patches of 4 x 4: of smooth ones, and of any. */
-static csrec_model *draw_mixture(void) {
-    const double weights[2] = {0.5, 0.5};
-    double means[2 * 16], C[2 * 16 * 16];
-    for (int i = 0; i < 2 * 16; i++) means[i] = 128.0;
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < 16; i++)
-            for (int j = 0; j < 16; j++)
-                C[(k * 16 + i) * 16 + j] =
-                    900.0 * exp(-(k ? 2.0 : 0.1) * (abs(i / 4 - j / 4) + abs(i % 4 - j % 4)));
-    return model_of_gaussians(&(gaussians){{2, {4, 4}}, 1, 2, weights, means, C, NULL});
-}
-
-TEST(rounds_of_a_mixture) {
-    for (int i = 0; i < 2; i++) {
-        problem p = draw(2, 16, 1 + check_below(&seed, 2), 20.0);
-        ENDS_BY(end_model) csrec_model *model = i ? draw_mixture() : NULL;
-        csrec_setting settings[] = {{"rounds", 3}, {"step", 3}, {"components", 3}};
-        csrec_recover_options options = options_by(NULL);
-        p.m.sigma = check_below(&seed, 2) ? 2.0 : 0.0;
-        options.solve.solver = "gmm";
-        use_settings(&options.solve, model ? 2 : 3, settings);
-        options.model = model;
-        ENDS_BY(end_history) csrec_history *history = follow(&p, &options);
-        check_result(history, &p, 1);
-        int64_t n;
-        const csrec_history_step *steps = track_of(history, 0, "round", &n);
-        assert_int_equal(n, 3);
-        for (int k = 0; k < 3; k++) {
-            settings[0].value = k + 1;
-            assert_ok(csrec_recover(&p.m, &options, p.signal, NULL, NULL, NULL));
-            check_rounded(&steps[k], &p, p.signal);
-        }
-    }
 }
 
 /* Coefficients of components are found at once. */

@@ -46,26 +46,6 @@ static parts make_pca(void) {
     return p;
 }
 
-/* 2 components of 1 x 3 patches. */
-static parts make_gmm(void) {
-    parts p = {.n = 0};
-    double *weights = add(&p, "weights", CSREC_F64, (csrec_shape){1, {2}});
-    double *means = add(&p, "means", CSREC_F64, (csrec_shape){2, {2, 3}});
-    double *C = add(&p, "covariances", CSREC_F64, (csrec_shape){3, {2, 3, 3}});
-    weights[0] = 0.25;
-    weights[1] = 0.75;
-    for (int i = 0; i < 6; i++) means[i] = check_uniform(&seed);
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < 9; i++) C[9 * k + i] = i % 4 == 0 ? 2.0 : 0.5;
-    add_vectors(&p, 1, 3, 1);
-    return p;
-}
-
-static const struct {
-    const char *kind;
-    parts (*make)(void);
-} kinds[] = {{"pca", make_pca}, {"gmm", make_gmm}};
-
 static csrec_status create(const char *kind, const parts *p, csrec_model **model,
                            csrec_error *error) {
     const csrec_array *arrays[12];
@@ -89,27 +69,25 @@ TEST(halves_are_the_nearest) {
 }
 
 TEST(what_is_written_is_read) {
-    for (int k = 0; k < 2; k++) {
-        ENDS_BY(clear) parts p = kinds[k].make();
-        ENDS_BY(end_model) csrec_model *model, *again;
-        const char *path = io_path("model.npz");
-        assert_ok(create(kinds[k].kind, &p, &model, NULL));
-        assert_ok(csrec_model_set_text(model, "source", "a \"folder\""));
-        assert_int_equal(csrec_model_set_text(model, "colour", "red"), CSREC_ARGUMENT);
-        assert_ok(csrec_model_write(path, model, NULL));
-        assert_ok(csrec_model_read(path, &again, NULL));
-        assert_string_equal(csrec_model_kind(again), kinds[k].kind);
-        assert_string_equal(csrec_model_text(again, "source"), "a \"folder\"");
-        assert_string_equal(csrec_model_text(again, "version"), csrec_version());
-        assert_null(csrec_model_text(again, "note"));
-        assert_null(csrec_model_array(again, "nothing"));
-        for (int i = 0; i < p.n; i++) {
-            const csrec_array *array = csrec_model_array(again, p.names[i]);
-            assert_non_null(array);
-            assert_int_equal(array->count, p.arrays[i].count);
-            assert_int_equal(array->shape.dims, p.arrays[i].shape.dims);
-            assert_memory_equal(array->data, p.arrays[i].data, (size_t)array->count * 8);
-        }
+    ENDS_BY(clear) parts p = make_pca();
+    ENDS_BY(end_model) csrec_model *model, *again;
+    const char *path = io_path("model.npz");
+    assert_ok(create("pca", &p, &model, NULL));
+    assert_ok(csrec_model_set_text(model, "source", "a \"folder\""));
+    assert_int_equal(csrec_model_set_text(model, "colour", "red"), CSREC_ARGUMENT);
+    assert_ok(csrec_model_write(path, model, NULL));
+    assert_ok(csrec_model_read(path, &again, NULL));
+    assert_string_equal(csrec_model_kind(again), "pca");
+    assert_string_equal(csrec_model_text(again, "source"), "a \"folder\"");
+    assert_string_equal(csrec_model_text(again, "version"), csrec_version());
+    assert_null(csrec_model_text(again, "note"));
+    assert_null(csrec_model_array(again, "nothing"));
+    for (int i = 0; i < p.n; i++) {
+        const csrec_array *array = csrec_model_array(again, p.names[i]);
+        assert_non_null(array);
+        assert_int_equal(array->count, p.arrays[i].count);
+        assert_int_equal(array->shape.dims, p.arrays[i].shape.dims);
+        assert_memory_equal(array->data, p.arrays[i].data, (size_t)array->count * 8);
     }
     csrec_model_destroy(NULL);
 }
@@ -146,26 +124,14 @@ static void check_refused(const char *kind, const parts *p, const char *array, c
 
 /* What to change in a good model. */
 static const struct {
-    const char *kind, *array, *words;
+    const char *array, *words;
     int64_t at;
     double value;
 } faults[] = {
-    {"pca", "mean", "not finite", 3, NAN},
-    {"pca", "components", "not finite", 35, INFINITY},
-    {"pca", "variances", ">= 0", 1, -1e-9},
-    {"pca", "noise", ">= 0", 0, -1.0},
-    {"pca", "scale", "must differ", 1, 0.0},
-    {"pca", "scale", "must differ", 1, -9e-101},
-    {"gmm", "weights", ">= 0", 0, -0.25},
-    {"gmm", "weights", "sums to", 0, 0.5},
-    {"gmm", "means", "not finite", 0, -INFINITY},
-    {"gmm", "covariances", "not a valid covariance", 1, 0.6},
-    {"gmm", "covariances", "variance", 9, -2.0},
+    {"mean", "not finite", 3, NAN},   {"components", "not finite", 35, INFINITY},
+    {"variances", ">= 0", 1, -1e-9},  {"noise", ">= 0", 0, -1.0},
+    {"scale", "must differ", 1, 0.0}, {"scale", "must differ", 1, -9e-101},
 };
-
-static parts make(const char *kind) {
-    return kinds[strcmp(kinds[0].kind, kind) != 0].make();
-}
 
 static int find(const parts *p, const char *name) {
     int i = 0;
@@ -175,22 +141,19 @@ static int find(const parts *p, const char *name) {
 
 TEST(bad_entries_are_refused_by_name) {
     for (size_t f = 0; f < sizeof faults / sizeof *faults; f++) {
-        ENDS_BY(clear) parts p = make(faults[f].kind);
+        ENDS_BY(clear) parts p = make_pca();
         double *values = p.arrays[find(&p, faults[f].array)].data;
         values[faults[f].at] = faults[f].value;
-        check_refused(faults[f].kind, &p, faults[f].array, faults[f].words);
+        check_refused("pca", &p, faults[f].array, faults[f].words);
     }
 }
 
 /* The last axis one longer than the others make it, the new entries 1. */
 TEST(shapes_must_agree) {
-    static const char *const arrays[][2] = {
-        {"pca", "components"}, {"pca", "variances"},   {"pca", "shape"}, {"pca", "scale"},
-        {"gmm", "means"},      {"gmm", "covariances"}, {"gmm", "shape"},
-    };
+    static const char *const arrays[] = {"components", "variances", "shape", "scale"};
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++) {
-        ENDS_BY(clear) parts p = make(arrays[a][0]);
-        csrec_array *array = &p.arrays[find(&p, arrays[a][1])], longer;
+        ENDS_BY(clear) parts p = make_pca();
+        csrec_array *array = &p.arrays[find(&p, arrays[a])], longer;
         csrec_shape shape = array->shape;
         shape.dim[shape.dims - 1]++;
         assert_ok(csrec_array_create(array->dtype, &shape, &longer));
@@ -202,32 +165,28 @@ TEST(shapes_must_agree) {
         }
         csrec_array_clear(array);
         *array = longer;
-        check_refused(arrays[a][0], &p, arrays[a][1], "");
+        check_refused("pca", &p, arrays[a], "");
     }
 }
 
 TEST(axes_are_counted) {
-    ENDS_BY(clear) parts p = make_gmm();
-    p.arrays[find(&p, "covariances")].shape = (csrec_shape){2, {2, 9}};
-    check_refused("gmm", &p, "covariances", "2 axes");
+    ENDS_BY(clear) parts p = make_pca();
+    p.arrays[find(&p, "components")].shape = (csrec_shape){1, {36}};
+    check_refused("pca", &p, "components", "1 axes");
 }
 
 TEST(missing_arrays_are_named) {
-    for (int k = 0; k < 2; k++) {
-        ENDS_BY(clear) parts p = kinds[k].make();
-        const char *name = p.names[0];
-        const csrec_array *arrays[12];
-        csrec_error error;
-        csrec_model *model;
-        for (int i = 1; i < p.n; i++) arrays[i - 1] = &p.arrays[i];
-        assert_int_equal(
-            csrec_model_create(kinds[k].kind, p.n - 1, p.names + 1, arrays, &model, &error),
-            CSREC_DATA);
-        assert_non_null(strstr(error.text, check_print("array '%s': is missing", name)));
-    }
+    ENDS_BY(clear) parts p = make_pca();
+    const char *name = p.names[0];
+    const csrec_array *arrays[12];
+    csrec_error error;
     csrec_model *model;
+    for (int i = 1; i < p.n; i++) arrays[i - 1] = &p.arrays[i];
+    assert_int_equal(csrec_model_create("pca", p.n - 1, p.names + 1, arrays, &model, &error),
+                     CSREC_DATA);
+    assert_non_null(strstr(error.text, check_print("array '%s': is missing", name)));
     assert_refused(csrec_model_create("ica", 0, NULL, NULL, &model, &told), CSREC_ARGUMENT,
-                   "pca, gmm, net, beside or rendered");
+                   "pca, net, beside or rendered");
 }
 
 /* A NumPy user's file, and ours in NumPy. */
@@ -248,14 +207,13 @@ TEST(numpy_reads_and_writes) {
             "cd '%s' && python3 -c \"\nimport numpy as np\nm = np.load('ours.npz')\n"
             "assert m['kind'] == 'pca' and m['source'] == 'pictures', m['kind']\n"
             "assert m['components'].shape == (3, 12) and m['noise'] == 0.25\n"
-            "np.savez('theirs.npz', kind='gmm', weights=np.float32([0.5, 0.5]),\n"
-            "  means=np.zeros((2, 4), np.float32), covariances=np.stack([np.eye(4)] * 2),\n"
-            "  shape=[2, 2], channels=[1])\n\"",
+            "np.savez('theirs.npz', kind='pca', mean=np.float32([0.5] * 4), noise=0.5,\n"
+            "  components=np.eye(4)[:2], variances=[2, 1], shape=[2, 2], channels=[1])\n\"",
             io_folder)),
         0);
     assert_ok(csrec_model_read(io_path("theirs.npz"), &model, NULL));
-    assert_string_equal(csrec_model_kind(model), "gmm");
-    assert_true(((const double *)csrec_model_array(model, "weights")->data)[1] == 0.5);
+    assert_string_equal(csrec_model_kind(model), "pca");
+    assert_true(((const double *)csrec_model_array(model, "mean")->data)[1] == 0.5);
 }
 
 FIXTURE(io_setup, io_teardown);

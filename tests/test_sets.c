@@ -29,26 +29,17 @@ typedef struct choice {
     bool exact;
 } choice;
 
-static const choice choices[] = {{"fast", NULL, NULL, NULL, true},
-                                 {"balanced", NULL, NULL, NULL, false},
-                                 {"best", NULL, NULL, NULL, false},
-                                 {"max", NULL, NULL, NULL, false},
-                                 {NULL, "frames", NULL, NULL, true},
-                                 {NULL, "grids", NULL, NULL, true},
-                                 {NULL, "tv", NULL, NULL, true},
-                                 {NULL, "gaussian", NULL, NULL, false},
-                                 {NULL, "mixture", NULL, NULL, false},
-                                 {NULL, "pnp", NULL, NULL, false},
-                                 {NULL, NULL, "threshold", "wavelet", true},
-                                 {NULL, NULL, "mp", "dct", false},
-                                 {NULL, NULL, "omp", "dct", false},
-                                 {NULL, NULL, "romp", "wavelet", false},
-                                 {NULL, NULL, "cosamp", "dct", false},
-                                 {NULL, NULL, "iht", "wavelet", false},
-                                 {NULL, NULL, "htp", "wavelet", false},
-                                 {NULL, NULL, "fista", "dct", false},
-                                 {NULL, NULL, "bpdn", "wavelet", false},
-                                 {NULL, NULL, "omp", NULL, false}};
+static const choice choices[] = {
+    {"fast", NULL, NULL, NULL, true},       {"balanced", NULL, NULL, NULL, false},
+    {"best", NULL, NULL, NULL, false},      {"max", NULL, NULL, NULL, false},
+    {NULL, "frames", NULL, NULL, true},     {NULL, "grids", NULL, NULL, true},
+    {NULL, "tv", NULL, NULL, true},         {NULL, "gaussian", NULL, NULL, false},
+    {NULL, "pnp", NULL, NULL, false},       {NULL, NULL, "threshold", "wavelet", true},
+    {NULL, NULL, "mp", "dct", false},       {NULL, NULL, "omp", "dct", false},
+    {NULL, NULL, "romp", "wavelet", false}, {NULL, NULL, "cosamp", "dct", false},
+    {NULL, NULL, "iht", "wavelet", false},  {NULL, NULL, "htp", "wavelet", false},
+    {NULL, NULL, "fista", "dct", false},    {NULL, NULL, "bpdn", "wavelet", false},
+    {NULL, NULL, "omp", NULL, false}};
 
 enum { CHOICES = sizeof choices / sizeof *choices, ATOMS = 12 };
 
@@ -119,8 +110,8 @@ TEST(every_set_gives_the_same_picture) {
 }
 
 TEST(every_set_gives_the_same_by_models) {
-    static const char *const kinds[] = {"pca", "gmm", "net"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const kinds[] = {"pca", "net"};
+    for (int i = 0; i < 2; i++) {
         problem p;
         const way w = {.name = "model",
                        .model = kinds[i],

@@ -5,7 +5,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
-#include "learn/whiten.h"
 #include "operator/operator.h"
 
 SEED(seed);
@@ -167,12 +166,8 @@ static bool learn(csrec_status (*way)(const csrec_data *, const csrec_learn_opti
                   int64_t rows, int64_t n, listener *l) {
     table t = {n};
     csrec_data data = {rows, n, read_rows, &t};
-    csrec_learn_options o = {.components = 3,
-                             .rounds = 2,
-                             .threads = 1,
-                             .backend = "cpu",
-                             .progress = listen,
-                             .context = l};
+    csrec_learn_options o = {
+        .components = 3, .threads = 1, .backend = "cpu", .progress = listen, .context = l};
     ENDS_BY(end_model) csrec_model *model = NULL;
     bool stopped = false;
     assert_ok(way(&data, &o, &model, &stopped, NULL));
@@ -186,42 +181,34 @@ static bool run_gram(listener *l) {
     return learn(csrec_pca_learn, 12, LENGTH, l);
 }
 
-enum { ROWS = 100 };
-
-static bool run_mixture(listener *l) {
-    return learn(csrec_gmm_learn, ROWS, 6, l);
-}
-
-/* Panels of G and of products with the samples; pieces of the Gram matrix and of the components;
- * clusters, rows and factors. */
+/* Panels of G and of products with the samples; pieces of the Gram matrix and of the components. */
 TEST(learning_and_batches_ask_on_their_way) {
     check_stops("Batch-OMP", run_batch, (COLUMNS + 255) / 256 + (SIGNALS + 255) / 256);
     check_stops("fista, working set", run_working_set, 3);
     check_stops("components by a Gram matrix", run_gram, 1 + PIECES + 1 + PIECES + 3);
-    check_stops("mixture", run_mixture, 3 + 10 + 3 + 3 + 2 * (ROWS / CSREC_WHITEN_ROWS + 3 + 3));
 }
 
-enum { EDGE = 32, PATCH = 6, KNOWN = EDGE * EDGE / 3 };
+enum { EDGE = 32, KNOWN = EDGE * EDGE / 3 };
 
 typedef struct scene {
     csrec_measurement m;
     csrec_model *model;
 } scene;
 
-/* Of patches, or of the whole picture. */
-static csrec_model *make_model(const char *kind, int64_t edge) {
-    int64_t d = edge * edge;
+static csrec_model *make_components(void) {
+    const int64_t d = EDGE * EDGE;
     table t = {d};
     csrec_data data = {40, d, read_rows, &t};
     csrec_learn_options o = {
-        .shape = {2, {edge, edge}}, .components = 3, .rounds = 1, .threads = 1, .backend = "cpu"};
+        .shape = {2, {EDGE, EDGE}}, .components = 3, .threads = 1, .backend = "cpu"};
     csrec_model *model;
-    assert_ok(strcmp(kind, "gmm") == 0 ? csrec_gmm_learn(&data, &o, &model, NULL, NULL)
-                                       : csrec_pca_learn(&data, &o, &model, NULL, NULL));
+    assert_ok(csrec_pca_learn(&data, &o, &model, NULL, NULL));
     return model;
 }
 
-static void check_recovery(const char *kind, const char *stage, int64_t edge, int least) {
+/* Of samples, and before each component. */
+TEST(recovery_with_models_asks_on_its_way) {
+    const int least = 3;
     csrec_shape shape = {2, {EDGE, EDGE}};
     CLEARED(csrec_sampling) s;
     assert_ok(
@@ -230,26 +217,21 @@ static void check_recovery(const char *kind, const char *stage, int64_t edge, in
     for (int i = 0; i < KNOWN; i++) y[i] = check_normal(&seed);
     csrec_measurement m = {
         .shape = shape, .n = KNOWN, .channels = 1, .index = s.index, .y = y, .dtype = CSREC_F64};
-    ENDS_BY(end_model) csrec_model *model = make_model(kind, edge);
+    ENDS_BY(end_model) csrec_model *model = make_components();
     for (int k = 0; k < 4; k++) {
         csrec_recover_report report;
-        listener l = {.stage = stage, .limit = least, .stop_at = k * (least - 1) / 3 + (k > 0)};
+        listener l = {.stage = "principal components",
+                      .limit = least,
+                      .stop_at = k * (least - 1) / 3 + (k > 0)};
         csrec_recover_options o = options_by(NULL);
         o.model = model;
         o.threads = 1;
         report_to(&o.solve, listen, &l);
         assert_well(csrec_recover(&m, &o, signal, NULL, &report, &told));
-        if (k == 0 && l.calls < least) fail_msg("%s: %d reports, not %d", kind, l.calls, least);
+        if (k == 0 && l.calls < least) fail_msg("%d reports, not %d", l.calls, least);
         if (k > 0 && (report.outcome != CSREC_INTERRUPTED || l.calls != l.stop_at))
-            fail_msg("%s: outcome %d, %d calls, not %d", kind, (int)report.outcome, l.calls,
-                     l.stop_at);
+            fail_msg("outcome %d, %d calls, not %d", (int)report.outcome, l.calls, l.stop_at);
         for (int i = 0; i < EDGE * EDGE; i++) assert_true(isfinite(signal[i]));
         for (int i = 0; i < KNOWN; i++) assert_true(signal[s.index[i]] == y[i]);
     }
-}
-
-TEST(recovery_with_models_asks_on_its_way) {
-    int along = (EDGE - PATCH) / 3 + 1; /* at least so many patches an axis */
-    check_recovery("gmm", "mixture", PATCH, along * along / CSREC_WHITEN_ROWS);
-    check_recovery("pca", "principal components", EDGE, 3); /* samples, and before each component */
 }

@@ -74,7 +74,6 @@ static const one_case cases[] = {
     {"net", {2, {300, 600}}, 1, 0.1, 0.0, 0.92, 0.2, 0.0, "net", NULL, {NULL, 0}},
     {"gaussian, less", {2, {300, 600}}, 3, 0.1, 6, 0.92, 0.2, 0.5, NULL, "gaussian", {"effort", 0}},
     {"gaussian", {2, {300, 600}}, 1, 0.1, 0.0, 0.92, 0.2, 0.0, NULL, "gaussian", {"effort", 0}},
-    {"gmm", {2, {300, 560}}, 1, 0.15, 0.0, 0.9, 0.5, 0.0, NULL, "gmm", {"rounds", 2}},
     {"volume", {3, {40, 44, 160}}, 1, 0.1, 0.0, 0.92, 0.2, 0.0, NULL, "gaussian", {"effort", 0}},
 };
 

@@ -210,7 +210,6 @@ TEST(the_format_is_read_and_written) {
              "$R a.npz -o a.pgm --method smear --resume -q && test a.pgm -ef same");
     run_well("$R a.npz -q -o e.npy -u u.pgm --method smear");
     run_well("$L pca gray.pgm -p 4 -k 5 -o p.npz --plot p.pgm -q");
-    run_well("$L gmm gray.pgm -p 4 -k 2 -o g.npz -q");
     run_well("mkdir -p pictures && cp gray.pgm pictures && $L pca pictures -p 4 -k 5 -o p.npz -q");
 }
 
@@ -246,8 +245,8 @@ TEST(the_format_refuses) {
 /* Every command that learns, of one sample, one number, 1 x N and a picture: a model with the same
  * bits from one thread and three, or one line. */
 TEST(learners_keep_their_contract) {
-    static const char *const small[][2] = {
-        {"pca", "-p 2 -k 3"}, {"gmm", "-p 2 -k 2"}, {"info", NULL}}; /* does not learn */
+    static const char *const small[][2] = {{"pca", "-p 2 -k 3"},
+                                           {"info", NULL}}; /* does not learn */
     static const char *const inputs[] = {"dot.png", "row.png", "few.npy", "gray.png"};
     enum { COMMANDS = sizeof small / sizeof *small };
     char word[32];

@@ -125,85 +125,6 @@ TEST(a_model_recovers_its_family) {
     expect_mistakes("$R s.npz -q -o wrong.npy", wrong, sizeof wrong / sizeof *wrong);
 }
 
-static int64_t rounds_of(const char *path) {
-    ENDS_BY(end_model) csrec_model *model = read_model(path);
-    int64_t rounds = csrec_model_array(model, "log_likelihood")->count;
-    return rounds;
-}
-
-TEST(gmm_of_patches) {
-    run_well("$L gmm gray.png -o g.npz -p 4 -k 3 --json -t 1");
-    says("out", "\"log_likelihood\"");
-    run_well("$L gmm gray.png -o h.npz -p 4 -k 3 -v -t 2");
-    says("err", "round 1: log-likelihood");
-    run_well("cmp g.npz h.npz && test ! -e g.npz.state && $L info g.npz");
-    says("out", "array covariances: 3 x 16 x 16");
-    run_well("$L gmm rgb.png gray.png -o g.npz -p 4x5 -k 4 --gray --start edges -q -r 3");
-    assert_int_equal(rounds_of("g.npz"), 3);
-    run_well("$L gmm volume.npy -o g.npz -k 2 -q -r 2");
-    run_well("$L gmm gray.png -o g.npz -p 6 -k 5 -q -r 5 && $S gray.png -o s.npz -r 0.3");
-    run_well("$R s.npz -q -M g.npz -o x.png && $R s.npz -q -S gmm --set components=5 -o y.png");
-    expect_like("gray.png", "x.png", 0.1, "a model");
-    expect_like("gray.png", "y.png", 0.1, "no model");
-}
-
-/* Noise so large that learning a mixture of it takes many seconds: a run of it does not end before
- * the signal that a test sends when it sees the state of the first round. */
-static void make_noise(const char *name) {
-    csrec_shape shape = {3, {320, 300, 1}};
-    CLEARED(csrec_image) image = {.bits = 8};
-    uint64_t draw = 1;
-    assert_ok(csrec_array_create(CSREC_U8, &shape, &image.pixels));
-    for (int64_t i = 0; i < image.pixels.count; i++) {
-        draw = draw * 6364136223846793005u + 1442695040888963407u;
-        ((uint8_t *)image.pixels.data)[i] = (uint8_t)(draw >> 56);
-    }
-    assert_ok(csrec_image_write(name, &image, NULL));
-}
-
-/* Interrupted after some rounds, whenever that is, the same command goes on and comes to what a run
- * without interruption does. */
-TEST(gmm_goes_on) {
-    int code = run("$L gmm noise.png -o i.npz -p 6 -s 1 -k 6 -e 1e-12 -r 100000 -q & p=$!; "
-                   "while ! test -s i.npz.state; do sleep 0.02; done; kill -INT $p; wait $p");
-    assert_int_equal(code, 130);
-    assert_int_equal(access("i.npz", F_OK), -1);
-    int64_t rounds = rounds_of("i.npz.state") + 2;
-    assert_int_equal(run("$L gmm noise.png -o i.npz -p 6 -s 1 -k 5 -q"), 1);
-    says("err", "--fresh");
-    run_line("$L gmm noise.png -o i.npz -p 6 -s 1 -k 6 -e 1e-12 -r %d && "
-             "$L gmm noise.png -o j.npz -p 6 -s 1 -k 6 -e 1e-12 -r %d -q && cmp i.npz j.npz",
-             (int)rounds, (int)rounds);
-    says("err", "continues after round");
-    assert_int_equal(access("i.npz.state", F_OK), -1);
-}
-
-/* The state belongs to the bytes of the inputs and to the settings, not to names and dates. */
-TEST(gmm_goes_on_with_its_own_state_alone) {
-    run_well("mkdir two && cp noise.png two/x.png && $L gmm two -o w.npz -p 4 -k 5 -r 6 -q");
-    assert_int_equal(
-        run("$L gmm two -o u.npz -p 4 -k 5 -e 1e-12 -r 100000 & p=$!; "
-            "while ! test -s u.npz.state; do sleep 0.02; done; kill -KILL $p; wait $p"),
-        137);
-    run_well("mkdir three && cp gray.png three/x.png && cp u.npz.state kept && rm -f .csrec-*.tmp");
-    static const char *const others[] = {"three -p 4 -k 5",        "two -p 4 -k 6",
-                                         "two -p 4 -k 5 --gray",   "two -p 4 -k 5 --least 2",
-                                         "two -p 4 -k 5 --seed 3", "two -p 4 -k 5 -s 2"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        expect_mistake(check_print("$L gmm %s -o u.npz -r 60", others[i]), 1,
-                       "has other inputs or settings");
-        run_well("cmp u.npz.state kept");
-    }
-    /* The same name, another picture; then the same picture by another name. */
-    run_well("mv two/x.png y.png && cp gray.png two/x.png");
-    expect_mistake("$L gmm two -o u.npz -p 4 -k 5 -r 60", 1, "has other inputs or settings");
-    /* The default tolerance may end a run before the round of the state. */
-    int rounds = (int)rounds_of("u.npz.state") + 2;
-    run_line("$L gmm y.png -o u.npz -p 4 -k 5 -e 1e-12 -r %d 2>&1 | grep -q 'continues after' && "
-             "$L gmm y.png -o v.npz -p 4 -k 5 -e 1e-12 -r %d -q && cmp u.npz v.npz",
-             rounds, rounds);
-}
-
 TEST(models_tell_what_they_were_learned_from) {
     char line[4096];
     run_well("$L pca planes.npy -o pca.npz -q");
@@ -227,9 +148,8 @@ TEST(mistakes_are_one_line) {
         {"pca gray.png -o wrong.npz", "one row", 1},
         {"pca line.npy -o wrong.npz --patch 4", "patches need", 1},
         {"pca family -o wrong.npz --backend gpu", "auto cpu cuda", 2},
-        {"gmm family", "-o MODEL.npz", 2},
-        {"gmm gray.png -o wrong.npz -p 8 --start magic", "kmeans", 2},
-        {"gmm rgb.png -o wrong.npz -p 8 --start edges", "2-D patches of one channel", 1},
+        {"gmm family -o wrong.npz", "--quality best", 2},
+        {"net family -o wrong.npz", "training/train.py --from", 2},
     };
     run_well("mkdir -p empty");
     expect_mistakes("$L", wrong, sizeof wrong / sizeof *wrong);
@@ -238,7 +158,6 @@ TEST(mistakes_are_one_line) {
 static int make_more(void **state) {
     if (make_inputs(state)) return -1;
     make_family(0, 60);
-    make_noise("noise.png");
     return 0;
 }
 

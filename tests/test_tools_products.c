@@ -82,11 +82,13 @@ static void check_products(const char *scan, int64_t entries, const char *option
 
 /* What keeps a test short. */
 static const char *quick(const char *name) {
-    static const char *const settings[][2] = {
-        {"pnp", " --set iterations=2"},   {"mixture", " --set components=2 --set rounds=1"},
-        {"gaussian", " --set effort=0"},  {"grids", " --shifts 1"},
-        {"net", " --set turns=1"},        {"beside", " --guide guide.npy"},
-        {"rendered", " --set network=0"}, {"max", " --set turns=1 --set steps=1"}};
+    static const char *const settings[][2] = {{"pnp", " --set iterations=2"},
+                                              {"gaussian", " --set effort=0"},
+                                              {"grids", " --shifts 1"},
+                                              {"net", " --set turns=1"},
+                                              {"beside", " --guide guide.npy"},
+                                              {"rendered", " --set network=0"},
+                                              {"max", " --set turns=1 --set steps=1"}};
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         if (strcmp(name, settings[i][0]) == 0) return settings[i][1];
     return "";

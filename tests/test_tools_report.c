@@ -117,7 +117,7 @@ static void has_groups(const char *tool) {
 }
 
 TEST(short_help_and_groups) {
-    static const char *const tools[] = {"$S",       "$R",           "$L pca", "$L gmm",
+    static const char *const tools[] = {"$S",       "$R",           "$L pca",
                                         "$B phase", "$B coherence", "$L info"};
     is_a_screen("$L");
     is_a_screen("$B");

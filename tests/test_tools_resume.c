@@ -96,8 +96,8 @@ TEST(other_settings_are_done_again) {
         "$R gray.png -m m2.png -o s.png -s 1",
     };
     make_scans();
-    run_well("$L gmm gray.png -o p1.npz -p 4 -k 2 -r 1 -q && $L gmm gray.png -o p2.npz -p 4 -k 3 "
-             "-r 1 -q");
+    run_well("$R a.npz -s 1 -o f1.png -q && $R a.npz -Q fast -o f2.png -q && "
+             "$L pca gray.png f1.png -o p1.npz -q && $L pca gray.png f2.png -o p2.npz -q");
     remove("s.png");
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (is_skipped(commands[i])) fail_msg("skipped: %s", commands[i]);

@@ -15,8 +15,6 @@ static const work works[] = {
     {"exec $R long.npz -o long.npy --reference-pursuit --shifts 1", "long.npy",
      "interrupted: the best result so far"},
     {"exec $S big.png -o big.npz -r 0.4", NULL, "cssample: "},
-    {"exec $L gmm big.png -o mix.npz -p 8 -n 5000 -e 1e-12 -r 100000", "mix.npz.state",
-     "continues after"},
     {"exec $L pca big.png -o pca.npz -p 32 -s 1", NULL, "nothing is written"},
 };
 
@@ -77,7 +75,6 @@ TEST(the_best_so_far_is_kept) {
     assert_true(output.st_mtime < input.st_mtime); /* so that make does it again */
     CLEARED(csrec_array) signal = read_values("long.npy");
     assert_int_equal(signal.count, 200000);
-    run_well("$L info mix.npz.state");
 }
 
 /* Both are there before the process runs on, so that it cannot end between them. */

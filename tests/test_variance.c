@@ -43,61 +43,6 @@ static csrec_recover_options options_of(const char *method, const csrec_model *m
     return o;
 }
 
-enum { P = 5, D = P * P, MOST = 9 };
-
-static csrec_model *make_component(const double *mean, const double *C) {
-    static const double scale[2] = {0.0, 255.0}, one = 1.0;
-    return model_of_gaussians(&(gaussians){{2, {P, P}}, 1, 1, &one, mean, C, scale});
-}
-
-/* Adds the patch at (top, left) of a picture `width` wide: sums of w and w v. */
-static void add_patch(const csrec_measurement *m, int top, int left, int width, const double *mean,
-                      const double *C, double *weight, double *value) {
-    double wide[D * D], y[D] = {0}, x[D], v[D], noise = fmax(m->sigma * m->sigma, 1.0);
-    int at[D], n = 0;
-    for (int i = 0; i < D * D; i++) wide[i] = C[i] + (i % (D + 1) == 0 ? 1.0 : 0.0);
-    for (int64_t k = 0; k < m->n; k++) {
-        int row = (int)(m->index[k] / width) - top, column = (int)(m->index[k] % width) - left;
-        if (row >= 0 && row < P && column >= 0 && column < P) at[n++] = row * P + column;
-    }
-    condition_dense(D, mean, wide, n, at, y, noise, x, v);
-    for (int i = 0; i < D; i++) {
-        double w = 1.0 / (v[i] + 5.0);
-        weight[(top + i / P) * width + left + i % P] += w;
-        value[(top + i / P) * width + left + i % P] += w * v[i];
-    }
-}
-
-/* One Gaussian for all patches: the weighted means of their posterior variances. */
-TEST(mixtures_tell_posterior_variances) {
-    for (int k = 0; k < 8; k++) {
-        double C[D * D], mean[D], signal[MOST * MOST], v[MOST * MOST], unit = ldexp(1.0, 3 * k - 9);
-        double weight[MOST * MOST] = {0}, value[MOST * MOST] = {0};
-        int height = P + (int)check_below(&seed, 5), width = P + (int)check_below(&seed, 5);
-        double size = 1.0;
-        make_covariance(&seed, D, 1 + (int)check_below(&seed, D), 400.0, C);
-        for (int i = 0; i < D; i++) mean[i] = 100.0 + 30.0 * check_normal(&seed);
-        double sigma = k % 2 ? 2.0 + 10.0 * check_uniform(&seed) : 0.0;
-        ENDS_BY(csrec_measurement_clear)
-        csrec_measurement m = sample((csrec_shape){2, {height, width}}, 1, 0.4, sigma, 1.0);
-        for (int top = 0; top + P <= height; top++)
-            for (int left = 0; left + P <= width; left++)
-                add_patch(&m, top, left, width, mean, C, weight, value);
-        ENDS_BY(end_model) csrec_model *model = make_component(mean, C);
-        csrec_recover_options o = options_of("mixture", model);
-        const csrec_setting settings[] = {{"step", 1}, {"rounds", 1}};
-        use_settings(&o.solve, 2, settings);
-        m.scale[1] *= unit; /* which the model's scale meets */
-        m.sigma *= unit;
-        for (int64_t i = 0; i < m.n; i++) m.y[i] *= unit;
-        recover(&m, &o, signal, v);
-        for (int64_t i = 0; i < m.n && sigma == 0.0; i++) value[m.index[i]] = 0.0;
-        for (int i = 0; i < D; i++) size = fmax(size, C[i * (D + 1)]);
-        for (int i = 0; i < height * width; i++) /* floats, over d steps of elimination */
-            assert_true(fabs(v[i] / (unit * unit) - value[i] / weight[i]) <= 2e-6 * D * size);
-    }
-}
-
 enum { N = 7 * 8, K = 6 };
 
 static csrec_model *make_components(const double *mean, const double *V, const double *l,

@@ -15,7 +15,7 @@ typedef struct csrec_files csrec_files; /* io.h */
 
 /* Mean and covariance of a data matrix X [m][n], row-major floats: m images or patches of n pixels.
  *   mean_j = 1/m sum_i X_ij           C_jk = 1/m sum_i (X_ij - mean_j) (X_ik - mean_k)
- * and with weights w [m] (finite, >= 0, of a mixture's component for instance; NULL: all 1)
+ * and with weights w [m] (finite, >= 0; NULL: all 1)
  *   mean_j = sum_i w_i X_ij / W       C_jk = sum_i w_i (X_ij - mean_j) (X_ik - mean_k) / W,
  * W = sum_i w_i > 0. Division is by m, not m - 1, as in the source documents on mean-centring and
  * covariance (D^T D / m of the centred D). Two passes: the mean in double, then products of centred
@@ -112,10 +112,8 @@ CSREC_API void csrec_rows_close(csrec_rows *rows);
  * Kinds and their arrays, float64 unless stated otherwise:
  *   - pca: mean [n], components [k, n] (rows orthonormal, largest variance first), variances [k],
  *     noise (variance an entry beyond the components); x = mean + components^T z + e
- *   - gmm: weights [K] (sum 1), means [K, d], covariances [K, d, d], optional log_likelihood
- *     [rounds] (mean over the data, nats)
- *   - pca and gmm: shape [D] (int64; axes of a vector without channels), channels (int64; fastest;
- *     shape x channels = n or d), optional scale [2] (values of black and white)
+ *     shape [D] (int64; axes of a vector without channels), channels (int64; fastest; shape x
+ *     channels = n), optional scale [2] (values of black and white)
  *
  * On disk a NumPy .npz: array `kind` (text), an array for each name, and the texts `source`,
  * `settings`, `backend` (where it was computed), `version`, `note`. Other arrays in the file are
@@ -157,24 +155,11 @@ typedef struct csrec_learn_options {
     csrec_shape shape;  /* of a row of the data without channels; dims 0: [n] */
     int64_t channels;   /* fastest; 0: 1. The product of shape and channels is n */
     double scale[2];    /* values of black and white; equal: not known */
-    int64_t components; /* pca: maximum number; 0: by `energy` */
-    double energy; /* pca: share of the variance to keep, 0 to 1; 0: 0.99, or all `components` */
-    uint64_t seed; /* of all random choices */
-    int threads;   /* 0: all cores; the result does not depend on it */
+    int64_t components; /* maximum number; 0: by `energy` */
+    double energy;      /* share of the variance to keep, 0 to 1; 0: 0.99, or all `components` */
+    int threads;        /* 0: all cores; the result does not depend on it */
     csrec_progress_fn progress; /* may be NULL; true: stop */
     void *context;
-    /* gmm: `components` 0 is 20 */
-    const char *start; /* NULL or "kmeans": k-means++ (Arthur and Vassilvitskii 2007); "edges", 2-D:
-                          edges of components - 1 directions, and cosines */
-    int64_t rounds;    /* maximum number; 0: 50 */
-    double tolerance;  /* stop when a round raises the mean log-likelihood by less than this; 0:
-                          0.005 */
-    double least;      /* least eigenvalue of a covariance; 0: 1e-4 of the mean variance an entry */
-    const csrec_model *from; /* NULL, or a model that round_done received: continue from it */
-    /* NULL, or called after each round with the mixture so far and its log-likelihoods; any status
-     * but CSREC_OK ends the work. */
-    csrec_status (*round_done)(const csrec_model *model, void *round_context, csrec_error *error);
-    void *round_context;
     const char *backend; /* "cpu", "cuda" or "auto" (NULL), which uses cuda if it is faster */
 } csrec_learn_options;
 
@@ -188,18 +173,6 @@ typedef struct csrec_learn_options {
  * progress is): true if progress asked to stop; *model is then unchanged. CSREC_DATA: all rows are
  * equal. */
 CSREC_API csrec_status csrec_pca_learn(const csrec_data *data, const csrec_learn_options *options,
-                                       csrec_model **model, bool *stopped, csrec_error *error);
-
-/* A mixture of Gaussians of the rows by expectation maximisation (Dempster, Laird and Rubin 1977):
- *   posterior r_ik = w_k N(x_i; mu_k, C_k) / sum_j w_j N(x_i; mu_j, C_j)
- *   w_k = sum_i r_ik / m, mu_k and C_k the weighted mean and covariance, eigenvalues of C_k at
- * least `least`, which is the maximum under that bound, so the likelihood never falls. A row's
- * share of a component below 1e-10 is left out. Data that fit in half of the free memory are read
- * once, others in every round. The result is the same for any number of threads, and if the work is
- * continued with options->from, the same options and data, on the same backend. A device sums in
- * double what the CPU sums in float, and takes n up to some 880. components and n at most 4096.
- * stopped as csrec_pca_learn. CSREC_DATA: values that are not finite, or all rows are equal. */
-CSREC_API csrec_status csrec_gmm_learn(const csrec_data *data, const csrec_learn_options *options,
                                        csrec_model **model, bool *stopped, csrec_error *error);
 
 #ifdef __cplusplus

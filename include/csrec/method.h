@@ -80,7 +80,7 @@ typedef enum csrec_results {
 /* Resolves the options, as csrec_recover does first. The plan points into the options, the model
  * and static tables. The method is options->method or, if that is NULL, the one that the other
  * options choose: the method of the model's kind; of a solver's name that stands for a method
- * (gaussian, gmm); frames or sparse for a basis; grids for options that only grids have; else the
+ * (gaussian); frames or sparse for a basis; grids for options that only grids have; else the
  * default of the measurement's shape (csrec_recover_defaults). CSREC_ARGUMENT, CSREC_DATA,
  * CSREC_DEVICE: as csrec_recover. Thread-safe; some milliseconds, and a look at every sample for
  * each cut. */

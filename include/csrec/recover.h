@@ -233,7 +233,7 @@ CSREC_API void csrec_journal_remove(const char *path);
  * mallopt(M_MMAP_THRESHOLD, 1 << 20) at its start.
  *
  * A signal of more than options->tile values is recovered in overlapping tiles, if its method
- * allows it: networks, thresholded blocks, Gaussian groups and mixtures, of up to three axes. These
+ * allows it: networks, thresholded blocks, Gaussian groups, of up to three axes. These
  * tiles depend on the shape and the rate of the samples alone. If they do not fit into memory,
  * smaller ones are used, which change the result a little. Memory is options->memory; 0: what the
  * machine, control groups and limits of the process leave, of which signals in one piece use at
@@ -251,22 +251,15 @@ CSREC_API void csrec_journal_remove(const char *path);
  *     x = mean + Phi z with (Phi_s^T Phi_s + s2 Lambda^-1) z = Phi_s^T (y - mean_s), where Phi_s
  *     are the sampled rows and Lambda the model's variances. s2 is sigma^2 + the model's noise; if
  *     sigma is 0, it maximises the likelihood of the samples, where the model's noise counts as
- *     ten more of them (Tipping and Bishop 1999). O(N k^2 + k^3).
- *   - gmm: pictures of at least the size of a patch, with the model's channels, or one by one if
- *     the model has one. Every patch is assigned to the component that fits the estimate best and
- *     conditioned on its samples; patches are averaged by posterior variance (Yu, Sapiro and
- *     Mallat 2012). Without a model, the method fits the mixture to the samples. */
+ *     ten more of them (Tipping and Bishop 1999). O(N k^2 + k^3). */
 
 /* ------------------------------------------------------------------ history ------------------- */
 
 /* The steps of a recovery, in tracks: the pursuit on a single grid, the mean over several grids,
  * the frames of each block size, the rounds of groups. All channels share a track. The last
  * track, "result", has one step: the returned signal. It is the only track on a device, and
- * for models of kind pca, whose coefficients are computed at once. Rounds of a mixture: the
- * residual is that of the patches' mean, the PSNR that of the signal with the samples put back;
- * the start of the rounds is not recorded. Iterations with learned filters: of the smooth layer
- * and the filters, without samples put back. Recording costs about 64 syntheses a pursuit if the
- * truth is given, almost nothing otherwise. */
+ * for models of kind pca, whose coefficients are computed at once. Recording costs about 64
+ * syntheses a pursuit if the truth is given, almost nothing otherwise. */
 typedef struct csrec_history_step {
     int64_t iteration; /* of the track's unit, from 1, ascending */
     double residual;   /* ||y - A x||_2 / ||y||_2 over all channels; 0 for y = 0 */
@@ -308,7 +301,7 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
  * and the window is recovered from the rest: with method net by one pass, otherwise as the options
  * say. The squares of the errors at the samples left out, divided by those that were expected
  * there, scale what is expected elsewhere: by the method's own variance (net, and on the CPU
- * gaussian, mixture, pca and grids: docs/uncertainty.md), or by the local variance of the
+ * gaussian, pca and grids: docs/uncertainty.md), or by the local variance of the
  * recovered signal. Noisy samples are scaled apart. It takes four recoveries of such windows, and
  * one of the whole for the map. Where fewer than 16 samples can be left out, expectations are not
  * scaled; where no sample remains, *expected is NAN. Errors as of csrec_recover; thread-safe; does

@@ -22,7 +22,7 @@ from ._errors import (ArgumentError, CsrecError, DataError, DeviceError, Error, 
 from ._haar import Haar, haar_rows, haar_transform
 from ._info import RecoverInfo, Track
 from ._inpaint import inpaint, inpaint_each
-from ._learn import learn_gmm, learn_pca
+from ._learn import learn_pca
 from ._library import Atoms, lib, name_all, text
 from ._measurement import Measurement, Placement, place, read, write
 from ._metrics import psnr, ssim
@@ -54,7 +54,7 @@ __all__ = [
     "Sequence", "Solution", "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
     "Wavelet", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_coils", "estimate_noise", "find_outliers", "haar_rows",
-    "haar_transform", "inpaint", "inpaint_each", "learn_gmm", "learn_pca", "measure",
+    "haar_transform", "inpaint", "inpaint_each", "learn_pca", "measure",
     "measure_rounds", "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "sequence", "solve", "solvers", "ssim",
     "synthesize", "tiles", "where_next", "write",

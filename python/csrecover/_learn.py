@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models from data: components and mixtures."""
+"""Models from data."""
 from __future__ import annotations
 
 from typing import Any, Optional
 
 import numpy as np
 
-from ._arguments import SEED, as_tuple, pair, scalar, seed_of, whole, word
+from ._arguments import as_tuple, pair, scalar, whole, word
 from ._errors import ArgumentError, Stopped
 from ._library import check, ffi, lib, new_error, new_shape, pointer, real, unmasked
 from ._models import Model
@@ -115,51 +115,3 @@ def learn_pca(data: Any, *, components: Optional[int] = None, energy: Optional[f
                   backend=keep,
                   components=0 if components is None else whole(components, "components"),
                   energy=0.0 if energy is None else scalar(energy, "energy"))
-
-
-def learn_gmm(data: Any, components: int = 20, *, start: str = "kmeans", rounds: int = 50,
-              tolerance: float = 0.005, least: float = 0.0, seed: int = SEED, rng: Any = None,
-              resume: Optional[Model] = None, shape: Any = None, channels: int = 1,
-              scale: Optional[tuple[float, float]] = None, callback: Optional[Callback] = None,
-              progress: Any = None, threads: int = 0) -> Model:
-    """A mixture of Gaussians of the rows of data, by expectation maximisation.
-
-    Parameters
-    ----------
-    data, shape, channels, scale, callback, progress, threads
-        as for :func:`learn_pca`
-    components : int, optional
-        number of Gaussians
-    start : str, optional
-        'kmeans', or 'edges' of as many directions, for patches of pictures
-    rounds, tolerance
-        at most so many; stop when one raises the mean log-likelihood of a row, in nats, by less
-    least : float, optional
-        least eigenvalue of a covariance; 0: 1e-4 of the mean variance of an entry
-    seed, rng : int, Generator or RandomState, optional
-        draws the start; rng: in its place a Generator, a RandomState or a number
-    resume : Model, optional
-        a mixture to go on from
-
-    Returns
-    -------
-    model : Model
-        of kind 'gmm'
-
-    Notes
-    -----
-    The result does not depend on the threads.
-
-    Examples
-    --------
-    >>> patches = np.random.default_rng(1).random((60, 9)) @ np.diag([3, 2, 1, 0, 0, 0, 0, 0, 0])
-    >>> mixture = csrecover.learn_gmm(patches, 2, seed=1)
-    >>> mixture["means"].shape, round(float(mixture["weights"].sum()), 6)
-    ((2, 9), 1.0)
-    """
-    keep = ffi.new("char[]", word(start, "start"))
-    return _learn(lib.csrec_gmm_learn, data, shape, channels, scale, callback, progress, threads,
-                  components=whole(components, "components"), start=keep,
-                  rounds=whole(rounds, "rounds"), tolerance=scalar(tolerance, "tolerance"),
-                  least=scalar(least, "least"), seed=seed_of(seed, rng),
-                  **({} if resume is None else {"from": resume._handle}))

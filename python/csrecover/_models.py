@@ -25,8 +25,6 @@ class Model(Mapping[str, np.ndarray]):
     pca
         mean [n], components [k, n] (rows orthonormal, largest variance first), variances [k],
         noise
-    gmm
-        weights [K], means [K, d], covariances [K, d, d]
     net
         layers [L, 4], weights [n], rounded to 16 bits, channels
 

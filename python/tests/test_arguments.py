@@ -56,21 +56,18 @@ def test_names_and_numbers(rng):
                         (lambda: cs.recover(truth, mask, order=2), "order = 2.*a name"),
                         (lambda: cs.recover(truth, mask, shifts=True), "shifts = True"),
                         (lambda: cs.recover(truth, mask, solver="iht", k="3"), "k = '3'"),
-                        (lambda: cs.learn_gmm(truth, start=0), "start = 0.*a name"),
                         (lambda: cs.Model(1, {}), "kind = 1.*a name")):
         refused(call, words)
 
 
 def drawn(truth, mask):
     """Every function that draws, on a seed or a generator."""
-    patches = truth.reshape(-1, 8)
     return {"positions_of": lambda **by: cs.positions_of((30, 30), 50, **by),
             "sample": lambda **by: cs.sample(truth, 0.2, "uniform", **by).index,
             "where_next": lambda **by: cs.where_next(mask, 20, **by),
             "recover": lambda **by: cs.recover(truth, mask, shifts=4, backend="cpu", **by),
             "measure_rounds": lambda **by: cs.measure_rounds(lambda at: truth[at[:, 0], at[:, 1]], truth.shape,
-                                                 60, rounds=1, backend="cpu", **by).index,
-            "learn_gmm": lambda **by: cs.learn_gmm(patches, 4, rounds=1, **by)["means"]}
+                                                 60, rounds=1, backend="cpu", **by).index}
 
 
 def test_generators_draw_seeds(rng):
@@ -253,8 +250,7 @@ def test_unknown_names_are_answered_with_the_table(rng):
                         (lambda: cs.Wavelet(truth.shape, kind="harr"), "haar, cdf53, cdf97"),
                         (lambda: cs.Wavelet(truth.shape, dtype="flot"), "dtype = 'flot'.*float32"),
                         (lambda: cs.measure(truth, "hadamrd"), "hadamard, fourier"),
-                        (lambda: cs.learn_gmm(truth, start="x"), "kmeans or edges"),
-                        (lambda: cs.Model("gm", {}), "pca, gmm, net, beside or rendered"),
+                        (lambda: cs.Model("gm", {}), "pca, net, beside or rendered"),
                         (lambda: cs.datasets.picture("disks", 9), "mean discs")):
         with pytest.raises(cs.CsrecError, match=words) as caught:
             call()

@@ -11,7 +11,7 @@ import csrecover as cs
 
 WAYS = {"plain grid": dict(shifts=1), "grids": dict(shifts=8),
         "dct": dict(basis="dct"), "fista": dict(basis="dct", solver="fista", atoms=40),
-        "gaussian": dict(solver="gaussian"), "gmm": dict(solver="gmm")}
+        "gaussian": dict(solver="gaussian")}
 
 
 @pytest.fixture(params=list(WAYS))

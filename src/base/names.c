@@ -17,7 +17,7 @@ static const struct {
     const char *theirs, *ours;
 } synonyms[] = {{"lasso", "fista"},       {"ista", "fista"},         {"l1", "fista"},
                 {"bp", "bpdn"},           {"basis-pursuit", "bpdn"}, {"basis_pursuit", "bpdn"},
-                {"spgl1", "bpdn"},        {"gmm", "mixture"},        {"rof", "tv"},
+                {"spgl1", "bpdn"},        {"gmm", "gaussian"},       {"rof", "tv"},
                 {"biharmonic", "smooth"}, {"linear", "smooth"},      {"cubic", "smooth"},
                 {"random", "uniform"},    {"fft", "fourier"},        {"mri", "fourier"},
                 {"walsh", "hadamard"},    {"cosine", "dct"},         {"gpu", "cuda"},

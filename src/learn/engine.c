@@ -21,58 +21,21 @@ csrec_status csrec_data_check(const csrec_data *data, csrec_error *error) {
     return CSREC_OK;
 }
 
-static csrec_status read_held(void *context, int64_t first, int64_t count, float *X,
-                              csrec_error *error) {
-    const csrec_held *held = context;
-    int64_t n = held->data.n;
-    (void)error;
-    memcpy(X, held->X + first * n, (size_t)(count * n) * sizeof *X);
-    return CSREC_OK;
-}
-
 csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass, bool *stopped,
                              csrec_error *error) {
     const int64_t rows = csrec_data_piece(data);
-    const csrec_held *held = data->read == read_held ? data->context : NULL;
-    float *piece = held ? NULL : malloc((size_t)(rows * data->n) * sizeof *piece);
+    float *piece = malloc((size_t)(rows * data->n) * sizeof *piece);
     csrec_status status = CSREC_OK;
-    if (!held && !piece)
-        return csrec_fail(error, CSREC_MEMORY, "out of memory for a piece of the data");
+    if (!piece) return csrec_fail(error, CSREC_MEMORY, "out of memory for a piece of the data");
     for (int64_t first = 0; first < data->m && !status && !*stopped; first += rows) {
         int64_t count = data->m - first < rows ? data->m - first : rows;
         csrec_progress now = {pass->stage, pass->number * data->m + first,
                               pass->of > 0 ? pass->of * data->m : data->m, -1.0};
         if (pass->progress && pass->progress(&now, pass->context)) *stopped = true;
-        const float *X = held ? held->X + first * data->n : piece;
-        if (!held && !*stopped) status = data->read(data->context, first, count, piece, error);
-        if (!status && !*stopped) status = pass->take(pass->taker, first, count, X, error);
+        if (!*stopped) status = data->read(data->context, first, count, piece, error);
+        if (!status && !*stopped) status = pass->take(pass->taker, first, count, piece, error);
     }
     free(piece);
-    return status;
-}
-
-/* ------------------------------------------------------------------ in memory */
-
-static csrec_status keep_piece(void *context, int64_t first, int64_t count, const float *X,
-                               csrec_error *error) {
-    csrec_held *held = context;
-    int64_t n = held->data.n;
-    (void)error;
-    memcpy(held->X + first * n, X, (size_t)(count * n) * sizeof *X);
-    return CSREC_OK;
-}
-
-csrec_status csrec_data_hold(const csrec_data *data, const csrec_data_pass *pass, csrec_held *held,
-                             bool *stopped, csrec_error *error) {
-    *held = (csrec_held){.data = *data};
-    csrec_data_pass own = {"reading", pass->progress, pass->context, keep_piece, held, 0, 0};
-    uint64_t bytes = (uint64_t)data->m * (uint64_t)data->n * sizeof(float);
-    if (csrec_memory_check(bytes, 2, "data", NULL)) return CSREC_OK;
-    held->X = malloc((size_t)bytes);
-    csrec_status status = held->X ? csrec_data_each(data, &own, stopped, error)
-                                  : csrec_fail(error, CSREC_MEMORY, "out of memory for the data");
-    held->data.read = read_held;
-    held->data.context = held;
     return status;
 }
 

@@ -73,21 +73,6 @@ int64_t csrec_data_piece(const csrec_data *data);
 csrec_status csrec_data_each(const csrec_data *data, const csrec_data_pass *pass, bool *stopped,
                              csrec_error *error);
 
-/* Data in memory: `held` reads from X [m][n], which the caller frees. */
-typedef struct csrec_held {
-    csrec_data data;
-    float *X;
-} csrec_held;
-
-/* Reads the data into memory if they fit in half of the free memory; else held->X is NULL and
- * held->data is the data itself. */
-csrec_status csrec_data_hold(const csrec_data *data, const csrec_data_pass *pass, csrec_held *held,
-                             bool *stopped, csrec_error *error);
-
 /* CSREC_DATA if a row that was centred on a device is not finite, as csrec_center. */
 csrec_status csrec_statistics_check_centred(int64_t m, int64_t n, const float *X, int threads,
                                             csrec_error *error);
-
-/* Resets all sums; rows added next give second moments about `mean` [n], whatever their own mean
- * is. Keeps the memory. */
-void csrec_statistics_restart(csrec_statistics *statistics, const double *mean);

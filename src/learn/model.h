@@ -49,7 +49,7 @@ const csrec_model_type *csrec_model_type_find(const char *kind);
 csrec_status csrec_prior_check(const csrec_model *model, const char *name, csrec_error *error);
 csrec_status csrec_beside_check(const csrec_model *model, const char *name, csrec_error *error);
 csrec_status csrec_rendered_check(const csrec_model *model, const char *name, csrec_error *error);
-/* "pca, gmm, net, beside or rendered", for messages. */
+/* "pca, net, beside or rendered", for messages. */
 const char *csrec_model_kinds(char text[128]);
 
 /* -1: the kind has no such array. */

@@ -8,10 +8,6 @@
 #include "base/rows.h"
 #include "learn/model.h"
 
-static const double *reals(const csrec_model *model, const char *array) {
-    return csrec_model_array(model, array)->data;
-}
-
 /* `shape` times `channels` must be the length of the model's vectors. */
 static csrec_status check_entries(const csrec_model *model, int64_t entries, const char *name,
                                   csrec_error *error) {
@@ -36,39 +32,6 @@ static csrec_status check_pca(const csrec_model *model, const char *name, csrec_
     return check_entries(model, csrec_model_array(model, "mean")->count, name, error);
 }
 
-static csrec_status check_covariance(int64_t k, int64_t d, const double *C, const char *name,
-                                     csrec_error *error) {
-    for (int64_t i = 0; i < d; i++) {
-        if (C[i * d + i] < 0.0)
-            return csrec_model_fail(name, "covariances", error,
-                                    "component %lld has the variance %g in its diagonal",
-                                    (long long)k, C[i * d + i]);
-        for (int64_t j = 0; j < i; j++) {
-            double size = sqrt(C[i * d + i]) * sqrt(C[j * d + j]), off = 1e-6 * size;
-            if (fabs(C[i * d + j] - C[j * d + i]) > off || fabs(C[i * d + j]) > size + off)
-                return csrec_model_fail(
-                    name, "covariances", error,
-                    "component %lld is not a valid covariance matrix at (%lld, %lld)", (long long)k,
-                    (long long)i, (long long)j);
-        }
-    }
-    return CSREC_OK;
-}
-
-static csrec_status check_gmm(const csrec_model *model, const char *name, csrec_error *error) {
-    const csrec_array *means = csrec_model_array(model, "means");
-    int64_t K = means->shape.dim[0], d = means->shape.dim[1];
-    const double *weights = reals(model, "weights");
-    double sum = 0.0;
-    for (int64_t k = 0; k < K; k++) sum += weights[k];
-    if (!(fabs(sum - 1.0) <= 1e-6))
-        return csrec_model_fail(name, "weights", error, "sums to %g; must be 1", sum);
-    csrec_status status = check_entries(model, d, name, error);
-    for (int64_t k = 0; k < K && !status; k++)
-        status = check_covariance(k, d, reals(model, "covariances") + k * d * d, name, error);
-    return status;
-}
-
 /* Meaning of the vectors of a model: shape without channels, and the values of black and white. */
 #define VECTORS                                                                                    \
     {.name = "shape", .axes = "D", .dtype = CSREC_I64}, {.name = "channels", .dtype = CSREC_I64},  \
@@ -84,13 +47,6 @@ static const csrec_model_type types[] = {
                 {.name = "noise", .dtype = CSREC_F64, .sign = true},
                 VECTORS},
      .check = check_pca},
-    {.name = "gmm",
-     .fields = {{.name = "weights", .axes = "K", .dtype = CSREC_F64, .sign = true},
-                {.name = "means", .axes = "Kd", .dtype = CSREC_F64},
-                {.name = "covariances", .axes = "Kdd", .dtype = CSREC_F64},
-                {.name = "log_likelihood", .axes = "r", .dtype = CSREC_F64, .optional = true},
-                VECTORS},
-     .check = check_gmm},
     {.name = "net",
      .fields = {{.name = "layers", .axes = "L4", .dtype = CSREC_I64},
                 {.name = "weights", .axes = "n", .dtype = CSREC_F32},

@@ -226,14 +226,6 @@ csrec_status csrec_statistics_covariance(csrec_statistics *s, double *C, csrec_e
     return CSREC_OK;
 }
 
-void csrec_statistics_restart(csrec_statistics *s, const double *mean) {
-    memcpy(s->mean, mean, (size_t)s->n * sizeof *mean);
-    s->has_mean = true;
-    s->weight_2 = 0.0;
-    s->packed = 0;
-    if (s->C) memset(s->C, 0, (size_t)block_at(s->blocks, 0) * BLOCK * BLOCK * sizeof *s->C);
-}
-
 csrec_status csrec_mean(int64_t m, int64_t n, const float *X, const double *weights, int threads,
                         double *mean, csrec_error *error) {
     csrec_statistics *s;

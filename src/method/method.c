@@ -169,7 +169,7 @@ static void list_takers(unsigned bits, size_t room, char *text) {
 const char *csrec_method_instead(const char *former) {
     static const struct {
         const char *name, *instead;
-    } gone[] = {{"adaptive", "gaussian, or frames where speed counts"}};
+    } gone[] = {{"adaptive", "gaussian, or frames where speed counts"}, {"mixture", "gaussian"}};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (same(gone[i].name, former)) return gone[i].instead;
     return NULL;

@@ -147,7 +147,6 @@ typedef struct csrec_method_type {
     X(frames)                                                                                      \
     X(sparse)                                                                                      \
     X(gaussian)                                                                                    \
-    X(mixture)                                                                                     \
     X(grids)                                                                                       \
     X(pca)                                                                                         \
     X(net)                                                                                         \

@@ -56,12 +56,9 @@ COMMANDS = (
             ("new.npy",)),
     Command("dct", "csrecover scan.npz -o new.npy --solver iht --basis dct --atoms 20 -q",
             ("new.npy",)),
-    Command("model-gmm", "csrecover scan.npz -o new.png --model gmm.npz -q", ("new.png",)),
     Command("model-pca", "csrecover face.npz -o new.png --model pca.npz -q", ("new.png",)),
     Command("pca", "cslearn pca faces -o new.npz --plot new.png --components 3 -q",
             ("new.npz", "new.png")),
-    Command("gmm", "cslearn gmm photo.png -o new.npz --patch 4x4 --gray --components 3 --rounds 3 "
-            "--tolerance 1e-9 -q", ("new.npz",), keeps=("new.npz.state",)),
     Command("bench-phase", "csbench phase -o new.npz --plot new.svg -s omp -s iht -n 16 -g 2 -T 2 "
             "--fresh -q", ("new.npz", "new.svg"), keeps=("new.npz",)),
     Command("bench-coherence", "csbench coherence -n 16 --plot new.svg --json", ("new.svg",)),
@@ -71,12 +68,11 @@ COMMANDS = (
     Command("list", "csrecover --list"),
     Command("completion", "cssample --completion bash"),
     Command("devices", "csrecover --list-devices"),
-    Command("model-info", "cslearn info gmm.npz --json"),
+    Command("model-info", "cslearn info pca.npz --json"),
 )
 
 # What is learned and sampled once, for the commands above: run in this order in the folder of inputs.
 PREPARATION = (
-    "cslearn gmm photo.png -o gmm.npz --patch 4x4 --gray --components 3 --rounds 3 -q",
     "cslearn pca faces -o pca.npz --components 3 -q",
     "cssample faces/0.png -o face.npz --rate 0.3 -q",
 )

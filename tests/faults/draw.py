@@ -34,7 +34,7 @@ sys.path.append(str(pathlib.Path(__file__).parents[1]))
 from npy import npy, npz, read_npy  # noqa: E402
 
 SECONDS, GRACE = 15, 300
-KEEPS = ("frames", "gaussian", "mixture", "net")
+KEEPS = ("frames", "gaussian", "net")
 SANITIZER = re.compile(r"Sanitizer|runtime error:")
 # Drawn by themselves below, ending the program, or for other machines.
 NOT_DRAWN = {"output", "threads", "json", "quiet", "quality", "method", "solver", "basis", "set", "help",

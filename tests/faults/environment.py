@@ -27,7 +27,7 @@ import commands
 import harness
 
 NAMES = ("sample", "sample-array", "png", "best", "balanced", "coefficients", "omp", "fista", "dct",
-         "csv", "model-gmm", "pca", "gmm")
+         "csv", "model-pca", "pca")
 THREADS = (1, 2, 3, 7)
 CLOSED = ((0,), (1,), (2,), (0, 1, 2))
 
@@ -246,7 +246,7 @@ def try_disk(matrix, scratch):
 
 
 def try_place(matrix, place, what):
-    for command in chosen(("sample-array", "npy", "coefficients", "report", "pca", "gmm")):
+    for command in chosen(("sample-array", "npy", "coefficients", "report", "pca")):
         if what == "full disk":
             (place / "filler").write_bytes(bytes(4096))
         line = re.sub(r"\bnew\.", f"{place}/new.", command.line)
@@ -275,7 +275,7 @@ def try_folder_mode(matrix):
     if os.geteuid() == 0:
         print("left out: a folder without write permission: the superuser may write there")
         return
-    for command in chosen(("sample", "png", "report", "pca", "gmm")):
+    for command in chosen(("sample", "png", "report", "pca")):
         harness.restore(matrix.folder, matrix.before)
         matrix.folder.chmod(0o555)
         try:
@@ -300,7 +300,7 @@ def main():
             try_folder(matrix, command)
             try_streams(matrix, command)
             try_file_size(matrix, command)
-        for command in chosen(("sample", "png", "balanced", "model-gmm", "pca")):
+        for command in chosen(("sample", "png", "balanced", "model-pca", "pca")):
             try_address_space(matrix, command)
         try_printing(matrix)
         try_disk(matrix, scratch)

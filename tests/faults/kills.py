@@ -32,8 +32,6 @@ COMMANDS = (
                      "--quality balanced -q", ("out/a.png", "out/b.png"), inputs=2),
     commands.Command("coefficients", "csrecover scan.npz -o new.npy -C new.npz --shifts 1 --resume "
                      "-q", ("new.npy", "new.npz")),
-    commands.Command("gmm", "cslearn gmm photo.png -o new.npz --patch 4x4 --gray --components 3 "
-                     "--rounds 4 --tolerance 1e-9 -q", ("new.npz",), keeps=("new.npz.state",)),
     commands.Command("pca", "cslearn pca faces -o new.npz --plot new.png --components 3 -q",
                      ("new.npz", "new.png")),
 )

@@ -111,7 +111,7 @@ refused() {
     [ "$code" = 2 ] && grep -q "same file" ../$name.err || fail "$*: exit code $code: $(cat ../$name.err)"
     [ "$before" = "$after" ] || fail "$*: files have changed"
 }
-touch a.npz folder/a.npz folder/a.png folder/b.npy a.npz.state
+touch a.npz folder/a.npz folder/a.png folder/b.npy
 refused csrecover a.npz folder/a.npz -o out/
 refused csrecover folder/a.png -o folder
 refused csrecover a.npz -o folder --reference folder
@@ -120,8 +120,7 @@ refused csrecover a.npz -o folder -M folder/a.npy
 refused csrecover a.npz -o folder/ --plot link/a.png
 refused csrecover a.npz --plot folder --report folder/a.svg
 refused csrecover a.npz -o new/ --plot ./new/a.npy
-refused cslearn gmm a.npz.state -o a.npz
-refused cslearn gmm folder -o folder/b.npy
+refused cslearn pca folder -o folder/b.npy
 refused cslearn pca folder -o model.npz --plot folder/a.png
 refused cslearn pca folder -o model.npz --plot link/a.png
 [ ! -e out ] && [ ! -e new ] || fail "a folder was made"

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "base/random.h"
 #include "csrec/sampling.h"
-#include "learn/gmm.h"
 
 enum { SERIES_MOST = 512, ENTRIES_MOST = 1 << 22, PAIRS_LEAST = 8 };
 
@@ -153,6 +153,18 @@ static void standardise(const table *t, const double *x) {
     }
 }
 
+/* G = L L^T, rows of p, its lower triangle replaced by L; false: not positive definite. */
+static bool cholesky(int64_t p, double *G) {
+    for (int64_t i = 0; i < p; i++)
+        for (int64_t j = 0; j <= i; j++) {
+            double sum = G[i * p + j];
+            for (int64_t k = 0; k < j; k++) sum -= G[i * p + k] * G[j * p + k];
+            if (i == j && !(sum > 0.0)) return false;
+            G[i * p + j] = i == j ? sqrt(sum) : sum / G[j * p + j];
+        }
+    return true;
+}
+
 /* b = (Z^T Z + ridge)^-1 Z^T y of the known entries of series c; the others' series and a constant
  * in the place of its own. */
 static bool regress(const table *t, const uint8_t *known, int64_t c) {
@@ -172,7 +184,7 @@ static bool regress(const table *t, const uint8_t *known, int64_t c) {
         }
     }
     for (int64_t a = 0; a < p; a++) t->G[a * p + a] += (a == c ? 1e-9 : RIDGE) * m;
-    if (m < 3.0 * (double)p || !csrec_cholesky((int)p, t->G)) return false;
+    if (m < 3.0 * (double)p || !cholesky(p, t->G)) return false;
     for (int64_t a = 0; a < p; a++) { /* L, then L^T */
         for (int64_t d = 0; d < a; d++) t->b[a] -= t->G[a * p + d] * t->b[d];
         t->b[a] /= t->G[a * p + a];

@@ -18,7 +18,7 @@ typedef struct cli_fingerprint {
 
 enum { CLI_CONTENTS_ROOM = 96 };
 
-/* program: "cslearn gmm". */
+/* program: "cslearn pca". */
 void cli_fingerprint_begin(cli_fingerprint *line, const char *program);
 /* Numbers are written so that they read back exactly. NULL as text or path adds nothing. */
 void cli_fingerprint_text(cli_fingerprint *line, const char *name, const char *text);

@@ -6,12 +6,13 @@
 #include "tools/common/progress.h"
 #include "tools/common/ranks.h"
 
-static const cli_learner *const learners[] = {&cli_learn_pca, &cli_learn_gmm, &cli_learn_info};
+static const cli_learner *const learners[] = {&cli_learn_pca, &cli_learn_info};
 
 enum { LEARNERS = sizeof learners / sizeof *learners };
 
 /* Former learners, and what to do instead. */
 static const char *const gone[][2] = {
+    {"gmm", "pictures are recovered better without a model, by csrecover --quality best"},
     {"net", "training/train.py --from PRIOR.npz --pictures FILE.npy, of the source, does it"}};
 
 static int refuse_gone(const char *word) {

@@ -47,7 +47,7 @@ csrec_status cli_model_save(csrec_model *model, const cli_model_files *to, csrec
 csrec_status cli_plot_components(csrec_files *files, const char *path, const csrec_model *model,
                                  csrec_error *error);
 
-extern const cli_learner cli_learn_gmm, cli_learn_info, cli_learn_pca;
+extern const cli_learner cli_learn_info, cli_learn_pca;
 
 /* How to cut the inputs into rows; the fields of CLI_DATA_OPTIONS. */
 typedef struct cli_data_options {

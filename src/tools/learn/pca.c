@@ -124,7 +124,6 @@ static int learn(const arguments *a, cli_data *d) {
                              .scale = {d->scale[0], d->scale[1]},
                              .components = a->components,
                              .energy = a->energy,
-                             .seed = a->in.seed,
                              .threads = (int)a->threads,
                              .backend = cli_backend_name(a->backend),
                              .progress = cli_progress_report,

@@ -115,9 +115,9 @@ static const cli_option options[] = {
      CLI_AT(method), .choice = cli_method_name, .instead = csrec_method_instead,
      .brief = "name the method, see --list"},
     {"model", 'M', CLI_READ, "FILE",
-     "Recover with a model from cslearn: pca for aligned pictures of its size; gmm and net for "
-     "any picture.",
-     CLI_AT(model), .brief = "recover with a model of cslearn"},
+     "Recover with a model: pca, from cslearn, for aligned pictures of its size; net, from "
+     "training/ of the source, for any picture.",
+     CLI_AT(model), .brief = "recover with a model of your own"},
     {"minutes", 'T', CLI_REAL, "M",
      "Time to improve a result, for methods that do as long as they run (net with --set steps).",
      CLI_AT(minutes), .low = 1e-3, .high = 1e5},
@@ -185,9 +185,8 @@ static const cli_option options[] = {
      CLI_AT(follow), .low = 0.0, .high = 1e9,
      .given = offsetof(cli_recover_arguments, follow_given), .effect = CLI_ON_PROCESS},
     {"solver", 'S', CLI_CHOICE, "NAME",
-     "The solver that finds the coefficients. gaussian and gmm stand for the methods gaussian and "
-     "mixture.",
-     CLI_AT(solver), .choice = cli_solver_name, .group = CLI_EXPERT},
+     "The solver that finds the coefficients. gaussian stands for the method.", CLI_AT(solver),
+     .choice = cli_solver_name, .group = CLI_EXPERT},
     {"basis", 'B', CLI_CHOICE, "NAME", "The basis in which the signal is sparse (default haar).",
      CLI_AT(basis), .choice = cli_basis_name},
     {"epsilon", 'e', CLI_REAL, "E",
