@@ -353,7 +353,9 @@ csrec_round csrec_active_round(csrec_active *a) {
     if (without >= within) join(a, found);
     if (csrec_run_stops(a->s->run)) return CSREC_ROUND_DONE;
     allow(a, CSREC_ACTIVE_ROUNDING);
-    csrec_l1_gram_solve(&a->on, fmax(1e-2 * without, at_end ? 0.5 * a->rough * a->lambda : 0.0));
+    csrec_l1_gram_solve(
+        &a->on,
+        fmax(1e-2 * without, a->on.parts == 2 && at_end ? 0.5 * a->rough * a->lambda : 0.0));
     bool still = found == 0 && !moved(a);
     settle(a);
     return still ? end_rounds(a) : CSREC_ROUND_BETTER;

@@ -178,7 +178,7 @@ static int64_t steps_of_newton(const csrec_l1_gram *q) {
 void csrec_l1_gram_solve(csrec_l1_gram *q, double enough) {
     if (q->parts == 1 && csrec_l1_signs_solve(q, enough)) return;
     double k = (double)q->size, t, miss;
-    bool leaps = q->parts > 1;
+    bool leaps = q->parts == 2; /* joint columns that look alike have many minima: they stray */
     int64_t most = (int64_t)(CSREC_RESTRICTED_WORK / (k * k + 1.0)), since = 0;
     if (most < STEPS_LEAST) most = STEPS_LEAST;
     if (most > STEPS_MOST) most = STEPS_MOST;
