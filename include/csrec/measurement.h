@@ -142,8 +142,8 @@ typedef struct csrec_coils_options {
 /* Sensitivities of coils [channels][shape][2] from the largest box around frequency 0 of which all
  * is measured, by ESPIRiT (Uecker et al. 2014, Magnetic Resonance in Medicine 71). The measurement
  * is through fourier without coils, and y has a channel for each; or through nufft: the middle is
- * then brought to the grid by least squares, and what they leave tells sigma. The squares of an entry's
- * sensitivities sum to 1, or 0 where nothing was seen; the phase is that of the strongest
+ * then brought to the grid by least squares, and what they leave tells sigma. The squares of an
+ * entry's sensitivities sum to 1, or 0 where nothing was seen; the phase is that of the strongest
  * combination of coils. sigma: NULL, or receives the standard deviation of the noise of each part
  * of y, by the eigenvalues of windows below those of signal; 0: they do not tell. coils may be NULL
  * then. The measurement gets them as through->coils and n_coils, with channels = 1.
