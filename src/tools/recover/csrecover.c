@@ -159,8 +159,7 @@ static const cli_option options[] = {
     {"interval", 0, CLI_REAL, "P",
      "With --uncertainty: write half of the width of an interval that has the true value at P "
      "percent of the values, 90 say, instead of the expected error; inf where nothing is promised.",
-     CLI_AT(interval), .low = 0.1, .high = 99.9,
-     .brief = "of uncertainty: intervals of P percent"},
+     CLI_AT(interval), .low = 0.1, .high = 99.9, .brief = "of uncertainty: intervals of P percent"},
     {"info", 'i', CLI_FLAG, NULL, "Describe the measurement file and stop.", CLI_AT(info),
      .effect = CLI_ON_OUTPUTS, .group = CLI_REPORTS, .brief = "describe INPUT and stop"},
     {"reference", 'r', CLI_READ, "FILE",
