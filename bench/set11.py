@@ -6,6 +6,7 @@ all (blocks), as of Set11; and frequencies on pseudo-radial lines (radial), as o
 the pictures, and for radial the masks, mask-*.png with frequency 0 in the middle and white where it is
 measured; neither is part of csrecover. Needs NumPy, cffi and Pillow."""
 import concurrent.futures
+import json
 import multiprocessing
 import time
 from pathlib import Path
@@ -68,6 +69,7 @@ def task(build, path, operator, rate, preset, backend, mask):
     seconds = clock() - begin
     found = np.clip(found, 0, 255)
     row = {"picture": path.stem, "operator": operator, "rate": rate, "preset": preset,
+           "backend": backend,
            "psnr": cs.psnr(found, truth, 255.0), "ssim": cs.ssim(found, truth, 255.0),
            "seconds": seconds}
     if operator == "blocks":
@@ -100,17 +102,21 @@ def main():
         rates=([0.04, 0.10, 0.25, 0.50], "shares of rows; radial: of the masks"),
         presets=(["fast", "balanced", "best", "max"], "fast, balanced, best, max"),
         jobs=(1, "pictures at once, each on one core"),
-        backend=("cpu", "cpu, or cuda: then seconds are by the clock, and those of --jobs add up"))
+        backend=("cpu", "cpu, or cuda: then seconds are by the clock, beside those of --jobs"),
+        add=(False, "to the rows of --json, in place of those of these presets"))
     if not arguments.folder:
         raise SystemExit("set11.py: --folder is missing; give a folder of pictures")
-    todo, rows = list(cases(arguments)), []
+    todo, rows, old = list(cases(arguments)), [], []
+    if arguments.add:
+        old = [row for row in json.loads(Path(arguments.json).read_text(encoding="ascii"))["rows"]
+               if row["preset"] not in arguments.presets]
     with concurrent.futures.ProcessPoolExecutor(
             arguments.jobs, multiprocessing.get_context("spawn")) as pool:
         for row in pool.map(task, *zip(*todo)):
             rows.append(row)
             print(f"{len(rows)}/{len(todo)} " + " ".join(
                 f"{v:.3f}" if isinstance(v, float) else v for v in row.values()), flush=True)
-    common.save(arguments, backend=arguments.backend, rows=rows)
+    common.save(arguments, rows=old + rows)
 
 
 if __name__ == "__main__":

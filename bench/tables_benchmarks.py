@@ -9,7 +9,7 @@ MOST = 12  # pictures that have a row each
 def _of(data, operator):
     """Rows of the operator; presets, rates; means by both."""
     rows = [r for r in data["rows"] if r["operator"] == operator]
-    keys = [key for key in rows[0] if key not in ("picture", "operator", "rate", "preset")]
+    keys = [key for key in rows[0] if key not in ("picture", "operator", "rate", "preset", "backend")]
     mean = {(m["preset"], m["rate"]): m for m in means(rows, ("preset", "rate"), keys)}
     return rows, list(dict.fromkeys(p for p, _ in mean)), sorted({r for _, r in mean}), mean
 
@@ -32,9 +32,10 @@ def _quality(data, operator, run):
     if len(each) <= MOST:
         tables.append(table((f"`{presets[-1]}`", *heads),
                             [(name, *cells(found)) for name, found in each.items()]))
-    seconds = "by the clock" if data["backend"] == "cuda" else "on a core"
+    on_gpu = list(dict.fromkeys(f"`{r['preset']}`" for r in rows if r["backend"] == "cuda"))
+    told = f"; of {', '.join(on_gpu)} by the clock on a GPU that other pictures share" if on_gpu else ""
     return "\n\n".join(tables) + (
-        f"\n\nPSNR in dB / SSIM (Gaussian window); seconds a picture {seconds}, at the costliest "
+        f"\n\nPSNR in dB / SSIM (Gaussian window); seconds a picture on a core{told}, at the costliest "
         f"rate. {named(data['machine'])}; bench/run.sh {run} --folder FOLDER.")
 
 
