@@ -36,8 +36,7 @@ void csrec_follow_signal(const csrec_run *run, int64_t iteration, bool last, dou
                          double whole, void *context) {
     csrec_record *record = context;
     if (last || csrec_record_wants(record, iteration))
-        csrec_record_add(record, iteration, energy, csrec_record_whole(record, whole),
-                         signal_error(run, record));
+        csrec_record_add(record, iteration, energy, whole, signal_error(run, record));
 }
 
 /* State for filling the rows of a grid during a pursuit. */

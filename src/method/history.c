@@ -41,7 +41,6 @@ struct csrec_history {
     const csrec_measurement *measurement; /* during the recovery */
     double unit, scale; /* of the measurement's values and of those recorded now, in the truth's */
     int64_t entries;
-    const double *layer;
     csrec_record **records; /* by track, then channel, once the recovery has ended */
     int n_records;
     track *tracks;
@@ -77,7 +76,6 @@ static void clear(csrec_history *h) {
     free(h->records);
     h->measurement = NULL;
     h->entries = 0;
-    h->layer = NULL;
     h->records = NULL;
     h->n_records = 0;
     h->levels = 0;
@@ -219,21 +217,7 @@ bool csrec_record_has_truth(const csrec_record *record) {
 double csrec_record_truth(const csrec_record *record, int64_t place) {
     const csrec_history *h = record->history;
     int64_t at = place * h->measurement->channels + record->channel;
-    return csrec_in_unit(h->truth[at], record->scale) - (h->layer ? h->layer[at] : 0.0);
-}
-
-void csrec_history_layer(csrec_history *h, const double *layer) {
-    if (h) h->layer = layer;
-}
-
-double csrec_record_whole(const csrec_record *record, double whole) {
-    const csrec_history *h = record->history;
-    const csrec_measurement *m = h->measurement;
-    if (!h->layer) return whole;
-    whole = 0.0;
-    for (int64_t i = record->channel; i < m->n * m->channels; i += m->channels)
-        whole += m->y[i] * m->y[i];
-    return whole;
+    return csrec_in_unit(h->truth[at], record->scale);
 }
 
 void csrec_history_atoms(csrec_history *h, int levels, const csrec_atoms *atoms) {

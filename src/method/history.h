@@ -79,18 +79,10 @@ void csrec_record_signal(csrec_record *record, int64_t iteration, const double *
 /* Sum of squared differences of a whole signal to the truth; NaN without one. */
 double csrec_record_error(const csrec_record *record, const double *signal);
 
-/* Entries of the signal; the truth at an entry of the record's channel, minus the layer;
- * has_truth: there is one. */
+/* Entries of the signal; the truth at an entry of the record's channel; has_truth: there is one. */
 int64_t csrec_record_entries(const csrec_record *record);
 bool csrec_record_has_truth(const csrec_record *record);
 double csrec_record_truth(const csrec_record *record, int64_t entry);
-
-/* While the layer [entries * channels] is not NULL, solvers' results are added to it: errors and
- * ||y|| refer to the sum. */
-void csrec_history_layer(csrec_history *history, const double *layer);
-
-/* ||y||^2 of the record's channel in the recovery's input; `whole`: the same as a solver saw it. */
-double csrec_record_whole(const csrec_record *record, double whole);
 
 /* Counts atoms by level. Not thread-safe. */
 void csrec_history_atoms(csrec_history *history, int levels, const csrec_atoms *atoms);
