@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
-typedef struct csrec_comm csrec_comm;   /* comm.h */
-typedef struct csrec_model csrec_model; /* learn.h */
+typedef struct csrec_comm csrec_comm;     /* comm.h */
+typedef struct csrec_model csrec_model;   /* learn.h */
+typedef struct csrec_priors csrec_priors; /* net.h */
 
 /* ------------------------------------------------------------------ options and reports ------- */
 
@@ -56,6 +57,7 @@ typedef struct csrec_recover_options {
     bool labels;             /* y are classes, see "label maps" below */
     const char *substitute;  /* set by presets: the method in place of one whose learned prior is
                                 not installed; NULL: none (csrec_doubt_prior) */
+    csrec_priors *priors;    /* NULL, or keeps learned priors loaded for the next recovery */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
