@@ -44,6 +44,7 @@ typedef struct estimator {
     csrec_recover_options options; /* of glances */
     csrec_setting settings[2 * CSREC_PARAMETERS_MOST];
     double excess;
+    bool cheaper; /* the settings differ from those of the recovery */
     double share; /* of a fold's samples that is left out */
     int64_t hidden;
     const double *deviation;               /* [m->n * channels] */
@@ -117,11 +118,12 @@ static void glance_show(const estimator *e, const int64_t *origin, int fold, gla
     }
 }
 
-static csrec_status glance_run(const estimator *e, glance *g, csrec_error *error) {
+static csrec_status glance_run(const estimator *e, glance *g, csrec_recover_report *report,
+                               csrec_error *error) {
     if (e->m->guides && !g->m.guides) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     g->variance[0] = -1.0;
     csrec_status status =
-        csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, NULL, error);
+        csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, report, error);
     return status || g->variance[0] >= 0.0
                ? status
                : csrec_variance_guess(&g->m, g->signal, g->noise, g->variance, error);
@@ -174,7 +176,7 @@ static csrec_status run_fold(estimator *e, int fold, csrec_error *error) {
     csrec_status status = glance_create(e->m, &window, &g, error);
     if (!status) glance_show(e, origin, fold, &g);
     if (!status && g.m.n > 0) {
-        status = glance_run(e, &g, error);
+        status = glance_run(e, &g, NULL, error);
         if (!status) add_fold(e, &g, origin);
     }
     glance_clear(&g);
@@ -221,12 +223,13 @@ static double sampled_square(const estimator *e) {
 /* ------------------------------------------------------------------ the map */
 
 /* Of all entries, from all samples. */
-static csrec_status glance_whole(const estimator *e, glance *g, csrec_error *error) {
+static csrec_status glance_whole(const estimator *e, glance *g, csrec_recover_report *report,
+                                 csrec_error *error) {
     static const int64_t origin[CSREC_DIMS_MAX] = {0};
     csrec_status status = glance_create(e->m, &e->m->shape, g, error);
     if (status) return status;
     glance_show(e, origin, WHOLE, g);
-    return glance_run(e, g, error);
+    return glance_run(e, g, report, error);
 }
 
 /* squares: means where there is no sample, and at samples. */
@@ -234,7 +237,7 @@ static csrec_status fill_map(const estimator *e, const double squares[2], double
                              csrec_error *error) {
     glance g;
     double k = factor(e), sum[2] = {0.0, 0.0}, count[2] = {0.0, 0.0}, scale[2];
-    csrec_status status = glance_whole(e, &g, error);
+    csrec_status status = glance_whole(e, &g, NULL, error);
     for (int64_t i = 0; i < g.values && !status; i++) {
         double d = e->signal[i] - g.signal[i], cheap = k * g.variance[i];
         int sampled = g.state[i / g.m.channels] != UNKNOWN;
@@ -286,11 +289,17 @@ static csrec_status prepare(estimator *e, const csrec_recover_options *options,
     if (status || !method->cheap_settings) return status;
     e->excess = method->excess;
     e->options.seconds = 0.0;
+    e->cheaper = plan.options.seconds > 0.0;
     int n = 0;
     for (; n < plan.options.solve.n_settings && n < CSREC_PARAMETERS_MOST; n++)
         e->settings[n] = plan.options.solve.settings[n];
-    for (int k = 0; method->cheap_settings[k].name && k < CSREC_PARAMETERS_MOST; k++)
-        e->settings[n++] = method->cheap_settings[k];
+    for (int k = 0; method->cheap_settings[k].name && k < CSREC_PARAMETERS_MOST; k++) {
+        const csrec_setting *cheap = &method->cheap_settings[k];
+        const double usual = csrec_param_find(method->params, cheap->name)->value;
+        e->cheaper |= csrec_setting_value(&plan.options.solve, CSREC_OF_METHOD, cheap->name,
+                                          usual) != cheap->value;
+        e->settings[n++] = *cheap;
+    }
     e->options.solve.settings = e->settings;
     e->options.solve.n_settings = n;
     return CSREC_OK;
@@ -302,6 +311,10 @@ typedef struct uncertainty_job {
     double *map, *density;  /* NULL: not wanted */
     double squares, values; /* expected, of so many */
     int64_t entries;
+    const csrec_measurement *all; /* of csrec_recover_expecting, as the following */
+    double *result;               /* NULL: not wanted */
+    csrec_recover_report *report;
+    int wanted, made;
 } uncertainty_job;
 
 /* Samples in units in which channels are alike (csrec_units_of), unit [channels], from the pool. */
@@ -394,6 +407,19 @@ static void see(glance *g) {
         g->variance[i] *= pow(csrec_rendered_slope(fmax(g->signal[i], 0.0) / unit) / unit, 2.0);
 }
 
+/* Whether the recovery of the estimator is that of csrec_recover: the same samples, in the same
+ * units and with the same noise, by the same settings. */
+static bool is_recovery(const estimator *e, const csrec_measurement *all,
+                        const csrec_measurement *part) {
+    const csrec_measurement *m = e->m;
+    const size_t values = (size_t)(m->n * m->channels);
+    const bool noise = all->rays || all->deviation;
+    return !e->cheaper && e->options.curve == CSREC_CURVE_NONE && m->y == part->y &&
+           part->channels == all->channels && part->n == all->n &&
+           (!noise || (all->deviation &&
+                       memcmp(all->deviation, m->deviation, values * sizeof *m->deviation) == 0));
+}
+
 /* A csrec_group_fn: adds the squares. */
 static csrec_status add_density(void *context, const csrec_groups *groups, int64_t k,
                                 const csrec_measurement *part, const int64_t *sample,
@@ -408,8 +434,13 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     csrec_status status = make_alike(part, &pool, &alike, &unit, error);
     if (!status) status = find_noise(&e, &alike, &pool, error);
     if (!status) status = prepare(&e, j->options, error);
-    if (!status) status = glance_whole(&e, &g, error);
-    if (!status) see(&g);
+    const bool both = !status && j->result && is_recovery(&e, j->all, part);
+    if (!status && (both || j->wanted & CSREC_MAKES_DENSITY)) {
+        status = glance_whole(&e, &g, j->report, error);
+        if (both && !status) memcpy(j->result, g.signal, (size_t)g.values * sizeof *g.signal);
+        if (!status) j->made |= CSREC_MAKES_DENSITY | (both ? CSREC_MAKES_SIGNAL : 0);
+        if (!status) see(&g);
+    }
     for (int64_t i = 0; i < g.values && !status; i++)
         if (g.state[i / part->channels] != KEPT) j->density[i / part->channels] += g.variance[i];
     glance_clear(&g);
@@ -417,15 +448,33 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     return status;
 }
 
-csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
-                                       const csrec_recover_options *options, double *density,
-                                       csrec_error *error) {
-    uncertainty_job j = {.options = options, .density = density};
+csrec_status csrec_recover_expecting(const csrec_measurement *measurement,
+                                     const csrec_recover_options *options, int *made,
+                                     double *signal, double *density, csrec_recover_report *report,
+                                     csrec_error *error) {
+    uncertainty_job j = {.options = options,
+                         .density = density,
+                         .result = signal,
+                         .report = report,
+                         .all = measurement,
+                         .wanted = *made};
     csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
     memset(density, 0, (size_t)j.entries * sizeof *density);
     status = csrec_groups_each(measurement, add_density, &j, error);
     for (int64_t i = 0; i < j.entries && !status; i++) density[i] = sqrt(density[i]);
+    if (!status && *made & ~j.made & CSREC_MAKES_SIGNAL) {
+        status = csrec_recover(measurement, options, signal, NULL, report, error);
+        j.made |= CSREC_MAKES_SIGNAL;
+    }
+    if (!status) *made = j.made;
     return status;
+}
+
+csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
+                                       const csrec_recover_options *options, double *density,
+                                       csrec_error *error) {
+    int made = CSREC_MAKES_DENSITY;
+    return csrec_recover_expecting(measurement, options, &made, NULL, density, NULL, error);
 }
