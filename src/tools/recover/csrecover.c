@@ -2,11 +2,13 @@
 /* csrecover.c - recovers whole signals from measurement files. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 #include "recover.h"
+#include "serve.h"
 
 typedef cli_recover_arguments arguments;
 
@@ -303,6 +305,7 @@ int main(int argc, char **argv) {
     mallopt(M_MMAP_THRESHOLD,
             1 << 20); /* return large blocks to the system as soon as they are freed */
 #endif
+    if (argc > 1 && strcmp(argv[1], "serve") == 0) return cli_serve(argc - 1, argv + 1);
     request.prior = &prior;
     request.words = argv;
     request.n_words = argc;
