@@ -15,6 +15,9 @@ import sys
 import tempfile
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from npy import npy as plain, read_npy  # noqa: E402
+
 TOOL = os.path.join(sys.argv[1], "csrecover")
 SEED = int(os.environ.get("CSREC_TEST_SEED", time.time_ns()))
 print(f"CSREC_TEST_SEED={SEED}", flush=True)
@@ -24,13 +27,8 @@ TRUTH = [float((y * 7 + x * 3) % 40 + (60 if (y - 9) ** 2 + (x - 8) ** 2 < 30 el
          for y in range(24) for x in range(20)]
 
 
-def npy(values, code="d", shape=None):
-    shape = [len(values)] if shape is None else shape
-    text = "{'descr': '<%s', 'fortran_order': False, 'shape': (%s), }" % (
-        {"d": "f8", "q": "i8"}[code], "".join(f"{n}, " for n in shape))
-    text += " " * (-(len(text) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\0" + struct.pack("<H", len(text)) + text.encode() + \
-        struct.pack(f"<{len(values)}{code}", *values)
+def npy(values, code="d"):
+    return plain(values, [len(values)], {"d": "<f8", "q": "<i8"}[code])
 
 
 def values_of(data):
@@ -70,8 +68,9 @@ class Client:
 
 def open_socket(path):
     link = socket.socket(socket.AF_UNIX)
+    while link.connect_ex(path):  # too many wait
+        time.sleep(0.05)
     link.settimeout(300)
-    link.connect(path)
     return link
 
 
@@ -81,7 +80,7 @@ def connect(path):
 
 
 def results(client, folder):
-    """A round, whose picture is that of the tool, to the bit."""
+    """Rounds, whose picture is that of the tool, to the bit."""
     line, _ = client.ask("open", shape=SHAPE, sigma=0, quality="balanced", id=[1, "a"])
     assert line["id"] == [1, "a"]
     found = client.ask("next", count=90, seed=5)[1]["positions"]
@@ -89,7 +88,7 @@ def results(client, folder):
     assert client.add(found[0])[0]["left"] == 0
     more = client.ask("next", count=20, tile=[1, 20])[1]["positions"][0]
     assert len({at // 20 for at in more}) == 1 and not set(more) & set(found[0])
-    line, _ = client.ask("add", [("positions", npy([3, 3, 4], "q")), ("values", npy([1, 2, float("nan")]))])
+    line, _ = client.ask("add", [("positions", npy([3, 4], "q")), ("values", npy([1, float("nan")]))])
     assert line["left"] == 1
     picture = client.ask("picture")[1]["picture"]
     assert picture[1] == tuple(SHAPE)
@@ -98,7 +97,7 @@ def results(client, folder):
     rms = client.ask("expected")[0]["rms"]
     assert 0 < rms < 100
     client.ask("close")
-    client.ask("open", shape=SHAPE, method="smooth", settings={"order": 2} if False else {})
+    client.ask("open", shape=SHAPE, method="smooth")
     client.refused("nothing is measured", "picture")
     client.ask("load", path=scan)
     client.ask("picture")
@@ -110,20 +109,14 @@ def results(client, folder):
 
 def same_as_tool(picture, scan, out):
     subprocess.run([TOOL, scan, "-o", out, "-q"], check=True)
-    with open(out, "rb") as file:
-        data = file.read()
-    size = 10 + struct.unpack("<H", data[8:10])[0]
-    made = struct.unpack(f"<{len(picture)}d", data[size:size + 8 * len(picture)])
-    # a pixel was measured twice: the file tells it by rays, the session has their mean
-    assert max(abs(a - b) for a, b in zip(made, picture)) < 60.0
+    assert list(read_npy(out)[2]) == picture
 
 
-MISTAKES = (("unknown", "opne", (), {}), ("do: must be", None, (), {}),
+MISTAKES = (("do: must be", "opne", (), {}), ("do: must be", None, (), {}),
             ("shape", "open", (), {}), ("shape", "open", (), {"shape": [0, 3]}),
             ("limit", "open", (), {"shape": [1 << 20, 1 << 20]}),
             ("field 'sahpe'", "open", (), {"sahpe": [3, 3]}),
             ("quality", "open", (), {"shape": [9], "quality": "great"}),
-            ("method", "open", (), {"shape": [9], "method": "nothing"}) if False else
             ("settings", "open", (), {"shape": [9], "settings": {"x": "y"}}),
             ("no session", "picture", (), {}),
             ("unknown here", "open", (("wrong", npy([1.0])),), {"shape": [9]}),
@@ -132,7 +125,7 @@ MISTAKES = (("unknown", "opne", (), {}), ("do: must be", None, (), {}),
 
 def mistakes(client):
     for words, what, arrays, fields in MISTAKES:
-        client.refused(words if what != "opne" else "do: must be", what, arrays, **fields)
+        client.refused(words, what, arrays, **fields)
     client.ask("open", shape=[9], method="smooth")
     for words, what, arrays, fields in (
             ("close it first", "open", (), {"shape": [9]}),
@@ -162,10 +155,13 @@ def nonsense(path):
         file.flush()
         line = json.loads(file.readline())
         assert not line["ok"] and line["error"], line
-        assert file.read() == b""
+        try:
+            assert file.read() == b""
+        except ConnectionResetError:
+            pass  # of bytes that nobody read
 
 
-def killed(path, folder):
+def killed(path):
     """Clients that end within a message, or do not take the answer."""
     whole = json.dumps({"do": "open", "shape": SHAPE, "arrays": []}).encode() + b"\n"
     at = npy(list(range(0, 480, 5)), "q")
@@ -191,45 +187,39 @@ def slow(path):
     assert not line["ok"] and "too long" in line["error"]
 
 
-def by_stdin(folder):
-    with subprocess.Popen([TOOL, "serve", "-t", "1"], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE) as server:
-        same_as_tool(*results(Client(server.stdout, server.stdin), folder))
-        mistakes(Client(server.stdout, server.stdin))
-        server.stdin.close()
-        assert server.wait(300) == 0
+def by_stdin(server, folder):
+    same_as_tool(*results(Client(server.stdout, server.stdin), folder))
+    mistakes(Client(server.stdout, server.stdin))
+    server.stdin.close()
+    assert server.wait(300) == 0
 
 
-def by_socket(folder):
-    path = os.path.join(folder, "socket")
-    command = [TOOL, "serve", "--socket", path, "-t", "1", "--clients", "3", "--timeout", "2"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as server:
-        assert b"listens" in server.stderr.readline()
-        mode = os.stat(path).st_mode
-        assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o600
-        assert subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 1
-        steady = connect(path)
-        steady.ask("open", shape=SHAPE)
-        steady.add(list(range(0, 480, 7)))
-        before = steady.ask("picture")[1]
-        nonsense(path)
-        slow(path)
-        killed(path, folder)
-        for _ in range(600):  # until those killed are gone
-            others = [connect(path), connect(path)]
-            others[0].send("close")
-            others[1].send("close")
-            if all(other.answer()[0]["ok"] for other in others):
-                break
-            time.sleep(0.5)
-        crowd = connect(path)
-        assert "too many" in crowd.answer()[0]["error"]
-        mistakes(others[0])
-        assert steady.ask("picture")[1] == before
-        steady.add([1, 2])
-        assert steady.ask("picture")[1] != before
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(300) == 143 and not os.path.exists(path)
+def by_socket(server, path, command):
+    assert b"listens" in server.stderr.readline()
+    mode = os.stat(path).st_mode
+    assert stat.S_ISSOCK(mode) and stat.S_IMODE(mode) == 0o600
+    assert subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 1
+    steady = connect(path)
+    steady.ask("open", shape=SHAPE)
+    steady.add(list(range(0, 480, 7)))
+    before = steady.ask("picture")[1]
+    nonsense(path)
+    slow(path)
+    killed(path)
+    others = []
+    while len(others) < 7:  # until those killed are gone
+        others.append(connect(path))
+        others[-1].send("close")
+        if not others[-1].answer()[0]["ok"]:
+            del others[-1]
+            time.sleep(0.2)
+    assert "too many" in connect(path).answer()[0]["error"]
+    mistakes(others[0])
+    assert steady.ask("picture")[1] == before
+    steady.add([1, 2])
+    assert steady.ask("picture")[1] != before
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(300) == 143 and not os.path.exists(path)
 
 
 def main():
@@ -239,8 +229,16 @@ def main():
         return 77
     assert found.returncode == 0 and found.stdout == b""
     with tempfile.TemporaryDirectory() as folder:
-        by_stdin(folder)
-        by_socket(folder)
+        path = os.path.join(folder, "socket")
+        command = [TOOL, "serve", path, "-t", "1", "--clients", "8", "--timeout", "2"]
+        for run, *more in ((by_stdin, folder), (by_socket, path, command)):
+            words = command if run == by_socket else [TOOL, "serve", "-t", "1"]
+            with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as server:
+                try:
+                    run(server, *more)
+                finally:
+                    server.kill()
     return 0
 
 

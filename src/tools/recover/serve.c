@@ -27,10 +27,6 @@ typedef struct arguments {
 } arguments;
 
 static const cli_option options[] = {
-    {"socket", 's', CLI_TEXT, "PATH",
-     "Listen on a Unix socket of this name, which only its owner may use (mode 0600). Without: one "
-     "client on stdin and stdout.",
-     CLI_AT(socket), .brief = "listen on this Unix socket"},
     {"clients", 0, CLI_INTEGER, "N", "Clients at a time, with a session each (default 8).",
      CLI_AT(clients), .low = 1, .high = 1000, .group = "Limits"},
     {"entries", 0, CLI_INTEGER, "N", "Values (entries times channels) of a session (default 2^24).",
@@ -54,8 +50,11 @@ static const cli_tool tool = {
     .name = "csrecover serve",
     .brief = "Keeps sessions of measuring for programs in any language: samples are added, "
              "pictures and the next positions asked for, without a start of a process between.",
-    .synopsis = "[--socket PATH] [OPTION...]",
+    .synopsis = "[SOCKET] [OPTION...]",
     .details =
+        "SOCKET is the name of a Unix socket to listen on, which only its owner may use (mode "
+        "0600). "
+        "Without it there is one client, on stdin and stdout.\n"
         "A message is a line of JSON, as {\"do\":\"add\",\"arrays\":[[\"positions\",928],"
         "[\"values\",928]]}, and as many bytes of .npy for each of its arrays. Every message is "
         "answered by one: {\"ok\":true,...} with arrays in the same way, or "
@@ -63,9 +62,11 @@ static const cli_tool tool = {
         "A client has one session, which ends with it. A message that cannot be told from what "
         "follows it, or that takes too long, is answered, and ends the client.\n"
         "Exit code: 0 stdin has ended, 1 failure, 2 wrong usage, 130 interrupted (143 by SIGTERM).",
-    .examples = "csrecover serve --socket /run/user/1000/csrecover",
+    .examples = "csrecover serve /run/user/1000/csrecover",
     CLI_OPTIONS(options),
-    .defaults = &defaults};
+    .defaults = &defaults,
+    .operand = offsetof(arguments, socket),
+    .optional = true};
 
 #ifdef CSREC_HAS_JSON
 
@@ -219,21 +220,20 @@ static bool clear_stale(const struct sockaddr_un *name) {
 }
 
 static int listen_on(const char *path, int *file) {
-    enum { WAITING = 16 };
+    enum { WAITING = 128 };
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof name.sun_path)
-        return cli_usage(&tool, "--socket %s: longer than %zu letters; name a shorter path", path,
+        return cli_usage(&tool, "%s: longer than %zu letters; name a shorter path", path,
                          sizeof name.sun_path - 1);
     strcpy(name.sun_path, path);
     if (!clear_stale(&name))
-        return cli_failure(&tool, "--socket %s: is there already; end its server, or name another",
-                           path);
+        return cli_failure(&tool, "%s: is there already; end its server, or name another", path);
     *file = socket(AF_UNIX, SOCK_STREAM, 0);
     const mode_t before = umask(0177);
     const bool bound = *file >= 0 && bind(*file, (struct sockaddr *)&name, sizeof name) == 0;
     umask(before);
     if (bound && listen(*file, WAITING) == 0) return CLI_CONTINUE;
-    return cli_failure(&tool, "--socket %s: %s", path, strerror(errno));
+    return cli_failure(&tool, "%s: %s", path, strerror(errno));
 }
 
 static int serve_socket(server *s) {
