@@ -55,8 +55,8 @@ class Session:
     ...     for _ in range(3):
     ...         at = session.next(200)
     ...         left = session.add(at, image.flat[at])
-    ...     found = session.picture()
-    >>> found.shape, len(session.samples.y)
+    ...     found, count = session.picture(), len(session.samples.y)
+    >>> found.shape, count
     ((64, 64), 600)
     """
 
