@@ -272,6 +272,8 @@ static const cli_tool tool = {
         "Ctrl-C or SIGTERM stops the recovery and writes the best result so far, with a date "
         "before that of the input, so that --resume and make repeat it. A second signal ends the "
         "program at once.\n"
+        "csrecover serve keeps sessions of measuring for other programs: see csrecover serve "
+        "--help.\n"
         "Exit code: 0 done, 1 failure of any input, 2 wrong usage, 130 interrupted (143 by "
         "SIGTERM, 129 by SIGHUP), with the best result so far written.",
     .examples = "csrecover scan.npz -o recovered.png\n"
