@@ -67,6 +67,8 @@ class Session:
         known = inspect.signature(options_of).parameters
         settings({key: value for key, value in options.items() if key not in known}, Session, options_of)
         self._shape, self._channels = as_tuple(shape), whole(channels, "channels")
+        if self._channels < 1:
+            raise ArgumentError(f"channels = {channels}; must be 1 or more")
         self._rays, self._watch, self._lock = flag(rays, "rays"), Watch(callback), RLock()
         self._form = (*self._shape, *([self._channels] if self._channels != 1 else []))
         made, keep = ffi.new("csrec_session_options *"), []

@@ -56,6 +56,8 @@ def test_nothing_is_lost(rng, tmp_path):
             session.add(*wrong)
     with pytest.raises(cs.ArgumentError, match="rays"):
         session.add([0], [1.0], rays=2)
+    with pytest.raises(cs.ArgumentError, match="channels"):
+        cs.Session((4, 4), channels=0)
     with pytest.raises(cs.UnknownArgumentError):
         cs.Session((4, 4), qualty="fast")
     assert len(session.samples.y) == 97 and not np.isin(at[:3], session.samples.index).any()
