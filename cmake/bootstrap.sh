@@ -6,7 +6,7 @@ CSREC_LIBRARIES='libpng:1.6.30:libpng-dev zlib:1.2.11:zlib1g-dev libzip:1.7:libz
     openblas:0.3.20:libopenblas-dev'
 # Of any version: an older one than a format needs leaves that format out.
 CSREC_FORMAT_LIBRARIES='libjpeg:0:libjpeg-dev libtiff-4:0:libtiff-dev cfitsio:0:libcfitsio-dev
-    OpenEXR:0:libopenexr-dev hdf5:0:libhdf5-dev fftw3:0:libfftw3-dev'
+    OpenEXR:0:libopenexr-dev hdf5:0:libhdf5-dev fftw3:0:libfftw3-dev jansson:0:libjansson-dev'
 CSREC_MPI_LIBRARIES='ompi-c:3:libopenmpi-dev mpich:3:libmpich-dev'
 CSREC_TEST_LIBRARIES='cmocka:1.1.5:libcmocka-dev'
 CSREC_CMAKE=3.25

@@ -15,6 +15,7 @@ set(CSREC_PACKAGES
     "libopenexr-dev openexr-devel openexr"
     "libhdf5-dev hdf5-devel hdf5"
     "libfftw3-dev fftw-devel fftw"
+    "libjansson-dev jansson-devel jansson"
     "libopenmpi-dev openmpi-devel open-mpi"
     "libcmocka-dev libcmocka-devel cmocka")
 

@@ -9,7 +9,7 @@ enum { ENTRIES_MAX = 1 << 18 };
 static void try_array(const uint8_t *data, size_t size) {
     csrec_error error = {""};
     csrec_array array;
-    csrec_status status = csrec_npy_parse(data, size, "fuzz", &array, &error);
+    csrec_status status = csrec_array_parse(data, size, "fuzz", &array, &error);
     if (status) {
         fuzz_check_refusal(status, &error);
         return;

@@ -41,12 +41,14 @@ tiff tiff 1 20000
 fits fits 1 20000
 exr exr 1 20000
 bart bart 1 20000
-hdf5 hdf5 1 20000"
+hdf5 hdf5 1 20000
+serve serve 1 20000"
 pkg-config --exists 'libjpeg >= 2.0' 'libjpeg < 6' || all=$(grep -v '^jpeg ' <<<"$all")
 pkg-config --atleast-version=4.5 libtiff-4 || all=$(grep -v '^tiff ' <<<"$all")
 pkg-config --atleast-version=4.2 cfitsio || all=$(grep -v '^fits ' <<<"$all")
 pkg-config --atleast-version=3.1 OpenEXR || all=$(grep -v '^exr ' <<<"$all")
 pkg-config --atleast-version=1.10.7 hdf5 || all=$(grep -v '^hdf5 ' <<<"$all")
+pkg-config --atleast-version=2.12 jansson || all=$(grep -v '^serve ' <<<"$all")
 tried=$all
 [ -n "$long" ] || tried=$(grep -v '^hdf5 ' <<<"$all") # libhdf5 1.10 itself has findings
 chosen=${1:+$(for name in "$@"; do grep "^$name " <<<"$all"; done)}

@@ -37,6 +37,7 @@
 #include "csrec/learn.h"
 #include "csrec/recover.h"
 #include "csrec/sequence.h"
+#include "csrec/session.h"
 #include "csrec/adaptive.h"
 #include "csrec/method.h"
 #include "csrec/slabs.h"

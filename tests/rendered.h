@@ -78,7 +78,8 @@ static inline double tone_of(double c) {
 static inline void open_rendered(const csrec_model *model, int64_t h, int64_t w,
                                  csrec_rendered *r) {
     const csrec_net_options options = {.threads = 2};
-    assert_well(csrec_rendered_create(model, &csrec_context_cpu, &options, h, w, r, &told));
+    assert_well(csrec_rendered_create(&(csrec_prior_from){.model = model}, &csrec_context_cpu,
+                                      &options, h, w, r, &told));
 }
 
 static inline void expect_near(double got, double wanted, double tolerance, const char *what,

@@ -252,7 +252,8 @@ static seen planes_by_definition(const csrec_beside_window *win, int64_t h, int6
 
 static void open_beside(const csrec_model *model, int64_t h, int64_t w, csrec_beside *b) {
     const csrec_net_options options = {.threads = 2};
-    assert_well(csrec_beside_create(model, true, 0, &csrec_context_cpu, &options, h, w, b, &told));
+    assert_well(csrec_beside_create(&(csrec_prior_from){.model = model}, true, 0,
+                                    &csrec_context_cpu, &options, h, w, b, &told));
 }
 
 TEST(planes_equal_their_words) {

@@ -158,9 +158,10 @@ TEST(parts_are_small_pictures) {
                               17 + check_below(&seed, 8),
                               19 + check_below(&seed, 8)};
         csrec_beside large, small;
-        assert_well(csrec_beside_create(model, true, 0, &context, &options, H, W, &large, &told));
-        assert_well(csrec_beside_create(model, true, 0, &context, &options, t.rows, t.columns,
-                                        &small, &told));
+        assert_well(csrec_beside_create(&(csrec_prior_from){.model = model}, true, 0, &context,
+                                        &options, H, W, &large, &told));
+        assert_well(csrec_beside_create(&(csrec_prior_from){.model = model}, true, 0, &context,
+                                        &options, t.rows, t.columns, &small, &told));
         check_part(&t, &large, &small);
         csrec_beside_clear(&large);
         csrec_beside_clear(&small);

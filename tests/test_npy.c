@@ -72,7 +72,7 @@ TEST(reads_every_layout) {
                 io_put_le(&b, bits[i], types[type].bytes);
         }
         CLEARED(csrec_array) array;
-        assert_well(csrec_npy_parse(b.data, b.size, "a.npy", &array, &told));
+        assert_well(csrec_array_parse(b.data, b.size, "a.npy", &array, &told));
         assert_int_equal(array.dtype, types[type].dtype);
         assert_int_equal(array.shape.dims, dims);
         assert_int_equal(array.count, count);
@@ -132,7 +132,7 @@ static void refuse(int version, const char *dictionary, size_t data, const char 
     csrec_error error = {""};
     io_npy_raw(&b, version, dictionary);
     for (size_t i = 0; i < data; i++) io_put_le(&b, 0, 1);
-    assert_int_not_equal(csrec_npy_parse(b.data, b.size, "x.npy", &array, &error), CSREC_OK);
+    assert_int_not_equal(csrec_array_parse(b.data, b.size, "x.npy", &array, &error), CSREC_OK);
     io_assert_line(&error, "x.npy", part);
 }
 
@@ -182,7 +182,7 @@ TEST(refuses_every_truncation) {
         OWNED uint8_t *exact = malloc(size + 1); /* its own block: an overrun is seen by ASan */
         memcpy(exact, b.data, size);
         exact = realloc(exact, size ? size : 1);
-        assert_int_not_equal(csrec_npy_parse(exact, size, "t.npy", &array, &error), CSREC_OK);
+        assert_int_not_equal(csrec_array_parse(exact, size, "t.npy", &array, &error), CSREC_OK);
         io_assert_line(&error, "t.npy", "");
         const char *path = io_save("t.npy", b.data, size);
         assert_int_not_equal(csrec_array_read(path, &array, &error), CSREC_OK);

@@ -185,7 +185,8 @@ TEST(wrong_models_are_named) {
     const csrec_net_options options = {.threads = 1};
     ENDS_BY(end_model) csrec_model *gray = draw_model(1);
     CLEARED(csrec_rendered) r;
-    assert_refused(csrec_rendered_create(gray, &csrec_context_cpu, &options, 4, 5, &r, &told),
+    assert_refused(csrec_rendered_create(&(csrec_prior_from){.model = gray}, &csrec_context_cpu,
+                                         &options, 4, 5, &r, &told),
                    CSREC_DATA, "kind net; give one of kind rendered");
 }
 
@@ -193,7 +194,8 @@ TEST(a_prior_that_is_not_installed_is_named) {
     const csrec_net_options options = {.threads = 1};
     CLEARED(csrec_rendered) r;
     const bool there = csrec_prior_installed(CSREC_PRIOR_RENDERED, 0, NULL);
-    assert_refused(csrec_rendered_create(NULL, &csrec_context_cpu, &options, 4, 5, &r, &told),
+    assert_refused(csrec_rendered_create(&(csrec_prior_from){.kept = NULL}, &csrec_context_cpu,
+                                         &options, 4, 5, &r, &told),
                    there ? CSREC_OK : CSREC_FILE, "prior-rendered.npz");
 }
 

@@ -81,6 +81,10 @@ CSREC_API csrec_status csrec_array_read(const char *path, csrec_array *array, cs
 CSREC_API csrec_status csrec_array_write(const char *path, const csrec_array *array,
                                          csrec_error *error);
 
+/* The array of a whole .npy in memory; name: of it, for messages. */
+CSREC_API csrec_status csrec_array_parse(const void *bytes, uint64_t size, const char *name,
+                                         csrec_array *array, csrec_error *error);
+
 /* Reads and writes arrays of NumPy .npz archives. Writing: count in 1..64, distinct names as the
  * keyword arguments of numpy.savez; members are deflated, large float ones stored. path "-" is
  * stdin / stdout. */

@@ -114,6 +114,16 @@ enum { CSREC_PRIOR_BESIDE = 0, CSREC_PRIOR_RENDERED = -1, CSREC_PRIOR_NOISE = -2
  */
 CSREC_API bool csrec_prior_installed(int64_t channels, size_t size, char *path);
 
+/* Keeps installed priors loaded, and networks with their weights ready on their devices, between
+ * the recoveries whose csrec_recover_options.priors it is: then only the first of them reads a
+ * file. Results have the bits that they have without. A network takes about 110 MB on the CPU, and
+ * the results of the largest picture, up to 1 GiB; as many are kept as once ran at a time, for each
+ * prior, device and number of threads. A file that changes is not read again. Thread-safe; destroy
+ * it after the recoveries that use it. */
+typedef struct csrec_priors csrec_priors;
+CSREC_API csrec_status csrec_priors_create(csrec_priors **priors, csrec_error *error);
+CSREC_API void csrec_priors_destroy(csrec_priors *priors);
+
 #ifdef __cplusplus
 }
 #endif

@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
-typedef struct csrec_comm csrec_comm;   /* comm.h */
-typedef struct csrec_model csrec_model; /* learn.h */
+typedef struct csrec_comm csrec_comm;     /* comm.h */
+typedef struct csrec_model csrec_model;   /* learn.h */
+typedef struct csrec_priors csrec_priors; /* net.h */
 
 /* ------------------------------------------------------------------ options and reports ------- */
 
@@ -58,6 +59,7 @@ typedef struct csrec_recover_options {
                                 not installed; NULL: none (csrec_doubt_prior) */
     double interval;         /* percent, below 100: uncertainties are halves of the widths of
                                 intervals, see "expected errors" below; 0: they are errors */
+    csrec_priors *priors;    /* NULL, or keeps learned priors loaded for the next recovery */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */

@@ -66,6 +66,12 @@ CSREC_API csrec_status csrec_sequence_take(csrec_sequence *sequence, double *sig
                                            double *uncertainty, csrec_recover_report *report,
                                            csrec_error *error);
 
+/* The same of the frame pushed last alone, by it and those before it: those that wait are left out,
+ * and the sequence has ended. CSREC_ARGUMENT: there is none. */
+CSREC_API csrec_status csrec_sequence_last(csrec_sequence *sequence, double *signal,
+                                           double *uncertainty, csrec_recover_report *report,
+                                           csrec_error *error);
+
 /* Where to measure the frame that comes next, of which nothing is known yet: positions of the whole
  * frame by csrec_where_next, denser where the frame pushed last, recovered from those before it, is
  * expected to err, and where it differs from the one before, which moves; a share of the density is

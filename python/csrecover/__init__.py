@@ -37,6 +37,7 @@ from ._recover import recover
 from ._rounds import measure_rounds
 from ._sample import positions_of, sample
 from ._sequence import Sequence, sequence
+from ._session import Session
 from ._solve import Solution, solve, synthesize
 from ._tables import backends, bases, methods, solvers
 from ._through import Through, estimate_coils, measure, whiten
@@ -51,7 +52,7 @@ __all__ = [
     "ArgumentError", "Atoms", "Chain", "CsrecError", "DataError", "Dct", "Dense",
     "DeviceError", "Error", "FileError", "FormatError", "Haar", "Mask", "Measurement", "Model", "Operator",
     "OutOfMemoryError", "Pairs", "Placement", "Progress", "RecoverInfo", "RecoveryWarning",
-    "Sequence", "Solution", "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
+    "Sequence", "Session", "Solution", "Sparse", "Stopped", "Through", "Tiles", "Track", "UnknownArgumentError", "UnsupportedError",
     "Wavelet", "backends", "bases", "conv2d",
     "conv2d_backward", "datasets", "doubts", "estimate_coils", "estimate_noise", "find_outliers", "haar_rows",
     "haar_transform", "inpaint", "inpaint_each", "learn_pca", "measure",

@@ -19,16 +19,25 @@ static inline float csrec_half_value(uint16_t bits) {
     return bits & 0x8000 ? -size : size;
 }
 
+/* The nearest such number, ties to even, of less than CSREC_HALF_MOST. */
+static inline float csrec_half_rounded(float value) {
+    const float size = fabsf(value);
+    uint32_t bits;
+    float kept;
+    memcpy(&bits, &size, sizeof bits);
+    bits = (bits + 0xfff + ((bits >> 13) & 1)) & ~UINT32_C(0x1fff);
+    memcpy(&kept, &bits, sizeof kept);
+    /* below 2^-14 multiples of 2^-24, which are those of floats from 1/2 to 1 */
+    if (size < 0x1p-14f) kept = (size + 0.5f) - 0.5f;
+    return copysignf(kept, value);
+}
+
 /* The nearest, ties to even. value is not NaN. */
 static inline uint16_t csrec_half_bits(float value) {
-    uint16_t sign = signbit(value) ? 0x8000 : 0;
-    float size = fabsf(value);
-    if (size >= (float)CSREC_HALF_MOST) return sign | 0x7c00;
-    if (size == 0.0f) return sign; /* frexp gives it the exponent of 1 */
-    int exponent;
-    (void)frexpf(size, &exponent); /* size < 2^exponent */
-    int step = exponent - 11 > -24 ? exponent - 11 : -24;
-    int units = (int)rintf(ldexpf(size, -step)); /* 0 .. 2048 */
-    if (step == -24) return (uint16_t)(sign | units);
-    return (uint16_t)(sign | ((step + 24) * 1024 + units));
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    if (fabsf(value) >= (float)CSREC_HALF_MOST) return sign | 0x7c00;
+    const float size = fabsf(csrec_half_rounded(value)) * 0x1p-112f;
+    uint32_t shifted;
+    memcpy(&shifted, &size, sizeof shifted);
+    return (uint16_t)(sign | shifted >> 13);
 }

@@ -108,8 +108,17 @@ static csrec_status check_axes(const csrec_model_field *field, const csrec_array
     return CSREC_OK;
 }
 
+/* Whether all are finite, and not beyond 16 bits, in one look at each. */
+static bool fit_halves(const csrec_array *array) {
+    const float *v = array->data;
+    int beyond = 0;
+    for (int64_t i = 0; i < array->count; i++) beyond |= !(fabsf(v[i]) < (float)CSREC_HALF_MOST);
+    return !beyond;
+}
+
 static csrec_status check_entries(const csrec_model_field *field, const csrec_array *array,
                                   const char *name, csrec_error *error) {
+    if (array->dtype == CSREC_F32 && !field->sign && fit_halves(array)) return CSREC_OK;
     for (int64_t i = 0; i < array->count; i++) {
         double value = csrec_array_value(array, i);
         if (!isfinite(value))
@@ -170,8 +179,7 @@ void csrec_model_destroy(csrec_model *model) {
 
 float csrec_model_rounded(double value) {
     float single = (float)value;
-    return fabsf(single) < (float)CSREC_HALF_MOST ? csrec_half_value(csrec_half_bits(single))
-                                                  : single;
+    return fabsf(single) < (float)CSREC_HALF_MOST ? csrec_half_rounded(single) : single;
 }
 
 static csrec_status take_array(csrec_model *model, const char *name, const csrec_array *from,

@@ -72,6 +72,14 @@ static csrec_status read_floats(const csrec_npz *npz, const char *name, int64_t 
     return csrec_npz_end(&member, status, error);
 }
 
+/* A block, whose products are exact, to 16 bits; what is too large for them stays. */
+static void scale_block(int64_t n, float scale, float *v) {
+    for (int64_t i = 0; i < n; i++) {
+        const float y = v[i] * scale;
+        v[i] = fabsf(y) < (float)CSREC_HALF_MOST ? csrec_half_rounded(y) : y;
+    }
+}
+
 /* Codes of 8 bits become values: a block of them has a scale in the array "<field>_scale"; where
  * that is 0, the block is the next of "<field>_rest". */
 static csrec_status scale_blocks(const csrec_npz *npz, const char *field, csrec_array *array,
@@ -87,9 +95,15 @@ static csrec_status scale_blocks(const csrec_npz *npz, const char *field, csrec_
     snprintf(name, sizeof name, "%s_rest", field);
     if (!status && kept > 0) status = read_floats(npz, name, kept * BLOCK, &rest, error);
     const float *next = rest;
-    for (int64_t i = 0; i < array->count && !status; i++) {
-        const float factor = scale[i / BLOCK];
-        values[i] = factor == 0.0f ? *next++ : csrec_model_rounded((double)values[i] * factor);
+    for (int64_t b = 0; b < blocks && !status; b++) {
+        float *v = values + b * BLOCK;
+        const int64_t n = b < blocks - 1 ? BLOCK : array->count - b * BLOCK;
+        if (scale[b] == 0.0f) {
+            memcpy(v, next, (size_t)n * sizeof *v);
+            next += BLOCK;
+        } else {
+            scale_block(n, scale[b], v);
+        }
     }
     free(scale);
     free(rest);

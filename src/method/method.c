@@ -372,6 +372,7 @@ csrec_recover_options csrec_options_within(const csrec_recover_options *from, cs
     csrec_recover_defaults(&options);
     options.seed = from->seed;
     options.threads = from->threads;
+    options.priors = from->priors;
     options.solve.progress = from->solve.progress;
     options.solve.context = from->solve.context;
     if (!call || !call->progress) return options;

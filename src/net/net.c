@@ -3,6 +3,7 @@
  * device. */
 #include "net/net.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +71,9 @@ const char *csrec_net_info(const csrec_net *net, int64_t *weights, int64_t *mult
 /* ------------------------------------------------------------------ weights */
 
 csrec_status csrec_net_set_weights(csrec_net *net, const float *weights, csrec_error *error) {
-    for (int64_t i = 0; i < net->graph.weights; i++)
+    int beyond = 0;
+    for (int64_t i = 0; i < net->graph.weights; i++) beyond |= !(fabsf(weights[i]) <= FLT_MAX);
+    for (int64_t i = 0; i < net->graph.weights && beyond; i++)
         if (!isfinite(weights[i]))
             return csrec_fail(error, CSREC_DATA, "weights of a network: entry %lld is not finite",
                               (long long)i);

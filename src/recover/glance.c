@@ -68,11 +68,12 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
     }
 }
 
-csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g, csrec_error *error) {
+csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
+                              csrec_recover_report *report, csrec_error *error) {
     if (e->m->guides && !g->m.guides) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     g->variance[0] = -1.0;
     csrec_status status =
-        csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, NULL, error);
+        csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, report, error);
     g->told = !status && g->variance[0] >= 0.0;
     if (status || g->told) return status;
     csrec_measurement seen = g->m; /* for intervals all guesses are of as many samples */

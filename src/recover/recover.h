@@ -85,6 +85,26 @@ csrec_status csrec_recover_variance(const csrec_measurement *measurement,
                                     double *variance, csrec_recover_report *report,
                                     csrec_error *error);
 
+/* csrec_recover, and csrec_uncertainty_density of it, by one recovery where that gives both. made:
+ * what is wanted, signal [entries * channels] or density [entries], and receives what was made,
+ * which may be more. report: of the last recovery. */
+enum { CSREC_MAKES_SIGNAL = 1, CSREC_MAKES_DENSITY = 2 };
+csrec_status csrec_recover_expecting(const csrec_measurement *measurement,
+                                     const csrec_recover_options *options, int *made,
+                                     double *signal, double *density, csrec_recover_report *report,
+                                     csrec_error *error);
+
+struct csrec_sequence;
+struct csrec_next_options;
+
+/* Of a sequence, the frame that is ready is not wanted. */
+void csrec_sequence_skip(struct csrec_sequence *sequence);
+
+/* The density [entries] of csrec_sequence_next. */
+csrec_status csrec_sequence_density(struct csrec_sequence *sequence,
+                                    const struct csrec_next_options *options, double *density,
+                                    csrec_error *error);
+
 /* Where a method tells nothing: variance [entries * channels], that of its signal within about the
  * distance of samples, and a little of its mean; at a noisy sample that of the mean of both,
  * weighted. noise: [entries] mean square of a sample's noise; 0: none, or no sample. CSREC_MEMORY.

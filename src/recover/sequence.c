@@ -282,6 +282,19 @@ csrec_status csrec_sequence_take(csrec_sequence *s, double *signal, double *unce
     return CSREC_OK;
 }
 
+void csrec_sequence_skip(csrec_sequence *s) {
+    s->film.taken += s->windowed;
+    s->film.fills = -1; /* of no frame yet */
+    s->waits = false;
+}
+
+csrec_status csrec_sequence_last(csrec_sequence *s, double *signal, double *uncertainty,
+                                 csrec_recover_report *report, csrec_error *error) {
+    s->film.ended = true;
+    while (s->windowed && s->film.taken < s->film.pushed - 1) csrec_sequence_skip(s);
+    return csrec_sequence_take(s, signal, uncertainty, report, error);
+}
+
 /* ------------------------------------------------------------------ the frame to come --------- */
 
 /* Share of the density that is even: what appears is expected nowhere. */
@@ -311,23 +324,30 @@ static csrec_status expect_next(csrec_sequence *s, const csrec_next_options *o, 
     return status;
 }
 
-csrec_status csrec_sequence_next(csrec_sequence *s, const csrec_next_options *options,
-                                 csrec_sampling *next, csrec_error *error) {
-    const csrec_measurement frame = {.shape = s->shape, .channels = s->channels};
+csrec_status csrec_sequence_density(csrec_sequence *s, const csrec_next_options *options,
+                                    double *density, csrec_error *error) {
     const int64_t entries = s->shape.dims ? s->shape.dim[0] * s->shape.dim[1] : 0;
     double mean = 0.0;
     if (entries == 0)
         return csrec_fail(error, CSREC_ARGUMENT,
                           "no frame is known yet; push one, and place the first evenly");
-    double *density = malloc((size_t)entries * sizeof *density);
-    csrec_status status = density ? expect_next(s, options, density, error)
-                                  : csrec_fail(error, CSREC_MEMORY, "out of memory");
+    const csrec_status status = expect_next(s, options, density, error);
     for (int64_t i = 0; i < entries && !status; i++) {
         density[i] = sqrt(density[i]);
         mean += density[i] / (double)entries;
     }
     for (int64_t i = 0; i < entries && !status; i++)
         density[i] = mean > 0.0 ? (1.0 - EVEN) * density[i] / mean + EVEN : 1.0;
+    return status;
+}
+
+csrec_status csrec_sequence_next(csrec_sequence *s, const csrec_next_options *options,
+                                 csrec_sampling *next, csrec_error *error) {
+    const csrec_measurement frame = {.shape = s->shape, .channels = s->channels};
+    const size_t entries = s->shape.dims ? (size_t)(s->shape.dim[0] * s->shape.dim[1]) : 1;
+    double *density = malloc(entries * sizeof *density);
+    csrec_status status = density ? csrec_sequence_density(s, options, density, error)
+                                  : csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (!status) status = csrec_where_next(&frame, density, options, next, error);
     free(density);
     return status;

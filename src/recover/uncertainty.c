@@ -72,7 +72,7 @@ static csrec_status run_fold(csrec_estimator *e, int fold, csrec_error *error) {
     csrec_status status = csrec_glance_create(e->m, &window, &g, error);
     if (!status) csrec_glance_show(e, origin, fold, &g);
     if (!status && g.m.n > 0) {
-        status = csrec_glance_run(e, &g, error);
+        status = csrec_glance_run(e, &g, NULL, error);
         if (!status) add_fold(e, &g, origin);
     }
     csrec_glance_clear(&g);
@@ -132,12 +132,13 @@ static void find_most(const csrec_estimator *e, const double squares[2], double 
 /* ------------------------------------------------------------------ the map */
 
 /* Of all entries, from all samples. */
-static csrec_status glance_whole(const csrec_estimator *e, csrec_glance *g, csrec_error *error) {
+static csrec_status glance_whole(const csrec_estimator *e, csrec_glance *g,
+                                 csrec_recover_report *report, csrec_error *error) {
     static const int64_t origin[CSREC_DIMS_MAX] = {0};
     csrec_status status = csrec_glance_create(e->m, &e->m->shape, g, error);
     if (status) return status;
     csrec_glance_show(e, origin, CSREC_FOLD_NONE, g);
-    return csrec_glance_run(e, g, error);
+    return csrec_glance_run(e, g, report, error);
 }
 
 /* squares: means where there is no sample, and at samples. */
@@ -166,7 +167,7 @@ static void fill_errors(const csrec_estimator *e, const csrec_glance *g, const d
 static csrec_status fill_map(csrec_estimator *e, const double squares[2], double *map,
                              double *unpromised, csrec_error *error) {
     csrec_glance g;
-    csrec_status status = glance_whole(e, &g, error);
+    csrec_status status = glance_whole(e, &g, NULL, error);
     if (!status && e->missed)
         status = csrec_interval_fill(e, &g, factor(e), map, unpromised, error);
     else if (!status)
@@ -209,11 +210,17 @@ static csrec_status prepare(csrec_estimator *e, const csrec_recover_options *opt
     if (status || !method->cheap_settings) return status;
     e->excess = method->excess;
     e->options.seconds = 0.0;
+    e->cheaper = plan.options.seconds > 0.0;
     int n = 0;
     for (; n < plan.options.solve.n_settings && n < CSREC_PARAMETERS_MOST; n++)
         e->settings[n] = plan.options.solve.settings[n];
-    for (int k = 0; method->cheap_settings[k].name && k < CSREC_PARAMETERS_MOST; k++)
-        e->settings[n++] = method->cheap_settings[k];
+    for (int k = 0; method->cheap_settings[k].name && k < CSREC_PARAMETERS_MOST; k++) {
+        const csrec_setting *cheap = &method->cheap_settings[k];
+        const double usual = csrec_param_find(method->params, cheap->name)->value;
+        e->cheaper |= csrec_setting_value(&plan.options.solve, CSREC_OF_METHOD, cheap->name,
+                                          usual) != cheap->value;
+        e->settings[n++] = *cheap;
+    }
     e->options.solve.settings = e->settings;
     e->options.solve.n_settings = n;
     return CSREC_OK;
@@ -226,6 +233,10 @@ typedef struct uncertainty_job {
     double squares, most, values; /* expected, and at most, of so many */
     double unpromised;            /* values */
     int64_t entries, hidden;      /* hidden: values left out */
+    const csrec_measurement *all; /* of csrec_recover_expecting, as the following */
+    double *result;               /* NULL: not wanted */
+    csrec_recover_report *report;
+    int wanted, made;
 } uncertainty_job;
 
 /* Samples in units in which channels are alike (csrec_units_of), unit [channels], from the pool. */
@@ -350,6 +361,19 @@ static void see(csrec_glance *g) {
         g->variance[i] *= pow(csrec_rendered_slope(fmax(g->signal[i], 0.0) / unit) / unit, 2.0);
 }
 
+/* Whether the recovery of the estimator is that of csrec_recover: the same samples, in the same
+ * units and with the same noise, by the same settings. */
+static bool is_recovery(const csrec_estimator *e, const csrec_measurement *all,
+                        const csrec_measurement *part) {
+    const csrec_measurement *m = e->m;
+    const size_t values = (size_t)(m->n * m->channels);
+    const bool noise = all->rays || all->deviation;
+    return !e->cheaper && e->options.curve == CSREC_CURVE_NONE && m->y == part->y &&
+           part->channels == all->channels && part->n == all->n &&
+           (!noise || (all->deviation &&
+                       memcmp(all->deviation, m->deviation, values * sizeof *m->deviation) == 0));
+}
+
 /* A csrec_group_fn: adds the squares. */
 static csrec_status add_density(void *context, const csrec_groups *groups, int64_t k,
                                 const csrec_measurement *part, const int64_t *sample,
@@ -364,8 +388,13 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     csrec_status status = make_alike(part, &pool, &alike, &unit, error);
     if (!status) status = find_noise(&e, &alike, &pool, error);
     if (!status) status = prepare(&e, j->options, error);
-    if (!status) status = glance_whole(&e, &g, error);
-    if (!status) see(&g);
+    const bool both = !status && j->result && is_recovery(&e, j->all, part);
+    if (!status && (both || j->wanted & CSREC_MAKES_DENSITY)) {
+        status = glance_whole(&e, &g, j->report, error);
+        if (both && !status) memcpy(j->result, g.signal, (size_t)g.values * sizeof *g.signal);
+        if (!status) j->made |= CSREC_MAKES_DENSITY | (both ? CSREC_MAKES_SIGNAL : 0);
+        if (!status) see(&g);
+    }
     for (int64_t i = 0; i < g.values && !status; i++)
         if (g.state[i / part->channels] != CSREC_KEPT)
             j->density[i / part->channels] += g.variance[i];
@@ -374,15 +403,33 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     return status;
 }
 
-csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
-                                       const csrec_recover_options *options, double *density,
-                                       csrec_error *error) {
-    uncertainty_job j = {.options = options, .density = density};
+csrec_status csrec_recover_expecting(const csrec_measurement *measurement,
+                                     const csrec_recover_options *options, int *made,
+                                     double *signal, double *density, csrec_recover_report *report,
+                                     csrec_error *error) {
+    uncertainty_job j = {.options = options,
+                         .density = density,
+                         .result = signal,
+                         .report = report,
+                         .all = measurement,
+                         .wanted = *made};
     csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (status) return status;
     csrec_shape_count(&measurement->shape, &j.entries);
     memset(density, 0, (size_t)j.entries * sizeof *density);
     status = csrec_groups_each(measurement, add_density, &j, error);
     for (int64_t i = 0; i < j.entries && !status; i++) density[i] = sqrt(density[i]);
+    if (!status && *made & ~j.made & CSREC_MAKES_SIGNAL) {
+        status = csrec_recover(measurement, options, signal, NULL, report, error);
+        j.made |= CSREC_MAKES_SIGNAL;
+    }
+    if (!status) *made = j.made;
     return status;
+}
+
+csrec_status csrec_uncertainty_density(const csrec_measurement *measurement,
+                                       const csrec_recover_options *options, double *density,
+                                       csrec_error *error) {
+    int made = CSREC_MAKES_DENSITY;
+    return csrec_recover_expecting(measurement, options, &made, NULL, density, NULL, error);
 }

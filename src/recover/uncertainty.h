@@ -27,6 +27,7 @@ typedef struct csrec_estimator {
     const double *signal;
     csrec_recover_options options; /* of glances */
     csrec_setting settings[2 * CSREC_PARAMETERS_MOST];
+    bool cheaper; /* the settings differ from those of the recovery */
     double excess, interval;
     double share; /* of a fold's samples that is left out */
     int64_t hidden;
@@ -53,9 +54,9 @@ void csrec_glance_clear(csrec_glance *glance);
 void csrec_glance_show(const csrec_estimator *estimator, const int64_t *origin, int fold,
                        csrec_glance *glance);
 
-/* Recovers it, and finds what errors to expect. */
+/* Recovers it, and finds what errors to expect. report may be NULL. */
 csrec_status csrec_glance_run(const csrec_estimator *estimator, csrec_glance *glance,
-                              csrec_error *error);
+                              csrec_recover_report *report, csrec_error *error);
 
 /* The mean over channels of the squares of a sample's deviations. */
 double csrec_noise_at(const csrec_estimator *estimator, int64_t sample);

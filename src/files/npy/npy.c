@@ -220,8 +220,8 @@ static csrec_status parse(csrec_reader *reader, const char *name, csrec_array *a
     return status ? status : read_array(reader, &header, name, array, error);
 }
 
-csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name, csrec_array *array,
-                             csrec_error *error) {
+csrec_status csrec_array_parse(const void *bytes, uint64_t size, const char *name,
+                               csrec_array *array, csrec_error *error) {
     csrec_input input = csrec_input_memory(bytes, size, name);
     csrec_reader reader = csrec_input_reader(&input);
     return parse(&reader, name, array, error);

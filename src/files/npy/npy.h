@@ -37,10 +37,6 @@ csrec_status csrec_npy_values_i64(csrec_reader *reader, const csrec_npy_header *
 /* One 'U' or 'S' element as ASCII; '?' for other characters; CSREC_DATA if it exceeds room - 1. */
 csrec_status csrec_npy_text(csrec_reader *reader, const csrec_npy_header *header, const char *name,
                             char *text, size_t room, csrec_error *error);
-/* A whole array. */
-csrec_status csrec_npy_parse(const void *bytes, uint64_t size, const char *name, csrec_array *array,
-                             csrec_error *error);
-
 /* The header of C-order data in host byte order; `descr` without byte order mark, such as "f4".
  * Returns its bytes, a multiple of 64, at most CSREC_NPY_HEADER_MAX. */
 enum { CSREC_NPY_HEADER_MAX = 512 };

@@ -36,16 +36,15 @@ csrec_status csrec_beside_check(const csrec_model *model, const char *name, csre
     return csrec_prior_check_layers(model, planes_of((int)frames, (int)guides), 2, name, error);
 }
 
-static csrec_status open_network(csrec_beside *b, const csrec_model *model,
+static csrec_status open_network(csrec_beside *b, const csrec_prior_from *from,
                                  const csrec_context *context, const csrec_net_options *options,
                                  csrec_error *error) {
-    csrec_status status = model ? CSREC_OK : csrec_prior_find(0, &b->found, error);
+    csrec_status status = csrec_prior_begin(from, 0, &b->use, error);
     if (status) return status;
-    if (!model) model = b->found;
-    b->frames = csrec_beside_frames(model);
-    b->guides = csrec_beside_guides(model);
-    status = csrec_prior_create(model, planes_of(b->frames, b->guides), context, options, &b->net,
-                                error);
+    b->frames = csrec_beside_frames(b->use.model);
+    b->guides = csrec_beside_guides(b->use.model);
+    status = csrec_prior_start(&b->use, planes_of(b->frames, b->guides), context, options, error);
+    b->net = b->use.net;
     if (!status) csrec_net_info(b->net, NULL, &b->multiple, NULL);
     return status;
 }
@@ -56,14 +55,14 @@ static int64_t work_of(int64_t height, int64_t width, int guides) {
     return spread > fit ? spread : fit;
 }
 
-csrec_status csrec_beside_create(const csrec_model *model, bool network, int guides,
+csrec_status csrec_beside_create(const csrec_prior_from *from, bool network, int guides,
                                  const csrec_context *context, const csrec_net_options *options,
                                  int64_t height, int64_t width, csrec_beside *b,
                                  csrec_error *error) {
     *b = (csrec_beside){
         .height = height, .width = width, .multiple = 1, .frames = 1, .guides = guides};
     csrec_status status = CSREC_OK;
-    if (network) status = open_network(b, model, context, options, error);
+    if (network) status = open_network(b, from, context, options, error);
     if (status) return status;
     const int64_t n = height * width;
     const int64_t padded =
@@ -79,8 +78,7 @@ csrec_status csrec_beside_create(const csrec_model *model, bool network, int gui
 }
 
 void csrec_beside_clear(csrec_beside *b) {
-    csrec_net_destroy(b->net);
-    csrec_model_destroy(b->found);
+    csrec_prior_end(&b->use);
     csrec_pool_clear(&b->pool);
 }
 

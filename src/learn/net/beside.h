@@ -36,8 +36,8 @@ typedef struct csrec_beside_window {
 
 /* The network, or none; memory for pictures of one size. */
 typedef struct csrec_beside {
-    csrec_model *found; /* the installed model, or NULL */
-    csrec_net *net;     /* NULL: F alone */
+    csrec_prior_use use;
+    csrec_net *net; /* of the use; NULL: F alone */
     int frames, guides;
     int64_t height, width, multiple;
     int n_planes;
@@ -47,9 +47,9 @@ typedef struct csrec_beside {
     csrec_pool pool;
 } csrec_beside;
 
-/* model NULL: the installed one. network false: F alone, of one frame and so many guides. May be
+/* network false: F alone, of one frame and so many guides. May be
  * cleared after a failure, too. CSREC_FILE, CSREC_MEMORY. */
-csrec_status csrec_beside_create(const csrec_model *model, bool network, int guides,
+csrec_status csrec_beside_create(const csrec_prior_from *from, bool network, int guides,
                                  const csrec_context *context, const csrec_net_options *options,
                                  int64_t height, int64_t width, csrec_beside *beside,
                                  csrec_error *error);

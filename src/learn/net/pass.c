@@ -30,33 +30,30 @@ void csrec_turn_planes(const csrec_turn *t, int64_t count, const float *planes, 
     }
 }
 
-static csrec_status open_network(csrec_prior_pass *p, const csrec_model *model, int64_t channels,
-                                 int64_t prior, const csrec_context *context,
+static csrec_status open_network(csrec_prior_pass *p, const csrec_prior_from *from,
+                                 int64_t channels, int64_t prior, const csrec_context *context,
                                  const csrec_net_options *options, csrec_error *error) {
-    csrec_status status = CSREC_OK;
-    if (!model) {
-        status = csrec_prior_find(prior, &p->found, error);
-        model = p->found;
-    }
+    csrec_status status = csrec_prior_begin(from, prior, &p->use, error);
     if (status) return status;
-    p->channels = csrec_prior_channels(model);
+    p->channels = csrec_prior_channels(p->use.model);
     if (p->channels != 1 && p->channels != channels)
         return csrec_fail(
             error, CSREC_DATA,
             "model: array 'channels': is for pictures of %d channels, but the samples "
             "have %lld; use a model for %lld%s",
             p->channels, (long long)channels, (long long)channels, channels > 1 ? " or for 1" : "");
-    status = csrec_prior_create(model, 2 * p->channels + 2, context, options, &p->net, error);
+    status = csrec_prior_start(&p->use, 2 * p->channels + 2, context, options, error);
+    p->net = p->use.net;
     if (!status) csrec_net_info(p->net, NULL, &p->multiple, NULL);
     return status;
 }
 
-csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels, int64_t prior,
+csrec_status csrec_prior_pass_create(const csrec_prior_from *from, int64_t channels, int64_t prior,
                                      const csrec_context *context, const csrec_net_options *options,
                                      int64_t height, int64_t width, csrec_prior_pass *p,
                                      csrec_error *error) {
     *p = (csrec_prior_pass){.height = height, .width = width};
-    csrec_status status = open_network(p, model, channels, prior, context, options, error);
+    csrec_status status = open_network(p, from, channels, prior, context, options, error);
     if (status) return status;
     size_t n = (size_t)(height * width), own = (size_t)p->channels;
     size_t plane =
@@ -70,8 +67,7 @@ csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels,
 }
 
 void csrec_prior_pass_clear(csrec_prior_pass *p) {
-    csrec_net_destroy(p->net);
-    csrec_model_destroy(p->found);
+    csrec_prior_end(&p->use);
     csrec_pool_clear(&p->pool);
 }
 

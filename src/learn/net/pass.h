@@ -45,19 +45,19 @@ csrec_status csrec_pass_room(const csrec_pool *pool, int64_t height, int64_t wid
 
 /* The network, and memory for pictures of one size. */
 typedef struct csrec_prior_pass {
-    csrec_model *found; /* the installed prior, or NULL */
-    csrec_net *net;
-    int channels; /* of the network */
+    csrec_prior_use use;
+    csrec_net *net; /* of the use */
+    int channels;   /* of the network */
     int64_t height, width, multiple;
     float *turned, *work, *planes, *out;
     uint8_t *known;
     csrec_pool pool; /* of these arrays */
 } csrec_prior_pass;
 
-/* model NULL: the installed prior of csrec_prior_find. A model for 1 channel serves any
- * number, one by one. May be cleared after a failure, too. CSREC_DATA: a model for other channels;
- * CSREC_FILE, CSREC_MEMORY. */
-csrec_status csrec_prior_pass_create(const csrec_model *model, int64_t channels, int64_t prior,
+/* prior: channels of csrec_prior_begin. A model for 1 channel serves any number, one by one. May be
+ * cleared after a failure, too. CSREC_DATA: a model for other channels; CSREC_FILE, CSREC_MEMORY.
+ */
+csrec_status csrec_prior_pass_create(const csrec_prior_from *from, int64_t channels, int64_t prior,
                                      const csrec_context *context, const csrec_net_options *options,
                                      int64_t height, int64_t width, csrec_prior_pass *pass,
                                      csrec_error *error);

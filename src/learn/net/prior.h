@@ -40,6 +40,31 @@ csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
                                 const csrec_context *context, const csrec_net_options *options,
                                 csrec_net **net, csrec_error *error);
 
+/* ------------------------------------------------------------------ in use by a recovery ------ */
+
+/* Where a network comes from: a model; or, if that is NULL, the installed prior of csrec_prior_find
+ * for so many channels, from those that are kept, if any. */
+typedef struct csrec_prior_from {
+    const csrec_model *model;
+    csrec_priors *kept;
+} csrec_prior_from;
+
+typedef struct csrec_prior_use {
+    const csrec_model *model;
+    csrec_net *net;
+    csrec_priors *kept;
+    csrec_model *own;           /* read for this use, or NULL */
+    struct csrec_prior_net *of; /* the kept network, or NULL */
+} csrec_prior_use;
+
+/* The model, and its network of so many planes. CSREC_FILE, CSREC_MEMORY. End it even then; a kept
+ * network whose weights a fit has changed is not kept on. */
+csrec_status csrec_prior_begin(const csrec_prior_from *from, int64_t channels, csrec_prior_use *use,
+                               csrec_error *error);
+csrec_status csrec_prior_start(csrec_prior_use *use, int64_t planes, const csrec_context *context,
+                               const csrec_net_options *options, csrec_error *error);
+void csrec_prior_end(csrec_prior_use *use);
+
 /* The expected squared error, of its logarithm s in normal values. Training tells apart what is
  * within 20. */
 static inline float csrec_prior_square(double unit, float s) {

@@ -44,26 +44,25 @@ csrec_status csrec_rendered_check(const csrec_model *model, const char *name, cs
     return csrec_prior_check_layers(model, TAKES, MAKES, name, error);
 }
 
-static csrec_status open_network(csrec_rendered *r, const csrec_model *model,
+static csrec_status open_network(csrec_rendered *r, const csrec_prior_from *from,
                                  const csrec_context *context, const csrec_net_options *options,
                                  csrec_error *error) {
-    csrec_status status =
-        model ? CSREC_OK : csrec_prior_find(CSREC_PRIOR_RENDERED, &r->found, error);
+    csrec_status status = csrec_prior_begin(from, CSREC_PRIOR_RENDERED, &r->use, error);
     if (status) return status;
-    if (!model) model = r->found;
-    if (strcmp(csrec_model_kind(model), "rendered") != 0)
+    if (strcmp(csrec_model_kind(r->use.model), "rendered") != 0)
         return csrec_fail(error, CSREC_DATA, "model: is of kind %s; give one of kind rendered",
-                          csrec_model_kind(model));
-    status = csrec_prior_create(model, TAKES, context, options, &r->net, error);
+                          csrec_model_kind(r->use.model));
+    status = csrec_prior_start(&r->use, TAKES, context, options, error);
+    r->net = r->use.net;
     if (!status) csrec_net_info(r->net, NULL, &r->multiple, NULL);
     return status;
 }
 
-csrec_status csrec_rendered_create(const csrec_model *model, const csrec_context *context,
+csrec_status csrec_rendered_create(const csrec_prior_from *from, const csrec_context *context,
                                    const csrec_net_options *options, int64_t height, int64_t width,
                                    csrec_rendered *r, csrec_error *error) {
     *r = (csrec_rendered){.height = height, .width = width, .channel = -1};
-    csrec_status status = open_network(r, model, context, options, error);
+    csrec_status status = open_network(r, from, context, options, error);
     if (status) return status;
     const int64_t padded =
         csrec_prior_padded(height, r->multiple) * csrec_prior_padded(width, r->multiple);
@@ -75,8 +74,7 @@ csrec_status csrec_rendered_create(const csrec_model *model, const csrec_context
 }
 
 void csrec_rendered_clear(csrec_rendered *r) {
-    csrec_net_destroy(r->net);
-    csrec_model_destroy(r->found);
+    csrec_prior_end(&r->use);
     csrec_pool_clear(&r->pool);
 }
 

@@ -61,8 +61,8 @@ typedef struct csrec_rendered_samples {
 
 /* The network, and memory for pictures of one size. */
 typedef struct csrec_rendered {
-    csrec_model *found; /* the installed model, or NULL */
-    csrec_net *net;
+    csrec_prior_use use;
+    csrec_net *net; /* of the use */
     int64_t height, width, multiple;
     int channel;    /* of the last look: 0 to 2, or -1: all three */
     double unit[3]; /* U of each channel */
@@ -71,9 +71,9 @@ typedef struct csrec_rendered {
     csrec_pool pool;
 } csrec_rendered;
 
-/* model NULL: the installed one. May be cleared after a failure, too. CSREC_DATA: a model of
+/* May be cleared after a failure, too. CSREC_DATA: a model of
  * another kind; CSREC_FILE, CSREC_MEMORY. */
-csrec_status csrec_rendered_create(const csrec_model *model, const csrec_context *context,
+csrec_status csrec_rendered_create(const csrec_prior_from *from, const csrec_context *context,
                                    const csrec_net_options *options, int64_t height, int64_t width,
                                    csrec_rendered *rendered, csrec_error *error);
 void csrec_rendered_clear(csrec_rendered *rendered);

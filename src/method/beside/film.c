@@ -28,8 +28,9 @@ static csrec_status open_alone(csrec_film *f, const csrec_measurement *m, bool n
     if (network && !csrec_prior_installed(1, 0, NULL)) f->votes = f->moves = false;
     if (!f->votes && !f->moves) return CSREC_OK;
     if (network)
-        status = csrec_prior_pass_create(NULL, C, csrec_measurement_even(m) ? C : 1, f->r.context,
-                                         options, f->height, f->width, &f->prior, error);
+        status = csrec_prior_pass_create(&(csrec_prior_from){NULL, f->r.options->priors}, C,
+                                         csrec_measurement_even(m) ? C : 1, f->r.context, options,
+                                         f->height, f->width, &f->prior, error);
     const int64_t planes = network && !status ? f->prior.channels : 0;
     CSREC_TAKE(&f->pool, f->plane, planes * n);
     CSREC_TAKE(&f->pool, f->sum, planes * n);
@@ -68,8 +69,9 @@ csrec_status csrec_film_create(const csrec_recovery *r, bool guides, csrec_film 
     f->seconds = r->options->seconds;
     csrec_status status = csrec_fit_check(f->steps, f->seconds, error);
     if (status) return status;
-    status = csrec_beside_create(r->options->model, network, guides ? CSREC_GUIDED_MOST : 0,
-                                 r->context, &options, f->height, f->width, &f->net, error);
+    const csrec_prior_from from = {r->options->model, r->options->priors};
+    status = csrec_beside_create(&from, network, guides ? CSREC_GUIDED_MOST : 0, r->context,
+                                 &options, f->height, f->width, &f->net, error);
     if (status) return status;
     const int64_t n = f->height * f->width;
     f->moves = m->shape.dims == 3 && setting(r, "motion") != 0;

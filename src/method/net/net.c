@@ -50,8 +50,9 @@ static int64_t prior_for(const job *j) {
 static csrec_status open_network(job *j, csrec_error *error) {
     const csrec_net_options options = {.threads = j->r->options->threads,
                                        .fast = setting(j->r, "steps") > 0};
-    return csrec_prior_pass_create(j->r->options->model, j->m->channels, prior_for(j),
-                                   j->r->context, &options, j->height, j->width, &j->pass, error);
+    const csrec_prior_from from = {j->r->options->model, j->r->options->priors};
+    return csrec_prior_pass_create(&from, j->m->channels, prior_for(j), j->r->context, &options,
+                                   j->height, j->width, &j->pass, error);
 }
 
 /* ------------------------------------------------------------------ memory */

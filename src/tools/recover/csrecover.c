@@ -2,11 +2,13 @@
 /* csrecover.c - recovers whole signals from measurement files. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 #include "recover.h"
+#include "serve.h"
 
 typedef cli_recover_arguments arguments;
 
@@ -281,6 +283,8 @@ static const cli_tool tool = {
         "Ctrl-C or SIGTERM stops the recovery and writes the best result so far, with a date "
         "before that of the input, so that --resume and make repeat it. A second signal ends the "
         "program at once.\n"
+        "csrecover serve keeps sessions of measuring for other programs: see csrecover serve "
+        "--help.\n"
         "Exit code: 0 done, 1 failure of any input, 2 wrong usage, 130 interrupted (143 by "
         "SIGTERM, 129 by SIGHUP), with the best result so far written.",
     .examples = "csrecover scan.npz -o recovered.png\n"
@@ -314,6 +318,7 @@ int main(int argc, char **argv) {
     mallopt(M_MMAP_THRESHOLD,
             1 << 20); /* return large blocks to the system as soon as they are freed */
 #endif
+    if (argc > 1 && strcmp(argv[1], "serve") == 0) return cli_serve(argc - 1, argv + 1);
     request.prior = &prior;
     request.words = argv;
     request.n_words = argc;
