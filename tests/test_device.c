@@ -199,14 +199,19 @@ TEST_ON_EACH(operators_work_from_several_threads) {
         drawn d[THREADS];
         csrec_operator *A[THREADS];
         caller callers[THREADS];
-        bool none = strcmp(name, "callback") == 0 || strcmp(name, "sparse") == 0;
-        if (none && strcmp(backend, "cuda") == 0) continue;
+        csrec_status status = CSREC_OK; /* unsupported: not built, or not on the backend */
         for (int k = 0; k < THREADS; k++) {
             d[k] = draw_operator(&seed, name, backend);
             d[k].spec.shape = &d[k].shape;
-            assert_ok(csrec_operator_create(&d[k].spec, &A[k], NULL));
-            callers[k] = prepare(A[k]);
+            if (!status) status = csrec_operator_create(&d[k].spec, &A[k], NULL);
+            if (status) A[k] = NULL;
+            if (A[k]) callers[k] = prepare(A[k]);
         }
+        if (status == CSREC_UNSUPPORTED && !A[0]) {
+            for (int k = 0; k < THREADS; k++) drop_drawn(&d[k]);
+            continue;
+        }
+        assert_ok(status);
         run_together(callers);
         for (int k = 1; k < THREADS; k++) callers[k] = prepare(A[0]);
         run_together(callers);
