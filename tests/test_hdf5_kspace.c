@@ -149,8 +149,10 @@ TEST(lines_of_ismrmrd) {
     static const struct {
         int field; /* 0: channels, 1: numbers, 2: line, 3: all are noise */
         const char *words;
-    } cases[] = {
-        {0, "lines of 1 and of"}, {1, "a line has 3 numbers"}, {2, "outside"}, {3, "no line"}};
+    } cases[] = {{0, "lines of 1 and of"},
+                 {1, "a line has 3 numbers"},
+                 {2, "correct encodedSpace"},
+                 {3, "no line"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(bad, good, sizeof bad);
         if (i == 0) bad[1].channels = 1;
