@@ -77,7 +77,11 @@ TEST(slices_of_fastmri) {
     put(file, "kspace", pair, 3, (hsize_t[]){1, Y, X}, k);
     put(file, "mask", H5T_NATIVE_UINT8, 1, (hsize_t[]){5}, mask);
     H5Fclose(file);
+    file = create("e.h5");
+    put(file, "kspace", pair, 4, (hsize_t[]){0, COILS, Y, X}, k);
+    H5Fclose(file);
     H5Tclose(pair);
+    refuse("e.h5", "has no slices");
     refuse("g.h5", "/mask has 5 values");
 }
 

@@ -163,7 +163,7 @@ TEST(wrong_files_are_told) {
     remove(io_path("z.hdr"));
     assert_refused(csrec_measurement_read(io_path("z.cfl"), NULL, &m, &told), CSREC_FILE, "z.hdr");
     assert_refused(csrec_measurement_read(io_path("k.hdr"), NULL, &m, &told), CSREC_UNSUPPORTED,
-                   "name the .cfl");
+                   "is no .cfl");
     const csrec_read_options vain[] = {{.coils = "none"}, {.noise = "n.npy"}, {.has_slice = true}};
     for (int i = 0; i < 3; i++) {
         io_save("s.csv", "0,0,1\n1,1,2\n2,0,3\n", 18);

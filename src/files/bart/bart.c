@@ -82,7 +82,7 @@ static csrec_status read_header(const char *path, header *h, csrec_error *error)
 static csrec_status begin(csrec_input *input, header *h, csrec_error *error) {
     if (!is_cfl(input->name) || !input->file)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: is the header of an array of BART, of two files; name the .cfl",
+                          "%s: is no .cfl; name it, of the two files of an array of BART",
                           input->name);
     csrec_status status = read_header(input->name, h, error);
     if (status) return status;
