@@ -220,6 +220,9 @@ TEST(whitened_least_squares_are_those_weighted_by_the_noise) {
     fill(maps, A); /* which are whitened */
     weighted(A, y, Q, z);
     for (int j = 0; j < N; j++) assert_true(cabs(x[j] - z[j]) <= 1e-9 * (1.0 + cabs(x[j])));
+    covariance[2] += 0.1; /* no longer Hermitian */
+    assert_refused(csrec_coils_whiten(&m, covariance, &told), CSREC_DATA, "3 coils");
+    covariance[2] -= 0.1;
     covariance[0] = -1.0;
     assert_refused(csrec_coils_whiten(&m, covariance, &told), CSREC_DATA, "3 coils");
 }

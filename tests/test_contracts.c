@@ -181,7 +181,7 @@ TEST(kinds_of_models_are_complete) {
     }
     for (int i = 0; (method = csrec_method_at(i)); i++)
         assert_true(!method->info.model || csrec_model_type_find(method->info.model));
-    assert_int_equal(n, 5);
+    assert_int_equal(n, 4);
 }
 
 /* Each gives a plan of shapes of one to four axes, and through each operator that needs no more

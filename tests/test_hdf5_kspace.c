@@ -77,7 +77,11 @@ TEST(slices_of_fastmri) {
     put(file, "kspace", pair, 3, (hsize_t[]){1, Y, X}, k);
     put(file, "mask", H5T_NATIVE_UINT8, 1, (hsize_t[]){5}, mask);
     H5Fclose(file);
+    file = create("e.h5");
+    put(file, "kspace", pair, 4, (hsize_t[]){0, COILS, Y, X}, k);
+    H5Fclose(file);
     H5Tclose(pair);
+    refuse("e.h5", "has no slices");
     refuse("g.h5", "/mask has 5 values");
 }
 
@@ -149,8 +153,10 @@ TEST(lines_of_ismrmrd) {
     static const struct {
         int field; /* 0: channels, 1: numbers, 2: line, 3: all are noise */
         const char *words;
-    } cases[] = {
-        {0, "lines of 1 and of"}, {1, "a line has 3 numbers"}, {2, "outside"}, {3, "no line"}};
+    } cases[] = {{0, "lines of 1 and of"},
+                 {1, "a line has 3 numbers"},
+                 {2, "correct encodedSpace"},
+                 {3, "no line"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(bad, good, sizeof bad);
         if (i == 0) bad[1].channels = 1;

@@ -151,10 +151,19 @@ TEST(wrong_files_are_told) {
     csrec_measurement m;
     assert_refused(csrec_measurement_read(save("z", "6 5", X * Y, zeros), NULL, &m, &told),
                    CSREC_DATA, "all values are 0");
+    csrec_facts facts;
+    const csrec_read_options zero = {.trajectory = save("t", "3 2 5", X * Y, zeros)},
+                             plain = {.coils = "none", .facts = &facts};
+    CLEARED(csrec_measurement) seen;
+    const char *points = save("q", "1 2 5", 10, draw(10));
+    assert_refused(csrec_measurement_read_with(points, &zero, &m, &told), CSREC_DATA,
+                   "is 0 everywhere");
+    assert_well(csrec_measurement_read_with(points, &plain, &seen, &told));
+    assert_non_null(strstr(facts.note, "of points give a trajectory"));
     remove(io_path("z.hdr"));
     assert_refused(csrec_measurement_read(io_path("z.cfl"), NULL, &m, &told), CSREC_FILE, "z.hdr");
     assert_refused(csrec_measurement_read(io_path("k.hdr"), NULL, &m, &told), CSREC_UNSUPPORTED,
-                   "name the .cfl");
+                   "is no .cfl");
     const csrec_read_options vain[] = {{.coils = "none"}, {.noise = "n.npy"}, {.has_slice = true}};
     for (int i = 0; i < 3; i++) {
         io_save("s.csv", "0,0,1\n1,1,2\n2,0,3\n", 18);

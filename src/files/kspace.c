@@ -38,6 +38,9 @@ csrec_status csrec_kspace_begin(csrec_input *input, csrec_shape shape, int64_t c
 
 csrec_status csrec_kspace_choose(csrec_input *input, const csrec_read_options *options,
                                  int64_t slices, int64_t *number, csrec_error *error) {
+    if (slices < 1)
+        return csrec_fail(error, CSREC_DATA, "%s: has no slices; write the file again",
+                          input->name);
     input->facts.slices = slices;
     *number = options->has_slice ? options->slice : slices / 2;
     if (*number < 0 || *number >= slices)

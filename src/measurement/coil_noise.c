@@ -14,6 +14,16 @@ static void subtract(const double *a, const double *b, double sign, double *to) 
     to[1] -= a[0] * bi + a[1] * b[0];
 }
 
+static bool is_hermitian(int64_t n, const double *C) {
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k <= i; k++) {
+            const double *a = C + 2 * (i * n + k), *b = C + 2 * (k * n + i);
+            const double most = sqrt(fabs(C[2 * i * (n + 1)] * C[2 * k * (n + 1)]));
+            if (!(hypot(a[0] - b[0], a[1] + b[1]) <= 1e-4 * most)) return false;
+        }
+    return true;
+}
+
 /* The covariance C = L L^H, L in its lower triangle. false: it has no such. */
 static bool factor(int64_t n, double *C) {
     for (int64_t j = 0; j < n; j++)
@@ -54,7 +64,7 @@ csrec_status csrec_coils_whiten(csrec_measurement *m, const double *covariance,
     double *L = malloc(2 * (size_t)(n * n) * sizeof *L);
     if (!L) return csrec_fail(error, CSREC_MEMORY, "coils: out of memory");
     memcpy(L, covariance, 2 * (size_t)(n * n) * sizeof *L);
-    if (!factor(n, L)) {
+    if (!is_hermitian(n, L) || !factor(n, L)) {
         free(L);
         return csrec_fail(error, CSREC_DATA,
                           "noise covariance: is not that of %lld coils: Hermitian, with positive "

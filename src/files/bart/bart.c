@@ -82,7 +82,7 @@ static csrec_status read_header(const char *path, header *h, csrec_error *error)
 static csrec_status begin(csrec_input *input, header *h, csrec_error *error) {
     if (!is_cfl(input->name) || !input->file)
         return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "%s: is the header of an array of BART, of two files; name the .cfl",
+                          "%s: is no .cfl; name it, of the two files of an array of BART",
                           input->name);
     csrec_status status = read_header(input->name, h, error);
     if (status) return status;
@@ -210,6 +210,9 @@ static csrec_status look_at(const char *path, const header *t, const header *h, 
                               path, (long long)(i / 3), (double)k[i], (int)(i % 3));
         most[i % 3] = fmaxf(most[i % 3], fabsf(k[i]));
     }
+    if (most[0] + most[1] + most[2] == 0.0f)
+        return csrec_fail(error, CSREC_DATA, "%s: is 0 everywhere; give cycles per field of view",
+                          path);
     *shape = (csrec_shape){3, {1, 1, 1}};
     for (int a = 0; a < 3; a++)
         if (most[a] > 0.0f) shape->dim[2 - a] = 2 * (int64_t)floorf(most[a] + 0.75f);
@@ -223,6 +226,9 @@ static csrec_status place_samples(csrec_input *input, const csrec_read_options *
                                   const header *h, csrec_measurement *m, csrec_error *error) {
     csrec_shape shape = {3, {h->dim[2], h->dim[1], h->dim[0]}};
     const char *path = options->trajectory;
+    if (!path && h->dim[0] == 1 && h->dim[1] > 1 && h->dim[2] > 1)
+        csrec_input_note(input, "1 x %lld x %lld is taken as y and z; of points give a trajectory",
+                         (long long)h->dim[1], (long long)h->dim[2]);
     if (!path) return csrec_kspace_begin(input, shape, h->dim[COILS], m, error);
     if (options->mask)
         return csrec_fail(error, CSREC_ARGUMENT,

@@ -161,7 +161,8 @@ static csrec_status add_line(reading *r, const acquisition *a, csrec_error *erro
     const int64_t center = a->center ? a->center : a->samples / 2;
     if (y < 0 || z < 0)
         return csrec_fail(error, CSREC_DATA,
-                          "%s: a line is at %d, %d, outside of the encoded space of %lld x %lld",
+                          "%s: a line is at %d, %d, outside of the encoded space of %lld x %lld; "
+                          "correct encodedSpace or encodingLimits of /dataset/xml",
                           r->h5->name, a->step[0], a->step[1], (long long)shape->dim[1],
                           (long long)shape->dim[0]);
     for (int64_t k = a->pre; k < a->samples - a->post; k++) {
