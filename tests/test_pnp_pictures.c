@@ -253,3 +253,27 @@ TEST(message_passing_refuses_other_rows) {
     use_settings(&o.solve, 1, set);
     assert_refused(csrec_recover(&b.m, &o, x, NULL, NULL, &told), CSREC_UNSUPPORTED, "splitting");
 }
+
+/* Two coils see neither of the first columns: nothing is made up there, by any method. */
+TEST(what_no_coil_sees_is_0) {
+    if (!fourier_is_built()) skip();
+    enum { UNSEEN = 8 };
+    static const char *const methods[] = {"tv", "pnp"};
+    double truth[ENTRIES], x[ENTRIES];
+    OWNED double *coils = room(4 * ENTRIES), *y = room(4 * ENTRIES);
+    int64_t index[ENTRIES];
+    csrec_recover_report report;
+    draw_picture(&seed, truth);
+    for (int i = 0; i < 2 * ENTRIES; i++)
+        if (i % SIDE >= UNSEEN) coils[2 * i] = 0.5 + check_uniform(&seed);
+    bench b = {.spec = {.name = "fourier", .coils = coils, .n_coils = 2}};
+    open_picture(&b, index, y);
+    draw_rows(&b, CSREC_ROWS_LINES, ENTRIES / 2, check_next(&seed));
+    assert_ok(csrec_measurement_simulate(&b.m, truth, y, NULL));
+    for (int k = 0; k < 1 + csrec_prior_installed(1, 0, NULL); k++) {
+        recovered(&b, methods[k], truth, x, &report);
+        for (int i = 0; i < ENTRIES; i++)
+            if (i % SIDE < UNSEEN && x[i] != 0.0) fail_msg("%s: %g at %d", methods[k], x[i], i);
+        assert_true(squares(ENTRIES, x, NULL) > 0.0);
+    }
+}

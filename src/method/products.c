@@ -44,10 +44,25 @@ csrec_status csrec_products_residual(const csrec_measured *A, const double *x, d
     return status;
 }
 
+/* Where no coil is sensitive nothing was measured: 0, not what a prior makes of it. */
+static void clear_unseen(const csrec_recovery *r, const csrec_measured *A) {
+    const csrec_operator_spec *through = A->m->through;
+    const int64_t n = A->entries, parts = A->values / n;
+    for (int64_t j = 0; j < n && through && through->coils; j++) {
+        bool seen = false;
+        for (int64_t c = 0; c < through->n_coils && !seen; c++) {
+            const double *s = through->coils + 2 * (c * n + j);
+            seen = s[0] != 0.0 || s[1] != 0.0;
+        }
+        for (int64_t i = 0; i < parts && !seen; i++) r->signal[parts * j + i] = 0.0;
+    }
+}
+
 csrec_status csrec_products_report(const csrec_recovery *r, const csrec_measured *A,
                                    int64_t iterations, bool stopped) {
     csrec_recover_report *report = r->report;
     double squares[2];
+    clear_unseen(r, A);
     csrec_status status = csrec_products_residual(A, r->signal, squares, &report->residual);
     if (status) return status;
     report->pursuits = 1;

@@ -15,8 +15,8 @@ csrec_status csrec_products_create(const csrec_recovery *recovery, csrec_measure
 csrec_status csrec_products_residual(const csrec_measured *A, const double *x, double squares[2],
                                      double *residual);
 
-/* ||A x - y|| / ||y|| into the report. Where it is above what eps allows the outcome is
- * CSREC_UNMET, and the remark says so. */
+/* The end of a recovery: the signal is 0 where all coils are, ||A x - y|| / ||y|| into the report.
+ * Where it is above what eps allows the outcome is CSREC_UNMET, and the remark says so. */
 csrec_status csrec_products_report(const csrec_recovery *recovery, const csrec_measured *A,
                                    int64_t iterations, bool stopped);
 

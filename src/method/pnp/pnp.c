@@ -299,20 +299,6 @@ static csrec_status solve(csrec_pnp *p, int way, int64_t *done, csrec_error *err
     return status;
 }
 
-/* Where no coil is sensitive nothing was measured: 0, not what the denoiser makes of it. */
-static void clear_unseen(const csrec_pnp *p) {
-    const csrec_operator_spec *through = p->data.m->through;
-    const int64_t n = p->data.entries, parts = p->data.values / n;
-    for (int64_t j = 0; j < n && through->coils; j++) {
-        bool seen = false;
-        for (int64_t c = 0; c < through->n_coils && !seen; c++) {
-            const double *s = through->coils + 2 * (c * n + j);
-            seen = s[0] != 0.0 || s[1] != 0.0;
-        }
-        for (int64_t i = 0; i < parts && !seen; i++) p->recovery->signal[parts * j + i] = 0.0;
-    }
-}
-
 static csrec_status recover(csrec_pnp *p, csrec_error *error) {
     const csrec_recovery *r = p->recovery;
     const csrec_stop *stop = &r->options->solve.stop;
@@ -327,7 +313,6 @@ static csrec_status recover(csrec_pnp *p, csrec_error *error) {
     if (!status) status = solve(p, way, &done, error);
     if (status) return status;
     memcpy(r->signal, p->x, (size_t)p->data.values * sizeof *p->x);
-    if (p->data.m->through) clear_unseen(p);
     return csrec_products_report(r, &p->data, done, csrec_call_stopped(&p->call));
 }
 
