@@ -93,11 +93,9 @@ class CommonOptions(TypedDict, total=False):
     nodata: Optional[float]
     depth: Union[int, Sequence[int], None]
     # The parameters of methods, solvers and bases; a test compares them with the tables.
-    adapt: float
     apart: float
     blend: float
     block: float
-    components: float
     copies: float
     debias: float
     joint: float
@@ -115,7 +113,6 @@ class CommonOptions(TypedDict, total=False):
     last: float
     levels: float
     motion: float
-    patch: float
     planes: float
     range: float
     relax: float
