@@ -106,7 +106,8 @@ static void print_preset(FILE *out, int i, const csrec_measurement *m) {
     fprintf(out, "  %-10s --method %s", name, plan.method.name);
     for (int k = 0; k < o.solve.n_settings; k++)
         fprintf(out, " --set %s=%g", o.solve.settings[k].name, o.solve.settings[k].value);
-    fprintf(out, ", up to about %.2g s\n", plan.estimate.seconds);
+    const double seconds = plan.estimate.seconds;
+    fprintf(out, ", up to about %.*f s\n", seconds < 1.0 ? 2 : 0, seconds);
 }
 
 static void print_presets(FILE *out) {
