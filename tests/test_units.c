@@ -122,23 +122,29 @@ TEST(units_of_frames_change_nothing) {
 /* Values of 1e9 and more, whose range is far smaller, have digits left in solvers that are drawn to
  * 0. */
 TEST(values_far_from_0_are_recovered_as_others) {
+    enum {
+        ROUNDS = 8
+    }; /* one may differ by 1.8, as omp picks other columns of the centred values */
     static const char *const solvers[] = {"threshold", "fista", "omp"};
     const double unit[C] = {1.0, 1.0, 1.0};
     double *truth = check_room(AREA * C);
     for (int k = 0; k < 3; k++) {
         csrec_recover_options o = options_for("sparse");
+        double off[2] = {0.0, 0.0};
         o.basis = "dct";
         o.solve.solver = solvers[k];
-        const uint64_t order = check_below(&seed, 1 << 30);
-        draw_frames(1, 12, 40.0, truth);
-        double mean = 0.0, off[2];
-        for (int64_t i = 0; i < AREA * C; i++) mean += truth[i] / (AREA * C);
-        for (int64_t i = 0; i < AREA * C; i++) truth[i] -= mean;
-        for (int far = 0; far < 2; far++) {
-            const csrec_measurement m = sample(0, truth, 0.4, unit, 0x1p30 * far, order);
-            const double *x = recover(&m, &o);
-            off[far] = 0.0;
-            for (int64_t i = 0; i < AREA * C; i++) off[far] += fabs(x[i] - 0x1p30 * far - truth[i]);
+        for (int round = 0; round < ROUNDS; round++) {
+            const uint64_t order = check_below(&seed, 1 << 30);
+            double mean = 0.0;
+            draw_frames(1, 12, 40.0, truth);
+            for (int64_t i = 0; i < AREA * C; i++) mean += truth[i] / (AREA * C);
+            for (int64_t i = 0; i < AREA * C; i++) truth[i] -= mean;
+            for (int far = 0; far < 2; far++) {
+                const csrec_measurement m = sample(0, truth, 0.4, unit, 0x1p30 * far, order);
+                const double *x = recover(&m, &o);
+                for (int64_t i = 0; i < AREA * C; i++)
+                    off[far] += fabs(x[i] - 0x1p30 * far - truth[i]);
+            }
         }
         if (!(off[1] < 1.5 * off[0])) fail_msg("%s: errors %g and %g", solvers[k], off[1], off[0]);
     }

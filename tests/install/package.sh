@@ -104,7 +104,8 @@ make_root() {
     for folder in bin sbin lib lib64; do # one tree, as on every Debian since 12
         [ ! -L /$folder ] || { mkdir -p "$root/usr/$folder"; ln -s "usr/$folder" "$root/$folder"; }
     done
-    mapfile -t names < <(dpkg-deb -f "$library" Depends | tr ',' '\n' | sed 's/|.*//; s/(.*//; s/ //g')
+    mapfile -t names < <({ dpkg-deb -f "$library" Depends; dpkg-deb -f "$tools" Depends; } |
+        tr ',' '\n' | sed 's/|.*//; s/(.*//; s/ //g; /^libcsrec/d')
     mapfile -t names < <(closure dash libc-bin "${names[@]}")
     for name in "${names[@]}"; do copy_package "$name"; done
     copy_alternatives

@@ -95,7 +95,7 @@ static void print_methods(FILE *out, const char *topic) {
     }
 }
 
-/* What a preset is for a quarter of a picture of 256 x 256, and what it is expected to take. */
+/* What a preset is for such samples, and what it is expected to take. */
 static void print_preset(FILE *out, int i, const csrec_measurement *m) {
     csrec_recover_options o;
     csrec_plan plan;
@@ -110,24 +110,24 @@ static void print_preset(FILE *out, int i, const csrec_measurement *m) {
     fprintf(out, ", up to about %.*f s\n", seconds < 1.0 ? 2 : 0, seconds);
 }
 
+/* Seconds hardly depend on the number of samples: a few need no memory. */
 static void print_presets(FILE *out) {
-    enum { SIDE = 256, N = SIDE * SIDE / 4 };
+    enum { SIDE = 256 };
     const csrec_operator_spec rows = {.name = "hadamard", .scrambled = true};
-    csrec_measurement m = {.shape = {2, {SIDE, SIDE}}, .channels = 1, .n = N};
-    m.index = malloc(N * sizeof *m.index);
-    m.y = malloc(N * sizeof *m.y);
-    for (int i = 0; i < N && m.index && m.y; i++) {
-        m.index[i] = 4 * i + i / (SIDE / 4) % 4;
-        m.y[i] = i % 101;
+    int64_t index[SIDE];
+    double y[SIDE];
+    csrec_measurement m = {
+        .shape = {2, {SIDE, SIDE}}, .channels = 1, .n = SIDE, .index = index, .y = y};
+    for (int i = 0; i < SIDE; i++) {
+        index[i] = i * SIDE + 101 * i % SIDE;
+        y[i] = i;
     }
-    for (int k = 0; k < 2 && m.index && m.y; k++) {
+    for (int k = 0; k < 2; k++) {
         fprintf(out, "Presets (--quality NAME) for %s, seconds of 256 x 256 pixels on one core:\n",
                 k ? "measurements through operators" : "samples of pictures");
         if (k) m.through = (csrec_operator_spec *)(uintptr_t)&rows;
         for (int i = 0; cli_quality_name(i); i++) print_preset(out, i, &m);
     }
-    free(m.index);
-    free(m.y);
 }
 
 /* Topics in the order in which the table begins them. */
