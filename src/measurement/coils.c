@@ -386,7 +386,7 @@ static csrec_status estimate_any(const csrec_measurement *m, const csrec_coils_o
     if (!status && grid.n == 0)
         status = csrec_fail(error, CSREC_DATA, "coils: the trajectory has no point in the middle");
     if (!status && coils) status = csrec_coils_estimate(&grid, o, coils, NULL, error);
-    if (!status && sigma) *sigma = noise;
+    if (!status && sigma) status = csrec_coils_limit_noise(m, noise, sigma);
     free(grid.index);
     free(grid.y);
     return status;
@@ -411,7 +411,7 @@ csrec_status csrec_coils_estimate(const csrec_measurement *m, const csrec_coils_
     if (!status) status = find_span(&e, error);
     if (!status && coils) status = find_main(&e);
     if (!status && coils) status = make_maps(&e, coils);
-    if (!status && sigma) *sigma = e.sigma;
+    if (!status && sigma) status = csrec_coils_limit_noise(m, e.sigma, sigma);
     csrec_pool_clear(&e.pool);
     if (status == CSREC_MEMORY) csrec_fail(error, status, "coils: out of memory");
     return status;

@@ -78,6 +78,10 @@ static inline bool csrec_measurement_signal_complex(const csrec_measurement *m) 
  * itself is complex. The result shares all arrays. */
 csrec_measurement csrec_measurement_real(const csrec_measurement *measurement);
 
+/* *sigma = noise, or the most that the values of each coil allow, if that is less. CSREC_MEMORY. */
+csrec_status csrec_coils_limit_noise(const csrec_measurement *measurement, double noise,
+                                     double *sigma);
+
 /* Of a measurement through nufft, with a channel a coil: the frequencies of the grid, of up to
  * `lines` in the middle, that have a sample within half a step, as one through fourier; free index
  * and y in any case. *sigma: as of csrec_coils_estimate, or as it was. CSREC_UNSUPPORTED,
