@@ -3,9 +3,11 @@
 #include "method/products.h"
 
 #include "method/inverse.h"
+#include "operator/devices.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 csrec_status csrec_products_create(const csrec_recovery *r, csrec_measured *A, csrec_error *error) {
     const csrec_measurement *m = r->measurement;
@@ -48,14 +50,9 @@ csrec_status csrec_products_residual(const csrec_measured *A, const double *x, d
 static void clear_unseen(const csrec_recovery *r, const csrec_measured *A) {
     const csrec_operator_spec *through = A->m->through;
     const int64_t n = A->entries, parts = A->values / n;
-    for (int64_t j = 0; j < n && through && through->coils; j++) {
-        bool seen = false;
-        for (int64_t c = 0; c < through->n_coils && !seen; c++) {
-            const double *s = through->coils + 2 * (c * n + j);
-            seen = s[0] != 0.0 || s[1] != 0.0;
-        }
-        for (int64_t i = 0; i < parts && !seen; i++) r->signal[parts * j + i] = 0.0;
-    }
+    for (int64_t j = 0; j < n && through && through->coils; j++)
+        if (csrec_fourier_square(through->coils, n, through->n_coils, j) == 0.0)
+            memset(r->signal + parts * j, 0, (size_t)parts * sizeof *r->signal);
 }
 
 csrec_status csrec_products_report(const csrec_recovery *r, const csrec_measured *A,
