@@ -177,7 +177,8 @@ void csrec_model_destroy(csrec_model *model) {
     free(model);
 }
 
-float csrec_model_rounded(double value) {
+/* To 16 bits; what is too large for them stays, for the check. */
+static float rounded(double value) {
     float single = (float)value;
     return fabsf(single) < (float)CSREC_HALF_MOST ? csrec_half_rounded(single) : single;
 }
@@ -197,7 +198,7 @@ static csrec_status take_array(csrec_model *model, const char *name, const csrec
         if (to->dtype == CSREC_F64)
             ((double *)to->data)[i] = value;
         else if (to->dtype == CSREC_F32)
-            ((float *)to->data)[i] = csrec_model_rounded(value);
+            ((float *)to->data)[i] = rounded(value);
         else
             ((int64_t *)to->data)[i] = value > -0x1p62 && value < 0x1p62 ? (int64_t)value : 0;
     }

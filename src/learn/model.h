@@ -65,9 +65,6 @@ csrec_status csrec_model_check(const csrec_model *model, const char *name, csrec
 /* Values of type F32 that share a scale where a file has them in 8 bits. */
 enum { CSREC_MODEL_BLOCK = 64 };
 
-/* To 16 bits; what is too large for them stays, for the check. */
-float csrec_model_rounded(double value);
-
 /* Error lines that an array or text is invalid end with this remedy. */
 csrec_status csrec_model_fail(const char *name, const char *array, csrec_error *error,
                               const char *format, ...) __attribute__((format(printf, 4, 5)));
