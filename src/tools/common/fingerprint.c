@@ -176,21 +176,27 @@ static uint64_t hash_at(FILE *file, off_t at, uint64_t hash) {
     return hash;
 }
 
-void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *path) {
+/* The size of the file, and the hash of its ends; false: it cannot be read. */
+static bool ends_of(const char *path, uint64_t *bytes, uint64_t *hash) {
     struct stat info;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
     char room[CSREC_PATH_ROOM];
-    bool regular = cli_stat(path, &info) && S_ISREG(info.st_mode);
+    const bool regular = cli_stat(path, &info) && S_ISREG(info.st_mode);
     FILE *file = regular ? fopen(csrec_path_file(path, room), "rb") : NULL;
-    if (file) {
-        hash = hash_at(file, info.st_size > ENDS ? info.st_size - ENDS : 0, hash_at(file, 0, hash));
-        fclose(file);
-    }
+    if (!file) return false;
+    *bytes = (uint64_t)info.st_size;
+    *hash = hash_at(file, 0, UINT64_C(0xcbf29ce484222325));
+    *hash = hash_at(file, info.st_size > ENDS ? info.st_size - ENDS : 0, *hash);
+    fclose(file);
+    return true;
+}
+
+void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *path) {
+    uint64_t bytes, hash;
+    const bool read = ends_of(path, &bytes, &hash);
     if (!line->text.file) return;
     fprintf(line->text.file, "; %s=%s", name, path);
-    if (file)
-        fprintf(line->text.file, " of %" PRId64 " bytes hash %016" PRIx64, (int64_t)info.st_size,
-                hash);
+    if (read)
+        fprintf(line->text.file, " of %" PRIu64 " bytes hash %016" PRIx64, bytes, hash);
     else
         fputs(" that cannot be read", line->text.file);
 }
@@ -204,6 +210,11 @@ bool cli_files_lost(int n, const char *const *paths, csrec_error *error) {
     return false;
 }
 
+static void tell_contents(int n, uint64_t bytes, uint64_t hash, char text[CLI_CONTENTS_ROOM]) {
+    snprintf(text, CLI_CONTENTS_ROOM, "%d files %" PRIu64 " bytes hash %016" PRIx64, n, bytes,
+             hash);
+}
+
 csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM],
                              csrec_error *error) {
     uint64_t bytes = 0, all = 0, hash = 0;
@@ -214,8 +225,18 @@ csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONT
         if (status) return status;
         hash = csrec_random_u64(hash, bytes, crc);
     }
-    snprintf(text, CLI_CONTENTS_ROOM, "%d files %" PRIu64 " bytes hash %016" PRIx64, n, all, hash);
+    tell_contents(n, all, hash, text);
     return CSREC_OK;
+}
+
+void cli_archives_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]) {
+    uint64_t bytes = 0, all = 0, hash = 0, ends = 0;
+    for (int i = 0; i < n; i++) {
+        if (!ends_of(paths[i], &bytes, &ends)) bytes = ends = 0;
+        hash = csrec_random_u64(hash, bytes, ends);
+        all += bytes;
+    }
+    tell_contents(n, all, hash, text);
 }
 
 void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const char *contents) {

@@ -310,8 +310,7 @@ static const cli_tool tool = {
 
 int main(int argc, char **argv) {
     cli_request request = {.tool = &tool, .all = &tool, .a = defaults};
-    cli_prior prior = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    csrec_error error;
+    char prior[CLI_CONTENTS_ROOM] = "";
     cli_progress progress;
     cli_ranks ranks;
 #ifdef __GLIBC__
@@ -319,7 +318,6 @@ int main(int argc, char **argv) {
             1 << 20); /* return large blocks to the system as soon as they are freed */
 #endif
     if (argc > 1 && strcmp(argv[1], "serve") == 0) return cli_serve(argc - 1, argv + 1);
-    request.prior = &prior;
     request.words = argv;
     request.n_words = argc;
     int code = cli_ranks_join(&tool, &ranks);
@@ -327,10 +325,8 @@ int main(int argc, char **argv) {
     code = cli_parse(&tool, argc, argv, &request.a);
     const bool parsed = code == CLI_CONTINUE;
     if (parsed) code = cli_request_check(&request);
-    const bool asks = code == CLI_CONTINUE && ranks.comm;
-    const char *weights = asks ? cli_prior_find(&request, &error) : "";
-    char *card =
-        parsed && ranks.comm ? cli_recover_card(&request, weights ? weights : "unreadable") : NULL;
+    if (code == CLI_CONTINUE && ranks.comm) cli_prior_find(&request, prior);
+    char *card = parsed && ranks.comm ? cli_recover_card(&request, prior) : NULL;
     if (code == CLI_CONTINUE) code = cli_request_share(&request, &ranks);
     code = cli_ranks_agree(&ranks, code, card);
     free(card);

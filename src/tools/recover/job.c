@@ -179,12 +179,9 @@ static int read_samples(cli_job *job) {
 
 /* The prior is for pictures: then it belongs to the fingerprint, as its last entry. */
 static int add_prior(cli_job *job) {
-    csrec_error error;
     if (job->in.measurement.shape.dims != 2 && !cli_job_is_sequence(job)) return CLI_CONTINUE;
-    const char *prior = cli_prior_find(job->request, &error);
-    if (!prior) return cli_job_fail(job, "%s", error.text);
-    job->out.fingerprint = cli_fingerprint_add_prior(job->out.fingerprint, prior);
-    job->out.prior = prior;
+    cli_prior_find(job->request, job->out.prior);
+    job->out.fingerprint = cli_fingerprint_add_prior(job->out.fingerprint, job->out.prior);
     return job->out.fingerprint ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
 }
 
@@ -247,7 +244,7 @@ static int load_unchanged(cli_job *job) {
     csrec_error error;
     if (job->a->info) return load(job);
     job->out.fingerprint = cli_recover_fingerprint(job->request, job->input, &job->out.known);
-    job->out.prior = "";
+    job->out.prior[0] = '\0';
     if (!job->out.fingerprint) return cli_job_fail(job, "%s: out of memory", job->input);
     int code = load(job);
     if (code != CLI_CONTINUE) return code;

@@ -292,30 +292,23 @@ static bool may_use_prior(const cli_request *request) {
     return false;
 }
 
-static csrec_status read_prior(char text[CLI_CONTENTS_ROOM], csrec_error *error) {
+void cli_prior_find(const cli_request *request, char text[CLI_CONTENTS_ROOM]) {
     enum { KINDS = 5 };
     static const int64_t kinds[KINDS] = {1, 3, CSREC_PRIOR_BESIDE, CSREC_PRIOR_RENDERED,
                                          CSREC_PRIOR_NOISE};
     char path[KINDS][4096];
     const char *paths[KINDS];
     int n = 0;
+    text[0] = '\0';
+    if (!may_use_prior(request)) return;
     for (int i = 0; i < KINDS; i++) {
         paths[n] = path[n];
         n += csrec_prior_installed(kinds[i], sizeof path[n], path[n]);
     }
-    if (n > 0) return cli_contents_of(n, paths, text, error);
-    snprintf(text, CLI_CONTENTS_ROOM, "none");
-    return CSREC_OK;
-}
-
-const char *cli_prior_find(const cli_request *request, csrec_error *error) {
-    cli_prior *prior = request->prior;
-    if (!may_use_prior(request)) return "";
-    pthread_mutex_lock(&prior->lock);
-    if (!prior->found) prior->found = !read_prior(prior->text, error);
-    const bool found = prior->found;
-    pthread_mutex_unlock(&prior->lock);
-    return found ? prior->text : NULL;
+    if (n > 0)
+        cli_archives_of(n, paths, text);
+    else
+        snprintf(text, CLI_CONTENTS_ROOM, "none");
 }
 
 int cli_request_conflicts(const cli_request *request) {

@@ -221,8 +221,9 @@ static bool all_is_done(const cli_request *request, const char *input) {
     bool known = false;
     char *line = cli_recover_fingerprint(request, input, &known);
     bool done = known && all_is_done_by(request, input, line);
-    const char *prior = known && !done ? cli_prior_find(request, NULL) : NULL;
-    if (prior && *prior) {
+    char prior[CLI_CONTENTS_ROOM] = "";
+    if (known && !done) cli_prior_find(request, prior);
+    if (*prior) {
         line = cli_fingerprint_add_prior(line, prior);
         done = all_is_done_by(request, input, line);
     }

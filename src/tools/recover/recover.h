@@ -2,7 +2,6 @@
 /* recover.h - one recovery of csrecover: the request, the state of a run, and its steps. */
 #pragma once
 
-#include <pthread.h>
 
 #include "tools/common/fingerprint.h"
 #include "tools/common/guide.h"
@@ -28,13 +27,6 @@ typedef struct cli_recover_arguments {
         sequence, slice_given, slices, time_axis_given, follow_given;
 } cli_recover_arguments;
 
-/* What the weights that are installed have in them. Of several threads one reads them. */
-typedef struct cli_prior {
-    pthread_mutex_t lock;
-    bool found;
-    char text[CLI_CONTENTS_ROOM];
-} cli_prior;
-
 /* Settings that a preset has, at most. */
 enum { CLI_PRESET_SETTINGS = 4 };
 
@@ -59,7 +51,6 @@ typedef struct cli_request {
     double sigma;                              /* of --sigma, unless it is auto */
     csrec_setting settings[CLI_TEXTS_MOST];    /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
-    cli_prior *prior; /* of all copies of the request */
 } cli_request;
 
 enum { CLI_OUTPUTS = 5 }; /* of an input: signal, coefficients, page, plot, map */
@@ -86,10 +77,10 @@ typedef struct cli_targets {
     char *journal;                                /* keeps finished tiles, beside the output */
     const csrec_format *format;                   /* of the output */
     csrec_file_lock *locks[CLI_OUTPUTS];
-    char *command;     /* the command that repeats this recovery */
-    char *fingerprint; /* fingerprint of the inputs (cli_recover_fingerprint), */
-    bool known;        /* and of all their contents */
-    const char *prior; /* what cli_prior_find told, if the recovery may use it; else "" */
+    char *command;                 /* the command that repeats this recovery */
+    char *fingerprint;             /* fingerprint of the inputs (cli_recover_fingerprint), */
+    bool known;                    /* and of all their contents */
+    char prior[CLI_CONTENTS_ROOM]; /* of cli_prior_find, if the recovery may use it; else "" */
 } cli_targets;
 
 /* Step 3, planning. */
@@ -252,7 +243,7 @@ void cli_recover_add_paths(const void *arguments, cli_paths *paths);
  * as of stdin (paths.c). */
 char *cli_recover_fingerprint(const cli_request *request, const char *input, bool *known);
 
-/* The line (NULL: NULL), with what cli_prior_find returned as its last entry; "": without one. The
+/* The line (NULL: NULL), with what cli_prior_find told as its last entry; "": without one. The
  * line given is freed, or is the result. NULL: out of memory. */
 char *cli_fingerprint_add_prior(char *line, const char *prior);
 
@@ -260,9 +251,9 @@ char *cli_fingerprint_add_prior(char *line, const char *prior);
  * they are the same; the version, the prior that may be used. */
 char *cli_recover_card(const cli_request *request, const char *prior);
 
-/* What is in the learned prior that is installed, which is read when this is first asked; "": no
- * recovery of a picture by this request would use it. NULL: it cannot be read, and why. */
-const char *cli_prior_find(const cli_request *request, csrec_error *error);
+/* What the learned prior is that is installed; "": no recovery of a picture by this request would
+ * use it. */
+void cli_prior_find(const cli_request *request, char text[CLI_CONTENTS_ROOM]);
 
 /* Whether the signal, and page, plot and atoms if requested, exist, are complete, and have the
  * fingerprint of this request. */
