@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sampling patterns: what each promises, counted and measured by brute force. */
 #include "samples.h"
+#include "sampling/sampling.h"
 
 #include <omp.h>
 #include <unistd.h>
@@ -41,6 +42,35 @@ TEST(counts_are_exact) {
             CLEARED(csrec_sampling) s = sample(&shape, patterns[p], count, check_next(&seed));
             check_positions(&shape, &s, count);
         }
+    }
+}
+
+/* From one position, and so from holes of any size, to all. */
+TEST(distances_are_those_of_all_pairs) {
+    for (int round = 0; round < 200; round++) {
+        const int64_t extent[3] = {round % 2 ? 1 : 1 + check_below(&seed, 5),
+                                   1 + check_below(&seed, round % 7 ? 20 : 200),
+                                   1 + check_below(&seed, 90)};
+        const int64_t n = extent[0] * extent[1] * extent[2], rate = 1 + check_below(&seed, n);
+        uint32_t *squared = malloc((size_t)n * sizeof *squared);
+        int64_t *at = malloc((size_t)n * 3 * sizeof *at), count = 0;
+        for (int64_t i = 0; i < n; i++) {
+            squared[i] = check_below(&seed, rate) ? CSREC_FAR : 0;
+            if (squared[i] == 0) csrec_locate(extent, i, at + 3 * count++);
+        }
+        assert_ok(csrec_distance_squared(extent, squared));
+        for (int64_t i = 0; i < n; i += 1 + count * n / 1000000) {
+            int64_t own[3], least = CSREC_FAR;
+            csrec_locate(extent, i, own);
+            for (const int64_t *b = at; b < at + 3 * count; b += 3) {
+                const int64_t d[3] = {own[0] - b[0], own[1] - b[1], own[2] - b[2]};
+                const int64_t far = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+                least = far < least ? far : least;
+            }
+            assert_int_equal(squared[i], least);
+        }
+        free(squared);
+        free(at);
     }
 }
 

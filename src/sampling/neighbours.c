@@ -2,6 +2,7 @@
 /* neighbours.c - near points from Hilbert curves that are shifted against each other. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampling/sampling.h"
 #include "base/error.h"
@@ -202,19 +203,78 @@ static void transform_line(int64_t n, int64_t stride, uint32_t *line, const enve
     }
 }
 
+/* A line of 0 and CSREC_FAR. */
+static void transform_first(int64_t n, uint32_t *line) {
+    const uint32_t most = 1 << 16; /* the root of CSREC_FAR */
+    uint32_t steps = most;
+    for (int64_t i = 0; i < n; i++) {
+        steps = line[i] == 0 ? 0 : steps < most ? steps + 1 : most;
+        line[i] = steps;
+    }
+    for (int64_t i = n - 1; i >= 0; i--) {
+        steps = line[i] <= steps ? line[i] : steps + 1;
+        line[i] = steps < most ? steps * steps : CSREC_FAR;
+    }
+}
+
+/* Near positions are found without the envelope: lines side by side, and entries that are looked at
+ * before and behind each. To what is at most LIMIT their squares may be added. */
+enum { SIDE = 32, REACH = 64 };
+static const uint32_t LIMIT = CSREC_FAR - REACH * REACH;
+
+/* Row i of [n][SIDE]; false: a position may be farther than REACH. */
+static bool transform_near(int64_t n, int64_t i, const uint32_t *before, uint32_t row[SIDE]) {
+    memcpy(row, before + i * SIDE, SIDE * sizeof *row);
+    for (int64_t k = 1; k <= REACH; k++) {
+        const uint32_t *above = before + csrec_larger(i - k, 0) * SIDE,
+                       *below = before + csrec_smaller(i + k, n - 1) * SIDE;
+        const uint32_t square = (uint32_t)(k * k);
+        uint32_t farther = 0;
+        for (int c = 0; c < SIDE; c++) {
+            const uint32_t near = (above[c] < below[c] ? above[c] : below[c]) + square;
+            row[c] = near < row[c] ? near : row[c];
+            farther |= row[c] > square + 2 * (uint32_t)k;
+        }
+        if (!farther) return true;
+    }
+    return false;
+}
+
+/* `side` <= SIDE lines beside each other. work [2][n][SIDE]. */
+static void transform_lines(int64_t n, int64_t stride, int64_t side, uint32_t *line, uint32_t *work,
+                            const envelope *e) {
+    uint32_t *found = work + n * SIDE;
+    bool all = true;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t c = 0; c < SIDE; c++) {
+            const uint32_t own = c < side ? line[i * stride + c] : 0;
+            work[i * SIDE + c] = own < LIMIT ? own : LIMIT;
+        }
+    for (int64_t i = 0; i < n && all; i++) all = transform_near(n, i, work, found + i * SIDE);
+    for (int64_t i = 0; i < n && all; i++)
+        memcpy(line + i * stride, found + i * SIDE, (size_t)side * sizeof *line);
+    for (int64_t c = 0; c < side && !all; c++) transform_line(n, stride, line + c, e);
+}
+
 csrec_status csrec_distance_squared(const int64_t extent[3], uint32_t *squared) {
     csrec_pool pool = {0};
-    int64_t entries = extent[0] * extent[1] * extent[2], stride = 1;
-    const int64_t longest = csrec_larger(csrec_larger(extent[0], extent[1]), extent[2]);
+    const int64_t entries = extent[0] * extent[1] * extent[2];
+    const int64_t longest = csrec_larger(extent[0], extent[1]);
     envelope e;
+    uint32_t *work;
     CSREC_TAKE(&pool, e.height, longest);
     CSREC_TAKE(&pool, e.from, longest);
     CSREC_TAKE(&pool, e.foot, longest);
+    CSREC_TAKE(&pool, work, 2 * SIDE * longest);
     const csrec_status status = csrec_pool_status(&pool);
-    for (int a = 2; !status && a >= 0; stride *= extent[a--])
+    for (int64_t i = 0; i < entries && !status; i += extent[2])
+        transform_first(extent[2], squared + i);
+    int64_t stride = extent[2];
+    for (int a = 1; a >= 0 && !status; stride *= extent[a--])
         for (int64_t first = 0; first < entries && extent[a] > 1; first += stride * extent[a])
-            for (int64_t i = first; i < first + stride; i++)
-                transform_line(extent[a], stride, squared + i, &e);
+            for (int64_t i = 0; i < stride; i += SIDE)
+                transform_lines(extent[a], stride, csrec_smaller(SIDE, stride - i),
+                                squared + first + i, work, &e);
     csrec_pool_clear(&pool);
     return status;
 }
