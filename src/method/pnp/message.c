@@ -197,14 +197,20 @@ static void draw(const csrec_pnp *p, int try, int64_t single, double *x) {
         periods += wave[a] = (int64_t)drawn(try, a, most);
     }
     if (periods == 0) wave[2] = extent[2] > 2; /* constants are treated apart */
-    for (int64_t e = 0; e < d->entries; e++) {
-        const int64_t at[3] = {e / (extent[1] * extent[2]), e / extent[2] % extent[1],
-                               e % extent[2]};
+    for (int64_t e = 0; e < d->values && single >= 0; e++) x[e] = e / width == single;
+    for (int64_t row = 0; row < extent[0] * extent[1] && single < 0; row++) {
+        const int64_t at[2] = {row / extent[1], row % extent[1]};
+        const double full = 2.0 * acos(-1.0), step = full * (double)wave[2] / (double)extent[2];
         double phase = 1.0;
-        for (int a = 0; a < 3; a++)
-            phase += 2.0 * acos(-1.0) * (double)(wave[a] * at[a] % extent[a]) / (double)extent[a];
-        for (int64_t k = 0; k < width; k++)
-            x[e * width + k] = single < 0 ? cos(phase) : e == single;
+        for (int a = 0; a < 2; a++)
+            phase += full * (double)(wave[a] * at[a] % extent[a]) / (double)extent[a];
+        double now = cos(phase), before = cos(phase - step); /* cos a + 1 of cos a and cos a - 1 */
+        for (int64_t e = row * extent[2]; e < (row + 1) * extent[2]; e++) {
+            for (int64_t k = 0; k < width; k++) x[e * width + k] = now;
+            const double next = 2.0 * cos(step) * now - before;
+            before = now;
+            now = next;
+        }
     }
 }
 
@@ -228,16 +234,20 @@ static csrec_status is_everywhere(csrec_pnp *p, int64_t single, bool *everywhere
         pieces[a] = extent[a] < 2 * LEAST        ? 1
                     : extent[a] > PIECES * LEAST ? PIECES
                                                  : extent[a] / LEAST;
-    for (int64_t e = 0; e < d->entries && !status; e++) {
-        const int64_t i = e / (extent[1] * extent[2]) * pieces[0] / extent[0],
-                      j = e / extent[2] % extent[1] * pieces[1] / extent[1],
-                      k = e % extent[2] * pieces[2] / extent[2],
-                      piece = (i * pieces[1] + j) * pieces[2] + k;
-        const double own = e == single ? 0.0 : csrec_squares(width, p->back + e * width);
-        energy[piece] += own;
-        size[piece]++;
-        sum += own / (double)d->entries;
-    }
+    memset(p->back + single * width, 0, (size_t)width * sizeof *p->back);
+    for (int64_t row = 0; row < extent[0] * extent[1] && !status; row++)
+        for (int64_t k = 0; k < pieces[2]; k++) {
+            const int64_t i = row / extent[1] * pieces[0] / extent[0],
+                          j = row % extent[1] * pieces[1] / extent[1],
+                          piece = (i * pieces[1] + j) * pieces[2] + k,
+                          from = (k * extent[2] + pieces[2] - 1) / pieces[2],
+                          to = ((k + 1) * extent[2] + pieces[2] - 1) / pieces[2];
+            const double own =
+                csrec_squares((to - from) * width, p->back + (row * extent[2] + from) * width);
+            energy[piece] += own;
+            size[piece] += to - from;
+            sum += own / (double)d->entries;
+        }
     for (int64_t i = 0; i < pieces[0] * pieces[1] * pieces[2]; i++)
         *everywhere = *everywhere && energy[i] >= LEAST_ENERGY * sum * (double)size[i];
     return status;

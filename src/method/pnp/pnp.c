@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "method/inverse.h"
 #include "method/pnp/pnp.h"
 #include "csrec/sampling.h"
@@ -129,6 +130,8 @@ csrec_status csrec_denoiser_slope(csrec_denoiser *d, const double *x, const doub
     const uint64_t stream = (uint64_t)d->calls, seed = d->recovery->options->seed;
     const double step = PROBE * sigma;
     double sum = 0.0;
+    const int threads = csrec_threads_for(n, d->recovery->options->threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < n; i++)
         probe[i] = x[i] + step * csrec_random_normal(seed, stream, (uint64_t)i);
     d->calls -= turns; /* as the picture was turned for z */

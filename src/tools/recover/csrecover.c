@@ -313,6 +313,7 @@ int main(int argc, char **argv) {
     char prior[CLI_CONTENTS_ROOM] = "";
     cli_progress progress;
     cli_ranks ranks;
+    csrec_error error;
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD,
             1 << 20); /* return large blocks to the system as soon as they are freed */
@@ -330,7 +331,10 @@ int main(int argc, char **argv) {
     if (code == CLI_CONTINUE) code = cli_request_share(&request, &ranks);
     code = cli_ranks_agree(&ranks, code, card);
     free(card);
+    if (code == CLI_CONTINUE && csrec_priors_create(&request.priors, &error))
+        code = cli_failure(&tool, "%s", error.text);
     if (code == CLI_CONTINUE) code = cli_devices_run(&request, &progress);
+    csrec_priors_destroy(request.priors);
     cli_ranks_leave(&ranks);
     cli_sequence_forget(&request);
     return cli_exit_code(code);

@@ -2,7 +2,6 @@
 /* recover.h - one recovery of csrecover: the request, the state of a run, and its steps. */
 #pragma once
 
-
 #include "tools/common/fingerprint.h"
 #include "tools/common/guide.h"
 #include "tools/common/output.h"
@@ -34,9 +33,10 @@ enum { CLI_PRESET_SETTINGS = 4 };
 typedef struct cli_request {
     const cli_tool *tool, *all; /* all: speaks for all ranks, tool for one */
     cli_recover_arguments a;
-    csrec_comm *comm;   /* ranks that share the inputs; NULL: one process, or */
-    csrec_comm *tiles;  /* they share the tiles of one input */
-    char *const *words; /* of the command line, [n_words] */
+    csrec_comm *comm;     /* ranks that share the inputs; NULL: one process, or */
+    csrec_comm *tiles;    /* they share the tiles of one input */
+    csrec_priors *priors; /* all inputs' */
+    char *const *words;   /* of the command line, [n_words] */
     int n_words;
     bool folder, page_folder, plot_folder, map_folder; /* --output, --report, --plot, --uncertainty
                                                           name a folder */
