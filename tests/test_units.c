@@ -122,10 +122,9 @@ TEST(units_of_frames_change_nothing) {
 /* Values of 1e9 and more, whose range is far smaller, have digits left in solvers that are drawn to
  * 0. */
 TEST(values_far_from_0_are_recovered_as_others) {
-    enum {
-        ROUNDS = 8
-    }; /* one may differ by 1.8, as omp picks other columns of the centred values */
     static const char *const solvers[] = {"threshold", "fista", "omp"};
+    /* of omp one may differ by 1.8, as it picks other columns of the centred values */
+    static const int rounds[] = {1, 1, 8};
     const double unit[C] = {1.0, 1.0, 1.0};
     double *truth = check_room(AREA * C);
     for (int k = 0; k < 3; k++) {
@@ -133,7 +132,7 @@ TEST(values_far_from_0_are_recovered_as_others) {
         double off[2] = {0.0, 0.0};
         o.basis = "dct";
         o.solve.solver = solvers[k];
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 0; round < rounds[k]; round++) {
             const uint64_t order = check_below(&seed, 1 << 30);
             double mean = 0.0;
             draw_frames(1, 12, 40.0, truth);
