@@ -368,14 +368,29 @@ def test_slices_become_a_stack(rng, tool, tmp_path):
         file["kspace"] = stack
     with h5py.File(tmp_path / "bad.h5", "w") as file:
         file["kspace"] = stack * np.array([1, 0, 1])[:, None, None, None]
-    for name in ("s.cfl", "s.h5"):
-        run(tool, tmp_path, name, "--slices", "-Q", "fast", "-o", "all.npy")
-        run(tool, tmp_path, name, "--slices", "-Q", "fast", "-o", "all.cfl")
-        run(tool, tmp_path, name, "--slice", "2", "-Q", "fast", "-o", "one.npy")
+    write_cfl(tmp_path / "echoes.cfl", stack.reshape(3, 1, 2, 40, 1, 40))
+    for name, axis, coils in (("s.cfl", 13, "estimate"), ("s.h5", 13, "estimate"), ("echoes.cfl", 5, "none")):
+        def recover(*words):
+            run(tool, tmp_path, name, "--coils", coils, "-Q", "fast", *words)
+        recover("--slices", "-o", "all.npy")
+        recover("--slices", "-o", "all.cfl")
+        recover("--slice", "2", "-o", "one.npy")
         found = np.load(tmp_path / "all.npy")
-        assert found.shape == (3, 40, 40) and np.array_equal(found[2], np.load(tmp_path / "one.npy"))
-        np.testing.assert_array_equal(read_cfl(tmp_path / "all.cfl"), found)
-    for words, refused in (("bad.h5", "slice 1: "), ("s.h5 --slice 1", "--slice"), ("s.h5 --report r.html", "--report")):
+        each = (40, 40, 2)[:2 + (coils == "none")]
+        assert found.shape == (3, *each) and np.array_equal(found[2], np.load(tmp_path / "one.npy"))
+        np.testing.assert_array_equal(read_cfl(tmp_path / "all.cfl"), found if each == (40, 40) else
+                                      np.moveaxis(found, -1, 1))
+        assert (tmp_path / "all.hdr").read_text().split()[2 + axis] == "3"
+    write_cfl(tmp_path / "single.cfl", stack[2, :, None])
+    with h5py.File(tmp_path / "single.h5", "w") as file:
+        file["kspace"] = stack[2:]
+    for name in ("single.cfl", "single.h5"):  # one slice is a stack of one
+        run(tool, tmp_path, name, "--slices", "-Q", "fast", "-o", "all.npy")
+        run(tool, tmp_path, name, "--slice", "0", "-Q", "fast", "-o", "one.npy")
+        assert np.load(tmp_path / "all.npy").shape == (1, 40, 40)
+        np.testing.assert_array_equal(np.load(tmp_path / "all.npy")[0], np.load(tmp_path / "one.npy"))
+    for words, refused in (("bad.h5", "csrecover: bad.h5: slice 1: nothing"), ("s.h5 --slice 1", "--slice"),
+                           ("s.h5 --report r.html", "--report")):
         done = subprocess.run([tool, *words.split(), "--slices", "-Q", "fast", "-o", "no.npy"], cwd=tmp_path,
                               capture_output=True, text=True)
         assert done.returncode == 1 and refused in done.stderr and not (tmp_path / "no.npy").exists()
