@@ -209,6 +209,18 @@ def test_fastmri_slices(rng, tool, tmp_path, side):
         file["kspace"] = kspace[0, 0].astype(np.complex64)
     with pytest.raises(cs.DataError, match="has 2 axes"):
         cs.read(tmp_path / "bad.h5")
+    heads = np.zeros(2, [("head", "i4"), ("data", "f4")])
+    for name, values, refused in (("kspace", kspace.real, "real.h5: /kspace is no array of complex .*FILE:/kspace"),
+                                  ("dataset/xml", b"<x/>", "real.h5: has /dataset/xml .* no /dataset/data"),
+                                  ("dataset/data", heads, "real.h5: has /dataset/data .* no /dataset/xml")):
+        with h5py.File(tmp_path / "real.h5", "w") as file:
+            file[name] = values
+        with pytest.raises(cs.DataError, match=refused):
+            cs.read(tmp_path / "real.h5")
+    with h5py.File(tmp_path / "real.h5", "w") as file:
+        file["kspace"] = kspace.real
+        file["dataset/data"] = columns
+    assert cs.read(f"{tmp_path}/real.h5:/kspace").shape == kspace.shape
 
 
 def test_ismrmrd_lines_in_any_order(rng, tmp_path):
