@@ -418,5 +418,13 @@ def test_whitened_noise(rng):
         np.testing.assert_allclose(white.y, scan.y @ inverse.T, atol=1e-6)
         np.testing.assert_allclose(white.through.coils, np.einsum("cd,dyx->cyx", inverse, maps), atol=1e-12)
         assert white.sigma == pytest.approx(0.5**0.5)
-    with pytest.raises(cs.ArgumentError, match="3, N"):
-        cs.whiten(scan, noise[:2])
+    skew = np.eye(3, dtype=complex) + 1j * np.eye(3, k=1)
+    for given, refused in ((noise[:2], "3 coils; .*3, N"), (np.eye(2), r"\(2, 2\), and .* 3 coils"),
+                           (skew, "not Hermitian"), (noise[:, :2], "eigenvalue .*more samples")):
+        with pytest.raises(cs.CsrecError, match=refused):
+            cs.whiten(scan, given)
+    maps[1, 2, 3] = complex(0, np.nan)
+    with pytest.raises(cs.DataError, match=f"'coils': element {24 * 24 + 2 * 24 + 3} is not"):
+        cs.measure(image, "fourier", coils=maps)
+    with pytest.raises(cs.ArgumentError, match=r"trajectory has shape .* \[50, axes\]"):
+        cs.estimate_coils(noise, trajectory=np.ones((49, 2)), shape=(8, 8))
