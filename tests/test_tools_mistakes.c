@@ -167,6 +167,7 @@ TEST(of_csrecover) {
     static const misuse wrong[] = {
         {"$R camera.npz -o w.npy -S threshold -B dct", "camera.npz", "through an operator", 1},
         {"$R camera.npz -o w.npy -B haar", "camera.npz", "through an operator", 1},
+        {"$R camera.npz -o w.npy -Q fast -T 1", "--quality fast has no option minutes", "omit", 2},
         {"$R camera.npz -o w.npy --robust", "camera.npz", "through an operator", 1},
         {"$R camera.npz -o w.npy -u u.npy", "camera.npz", "leave it out", 1},
         {"$S camera.npz --next 5 -o w.csv --even", "camera.npz", "through an operator", 1},

@@ -110,9 +110,10 @@ typedef struct csrec_image {
                            = 1 or 3. HDF5: with scale_factor and add_offset applied */
     bool is_complex;    /* the last axis of the pixels, of extent 2, has real and imaginary parts */
     bool has_channels;  /* the last axis has channels; as it always has with bits > 0 */
-    int time;           /* 1 + the axis that the file says is time; 0: none */
-    uint8_t *alpha;  /* NULL, or for each entry 1 where it counts as a sample (alpha > 0), 0 where
-                        it is fully transparent, or has the file's value for unknown */
+    bool stack;     /* the first axis has slices, apart from x, y and z: BART's axis 13 in a .cfl */
+    int time;       /* 1 + the axis that the file says is time; 0: none */
+    uint8_t *alpha; /* NULL, or for each entry 1 where it counts as a sample (alpha > 0), 0 where
+                       it is fully transparent, or has the file's value for unknown */
     bool by_channel; /* alpha has this for each value instead, [pixels.count] */
     bool has_nodata; /* the file names a value that stands for unknown ones, and the written one
                         does where the format can: */
@@ -217,7 +218,7 @@ typedef struct csrec_facts {
     bool table;    /* a matrix of a .csv: what a column without any value should be is not known */
     int time; /* 1 + the axis of three that the file says is time, 0: none. If it is the first, the
                  measurement is a sequence */
-    int64_t slices;        /* of k-space, of which the measurement is one; 0: there is one */
+    int64_t slices;        /* of k-space, of which the measurement is one; 0: it is no k-space */
     csrec_palette palette; /* of a PNG or TIFF */
     int64_t lost;          /* samples with rays that are NaN or infinite, and left out */
     char note[640]; /* what else is in the file, was lost before, or was left open: a line for the

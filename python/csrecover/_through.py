@@ -74,10 +74,12 @@ class Through:
     trajectory: Optional[np.ndarray] = None
 
 
-def _extents(given: Any, dims: int, name: str) -> tuple[Any, tuple[int, ...]]:
-    values = as_tuple(given, name) * (dims if np.ndim(given) == 0 else 1)
-    if len(values) != dims:
-        raise ArgumentError(f"{name} = {given}; give one number, or one for each of {dims} axes")
+def _extents(given: Any, shape: tuple[int, ...], name: str) -> tuple[Any, tuple[int, ...]]:
+    values = as_tuple(given, name) * (len(shape) if np.ndim(given) == 0 else 1)
+    if len(values) != len(shape):
+        raise ArgumentError(f"{name} = {given}; give one number, or one for each of {len(shape)} axes")
+    if not all(1 <= n <= most for n, most in zip(values, shape)):
+        raise ArgumentError(f"{name} = {given}; give 1 to the extents of the signal, {shape}")
     return ffi.new("int64_t[]", values), values
 
 
@@ -133,7 +135,7 @@ def through_to_c(t: Through, shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
         if trajectory.ndim != 2 or trajectory.shape[1] != len(shape):
             raise ArgumentError(f"trajectory has shape {trajectory.shape}; give [points, {len(shape)}]")
         made.trajectory, made.points = hold(doubles(trajectory)), len(trajectory)
-    extents = None if t.block is None else _extents(t.block, len(shape), "block")
+    extents = None if t.block is None else _extents(t.block, shape, "block")
     if t.matrix is not None:
         matrix = real(t.matrix, "matrix")
         each = int(np.prod(extents[1] if extents else shape))
@@ -145,12 +147,12 @@ def through_to_c(t: Through, shape: tuple[int, ...]) -> tuple[Any, list[Any]]:
         if kernel.ndim != len(shape):
             raise ArgumentError(f"kernel has {kernel.ndim} axes; the signal has {len(shape)}")
         made.filters = hold(doubles(kernel))
-        extents = _extents(kernel.shape, len(shape), "kernel")
+        extents = _extents(kernel.shape, shape, "kernel")
     if extents:
         keep.append(extents[0])
         made.kernel = extents[0]
     if t.factor is not None:
-        keep.append(_extents(t.factor, len(shape), "factor")[0])
+        keep.append(_extents(t.factor, shape, "factor")[0])
         made.factor = keep[-1]
     return made, keep
 
@@ -279,8 +281,8 @@ def _bordered(values: np.ndarray, border: str, through: Through, dims: int) -> n
     if through.name != "matrix" or through.block is None:
         raise ArgumentError("border is for operator matrix with block; leave it out")
     if border == "cut":
-        edges = zip(_extents(through.block, dims, "block")[1], values.shape)
-        values = values[tuple(slice(n - n % b if 0 < b <= n else n) for b, n in edges)]
+        edges = zip(_extents(through.block, values.shape[:dims], "block")[1], values.shape)
+        values = values[tuple(slice(n - n % b) for b, n in edges)]
     return values
 
 
@@ -291,6 +293,9 @@ def _followed(y: Any, trajectory: Any, shape: Any) -> tuple[Any, list[Any]]:
     if values.ndim != 2 or shape is None:
         raise ArgumentError(f"kspace has shape {values.shape}; with a trajectory give [coils, points], "
                             "and the shape of the picture")
+    if values.shape[1] != len(np.atleast_1d(trajectory)):
+        raise ArgumentError(f"trajectory has shape {np.shape(trajectory)}; give "
+                            f"[{values.shape[1]}, axes], a point for each of kspace {values.shape}")
     through = Through("nufft", complex=True, trajectory=trajectory)
     return to_c(Measurement(values.T.astype(np.complex128), np.arange(values.shape[1]),
                             as_tuple(shape, "shape"), through=through))
@@ -405,7 +410,8 @@ def whiten(measurement: Any, noise: Any) -> Any:
     n = numbers(noise, "noise").astype(np.complex128)
     coils = int(lib.csrec_measurement_values(made)) // max(2 * int(made.n), 1)
     if n.ndim != 2 or len(n) != coils:
-        raise ArgumentError(f"noise has shape {n.shape}; give [{coils}, {coils}] or [{coils}, N]")
+        raise ArgumentError(f"noise has shape {n.shape}, and the measurement {coils} coils; give its "
+                            f"covariance [{coils}, {coils}] or samples of it [{coils}, N]")
     if n.shape[1] != coils:
         n = n @ n.conj().T / n.shape[1]
     values, error = pairs(n), new_error()

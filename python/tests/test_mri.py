@@ -209,6 +209,18 @@ def test_fastmri_slices(rng, tool, tmp_path, side):
         file["kspace"] = kspace[0, 0].astype(np.complex64)
     with pytest.raises(cs.DataError, match="has 2 axes"):
         cs.read(tmp_path / "bad.h5")
+    heads = np.zeros(2, [("head", "i4"), ("data", "f4")])
+    for name, values, refused in (("kspace", kspace.real, "real.h5: /kspace is no array of complex .*FILE:/kspace"),
+                                  ("dataset/xml", b"<x/>", "real.h5: has /dataset/xml .* no /dataset/data"),
+                                  ("dataset/data", heads, "real.h5: has /dataset/data .* no /dataset/xml")):
+        with h5py.File(tmp_path / "real.h5", "w") as file:
+            file[name] = values
+        with pytest.raises(cs.DataError, match=refused):
+            cs.read(tmp_path / "real.h5")
+    with h5py.File(tmp_path / "real.h5", "w") as file:
+        file["kspace"] = kspace.real
+        file["dataset/data"] = columns
+    assert cs.read(f"{tmp_path}/real.h5:/kspace").shape == kspace.shape
 
 
 def test_ismrmrd_lines_in_any_order(rng, tmp_path):
@@ -368,14 +380,29 @@ def test_slices_become_a_stack(rng, tool, tmp_path):
         file["kspace"] = stack
     with h5py.File(tmp_path / "bad.h5", "w") as file:
         file["kspace"] = stack * np.array([1, 0, 1])[:, None, None, None]
-    for name in ("s.cfl", "s.h5"):
-        run(tool, tmp_path, name, "--slices", "-Q", "fast", "-o", "all.npy")
-        run(tool, tmp_path, name, "--slices", "-Q", "fast", "-o", "all.cfl")
-        run(tool, tmp_path, name, "--slice", "2", "-Q", "fast", "-o", "one.npy")
+    write_cfl(tmp_path / "echoes.cfl", stack.reshape(3, 1, 2, 40, 1, 40))
+    for name, axis, coils in (("s.cfl", 13, "estimate"), ("s.h5", 13, "estimate"), ("echoes.cfl", 5, "none")):
+        def recover(*words):
+            run(tool, tmp_path, name, "--coils", coils, "-Q", "fast", *words)
+        recover("--slices", "-o", "all.npy")
+        recover("--slices", "-o", "all.cfl")
+        recover("--slice", "2", "-o", "one.npy")
         found = np.load(tmp_path / "all.npy")
-        assert found.shape == (3, 40, 40) and np.array_equal(found[2], np.load(tmp_path / "one.npy"))
-        np.testing.assert_array_equal(read_cfl(tmp_path / "all.cfl"), found)
-    for words, refused in (("bad.h5", "slice 1: "), ("s.h5 --slice 1", "--slice"), ("s.h5 --report r.html", "--report")):
+        each = (40, 40, 2)[:2 + (coils == "none")]
+        assert found.shape == (3, *each) and np.array_equal(found[2], np.load(tmp_path / "one.npy"))
+        np.testing.assert_array_equal(read_cfl(tmp_path / "all.cfl"), found if each == (40, 40) else
+                                      np.moveaxis(found, -1, 1))
+        assert (tmp_path / "all.hdr").read_text().split()[2 + axis] == "3"
+    write_cfl(tmp_path / "single.cfl", stack[2, :, None])
+    with h5py.File(tmp_path / "single.h5", "w") as file:
+        file["kspace"] = stack[2:]
+    for name in ("single.cfl", "single.h5"):  # one slice is a stack of one
+        run(tool, tmp_path, name, "--slices", "-Q", "fast", "-o", "all.npy")
+        run(tool, tmp_path, name, "--slice", "0", "-Q", "fast", "-o", "one.npy")
+        assert np.load(tmp_path / "all.npy").shape == (1, 40, 40)
+        np.testing.assert_array_equal(np.load(tmp_path / "all.npy")[0], np.load(tmp_path / "one.npy"))
+    for words, refused in (("bad.h5", "csrecover: bad.h5: slice 1: nothing"), ("s.h5 --slice 1", "--slice"),
+                           ("s.h5 --report r.html", "--report")):
         done = subprocess.run([tool, *words.split(), "--slices", "-Q", "fast", "-o", "no.npy"], cwd=tmp_path,
                               capture_output=True, text=True)
         assert done.returncode == 1 and refused in done.stderr and not (tmp_path / "no.npy").exists()
@@ -391,5 +418,13 @@ def test_whitened_noise(rng):
         np.testing.assert_allclose(white.y, scan.y @ inverse.T, atol=1e-6)
         np.testing.assert_allclose(white.through.coils, np.einsum("cd,dyx->cyx", inverse, maps), atol=1e-12)
         assert white.sigma == pytest.approx(0.5**0.5)
-    with pytest.raises(cs.ArgumentError, match="3, N"):
-        cs.whiten(scan, noise[:2])
+    skew = np.eye(3, dtype=complex) + 1j * np.eye(3, k=1)
+    for given, refused in ((noise[:2], "3 coils; .*3, N"), (np.eye(2), r"\(2, 2\), and .* 3 coils"),
+                           (skew, "not Hermitian"), (noise[:, :2], "eigenvalue .*more samples")):
+        with pytest.raises(cs.CsrecError, match=refused):
+            cs.whiten(scan, given)
+    maps[1, 2, 3] = complex(0, np.nan)
+    with pytest.raises(cs.DataError, match=f"'coils': element {24 * 24 + 2 * 24 + 3} is not"):
+        cs.measure(image, "fourier", coils=maps)
+    with pytest.raises(cs.ArgumentError, match=r"trajectory has shape .* \[50, axes\]"):
+        cs.estimate_coils(noise, trajectory=np.ones((49, 2)), shape=(8, 8))

@@ -44,8 +44,9 @@ csrec_status csrec_kspace_choose(csrec_input *input, const csrec_read_options *o
     input->facts.slices = slices;
     *number = options->has_slice ? options->slice : slices / 2;
     if (*number < 0 || *number >= slices)
-        return csrec_fail(error, CSREC_ARGUMENT, "%s: has slices 0 to %lld, and not slice %lld",
-                          input->name, (long long)slices - 1, (long long)*number);
+        return csrec_fail(error, CSREC_ARGUMENT, "%s: has slice%s%lld, and not slice %lld",
+                          input->name, slices > 1 ? "s 0 to " : " ", (long long)slices - 1,
+                          (long long)*number);
     if (slices > 1 && !options->has_slice)
         csrec_input_note(input, "slice %lld of %lld; slice chooses another", (long long)*number,
                          (long long)slices);
@@ -260,11 +261,10 @@ csrec_status csrec_kspace_finish(csrec_input *input, const csrec_read_options *o
                           : options->has_slice ? "slice"
                                                : "noise_covariance");
     if (!kspace) return CSREC_OK;
-    if (options->has_slice && !input->facts.slices)
-        return csrec_fail(error, CSREC_ARGUMENT, "%s: has one slice; leave out slice", input->name);
     const int64_t n = m->through->coils ? m->through->n_coils : m->channels;
     csrec_status status = CSREC_OK;
-    if (chooses && !asks) status = read_maps(input, coils, m, error);
+    if (!input->facts.slices) status = csrec_kspace_choose(input, options, 1, &(int64_t){0}, error);
+    if (!status && chooses && !asks) status = read_maps(input, coils, m, error);
     if (!status && options->noise) status = read_noise(input, options->noise, n, error);
     if (!status && input->noise) status = whiten(input, n, m, error);
     const bool maps = asks && !m->through->coils && m->channels > 1;

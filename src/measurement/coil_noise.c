@@ -25,14 +25,15 @@ static bool is_hermitian(int64_t n, const double *C) {
     return true;
 }
 
-/* The covariance C = L L^H, L in its lower triangle. false: it has no such. */
+/* The covariance C = L L^H, L in its lower triangle. false: it has no such, but for rounding. */
 static bool factor(int64_t n, double *C) {
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = j; i < n; i++) {
             double *to = C + 2 * (i * n + j);
+            const double least = i == j ? 1e-12 * to[0] : 0.0;
             for (int64_t k = 0; k < j; k++)
                 subtract(C + 2 * (i * n + k), C + 2 * (j * n + k), -1.0, to);
-            const double root = i == j ? sqrt(to[0]) : C[2 * j * (n + 1)];
+            const double root = i == j ? sqrt(to[0] - least) : C[2 * j * (n + 1)];
             if (!(root > 0.0) || !isfinite(root)) return false;
             to[0] = i == j ? root : to[0] / root;
             to[1] = i == j ? 0.0 : to[1] / root;
@@ -65,12 +66,14 @@ csrec_status csrec_coils_whiten(csrec_measurement *m, const double *covariance,
     double *L = malloc(2 * (size_t)(n * n) * sizeof *L);
     if (!L) return csrec_fail(error, CSREC_MEMORY, "coils: out of memory");
     memcpy(L, covariance, 2 * (size_t)(n * n) * sizeof *L);
-    if (!is_hermitian(n, L) || !factor(n, L)) {
+    const bool hermitian = is_hermitian(n, L);
+    if (!hermitian || !factor(n, L)) {
         free(L);
-        return csrec_fail(error, CSREC_DATA,
-                          "noise covariance: is not that of %lld coils: Hermitian, with positive "
-                          "eigenvalues; give more samples of noise than coils",
-                          (long long)n);
+        return csrec_fail(error, CSREC_DATA, "noise covariance: is not that of %lld coils: %s",
+                          (long long)n,
+                          hermitian ? "an eigenvalue is not above 0; give more samples of noise "
+                                      "than coils"
+                                    : "not Hermitian, or not finite; give the mean of n n^H");
     }
     for (int64_t k = 0; k < m->n; k++) divide(n, L, 1, m->y + 2 * k * n);
     double *coils = maps ? (double *)(uintptr_t)m->through->coils : NULL;

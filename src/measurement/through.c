@@ -9,13 +9,14 @@
 
 /* ------------------------------------------------------------------ parameters ---------------- */
 
-static csrec_status check_finite(const char *name, const char *array, int64_t n, const double *v,
-                                 csrec_error *error) {
-    for (int64_t i = 0; i < n; i++)
+/* Of n elements of so many parts. */
+static csrec_status check_finite(const char *name, const char *array, int64_t n, int parts,
+                                 const double *v, csrec_error *error) {
+    for (int64_t i = 0; i < n * parts; i++)
         if (!isfinite(v[i]))
             return csrec_fail(error, CSREC_DATA,
                               "%s: array '%s': element %lld is not finite; save finite numbers",
-                              name, array, (long long)i);
+                              name, array, (long long)(i / parts));
     return CSREC_OK;
 }
 
@@ -89,7 +90,7 @@ static csrec_status check_coils(const csrec_operator_spec *spec, const csrec_sha
         return csrec_fail(error, CSREC_DATA,
                           "%s: array 'coils': %lld coils; save 1 to 4096 as [coils, shape]", name,
                           (long long)spec->n_coils);
-    return check_finite(name, "coils", 2 * spec->n_coils * entries, spec->coils, error);
+    return check_finite(name, "coils", spec->n_coils * entries, 2, spec->coils, error);
 }
 
 static csrec_status fourier_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
@@ -153,7 +154,7 @@ static csrec_status matrix_rows(const csrec_operator_spec *spec, const csrec_sha
                           "%s: array 'matrix': missing or empty; save one of [rows, %lld]", name,
                           (long long)each);
     *rows = spec->m * blocks;
-    return check_finite(name, "matrix", spec->m * each, spec->matrix, error);
+    return check_finite(name, "matrix", spec->m * each, 1, spec->matrix, error);
 }
 
 static csrec_status blur_rows(const csrec_operator_spec *spec, const csrec_shape *shape,
@@ -174,7 +175,7 @@ static csrec_status blur_rows(const csrec_operator_spec *spec, const csrec_shape
         each *= spec->kernel[a];
     }
     status = csrec_shape_count(shape, rows);
-    return status ? status : check_finite(name, "kernel", each, spec->filters, error);
+    return status ? status : check_finite(name, "kernel", each, 1, spec->filters, error);
 }
 
 static csrec_status downsample_rows(const csrec_operator_spec *spec, const csrec_shape *shape,

@@ -60,7 +60,8 @@ csrec_status csrec_solve_check(const csrec_solver_type *type, const csrec_operat
                               (unsigned long long)start->column[i]);
     for (int64_t j = 0; y && j < A->m && !status; j++)
         if (!isfinite(y[j]))
-            return csrec_fail(error, CSREC_DATA, "y[%lld] is not finite", (long long)j);
+            return csrec_fail(error, CSREC_DATA, "y[%lld] is not finite",
+                              (long long)(A->complex_y ? j / 2 : j));
     return status;
 }
 

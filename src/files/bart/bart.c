@@ -14,7 +14,7 @@
 
 #define MAGIC "# Dimensions"
 
-enum { AXES = 16, COILS = 3, HEAD = 1 << 16 };
+enum { AXES = 16, COILS = 3, SLICES = 13, HEAD = 1 << 16 };
 
 typedef struct header {
     int64_t dim[AXES];
@@ -283,16 +283,21 @@ static csrec_status read_measurement(csrec_input *input, const csrec_read_option
 
 /* ------------------------------------------------------------------ writing ------------------- */
 
-/* The extents of x, y and z: those of `like` where it has them, as of slices along x. */
-static void place(const csrec_shape *shape, const char *like, int64_t dim[AXES]) {
+/* The extents of x, y and z: those of `like` where it has them, as of slices along x. The first
+ * axis of a stack is where `like` has as many entries after the coils, or BART's of slices. */
+static void place(const csrec_shape *shape, bool stack, const char *like, int64_t dim[AXES]) {
     header h;
     csrec_error ignored;
-    int a = shape->dims;
+    int a = shape->dims, slice = SLICES;
     bool same = like && is_cfl(like) && !read_header(like, &h, &ignored);
+    for (int k = COILS + 1; k < AXES && same; k++)
+        if (h.dim[k] > 1 && h.dim[k] == shape->dim[0]) slice = k;
     for (int k = 0; k < 3 && same; k++)
-        if (h.dim[k] > 1) same = a > 0 && h.dim[k] == shape->dim[--a];
-    for (int k = 0; k < AXES; k++) dim[k] = k < shape->dims ? shape->dim[shape->dims - 1 - k] : 1;
-    for (int k = 0; k < 3 && same && a == 0; k++) dim[k] = h.dim[k];
+        if (h.dim[k] > 1) same = a > stack && h.dim[k] == shape->dim[--a];
+    for (int k = 0; k < AXES; k++)
+        dim[k] = k < shape->dims - stack ? shape->dim[shape->dims - 1 - k] : 1;
+    for (int k = 0; k < 3 && same && a == stack; k++) dim[k] = h.dim[k];
+    if (stack) dim[slice] = shape->dim[0];
 }
 
 static csrec_status write_header(csrec_files *files, const char *path, const int64_t dim[AXES],
@@ -313,15 +318,17 @@ static csrec_status write_header(csrec_files *files, const char *path, const int
     return status;
 }
 
-/* Channels, which are fastest, become the axis of coils. */
+/* Channels, which are fastest, become the axis of coils, of each of a stack. */
 static csrec_status write_values(csrec_output *output, const csrec_image *signal, int64_t channels,
                                  csrec_error *error) {
     const int64_t each = signal->is_complex ? 2 : 1, entries = signal->pixels.count / each;
+    const int64_t one = entries / (signal->stack ? signal->pixels.shape.dim[0] : 1);
     float piece[1024];
     int used = 0;
     csrec_status status = CSREC_OK;
     for (int64_t i = 0; i < entries && !status; i++) {
-        const int64_t from = i % (entries / channels) * channels + i / (entries / channels);
+        const int64_t k = i % one, plane = one / channels;
+        const int64_t from = i - k + k % plane * channels + k / plane;
         piece[used++] = (float)csrec_array_value(&signal->pixels, from * each);
         piece[used++] =
             each == 2 ? (float)csrec_array_value(&signal->pixels, from * each + 1) : 0.0f;
@@ -355,7 +362,7 @@ static csrec_status write_signal(csrec_files *files, const char *path, const csr
         status =
             csrec_fail(error, CSREC_ARGUMENT, "%s: the array to write is not a valid one", path);
     if (status) return status;
-    place(&shape, like, dim);
+    place(&shape, signal->stack, like, dim);
     if (channels > 1) dim[COILS] = channels;
     status = csrec_output_open(files, path, CSREC_OUTPUT_STREAM, &output, error);
     if (status) return status;

@@ -246,6 +246,22 @@ static csrec_status deliver(csrec_input *input, const csrec_read_options *option
     return csrec_measurement_deliver(status, &m, measurement);
 }
 
+/* What k-space of such a file lacks; NULL: nothing. */
+static const char *lacks(hid_t kspace, bool fast, hid_t data, hid_t xml) {
+    if (kspace >= 0 && !fast && H5Iget_type(kspace) == H5I_DATASET)
+        return "/kspace is no array of complex numbers; write it as such by h5py, or name it, "
+               "FILE:/kspace, to read an array of real ones";
+    if (fast || (data >= 0) == (xml >= 0)) return NULL;
+    if (data < 0)
+        return "has /dataset/xml of ISMRMRD and no /dataset/data; write its acquisitions, or copy "
+               "the file again";
+    const hid_t type = H5Iget_type(data) == H5I_DATASET ? H5Dget_type(data) : -1;
+    const bool lines =
+        type >= 0 && H5Tget_class(type) == H5T_COMPOUND && H5Tget_member_index(type, "head") >= 0;
+    if (type >= 0) H5Tclose(type);
+    return lines ? "has /dataset/data of ISMRMRD and no /dataset/xml; write its header" : NULL;
+}
+
 /* *is: the file has k-space. */
 static csrec_status read_file(csrec_input *input, const csrec_read_options *options, bool *is,
                               csrec_hdf5_slice *s, csrec_error *error) {
@@ -255,9 +271,13 @@ static csrec_status read_file(csrec_input *input, const csrec_read_options *opti
     if (status) return status;
     const hid_t kspace = csrec_hdf5_object(h5.file, "/kspace");
     const hid_t data = csrec_hdf5_object(h5.file, "/dataset/data");
+    const hid_t xml = csrec_hdf5_object(h5.file, "/dataset/xml");
     const bool fast = kspace >= 0 && H5Iget_type(kspace) == H5I_DATASET && is_pairs(kspace);
-    *is = fast || (data >= 0 && csrec_hdf5_object(h5.file, "/dataset/xml") >= 0);
-    if (*is) {
+    const char *lack = lacks(kspace, fast, data, xml);
+    *is = fast || (data >= 0 && xml >= 0);
+    if (lack) {
+        status = csrec_fail(error, CSREC_DATA, "%s: %s", h5.name, lack);
+    } else if (*is) {
         status = csrec_kspace_options(input, options, error);
         csrec_hdf5_scan_read(&h5, fast ? "/ismrmrd_header" : "/dataset/xml", &scan);
         if (!status && fast) status = read_fastmri(&h5, kspace, options, s, error);

@@ -216,6 +216,7 @@ static csrec_image image_of(const csrec_format *format, const cli_form *form,
                                           : form->tones.bits,
                          .has_channels = !picture && measurement->channels > 1,
                          .is_complex = !picture && form->is_complex,
+                         .stack = form->stack,
                          .placement = form->placement};
     csrec_shape *shape = &image.pixels.shape;
     *shape = measurement->shape;

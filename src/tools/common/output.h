@@ -94,6 +94,7 @@ typedef struct cli_form {
     bool exact;                   /* values that do not fit are an error */
     const csrec_palette *palette; /* of values that are indices, or NULL */
     bool is_complex;     /* the signal is pairs of real and imaginary parts, written as .npy */
+    bool stack;          /* of slices, which the shape has first */
     double unknown;      /* of integers, and where the file can name it, stands for values that are
                             NaN, of a channel that is measured nowhere; NaN: none does */
     bool leaves;         /* others may be NaN: of a picture transparent where any channel is */

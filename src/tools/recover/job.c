@@ -190,8 +190,6 @@ static int load(cli_job *job) {
     int code = cli_job_find_large(job);
     if (code == CLI_CONTINUE) code = read_samples(job);
     if (code != CLI_CONTINUE) return code;
-    if (job->a->slices && job->in.facts.slices < 2)
-        return cli_job_fail(job, "%s: has one slice; leave out --slices", job->input);
     const char *obstacle = job->a->slice_given ? "--slice"
                            : job->a->sequence  ? "--sequence"
                                                : cli_job_obstacle(job);

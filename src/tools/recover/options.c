@@ -329,7 +329,12 @@ int cli_request_conflicts(const cli_request *request) {
         options.curve = CSREC_CURVE_AUTO; /* one array has it */
     if (!status && a->sequence) status = csrec_sequence_create(&options, &sequence, &error);
     csrec_sequence_destroy(sequence);
-    return status ? cli_usage(request->tool, "%s", error.text) : CLI_CONTINUE;
+    if (!status) return CLI_CONTINUE;
+    /* A preset's method depends on the input, which is not read yet. */
+    if (a->quality < 0 || strncmp(error.text, "method ", 7) != 0)
+        return cli_usage(request->tool, "%s", error.text);
+    return cli_usage(request->tool, "--quality %s %s", cli_quality_name(a->quality),
+                     strchr(error.text + 7, ' ') + 1);
 }
 
 /* Where the lower end of the range is the value for unknown, it is the least sample instead. */

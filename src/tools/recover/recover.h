@@ -175,6 +175,8 @@ void cli_range_of(int64_t n, const double *values, double *low, double *high);
 bool cli_job_is_empty(const cli_job *job);
 /* An option that needs the whole signal, or all samples, at a time; NULL: none. */
 const char *cli_job_obstacle(const cli_job *job);
+/* The error as "INPUT: slice K: what is wrong", of the slice that is read. */
+csrec_status cli_slice_fail(const cli_job *job, csrec_status status, csrec_error *error);
 /* Of the stack of --slices; else 1. */
 static inline int64_t cli_job_slices(const cli_job *job) {
     return job->a->slices ? job->in.facts.slices : 1;

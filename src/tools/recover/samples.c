@@ -142,6 +142,7 @@ csrec_status cli_job_read(cli_job *job, csrec_error *error) {
     const int n = job->a->inputs.n;
     if (!job->a->merge) {
         csrec_status status = read_one(job, job->input, &job->in.measurement, error);
+        if (status && job->a->slices && job->in.facts.slices) cli_slice_fail(job, status, error);
         job->in.time = status ? 0 : time_of(job);
         return cli_job_is_stack(job) ? cli_stack_check(job, error) : status;
     }

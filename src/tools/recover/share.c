@@ -112,10 +112,18 @@ static csrec_status take_all(cli_job *job, csrec_error *error) {
     return status;
 }
 
+/* Errors of files name theirs, those of a recovery do not. */
+static void name_input(const cli_job *job, csrec_error *error) {
+    const csrec_error told = *error;
+    if (!strstr(told.text, job->input))
+        cli_fail(error, CSREC_DATA, "%.200s: %.250s", job->input, told.text);
+}
+
 int cli_job_take(cli_job *job, csrec_status status, const csrec_recover_report *report,
                  csrec_error *error) {
     job->result.report = *report;
-    if (status) return cli_job_fail(job, "%s: %s", job->input, error->text);
+    if (status) name_input(job, error);
+    if (status) return cli_job_fail(job, "%s", error->text);
     if (csrec_comm_rank(job->setup.options.comm) > 0) return CLI_CONTINUE; /* rank 0 has it */
     return take_all(job, error) ? cli_job_fail(job, "%s: %s", job->input, error->text)
                                 : CLI_CONTINUE;
@@ -136,6 +144,14 @@ static csrec_status next_slice(cli_job *job, csrec_error *error) {
     return status;
 }
 
+csrec_status cli_slice_fail(const cli_job *job, csrec_status status, csrec_error *error) {
+    const csrec_error told = *error;
+    const size_t name = strlen(job->input);
+    const bool named = strncmp(told.text, job->input, name) == 0 && told.text[name] == ':';
+    return cli_fail(error, status, "%.200s: slice %lld: %.250s", job->input,
+                    (long long)job->in.slice, told.text + (named ? name + 2 : 0));
+}
+
 /* One after the other; the report is of all. */
 static csrec_status recover_slices(cli_job *job, csrec_recover_report *report, csrec_error *error) {
     const int64_t n = cli_signal_values(&job->in.measurement), each = job->result.pairs ? 2 : 1;
@@ -149,7 +165,7 @@ static csrec_status recover_slices(cli_job *job, csrec_recover_report *report, c
         if (!status)
             status = csrec_recover(&job->in.measurement, &job->setup.options, signal + k * n * each,
                                    NULL, report, &why);
-        if (status) cli_fail(error, status, "slice %lld: %.400s", (long long)k, why.text);
+        if (status) *error = why, cli_slice_fail(job, status, error);
         seconds += report->seconds_total;
         if (k == 0 || report->outcome > outcome) outcome = report->outcome;
         if (outcome == CSREC_INTERRUPTED)
@@ -249,13 +265,6 @@ int cli_job_find_large(cli_job *job) {
     job->large.must = pays && form.n == 0;
     job->large.placed = form.n > 0;
     return CLI_CONTINUE;
-}
-
-/* Errors of files name theirs, those of a recovery do not. */
-static void name_input(const cli_job *job, csrec_error *error) {
-    const csrec_error told = *error;
-    if (!strstr(told.text, job->input))
-        cli_fail(error, CSREC_DATA, "%.200s: %.250s", job->input, told.text);
 }
 
 int cli_job_begin_large(cli_job *job) {

@@ -59,6 +59,7 @@ static csrec_status add_signal(void *context, csrec_files *files, csrec_error *e
                      .avoids = cli_job_avoids(job),
                      .leaves = cli_job_leaves(job),
                      .channels_first = job->a->channels_first,
+                     .stack = job->a->slices,
                      .like = job->input,
                      .placement = &job->in.placement};
     if (job->large.on) return cli_job_write_large(job, files, error);
