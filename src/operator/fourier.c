@@ -11,6 +11,9 @@
 
 #define TURN 6.28318530717958647692
 
+/* Of any frequencies. */
+static const double PRECISION = 1e-9;
+
 typedef csrec_fourier fourier;
 
 static void fourier_destroy(csrec_operator *A) {
@@ -129,7 +132,7 @@ static csrec_status make_kernel(csrec_pool *pool, fourier *f, double *k) {
     CSREC_TAKE(pool, f->half, 2 * width);
     if (own.lacks || pool->lacks) status = CSREC_MEMORY;
     for (int64_t i = 0; i < f->m && !status; i++) ones[2 * i] = 1.0;
-    if (!status) status = csrec_nufft_create(&twice, f->m, k, &nufft);
+    if (!status) status = csrec_nufft_create(&twice, f->m, k, PRECISION, &nufft);
     if (!status) status = csrec_nufft_execute(nufft, true, t, ones);
     for (int64_t j = 0; j < size && !status; j++) {
         int64_t place[CSREC_DIMS_MAX];
@@ -157,7 +160,7 @@ static csrec_status fill_any(csrec_pool *pool, const csrec_operator_spec *spec, 
     for (int64_t i = 0; i < f->m; i++)
         memcpy(k + i * dims, spec->trajectory + (spec->index ? spec->index[i] : i) * dims,
                (size_t)dims * sizeof *k);
-    csrec_status status = csrec_nufft_create(spec->shape, f->m, k, &f->nufft);
+    csrec_status status = csrec_nufft_create(spec->shape, f->m, k, PRECISION, &f->nufft);
     return status ? status : make_kernel(pool, f, k);
 }
 

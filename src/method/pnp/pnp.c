@@ -190,7 +190,7 @@ void csrec_pnp_keep(csrec_pnp *p) {
  * with its inverse; else conjugate gradients. */
 
 /* Of a data step, and of the last, at most. */
-enum { GRADIENTS = 20, LAST_GRADIENTS = 60, NEAR = 5 };
+enum { GRADIENTS = 20, LAST_GRADIENTS = 60, NEAR = 3, LAST_NEAR = 10 };
 
 /* x, from z on, towards the least ||A x - y||^2 + share ||x - z||^2, by conjugate gradients on its
  * normal equations: they hold where y is no product of A, too. r = y - A z. Until the energy of
@@ -258,7 +258,8 @@ csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z) {
     const bool off = length > d->eps;
     if (status) return status;
     if (!d->tight && !d->inverse)
-        return descend(p, z, 0.0, LAST_GRADIENTS, fmax(d->eps * d->eps, 1e-8 * length * length));
+        return descend(p, z, 0.0, d->spectrum ? LAST_NEAR : LAST_GRADIENTS,
+                       fmax(d->eps * d->eps, 1e-8 * length * length));
     if (d->inverse && off) status = csrec_inverse_meet(d, p->r);
     const double part = d->inverse ? 1.0 : (1.0 - d->eps / length) / (d->norm * d->norm);
     return status ? status : add(p, z, off ? part : 0.0);
