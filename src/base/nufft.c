@@ -5,8 +5,8 @@
 #ifndef CSREC_HAS_FINUFFT
 
 csrec_status csrec_nufft_create(const csrec_shape *shape, int64_t m, const double *k,
-                                csrec_nufft **nufft) {
-    (void)shape, (void)m, (void)k, *nufft = NULL;
+                                double precision, csrec_nufft **nufft) {
+    (void)shape, (void)m, (void)k, (void)precision, *nufft = NULL;
     return CSREC_UNSUPPORTED;
 }
 
@@ -29,8 +29,6 @@ csrec_status csrec_nufft_execute(const csrec_nufft *nufft, bool adjoint, double 
 
 #define TURN 6.28318530717958647692
 
-static const double PRECISION = 1e-9;
-
 struct csrec_nufft {
     finufft_plan plan;
     double *angles; /* [axes][m], which the plan reads */
@@ -38,7 +36,7 @@ struct csrec_nufft {
 
 /* FINUFFT's axes begin with the fastest. */
 static csrec_status make_plan(csrec_nufft *nufft, const csrec_shape *shape, int64_t m,
-                              const double *k) {
+                              const double *k, double precision) {
     const int dims = shape->dims;
     int64_t extent[3] = {1, 1, 1};
     double *axis[3] = {NULL, NULL, NULL};
@@ -54,7 +52,7 @@ static csrec_status make_plan(csrec_nufft *nufft, const csrec_shape *shape, int6
         for (int64_t i = 0; i < m; i++) axis[a][i] = TURN * k[i * dims + from] / (double)extent[a];
     }
     /* what is above 1 fails; 1 is a remark on the precision */
-    return finufft_makeplan(2, dims, extent, -1, 1, PRECISION, &nufft->plan, &options) > 1 ||
+    return finufft_makeplan(2, dims, extent, -1, 1, precision, &nufft->plan, &options) > 1 ||
                    finufft_setpts(nufft->plan, m, axis[0], axis[1], axis[2], 0, NULL, NULL, NULL) >
                        1
                ? CSREC_MEMORY
@@ -62,11 +60,11 @@ static csrec_status make_plan(csrec_nufft *nufft, const csrec_shape *shape, int6
 }
 
 csrec_status csrec_nufft_create(const csrec_shape *shape, int64_t m, const double *k,
-                                csrec_nufft **nufft) {
+                                double precision, csrec_nufft **nufft) {
     csrec_nufft *made = *nufft = calloc(1, sizeof *made);
     if (!made) return CSREC_MEMORY;
     made->angles = malloc((size_t)m * (size_t)shape->dims * sizeof *made->angles);
-    csrec_status status = made->angles ? make_plan(made, shape, m, k) : CSREC_MEMORY;
+    csrec_status status = made->angles ? make_plan(made, shape, m, k, precision) : CSREC_MEMORY;
     if (!status) return CSREC_OK;
     csrec_nufft_destroy(made);
     *nufft = NULL;

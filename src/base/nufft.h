@@ -18,10 +18,10 @@ typedef struct csrec_nufft csrec_nufft;
  * FINUFFT. Sums are in one order, as each transform takes one thread; threads may share an object.
  */
 csrec_status csrec_nufft_create(const csrec_shape *shape, int64_t m, const double *k,
-                                csrec_nufft **nufft);
+                                double precision, csrec_nufft **nufft);
 void csrec_nufft_destroy(csrec_nufft *nufft);
 
 /* values_i [m][2] = sum_j grid_j exp(-2 pi i k_i j / n), j from -extent / 2; the adjoint sets grid
- * from values. Errors are 1e-9 of the largest; the two are adjoint to rounding. */
+ * from values. Errors are `precision` of the largest; the two are adjoint to rounding. */
 csrec_status csrec_nufft_execute(const csrec_nufft *nufft, bool adjoint, double *grid,
                                  double *values);

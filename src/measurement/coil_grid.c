@@ -24,6 +24,9 @@ enum { GUARD = 8, STEPS = 200, LOOK = 20 };
  * must be enough to tell of it. */
 static const double STALL = 0.99, LEAST_LEFT = 0.05;
 
+/* Of transforms: less than noise and the fit leave. */
+static const double PRECISION = 1e-6;
+
 typedef struct gridding {
     const csrec_measurement *m;
     csrec_shape shape;      /* of the fit */
@@ -92,8 +95,8 @@ static csrec_status begin(gridding *g, int64_t lines) {
     csrec_shape_count(&g->shape, &g->size);
     csrec_status status = find_samples(g);
     if (status || g->n == 0 || g->cells == 0) return status;
-    status = csrec_nufft_create(&g->shape, g->n, g->k, &g->any);
-    return status ? status : csrec_nufft_create(&g->shape, g->cells, g->on, &g->grid);
+    status = csrec_nufft_create(&g->shape, g->n, g->k, PRECISION, &g->any);
+    return status ? status : csrec_nufft_create(&g->shape, g->cells, g->on, PRECISION, &g->grid);
 }
 
 static void add(int64_t n, double factor, const double *from, double *to) {

@@ -3,6 +3,7 @@
 #include "method/products.h"
 
 #include "method/inverse.h"
+#include "method/spectrum.h"
 #include "operator/devices.h"
 
 #include <math.h>
@@ -22,7 +23,13 @@ csrec_status csrec_products_create(const csrec_recovery *r, csrec_measured *A, c
     A->eps = sigma * sqrt((double)A->y_values);
     if (stop->epsilon > 0.0)
         A->eps = fmax(A->eps, stop->epsilon * sqrt(csrec_squares(A->y_values, m->y)));
-    return csrec_inverse_create(A, error);
+    status = csrec_inverse_create(A, error);
+    return status ? status : csrec_spectrum_create(A, error);
+}
+
+void csrec_products_clear(csrec_measured *A) {
+    csrec_spectrum_clear(A);
+    csrec_measured_clear(A);
 }
 
 /* What ||A x - y|| may exceed the bound by, as a share of ||y||: methods end at about three digits;

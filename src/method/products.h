@@ -7,9 +7,11 @@
 #include "operator/engine.h"
 
 /* A of the recovery's measurement with its norm, and eps: sigma sqrt(y_values), or epsilon ||y||.
- * May be cleared after a failure, too. */
+ * To be cleared after a failure, too. */
 csrec_status csrec_products_create(const csrec_recovery *recovery, csrec_measured *A,
                                    csrec_error *error);
+
+void csrec_products_clear(csrec_measured *A);
 
 /* ||A x - y|| / ||y||, and squares: those of both lengths. */
 csrec_status csrec_products_residual(const csrec_measured *A, const double *x, double squares[2],

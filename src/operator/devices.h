@@ -54,6 +54,8 @@ typedef struct csrec_fourier {
     bool complex_x;
     csrec_fft *fft;     /* of the CPU */
     csrec_nufft *nufft; /* or any frequencies, by the CPU alone: without index and factors */
+    double *kernel;     /* of these, for A^T A: [2^dims][entries]; NULL: there is no FFT */
+    double *half;       /* [last extent] pairs exp(-pi i j / n) */
 } csrec_fourier;
 
 /* to = f_k from, or conj(f_k) from; factors NULL: ones. */

@@ -36,6 +36,7 @@ typedef struct csrec_measured {
     bool tight;                        /* A A^T = norm^2 I */
     double eps;                        /* ||A x - y|| that is asked for; the caller's */
     struct csrec_inverse *inverse;     /* of the methods: exact steps, or NULL */
+    struct csrec_spectrum *spectrum;   /* and what A^T A is near to, or NULL */
     csrec_pool pool;                   /* and what it owns */
 } csrec_measured;
 
@@ -45,10 +46,11 @@ csrec_status csrec_measured_create(const csrec_context *context, const csrec_mea
                                    csrec_measured *measured, csrec_error *error);
 void csrec_measured_clear(csrec_measured *measured);
 
-/* out [y_values] = A x; = A x - y; x [values] = A^T v, of all channels. */
+/* out [y_values] = A x; = A x - y; x [values] = A^T v; out [values] = A^T A x, of all channels. */
 csrec_status csrec_measured_product(const csrec_measured *measured, const double *x, double *out);
 csrec_status csrec_measured_residual(const csrec_measured *measured, const double *x, double *out);
 csrec_status csrec_measured_adjoint(const csrec_measured *measured, const double *v, double *x);
+csrec_status csrec_measured_normal(const csrec_measured *measured, const double *x, double *out);
 
 /* Sets norm: what the operator knows, a bound, or 2 % more than a power iteration finds; and tight:
  * whether A A^T = norm^2 I to rounding, as of distinct rows of an orthogonal matrix. Random vectors

@@ -6,7 +6,13 @@
 #include <string.h>
 
 #include "base/threads.h"
+#include "base/unravel.h"
 #include "measurement/through.h"
+
+#define TURN 6.28318530717958647692
+
+/* Of any frequencies. */
+static const double PRECISION = 1e-9;
 
 typedef csrec_fourier fourier;
 
@@ -41,7 +47,7 @@ static double unit_of(const csrec_operator_spec *spec, int64_t entries) {
 
 /* Halves of a turn are exact: the signs of even extents. */
 static void set_factor(fourier *f, int64_t k, double turns) {
-    const double angle = 2.0 * 3.14159265358979323846 * turns;
+    const double angle = TURN * turns;
     f->factors[2 * k] = f->unit * (turns == 0.5 ? -1.0 : cos(angle));
     f->factors[2 * k + 1] = turns == 0.5 ? 0.0 : f->unit * sin(angle);
 }
@@ -58,6 +64,94 @@ static csrec_status fill_grid(csrec_pool *pool, const csrec_operator_spec *spec,
     return csrec_fft_create(spec->shape, &f->fft);
 }
 
+/* ---- A^T A where frequencies are any (Wajer and Pruessmann 2001; Fessler et al. 2005):
+ *
+ *     sum_c conj(s_c) T s_c x,   T_jl = t(j - l),   t(d) = unit^2 sum_i exp(2 pi i k_i d / n)
+ *
+ * T is a part of a circulant of twice the extents. Its transforms fall into those of x with half a
+ * step of frequency more along some axes, of 2^axes `parts`: each needs two of the signal's own
+ * size, where the product and its adjoint need interpolation. */
+
+/* grid_j *= exp(-sign pi i sum j_a / n_a) of the axes of a part. */
+static void turn_part(const fourier *f, int part, double sign, double *grid) {
+    const int last = f->shape.dims - 1;
+    const int64_t width = f->shape.dim[last];
+    const bool along = part >> last & 1;
+    for (int64_t line = 0; line < f->entries / width; line++) {
+        int64_t place[CSREC_DIMS_MAX];
+        double turns = 0.0;
+        csrec_unravel_index(&f->shape, line * width, place);
+        for (int a = 0; a < last; a++)
+            if (part >> a & 1) turns += 0.5 * (double)place[a] / (double)f->shape.dim[a];
+        if (!along && turns == 0.0) continue;
+        const double re = cos(TURN * turns), im = -sign * sin(TURN * turns);
+        for (int64_t x = 0; x < width; x++) {
+            const double *h = f->half + 2 * x, v = along ? sign * h[1] : 0.0;
+            const double u = along ? h[0] : 1.0, c = re * u - im * v, s = re * v + im * u;
+            double *g = grid + 2 * (line * width + x), own = g[0];
+            g[0] = c * own - s * g[1];
+            g[1] = s * own + c * g[1];
+        }
+    }
+}
+
+/* kernel: the spectrum of t in parts, from t [2 extents] of pairs, whose first entries along each
+ * axis, of d = -n, are no difference's. */
+static void cut_kernel(fourier *f, const csrec_shape *twice, const double *spectrum) {
+    const double scale = f->unit * f->unit / (double)(f->entries << f->shape.dims);
+    for (int part = 0; part < 1 << f->shape.dims; part++)
+        for (int64_t j = 0; j < f->entries; j++) {
+            int64_t place[CSREC_DIMS_MAX], at = 0;
+            int odd = 0;
+            csrec_unravel_index(&f->shape, j, place);
+            for (int a = 0; a < f->shape.dims; a++) {
+                odd += part >> a & 1;
+                at = at * twice->dim[a] + 2 * place[a] + (part >> a & 1);
+            }
+            f->kernel[part * f->entries + j] = (odd % 2 ? -scale : scale) * spectrum[2 * at];
+        }
+}
+
+/* Without an FFT there is none. k: as of the trajectory, and lost. */
+static csrec_status make_kernel(csrec_pool *pool, fourier *f, double *k) {
+    const int dims = f->shape.dims;
+    const int64_t size = f->entries << dims, width = f->shape.dim[dims - 1];
+    csrec_shape twice = f->shape;
+    csrec_pool own = {0};
+    csrec_nufft *nufft = NULL;
+    csrec_fft *fft = NULL;
+    double *t, *ones;
+    for (int a = 0; a < dims; a++) twice.dim[a] *= 2;
+    for (int64_t i = 0; i < f->m * dims; i++) k[i] *= 2.0;
+    csrec_status status = csrec_fft_create(&f->shape, &f->fft);
+    if (!status) status = csrec_fft_create(&twice, &fft);
+    if (status) return status == CSREC_UNSUPPORTED ? CSREC_OK : status;
+    CSREC_TAKE(&own, t, 2 * size);
+    CSREC_ZEROS(&own, ones, 2 * f->m);
+    CSREC_TAKE(pool, f->kernel, size);
+    CSREC_TAKE(pool, f->half, 2 * width);
+    if (own.lacks || pool->lacks) status = CSREC_MEMORY;
+    for (int64_t i = 0; i < f->m && !status; i++) ones[2 * i] = 1.0;
+    if (!status) status = csrec_nufft_create(&twice, f->m, k, PRECISION, &nufft);
+    if (!status) status = csrec_nufft_execute(nufft, true, t, ones);
+    for (int64_t j = 0; j < size && !status; j++) {
+        int64_t place[CSREC_DIMS_MAX];
+        csrec_unravel_index(&twice, j, place);
+        for (int a = 0; a < dims; a++)
+            if (place[a] == 0) t[2 * j] = t[2 * j + 1] = 0.0;
+    }
+    if (!status) status = csrec_fft_execute(fft, -1, t);
+    if (!status) cut_kernel(f, &twice, t);
+    for (int64_t x = 0; x < width && !status; x++) {
+        f->half[2 * x] = cos(0.5 * TURN * (double)x / (double)width);
+        f->half[2 * x + 1] = -sin(0.5 * TURN * (double)x / (double)width);
+    }
+    csrec_fft_destroy(fft);
+    csrec_nufft_destroy(nufft);
+    csrec_pool_clear(&own);
+    return status;
+}
+
 /* The chosen rows of the trajectory. */
 static csrec_status fill_any(csrec_pool *pool, const csrec_operator_spec *spec, fourier *f) {
     const int dims = spec->shape->dims;
@@ -66,7 +160,8 @@ static csrec_status fill_any(csrec_pool *pool, const csrec_operator_spec *spec, 
     for (int64_t i = 0; i < f->m; i++)
         memcpy(k + i * dims, spec->trajectory + (spec->index ? spec->index[i] : i) * dims,
                (size_t)dims * sizeof *k);
-    return csrec_nufft_create(spec->shape, f->m, k, &f->nufft);
+    csrec_status status = csrec_nufft_create(spec->shape, f->m, k, PRECISION, &f->nufft);
+    return status ? status : make_kernel(pool, f, k);
 }
 
 static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, const char *name,
@@ -107,6 +202,7 @@ static csrec_status nufft_create(csrec_operator *A, const csrec_operator_spec *s
                                  csrec_error *error) {
     csrec_status status = create(A, spec, "nufft", error);
     if (!status) status = fill_any(&A->pool, spec, A->data);
+    if (status && A->data) fourier_destroy(A);
     if (status != CSREC_UNSUPPORTED) return status;
     return csrec_fail(error, status,
                       "operator nufft: csrec was built without FINUFFT, of 2.5 or "
@@ -205,6 +301,43 @@ static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, do
     return failed ? CSREC_MEMORY : CSREC_OK;
 }
 
+/* sum = T s_c x. grid: room. */
+static csrec_status square_coil(const fourier *f, int64_t c, const double *x, double *grid,
+                                double *sum) {
+    csrec_status status = CSREC_OK;
+    memset(sum, 0, 2 * (size_t)f->entries * sizeof *sum);
+    for (int part = 0; part < 1 << f->shape.dims && !status; part++) {
+        const double *kernel = f->kernel + part * f->entries;
+        weigh(f, c, x, grid);
+        turn_part(f, part, 1.0, grid);
+        status = csrec_fft_execute(f->fft, -1, grid);
+        for (int64_t j = 0; j < 2 * f->entries; j++) grid[j] *= kernel[j / 2];
+        if (!status) status = csrec_fft_execute(f->fft, 1, grid);
+        turn_part(f, part, -1.0, grid);
+        for (int64_t j = 0; j < 2 * f->entries; j++) sum[j] += grid[j];
+    }
+    return status;
+}
+
+static csrec_status nufft_normal(const csrec_operator *A, const double *x, double *z) {
+    const fourier *f = A->data;
+    const int lanes = lanes_of(f);
+    const int64_t each = 4 * f->entries;
+    double *room = csrec_operator_borrow(A, lanes * each);
+    bool failed = !room;
+    if (failed) return CSREC_MEMORY;
+    memset(z, 0, (size_t)A->n * sizeof *z);
+    for (int64_t c = 0; c < f->n_coils && !failed; c += lanes) {
+        const int some = f->n_coils - c < lanes ? (int)(f->n_coils - c) : lanes;
+#pragma omp parallel for schedule(static) num_threads(some) reduction(|| : failed)
+        for (int t = 0; t < some; t++)
+            failed = square_coil(f, c + t, x, room + t * each, room + t * each + 2 * f->entries);
+        for (int t = 0; t < some; t++) add_weighed(f, c + t, room + t * each + 2 * f->entries, z);
+    }
+    csrec_operator_give_back(A, room);
+    return failed ? CSREC_MEMORY : CSREC_OK;
+}
+
 /* Every row has entries of length unit |s_c(j)|. */
 static csrec_status fourier_column_norms(const csrec_operator *A, double *norms) {
     const fourier *f = A->data;
@@ -237,4 +370,5 @@ const csrec_operator_type csrec_operator_nufft = {
     .destroy = fourier_destroy,
     .forward = fourier_forward,
     .adjoint = fourier_adjoint,
+    .normal = nufft_normal,
     .column_norms = fourier_column_norms};

@@ -112,6 +112,26 @@ csrec_status csrec_measured_adjoint(const csrec_measured *d, const double *v, do
     return status;
 }
 
+csrec_status csrec_measured_normal(const csrec_measured *d, const double *x, double *out) {
+    const csrec_operator *A = d->A;
+    const int64_t channels = d->m->channels;
+    csrec_status status = CSREC_OK;
+    double *own = A->type->normal ? csrec_operator_borrow(A, A->n) : NULL;
+    if (A->type->normal && !own) return CSREC_MEMORY;
+    for (int64_t c = 0; c < channels && !status; c++) {
+        csrec_channel_take(d->entries, channels, c, d->wide, x, d->from);
+        if (own) {
+            status = A->type->normal(A, d->from, own);
+        } else {
+            status = A->type->forward(A, d->from, d->to);
+            if (!status) status = A->type->adjoint(A, d->to, d->from);
+        }
+        put_channel(d->entries, channels, c, d->wide, own ? own : d->from, out);
+    }
+    csrec_operator_give_back(A, own);
+    return status;
+}
+
 /* Entries that are not sampled begin with the mean of the samples. */
 static void start_points(const csrec_measurement *m, int64_t entries, double *x) {
     const int64_t channels = m->channels;
@@ -196,7 +216,7 @@ static csrec_status try_tight(const csrec_operator *A, double *x, double *v, dou
 
 csrec_status csrec_measured_norm(csrec_measured *d) {
     const csrec_operator *A = d->A;
-    double *x = d->from, *v = malloc(2 * (size_t)A->m * sizeof *v);
+    double *x = d->from, *v = malloc(2 * (size_t)(A->m > A->n ? A->m : A->n) * sizeof *v);
     double square = 0.0;
     csrec_status status = v ? try_tight(A, x, v, v + A->m, &d->tight, &square) : CSREC_MEMORY;
     const bool powers = !status && !d->tight && A->norm == 0.0;
@@ -204,6 +224,12 @@ csrec_status csrec_measured_norm(csrec_measured *d) {
     for (int i = 0; i < POWERS && powers && !status; i++) {
         double size = sqrt(csrec_squares(A->n, x));
         for (int64_t j = 0; j < A->n && size > 0.0; j++) x[j] /= size;
+        if (A->type->normal) {
+            status = A->type->normal(A, x, v);
+            square = sqrt(csrec_squares(A->n, v));
+            memcpy(x, v, (size_t)A->n * sizeof *x);
+            continue;
+        }
         status = A->type->forward(A, x, v);
         square = sqrt(csrec_squares(A->m, v)); /* and squared: the last digit of the results */
         square *= square;

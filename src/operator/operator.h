@@ -105,6 +105,8 @@ typedef struct csrec_operator_type {
     void (*destroy)(csrec_operator *A);
     csrec_status (*forward)(const csrec_operator *A, const double *x, double *y); /* y = A x   */
     csrec_status (*adjoint)(const csrec_operator *A, const double *y, double *x); /* x = A^T y */
+    /* z = A^T A x, another array, where it takes less than two products; else NULL. */
+    csrec_status (*normal)(const csrec_operator *A, const double *x, double *z);
     /* x = A^T y on the chosen columns [n], 0 elsewhere. Default: the whole product. */
     csrec_status (*adjoint_on)(const csrec_operator *A, const bool *chosen, const double *y,
                                double *x);

@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "method/inverse.h"
 #include "method/pnp/pnp.h"
+#include "method/spectrum.h"
 #include "csrec/sampling.h"
 
 /* ---- the denoisers of plug-and-play recovery. */
@@ -192,29 +193,40 @@ void csrec_pnp_keep(csrec_pnp *p) {
  * with its inverse; else conjugate gradients. */
 
 /* Of a data step, and of the last, at most. */
-enum { GRADIENTS = 20, LAST_GRADIENTS = 60 };
+enum { GRADIENTS = 20, LAST_GRADIENTS = 60, NEAR = 3, LAST_NEAR = 10 };
 
 /* x, from z on, towards the least ||A x - y||^2 + share ||x - z||^2, by conjugate gradients on its
- * normal equations: they hold where y is no product of A, too. r = y - A z, then y - A x. Until the
- * energy of r is `goal`, or that of the gradient 1e-10 of its first. */
+ * normal equations: they hold where y is no product of A, too. r = y - A z. Until the energy of
+ * y - A x is `goal` (share 0), or that of the gradient 1e-10 of its first. */
 static csrec_status descend(csrec_pnp *p, const double *z, double share, int steps, double goal) {
-    const int64_t n = p->data.values, m = p->data.y_values;
-    csrec_status status = csrec_measured_adjoint(&p->data, p->r, p->back);
-    double energy = csrec_squares(n, p->back);
-    const double least = 1e-10 * energy;
+    const csrec_measured *d = &p->data;
+    const int64_t n = d->values;
+    double left = csrec_squares(d->y_values, p->r), before = INFINITY, least = 0.0;
+    csrec_status status = csrec_measured_adjoint(d, p->r, p->back);
     memcpy(p->x, z, (size_t)n * sizeof *p->x);
-    memcpy(p->along, p->back, (size_t)n * sizeof *p->along);
-    for (int k = 0; k < steps && energy > least && csrec_squares(m, p->r) > goal && !status; k++) {
-        status = csrec_measured_product(&p->data, p->along, p->q);
-        const double curved = csrec_squares(m, p->q) + share * csrec_squares(n, p->along);
+    memset(p->along, 0, (size_t)n * sizeof *p->along);
+    for (int64_t k = 0; d->spectrum && k < d->entries; k++)
+        p->response[k] = 1.0 / (d->spectrum->c[k] + share);
+    for (int k = 0; k < steps && left > goal && !status; k++) {
+        double energy = 0.0, curved = 0.0;
+        if (d->spectrum)
+            status = csrec_spectrum_filter(d, p->response, p->back, p->step);
+        else
+            memcpy(p->step, p->back, (size_t)n * sizeof *p->step);
+        for (int64_t i = 0; i < n; i++) energy += p->back[i] * p->step[i];
+        if (k == 0) least = 1e-10 * energy;
+        if (status || !(energy > least)) break;
+        for (int64_t i = 0; i < n; i++) p->along[i] = p->step[i] + energy / before * p->along[i];
+        status = csrec_measured_normal(d, p->along, p->step);
+        for (int64_t i = 0; i < n; i++) p->step[i] += share * p->along[i];
+        for (int64_t i = 0; i < n; i++) curved += p->along[i] * p->step[i];
         if (status || !(curved > 0.0)) break;
-        for (int64_t i = 0; i < n; i++) p->x[i] += energy / curved * p->along[i];
-        for (int64_t i = 0; i < m; i++) p->r[i] -= energy / curved * p->q[i];
-        status = csrec_measured_adjoint(&p->data, p->r, p->back);
-        for (int64_t i = 0; i < n; i++) p->back[i] -= share * (p->x[i] - z[i]);
-        const double next = csrec_squares(n, p->back);
-        for (int64_t i = 0; i < n; i++) p->along[i] = p->back[i] + next / energy * p->along[i];
-        energy = next;
+        for (int64_t i = 0; i < n; i++) {
+            p->x[i] += energy / curved * p->along[i];
+            p->back[i] -= energy / curved * p->step[i];
+        }
+        left -= energy / curved * energy;
+        before = energy;
     }
     return status;
 }
@@ -237,7 +249,7 @@ csrec_status csrec_pnp_fit(csrec_pnp *p, const double *z, double share) {
     const csrec_measured *d = &p->data;
     csrec_status status = misfit(p, z);
     if (status) return status;
-    if (!d->tight && !d->inverse) return descend(p, z, share, GRADIENTS, 0.0);
+    if (!d->tight && !d->inverse) return descend(p, z, share, d->spectrum ? NEAR : GRADIENTS, 0.0);
     if (d->inverse) status = csrec_inverse_apply(d, share, p->r);
     return status ? status : add(p, z, d->tight ? 1.0 / (d->norm * d->norm + share) : 1.0);
 }
@@ -249,7 +261,8 @@ csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z) {
     const bool off = length > d->eps;
     if (status) return status;
     if (!d->tight && !d->inverse)
-        return descend(p, z, 0.0, LAST_GRADIENTS, fmax(d->eps * d->eps, 1e-8 * length * length));
+        return descend(p, z, 0.0, d->spectrum ? LAST_NEAR : LAST_GRADIENTS,
+                       fmax(d->eps * d->eps, 1e-8 * length * length));
     if (d->inverse && off) status = csrec_inverse_meet(d, p->r);
     const double part = d->inverse ? 1.0 : (1.0 - d->eps / length) / (d->norm * d->norm);
     return status ? status : add(p, z, off ? part : 0.0);
@@ -258,11 +271,11 @@ csrec_status csrec_pnp_meet(csrec_pnp *p, const double *z) {
 /* ------------------------------------------------------------------ the method */
 
 static csrec_status allocate(csrec_pnp *p, csrec_error *error) {
-    double **const signals[] = {&p->x, &p->z, &p->w, &p->mean, &p->back, &p->along};
+    double **const signals[] = {&p->x, &p->z, &p->w, &p->mean, &p->back, &p->along, &p->step};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         CSREC_TAKE(&p->pool, *signals[i], p->data.values);
     CSREC_TAKE(&p->pool, p->r, p->data.y_values);
-    CSREC_TAKE(&p->pool, p->q, p->data.y_values);
+    CSREC_TAKE(&p->pool, p->response, p->data.entries);
     return p->pool.lacks ? csrec_fail(error, CSREC_MEMORY, "plug-and-play: out of memory")
                          : CSREC_OK;
 }
@@ -328,7 +341,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     if (!status) status = recover(&p, error);
     csrec_call_end(&p.call);
     csrec_denoiser_clear(&p.denoiser);
-    csrec_measured_clear(&p.data);
+    csrec_products_clear(&p.data);
     csrec_pool_clear(&p.pool);
     return status;
 }

@@ -79,7 +79,8 @@ typedef struct csrec_pnp {
     double *x, *z, *w;    /* [values] the signal, what the denoiser makes of it, and a spare */
     double *mean;         /* [values] of the last z */
     double *back, *along; /* [values] A^T of something, and a direction */
-    double *r, *q;        /* [y_values] of the data step */
+    double *step;         /* [values] what a conjugate gradient's direction becomes */
+    double *r, *response; /* [y_values] of the data step; [entries] of its preconditioner */
 } csrec_pnp;
 
 /* A parameter of the method, as set or by default. */

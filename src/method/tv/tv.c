@@ -288,7 +288,7 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
     csrec_measured data;
     csrec_status status = csrec_products_create(r, &data, error);
     if (!status) status = solve(r, &data, error);
-    csrec_measured_clear(&data);
+    csrec_products_clear(&data);
     return status;
 }
 

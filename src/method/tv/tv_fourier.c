@@ -17,6 +17,7 @@
 
 #include "base/random.h"
 #include "base/unit.h"
+#include "method/spectrum.h"
 #include "method/tv/tv.h"
 
 /* Over-relaxation, below 2; the threshold of z in lengths of a mean difference in x0; and shares of
@@ -36,7 +37,8 @@ typedef struct spectral {
     double *x, *rhs;    /* [values] */
     double *v, *q;      /* [3][values]: w D x + u, relaxed, and z - u */
     double *sums, *r;   /* [rows]; [values of y] */
-    double threshold, mu;
+    double *old, *slope, *along, *bent, *step; /* [values] where A^T A is near a diagonal */
+    double threshold, mu, square;              /* square: ||y||^2 */
     double room; /* eps^2 less what no x meets; not above 0: mu is infinite */
 } spectral;
 
@@ -297,6 +299,89 @@ static csrec_status allocate(spectral *s) {
     return csrec_pool_status(&s->pool);
 }
 
+/* ---- where A^T A is near a diagonal alone: each iteration moves x towards that of least
+ *
+ *     ||w D x - q||^2 + mu ||A x - y||^2
+ *
+ * by GRADIENTS steps of preconditioned conjugate gradients. mu makes both alike, and stays. The
+ * threshold, which weighs the sum, follows the misfit. It begins at WEIGHT of what noise is in
+ * A^T y, and changes by SLOWLY at most, as details that come too early stay where nothing is
+ * measured. now = A^T A x, best = A^T y, c = 1 / (lambda + mu c). */
+static const double WEIGHT = 8.0, SLOWLY = 1.08, NOISE_LEAST = 1e-3;
+
+enum { GRADIENTS = 2 };
+
+static double dot(int64_t n, const double *a, const double *b) {
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+static csrec_status prepare_near(spectral *s) {
+    const csrec_measured *d = s->t->data;
+    const int64_t values = s->grid.values;
+    double **const arrays[] = {&s->old, &s->slope, &s->along, &s->bent, &s->step}, mean = 0.0;
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        CSREC_TAKE(&s->pool, *arrays[i], values);
+    csrec_status status = allocate(s);
+    for (int64_t k = 0; k < s->n && !status; k++)
+        mean += (s->lambda[k] = laplacian(s, k)) / (double)s->n;
+    s->mu = mean > 0.0 ? mean / d->spectrum->mean : 1.0;
+    for (int64_t k = 0; k < s->n && !status; k++)
+        s->c[k] = 1.0 / (s->lambda[k] + s->mu * d->spectrum->c[k]);
+    if (!status) status = csrec_measured_adjoint(d, d->m->y, s->best);
+    for (int64_t i = 0; i < values && !status; i++) s->x[i] = s->best[i] / (d->norm * d->norm);
+    if (!status) status = csrec_measured_normal(d, s->x, s->now);
+    if (status) return status;
+    start_split(s);
+    s->square = csrec_squares(d->y_values, d->m->y);
+    const double noise = fmax(d->eps, NOISE_LEAST * sqrt(s->square));
+    s->threshold = WEIGHT * s->mu * noise * sqrt(d->spectrum->mean / (double)d->y_values);
+    return CSREC_OK;
+}
+
+static csrec_status descend(spectral *s) {
+    const csrec_measured *d = s->t->data;
+    const int64_t n = s->grid.values;
+    double before = INFINITY;
+    csrec_status status = csrec_spectrum_filter(d, s->lambda, s->x, s->bent);
+    for (int64_t i = 0; i < n; i++) {
+        s->slope[i] = s->rhs[i] - s->bent[i] - s->mu * (s->now[i] - s->best[i]);
+        s->along[i] = 0.0;
+    }
+    for (int k = 0; k < GRADIENTS && !status; k++) {
+        status = csrec_spectrum_filter(d, s->c, s->slope, s->step);
+        const double falls = dot(n, s->slope, s->step);
+        for (int64_t i = 0; i < n; i++) s->along[i] = s->step[i] + falls / before * s->along[i];
+        before = falls;
+        if (!status) status = csrec_spectrum_filter(d, s->lambda, s->along, s->bent);
+        if (!status) status = csrec_measured_normal(d, s->along, s->step);
+        for (int64_t i = 0; i < n; i++) s->bent[i] += s->mu * s->step[i];
+        const double bend = dot(n, s->along, s->bent);
+        if (status || !(falls > 0.0 && bend > 0.0)) break;
+        for (int64_t i = 0; i < n; i++) {
+            s->x[i] += falls / bend * s->along[i];
+            s->now[i] += falls / bend * s->step[i];
+            s->slope[i] -= falls / bend * s->bent[i];
+        }
+    }
+    return status;
+}
+
+static csrec_status iterate_near(spectral *s, double *moved) {
+    const int64_t n = s->grid.values;
+    split(s);
+    collect(s);
+    memcpy(s->old, s->x, (size_t)n * sizeof *s->old);
+    csrec_status status = descend(s);
+    const double misfit = s->square - 2.0 * dot(n, s->x, s->best) + dot(n, s->x, s->now);
+    const double over = s->t->data->eps / sqrt(fmax(misfit, 1e-300));
+    s->threshold *= fmin(fmax(over, 1.0 / SLOWLY), SLOWLY);
+    for (int64_t i = 0; i < n; i++) s->old[i] -= s->x[i];
+    *moved = sqrt(csrec_squares(n, s->old) / fmax(csrec_squares(n, s->x), 1e-300));
+    return status;
+}
+
 /* Whether A is such an operator; if so, x = x0. */
 static csrec_status prepare(spectral *s, bool *fits) {
     const csrec_measured *d = s->t->data;
@@ -311,6 +396,7 @@ static csrec_status prepare(spectral *s, bool *fits) {
     CSREC_TAKE(&s->pool, s->best, 2 * s->n * s->channels);
     CSREC_TAKE(&s->pool, s->now, 2 * s->n * s->channels);
     status = csrec_pool_status(&s->pool);
+    if (!status && (*fits = d->spectrum != NULL)) return prepare_near(s);
     if (!status) status = find_diagonal(s, fits);
     if (!status && *fits) status = try_diagonal(s, fits);
     if (!status && *fits) status = allocate(s);
@@ -335,7 +421,7 @@ csrec_status csrec_tv_fourier(const csrec_tv_problem *t, csrec_call *call, doubl
     for (*done = 0; *fits && !status && *done < t->iterations && moved > t->tolerance; ++*done) {
         csrec_progress now = {"total variation", *done, t->iterations, -1.0};
         if (!(s.threshold > 0.0) || csrec_call_report(call, &now)) break;
-        status = iterate(&s, &moved);
+        status = t->data->spectrum ? iterate_near(&s, &moved) : iterate(&s, &moved);
     }
     csrec_operator_destroy(s.F);
     csrec_pool_clear(&s.pool);
