@@ -27,9 +27,10 @@ static inline float csrec_half_rounded(float value) {
     memcpy(&bits, &size, sizeof bits);
     bits = (bits + 0xfff + ((bits >> 13) & 1)) & ~UINT32_C(0x1fff);
     memcpy(&kept, &bits, sizeof kept);
-    /* below 2^-14 multiples of 2^-24, which are those of floats from 1/2 to 1 */
-    if (size < 0x1p-14f) kept = (size + 0.5f) - 0.5f;
-    return copysignf(kept, value);
+    /* below 2^-14 multiples of 2^-24, which are those of floats from 1/2 to 1; computed always, so
+     * that loops take several values at a time */
+    const float small = (size + 0.5f) - 0.5f;
+    return copysignf(size < 0x1p-14f ? small : kept, value);
 }
 
 /* The nearest, ties to even. value is not NaN. */

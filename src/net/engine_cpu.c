@@ -267,7 +267,8 @@ static csrec_status cpu_update(void *state, int64_t count, const csrec_net_updat
     return CSREC_OK;
 }
 
-const csrec_net_engine csrec_net_cpu = {.create = cpu_create,
+const csrec_net_engine csrec_net_cpu = {.on_host = true,
+                                        .create = cpu_create,
                                         .destroy = cpu_destroy,
                                         .floats = cpu_floats,
                                         .allocate = cpu_allocate,
