@@ -39,10 +39,10 @@ static float *pixels(int64_t count, int64_t channels) {
     return a;
 }
 
-static void make_room(drawn *d, const csrec_block_shape *shape) {
+static void make_room(drawn *d, const csrec_block_shape *shape, bool packed) {
     free(d->work.memory);
     d->work.memory =
-        floats((int64_t)csrec_block_room(d->work.simd, shape, d->work.threads, true) / 4);
+        floats((int64_t)csrec_block_room(d->work.simd, shape, d->work.threads, packed, true) / 4);
 }
 
 /* scale: sides of x per side of the shape; the same for y. */
@@ -63,7 +63,7 @@ static drawn draw(const csrec_block_simd *simd, int x_scale, int y_scale, int ta
     d.W = floats(d.in * d.out * taps);
     d.packed = floats(CSREC_BLOCK_TAPS * d.shape.in * d.shape.out);
     d.work = (csrec_block_work){.simd = simd, .threads = 1 + (int)check_below(&seed, 3)};
-    make_room(&d, &d.shape);
+    make_room(&d, &d.shape, true);
     return d;
 }
 
@@ -107,9 +107,12 @@ TEST(conv3_equals_direct_sums) {
         ENDS_BY(drop) drawn d = draw(sets[round % n_sets], 1, 1, 9);
         csrec_block_finish finish = draw_finish(&d);
         bool turned = check_below(&seed, 2);
-        csrec_block_pack3(d.work.simd, d.work.threads, turned ? d.out : d.in, turned ? d.in : d.out,
-                          d.W, turned, d.packed);
-        csrec_block_conv3(&d.work, &d.shape, d.packed, d.X, &finish, d.Y);
+        csrec_block_kernels kernels = {d.W, turned ? d.out : d.in, turned ? d.in : d.out, turned,
+                                       NULL};
+        csrec_block_pack3(d.work.simd, d.work.threads, &kernels, d.packed);
+        if (check_below(&seed, 2)) kernels.packed = d.packed;
+        make_room(&d, &d.shape, kernels.packed != NULL);
+        csrec_block_conv3(&d.work, &d.shape, &kernels, d.X, &finish, d.Y);
         for (int64_t p = 0; p < d.y; p++)
             for (int64_t k = 0; k < d.out; k++) {
                 double sum = 0.0, size = 0.0;
@@ -124,6 +127,29 @@ TEST(conv3_equals_direct_sums) {
                     }
                 expect(&d, &finish, p, k, sum, size, WINOGRAD);
             }
+    }
+}
+
+/* In groups of tiles, and with more threads than panels. */
+TEST(weights_packed_where_they_are_used_give_the_same_bits) {
+    for (int i = 0; i < n_sets; i++) {
+        ENDS_BY(drop) drawn d = {.in = 50, .out = 40, .x = 9000, .y = 9000};
+        d.shape = (csrec_block_shape){1, 9, 1000, 64, 48};
+        d.X = pixels(d.x, d.in);
+        d.Y = floats(d.y * d.shape.out);
+        d.W = floats(d.in * d.out * 9);
+        d.packed = floats(CSREC_BLOCK_TAPS * d.shape.in * d.shape.out);
+        d.work = (csrec_block_work){.simd = sets[i], .threads = 7};
+        OWNED float *other = floats(d.y * d.shape.out);
+        csrec_block_kernels kernels = {d.W, d.in, d.out, false, NULL};
+        const csrec_block_finish finish = {.relu = true};
+        make_room(&d, &d.shape, false);
+        csrec_block_conv3(&d.work, &d.shape, &kernels, d.X, &finish, other);
+        csrec_block_pack3(d.work.simd, d.work.threads, &kernels, d.packed);
+        kernels.packed = d.packed;
+        make_room(&d, &d.shape, true);
+        csrec_block_conv3(&d.work, &d.shape, &kernels, d.X, &finish, d.Y);
+        assert_memory_equal(d.Y, other, (size_t)(d.y * d.shape.out) * sizeof *other);
     }
 }
 
@@ -189,7 +215,7 @@ static void expect_gradient2(drawn *d, bool up) {
     csrec_block_shape shape = d->shape;
     shape.in = csrec_block_padded(large);
     shape.out = csrec_block_padded(small);
-    make_room(d, &shape);
+    make_room(d, &shape, true);
     OWNED float *dW = floats(small * large * 4);
     csrec_block_gradient2(&d->work, &shape, small, large, s, l, dW);
     for (int64_t i = 0; i < small * large * 4; i++) {

@@ -19,17 +19,17 @@ static inline float csrec_half_value(uint16_t bits) {
     return bits & 0x8000 ? -size : size;
 }
 
-/* The nearest such number, ties to even, of less than CSREC_HALF_MOST. */
+/* The nearest such number, ties to even, of less than CSREC_HALF_MOST: a sum with 2^13 times the
+ * size's power of two, at least 2^-14, has as many bits as it. */
 static inline float csrec_half_rounded(float value) {
     const float size = fabsf(value);
-    uint32_t bits;
-    float kept;
+    int32_t bits;
+    float large;
     memcpy(&bits, &size, sizeof bits);
-    bits = (bits + 0xfff + ((bits >> 13) & 1)) & ~UINT32_C(0x1fff);
-    memcpy(&kept, &bits, sizeof kept);
-    /* below 2^-14 multiples of 2^-24, which are those of floats from 1/2 to 1 */
-    if (size < 0x1p-14f) kept = (size + 0.5f) - 0.5f;
-    return copysignf(kept, value);
+    bits &= 0x7f800000;
+    bits = (bits > (127 - 14) << 23 ? bits : (127 - 14) << 23) + (13 << 23);
+    memcpy(&large, &bits, sizeof large);
+    return copysignf((size + large) - large, value);
 }
 
 /* The nearest, ties to even. value is not NaN. */

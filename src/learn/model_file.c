@@ -72,12 +72,15 @@ static csrec_status read_floats(const csrec_npz *npz, const char *name, int64_t 
     return csrec_npz_end(&member, status, error);
 }
 
-/* A block, whose products are exact, to 16 bits; what is too large for them stays. */
+/* A block, whose products are exact, to 16 bits; with what is too large for them it is refused. */
 static void scale_block(int64_t n, float scale, float *v) {
+    int beyond = 0;
     for (int64_t i = 0; i < n; i++) {
-        const float y = v[i] * scale;
-        v[i] = fabsf(y) < (float)CSREC_HALF_MOST ? csrec_half_rounded(y) : y;
+        v[i] *= scale;
+        beyond |= !(fabsf(v[i]) < (float)CSREC_HALF_MOST);
     }
+    if (beyond) return;
+    for (int64_t i = 0; i < n; i++) v[i] = csrec_half_rounded(v[i]);
 }
 
 /* Codes of 8 bits become values: a block of them has a scale in the array "<field>_scale"; where
@@ -117,8 +120,8 @@ static csrec_status read_array(const csrec_npz *npz, const csrec_model_field *fi
     if (status) return status;
     if (member.header.count != array->count)
         return csrec_npz_end(&member, csrec_npz_changed(&member, error), error);
-    status = csrec_array_create(field->dtype, &array->shape, array);
-    if (status) csrec_fail(error, status, "%s: %s", member.name, csrec_status_text(status));
+    array->data = csrec_memory_allocate((size_t)array->count * csrec_dtype_size(field->dtype));
+    if (!array->data) status = csrec_fail(error, CSREC_MEMORY, "%s: out of memory", member.name);
     csrec_reader *reader = &member.reader;
     const csrec_npy_header *header = &member.header;
     if (!status && field->dtype == CSREC_F32)

@@ -14,10 +14,12 @@ const csrec_block_simd *csrec_block_simd_choose(void) {
 typedef struct conv3 {
     const csrec_block_work *work;
     const csrec_block_shape *shape;
-    const float *packed, *x;
+    const csrec_block_kernels *kernels;
+    const float *x;
     const csrec_block_finish *finish;
     float *y;
     csrec_block_tiles tiles;
+    csrec_block_cut cut;
 } conv3;
 
 static void spread_tiles(const conv3 *c, int64_t first, int count, float *V, int64_t apart) {
@@ -32,12 +34,11 @@ static void spread_tiles(const conv3 *c, int64_t first, int count, float *V, int
 }
 
 /* M[tap] = V[tap] U[tap]: the weights of a tap and some channels serve all tiles. */
-static void multiply_tiles(const conv3 *c, int count, const float *V, float *M,
-                           const csrec_block_cut *cut) {
+static void multiply_tiles(const conv3 *c, int count, const float *V, float *M) {
     const csrec_block_simd *simd = c->work->simd;
     int64_t in = c->shape->in, out = c->shape->out;
-    const float *U = c->packed;
-    for (int tap = 0; tap < CSREC_BLOCK_TAPS; tap++, V += cut->V_apart, M += cut->M_apart)
+    const float *U = c->kernels->packed;
+    for (int tap = 0; tap < CSREC_BLOCK_TAPS; tap++, V += c->cut.V_apart, M += c->cut.M_apart)
         for (int64_t k = 0; k < out; k += simd->width) {
             int columns = csrec_block_columns(simd, out, k);
             for (int row = 0; row < count; row += simd->rows) {
@@ -49,32 +50,83 @@ static void multiply_tiles(const conv3 *c, int count, const float *V, float *M,
         }
 }
 
-static void collect_tiles(const conv3 *c, int64_t first, int count, const float *M, int64_t apart) {
+/* Of `columns` channels from k on, which are those of M. */
+static void collect_tiles(const conv3 *c, int64_t first, int count, int64_t k, int columns,
+                          const float *M) {
     int64_t out = c->shape->out, line = c->shape->width * out;
     for (int t = 0; t < count; t++) {
         csrec_block_place place = csrec_block_locate(&c->tiles, first + t);
         csrec_block_part part = csrec_block_outputs(&c->tiles, &place);
-        c->work->simd->collect(M + t * out, apart, &part, c->finish, place.pixel * out, line, out,
-                               c->y);
+        c->work->simd->collect(M + (int64_t)t * columns, c->cut.M_apart, &part, c->finish, k,
+                               columns, place.pixel * out, line, out, c->y);
+    }
+}
+
+/* Each thread has tiles of its own. */
+static void convolve_tiles(const conv3 *c) {
+    const csrec_block_cut *cut = &c->cut;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(c->work->threads)
+    for (int64_t first = 0; first < c->tiles.count; first += cut->tiles) {
+        if (csrec_call_poll(c->work->call)) continue;
+        float *V = c->work->memory + (int64_t)omp_get_thread_num() * cut->floats;
+        float *M = V + CSREC_BLOCK_TAPS * cut->V_apart;
+        const int count = csrec_block_clip(c->tiles.count - first, cut->tiles);
+        spread_tiles(c, first, count, V, cut->V_apart);
+        multiply_tiles(c, count, V, M);
+        collect_tiles(c, first, count, 0, (int)c->shape->out, M);
+    }
+}
+
+/* The results of some tiles, V their inputs, in the channels of the product that begins with k. */
+static void convolve_panel(const conv3 *c, int64_t first, int count, int64_t k, const float *V,
+                           float *U) {
+    const csrec_block_simd *simd = c->work->simd;
+    const csrec_block_cut *cut = &c->cut;
+    const int64_t in = c->shape->in;
+    const int columns = csrec_block_columns(simd, c->shape->out, k);
+    float *M = U + CSREC_BLOCK_TAPS * cut->U_apart;
+    simd->pack(c->kernels, k, columns, U, cut->U_apart);
+    for (int tap = 0; tap < CSREC_BLOCK_TAPS; tap++)
+        for (int row = 0; row < count; row += simd->rows)
+            simd->multiply(csrec_block_clip(count - row, simd->rows), columns, in,
+                           V + tap * cut->V_apart + row * in, in, 1, U + tap * cut->U_apart,
+                           columns, M + tap * cut->M_apart + row * columns, columns, false);
+    collect_tiles(c, first, count, k, columns, M);
+}
+
+/* Each thread has channels of its own, whose weights it packs; where threads are more than such
+ * panels, parts of the tiles, too. Each barrier is the end of a loop. */
+static void convolve_panels(const conv3 *c) {
+    const csrec_block_cut *cut = &c->cut;
+    const int64_t in = c->shape->in, width = c->work->simd->width;
+    const int64_t panels = (c->shape->out + width - 1) / width;
+    const int64_t parts = (c->work->threads + panels - 1) / panels;
+    float *V = c->work->memory;
+#pragma omp parallel num_threads(c->work->threads)
+    for (int64_t first = 0; first < c->tiles.count; first += cut->tiles) {
+        const int count = csrec_block_clip(c->tiles.count - first, cut->tiles);
+        float *U = V + CSREC_BLOCK_TAPS * cut->V_apart + omp_get_thread_num() * cut->floats;
+#pragma omp for schedule(static)
+        for (int t = 0; t < count; t++)
+            if (!csrec_call_poll(c->work->call))
+                spread_tiles(c, first + t, 1, V + t * in, cut->V_apart);
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t i = 0; i < panels * parts; i++) {
+            const int64_t from = count * (i % parts) / parts, end = count * (i % parts + 1) / parts;
+            if (!csrec_call_poll(c->work->call))
+                convolve_panel(c, first + from, (int)(end - from), i / parts * width, V + from * in,
+                               U);
+        }
     }
 }
 
 void csrec_block_conv3(const csrec_block_work *work, const csrec_block_shape *shape,
-                       const float *packed, const float *x, const csrec_block_finish *finish,
-                       float *y) {
-    conv3 c = {work, shape, packed, x, finish, y, csrec_block_tiles_of(shape)};
-    csrec_block_cut cut = csrec_block_cut_of(work->simd, shape, work->threads);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(work->threads)
-    for (int64_t first = 0; first < c.tiles.count; first += cut.tiles) {
-        if (csrec_call_poll(work->call)) continue;
-        float *V = work->memory + (int64_t)omp_get_thread_num() * cut.floats;
-        float *M = V + CSREC_BLOCK_TAPS * cut.V_apart;
-        int64_t left = c.tiles.count - first;
-        int count = (int)(left < cut.tiles ? left : cut.tiles);
-        spread_tiles(&c, first, count, V, cut.V_apart);
-        multiply_tiles(&c, count, V, M, &cut);
-        collect_tiles(&c, first, count, M, cut.M_apart);
-    }
+                       const csrec_block_kernels *kernels, const float *x,
+                       const csrec_block_finish *finish, float *y) {
+    conv3 c = {work, shape, kernels, x, finish, y, csrec_block_tiles_of(shape), {0}};
+    c.cut = kernels->packed ? csrec_block_cut_of(work->simd, shape, work->threads)
+                            : csrec_block_panel_cut(work->simd, shape);
+    (kernels->packed ? convolve_tiles : convolve_panels)(&c);
 }
 
 /* Pixels of the smaller picture that are computed together. */

@@ -35,6 +35,14 @@ typedef struct csrec_block_part {
     int first[2], end[2];
 } csrec_block_part;
 
+/* Weights of conv3. */
+typedef struct csrec_block_kernels {
+    const float *W;      /* [out][in][3][3], unpadded */
+    int64_t in, out;     /* of W */
+    bool turned;         /* of the adjoint, which takes `out` channels to `in` */
+    const float *packed; /* by csrec_block_pack3; NULL: packed where they are used */
+} csrec_block_kernels;
+
 typedef struct csrec_block_simd {
     int rows, width; /* the largest product: rows, and columns */
     /* c[r][j] = (more ? c[r][j] : 0) + sum_d a[r a_row + d a_step] b[d b_row + j], j < columns;
@@ -49,10 +57,15 @@ typedef struct csrec_block_simd {
     /* V[tap][c] = A dY A^T */
     void (*spread_gradient)(const float *dy, int64_t line, int64_t channels,
                             const csrec_block_part *part, float *V, int64_t apart);
-    /* y = A^T M A, finished; at: place of the tile's first result. */
+    /* y = A^T M A, finished, of `count` channels from `first` on, those of M; at: place of the
+     * tile's first result, of `channels`. */
     void (*collect)(const float *M, int64_t apart, const csrec_block_part *part,
-                    const csrec_block_finish *finish, int64_t at, int64_t line, int64_t channels,
-                    float *y);
+                    const csrec_block_finish *finish, int64_t first, int64_t count, int64_t at,
+                    int64_t line, int64_t channels, float *y);
+    /* U[tap][c][j] = G g G^T of the kernels to channel first + j, j < columns, from channel c of
+     * all, padded; apart: floats to the next tap. */
+    void (*pack)(const csrec_block_kernels *kernels, int64_t first, int columns, float *U,
+                 int64_t apart);
     /* Finishes `pixels` sums of `count` channels, rows of c c_row apart; results `apart` floats
      * from pixel to pixel. first: the first channel. */
     void (*deliver)(int pixels, int64_t count, const float *c, int64_t c_row,
@@ -86,15 +99,16 @@ typedef struct csrec_block_shape {
     int64_t batch, height, width, in, out;
 } csrec_block_shape;
 
-/* Bytes of work->memory for a product and for its gradient. */
+/* Bytes of work->memory for a product, of packed weights or others, and for its gradient. */
 size_t csrec_block_room(const csrec_block_simd *simd, const csrec_block_shape *shape, int threads,
-                        bool gradient);
+                        bool packed, bool gradient);
 
-/* Floats of packed weights, and packing. W: [out][in][3][3], unpadded; turned: of the adjoint,
- * which takes `out` channels to `in`. */
+/* Floats of packed weights, and packing. Weights of many channels are not worth it: packed they are
+ * four times as large, and are read from memory, where packing them anew takes no longer. */
 int64_t csrec_block_packed3(int64_t in, int64_t out);
-void csrec_block_pack3(const csrec_block_simd *simd, int threads, int64_t in, int64_t out,
-                       const float *W, bool turned, float *packed);
+bool csrec_block_packs3(int64_t in, int64_t out);
+void csrec_block_pack3(const csrec_block_simd *simd, int threads,
+                       const csrec_block_kernels *kernels, float *packed);
 /* W: [small][large][2][2]; down takes `large` channels to `small`, up takes them back. */
 int64_t csrec_block_packed2(int64_t small, int64_t large);
 void csrec_block_pack2(const csrec_block_simd *simd, int64_t small, int64_t large, const float *W,
@@ -102,8 +116,8 @@ void csrec_block_pack2(const csrec_block_simd *simd, int64_t small, int64_t larg
 
 /* y = finished product of x. */
 void csrec_block_conv3(const csrec_block_work *work, const csrec_block_shape *shape,
-                       const float *packed, const float *x, const csrec_block_finish *finish,
-                       float *y);
+                       const csrec_block_kernels *kernels, const float *x,
+                       const csrec_block_finish *finish, float *y);
 void csrec_block_down(const csrec_block_work *work, const csrec_block_shape *shape,
                       const float *packed, const float *x, const csrec_block_finish *finish,
                       float *y);

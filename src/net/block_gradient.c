@@ -54,8 +54,11 @@ static void add_tiles(const gradient3 *g) {
     }
 }
 
+/* A number of each of a block's kernels. */
+typedef float lanes[CSREC_BLOCK];
+
 /* g = G^T u, 6 to 3, of a block of kernels */
-static void collect_weights(csrec_block_lanes *u, int from, csrec_block_lanes *g, int to) {
+static void collect_weights(lanes *u, int from, lanes *g, int to) {
     for (int l = 0; l < CSREC_BLOCK; l++) {
         float sum = u[from][l] + u[2 * from][l], sum2 = u[3 * from][l] + u[4 * from][l];
         g[0][l] = u[0][l] / 4.0f - sum / 6.0f + sum2 / 24.0f;
@@ -67,7 +70,7 @@ static void collect_weights(csrec_block_lanes *u, int from, csrec_block_lanes *g
 /* The weights from channel c to channels k .. k + CSREC_BLOCK - 1. */
 static void collect_kernels(const gradient3 *g, int64_t in, int64_t out, int64_t c, int64_t k,
                             float *dW) {
-    csrec_block_lanes u[CSREC_BLOCK_TAPS], t[18], w[9];
+    lanes u[CSREC_BLOCK_TAPS], t[18], w[9];
     int64_t apart = g->shape->in * g->shape->out;
     for (int tap = 0; tap < CSREC_BLOCK_TAPS; tap++)
         memcpy(u[tap], g->U + tap * apart + c * g->shape->out + k, sizeof u[tap]);

@@ -7,9 +7,6 @@
 /* Bounds of csrec_block_simd's rows and width. */
 enum { CSREC_BLOCK_ROWS = 12, CSREC_BLOCK_WIDTH = 32 };
 
-/* A number of each of a block's kernels. */
-typedef float csrec_block_lanes[CSREC_BLOCK];
-
 /* The 4 x 4 tiles of all pictures, line by line. */
 typedef struct csrec_block_tiles {
     int64_t height, width; /* pixels */
@@ -67,11 +64,15 @@ static inline int csrec_block_columns(const csrec_block_simd *simd, int64_t out,
  * the first cache. */
 typedef struct csrec_block_cut {
     int tiles;
-    int64_t V_apart, M_apart, floats;
+    int64_t V_apart, M_apart, U_apart, floats; /* U_apart: of weights that are not packed */
 } csrec_block_cut;
 
 csrec_block_cut csrec_block_cut_of(const csrec_block_simd *simd, const csrec_block_shape *shape,
                                    int threads);
+
+/* The same of weights that are not packed. All threads share V [36][tiles][in]; each has U
+ * [36][in][width] and M [36][tiles][width]. */
+csrec_block_cut csrec_block_panel_cut(const csrec_block_simd *simd, const csrec_block_shape *shape);
 
 /* The same of a gradient, which all threads compute together: V [36][tiles][in], D
  * [36][tiles][out], and U [36][in][out]. */

@@ -64,10 +64,16 @@ static void multiply(int rows, int columns, int64_t depth, const float *a, int64
             MULTIPLY_CASE(12)
 #endif
         }
-    else /* half the width, the last of channels: rare */
+    else /* half the width, the last of channels */
         for (int r = 0; r < rows; r++)
-            multiply_rows(1, 1, depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row, c_row,
-                          more);
+            if (rows - r < ROWS)
+                multiply_rows(1, 1, depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row,
+                              c_row, more);
+            else {
+                multiply_rows(ROWS, 1, depth, a + r * a_row, a_row, a_step, b, b_row, c + r * c_row,
+                              c_row, more);
+                r += ROWS - 1;
+            }
 #undef MULTIPLY_CASE
 }
 
@@ -166,9 +172,9 @@ static inline vec finished(vec sum, const csrec_block_finish *finish, int64_t ch
 }
 
 static void collect(const float *M, int64_t apart, const csrec_block_part *part,
-                    const csrec_block_finish *finish, int64_t at, int64_t line, int64_t channels,
-                    float *y) {
-    for (int64_t c = 0; c < channels; c += LANES) {
+                    const csrec_block_finish *finish, int64_t first, int64_t count, int64_t at,
+                    int64_t line, int64_t channels, float *y) {
+    for (int64_t c = 0; c < count; c += LANES) {
         vec m[TAPS], t[TAPS * TILE], row[TILE];
         _Pragma("GCC unroll 6") for (int i = 0; i < TAPS; i++) {
             for (int j = 0; j < TAPS; j++) m[j] = load(M + (i * TAPS + j) * apart + c);
@@ -181,8 +187,8 @@ static void collect(const float *M, int64_t apart, const csrec_block_part *part,
         }
         for (int i = 0; i < part->end[0]; i++)
             for (int j = 0; j < part->end[1]; j++) {
-                int64_t to = at + i * line + j * channels + c;
-                store(y + to, finished(out[i * TILE + j], finish, c, to));
+                int64_t to = at + i * line + j * channels + first + c;
+                store(y + to, finished(out[i * TILE + j], finish, first + c, to));
             }
     }
 }
@@ -197,10 +203,46 @@ static void deliver(int pixels, int64_t count, const float *c, int64_t c_row,
         }
 }
 
+/* ---- weights */
+
+/* G, 3 to 6. Quarters and halves are exact. */
+static inline void weights_line(const vec *g, int from, vec *u, int to) {
+    vec sum = (g[0] + g[2 * from]) / 6.0f, middle = g[from] / 6.0f;
+    vec sum2 = g[0] / 6.0f * 0.25f + g[2 * from] / 6.0f, middle2 = middle * 0.5f;
+    u[0] = g[0] * 0.25f;
+    u[to] = -sum - middle;
+    u[2 * to] = middle - sum;
+    u[3 * to] = sum2 + middle2;
+    u[4 * to] = sum2 - middle2;
+    u[5 * to] = g[2 * from];
+}
+
+static void pack(const csrec_block_kernels *p, int64_t first, int columns, float *U,
+                 int64_t apart) {
+    const int64_t from = p->turned ? p->out : p->in, to = p->turned ? p->in : p->out;
+    const int64_t c_step = 9 * (p->turned ? p->in : 1), k_step = 9 * (p->turned ? 1 : p->in);
+    for (int64_t c = 0; c < csrec_block_padded(from); c++)
+        for (int64_t k = first; k < first + columns; k += LANES) {
+            float lanes[9][LANES] = {{0}};
+            vec g[9], t[18], u[TAPS];
+            for (int l = 0; l < LANES && k + l < to && c < from; l++)
+                for (int i = 0; i < 9; i++)
+                    lanes[p->turned ? 8 - i : i][l] = p->W[c * c_step + (k + l) * k_step + i];
+            for (int i = 0; i < 9; i++) g[i] = load(lanes[i]);
+            _Pragma("GCC unroll 3") for (int j = 0; j < 3; j++) weights_line(g + j, 3, t + j, 3);
+            _Pragma("GCC unroll 6") for (int i = 0; i < TAPS; i++) {
+                weights_line(t + 3 * i, 1, u, 1);
+                for (int j = 0; j < TAPS; j++)
+                    store(U + (i * TAPS + j) * apart + c * columns + k - first, u[j]);
+            }
+        }
+}
+
 const csrec_block_simd SIMD_TABLE = {.rows = ROWS,
                                      .width = WIDTH,
                                      .multiply = multiply,
                                      .spread = spread,
                                      .spread_gradient = spread_gradient,
                                      .collect = collect,
+                                     .pack = pack,
                                      .deliver = deliver};

@@ -44,6 +44,7 @@ typedef struct csrec_net_engine {
     int64_t (*floats)(const csrec_net_extent *extent, int64_t channels);
     csrec_status (*allocate)(void *state, int64_t floats, float **memory, csrec_error *error);
     void (*release)(void *state, float *memory); /* accepts NULL */
+    bool on_host;                                /* its memory is the host's */
     /* Allocates what the layer's products take, of an input of this extent. */
     csrec_status (*prepare)(void *state, int layer, const csrec_net_extent *extent, bool backward,
                             csrec_error *error);

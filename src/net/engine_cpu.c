@@ -18,6 +18,7 @@ typedef struct cpu {
     int n, threads;
     const csrec_net_node *nodes;
     const csrec_block_simd *simd;
+    const float *weights; /* that were packed last: where they are not, they are used themselves */
     float *scratch;
     size_t bytes;          /* of scratch */
     packed_layer packed[]; /* [n] */
@@ -88,10 +89,12 @@ static csrec_block_shape shape_of(const csrec_net_node *node, bool adjoint,
 static csrec_status cpu_prepare(void *state, int layer, const csrec_net_extent *extent,
                                 bool backward, csrec_error *error) {
     cpu *c = state;
-    csrec_block_shape shape = shape_of(&c->nodes[layer], false, extent);
-    size_t bytes = csrec_block_room(c->simd, &shape, c->threads, backward);
-    shape = shape_of(&c->nodes[layer], true, extent);
-    size_t other = backward ? csrec_block_room(c->simd, &shape, c->threads, true) : 0;
+    const csrec_net_node *node = &c->nodes[layer];
+    const bool packed = csrec_block_packs3(node->in, node->out);
+    csrec_block_shape shape = shape_of(node, false, extent);
+    size_t bytes = csrec_block_room(c->simd, &shape, c->threads, packed, backward);
+    shape = shape_of(node, true, extent);
+    size_t other = backward ? csrec_block_room(c->simd, &shape, c->threads, packed, true) : 0;
     if (bytes < other) bytes = other;
     if (bytes <= c->bytes) return CSREC_OK;
     free(c->scratch);
@@ -154,14 +157,16 @@ static csrec_status pack_side(const cpu *c, const csrec_net_node *node, bool adj
                               const float *W, float **packed, csrec_error *error) {
     bool conv = node->kind == CSREC_NET_CONV;
     csrec_status status = CSREC_OK;
+    if (conv && !csrec_block_packs3(node->in, node->out)) return CSREC_OK;
     if (!*packed)
         status = take(conv ? csrec_block_packed3(node->in, node->out)
                            : csrec_block_packed2(node->in, node->out),
                       packed, error);
     if (status) return status;
     bool up = node->kind == CSREC_NET_UP;
+    const csrec_block_kernels kernels = {W, node->in, node->out, adjoint, NULL};
     if (conv)
-        csrec_block_pack3(c->simd, c->threads, node->in, node->out, W, adjoint, *packed);
+        csrec_block_pack3(c->simd, c->threads, &kernels, *packed);
     else
         csrec_block_pack2(c->simd, up ? node->in : node->out, up ? node->out : node->in, W,
                           goes_up(node, adjoint), *packed);
@@ -171,6 +176,7 @@ static csrec_status pack_side(const cpu *c, const csrec_net_node *node, bool adj
 static csrec_status cpu_pack(void *state, const float *weights, bool backward, csrec_error *error) {
     cpu *c = state;
     csrec_status status = CSREC_OK;
+    c->weights = weights;
     for (int i = 0; i < c->n && !status; i++) {
         const csrec_net_node *node = &c->nodes[i];
         packed_layer *p = &c->packed[i];
@@ -197,8 +203,10 @@ static csrec_status cpu_product(void *state, int layer, bool adjoint,
                               finish->relu};
     (void)error;
     const float *packed = adjoint ? p->back : p->forward;
+    const csrec_block_kernels kernels = {c->weights + node->weight, node->in, node->out, adjoint,
+                                         packed};
     if (node->kind == CSREC_NET_CONV)
-        csrec_block_conv3(&work, &shape, packed, x, &own, y);
+        csrec_block_conv3(&work, &shape, &kernels, x, &own, y);
     else if (goes_up(node, adjoint))
         csrec_block_up(&work, &shape, packed, x, &own, y);
     else
@@ -259,7 +267,8 @@ static csrec_status cpu_update(void *state, int64_t count, const csrec_net_updat
     return CSREC_OK;
 }
 
-const csrec_net_engine csrec_net_cpu = {.create = cpu_create,
+const csrec_net_engine csrec_net_cpu = {.on_host = true,
+                                        .create = cpu_create,
                                         .destroy = cpu_destroy,
                                         .floats = cpu_floats,
                                         .allocate = cpu_allocate,

@@ -18,7 +18,7 @@ static const csrec_net_engine *const engines[CSREC_DEVICE_KINDS] =
 void csrec_net_destroy(csrec_net *net) {
     if (!net) return;
     if (net->state) {
-        float *all[] = {net->weights,    net->gradient, net->moments[0],
+        float *all[] = {net->own,        net->gradient, net->moments[0],
                         net->moments[1], net->mean,     net->memory};
         for (size_t i = 0; i < sizeof all / sizeof *all; i++)
             net->engine->release(net->state, all[i]);
@@ -39,9 +39,17 @@ csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int 
     if (!status && !made->engine) status = csrec_device_lacks(context, "a network", NULL, error);
     if (!status)
         status = made->engine->create(context, options, n, made->graph.node, &made->state, error);
-    if (!status)
-        status = made->engine->allocate(made->state, made->graph.weights, &made->weights, error);
     return CSREC_SETTLE(status, csrec_net_destroy(made), *net = made);
+}
+
+/* Zeros where it has none. */
+static csrec_status make_own(csrec_net *net, csrec_error *error) {
+    csrec_status status = CSREC_OK;
+    if (!net->own) status = net->engine->allocate(net->state, net->graph.weights, &net->own, error);
+    if (!status && net->weights && net->weights != net->own)
+        status = net->engine->copy(net->state, net->graph.weights, net->weights, net->own, error);
+    if (!status) net->weights = net->own;
+    return status;
 }
 
 csrec_status csrec_net_create(int64_t channels, int n, const csrec_net_layer *layers,
@@ -52,12 +60,14 @@ csrec_status csrec_net_create(int64_t channels, int n, const csrec_net_layer *la
     csrec_context context;
     csrec_status status = csrec_context_create(backend, &context, error);
     if (status) return status;
-    status = csrec_net_open(&context, channels, n, layers, &plain, net, error);
+    csrec_net *made = NULL;
+    status = csrec_net_open(&context, channels, n, layers, &plain, &made, error);
     if (status)
         csrec_context_destroy(&context);
     else
-        (*net)->owns = true;
-    return status;
+        made->owns = true;
+    if (!status) status = make_own(made, error);
+    return CSREC_SETTLE(status, csrec_net_destroy(made), *net = made);
 }
 
 const char *csrec_net_info(const csrec_net *net, int64_t *weights, int64_t *multiple,
@@ -70,6 +80,12 @@ const char *csrec_net_info(const csrec_net *net, int64_t *weights, int64_t *mult
 
 /* ------------------------------------------------------------------ weights */
 
+/* Results of other weights cannot be gone back through. */
+static void changed(csrec_net *net) {
+    net->packed = 0;
+    net->kept.batch = 0;
+}
+
 csrec_status csrec_net_set_weights(csrec_net *net, const float *weights, csrec_error *error) {
     int beyond = 0;
     for (int64_t i = 0; i < net->graph.weights; i++) beyond |= !(fabsf(weights[i]) <= FLT_MAX);
@@ -77,8 +93,18 @@ csrec_status csrec_net_set_weights(csrec_net *net, const float *weights, csrec_e
         if (!isfinite(weights[i]))
             return csrec_fail(error, CSREC_DATA, "weights of a network: entry %lld is not finite",
                               (long long)i);
-    net->packed = 0;
-    return net->engine->copy(net->state, net->graph.weights, weights, net->weights, error);
+    net->weights = NULL;
+    csrec_status status = make_own(net, error);
+    changed(net);
+    return status ? status
+                  : net->engine->copy(net->state, net->graph.weights, weights, net->own, error);
+}
+
+csrec_status csrec_net_lend_weights(csrec_net *net, const float *weights, csrec_error *error) {
+    if (!net->engine->on_host) return csrec_net_set_weights(net, weights, error);
+    net->weights = weights;
+    changed(net);
+    return CSREC_OK;
 }
 
 csrec_status csrec_net_weights(csrec_net *net, bool average, float *weights, csrec_error *error) {
@@ -218,7 +244,7 @@ csrec_status csrec_net_backward(csrec_net *net, const float *dY, float *dX, floa
 /* Moments of zeros, and a mean that starts from the weights. */
 static csrec_status begin_steps(csrec_net *net, bool mean, csrec_error *error) {
     int64_t n = net->graph.weights;
-    csrec_status status = CSREC_OK;
+    csrec_status status = make_own(net, error);
     for (int i = 0; i < 2 && !status; i++)
         if (!net->moments[i])
             status = net->engine->allocate(net->state, n, &net->moments[i], error);
@@ -252,8 +278,8 @@ csrec_status csrec_net_step(csrec_net *net, const csrec_net_adam *adam, csrec_er
     update.correct1 = 1.0 - pow(update.adam.beta1, step);
     update.correct2 = 1.0 - pow(update.adam.beta2, step);
     if (adam->average > 0.0) update.keep = fmin(adam->average, 1.0 - 1.0 / (step + 1.0));
-    net->packed = 0;
-    return net->engine->update(net->state, net->graph.weights, &update, net->gradient, net->weights,
+    changed(net);
+    return net->engine->update(net->state, net->graph.weights, &update, net->gradient, net->own,
                                net->moments[0], net->moments[1],
                                adam->average > 0.0 ? net->mean : NULL, error);
 }

@@ -40,8 +40,9 @@ struct csrec_net {
     csrec_context context;
     bool owns; /* the context */
     void *state;
-    float *weights, *gradient; /* in the engine's memory; gradient NULL until it is needed */
-    float *moments[2], *mean;  /* of Adam, or NULL */
+    const float *weights;     /* its own, or those that are lent; NULL: none yet */
+    float *own, *gradient;    /* in the engine's memory; NULL until they are needed */
+    float *moments[2], *mean; /* of Adam, or NULL */
     int64_t steps;
     int packed;              /* weights are packed: 1 forward, 2 also backward; 0: not */
     float *memory;           /* of results and gradients */
@@ -50,10 +51,15 @@ struct csrec_net {
     csrec_net_places places; /* of `kept` */
 };
 
-/* csrec_net_create on a context, which the network copies; options->backend is ignored. */
+/* csrec_net_create on a context, which the network copies, without weights; options->backend is
+ * ignored. */
 csrec_status csrec_net_open(const csrec_context *context, int64_t channels, int n,
                             const csrec_net_layer *layers, const csrec_net_options *options,
                             csrec_net **net, csrec_error *error);
+
+/* csrec_net_set_weights of numbers that are finite and outlive the network, which copies them only
+ * where its engine cannot read them, or a step changes them. */
+csrec_status csrec_net_lend_weights(csrec_net *net, const float *weights, csrec_error *error);
 
 /* csrec_net_apply whose stop is the call's; lines of X and Y are `width` floats. */
 csrec_status csrec_net_run(csrec_net *net, int64_t height, int64_t width, const float *X, float *Y,

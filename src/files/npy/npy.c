@@ -42,11 +42,15 @@ static void convert_f64(csrec_dtype dtype, const void *from, int64_t n, double *
     }
 }
 
-/* n: at most CHUNK. */
 static void convert_f32(csrec_dtype dtype, const void *from, int64_t n, float *to) {
-    double wide[CHUNK];
-    convert_f64(dtype, from, n, wide);
-    for (int64_t i = 0; i < n; i++) to[i] = (float)wide[i];
+    switch (dtype) {
+#define CSREC_DTYPE_CONVERT(name, type, code, bytes)                                               \
+    case CSREC_##name:                                                                             \
+        for (int64_t i = 0; i < n; i++) to[i] = (float)(double)((const type *)from)[i];            \
+        break;
+        CSREC_DTYPE_LIST(CSREC_DTYPE_CONVERT)
+#undef CSREC_DTYPE_CONVERT
+    }
 }
 
 /* Returns the first element beyond INT64_MAX (U64 only), or -1. */

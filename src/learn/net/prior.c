@@ -68,7 +68,7 @@ csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
     const csrec_array *array = csrec_model_array(model, "weights");
     csrec_net *made = NULL;
     csrec_status status = csrec_net_open(context, planes, n, layers, options, &made, error);
-    if (!status) status = csrec_net_set_weights(made, array->data, error);
+    if (!status) status = csrec_net_lend_weights(made, array->data, error);
     if (status)
         csrec_net_destroy(made);
     else

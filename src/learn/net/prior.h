@@ -35,7 +35,7 @@ int csrec_prior_layers(const csrec_model *model, csrec_net_layer *layers);
 csrec_status csrec_prior_check_layers(const csrec_model *model, int64_t takes, int64_t makes,
                                       const char *name, csrec_error *error);
 
-/* The network, of so many planes, with the model's weights. */
+/* The network, of so many planes, with the weights of the model, which outlives it. */
 csrec_status csrec_prior_create(const csrec_model *model, int64_t planes,
                                 const csrec_context *context, const csrec_net_options *options,
                                 csrec_net **net, csrec_error *error);
