@@ -371,6 +371,10 @@ CSREC_API csrec_status csrec_noise_estimate(const csrec_measurement *measurement
 CSREC_API csrec_status csrec_noise_parse(const char *text, double *sigma, csrec_noise_law *law,
                                          csrec_error *error);
 
+/* That text of a law, with four digits; false, and "", if it is none. */
+enum { CSREC_NOISE_TEXT = 80 };
+CSREC_API bool csrec_noise_text(const csrec_noise_law *law, char text[CSREC_NOISE_TEXT]);
+
 /* Finds what is NAN of both. Of the law poisson gain and base are the line of variances by means,
  * of eighths of the samples by their light, each variance that of its flattest parts as in
  * csrec_noise_estimate (Foi, Trimeche, Katkovnik and Egiazarian 2008), base 0 where that fits

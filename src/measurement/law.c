@@ -4,6 +4,7 @@
 #include "measurement/law.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,6 +49,16 @@ csrec_status csrec_noise_parse(const char *text, double *sigma, csrec_noise_law 
                       "'%.80s' is neither a number from 0 on nor auto, "
                       "poisson[:GAIN[,OFFSET[,SIGMA]]] or light[:LOG], GAIN and LOG above 0",
                       text);
+}
+
+bool csrec_noise_text(const csrec_noise_law *law, char text[CSREC_NOISE_TEXT]) {
+    *text = '\0';
+    if (law->gain > 0.0)
+        snprintf(text, CSREC_NOISE_TEXT, "poisson:%.4g,%.4g", law->gain,
+                 0.0 - law->base / law->gain);
+    else if (law->log > 0.0)
+        snprintf(text, CSREC_NOISE_TEXT, "light:%.4g", law->log);
+    return csrec_law_is_on(law);
 }
 
 csrec_status csrec_law_check(const csrec_noise_law *law, csrec_error *error) {
@@ -208,7 +219,9 @@ double csrec_law_back(const csrec_noise_law *law, double floor, double factor, d
     return law->gain * counts - law->base / law->gain;
 }
 
-double csrec_law_slope(const csrec_noise_law *law, double floor, double y) {
-    if (law->log > 0.0) return law->log * (y + floor);
-    return sqrt(fmax(law->base + law->gain * y, 0.0) + 0.375 * law->gain * law->gain);
+double csrec_law_error(const csrec_noise_law *law, double floor, double y, double error) {
+    const double s = law->log * error;
+    if (law->log > 0.0)
+        return (y + floor) * sqrt(fmax(exp(2.0 * s * s) - 2.0 * exp(0.5 * s * s) + 1.0, 0.0));
+    return error * sqrt(fmax(law->base + law->gain * y, 0.0) + 0.375 * law->gain * law->gain);
 }

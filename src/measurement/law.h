@@ -31,8 +31,8 @@ static inline bool csrec_law_is_on(const csrec_noise_law *law) {
 /* CSREC_ARGUMENT unless one of gain and log is above 0, and all are finite. */
 csrec_status csrec_law_check(const csrec_noise_law *law, csrec_error *error);
 
-/* A value y there, the unbiased way back, and its slope. floor: of a law with log; factor: of it,
- * too, 1: back by exp. NAN stays. */
+/* A value y there, the unbiased way back, and the error of y that an error there makes, of a normal
+ * one. floor: of a law with log; factor: of it, too, 1: back by exp. NAN stays. */
 double csrec_law_into(const csrec_noise_law *law, double floor, double y);
 double csrec_law_back(const csrec_noise_law *law, double floor, double factor, double u);
-double csrec_law_slope(const csrec_noise_law *law, double floor, double y);
+double csrec_law_error(const csrec_noise_law *law, double floor, double y, double error);

@@ -128,15 +128,17 @@ csrec_status csrec_law_promise(const csrec_measurement *m, const csrec_recover_o
     for (int64_t i = 0; i < values && !status; i++) there[i] += o->law.log > 0.0 ? bias : 0.0;
     if (!status) status = csrec_uncertainty_promise(&c.m, &c.options, there, map, promise, error);
     for (int64_t i = 0; i < values && !status; i++) {
-        const double slope = csrec_law_slope(c.law, c.floor, signal[i]);
-        if (uncertainty) uncertainty[i] = slope * map[i];
-        if (isnan(slope * map[i])) continue;
+        const double own = csrec_law_error(c.law, c.floor, signal[i], map[i]);
+        if (uncertainty) uncertainty[i] = own;
+        if (isnan(own)) continue;
         /* of intervals, that of equal errors */
-        squares += slope * slope * (o->interval > 0.0 ? pow(promise->error, 2.0) : map[i] * map[i]);
+        squares += pow(
+            o->interval > 0.0 ? csrec_law_error(c.law, c.floor, signal[i], promise->error) : own,
+            2.0);
         n++;
     }
     if (!status && n > 0.0) {
-        promise->most *= sqrt(squares / n) / promise->error;
+        promise->most = INFINITY; /* it is of the changed samples */
         promise->error = sqrt(squares / n);
     }
     csrec_pool_clear(&c.pool);
