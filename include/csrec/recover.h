@@ -22,6 +22,14 @@ typedef struct csrec_priors csrec_priors; /* net.h */
 /* The values in which the signal is recovered, see "range and curve" below. */
 typedef enum csrec_curve { CSREC_CURVE_AUTO, CSREC_CURVE_NONE, CSREC_CURVE_LOG } csrec_curve;
 
+/* Noise that grows with the light. Variance base + gain x of a sample whose mean is x: with gain g,
+ * offset o and white noise s of a camera, g n + o + noise, n Poisson counts, gain is g, and base
+ * s^2 - g o. Or a relative error: log is the standard deviation of the sample's logarithm, as of
+ * radiance or speckle, of samples >= 0. All 0: neither; NAN: csrec_noise_find finds it. */
+typedef struct csrec_noise_law {
+    double gain, base, log;
+} csrec_noise_law;
+
 /* Options of csrec_recover. Start from csrec_recover_defaults, in which nothing is set;
  * csrec_recover_plan resolves what is not set. An option that the method does not have is
  * CSREC_ARGUMENT. */
@@ -60,6 +68,7 @@ typedef struct csrec_recover_options {
     double interval;         /* percent, below 100: uncertainties are halves of the widths of
                                 intervals, see "expected errors" below; 0: they are errors */
     csrec_priors *priors;    /* NULL, or keeps learned priors loaded for the next recovery */
+    csrec_noise_law law;     /* noise that grows with the light, see "noise" below; 0: sigma */
 } csrec_recover_options;
 
 /* A stage of a recovery: csrec_progress.stage begins with its name. */
@@ -355,6 +364,37 @@ CSREC_API csrec_status csrec_uncertainty_density(const csrec_measurement *measur
  * factor of 2, as that of light, which csrec_noise_each tells by rays. O(n log n), one thread. */
 CSREC_API csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *sigma,
                                             csrec_error *error);
+
+/* What a text says of noise: a number, its sigma, or the law "poisson[:GAIN[,OFFSET[,SIGMA]]]",
+ * OFFSET and SIGMA 0 with a gain, or "light[:LOG]", NAN what is left out; "auto": *sigma NAN.
+ * CSREC_ARGUMENT: another text, a gain or LOG that is not above 0. */
+CSREC_API csrec_status csrec_noise_parse(const char *text, double *sigma, csrec_noise_law *law,
+                                         csrec_error *error);
+
+/* That text of a law, with four digits; false, and "", if it is none. */
+enum { CSREC_NOISE_TEXT = 80 };
+CSREC_API bool csrec_noise_text(const csrec_noise_law *law, char text[CSREC_NOISE_TEXT]);
+
+/* Finds what is NAN of both. Of the law poisson gain and base are the line of variances by means,
+ * of eighths of the samples by their light, each variance that of its flattest parts as in
+ * csrec_noise_estimate (Foi, Trimeche, Katkovnik and Egiazarian 2008), base 0 where that fits
+ * almost as well; log is the estimate of the logarithms of samples, log(1 + y / c) with c their 1 %
+ * quantile above 0. sigma NAN: the estimate; where that is refused since noise differs between
+ * dark and bright places, a law: light where samples are >= 0 and variances are nearer to
+ * proportion to squares of means than to a line, else poisson; sigma is 0 then. CSREC_DATA: as of
+ * csrec_noise_estimate, noise in less than half of the eighths, of 256 samples of a picture each,
+ * variances that do not grow, and samples below 0 with light. */
+CSREC_API csrec_status csrec_noise_find(const csrec_measurement *measurement, double *sigma,
+                                        csrec_noise_law *law, csrec_error *error);
+
+/* With options->law samples are changed so that their noise is white, recovered, and changed back;
+ * the measurement's sigma does not count. Poisson: 2 / gain sqrt(gain y + 3/8 gain^2 + base), whose
+ * noise has sigma 1 (Anscombe 1948), and back by the closed form of the exact unbiased inverse
+ * (Makitalo and Foi 2011, 2013). Light: log(1 + y / c), and back times the mean of exp(errors) at
+ * the samples. Ranges that are given clamp the result. Expected errors are those of the changed
+ * samples times the slope of the way back. CSREC_UNSUPPORTED: an operator, complex samples, labels,
+ * atoms, a model, several processes, curve log, samples with rays or a sigma of their own, and
+ * functions other than csrec_recover, csrec_recover_plan and csrec_uncertainty(_promise). */
 
 /* The same estimate where noise is likely: above 1/35 of the samples' range, in enough flat parts,
  * and not alike in adjacent samples; else 0, also for too few samples, or noise that differs. */

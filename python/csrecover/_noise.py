@@ -29,7 +29,8 @@ def estimate_noise(y: Any, mask: Any = None, *, index: Any = None, shape: Any = 
     -----
     It is the same for all channels, found in the parts of the signal that are nearly planes. Few
     samples (under 256 of a picture) are a :class:`DataError`, and so is noise that differs between
-    dark and bright places by more than a factor of 2, as that of light: give rays to :func:`recover`.
+    dark and bright places by more than a factor of 2, as that of light: ``sigma="auto"`` of
+    :func:`recover` finds the law of that, and rays tell more.
 
     Examples
     --------
@@ -43,6 +44,14 @@ def estimate_noise(y: Any, mask: Any = None, *, index: Any = None, shape: Any = 
     check(lib.csrec_noise_estimate(made, sigma, error), error)
     del keep
     return float(sigma[0])
+
+
+def noise_of(made: Any, sigma: str) -> tuple[float, Any]:
+    """What a text says of the noise of a measurement: sigma, and a csrec_noise_law *."""
+    error, law, value = new_error(), ffi.new("csrec_noise_law *"), ffi.new("double *")
+    check(lib.csrec_noise_parse(sigma.encode(), value, law, error), error)
+    check(lib.csrec_noise_find(made, value, law, error), error)
+    return float(value[0]), law
 
 
 def find_outliers(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,

@@ -20,7 +20,7 @@ from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_erro
                        take_atoms, text)
 from ._measurement import Measurement, from_file, picked, to_c
 from ._models import Model
-from ._noise import doubts_about, estimate_noise, find_outliers
+from ._noise import doubts_about, find_outliers, noise_of
 from ._options import options_of
 from ._progress import Callback, Watch
 from ._typing import L, Mask, RecoverOptions, Samples
@@ -48,12 +48,6 @@ def _truth(measurement: Measurement, made: Any, reference: Any,
                             "give it, 255 for pictures of 8 bits")
     values = doubles(truth)
     return pointer(values), values, float(np.iinfo(truth.dtype).max if peak is None else peak)
-
-
-def _given(sigma: Any) -> float:
-    if isinstance(sigma, str):
-        raise ArgumentError(f"sigma = '{sigma}'; give a number or 'auto'")
-    return scalar(sigma, "sigma")
 
 
 def _doubt_mask(m: Measurement, y: Any, mask: Any) -> None:
@@ -186,8 +180,9 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
         'fast', 'balanced' (default), 'best' or 'max'
     method, solver, basis, **params : optional
         in its place, see :func:`methods`, :func:`solvers`, :func:`bases`; ``lambda_`` for ``lambda``
-    sigma : float, array_like or 'auto', optional
-        noise: standard deviation of a sample, of each, or estimated (:func:`estimate_noise`)
+    sigma : float, array_like or str, optional
+        noise: standard deviation of a sample, or of each; 'auto': estimated; 'poisson' or
+        'poisson:GAIN,OFFSET,SIGMA', as of counts; 'light': in proportion to the sample, as of radiance
     rays : float or array_like, optional
         how many measurements each sample is the mean of, as rays of a path tracer; a sigma is then
         that of one ray
@@ -285,10 +280,13 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
             raise ArgumentError("time_axis: reference and coefficients are not for sequences; leave "
                                 "them out")
     made, keep = to_c(m)
-    if isinstance(sigma, str) and sigma == "auto":
-        made.sigma = 0.0 if m.rays is not None else estimate_noise(m)
+    law = None
+    if sigma == "auto" and m.rays is not None:
+        made.sigma = 0.0
+    elif isinstance(sigma, str):
+        made.sigma, law = noise_of(made, sigma)
     elif sigma is not None and np.ndim(sigma) == 0:
-        made.sigma, made.deviation = _given(sigma), NULL
+        made.sigma, made.deviation = scalar(sigma, "sigma"), NULL
     if scale is not None:
         made.scale = pair(scale, "scale")
     if devices is not None:
@@ -306,6 +304,8 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                          memory=memory, tile=tile, minutes=minutes, backend=ranks.backend(backend),
                          model=model, labels=labels, range=range, curve=curve, times=times,
                          interval=interval, **params)
+    if law is not None:
+        options.law = law[0]
 
     error, report = new_error(), ffi.new("csrec_recover_report *")
     check(lib.csrec_measurement_check(made, b"samples", error), error)

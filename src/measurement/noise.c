@@ -21,6 +21,7 @@
 
 #include "csrec/recover.h"
 #include "base/threads.h"
+#include "measurement/law.h"
 #include "measurement/measurement.h"
 #include "base/unit.h"
 #include "measurement/channels.h"
@@ -130,7 +131,7 @@ static void add_pair(const noise_job *j, int64_t k, int64_t l, double distance, 
 static void add_pairs(const noise_job *j, int64_t begin, int64_t end, flat_block *block) {
     for (int64_t k = begin; k < end; k++) {
         for (int64_t c = 0; c < j->m->channels; c++)
-            block->mean += value_of(j, k, c) / (double)(end - begin);
+            block->mean += value_of(j, k, c) / (double)((end - begin) * j->m->channels);
         for (int64_t l = begin; l < k; l++) {
             const double distance = csrec_nearby_distance(&j->nearby, k, l);
             if (distance <= j->near || (k + l) % 4 == 0) add_pair(j, k, l, distance, block);
@@ -182,15 +183,16 @@ static flat_block sum_flattest(const noise_job *j, double below, int64_t *n) {
         sum.freedom += b->freedom;
         sum.adjacent += b->adjacent;
         sum.pairs += b->pairs;
+        sum.mean += b->mean;
     }
     return sum;
 }
 
 typedef struct noise_found {
-    double sigma;
-    double flat;     /* share of the blocks that were taken, as a part of LOWER */
-    double adjacent; /* mean of half the squared differences of their adjacent samples */
-    double pairs;    /* their number */
+    double sigma, mean; /* mean: of the samples */
+    double flat;        /* share of the blocks that were taken, as a part of LOWER */
+    double adjacent;    /* mean of half the squared differences of their adjacent samples */
+    double pairs;       /* their number */
     double low,
         high; /* of quarters by their light, if they differ too much for one sigma, else 0 */
 } noise_found;
@@ -218,6 +220,7 @@ static noise_found find_fixed_point(noise_job *j) {
         if (sum.squares == 0.0) return (noise_found){0};
         variance = sum.squares / sum.freedom / mean;
         found = found_of(variance, (double)n / (double)j->blocks, &sum);
+        found.mean = sum.mean / (double)n;
         if (fabs(variance - before) <= 1e-4 * before) break;
     }
     return found;
@@ -252,6 +255,22 @@ static void compare_quarters(noise_job *j, noise_found *found) {
     found->high = high;
 }
 
+/* Of blocks in the order of their means. */
+static void fill_bins(const noise_job *j, csrec_noise_bin bin[CSREC_NOISE_BINS]) {
+    for (int64_t k = 0; k < CSREC_NOISE_BINS; k++) {
+        const int64_t begin = j->blocks * k / CSREC_NOISE_BINS;
+        noise_job part = *j;
+        part.block = j->block + begin;
+        part.blocks = j->blocks * (k + 1) / CSREC_NOISE_BINS - begin;
+        bin[k] = (csrec_noise_bin){0};
+        if (part.blocks < BLOCKS_LEAST) continue;
+        const noise_found found = find_fixed_point(&part);
+        if (found.sigma > 0.0)
+            bin[k] = (csrec_noise_bin){found.mean * j->unit, pow(found.sigma * j->unit, 2.0),
+                                       found.flat * (double)part.blocks};
+    }
+}
+
 /* Squared, of samples on a grid that takes the whole signal. */
 static double spacing_of(const csrec_measurement *m) {
     double entries = 1.0;
@@ -263,8 +282,9 @@ static double spacing_of(const csrec_measurement *m) {
     return pow(entries / (double)m->n, 2.0 / fmax(axes, 1.0));
 }
 
+/* bin: NULL, or also receives these. */
 static csrec_status find_noise(const csrec_measurement *m, double unit, noise_found *found,
-                               csrec_error *error) {
+                               csrec_noise_bin *bin, csrec_error *error) {
     noise_job j = {.m = m, .unit = unit, .near = NEAR * spacing_of(m)};
     int leaf = leaf_samples(m->shape.dims);
     long long least = BLOCKS_LEAST * LEAVES * leaf;
@@ -282,6 +302,7 @@ static csrec_status find_noise(const csrec_measurement *m, double unit, noise_fo
         add_blocks(&j, 0, m->n);
         *found = find_fixed_point(&j);
         compare_quarters(&j, found);
+        if (bin) fill_bins(&j, bin);
     }
     csrec_nearby_clear(&j.nearby);
     free(j.block);
@@ -299,6 +320,8 @@ typedef struct noise_sum {
     bool likely; /* noise that is not counts as none */
     double unit, squares, values;
     double low, high; /* of noise_found */
+    double most;      /* values of the group that `bin` is of */
+    csrec_noise_bin *bin;
 } noise_sum;
 
 /* Noise that is visible, in enough flat parts, and white: neighbours differ no less than others.
@@ -317,8 +340,10 @@ static csrec_status add_group(void *context, const csrec_groups *groups, int64_t
     noise_found found = {0};
     double range = 0.0, values = (double)(part->n * part->channels);
     (void)groups, (void)k, (void)sample;
-    csrec_status status = find_noise(part, sum->unit, &found, error);
+    csrec_noise_bin *bin = values > sum->most ? sum->bin : NULL;
+    csrec_status status = find_noise(part, sum->unit, &found, bin, error);
     if (status) return status == CSREC_DATA ? CSREC_OK : status;
+    sum->most = fmax(sum->most, values);
     for (int64_t c = 0; c < part->channels && sum->likely; c++)
         range = fmax(range, csrec_nearby_range(part, sum->unit, c));
     if (found.high > sum->high) {
@@ -331,31 +356,38 @@ static csrec_status add_group(void *context, const csrec_groups *groups, int64_t
     return CSREC_OK;
 }
 
-static csrec_status estimate(const csrec_measurement *m, bool likely, double *sigma,
-                             csrec_error *error) {
+static csrec_status estimate(const csrec_measurement *m, bool likely, csrec_noise_bin *bin,
+                             double *sigma, csrec_error *error) {
     csrec_error few = {""};
     csrec_status status = csrec_measurement_check_points(m, "measurement", error);
     if (status) return status;
-    noise_sum sum = {.likely = likely, .unit = unit_of(m)};
+    noise_sum sum = {.likely = likely, .unit = unit_of(m), .bin = bin};
     status = csrec_groups_each(m, add_group, &sum, &few);
     if (!status && sum.values == 0.0 && !likely) status = CSREC_DATA;
     if (status) return csrec_fail(error, status, "%s", few.text);
-    if (sum.high > 0.0 && !likely)
+    if (sum.high > 0.0 && !likely && !bin)
         return csrec_fail(error, CSREC_DATA,
                           "the noise is not the same in dark and bright places, about %.2g and "
                           "%.2g, so no one sigma tells of it; give sigma of each sample, or rays, "
-                          "the number of rays of each",
+                          "the number of rays of each, or a law, poisson or light",
                           sum.low * sum.unit, sum.high * sum.unit);
-    *sigma = sum.values > 0.0 ? sqrt(sum.squares / sum.values) * sum.unit : 0.0;
+    *sigma = sum.high > 0.0 && bin ? NAN
+             : sum.values > 0.0    ? sqrt(sum.squares / sum.values) * sum.unit
+                                   : 0.0;
     return CSREC_OK;
+}
+
+csrec_status csrec_noise_look(const csrec_measurement *m, csrec_noise_bin bin[CSREC_NOISE_BINS],
+                              double *sigma, csrec_error *error) {
+    return estimate(m, false, bin, sigma, error);
 }
 
 csrec_status csrec_noise_estimate(const csrec_measurement *measurement, double *sigma,
                                   csrec_error *error) {
-    return estimate(measurement, false, sigma, error);
+    return estimate(measurement, false, NULL, sigma, error);
 }
 
 csrec_status csrec_noise_likely(const csrec_measurement *measurement, double *sigma,
                                 csrec_error *error) {
-    return estimate(measurement, true, sigma, error);
+    return estimate(measurement, true, NULL, sigma, error);
 }

@@ -13,13 +13,12 @@
 #include "method/smooth/series.h"
 #include "recover/recover.h"
 #include "measurement/each.h"
+#include "measurement/law.h"
 
 enum { LEAST_SAMPLES = 64, WINDOW = 1 << 17, STREAM_CURVE = 1 << 22 };
 
 static const double DECADES = 4.0;           /* the largest sample, in means */
 static const double LEFT_OUT = 0.25;         /* share of the samples of a window */
-static const double FLOOR_RANK = 0.01;       /* quantile of samples above 0 that is c, */
-static const double FLOOR_LEAST = 0x1p-23;   /* at least this of the largest: a float's digits */
 static const double CEILING = 2.0;           /* of results, in largest samples */
 static const double BETTER = 0.9;            /* of the errors without a curve */
 static const double CUT = 3.0 * 1.482602219; /* of errors, in medians of their size, */
@@ -140,18 +139,13 @@ static void drop(const char *choice, csrec_curved *to) {
 static csrec_status begin(const csrec_measurement *m, csrec_span span, csrec_curved *to,
                           csrec_error *error) {
     const int64_t values = m->n * m->channels;
-    uint64_t *sizes = malloc((size_t)values * sizeof *sizes);
-    int64_t n = 0;
     *to = (csrec_curved){.m = *m, .factor = 1.0, .most = CEILING * span.most, .above = INFINITY};
     to->m.y = malloc((size_t)values * sizeof *to->m.y);
-    for (int64_t i = 0; i < values && sizes; i++)
-        if (m->y[i] > 0.0) memcpy(&sizes[n++], &m->y[i], sizeof *sizes);
-    if (n) to->floor = fmax(quantile(n, sizes, FLOOR_RANK), FLOOR_LEAST * span.most);
-    free(sizes);
-    if (!to->m.y || !sizes || isnan(to->floor))
-        return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    if (!to->m.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    csrec_status status = csrec_values_floor(values, m->y, &to->floor, error);
+    if (status) return status;
     for (int64_t i = 0; i < values; i++) to->m.y[i] = into(to, m->y[i]);
-    if (n == 0) drop(NULL, to);
+    if (to->floor == 0.0) drop(NULL, to);
     return CSREC_OK;
 }
 

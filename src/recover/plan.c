@@ -2,6 +2,7 @@
 /* plan.c - resolves options to a plan, with the largest tiles that fit into memory. */
 #include "recover/recover.h"
 #include "measurement/each.h"
+#include "measurement/law.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -216,6 +217,10 @@ csrec_status csrec_layout_resolve(const csrec_measurement *measurement,
                                   csrec_layout *plan, csrec_error *error) {
     *plan = (csrec_layout){.resolved.options = *options};
     csrec_recover_options *o = &plan->resolved.options;
+    if (csrec_law_is_on(&o->law))
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "noise of a law, poisson or light, is for recoveries as a whole; give "
+                          "sigma");
     if (o->labels)
         return csrec_fail(error, CSREC_UNSUPPORTED,
                           "labels: a label map is recovered whole, without expected errors; omit "
@@ -350,6 +355,8 @@ csrec_status csrec_recover_plan(const csrec_measurement *measurement,
     const csrec_wanted wanted = {.signal = results != CSREC_RESULT_ATOMS,
                                  .atoms = results != CSREC_RESULT_SIGNAL};
     csrec_layout layout;
+    if (csrec_law_is_on(&options->law))
+        return csrec_law_plan(measurement, options, results, plan, error);
     if (options->labels)
         return csrec_labels_recover(measurement, options, wanted, NULL, NULL, plan, error);
     csrec_status status = csrec_measurement_check(measurement, "measurement", error);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "measurement/channels.h"
+#include "measurement/law.h"
 #include "measurement/through.h"
 #include "method/history.h"
 #include "method/method.h"
@@ -365,6 +366,8 @@ csrec_status csrec_recover(const csrec_measurement *measurement,
                            const csrec_recover_options *options, double *signal, csrec_atoms *atoms,
                            csrec_recover_report *report, csrec_error *error) {
     recover_job j = {.measurement = measurement, .signal = signal, .atoms = atoms};
+    if (csrec_law_is_on(&options->law))
+        return csrec_law_recover(measurement, options, signal, atoms != NULL, report, error);
     if (options->labels)
         return csrec_labels_recover(measurement, options, (csrec_wanted){signal, atoms, false},
                                     signal, report, NULL, error);

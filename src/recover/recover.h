@@ -94,6 +94,17 @@ csrec_status csrec_recover_expecting(const csrec_measurement *measurement,
                                      double *signal, double *density, csrec_recover_report *report,
                                      csrec_error *error);
 
+/* csrec_recover, csrec_recover_plan and csrec_uncertainty_promise of options with a law. */
+csrec_status csrec_law_recover(const csrec_measurement *measurement,
+                               const csrec_recover_options *options, double *signal, bool atoms,
+                               csrec_recover_report *report, csrec_error *error);
+csrec_status csrec_law_plan(const csrec_measurement *measurement,
+                            const csrec_recover_options *options, csrec_results results,
+                            csrec_plan *plan, csrec_error *error);
+csrec_status csrec_law_promise(const csrec_measurement *measurement,
+                               const csrec_recover_options *options, const double *signal,
+                               double *uncertainty, csrec_promise *promise, csrec_error *error);
+
 struct csrec_sequence;
 struct csrec_next_options;
 

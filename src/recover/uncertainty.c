@@ -9,6 +9,7 @@
 #include "learn/net/rendered.h"
 #include "measurement/channels.h"
 #include "measurement/each.h"
+#include "measurement/law.h"
 #include "measurement/left_out.h"
 #include "measurement/measurement.h"
 #include "recover/interval.h"
@@ -326,6 +327,8 @@ csrec_status csrec_uncertainty_promise(const csrec_measurement *measurement,
                                        const csrec_recover_options *options, const double *signal,
                                        double *uncertainty, csrec_promise *promise,
                                        csrec_error *error) {
+    if (csrec_law_is_on(&options->law))
+        return csrec_law_promise(measurement, options, signal, uncertainty, promise, error);
     uncertainty_job j = {.options = options, .signal = signal, .map = uncertainty};
     csrec_status status = csrec_measurement_check_points(measurement, "measurement", error);
     if (status) return status;

@@ -79,7 +79,7 @@ static const cli_option options[] = {
      CLI_AT(coils)},
     {"noise", 0, CLI_READ, "FILE",
      "Noise of the coils of k-space, which is made white: its covariance [coils, coils], or "
-     "samples of it [coils, N].",
+     "samples of it [coils, N]. Or a law of --sigma, as poisson.",
      CLI_AT(noise)},
     {"trajectory", 0, CLI_READ, "FILE",
      "The trajectory of k-space of BART that is on no grid, as of bart traj: 3 x N x M for INPUT "
@@ -144,9 +144,12 @@ static const cli_option options[] = {
      "Recover the values (none), or their logarithm (log), so that errors beside a lamp are small; "
      "auto (default): where they span decades and the logarithm errs less on samples left out.",
      CLI_AT(curve), .choice = cli_curve_name},
-    {"sigma", 0, CLI_TEXT, "S|auto",
+    {"sigma", 0, CLI_TEXT, "S|auto|LAW",
      "Standard deviation of the noise in units of the samples, or of one ray where they have rays, "
-     "instead of the file's; auto: estimated from the samples.",
+     "instead of the file's; auto: estimated from the samples. Or a law of noise that grows with "
+     "them: poisson[:GAIN[,OFFSET[,SIGMA]]], GAIN times counts plus OFFSET, and white noise of "
+     "SIGMA; light[:LOG], in proportion to the samples, as of radiance, LOG the standard deviation "
+     "of their logarithms. What is left out is estimated.",
      CLI_AT(sigma), .group = "Noise and errors",
      .brief = "standard deviation of the noise, or auto"},
     {"robust", 0, CLI_FLAG, NULL,

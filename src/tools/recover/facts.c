@@ -77,7 +77,9 @@ int cli_job_measured(const cli_job *job, cli_fact list[CLI_FACTS_MOST]) {
     if (m->guides) add(&f, "guides", "%.150s", cli_guides_text(m, shape));
     if (cli_rays_text(m, shape)) add(&f, "rays", "%s", shape);
     const char *source = cli_sigma_source(job);
-    if (cli_noise_text(m, source, shape))
+    if (csrec_noise_text(&job->in.law, shape))
+        add(&f, "noise", "%s (%s)", shape, source);
+    else if (cli_noise_text(m, source, shape))
         add(&f, "noise, sigma", "%s", shape);
     else
         add(&f, "noise, sigma", source ? "%g (%s)" : "not given", m->sigma, source);

@@ -362,6 +362,7 @@ int cli_job_options(cli_job *job) {
     set_options(job->request, &stack, job->setup.settings, o);
     o->model = job->setup.model;
     o->priors = job->request->priors;
+    o->law = job->in.law;
     bound_below(job, o);
     o->solve.progress = cli_progress_report;
     o->solve.context = job->progress;

@@ -48,7 +48,8 @@ typedef struct cli_request {
     int device[CSREC_DEVICES_MOST], n_devices; /* of --devices */
     csrec_shape grid;                          /* of --grid */
     double range[2];                           /* of --range; NAN: not given */
-    double sigma;                              /* of --sigma, unless it is auto */
+    double sigma;                              /* of --sigma; NAN: auto, */
+    csrec_noise_law law;                       /* or this, where what is NAN is to be found */
     csrec_setting settings[CLI_TEXTS_MOST];    /* of --set */
     char setting_names[CLI_TEXTS_MOST][32];
 } cli_request;
@@ -62,6 +63,7 @@ typedef struct cli_samples {
     csrec_facts facts;         /* of the input that was read last */
     int64_t contradictions[2]; /* of --merge, as csrec_measurement_merge */
     int64_t dropped;           /* outliers, by --robust */
+    csrec_noise_law law;       /* of --sigma, found */
     csrec_doubts doubts;
     csrec_fill fill;  /* of --within and --fill; its mask is freed with the job */
     char lacking[96]; /* numbers of the columns of a table that have no value */

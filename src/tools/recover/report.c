@@ -27,13 +27,15 @@ static void tell_summary(const cli_job *job) {
     const csrec_recover_report *r = &job->result.report;
     const char *output = cli_is_dash(job->out.output) ? "stdout" : job->out.output;
     const char *source = cli_sigma_source(job);
-    char samples[120], together[48] = "", noise[48] = "", expected[96] = "", decibels[64] = "";
-    char residual[48] = "", doubt[CSREC_DOUBT_SIZE];
+    char samples[120], together[48] = "", noise[128] = "", expected[96] = "", decibels[64] = "";
+    char residual[48] = "", doubt[CSREC_DOUBT_SIZE], law[CSREC_NOISE_TEXT];
     if (job->a->quiet || (job->a->json && !job->a->verbose && !isatty(STDERR_FILENO))) return;
     put_samples(job, samples);
     if (job->result.shared > 1)
         snprintf(together, sizeof together, " for %d inputs at once", job->result.shared);
-    if (source)
+    if (csrec_noise_text(&job->in.law, law))
+        snprintf(noise, sizeof noise, ", noise %s (%s)", law, source);
+    else if (source)
         snprintf(noise, sizeof noise, ", sigma %.3g (%s)", job->in.measurement.sigma, source);
     const double psnr = cli_job_psnr_of(job, job->result.expected);
     const double least = cli_job_psnr_of(job, job->result.most);
@@ -161,6 +163,7 @@ static void json_devices(cli_json *json, const csrec_recover_report *r) {
 static void json_recovery(cli_json *json, const cli_job *job) {
     const csrec_recover_options *o = &job->setup.plan.options;
     const csrec_recover_report *r = &job->result.report;
+    char law[CSREC_NOISE_TEXT];
     cli_json_text(json, "method", job->setup.plan.method.name);
     cli_json_text(json, "solver", o->solve.solver);
     cli_json_text(json, "basis", o->basis);
@@ -171,6 +174,7 @@ static void json_recovery(cli_json *json, const cli_job *job) {
     cli_json_unsigned(json, "seed", o->seed);
     cli_json_real(json, "sigma", job->in.measurement.sigma);
     cli_json_text(json, "sigma_from", cli_sigma_source(job));
+    if (csrec_noise_text(&job->in.law, law)) cli_json_text(json, "law", law);
     cli_json_integer(json, "outliers_dropped", job->in.dropped);
     cli_json_text(json, "backend", r->backend);
     json_devices(json, r);

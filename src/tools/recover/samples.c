@@ -161,18 +161,29 @@ csrec_status cli_job_read(cli_job *job, csrec_error *error) {
 static const double SIGMA_MOST = 1e300;
 
 int cli_sigma_check(cli_request *request) {
-    const char *text = request->a.sigma;
-    char *end;
-    if (!text || strcmp(text, "auto") == 0) return CLI_CONTINUE;
-    request->sigma = strtod(text, &end);
-    if (end != text && !*end && request->sigma >= 0.0 && request->sigma <= SIGMA_MOST)
+    cli_recover_arguments *a = &request->a;
+    csrec_error error;
+    const bool law = a->noise &&
+                     !csrec_noise_parse(a->noise, &request->sigma, &request->law, NULL) &&
+                     (request->law.gain != 0.0 || request->law.log != 0.0);
+    if (law && a->sigma)
+        return cli_usage(request->tool,
+                         "--noise %s: the third number is its sigma; leave out --sigma", a->noise);
+    if (law) {
+        a->sigma = a->noise;
+        a->noise = NULL;
+    }
+    if (!request->a.sigma ||
+        !csrec_noise_parse(request->a.sigma, &request->sigma, &request->law, &error))
         return CLI_CONTINUE;
-    return cli_usage(request->tool, "--sigma: '%s' is neither a number from 0 on nor auto", text);
+    return cli_usage(request->tool, "--sigma: %s", error.text);
 }
 
 const char *cli_sigma_source(const cli_job *job) {
     if (!job->a->sigma) return job->in.measurement.sigma > 0.0 ? "file" : NULL;
-    return strcmp(job->a->sigma, "auto") == 0 ? "estimate" : "option";
+    const csrec_noise_law *law = &job->request->law;
+    const bool found = isnan(job->request->sigma) || isnan(law->gain) || isnan(law->log);
+    return found ? "estimate" : "option";
 }
 
 /* A hint looks at so many samples at most, of the middle: it should cost nothing. */
@@ -234,18 +245,25 @@ int cli_job_noise(cli_job *job) {
     const char *source = cli_sigma_source(job);
     csrec_status status = CSREC_OK;
     if (cli_job_is_empty(job)) {
-        if (job->a->sigma) m->sigma = job->request->sigma;
+        if (job->a->sigma && isfinite(job->request->sigma)) m->sigma = job->request->sigma;
         return CLI_CONTINUE;
     }
     if (job->a->robust) status = drop_outliers(job, &error);
-    const bool estimates = source && strcmp(source, "estimate") == 0;
-    if (!status && job->a->sigma) m->sigma = job->request->sigma;
-    if (!status && job->a->sigma && !estimates) { /* in place of those of samples */
+    const bool open = isnan(job->request->sigma);
+    if (!status && job->a->sigma) m->sigma = open ? 0.0 : job->request->sigma;
+    if (!status && job->a->sigma && !open) { /* in place of those of samples */
         free(m->deviation);
         m->deviation = NULL;
     }
-    if (estimates && m->rays) m->sigma = 0.0; /* the library's, of each sample */
-    if (!status && estimates && !m->rays) status = csrec_noise_estimate(m, &m->sigma, &error);
+    job->in.law = job->request->law;
+    if (!status && open && job->request->frames)
+        status = csrec_noise_estimate(m, &m->sigma, &error);
+    else if (!status && job->a->sigma &&
+             !(open && m->rays)) { /* with rays the library's, of each */
+        double sigma = job->request->sigma;
+        status = csrec_noise_find(m, &sigma, &job->in.law, &error);
+        if (!status) m->sigma = sigma;
+    }
     if (status) return cli_job_fail(job, "%s: %s", job->input, error.text);
     if (!source && !m->rays && !m->deviation && !job->a->quiet && !job->a->labels &&
         cli_job_has_points(job))

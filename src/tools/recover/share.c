@@ -12,6 +12,7 @@
 static bool same_plan(const csrec_plan *a, const csrec_plan *b) {
     return a->method.name == b->method.name && a->options.shifts == b->options.shifts &&
            a->options.curve == CSREC_CURVE_NONE && b->options.curve == CSREC_CURVE_NONE &&
+           memcmp(&a->options.law, &b->options.law, sizeof a->options.law) == 0 &&
            memcmp(a->options.range, b->options.range, sizeof a->options.range) == 0;
 }
 
@@ -208,6 +209,7 @@ int cli_jobs_recover(cli_job *const *jobs, int n) {
 
 const char *cli_job_obstacle(const cli_job *job) {
     const cli_recover_arguments *a = job->a;
+    char law[CSREC_NOISE_TEXT];
     return a->report                                   ? "--report"
            : a->plot                                   ? "--plot"
            : a->uncertainty                            ? "--uncertainty"
@@ -217,7 +219,8 @@ const char *cli_job_obstacle(const cli_job *job) {
            : a->robust                                 ? "--robust"
            : a->merge                                  ? "--merge"
            : a->labels                                 ? "--labels"
-           : a->sigma && strcmp(a->sigma, "auto") == 0 ? "--sigma auto"
+           : isnan(job->request->sigma)                ? "--sigma auto"
+           : csrec_noise_text(&job->request->law, law) ? "--sigma with a law"
            : a->within > 0.0                           ? "--within"
            : a->fill                                   ? "--fill"
            : a->guides.n > 0                           ? "--guide"

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* law.c - recovery of samples whose noise grows with the light: of values in which it is white, and
+ * back. */
+#include "measurement/law.h"
+
+#include <math.h>
+
+#include "base/pool.h"
+#include "method/history.h"
+#include "recover/recover.h"
+
+/* The samples and options of such a recovery. */
+typedef struct changed {
+    const csrec_measurement *from;
+    const csrec_noise_law *law;
+    double floor;
+    csrec_measurement m;
+    csrec_recover_options options;
+    csrec_pool pool;
+} changed;
+
+static csrec_status check(const csrec_measurement *m, const csrec_recover_options *o, bool atoms,
+                          csrec_error *error) {
+    const char *why = m->through                     ? "what is measured through an operator"
+                      : m->is_complex                ? "complex samples"
+                      : m->rays || m->deviation      ? "samples with rays or a sigma of each"
+                      : o->labels                    ? "labels"
+                      : atoms                        ? "atoms"
+                      : o->model                     ? "a model"
+                      : csrec_comm_size(o->comm) > 1 ? "several processes"
+                      : o->curve == CSREC_CURVE_LOG  ? "curve log"
+                                                     : NULL;
+    csrec_status status = csrec_law_check(&o->law, error);
+    if (!status && why)
+        status = csrec_fail(error, CSREC_UNSUPPORTED,
+                            "noise of a law, poisson or light, is not for %s; leave one out", why);
+    return status ? status : csrec_measurement_check(m, "measurement", error);
+}
+
+static double into(const changed *c, double y) {
+    return csrec_law_into(c->law, c->floor, y);
+}
+
+/* To be closed even then. values: else only what a plan needs. */
+static csrec_status begin(const csrec_measurement *m, const csrec_recover_options *o, bool atoms,
+                          bool values, changed *c, csrec_error *error) {
+    const int64_t n = csrec_measurement_values(m);
+    *c = (changed){.from = m, .law = &o->law, .m = *m, .options = *o};
+    csrec_status status = check(m, o, atoms, error);
+    c->options.law = (csrec_noise_law){.gain = 0.0};
+    c->options.curve = CSREC_CURVE_NONE;
+    c->options.range[0] = c->options.range[1] = NAN;
+    c->options.history = NULL;
+    c->m.sigma = 1.0;
+    if (status || !values) return status;
+    if (o->law.log > 0.0) status = csrec_values_floor(n, m->y, &c->floor, error);
+    c->floor *= CSREC_LAW_FLOOR;
+    if (!status && o->law.log > 0.0 && c->floor == 0.0)
+        status = csrec_fail(error, CSREC_DATA, "no sample is above 0, so law light tells nothing");
+    if (!status && !CSREC_TAKE(&c->pool, c->m.y, n))
+        status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < n && !status; i++) c->m.y[i] = into(c, m->y[i]);
+    for (int i = 0; i < 2; i++)
+        if (m->scale[0] != m->scale[1]) c->m.scale[i] = into(c, m->scale[i]);
+    return status;
+}
+
+/* The mean over the samples of f(error), 1 and 0 for a law without log: error in logarithms. */
+static double mean_of(const changed *c, const double *signal, bool of_exp) {
+    const int64_t C = c->m.channels;
+    double sum = 0.0, n = 0.0;
+    for (int64_t i = 0; i < c->m.n * C && c->law->log > 0.0; i++) {
+        const double e = c->law->log * (c->m.y[i] - signal[c->m.index[i / C] * C + i % C]);
+        if (isnan(e)) continue;
+        sum += of_exp ? exp(fmin(e, 3.0)) : e;
+        n++;
+    }
+    return n > 0.0 ? sum / n : of_exp;
+}
+
+csrec_status csrec_law_recover(const csrec_measurement *m, const csrec_recover_options *o,
+                               double *signal, bool atoms, csrec_recover_report *report,
+                               csrec_error *error) {
+    const int64_t values = csrec_measurement_signal_values(m);
+    csrec_recover_report own = {0};
+    changed c;
+    csrec_status status = begin(m, o, atoms, true, &c, error);
+    if (!status) status = csrec_recover(&c.m, &c.options, signal, NULL, &own, error);
+    if (!status && signal) {
+        const double factor = mean_of(&c, signal, true);
+        for (int64_t i = 0; i < values; i++)
+            signal[i] = csrec_law_back(c.law, c.floor, factor, signal[i]);
+        own.clamped = csrec_range_clamp(o->range, values, signal);
+        own.residual = csrec_samples_residual(m, signal);
+        csrec_history_begin(o->history, m, 1.0);
+        csrec_history_end(o->history, signal, &own);
+    }
+    if (!status && report) *report = own;
+    csrec_pool_clear(&c.pool);
+    return status;
+}
+
+csrec_status csrec_law_plan(const csrec_measurement *m, const csrec_recover_options *o,
+                            csrec_results results, csrec_plan *plan, csrec_error *error) {
+    changed c;
+    csrec_status status = begin(m, o, results != CSREC_RESULT_SIGNAL, false, &c, error);
+    if (!status) status = csrec_recover_plan(&c.m, &c.options, results, plan, error);
+    if (status) return status;
+    plan->options.law = o->law;
+    plan->options.history = o->history;
+    for (int i = 0; i < 2; i++) plan->options.range[i] = o->range[i];
+    return CSREC_OK;
+}
+
+csrec_status csrec_law_promise(const csrec_measurement *m, const csrec_recover_options *o,
+                               const double *signal, double *uncertainty, csrec_promise *promise,
+                               csrec_error *error) {
+    const int64_t values = csrec_measurement_signal_values(m);
+    double squares = 0.0, n = 0.0, *there, *map;
+    changed c;
+    csrec_status status = begin(m, o, false, true, &c, error);
+    CSREC_TAKE(&c.pool, there, values);
+    CSREC_TAKE(&c.pool, map, values);
+    if (!status && c.pool.lacks) status = csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < values && !status; i++) there[i] = into(&c, signal[i]);
+    /* the errors of logarithms have no mean: only their exp has */
+    const double bias = status ? 0.0 : mean_of(&c, there, false) / fmax(o->law.log, 1e-300);
+    for (int64_t i = 0; i < values && !status; i++) there[i] += o->law.log > 0.0 ? bias : 0.0;
+    if (!status) status = csrec_uncertainty_promise(&c.m, &c.options, there, map, promise, error);
+    for (int64_t i = 0; i < values && !status; i++) {
+        const double own = csrec_law_error(c.law, c.floor, signal[i], map[i]);
+        if (uncertainty) uncertainty[i] = own;
+        if (isnan(own)) continue;
+        /* of intervals, that of equal errors */
+        squares += pow(
+            o->interval > 0.0 ? csrec_law_error(c.law, c.floor, signal[i], promise->error) : own,
+            2.0);
+        n++;
+    }
+    if (!status && n > 0.0) {
+        promise->most = INFINITY; /* it is of the changed samples */
+        promise->error = sqrt(squares / n);
+    }
+    csrec_pool_clear(&c.pool);
+    return status;
+}
