@@ -67,12 +67,13 @@ example() {
     raytrace --width 300 --height 200 --rate 0.25 -o samples/example.npz >/dev/null
     raytrace --width 300 --height 200 --full -o samples/example.png >/dev/null
     interpolate linear samples/example.npz "$work/linear.png"
-    csrecover samples/example.npz -o "$work/best.png" --quiet --quality best
+    csrecover samples/example.npz -o "$work/best.png" --quiet --quality best --json \
+        --reference samples/example.png >"$work/best.json"
     strip --truth samples/example.png --zoom 4,166,82 -o docs/figures/example.png \
         "25 % of the pixels=samples/example.npz" "interpolated=$work/linear.png" \
         "csrecover=$work/best.png" "all pixels=samples/example.png"
     echo "*25 % of the pixels of a rendering; linear interpolation, $(decibels "$work/linear.png")" \
-        "dB; csrecover, $(decibels "$work/best.png") dB; all pixels. Below, a part enlarged.*" \
+        "dB; csrecover, $(printf %.2f "$(value psnr "$work/best.json")") dB; all pixels. Below, a part enlarged.*" \
         >"$work/first"
     place first README.md <"$work/first"
 }

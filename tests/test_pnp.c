@@ -201,3 +201,29 @@ TEST(what_cannot_be_met_is_told) {
                 fail_msg("%s: residual %g, the least is %g", method, report.residual, known);
         }
 }
+
+/* The prior is loaded once, however often it denoises: of one thread, as many passes as the network
+ * takes over samples of as large a picture. */
+TEST(each_denoising_is_a_pass_of_the_network) {
+    int64_t side = 8 * (1 + (int64_t)check_below(&seed, 64)), at = 0;
+    csrec_operator_spec spec = {.name = "hadamard"};
+    double y = 1.0, seconds[2][2] = {{0.0}};
+    csrec_recover_options o;
+    csrec_plan plan;
+    for (int k = 0; k < 2; k++)
+        for (int more = 0; more < 2; more++) {
+            csrec_measurement m = {
+                .shape = {2, {side, side}}, .n = 1, .channels = 1, .index = &at, .y = &y};
+            const csrec_setting setting = {k ? "turns" : "iterations", more ? 8.0 : 1.0};
+            if (!k) m.through = &spec;
+            csrec_recover_defaults(&o);
+            o.method = k ? "net" : "pnp";
+            o.solve.settings = &setting;
+            o.solve.n_settings = o.threads = 1;
+            assert_well(csrec_recover_plan(&m, &o, CSREC_RESULT_SIGNAL, &plan, &told));
+            seconds[k][more] = plan.estimate.seconds;
+        }
+    const double pass = (seconds[1][1] - seconds[1][0]) / 7.0;
+    assert_true(fabs(seconds[0][1] - seconds[0][0] - 7.0 * pass) < 1e-9);
+    assert_true(seconds[0][0] - pass < 0.5 + 7e-6 * (double)(side * side));
+}

@@ -192,15 +192,13 @@ function paint(x, y, radius) {
   draw();
 }
 
-function drawPattern() {
-  return busy(async () => {
-    const rate = Number($('rate').value) / 100, seed = Number($('seed').value);
-    if (!(rate > 0 && rate <= 1)) throw new Error('Keep: give per cent above 0 and at most 100');
-    if (!Number.isInteger(seed) || seed < 0) throw new Error('Seed: give a whole number from 0 on');
-    const keep = await ask('sample', { pattern: $('pattern').value, rate, seed });
-    for (let i = 0; i < keep.length; i++) keep[i] &= state.known[i];
-    setKeep(keep);
-  });
+async function drawPattern() {
+  const rate = Number($('rate').value) / 100, seed = Number($('seed').value);
+  if (!(rate > 0 && rate <= 1)) throw new Error('Keep: give per cent above 0 and at most 100');
+  if (!Number.isInteger(seed) || seed < 0) throw new Error('Seed: give a whole number from 0 on');
+  const keep = await ask('sample', { pattern: $('pattern').value, rate, seed });
+  for (let i = 0; i < keep.length; i++) keep[i] &= state.known[i];
+  setKeep(keep);
 }
 
 // ------------------------------------------------------------------ 3. recover
@@ -343,6 +341,7 @@ $('example').addEventListener('click', () => busy(async () => {
   const response = await fetch('example.png');
   if (!response.ok) throw new Error(`example.png: the server answered ${response.status}; put it beside the page`);
   await open('example.png', new Uint8Array(await response.arrayBuffer()));
+  await drawPattern(); // an example has gaps
 }));
 $('mask').addEventListener('change', ({ target }) => busy(async () => {
   const file = target.files[0];
@@ -351,7 +350,7 @@ $('mask').addEventListener('change', ({ target }) => busy(async () => {
   for (let i = 0; i < keep.length; i++) keep[i] &= state.known[i];
   setKeep(keep);
 }).then(() => { target.value = ''; }));
-$('draw').addEventListener('click', drawPattern);
+$('draw').addEventListener('click', () => busy(drawPattern));
 $('reset').addEventListener('click', () => setKeep(state.known.slice()));
 $('recover').addEventListener('click', recover);
 $('cancel').addEventListener('click', cancel);

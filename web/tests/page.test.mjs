@@ -129,6 +129,8 @@ test('a person paints a hole over the example, recovers it and takes the files',
   const file = scratch(t);
   await click('#example');
   await idle();
+  assert.match(await text('share'), /15\u202f000 of 60\u202f000 pixels are known/); // it has gaps at once
+  await click('#reset');
   await set('size', 12);
   await stroke([0.3, 0.4], [0.6, 0.5]);
   const keep = await values('state.keep'), lost = keep.filter((k) => !k).length;
@@ -279,6 +281,7 @@ test('files that cannot be used are refused by a line with their name', { skip }
 test('keys do what the pointer does', { skip }, async () => {
   await click('#example');
   await idle();
+  await click('#reset');
   await evaluate("document.getElementById('picture').focus()");
   const key = (name, code) => chromium.command('Input.dispatchKeyEvent', { type: 'keyDown', key: name, code: name, windowsVirtualKeyCode: code })
     .then(() => chromium.command('Input.dispatchKeyEvent', { type: 'keyUp', key: name, code: name, windowsVirtualKeyCode: code }));

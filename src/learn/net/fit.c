@@ -18,7 +18,7 @@ static const double SHOWN_LEAST = 0.60, SHOWN_MOST = 0.95, AVERAGE = 0.95;
 static const double RATE_ONE = 1e-4, RATE_MANY = 3e-5;
 
 /* Of a network of 32 to 256 channels, by 16.9 GMAC for 256 x 256 pixels (bench/cuda.py). */
-static const double STEP = 1.1e-5, FIT_WEIGHTS = 1.55e8, FIT_BYTES = 2800.0;
+static const double STEP = 9e-6, STEP_WEIGHTS = 0.17, FIT_WEIGHTS = 1.55e8, FIT_BYTES = 2800.0;
 
 enum { COPIES = 6 };
 
@@ -191,7 +191,7 @@ double csrec_fit_bytes(double pixels, double copies) {
 }
 
 double csrec_fit_seconds(double pixels, double copies) {
-    return STEP * shown_pixels(pixels, copies);
+    return STEP_WEIGHTS + STEP * shown_pixels(pixels, copies);
 }
 
 csrec_status csrec_net_fit(csrec_net *net, const csrec_fit_source *source,

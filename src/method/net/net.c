@@ -211,7 +211,7 @@ static bool suits(const csrec_measurement *measurement) {
 }
 
 /* Of a network of 32 to 256 channels, by 16.9 GMAC for 256 x 256 pixels (bench/cuda.py). */
-static const double PASS = 3.4e-6; /* seconds a pixel and channel, one thread */
+static const double PASS = 2.2e-6; /* seconds a pixel and channel, one thread */
 
 /* Bytes of its weights, also packed, and of results a pixel. */
 static const double WEIGHTS = 1.3e8, TILE_BYTES = 320.0;
@@ -249,7 +249,7 @@ static csrec_need need_of(const csrec_task *task) {
     if (task->options->seconds > 0.0) seconds = fmin(seconds, task->options->seconds + passes);
     csrec_need need = {.bytes = csrec_signal_bytes(task) + pixels * (13.0 * channels + 60.0) +
                                 WEIGHTS + fmax(tile, fit),
-                       .seconds = 0.2 + csrec_task_share(task, seconds, 1 << 20)};
+                       .seconds = CSREC_PRIOR_LOAD + csrec_task_share(task, seconds, 1 << 20)};
     if (csrec_task_param(task, &params[3]) == 0.0) return need;
     csrec_recover_options plain = csrec_options_within(task->options, NULL);
     csrec_task groups = csrec_task_with(task, &plain);

@@ -352,6 +352,9 @@ static bool suits(const csrec_measurement *m) {
     return m->shape.dims == 2 && csrec_products_suits(m);
 }
 
+/* The start's share of the seconds of total variation at most. */
+static const double START = 0.1;
+
 static csrec_need need_of(const csrec_task *task) {
     csrec_recover_options plain = csrec_options_within(task->options, NULL);
     const csrec_task inner = csrec_task_with(task, &plain);
@@ -364,12 +367,13 @@ static csrec_need need_of(const csrec_task *task) {
                                      csrec_task_param(task, &params[ROUNDS]);
     csrec_need one = (groups ? &csrec_method_gaussian : &csrec_method_net)->need(&inner);
     csrec_need first = csrec_method_tv.need(&inner);
+    const double each = groups ? one.seconds : (one.seconds - CSREC_PRIOR_LOAD) * turns;
     double fitting = csrec_task_share(task, fits * csrec_fit_seconds(pixels, 1.0), 1 << 20);
     if (task->options->seconds > 0.0) fitting = fmin(fitting, task->options->seconds);
     if (fits > 0.0) one.bytes += csrec_fit_bytes(pixels, 1.0);
     return (csrec_need){.bytes = fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
-                        .seconds =
-                            first.seconds + steps * one.seconds * (groups ? 1.0 : turns) + fitting};
+                        .seconds = (groups ? 0.0 : CSREC_PRIOR_LOAD) + START * first.seconds +
+                                   steps * each + fitting};
 }
 
 static bool device_faster(const csrec_task *task) {
