@@ -29,17 +29,19 @@ static inline void bench_open(bench *b) {
         .measurement = &b->m, .options = &b->options, .context = &csrec_context_cpu, .unit = 1.0};
     b->p = (csrec_pnp){.recovery = &b->r, .sigma = b->m.sigma, .tone = 1.0};
     assert_well(csrec_products_create(&b->r, &b->p.data, &told));
-    double **signals[] = {&b->p.x, &b->p.z, &b->p.w, &b->p.mean, &b->p.back, &b->p.along};
-    double **rows[] = {&b->p.r, &b->p.q};
-    for (int i = 0; i < 6; i++) *signals[i] = room(b->p.data.values);
-    for (int i = 0; i < 2; i++) *rows[i] = room(b->p.data.y_values);
+    double **signals[] = {&b->p.x,    &b->p.z,     &b->p.w,   &b->p.mean,
+                          &b->p.back, &b->p.along, &b->p.step};
+    for (int i = 0; i < 7; i++) *signals[i] = room(b->p.data.values);
+    b->p.r = room(b->p.data.y_values);
+    b->p.response = room(b->p.data.entries);
 }
 
 static inline void bench_close(bench *b) {
-    double *all[] = {b->p.x, b->p.z, b->p.w, b->p.mean, b->p.back, b->p.along, b->p.r, b->p.q};
-    for (int i = 0; i < 8; i++) free(all[i]);
+    double *all[] = {b->p.x,     b->p.z,    b->p.w, b->p.mean,    b->p.back,
+                     b->p.along, b->p.step, b->p.r, b->p.response};
+    for (int i = 0; i < 9; i++) free(all[i]);
     csrec_denoiser_clear(&b->p.denoiser);
-    csrec_measured_clear(&b->p.data);
+    csrec_products_clear(&b->p.data);
 }
 
 static inline double squares(int64_t n, const double *a, const double *b) {

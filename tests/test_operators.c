@@ -19,6 +19,12 @@ static void check_adjoint(const drawn *d, const csrec_operator *A) {
         scale += fabs(x[j] * Aty[j]);
     }
     expect_near(d, "<Ax, y> - <x, A^T y>", left, right, scale);
+    if (!A->type->normal) return;
+    OWNED double *z = random_vector(d->n), *twice = random_vector(d->n);
+    assert_ok(A->type->normal(A, x, z));
+    assert_ok(csrec_operator_adjoint(A, Ax, twice));
+    for (int64_t j = 0; j < d->n; j++)
+        expect_near(d, "entry of A^T A x", z[j], twice[j], (double)(d->m * d->n));
 }
 
 TEST_ON_EACH(adjoint_identity) {

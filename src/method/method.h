@@ -23,6 +23,8 @@ typedef struct csrec_task {
     int threads;      /* at least 1 */
     bool noisy;       /* a standard deviation of the noise is known */
     bool through;     /* measured through an operator; n is its rows */
+    bool any;         /* operator nufft */
+    double coils;     /* 1 without */
     bool atoms_alone; /* nobody asks for the signal */
     const csrec_recover_options *options;
 } csrec_task;

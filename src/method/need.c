@@ -3,6 +3,8 @@
 #include "method/method.h"
 #include "measurement/each.h"
 
+#include <string.h>
+
 #include "base/threads.h"
 #include "measurement/through.h"
 
@@ -37,7 +39,11 @@ csrec_task csrec_task_of(const csrec_measurement *measurement,
                        .threads = csrec_threads(options->threads),
                        .noisy = csrec_measurement_is_noisy(measurement),
                        .through = measurement->through != NULL,
+                       .coils = 1.0,
                        .options = options};
+    if (task.through && measurement->through->coils)
+        task.coils = (double)measurement->through->n_coils;
+    task.any = task.through && strcmp(measurement->through->name, "nufft") == 0;
     csrec_shape_count(&measurement->shape, &task.entries);
     task.rate = (double)task.n / (double)task.entries;
     return task;

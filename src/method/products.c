@@ -82,8 +82,15 @@ static const double PER_ENTRY = 2e-9;
 
 csrec_need csrec_products_need(const csrec_task *task) {
     double n = (double)task->entries, levels = log2(n + 2.0);
-    return (csrec_need){.bytes = 8.0 * (3.0 * n + 2.0 * (double)task->n),
-                        .seconds = PER_ENTRY * n * levels};
+    /* of nufft half of A^T A */
+    double parts = task->any ? (double)(1 << task->shape.dims) : 1.0;
+    double lanes = fmin(task->coils, (double)task->threads);
+    double own = task->any ? n * (parts + 4.0 * lanes) : 0.0, maps = task->coils - 1.0;
+    double seconds =
+        csrec_task_share(task, PER_ENTRY * n * levels * parts * task->coils, (int64_t)task->coils);
+    return (csrec_need){.bytes = 8.0 *
+                                 (3.0 * n + own + 2.0 * (maps * n + task->coils * (double)task->n)),
+                        .seconds = seconds};
 }
 
 void csrec_products_complete(const csrec_measurement *measurement, bool atoms,

@@ -323,9 +323,14 @@ static csrec_status nufft_normal(const csrec_operator *A, const double *x, doubl
     const fourier *f = A->data;
     const int lanes = lanes_of(f);
     const int64_t each = 4 * f->entries;
-    double *room = csrec_operator_borrow(A, lanes * each);
+    double *room = csrec_operator_borrow(A, f->kernel ? lanes * each : A->m);
     bool failed = !room;
     if (failed) return CSREC_MEMORY;
+    if (!f->kernel) {
+        failed = fourier_forward(A, x, room) || fourier_adjoint(A, room, z);
+        csrec_operator_give_back(A, room);
+        return failed ? CSREC_MEMORY : CSREC_OK;
+    }
     memset(z, 0, (size_t)A->n * sizeof *z);
     for (int64_t c = 0; c < f->n_coils && !failed; c += lanes) {
         const int some = f->n_coils - c < lanes ? (int)(f->n_coils - c) : lanes;

@@ -113,22 +113,16 @@ csrec_status csrec_measured_adjoint(const csrec_measured *d, const double *v, do
 }
 
 csrec_status csrec_measured_normal(const csrec_measured *d, const double *x, double *out) {
-    const csrec_operator *A = d->A;
+    const csrec_operator_type *type = d->A->type;
     const int64_t channels = d->m->channels;
     csrec_status status = CSREC_OK;
-    double *own = A->type->normal ? csrec_operator_borrow(A, A->n) : NULL;
-    if (A->type->normal && !own) return CSREC_MEMORY;
+    if (channels == 1 && type->normal) return type->normal(d->A, x, out);
     for (int64_t c = 0; c < channels && !status; c++) {
         csrec_channel_take(d->entries, channels, c, d->wide, x, d->from);
-        if (own) {
-            status = A->type->normal(A, d->from, own);
-        } else {
-            status = A->type->forward(A, d->from, d->to);
-            if (!status) status = A->type->adjoint(A, d->to, d->from);
-        }
-        put_channel(d->entries, channels, c, d->wide, own ? own : d->from, out);
+        status = type->forward(d->A, d->from, d->to);
+        if (!status) status = type->adjoint(d->A, d->to, d->from);
+        put_channel(d->entries, channels, c, d->wide, d->from, out);
     }
-    csrec_operator_give_back(A, own);
     return status;
 }
 
@@ -221,7 +215,7 @@ csrec_status csrec_measured_norm(csrec_measured *d) {
     csrec_status status = v ? try_tight(A, x, v, v + A->m, &d->tight, &square) : CSREC_MEMORY;
     const bool powers = !status && !d->tight && A->norm == 0.0;
     if (powers) csrec_random_normals(TRIALS, A->n, x);
-    for (int i = 0; i < POWERS && powers && !status; i++) {
+    for (int i = A->type->normal ? POWERS / 2 : 0; i < POWERS && powers && !status; i++) {
         double size = sqrt(csrec_squares(A->n, x));
         for (int64_t j = 0; j < A->n && size > 0.0; j++) x[j] /= size;
         if (A->type->normal) {

@@ -293,13 +293,17 @@ static csrec_status run(const csrec_recovery *r, csrec_error *error) {
 }
 
 /* Seconds of a step, for each value; two products beside. */
-static const double PER_VALUE = 1.5e-8;
+static const double PER_VALUE = 1.5e-8, NEAR_STEPS = 42.0;
 
 static csrec_need need_of(const csrec_task *task) {
     csrec_need product = csrec_products_need(task);
     double values = (double)task->entries * (double)task->channels;
     double steps = csrec_task_param(task, &params[0]);
     double own = csrec_task_share(task, PER_VALUE * values, task->entries);
+    if (task->any) { /* of tv_fourier.c */
+        steps = fmin(steps, NEAR_STEPS) * 2.0;
+        own += 5.0 * product.seconds / task->coils;
+    }
     /* of tv_fourier.c: 11 arrays of a signal and 2 of its entries */
     const double arrays = task->through ? 13.0 : 6.0;
     return (csrec_need){.bytes = csrec_signal_bytes(task) * arrays + product.bytes,
