@@ -18,6 +18,8 @@ TEST(waits_are_short_unless_the_user_says_otherwise) {
     if (SANITIZED) skip(); /* their own start comes first */
     for (int i = 0; i < 4; i++) {
         assert_true(waits("", tools[i], "10000"));
+        assert_true(waits("-i TERM=dumb", tools[i], "10000")); /* it starts again */
+        assert_true(waits("-i TERM=dumb USER=me", tools[i], "10000"));
         assert_true(waits("GOMP_SPINCOUNT=77", tools[i], "77"));
         assert_true(waits("OMP_WAIT_POLICY=passive", tools[i], "0"));
     }

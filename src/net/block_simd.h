@@ -205,10 +205,21 @@ static void deliver(int pixels, int64_t count, const float *c, int64_t c_row,
 
 /* ---- weights */
 
+/* v / 6, rounded as by a division, down to 1e-36 (all floats were tried), in a third of its time;
+ * with fused products, which only the larger sets have. */
+static inline vec sixth(vec v) {
+#if SIMD_BYTES > 16
+    const vec q = v * (1.0f / 6.0f);
+    return q + (v - q * 6.0f) * (1.0f / 6.0f);
+#else
+    return v / 6.0f;
+#endif
+}
+
 /* G, 3 to 6. Quarters and halves are exact. */
 static inline void weights_line(const vec *g, int from, vec *u, int to) {
-    vec sum = (g[0] + g[2 * from]) / 6.0f, middle = g[from] / 6.0f;
-    vec sum2 = g[0] / 6.0f * 0.25f + g[2 * from] / 6.0f, middle2 = middle * 0.5f;
+    vec sum = sixth(g[0] + g[2 * from]), middle = sixth(g[from]);
+    vec sum2 = sixth(g[0]) * 0.25f + sixth(g[2 * from]), middle2 = middle * 0.5f;
     u[0] = g[0] * 0.25f;
     u[to] = -sum - middle;
     u[2 * to] = middle - sum;

@@ -74,13 +74,13 @@ static bool compare(int64_t n, const double *a, const double *b, double *ratio, 
 
 /* Of at least half of the neighbours it has to be known. work [2 series]. */
 static bool runs_along(int64_t n, int64_t series, const double *grid, double *work) {
-    int64_t found = 0, low = 0; /* ends where more than a quarter are below the quartile's bound */
-    for (int64_t j = 0; j + 1 < series && 4 * low <= series; j++) {
+    int64_t found = 0, low = 0;
+    for (int64_t j = 0; j + 1 < series && low <= (series - 1) / 4; j++) {
         const double *a = grid + j * n;
         if (!compare(n, a, a + n, work + found, work + series + found)) continue;
-        low += work[found++] < QUARTILE;
+        low += work[found++] < QUARTILE; /* more than a quarter of all: the rest decides nothing */
     }
-    if (4 * low > series) return false;
+    if (low > (series - 1) / 4) return false;
     if (found == 0 || 2 * found < series - 1) return false;
     qsort(work, (size_t)found, sizeof *work, by_value);
     qsort(work + series, (size_t)found, sizeof *work, by_value);

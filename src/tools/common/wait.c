@@ -6,10 +6,11 @@
  * processes compete for the processors, waiting threads then keep working ones from them. OpenBLAS
  * starts threads that are never used here, and where the memory for their buffers is short they try
  * for ever, so that the process does not end. Both read the environment when they are loaded,
- * before main; so a tool that finds no wish of the user there starts itself again with one, before
- * the constructors of its libraries, which take most of the time of a start. The environment at
- * that time is the last argument. Where this is not possible, threads are as they are elsewhere.
- * Results do not depend on it. */
+ * before main; so a tool that finds no wish of the user there puts one in its place, before the
+ * constructors of its libraries. The array of the environment has no room then: the wishes stand in
+ * for variables of shells that no library reads, until the program's own constructor. Where there
+ * are too few of these, the tool starts itself again. Where that is not possible, threads are as
+ * they are elsewhere. Results do not depend on it. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <string.h>
@@ -31,30 +32,69 @@ enum { VARIABLES = 4096, PATH = 4096 };
  * a few percent; two programs at once on 4 cores take 0.5 ms a loop instead of 8. */
 static char spin[] = "GOMP_SPINCOUNT=10000", blas[] = "OPENBLAS_NUM_THREADS=1";
 
+static const char *const shells[] = {
+    "_=", "OLDPWD=", "SHLVL=", "PWD=", "TERM=", "LS_COLORS=", "LOGNAME=", "USER=", "HOSTNAME="};
+enum { SHELLS = sizeof shells / sizeof *shells };
+
+static char *wish[2], *instead[2]; /* instead: of what it stands, or NULL */
+static int wishes;
+
 static int begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-static void start_again(int argc, char **argv, char **environment) {
+static int has_shells_name(const char *variable) {
+    for (int i = 0; i < SHELLS; i++)
+        if (begins(variable, shells[i])) return 1;
+    return 0;
+}
+
+/* Whether all wishes have a place. */
+static int stand_in(char **environment) {
+    int placed = 0;
+    for (int n = 0; environment[n] && placed < wishes; n++) {
+        if (!has_shells_name(environment[n])) continue;
+        instead[placed] = environment[n];
+        environment[n] = wish[placed++];
+    }
+    return placed == wishes;
+}
+
+static void put_back(char **environment) {
+    for (int n = 0; environment && environment[n]; n++)
+        for (int k = 0; k < wishes; k++)
+            if (instead[k] && environment[n] == wish[k]) environment[n] = instead[k];
+}
+
+/* Of the environment as it is now: a library may have copied it. */
+__attribute__((constructor)) static void restore(void) {
+    put_back(environ);
+}
+
+static void wish_threads(int argc, char **argv, char **environment) {
     char path[PATH], *given[VARIABLES];
     int n = 0, waits = 0, threads = 0;
     (void)argc;
     for (; environment[n] && n < VARIABLES - 3; n++) {
-        given[n] = environment[n];
-        waits |= begins(given[n], "OMP_WAIT_POLICY=") || begins(given[n], "GOMP_SPINCOUNT=");
-        threads |= begins(given[n], "OPENBLAS_NUM_THREADS=");
+        waits |=
+            begins(environment[n], "OMP_WAIT_POLICY=") || begins(environment[n], "GOMP_SPINCOUNT=");
+        threads |= begins(environment[n], "OPENBLAS_NUM_THREADS=");
     }
-    if (environment[n] || (waits && threads)) return;
+    if (environment[n]) return;
+    if (!waits) wish[wishes++] = spin;
+    if (!threads) wish[wishes++] = blas;
+    if (stand_in(environment)) return;
+    put_back(environment);
+    memcpy(given, environment, (size_t)n * sizeof *given);
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length <= 0) return;
     path[length] = '\0';
-    if (!waits) given[n++] = spin;
-    if (!threads) given[n++] = blas;
+    for (int k = 0; k < wishes; k++) given[n++] = wish[k];
     given[n] = NULL;
     execve(path, argv, given);
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*begin)(int, char **,
-                                                                      char **) = start_again;
+                                                                      char **) = wish_threads;
 
 #endif
