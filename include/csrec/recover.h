@@ -390,11 +390,12 @@ CSREC_API csrec_status csrec_noise_find(const csrec_measurement *measurement, do
 /* With options->law samples are changed so that their noise is white, recovered, and changed back;
  * the measurement's sigma does not count. Poisson: 2 / gain sqrt(gain y + 3/8 gain^2 + base), whose
  * noise has sigma 1 (Anscombe 1948), and back by the closed form of the exact unbiased inverse
- * (Makitalo and Foi 2011, 2013). Light: log(1 + y / c), and back times the mean of exp(errors) at
- * the samples. Ranges that are given clamp the result. Expected errors are those of the changed
- * samples times the slope of the way back. CSREC_UNSUPPORTED: an operator, complex samples, labels,
- * atoms, a model, several processes, curve log, samples with rays or a sigma of their own, and
- * functions other than csrec_recover, csrec_recover_plan and csrec_uncertainty(_promise). */
+ * (Makitalo and Foi 2011, 2013). Light: log(1 + y / c), c a sixteenth of the quantile, and
+ * back by the factor that keeps the sum of the samples, each at most e^3 of the result. Ranges that
+ * are given clamp the result. Expected errors are those of the changed samples times the slope of
+ * the way back. CSREC_UNSUPPORTED: an operator, complex samples, labels, atoms, a model, several
+ * processes, curve log, samples with rays or a sigma of their own, and functions other than
+ * csrec_recover, csrec_recover_plan and csrec_uncertainty(_promise). */
 
 /* The same estimate where noise is likely: above 1/35 of the samples' range, in enough flat parts,
  * and not alike in adjacent samples; else 0, also for too few samples, or noise that differs. */
