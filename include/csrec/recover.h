@@ -407,6 +407,10 @@ CSREC_API csrec_status csrec_noise_likely(const csrec_measurement *measurement, 
  * than a quarter of their range and 0.12 of that of all samples. If more than 2 in 5 of those do
  * not lie outside of 12 neighbours by more than their whole range and 0.2 of all, the signal has
  * such points itself: then outliers are those that do, or none if they are more than 1 in 2,000.
+ * Much salt and pepper, a percent of samples that have the least or the largest value of a channel
+ * by chance, so that few have half of their 8 nearest neighbours alike, is told by that, unless the
+ * others do not resemble their neighbours. Of samples >= 0 whose largest is above four times their
+ * mean fireflies are outliers, too, as of one ray each, unless they are more than one in 500.
  * Of samples with rays, which have no range, outliers are fireflies: by the mean of the channels,
  * divided by albedo where that is a guide, above m (1 + 60 sqrt(kappa / rays)) and above twice the
  * second largest of the 24 nearest, m the mean of these without the largest, kappa as of

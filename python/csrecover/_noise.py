@@ -63,7 +63,7 @@ def law_text(law: Any) -> str | None:
 def find_outliers(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                   threads: int = 0) -> np.ndarray:
     """Samples that are far from all of their neighbours: salt and pepper, dead pixels, cosmic rays;
-    of those with rays, fireflies.
+    of radiance, fireflies.
 
     Parameters
     ----------
