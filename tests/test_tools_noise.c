@@ -77,6 +77,17 @@ TEST(sigma_is_replaced) {
     says("out", "\"sigma_from\": \"file\"");
 }
 
+TEST(laws_are_told) {
+    run_well(
+        "$R noisy.npz -o law.npy --quality fast --noise poisson:1.5,-40 --json --report law.html");
+    says("out", "\"law\": \"poisson:1.5,-40\"");
+    says("out", "\"sigma_from\": \"option\"");
+    says("law.html", "poisson:1.5,-40 (option)");
+    run_well("$R noisy.npz -o same.npy --quality fast --sigma poisson:1.5,-40,0 && cmp law.npy "
+             "same.npy");
+    says("err", "noise poisson:1.5,-40 (option)");
+}
+
 TEST(outliers_are_dropped) {
     run_well(
         "$R salt.npz -o plain.npy --quality fast -q && $R salt.npz -o robust.npy --quality fast "
@@ -94,7 +105,11 @@ TEST(mistakes_are_named) {
                                     {"--sigma automatic", "neither a number", 2},
                                     {"--sigma nan", "neither a number", 2},
 
-                                    {"--sigma 3x", "neither a number", 2}};
+                                    {"--sigma 3x", "neither a number", 2},
+                                    {"--sigma poisson:0", "neither a number", 2},
+                                    {"--noise light:1 --sigma 2", "leave out --sigma", 2},
+                                    {"--sigma poisson:1 --labels", "not for labels", 1},
+                                    {"--sigma light --curve log", "not for curve log", 1}};
     expect_mistakes("$R noisy.npz -o out.npy", wrong, sizeof wrong / sizeof *wrong);
     expect_mistake("$R noisy.npz --info --robust", 2, "--info only describes");
     run_well("$S gray.png -o few.npz -r 0.02");

@@ -390,11 +390,12 @@ CSREC_API csrec_status csrec_noise_find(const csrec_measurement *measurement, do
 /* With options->law samples are changed so that their noise is white, recovered, and changed back;
  * the measurement's sigma does not count. Poisson: 2 / gain sqrt(gain y + 3/8 gain^2 + base), whose
  * noise has sigma 1 (Anscombe 1948), and back by the closed form of the exact unbiased inverse
- * (Makitalo and Foi 2011, 2013). Light: log(1 + y / c), and back times the mean of exp(errors) at
- * the samples. Ranges that are given clamp the result. Expected errors are those of the changed
- * samples times the slope of the way back. CSREC_UNSUPPORTED: an operator, complex samples, labels,
- * atoms, a model, several processes, curve log, samples with rays or a sigma of their own, and
- * functions other than csrec_recover, csrec_recover_plan and csrec_uncertainty(_promise). */
+ * (Makitalo and Foi 2011, 2013). Light: log(1 + y / c), c a sixteenth of the quantile, and
+ * back by the factor that keeps the sum of the samples, each at most e^3 of the result. Ranges that
+ * are given clamp the result. Expected errors are those of the changed samples times the slope of
+ * the way back. CSREC_UNSUPPORTED: an operator, complex samples, labels, atoms, a model, several
+ * processes, curve log, samples with rays or a sigma of their own, and functions other than
+ * csrec_recover, csrec_recover_plan and csrec_uncertainty(_promise). */
 
 /* The same estimate where noise is likely: above 1/35 of the samples' range, in enough flat parts,
  * and not alike in adjacent samples; else 0, also for too few samples, or noise that differs. */
@@ -406,6 +407,10 @@ CSREC_API csrec_status csrec_noise_likely(const csrec_measurement *measurement, 
  * than a quarter of their range and 0.12 of that of all samples. If more than 2 in 5 of those do
  * not lie outside of 12 neighbours by more than their whole range and 0.2 of all, the signal has
  * such points itself: then outliers are those that do, or none if they are more than 1 in 2,000.
+ * Much salt and pepper, a percent of samples that have the least or the largest value of a channel
+ * by chance, so that few have half of their 8 nearest neighbours alike, is told by that, unless the
+ * others do not resemble their neighbours. Of samples >= 0 whose largest is above four times their
+ * mean fireflies are outliers, too, as of one ray each, unless they are more than one in 500.
  * Of samples with rays, which have no range, outliers are fireflies: by the mean of the channels,
  * divided by albedo where that is a guide, above m (1 + 60 sqrt(kappa / rays)) and above twice the
  * second largest of the 24 nearest, m the mean of these without the largest, kappa as of

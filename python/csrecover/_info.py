@@ -69,6 +69,8 @@ class RecoverInfo:
     """with ``return_uncertainty=True``: the root mean square error to expect,"""
     at_most: float = float("nan")
     """and what it is at most, with 95 % confidence where the samples are a uniform draw"""
+    law: Optional[str] = None
+    """of noise that grows with the samples, as 'poisson:2.5,100': what was given or found as sigma"""
 
     def _repr_html_(self) -> str:
         return table("Recovery", {

@@ -54,10 +54,16 @@ def noise_of(made: Any, sigma: str) -> tuple[float, Any]:
     return float(value[0]), law
 
 
+def law_text(law: Any) -> str | None:
+    """As sigma takes it; None: no law."""
+    sentence = ffi.new("char[]", int(lib.CSREC_NOISE_TEXT))
+    return text(sentence) if lib.csrec_noise_text(law, sentence) else None
+
+
 def find_outliers(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                   threads: int = 0) -> np.ndarray:
     """Samples that are far from all of their neighbours: salt and pepper, dead pixels, cosmic rays;
-    of those with rays, fireflies.
+    of radiance, fireflies.
 
     Parameters
     ----------

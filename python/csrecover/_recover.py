@@ -20,7 +20,7 @@ from ._library import (NULL, check, doubles, ffi, kept, lib, new_atoms, new_erro
                        take_atoms, text)
 from ._measurement import Measurement, from_file, picked, to_c
 from ._models import Model
-from ._noise import doubts_about, find_outliers, noise_of
+from ._noise import doubts_about, find_outliers, law_text, noise_of
 from ._options import options_of
 from ._progress import Callback, Watch
 from ._typing import L, Mask, RecoverOptions, Samples
@@ -395,4 +395,4 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                text(lib.csrec_curve_name(report.curve)),
                                None if report.curve_choice == NULL else text(report.curve_choice),
                                report.clamped, report.classes if labels else None,
-                               promise.error, promise.most)
+                               promise.error, promise.most, None if law is None else law_text(law))

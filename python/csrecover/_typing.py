@@ -55,7 +55,7 @@ class CommonOptions(TypedDict, total=False):
     method: Optional[str]
     solver: Optional[str]
     basis: Optional[str]
-    sigma: Union[float, Array, Literal["auto"], None]
+    sigma: Union[float, Array, str, None]
     rays: Union[float, Array, None]
     robust: bool
     guide: Any

@@ -220,7 +220,7 @@ double csrec_law_back(const csrec_noise_law *law, double floor, double factor, d
 }
 
 double csrec_law_error(const csrec_noise_law *law, double floor, double y, double error) {
-    const double s = law->log * error;
+    const double s = fmin(law->log * error, 0.7); /* larger ones are not normal */
     if (law->log > 0.0)
         return (y + floor) * sqrt(fmax(exp(2.0 * s * s) - 2.0 * exp(0.5 * s * s) + 1.0, 0.0));
     return error * sqrt(fmax(law->base + law->gain * y, 0.0) + 0.375 * law->gain * law->gain);

@@ -65,17 +65,23 @@ static csrec_status begin(const csrec_measurement *m, const csrec_recover_option
     return status;
 }
 
-/* The mean over the samples of f(error), 1 and 0 for a law without log: error in logarithms. */
-static double mean_of(const changed *c, const double *signal, bool of_exp) {
+/* Of a law with log: the factor that keeps the sum of the samples, where `sums`, else
+ * the mean of errors; as they follow some of the noise, the mean of exp of these would be too
+ * small. */
+static double mean_of(const changed *c, const double *signal, bool sums) {
+    const double FIREFLY = 3.0; /* beyond, logarithms count no more */
     const int64_t C = c->m.channels;
-    double sum = 0.0, n = 0.0;
+    double light = 0.0, result = 0.0, errors = 0.0, n = 0.0;
     for (int64_t i = 0; i < c->m.n * C && c->law->log > 0.0; i++) {
-        const double e = c->law->log * (c->m.y[i] - signal[c->m.index[i / C] * C + i % C]);
+        const double u = c->law->log * signal[c->m.index[i / C] * C + i % C];
+        const double e = c->law->log * c->m.y[i] - u;
         if (isnan(e)) continue;
-        sum += of_exp ? exp(fmin(e, 3.0)) : e;
+        light += exp(u + fmin(e, FIREFLY));
+        result += exp(u);
+        errors += e;
         n++;
     }
-    return n > 0.0 ? sum / n : of_exp;
+    return n > 0.0 ? (sums ? light / result : errors / n) : (sums ? 1.0 : 0.0);
 }
 
 csrec_status csrec_law_recover(const csrec_measurement *m, const csrec_recover_options *o,

@@ -153,8 +153,8 @@ static const cli_option options[] = {
      CLI_AT(sigma), .group = "Noise and errors",
      .brief = "standard deviation of the noise, or auto"},
     {"robust", 0, CLI_FLAG, NULL,
-     "First drop outliers: samples that are far from all of their neighbours, as dead pixels, or "
-     "fireflies among those with rays.",
+     "First drop outliers: samples that are far from all of their neighbours, as dead pixels, salt "
+     "and pepper, and fireflies of radiance.",
      CLI_AT(robust), .brief = "first drop outliers"},
     {"uncertainty", 'u', CLI_WRITE, "FILE",
      "Write the expected root mean square error of each value, in units of the samples, "
