@@ -369,13 +369,14 @@ static csrec_need need_of(const csrec_task *task) {
     csrec_need first = csrec_method_tv.need(&inner);
     const double each = groups ? one.seconds : (one.seconds - CSREC_PRIOR_LOAD) * turns;
     const double products = task->any ? NEAR * steps + LAST_NEAR : 0.0;
-    first.seconds += 2.0 * products * (double)task->channels * csrec_products_need(task).seconds;
+    const double fits_y =
+        2.0 * products * (double)task->channels * csrec_products_need(task).seconds;
     double fitting = csrec_task_share(task, fits * csrec_fit_seconds(pixels, 1.0), 1 << 20);
     if (task->options->seconds > 0.0) fitting = fmin(fitting, task->options->seconds);
     if (fits > 0.0) one.bytes += csrec_fit_bytes(pixels, 1.0);
     return (csrec_need){.bytes = fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
                         .seconds = (groups ? 0.0 : CSREC_PRIOR_LOAD) + START * first.seconds +
-                                   steps * each + fitting};
+                                   fits_y + steps * each + fitting};
 }
 
 static bool device_faster(const csrec_task *task) {
