@@ -410,8 +410,10 @@ def uncertainty(y: Samples, mask: Optional[Mask] = ...,
 def uncertainty(y: Any, mask: Any = None, **options: Any) -> Any:
     """How far each value of :func:`recover` may be from the true one, of the same arguments.
 
-    >>> error = csrecover.uncertainty(picture, known)            # expected root mean square errors
-    >>> half = csrecover.uncertainty(picture, known, interval=90)   # of 90 % intervals, half the width
+    >>> picture = csrecover.datasets.picture("discs", 64)
+    >>> known = np.random.default_rng(1).random((64, 64)) < 0.4
+    >>> error = csrecover.uncertainty(picture, known)              # expected root mean square errors
+    >>> half = csrecover.uncertainty(picture, known, interval=90)  # half of 90 % intervals
 
     The second of what ``recover(..., return_uncertainty=True)`` returns; call that for both.
     """
