@@ -33,7 +33,7 @@ from ._omp import orthogonal_mp, orthogonal_mp_gram
 from ._plot import plot_uncertainty
 from ._progress import Progress
 from ._operators import Chain, Dct, Dense, Mask, Operator, Pairs, Sparse, Wavelet
-from ._recover import recover
+from ._recover import recover, uncertainty
 from ._rounds import measure_rounds
 from ._sample import positions_of, sample
 from ._sequence import Sequence, sequence
@@ -58,7 +58,7 @@ __all__ = [
     "haar_transform", "inpaint", "inpaint_each", "learn_pca", "measure",
     "measure_rounds", "merge", "methods", "orthogonal_mp", "orthogonal_mp_gram", "path_order", "place", "plot_uncertainty",
     "positions_of", "psnr", "read", "read_model", "recover", "sample", "sequence", "solve", "solvers", "ssim",
-    "synthesize", "tiles", "where_next", "whiten", "write",
+    "synthesize", "tiles", "uncertainty", "where_next", "whiten", "write",
 ]
 
 name_all(globals(), __all__)

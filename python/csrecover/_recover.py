@@ -396,3 +396,30 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                None if report.curve_choice == NULL else text(report.curve_choice),
                                report.clamped, report.classes if labels else None,
                                promise.error, promise.most, None if law is None else law_text(law))
+=======
+                               promise.error, promise.most)
+
+
+@overload
+def uncertainty(y: L, mask: Optional[Mask] = ..., **options: Unpack[RecoverOptions]) -> L: ...
+
+
+@overload
+def uncertainty(y: Samples, mask: Optional[Mask] = ...,
+                **options: Unpack[RecoverOptions]) -> np.ndarray: ...
+
+
+def uncertainty(y: Any, mask: Any = None, **options: Any) -> Any:
+    """How far each value of :func:`recover` may be from the true one, of the same arguments.
+
+    >>> picture = csrecover.datasets.picture("discs", 64)
+    >>> known = np.random.default_rng(1).random((64, 64)) < 0.4
+    >>> error = csrecover.uncertainty(picture, known)              # expected root mean square errors
+    >>> half = csrecover.uncertainty(picture, known, interval=90)  # half of 90 % intervals
+
+    The second of what ``recover(..., return_uncertainty=True)`` returns; call that for both.
+    """
+    for name in ("return_uncertainty", "return_info"):
+        if name in options:
+            raise ArgumentError(f"{name} is of recover; leave it out, uncertainty returns the map alone")
+    return recover(y, mask, return_uncertainty=True, **options)[1]

@@ -355,7 +355,7 @@ def test_without_tqdm():
 
 #: Calls that lack what a function cannot do without fail for that first.
 HALF = np.array([1.0, np.nan, 2.0, 3.0])
-NEEDED = {"recover": (HALF,), "sample": (np.zeros(8),), "tiles": (HALF,), "Operator": ("dct",),
+NEEDED = {"recover": (HALF,), "uncertainty": (HALF,), "sample": (np.zeros(8),), "tiles": (HALF,), "Operator": ("dct",),
           "solve": (np.eye(2), np.ones(2)), "inpaint": (np.ones((4, 4)), np.eye(4)),
           "measure": (np.zeros(8), "hadamard"), "sequence": ([],), "Session": (4,),
           "inpaint_each": (np.ones((2, 4, 4)), np.eye(4))}

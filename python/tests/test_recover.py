@@ -163,8 +163,9 @@ def test_uncertainty_is_the_tools(rng, tool, tmp_path):
     np.testing.assert_array_equal(found, np.load(tmp_path / "out.npy"))
     np.testing.assert_allclose(error, np.load(tmp_path / "error.npy"), rtol=1e-6)
     assert (error[mask] == 0).all() and (error[~mask] > 0).all() and info.method
-    np.testing.assert_array_equal(
-        cs.recover(truth[mask], mask=mask, backend="cpu", return_uncertainty=True)[1], error)
+    np.testing.assert_array_equal(cs.uncertainty(truth[mask], mask=mask, backend="cpu"), error)
+    with pytest.raises(cs.ArgumentError, match="return_info"):
+        cs.uncertainty(truth[mask], mask=mask, return_info=True)
 
 
 def test_intervals_are_the_tools_and_cover(rng, tool, tmp_path):
@@ -177,6 +178,8 @@ def test_intervals_are_the_tools_and_cover(rng, tool, tmp_path):
     way = {"mask": mask, "quality": "fast", "return_uncertainty": True}
     found, half, info = cs.recover(truth[mask], interval=80, return_info=True, **way)
     np.testing.assert_allclose(half, np.load(tmp_path / "half.npy"), rtol=1e-6)
+    np.testing.assert_array_equal(
+        cs.uncertainty(truth[mask], mask, quality="fast", interval=80), half)
     off = np.abs(found - truth)
     # 4,600 values each: a deviation of 0.8 %, and 2 % for nine tenths of the samples
     assert 0.74 < (off <= half)[~mask].mean() < 0.84 and (half[mask] == 0).all()

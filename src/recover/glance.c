@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* glance.c - a recovery to compare with, without the samples that a fold leaves out. */
+#include <math.h>
+#include <stdlib.h>
+
 #include "csrec/sampling.h"
 #include "measurement/each.h"
 #include "measurement/guides.h"
 #include "measurement/measurement.h"
 #include "recover/uncertainty.h"
 #include "recover/window.h"
+#include "sampling/sampling.h"
 
 enum { STREAM_HIDDEN = 1 << 21 };
 
@@ -68,6 +72,24 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
     }
 }
 
+/* What is expected grows as the distance to the nearest sample that is shown, to the power 0.7
+ * (docs/notebook/uncertainty.md): those left out of an even pattern are farther from others than
+ * unknown entries are. */
+static csrec_status reach(csrec_glance *g, csrec_error *error) {
+    const int64_t C = g->m.channels, entries = g->values / C;
+    int64_t extent[3];
+    if (g->m.shape.dims > 3) return CSREC_OK;
+    csrec_extents(&g->m.shape, extent);
+    uint32_t *squared = malloc((size_t)entries * sizeof *squared);
+    for (int64_t i = 0; i < entries && squared; i++)
+        squared[i] = g->state[i] == CSREC_KEPT || g->state[i] == CSREC_SHOWN ? 0 : CSREC_FAR;
+    const csrec_status status = squared ? csrec_distance_squared(extent, squared) : CSREC_MEMORY;
+    for (int64_t i = 0; i < g->values && !status; i++)
+        g->variance[i] *= pow(fmax((double)squared[i / C], 1.0), 0.35);
+    free(squared);
+    return status ? csrec_fail(error, status, "out of memory for the distances") : CSREC_OK;
+}
+
 csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
                               csrec_recover_report *report, csrec_error *error) {
     if (e->m->guides && !g->m.guides) return csrec_fail(error, CSREC_MEMORY, "out of memory");
@@ -75,8 +97,9 @@ csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
     csrec_status status =
         csrec_recover_variance(&g->m, &e->options, g->signal, g->variance, report, error);
     g->told = !status && g->variance[0] >= 0.0;
-    if (status || g->told) return status;
     csrec_measurement seen = g->m; /* for intervals all guesses are of as many samples */
     if (e->missed && g->whole) seen.n -= (int64_t)(e->share * (double)seen.n);
-    return csrec_variance_guess(&seen, g->signal, g->noise, g->variance, error);
+    if (!status && !g->told)
+        status = csrec_variance_guess(&seen, g->signal, g->noise, g->variance, error);
+    return !status && e->missed ? reach(g, error) : status;
 }
