@@ -78,14 +78,12 @@ TEST(sigma_is_replaced) {
 }
 
 TEST(laws_are_told) {
-    run_well(
-        "$R noisy.npz -o law.npy --quality fast --noise poisson:1.5,-40 --json --report law.html");
+    run_well("$R noisy.npz -o law.npy --quality fast --noise poisson:1.5,-40 --json");
     says("out", "\"law\": \"poisson:1.5,-40\"");
     says("out", "\"sigma_from\": \"option\"");
-    says("law.html", "poisson:1.5,-40 (option)");
-    run_well("$R noisy.npz -o same.npy --quality fast --sigma poisson:1.5,-40,0 && cmp law.npy "
-             "same.npy");
+    run_well("$R noisy.npz -o same.npy --quality fast --sigma poisson:1.5,-40,0");
     says("err", "noise poisson:1.5,-40 (option)");
+    assert_true(mean_square("law.npy", "same.npy", NULL) == 0.0);
 }
 
 TEST(outliers_are_dropped) {
