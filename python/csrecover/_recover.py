@@ -396,8 +396,6 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                None if report.curve_choice == NULL else text(report.curve_choice),
                                report.clamped, report.classes if labels else None,
                                promise.error, promise.most, None if law is None else law_text(law))
-=======
-                               promise.error, promise.most)
 
 
 @overload
