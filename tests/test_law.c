@@ -87,33 +87,50 @@ TEST(texts_are_read) {
     assert_false(csrec_noise_text(&(csrec_noise_law){0.0, 0.0, 0.0}, text));
 }
 
-/* Limits: five and more of the standard deviations of 200 draws. */
-TEST(laws_are_found) {
-    static const double most[] = {5.0, 20.0, 100.0}, offset[] = {0.0, 40.0, -7.0};
+/* Whether the law that is found in counts up to `most` has their variance, within 40 %. */
+static bool finds_counts(double most, double offset) {
     double sigma;
-    for (int k = 0; k < 3; k++) {
-        const double gain = 0.5 + 3.0 * check_uniform(&seed);
-        CLEARED(csrec_measurement) m = make(gain, offset[k], most[k], 0);
-        const csrec_noise_law law = find(&m, "poisson", &sigma);
-        for (int at = 0; at < 3; at++) { /* the variance, in the dark, the middle, in the light */
-            const double counts = most[k] * (0.15 + 0.4 * at);
-            const double v = law.base + law.gain * (gain * counts + offset[k]);
-            if (!(fabs(v / (gain * gain * counts) - 1.0) < 0.4))
-                fail_msg("%g counts: variance %g, %g", counts, v, gain * gain * counts);
-        }
-        assert_true(sigma == 0.0 && law.log == 0.0);
+    const double gain = 0.5 + 3.0 * check_uniform(&seed);
+    CLEARED(csrec_measurement) m = make(gain, offset, most, 0);
+    const csrec_noise_law law = find(&m, "poisson", &sigma);
+    bool right = sigma == 0.0 && law.log == 0.0;
+    for (int at = 0; at < 3; at++) { /* in the dark, the middle, in the light */
+        const double counts = most * (0.15 + 0.4 * at);
+        const double v = law.base + law.gain * (gain * counts + offset);
+        right = right && fabs(v / (gain * gain * counts) - 1.0) < 0.4;
     }
-    static const double deviation[] = {1.2825, 0.5328, 0.2540}; /* root of trigamma(rays) */
-    for (int k = 0; k < 3; k++) {
-        CLEARED(csrec_measurement) m = make(0.0, 0.0, 0.0, 1 << 2 * k);
-        const csrec_noise_law law = find(&m, k ? "auto" : "light", &sigma);
-        if (!(fabs(law.log / deviation[k] - 1.0) < 0.25) || law.gain != 0.0)
-            fail_msg("%d rays: %g, gain %g", 1 << 2 * k, law.log, law.gain);
-    }
+    return right;
+}
+
+static bool finds_light(int64_t rays, double deviation, const char *text) {
+    double sigma;
+    CLEARED(csrec_measurement) m = make(0.0, 0.0, 0.0, rays);
+    const csrec_noise_law law = find(&m, text, &sigma);
+    return law.gain == 0.0 && fabs(law.log / deviation - 1.0) < 0.25;
+}
+
+static bool finds_white(void) {
+    double sigma;
     CLEARED(csrec_measurement) white = make(1.0, 0.0, 0.0, 0);
     for (int64_t i = 0; i < white.n; i++)
         white.y[i] = 100.0 * light(white.index[i]) + 3.0 * check_normal(&seed);
-    assert_true(find(&white, "auto", &sigma).gain == 0.0 && sigma > 2.5 && sigma < 3.5);
+    return find(&white, "auto", &sigma).gain == 0.0 && sigma > 2.5 && sigma < 3.5;
+}
+
+/* One drawing in 40 or so is wrong: of 15, 8 are less than once in 10^8. */
+TEST(laws_are_found) {
+    static const double most[] = {5.0, 20.0, 100.0}, offset[] = {0.0, 40.0, -7.0};
+    static const double deviation[] = {1.2825, 0.5328, 0.2540}; /* root of trigamma(rays) */
+    int right[7] = {0};
+    for (int draw = 0; draw < 15; draw++) {
+        for (int k = 0; k < 3; k++) {
+            right[k] += finds_counts(most[k], offset[k]);
+            right[3 + k] += finds_light(1 << 2 * k, deviation[k], k ? "auto" : "light");
+        }
+        right[6] += finds_white();
+    }
+    for (int k = 0; k < 7; k++)
+        if (right[k] < 8) fail_msg("case %d: %d of 15", k, right[k]);
 }
 
 /* Of means of changed counts the mean of counts: sums over the distribution. */
