@@ -84,6 +84,8 @@ TEST(laws_are_told) {
     run_well("$R noisy.npz -o same.npy --quality fast --sigma poisson:1.5,-40,0");
     says("err", "noise poisson:1.5,-40 (option)");
     assert_true(mean_square("law.npy", "same.npy", NULL) == 0.0);
+    run_well("$R gray.png -o denoised.npy --quality fast --noise poisson:1.5");
+    assert_null(strstr(read_text("err"), "is a copy"));
 }
 
 TEST(outliers_are_dropped) {
@@ -102,9 +104,10 @@ TEST(mistakes_are_named) {
     static const mistake wrong[] = {{"--sigma -1", "neither a number", 2},
                                     {"--sigma automatic", "neither a number", 2},
                                     {"--sigma nan", "neither a number", 2},
-
                                     {"--sigma 3x", "neither a number", 2},
                                     {"--sigma poisson:0", "neither a number", 2},
+                                    {"--noise poisson:-1", "--noise: 'poisson:-1' is neither", 2},
+                                    {"--noise poison", "or name a law: poisson", 1},
                                     {"--noise light:1 --sigma 2", "leave out --sigma", 2},
                                     {"--sigma poisson:1 --labels", "not for labels", 1},
                                     {"--sigma light --curve log", "not for curve log", 1}};

@@ -253,13 +253,14 @@ csrec_status csrec_kspace_finish(csrec_input *input, const csrec_read_options *o
         return csrec_fail(error, CSREC_ARGUMENT,
                           "%s: is no k-space of BART (.cfl); leave out trajectory", input->name);
     if (!kspace && (options->coils || options->noise || options->has_slice || input->noise))
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "%s: is no k-space (operator fourier or nufft); leave out %s",
-                          input->name,
-                          options->coils       ? "coils"
-                          : options->noise     ? "noise"
-                          : options->has_slice ? "slice"
-                                               : "noise_covariance");
+        return csrec_fail(
+            error, CSREC_ARGUMENT, "%s: is no k-space (operator fourier or nufft); leave out %s",
+            input->name,
+            options->coils ? "coils"
+            : options->noise
+                ? "noise, or name a law: poisson[:GAIN[,OFFSET[,SIGMA]]] or light[:LOG]"
+            : options->has_slice ? "slice"
+                                 : "noise_covariance");
     if (!kspace) return CSREC_OK;
     const int64_t n = m->through->coils ? m->through->n_coils : m->channels;
     csrec_status status = CSREC_OK;

@@ -163,9 +163,12 @@ static const double SIGMA_MOST = 1e300;
 int cli_sigma_check(cli_request *request) {
     cli_recover_arguments *a = &request->a;
     csrec_error error;
-    const bool law = a->noise &&
-                     !csrec_noise_parse(a->noise, &request->sigma, &request->law, NULL) &&
-                     (request->law.gain != 0.0 || request->law.log != 0.0);
+    const bool named =
+        a->noise && (strncmp(a->noise, "poisson:", 8) == 0 || strncmp(a->noise, "light:", 6) == 0);
+    const bool whole =
+        a->noise && !csrec_noise_parse(a->noise, &request->sigma, &request->law, &error);
+    const bool law = whole && (request->law.gain != 0.0 || request->law.log != 0.0);
+    if (named && !whole) return cli_usage(request->tool, "--noise: %s", error.text);
     if (law && a->sigma)
         return cli_usage(request->tool,
                          "--noise %s: the third number is its sigma; leave out --sigma", a->noise);
