@@ -116,7 +116,7 @@ CSREC_API bool csrec_prior_installed(int64_t channels, size_t size, char *path);
 
 /* Keeps installed priors loaded, and networks with their weights ready on their devices, between
  * the recoveries whose csrec_recover_options.priors it is: then only the first of them reads a
- * file. Results have the bits that they have without. A network takes about 110 MB on the CPU, and
+ * file. Results have the bits that they have without. A network takes about 45 MB on the CPU, and
  * the results of the largest picture, up to 1 GiB; as many are kept as once ran at a time, for each
  * prior, device and number of threads. A file that changes is not read again. Thread-safe; destroy
  * it after the recoveries that use it. */
