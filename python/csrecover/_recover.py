@@ -281,7 +281,7 @@ def recover(y: Any, mask: Any = None, *, index: Any = None, shape: Any = None,
                                 "them out")
     made, keep = to_c(m)
     law = None
-    if sigma == "auto" and m.rays is not None:
+    if isinstance(sigma, str) and sigma == "auto" and m.rays is not None:
         made.sigma = 0.0
     elif isinstance(sigma, str):
         made.sigma, law = noise_of(made, sigma)

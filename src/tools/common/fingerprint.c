@@ -168,12 +168,13 @@ void cli_fingerprint_file(cli_fingerprint *line, const char *name, const char *p
     add_member(line->text.file, csrec_path_member(path));
 }
 
-/* FNV-1a of what is at a place of the file, on top of `hash`. */
-static uint64_t hash_at(FILE *file, off_t at, uint64_t hash) {
+/* FNV-1a of what is at a place of the file, on top of *hash; false: it cannot be read. */
+static bool hash_at(FILE *file, off_t at, uint64_t *hash) {
     unsigned char bytes[ENDS];
-    size_t n = fseeko(file, at, SEEK_SET) == 0 ? fread(bytes, 1, sizeof bytes, file) : 0;
-    for (size_t i = 0; i < n; i++) hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return hash;
+    if (fseeko(file, at, SEEK_SET) != 0) return false;
+    const size_t n = fread(bytes, 1, sizeof bytes, file);
+    for (size_t i = 0; i < n; i++) *hash = (*hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return !ferror(file);
 }
 
 /* The size of the file, and the hash of its ends; false: it cannot be read. */
@@ -184,10 +185,11 @@ static bool ends_of(const char *path, uint64_t *bytes, uint64_t *hash) {
     FILE *file = regular ? fopen(csrec_path_file(path, room), "rb") : NULL;
     if (!file) return false;
     *bytes = (uint64_t)info.st_size;
-    *hash = hash_at(file, 0, UINT64_C(0xcbf29ce484222325));
-    *hash = hash_at(file, info.st_size > ENDS ? info.st_size - ENDS : 0, *hash);
+    *hash = UINT64_C(0xcbf29ce484222325);
+    const bool read = hash_at(file, 0, hash) &&
+                      hash_at(file, info.st_size > ENDS ? info.st_size - ENDS : 0, hash);
     fclose(file);
-    return true;
+    return read;
 }
 
 void cli_fingerprint_name(cli_fingerprint *line, const char *name, const char *path) {
@@ -229,14 +231,19 @@ csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONT
     return CSREC_OK;
 }
 
-void cli_archives_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]) {
+csrec_status cli_archives_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM],
+                             csrec_error *error) {
     uint64_t bytes = 0, all = 0, hash = 0, ends = 0;
     for (int i = 0; i < n; i++) {
-        if (!ends_of(paths[i], &bytes, &ends)) bytes = ends = 0;
+        if (!ends_of(paths[i], &bytes, &ends)) {
+            if (error) snprintf(error->text, sizeof error->text, "%s: cannot be read", paths[i]);
+            return CSREC_FILE;
+        }
         hash = csrec_random_u64(hash, bytes, ends);
         all += bytes;
     }
     tell_contents(n, all, hash, text);
+    return CSREC_OK;
 }
 
 void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const char *contents) {

@@ -40,8 +40,9 @@ bool cli_files_lost(int n, const char *const *paths, csrec_error *error);
 csrec_status cli_contents_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM],
                              csrec_error *error);
 /* The same of zip archives, cheaply: by their sizes and ends, where each has a list of its members
- * with their checksums. What cannot be read is as an empty file. */
-void cli_archives_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM]);
+ * with their checksums. */
+csrec_status cli_archives_of(int n, const char *const *paths, char text[CLI_CONTENTS_ROOM],
+                             csrec_error *error);
 /* The text that cli_contents_of returned. */
 void cli_fingerprint_contents(cli_fingerprint *line, const char *name, const char *contents);
 /* The line, to be freed; NULL: out of memory. */

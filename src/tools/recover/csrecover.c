@@ -329,7 +329,8 @@ int main(int argc, char **argv) {
     code = cli_parse(&tool, argc, argv, &request.a);
     const bool parsed = code == CLI_CONTINUE;
     if (parsed) code = cli_request_check(&request);
-    if (code == CLI_CONTINUE && ranks.comm) cli_prior_find(&request, prior);
+    if (code == CLI_CONTINUE && ranks.comm && cli_prior_find(&request, prior, &error))
+        snprintf(prior, sizeof prior, "unreadable");
     char *card = parsed && ranks.comm ? cli_recover_card(&request, prior) : NULL;
     if (code == CLI_CONTINUE) code = cli_request_share(&request, &ranks);
     code = cli_ranks_agree(&ranks, code, card);

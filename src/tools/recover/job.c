@@ -179,8 +179,10 @@ static int read_samples(cli_job *job) {
 
 /* The prior is for pictures: then it belongs to the fingerprint, as its last entry. */
 static int add_prior(cli_job *job) {
+    csrec_error error;
     if (job->in.measurement.shape.dims != 2 && !cli_job_is_sequence(job)) return CLI_CONTINUE;
-    cli_prior_find(job->request, job->out.prior);
+    if (cli_prior_find(job->request, job->out.prior, &error))
+        return cli_job_fail(job, "%s", error.text);
     job->out.fingerprint = cli_fingerprint_add_prior(job->out.fingerprint, job->out.prior);
     return job->out.fingerprint ? CLI_CONTINUE : cli_job_fail(job, "%s: out of memory", job->input);
 }

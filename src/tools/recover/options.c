@@ -292,7 +292,8 @@ static bool may_use_prior(const cli_request *request) {
     return false;
 }
 
-void cli_prior_find(const cli_request *request, char text[CLI_CONTENTS_ROOM]) {
+csrec_status cli_prior_find(const cli_request *request, char text[CLI_CONTENTS_ROOM],
+                            csrec_error *error) {
     enum { KINDS = 5 };
     static const int64_t kinds[KINDS] = {1, 3, CSREC_PRIOR_BESIDE, CSREC_PRIOR_RENDERED,
                                          CSREC_PRIOR_NOISE};
@@ -300,15 +301,14 @@ void cli_prior_find(const cli_request *request, char text[CLI_CONTENTS_ROOM]) {
     const char *paths[KINDS];
     int n = 0;
     text[0] = '\0';
-    if (!may_use_prior(request)) return;
+    if (!may_use_prior(request)) return CSREC_OK;
     for (int i = 0; i < KINDS; i++) {
         paths[n] = path[n];
         n += csrec_prior_installed(kinds[i], sizeof path[n], path[n]);
     }
-    if (n > 0)
-        cli_archives_of(n, paths, text);
-    else
-        snprintf(text, CLI_CONTENTS_ROOM, "none");
+    if (n > 0) return cli_archives_of(n, paths, text, error);
+    snprintf(text, CLI_CONTENTS_ROOM, "none");
+    return CSREC_OK;
 }
 
 int cli_request_conflicts(const cli_request *request) {

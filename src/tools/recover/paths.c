@@ -222,8 +222,7 @@ static bool all_is_done(const cli_request *request, const char *input) {
     char *line = cli_recover_fingerprint(request, input, &known);
     bool done = known && all_is_done_by(request, input, line);
     char prior[CLI_CONTENTS_ROOM] = "";
-    if (known && !done) cli_prior_find(request, prior);
-    if (*prior) {
+    if (known && !done && !cli_prior_find(request, prior, NULL) && *prior) {
         line = cli_fingerprint_add_prior(line, prior);
         done = all_is_done_by(request, input, line);
     }

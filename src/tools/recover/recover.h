@@ -257,7 +257,8 @@ char *cli_recover_card(const cli_request *request, const char *prior);
 
 /* What the learned prior is that is installed; "": no recovery of a picture by this request would
  * use it. */
-void cli_prior_find(const cli_request *request, char text[CLI_CONTENTS_ROOM]);
+csrec_status cli_prior_find(const cli_request *request, char text[CLI_CONTENTS_ROOM],
+                            csrec_error *error);
 
 /* Whether the signal, and page, plot and atoms if requested, exist, are complete, and have the
  * fingerprint of this request. */
