@@ -293,7 +293,8 @@ static void add_unknown(const cli_job *job, cli_sentences *s) {
     int64_t nowhere = 0;
     if (!cli_job_has_points(job) || job->large.on) return;
     const csrec_measurement *m = &job->in.measurement;
-    const bool law = job->in.law.gain != 0.0 || job->in.law.log != 0.0;
+    char text[CSREC_NOISE_TEXT];
+    const bool law = csrec_noise_text(&job->in.law, text);
     if (cli_unknown_values(m, &nowhere) == 0 && !(m->sigma > 0.0) && !m->deviation && !law)
         say(s, "No value is unknown: the result is a copy.");
     if (nowhere > 0)

@@ -163,21 +163,22 @@ static const double SIGMA_MOST = 1e300;
 int cli_sigma_check(cli_request *request) {
     cli_recover_arguments *a = &request->a;
     csrec_error error;
+    csrec_noise_law law;
+    double sigma;
+    char text[CSREC_NOISE_TEXT];
     const bool named =
         a->noise && (strncmp(a->noise, "poisson:", 8) == 0 || strncmp(a->noise, "light:", 6) == 0);
-    const bool whole =
-        a->noise && !csrec_noise_parse(a->noise, &request->sigma, &request->law, &error);
-    const bool law = whole && (request->law.gain != 0.0 || request->law.log != 0.0);
+    const bool whole = a->noise && !csrec_noise_parse(a->noise, &sigma, &law, &error);
+    const bool is_law = whole && csrec_noise_text(&law, text);
     if (named && !whole) return cli_usage(request->tool, "--noise: %s", error.text);
-    if (law && a->sigma)
+    if (is_law && a->sigma)
         return cli_usage(request->tool,
                          "--noise %s: the third number is its sigma; leave out --sigma", a->noise);
-    if (law) {
+    if (is_law) {
         a->sigma = a->noise;
         a->noise = NULL;
     }
-    if (!request->a.sigma ||
-        !csrec_noise_parse(request->a.sigma, &request->sigma, &request->law, &error))
+    if (!a->sigma || !csrec_noise_parse(a->sigma, &request->sigma, &request->law, &error))
         return CLI_CONTINUE;
     return cli_usage(request->tool, "--sigma: %s", error.text);
 }
