@@ -77,9 +77,7 @@ csrec_status csrec_spectrum_filter(const csrec_measured *d, const double *respon
         status = s->F->type->forward(s->F, d->from, s->room);
         for (int64_t k = 0; k < 2 * n; k++) s->room[k] *= response[k / 2] / (double)n;
         if (!status) status = s->F->type->adjoint(s->F, s->room, d->from);
-        for (int64_t i = 0; i < n; i++)
-            memcpy(out + (i * channels + c) * d->wide, d->from + i * d->wide,
-                   (size_t)d->wide * sizeof *out);
+        csrec_channel_put(n, channels, c, d->wide, d->from, out);
     }
     return status;
 }

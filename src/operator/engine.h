@@ -22,9 +22,11 @@ csrec_status csrec_operator_create_on(const csrec_context *context, const csrec_
 /* ---- the operator A of a measurement y = A x, with what methods need to know of it. */
 
 /* Channel c of y [n][channels][width], or of a signal [entries][channels][width]: to a vector
- * [n][width]. */
+ * [n][width], and from one. */
 void csrec_channel_take(int64_t n, int64_t channels, int64_t c, int width, const double *from,
                         double *to);
+void csrec_channel_put(int64_t n, int64_t channels, int64_t c, int width, const double *from,
+                       double *to);
 
 typedef struct csrec_measured {
     const csrec_measurement *m;

@@ -52,8 +52,8 @@ void csrec_channel_take(int64_t n, int64_t channels, int64_t c, int width, const
         memcpy(to + i * width, from + (i * channels + c) * width, (size_t)width * sizeof *to);
 }
 
-static void put_channel(int64_t n, int64_t channels, int64_t c, int width, const double *from,
-                        double *to) {
+void csrec_channel_put(int64_t n, int64_t channels, int64_t c, int width, const double *from,
+                       double *to) {
     for (int64_t i = 0; i < n; i++)
         memcpy(to + (i * channels + c) * width, from + i * width, (size_t)width * sizeof *to);
 }
@@ -90,7 +90,7 @@ csrec_status csrec_measured_product(const csrec_measured *d, const double *x, do
     for (int64_t c = 0; c < channels && !status; c++) {
         csrec_channel_take(d->entries, channels, c, d->wide, x, d->from);
         status = d->A->type->forward(d->A, d->from, d->to);
-        put_channel(d->m->n, channels, c, d->each, d->to, out);
+        csrec_channel_put(d->m->n, channels, c, d->each, d->to, out);
     }
     return status;
 }
@@ -107,7 +107,7 @@ csrec_status csrec_measured_adjoint(const csrec_measured *d, const double *v, do
     for (int64_t c = 0; c < channels && !status; c++) {
         csrec_channel_take(d->m->n, channels, c, d->each, v, d->to);
         status = d->A->type->adjoint(d->A, d->to, d->from);
-        put_channel(d->entries, channels, c, d->wide, d->from, x);
+        csrec_channel_put(d->entries, channels, c, d->wide, d->from, x);
     }
     return status;
 }
@@ -121,7 +121,7 @@ csrec_status csrec_measured_normal(const csrec_measured *d, const double *x, dou
         csrec_channel_take(d->entries, channels, c, d->wide, x, d->from);
         status = type->forward(d->A, d->from, d->to);
         if (!status) status = type->adjoint(d->A, d->to, d->from);
-        put_channel(d->entries, channels, c, d->wide, d->from, out);
+        csrec_channel_put(d->entries, channels, c, d->wide, d->from, out);
     }
     return status;
 }

@@ -11,7 +11,6 @@
 
 /* The samples and options of such a recovery. */
 typedef struct changed {
-    const csrec_measurement *from;
     const csrec_noise_law *law;
     double floor;
     csrec_measurement m;
@@ -45,7 +44,7 @@ static double into(const changed *c, double y) {
 static csrec_status begin(const csrec_measurement *m, const csrec_recover_options *o, bool atoms,
                           bool values, changed *c, csrec_error *error) {
     const int64_t n = csrec_measurement_values(m);
-    *c = (changed){.from = m, .law = &o->law, .m = *m, .options = *o};
+    *c = (changed){.law = &o->law, .m = *m, .options = *o};
     csrec_status status = check(m, o, atoms, error);
     c->options.law = (csrec_noise_law){.gain = 0.0};
     c->options.curve = CSREC_CURVE_NONE;

@@ -198,16 +198,17 @@ static void draw(const csrec_pnp *p, int try, int64_t single, double *x) {
     }
     if (periods == 0) wave[2] = extent[2] > 2; /* constants are treated apart */
     for (int64_t e = 0; e < d->values && single >= 0; e++) x[e] = e / width == single;
+    const double full = 2.0 * acos(-1.0), step = full * (double)wave[2] / (double)extent[2];
+    const double twice = 2.0 * cos(step); /* times cos a: cos a + step and cos a - step */
     for (int64_t row = 0; row < extent[0] * extent[1] && single < 0; row++) {
         const int64_t at[2] = {row / extent[1], row % extent[1]};
-        const double full = 2.0 * acos(-1.0), step = full * (double)wave[2] / (double)extent[2];
         double phase = 1.0;
         for (int a = 0; a < 2; a++)
             phase += full * (double)(wave[a] * at[a] % extent[a]) / (double)extent[a];
-        double now = cos(phase), before = cos(phase - step); /* cos a + 1 of cos a and cos a - 1 */
+        double now = cos(phase), before = cos(phase - step);
         for (int64_t e = row * extent[2]; e < (row + 1) * extent[2]; e++) {
             for (int64_t k = 0; k < width; k++) x[e * width + k] = now;
-            const double next = 2.0 * cos(step) * now - before;
+            const double next = twice * now - before;
             before = now;
             now = next;
         }

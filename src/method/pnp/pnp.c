@@ -208,18 +208,17 @@ static csrec_status descend(csrec_pnp *p, const double *z, double share, int ste
     for (int64_t k = 0; d->spectrum && k < d->entries; k++)
         p->response[k] = 1.0 / (d->spectrum->c[k] + share);
     for (int k = 0; k < steps && left > goal && !status; k++) {
-        double energy = 0.0, curved = 0.0;
         if (d->spectrum)
             status = csrec_spectrum_filter(d, p->response, p->back, p->step);
         else
             memcpy(p->step, p->back, (size_t)n * sizeof *p->step);
-        for (int64_t i = 0; i < n; i++) energy += p->back[i] * p->step[i];
+        const double energy = csrec_dot(n, p->back, p->step);
         if (k == 0) least = 1e-10 * energy;
         if (status || !(energy > least)) break;
         for (int64_t i = 0; i < n; i++) p->along[i] = p->step[i] + energy / before * p->along[i];
         status = csrec_measured_normal(d, p->along, p->step);
         for (int64_t i = 0; i < n; i++) p->step[i] += share * p->along[i];
-        for (int64_t i = 0; i < n; i++) curved += p->along[i] * p->step[i];
+        const double curved = csrec_dot(n, p->along, p->step);
         if (status || !(curved > 0.0)) break;
         for (int64_t i = 0; i < n; i++) {
             p->x[i] += energy / curved * p->along[i];

@@ -311,12 +311,6 @@ static const double WEIGHT = 8.0, SLOWLY = 1.08, NOISE_LEAST = 1e-3;
 
 enum { GRADIENTS = 2 };
 
-static double dot(int64_t n, const double *a, const double *b) {
-    double sum = 0.0;
-    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
-    return sum;
-}
-
 static csrec_status prepare_near(spectral *s) {
     const csrec_measured *d = s->t->data;
     const int64_t values = s->grid.values;
@@ -351,13 +345,13 @@ static csrec_status descend(spectral *s) {
     }
     for (int k = 0; k < GRADIENTS && !status; k++) {
         status = csrec_spectrum_filter(d, s->c, s->slope, s->step);
-        const double falls = dot(n, s->slope, s->step);
+        const double falls = csrec_dot(n, s->slope, s->step);
         for (int64_t i = 0; i < n; i++) s->along[i] = s->step[i] + falls / before * s->along[i];
         before = falls;
         if (!status) status = csrec_spectrum_filter(d, s->lambda, s->along, s->bent);
         if (!status) status = csrec_measured_normal(d, s->along, s->step);
         for (int64_t i = 0; i < n; i++) s->bent[i] += s->mu * s->step[i];
-        const double bend = dot(n, s->along, s->bent);
+        const double bend = csrec_dot(n, s->along, s->bent);
         if (status || !(falls > 0.0 && bend > 0.0)) break;
         for (int64_t i = 0; i < n; i++) {
             s->x[i] += falls / bend * s->along[i];
@@ -374,7 +368,8 @@ static csrec_status iterate_near(spectral *s, double *moved) {
     collect(s);
     memcpy(s->old, s->x, (size_t)n * sizeof *s->old);
     csrec_status status = descend(s);
-    const double misfit = s->square - 2.0 * dot(n, s->x, s->best) + dot(n, s->x, s->now);
+    const double misfit =
+        s->square - 2.0 * csrec_dot(n, s->x, s->best) + csrec_dot(n, s->x, s->now);
     const double over = s->t->data->eps / sqrt(fmax(misfit, 1e-300));
     s->threshold *= fmin(fmax(over, 1.0 / SLOWLY), SLOWLY);
     for (int64_t i = 0; i < n; i++) s->old[i] -= s->x[i];
