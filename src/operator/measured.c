@@ -137,10 +137,16 @@ static void start_points(const csrec_measurement *m, int64_t entries, double *x)
     }
 }
 
-/* mean [values]: in part `part` of each channel the constant that fits y best. x, v: to work in. */
+/* Of ||A||^2 m: where the rows see less of the constant 1, it is rounding, or errors of the rows.
+ */
+static const double SEEN = 1e-6;
+
+/* mean [values]: in part `part` of each channel the constant that fits y best, 0 where the rows see
+ * next to nothing of it. x, v: to work in. */
 static csrec_status fit_constants(const csrec_measured *d, int part, double *mean, double *x,
                                   double *v) {
     const int64_t channels = d->m->channels;
+    const double least = SEEN * d->norm * d->norm * (double)d->m->n;
     for (int64_t i = 0; i < d->values; i++) x[i] = i % d->wide == part;
     csrec_status status = csrec_measured_product(d, x, v);
     for (int64_t c = 0; c < channels && !status; c++) {
@@ -151,7 +157,7 @@ static csrec_status fit_constants(const csrec_measured *d, int part, double *mea
             square += v[i] * v[i];
         }
         for (int64_t e = 0; e < d->entries; e++)
-            mean[(e * channels + c) * d->wide + part] = square > 0.0 ? along / square : 0.0;
+            mean[(e * channels + c) * d->wide + part] = square > least ? along / square : 0.0;
     }
     return status;
 }
