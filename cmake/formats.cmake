@@ -103,6 +103,25 @@ if(NOT CSREC_FINUFFT STREQUAL "OFF")
     message(STATUS "Frequencies off the grid are left out: no FINUFFT >= 2.5")
   endif()
 endif()
+# Its twin for the device is of the same sources (-DFINUFFT_USE_CUDA=ON); without it a device has
+# A^T A alone, which methods need most.
+set(CSREC_CUFINUFFT AUTO CACHE STRING "cuFINUFFT: AUTO (if found), ON (required), OFF")
+set_property(CACHE CSREC_CUFINUFFT PROPERTY STRINGS AUTO ON OFF)
+if(CSREC_HAS_CUDA AND FINUFFT_FOUND AND NOT CSREC_CUFINUFFT STREQUAL "OFF")
+  find_path(CUFINUFFT_INCLUDE cufinufft.h)
+  find_library(CUFINUFFT_LIBRARY cufinufft)
+  if(CUFINUFFT_INCLUDE AND CUFINUFFT_LIBRARY)
+    set_source_files_properties(kernels/operator/nufft.cu PROPERTIES INCLUDE_DIRECTORIES
+                                ${CUFINUFFT_INCLUDE})
+    list(APPEND CSREC_FORMAT_TARGETS ${CUFINUFFT_LIBRARY})
+    string(APPEND CSREC_CUDA_PC_LIBS " ${CUFINUFFT_LIBRARY}")
+    list(APPEND CSREC_FORMAT_DEFINITIONS CSREC_HAS_CUFINUFFT)
+  endif()
+endif()
+if(CSREC_CUFINUFFT STREQUAL "ON" AND NOT "CSREC_HAS_CUFINUFFT" IN_LIST CSREC_FORMAT_DEFINITIONS)
+  csrec_need(OFF "cuFINUFFT >= 2.5 beside CUDA and FINUFFT (or use CSREC_CUFINUFFT=OFF)"
+             cufinufft)
+endif()
 csrec_stop_if_missing()
 
 # OpenEXR.pc names the C++ libraries, too; the C library, with its deflate, is enough.

@@ -21,7 +21,7 @@ static inline double *random_vector(int64_t n) {
 
 static inline void expect_near(const drawn *d, const char *what, double found, double wanted,
                                double scale) {
-    const double most = strcmp(d->spec.name, "nufft") == 0 ? 1e-8 : TOLERANCE; /* its own 1e-9 */
+    const double most = strcmp(d->spec.name, "nufft") == 0 ? 1e-9 : TOLERANCE;
     if (fabs(found - wanted) <= most * (1.0 + scale)) return;
     print_message("%s: %s is %.17g, not %.17g\n", d->text, what, found, wanted);
     fail();

@@ -86,7 +86,7 @@ static void check_columns(const drawn *d, const csrec_operator *A) {
         }
         /* Squares are summed: a column of rounding errors has a norm of their root. */
         if (fabs(norms[j] * norms[j] - square) > TOLERANCE * (1.0 + square))
-            expect_near(d, "norm of a column", norms[j], sqrt(square), 0.0);
+            expect_near(d, "norm of a column", norms[j], sqrt(square), sqrt(square));
         if (square > 1e-12)
             expect_near(d, "correlation", c[j], product / sqrt(square), size / square);
     }

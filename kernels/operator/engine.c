@@ -12,6 +12,7 @@
 
 #include "kernels/device/device.h"
 #include "kernels/operator/haar_tree.h"
+#include "kernels/operator/nufft.h"
 #include "operator/devices.h"
 #include "operator/dense.h"
 #include "operator/haar.h"
@@ -84,6 +85,15 @@ static csrec_status analyze(const csrec_operator *A, const double *signal, doubl
     return apply(A, CSREC_CUDA_ANALYZE, signal, x);
 }
 
+static csrec_status normal(const csrec_operator *A, const double *x, double *z) {
+    return apply(A, CSREC_CUDA_NORMAL, x, z);
+}
+
+/* Products that the device has not are those of the row. */
+static bool multiplies(const csrec_operator *A) {
+    return A->row != &csrec_operator_nufft || CSREC_CUDA_NUFFT;
+}
+
 static csrec_status make_chain(const csrec_operator *A, csrec_cuda_operator **op,
                                csrec_error *error) {
     const csrec_chain *c = A->data;
@@ -95,6 +105,10 @@ static csrec_status make_chain(const csrec_operator *A, csrec_cuda_operator **op
         return csrec_fail(
             error, CSREC_ARGUMENT,
             "operator chain: its factors are on other CUDA devices; make them on one");
+    if (!multiplies(c->first) || !multiplies(c->second))
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "operator chain: with nufft backend cuda needs cuFINUFFT; build csrec "
+                          "with -DCSREC_CUFINUFFT=ON or use backend cpu");
     return csrec_cuda_operator_chain(c->first->state->op, c->second->state->op, op, error);
 }
 
@@ -121,7 +135,8 @@ static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csre
     if (A->row == &csrec_operator_chain) return make_chain(A, op, error);
     if (A->row == &csrec_operator_pairs) return make_pairs(A, op, error);
     if (A->row == &csrec_operator_hadamard) return csrec_cuda_operator_hadamard(A->data, op, error);
-    if (A->row == &csrec_operator_fourier) return csrec_cuda_operator_fourier(A->data, op, error);
+    if (A->row == &csrec_operator_fourier || A->row == &csrec_operator_nufft)
+        return csrec_cuda_operator_fourier(A->data, op, error);
     if (A->row == &csrec_operator_matrix) return csrec_cuda_operator_matrix(A->data, op, error);
     if (A->row == &csrec_operator_blur) return csrec_cuda_operator_blur(A->data, op, error);
     if (A->row == &csrec_operator_downsample)
@@ -133,9 +148,12 @@ static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csre
 static void set_type(const csrec_operator *A, csrec_operator_state *state) {
     csrec_operator_type *type = &state->type;
     *type = *A->row;
-    type->forward = forward;
-    type->adjoint = adjoint;
-    type->correlate = correlate;
+    if (multiplies(A)) {
+        type->forward = forward;
+        type->adjoint = adjoint;
+        type->correlate = correlate;
+    }
+    if (A->row->normal) type->normal = normal;
     type->column_norms = column_norms;
     if (A->row->synthesize) type->synthesize = synthesize;
     if (A->row->analyze) type->analyze = analyze;

@@ -161,12 +161,12 @@ static csrec_status queue_correlate(csrec_cuda_operator *op, csrec_error *error)
 }
 
 static int64_t size_in(const csrec_cuda_operator *op, csrec_cuda_product product) {
-    const int64_t sizes[] = {op->n, op->m, op->m, 0, op->n, op->entries};
+    const int64_t sizes[] = {op->n, op->m, op->m, 0, op->n, op->entries, op->n};
     return sizes[product];
 }
 
 static int64_t size_out(const csrec_cuda_operator *op, csrec_cuda_product product) {
-    const int64_t sizes[] = {op->m, op->n, op->n, op->n, op->entries, op->n};
+    const int64_t sizes[] = {op->m, op->n, op->n, op->n, op->entries, op->n, op->n};
     return sizes[product];
 }
 

@@ -32,7 +32,8 @@ csrec_status csrec_cuda_operator_wavelet(const csrec_wavelet *wavelet, csrec_cud
                                          csrec_error *error);
 csrec_status csrec_cuda_operator_hadamard(const csrec_hadamard *hadamard,
                                           csrec_cuda_operator **made, csrec_error *error);
-/* CSREC_UNSUPPORTED: cuFFT is not installed. */
+/* Of fourier and nufft; the latter's FORWARD and ADJOINT are CSREC_UNSUPPORTED without cuFINUFFT.
+ * CSREC_UNSUPPORTED: cuFFT is not installed. */
 csrec_status csrec_cuda_operator_fourier(const csrec_fourier *fourier, csrec_cuda_operator **made,
                                          csrec_error *error);
 csrec_status csrec_cuda_operator_matrix(const csrec_matrix *matrix, csrec_cuda_operator **made,
@@ -71,7 +72,8 @@ typedef enum csrec_cuda_product {
     CSREC_CUDA_CORRELATE,  /* [m] -> [n] */
     CSREC_CUDA_NORMS,      /* nothing -> [n] */
     CSREC_CUDA_SYNTHESIZE, /* [n] -> [entries] */
-    CSREC_CUDA_ANALYZE     /* [entries] -> [n] */
+    CSREC_CUDA_ANALYZE,    /* [entries] -> [n] */
+    CSREC_CUDA_NORMAL      /* [n] -> [n], A^T A, of nufft */
 } csrec_cuda_product;
 
 /* Between vectors in host memory. */

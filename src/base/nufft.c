@@ -27,14 +27,11 @@ csrec_status csrec_nufft_execute(const csrec_nufft *nufft, bool adjoint, double 
 
 #include <finufft.h>
 
-#define TURN 6.28318530717958647692
-
 struct csrec_nufft {
     finufft_plan plan;
     double *angles; /* [axes][m], which the plan reads */
 };
 
-/* FINUFFT's axes begin with the fastest. */
 static csrec_status make_plan(csrec_nufft *nufft, const csrec_shape *shape, int64_t m,
                               const double *k, double precision) {
     const int dims = shape->dims;
@@ -46,10 +43,9 @@ static csrec_status make_plan(csrec_nufft *nufft, const csrec_shape *shape, int6
     options.showwarn = 0;
     options.upsampfac = 1.25; /* half the time of 2 here, at the same precision */
     for (int a = 0; a < dims; a++) {
-        const int from = dims - 1 - a;
-        extent[a] = shape->dim[from];
+        extent[a] = shape->dim[dims - 1 - a];
         axis[a] = nufft->angles + a * m;
-        for (int64_t i = 0; i < m; i++) axis[a][i] = TURN * k[i * dims + from] / (double)extent[a];
+        csrec_nufft_angles(shape, m, k, a, axis[a]);
     }
     /* what is above 1 fails; 1 is a remark on the precision */
     return finufft_makeplan(2, dims, extent, -1, 1, precision, &nufft->plan, &options) > 1 ||

@@ -11,6 +11,14 @@ enum { CSREC_NUFFT = 1 };
 enum { CSREC_NUFFT = 0 }; /* every call fails */
 #endif
 
+/* The angles [m] along axis a of FINUFFT, whose axes begin with the fastest. */
+static inline void csrec_nufft_angles(const csrec_shape *shape, int64_t m, const double *k, int a,
+                                      double *angles) {
+    const int from = shape->dims - 1 - a;
+    for (int64_t i = 0; i < m; i++)
+        angles[i] = 6.28318530717958647692 * k[i * shape->dims + from] / (double)shape->dim[from];
+}
+
 typedef struct csrec_nufft csrec_nufft;
 
 /* k [m][dims], of a shape of 2 or 3 axes: frequencies in cycles per field of view, with the

@@ -30,11 +30,11 @@ static bool factor(int64_t n, double *C) {
     for (int64_t j = 0; j < n; j++)
         for (int64_t i = j; i < n; i++) {
             double *to = C + 2 * (i * n + j);
-            const double least = i == j ? 1e-12 * to[0] : 0.0;
+            const double least = 1e-12 * to[0];
             for (int64_t k = 0; k < j; k++)
                 subtract(C + 2 * (i * n + k), C + 2 * (j * n + k), -1.0, to);
-            const double root = i == j ? sqrt(to[0] - least) : C[2 * j * (n + 1)];
-            if (!(root > 0.0) || !isfinite(root)) return false;
+            const double root = i == j ? sqrt(to[0]) : C[2 * j * (n + 1)];
+            if ((i == j && !(to[0] > least)) || !isfinite(root)) return false;
             to[0] = i == j ? root : to[0] / root;
             to[1] = i == j ? 0.0 : to[1] / root;
         }

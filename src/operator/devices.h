@@ -43,6 +43,10 @@ CSREC_BOTH int64_t csrec_box_edge(const csrec_downsample *d, int a, int64_t i) {
 
 /* ---- frequencies of a signal, as magnetic resonance measures: perhaps by several coils. */
 
+/* What is asked of FINUFFT, so that sums at any frequencies are right to 1e-9 of the largest: at
+ * 1e-9 they were off by up to 8e-9 on fine grids of 1.25 times the extents. */
+#define CSREC_NUFFT_PRECISION 3e-10
+
 /* y_kc = f_k sum_j s_c(j) x_j exp(-2 pi i j k / n), of all axes; y: [m][coils] pairs. */
 typedef struct csrec_fourier {
     csrec_shape shape;
@@ -53,7 +57,8 @@ typedef struct csrec_fourier {
     double *coils;   /* [n_coils][entries] pairs, or NULL: ones */
     bool complex_x;
     csrec_fft *fft;     /* of the CPU */
-    csrec_nufft *nufft; /* or any frequencies, by the CPU alone: without index and factors */
+    csrec_nufft *nufft; /* or any frequencies, without index and factors */
+    double *k;          /* of these [m][dims], cycles per field of view */
     double *kernel;     /* of these, for A^T A: [2^dims][entries]; NULL: there is no FFT */
     double *half;       /* [last extent] pairs exp(-pi i j / n) */
 } csrec_fourier;

@@ -11,9 +11,6 @@
 
 #define TURN 6.28318530717958647692
 
-/* Of any frequencies. */
-static const double PRECISION = 1e-9;
-
 typedef csrec_fourier fourier;
 
 static void fourier_destroy(csrec_operator *A) {
@@ -112,27 +109,28 @@ static void cut_kernel(fourier *f, const csrec_shape *twice, const double *spect
         }
 }
 
-/* Without an FFT there is none. k: as of the trajectory, and lost. */
-static csrec_status make_kernel(csrec_pool *pool, fourier *f, double *k) {
+/* Without an FFT there is none. */
+static csrec_status make_kernel(csrec_pool *pool, fourier *f) {
     const int dims = f->shape.dims;
     const int64_t size = f->entries << dims, width = f->shape.dim[dims - 1];
     csrec_shape twice = f->shape;
     csrec_pool own = {0};
     csrec_nufft *nufft = NULL;
     csrec_fft *fft = NULL;
-    double *t, *ones;
+    double *t, *ones, *k;
     for (int a = 0; a < dims; a++) twice.dim[a] *= 2;
-    for (int64_t i = 0; i < f->m * dims; i++) k[i] *= 2.0;
     csrec_status status = csrec_fft_create(&f->shape, &f->fft);
     if (!status) status = csrec_fft_create(&twice, &fft);
     if (status) return status == CSREC_UNSUPPORTED ? CSREC_OK : status;
     CSREC_TAKE(&own, t, 2 * size);
     CSREC_ZEROS(&own, ones, 2 * f->m);
+    CSREC_TAKE(&own, k, f->m * dims);
     CSREC_TAKE(pool, f->kernel, size);
     CSREC_TAKE(pool, f->half, 2 * width);
     if (own.lacks || pool->lacks) status = CSREC_MEMORY;
     for (int64_t i = 0; i < f->m && !status; i++) ones[2 * i] = 1.0;
-    if (!status) status = csrec_nufft_create(&twice, f->m, k, PRECISION, &nufft);
+    for (int64_t i = 0; i < f->m * dims && !status; i++) k[i] = 2.0 * f->k[i];
+    if (!status) status = csrec_nufft_create(&twice, f->m, k, CSREC_NUFFT_PRECISION, &nufft);
     if (!status) status = csrec_nufft_execute(nufft, true, t, ones);
     for (int64_t j = 0; j < size && !status; j++) {
         int64_t place[CSREC_DIMS_MAX];
@@ -155,13 +153,13 @@ static csrec_status make_kernel(csrec_pool *pool, fourier *f, double *k) {
 /* The chosen rows of the trajectory. */
 static csrec_status fill_any(csrec_pool *pool, const csrec_operator_spec *spec, fourier *f) {
     const int dims = spec->shape->dims;
-    double *k;
-    if (!CSREC_TAKE(pool, k, f->m * dims)) return CSREC_MEMORY;
+    if (!CSREC_TAKE(pool, f->k, f->m * dims)) return CSREC_MEMORY;
     for (int64_t i = 0; i < f->m; i++)
-        memcpy(k + i * dims, spec->trajectory + (spec->index ? spec->index[i] : i) * dims,
-               (size_t)dims * sizeof *k);
-    csrec_status status = csrec_nufft_create(spec->shape, f->m, k, PRECISION, &f->nufft);
-    return status ? status : make_kernel(pool, f, k);
+        memcpy(f->k + i * dims, spec->trajectory + (spec->index ? spec->index[i] : i) * dims,
+               (size_t)dims * sizeof *f->k);
+    csrec_status status =
+        csrec_nufft_create(spec->shape, f->m, f->k, CSREC_NUFFT_PRECISION, &f->nufft);
+    return status ? status : make_kernel(pool, f);
 }
 
 static csrec_status create(csrec_operator *A, const csrec_operator_spec *spec, const char *name,
