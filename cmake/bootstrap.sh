@@ -122,12 +122,12 @@ bootstrap_packages() {
     }
 }
 
-# bootstrap_build PRESET: configures its folder, which demo.sh may have configured without tests, and
-# builds.
+# bootstrap_build PRESET OPTION...: configures its folder, which demo.sh may have configured without
+# tests, and builds.
 bootstrap_build() {
     folder=build
     [ "$1" = default ] || folder=build-$1
-    cmake --preset "$1" || exit 1
+    cmake --preset "$@" || exit 1
     cmake --build --preset "$1" || exit 1
 }
 

@@ -66,6 +66,30 @@ int check_run(void);
     }                                                                                              \
     static uint64_t name
 
+/* ------------------------------------------------------------------ sanitizers ---------------- */
+
+/* 1 where a sanitizer has an allocator, address space and threads of its own, so that the memory of
+ * the process says nothing about the library; else 0. There each test takes five to ten times as
+ * long. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+/* Of so many random cases those that do there: every change draws others. */
+#define SANITIZED_SHARE(cases) (SANITIZED ? ((cases) + 2) / 3 : (cases))
+
+/* First in a test of how good results are: the program's other tests run the same code there. */
+static inline void skip_sanitized(void) {
+    if (SANITIZED) skip();
+}
+
 /* ------------------------------------------------------------------ random inputs ------------- */
 
 /* Of a pointer that is set before its block can end: then it is freed. */
@@ -135,6 +159,13 @@ static inline double *kept_normals(uint64_t *state, int64_t n) {
 
 static inline int64_t check_below(uint64_t *state, int64_t n) {
     return (int64_t)(check_next(state) % (uint64_t)n);
+}
+
+/* Of listed cases: whether this one is left to other changes, of another seed, under sanitizers. */
+static inline bool sanitized_leaves(void) {
+    static uint64_t state;
+    if (state == 0) state = check_seed() + 1;
+    return SANITIZED && check_below(&state, 3) > 0;
 }
 
 /* The numbers below n in random order, malloc'ed. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # run.sh [--long] [--label NAME] [PRESET] - from a fresh clone to all tests run: installs what is
 # missing (apt), configures, builds and tests one preset of CMakePresets.json (default, cpu, sanitize).
-# --label: only tests with that label of ctest (tests/CMakeLists.txt). --long: runs the long forms
+# --label: builds and runs only tests with that label of ctest (tests/CMakeLists.txt). --long: runs the long forms
 # instead, every tests/long/*.sh, hours in all, from one seed.
 set -eu
 cd "$(dirname "$0")/.."
@@ -47,7 +47,7 @@ while [ $# -gt 0 ]; do
 done
 preset=${1:-default}
 bootstrap_packages ${long:+long}
-bootstrap_build "$preset"
+bootstrap_build "$preset" ${label:+"-DCSREC_TESTS=$label"}
 # Tests run side by side: threads that spin while they wait would take the others' cores.
 export OMP_WAIT_POLICY="${OMP_WAIT_POLICY:-passive}"
 if [ -n "$long" ]; then

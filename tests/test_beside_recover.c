@@ -293,6 +293,7 @@ static void check_errors(const csrec_measurement *m, int64_t t, bool network, co
 /* Frames one after another have the bits of the stack. */
 TEST(frames_are_those_of_the_stack) {
     for (int round = 0; round < 8; round++) {
+        if (sanitized_leaves()) continue;
         ENDS_BY(end_model) csrec_model *model = draw_beside(1 + round % 3 * 2, 2, 0.05);
         const csrec_recover_options o = options_beside(round < 6 ? model : NULL, round % 3 != 1);
         guided d;

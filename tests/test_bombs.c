@@ -4,7 +4,6 @@
 #include "io_npy.h"
 #include "io_png.h"
 #include "io_zip.h"
-#include "sanitized.h"
 #include <sys/resource.h>
 
 /* Bytes of a bomb, and the allowed memory growth while a file is refused. */

@@ -175,21 +175,14 @@ static void other_factors(const way *w, const problem *p) {
     }
 }
 
-/* Under sanitizers all take ten times as long. */
-#if defined(__SANITIZE_ADDRESS__)
-enum { THINNED = 1 };
-#else
-enum { THINNED = 0 };
-#endif
-
 static int turn; /* 0 to 8, by the seed: what is left out differs between runs */
 
 /* bpdn takes three times as long as everything else: one number of channels a shape. Under
  * sanitizers the same holds for every way, with a third of the shapes. */
 static bool is_tried(int i, int axes, int c) {
     const bool slow = ways[i].solver && strcmp(ways[i].solver, "bpdn") == 0;
-    if (THINNED && (i + axes + turn / 3) % 3) return false;
-    return !(slow || THINNED) || c == (i + axes / 3 + axes + turn) % 3;
+    if (SANITIZED && (i + axes + turn / 3) % 3) return false;
+    return !(slow || SANITIZED) || c == (i + axes / 3 + axes + turn) % 3;
 }
 
 static void each_way(void (*check)(const way *, const problem *)) {

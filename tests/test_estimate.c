@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Estimates of memory and time: peaks against what the kernel saw, refusals before the work. */
 #include "samples.h"
-#include "sanitized.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>

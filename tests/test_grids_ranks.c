@@ -6,7 +6,6 @@
 #include "check.h"
 #include "recover/recover.h"
 #include "tiles.h"
-#include "sanitized.h"
 
 SEED(seed);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_hdf5.c - HDF5: files that libhdf5 made are read, and what is wrong is one line. */
 #include "hdf5_file.h"
-#include "sanitized.h"
 
 static bool same_bits(const drawn *d, int64_t i, int64_t k) {
     const uint8_t *bytes = d->values.data;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_hdf5_write.c - HDF5: what is written is what libhdf5 reads, with attributes and scales. */
 #include "hdf5_file.h"
-#include "sanitized.h"
 
 static csrec_image draw_signal(csrec_dtype dtype) {
     csrec_image image = {.has_channels = toss()};

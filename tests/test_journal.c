@@ -2,7 +2,6 @@
 /* Recoveries that are stopped and go on: with a journal they have the bits of one that was not
  * stopped, by any number of processes before and after; and each process hands over its own values.
  */
-#include "sanitized.h"
 #include "tiles.h"
 #include <stdatomic.h>
 #include <unistd.h>

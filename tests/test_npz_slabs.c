@@ -154,7 +154,7 @@ static void check_scan(const scan *s, const char *path) {
 }
 
 TEST(slabs_have_the_samples_of_the_file) {
-    for (int trial = 0; trial < 40; trial++) {
+    for (int trial = 0; trial < SANITIZED_SHARE(40); trial++) {
         const kind k = (kind)(trial % KINDS);
         const how h = {.y = {.zip64 = check_below(&seed, 4) == 0},
                        .places = {.zip64 = check_below(&seed, 4) == 0}};
@@ -189,7 +189,7 @@ TEST(slabs_have_the_bits_of_one_piece) {
     o.backend = "cpu";
     o.tile = 70000;
     scan s = {shape, p.entries, p.m.n, 2, p.m.index, p.m.y, false};
-    expect_bits(&p, &s, ASCENDING, &o);
+    if (!SANITIZED) expect_bits(&p, &s, ASCENDING, &o);
     shuffle(&s, s.n);
     expect_bits(&p, &s, SHUFFLED, &o);
 }

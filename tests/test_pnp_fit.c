@@ -42,6 +42,7 @@ static void close_fitting(fitting *f) {
  * what is asked for: of 40 x 1024 products the mean is off by 0.1 less than once in 10^6. */
 TEST(shown_and_asked_for_err_apart) {
     const double sigma = 5.0 + 20.0 * check_uniform(&seed);
+    skip_sanitized();
     double sum = 0.0, square = 0.0, level = 0.0;
     for (int round = 0; round < 40; round++) {
         ENDS_BY(close_fitting) fitting f = {0};
@@ -76,6 +77,7 @@ TEST(shown_and_asked_for_err_apart) {
 /* From a network that keeps all noise, either way. The same on any number of threads. */
 TEST(a_fit_removes_noise) {
     for (int clean = 0; clean < 2; clean++) {
+        if (sanitized_leaves()) continue;
         float weights[2][2 * (4 * 9 + 1)];
         ENDS_BY(close_fitting) fitting f = {0};
         open_fitting(&f, 20.0);

@@ -55,7 +55,7 @@ TEST(eager_equals_reference) {
     const csrec_eager_simd *sets[3];
     const int count = SIMD_SETS(sets, &csrec_eager_generic, &csrec_eager_avx2, &csrec_eager_avx512);
     for (int s = 0; s < count; s++) {
-        lock_step(sets[s], 1500, 60, 62);
+        lock_step(sets[s], SANITIZED_SHARE(1500), 60, 62);
         lock_step(sets[s], 10, 500, 62);
     }
 }
@@ -76,7 +76,7 @@ TEST(eager_equals_reference_when_large) {
 /* What is found after every single step, not only in the end: picks of equal scores may change
  * places without a trace in scores, energies and the final sum. */
 TEST(every_pick_equals_the_reference) {
-    for (int k = 0; k < 150; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(150); k++) {
         int levels = 2 + (int)check_below(&seed, 9);
         int64_t n = 1 + check_below(&seed, levels < 5 ? INT64_C(1) << levels : 30);
         ENDS_BY(problem_drop)
@@ -125,7 +125,7 @@ static void assert_first_column(const csrec_pursuit_type *type, const problem *p
 }
 
 TEST(a_left_child_wins_over_an_equal_right_leaf) {
-    for (int k = 0; k < 200; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(200); k++) {
         int level;
         ENDS_BY(problem_drop) problem p = tie_problem(k % 2, &level);
         CLEARED(csrec_tree) tree;
@@ -138,7 +138,7 @@ TEST(a_left_child_wins_over_an_equal_right_leaf) {
 
 /* No coefficient is kept for an edge without a column. */
 TEST(one_coefficient_for_each_one_sided_column) {
-    for (int k = 0; k < 200; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(200); k++) {
         ENDS_BY(problem_drop) problem p = problem_draw(&seed, 100, 62);
         CLEARED(csrec_tree) tree;
         assert_ok(csrec_tree_create(p.levels, p.n, p.rows, CSREC_COLUMNS_PAPER, &tree));
@@ -154,7 +154,7 @@ TEST(one_coefficient_for_each_one_sided_column) {
 
 /* Every pick has the largest inner product of the dense matrix's columns, and r = y - Psi x. */
 TEST(picks_are_the_largest) {
-    for (int k = 0; k < 200; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(200); k++) {
         ENDS_BY(problem_drop) problem p = problem_draw(&seed, 40, 8);
         p.columns = CSREC_COLUMNS_PAPER;
         csrec_operator_spec spec = {

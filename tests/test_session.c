@@ -133,6 +133,7 @@ static void check_results(const kind *k, csrec_session *s, const csrec_recover_o
 TEST(results_are_those_without_a_session) {
     for (int i = 0; i < KINDS; i++) {
         const kind *k = &kinds[i];
+        if (sanitized_leaves()) continue;
         csrec_recover_options o = options_by(k->method);
         csrec_measurement form = {.shape = {2, {SIDE, SIDE}}, .channels = k->channels};
         double *albedo = kept_normals(&seed, ENTRIES);

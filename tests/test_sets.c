@@ -93,6 +93,7 @@ TEST(every_set_gives_the_same_picture) {
     for (int i = 0; i < CHOICES; i++) {
         const choice *c = &choices[i];
         if (c->method && strcmp(c->method, "pnp") == 0 && !prior) continue;
+        if (sanitized_leaves()) continue;
         const char *what =
             check_print("%s %s %s %s", c->preset ? c->preset : "", c->method ? c->method : "",
                         c->solver ? c->solver : "", c->basis ? c->basis : "");

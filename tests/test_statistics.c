@@ -30,6 +30,7 @@ TEST_ON_EACH(follows_direct_sums) {
     const double offsets[] = {0.0, 100.0, -1e5};
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
         for (size_t c = 0; c < sizeof columns / sizeof *columns; c++) {
+            if (sanitized_leaves()) continue;
             data d = draw(rows[r], columns[c], offsets[check_below(&seed, 3)],
                           check_below(&seed, 2) == 0);
             check_on(backend, &d);
@@ -41,6 +42,7 @@ TEST_ON_EACH(follows_direct_sums) {
 TEST_ON_EACH(many_columns_are_covered) {
     const char *backend = check_backend(state);
     for (int64_t blocks = 2; blocks <= 5; blocks++) {
+        if (sanitized_leaves()) continue;
         int64_t columns = 128 * blocks + 1 + check_below(&seed, 128);
         data d = draw(1 + check_below(&seed, 400), columns, 100.0, blocks % 2);
         check_on(backend, &d);
@@ -67,7 +69,7 @@ TEST_ON_EACH(any_numbers_are_accurate) {
 /* Centred rows with a mean of zero: as the document has it. */
 TEST_ON_EACH(centring_takes_the_mean) {
     const char *backend = check_backend(state);
-    for (int k = 0; k < 20; k++) {
+    for (int k = 0; k < SANITIZED_SHARE(20); k++) {
         data d = draw(1 + check_below(&seed, 900), 1 + check_below(&seed, 150), 1000.0, false);
         size_t bytes = (size_t)(d.m * d.n) * sizeof *d.X;
         OWNED double *mean = malloc((size_t)d.n * sizeof *mean),

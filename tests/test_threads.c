@@ -4,7 +4,6 @@
 #define _DEFAULT_SOURCE /* setresuid */
 #include "rows.h"
 #include "samples.h"
-#include "sanitized.h"
 
 #include <cblas.h>
 #include <sys/resource.h>
@@ -119,6 +118,7 @@ TEST(any_number_of_threads_gives_the_same_bits) {
     OWNED results *wanted = malloc(sizeof *wanted), *found = malloc(sizeof *found);
     run(seed, 1, wanted);
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        if (sanitized_leaves()) continue;
         run(seed, numbers[k], found);
         if (memcmp(wanted, found, sizeof *wanted)) fail_msg("%d threads differ", numbers[k]);
     }

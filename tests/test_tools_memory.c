@@ -99,6 +99,7 @@ TEST(slabs_are_the_same_file) {
     for (int i = 0; i < 2; i++) {
         const char *e = endings[i];
         const char *path = check_print("gappy.%s", e);
+        if (sanitized_leaves()) continue;
         if (!csrec_format_of(path) || !(csrec_format_of(path)->uses & CSREC_USE_SLABS)) continue;
         write_gappy(path);
         run_line("$R gappy.%s -q -Q fast --tile 100000 -o whole.%s", e, e);
@@ -110,6 +111,7 @@ TEST(slabs_are_the_same_file) {
         assert_int_equal(whole.pixels.count, slabs.pixels.count);
         assert_memory_equal(whole.pixels.data, slabs.pixels.data, (size_t)whole.pixels.count * 4);
     }
+    write_gappy("gappy.npy");
     run_well("$R gappy.npy -Q fast --tile 100000 --memory 37 --json --history -o w.npy");
     if (!strstr(read_text("err"), "without --history it is recovered in slabs"))
         fail_msg("no note in: %s", read_text("err"));

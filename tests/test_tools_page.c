@@ -272,6 +272,7 @@ TEST(panels_need_no_script) {
                  {"v.npz -s 1", "of-4", 4},        {"v.npz -s 1 -r volume.npy", "of-6", 6},
                  {"g.npz --labels", "of-2", 2},    {"g.npz --labels -r gray.png", "of-4", 4}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (sanitized_leaves()) continue;
         run_line("$R %s%s --report t.html", cases[i].options,
                  strchr(cases[i].options, 's') ? "" : " -Q fast");
         char *text = page_bytes("t.html");

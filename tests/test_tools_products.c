@@ -98,6 +98,7 @@ TEST(every_preset_has_every_product) {
     const char *name;
     csrec_recover_options options;
     for (int i = 0; (name = csrec_recover_preset(i, NULL, &options)); i++) {
+        if (sanitized_leaves()) continue;
         check_products("small.npz", 18 * 16, check_print("-Q %s%s", name, quick(name)), false);
     }
     check_products("small.npz", 18 * 16, "--shifts 1 --atoms 30", true);
@@ -119,6 +120,7 @@ TEST(every_method_has_every_product) {
     for (int i = 0; csrec_method_info(i, &method); i++) {
         char line[128];
         const char *model = strcmp(method.name, "pca") == 0 ? " --model pca.npz" : "";
+        if (sanitized_leaves()) continue;
         if (strcmp(method.name, "sparse") == 0) continue; /* below, with every solver */
         if (strcmp(method.name, "trial") == 0) continue;  /* of volumes alone */
         snprintf(line, sizeof line, "--method %s%s%s", method.name, model, quick(method.name));
@@ -134,6 +136,7 @@ TEST(every_solver_has_every_product) {
         for (size_t b = 0; b < sizeof bases / sizeof *bases; b++) {
             const bool haar = b == 0;
             char line[128];
+            if (sanitized_leaves()) continue;
             if (haar && strcmp(name, "threshold") == 0) continue; /* for frames and wavelets */
             snprintf(line, sizeof line, "-S %s -B %s --atoms 12%s", name, bases[b],
                      haar ? " --shifts 1" : "");

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* csrecover --sequence: frames in files, in a folder, as they appear, and in one array. */
-#include "sanitized.h"
 #include "tools.h"
 
 #include <signal.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How the tools' threads wait, and what of a stack they need. */
-#include "sanitized.h"
 #include "tools.h"
 
 /* What GCC's library for OpenMP says of the environment that it was loaded with. */

@@ -71,6 +71,7 @@ TEST(numbers_agree_with_the_true_error) {
                  {{3, {20, 20, 20}}, 1, 0.0, "frames"},
                  {{2, {128, 128}}, 1, 5.0, "frames"},
                  {{1, {9000}}, 1, 0.0, "grids"}};
+    skip_sanitized();
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         scene s = draw(cases[k].shape, cases[k].channels, 0.5, cases[k].sigma, cases[k].method);
         recover(&s);
@@ -265,6 +266,7 @@ TEST(intervals_cover) {
                  {90.0, 0.0, 0.86, 0.92, 2},
                  {90.0, 5.0, 0.86, 0.96, 1}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        if (sanitized_leaves()) continue;
         scene s =
             draw((csrec_shape){2, {128, 128}}, cases[k].channels, 0.5, cases[k].sigma, "frames");
         OWNED uint8_t *sampled = calloc((size_t)s.entries, 1);

@@ -38,7 +38,7 @@ import harness
 STAND = re.compile(r"stdout: cannot be written|is written, but|already replaced: |; written: ")
 WRITTEN = re.compile(r"; written: (.*)")
 OPENMP_LINE = re.compile(r"\nlibgomp: .*\n")
-SHORT_EACH, SHORT_STICKY = 6, 2  # of one kind and command, in the short form
+SHORT_EACH, SHORT_STICKY = 4, 1  # of one kind and command, in the short form
 
 
 class Unharmed:

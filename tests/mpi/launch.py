@@ -55,6 +55,8 @@ environment.update(
 # in the tests of communicators between threads.
 environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
 
+with open(f"{build}/CMakeCache.txt", encoding="utf-8") as cache:
+    SANITIZED = "\nCSREC_SANITIZE:STRING=ON" in cache.read()
 
 start_ranks = [launcher]
 if SLURM:

@@ -8,12 +8,12 @@ import os
 import signal
 import time
 
-from launch import SLURM, bytes_of, draw, lines_of_ours, processes, run, run_tests, start, wait_until, write_npy
+from launch import SANITIZED, SLURM, bytes_of, draw, lines_of_ours, processes, run, run_tests, start, wait_until, write_npy
 
 # A killed rank ends the run within seconds; this is a failure.
 LIMIT = 30
 TILED = ["big.npy", "--tile", "90000", "--quality", "fast"]
-SLOW = [*TILED, "--set", "steps=250"]
+SLOW = [*TILED, "--set", f"steps={40 if SANITIZED else 120}"]
 ENDLESS = [*TILED, "--set", "steps=9000", "--quiet"]  # ends by a kill
 
 
@@ -106,7 +106,7 @@ def files_go_on():
     names = [f"f{k}.npy" for k in range(12)]
     for name in names:
         write_npy(name, (120, draw.randrange(120, 160)))
-    options = ["--quality", "fast", "--set", "steps=500"]
+    options = ["--quality", "fast", "--set", f"steps={150 if SANITIZED else 500}"]
     run(0, "csrecover", *names, "-o", "whole/", *options)
     process = start(3, "csrecover", *names, "-o", "some/", *options)
     wait_until(lambda: os.path.isdir("some") and any(n in names for n in os.listdir("some")))
