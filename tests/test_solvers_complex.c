@@ -328,23 +328,32 @@ TEST(many_and_limits) {
     assert_refused(csrec_operator_create(&spec, &A, &told), CSREC_DATA, "(2, 5)");
 }
 
-/* A^T y of pairs is A^H y, of all columns and of some. */
+/* A^T y of pairs is A^H y, of all columns and of some, and of each of several y. */
 TEST(adjoints_are_conjugate) {
-    ENDS_BY(close_problem) problem p;
-    assert_true(
-        open_problem(&p, "dense", 1 + check_below(&seed, 40), 1 + check_below(&seed, 40), 1));
-    OWNED number *y = malloc((size_t)p.m * sizeof *y), *x = malloc((size_t)p.n * sizeof *x);
-    OWNED bool *chosen = calloc(2 * (size_t)p.n, sizeof *chosen);
-    for (int64_t i = 0; i < p.m; i++) y[i] = check_normal(&seed) + I * check_normal(&seed);
-    for (int64_t j = 0; j < p.n; j++)
-        chosen[2 * j] = chosen[2 * j + 1] = check_below(&seed, 2) == 0;
-    for (int some = 0; some < 2; some++) {
-        assert_ok(some ? p.A->type->adjoint_on(p.A, chosen, (const double *)y, (double *)x)
-                       : csrec_operator_adjoint(p.A, (const double *)y, (double *)x));
-        for (int64_t j = 0; j < p.n; j++) {
-            number expected = some && !chosen[2 * j] ? 0.0 : product(&p, j, y);
-            assert_true(cabs(x[j] - expected) <
-                        1e-12 * length(p.m, p.n, p.a + j) * (1.0 + length(p.m, 1, y)));
+    for (int64_t round = 0; round < 9; round++) {
+        const int64_t copies = 1 + round / 3;
+        ENDS_BY(close_problem) problem p;
+        assert_true(open_problem(&p, kinds[round % 3], 1 + check_below(&seed, 40),
+                                 1 + check_below(&seed, 40), 1));
+        const csrec_operator_spec spec = {.name = "pairs", .first = p.A, .n = copies};
+        ENDS_BY(end_operator) csrec_operator *A = operator_of(&spec);
+        OWNED number *y = malloc((size_t)A->m * sizeof *y), *x = malloc((size_t)A->n * sizeof *x);
+        OWNED number *own = malloc((size_t)p.m * sizeof *own);
+        OWNED bool *chosen = calloc((size_t)A->n, sizeof *chosen);
+        for (int64_t i = 0; i < copies * p.m; i++)
+            y[i] = check_normal(&seed) + I * check_normal(&seed);
+        for (int64_t j = 0; j < A->n; j++)
+            chosen[j] = j % A->parts ? chosen[j - 1] : check_below(&seed, 2) == 0;
+        for (int64_t some = 0; some < 2; some++) {
+            assert_ok(
+                csrec_operator_adjoint_on(A, 1, some ? chosen : NULL, (double *)y, (double *)x));
+            for (int64_t k = 0; k < copies * p.n; k++) {
+                const int64_t j = k / copies;
+                for (int64_t i = 0; i < p.m; i++) own[i] = y[i * copies + k % copies];
+                number expected = some && !chosen[2 * k] ? 0.0 : product(&p, j, own);
+                assert_true(cabs(x[k] - expected) <
+                            1e-12 * length(p.m, p.n, p.a + j) * (1.0 + length(p.m, 1, own)));
+            }
         }
     }
 }

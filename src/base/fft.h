@@ -18,8 +18,9 @@ const char *csrec_fft_library(void);
 csrec_status csrec_fft_create(const csrec_shape *shape, csrec_fft **fft);
 void csrec_fft_destroy(csrec_fft *fft);
 
-/* x_k <- sum_j x_j exp(sign 2 pi i j k / n) along each axis, sign -1 or 1, unscaled, in place.
- * Threads may share an object. */
+/* x_k <- sum_j x_j exp(sign 2 pi i j k / n) along each axis, sign -1 or 1, unscaled, in place,
+ * at a multiple of 16 bytes, as of malloc: FFTW takes 1.4 to 2 times as long elsewhere. Threads may
+ * share an object. */
 csrec_status csrec_fft_execute(const csrec_fft *fft, int sign, double *x);
 
 CSREC_C_END

@@ -85,7 +85,7 @@ csrec_need csrec_products_need(const csrec_task *task) {
     /* of nufft half of A^T A */
     double parts = task->any ? (double)(1 << task->shape.dims) : 1.0;
     double lanes = fmin(task->coils, (double)task->threads);
-    double own = task->any ? n * (parts + 4.0 * lanes) : 0.0, maps = task->coils - 1.0;
+    double own = task->any ? n * (parts + 6.0 * lanes) : 0.0, maps = task->coils - 1.0;
     double seconds =
         csrec_task_share(task, PER_ENTRY * n * levels * parts * task->coils, (int64_t)task->coils);
     return (csrec_need){.bytes = 8.0 *

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* chain.c - the product of two operators: A = second first. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "operator/devices.h"
 
@@ -100,19 +101,33 @@ static csrec_status pairs_create(csrec_operator *A, const csrec_operator_spec *s
     return CSREC_OK;
 }
 
-typedef csrec_status (*product_fn)(const csrec_operator *A, const double *in, double *out);
+/* own [batch][n] are copies first, first + 1, ... among all, whose entries have so many parts. */
+static void move(int64_t copies, int64_t parts, int64_t first, int64_t batch, int64_t n,
+                 bool gather, double *all, double *own) {
+    for (int64_t j = 0; j < n; j += parts)
+        for (int64_t k = 0; k < batch; k++)
+            for (int64_t p = 0; p < parts; p++) {
+                double *one = all + j * copies + (first + k) * parts + p,
+                       *other = own + k * n + j + p;
+                *(gather ? other : one) = *(gather ? one : other);
+            }
+}
 
-/* n and m: numbers of in and out for one copy, of which n_parts and m_parts follow each other. */
-static csrec_status apply(const pairs *c, product_fn product, int64_t n, int64_t n_parts, int64_t m,
-                          int64_t m_parts, const double *in, double *out) {
-    double *from = malloc((size_t)n * sizeof *from), *to = malloc((size_t)m * sizeof *to);
+/* Copies share the loads of first's columns, where it has these. */
+static csrec_status apply(const pairs *c, bool adjoint, const bool *chosen, const double *in,
+                          double *out) {
+    const csrec_operator *A = c->of.first;
+    const int64_t n = adjoint ? A->m : A->n, n_parts = adjoint ? c->y_parts : c->x_parts;
+    const int64_t m = adjoint ? A->n : A->m, m_parts = adjoint ? c->x_parts : c->y_parts;
+    const int64_t batch = adjoint && A->type->adjoint_on ? c->copies : 1;
+    double *from = malloc((size_t)(batch * n) * sizeof *from);
+    double *to = malloc((size_t)(batch * m) * sizeof *to);
     csrec_status status = from && to ? CSREC_OK : CSREC_MEMORY;
-    for (int64_t k = 0; k < c->copies && !status; k++) {
-        for (int64_t j = 0; j < n; j++)
-            from[j] = in[(j / n_parts * c->copies + k) * n_parts + j % n_parts];
-        status = product(c->of.first, from, to);
-        for (int64_t i = 0; i < m; i++)
-            out[(i / m_parts * c->copies + k) * m_parts + i % m_parts] = to[i];
+    for (int64_t first = 0; first < c->copies && !status; first += batch) {
+        move(c->copies, n_parts, first, batch, n, true, (double *)in, from);
+        status = adjoint ? csrec_operator_adjoint_on(A, batch, chosen, from, to)
+                         : A->type->forward(A, from, to);
+        move(c->copies, m_parts, first, batch, m, false, out, to);
     }
     free(from);
     free(to);
@@ -120,15 +135,25 @@ static csrec_status apply(const pairs *c, product_fn product, int64_t n, int64_t
 }
 
 static csrec_status pairs_forward(const csrec_operator *A, const double *x, double *y) {
-    const pairs *c = A->data;
-    return apply(c, c->of.first->type->forward, c->of.first->n, c->x_parts, c->of.first->m,
-                 c->y_parts, x, y);
+    return apply(A->data, false, NULL, x, y);
 }
 
 static csrec_status pairs_adjoint(const csrec_operator *A, const double *y, double *x) {
+    return apply(A->data, true, NULL, y, x);
+}
+
+/* All copies of a column are chosen, or none. */
+static csrec_status pairs_adjoint_on(const csrec_operator *A, int64_t count, const bool *chosen,
+                                     const double *y, double *x) {
     const pairs *c = A->data;
-    return apply(c, c->of.first->type->adjoint, c->of.first->m, c->y_parts, c->of.first->n,
-                 c->x_parts, y, x);
+    const int64_t n = c->of.first->n, parts = c->x_parts;
+    bool *own = chosen ? malloc((size_t)n * sizeof *own) : NULL;
+    csrec_status status = own || !chosen ? CSREC_OK : CSREC_MEMORY;
+    for (int64_t j = 0; j < n && own; j++) own[j] = chosen[j / parts * A->parts + j % parts];
+    for (int64_t k = 0; k < count && !status; k++)
+        status = apply(c, true, own, y + k * A->m, x + k * A->n);
+    free(own);
+    return status;
 }
 
 static csrec_status pairs_column_norms(const csrec_operator *A, double *norms) {
@@ -146,5 +171,6 @@ const csrec_operator_type csrec_operator_pairs = {.name = "pairs",
                                                   .create = pairs_create,
                                                   .forward = pairs_forward,
                                                   .adjoint = pairs_adjoint,
+                                                  .adjoint_on = pairs_adjoint_on,
                                                   .column_norms = pairs_column_norms,
                                                   .explain = explain};

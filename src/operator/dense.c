@@ -180,49 +180,55 @@ static csrec_status dense_forward(const csrec_operator *A, const double *x, doub
 }
 
 /* Of a complex matrix every other column is read: that of i a_j is a_j with its pairs turned, and
- * so <i a_j, y> = <a_j, y turned back>. Four columns share the loads of y and of y turned back. */
-static csrec_status complex_adjoint(const csrec_operator *A, const double *y, double *x) {
-    const csrec_dense *d = A->data;
+ * so <i a_j, y> = <a_j, y turned back>. Four columns share the loads of y and of y turned back, of
+ * a real matrix those of two y. */
+static void multiply_columns(const csrec_operator *A, int64_t count, const int64_t *list,
+                             int64_t size, const double *y, const double *turned, double *x) {
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
-    double *turned = malloc((size_t)A->m * sizeof *turned);
-    if (!turned) return CSREC_MEMORY;
-    for (int64_t i = 0; i < A->m; i += 2) {
+    const int64_t few = size < 4 ? size : 4, m = A->m;
+    const double *columns[4];
+    double sum[8];
+    for (int64_t v = 0; v < 4; v++)
+        columns[v] = ((const csrec_dense *)A->data)->columns + list[v < few ? v : 0] * m;
+    for (int64_t k = 0; k < count; k += turned ? 1 : 2) {
+        const int64_t other = k + 1 < count ? k + 1 : k;
+        const double *both[2] = {y + k * m, turned ? turned + k * m : y + other * m};
+        double *to[2] = {x + k * A->n, turned ? x + k * A->n + 1 : x + other * A->n};
+        simd->products(m, both, columns, sum);
+        for (int64_t u = 0; u < 2; u++)
+            for (int64_t v = 0; v < few; v++) to[u][list[v]] = sum[4 * u + v];
+    }
+}
+
+static csrec_status dense_adjoint_on(const csrec_operator *A, int64_t count, const bool *chosen,
+                                     const double *y, double *x) {
+    const int64_t parts = A->complex_x ? 2 : 1, m = A->m, n = A->n;
+    int64_t *list = malloc((size_t)n * sizeof *list), size = 0;
+    double *turned = parts == 2 ? malloc((size_t)(count * m) * sizeof *turned) : NULL;
+    const bool room = list && (turned || parts == 1);
+    for (int64_t j = 0; j < n && room; j += parts)
+        if (!chosen || chosen[j]) list[size++] = j;
+    for (int64_t i = 0; i < count * m && turned; i += 2) {
         turned[i] = y[i + 1];
         turned[i + 1] = -y[i];
     }
-    const int threads = csrec_threads_for(A->m * A->n >> 4, 0);
+    if (size * parts < n && room) memset(x, 0, (size_t)(count * n) * sizeof *x);
+    const int threads = csrec_threads_for(count * m * size >> 4, 0);
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t j = 0; j < A->n; j += 8) {
-        const double *columns[4], *both[2] = {y, turned};
-        double sum[8];
-        for (int64_t k = 0; k < 4; k++)
-            columns[k] = d->columns + (j + 2 * k < A->n ? j + 2 * k : j) * A->m;
-        simd->products(A->m, both, columns, sum);
-        for (int64_t k = 0; k < 4 && j + 2 * k < A->n; k++) {
-            x[j + 2 * k] = sum[k];
-            x[j + 2 * k + 1] = sum[4 + k];
-        }
-    }
+    for (int64_t g = 0; g < size; g += 4)
+        multiply_columns(A, count, list + g, size - g, y, turned, x);
+    free(list);
     free(turned);
-    return CSREC_OK;
+    return room ? CSREC_OK : CSREC_MEMORY;
 }
 
 static csrec_status dense_adjoint(const csrec_operator *A, const double *y, double *x) {
-    if (A->complex_x) return complex_adjoint(A, y, x);
+    if (A->complex_x) return dense_adjoint_on(A, 1, NULL, y, x);
     const csrec_dense *d = A->data;
     const csrec_dense_simd *simd = csrec_dense_simd_choose();
     const int threads = csrec_threads_for(A->m * A->n >> 4, 0);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t j = 0; j < A->n; j++) x[j] = simd->dot(A->m, d->columns + j * A->m, y);
-    return CSREC_OK;
-}
-
-static csrec_status dense_adjoint_on(const csrec_operator *A, const bool *chosen, const double *y,
-                                     double *x) {
-    const csrec_dense *d = A->data;
-    const csrec_dense_simd *simd = csrec_dense_simd_choose();
-    for (int64_t j = 0; j < A->n; j++)
-        x[j] = chosen[j] ? simd->dot(A->m, d->columns + j * A->m, y) : 0.0;
     return CSREC_OK;
 }
 

@@ -69,8 +69,9 @@ static csrec_status fill_grid(csrec_pool *pool, const csrec_operator_spec *spec,
  * step of frequency more along some axes, of 2^axes `parts`: each needs two of the signal's own
  * size, where the product and its adjoint need interpolation. */
 
-/* grid_j *= exp(-sign pi i sum j_a / n_a) of the axes of a part. */
-static void turn_part(const fourier *f, int part, double sign, double *grid) {
+/* to_j = from_j exp(-sign pi i sum j_a / n_a) of the axes of a part; `add`: to_j += that. */
+static void turn_part(const fourier *f, int part, double sign, bool add, const double *from,
+                      double *to) {
     const int last = f->shape.dims - 1;
     const int64_t width = f->shape.dim[last];
     const bool along = part >> last & 1;
@@ -80,14 +81,14 @@ static void turn_part(const fourier *f, int part, double sign, double *grid) {
         csrec_unravel_index(&f->shape, line * width, place);
         for (int a = 0; a < last; a++)
             if (part >> a & 1) turns += 0.5 * (double)place[a] / (double)f->shape.dim[a];
-        if (!along && turns == 0.0) continue;
         const double re = cos(TURN * turns), im = -sign * sin(TURN * turns);
         for (int64_t x = 0; x < width; x++) {
             const double *h = f->half + 2 * x, v = along ? sign * h[1] : 0.0;
             const double u = along ? h[0] : 1.0, c = re * u - im * v, s = re * v + im * u;
-            double *g = grid + 2 * (line * width + x), own = g[0];
-            g[0] = c * own - s * g[1];
-            g[1] = s * own + c * g[1];
+            const double *w = from + 2 * (line * width + x);
+            double *g = to + 2 * (line * width + x);
+            g[0] = (add ? g[0] : 0.0) + (c * w[0] - s * w[1]);
+            g[1] = (add ? g[1] : 0.0) + (s * w[0] + c * w[1]);
         }
     }
 }
@@ -299,20 +300,18 @@ static csrec_status fourier_adjoint(const csrec_operator *A, const double *y, do
     return failed ? CSREC_MEMORY : CSREC_OK;
 }
 
-/* sum = T s_c x. grid: room. */
-static csrec_status square_coil(const fourier *f, int64_t c, const double *x, double *grid,
-                                double *sum) {
+/* sum = T s_c x, the last of three grids in `room`. */
+static csrec_status square_coil(const fourier *f, int64_t c, const double *x, double *room) {
+    double *grid = room + 2 * f->entries, *sum = grid + 2 * f->entries;
     csrec_status status = CSREC_OK;
-    memset(sum, 0, 2 * (size_t)f->entries * sizeof *sum);
+    weigh(f, c, x, room);
     for (int part = 0; part < 1 << f->shape.dims && !status; part++) {
         const double *kernel = f->kernel + part * f->entries;
-        weigh(f, c, x, grid);
-        turn_part(f, part, 1.0, grid);
+        turn_part(f, part, 1.0, false, room, grid);
         status = csrec_fft_execute(f->fft, -1, grid);
         for (int64_t j = 0; j < 2 * f->entries; j++) grid[j] *= kernel[j / 2];
         if (!status) status = csrec_fft_execute(f->fft, 1, grid);
-        turn_part(f, part, -1.0, grid);
-        for (int64_t j = 0; j < 2 * f->entries; j++) sum[j] += grid[j];
+        turn_part(f, part, -1.0, part > 0, grid, sum);
     }
     return status;
 }
@@ -320,7 +319,7 @@ static csrec_status square_coil(const fourier *f, int64_t c, const double *x, do
 static csrec_status nufft_normal(const csrec_operator *A, const double *x, double *z) {
     const fourier *f = A->data;
     const int lanes = lanes_of(f);
-    const int64_t each = 4 * f->entries;
+    const int64_t each = 6 * f->entries;
     double *room = csrec_operator_borrow(A, f->kernel ? lanes * each : A->m);
     bool failed = !room;
     if (failed) return CSREC_MEMORY;
@@ -333,9 +332,8 @@ static csrec_status nufft_normal(const csrec_operator *A, const double *x, doubl
     for (int64_t c = 0; c < f->n_coils && !failed; c += lanes) {
         const int some = f->n_coils - c < lanes ? (int)(f->n_coils - c) : lanes;
 #pragma omp parallel for schedule(static) num_threads(some) reduction(|| : failed)
-        for (int t = 0; t < some; t++)
-            failed = square_coil(f, c + t, x, room + t * each, room + t * each + 2 * f->entries);
-        for (int t = 0; t < some; t++) add_weighed(f, c + t, room + t * each + 2 * f->entries, z);
+        for (int t = 0; t < some; t++) failed = square_coil(f, c + t, x, room + t * each);
+        for (int t = 0; t < some; t++) add_weighed(f, c + t, room + t * each + 4 * f->entries, z);
     }
     csrec_operator_give_back(A, room);
     return failed ? CSREC_MEMORY : CSREC_OK;

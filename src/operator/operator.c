@@ -217,6 +217,18 @@ csrec_status csrec_operator_forward(const csrec_operator *A, const double *x, do
     return A->type->forward(A, x, y);
 }
 
+csrec_status csrec_operator_adjoint_on(const csrec_operator *A, int64_t count, const bool *chosen,
+                                       const double *y, double *x) {
+    if (A->type->adjoint_on && (chosen || !A->state))
+        return A->type->adjoint_on(A, count, chosen, y, x);
+    csrec_status status = CSREC_OK;
+    for (int64_t k = 0; k < count && !status; k++)
+        status = A->type->adjoint(A, y + k * A->m, x + k * A->n);
+    for (int64_t i = 0; i < count * A->n && chosen && !status; i++)
+        if (!chosen[i % A->n]) x[i] = 0.0;
+    return status;
+}
+
 csrec_status csrec_operator_adjoint(const csrec_operator *A, const double *y, double *x) {
     return A->type->adjoint(A, y, x);
 }

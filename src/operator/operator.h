@@ -107,9 +107,10 @@ typedef struct csrec_operator_type {
     csrec_status (*adjoint)(const csrec_operator *A, const double *y, double *x); /* x = A^T y */
     /* z = A^T A x, another array, where it takes less than two products; else NULL. */
     csrec_status (*normal)(const csrec_operator *A, const double *x, double *z);
-    /* x = A^T y on the chosen columns [n], 0 elsewhere. Default: the whole product. */
-    csrec_status (*adjoint_on)(const csrec_operator *A, const bool *chosen, const double *y,
-                               double *x);
+    /* x [count][n] = A^T y of each y [count][m] on the chosen columns [n], 0 elsewhere; NULL: on
+     * all. Default: whole products. */
+    csrec_status (*adjoint_on)(const csrec_operator *A, int64_t count, const bool *chosen,
+                               const double *y, double *x);
     const csrec_atom_search *search; /* mp with structure; default: correlate, argmax, subtract */
     const csrec_atom_search *orthogonal; /* omp with structure: update fits all picked columns */
     /* Least squares on the chosen columns [n]: x (0 elsewhere) and r = y - A x. Default: CGLS. */
@@ -166,6 +167,10 @@ struct csrec_operator {
 
 /* A->data: `size` bytes of the pool, zeros. NULL: out of memory. */
 void *csrec_operator_data(csrec_operator *A, size_t size);
+
+/* The row's adjoint_on, or its default; whole products of a device are the device's. */
+csrec_status csrec_operator_adjoint_on(const csrec_operator *A, int64_t count, const bool *chosen,
+                                       const double *y, double *x);
 
 /* A factor's flags: what it is to the operator that is made of it. */
 void csrec_operator_inherit(csrec_operator *A, const csrec_operator *factor);

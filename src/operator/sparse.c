@@ -152,18 +152,19 @@ static csrec_status sparse_forward(const csrec_operator *A, const double *x, dou
     return CSREC_OK;
 }
 
-static csrec_status sparse_adjoint(const csrec_operator *A, const double *y, double *x) {
+static csrec_status sparse_adjoint_on(const csrec_operator *A, int64_t count, const bool *chosen,
+                                      const double *y, double *x) {
     const sparse *s = A->data;
-    const int threads = csrec_threads_for(s->first[A->n] >> 4, 0);
+    const int threads = csrec_threads_for(count * s->first[A->n] >> 4, 0);
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t j = 0; j < A->n; j++) x[j] = product(s, j, y);
+    for (int64_t j = 0; j < A->n; j++)
+        for (int64_t k = 0; k < count; k++)
+            x[k * A->n + j] = !chosen || chosen[j] ? product(s, j, y + k * A->m) : 0.0;
     return CSREC_OK;
 }
 
-static csrec_status sparse_adjoint_on(const csrec_operator *A, const bool *chosen, const double *y,
-                                      double *x) {
-    for (int64_t j = 0; j < A->n; j++) x[j] = chosen[j] ? product(A->data, j, y) : 0.0;
-    return CSREC_OK;
+static csrec_status sparse_adjoint(const csrec_operator *A, const double *y, double *x) {
+    return sparse_adjoint_on(A, 1, NULL, y, x);
 }
 
 static csrec_status sparse_column_norms(const csrec_operator *A, double *norms) {

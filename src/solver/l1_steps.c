@@ -294,13 +294,8 @@ static double precondition(const csrec_support *s, const double *v, double *p) {
 
 /* v = A^T q on F, 0 elsewhere. */
 static csrec_status adjoint_on_used(const csrec_support *s, const double *q, double *v) {
-    const csrec_operator *A = s->A;
-    if (A->type->adjoint_on)
-        return csrec_run_stops(s->run) ? CSREC_STOPPED : A->type->adjoint_on(A, s->chosen, q, v);
-    csrec_status status = csrec_support_adjoint(s, q, v);
-    for (int64_t j = 0; j < A->n && !status; j++)
-        if (!s->chosen[j]) v[j] = 0.0;
-    return status;
+    return csrec_run_stops(s->run) ? CSREC_STOPPED
+                                   : csrec_operator_adjoint_on(s->A, 1, s->chosen, q, v);
 }
 
 /* v = H p; s->q = A p. */

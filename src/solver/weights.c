@@ -42,10 +42,10 @@ static csrec_status weighted_adjoint(const csrec_operator *A, const double *y, d
     return status;
 }
 
-static csrec_status weighted_adjoint_on(const csrec_operator *A, const bool *chosen,
+static csrec_status weighted_adjoint_on(const csrec_operator *A, int64_t count, const bool *chosen,
                                         const double *y, double *x) {
-    csrec_status status = of(A)->base->type->adjoint_on(of(A)->base, chosen, y, x);
-    for (int64_t j = 0; j < A->n && !status; j++) x[j] /= of(A)->weight[j];
+    csrec_status status = of(A)->base->type->adjoint_on(of(A)->base, count, chosen, y, x);
+    for (int64_t i = 0; i < count * A->n && !status; i++) x[i] /= of(A)->weight[i % A->n];
     return status;
 }
 

@@ -18,7 +18,6 @@ const char *csrec_fft_library(void) {
 }
 
 csrec_status csrec_fft_create(const csrec_shape *shape, csrec_fft **fft) {
-    const unsigned flags = FFTW_ESTIMATE | FFTW_UNALIGNED;
     int n[CSREC_DIMS_MAX];
     int64_t entries;
     csrec_status status = csrec_shape_count(shape, &entries);
@@ -29,8 +28,8 @@ csrec_status csrec_fft_create(const csrec_shape *shape, csrec_fft **fft) {
     fftw_complex *room = malloc((size_t)entries * sizeof *room); /* whose values plans ignore */
     if (made && room) {
         pthread_mutex_lock(&planner);
-        made->forward = fftw_plan_dft(shape->dims, n, room, room, FFTW_FORWARD, flags);
-        made->backward = fftw_plan_dft(shape->dims, n, room, room, FFTW_BACKWARD, flags);
+        made->forward = fftw_plan_dft(shape->dims, n, room, room, FFTW_FORWARD, FFTW_ESTIMATE);
+        made->backward = fftw_plan_dft(shape->dims, n, room, room, FFTW_BACKWARD, FFTW_ESTIMATE);
         pthread_mutex_unlock(&planner);
     }
     free(room);

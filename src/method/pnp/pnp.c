@@ -351,7 +351,7 @@ static bool suits(const csrec_measurement *m) {
     return m->shape.dims == 2 && csrec_products_suits(m);
 }
 
-/* The start's share of the seconds of total variation at most. */
+/* The start's share of the seconds of total variation at most; of any frequencies it is all. */
 static const double START = 0.1;
 
 static csrec_need need_of(const csrec_task *task) {
@@ -374,8 +374,9 @@ static csrec_need need_of(const csrec_task *task) {
     if (task->options->seconds > 0.0) fitting = fmin(fitting, task->options->seconds);
     if (fits > 0.0) one.bytes += csrec_fit_bytes(pixels, 1.0);
     return (csrec_need){.bytes = fmax(one.bytes, first.bytes) + 6.0 * csrec_signal_bytes(task),
-                        .seconds = (groups ? 0.0 : CSREC_PRIOR_LOAD) + START * first.seconds +
-                                   fits_y + steps * each + fitting};
+                        .seconds = (groups ? 0.0 : CSREC_PRIOR_LOAD) +
+                                   (task->any ? 1.0 : START) * first.seconds + fits_y +
+                                   steps * each + fitting};
 }
 
 static bool device_faster(const csrec_task *task) {
