@@ -46,6 +46,7 @@ static void add_fold(csrec_estimator *e, const csrec_glance *g, const int64_t *o
                                                           (y - q) * (y - q), own * own, v};
         }
         e->noises += csrec_noise_at(e, i) * (double)m->channels;
+        e->nearer += g->nearer;
         e->hidden++;
     }
     for (int64_t at = 0; at < g->values / m->channels; at++) {
@@ -125,7 +126,9 @@ static void find_most(const csrec_estimator *e, const double squares[2], double 
     const double left = fmax(e->squares - e->noises, CSREC_LEAST_SIGNAL * e->squares) / n;
     const double better = e->unknown > 0.0 ? e->excess * e->differences / e->unknown : 0.0;
     const double spread = sqrt(fmax(e->fourths / n - left * left, 0.0) / n);
-    most[0] = fmax(left + better, CSREC_LEAST_EXPECTED * left) + sure * spread;
+    const double there = e->nearer / (double)e->hidden; /* of unknown entries, by those left out */
+    most[0] =
+        fmax(there * left + better, CSREC_LEAST_EXPECTED * there * left) + sure * there * spread;
     most[1] = squares[1] + sure * sqrt(2.0 / n) * e->residuals / n;
     if (e->hidden < CSREC_LEAST_LEFT_OUT) most[0] = most[1] = INFINITY;
 }

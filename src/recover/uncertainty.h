@@ -10,6 +10,7 @@ typedef struct csrec_glance {
     csrec_measurement m; /* the shown samples */
     int64_t values;      /* entries * channels */
     double *signal, *variance;
+    double nearer;  /* what squares are at most where there is no sample, by those left out */
     bool whole;     /* of all samples */
     bool told;      /* the variance is the method's own */
     uint8_t *state; /* [entries] of the following */
@@ -34,6 +35,7 @@ typedef struct csrec_estimator {
     const double *deviation;               /* [m->n * channels] */
     double noise;                          /* mean square of it */
     double squares, expected, noises;      /* sums at samples left out, */
+    double nearer;                         /* of glances, for each */
     double fourths;                        /* and of squares of what is not noise */
     double residuals, answers, surprise;   /* there, for sampled_square */
     double unknown, variance, differences; /* sums where there is no sample */
