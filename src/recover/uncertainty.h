@@ -62,3 +62,15 @@ csrec_status csrec_glance_run(const csrec_estimator *estimator, csrec_glance *gl
 
 /* The mean over channels of the squares of a sample's deviations. */
 double csrec_noise_at(const csrec_estimator *estimator, int64_t sample);
+
+/* Adds a fold's squares: at samples left out, and where there is none. */
+void csrec_squares_add(csrec_estimator *estimator, const csrec_glance *glance,
+                       const int64_t *origin);
+
+/* Factor of the expected variances. */
+double csrec_squares_factor(const csrec_estimator *estimator);
+
+/* Mean squared errors where there is no sample, and at samples; and what they are at most, with
+ * 95 % confidence. unknown: there are such entries. */
+void csrec_squares_tell(const csrec_estimator *estimator, bool unknown, double squares[2],
+                        double most[2]);
