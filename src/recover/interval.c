@@ -22,7 +22,7 @@ static const double IN_BOX = 64.0, SPARE = 4.0;
 static const double LEAST_DENSITY = 0.05;
 
 /* A squared error that is less than this share of the noise is not seen in it. */
-static const double LEAST_OF_NOISE = 0.01;
+static const double LEAST_OF_NOISE = 0.015;
 
 /* ------------------------------------------------------------------ expected squares */
 
@@ -193,7 +193,7 @@ static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *ris
     for (int64_t i = 0; i < n; i++)
         weigh_widths(&e->missed[i * step], csrec_rise_at(rise, e->missed[i * step].variance),
                      likely + i * WIDTHS);
-    for (int j = 0; j < WIDTHS; j++) part[j] = exp(-0.5 * pow((NARROWEST + j + 0.4) / 1.2, 2.0));
+    for (int j = 0; j < WIDTHS; j++) part[j] = exp(-0.5 * pow((NARROWEST + j + 0.4) / 1.4, 2.0));
     for (int round = 0; round < ROUNDS; round++) {
         double sum[WIDTHS] = {0.0};
         for (int64_t i = 0; i < n; i++) {

@@ -6,6 +6,10 @@
 #include "recover/interval.h"
 #include "recover/window.h"
 
+/* Deviations of the noise that a sample is from a recovery without it, where what that changes
+ * tells how the result follows noise (docs/notebook/uncertainty.md). */
+static const double CLEAR = 2.0;
+
 void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t *origin) {
     const csrec_measurement *m = e->m;
     for (int64_t i = 0; i < m->n; i++) {
@@ -19,8 +23,10 @@ void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t 
             e->squares += square;
             e->fourths += pow(square - own * own, 2.0);
             e->residuals += (y - q) * (y - q);
-            e->answers += y < p ? p - q : q - p;
-            e->surprise += fabs(y - p);
+            if (fabs(y - p) < CLEAR * own) { /* else an error of p, such as at an edge */
+                e->answers += y < p ? p - q : q - p;
+                e->surprise += fabs(y - p);
+            }
             e->expected += v;
             if (e->missed)
                 e->missed[e->n_missed++] = (csrec_missed){m->index[i] * m->channels + c, square,
