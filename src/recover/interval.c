@@ -265,25 +265,23 @@ csrec_status csrec_interval_fill(csrec_estimator *e, const csrec_glance *whole, 
     const double fall = whole->told ? 1.0 : csrec_left_out_fall(e->share);
     csrec_pool pool = {0};
     scores s;
-    csrec_rise rise = {.square = {scale}}, sampled;
+    csrec_rise rise = {.square = {scale}}, sampled = rise;
     const double least = DBL_MIN + 1e-6 * e->squares / (double)(e->n_missed + 1);
     const double in_noise = LEAST_OF_NOISE * e->noise;
     csrec_status status = CSREC_OK;
     if (e->noise > 0.0) status = csrec_rise_fit(e->n_missed, e->missed, in_noise, &rise, error);
     if (!status) status = find_scores(e, whole, &rise, least, &s, &pool, error);
-    if (!status) status = rise_at_samples(e, whole, in_noise, &sampled, error);
+    if (!status && e->noise > 0.0) status = rise_at_samples(e, whole, in_noise, &sampled, error);
     for (int64_t i = 0; i < whole->values && !status; i++) {
-        const double d = e->signal[i] - whole->signal[i], v = whole->variance[i];
-        const double cheap = fall * (csrec_rise_at(&rise, v) + least);
+        const double v = whole->variance[i];
         const int state = whole->state[i / C];
-        double square = state == CSREC_SHOWN
-                            ? csrec_rise_at(&sampled, v)
-                            : fmax(cheap + e->excess * d * d, CSREC_LEAST_EXPECTED * cheap);
-        square = fmax(square, in_noise);
-        half[i] = isnan(d)                      ? NAN
-                  : state == CSREC_KEPT         ? 0.0
-                  : isinf(s.at[s.class[i / C]]) ? INFINITY
-                                                : sqrt(s.at[s.class[i / C]] * square);
+        const double square = state == CSREC_SHOWN ? csrec_rise_at(&sampled, v)
+                                                   : fall * (csrec_rise_at(&rise, v) + least);
+        half[i] = isnan(e->signal[i]) || isnan(whole->signal[i]) ? NAN
+                  : state == CSREC_KEPT                          ? 0.0
+                  : isinf(s.at[s.class[i / C]])
+                      ? INFINITY
+                      : sqrt(s.at[s.class[i / C]] * fmax(square, in_noise));
         *unpromised += isinf(half[i]);
     }
     csrec_pool_clear(&pool);
