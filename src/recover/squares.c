@@ -111,4 +111,5 @@ void csrec_squares_tell(const csrec_estimator *e, bool unknown, double squares[2
     squares[0] = unknown ? unknown_square(e) : 0.0;
     squares[1] = sampled_square(e);
     find_most(e, squares, most);
+    if (!is_vague(e)) squares[0] = fmin(squares[0], most[0]); /* gross errors mislead a method */
 }
