@@ -28,6 +28,7 @@ void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t 
                 e->surprise += fabs(y - p);
             }
             e->expected += v;
+            e->deviations[0] += sqrt(v);
             if (e->missed)
                 e->missed[e->n_missed++] = (csrec_missed){m->index[i] * m->channels + c, square,
                                                           (y - q) * (y - q), own * own, v};
@@ -48,6 +49,7 @@ void csrec_squares_add(csrec_estimator *e, const csrec_glance *g, const int64_t 
             if (isnan(d)) continue; /* of a sequence's frames that stay unknown */
             e->unknown += 1.0;
             e->variance += g->variance[at * m->channels + c];
+            e->deviations[1] += sqrt(g->variance[at * m->channels + c]);
             e->differences += d * d;
         }
     }
@@ -70,11 +72,17 @@ double csrec_squares_factor(const csrec_estimator *e) {
 }
 
 /* Mean squared error of the result where there is no sample; NAN: no window had a sample to show.
- */
+ * That of samples left out, by the mean deviations that are expected here and there: the mean
+ * variances are those of a few values. */
 static double unknown_square(const csrec_estimator *e) {
     if (e->unknown == 0.0) return NAN;
+    const double n = (double)(e->hidden * e->m->channels);
     double cheap =
-        csrec_squares_factor(e) * csrec_left_out_fall(e->share) * e->variance / e->unknown;
+        csrec_left_out_fall(e->share) * csrec_squares_factor(e) * e->variance / e->unknown;
+    if (e->deviations[0] > 0.0 && e->hidden >= CSREC_LEAST_LEFT_OUT && !is_vague(e))
+        cheap = csrec_left_out_fall(e->share) * csrec_squares_factor(e) * (e->expected / n) *
+                (e->nearer / (double)e->hidden) * (e->deviations[1] / e->unknown) /
+                (e->deviations[0] / n);
     return fmax(cheap + e->excess * e->differences / e->unknown, CSREC_LEAST_EXPECTED * cheap);
 }
 

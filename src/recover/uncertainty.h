@@ -38,7 +38,8 @@ typedef struct csrec_estimator {
     double nearer;                         /* of glances, for each */
     double fourths;                        /* and of squares of what is not noise */
     double residuals, answers, surprise;   /* there, for sampled_square */
-    double unknown, variance, differences; /* sums where there is no sample */
+    double deviations[2];                  /* roots of what was expected: there, and where there */
+    double unknown, variance, differences; /* is no sample, of which these are sums */
     double shown, shown_variance;          /* and where one is shown */
     struct csrec_missed *missed;           /* [n_missed]; NULL: no intervals are asked for */
     int64_t n_missed;
