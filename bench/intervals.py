@@ -3,7 +3,9 @@
 """intervals.py - what csrecover's intervals hold: the share of values whose true one is in the
 interval of --interval 90 (of unknown ones, with noise of all), and how often the PSNR that it is
 sure of is true, and how far below the true one. Uniform samples of the pictures of uncertainty.py;
-patterns that are none on the first five. Needs NumPy and Pillow."""
+patterns that are none on the first five; slow presets on the middle of pictures (--crop). "guided"
+has a noisy guide that shows the picture in other shades, "frames" are five files of a picture that
+moves, of which the last is told. Needs NumPy and Pillow."""
 import json
 import subprocess
 import sys
@@ -20,7 +22,7 @@ from common import means
 
 RATES = (0.05, 0.10, 0.25, 0.50)
 SIGMAS = (0.0, 15.0)
-PATTERNS = ("uniform", "poisson", "placed", "clustered", "hole")
+FRAMES = 5
 PERCENT = 90
 
 
@@ -48,10 +50,10 @@ def poisson(shape, rate, rng):
     return mask
 
 
-def mask_of(pattern, picture, rate):
+def mask_of(pattern, picture, rate, seed=1):
     """placed: denser where the picture varies; clustered: by a density that has nothing to do with
     it; hole: uniform, but for an eighth of the picture."""
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     if pattern == "poisson":
         return poisson(picture.shape, rate, rng)
     if pattern == "placed":
@@ -68,17 +70,29 @@ def mask_of(pattern, picture, rate):
 
 
 def measure(tool, preset, picture, rate, sigma, pattern):
-    mask = mask_of(pattern, picture, rate)
-    y = picture[mask] + sigma * np.random.default_rng(2).standard_normal(mask.sum())
+    shots = FRAMES if pattern == "frames" else 1
     with tempfile.TemporaryDirectory() as folder:
-        scan, out, half = (str(Path(folder) / name) for name in ("s.npz", "o.npy", "u.npy"))
-        np.savez(scan, y=y, mask=mask, scale=[0.0, 255.0], **({"sigma": sigma} if sigma else {}))
-        done = subprocess.run([tool, scan, "-o", out, "-u", half, "--interval", str(PERCENT),
-                               "--quality", preset, "--json", "--backend", "cpu"],
-                              capture_output=True, text=True, check=True)
-        found, half = np.load(out).astype(float), np.load(half)
+        at = Path(folder)
+        for t in range(shots):
+            picture, mask = np.roll(picture, 2 * (t > 0), 1), mask_of(pattern, picture, rate, t + 1)
+            rng = np.random.default_rng(2 + t)
+            y = picture[mask] + sigma * rng.standard_normal(mask.sum())
+            np.savez(at / f"s{t}.npz", y=y, mask=mask, scale=[0.0, 255.0],
+                     **({"sigma": sigma} if sigma else {}))
+        more = ["--sequence"] if shots > 1 else []
+        if pattern == "guided":
+            np.save(at / "g.npy", np.sqrt(picture) + rng.standard_normal(picture.shape))
+            more = ["--guide", at / "g.npy"]
+        for name in ("x", "u"):
+            (at / name).mkdir()
+        done = subprocess.run(
+            [tool, *(at / f"s{t}.npz" for t in range(shots)), "-o", f"{at}/x/", "-u", f"{at}/u/",
+             "--format", "npy", "--interval", str(PERCENT), "--quality", preset, "--json",
+             "--backend", "cpu", *more], capture_output=True, text=True, check=True)
+        found, half = (np.load(at / name / f"s{shots - 1}.npy").astype(float) for name in ("x", "u"))
     asked = (np.ones_like(mask) if sigma else ~mask) & np.isfinite(half)
-    off, least = np.abs(found - picture), json.loads(done.stdout)["expected"]["psnr_least"]
+    off, told = np.abs(found - picture), json.loads(done.stdout)
+    least = told.get("files", [told])[-1]["expected"]["psnr_least"]
     psnr = float(20 * np.log10(255 / np.sqrt(np.mean(off ** 2))))
     return {"covered": float(np.mean((off <= half)[asked])), "half": float(np.median(half[asked])),
             "unpromised": float(np.mean(~np.isfinite(half))), "psnr": psnr, "least": least}
@@ -86,7 +100,8 @@ def measure(tool, preset, picture, rate, sigma, pattern):
 
 def summary(rows):
     """A row for each preset, pattern, rate and noise."""
-    keys = ("preset", "pattern", "rate", "sigma")
+    keys = ("preset", "pattern", "rate", "sigma", "size")
+    rows = [{"size": 256, **row} for row in rows]
     table = means(rows, keys, ("covered", "unpromised"))
     for row in table:
         own = [r for r in rows if all(r[key] == row[key] for key in keys)]
@@ -104,17 +119,20 @@ def main():
     arguments = common.arguments(
         __doc__, "intervals.json", images=None, presets=["fast", "balanced"], rates=[*RATES],
         patterns=["uniform"], pictures=[*pictures.FIVE, *net_kinds.ALL],
+        crop=(0, "so many of the middle rows and columns"),
         more=(False, "keep the rows that are in the file"))
     found, source = pictures.load(arguments.images, arguments.pictures)
     kept = arguments.more and Path(arguments.json).is_file()
     rows = json.loads(Path(arguments.json).read_text())["rows"] if kept else []
-    names = ("picture", "preset", "pattern", "rate", "sigma")
-    done = {tuple(row[name] for name in names) for row in rows}
-    for case in [(name, preset, pattern, rate, sigma) for preset in arguments.presets
+    names, size = ("picture", "preset", "pattern", "rate", "sigma", "size"), arguments.crop or 256
+    done = {tuple(row.get(name, 256) for name in names) for row in rows}
+    for case in [(name, preset, pattern, rate, sigma, size) for preset in arguments.presets
                  for pattern in arguments.patterns for name, _ in found
                  for rate in arguments.rates for sigma in SIGMAS]:
         if case not in done:
             picture = np.asarray(dict(found)[case[0]], np.float64)
+            edges = [slice((n - size) // 2, (n + size) // 2) for n in picture.shape]
+            picture = picture[tuple(edges)]
             rows.append(dict(zip(names, case)) | measure(
                 str(Path(arguments.build) / "csrecover"), case[1], picture, case[3], case[4], case[2]))
             print(*case, f"{rows[-1]['covered']:.3f}", file=sys.stderr, flush=True)

@@ -21,7 +21,7 @@ set -eu
 cd "$(dirname "$0")/.."
 . cmake/bootstrap.sh
 
-names='speed many parts pictures peers sidebyside presets noise uncertainty intervals rounds operators phase'
+names='speed many parts pictures peers sidebyside presets noise laws uncertainty intervals rounds operators phase'
 names="$names learn estimate silences smooth defaults renderer renderer_film web set11 brains"
 what=${1:-all}
 [ $# -eq 0 ] || shift

@@ -76,12 +76,12 @@ def intervals(data):
              f"{100 * m['covered_least']:.1f} to {100 * m['covered_most']:.1f} %",
              f"{100 * m['within']:.0f} %", f"{100 * m['unpromised']:.1f} %",
              f"{m['true']} of {m['bounds']}" if m["bounds"] else "",
-             f"{m['below']:.2f}" if m["bounds"] else "") for m in data["summary"]]
+             f"{m['below']:.2f}" if m["bounds"] else "", str(m["size"])) for m in data["summary"]]
     even = [m for m in data["summary"] if m["pattern"] == "uniform"]
     told, true, close = (sum(m[key] for m in even) for key in ("bounds", "true", "close"))
     return table(("preset", "pattern", "sampled", "sigma", "pictures", "covered", "single pictures",
-                  "88 to 92 %", "unpromised", "PSNR at least: true", "below, dB"), rows) + (
-        f"\n\nPictures of 256 x 256. Of {told} uniform cases the PSNR at least is true in {true}, and "
+                  "88 to 92 %", "unpromised", "PSNR at least: true", "below, dB", "size"), rows) + (
+        f"\n\nOf {told} uniform cases the PSNR at least is true in {true}, and "
         f"in {close} true and within 1.5 dB. {named(data['machine'])}.")
 
 
@@ -130,6 +130,30 @@ def outliers(data):
                   "dropped where all are good, at most"), rows) + (
         f"\n\nOf 1 % of the samples that are anything more than 80 from the truth, in the same run as "
         f"the noise. {named(data['machine'])}; bench/noise.py.")
+
+
+def laws(kind, level):
+    """Of one kind of noise: dB of each way, and of the last but for `exactly` how far off the
+    expected error is."""
+    def fill(data):
+        of = [m for m in data["summary"] if m["kind"] == kind]
+        ways = list(dict.fromkeys(m["way"] for m in of))
+        at = {(m["preset"], m["level"], m["rate"], m["way"]): m for m in of}
+        told = [way for way in ways if way != "exactly"][-1]
+        rows = [(preset, level(n), f"{100 * rate:.0f} %",
+                 *(f"{at[preset, n, rate, way]['psnr']:.2f}" for way in ways),
+                 f"{at[preset, n, rate, told]['off_db']:.1f}")
+                for preset, n, rate in sorted({key[:3] for key in at},
+                                              key=lambda key: (key[0] != "fast", *key[1:]))]
+        return table(("quality", "noise", "sampled", *(f"`{way}`" for way in ways),
+                      "expected error off, dB"), rows) + (
+            f"\n\nMean PSNR of five pictures, 256 x 256. {named(data['machine'])}; bench/laws.py.")
+    shown("laws", f"laws_{kind}")(fill)
+
+
+laws("counts", "peak {}".format)
+laws("rays", "{} rays".format)
+laws("salt", "{:.0%}".format)
 
 
 SMOOTH_PEERS = "scikit-image {scikit-image}, SciPy {scipy}, rasterio {rasterio}"

@@ -225,22 +225,27 @@ TEST(quantiles_have_their_rank) {
     }
 }
 
-/* Squares that are on a line, with noise of their own; and on one that no a, b >= 0 are. */
-TEST(lines_are_fitted) {
-    csrec_missed missed[50];
-    for (int sign = -1; sign < 2; sign++) {
-        const double unit = pow(10.0, 12.0 * check_uniform(&seed) - 6.0), b = 0.5 * sign;
-        for (int i = 0; i < 50; i++) {
-            const double v = unit * (1.0 + check_uniform(&seed));
+/* Squares that rise with the variance, those of classes that fall, and constants. */
+TEST(squares_rise_with_variances) {
+    csrec_missed missed[480];
+    csrec_rise rise;
+    for (int power = -1; power < 3; power++) {
+        const double unit = pow(10.0, 12.0 * check_uniform(&seed) - 6.0);
+        for (int i = 0; i < 480; i++) {
+            const double v = unit * (1.0 + (double)(i * 7 % 480) / 480.0);
             const double noise = unit * check_uniform(&seed);
-            missed[i] =
-                (csrec_missed){.variance = v, .noise = noise, .square = noise + 3.0 * unit + b * v};
+            const double square = noise + unit * pow(v / unit, power);
+            missed[i] = (csrec_missed){.variance = v, .noise = noise, .square = square};
         }
-        const csrec_line l = csrec_line_fit(50, missed);
-        assert_true(l.a >= 0.0 && l.b >= 0.0);
-        if (sign < 0) assert_true(l.b == 0.0 && l.a > 1.9 * unit && l.a < 2.6 * unit);
-        if (sign >= 0) assert_true(fabs(l.a - 3.0 * unit) < 1e-3 * unit && fabs(l.b - b) < 1e-3);
+        assert_well(csrec_rise_fit(480, missed, 0.0, &rise, &told));
+        for (double v = 1.05; v < 1.96; v += 0.01) {
+            const double due = power < 0 ? log(2.0) : pow(v, power);
+            const double off = csrec_rise_at(&rise, unit * v) / unit - due;
+            if (!(fabs(off) < 5e-3)) fail_msg("power %d, v %g: off by %g", power, v, off);
+        }
     }
+    assert_well(csrec_rise_fit(3, missed, 7.0 * missed[0].square, &rise, &told));
+    assert_true(rise.n == 3 && csrec_rise_at(&rise, 0.0) == 7.0 * missed[0].square);
 }
 
 static double covered(const scene *s, const uint8_t *sampled, bool at_samples) {

@@ -219,9 +219,20 @@ double csrec_law_back(const csrec_noise_law *law, double floor, double factor, d
     return law->gain * counts - law->base / law->gain;
 }
 
-double csrec_law_error(const csrec_noise_law *law, double floor, double y, double error) {
-    const double s = fmin(law->log * error, 0.7); /* larger ones are not normal */
+double csrec_law_error(const csrec_noise_law *law, double floor, bool sampled, double y,
+                       double error) {
+    const double own = law->log * error, s = fmin(own, 0.7); /* larger ones are not normal */
+    /* the noise is gamma of k, whose own^2 is about 1 / k + 1 / (2 k^2) */
+    if (law->log > 0.0 && sampled) return (y + floor) * sqrt(sqrt(1.0 + 2.0 * own * own) - 1.0);
     if (law->log > 0.0)
         return (y + floor) * sqrt(fmax(exp(2.0 * s * s) - 2.0 * exp(0.5 * s * s) + 1.0, 0.0));
     return error * sqrt(fmax(law->base + law->gain * y, 0.0) + 0.375 * law->gain * law->gain);
+}
+
+double csrec_law_half(const csrec_noise_law *law, double floor, double y, double half) {
+    if (law->log > 0.0) return (y + floor) * expm1(law->log * half);
+    const double u = csrec_law_into(law, floor, y);
+    return half > 0.0
+               ? csrec_law_back(law, floor, 1.0, u + half) - csrec_law_back(law, floor, 1.0, u)
+               : half;
 }

@@ -31,8 +31,13 @@ static inline bool csrec_law_is_on(const csrec_noise_law *law) {
 /* CSREC_ARGUMENT unless one of gain and log is above 0, and all are finite. */
 csrec_status csrec_law_check(const csrec_noise_law *law, csrec_error *error);
 
-/* A value y there, the unbiased way back, and the error of y that an error there makes, of a normal
- * one. floor: of a law with log; factor: of it, too, 1: back by exp. NAN stays. */
+/* A value y there, and the unbiased way back. floor: of a law with log; factor: of it, too, 1: back
+ * by exp. NAN stays. */
 double csrec_law_into(const csrec_noise_law *law, double floor, double y);
 double csrec_law_back(const csrec_noise_law *law, double floor, double factor, double u);
-double csrec_law_error(const csrec_noise_law *law, double floor, double y, double error);
+
+/* The error of y that an error there makes: a normal one, or of the noise of a sample. Half of an
+ * interval around y that holds what an interval there holds: its wider side. */
+double csrec_law_error(const csrec_noise_law *law, double floor, bool sampled, double y,
+                       double error);
+double csrec_law_half(const csrec_noise_law *law, double floor, double y, double half);

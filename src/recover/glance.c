@@ -16,7 +16,7 @@ enum { STREAM_HIDDEN = 1 << 21 };
 csrec_status csrec_glance_create(const csrec_measurement *m, const csrec_shape *window,
                                  csrec_glance *g, csrec_error *error) {
     int64_t entries = 0;
-    *g = (csrec_glance){.m = *m};
+    *g = (csrec_glance){.m = *m, .nearer = 1.0};
     csrec_shape_count(window, &entries);
     int64_t room = m->n < entries ? m->n : entries;
     g->values = entries * m->channels;
@@ -72,20 +72,29 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
     }
 }
 
-/* What is expected grows as the distance to the nearest sample that is shown, to the power 0.7
- * (docs/notebook/uncertainty.md): those left out of an even pattern are farther from others than
- * unknown entries are. */
-static csrec_status reach(csrec_glance *g, csrec_error *error) {
+/* Samples left out of an even pattern are farther from others than unknown entries are. For
+ * intervals what is expected grows as the distance to the nearest sample that is shown to the power
+ * 0.7, for bounds, to be sure, as d^0.4 (docs/notebook/uncertainty.md). */
+static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
     const int64_t C = g->m.channels, entries = g->values / C;
-    int64_t extent[3];
+    int64_t extent[3], n[4] = {0};
+    double far[4] = {0.0};
     if (g->m.shape.dims > 3) return CSREC_OK;
     csrec_extents(&g->m.shape, extent);
     uint32_t *squared = malloc((size_t)entries * sizeof *squared);
     for (int64_t i = 0; i < entries && squared; i++)
         squared[i] = g->state[i] == CSREC_KEPT || g->state[i] == CSREC_SHOWN ? 0 : CSREC_FAR;
     const csrec_status status = squared ? csrec_distance_squared(extent, squared) : CSREC_MEMORY;
-    for (int64_t i = 0; i < g->values && !status; i++)
-        g->variance[i] *= pow(fmax((double)squared[i / C], 1.0), 0.35);
+    for (int64_t i = 0; i < entries && !status; i++) {
+        const double d2 = fmax((double)squared[i], 1.0), scale = scaled ? pow(d2, 0.35) : 1.0;
+        for (int64_t c = 0; c < C; c++) g->variance[i * C + c] *= scale;
+        far[g->state[i]] += pow(d2, 0.2);
+        n[g->state[i]]++;
+    }
+    if (n[CSREC_UNKNOWN] && n[CSREC_LEFT_OUT])
+        g->nearer = fmin(far[CSREC_UNKNOWN] / (double)n[CSREC_UNKNOWN] /
+                             (far[CSREC_LEFT_OUT] / (double)n[CSREC_LEFT_OUT]),
+                         1.0);
     free(squared);
     return status ? csrec_fail(error, status, "out of memory for the distances") : CSREC_OK;
 }
@@ -101,5 +110,5 @@ csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
     if (e->missed && g->whole) seen.n -= (int64_t)(e->share * (double)seen.n);
     if (!status && !g->told)
         status = csrec_variance_guess(&seen, g->signal, g->noise, g->variance, error);
-    return !status && e->missed ? reach(g, error) : status;
+    return !status && (e->missed || !g->whole) ? reach(e->missed, g, error) : status;
 }

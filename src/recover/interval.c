@@ -2,7 +2,7 @@
 /* interval.c - intervals that hold a share of the errors, by split conformal prediction: a score is
  * an error at a sample left out by the error expected there, and the quantile of the scores times
  * the error expected elsewhere is half of an interval. Scores count by how many unknown entries
- * have samples as dense around them. */
+ * have samples as dense around them. Noise in the scores is told apart by a mixture. */
 #include "recover/interval.h"
 
 #include <float.h>
@@ -22,36 +22,48 @@ static const double IN_BOX = 64.0, SPARE = 4.0;
 static const double LEAST_DENSITY = 0.05;
 
 /* A squared error that is less than this share of the noise is not seen in it. */
-static const double LEAST_OF_NOISE = 0.01;
+static const double LEAST_OF_NOISE = 0.015;
 
 /* ------------------------------------------------------------------ expected squares */
 
-csrec_line csrec_line_fit(int64_t n, const csrec_missed *missed) {
-    double unit = DBL_MIN, sum = 0.0, squares = 0.0;
-    for (int64_t i = 0; i < n; i++) {
-        unit += missed[i].square / (double)n;
-        sum += missed[i].variance;
-        squares += missed[i].square - missed[i].noise;
+csrec_status csrec_rise_fit(int64_t n, const csrec_missed *missed, double least, csrec_rise *rise,
+                            csrec_error *error) {
+    enum { K = CSREC_RISE_MOST };
+    double upto[K + 1] = {0.0};
+    csrec_pool pool = {0};
+    double *v = CSREC_TAKE(&pool, v, n);
+    int64_t *place = CSREC_TAKE(&pool, place, n);
+    *rise = (csrec_rise){.n = 0};
+    for (int64_t i = 0; i < n && !pool.lacks; i++) v[i] = fmax(missed[i].variance, 0.0);
+    const bool sorted = !pool.lacks && !csrec_scores_sort(n, v, place);
+    for (int64_t k = 0; k < K && sorted; k++) {
+        const int64_t from = n * k / K, end = n * (k + 1) / K;
+        if (from == end) continue;
+        double sum = 0.0;
+        for (int64_t i = from; i < end; i++)
+            sum += (missed[place[i]].square - missed[place[i]].noise) / (double)(end - from);
+        rise->v[rise->n++] = v[place[(from + end) / 2]];
+        upto[rise->n] = upto[rise->n - 1] + sum;
     }
-    csrec_line l = {0.0, 0.0};
-    if (sum > 0.0) l.b = fmax(squares, CSREC_LEAST_SIGNAL * unit * (double)n) / sum;
-    for (int round = 0; round < 8; round++) {
-        double s = 0.0, x = 0.0, xx = 0.0, t = 0.0, xt = 0.0;
-        for (int64_t i = 0; i < n; i++) {
-            const double v = missed[i].variance / unit;
-            const double is = (missed[i].square - missed[i].noise) / unit;
-            const double sd = l.a / unit + l.b * v + fabs(missed[i].noise) / unit + 1e-6;
-            const double w = 1.0 / (sd * sd);
-            s += w, x += w * v, xx += w * v * v, t += w * is, xt += w * v * is;
+    for (int k = 0; k < rise->n; k++) {
+        rise->square[k] = least;
+        for (int i = 0; i <= k; i++) {
+            double low = INFINITY;
+            for (int j = k + 1; j <= rise->n; j++) low = fmin(low, (upto[j] - upto[i]) / (j - i));
+            rise->square[k] = fmax(rise->square[k], low);
         }
-        const double det = s * xx - x * x;
-        const bool flat = !(det > 1e-9 * s * xx);
-        double a = flat ? 1.0 : (t * xx - xt * x) / det, b = flat ? 0.0 : (s * xt - x * t) / det;
-        if (!(a > 0.0)) a = 0.0, b = xt / xx;
-        if (!(b > 0.0)) a = t / s, b = 0.0;
-        l = (csrec_line){unit * fmax(a, 0.0), b};
     }
-    return l;
+    csrec_pool_clear(&pool);
+    return sorted ? CSREC_OK : csrec_fail(error, CSREC_MEMORY, "out of memory");
+}
+
+double csrec_rise_at(const csrec_rise *rise, double v) {
+    const double *at = rise->v, *square = rise->square;
+    int k = 1;
+    if (!rise->n) return square[0] * v;
+    while (k < rise->n && at[k] <= v) k++;
+    if (k == rise->n || v <= at[k - 1]) return square[k - 1];
+    return square[k - 1] + (square[k] - square[k - 1]) * ((v - at[k - 1]) / (at[k] - at[k - 1]));
 }
 
 /* ------------------------------------------------------------------ weights */
@@ -150,11 +162,67 @@ static void weigh(const csrec_estimator *e, const csrec_glance *whole, scores *s
     }
 }
 
+/* ------------------------------------------------------------------ noise */
+
+/* Normal errors of variances 2^-7 to 2^6 times the expected. Rounds that end early, from variances
+ * around a half, keep the mixture smooth; measured: docs/notebook/uncertainty.md. */
+enum { WIDTHS = 14, NARROWEST = -7, ROUNDS = 30, ROWS_MOST = 65536 };
+
+/* How likely [WIDTHS] a square is by the mixture's parts, with its noise. */
+static void weigh_widths(const csrec_missed *one, double expected, double *likely) {
+    double most = -INFINITY;
+    const double widest = ldexp(expected, NARROWEST + WIDTHS - 1) + fmax(one->noise, 0.0);
+    for (int j = 0; j < WIDTHS; j++) {
+        const double variance = ldexp(expected, NARROWEST + j) + fmax(one->noise, 0.0);
+        likely[j] = -0.5 * (one->square / variance + log(variance / widest));
+        most = fmax(most, likely[j]);
+    }
+    for (int j = 0; j < WIDTHS; j++) likely[j] = exp(likely[j] - most);
+}
+
+/* The score that has `share` of the errors without noise below it: of the mixture that is likely by
+ * expectation maximisation (Kiefer and Wolfowitz 1956). */
+static csrec_status find_beneath(const csrec_estimator *e, const csrec_rise *rise,
+                                 const double *weight, double share, double *score,
+                                 csrec_error *error) {
+    const int64_t step = 1 + (e->n_missed - 1) / ROWS_MOST, n = (e->n_missed - 1) / step + 1;
+    double part[WIDTHS], low = -20.0, high = 20.0;
+    csrec_pool pool = {0};
+    double *likely = CSREC_TAKE(&pool, likely, n * WIDTHS);
+    if (pool.lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
+    for (int64_t i = 0; i < n; i++)
+        weigh_widths(&e->missed[i * step], csrec_rise_at(rise, e->missed[i * step].variance),
+                     likely + i * WIDTHS);
+    for (int j = 0; j < WIDTHS; j++) part[j] = exp(-0.5 * pow((NARROWEST + j + 0.4) / 1.4, 2.0));
+    for (int round = 0; round < ROUNDS; round++) {
+        double sum[WIDTHS] = {0.0};
+        for (int64_t i = 0; i < n; i++) {
+            double all = 0.0;
+            for (int j = 0; j < WIDTHS; j++) all += part[j] * likely[i * WIDTHS + j];
+            for (int j = 0; j < WIDTHS && all > 0.0; j++)
+                sum[j] += weight[i * step] * likely[i * WIDTHS + j] / all;
+        }
+        for (int j = 0; j < WIDTHS; j++) part[j] *= sum[j];
+    }
+    for (int round = 0; round < 60; round++) { /* of the score's logarithm */
+        double below = 0.0, all = 0.0;
+        for (int j = 0; j < WIDTHS; j++) {
+            below += part[j] * erf(sqrt(0.5 * exp2(0.5 * (low + high) - NARROWEST - j)));
+            all += part[j];
+        }
+        *(below < share * all ? &low : &high) = 0.5 * (low + high);
+    }
+    *score = exp2(low);
+    csrec_pool_clear(&pool);
+    return CSREC_OK;
+}
+
 /* ------------------------------------------------------------------ intervals */
 
 /* At noisy samples: those left out, with what is expected there with them. The noise that the
  * result follows is not in y - q (Stein 1981). */
-static csrec_line line_at_samples(csrec_estimator *e, const csrec_glance *whole) {
+static csrec_status rise_at_samples(csrec_estimator *e, const csrec_glance *whole, double least,
+                                    csrec_rise *rise, csrec_error *error) {
     const double h = e->surprise > 0.0 ? fmin(fmax(e->answers / e->surprise, 0.0), 1.0) : 0.0;
     for (int64_t i = 0; i < e->n_missed; i++) {
         csrec_missed *one = &e->missed[i];
@@ -162,11 +230,11 @@ static csrec_line line_at_samples(csrec_estimator *e, const csrec_glance *whole)
         one->noise *= 1.0 - 2.0 * h;
         one->variance = whole->variance[one->at];
     }
-    return csrec_line_fit(e->n_missed, e->missed);
+    return csrec_rise_fit(e->n_missed, e->missed, least, rise, error);
 }
 
 static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *whole,
-                                csrec_line line, double least, scores *s, csrec_pool *pool,
+                                const csrec_rise *rise, double least, scores *s, csrec_pool *pool,
                                 csrec_error *error) {
     s->n = e->n_missed;
     CSREC_TAKE(pool, s->score, s->n);
@@ -176,12 +244,17 @@ static csrec_status find_scores(const csrec_estimator *e, const csrec_glance *wh
     if (pool->lacks) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     for (int64_t i = 0; i < s->n; i++) {
         const csrec_missed *one = &e->missed[i];
-        s->score[i] = one->square / (line.a + line.b * one->variance + one->noise + least);
+        s->score[i] = one->square / (csrec_rise_at(rise, one->variance) + one->noise + least);
     }
     csrec_status status = classify(whole, s->class, error);
     if (!status && csrec_scores_sort(s->n, s->score, s->place))
         status = csrec_fail(error, CSREC_MEMORY, "out of memory");
     if (!status) weigh(e, whole, s);
+    double beneath = INFINITY;
+    if (!status && e->noise > 0.0 && s->n > 0)
+        status = find_beneath(e, rise, s->weight, e->interval / 100.0, &beneath, error);
+    for (int k = 0; k < CLASSES && isfinite(beneath); k++)
+        if (isfinite(s->at[k])) s->at[k] = beneath;
     return status;
 }
 
@@ -192,23 +265,23 @@ csrec_status csrec_interval_fill(csrec_estimator *e, const csrec_glance *whole, 
     const double fall = whole->told ? 1.0 : csrec_left_out_fall(e->share);
     csrec_pool pool = {0};
     scores s;
-    csrec_line line =
-        e->noise > 0.0 ? csrec_line_fit(e->n_missed, e->missed) : (csrec_line){0.0, scale};
+    csrec_rise rise = {.square = {scale}}, sampled = rise;
     const double least = DBL_MIN + 1e-6 * e->squares / (double)(e->n_missed + 1);
-    csrec_status status = find_scores(e, whole, line, least, &s, &pool, error);
-    const csrec_line sampled = status ? line : line_at_samples(e, whole);
+    const double in_noise = LEAST_OF_NOISE * e->noise;
+    csrec_status status = CSREC_OK;
+    if (e->noise > 0.0) status = csrec_rise_fit(e->n_missed, e->missed, in_noise, &rise, error);
+    if (!status) status = find_scores(e, whole, &rise, least, &s, &pool, error);
+    if (!status && e->noise > 0.0) status = rise_at_samples(e, whole, in_noise, &sampled, error);
     for (int64_t i = 0; i < whole->values && !status; i++) {
-        const double d = e->signal[i] - whole->signal[i], v = whole->variance[i];
-        const double cheap = fall * (line.a + line.b * v + least);
+        const double v = whole->variance[i];
         const int state = whole->state[i / C];
-        double square = state == CSREC_SHOWN
-                            ? sampled.a + sampled.b * v
-                            : fmax(cheap + e->excess * d * d, CSREC_LEAST_EXPECTED * cheap);
-        square = fmax(square, LEAST_OF_NOISE * e->noise);
-        half[i] = isnan(d)                      ? NAN
-                  : state == CSREC_KEPT         ? 0.0
-                  : isinf(s.at[s.class[i / C]]) ? INFINITY
-                                                : sqrt(s.at[s.class[i / C]] * square);
+        const double square = state == CSREC_SHOWN ? csrec_rise_at(&sampled, v)
+                                                   : fall * (csrec_rise_at(&rise, v) + least);
+        half[i] = isnan(e->signal[i]) || isnan(whole->signal[i]) ? NAN
+                  : state == CSREC_KEPT                          ? 0.0
+                  : isinf(s.at[s.class[i / C]])
+                      ? INFINITY
+                      : sqrt(s.at[s.class[i / C]] * fmax(square, in_noise));
         *unpromised += isinf(half[i]);
     }
     csrec_pool_clear(&pool);

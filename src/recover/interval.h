@@ -4,10 +4,13 @@
 
 #include "recover/uncertainty.h"
 
-/* Expected squared errors a + b v where a method expects v. */
-typedef struct csrec_line {
-    double a, b;
-} csrec_line;
+/* Expected squared errors that rise with the variance v that a method expects: squares [n] at v
+ * [n], between them linear; n 0: square[0] v. */
+enum { CSREC_RISE_MOST = 24 };
+typedef struct csrec_rise {
+    int n;
+    double v[CSREC_RISE_MOST], square[CSREC_RISE_MOST];
+} csrec_rise;
 
 /* A value of a sample that was left out: p is recovered without it, q with it. */
 typedef struct csrec_missed {
@@ -17,9 +20,11 @@ typedef struct csrec_missed {
     double variance;       /* the squared error that was expected of p */
 } csrec_missed;
 
-/* The line of squares without their noise over variances, by least squares weighted by the inverse
- * squares of what is expected with noise; a, b >= 0. */
-csrec_line csrec_line_fit(int64_t n, const csrec_missed *missed);
+/* Of squares without their noise: means of classes of as many samples, by their variances, that do
+ * not fall (isotonic regression) and are `least` at least. CSREC_MEMORY. */
+csrec_status csrec_rise_fit(int64_t n, const csrec_missed *missed, double least, csrec_rise *rise,
+                            csrec_error *error);
+double csrec_rise_at(const csrec_rise *rise, double v);
 
 /* half [whole->values] of the widths of intervals of so many percent (interval); whole: the
  * recovery from all samples; scale: of expected squares, without noise. unpromised: adds the values

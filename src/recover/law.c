@@ -120,7 +120,7 @@ csrec_status csrec_law_plan(const csrec_measurement *m, const csrec_recover_opti
 csrec_status csrec_law_promise(const csrec_measurement *m, const csrec_recover_options *o,
                                const double *signal, double *uncertainty, csrec_promise *promise,
                                csrec_error *error) {
-    const int64_t values = csrec_measurement_signal_values(m);
+    const int64_t values = csrec_measurement_signal_values(m), C = m->channels;
     double squares = 0.0, n = 0.0, *there, *map;
     changed c;
     csrec_status status = begin(m, o, false, true, &c, error);
@@ -133,13 +133,19 @@ csrec_status csrec_law_promise(const csrec_measurement *m, const csrec_recover_o
     for (int64_t i = 0; i < values && !status; i++) there[i] += o->law.log > 0.0 ? bias : 0.0;
     if (!status) status = csrec_uncertainty_promise(&c.m, &c.options, there, map, promise, error);
     for (int64_t i = 0; i < values && !status; i++) {
-        const double own = csrec_law_error(c.law, c.floor, signal[i], map[i]);
-        if (uncertainty) uncertainty[i] = own;
-        if (isnan(own)) continue;
-        /* of intervals, that of equal errors */
-        squares += pow(
-            o->interval > 0.0 ? csrec_law_error(c.law, c.floor, signal[i], promise->error) : own,
-            2.0);
+        if (uncertainty && o->interval > 0.0)
+            uncertainty[i] = csrec_law_half(c.law, c.floor, signal[i], map[i]);
+        if (o->interval > 0.0) map[i] = promise->error; /* then of equal errors */
+        there[i] = csrec_law_error(c.law, c.floor, false, signal[i], map[i]);
+    }
+    for (int64_t i = 0; i < m->n * C && !status; i++) {
+        const int64_t at = m->index[i / C] * C + i % C;
+        there[at] = csrec_law_error(c.law, c.floor, true, signal[at], map[at]);
+    }
+    for (int64_t i = 0; i < values && !status; i++) {
+        if (uncertainty && o->interval == 0.0) uncertainty[i] = there[i];
+        if (isnan(there[i])) continue;
+        squares += there[i] * there[i];
         n++;
     }
     if (!status && n > 0.0) {

@@ -10,7 +10,6 @@
 #include "measurement/channels.h"
 #include "measurement/each.h"
 #include "measurement/law.h"
-#include "measurement/left_out.h"
 #include "measurement/measurement.h"
 #include "recover/interval.h"
 #include "recover/window.h"
@@ -22,49 +21,6 @@ enum { FOLDS = 4, INTERVAL_FOLDS = 10 };
  * errors decide, so that fewer than 1,000 scatter (docs/notebook/uncertainty.md). */
 static const double HIDDEN_LEAST = 0.1, HIDDEN_MOST = 0.25, HIDDEN_ENOUGH = 1000.0;
 
-/* ------------------------------------------------------------------ sums */
-
-/* Adds the fold's squares: at samples left out, and where there is none. */
-static void add_fold(csrec_estimator *e, const csrec_glance *g, const int64_t *origin) {
-    const csrec_measurement *m = e->m;
-    for (int64_t i = 0; i < m->n; i++) {
-        int64_t at = csrec_window_from_whole(&m->shape, &g->m.shape, origin, m->index[i]);
-        if (at < 0 || g->state[at] != CSREC_LEFT_OUT) continue;
-        for (int64_t c = 0; c < m->channels; c++) {
-            double p = g->signal[at * m->channels + c], y = m->y[i * m->channels + c];
-            double q = e->signal[m->index[i] * m->channels + c];
-            const double own = e->deviation[i * m->channels + c];
-            const double square = (y - p) * (y - p), v = g->variance[at * m->channels + c];
-            e->squares += square;
-            e->fourths += pow(square - own * own, 2.0);
-            e->residuals += (y - q) * (y - q);
-            e->answers += y < p ? p - q : q - p;
-            e->surprise += fabs(y - p);
-            e->expected += v;
-            if (e->missed)
-                e->missed[e->n_missed++] = (csrec_missed){m->index[i] * m->channels + c, square,
-                                                          (y - q) * (y - q), own * own, v};
-        }
-        e->noises += csrec_noise_at(e, i) * (double)m->channels;
-        e->hidden++;
-    }
-    for (int64_t at = 0; at < g->values / m->channels; at++) {
-        for (int64_t c = 0; c < m->channels && g->state[at] == CSREC_SHOWN; c++) {
-            e->shown += 1.0;
-            e->shown_variance += g->variance[at * m->channels + c];
-        }
-        if (g->state[at] != CSREC_UNKNOWN) continue;
-        int64_t whole = csrec_window_to_whole(&m->shape, &g->m.shape, origin, at);
-        for (int64_t c = 0; c < m->channels; c++) {
-            double d = e->signal[whole * m->channels + c] - g->signal[at * m->channels + c];
-            if (isnan(d)) continue; /* of a sequence's frames that stay unknown */
-            e->unknown += 1.0;
-            e->variance += g->variance[at * m->channels + c];
-            e->differences += d * d;
-        }
-    }
-}
-
 static csrec_status run_fold(csrec_estimator *e, int fold, csrec_error *error) {
     const csrec_shape window = csrec_window_of(&e->m->shape);
     int64_t origin[CSREC_DIMS_MAX];
@@ -74,60 +30,10 @@ static csrec_status run_fold(csrec_estimator *e, int fold, csrec_error *error) {
     if (!status) csrec_glance_show(e, origin, fold, &g);
     if (!status && g.m.n > 0) {
         status = csrec_glance_run(e, &g, NULL, error);
-        if (!status) add_fold(e, &g, origin);
+        if (!status) csrec_squares_add(e, &g, origin);
     }
     csrec_glance_clear(&g);
     return status;
-}
-
-/* Whether the noise is that of light, as rays tell: guessed, or by few of them. */
-static bool is_vague(const csrec_estimator *e) {
-    return e->m->rays && e->m->sigma == 0.0;
-}
-
-/* Factor of the expected variances. The noise of light may leave little to see of
- * the errors: then what was expected counts, as far as the deviation of the factor, of the fourths,
- * is above what it usually misses. */
-static double factor(const csrec_estimator *e) {
-    static const double usual = 0.2;
-    const double found = csrec_left_out_factor(e->hidden, e->squares, e->noises, e->expected);
-    const double variance = e->fourths / (e->expected * e->expected);
-    if (!is_vague(e) || !(e->expected > 0.0)) return found;
-    return 1.0 + (found - 1.0) * usual * usual / (usual * usual + variance);
-}
-
-/* Mean squared error of the result where there is no sample; NAN: no window had a sample to show.
- */
-static double unknown_square(const csrec_estimator *e) {
-    if (e->unknown == 0.0) return NAN;
-    double cheap = factor(e) * csrec_left_out_fall(e->share) * e->variance / e->unknown;
-    return fmax(cheap + e->excess * e->differences / e->unknown, CSREC_LEAST_EXPECTED * cheap);
-}
-
-/* Mean squared error of the result q at noisy samples. The noise is in y, and in q by the share h
- * of y that q follows, so (y - q)^2 is (1 - 2 h) noise and the error (Stein's estimate; h by what a
- * sample changes that was left out before). Of rays it is not known well enough for that. */
-static double sampled_square(const csrec_estimator *e) {
-    double noise = e->noise, n = (double)(e->hidden * e->m->channels);
-    if (noise == 0.0) return 0.0;
-    if (is_vague(e) && e->shown > 0.0) return factor(e) * e->shown_variance / e->shown;
-    if (e->hidden < CSREC_LEAST_LEFT_OUT || !(e->surprise > 0.0)) return noise;
-    noise = e->noises / n;
-    double h = fmin(fmax(e->answers / e->surprise, 0.0), 1.0);
-    return fmax(e->residuals / n - (1.0 - 2.0 * h) * noise, CSREC_LEAST_SIGNAL * noise);
-}
-
-/* What squares are at most, with 95 % confidence: where there is no sample by the mean of those
- * left out as it is, of the cheap recovery from fewer samples; and at samples. */
-static void find_most(const csrec_estimator *e, const double squares[2], double most[2]) {
-    static const double sure = 1.6448536269514722;
-    const double n = (double)(e->hidden * e->m->channels);
-    const double left = fmax(e->squares - e->noises, CSREC_LEAST_SIGNAL * e->squares) / n;
-    const double better = e->unknown > 0.0 ? e->excess * e->differences / e->unknown : 0.0;
-    const double spread = sqrt(fmax(e->fourths / n - left * left, 0.0) / n);
-    most[0] = fmax(left + better, CSREC_LEAST_EXPECTED * left) + sure * spread;
-    most[1] = squares[1] + sure * sqrt(2.0 / n) * e->residuals / n;
-    if (e->hidden < CSREC_LEAST_LEFT_OUT) most[0] = most[1] = INFINITY;
 }
 
 /* ------------------------------------------------------------------ the map */
@@ -145,7 +51,7 @@ static csrec_status glance_whole(const csrec_estimator *e, csrec_glance *g,
 /* squares: means where there is no sample, and at samples. */
 static void fill_errors(const csrec_estimator *e, const csrec_glance *g, const double squares[2],
                         double *map) {
-    double k = factor(e), sum[2] = {0.0, 0.0}, count[2] = {0.0, 0.0}, scale[2];
+    double k = csrec_squares_factor(e), sum[2] = {0.0, 0.0}, count[2] = {0.0, 0.0}, scale[2];
     for (int64_t i = 0; i < g->values; i++) {
         double d = e->signal[i] - g->signal[i], cheap = k * g->variance[i];
         const int state = g->state[i / g->m.channels], sampled = state != CSREC_UNKNOWN;
@@ -170,7 +76,7 @@ static csrec_status fill_map(csrec_estimator *e, const double squares[2], double
     csrec_glance g;
     csrec_status status = glance_whole(e, &g, NULL, error);
     if (!status && e->missed)
-        status = csrec_interval_fill(e, &g, factor(e), map, unpromised, error);
+        status = csrec_interval_fill(e, &g, csrec_squares_factor(e), map, unpromised, error);
     else if (!status)
         fill_errors(e, &g, squares, map);
     csrec_glance_clear(&g);
@@ -272,6 +178,16 @@ static csrec_status find_noise(csrec_estimator *e, csrec_measurement *m, csrec_p
     return status;
 }
 
+/* alike: the samples that the estimator takes (make_alike). */
+static csrec_status begin(csrec_estimator *e, const csrec_recover_options *options,
+                          const csrec_measurement *part, csrec_measurement *alike, csrec_pool *pool,
+                          double **unit, csrec_error *error) {
+    csrec_status status = make_alike(part, pool, alike, unit, error);
+    e->m = alike;
+    if (!status) status = find_noise(e, alike, pool, error);
+    return status ? status : prepare(e, options, error);
+}
+
 /* Leaves out some samples after others; rows are kept of them for intervals. */
 static csrec_status run_folds(csrec_estimator *e, csrec_pool *pool, csrec_error *error) {
     const int folds = e->interval > 0.0 ? INTERVAL_FOLDS : FOLDS;
@@ -294,20 +210,16 @@ static csrec_status expect_group(void *context, const csrec_groups *groups, int6
     double *signal = CSREC_TAKE(&pool, signal, values), *map = NULL, *unit;
     const int64_t C = part->channels;
     csrec_measurement alike;
-    csrec_estimator e = {.m = &alike, .signal = signal};
+    csrec_estimator e = {.signal = signal};
     if (j->map) CSREC_TAKE(&pool, map, values);
-    csrec_status status = make_alike(part, &pool, &alike, &unit, error);
+    csrec_status status = begin(&e, j->options, part, &alike, &pool, &unit, error);
     (void)sample;
-    if (!status) {
+    if (!status)
         csrec_groups_copy(groups, k, j->entries, signal, true, (double *)(uintptr_t)j->signal);
-        for (int64_t i = 0; i < values; i++) signal[i] /= unit[i % C];
-        status = find_noise(&e, &alike, &pool, error);
-    }
-    if (!status) status = prepare(&e, j->options, error);
+    for (int64_t i = 0; i < values && !status; i++) signal[i] /= unit[i % C];
     if (!status) status = run_folds(&e, &pool, error);
-    double share = (double)part->n / (double)j->entries, most[2];
-    double squares[2] = {share < 1.0 ? unknown_square(&e) : 0.0, sampled_square(&e)};
-    find_most(&e, squares, most);
+    double share = (double)part->n / (double)j->entries, squares[2], most[2];
+    csrec_squares_tell(&e, share < 1.0, squares, most);
     for (int64_t c = 0; c < C && !status; c++) {
         const double each = (double)j->entries * unit[c] * unit[c];
         j->squares += each * ((1.0 - share) * squares[0] + share * squares[1]);
@@ -385,12 +297,10 @@ static csrec_status add_density(void *context, const csrec_groups *groups, int64
     csrec_measurement alike;
     csrec_pool pool = {0};
     double *unit;
-    csrec_estimator e = {.m = &alike};
+    csrec_estimator e = {.signal = NULL};
     csrec_glance g = {0};
     (void)groups, (void)k, (void)sample;
-    csrec_status status = make_alike(part, &pool, &alike, &unit, error);
-    if (!status) status = find_noise(&e, &alike, &pool, error);
-    if (!status) status = prepare(&e, j->options, error);
+    csrec_status status = begin(&e, j->options, part, &alike, &pool, &unit, error);
     const bool both = !status && j->result && is_recovery(&e, j->all, part);
     if (!status && (both || j->wanted & CSREC_MAKES_DENSITY)) {
         status = glance_whole(&e, &g, j->report, error);

@@ -10,6 +10,7 @@ typedef struct csrec_glance {
     csrec_measurement m; /* the shown samples */
     int64_t values;      /* entries * channels */
     double *signal, *variance;
+    double nearer;  /* what squares are at most where there is no sample, by those left out */
     bool whole;     /* of all samples */
     bool told;      /* the variance is the method's own */
     uint8_t *state; /* [entries] of the following */
@@ -34,9 +35,11 @@ typedef struct csrec_estimator {
     const double *deviation;               /* [m->n * channels] */
     double noise;                          /* mean square of it */
     double squares, expected, noises;      /* sums at samples left out, */
+    double nearer;                         /* of glances, for each */
     double fourths;                        /* and of squares of what is not noise */
     double residuals, answers, surprise;   /* there, for sampled_square */
-    double unknown, variance, differences; /* sums where there is no sample */
+    double deviations[2];                  /* roots of what was expected: there, and where there */
+    double unknown, variance, differences; /* is no sample, of which these are sums */
     double shown, shown_variance;          /* and where one is shown */
     struct csrec_missed *missed;           /* [n_missed]; NULL: no intervals are asked for */
     int64_t n_missed;
@@ -60,3 +63,15 @@ csrec_status csrec_glance_run(const csrec_estimator *estimator, csrec_glance *gl
 
 /* The mean over channels of the squares of a sample's deviations. */
 double csrec_noise_at(const csrec_estimator *estimator, int64_t sample);
+
+/* Adds a fold's squares: at samples left out, and where there is none. */
+void csrec_squares_add(csrec_estimator *estimator, const csrec_glance *glance,
+                       const int64_t *origin);
+
+/* Factor of the expected variances. */
+double csrec_squares_factor(const csrec_estimator *estimator);
+
+/* Mean squared errors where there is no sample, and at samples; and what they are at most, with
+ * 95 % confidence. unknown: there are such entries. */
+void csrec_squares_tell(const csrec_estimator *estimator, bool unknown, double squares[2],
+                        double most[2]);
