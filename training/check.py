@@ -22,7 +22,6 @@ RATES = (0.10, 0.25)
 def bench_pictures():
     """The five and those of other kinds, [(name, picture)] of each set."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
-    sys.modules.pop("pictures", None)  # that of this folder has the same name
     import net_kinds
     import pictures
     return {"five": pictures.load(None, pictures.FIVE)[0],

@@ -11,7 +11,6 @@ import torch
 
 import network
 import pictures
-import places
 import sampling
 import scenes
 from draws import Draws
@@ -177,40 +176,3 @@ class DenoiseData(Data):
         sigma = torch.tensor([float(s) for s in self.sorts], device=self.device)
         sigma = sigma.repeat_interleave(count // 3)[:, None, None, None]
         return Batch(picture, torch.ones_like(picture[:, :1]), sigma, d.normal(*picture.shape))
-
-
-class PlacedData(Data):
-    """A share of the samples is measured in rounds, where `prior` expects errors."""
-    sorts = ("even", "placed")
-
-    def __init__(self, device, prior, share, **settings):
-        super().__init__(device, **settings)
-        self.prior, self.share = prior.to(device).eval(), share
-
-    def samples(self, d, picture):
-        n, size = len(picture), self.size
-        known, sigma = sampling.block(d, n, size, self.ranks)
-        noise, order = d.normal(*picture.shape), torch.argsort(d.uniform(n))
-        placed = order[:round(self.share * n)]
-        quiet = torch.where(d.chance(0.8, n), 0.0, 40 * d.uniform(n))[:, None, None, None]
-        for part in placed.split(128):
-            sigma[part] = quiet[part]
-            total = d.scale(0.02, 0.5, len(part), 1, 1, 1) * size ** 2
-            known[part] = places.measured(
-                d, self.prior, picture[part] + sigma[part] * noise[part], sigma[part], self.ranks,
-                total, d.one((1, 2, 2, 3, 4)), d.between(0.15, 0.5, len(part), 1, 1, 1))
-        return Batch(picture, known, sigma, noise)
-
-    def kept_aside(self, count=64):
-        """Also the same pictures at the same shares, placed in three rounds."""
-        d = Draws(self.device, self.seed, KEPT_ASIDE)
-        picture = self.pictures(d, count)
-        share = 0.1 + 0.15 * (torch.arange(count, device=self.device) % 2)[:, None, None, None]
-        even = (d.uniform(count, 1, self.size, self.size) < share).float()
-        even[:, :, 0, 0] = 1
-        zero = 0 * share
-        placed = places.measured(d, self.prior, picture, zero, self.ranks, share * self.size ** 2, 2,
-                                 1 / 3, 0)
-        picture = picture.repeat(2, 1, 1, 1)
-        return Batch(picture, torch.cat([even, placed]), zero.repeat(2, 1, 1, 1),
-                     torch.zeros_like(picture))

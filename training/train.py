@@ -21,7 +21,7 @@ import torch.distributed as dist
 
 import network
 from beside import BesideData
-from data import Ahead, Data, DenoiseData, PlacedData
+from data import Ahead, Data, DenoiseData
 from own import OwnData
 from rays import RenderedData
 from starts import Fault, made, started
@@ -263,7 +263,6 @@ def train(t, stop):
     data = (RenderedData(t.device, **settings) if o.renderings else
             BesideData(t.device, *o.beside, **settings) if any(o.beside) else
             OwnData(t.device, o.pictures, channels=o.channels, **settings) if o.pictures else
-            PlacedData(t.device, network.read(o.start)[0], o.placed, **settings) if o.placed else
             (DenoiseData if o.denoise else Data)(t.device, channels=o.channels, **settings))
     with torch.no_grad():
         record = Record(t, data)
@@ -316,8 +315,6 @@ def parsed(arguments=None):
     add("--renderings", action="store_true", help="for radiance of few rays, noisy and sparse, "
         "with albedo, normals and depth")
     add("--denoise", action="store_true", help="whole pictures with white noise alone")
-    add("--placed", type=float, default=0, metavar="SHARE", help="of the samples that are measured in "
-        "rounds, where the model of --from expects errors")
     add("--pictures", nargs="+", metavar="FILE.npy", help="parts of these, [H, W] or [H, W, 3], in place "
         "of synthetic ones; with --from a prior is adapted to them")
     add("--width", help="channels of the largest size, 32, with twice as many at each smaller one; or of "
@@ -361,10 +358,6 @@ def parsed(arguments=None):
     if o.pictures and (any(o.beside) or o.renderings or o.denoise):
         raise Fault("--pictures: for a single picture's samples alone; omit --frames, --guides, "
                     "--renderings and --denoise")
-    if not 0 <= o.placed <= 1 or (o.placed and not o.start):
-        raise Fault(f"--placed {o.placed}: must be 0 to 1, and needs --from")
-    if o.placed and (any(o.beside) or o.renderings or o.denoise or o.pictures or o.channels > 1):
-        raise Fault("--placed: for gray pictures alone")
     if o.patch % 8:
         raise Fault(f"--patch {o.patch}: must be a multiple of 8")
     if not 0 < o.rate <= 1 or not 0 <= o.average < 1 or (not o.steps and not o.minutes > 0):
