@@ -132,16 +132,17 @@ static void save_lines(const char *name, const char *header, int n, const line *
 }
 
 TEST(lines_of_ismrmrd) {
-    float data[4][2 * X * COILS];
-    line good[4], bad[4];
+    float data[4][2 * X * COILS], zeros[2 * X * COILS] = {0};
+    line good[6], bad[4];
     for (int i = 0; i < 8 * X * COILS; i++)
         data[i / (2 * X * COILS)][i % (2 * X * COILS)] = (float)check_normal(&seed);
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 6; k++)
         good[k] = (line){.samples = X,
                          .channels = COILS,
                          .idx = {(uint16_t)(k % 3)},
-                         .data = {2 * X * COILS, data[k]}}; /* lines 0 1 2 0 */
-    save_lines("m.h5", xml, 4, good);
+                         .data = {2 * X * COILS, k < 4 ? data[k] : zeros}}; /* lines 0 1 2 0 1 2 */
+    good[5].idx[0] = 3;
+    save_lines("m.h5", xml, 6, good); /* zeros neither count in the means nor as measured */
     CLEARED(csrec_measurement) m = accept("m.h5", -1);
     assert_int_equal(m.n, 3 * X);
     for (int64_t i = 0; i < 2 * m.n * COILS; i++) {

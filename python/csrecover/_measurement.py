@@ -476,6 +476,8 @@ def write(path: str | os.PathLike[str], measurement: Measurement, *,
     >>> csrecover.read("scan.npz").shape
     (64, 64)
     """
+    if not os.fsdecode(path).lower().endswith(".npz"):
+        raise ArgumentError(f"{os.fsdecode(path)}: a measurement is written as .npz; name it so")
     made, keep = to_c(measurement)
     error = new_error()
     check(lib.csrec_measurement_check(made, b"measurement", error), error)

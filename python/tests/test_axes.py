@@ -47,6 +47,10 @@ def test_channels_first(tool, tmp_path, colours):
     known = np.isfinite(colours[0])
     assert read.shape == (30, 40)
     np.testing.assert_array_equal(read.y, colours[:, known].T)
+    np.save(tmp_path / "big.npy", np.ones((3, 600, 700)))  # 10 MB
+    for words, told in (((), "moveaxis"), (("--quiet",), "")):
+        done = run(tool, tmp_path / "big.npy", "--channels-first", "-o", tmp_path / "o.npy", "--memory", 9, *words)
+        assert done.returncode == 1 and told in done.stderr and ("moveaxis" in done.stderr) == bool(told)
     h5py = pytest.importorskip("h5py")
     with h5py.File(tmp_path / "c.h5", "w") as file:
         file["sea"] = colours

@@ -104,6 +104,15 @@ def test_a_file_of_bart_is_recovered(rng, tool, tmp_path):
         warnings.simplefilter("ignore")
         scan = cs.read(tmp_path / "k.cfl", mask=tmp_path / "pattern.cfl", coils="none")
     np.testing.assert_array_equal(scan.y, (kspace + noise).astype(np.complex64)[:, known].T)
+    np.save(tmp_path / "C.npy", np.diag([-1.0, 1, 1, 1]))  # Hermitian, and no covariance
+    with pytest.raises(cs.DataError, match="eigenvalue is not above 0"):
+        cs.read(tmp_path / "k.cfl", noise=tmp_path / "C.npy", coils="none")
+    for plain, doubted in ((kspace, True), (kspace[0], True), (image * maps[0], False), (maps, False)):
+        np.save(tmp_path / "plain.npy", plain)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            cs.read(tmp_path / "plain.npy")
+        assert ("operator fourier" in str([w.message for w in told])) == doubted
 
 
 def test_noise_of_coils_in_a_file(rng, tmp_path):

@@ -238,6 +238,8 @@ def test_rows_of_any_length_are_as_good(rng):
 
 
 def test_files_and_numpy(rng, tmp_path):
+    with pytest.raises(cs.ArgumentError, match=r"scan.png: .*\.npz"):
+        cs.write(tmp_path / "scan.png", next(iter(scans(rng))))
     for scan in scans(rng):
         path = tmp_path / "scan.npz"
         cs.write(path, scan)

@@ -181,7 +181,7 @@ static bool is_hermitian(int64_t n, const double *C) {
     bool is = true;
     for (int64_t i = 0; i < n * n && is; i++) {
         const double *a = C + 2 * i, *b = C + 2 * (i % n * n + i / n);
-        const double close = 1e-5 * (C[2 * (i / n) * (n + 1)] + C[2 * (i % n) * (n + 1)]);
+        const double close = 1e-5 * fabs(C[2 * (i / n) * (n + 1)] + C[2 * (i % n) * (n + 1)]);
         is = fabs(a[0] - b[0]) <= close && fabs(a[1] + b[1]) <= close;
     }
     return is;

@@ -190,9 +190,16 @@ static csrec_status look_at_signal(const char *path, const csrec_read_options *o
                                    csrec_measurement *form, csrec_error *error) {
     csrec_image seen, mask;
     csrec_status status = look(path, &seen, options->facts, error);
-    if (!status && options->channels_first && !seen.bits && !seen.has_channels)
-        status = csrec_fail(error, CSREC_UNSUPPORTED,
-                            "%s: channels that are first are read as a whole", path);
+    const csrec_shape *shape = &seen.pixels.shape;
+    if (!status && options->channels_first && !seen.bits && !seen.has_channels) {
+        form->channels = shape->dim[0]; /* the size of it is told */
+        form->shape.dims = shape->dims - 1;
+        memcpy(form->shape.dim, shape->dim + 1, (size_t)form->shape.dims * sizeof *shape->dim);
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "%s: its channels are first, so it is read as a whole; with channels "
+                          "last (numpy.moveaxis) it is recovered in slabs",
+                          path);
+    }
     if (!status) status = csrec_image_arrange(&seen, options, path, NULL, error);
     if (!status)
         status = csrec_image_split(&seen, options->channels_last, path, &form->shape,

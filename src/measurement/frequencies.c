@@ -38,11 +38,12 @@ typedef struct focus {
     double n;                 /* positions in all */
 } focus;
 
-static bool is_near(const csrec_shape *shape, int64_t index, bool middle) {
+/* Without an operator the first of three axes may be coils or slices: all of it is near. */
+static bool is_near(const csrec_shape *shape, bool entries, int64_t index, bool middle) {
     int64_t place[CSREC_DIMS_MAX];
     bool near = true;
     csrec_unravel_index(shape, index, place);
-    for (int a = 0; a < shape->dims; a++) {
+    for (int a = entries && shape->dims == 3; a < shape->dims; a++) {
         const int64_t n = shape->dim[a], away = llabs(place[a] - (middle ? n / 2 : 0));
         near = near && (away < n - away ? away : n - away) <= (n + 16) / 32;
     }
@@ -55,7 +56,7 @@ static focus focus_on(const csrec_measurement *m, bool middle) {
     focus f = {.n = (double)m->n};
     for (int64_t k = 0; k < m->n; k++) {
         const double energy = csrec_squares(each, m->y + k * each);
-        const bool near = is_near(&m->shape, m->index[k], middle);
+        const bool near = is_near(&m->shape, !m->through, m->index[k], middle);
         all += energy;
         f.energy += near ? energy : 0.0;
         f.positions += near ? 1.0 / f.n : 0.0;
@@ -89,8 +90,9 @@ void csrec_doubt_centred(const csrec_measurement *m, bool *centred, csrec_error 
         (m->through && (m->through->trajectory || !(type && type->complex_y))))
         return;
     const focus middle = focus_on(m, true), zero = focus_on(m, false);
-    const bool is_middle = middle.energy >= 0.5 && is_bright(&middle);
-    if (!m->through && (is_middle || (zero.energy >= 0.5 && is_bright(&zero)))) {
+    const double least = m->through ? 0.5 : 0.25; /* entries are told alone, and stay as they are */
+    const bool is_middle = middle.energy >= least && is_bright(&middle);
+    if (!m->through && (is_middle || (zero.energy >= least && is_bright(&zero)))) {
         csrec_fail(remark, CSREC_OK, CSREC_REMARK_ENTRIES);
         return;
     }

@@ -122,6 +122,7 @@ typedef struct reading {
     double n_noise, noise_dwell, dwell;
     int64_t points; /* of a trajectory */
     int64_t others; /* lines of other contrasts, repetitions ... */
+    int64_t empty;  /* lines of zeros, which writers of whole grids fill in */
 } reading;
 
 /* The values of a line [channels][samples][2]. */
@@ -154,6 +155,12 @@ static int64_t line_of(const reading *r, const acquisition *a, int e) {
     return line >= 0 && line < n ? line : -1;
 }
 
+static bool is_empty(const acquisition *a) {
+    for (size_t i = 0; i < a->data.len; i++)
+        if (((const float *)a->data.p)[i] != 0.0f) return false;
+    return true;
+}
+
 static csrec_status add_line(reading *r, const acquisition *a, csrec_error *error) {
     const csrec_shape *shape = &r->s->shape;
     const int64_t width = shape->dim[2], y = line_of(r, a, 0), z = line_of(r, a, 1);
@@ -165,7 +172,9 @@ static csrec_status add_line(reading *r, const acquisition *a, csrec_error *erro
                           "correct encodedSpace or encodingLimits of /dataset/xml",
                           r->h5->name, a->step[0], a->step[1], (long long)shape->dim[1],
                           (long long)shape->dim[0]);
-    for (int64_t k = a->pre; k < a->samples - a->post; k++) {
+    const bool empty = is_empty(a);
+    r->empty += empty;
+    for (int64_t k = a->pre; k < a->samples - a->post && !empty; k++) {
         const int64_t x = (has(a, REVERSE) ? center - k : k - center) + width / 2;
         if (x < 0 || x >= width) continue;
         const int64_t at = (z * shape->dim[1] + y) * width + x;
@@ -240,6 +249,9 @@ static void finish(reading *r) {
     const bool dwells = r->dwell > 0.0 && r->noise_dwell > 0.0;
     const double scale = (dwells ? r->noise_dwell / r->dwell : 1.0) * known / (lines * r->n_noise);
     for (int64_t i = 0; i < 2 * s->coils * s->coils && r->n_noise > 0.0; i++) r->noise[i] *= scale;
+    if (r->empty)
+        csrec_input_note(r->h5->input, "%lld lines of zeros are taken as not measured",
+                         (long long)r->empty);
     if (r->others)
         csrec_input_note(r->h5->input,
                          "%lld lines of other contrasts, repetitions, sets or phases "

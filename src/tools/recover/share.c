@@ -247,10 +247,9 @@ int cli_job_find_large(cli_job *job) {
     csrec_status status =
         csrec_slab_file_open(job->input, &reading, &form, &job->large.samples, &error);
     bool pays = form.shape.dims > 0 && csrec_slabs_pay(&form, &options);
-    if (status == CSREC_UNSUPPORTED && form.n > 0 && pays && job->a->verbose)
-        cli_note(job->tool, "%s",
-                 error.text);        /* samples that would need slabs, but are not stored so */
-    if (status) return CLI_CONTINUE; /* reading says the same */
+    if (status == CSREC_UNSUPPORTED && pays && (form.n > 0 ? job->a->verbose : !job->a->quiet))
+        cli_note(job->tool, "note: %s", error.text); /* it would need slabs, but is not stored so */
+    if (status) return CLI_CONTINUE;                 /* reading says the same */
     const char *option = cli_job_obstacle(job);
     bool wanted = form.shape.dims <= 3 && (pays || job->request->tiles);
     if (wanted && option && pays && !job->a->quiet)
