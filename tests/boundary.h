@@ -38,7 +38,6 @@ typedef struct problem {
     int64_t entries, index[ENTRIES_MOST];
     double y[VALUES_MOST]; /* magnitudes 1 to 2: unchanged by units of a power of two */
     csrec_model *model;
-    bool model_scale;
 } problem;
 
 static void set_measurement(problem *p, int axes, int64_t channels) {

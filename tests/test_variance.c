@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* test_variance.c - the squared errors that methods expect of their results: posterior variances
  * against dense elimination in double, spreads against single grids. */
-#include "conditional.h"
 #include "linear.h"
 #include "models.h"
 
@@ -11,6 +10,32 @@
 #include "recover/recover.h"
 
 SEED(seed);
+
+/* Posterior mean and covariance diagonal of x ~ N(mean, C) given y = x[at] + noise: Gauss
+ * elimination of [C_SS + noise | C_S, y - mean_S]. */
+static inline void condition_dense(int d, const double *mean, const double *C, int n, const int *at,
+                                   const double *y, double noise, double *x, double *variance) {
+    OWNED double *A = malloc((size_t)((n + 1) * (n + d + 1)) * sizeof *A);
+    int w = n + d + 1;
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < n; j++) A[i * w + j] = C[at[i] * d + at[j]] + (i == j ? noise : 0.0);
+        for (int j = 0; j < d; j++) A[i * w + n + j] = C[at[i] * d + j];
+        A[i * w + n + d] = y[i] - mean[at[i]];
+    }
+    for (int c = 0; c < n; c++)
+        for (int i = 0; i < n; i++) {
+            double f = A[i * w + c] / A[c * w + c];
+            for (int j = 0; j < w && i != c; j++) A[i * w + j] -= f * A[c * w + j];
+        }
+    for (int j = 0; j < d; j++) {
+        x[j] = mean[j];
+        variance[j] = C[j * d + j];
+        for (int i = 0; i < n; i++) {
+            x[j] += C[at[i] * d + j] * A[i * w + n + d] / A[i * w + i];
+            variance[j] -= C[at[i] * d + j] * A[i * w + n + j] / A[i * w + i];
+        }
+    }
+}
 
 /* Some of the entries of a signal of random tones in `unit`, at random. */
 static csrec_measurement sample(csrec_shape shape, int64_t channels, double rate, double sigma,

@@ -138,15 +138,6 @@ static inline void make_picture(const char *name, int64_t height, int64_t width,
     csrec_image_clear(&image);
 }
 
-/* A picture of transparent pixels alone. */
-static inline void make_clear_picture(const char *name) {
-    csrec_image image = {.bits = 8, .alpha = calloc(6 * 8, 1)};
-    assert_non_null(image.alpha);
-    assert_ok(csrec_array_create(CSREC_U8, &(csrec_shape){3, {6, 8, 1}}, &image.pixels));
-    assert_ok(csrec_image_write(name, &image, NULL));
-    csrec_image_clear(&image);
-}
-
 /* Discs on a ramp, and some noise. */
 static inline void make_random_picture(const char *name, int64_t height, int64_t width,
                                        int64_t channels, uint64_t *seed) {
