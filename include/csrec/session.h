@@ -69,7 +69,7 @@ CSREC_API csrec_status csrec_session_expected(csrec_session *session, double *ma
 
 /* Zero-initialised fields other than count mean the defaults. */
 typedef struct csrec_session_next_options {
-    int64_t count; /* positions; rays, of a session with rays or with `again` */
+    int64_t count; /* positions; rays, of a session with rays or with `again`; time, with `move` */
     uint64_t seed;
     int64_t most;     /* measurements of a position, known ones included; 0: any number */
     bool again;       /* known positions, too, of a session without rays whose samples have noise */
@@ -80,12 +80,22 @@ typedef struct csrec_session_next_options {
                          single positions. As many tiles as hold `count`, at least one: of each all
                          positions that are free, or, of rays, allowed. With path, tiles are in such
                          an order, and positions ascend in each */
+    double move[2];   /* what moving costs a scanner, in times of one measurement: for each move but
+                         that ahead along a line (the last axis), and for each position that is
+                         passed, ahead, or of the Euclidean distance of another move. Then `count` is
+                         a time, in the same: positions, in the order in which to measure them, take
+                         no more, the way to the first aside. Both 0: moving costs nothing */
 } csrec_session_next_options;
 
 /* Where to measure next: csrec_where_next, or csrec_rays_next, which also names known positions,
  * with the number of measurements of each (next->rays), by csrec_uncertainty_density of the
  * samples; evenly where nothing is measured, and csrec_sequence_next where nothing is of a frame
- * behind others. Of tiles the same is done with the means over each. Free the result with
+ * behind others. Of tiles the same is done with the means over each. If moving costs time, e is the
+ * density, p a price, and of twice as many positions than are paid for, of csrec_where_next, those
+ * with e > p are measured, of each line the stretch where the sum of e - p less p times the time of
+ * passing others is largest, if it is above p times that of the way to the line; p is found by
+ * bisection. Where nothing is measured, a raster of as small a step as the time is enough for. Free
+ * the result with
  * csrec_sampling_clear. CSREC_ARGUMENT: a field out of range; CSREC_STOPPED: the recovery was
  * stopped; else their errors. */
 CSREC_API csrec_status csrec_session_next(csrec_session *session,
