@@ -43,10 +43,12 @@ CSREC_API void csrec_session_destroy(csrec_session *session);
  * deviation: NULL, or [n * channels], standard deviations >= 0; rays: NULL (1 each), or [n] > 0, of
  * a session with rays. Of a position that is measured again the mean counts: by rays; without rays
  * by 1 / deviation^2, sigma being that of values without; and if neither is known, of all its
- * measurements alike. left: NULL, or receives how many were left out, as a value, a deviation or a
- * number of rays is not finite, or rays are 0 or below. CSREC_DATA: a position outside, or that is
- * not allowed, a deviation below 0; a deviation after values without one, or the other way, where
- * there is neither sigma nor rays; CSREC_ARGUMENT: rays of a session without. */
+ * measurements alike. With rays a deviation may be NaN, not known, as of a single ray; then the
+ * variance of a mean is that of its rays about it, by their sums of squares. left: NULL, or
+ * receives how many were left out, as a value, a deviation or a number of rays is not finite, or
+ * rays are 0 or below. CSREC_DATA: a position outside, or that is not allowed, a deviation below 0;
+ * a deviation after values without one, or the other way, where there is neither sigma nor rays;
+ * CSREC_ARGUMENT: rays of a session without. */
 CSREC_API csrec_status csrec_session_add(csrec_session *session, int64_t n, const int64_t *index,
                                          const double *y, const double *deviation,
                                          const double *rays, int64_t *left, csrec_error *error);
