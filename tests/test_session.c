@@ -230,6 +230,51 @@ TEST(tiles_are_whole) {
     }
 }
 
+/* If moving costs time: the time by a walk of its own, places that are free, and more of the
+ * expected error in it than of as many darts as it is enough for, which is why lines are chosen. */
+static double walk_time(const double *move, int64_t n, const int64_t *at, int64_t *fit,
+                        double time) {
+    double taken = 1.0 + move[0];
+    for (int64_t i = 1; i < n; taken += 1.0, i++) {
+        const int64_t r = at[i] / SIDE - at[i - 1] / SIDE, c = at[i] % SIDE - at[i - 1] % SIDE;
+        if (taken <= time) *fit = i;
+        taken += r == 0 && c > 0 ? move[1] * (double)(c - 1)
+                                 : move[0] + move[1] * hypot((double)r, (double)c);
+    }
+    return taken;
+}
+
+TEST(moves_cost_time) {
+    const double moves[][2] = {{8.0, 0.05}, {20.0, 0.0}, {0.0, 0.5}, {5.0, 1.0}};
+    const kind k = {.method = "frames", .channels = 1};
+    for (int i = 0; i < 4; i++) {
+        csrec_recover_options o = options_by("frames");
+        csrec_session *s ENDS_BY(end_session) = open_session(&k, &o, NULL);
+        log_of *l = check_keep_zeros(1, sizeof *l);
+        double *e = check_room(ENTRIES), sum[2] = {0};
+        csrec_session_next_options next = {
+            .count = 600, .seed = seed, .move = {moves[i][0], moves[i][1]}};
+        CLEARED(csrec_sampling) first = {0}, found = {0}, darts = {0};
+        int64_t fit = 0;
+        assert_well(csrec_session_next(s, &next, &first, &told));
+        assert_true(first.n > 20 && walk_time(moves[i], first.n, first.index, &fit, 600) <= 600.0);
+        measure(&k, s, first.n, first.index, l);
+        next.count = 300;
+        assert_well(csrec_session_next(s, &next, &found, &told));
+        const double taken = walk_time(moves[i], found.n, found.index, &fit, 300);
+        assert_true(taken <= 300.0 && taken > 300.0 - moves[i][0] - 3.0 * SIDE * moves[i][1] - 2.0);
+        const csrec_session_next_options plain = {.count = 300, .seed = seed};
+        assert_well(csrec_session_next(s, &plain, &darts, &told));
+        walk_time(moves[i], darts.n, darts.index, &fit, 300);
+        assert_well(csrec_session_expected(s, e, NULL, &told));
+        for (int64_t j = 0; j < found.n; j++) sum[0] += e[found.index[j]];
+        for (int64_t j = 0; j < fit; j++) sum[1] += e[darts.index[j]];
+        assert_true(sum[0] > 1.3 * sum[1]);
+        measure(&k, s, found.n, found.index, l);
+        assert_int_equal(csrec_session_samples(s)->n, first.n + found.n); /* all were free */
+    }
+}
+
 /* A still scene: what three frames show together is more than one does. */
 TEST(frames_help_each_other) {
     const kind k = {.channels = 1};
@@ -302,7 +347,10 @@ TEST(what_is_refused_changes_nothing) {
                                                 {.count = ENTRIES},
                                                 {.count = 9, .again = true},
                                                 {.count = 9, .tile = {1, {3}}},
-                                                {.count = 9, .tile = {2, {3, 0}}}};
+                                                {.count = 9, .tile = {2, {3, 0}}},
+                                                {.count = 9, .move = {-1, 0}},
+                                                {.count = 9, .move = {0, NAN}},
+                                                {.count = 9, .move = {1, 0}, .path = true}};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_fails(csrec_session_next(s, &wrong[i], &next, &told), CSREC_ARGUMENT);
     csrec_recover_options labels = options_by(NULL);

@@ -43,10 +43,12 @@ CSREC_API void csrec_session_destroy(csrec_session *session);
  * deviation: NULL, or [n * channels], standard deviations >= 0; rays: NULL (1 each), or [n] > 0, of
  * a session with rays. Of a position that is measured again the mean counts: by rays; without rays
  * by 1 / deviation^2, sigma being that of values without; and if neither is known, of all its
- * measurements alike. left: NULL, or receives how many were left out, as a value, a deviation or a
- * number of rays is not finite, or rays are 0 or below. CSREC_DATA: a position outside, or that is
- * not allowed, a deviation below 0; a deviation after values without one, or the other way, where
- * there is neither sigma nor rays; CSREC_ARGUMENT: rays of a session without. */
+ * measurements alike. With rays a deviation may be NaN, not known, as of a single ray; then the
+ * variance of a mean is that of its rays about it, by their sums of squares. left: NULL, or
+ * receives how many were left out, as a value, a deviation or a number of rays is not finite, or
+ * rays are 0 or below. CSREC_DATA: a position outside, or that is not allowed, a deviation below 0;
+ * a deviation after values without one, or the other way, where there is neither sigma nor rays;
+ * CSREC_ARGUMENT: rays of a session without. */
 CSREC_API csrec_status csrec_session_add(csrec_session *session, int64_t n, const int64_t *index,
                                          const double *y, const double *deviation,
                                          const double *rays, int64_t *left, csrec_error *error);
@@ -69,7 +71,7 @@ CSREC_API csrec_status csrec_session_expected(csrec_session *session, double *ma
 
 /* Zero-initialised fields other than count mean the defaults. */
 typedef struct csrec_session_next_options {
-    int64_t count; /* positions; rays, of a session with rays or with `again` */
+    int64_t count; /* positions; rays, of a session with rays or with `again`; time, with `move` */
     uint64_t seed;
     int64_t most;     /* measurements of a position, known ones included; 0: any number */
     bool again;       /* known positions, too, of a session without rays whose samples have noise */
@@ -80,12 +82,22 @@ typedef struct csrec_session_next_options {
                          single positions. As many tiles as hold `count`, at least one: of each all
                          positions that are free, or, of rays, allowed. With path, tiles are in such
                          an order, and positions ascend in each */
+    double move[2];   /* what moving costs a scanner, in times of one measurement: for each move but
+                         that ahead along a line (the last axis), and for each position that is
+                         passed, ahead, or of the Euclidean distance of another move. Then `count` is
+                         a time, in the same: positions, in the order in which to measure them, take
+                         no more, the way to the first aside. Both 0: moving costs nothing */
 } csrec_session_next_options;
 
 /* Where to measure next: csrec_where_next, or csrec_rays_next, which also names known positions,
  * with the number of measurements of each (next->rays), by csrec_uncertainty_density of the
  * samples; evenly where nothing is measured, and csrec_sequence_next where nothing is of a frame
- * behind others. Of tiles the same is done with the means over each. Free the result with
+ * behind others. Of tiles the same is done with the means over each. If moving costs time, e is the
+ * density, p a price, and of twice as many positions than are paid for, of csrec_where_next, those
+ * with e > p are measured, of each line the stretch where the sum of e - p less p times the time of
+ * passing others is largest, if it is above p times that of the way to the line; p is found by
+ * bisection. Where nothing is measured, a raster of as small a step as the time is enough for. Free
+ * the result with
  * csrec_sampling_clear. CSREC_ARGUMENT: a field out of range; CSREC_STOPPED: the recovery was
  * stopped; else their errors. */
 CSREC_API csrec_status csrec_session_next(csrec_session *session,

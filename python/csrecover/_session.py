@@ -177,7 +177,7 @@ class Session:
         return errors, float(rms[0])
 
     def next(self, n: int, *, again: bool = False, even: bool = False, path: bool = False,
-             tile: Any = None, most: int = 0, seed: int = SEED, rng: Any = None) -> Any:
+             tile: Any = None, most: int = 0, move: tuple[float, float] = (0.0, 0.0), seed: int = SEED, rng: Any = None) -> Any:
         """Where to measure next.
 
         Parameters
@@ -193,6 +193,10 @@ class Session:
         tile : int or sequence of int, optional
             extents of tiles that are measured as a whole: (1, width) for lines of a scanner; as many as
             hold n
+        move : (float, float), optional
+            what moving costs a scanner, in times of one measurement: of each move but that ahead along
+            a line, and of each position that is passed. Then n is a time, and positions are in the
+            order to measure them
         most : int, optional
             measurements of a position, known ones included; 0: any number
         seed, rng : int, Generator or RandomState, optional
@@ -206,7 +210,7 @@ class Session:
         options = ffi.new("csrec_session_next_options *")
         options.count, options.seed, options.most = whole(n, "n"), seed_of(seed, rng), whole(most, "most")
         options.again, options.even = flag(again, "again"), flag(even, "even")
-        options.path = flag(path, "path")
+        options.path, options.move = flag(path, "path"), pair(move, "move")
         if tile is not None:
             options.tile = new_shape(as_tuple(tile))[0]
         found = ffi.gc(ffi.new("csrec_sampling *"), lib.csrec_sampling_clear)

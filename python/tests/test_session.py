@@ -44,6 +44,16 @@ def test_what_is_measured_again_is_a_mean(rng):
         assert np.allclose(session.samples.y, (3 / 1 + 5 / 4) / (1 + 1 / 4))
 
 
+def test_single_rays_of_rounds_tell_their_deviation(rng):
+    rays = rng.random((6, 3))
+    with cs.Session((4, 4), channels=3, rays=True, method="smooth") as session:
+        for first, last in ((0, 1), (1, 4), (4, 5), (5, 6)):
+            own = rays[first:last]
+            sigma = own.std(0, ddof=1) / len(own) ** 0.5 if len(own) > 1 else np.full(3, np.nan)
+            assert session.add([5], own.mean(0)[None], sigma=sigma[None], rays=len(own)) == 0
+        assert np.allclose(session.samples.sigma, rays.std(0, ddof=1) / 6 ** 0.5, rtol=1e-12)
+
+
 def test_nothing_is_lost(rng, tmp_path):
     truth = picture(rng, 24)
     session = cs.Session((24, 24), method="smooth")

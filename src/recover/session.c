@@ -163,6 +163,15 @@ static double join_variances(const csrec_session *s, double *V, double v, double
     return share;
 }
 
+/* Of rays the variance of the mean of all, of which that of n or of more is not known: by their
+ * sums of squares about their means, `apart` from each other. A single ray has none. */
+static double spread_variance(double V, double n, double v, double more, double apart) {
+    const double all = n + more;
+    const double old = n == 1.0 && isnan(V) ? 0.0 : V * n * (n - 1.0);
+    const double own = more == 1.0 && isnan(v) ? 0.0 : v * more * (more - 1.0);
+    return (old + own + apart * apart * n * more / all) / (all * (all - 1.0));
+}
+
 static void add_one(csrec_session *s, int64_t at, const double *y, const double *deviation,
                     double rays) {
     const int64_t C = s->form.channels;
@@ -178,7 +187,10 @@ static void add_one(csrec_session *s, int64_t at, const double *y, const double 
         double share = rays / s->count[at];
         if (first) *mean = y[c];
         if (first && V) *V = own;
-        if (!first && V) share = join_variances(s, V, own, share);
+        if (!first && V && s->rays && isnan(*V + own))
+            *V = spread_variance(*V, s->count[at] - rays, own, rays, y[c] - *mean);
+        else if (!first && V)
+            share = join_variances(s, V, own, share);
         if (!first) *mean += share * (y[c] - *mean);
     }
 }

@@ -40,3 +40,9 @@ csrec_status csrec_session_make(csrec_session *session, int wanted, csrec_error 
 /* A sequence of the frames, with that of the session if it has samples or `all`. */
 csrec_status csrec_session_sequence(csrec_session *session, bool all, csrec_sequence **sequence,
                                     csrec_error *error);
+
+/* Positions of lines that are worth their way (o->move), by s->density, darts without their count;
+ * NULL: a raster. */
+csrec_status csrec_session_move(csrec_session *session, const csrec_session_next_options *o,
+                                const double *density, const csrec_next_options *darts,
+                                csrec_sampling *next, csrec_error *error);

@@ -167,6 +167,10 @@ static csrec_status find_density(csrec_session *s, const csrec_session_next_opti
     return status;
 }
 
+static bool moves(const csrec_session_next_options *o) {
+    return o->move[0] > 0.0 || o->move[1] > 0.0;
+}
+
 static csrec_status check_next(csrec_session *s, const csrec_session_next_options *o,
                                csrec_error *error) {
     if (o->count < 1)
@@ -176,6 +180,14 @@ static csrec_status check_next(csrec_session *s, const csrec_session_next_option
         return csrec_fail(error, CSREC_ARGUMENT,
                           "again: samples without noise are measured once; give sigma, or "
                           "deviations with them");
+    for (int k = 0; k < 2; k++)
+        if (!(o->move[k] >= 0.0 && o->move[k] <= INT32_MAX))
+            return csrec_fail(error, CSREC_ARGUMENT,
+                              "move = %g, %g; both must be 0 or more, in measurements", o->move[0],
+                              o->move[1]);
+    if (moves(o) && (s->rays || o->again || o->path || o->tile.dims || o->even))
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "move: not with rays, again, path, tile or even, which choose otherwise");
     return csrec_session_samples(s) ? CSREC_OK
                                     : csrec_fail(error, CSREC_MEMORY, "out of memory for samples");
 }
@@ -199,7 +211,9 @@ csrec_status csrec_session_next(csrec_session *s, const csrec_session_next_optio
     g.m.rays = s->counts;
     if (tiles) status = make_tiles(s, o, rays, density, &g, error);
     g.o.allowed = g.allowed;
-    if (!status)
+    if (!status && moves(o))
+        status = csrec_session_move(s, o, density, &g.o, &found, error);
+    else if (!status)
         status = (rays ? csrec_rays_next : csrec_where_next)(&g.m, g.density, &g.o, &found, error);
     if (!status && o->path) status = order(&g.m.shape, &g.o, &found, error);
     if (!status && tiles) status = expand(s, &o->tile, &g, rays, &found, error);

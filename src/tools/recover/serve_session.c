@@ -48,6 +48,17 @@ static csrec_status get_text(request *r, const char *field, const char **to) {
     return CSREC_OK;
 }
 
+static csrec_status get_pair(request *r, const char *field, const char *must, double to[2]) {
+    const json_t *value = json_object_get(r->message->line, field);
+    if (!value) return CSREC_OK;
+    if (json_array_size(value) != 2) return refuse(r, field, must);
+    for (size_t k = 0; k < 2; k++) {
+        if (!json_is_number(json_array_get(value, k))) return refuse(r, field, must);
+        to[k] = json_number_value(json_array_get(value, k));
+    }
+    return CSREC_OK;
+}
+
 static csrec_status get_shape(request *r, const char *field, csrec_shape *to) {
     const json_t *value = json_object_get(r->message->line, field);
     const size_t dims = json_array_size(value);
@@ -174,8 +185,7 @@ static csrec_status choose(request *r, const csrec_session_options *s, csrec_mea
 
 static csrec_status get_form(request *r, csrec_session_options *s, bool *frames) {
     const serve_limits *limits = r->client->limits;
-    const json_t *scale = json_object_get(r->message->line, "scale"),
-                 *sigma = json_object_get(r->message->line, "sigma");
+    const json_t *sigma = json_object_get(r->message->line, "sigma");
     s->channels = 1;
     csrec_status status = get_shape(r, "shape", &s->shape);
     if (!status) status = get_integer(r, "channels", 1, &s->channels);
@@ -190,12 +200,7 @@ static csrec_status get_form(request *r, csrec_session_options *s, bool *frames)
                         (long long)limits->entries);
     if (sigma && !json_is_number(sigma)) return refuse(r, "sigma", "a number");
     s->sigma = json_number_value(sigma);
-    if (!scale) return CSREC_OK;
-    if (json_array_size(scale) != 2 || !json_is_number(json_array_get(scale, 0)) ||
-        !json_is_number(json_array_get(scale, 1)))
-        return refuse(r, "scale", "[black, white]");
-    for (size_t k = 0; k < 2; k++) s->scale[k] = json_number_value(json_array_get(scale, k));
-    return CSREC_OK;
+    return get_pair(r, "scale", "[black, white]", s->scale);
 }
 
 static csrec_status do_open(request *r) {
@@ -304,6 +309,7 @@ static csrec_status do_next(request *r) {
     if (!status) status = get_flag(r, "even", &o.even);
     if (!status) status = get_flag(r, "path", &o.path);
     if (!status) status = get_shape(r, "tile", &o.tile);
+    if (!status) status = get_pair(r, "move", "[a move, a position that is passed]", o.move);
     o.seed = (uint64_t)seed;
     if (!status) status = csrec_session_next(r->client->session, &o, &r->next, &r->error);
     if (status) return status;
@@ -354,7 +360,11 @@ static const struct {
     {"add", false, do_add, {NULL}, {"positions", "values", "sigma", "rays"}},
     {"picture", false, do_picture, {NULL}, {NULL}},
     {"expected", false, do_expected, {NULL}, {NULL}},
-    {"next", false, do_next, {"count", "seed", "most", "again", "even", "path", "tile"}, {NULL}},
+    {"next",
+     false,
+     do_next,
+     {"count", "seed", "most", "again", "even", "path", "tile", "move"},
+     {NULL}},
     {"frame", false, do_frame, {NULL}, {"guide:"}},
     {"save", false, do_save, {"path"}, {NULL}},
     {"load", false, do_load, {"path"}, {NULL}},
