@@ -191,7 +191,7 @@ static csrec_status look_at_signal(const char *path, const csrec_read_options *o
     csrec_image seen, mask;
     csrec_status status = look(path, &seen, options->facts, error);
     const csrec_shape *shape = &seen.pixels.shape;
-    if (!status && options->channels_first && !seen.bits && !seen.has_channels) {
+    if (!status && options->channels_first && !seen.bits && !seen.has_channels && shape->dims > 1) {
         form->channels = shape->dim[0]; /* the size of it is told */
         form->shape.dims = shape->dims - 1;
         memcpy(form->shape.dim, shape->dim + 1, (size_t)form->shape.dims * sizeof *shape->dim);
