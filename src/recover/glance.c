@@ -73,7 +73,7 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
 }
 
 /* Samples left out of an even pattern are farther from others than unknown entries are. For
- * intervals what is expected grows as the distance to the nearest sample that is shown to the power
+ * intervals what is expected (scaled: a guess) grows as the distance to the nearest sample that is shown to the power
  * 0.7, for bounds, to be sure, as d^0.4 (docs/notebook/uncertainty.md). */
 static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
     const int64_t C = g->m.channels, entries = g->values / C;
@@ -110,5 +110,5 @@ csrec_status csrec_glance_run(const csrec_estimator *e, csrec_glance *g,
     if (e->missed && g->whole) seen.n -= (int64_t)(e->share * (double)seen.n);
     if (!status && !g->told)
         status = csrec_variance_guess(&seen, g->signal, g->noise, g->variance, error);
-    return !status && (e->missed || !g->whole) ? reach(e->missed, g, error) : status;
+    return !status && (e->missed || !g->whole) ? reach(e->missed && !g->told, g, error) : status;
 }
