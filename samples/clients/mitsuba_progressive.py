@@ -9,7 +9,8 @@ short rays.
 
 Writes OUT-1.png ... after each round and OUT.npy, the radiance. --reference N compares, at the
 same number of rays, with N rays a pixel: all pixels with --rays each; these by Open Image Denoise
-(package oidn, if it is there) with the same albedo and normals; these recovered by csrecover; the rounds.
+(package oidn, if it is there) with the same albedo and normals; these recovered by csrecover; and
+the rounds.
 Needs mitsuba, numpy, csrecover."""
 import argparse
 import importlib.util
