@@ -315,11 +315,10 @@ CSREC_API int csrec_history_levels(const csrec_history *history, int64_t count[6
  * say. The mean square of the errors at the samples left out, times the mean deviation that is
  * expected where there is no sample by that where samples were left out, is what is expected: by
  * the method's own variance (net, and on the CPU gaussian, pca and grids: docs/uncertainty.md), or
- * by the local variance of the
- * recovered signal. Noisy samples are scaled apart. It takes four recoveries of such windows, and
- * one of the whole for the map. Where fewer than 16 samples can be left out, expectations are not
- * scaled; where no sample remains, *expected is NAN. Errors as of csrec_recover; thread-safe; does
- * not depend on the number of threads. */
+ * by the local variance of the recovered signal. Noisy samples are scaled apart. It takes four
+ * recoveries of such windows, and one of the whole for the map. Where fewer than 16 samples can be
+ * left out, expectations are not scaled; where no sample remains, *expected is NAN. Errors as of
+ * csrec_recover; thread-safe; does not depend on the number of threads. */
 CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
                                          const csrec_recover_options *options, const double *signal,
                                          double *uncertainty, double *expected, csrec_error *error);
@@ -330,12 +329,13 @@ CSREC_API csrec_status csrec_uncertainty(const csrec_measurement *measurement,
  * times a tenth of the samples is left out, the error at each is divided by the one expected there,
  * and the quotient of rank ceil((n + 1) P / 100) among n times the error expected elsewhere is u.
  * Where the method tells no variance of its own, what is expected is times d^0.7 at the distance d
- * from the nearest sample (of up to 3 axes), and left-out samples count by how many unknown entries have samples as dense around them as they
- * have. The promise needs no model of errors where the samples are a uniform draw without noise,
- * and the recovery from nine tenths of them errs as the one from all, but for the mean fall of
- * squares (rate^-0.7). With noise it needs a right sigma, and a model: errors are a mixture of
- * normal ones, of variances that rise with those of the method, beside the noise. INFINITY: nothing
- * is promised, inside of holes and where n < P / (100 - P). */
+ * from the nearest sample (of up to 3 axes), and left-out samples count by how many unknown entries
+ * have samples as dense around them as they have. The promise needs no model of errors where the
+ * samples are a uniform draw without noise, and the recovery from nine tenths of them errs as the
+ * one from all, but for the mean fall of squares (rate^-0.7). With noise it needs a right sigma,
+ * and a model: errors are a mixture of normal ones, of variances that rise with those of the
+ * method, beside the noise. INFINITY: nothing is promised, inside of holes and where n < P / (100 -
+ * P). */
 typedef struct csrec_promise {
     double error;      /* the expected root mean square error; NAN: not known */
     double most;       /* what it is at most, with 95 % confidence; INFINITY: not known */

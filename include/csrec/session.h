@@ -84,9 +84,10 @@ typedef struct csrec_session_next_options {
                          an order, and positions ascend in each */
     double move[2];   /* what moving costs a scanner, in times of one measurement: for each move but
                          that ahead along a line (the last axis), and for each position that is
-                         passed, ahead, or of the Euclidean distance of another move. Then `count` is
-                         a time, in the same: positions, in the order in which to measure them, take
-                         no more, the way to the first aside. Both 0: moving costs nothing */
+                         passed, ahead, or in the Euclidean distance of another move. Then `count`
+                         is a time, in the same: positions are in the order in which to measure
+                         them, and take no more, the way to the first aside, unless it is too short
+                         for one. Not with again, even, path, tile or rays. Both 0: no cost */
 } csrec_session_next_options;
 
 /* Where to measure next: csrec_where_next, or csrec_rays_next, which also names known positions,

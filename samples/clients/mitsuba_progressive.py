@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mitsuba_progressive.py - a scene of Mitsuba 3, traced in rounds: half of the rays are spread evenly,
-then a csrecover session says where to send the next, by the errors that it expects. It is told what
-rays found, with their own deviations, and albedo, normals and depth, which cost few short rays.
+"""mitsuba_progressive.py - a scene of Mitsuba 3, traced in rounds: half of the rays are spread
+evenly, then a csrecover session says where to send the next, by the errors that it expects. It is
+told what rays found, with their own deviations, and albedo, normals and depth, which cost few
+short rays.
 
-  python3 mitsuba_progressive.py OUT [--scene box|room|FILE.xml] [--side 128] [--rays 2] [--rounds 4]
+  python3 mitsuba_progressive.py OUT [--scene box|room|FILE.xml] [--side 128] [--rays 2]
 
-Writes OUT-1.png ... after each round and OUT.npy, the radiance. --reference N compares, at the same
-number of rays, with N rays a pixel: all pixels with --rays each; these by Open Image Denoise (package
-oidn, if it is there) with the same albedo and normals; these recovered by csrecover; the rounds.
+Writes OUT-1.png ... after each round and OUT.npy, the radiance. --reference N compares, at the
+same number of rays, with N rays a pixel: all pixels with --rays each; these by Open Image Denoise
+(package oidn, if it is there) with the same albedo and normals; these recovered by csrecover; and
+the rounds.
 Needs mitsuba, numpy, csrecover."""
 import argparse
 import importlib.util

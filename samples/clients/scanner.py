@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scanner.py - a simulated scanning microscope (a beam or a tip) for which moving costs time, steered
-by a csrecover session; beside it, in the same time, rasters and a random scan.
+"""scanner.py - a simulated scanning microscope (a beam or a tip) for which moving costs time,
+steered by a csrecover session; beside it, in the same time, rasters and a random scan.
 
   python3 scanner.py [PICTURE] [--time 0.25] [--settle 5] [--pass 0.05] [--noise 0] [--goal RMS]
 
-PICTURE (default: samples/example.png) stands for the specimen. Time is counted in dwells, the time of
-one measurement. Going ahead along a line costs --pass for each pixel that is passed. Any other move
-(to another line, or back) costs --settle, and --pass for each pixel of its length. --time is the
-budget: the part of what a full raster takes. Replace Microscope.measure by your instrument.
+PICTURE (default: samples/example.png) stands for the specimen. Time is counted in dwells, the time
+of one measurement. Going ahead along a line costs --pass for each pixel that is passed. Any other
+move (to another line, or back) costs --settle, and --pass for each pixel of its length. --time is
+the budget: the part of what a full raster takes. Replace Microscope.measure by your instrument.
 Needs numpy and csrecover."""
 import argparse
 import warnings
@@ -81,7 +81,8 @@ def most(scope, time, make, high):
 
 def fewer_lines(scope, time, quality, along=1):
     shape = scope.truth.shape
-    return recovered(scope, most(scope, time, lambda n: raster(shape, n, along), shape[0] + 1), quality)
+    make = lambda n: raster(shape, n, along)  # noqa: E731
+    return recovered(scope, most(scope, time, make, shape[0] + 1), quality)
 
 
 def coarse_raster(scope, time, quality):
@@ -152,12 +153,15 @@ def main(words=None):
     parser.add_argument("--settle", type=float, default=5.0, help="of a move, in dwells")
     parser.add_argument("--pass", dest="passing", type=float, default=0.05, help="a pixel")
     parser.add_argument("--noise", type=float, default=0.0, help="of one dwell; white is 255")
-    parser.add_argument("--goal", type=float, default=0.0, help="expected error at which it stops")
+    parser.add_argument("--goal", type=float, default=0.0,
+                        help="expected error at which the session stops")
     parser.add_argument("--quality", default="balanced")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--output", metavar="FILE.npy", help="the picture of the session that was told")
+    parser.add_argument("--output", metavar="FILE.npy",
+                        help="the picture of the session that was told")
     o = parser.parse_args(words)
-    if not 0 < o.time <= 1 or min(o.settle, o.passing, o.noise, o.goal) < 0:
+    if not 0 < o.time <= 1 or not all(0 <= v < np.inf for v in (
+            o.settle, o.passing, o.noise, o.goal)):
         parser.error("--time must be above 0 and at most 1, the others 0 or more")
     warnings.simplefilter("ignore", csrecover.RecoveryWarning)  # a raster is regular, as it says
     print(f"{'':26s}{'PSNR':>8s}{'time':>9s}")

@@ -73,8 +73,8 @@ void csrec_glance_show(const csrec_estimator *e, const int64_t *origin, int fold
 }
 
 /* Samples left out of an even pattern are farther from others than unknown entries are. For
- * intervals what is expected (scaled: a guess) grows as the distance to the nearest sample that is shown to the power
- * 0.7, for bounds, to be sure, as d^0.4 (docs/notebook/uncertainty.md). */
+ * intervals what is expected (scaled: a guess) grows as the distance to the nearest sample that is
+ * shown to the power 0.7, for bounds, to be sure, as d^0.4 (docs/notebook/uncertainty.md). */
 static csrec_status reach(bool scaled, csrec_glance *g, csrec_error *error) {
     const int64_t C = g->m.channels, entries = g->values / C;
     int64_t extent[3], n[4] = {0};
