@@ -275,29 +275,37 @@ TEST(moves_cost_time) {
     }
 }
 
-/* A still scene: what three frames show together is more than one does. */
-TEST(frames_help_each_other) {
+/* A still scene, the squares of errors in frame t of it. */
+static void add_squares(double squares[4]) {
     const kind k = {.channels = 1};
     csrec_session *s ENDS_BY(end_session) = open_session(&k, NULL, NULL);
-    double *signal = check_room(ENTRIES), *truth = check_room(ENTRIES), rms[4];
+    double *signal = check_room(ENTRIES), *truth = check_room(ENTRIES), *map = check_room(ENTRIES);
     for (int64_t at = 0; at < ENTRIES; at++) truth[at] = truth_at(at, 0);
     for (int t = 0; t < 4; t++) {
         log_of *l = check_keep_zeros(1, sizeof *l);
         CLEARED(csrec_sampling) found = {0};
         const csrec_session_next_options next = {.count = 160, .seed = check_next(&seed)};
+        double expected;
         if (t > 0) assert_well(csrec_session_frame(s, NULL, &told));
         assert_well(csrec_session_next(s, &next, &found, &told));
         measure(&k, s, found.n, found.index, l);
         csrec_sampling_clear(&found);
         assert_well(csrec_session_picture(s, signal, NULL, &told));
-        rms[t] = check_rms(ENTRIES, signal, truth);
-        double expected, *map = check_room(ENTRIES);
+        squares[t] += pow(check_rms(ENTRIES, signal, truth), 2.0);
         assert_well(csrec_session_expected(s, map, &expected, &told));
         assert_true(expected > 0.0 && expected < 100.0);
         assert_well(csrec_session_next(s, &next, &found, &told)); /* within the frame */
         assert_int_equal(found.n, 160);
     }
-    assert_true(rms[2] < 0.9 * rms[0] && rms[3] < 0.9 * rms[0]);
+}
+
+/* What three frames show together is more than one does: of 20 sessions the third and the fourth
+ * had 0.57 of the squares of the first, +- 0.18; the sum of eight is above 0.95 once in 10^7.
+ */
+TEST(frames_help_each_other) {
+    double squares[4] = {0.0};
+    for (int round = 0; round < 8; round++) add_squares(squares);
+    assert_true(squares[2] + squares[3] < 0.95 * 2.0 * squares[0]);
 }
 
 TEST(saved_sessions_go_on) {
