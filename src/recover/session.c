@@ -167,8 +167,9 @@ static double join_variances(const csrec_session *s, double *V, double v, double
  * sums of squares about their means, `apart` from each other. A single ray has none. */
 static double spread_variance(double V, double n, double v, double more, double apart) {
     const double all = n + more;
-    const double old = n == 1.0 && isnan(V) ? 0.0 : V * n * (n - 1.0);
-    const double own = more == 1.0 && isnan(v) ? 0.0 : v * more * (more - 1.0);
+    const double old = n == 1.0 && isnan(V) ? 0.0 : V * n * fmax(n - 1.0, 0.0);
+    const double own = more == 1.0 && isnan(v) ? 0.0 : v * more * fmax(more - 1.0, 0.0);
+    if (!(all > 1.0)) return NAN;
     return (old + own + apart * apart * n * more / all) / (all * (all - 1.0));
 }
 

@@ -101,15 +101,27 @@ static bool take_raster(const csrec_session *s, choice *c, double time, int64_t 
     return c->chosen && within(c, time) == c->chosen;
 }
 
+/* The least step up to `most` that the time is enough for, by bisection: from line to line and
+ * along them, or, where `step` is one, along lines so far apart. */
+static int64_t least_step(const csrec_session *s, choice *c, double time, int64_t step,
+                          int64_t most) {
+    int64_t low = 0;
+    while (most - low > 1) {
+        const int64_t middle = low + (most - low) / 2;
+        *(take_raster(s, c, time, step ? step : middle, middle) ? &most : &low) = middle;
+    }
+    return most;
+}
+
 /* The nearest lines, of a step along them no longer than from line to line, that the time is enough
  * for; on them the shortest. */
 static void raster(const csrec_session *s, choice *c, double time) {
-    int64_t longest = 1, step = 1, along = 1;
+    int64_t longest = 1;
     for (int d = 0; d < c->shape->dims; d++)
         if (c->shape->dim[d] > longest) longest = c->shape->dim[d];
-    while (step < longest && !take_raster(s, c, time, step, step)) step++;
-    while (along < step && !take_raster(s, c, time, step, along)) along++;
-    if (along == step && !take_raster(s, c, time, step, step)) take_raster(s, c, time, 1, 1);
+    const int64_t step = least_step(s, c, time, 0, longest);
+    if (!take_raster(s, c, time, step, least_step(s, c, time, step, step)))
+        take_raster(s, c, time, 1, 1);
     c->chosen = within(c, time);
 }
 
