@@ -13,8 +13,11 @@ if(NOT CSREC_CUDA STREQUAL "OFF")
   include(CheckLanguage)
   find_package(CUDAToolkit ${CSREC_CUDA_VERSION} QUIET)
   # Machine code for 8.x and 9.x devices, PTX for those to come.
-  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+    if(DEFINED ENV{CUDAARCHS}) # which CMake reads in a new folder alone
+      set(CMAKE_CUDA_ARCHITECTURES $ENV{CUDAARCHS})
+    endif()
   endif()
   if(CUDAToolkit_FOUND AND NOT CMAKE_CUDA_COMPILER AND CUDAToolkit_NVCC_EXECUTABLE)
     set(CMAKE_CUDA_COMPILER ${CUDAToolkit_NVCC_EXECUTABLE})
