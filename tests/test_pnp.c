@@ -220,6 +220,7 @@ TEST(each_denoising_is_a_pass_of_the_network) {
             o.method = k ? "net" : "pnp";
             o.solve.settings = &setting;
             o.solve.n_settings = o.threads = 1;
+            o.backend = "cpu";
             assert_well(csrec_recover_plan(&m, &o, CSREC_RESULT_SIGNAL, &plan, &told));
             seconds[k][more] = plan.estimate.seconds;
         }
