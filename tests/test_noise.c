@@ -207,7 +207,7 @@ TEST(planted_outliers_are_found) {
 }
 
 /* A picture of stripes, whose samples at an edge lie beside many of the other value; equal samples;
- * one. */
+ * one; a smooth ridge, on which some have the same value, the largest. */
 TEST(signals_have_no_outliers) {
     uint8_t outlier[40000];
     CLEARED(csrec_measurement) m = make(&(csrec_shape){2, {200, 200}}, 0.3, 1, 0.0);
@@ -219,6 +219,12 @@ TEST(signals_have_no_outliers) {
     assert_int_equal(outliers_of(&m, 0, outlier), 0);
     m.n = 1;
     assert_int_equal(outliers_of(&m, 0, outlier), 0);
+    for (int round = 0; round < 30; round++) {
+        CLEARED(csrec_measurement) ridge = make(&(csrec_shape){2, {60, 35}}, 0.3, 1, 0.0);
+        for (int64_t i = 0; i < ridge.n; i++)
+            ridge.y[i] = sin((double)(3 * (ridge.index[i] % 35) + ridge.index[i] / 35) / 70.0);
+        assert_int_equal(outliers_of(&ridge, 0, outlier), 0);
+    }
 }
 
 /* ------------------------------------------------------------------ light of rays ------------- */

@@ -54,11 +54,13 @@ static bool is_far(const seen *j, const far_test *test, double range, int64_t ra
 
 /* Much salt and pepper hides in its own kind. It is in samples that have the least or the largest
  * value of all, by chance: of their neighbours as many have the same as of all samples, so few have
- * half. Areas that a picture has of these values, and lines, have neighbours of all numbers.
+ * half. Areas that a picture has of these values, and lines, have neighbours of all numbers, and a
+ * ridge is near to what is beside it.
  * alike: of the samples with such a value how many have so many neighbours like them. */
 typedef struct extremes {
     double value[2];
     int64_t alike[2][SALT_NEAR + 1];
+    int64_t apart[2]; /* of those with few, how many are far from what else is near */
 } extremes;
 
 /* Samples that have few like them; with half it is above what chance makes. */
@@ -91,7 +93,7 @@ static void settle_salt(const seen *j, int64_t channel, const extremes *e, const
     uint8_t own = 0;
     for (int i = 0; i < 2; i++) few[i] = count_few(e->alike[i], &half[i]);
     for (int i = 0; i < 2 && is_smooth(j, channel, e); i++) {
-        if (100 * few[i] < n || 8 * half[i] > few[i]) continue;
+        if (100 * few[i] < n || 8 * half[i] > few[i] || 2 * e->apart[i] < few[i]) continue;
         own |= i ? IS_MOST : IS_LEAST;
         if (2 * few[!i] >= few[i]) own |= IS_MOST | IS_LEAST; /* they come together */
     }
@@ -106,7 +108,7 @@ static void settle_salt(const seen *j, int64_t channel, const extremes *e, const
 static void mark_channel(const seen *j, int64_t channel, const int64_t *sample, int threads,
                          uint8_t *mark) {
     const double range = csrec_nearby_range(j->m, j->unit, channel);
-    extremes e = {{INFINITY, -INFINITY}, {{0}}};
+    extremes e = {.value = {INFINITY, -INFINITY}};
     for (int64_t k = 0; k < j->nearby.n; k++) {
         e.value[0] = fmin(e.value[0], value_of(j, k, channel));
         e.value[1] = fmax(e.value[1], value_of(j, k, channel));
@@ -123,9 +125,17 @@ static void mark_channel(const seen *j, int64_t channel, const int64_t *sample, 
         if (value != e.value[0] && value != e.value[1]) continue;
         const bool is_most = value == e.value[1];
         int same = 0;
-        for (int i = 0; i < SALT_NEAR; i++) same += value_of(j, near[i].rank, channel) == value;
+        double others = 0.0;
+        for (int i = 0; i < SALT_NEAR; i++) {
+            const double other = value_of(j, near[i].rank, channel);
+            same += other == value;
+            others += fabs(other - value);
+        }
 #pragma omp atomic
         e.alike[is_most][same]++;
+        if (same <= SALT_FEW && others > LOOSE.of_all * range * (SALT_NEAR - same))
+#pragma omp atomic
+            e.apart[is_most]++;
         if (same <= SALT_FEW + 2) *own |= is_most ? IS_MOST : IS_LEAST;
     }
     settle_salt(j, channel, &e, sample, mark);
