@@ -40,7 +40,7 @@ csv csv 1 500000
 tiff tiff 1 20000
 fits fits 1 20000
 exr exr 1 20000
-bart bart 1 20000
+bart bart 1 4000
 hdf5 hdf5 1 20000
 serve serve 1 20000"
 pkg-config --exists 'libjpeg >= 2.0' 'libjpeg < 6' || all=$(grep -v '^jpeg ' <<<"$all")
