@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run-tests.sh [BUILD] - runs the clients on BUILD (default build) where python3, or PYTHON, has what
-# they need: the pipe recovers a signal; a session that is told of moves makes a better picture than
+# run-tests.sh [BUILD] - runs the clients on BUILD (default build) where python3, PYTHON, or what the
+# tests of the Python package have made, has what they need: the pipe recovers a signal; a session that is told of moves makes a better picture than
 # rasters and a random scan of the same time; one that sends rays is nearer to the reference than as
 # many rays in all pixels. A line tells what is skipped; exit code 77: all.
 set -eu
 cd "$(dirname "$0")/../.."
 build=$(cd "${1:-build}" && pwd) here=$PWD/samples/clients
 python=${PYTHON:-python3}
+own=$build/python/venv/bin/python # of the Python package's tests
+"$python" -c 'import numpy, cffi' 2>/dev/null || [ ! -x "$own" ] || python=$own
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT INT TERM
 export PYTHONDONTWRITEBYTECODE=1 OMP_WAIT_POLICY=passive
