@@ -94,7 +94,7 @@ typedef struct csrec_session_next_options {
  * with the number of measurements of each (next->rays), by csrec_uncertainty_density of the
  * samples; evenly where nothing is measured, and csrec_sequence_next where nothing is of a frame
  * behind others. Of tiles the same is done with the means over each. If moving costs time, e is the
- * density, p a price, and of twice as many positions than are paid for, of csrec_where_next, those
+ * density, p a price, and of twice as many positions as are paid for, of csrec_where_next, those
  * with e > p are measured, of each line the stretch where the sum of e - p less p times the time of
  * passing others is largest, if it is above p times that of the way to the line; p is found by
  * bisection. Where nothing is measured, a raster of as small a step as the time is enough for. Free

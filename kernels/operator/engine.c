@@ -94,33 +94,40 @@ static bool multiplies(const csrec_operator *A) {
     return A->row != &csrec_operator_nufft || CSREC_CUDA_NUFFT;
 }
 
+/* Whether a chain or pairs of A can be made of this factor. */
+static csrec_status check_factor(const csrec_operator *A, const csrec_operator *factor,
+                                 csrec_error *error) {
+    const char *name = A->row->name;
+    if (!factor->state)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "operator %s: backend cuda needs each factor made with backend cuda",
+                          name);
+    if (factor->context.ordinal != A->context.ordinal)
+        return csrec_fail(error, CSREC_ARGUMENT,
+                          "operator %s: a factor is on another CUDA device; make them on one",
+                          name);
+    if (!multiplies(factor))
+        return csrec_fail(error, CSREC_UNSUPPORTED,
+                          "operator %s: with nufft backend cuda needs cuFINUFFT; build csrec "
+                          "with -DCSREC_CUFINUFFT=ON or use backend cpu",
+                          name);
+    return CSREC_OK;
+}
+
 static csrec_status make_chain(const csrec_operator *A, csrec_cuda_operator **op,
                                csrec_error *error) {
     const csrec_chain *c = A->data;
-    if (!c->first->state || !c->second->state)
-        return csrec_fail(error, CSREC_ARGUMENT,
-                          "operator chain: backend cuda needs both factors made with backend cuda");
-    if (c->first->context.ordinal != A->context.ordinal ||
-        c->second->context.ordinal != A->context.ordinal)
-        return csrec_fail(
-            error, CSREC_ARGUMENT,
-            "operator chain: its factors are on other CUDA devices; make them on one");
-    if (!multiplies(c->first) || !multiplies(c->second))
-        return csrec_fail(error, CSREC_UNSUPPORTED,
-                          "operator chain: with nufft backend cuda needs cuFINUFFT; build csrec "
-                          "with -DCSREC_CUFINUFFT=ON or use backend cpu");
+    csrec_status status = check_factor(A, c->first, error);
+    if (status == CSREC_OK) status = check_factor(A, c->second, error);
+    if (status != CSREC_OK) return status;
     return csrec_cuda_operator_chain(c->first->state->op, c->second->state->op, op, error);
 }
 
 static csrec_status make_pairs(const csrec_operator *A, csrec_cuda_operator **op,
                                csrec_error *error) {
     const csrec_operator *first = ((const csrec_chain *)A->data)->first;
-    if (!first->state || first->context.ordinal != A->context.ordinal)
-        return csrec_fail(
-            error, CSREC_ARGUMENT,
-            "operator pairs: backend cuda needs its factor made with backend cuda, on "
-            "the same device");
-    return csrec_cuda_operator_pairs(first->state->op, op, error);
+    csrec_status status = check_factor(A, first, error);
+    return status != CSREC_OK ? status : csrec_cuda_operator_pairs(first->state->op, op, error);
 }
 
 static csrec_status make(const csrec_operator *A, csrec_cuda_operator **op, csrec_error *error) {
