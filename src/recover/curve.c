@@ -3,6 +3,7 @@
  * small for the lamp is larger than all else. Where the logarithm says that a value is large, the
  * recovery without it may err less: from which value on is seen at samples left out. The range of
  * results. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,7 +140,8 @@ static void drop(const char *choice, csrec_curved *to) {
 static csrec_status begin(const csrec_measurement *m, csrec_span span, csrec_curved *to,
                           csrec_error *error) {
     const int64_t values = m->n * m->channels;
-    *to = (csrec_curved){.m = *m, .factor = 1.0, .most = CEILING * span.most, .above = INFINITY};
+    const double most = fmin(CEILING * span.most, DBL_MAX);
+    *to = (csrec_curved){.m = *m, .factor = 1.0, .most = most, .above = INFINITY};
     to->m.y = malloc((size_t)values * sizeof *to->m.y);
     if (!to->m.y) return csrec_fail(error, CSREC_MEMORY, "out of memory");
     csrec_status status = csrec_values_floor(values, m->y, &to->floor, error);
