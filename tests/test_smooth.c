@@ -252,6 +252,32 @@ TEST(the_vote_is_that_of_the_samples) {
     assert_true(off < 1.5 * plain);
 }
 
+static bool stop_late(const csrec_progress *progress, void *left) {
+    nanosleep(&(struct timespec){.tv_nsec = 11 * 1000 * 1000},
+              NULL); /* so that each poll reports */
+    (void)progress;
+    return --*(int *)left == 0;
+}
+
+/* It asks before every fold, way and step of both; x is linear then. */
+TEST(a_stop_leaves_the_line_linear) {
+    line l;
+    double linear[LENGTH];
+    draw_walk(&l);
+    take_some(&l, 0.7);
+    csrec_series_linear(&l.s, linear);
+    for (int stop_at = 1; stop_at < 50; stop_at = 3 * stop_at + 1) {
+        int left = stop_at;
+        csrec_call call;
+        csrec_call_begin(&call, stop_late, &left, (csrec_progress){0});
+        l.s.call = &call;
+        assert_ok(csrec_series_vote(&l.s, 5, 1, l.x, NULL));
+        assert_int_equal(left, 0);
+        assert_memory_equal(l.x, linear, sizeof linear);
+        csrec_call_end(&call);
+    }
+}
+
 /* One sample, samples all equal, none missing. */
 TEST(lines_of_little_are_filled) {
     const int64_t at[] = {2, 4, 5, 6, 7, 8, 9, 10, 11};

@@ -165,7 +165,7 @@ csrec_status csrec_series_autoregressive(const csrec_series *s, int order, doubl
     double *W = f.shared + width, r[ORDER_MOST + 1];
     memset(f.shared, 0, width * sizeof *f.shared);
     begin(&f, s, noise);
-    for (int k = 0; k < STEPS; k++) {
+    for (int k = 0; k < STEPS && !csrec_call_poll(s->call); k++) {
         expect(&f, r);
         predict(&f, r);
         fill_precision(&f, s);
@@ -348,7 +348,7 @@ csrec_status csrec_series_sinusoids(const csrec_series *s, int most, double *x) 
     const double whole = csrec_dot(s->m, s->v, s->v);
     for (int count = 0; count <= most && 2 * (2 + 2 * count) <= s->m; count++) {
         p.now.count = count;
-        if (!(judge(&p) >= 1e-16 * whole) || count == most) break;
+        if (!(judge(&p) >= 1e-16 * whole) || count == most || csrec_call_poll(s->call)) break;
         p.now.frequency[count] = next_frequency(&p);
     }
     free(p.Q);

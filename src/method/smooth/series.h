@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "base/call.h"
 #include "csrec/measurement.h"
 #include "csrec/status.h"
 
@@ -16,6 +17,7 @@ typedef struct csrec_series {
     const int64_t *at; /* [m] ascending */
     const double *v;   /* [m] */
     const double *t;   /* [n] ascending, or NULL: t_i = i */
+    csrec_call *call;  /* that asks for a stop, or NULL */
 } csrec_series;
 
 /* A Gaussian process of covariance s exp(-|t - t'| / length), and noise of variance s noise. */
@@ -53,7 +55,7 @@ csrec_status csrec_series_sinusoids(const csrec_series *series, int most, double
 /* The first `ways` of them, in this order, blended by their errors on samples left out in holes
  * like the real ones: weights are errors^-12. share [5], or NULL: the weights. Without equal
  * distances the first three alone. Sinusoids only where they err by less than half of what the
- * linear way does in every fold. CSREC_MEMORY. */
+ * linear way does in every fold. After a stop x is linear. CSREC_MEMORY. */
 csrec_status csrec_series_vote(const csrec_series *series, int ways, uint64_t seed, double *x,
                                double share[CSREC_SERIES_WAYS]);
 

@@ -41,7 +41,7 @@ static int setting(const job *j, const csrec_param *param) {
 }
 
 static csrec_status fill_series(job *j) {
-    csrec_series s = {.n = j->entries, .t = j->r->options->times};
+    csrec_series s = {.n = j->entries, .t = j->r->options->times, .call = &j->call};
     int64_t *at;
     double *v;
     CSREC_TAKE(&j->pool, at, j->m->n);

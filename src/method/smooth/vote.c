@@ -104,7 +104,7 @@ static int64_t distance(const csrec_series *s, int64_t i, int64_t *k) {
 /* Fills the line from the samples that a fold keeps, by every way. */
 static csrec_status run_fold(vote *j, int fold) {
     const csrec_series *s = j->s;
-    csrec_series kept = {.n = s->n, .at = j->at, .v = j->v, .t = s->t};
+    csrec_series kept = {.n = s->n, .at = j->at, .v = j->v, .t = s->t, .call = s->call};
     for (int64_t k = 0; k < s->m; k++)
         if (j->fold[k] != fold) {
             j->at[kept.m] = s->at[k];
@@ -113,7 +113,7 @@ static csrec_status run_fold(vote *j, int fold) {
     csrec_status status = CSREC_OK;
     for (int way = 0; way < WAYS && kept.m < s->m && !status; way++) {
         int64_t near = 0;
-        if (!j->use[way]) continue;
+        if (!j->use[way] || csrec_call_poll(s->call)) continue;
         status = run(j, way, &kept, j->x);
         for (int64_t k = 0; k < s->m && !status; k++) {
             if (j->fold[k] != fold) continue;
@@ -214,11 +214,12 @@ static csrec_status blend(vote *j, double *all, double *x, double share[WAYS]) {
         if (!status && j->use[SINUSOIDS]) j->use[SINUSOIDS] = wins(j, f, SINUSOIDS, 2.0);
     }
     for (int way = 0; way < WAYS && !status; way++) {
+        if (csrec_call_poll(s->call)) return CSREC_OK;
         if (j->use[way]) status = run(j, way, s, all + way * s->n);
         if (way == SINUSOIDS && j->use[way] && !status)
             j->use[way] = !swings(s, all + way * s->n, least, most);
     }
-    if (status) return status;
+    if (status || csrec_call_stopped(s->call)) return status;
     judge(j, 1e-7 * (most - least), error);
     for (int way = 0; way < WAYS; way++)
         if (j->use[way]) best = fmin(best, error[way]);
